@@ -1,0 +1,1 @@
+//! Addresses → source files and lines, from DWARF. Placeholder.

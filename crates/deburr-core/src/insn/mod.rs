@@ -1,0 +1,355 @@
+//! One instruction, as facts: what it is, what it reads and writes, where it goes, what it needs.
+//!
+//! In: the bytes of code. Out: [`Insn`] for whoever needs all facts of one instruction ([`decode`]), and
+//! [`sweep::Sweep`] for the one linear pass over everything. This module is the only user of the decoders
+//! (iced-x86, disarm64); their types do not leave it.
+
+pub mod aarch64;
+pub mod sweep;
+pub mod x86_64;
+
+use crate::address::Svma;
+use deburr_cpu::{Arch, FeatureSet};
+
+/// A register of either architecture. Sub-registers count as the whole (`al`, `w0` → `rax`, `x0`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Reg(u8);
+
+impl Reg {
+    /// General register `n`: `rax`=0 … `r15`=15 in encoding order, or `x0` … `x30`.
+    pub const fn general(n: u8) -> Reg {
+        Reg(n & 31)
+    }
+    /// The stack pointer of AArch64. On x86-64 `rsp` is general register 4.
+    pub const SP: Reg = Reg(31);
+    /// The condition flags: RFLAGS' status flags, or NZCV.
+    pub const FLAGS: Reg = Reg(32);
+    /// Vector register `n`: `xmm`/`ymm`/`zmm`, or `v`/`z` and its scalar views.
+    pub const fn vector(n: u8) -> Reg {
+        Reg(64 + (n & 31))
+    }
+    /// Mask register `k0` … `k7`, or predicate register `p0` … `p15`.
+    pub const fn mask(n: u8) -> Reg {
+        Reg(96 + (n & 15))
+    }
+    /// Any other register (segment, control, x87, tile).
+    pub const OTHER: Reg = Reg(127);
+    /// The number of a general register, if it is one.
+    pub const fn general_number(self) -> Option<u8> {
+        if self.0 < 31 { Some(self.0) } else { None }
+    }
+}
+
+/// A set of registers. The zero register of AArch64 is in no set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RegSet(u128);
+
+impl RegSet {
+    /// The set without registers.
+    pub const EMPTY: RegSet = RegSet(0);
+
+    /// This set and one more register.
+    #[must_use]
+    pub const fn with(self, reg: Reg) -> RegSet {
+        RegSet(self.0 | 1 << reg.0)
+    }
+
+    /// Whether the set holds the register.
+    pub const fn contains(self, reg: Reg) -> bool {
+        self.0 & (1 << reg.0) != 0
+    }
+
+    /// All registers of both sets.
+    #[must_use]
+    pub const fn union(self, other: RegSet) -> RegSet {
+        RegSet(self.0 | other.0)
+    }
+
+    /// Whether the two sets share a register.
+    pub const fn intersects(self, other: RegSet) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// What an instruction is, as far as rules ask. Rules name the classes they want, and a sweep marks only those.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Class {
+    /// Anything not named below.
+    Other,
+    /// A plain load from memory into registers (all widths; pairs; literal loads).
+    Load,
+    /// A plain store.
+    Store,
+    /// `ldxr`, `ldaxr`, `ldxp`, `ldaxp` and their byte and half forms.
+    LoadExclusive,
+    /// `stxr`, `stlxr`, `stxp`, `stlxp` and their byte and half forms.
+    StoreExclusive,
+    /// `clrex`.
+    ClearExclusive,
+    /// An FEAT_LSE (or LSE128) atomic: `cas`, `casp`, `swp`, `ldadd`, `stadd`, …
+    LseAtomic,
+    /// An x86 read-modify-write with `lock`, or `xchg` with memory.
+    LockedAtomic,
+    /// `dmb`, `dsb`, `mfence`, `lfence`, `sfence`.
+    Barrier,
+    /// `isb`.
+    InstructionBarrier,
+    /// `pause`, `tpause`, `yield`.
+    SpinHint,
+    /// `wfe`, `wfi`, `wfet`, `wfit`, `sev`, `sevl`, `monitor`, `mwait`, `umwait`.
+    WaitEvent,
+    /// `cpuid`, `xgetbv`, `mrs` of an ID register.
+    FeatureQuery,
+    /// `nop` in all lengths, `bti`, `endbr64`, `paciasp` and other hints that do nothing where unsupported.
+    Hint,
+    /// `svc`, `syscall`, `int`.
+    SystemCall,
+    /// `udf`, `brk`, `hlt`, `ud2`, `int3`.
+    Trap,
+}
+
+/// A set of instruction classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ClassSet(u64);
+
+impl ClassSet {
+    /// The set without classes.
+    pub const EMPTY: ClassSet = ClassSet(0);
+
+    /// The set of the given classes.
+    pub const fn of(classes: &[Class]) -> ClassSet {
+        let mut bits = 0;
+        let mut i = 0;
+        while i < classes.len() {
+            bits |= 1 << classes[i] as u8;
+            i += 1;
+        }
+        ClassSet(bits)
+    }
+
+    /// Whether the set holds the class.
+    pub const fn contains(self, class: Class) -> bool {
+        self.0 & (1 << class as u8) != 0
+    }
+
+    /// All classes of both sets.
+    #[must_use]
+    pub const fn union(self, other: ClassSet) -> ClassSet {
+        ClassSet(self.0 | other.0)
+    }
+}
+
+/// Where control goes after an instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// To the next instruction.
+    Next,
+    /// To the target only.
+    Jump(Svma),
+    /// To the target or the next instruction.
+    Branch(Svma),
+    /// To the target, and then back to the next instruction.
+    Call(Svma),
+    /// To an address in a register or in memory.
+    IndirectJump,
+    /// To an address in a register or in memory, and then back.
+    IndirectCall,
+    /// To the caller.
+    Return,
+    /// Nowhere: `udf`, `brk`, `ud2`, `int3`, `hlt`.
+    Stop,
+}
+
+impl Flow {
+    /// The static target of a jump, branch or call.
+    pub const fn target(self) -> Option<Svma> {
+        match self {
+            Flow::Jump(target) | Flow::Branch(target) | Flow::Call(target) => Some(target),
+            _ => None,
+        }
+    }
+
+    /// Whether the next instruction can run after this one.
+    pub const fn falls_through(self) -> bool {
+        matches!(self, Flow::Next | Flow::Branch(_) | Flow::Call(_) | Flow::IndirectCall)
+    }
+}
+
+/// What an instruction computes, for the rules that read the body of a loop. Named after A64's own
+/// operations; x86-64 uses those that it shares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// Anything not named below.
+    Other,
+    /// `dst = src0 + src1|imm`; also the flag-setting form.
+    Add,
+    /// `dst = src0 - src1|imm`; also the flag-setting form and `neg`.
+    Sub,
+    /// `dst = src0 & src1|imm`; also the flag-setting form.
+    And,
+    /// `dst = src0 | src1|imm`.
+    Or,
+    /// `dst = src0 ^ src1|imm`.
+    Xor,
+    /// `dst = src0 & ~src1`: `bic`, `andn`.
+    AndNot,
+    /// `dst = src0 | ~src1`: `orn`; with `src0` the zero register `mvn`.
+    OrNot,
+    /// `dst = src0 ^ ~src1`: `eon`.
+    XorNot,
+    /// `dst = src0` or `dst = imm`.
+    Move,
+    /// Flags from `src0 - src1|imm`, no other result: `cmp`.
+    Compare,
+    /// Flags from `src0 + src1|imm`: `cmn`.
+    CompareNegative,
+    /// Flags from `src0 & src1|imm`: `tst`, `test`.
+    Test,
+    /// `ccmp`, `ccmn`.
+    ConditionalCompare,
+    /// `csel` and its forms, `cmovcc`.
+    Select,
+    /// Branch when `src0` is (not) zero: `cbz`, `cbnz`.
+    BranchZero,
+    /// Branch on one bit of `src0`: `tbz`, `tbnz`; `imm` is the bit.
+    BranchBit,
+    /// Branch on flags: `b.cond`, `jcc`.
+    BranchCondition,
+    /// `adr`, `adrp`, `lea` of an address that is known statically: `imm` holds it.
+    Address,
+    /// `sxtb`, `uxth`, `movzx` and the like: an extension of `src0`.
+    Extend,
+    /// LSE `cas`, `casp`; x86 `cmpxchg`, `cmpxchg16b`.
+    CompareSwap,
+    /// LSE `swp`; x86 `xchg`.
+    Swap,
+    /// LSE `ldadd`, `stadd`; x86 `xadd`.
+    FetchAdd,
+    /// LSE `ldset`.
+    FetchOr,
+    /// LSE `ldclr`: and with the complement.
+    FetchAndNot,
+    /// LSE `ldeor`.
+    FetchXor,
+    /// LSE `ldsmax`, `ldsmin`, `ldumax`, `ldumin`.
+    FetchMinMax,
+    /// `prfm`, `prefetch`.
+    Prefetch,
+}
+
+/// The memory operand of a load, store or atomic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// Base register; `None` for absolute and PC-relative addresses.
+    pub base: Option<Reg>,
+    /// Index register.
+    pub index: Option<Reg>,
+    /// Displacement in bytes; for a PC-relative operand the address itself.
+    pub displacement: i64,
+    /// Bytes accessed (of a pair: both); 0 where unknown.
+    pub size: u16,
+    /// Whether the instruction reads the memory.
+    pub read: bool,
+    /// Whether the instruction writes the memory.
+    pub write: bool,
+    /// Whether the base register changes (pre- or post-index).
+    pub write_back: bool,
+    /// Whether `displacement` is a static address (PC-relative or absolute).
+    pub is_static: bool,
+}
+
+/// The acquire and release letters of an atomic access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ordering {
+    /// `ldaxr`, `casa`, …
+    pub acquire: bool,
+    /// `stlxr`, `casl`, …
+    pub release: bool,
+}
+
+/// All facts of one instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Insn {
+    /// Where it is.
+    pub svma: Svma,
+    /// Its length in bytes, 1 to 15.
+    pub length: u8,
+    /// What it is.
+    pub class: Class,
+    /// What it computes.
+    pub operation: Operation,
+    /// Where control goes.
+    pub flow: Flow,
+    /// The register that receives the result; of a store-exclusive the status register, of a
+    /// load-exclusive or LSE atomic the old value. `None` also for the zero register.
+    pub dst: Option<Reg>,
+    /// Source registers in operand order, without the address registers; the zero register is `None`. Of a
+    /// store-exclusive and of stores the value(s) stored; of `cas` the expected and then the new value.
+    pub src: [Option<Reg>; 3],
+    /// Immediate operand, sign- or zero-extended as the instruction does.
+    pub imm: Option<i64>,
+    /// Width of the operation on general registers in bytes: 4 or 8 (x86-64 also 1 and 2); 0 elsewhere.
+    pub width: u8,
+    /// Every register read, address registers and flags included.
+    pub reads: RegSet,
+    /// Every register written.
+    pub writes: RegSet,
+    /// Its memory operand.
+    pub memory: Option<Memory>,
+    /// Acquire and release letters.
+    pub ordering: Ordering,
+    /// The features it needs, baseline ones included.
+    pub features: FeatureGroup,
+}
+
+impl Insn {
+    /// The address of the instruction after it.
+    pub const fn next(&self) -> Svma {
+        self.svma.offset(self.length as i64)
+    }
+}
+
+/// The features that one instruction needs, as an index into a small table per architecture: instructions
+/// by the hundred million share some hundred sets. Group 0 needs nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct FeatureGroup(pub u16);
+
+/// How many feature groups an architecture has; group numbers are below it.
+pub fn feature_group_count(arch: Arch) -> usize {
+    match arch {
+        Arch::X86_64 => x86_64::feature_group_count(),
+        Arch::Aarch64 => aarch64::feature_group_count(),
+    }
+}
+
+/// The features of a group.
+pub fn features_of(arch: Arch, group: FeatureGroup) -> FeatureSet {
+    match arch {
+        Arch::X86_64 => x86_64::features_of(group),
+        Arch::Aarch64 => aarch64::features_of(group),
+    }
+}
+
+/// Decodes the first instruction of `code`, which lies at `svma`; `None` if it is not one.
+pub fn decode(arch: Arch, code: &[u8], svma: Svma) -> Option<Insn> {
+    match arch {
+        Arch::X86_64 => x86_64::decode(code, svma),
+        Arch::Aarch64 => aarch64::decode(code, svma),
+    }
+}
+
+/// Sweeps one unit of code: see [`sweep`].
+pub fn sweep_unit(
+    arch: Arch,
+    code: &[u8],
+    length: usize,
+    at: sweep::CodeOffset,
+    interest: &sweep::Interest,
+    found: &mut sweep::Sweep,
+) -> sweep::CodeOffset {
+    match arch {
+        Arch::X86_64 => x86_64::sweep(code, length, at, interest, found),
+        Arch::Aarch64 => aarch64::sweep(code, length, at, interest, found),
+    }
+}

@@ -1,0 +1,91 @@
+//! One linear pass over code: the only time that every instruction is looked at.
+//!
+//! In: the bytes of one *unit* (a run of code between two places where an instruction is known to begin).
+//! Out: counts by feature group, the instructions above the baseline, direct calls, jumps that leave the
+//! unit, references into code, and the instructions whose class some rule wants. Everything that needs
+//! more facts decodes again, in the few places that matter.
+
+use super::{Class, ClassSet, FeatureGroup};
+
+/// A position in code: bytes from [`crate::image::Image::code_base`]. Code spans less than 4 GiB.
+pub type CodeOffset = u32;
+
+/// An instruction that needs features above its architecture's first level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FeatureHit {
+    /// Where it is.
+    pub at: CodeOffset,
+    /// What it needs.
+    pub group: FeatureGroup,
+}
+
+/// A direct transfer of control.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edge {
+    /// The call or jump.
+    pub from: CodeOffset,
+    /// Its target.
+    pub to: CodeOffset,
+}
+
+/// How an instruction refers to a place in code without going there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReferenceKind {
+    /// Reads that many bytes there: `ldr x0, =…`, `mov rax, [rip+…]`.
+    Load(u16),
+    /// Makes its address: `adr`, `lea rax, [rip+…]`. (`adrp` alone names no place.)
+    Address,
+}
+
+/// A reference from code to a place in code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reference {
+    /// The place.
+    pub to: CodeOffset,
+    /// How it is used.
+    pub kind: ReferenceKind,
+}
+
+/// An instruction whose class a rule wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// Where it is.
+    pub at: CodeOffset,
+    /// What it is.
+    pub class: Class,
+}
+
+/// What the pass is asked to look for.
+#[derive(Debug, Clone, Copy)]
+pub struct Interest {
+    /// The classes to mark.
+    pub wants: ClassSet,
+    /// The length of all code in bytes: a target at or beyond it is not in code and is not recorded.
+    pub code_length: CodeOffset,
+    /// Whether jumps that leave the unit are recorded as well as calls. Unconditional jumps always are;
+    /// conditional ones only if `conditional_exits`.
+    pub conditional_exits: bool,
+}
+
+/// What the pass found. One value collects many units.
+#[derive(Debug, Clone, Default)]
+pub struct Sweep {
+    /// Bytes that decoded.
+    pub decoded: u64,
+    /// Bytes that did not.
+    pub undecoded: u64,
+    /// Instructions per feature group, indexed by group.
+    pub groups: Vec<u64>,
+    /// Instructions above the architecture's first level, in order.
+    pub hits: Vec<FeatureHit>,
+    /// Direct calls, in order of `from`.
+    pub calls: Vec<Edge>,
+    /// Direct jumps and branches that leave their unit, in order of `from`.
+    pub jumps: Vec<Edge>,
+    /// References from code into code.
+    pub references: Vec<Reference>,
+    /// Instructions whose class is wanted, in order.
+    pub marks: Vec<Mark>,
+    /// Starts of undecodable runs, in order, at most one per run.
+    pub undecodable: Vec<CodeOffset>,
+}

@@ -1,0 +1,26 @@
+//! From the bytes of a binary to a report on its machine code.
+//!
+//! ```text
+//! bytes ──▶ Image ──▶ Function { Insn, Block, Loop } ──▶ Finding ──▶ Report
+//!           image/     insn/   function/                 rule/       report
+//! ```
+//!
+//! [`check`] is that line. Each stage takes what the stage before it made and knows nothing of the stages
+//! after it. The crate opens no file, reads no clock and prints nothing: where it needs another file
+//! (separate debug information), [`wanted_debug_file`] says which, and the caller brings its bytes.
+
+#![forbid(unsafe_code)]
+
+pub mod address;
+pub mod check;
+pub mod finding;
+pub mod function;
+pub mod image;
+pub mod insn;
+pub mod report;
+pub mod rule;
+
+pub use address::Svma;
+pub use check::{Request, check};
+pub use image::{Error, wanted_debug_file};
+pub use report::Report;

@@ -1,0 +1,159 @@
+//! The report on one file, as it is rendered: the model behind every output format. Schema version 1.
+
+use crate::finding::{Evidence, Severity};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The version of the report's schema; it grows when a field changes its meaning or goes away.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Where a place in code comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SourceLocation {
+    /// Path as the compiler wrote it.
+    pub file: String,
+    /// Line, from 1; 0 where the compiler assigned none.
+    pub line: u32,
+}
+
+/// Whether the program reaches a function without having asked the CPU first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reach {
+    /// A path without a check reaches it.
+    Required,
+    /// Every path passes a check that implies what it uses.
+    Guarded,
+    /// Not known. All functions, as long as guards are not looked at.
+    Unknown,
+}
+
+/// A function that needs more than the architecture's first level.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct IsaFunction {
+    /// Its name, demangled; `None` where the file has none for it.
+    pub function: Option<String>,
+    /// Its address, as a hexadecimal string.
+    pub svma: String,
+    /// The section, in relocatable objects, whose `svma` is an offset in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section: Option<String>,
+    /// Names of the features above the first level, and how many of its instructions need each.
+    pub features: BTreeMap<String, u64>,
+    /// Whether a run-time check stands before it.
+    pub reach: Reach,
+}
+
+/// One finding, placed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlacedFinding {
+    /// The rule's id.
+    pub rule: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// The function's name, demangled; `None` where the file has none for it.
+    pub function: Option<String>,
+    /// Address, as a hexadecimal string.
+    pub svma: String,
+    /// The section, in relocatable objects, whose `svma` is an offset in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section: Option<String>,
+    /// Length of the code it is about, in bytes.
+    pub extent: u64,
+    /// Source line, where DWARF has it.
+    pub source: Option<SourceLocation>,
+    /// One sentence.
+    pub message: String,
+    /// The facts behind it.
+    pub evidence: Evidence,
+}
+
+/// How the file's atomics were compiled (AArch64).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Atomics {
+    /// Load-exclusive/store-exclusive loops with no LSE path: the findings of `llsc-loop`.
+    pub inline_llsc: u64,
+    /// LSE instructions outside helpers and dispatches.
+    pub inline_lse: u64,
+    /// Bodies of outlined helpers.
+    pub helper_bodies: u64,
+    /// Calls of outlined helpers.
+    pub outlined_calls: u64,
+    /// LL/SC loops beside an LSE instruction, chosen between in line at run time.
+    pub inline_dispatch: u64,
+    /// LL/SC loops of functions that are chosen or replaced at run time: ifunc variants, stubs.
+    pub run_time_choice: u64,
+    /// LL/SC loops that no compiler flag would have turned into LSE: nand, 128-bit read-modify-write.
+    pub not_a_missed_flag: u64,
+}
+
+/// Who built the file, and with what.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Build {
+    /// Distinct compilers.
+    pub compilers: Vec<String>,
+    /// Distinct `DW_AT_producer` values.
+    pub producers: Vec<String>,
+    /// Go's version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub go_version: Option<String>,
+    /// Go's build settings.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub go_settings: BTreeMap<String, String>,
+    /// The x86 ISA level that the file's own note claims.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isa_needed: Option<String>,
+    /// `IBT`, `SHSTK`, `BTI`, `PAC`.
+    pub properties: Vec<String>,
+}
+
+/// Every executable byte, accounted for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Coverage {
+    /// All bytes of executable sections; the sum of the next three.
+    pub executable_bytes: u64,
+    /// Bytes of instructions.
+    pub decoded_bytes: u64,
+    /// Bytes known to be data.
+    pub data_bytes: u64,
+    /// Bytes that are neither.
+    pub undecoded_bytes: u64,
+    /// Functions found.
+    pub functions: u64,
+    /// Of those, functions with a name.
+    pub named_functions: u64,
+}
+
+/// The report on one ELF file (an archive's member counts as a file).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// The path, as the user will know it; the core leaves it empty, and its caller fills it in.
+    pub path: String,
+    /// `x86_64` or `aarch64`.
+    pub arch: &'static str,
+    /// Build-id in lower-case hexadecimal digits.
+    pub build_id: Option<String>,
+    /// The level that the file needs in order to run.
+    pub level: String,
+    /// The smallest level that covers all the file contains.
+    pub level_present: String,
+    /// Features present that no level has, or that would raise the level only for their sake.
+    pub level_beyond: Vec<String>,
+    /// Whether run-time checks were looked at. If not, every use counts as needed.
+    pub guards_examined: bool,
+    /// Instructions per feature.
+    pub features: BTreeMap<String, u64>,
+    /// Functions above the architecture's first level.
+    pub isa_functions: Vec<IsaFunction>,
+    /// How its atomics were compiled; AArch64 only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub atomics: Option<Atomics>,
+    /// Who built it.
+    pub build: Build,
+    /// The findings, by address.
+    pub findings: Vec<PlacedFinding>,
+    /// Every executable byte, accounted for.
+    pub coverage: Coverage,
+    /// Faults met in the file that did not stop the check.
+    pub faults: Vec<String>,
+}

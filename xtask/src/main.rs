@@ -1,0 +1,3 @@
+//! The developers' tasks: `cargo xtask <task>`.
+
+fn main() {}
