@@ -133,6 +133,11 @@ impl ClassSet {
         self.0 & (1 << class as u8) != 0
     }
 
+    /// Whether the two sets share a class.
+    pub const fn intersects(self, other: ClassSet) -> bool {
+        self.0 & other.0 != 0
+    }
+
     /// All classes of both sets.
     #[must_use]
     pub const fn union(self, other: ClassSet) -> ClassSet {

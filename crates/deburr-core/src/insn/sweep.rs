@@ -6,6 +6,7 @@
 //! more facts decodes again, in the few places that matter.
 
 use super::{Class, ClassSet, FeatureGroup};
+use crate::address::Svma;
 
 /// A position in code: bytes from [`crate::image::Image::code_base`]. Code spans less than 4 GiB.
 pub type CodeOffset = u32;
@@ -60,6 +61,8 @@ pub struct Mark {
 pub struct Interest {
     /// The classes to mark.
     pub wants: ClassSet,
+    /// The address of code offset 0, for page-relative addresses (`adrp`).
+    pub code_base: Svma,
     /// The length of all code in bytes: a target at or beyond it is not in code and is not recorded.
     pub code_length: CodeOffset,
     /// Whether jumps that leave the unit are recorded as well as calls. Unconditional jumps always are;

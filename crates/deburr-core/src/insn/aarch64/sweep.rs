@@ -1,0 +1,260 @@
+//! The sweep over A64 code: see [`super::super::sweep`].
+//!
+//! In: the bytes of one unit. Out: counts and events in a [`Sweep`]. The prefilter settles nine words of ten; the few
+//! that name a place are read straight from the word, and only the rest goes through the decoder.
+
+use super::super::sweep::{CodeOffset, Edge, FeatureHit, Interest, Mark, Reference, ReferenceKind, Sweep};
+use super::super::{Class, ClassSet, FeatureGroup};
+use super::features::Group;
+use super::plain::{self, Kind};
+use super::summary::{Control, Summary, summarize};
+use super::{adr_displacement, adrp_displacement, bits, displacement, feature_group_count};
+use crate::address::Svma;
+
+/// The classes that the prefilter does not tell apart.
+const HIDDEN: ClassSet = ClassSet::of(&[Class::Other, Class::Load, Class::Store]);
+
+/// Sweeps one unit. `code` reaches from the unit's start, at offset `at`, to the next place where an
+/// instruction is known to begin; instructions that begin at or after `length` bytes are left to the caller's next
+/// call. An instruction that does not fit into `code` is undecodable. Returns where the last one ended.
+pub fn sweep(code: &[u8], length: usize, at: CodeOffset, interest: &Interest, sweep: &mut Sweep) -> CodeOffset {
+    if sweep.groups.len() < feature_group_count() {
+        sweep.groups.resize(feature_group_count(), 0);
+    }
+    let begins = length.min(code.len());
+    // Every word that begins before `begins`, as far as `code` holds all of it.
+    let whole = begins.div_ceil(4).min(code.len() / 4) * 4;
+    let words = code.get(..whole).unwrap_or_default();
+    let unit = Unit { words, at, length, interest };
+    if interest.wants.intersects(HIDDEN) { unit.run::<false>(sweep) } else { unit.run::<true>(sweep) }
+    let tail = if whole < begins { code.len() - whole } else { 0 };
+    if tail != 0 {
+        sweep.undecoded += tail as u64;
+        sweep.undecodable.push(at.wrapping_add(whole as CodeOffset));
+    }
+    at.wrapping_add((whole + tail) as CodeOffset)
+}
+
+struct Unit<'a> {
+    words: &'a [u8],
+    at: CodeOffset,
+    length: usize,
+    interest: &'a Interest,
+}
+
+/// Counts that are kept in registers and added up at the end of a unit.
+#[derive(Default)]
+struct Counts {
+    /// SIMD&FP in the low half, Advanced SIMD in the high half: a unit is shorter than 2³² words.
+    plain: u64,
+    /// Words that [`Unit::full`] counted itself.
+    elsewhere: u64,
+    undecoded: u64,
+}
+
+impl Unit<'_> {
+    /// With `FAST`, words that the prefilter settles are only counted.
+    fn run<const FAST: bool>(&self, sweep: &mut Sweep) {
+        let mut counts = Counts::default();
+        // The index after the last undecodable word: one more there continues its run.
+        let mut run_end = usize::MAX;
+        let words = self.words.as_chunks::<4>().0;
+        for (index, bytes) in words.iter().enumerate() {
+            let word = u32::from_le_bytes(*bytes);
+            let row = plain::row(word);
+            if FAST && plain::is_plain(row, word) {
+                counts.plain += row.counts;
+                continue;
+            }
+            if FAST && self.direct(row.kind, word, index, words, &mut counts, sweep) {
+                continue;
+            }
+            counts.elsewhere += 1;
+            if !self.full::<FAST>(word, index, words, sweep) {
+                counts.undecoded += 4;
+                if run_end != index {
+                    sweep.undecodable.push(self.offset(index));
+                }
+                run_end = index + 1;
+            }
+        }
+        let (fp, simd) = (counts.plain & 0xffff_ffff, counts.plain >> 32);
+        let base = words.len() as u64 - counts.elsewhere - fp - simd;
+        for (group, count) in [(Group::Base, base), (Group::Fp, fp), (Group::Asimd, simd)] {
+            if let Some(total) = sweep.groups.get_mut(group as usize) {
+                *total += count;
+            }
+        }
+        sweep.decoded += self.words.len() as u64 - counts.undecoded;
+        sweep.undecoded += counts.undecoded;
+    }
+
+    fn offset(&self, index: usize) -> CodeOffset {
+        self.at.wrapping_add((index * 4) as CodeOffset)
+    }
+
+    /// The place `displacement` bytes from the word, if it lies in code.
+    #[inline(always)]
+    fn target(&self, index: usize, displacement: i64) -> Option<CodeOffset> {
+        let target = i64::from(self.at) + index as i64 * 4 + displacement;
+        (0 <= target && target < i64::from(self.interest.code_length)).then_some(target as CodeOffset)
+    }
+
+    fn leaves(&self, target: CodeOffset) -> bool {
+        let inside = target.wrapping_sub(self.at) as usize;
+        target < self.at || inside >= self.length
+    }
+
+    /// Treats the words that a row names without the decoder; false where it must be asked.
+    #[inline(always)]
+    fn direct(
+        &self,
+        kind: Kind,
+        word: u32,
+        index: usize,
+        words: &[[u8; 4]],
+        counts: &mut Counts,
+        sweep: &mut Sweep,
+    ) -> bool {
+        match kind {
+            Kind::Full => return false,
+            Kind::Zero => self.transfer(Control::Branch19, word, index, sweep),
+            Kind::Bit => self.transfer(Control::Branch14, word, index, sweep),
+            Kind::Condition => {
+                if word & 0x10 != 0 {
+                    return false;
+                }
+                self.transfer(Control::Branch19, word, index, sweep);
+            }
+            Kind::Branch26 => {
+                let control = if word >> 31 == 1 { Control::Call26 } else { Control::Jump26 };
+                self.transfer(control, word, index, sweep);
+            }
+            Kind::Register => return plain::is_register_branch(word),
+            Kind::Adr => self.address(word, index, sweep),
+            Kind::Adrp => self.page(word, index, words, sweep),
+            Kind::Literal => {
+                if word & 0xc400_0000 == 0xc400_0000 {
+                    return false;
+                }
+                self.literal(word, index, sweep);
+                counts.plain += u64::from(bits(word, 26, 26));
+            }
+            // `nop` alone: the other hints have classes that may be wanted.
+            Kind::Hint => return word == 0xd503_201f && !self.interest.wants.contains(Class::Hint),
+        }
+        true
+    }
+
+    /// Records a direct call, or a direct jump that leaves the unit.
+    #[inline(always)]
+    fn transfer(&self, control: Control, word: u32, index: usize, sweep: &mut Sweep) {
+        if !matches!(control, Control::Call26 | Control::Jump26) && !self.interest.conditional_exits {
+            return;
+        }
+        let Some(to) = self.target(index, displacement(word, control)) else { return };
+        let edge = Edge { from: self.offset(index), to };
+        if control == Control::Call26 {
+            sweep.calls.push(edge);
+        } else if self.leaves(to) {
+            sweep.jumps.push(edge);
+        }
+    }
+
+    fn address(&self, word: u32, index: usize, sweep: &mut Sweep) {
+        if let Some(to) = self.target(index, adr_displacement(word)) {
+            sweep.references.push(Reference { to, kind: ReferenceKind::Address });
+        }
+    }
+
+    fn literal(&self, word: u32, index: usize, sweep: &mut Sweep) {
+        let size = match (word >> 30, bits(word, 26, 26)) {
+            (0, _) | (2, 0) => 4,
+            (1, _) => 8,
+            (2, _) => 16,
+            _ => return, // prfm
+        };
+        if let Some(to) = self.target(index, displacement(word, Control::Branch19)) {
+            sweep.references.push(Reference { to, kind: ReferenceKind::Load(size) });
+        }
+    }
+
+    /// `adrp`: where its page holds code, the next words may complete the address of a place there.
+    #[inline(always)]
+    fn page(&self, word: u32, index: usize, words: &[[u8; 4]], sweep: &mut Sweep) {
+        let here = self.interest.code_base.0.wrapping_add(u64::from(self.offset(index)));
+        let page = (here & !0xfff).wrapping_add_signed(adrp_displacement(word));
+        let from_base = page.wrapping_sub(self.interest.code_base.0).wrapping_add(0xfff);
+        if from_base < u64::from(self.interest.code_length) + 0xfff {
+            self.complete(page, word & 31, words.get(index + 1..).unwrap_or_default(), sweep);
+        }
+    }
+
+    /// Follows the register that holds `page` over a few words, up to its next definition or the end of the block.
+    #[cold]
+    fn complete(&self, page: u64, register: u32, words: &[[u8; 4]], sweep: &mut Sweep) {
+        const REACH: usize = 8;
+        for bytes in words.iter().take(REACH) {
+            let word = u32::from_le_bytes(*bytes);
+            let based = bits(word, 9, 5) == register;
+            let imm12 = u64::from(bits(word, 21, 10));
+            let completed = match word {
+                _ if based && word & 0xffc0_0000 == 0x9100_0000 => Some((imm12, ReferenceKind::Address)), // add x, x, #
+                _ if based && word & 0x3b40_0000 == 0x3940_0000 || based && word & 0x3b80_0000 == 0x3980_0000 => {
+                    loaded(word).map(|size| (imm12 * u64::from(size), ReferenceKind::Load(size)))
+                }
+                _ => None,
+            };
+            if let Some((low, kind)) = completed {
+                let to = Svma(page.wrapping_add(low)).since(self.interest.code_base);
+                if let Some(to) = to.and_then(|to| CodeOffset::try_from(to).ok())
+                    && to < self.interest.code_length
+                {
+                    sweep.references.push(Reference { to, kind });
+                }
+            }
+            // A transfer of control, or (as far as the low five bits tell) a new value in the register.
+            let transfers = word & 0x1c00_0000 == 0x1400_0000;
+            if transfers || word & 31 == register {
+                return;
+            }
+        }
+    }
+
+    /// Asks the decoder; false if the word is no instruction.
+    fn full<const FAST: bool>(&self, word: u32, index: usize, words: &[[u8; 4]], sweep: &mut Sweep) -> bool {
+        let Some(Summary { group, class, control }) = summarize(word) else { return false };
+        if let Some(total) = sweep.groups.get_mut(group as usize) {
+            *total += 1;
+        }
+        if group as u16 > Group::Asimd as u16 {
+            sweep.hits.push(FeatureHit { at: self.offset(index), group: FeatureGroup(group as u16) });
+        }
+        if self.interest.wants.contains(class) {
+            sweep.marks.push(Mark { at: self.offset(index), class });
+        }
+        match control {
+            Control::Next if !FAST => match plain::row(word).kind {
+                Kind::Adr => self.address(word, index, sweep),
+                Kind::Adrp => self.page(word, index, words, sweep),
+                Kind::Literal => self.literal(word, index, sweep),
+                _ => {}
+            },
+            Control::Next | Control::IndirectJump | Control::IndirectCall | Control::Return | Control::Stop => {}
+            direct => self.transfer(direct, word, index, sweep),
+        }
+        true
+    }
+}
+
+/// The bytes that a load with an unsigned offset reads; `None` for `prfm`.
+fn loaded(word: u32) -> Option<u16> {
+    let (size, vector, opc) = (word >> 30, bits(word, 26, 26), bits(word, 23, 22));
+    match (size, vector, opc) {
+        (3, 0, 2 | 3) => None,
+        (0, 1, 3) => Some(16),
+        (_, 1, 2 | 3) => None,
+        _ => Some(1 << size),
+    }
+}
+

@@ -1,0 +1,300 @@
+//! All facts of one x86-64 instruction.
+//!
+//! In: bytes. Out: [`Insn`]. Implicit operands and flags count among the registers read and written.
+
+use iced_x86::{
+    Decoder, FlowControl, Instruction, InstructionInfo, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
+    Register,
+};
+
+use super::features::TABLE;
+use super::{BITNESS, OPTIONS, class_of};
+use crate::address::Svma;
+use crate::insn::{Class, FeatureGroup, Flow, Insn, Memory, Operation, Ordering, Reg, RegSet};
+
+/// Decodes the first instruction of `code`.
+pub fn decode(code: &[u8], svma: Svma) -> Option<Insn> {
+    let mut insn = Instruction::default();
+    Decoder::with_ip(BITNESS, code, svma.0, OPTIONS).decode_out(&mut insn);
+    if insn.is_invalid() {
+        return None;
+    }
+    let mut factory = InstructionInfoFactory::new();
+    let info = factory.info(&insn);
+    let class = class_of(&insn);
+    let (reads, writes) = registers(&insn, info);
+    let mut facts = Insn {
+        svma,
+        length: insn.len() as u8,
+        class,
+        operation: operation(&insn, class),
+        flow: flow(&insn),
+        dst: destination(&insn, info),
+        src: sources(&insn, info),
+        imm: immediate(&insn),
+        width: width(&insn),
+        reads,
+        writes,
+        memory: memory(&insn, info),
+        ordering: Ordering::default(),
+        features: FeatureGroup(TABLE.facts(insn.code()).group().into()),
+    };
+    shape_operands(&insn, &mut facts);
+    Some(facts)
+}
+
+/// Our name for a register; `None` for the instruction pointer and for no register.
+fn reg(register: Register) -> Option<Reg> {
+    let full = register.full_register();
+    match full {
+        Register::None | Register::RIP | Register::EIP => None,
+        _ if full.is_gpr() => Some(Reg::general(full.number() as u8)),
+        _ if full.is_vector_register() => Some(Reg::vector(full.number() as u8)),
+        _ if full.is_k() => Some(Reg::mask(full.number() as u8)),
+        _ => Some(Reg::OTHER),
+    }
+}
+
+const fn reads(access: OpAccess) -> bool {
+    matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
+}
+
+const fn writes(access: OpAccess) -> bool {
+    matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
+}
+
+fn registers(insn: &Instruction, info: &InstructionInfo) -> (RegSet, RegSet) {
+    let (mut read, mut written) = (RegSet::EMPTY, RegSet::EMPTY);
+    for used in info.used_registers() {
+        let Some(reg) = reg(used.register()) else { continue };
+        if reads(used.access()) {
+            read = read.with(reg);
+        }
+        if writes(used.access()) {
+            written = written.with(reg);
+        }
+    }
+    if insn.rflags_read() != 0 {
+        read = read.with(Reg::FLAGS);
+    }
+    if insn.rflags_modified() != 0 {
+        written = written.with(Reg::FLAGS);
+    }
+    (read, written)
+}
+
+fn flow(insn: &Instruction) -> Flow {
+    let target = match insn.op0_kind() {
+        OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64 => {
+            Some(Svma(insn.near_branch_target()))
+        }
+        _ => None,
+    };
+    match (insn.flow_control(), target) {
+        (FlowControl::UnconditionalBranch, Some(target)) => Flow::Jump(target),
+        (FlowControl::ConditionalBranch | FlowControl::XbeginXabortXend, Some(target)) => {
+            Flow::Branch(target)
+        }
+        (FlowControl::Call, Some(target)) => Flow::Call(target),
+        (FlowControl::IndirectBranch, _) => Flow::IndirectJump,
+        (FlowControl::IndirectCall, _) => Flow::IndirectCall,
+        (FlowControl::Return, _) => Flow::Return,
+        _ if class_of(insn) == Class::Trap => Flow::Stop,
+        _ => Flow::Next,
+    }
+}
+
+/// The operands' kinds and accesses, with their numbers.
+fn operands<'a>(
+    insn: &'a Instruction,
+    info: &'a InstructionInfo,
+) -> impl Iterator<Item = (u32, OpKind, OpAccess)> + 'a {
+    (0..).zip(insn.op_kinds()).map(|(n, kind)| (n, kind, info.try_op_access(n).unwrap_or(OpAccess::None)))
+}
+
+fn operand_register(insn: &Instruction, operand: u32) -> Option<Reg> {
+    insn.try_op_register(operand).ok().and_then(reg)
+}
+
+fn destination(insn: &Instruction, info: &InstructionInfo) -> Option<Reg> {
+    operands(insn, info)
+        .find(|&(_, kind, access)| kind == OpKind::Register && writes(access))
+        .and_then(|(n, ..)| operand_register(insn, n))
+}
+
+fn sources(insn: &Instruction, info: &InstructionInfo) -> [Option<Reg>; 3] {
+    let mut src = [None; 3];
+    let registers =
+        operands(insn, info).filter(|&(_, kind, access)| kind == OpKind::Register && reads(access));
+    for (slot, (n, ..)) in src.iter_mut().zip(registers) {
+        *slot = operand_register(insn, n);
+    }
+    src
+}
+
+fn immediate(insn: &Instruction) -> Option<i64> {
+    (0..).zip(insn.op_kinds()).find_map(|(n, kind)| match kind {
+        OpKind::Immediate8
+        | OpKind::Immediate16
+        | OpKind::Immediate32
+        | OpKind::Immediate64
+        | OpKind::Immediate8to16
+        | OpKind::Immediate8to32
+        | OpKind::Immediate8to64
+        | OpKind::Immediate32to64 => insn.try_immediate(n).ok().map(|value| value as i64),
+        _ => None,
+    })
+}
+
+fn width(insn: &Instruction) -> u8 {
+    let general = |register: Register| register.is_gpr().then(|| register.size() as u8);
+    match (insn.op0_kind(), insn.op1_kind()) {
+        (OpKind::Register, _) => general(insn.op0_register()).unwrap_or(0),
+        (OpKind::Memory, OpKind::Register) if insn.op_count() > 1 => {
+            general(insn.op1_register()).unwrap_or(0)
+        }
+        (OpKind::Memory, _) => match insn.memory_size().size() {
+            size @ (1 | 2 | 4 | 8) => size as u8,
+            _ => 0,
+        },
+        _ => 0,
+    }
+}
+
+/// The explicit memory operand. `lea`, prefetches and no-operations have one that they neither read nor
+/// write; the stack of `push`, `call` and the like is none.
+fn memory(insn: &Instruction, info: &InstructionInfo) -> Option<Memory> {
+    let (_, kind, access) = operands(insn, info).find(|&(_, kind, _)| {
+        matches!(
+            kind,
+            OpKind::Memory
+                | OpKind::MemorySegSI
+                | OpKind::MemorySegESI
+                | OpKind::MemorySegRSI
+                | OpKind::MemorySegDI
+                | OpKind::MemorySegEDI
+                | OpKind::MemorySegRDI
+                | OpKind::MemoryESDI
+                | OpKind::MemoryESEDI
+                | OpKind::MemoryESRDI
+        )
+    })?;
+    let size = insn.memory_size().size() as u16;
+    let (read, write) = (reads(access), writes(access));
+    if kind != OpKind::Memory {
+        // A string instruction: `[rsi]` or `[rdi]`, which then moves by the element's size. Repeated, it
+        // accesses an unknown number of elements.
+        let at_rsi = matches!(kind, OpKind::MemorySegSI | OpKind::MemorySegESI | OpKind::MemorySegRSI);
+        let repeated = insn.has_rep_prefix() || insn.has_repne_prefix();
+        return Some(Memory {
+            base: reg(if at_rsi { Register::RSI } else { Register::RDI }),
+            index: None,
+            displacement: 0,
+            size: if repeated { 0 } else { size },
+            read,
+            write,
+            write_back: true,
+            is_static: false,
+        });
+    }
+    let base = reg(insn.memory_base());
+    let index = reg(insn.memory_index());
+    // FS and GS have bases of their own, so an address in them is not the displacement.
+    let in_thread = matches!(insn.memory_segment(), Register::FS | Register::GS);
+    Some(Memory {
+        base,
+        index,
+        displacement: insn.memory_displacement64() as i64,
+        size,
+        read,
+        write,
+        write_back: false,
+        is_static: base.is_none() && index.is_none() && !in_thread,
+    })
+}
+
+fn operation(insn: &Instruction, class: Class) -> Operation {
+    use Mnemonic as M;
+    match insn.mnemonic() {
+        M::Add | M::Inc => Operation::Add,
+        M::Sub | M::Dec | M::Neg => Operation::Sub,
+        M::And => Operation::And,
+        M::Or => Operation::Or,
+        M::Xor => Operation::Xor,
+        M::Andn => Operation::AndNot,
+        M::Not => Operation::OrNot,
+        M::Cmp => Operation::Compare,
+        M::Test => Operation::Test,
+        M::Xchg => Operation::Swap,
+        M::Xadd => Operation::FetchAdd,
+        M::Cmpxchg | M::Cmpxchg8b | M::Cmpxchg16b => Operation::CompareSwap,
+        M::Jrcxz | M::Jecxz => Operation::BranchZero,
+        M::Lea if insn.is_ip_rel_memory_operand() => Operation::Address,
+        M::Prefetch
+        | M::Prefetchw
+        | M::Prefetchwt1
+        | M::Prefetchnta
+        | M::Prefetcht0
+        | M::Prefetcht1
+        | M::Prefetcht2
+        | M::Prefetchit0
+        | M::Prefetchit1 => Operation::Prefetch,
+        // Loads and stores are told by their class and memory operand.
+        _ if matches!(class, Class::Load | Class::Store) => Operation::Other,
+        M::Movzx | M::Movsx | M::Movsxd => Operation::Extend,
+        M::Mov | M::Movaps | M::Movapd | M::Movups | M::Movupd | M::Movdqa | M::Movdqu => Operation::Move,
+        M::Vmovaps | M::Vmovapd | M::Vmovups | M::Vmovupd | M::Vmovdqa | M::Vmovdqu => Operation::Move,
+        _ if insn.code().is_jcc_short_or_near() => Operation::BranchCondition,
+        _ if is_conditional_move(insn.mnemonic()) => Operation::Select,
+        _ => Operation::Other,
+    }
+}
+
+fn is_conditional_move(mnemonic: Mnemonic) -> bool {
+    use Mnemonic as M;
+    matches!(
+        mnemonic,
+        M::Cmova
+            | M::Cmovae
+            | M::Cmovb
+            | M::Cmovbe
+            | M::Cmove
+            | M::Cmovg
+            | M::Cmovge
+            | M::Cmovl
+            | M::Cmovle
+            | M::Cmovne
+            | M::Cmovno
+            | M::Cmovnp
+            | M::Cmovns
+            | M::Cmovo
+            | M::Cmovp
+            | M::Cmovs
+    )
+}
+
+/// Puts the operands of x86's own forms where [`Operation`] says they are.
+fn shape_operands(insn: &Instruction, facts: &mut Insn) {
+    use Mnemonic as M;
+    let rax = Some(Reg::general(0));
+    match insn.mnemonic() {
+        M::Inc | M::Dec => facts.imm = Some(1),
+        // 0 - x and 0 | !x: the first source is the zero register.
+        M::Neg | M::Not => facts.src = [None, facts.src[0], None],
+        // dst = !src0 & src1: the second source is the one not inverted.
+        M::Andn => facts.src = [facts.src[1], facts.src[0], None],
+        M::Lea if insn.is_ip_rel_memory_operand() => facts.imm = Some(insn.memory_displacement64() as i64),
+        // The old value comes back in rax whether or not it was equal.
+        M::Cmpxchg => {
+            facts.src = [rax, operand_register(insn, 1), None];
+            facts.dst = rax;
+        }
+        M::Cmpxchg8b | M::Cmpxchg16b => {
+            facts.src = [rax, Some(Reg::general(3)), None];
+            facts.dst = rax;
+        }
+        M::Xadd if insn.op0_kind() == OpKind::Memory => facts.dst = operand_register(insn, 1),
+        M::Jrcxz | M::Jecxz => facts.src = [Some(Reg::general(1)), None, None],
+        _ => {}
+    }
+}

@@ -1,0 +1,131 @@
+//! The linear pass over x86-64 code.
+//!
+//! In: the bytes of one unit. Out: what [`Sweep`] asks for. The pass must cost little more than decoding
+//! alone, so an instruction of no interest costs one table lookup and one count.
+
+use iced_x86::{Decoder, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register};
+
+use super::features::{CodeFacts, GROUPS, TABLE};
+use super::{BITNESS, OPTIONS, class_of};
+use crate::insn::FeatureGroup;
+use crate::insn::sweep::{CodeOffset, Edge, FeatureHit, Interest, Mark, Reference, ReferenceKind, Sweep};
+
+/// Sweeps one unit. `code` reaches from the unit's start, at offset `at`, to the next place where an
+/// instruction is known to begin; instructions that begin at or after `length` bytes are left to the caller's next
+/// call. An instruction that does not fit into `code` is undecodable. Returns where the last one ended.
+pub fn sweep(
+    code: &[u8],
+    length: usize,
+    at: CodeOffset,
+    interest: &Interest,
+    sweep: &mut Sweep,
+) -> CodeOffset {
+    let length = length.min(code.len());
+    let code_length = u64::from(interest.code_length);
+    if sweep.groups.len() < GROUPS {
+        sweep.groups.resize(GROUPS, 0);
+    }
+    let mut groups = std::mem::take(&mut sweep.groups);
+    let Some(counts) = groups.first_chunk_mut::<GROUPS>() else { return at };
+    let table = &*TABLE;
+    let special = CodeFacts::INVALID
+        | CodeFacts::ABOVE_BASELINE
+        | CodeFacts::JUMP
+        | CodeFacts::CALL
+        | CodeFacts::wanting(interest.wants);
+
+    // Offsets are the decoder's addresses: then its targets are offsets too, and those before the code are
+    // huge.
+    let mut decoder = Decoder::with_ip(BITNESS, code, u64::from(at), OPTIONS);
+    let mut insn = Instruction::default();
+    let mut undecoded = 0;
+    let mut undecoded_end = usize::MAX;
+    let mut position = 0;
+    while position < length {
+        decoder.decode_out(&mut insn);
+        let facts = table.facts(insn.code());
+        if facts.any(special) {
+            if facts.any(CodeFacts::INVALID) {
+                if undecoded_end != position {
+                    sweep.undecodable.push(at.wrapping_add(position as CodeOffset));
+                }
+                position += 1;
+                undecoded += 1;
+                undecoded_end = position;
+                if decoder.set_position(position).is_err() {
+                    break;
+                }
+                decoder.set_ip(u64::from(at) + position as u64);
+                continue;
+            }
+            record(&insn, facts, at, code.len(), interest, sweep);
+        }
+        if insn.is_ip_rel_memory_operand() && insn.memory_displacement64() < code_length {
+            sweep.references.extend(reference(&insn));
+        }
+        if let Some(count) = counts.get_mut(usize::from(facts.group())) {
+            *count += 1;
+        }
+        position += insn.len();
+    }
+    sweep.groups = groups;
+    sweep.undecoded += undecoded;
+    sweep.decoded += position as u64 - undecoded;
+    at.wrapping_add(position as CodeOffset)
+}
+
+/// Records an instruction that is above the baseline, goes somewhere or may be of a wanted class.
+fn record(
+    insn: &Instruction,
+    facts: CodeFacts,
+    at: CodeOffset,
+    unit_length: usize,
+    interest: &Interest,
+    sweep: &mut Sweep,
+) {
+    let from = insn.ip() as CodeOffset;
+    if facts.any(CodeFacts::JUMP | CodeFacts::CALL) {
+        let target = insn.near_branch_target();
+        if target < u64::from(interest.code_length) {
+            let edge = Edge { from, to: target as CodeOffset };
+            if facts.any(CodeFacts::CALL) {
+                sweep.calls.push(edge);
+            } else if interest.conditional_exits || !facts.any(CodeFacts::CONDITIONAL) {
+                let start = u64::from(at);
+                if target < start || target - start >= unit_length as u64 {
+                    sweep.jumps.push(edge);
+                }
+            }
+        }
+    }
+    if facts.any(CodeFacts::ABOVE_BASELINE) {
+        sweep.hits.push(FeatureHit { at: from, group: FeatureGroup(facts.group().into()) });
+    }
+    if facts.any(CodeFacts::wanting(interest.wants)) {
+        let class = class_of(insn);
+        if interest.wants.contains(class) {
+            sweep.marks.push(Mark { at: from, class });
+        }
+    }
+}
+
+/// How an instruction with an operand relative to RIP refers to its place; `None` where it neither reads
+/// nor names it.
+#[cold]
+fn reference(insn: &Instruction) -> Option<Reference> {
+    let to = insn.memory_displacement64() as CodeOffset;
+    if insn.mnemonic() == Mnemonic::Lea {
+        return Some(Reference { to, kind: ReferenceKind::Address });
+    }
+    let mut factory = InstructionInfoFactory::new();
+    let info = factory.info(insn);
+    let read = info.used_memory().iter().any(|memory| {
+        matches!(memory.base(), Register::RIP | Register::EIP | Register::None)
+            && matches!(
+                memory.access(),
+                OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite
+            )
+    });
+    let size = insn.memory_size().size() as u16;
+    read.then_some(Reference { to, kind: ReferenceKind::Load(size) })
+}

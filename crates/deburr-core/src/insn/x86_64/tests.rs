@@ -1,0 +1,424 @@
+//! Facts and features by bytes, and the sweep held against [`decode`].
+
+use deburr_cpu::{Feature, FeatureSet};
+use iced_x86::{Code, CpuidFeature};
+
+use super::features::{GROUPS, Need, TABLE, need};
+use super::{decode, features_of, sweep};
+use crate::address::Svma;
+use crate::insn::sweep::{Edge, Interest, Mark, Reference, ReferenceKind, Sweep};
+use crate::insn::{Class, ClassSet, Flow, Insn, Memory, Operation, Reg};
+
+fn bytes(hex: &str) -> Vec<u8> {
+    hex.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
+}
+
+/// Decodes bytes that hold one instruction exactly, at 0x1000.
+fn one(hex: &str) -> Insn {
+    let code = bytes(hex);
+    let insn = decode(&code, Svma(0x1000)).unwrap_or_else(|| panic!("{hex} does not decode"));
+    assert_eq!(usize::from(insn.length), code.len(), "{hex}");
+    insn
+}
+
+fn needs(hex: &str) -> FeatureSet {
+    features_of(one(hex).features)
+}
+
+fn swept(code: &[u8], length: usize, interest: &Interest) -> (Sweep, u32) {
+    let mut found = Sweep::default();
+    let end = sweep(code, length, 0x100, interest, &mut found);
+    (found, end)
+}
+
+const EVERYWHERE: Interest =
+    Interest { wants: ClassSet::EMPTY, code_length: u32::MAX, conditional_exits: true };
+
+fn register(n: u8) -> Option<Reg> {
+    Some(Reg::general(n))
+}
+
+macro_rules! assert_needs {
+    ($($hex:literal $mnemonic:literal => $($feature:ident)*;)*) => {
+        $(assert_eq!(needs($hex), FeatureSet::of(&[$(Feature::$feature),*]), "{}", $mnemonic);)*
+    };
+}
+
+#[test]
+fn features_follow_the_operands() {
+    assert_needs! {
+        "c5 f1 fe c2" "vpaddd xmm0, xmm1, xmm2" => AVX;
+        "c5 f5 fe c2" "vpaddd ymm0, ymm1, ymm2" => AVX2;
+        "62 f1 75 48 fe c2" "vpaddd zmm0, zmm1, zmm2" => AVX512F;
+        "62 f1 75 09 fe c2" "vpaddd xmm0{k1}, xmm1, xmm2" => AVX512F AVX512VL;
+        "62 e1 75 08 fe c2" "vpaddd xmm16, xmm1, xmm2" => AVX512F AVX512VL;
+        "62 f1 75 48 fc c2" "vpaddb zmm0, zmm1, zmm2" => AVX512BW;
+        "66 0f 3a 44 c1 00" "pclmulqdq xmm0, xmm1, 0" => PCLMULQDQ;
+        "c4 e3 71 44 c2 00" "vpclmulqdq xmm0, xmm1, xmm2, 0" => PCLMULQDQ AVX;
+        "c4 e3 75 44 c2 00" "vpclmulqdq ymm0, ymm1, ymm2, 0" => VPCLMULQDQ;
+        "62 f3 75 48 44 c2 00" "vpclmulqdq zmm0, zmm1, zmm2, 0" => AVX512F VPCLMULQDQ;
+        "66 0f 38 dc c1" "aesenc xmm0, xmm1" => AES;
+        "c4 e2 71 dc c2" "vaesenc xmm0, xmm1, xmm2" => AES AVX;
+        "c4 e2 75 dc c2" "vaesenc ymm0, ymm1, ymm2" => VAES;
+        "62 f2 75 48 dc c2" "vaesenc zmm0, zmm1, zmm2" => AVX512F VAES;
+        "c4 e2 71 b8 c2" "vfmadd231ps xmm0, xmm1, xmm2" => FMA;
+        "c4 e2 79 13 c1" "vcvtph2ps xmm0, xmm1" => F16C;
+        "62 e2 7d 08 13 c1" "vcvtph2ps xmm16, xmm1" => AVX512F AVX512VL;
+        "c5 f8 92 c8" "kmovw k1, eax" => AVX512F;
+        "c5 f9 92 c8" "kmovb k1, eax" => AVX512DQ;
+        "c4 e1 fb 92 c8" "kmovq k1, rax" => AVX512BW;
+        "66 0f 38 cf c1" "gf2p8mulb xmm0, xmm1" => GFNI;
+        "c4 e2 75 cf c2" "vgf2p8mulb ymm0, ymm1, ymm2" => AVX GFNI;
+        "62 f2 75 48 cf c2" "vgf2p8mulb zmm0, zmm1, zmm2" => AVX512F GFNI;
+        "62 f2 75 48 50 c2" "vpdpbusd zmm0, zmm1, zmm2" => AVX512_VNNI;
+        "c4 e2 75 50 c2" "{vex} vpdpbusd ymm0, ymm1, ymm2" => AVX_VNNI;
+        "c4 e2 6d 92 04 88" "vgatherdps ymm0, [rax+ymm1*4], ymm2" => AVX2;
+    }
+}
+
+#[test]
+fn scalar_extensions_are_told_apart() {
+    assert_needs! {
+        "f3 0f b8 c1" "popcnt eax, ecx" => POPCNT;
+        "f3 0f bd c1" "lzcnt eax, ecx" => LZCNT;
+        "f2 0f 38 f0 c1" "crc32 eax, cl" => SSE4_2;
+        "0f 38 cb c1" "sha256rnds2 xmm0, xmm1, xmm0" => SHA;
+        "0f c7 f0" "rdrand eax" => RDRAND;
+        "66 0f 38 f6 c1" "adcx eax, ecx" => ADX;
+        "48 0f c7 0f" "cmpxchg16b [rdi]" => CMPXCHG16B;
+        "9f" "lahf" => LAHF;
+        "0f 38 f0 01" "movbe eax, [rcx]" => MOVBE;
+        "c4 e2 70 f2 c2" "andn eax, ecx, edx" => BMI1;
+        "c4 e2 73 f5 c2" "pdep eax, ecx, edx" => BMI2;
+        "0f c7 20" "xsavec [rax]" => XSAVEC;
+        "0f 01 d6" "xtest" => RTM;
+        "66 0f ae f0" "tpause eax" => WAITPKG;
+        "f3 48 0f ae e8" "incsspq rax" => CET_SS;
+        "0f 38 00 c1" "pshufb mm0, mm1" => SSSE3;
+        "db 08" "fisttp dword [rax]" => FPU SSE3;
+    }
+}
+
+#[test]
+fn baseline_features_have_groups_of_their_own_and_are_no_hits() {
+    assert_needs! {
+        "0f 58 c1" "addps xmm0, xmm1" => SSE;
+        "66 0f 58 c1" "addpd xmm0, xmm1" => SSE2;
+        "0f c3 08" "movnti [rax], ecx" => SSE2;
+        "0f ae 38" "clflush [rax]" => SSE2;
+        "0f fe c1" "paddd mm0, mm1" => MMX;
+        "0f 44 c1" "cmove eax, ecx" => CMOV;
+        "da c9" "fcmove st, st(1)" => FPU CMOV;
+        "d9 e8" "fld1" => FPU;
+        "0f c7 0f" "cmpxchg8b [rdi]" => CX8;
+        "0f ae 00" "fxsave [rax]" => FXSR;
+    }
+    let code = bytes("0f 58 c1 66 0f 58 c1 0f 44 c1 d9 e8 0f 0d 08 0f 22 c0");
+    let (found, _) = swept(&code, code.len(), &EVERYWHERE);
+    assert_eq!(found.undecoded, 0);
+    assert!(found.hits.is_empty(), "{:?}", found.hits);
+    assert_ne!(one("0f 58 c1").features.0, 0);
+}
+
+#[test]
+fn what_runs_everywhere_needs_nothing() {
+    assert_needs! {
+        "f3 0f bc c1" "tzcnt eax, ecx (rep bsf)" => ;
+        "0f bc c1" "bsf eax, ecx" => ;
+        "f3 0f 1e fa" "endbr64" => ;
+        "f3 0f 1e fb" "endbr32" => ;
+        "f3 90" "pause" => ;
+        "f2 f0 ff 00" "xacquire lock inc dword [rax]" => ;
+        "f3 f0 ff 00" "xrelease lock inc dword [rax]" => ;
+        "66 0f 1f 04 00" "nop word [rax+rax]" => ;
+        "f3 48 0f 1e c8" "rdsspq rax" => ;
+        "0f 1c 00" "cldemote [rax]" => ;
+        "f2 ff e0" "bnd jmp rax" => ;
+        "f3 0f 1b 00" "nop (bndmk where MPX is)" => ;
+        "0f a2" "cpuid" => ;
+        "0f 01 d0" "xgetbv" => ;
+        "0f 31" "rdtsc" => ;
+        "0f 05" "syscall" => ;
+        "0f 0b" "ud2" => ;
+    }
+}
+
+#[test]
+fn privileged_instructions_are_system_and_no_hits() {
+    assert_needs! {
+        "f4" "hlt" => SYSTEM;
+        "0f 22 c0" "mov cr0, rax" => SYSTEM;
+        "66 0f 38 82 01" "invpcid rax, [rcx]" => INVPCID SYSTEM;
+    }
+    let code = bytes("66 0f 38 82 01 f4");
+    assert!(swept(&code, code.len(), &EVERYWHERE).0.hits.is_empty());
+}
+
+#[test]
+fn every_flag_of_the_decoder_is_mapped_or_left_out_for_a_reason() {
+    for flag in CpuidFeature::values() {
+        match need(flag) {
+            Some(Need::Feature(feature)) => assert_ne!(feature, Feature::OTHER_X86_64, "{flag:?}"),
+            Some(Need::Nothing(reason)) => assert!(!reason.is_empty()),
+            None => panic!("{flag:?} is not mapped"),
+        }
+    }
+}
+
+#[test]
+fn every_code_has_a_group_below_the_count() {
+    assert!(Code::values().len() <= 8192);
+    let used = Code::values().map(|code| TABLE.facts(code).group()).max().unwrap();
+    assert!(usize::from(used) < GROUPS);
+    let distinct: std::collections::HashSet<_> =
+        Code::values().map(|code| TABLE.facts(code).group()).collect();
+    assert!(distinct.len() < GROUPS, "{} groups do not fit", distinct.len());
+}
+
+#[test]
+fn operands_of_plain_instructions_are_told() {
+    let insn = one("01 c8"); // add eax, ecx
+    assert_eq!((insn.operation, insn.width, insn.dst), (Operation::Add, 4, register(0)));
+    assert_eq!(insn.src, [register(0), register(1), None]);
+    assert!(insn.writes.contains(Reg::FLAGS) && insn.reads.contains(Reg::general(1)));
+
+    let insn = one("31 c0"); // xor eax, eax
+    assert!(!insn.reads.contains(Reg::general(0)) && insn.writes.contains(Reg::general(0)));
+
+    let insn = one("f7 d9"); // neg ecx
+    assert_eq!((insn.operation, insn.src), (Operation::Sub, [None, register(1), None]));
+
+    let insn = one("b4 01"); // mov ah, 1
+    assert_eq!((insn.dst, insn.imm, insn.width), (register(0), Some(1), 1));
+
+    let insn = one("83 f8 ff"); // cmp eax, -1
+    assert_eq!((insn.operation, insn.imm, insn.dst), (Operation::Compare, Some(-1), None));
+
+    let insn = one("0f b6 c1"); // movzx eax, cl
+    assert_eq!((insn.operation, insn.class, insn.src[0]), (Operation::Extend, Class::Other, register(1)));
+
+    let insn = one("c4 e2 70 f2 c2"); // andn eax, ecx, edx
+    assert_eq!((insn.operation, insn.src), (Operation::AndNot, [register(2), register(1), None]));
+
+    let insn = one("0f 44 c1"); // cmove eax, ecx
+    assert_eq!((insn.operation, insn.dst), (Operation::Select, register(0)));
+    assert!(insn.reads.contains(Reg::FLAGS));
+}
+
+#[test]
+fn memory_operands_are_told() {
+    let insn = one("48 8b 05 10 00 00 00"); // mov rax, [rip+16]
+    let memory = Memory {
+        base: None,
+        index: None,
+        displacement: 0x1017,
+        size: 8,
+        read: true,
+        write: false,
+        write_back: false,
+        is_static: true,
+    };
+    assert_eq!((insn.class, insn.memory), (Class::Load, Some(memory)));
+
+    let insn = one("48 89 05 10 00 00 00"); // mov [rip+16], rax
+    assert_eq!(insn.class, Class::Store);
+    assert_eq!(insn.memory, Some(Memory { read: false, write: true, ..memory }));
+    assert_eq!(insn.src[0], register(0));
+
+    let insn = one("48 8d 05 10 00 00 00"); // lea rax, [rip+16]
+    assert_eq!((insn.class, insn.operation, insn.imm), (Class::Other, Operation::Address, Some(0x1017)));
+
+    let insn = one("48 8d 44 8f 08"); // lea rax, [rdi+rcx*4+8]
+    let memory = insn.memory.unwrap();
+    assert_eq!((memory.base, memory.index, memory.displacement), (register(7), register(1), 8));
+    assert!(!memory.read && !memory.write);
+
+    let insn = one("64 48 8b 04 25 28 00 00 00"); // mov rax, fs:[0x28]
+    assert_eq!(insn.class, Class::Load);
+    assert!(!insn.memory.unwrap().is_static);
+
+    let insn = one("f3 a4"); // rep movsb
+    assert_eq!(insn.memory.unwrap().size, 0);
+    assert!(insn.writes.contains(Reg::general(1)), "rcx counts down");
+}
+
+#[test]
+fn atomics_are_told_by_lock_or_xchg_with_memory() {
+    let insn = one("f0 83 07 01"); // lock add dword [rdi], 1
+    assert_eq!((insn.class, insn.operation, insn.imm), (Class::LockedAtomic, Operation::Add, Some(1)));
+    let memory = insn.memory.unwrap();
+    assert!(memory.read && memory.write && memory.size == 4 && insn.width == 4);
+    assert_eq!(one("83 07 01").class, Class::Other); // add dword [rdi], 1
+    assert_eq!(one("87 07").class, Class::LockedAtomic); // xchg [rdi], eax
+    assert_eq!(one("91").class, Class::Other); // xchg eax, ecx
+    let insn = one("f0 48 0f b1 0f"); // lock cmpxchg [rdi], rcx
+    assert_eq!((insn.operation, insn.dst), (Operation::CompareSwap, register(0)));
+    assert_eq!((insn.src, insn.width), ([register(0), register(1), None], 8));
+    let insn = one("f0 0f c1 0f"); // lock xadd [rdi], ecx
+    assert_eq!((insn.operation, insn.dst, insn.src[0]), (Operation::FetchAdd, register(1), register(1)));
+}
+
+#[test]
+fn classes_and_flow_are_told() {
+    let target = Svma(0x1012);
+    assert_eq!(one("eb 10").flow, Flow::Jump(target)); // jmp +16
+    assert_eq!(one("74 10").flow, Flow::Branch(target)); // je +16
+    assert_eq!(one("e3 10").flow, Flow::Branch(target)); // jrcxz +16
+    assert_eq!(one("e3 10").operation, Operation::BranchZero);
+    assert_eq!(one("74 10").operation, Operation::BranchCondition);
+    assert_eq!(one("e8 0d 00 00 00").flow, Flow::Call(target)); // call +13
+    assert_eq!(one("c7 f8 0c 00 00 00").flow, Flow::Branch(target)); // xbegin +12
+    assert_eq!(one("ff 15 10 00 00 00").flow, Flow::IndirectCall); // call [rip+16]
+    assert_eq!(one("ff e0").flow, Flow::IndirectJump); // jmp rax
+    assert_eq!(one("c3").flow, Flow::Return); // ret
+    for trap in ["cc", "0f 0b", "f4"] {
+        assert_eq!((one(trap).flow, one(trap).class), (Flow::Stop, Class::Trap)); // int3, ud2, hlt
+    }
+    for (hex, class) in [
+        ("0f 05", Class::SystemCall),   // syscall
+        ("cd 80", Class::SystemCall),   // int 0x80
+        ("f3 90", Class::SpinHint),     // pause
+        ("0f 01 c9", Class::WaitEvent), // mwait
+        ("0f a2", Class::FeatureQuery), // cpuid
+        ("0f ae f0", Class::Barrier),   // mfence
+        ("90", Class::Hint),            // nop
+        ("f3 0f 1e fa", Class::Hint),   // endbr64
+        ("f2 0f 10 07", Class::Load),   // movsd xmm0, [rdi]
+        ("a5", Class::Other),           // movsd (string)
+        ("c5 fc 11 07", Class::Store),  // vmovups [rdi], ymm0
+    ] {
+        assert_eq!((one(hex).class, one(hex).flow), (class, Flow::Next), "{hex}");
+    }
+}
+
+#[test]
+fn edges_are_recorded_where_asked() {
+    // 0x100 call 0x205; 0x105 jmp 0x109; 0x107 je 0x309; 0x10d jmp 0x309
+    let code = bytes("e8 00 01 00 00 eb 02 0f 84 fc 01 00 00 e9 f7 01 00 00");
+    let call = Edge { from: 0x100, to: 0x205 };
+    let branch = Edge { from: 0x107, to: 0x309 };
+    let jump = Edge { from: 0x10d, to: 0x309 };
+    let (found, end) = swept(&code, code.len(), &EVERYWHERE);
+    assert_eq!((end, found.calls), (0x112, vec![call]));
+    assert_eq!(found.jumps, [branch, jump]);
+    let (found, _) = swept(&code, code.len(), &Interest { conditional_exits: false, ..EVERYWHERE });
+    assert_eq!(found.jumps, [jump]);
+    let (found, _) = swept(&code, code.len(), &Interest { code_length: 0x205, ..EVERYWHERE });
+    assert!(found.calls.is_empty() && found.jumps.is_empty());
+}
+
+#[test]
+fn targets_before_the_code_are_not_recorded() {
+    // call to -0x1000 - 5 + 0x105; mov rax, [rip-0x2000]
+    let code = bytes("e8 00 f0 ff ff 48 8b 05 00 e0 ff ff");
+    let (found, _) = swept(&code, code.len(), &EVERYWHERE);
+    assert!(found.calls.is_empty() && found.references.is_empty());
+}
+
+#[test]
+fn references_into_code_are_recorded_with_their_use() {
+    // mov rax, [rip+0]; mov [rip+0], rax; lea rax, [rip+0]; call [rip+0]; movaps xmm0, [rip+0]; nop [rip+0]
+    let code = bytes(
+        "48 8b 05 00 00 00 00 48 89 05 00 00 00 00 48 8d 05 00 00 00 00 ff 15 00 00 00 00 0f 28 05 00 00 00 00 0f 1f 05 00 00 00 00",
+    );
+    let (found, _) = swept(&code, code.len(), &EVERYWHERE);
+    assert_eq!(
+        found.references,
+        [
+            Reference { to: 0x107, kind: ReferenceKind::Load(8) },
+            Reference { to: 0x115, kind: ReferenceKind::Address },
+            Reference { to: 0x11b, kind: ReferenceKind::Load(8) },
+            Reference { to: 0x122, kind: ReferenceKind::Load(16) },
+        ]
+    );
+}
+
+#[test]
+fn only_wanted_classes_are_marked() {
+    // lock inc dword [rax]; inc dword [rax]; pause; xchg eax, ecx; xchg [rdi], eax
+    let code = bytes("f0 ff 00 ff 00 f3 90 91 87 07");
+    let wants = ClassSet::of(&[Class::LockedAtomic]);
+    let (found, _) = swept(&code, code.len(), &Interest { wants, ..EVERYWHERE });
+    let mark = |at| Mark { at, class: Class::LockedAtomic };
+    assert_eq!(found.marks, [mark(0x100), mark(0x108)]);
+}
+
+#[test]
+fn undecodable_bytes_are_counted_and_each_run_is_told_once() {
+    // push es (twice), nop, push es; none of them exists in 64-bit mode but nop
+    let (found, end) = swept(&bytes("06 06 90 06"), 4, &EVERYWHERE);
+    assert_eq!((found.undecoded, found.decoded, end), (3, 1, 0x104));
+    assert_eq!(found.undecodable, [0x100, 0x103]);
+}
+
+#[test]
+fn an_instruction_that_does_not_fit_is_undecodable() {
+    let (found, end) = swept(&bytes("90 e8 00 00"), 4, &EVERYWHERE);
+    assert_eq!(end, 0x104);
+    assert_eq!(found.decoded + found.undecoded, 4);
+    assert_eq!(found.undecodable, [0x101]);
+    assert!(found.calls.is_empty());
+}
+
+#[test]
+fn instructions_that_begin_at_the_length_are_left_alone() {
+    let code = bytes("90 e8 00 00 00 00 90");
+    let (found, end) = swept(&code, 2, &EVERYWHERE);
+    assert_eq!((found.decoded, found.undecoded, end), (6, 0, 0x106));
+    let (found, end) = swept(&code, 0, &EVERYWHERE);
+    assert_eq!((found.decoded, found.undecoded, end), (0, 0, 0x100));
+}
+
+/// xorshift64*, a fixed sequence per seed.
+fn random_bytes(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed;
+    (0..length)
+        .map(|_| {
+            state ^= state >> 12;
+            state ^= state << 25;
+            state ^= state >> 27;
+            (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 56) as u8
+        })
+        .collect()
+}
+
+#[test]
+fn sweep_and_decode_agree_on_random_bytes() {
+    for seed in 1..=40 {
+        let code = random_bytes(seed, 4096);
+        let (found, end) = swept(&code, code.len() - 20, &EVERYWHERE);
+        let mut groups = vec![0; GROUPS];
+        let (mut calls, mut decoded, mut position) = (Vec::new(), 0, 0);
+        while position < code.len() - 20 {
+            let at = 0x100 + position as u32;
+            let Some(insn) = decode(&code[position..], Svma(at.into())) else {
+                position += 1;
+                continue;
+            };
+            groups[usize::from(insn.features.0)] += 1;
+            decoded += u64::from(insn.length);
+            position += usize::from(insn.length);
+            if let Flow::Call(Svma(to)) = insn.flow
+                && to < u64::from(u32::MAX)
+            {
+                calls.push(Edge { from: at, to: to as u32 });
+            }
+        }
+        assert_eq!(end as usize - 0x100, position, "seed {seed}");
+        assert_eq!(found.decoded + found.undecoded, position as u64, "seed {seed}");
+        assert_eq!((found.decoded, &found.groups, &found.calls), (decoded, &groups, &calls), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_sweep_collects_many_units() {
+    let code = random_bytes(7, 2000);
+    let (whole, _) = swept(&code, code.len(), &EVERYWHERE);
+    let mut parts = Sweep::default();
+    let mut at = 0;
+    while at < code.len() {
+        at = sweep(&code[at..], 64, 0x100 + at as u32, &EVERYWHERE, &mut parts) as usize - 0x100;
+    }
+    assert_eq!((whole.decoded, whole.undecoded), (parts.decoded, parts.undecoded));
+    assert_eq!((whole.groups, whole.calls, whole.hits), (parts.groups, parts.calls, parts.hits));
+}
