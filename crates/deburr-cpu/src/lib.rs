@@ -1,14 +1,28 @@
 //! What a CPU offers and what a program needs, in one vocabulary: features, levels, CPU names, the host.
 //!
-//! This crate is the contract between the programs of deburr, and holds nothing that they do not share.
+//! This crate is the contract between the programs of deburr, and holds nothing that they do not share. Its
+//! heart (features, levels) is `no_std` without an allocator. The cargo feature `std` adds [`host`], which
+//! asks the machine that runs the program, and [`Target`], which reads what a user wrote after `--target`;
+//! `names` adds CPU names (`neoverse-n1`, `zen4`) from the data of the archspec project.
+//!
+//! ```
+//! use deburr_cpu::{Arch, Feature, FeatureSet, describe, smallest_level};
+//!
+//! let used = FeatureSet::of(&[Feature::AES, Feature::SSE2, Feature::SSSE3]);
+//! let (level, beyond) = smallest_level(Arch::X86_64, used);
+//! assert_eq!(describe(level, beyond).to_string(), "x86-64-v2 + AES");
+//! ```
 
 #![no_std]
 
-#[cfg(test)]
+#[cfg(any(test, feature = "std"))]
 extern crate std;
 
 mod feature;
+mod imply;
 mod level;
 
 pub use feature::{Arch, Feature, FeatureSet};
-pub use level::{Level, levels, smallest_level};
+pub use level::{
+    Description, Level, describe, level_named, level_names, levels, smallest_level, system_features,
+};
