@@ -230,6 +230,25 @@ pub(crate) fn brand(cpuid: &impl Cpuid) -> std::string::String {
     text.split_whitespace().collect::<std::vec::Vec<_>>().join(" ")
 }
 
+/// AMD's microarchitecture by CPUID family (AMD APM volume 3, Fn0000_0001_EAX). Archspec goes by features alone and
+/// loses the name where a hypervisor or the kernel hides one of them.
+pub(crate) fn amd_name(cpuid: &impl Cpuid, features: FeatureSet) -> Option<&'static str> {
+    let [_, b, c, d] = cpuid.leaf(0, 0);
+    if [b, d, c].map(u32::to_le_bytes).concat() != b"AuthenticAMD" {
+        return None;
+    }
+    let [signature, ..] = answer(cpuid, 1, 0);
+    let (base, extended) = (signature >> 8 & 0xf, signature >> 20 & 0xff);
+    match base + extended {
+        0x17 if features.contains(RDPID) => Some("zen2"),
+        0x17 => Some("zen"),
+        0x19 if features.contains(AVX512F) => Some("zen4"),
+        0x19 => Some("zen3"),
+        0x1a => Some("zen5"),
+        _ => None,
+    }
+}
+
 /// The CPU that runs this program.
 #[cfg(target_arch = "x86_64")]
 pub(crate) struct ThisCpu;
@@ -317,6 +336,35 @@ mod tests {
         let old = detect(&Full { basic: 1, osxsave: true, xcr0: u64::MAX });
         assert!(old.usable.contains(SSE4_2) && old.usable.contains(LZCNT));
         assert!(!old.usable.contains(AVX2) && !old.usable.contains(XSAVEOPT));
+    }
+
+    /// A CPU of which only the maker and the family are known.
+    struct Amd {
+        signature: u32,
+    }
+
+    impl Cpuid for Amd {
+        fn leaf(&self, leaf: u32, _subleaf: u32) -> [u32; 4] {
+            let word = |text: [u8; 4]| u32::from_le_bytes(text);
+            match leaf {
+                0 => [1, word(*b"Auth"), word(*b"cAMD"), word(*b"enti")],
+                _ => [self.signature, 0, 0, 0],
+            }
+        }
+
+        fn xcr0(&self) -> u64 {
+            0
+        }
+    }
+
+    #[test]
+    fn amd_families_have_names() {
+        let zen4 = FeatureSet::of(&[AVX512F]);
+        assert_eq!(amd_name(&Amd { signature: 0x00b0_0f21 }, zen4), Some("zen5"));
+        assert_eq!(amd_name(&Amd { signature: 0x00a1_0f11 }, zen4), Some("zen4"));
+        assert_eq!(amd_name(&Amd { signature: 0x00a0_0f11 }, FeatureSet::EMPTY), Some("zen3"));
+        assert_eq!(amd_name(&Amd { signature: 0x0080_0f11 }, FeatureSet::EMPTY), Some("zen"));
+        assert_eq!(amd_name(&Amd { signature: 0x0060_0f12 }, zen4), None);
     }
 
     #[test]

@@ -14,8 +14,8 @@ use crate::{Arch, FeatureSet, Level, detect_aarch64};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Host {
-    /// Archspec's name of the microarchitecture (`zen4`, `neoverse-n1`) where the cargo feature `names` is on and
-    /// the CPU is known; else the name of the level.
+    /// The microarchitecture (`zen4`, `neoverse-n1`): AMD's by CPUID family, others by archspec's data where the
+    /// cargo feature `names` is on; the name of the level where neither knows it.
     pub name: String,
     /// The maker's name of the CPU; empty where nothing tells it.
     pub brand: String,
@@ -80,10 +80,14 @@ impl std::error::Error for UnknownHost {
 pub fn host() -> Result<Host, UnknownHost> {
     #[cfg(target_arch = "x86_64")]
     {
-        use detect_x86_64::{ThisCpu, brand, detect};
+        use detect_x86_64::{ThisCpu, amd_name, brand, detect};
         let detected = detect(&ThisCpu);
         let all = FeatureSet::from_iter(crate::Feature::all());
-        described(Arch::X86_64, detected.usable, detected.disabled, all, brand(&ThisCpu))
+        let mut host = described(Arch::X86_64, detected.usable, detected.disabled, all, brand(&ThisCpu))?;
+        if let Some(name) = amd_name(&ThisCpu, detected.usable) {
+            host.name = name.into();
+        }
+        Ok(host)
     }
     #[cfg(not(target_arch = "x86_64"))]
     if cfg!(all(target_arch = "aarch64", target_os = "linux")) {
@@ -137,6 +141,14 @@ mod tests {
         let all = FeatureSet::from_iter(crate::Feature::all());
         let error = described(Arch::Aarch64, FeatureSet::EMPTY, FeatureSet::EMPTY, all, String::new());
         assert!(matches!(error, Err(UnknownHost::BelowEveryLevel(missing)) if !missing.is_empty()));
+    }
+
+    #[test]
+    fn the_host_covers_its_level() {
+        if let Ok(host) = host() {
+            assert!(host.level.features.is_subset(host.features));
+            assert!(!host.name.is_empty() && host.beyond().is_subset(host.features));
+        }
     }
 
     #[cfg(all(target_arch = "x86_64", target_os = "linux", feature = "names"))]

@@ -253,11 +253,11 @@ pub fn cpu_names(arch: Arch) -> Vec<String> {
     names
 }
 
-/// The host's microarchitecture, as archspec names it.
+/// The host's microarchitecture, as archspec names it; none where it knows no more than a level.
 pub(crate) fn host_name() -> Option<String> {
     let cpu = archspec::cpu::host().ok()?;
     arch_of(&cpu)?;
-    Some(spelling(cpu.name()))
+    level_named(cpu.name()).is_none().then(|| spelling(cpu.name()))
 }
 
 /// Every feature that has a string of archspec's on x86-64.
