@@ -9,7 +9,8 @@
 //! Four points where the specifications leave room:
 //! - The psABI names `OSXSAVE` with `XGETBV` for v3. CPUID.OSXSAVE can be set only where CPUID.XSAVE is, and
 //!   tells that the operating system has switched on `XSAVE`, `XRSTOR` and `XGETBV`: v3 holds both. `XSAVEC`,
-//!   `XSAVEOPT` and `XSAVES` are in no level.
+//!   `XSAVEOPT` and `XSAVES` are in no level. `XGETBV` is how a program asks whether it may use AVX, so by
+//!   itself it is a sign of dispatch and not of a v3 program: the two never raise the level.
 //! - The psABI's SSE2 includes `CLFLUSH` (Intel SDM volume 1, 5.6.4), which has a CPUID bit of its own:
 //!   v1 holds `CLFSH`.
 //! - `FEAT_SVE2` is formally optional in Armv9; every compiler's `armv9-a` holds it, and so does armv9.0-a
@@ -136,8 +137,9 @@ const SYSTEM_AARCH64: FeatureSet = FeatureSet::of(&[
     FEAT_FGT, FEAT_NV2, FEAT_ITE, FEAT_D128, FEAT_THE,
 ]);
 
-/// In a level only because another feature of that level needs them; see the head of this file.
-const NEVER_RAISE: FeatureSet = FeatureSet::of(&[FEAT_FP16, FEAT_FHM]);
+/// In a level only because another feature of that level needs them: where they are used alone they lie beyond
+/// the level. See the head of this file.
+const NEVER_RAISE: FeatureSet = FeatureSet::of(&[OSXSAVE, XSAVE, FEAT_FP16, FEAT_FHM]);
 
 /// The levels of an architecture, lowest first; each holds all features of the one before it, except that
 /// armv9.0-a follows armv8.5-a and the two lines then run side by side. Of the AArch64 levels the whole
@@ -165,7 +167,8 @@ pub const fn system_features(arch: Arch) -> FeatureSet {
 
 /// The smallest level that covers as many of `features` as any level does, and the features left over.
 ///
-/// [`system_features`] count as covered by every level. Where a level of the Armv8 and one of the Armv9 line
+/// [`system_features`] count as covered by every level. Four features that a level holds for another one's sake
+/// (`XSAVE`, `OSXSAVE`, `FEAT_FP16`, `FEAT_FHM`) do not raise it; below that level they are left over. Where a level of the Armv8 and one of the Armv9 line
 /// both cover, it is the one of the Armv8 line. The level is `Some` for every architecture that has levels.
 pub fn smallest_level(arch: Arch, features: FeatureSet) -> (Option<&'static Level>, FeatureSet) {
     let needed = features.minus(system_features(arch));
@@ -319,6 +322,8 @@ mod tests {
     #[test]
     fn optional_features_lie_beyond_and_raise_nothing() {
         assert_eq!(described(Arch::X86_64, &[PCLMULQDQ, AES]), "x86-64-v1 + AES + PCLMULQDQ");
+        assert_eq!(described(Arch::X86_64, &[OSXSAVE]), "x86-64-v1 + OSXSAVE");
+        assert_eq!(described(Arch::X86_64, &[AVX, OSXSAVE]), "x86-64-v3");
         assert_eq!(described(Arch::X86_64, &[AVX2, SHA]), "x86-64-v3 + SHA");
         assert_eq!(described(Arch::X86_64, &[AVX512F, AVX512_VNNI]), "x86-64-v4 + AVX512_VNNI");
         assert_eq!(described(Arch::Aarch64, &[FEAT_SHA256, FEAT_LSE]), "armv8.1-a + FEAT_SHA256");

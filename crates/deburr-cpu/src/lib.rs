@@ -18,11 +18,27 @@
 #[cfg(any(test, feature = "std"))]
 extern crate std;
 
+#[cfg(feature = "std")]
+mod detect_aarch64;
+#[cfg(feature = "std")]
+mod detect_x86_64;
 mod feature;
+#[cfg(feature = "std")]
+mod host;
 mod imply;
 mod level;
+#[cfg(feature = "names")]
+mod names;
+#[cfg(feature = "std")]
+mod target;
 
 pub use feature::{Arch, Feature, FeatureSet};
+#[cfg(feature = "std")]
+pub use host::{Host, UnknownHost, host};
 pub use level::{
     Description, Level, describe, level_named, level_names, levels, smallest_level, system_features,
 };
+#[cfg(feature = "names")]
+pub use names::cpu_names;
+#[cfg(feature = "std")]
+pub use target::{Target, UnknownTarget};

@@ -1,0 +1,179 @@
+//! The machine that runs this program.
+//!
+//! In: what the CPU and the operating system tell. Out: a [`Host`] in the vocabulary of this crate.
+
+use std::string::String;
+use std::{fmt, io};
+
+#[cfg(target_arch = "x86_64")]
+use crate::detect_x86_64;
+use crate::level::highest_level;
+use crate::{Arch, FeatureSet, Level, detect_aarch64};
+
+/// The machine that runs this program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Host {
+    /// The microarchitecture (`zen4`, `neoverse-n1`): AMD's by CPUID family, others by archspec's data where the
+    /// cargo feature `names` is on; the name of the level where neither knows it.
+    pub name: String,
+    /// The maker's name of the CPU; empty where nothing tells it.
+    pub brand: String,
+    /// The architecture of this program, hence of the machine.
+    pub arch: Arch,
+    /// The highest level that the machine covers.
+    pub level: &'static Level,
+    /// What a program can use: the CPU has it and the operating system has switched it on. On AArch64 the
+    /// features of `level` that Linux tells programs nothing about (such as `FEAT_SPECRES`) are taken as present.
+    pub features: FeatureSet,
+    /// What the CPU has and the operating system has not switched on; always empty on AArch64, where Linux
+    /// hides such features.
+    pub disabled: FeatureSet,
+}
+
+impl Host {
+    /// The features beyond the host's level.
+    pub fn beyond(&self) -> FeatureSet {
+        self.features.minus(self.level.features)
+    }
+}
+
+/// Why the host's features are not known.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum UnknownHost {
+    /// This program was built for an architecture, or an operating system, that has no detection here.
+    Unsupported,
+    /// The auxiliary vector could not be read.
+    Auxv(io::Error),
+    /// The CPU lacks features of the lowest level; these are missing.
+    BelowEveryLevel(FeatureSet),
+}
+
+impl fmt::Display for UnknownHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UnknownHost::Unsupported => {
+                f.write_str("no host detection here: expected x86-64, or AArch64 with Linux")
+            }
+            UnknownHost::Auxv(error) => write!(f, "/proc/self/auxv: {error}"),
+            UnknownHost::BelowEveryLevel(missing) => {
+                write!(f, "the CPU covers no level: it lacks {missing:?}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for UnknownHost {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            UnknownHost::Auxv(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Asks the machine that runs this program what it offers.
+///
+/// # Errors
+/// [`UnknownHost`]; never on an x86-64 CPU.
+pub fn host() -> Result<Host, UnknownHost> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use detect_x86_64::{ThisCpu, amd_name, brand, detect};
+        let detected = detect(&ThisCpu);
+        let all = FeatureSet::from_iter(crate::Feature::all());
+        let mut host = described(Arch::X86_64, detected.usable, detected.disabled, all, brand(&ThisCpu))?;
+        if let Some(name) = amd_name(&ThisCpu, detected.usable) {
+            host.name = name.into();
+        }
+        Ok(host)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    if cfg!(all(target_arch = "aarch64", target_os = "linux")) {
+        aarch64_host()
+    } else {
+        Err(UnknownHost::Unsupported)
+    }
+}
+
+/// The host as Linux on AArch64 tells it.
+#[cfg_attr(target_arch = "x86_64", allow(dead_code, reason = "compiled everywhere so that it cannot rot"))]
+fn aarch64_host() -> Result<Host, UnknownHost> {
+    let auxv = std::fs::read("/proc/self/auxv").map_err(UnknownHost::Auxv)?;
+    let features = detect_aarch64::features_of_auxv(&auxv);
+    let mut host =
+        described(Arch::Aarch64, features, FeatureSet::EMPTY, detect_aarch64::visible(), String::new())?;
+    host.features = host.features.union(host.level.features);
+    Ok(host)
+}
+
+/// Puts a host together from its features, of which those in `visible` can be told.
+fn described(
+    arch: Arch,
+    features: FeatureSet,
+    disabled: FeatureSet,
+    visible: FeatureSet,
+    brand: String,
+) -> Result<Host, UnknownHost> {
+    let Some(level) = highest_level(arch, features, visible) else {
+        let lowest = crate::levels(arch).first().map_or(FeatureSet::EMPTY, |level| level.features);
+        return Err(UnknownHost::BelowEveryLevel(lowest.minus(features)));
+    };
+    let name = cpu_name().unwrap_or_else(|| level.name.into());
+    Ok(Host { name, brand, arch, level, features, disabled })
+}
+
+/// Archspec's name of this machine's CPU.
+fn cpu_name() -> Option<String> {
+    #[cfg(feature = "names")]
+    return crate::names::host_name();
+    #[cfg(not(feature = "names"))]
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_without_floating_point_is_below_every_level() {
+        let all = FeatureSet::from_iter(crate::Feature::all());
+        let error = described(Arch::Aarch64, FeatureSet::EMPTY, FeatureSet::EMPTY, all, String::new());
+        assert!(matches!(error, Err(UnknownHost::BelowEveryLevel(missing)) if !missing.is_empty()));
+    }
+
+    #[test]
+    fn the_host_covers_its_level() {
+        if let Ok(host) = host() {
+            assert!(host.level.features.is_subset(host.features));
+            assert!(!host.name.is_empty() && host.beyond().is_subset(host.features));
+        }
+    }
+
+    #[cfg(all(target_arch = "x86_64", target_os = "linux", feature = "names"))]
+    #[test]
+    fn the_host_agrees_with_the_kernel_on_every_flag_that_has_a_name_there() {
+        use crate::{Feature, names::features_of_flag};
+        let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap();
+        let line = cpuinfo.lines().find(|line| line.starts_with("flags")).expect("flags in /proc/cpuinfo");
+        let flags: std::vec::Vec<&str> = line.split_whitespace().collect();
+        // The kernel's own name of SSE3 is that of the "Prescott new instructions".
+        fn spelt(flag: &str) -> &str {
+            if flag == "pni" { "sse3" } else { flag }
+        }
+        let flags: std::vec::Vec<&str> = flags.into_iter().map(spelt).collect();
+        let known = crate::names::mapped_x86_64();
+        let told =
+            flags.iter().fold(FeatureSet::EMPTY, |set, flag| set.union(features_of_flag(Arch::X86_64, flag)));
+        let host = host().unwrap();
+        let seen = FeatureSet::from_iter(host.features.iter().filter(|feature| known.contains(*feature)));
+        // Of these the kernel drops the flag on CPUs that give bad random numbers; the instruction still runs,
+        // and a hypervisor's CPUID may still report it.
+        let distrusted = FeatureSet::of(&[Feature::RDRAND, Feature::RDSEED]);
+        let unexplained = seen.minus(told).minus(distrusted);
+        assert_eq!(unexplained, FeatureSet::EMPTY, "CPUID tells more than the kernel");
+        assert_eq!(told.minus(seen), FeatureSet::EMPTY, "the kernel tells more than CPUID");
+        assert!(host.features.contains(Feature::SSE2) && told.contains(Feature::SSE2));
+    }
+}
