@@ -11,7 +11,7 @@ use deburr_cpu::{Feature, FeatureSet};
 use iced_x86::{Code, CpuidFeature, FlowControl, Mnemonic};
 
 use super::possible_classes;
-use crate::insn::{ClassSet, FeatureGroup};
+use crate::insn::{Class, ClassSet, FeatureGroup};
 
 /// How many groups there can be; group numbers are below it. A power of two, so that eight bits of
 /// [`CodeFacts`] index a table of groups without a bounds check.
@@ -55,7 +55,7 @@ impl CodeFacts {
 
     const CLASSES: u32 = 32;
 
-    /// The mask that selects the codes that may be of a wanted class.
+    /// The mask that selects the codes that may be of a wanted class without a `lock` prefix.
     pub(super) fn wanting(wants: ClassSet) -> u64 {
         wants.0 << Self::CLASSES
     }
@@ -266,6 +266,11 @@ fn flags_of_code(code: Code, features: FeatureSet) -> u64 {
     flow | above | invalid
 }
 
+/// The classes that the code alone makes possible. What only a `lock` prefix makes atomic is left out: the
+/// sweep asks for the prefix, which is rare, and not for additions, which are not.
 fn classes_of_code(code: Code) -> u64 {
-    CodeFacts::wanting(ClassSet::of(possible_classes(code)))
+    match possible_classes(code) {
+        [Class::LockedAtomic] if code.mnemonic() != Mnemonic::Xchg => 0,
+        classes => CodeFacts::wanting(ClassSet::of(classes)),
+    }
 }

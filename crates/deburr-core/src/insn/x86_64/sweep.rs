@@ -44,7 +44,7 @@ pub fn sweep(
     while position < length {
         decoder.decode_out(&mut insn);
         let facts = table.facts(insn.code());
-        if facts.any(special) {
+        if facts.any(special) || insn.has_lock_prefix() {
             if facts.any(CodeFacts::INVALID) {
                 if undecoded_end != position {
                     sweep.undecodable.push(at.wrapping_add(position as CodeOffset));
@@ -101,7 +101,7 @@ fn record(
     if facts.any(CodeFacts::ABOVE_BASELINE) {
         sweep.hits.push(FeatureHit { at: from, group: FeatureGroup(facts.group().into()) });
     }
-    if facts.any(CodeFacts::wanting(interest.wants)) {
+    if facts.any(CodeFacts::wanting(interest.wants)) || insn.has_lock_prefix() {
         let class = class_of(insn);
         if interest.wants.contains(class) {
             sweep.marks.push(Mark { at: from, class });
@@ -113,6 +113,10 @@ fn record(
 /// nor names it.
 #[cold]
 fn reference(insn: &Instruction) -> Option<Reference> {
+    // FS and GS have bases of their own: such an address is none in the file.
+    if matches!(insn.segment_prefix(), Register::FS | Register::GS) {
+        return None;
+    }
     let to = insn.memory_displacement64() as CodeOffset;
     if insn.mnemonic() == Mnemonic::Lea {
         return Some(Reference { to, kind: ReferenceKind::Address });
