@@ -46,10 +46,10 @@ impl CodeFacts {
     pub(super) const INVALID: u64 = 1 << 8;
     /// Needs a feature above x86-64-v1.
     pub(super) const ABOVE_BASELINE: u64 = 1 << 9;
-    /// A direct jump or branch.
+    /// A direct jump.
     pub(super) const JUMP: u64 = 1 << 10;
-    /// Of those, a conditional one.
-    pub(super) const CONDITIONAL: u64 = 1 << 11;
+    /// A direct branch, which may fall through.
+    pub(super) const BRANCH: u64 = 1 << 11;
     /// A direct call.
     pub(super) const CALL: u64 = 1 << 12;
 
@@ -253,12 +253,10 @@ fn is_above_baseline(features: FeatureSet) -> bool {
 fn flags_of_code(code: Code, features: FeatureSet) -> u64 {
     let flow = match code.flow_control() {
         FlowControl::UnconditionalBranch => CodeFacts::JUMP,
-        FlowControl::ConditionalBranch => CodeFacts::JUMP | CodeFacts::CONDITIONAL,
+        FlowControl::ConditionalBranch => CodeFacts::BRANCH,
         // Of the other members of these two, only these name a target: `syscall` and `xend` do not.
         FlowControl::Call if code.is_call_near() => CodeFacts::CALL,
-        FlowControl::XbeginXabortXend if code.mnemonic() == Mnemonic::Xbegin => {
-            CodeFacts::JUMP | CodeFacts::CONDITIONAL
-        }
+        FlowControl::XbeginXabortXend if code.mnemonic() == Mnemonic::Xbegin => CodeFacts::BRANCH,
         _ => 0,
     };
     let above = if is_above_baseline(features) { CodeFacts::ABOVE_BASELINE } else { 0 };

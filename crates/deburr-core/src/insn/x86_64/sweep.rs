@@ -28,10 +28,11 @@ pub fn sweep(
     let mut groups = std::mem::take(&mut sweep.groups);
     let Some(counts) = groups.first_chunk_mut::<GROUPS>() else { return at };
     let table = &*TABLE;
+    let jumps = CodeFacts::JUMP | if interest.conditional_exits { CodeFacts::BRANCH } else { 0 };
     let special = CodeFacts::INVALID
         | CodeFacts::ABOVE_BASELINE
-        | CodeFacts::JUMP
         | CodeFacts::CALL
+        | jumps
         | CodeFacts::wanting(interest.wants);
 
     // Offsets are the decoder's addresses: then its targets are offsets too, and those before the code are
@@ -84,19 +85,16 @@ fn record(
     sweep: &mut Sweep,
 ) {
     let from = insn.ip() as CodeOffset;
-    if facts.any(CodeFacts::JUMP | CodeFacts::CALL) {
-        let target = insn.near_branch_target();
-        if target < u64::from(interest.code_length) {
-            let edge = Edge { from, to: target as CodeOffset };
-            if facts.any(CodeFacts::CALL) {
-                sweep.calls.push(edge);
-            } else if interest.conditional_exits || !facts.any(CodeFacts::CONDITIONAL) {
-                let start = u64::from(at);
-                if target < start || target - start >= unit_length as u64 {
-                    sweep.jumps.push(edge);
-                }
-            }
-        }
+    let target = insn.near_branch_target();
+    let edge = Edge { from, to: target as CodeOffset };
+    let in_code = target < u64::from(interest.code_length);
+    if facts.any(CodeFacts::CALL) && in_code {
+        sweep.calls.push(edge);
+    }
+    let jumps = CodeFacts::JUMP | if interest.conditional_exits { CodeFacts::BRANCH } else { 0 };
+    // Before the unit's start the difference wraps to a huge one.
+    if facts.any(jumps) && in_code && target.wrapping_sub(u64::from(at)) >= unit_length as u64 {
+        sweep.jumps.push(edge);
     }
     if facts.any(CodeFacts::ABOVE_BASELINE) {
         sweep.hits.push(FeatureHit { at: from, group: FeatureGroup(facts.group().into()) });
@@ -122,8 +120,7 @@ fn reference(insn: &Instruction) -> Option<Reference> {
         return Some(Reference { to, kind: ReferenceKind::Address });
     }
     let mut factory = InstructionInfoFactory::new();
-    let info = factory.info(insn);
-    let read = info.used_memory().iter().any(|memory| {
+    let read = factory.info(insn).used_memory().iter().any(|memory| {
         matches!(memory.base(), Register::RIP | Register::EIP | Register::None)
             && matches!(
                 memory.access(),
