@@ -11,7 +11,7 @@ use deburr_cpu::{Feature, FeatureSet};
 use iced_x86::{Code, CpuidFeature, FlowControl, Mnemonic};
 
 use super::possible_classes;
-use crate::insn::{ClassSet, FeatureGroup};
+use crate::insn::{Class, ClassSet, FeatureGroup};
 
 /// How many groups there can be; group numbers are below it. A power of two, so that eight bits of
 /// [`CodeFacts`] index a table of groups without a bounds check.
@@ -46,16 +46,16 @@ impl CodeFacts {
     pub(super) const INVALID: u64 = 1 << 8;
     /// Needs a feature above x86-64-v1.
     pub(super) const ABOVE_BASELINE: u64 = 1 << 9;
-    /// A direct jump or branch.
+    /// A direct jump.
     pub(super) const JUMP: u64 = 1 << 10;
-    /// Of those, a conditional one.
-    pub(super) const CONDITIONAL: u64 = 1 << 11;
+    /// A direct branch, which may fall through.
+    pub(super) const BRANCH: u64 = 1 << 11;
     /// A direct call.
     pub(super) const CALL: u64 = 1 << 12;
 
     const CLASSES: u32 = 32;
 
-    /// The mask that selects the codes that may be of a wanted class.
+    /// The mask that selects the codes that may be of a wanted class without a `lock` prefix.
     pub(super) fn wanting(wants: ClassSet) -> u64 {
         wants.0 << Self::CLASSES
     }
@@ -253,12 +253,10 @@ fn is_above_baseline(features: FeatureSet) -> bool {
 fn flags_of_code(code: Code, features: FeatureSet) -> u64 {
     let flow = match code.flow_control() {
         FlowControl::UnconditionalBranch => CodeFacts::JUMP,
-        FlowControl::ConditionalBranch => CodeFacts::JUMP | CodeFacts::CONDITIONAL,
+        FlowControl::ConditionalBranch => CodeFacts::BRANCH,
         // Of the other members of these two, only these name a target: `syscall` and `xend` do not.
         FlowControl::Call if code.is_call_near() => CodeFacts::CALL,
-        FlowControl::XbeginXabortXend if code.mnemonic() == Mnemonic::Xbegin => {
-            CodeFacts::JUMP | CodeFacts::CONDITIONAL
-        }
+        FlowControl::XbeginXabortXend if code.mnemonic() == Mnemonic::Xbegin => CodeFacts::BRANCH,
         _ => 0,
     };
     let above = if is_above_baseline(features) { CodeFacts::ABOVE_BASELINE } else { 0 };
@@ -266,6 +264,11 @@ fn flags_of_code(code: Code, features: FeatureSet) -> u64 {
     flow | above | invalid
 }
 
+/// The classes that the code alone makes possible. What only a `lock` prefix makes atomic is left out: the
+/// sweep asks for the prefix, which is rare, and not for additions, which are not.
 fn classes_of_code(code: Code) -> u64 {
-    CodeFacts::wanting(ClassSet::of(possible_classes(code)))
+    match possible_classes(code) {
+        [Class::LockedAtomic] if code.mnemonic() != Mnemonic::Xchg => 0,
+        classes => CodeFacts::wanting(ClassSet::of(classes)),
+    }
 }

@@ -27,49 +27,25 @@ const OPTIONS: u32 = DecoderOptions::NONE;
 
 /// The classes that instructions of this code can have, by its operands and prefixes. What is left to
 /// decide is in [`class_of`].
+#[rustfmt::skip]
 fn possible_classes(code: Code) -> &'static [Class] {
     use Mnemonic as M;
     match code.mnemonic() {
-        M::Mov | M::Movzx | M::Movsx | M::Movsxd | M::Movbe | M::Movnti | M::Movdiri => {
-            &[Class::Load, Class::Store]
-        }
-        M::Movd | M::Movq | M::Movss | M::Movsd | M::Movaps | M::Movapd | M::Movups | M::Movupd => {
-            // The string instruction `movsd` shares its mnemonic with the scalar move.
-            if code.is_string_instruction() { &[] } else { &[Class::Load, Class::Store] }
-        }
-        M::Movdqa | M::Movdqu | M::Movntdq | M::Movntdqa | M::Movntps | M::Movntpd | M::Movntq => {
-            &[Class::Load, Class::Store]
-        }
-        M::Movlps | M::Movlpd | M::Movhps | M::Movhpd | M::Lddqu | M::Movddup => &[Class::Load, Class::Store],
-        M::Vmovd | M::Vmovq | M::Vmovss | M::Vmovsd | M::Vmovaps | M::Vmovapd | M::Vmovups | M::Vmovupd => {
-            &[Class::Load, Class::Store]
-        }
-        M::Vmovdqa | M::Vmovdqu | M::Vmovdqa32 | M::Vmovdqa64 | M::Vmovdqu8 | M::Vmovdqu16 => {
-            &[Class::Load, Class::Store]
-        }
-        M::Vmovdqu32 | M::Vmovdqu64 | M::Vmovntdq | M::Vmovntdqa | M::Vmovntps | M::Vmovntpd | M::Vlddqu => {
-            &[Class::Load, Class::Store]
-        }
+        // The string instruction `movsd` shares its mnemonic with the scalar move.
+        M::Movsd if code.is_string_instruction() => &[],
+        M::Mov | M::Movzx | M::Movsx | M::Movsxd | M::Movbe | M::Movnti | M::Movdiri | M::Movd | M::Movq
+        | M::Movss | M::Movsd | M::Movaps | M::Movapd | M::Movups | M::Movupd | M::Movdqa | M::Movdqu
+        | M::Movntdq | M::Movntdqa | M::Movntps | M::Movntpd | M::Movntq | M::Movlps | M::Movlpd | M::Movhps
+        | M::Movhpd | M::Lddqu | M::Movddup | M::Vmovd | M::Vmovq | M::Vmovss | M::Vmovsd | M::Vmovaps
+        | M::Vmovapd | M::Vmovups | M::Vmovupd | M::Vmovdqa | M::Vmovdqu | M::Vmovdqa32 | M::Vmovdqa64
+        | M::Vmovdqu8 | M::Vmovdqu16 | M::Vmovdqu32 | M::Vmovdqu64 | M::Vmovntdq | M::Vmovntdqa
+        | M::Vmovntps | M::Vmovntpd | M::Vlddqu => &[Class::Load, Class::Store],
         M::Vbroadcastss | M::Vbroadcastsd | M::Vpbroadcastd | M::Vpbroadcastq => &[Class::Load],
-        M::Xchg
-        | M::Add
-        | M::Adc
-        | M::And
-        | M::Btc
-        | M::Btr
-        | M::Bts
-        | M::Cmpxchg
-        | M::Cmpxchg8b
-        | M::Cmpxchg16b
-        | M::Dec
-        | M::Inc
-        | M::Neg
-        | M::Not
-        | M::Or
-        | M::Sbb
-        | M::Sub
-        | M::Xadd
-        | M::Xor => &[Class::LockedAtomic],
+        // SDM volume 2, LOCK: the instructions that take the prefix.
+        M::Xchg | M::Add | M::Adc | M::And | M::Btc | M::Btr | M::Bts | M::Cmpxchg | M::Cmpxchg8b
+        | M::Cmpxchg16b | M::Dec | M::Inc | M::Neg | M::Not | M::Or | M::Sbb | M::Sub | M::Xadd | M::Xor => {
+            &[Class::LockedAtomic]
+        }
         M::Mfence | M::Lfence | M::Sfence => &[Class::Barrier],
         M::Pause | M::Tpause => &[Class::SpinHint],
         M::Monitor | M::Monitorx | M::Mwait | M::Mwaitx | M::Umonitor | M::Umwait => &[Class::WaitEvent],

@@ -28,10 +28,11 @@ pub fn sweep(
     let mut groups = std::mem::take(&mut sweep.groups);
     let Some(counts) = groups.first_chunk_mut::<GROUPS>() else { return at };
     let table = &*TABLE;
+    let jumps = CodeFacts::JUMP | if interest.conditional_exits { CodeFacts::BRANCH } else { 0 };
     let special = CodeFacts::INVALID
         | CodeFacts::ABOVE_BASELINE
-        | CodeFacts::JUMP
         | CodeFacts::CALL
+        | jumps
         | CodeFacts::wanting(interest.wants);
 
     // Offsets are the decoder's addresses: then its targets are offsets too, and those before the code are
@@ -44,7 +45,7 @@ pub fn sweep(
     while position < length {
         decoder.decode_out(&mut insn);
         let facts = table.facts(insn.code());
-        if facts.any(special) {
+        if facts.any(special) || insn.has_lock_prefix() {
             if facts.any(CodeFacts::INVALID) {
                 if undecoded_end != position {
                     sweep.undecodable.push(at.wrapping_add(position as CodeOffset));
@@ -84,24 +85,21 @@ fn record(
     sweep: &mut Sweep,
 ) {
     let from = insn.ip() as CodeOffset;
-    if facts.any(CodeFacts::JUMP | CodeFacts::CALL) {
-        let target = insn.near_branch_target();
-        if target < u64::from(interest.code_length) {
-            let edge = Edge { from, to: target as CodeOffset };
-            if facts.any(CodeFacts::CALL) {
-                sweep.calls.push(edge);
-            } else if interest.conditional_exits || !facts.any(CodeFacts::CONDITIONAL) {
-                let start = u64::from(at);
-                if target < start || target - start >= unit_length as u64 {
-                    sweep.jumps.push(edge);
-                }
-            }
-        }
+    let target = insn.near_branch_target();
+    let edge = Edge { from, to: target as CodeOffset };
+    let in_code = target < u64::from(interest.code_length);
+    if facts.any(CodeFacts::CALL) && in_code {
+        sweep.calls.push(edge);
+    }
+    let jumps = CodeFacts::JUMP | if interest.conditional_exits { CodeFacts::BRANCH } else { 0 };
+    // Before the unit's start the difference wraps to a huge one.
+    if facts.any(jumps) && in_code && target.wrapping_sub(u64::from(at)) >= unit_length as u64 {
+        sweep.jumps.push(edge);
     }
     if facts.any(CodeFacts::ABOVE_BASELINE) {
         sweep.hits.push(FeatureHit { at: from, group: FeatureGroup(facts.group().into()) });
     }
-    if facts.any(CodeFacts::wanting(interest.wants)) {
+    if facts.any(CodeFacts::wanting(interest.wants)) || insn.has_lock_prefix() {
         let class = class_of(insn);
         if interest.wants.contains(class) {
             sweep.marks.push(Mark { at: from, class });
@@ -113,13 +111,16 @@ fn record(
 /// nor names it.
 #[cold]
 fn reference(insn: &Instruction) -> Option<Reference> {
+    // FS and GS have bases of their own: such an address is none in the file.
+    if matches!(insn.segment_prefix(), Register::FS | Register::GS) {
+        return None;
+    }
     let to = insn.memory_displacement64() as CodeOffset;
     if insn.mnemonic() == Mnemonic::Lea {
         return Some(Reference { to, kind: ReferenceKind::Address });
     }
     let mut factory = InstructionInfoFactory::new();
-    let info = factory.info(insn);
-    let read = info.used_memory().iter().any(|memory| {
+    let read = factory.info(insn).used_memory().iter().any(|memory| {
         matches!(memory.base(), Register::RIP | Register::EIP | Register::None)
             && matches!(
                 memory.access(),

@@ -308,11 +308,38 @@ fn edges_are_recorded_where_asked() {
 }
 
 #[test]
+fn instructions_above_the_baseline_are_hits_in_order() {
+    // vpaddd ymm0, ymm1, ymm2; addps xmm0, xmm1; popcnt eax, ecx; tzcnt eax, ecx
+    let code = bytes("c5 f5 fe c2 0f 58 c1 f3 0f b8 c1 f3 0f bc c1");
+    let (found, _) = swept(&code, code.len(), &EVERYWHERE);
+    let hits: Vec<_> = found.hits.iter().map(|hit| (hit.at, features_of(hit.group))).collect();
+    let needs = |feature| FeatureSet::EMPTY.with(feature);
+    assert_eq!(hits, [(0x100, needs(Feature::AVX2)), (0x107, needs(Feature::POPCNT))]);
+    assert_eq!(found.groups.iter().sum::<u64>(), 4);
+}
+
+#[test]
+fn an_instruction_of_more_than_15_bytes_is_none() {
+    let mut code = vec![0x66; 14];
+    code.push(0x90); // nop, with fourteen prefixes
+    assert_eq!(decode(&code, Svma(0)).map(|insn| insn.length), Some(15));
+    code.insert(0, 0x66);
+    assert_eq!(decode(&code, Svma(0)), None);
+    assert_eq!(decode(&[], Svma(0)), None);
+}
+
+#[test]
 fn targets_before_the_code_are_not_recorded() {
     // call to -0x1000 - 5 + 0x105; mov rax, [rip-0x2000]
     let code = bytes("e8 00 f0 ff ff 48 8b 05 00 e0 ff ff");
     let (found, _) = swept(&code, code.len(), &EVERYWHERE);
     assert!(found.calls.is_empty() && found.references.is_empty());
+}
+
+#[test]
+fn thread_local_addresses_are_no_references() {
+    let code = bytes("64 48 8b 05 00 00 00 00"); // mov rax, fs:[rip+0]
+    assert!(swept(&code, code.len(), &EVERYWHERE).0.references.is_empty());
 }
 
 #[test]
