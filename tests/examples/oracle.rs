@@ -1,7 +1,5 @@
 //! What objdump's text says about atomics: `cargo run -p deburr-tests --example oracle FILE…`.
 
-#![allow(clippy::print_stdout, reason = "a program for people")]
-
 use deburr_tests::oracle::{Atomics, Listing};
 use std::path::Path;
 
