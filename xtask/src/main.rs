@@ -1,6 +1,5 @@
 //! The developers' tasks: `cargo xtask <task>`. Each is a module; this file only chooses.
 
-mod bench;
 mod fixtures;
 mod nightly;
 
@@ -11,7 +10,6 @@ usage: cargo xtask <task>
 
   fixtures [--bless]   assemble the rules' fixtures and compare with the committed objects; --bless writes them
   nightly [SECONDS]    what is too long for every push: larger packages, exhaustive tests, fuzzing for so long (default 600)
-  bench [--quick]      measure all that BENCHMARKS.md reports and print its tables; --quick: fewer runs, small files only
 ";
 
 fn main() -> ExitCode {
@@ -25,8 +23,6 @@ fn main() -> ExitCode {
             Ok(seconds) => nightly::run(seconds),
             Err(_) => Err(USAGE.to_owned()),
         },
-        ["bench"] => bench::run(false),
-        ["bench", "--quick"] => bench::run(true),
         _ => Err(USAGE.to_owned()),
     };
     match result {
