@@ -1,3 +1,41 @@
-//! The developers' tasks: `cargo xtask <task>`.
+//! The developers' tasks: `cargo xtask <task>`. Each is a module; this file only chooses.
 
-fn main() {}
+mod fixtures;
+mod nightly;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask <task>
+
+  fixtures [--bless]   assemble the rules' fixtures and compare with the committed objects; --bless writes them
+  nightly [SECONDS]    what is too long for every push: larger packages, exhaustive tests, fuzzing for so long (default 600)
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match arguments.as_slice() {
+        ["fixtures"] => fixtures::run(false),
+        ["fixtures", "--bless"] => fixtures::run(true),
+        ["nightly"] => nightly::run(600),
+        ["nightly", seconds] => match seconds.parse() {
+            Ok(seconds) => nightly::run(seconds),
+            Err(_) => Err(USAGE.to_owned()),
+        },
+        _ => Err(USAGE.to_owned()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The root of the repository.
+fn repository() -> &'static std::path::Path {
+    let manifest = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().unwrap_or(manifest)
+}

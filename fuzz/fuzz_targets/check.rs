@@ -1,0 +1,16 @@
+//! The whole line, from bytes to a report: whatever the bytes are, no panic.
+//!
+//! The first byte chooses the request; the rest is the file.
+
+#![no_main]
+
+use deburr_core::{Request, check, wanted_debug_file};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let Some((choice, bytes)) = data.split_first() else { return };
+    let _ = wanted_debug_file(bytes);
+    // The file as its own debug file: two views of one lie.
+    let request = Request { debug_file: (choice & 1 == 1).then_some(bytes), ..Request::default() };
+    let _ = check(bytes, &request);
+});

@@ -1,0 +1,159 @@
+//! C source that spells out every atomic operation × size × memory order, one function each.
+//!
+//! The function's name says what it holds, and its suffix what may become of it:
+//! `_unmissed` marks what no compiler flag turns into an LSE instruction (nand; 128-bit exchange and read-modify-write; a
+//! 128-bit compare-and-swap may become `casp`, so it bears no mark). Sizes are in bytes.
+
+use std::fmt::Write as _;
+
+const ORDERS: [(&str, &str); 5] = [
+    ("relaxed", "__ATOMIC_RELAXED"),
+    ("acquire", "__ATOMIC_ACQUIRE"),
+    ("release", "__ATOMIC_RELEASE"),
+    ("acq_rel", "__ATOMIC_ACQ_REL"),
+    ("seq_cst", "__ATOMIC_SEQ_CST"),
+];
+const SIZES: [(u32, &str); 4] =
+    [(1, "unsigned char"), (2, "unsigned short"), (4, "unsigned int"), (8, "unsigned long")];
+
+/// Every operation, with the builtins that gcc and clang share. With `wide`, 16 bytes too (gcc leaves those to libatomic).
+pub fn c_source(wide: bool) -> String {
+    let mut text = String::from("typedef unsigned __int128 u128;\n");
+    for (size, kind) in SIZES.iter().copied().chain(wide.then_some((16, "u128"))) {
+        for (order, constant) in ORDERS {
+            read_modify_write(&mut text, size, kind, order, constant);
+            compare_and_swap(&mut text, size, kind, order, constant);
+        }
+        if size < 16 {
+            sync_builtins(&mut text, size, kind);
+        }
+    }
+    text.push_str("int main(void) { return 0; }\n");
+    text
+}
+
+fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
+    text.write_fmt(line).expect("writing to a string");
+    text.push('\n');
+}
+
+fn read_modify_write(text: &mut String, size: u32, kind: &str, order: &str, constant: &str) {
+    let wide = if size == 16 { "_unmissed" } else { "" };
+    line(
+        text,
+        format_args!(
+            "{kind} exchange_{size}_{order}{wide}({kind} *p, {kind} v) {{ return __atomic_exchange_n(p, v, {constant}); }}"
+        ),
+    );
+    for operation in ["add", "sub", "and", "or", "xor", "nand"] {
+        let mark = if operation == "nand" { "_unmissed" } else { wide };
+        line(
+            text,
+            format_args!(
+                "{kind} fetch_{operation}_{size}_{order}{mark}({kind} *p, {kind} v) {{ return __atomic_fetch_{operation}(p, v, {constant}); }}"
+            ),
+        );
+        line(
+            text,
+            format_args!(
+                "{kind} {operation}_fetch_{size}_{order}{mark}({kind} *p, {kind} v) {{ return __atomic_{operation}_fetch(p, v, {constant}); }}"
+            ),
+        );
+        line(
+            text,
+            format_args!(
+                "void only_{operation}_{size}_{order}{mark}({kind} *p, {kind} v) {{ __atomic_fetch_{operation}(p, v, {constant}); }}"
+            ),
+        );
+    }
+    line(
+        text,
+        format_args!(
+            "{kind} add_one_{size}_{order}{wide}({kind} *p) {{ return __atomic_fetch_add(p, 1, {constant}); }}"
+        ),
+    );
+    if size == 1 {
+        line(
+            text,
+            format_args!(
+                "_Bool test_and_set_{order}(_Bool *p) {{ return __atomic_test_and_set(p, {constant}); }}"
+            ),
+        );
+    }
+}
+
+fn compare_and_swap(text: &mut String, size: u32, kind: &str, order: &str, constant: &str) {
+    // A failed exchange stores nothing, so its order has no release part.
+    let failure = match order {
+        "relaxed" | "release" => "__ATOMIC_RELAXED",
+        "seq_cst" => "__ATOMIC_SEQ_CST",
+        _ => "__ATOMIC_ACQUIRE",
+    };
+    line(
+        text,
+        format_args!(
+            "_Bool cas_strong_{size}_{order}({kind} *p, {kind} e, {kind} v) {{ return __atomic_compare_exchange_n(p, &e, v, 0, {constant}, {failure}); }}"
+        ),
+    );
+    line(
+        text,
+        format_args!(
+            "{kind} cas_value_{size}_{order}({kind} *p, {kind} e, {kind} v) {{ __atomic_compare_exchange_n(p, &e, v, 0, {constant}, {failure}); return e; }}"
+        ),
+    );
+    line(
+        text,
+        format_args!(
+            "_Bool cas_from_zero_{size}_{order}({kind} *p, {kind} v) {{ {kind} e = 0; return __atomic_compare_exchange_n(p, &e, v, 0, {constant}, {failure}); }}"
+        ),
+    );
+    line(
+        text,
+        format_args!(
+            "{kind} cas_weak_loop_{size}_{order}({kind} *p, {kind} v) {{ {kind} e = __atomic_load_n(p, __ATOMIC_RELAXED); \
+         while (!__atomic_compare_exchange_n(p, &e, e * 3 + v, 1, {constant}, {failure})) {{}} return e; }}"
+        ),
+    );
+    line(
+        text,
+        format_args!(
+            "void cas_maximum_{size}_{order}({kind} *p, {kind} v) {{ {kind} e = __atomic_load_n(p, __ATOMIC_RELAXED); \
+         while (e < v && !__atomic_compare_exchange_n(p, &e, v, 1, {constant}, {failure})) {{}} }}"
+        ),
+    );
+}
+
+fn sync_builtins(text: &mut String, size: u32, kind: &str) {
+    for operation in ["add", "sub", "and", "or", "xor"] {
+        line(
+            text,
+            format_args!(
+                "{kind} sync_{operation}_{size}({kind} *p, {kind} v) {{ return __sync_fetch_and_{operation}(p, v); }}"
+            ),
+        );
+    }
+    line(
+        text,
+        format_args!(
+            "{kind} sync_nand_{size}_unmissed({kind} *p, {kind} v) {{ return __sync_fetch_and_nand(p, v); }}"
+        ),
+    );
+    line(
+        text,
+        format_args!(
+            "{kind} sync_lock_{size}({kind} *p, {kind} v) {{ return __sync_lock_test_and_set(p, v); }}"
+        ),
+    );
+    line(
+        text,
+        format_args!(
+            "{kind} sync_cas_{size}({kind} *p, {kind} e, {kind} v) {{ return __sync_val_compare_and_swap(p, e, v); }}"
+        ),
+    );
+    line(
+        text,
+        format_args!(
+            "_Bool sync_bool_cas_{size}({kind} *p, {kind} e, {kind} v) {{ return __sync_bool_compare_and_swap(p, e, v); }}"
+        ),
+    );
+}

@@ -1,0 +1,89 @@
+//! The command under test, and the JSON that it promises.
+//!
+//! Cargo tells only the tests of the package `deburr` where its program lies (`CARGO_BIN_EXE_deburr`); so [`deburr`] asks
+//! Cargo to build it (nothing to do where `cargo test --workspace` has) and takes it from the build directory.
+
+use crate::toolchain::{run, target_dir};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The command, of the same profile as the tests.
+///
+/// # Panics
+/// If it does not build.
+pub fn deburr() -> &'static Path {
+    static DEBURR: OnceLock<PathBuf> = OnceLock::new();
+    DEBURR.get_or_init(|| {
+        let mut build = Command::new(env!("CARGO"));
+        build
+            .args(["build", "--quiet", "--package", "deburr", "--bin", "deburr"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"));
+        let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
+        if profile == "release" {
+            build.arg("--release");
+        }
+        run(&mut build);
+        target_dir().join(profile).join("deburr")
+    })
+}
+
+/// Runs `deburr check --format json` on one file and returns that file's report.
+///
+/// # Panics
+/// If it ends with another status than 0 or 1, or its output is not the JSON that it promises.
+pub fn check(file: &Path, options: &[&str]) -> Checked {
+    let mut command = Command::new(deburr());
+    command.arg("check").arg(file).args(["--format", "json"]).args(options);
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(
+        matches!(output.status.code(), Some(0 | 1)),
+        "{command:?}: {}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let report: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{command:?}: not JSON: {error}"));
+    assert_eq!(report["skipped"].as_array().map(Vec::len), Some(0), "{command:?}: {}", report["skipped"]);
+    let files = report["files"].as_array().unwrap_or_else(|| panic!("{command:?}: no files"));
+    assert_eq!(files.len(), 1, "{command:?}: one file asked for");
+    Checked(files[0].clone())
+}
+
+/// The report on one file.
+#[derive(Debug, Clone)]
+pub struct Checked(pub Value);
+
+impl Checked {
+    /// The findings of one rule: address, and that field of the evidence.
+    ///
+    /// # Panics
+    /// If a finding lacks what the JSON promises, or two have one address.
+    pub fn findings(&self, rule: &str, evidence: &str) -> BTreeMap<u64, String> {
+        let mut found = BTreeMap::new();
+        for finding in self.0["findings"].as_array().expect("findings is a list") {
+            if finding["rule"] != rule {
+                continue;
+            }
+            let svma = finding["svma"].as_str().expect("svma is a string");
+            let svma = u64::from_str_radix(svma.trim_start_matches("0x"), 16).expect("svma is hexadecimal");
+            let value = finding["evidence"][evidence].as_str().unwrap_or_default().to_owned();
+            assert!(found.insert(svma, value).is_none(), "{rule} is reported twice at {svma:#x}");
+        }
+        found
+    }
+
+    /// How many instructions need a feature.
+    pub fn feature(&self, name: &str) -> u64 {
+        self.0["features"][name].as_u64().unwrap_or_default()
+    }
+
+    /// A count of the `atomics` object.
+    pub fn atomics(&self, name: &str) -> u64 {
+        self.0["atomics"][name]
+            .as_u64()
+            .unwrap_or_else(|| panic!("atomics.{name} is missing: {}", self.0["atomics"]))
+    }
+}

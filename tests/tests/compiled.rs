@@ -1,0 +1,215 @@
+//! Programs compiled here by gcc, clang, Go and rustc: deburr on the stripped program against objdump on the unstripped one.
+//!
+//! The flags decide how atomics come out: in line as LL/SC, in line as LSE, or outlined. Site by site the findings must be
+//! the load-exclusives and helper calls that objdump shows, less what is no missed flag (the `_unmissed` functions of the
+//! catalogue; all of a build that already has LSE; Go's inline dispatch).
+
+use deburr_tests::catalogue::c_source;
+use deburr_tests::command::check;
+use deburr_tests::compare::assert_atomics;
+use deburr_tests::oracle::{Atomics, Listing};
+use deburr_tests::toolchain::{compile, require, run, stripped, without_section_headers, work_dir};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+const OBJDUMP: &str = "aarch64-linux-gnu-objdump";
+const STRIP: &str = "aarch64-linux-gnu-strip";
+const CROSS_GCC: &str = "aarch64-linux-gnu-gcc";
+
+/// The load-exclusives that `llsc-loop` must report in a build without LSE.
+fn missed_loops(oracle: &Atomics) -> BTreeMap<u64, String> {
+    oracle
+        .load_exclusives
+        .iter()
+        .filter(|(_, f)| !f.ends_with("_unmissed"))
+        .map(|(at, f)| (*at, f.clone()))
+        .collect()
+}
+
+fn compare(what: &str, program: &Path, expected: impl Fn(&Atomics) -> BTreeMap<u64, String>) -> Atomics {
+    let oracle = Atomics::of(&Listing::of(OBJDUMP, program));
+    let loops = expected(&oracle);
+    println!(
+        "{what}: {} helpers, {} calls, {} load-exclusives ({} missed), {} LSE",
+        oracle.helpers.len(),
+        oracle.helper_calls.len(),
+        oracle.load_exclusives.len(),
+        loops.len(),
+        oracle.lse.len()
+    );
+    let small = stripped(STRIP, program);
+    assert_atomics(what, &check(program, &[]), &oracle, &loops);
+    assert_atomics(&format!("{what}, stripped"), &check(&small, &[]), &oracle, &loops);
+    let bare = without_section_headers(&small);
+    assert_atomics(&format!("{what}, without section headers"), &check(&bare, &[]), &oracle, &loops);
+    oracle
+}
+
+/// One way to build the catalogue for every level of optimisation; returns what objdump counted, by level.
+fn catalogue(
+    test: &str,
+    compiler: &str,
+    flags: &[&str],
+    expected: impl Fn(&Atomics) -> BTreeMap<u64, String>,
+) -> Vec<Atomics> {
+    let dir = work_dir(test);
+    let clang = compiler == "clang";
+    let source = c_source(clang);
+    let mut counted = Vec::new();
+    for level in ["-O0", "-O1", "-O2", "-O3", "-Os"] {
+        let name = format!("catalogue{level}");
+        let program = if clang {
+            // clang compiles, the cross gcc links: its libc and libgcc are where only it looks.
+            let mut all = vec!["--target=aarch64-linux-gnu", "-c", "-Wno-atomic-alignment", level];
+            all.extend(flags);
+            let object = compile(&dir, &format!("{name}.o"), ("c", &source), "clang", &all);
+            require(CROSS_GCC);
+            run(Command::new(CROSS_GCC).arg(object).arg("-latomic").arg("-o").arg(dir.join(&name)));
+            dir.join(&name)
+        } else {
+            let mut all = vec![level];
+            all.extend(flags);
+            compile(&dir, &name, ("c", &source), compiler, &all)
+        };
+        counted.push(compare(&format!("{compiler} {flags:?} {level}"), &program, &expected));
+    }
+    counted
+}
+
+#[test]
+fn gcc_without_lse_every_retry_loop_is_reported() {
+    for oracle in catalogue("gcc-llsc", CROSS_GCC, &["-march=armv8-a", "-mno-outline-atomics"], missed_loops)
+    {
+        assert!(
+            oracle.load_exclusives.len() > 400 && oracle.lse.is_empty() && oracle.helper_calls.is_empty()
+        );
+    }
+}
+
+#[test]
+fn gcc_with_lse_no_retry_loop_is_reported() {
+    for oracle in catalogue("gcc-lse", CROSS_GCC, &["-march=armv8.1-a"], |_| BTreeMap::new()) {
+        assert!(oracle.lse.len() > 400 && oracle.helper_calls.is_empty());
+    }
+}
+
+#[test]
+fn gcc_outlined_every_call_of_a_helper_is_reported() {
+    for oracle in
+        catalogue("gcc-outlined", CROSS_GCC, &["-march=armv8-a", "-moutline-atomics"], |_| BTreeMap::new())
+    {
+        assert!(oracle.helper_calls.len() > 400 && oracle.helpers.len() > 60);
+    }
+}
+
+#[test]
+fn clang_without_lse_every_retry_loop_is_reported() {
+    for oracle in catalogue("clang-llsc", "clang", &["-march=armv8-a", "-mno-outline-atomics"], missed_loops)
+    {
+        assert!(
+            oracle.load_exclusives.len() > 400 && oracle.lse.is_empty() && oracle.helper_calls.is_empty()
+        );
+    }
+}
+
+#[test]
+fn clang_with_lse_no_retry_loop_is_reported() {
+    for oracle in catalogue("clang-lse", "clang", &["-march=armv8.1-a"], |_| BTreeMap::new()) {
+        assert!(oracle.lse.len() > 300 && oracle.helper_calls.is_empty());
+    }
+}
+
+#[test]
+fn clang_outlined_every_call_of_a_helper_is_reported() {
+    for oracle in
+        catalogue("clang-outlined", "clang", &["-march=armv8-a", "-moutline-atomics"], |_| BTreeMap::new())
+    {
+        assert!(oracle.helper_calls.len() > 300 && oracle.helpers.len() > 60);
+    }
+}
+
+#[test]
+fn a_static_c_library_with_outlined_atomics_is_counted_as_objdump_counts_it() {
+    let dir = work_dir("gcc-static");
+    let program =
+        compile(&dir, "static", ("c", &c_source(false)), CROSS_GCC, &["-O2", "-static", "-moutline-atomics"]);
+    let oracle = compare("static glibc", &program, |_| BTreeMap::new());
+    assert!(oracle.helper_calls.len() > 500);
+}
+
+const GO: &str = r#"package main
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+func main() {
+	var n atomic.Int64
+	var u uint32
+	var wait sync.WaitGroup
+	for i := 0; i < 4; i++ {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			n.Add(1)
+			for !atomic.CompareAndSwapUint32(&u, atomic.LoadUint32(&u), 7) {
+			}
+			atomic.OrUint32(&u, 8)
+			atomic.SwapUint32(&u, 9)
+		}()
+	}
+	wait.Wait()
+	fmt.Println(n.Load(), u)
+}
+"#;
+
+fn go_program(test: &str, level: &str, link: &str) -> std::path::PathBuf {
+    require("go");
+    let dir = work_dir(test);
+    std::fs::write(dir.join("main.go"), GO).expect("the work folder can be written");
+    std::fs::write(dir.join("go.mod"), "module spin\n\ngo 1.19\n").expect("the work folder can be written");
+    run(Command::new("go")
+        .current_dir(&dir)
+        .args(["build", "-o", "spin", link])
+        .envs([
+            ("GOARCH", "arm64"),
+            ("GOOS", "linux"),
+            ("GOARM64", level),
+            ("CGO_ENABLED", "0"),
+            ("GOFLAGS", "-mod=mod"),
+        ])
+        .envs([("GOPROXY", "off"), ("GOTOOLCHAIN", "local")]));
+    dir.join("spin")
+}
+
+/// In Go's dispatch, both sequences stand in one function.
+fn without_lse_beside(oracle: &Atomics) -> BTreeMap<u64, String> {
+    oracle
+        .load_exclusives
+        .iter()
+        // Data in text that objdump shows as instructions (literal pools of the runtime) has no store-exclusive beside it.
+        .filter(|(_, f)| {
+            !oracle.lse.values().any(|g| &g == f) && oracle.store_exclusives.values().any(|g| &g == f)
+        })
+        .map(|(at, f)| (*at, f.clone()))
+        .collect()
+}
+
+#[test]
+fn gos_inline_dispatch_is_no_missed_flag() {
+    let program = go_program("go-v8.0", "v8.0", "-ldflags=");
+    let oracle = compare("go v8.0", &program, without_lse_beside);
+    assert!(oracle.load_exclusives.len() > 50 && oracle.lse.len() > 50, "Go no longer dispatches in line?");
+    compare("go v8.0 -s -w", &go_program("go-v8.0-s", "v8.0", "-ldflags=-s -w"), |_| {
+        without_lse_beside(&oracle)
+    });
+}
+
+#[test]
+fn go_with_lse_no_retry_loop_is_reported() {
+    let oracle = compare("go v8.1", &go_program("go-v8.1", "v8.1", "-ldflags="), without_lse_beside);
+    assert!(oracle.lse.len() > 50);
+}
