@@ -1,8 +1,15 @@
-//! The driver: bytes → report, on one screen.
+//! The driver: bytes → report.
 
-use crate::image::Error;
-use crate::report::Report;
-use deburr_cpu::FeatureSet;
+use crate::finding::Finding;
+use crate::function::atomics::{Atomics, Fate};
+use crate::function::{Function, Program, discover};
+use crate::image::lines::SourceLines;
+use crate::image::{self, Error, Image};
+use crate::insn::{self, ClassSet, FeatureGroup};
+use crate::report::{self, Build, Coverage, IsaFunction, PlacedFinding, Reach, Report};
+use crate::rule::{self, Context, Rule};
+use deburr_cpu::{Arch, Feature, FeatureSet};
+use std::collections::BTreeMap;
 
 /// What is asked of a check.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,6 +28,163 @@ pub struct Request<'a> {
 ///
 /// # Errors
 /// [`Error`], where the bytes are no ELF file that deburr reads, or contradict themselves.
-pub fn check(_bytes: &[u8], _request: &Request<'_>) -> Result<Report, Error> {
-    Err(Error::Unsupported("everything".to_owned()))
+pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
+    let mini_debug = image::mini_debug(bytes, auxiliary_limit(bytes));
+    let image = Image::parse(bytes, mini_debug.as_ref().ok().and_then(Option::as_deref), request.debug_file)?;
+    let is_asked = |rule: &&Rule| request.rules.is_none_or(|ids| ids.contains(&rule.id));
+    let rules: Vec<&Rule> = rule::RULES.iter().filter(is_asked).collect();
+    let wants = rules.iter().fold(ClassSet::EMPTY, |wants, rule| wants.union(rule.wants));
+    let program = discover(&image, wants);
+    if !program.coverage.adds_up() {
+        return Err(Error::Inconsistent(format!("{:?}", program.coverage)));
+    }
+    let context = Context::new(&image, &program, request.target, request.baseline);
+    let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| (rule.check)(&context)).collect();
+    findings.sort_by_key(|finding| (finding.extent.start, finding.rule));
+    let lines = (!findings.is_empty())
+        .then(|| SourceLines::new(request.debug_file.unwrap_or(bytes), auxiliary_limit(bytes)))
+        .flatten();
+    let mut report = describe(&image, &program);
+    report.atomics = (image.arch == Arch::Aarch64 && !wants.is_empty()).then(|| count(context.atomics()));
+    report.findings =
+        findings.into_iter().map(|finding| place(finding, &image, &program, lines.as_ref())).collect();
+    report.faults.extend(mini_debug.err().map(|error| error.to_string()));
+    Ok(report)
+}
+
+/// Bytes at most that decompressed symbols or debug sections may take: memory stays in proportion to the file.
+fn auxiliary_limit(bytes: &[u8]) -> usize {
+    bytes.len() / 4 + (16 << 20)
+}
+
+/// Everything but the findings.
+fn describe(image: &Image<'_>, program: &Program) -> Report {
+    let mut features: BTreeMap<String, u64> = BTreeMap::new();
+    let mut present = FeatureSet::EMPTY;
+    for (group, count) in program.group_counts() {
+        let set = insn::features_of(image.arch, group);
+        // What only an operating system runs says nothing about the programs' level.
+        if !set.contains(Feature::SYSTEM) {
+            present = present.union(set);
+        }
+        for feature in set.iter() {
+            *features.entry(feature.name().to_owned()).or_default() += count;
+        }
+    }
+    let (level, beyond) = deburr_cpu::smallest_level(image.arch, present);
+    let beyond = beyond.minus(deburr_cpu::system_features(image.arch));
+    let level = level.map_or("", |level| level.name);
+    let functions = || program.functions().iter().filter(|function| !function.is_part());
+    Report {
+        path: String::new(),
+        arch: image.arch.name(),
+        build_id: image.build_id.clone(),
+        level: level.to_owned(),
+        level_present: level.to_owned(),
+        level_beyond: beyond.iter().map(|feature| feature.name().to_owned()).collect(),
+        guards_examined: false,
+        features,
+        isa_functions: isa_functions(image, program),
+        atomics: None,
+        build: build(image),
+        findings: Vec::new(),
+        coverage: Coverage {
+            executable_bytes: program.coverage.executable,
+            decoded_bytes: program.coverage.decoded,
+            data_bytes: program.coverage.data,
+            undecoded_bytes: program.coverage.undecoded,
+            functions: functions().count() as u64,
+            named_functions: functions().filter(|function| program.name(function, image).is_some()).count()
+                as u64,
+        },
+        faults: image.faults.clone(),
+    }
+}
+
+/// The functions above the architecture's first level, by address.
+fn isa_functions(image: &Image<'_>, program: &Program) -> Vec<IsaFunction> {
+    let first = deburr_cpu::levels(image.arch).first().map_or(FeatureSet::EMPTY, |level| level.features);
+    let permitted = first.union(deburr_cpu::system_features(image.arch));
+    let mut functions: BTreeMap<u32, BTreeMap<FeatureGroup, u64>> = BTreeMap::new();
+    for (function, hits) in program.hits_by_function() {
+        let Some(first) = hits.first() else { continue };
+        let start = function.map_or(first.at, |function| program.whole(function).start);
+        let groups = functions.entry(start).or_default();
+        for hit in hits {
+            *groups.entry(hit.group).or_default() += 1;
+        }
+    }
+    let placed = functions.into_iter().map(|(start, groups)| {
+        let mut features: BTreeMap<String, u64> = BTreeMap::new();
+        for (group, count) in groups {
+            for feature in insn::features_of(image.arch, group).minus(permitted).iter() {
+                *features.entry(feature.name().to_owned()).or_default() += count;
+            }
+        }
+        let (section, address) = place_of(image, image.svma(start));
+        let function = program.function_at(start).and_then(|function| name(image, program, function));
+        IsaFunction { function, svma: address, section, features, reach: Reach::Unknown }
+    });
+    placed.filter(|function| !function.features.is_empty()).collect()
+}
+
+/// A finding with its function's name, its address as other tools show it, and its source line.
+fn place(
+    finding: Finding,
+    image: &Image<'_>,
+    program: &Program,
+    lines: Option<&SourceLines>,
+) -> PlacedFinding {
+    let start = finding.extent.start;
+    let (section, svma) = place_of(image, start);
+    let function = image.code_offset(start).and_then(|at| program.function_at(at));
+    PlacedFinding {
+        rule: finding.rule,
+        severity: finding.severity,
+        function: function.and_then(|function| name(image, program, function)),
+        svma,
+        section,
+        extent: finding.extent.len(),
+        source: lines.and_then(|lines| lines.find(start)),
+        message: finding.message,
+        evidence: finding.evidence,
+    }
+}
+
+/// Section (relocatable objects only) and address in hexadecimal.
+fn place_of(image: &Image<'_>, svma: crate::Svma) -> (Option<String>, String) {
+    let (section, address) = image.place(svma);
+    let section = section.filter(|_| image.kind == image::Kind::Relocatable);
+    (section.map(str::to_owned), format!("{address:#x}"))
+}
+
+/// The demangled name.
+fn name(image: &Image<'_>, program: &Program, function: &Function) -> Option<String> {
+    program.name(function, image).map(image::demangle)
+}
+
+/// The atomics in numbers.
+fn count(atomics: &Atomics) -> report::Atomics {
+    let with = |fate| atomics.sequences.iter().filter(|sequence| sequence.fate == fate).count() as u64;
+    report::Atomics {
+        inline_llsc: with(Fate::MissedFlag),
+        inline_lse: atomics.inline_lse,
+        helper_bodies: atomics.helpers.len() as u64,
+        outlined_calls: atomics.calls.len() as u64,
+        inline_dispatch: with(Fate::InlineDispatch),
+        run_time_choice: with(Fate::RunTimeChoice),
+        not_a_missed_flag: with(Fate::NoFlagHelps),
+    }
+}
+
+fn build(image: &Image<'_>) -> Build {
+    let facts = image.build.clone();
+    Build {
+        compilers: facts.compilers,
+        producers: facts.producers,
+        go_version: facts.go_version,
+        go_settings: facts.go_settings.into_iter().collect(),
+        isa_needed: facts.isa_needed,
+        properties: facts.properties,
+    }
 }

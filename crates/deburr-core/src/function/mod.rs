@@ -1,4 +1,180 @@
-//! Functions: where they begin and end, and what the sweep found in each.
+//! Functions: where each begins and ends, its blocks and loops, and what the sweep found in it.
+//!
+//! In: an [`Image`]. Out: a [`Program`], made by [`discover`], which accounts for every executable byte.
+//! Blocks and loops are built only for the functions that a rule asks about.
 
-/// All functions of a file. Placeholder.
-pub struct Program;
+pub mod atomics;
+pub mod block;
+pub mod coverage;
+mod data;
+mod discover;
+pub mod loops;
+mod offsets;
+mod padding;
+mod partition;
+
+pub use discover::discover;
+
+use crate::address::{Extent, Svma};
+use crate::image::Image;
+use crate::insn::FeatureGroup;
+use crate::insn::sweep::{CodeOffset, Edge, FeatureHit, Mark, Reference, Sweep};
+use std::ops::Range;
+
+/// Index of no symbol.
+const UNNAMED: u32 = u32::MAX;
+/// Index of no function.
+const WHOLE: u32 = u32::MAX;
+
+/// A function, or a part that the compiler split off from one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Function {
+    /// Where it begins.
+    pub start: CodeOffset,
+    /// Where it ends; padding is outside.
+    pub end: CodeOffset,
+    /// Index into [`Image::symbols`].
+    symbol: u32,
+    /// Index of the function that this is a part of.
+    owner: u32,
+}
+
+impl Function {
+    /// Whether the offset lies in it.
+    pub const fn contains(&self, at: CodeOffset) -> bool {
+        self.start <= at && at < self.end
+    }
+
+    /// Whether it is a part (`.cold`) of another function.
+    pub const fn is_part(&self) -> bool {
+        self.owner != WHOLE
+    }
+
+    /// Its addresses.
+    pub fn extent(&self, image: &Image<'_>) -> Extent {
+        Extent { start: image.svma(self.start), end: image.svma(self.end) }
+    }
+}
+
+/// What is known of all code of a file.
+#[derive(Debug, Clone, Default)]
+pub struct Program {
+    /// All functions and parts, by address, without overlap.
+    functions: Vec<Function>,
+    /// Runs of data in code, by address, without overlap.
+    data: Vec<Range<CodeOffset>>,
+    /// What the sweep found, chunk by chunk in order of address.
+    chunks: Vec<Sweep>,
+    /// Every executable byte, accounted for.
+    pub coverage: coverage::Coverage,
+}
+
+impl Program {
+    /// All functions and parts, by address.
+    pub fn functions(&self) -> &[Function] {
+        &self.functions
+    }
+
+    /// Runs of data in code, by address.
+    pub fn data(&self) -> &[Range<CodeOffset>] {
+        &self.data
+    }
+
+    /// The function or part that holds an offset.
+    pub fn function_at(&self, at: CodeOffset) -> Option<&Function> {
+        let after = self.functions.partition_point(|function| function.start <= at);
+        self.functions.get(after.checked_sub(1)?).filter(|function| function.contains(at))
+    }
+
+    /// The function that begins at an offset.
+    pub fn function_from(&self, start: CodeOffset) -> Option<&Function> {
+        self.function_at(start).filter(|function| function.start == start)
+    }
+
+    /// The whole function that a part belongs to; a whole function itself.
+    pub fn whole<'a>(&'a self, function: &'a Function) -> &'a Function {
+        self.functions.get(function.owner as usize).unwrap_or(function)
+    }
+
+    /// The function's name as the file has it; a part has its owner's.
+    pub fn name<'a>(&self, function: &Function, image: &'a Image<'_>) -> Option<&'a str> {
+        image.symbols.get(self.whole(function).symbol as usize).map(|symbol| &*symbol.name)
+    }
+
+    /// Instructions above the architecture's first level, by address.
+    pub fn hits(&self) -> impl Iterator<Item = FeatureHit> {
+        self.chunks.iter().flat_map(|chunk| chunk.hits.iter().copied())
+    }
+
+    /// Instructions above the architecture's first level, in runs that lie in one function; a long function may
+    /// have several runs.
+    pub fn hits_by_function(&self) -> impl Iterator<Item = (Option<&Function>, &[FeatureHit])> {
+        self.chunks.iter().flat_map(move |chunk| {
+            let mut rest = chunk.hits.as_slice();
+            std::iter::from_fn(move || {
+                let first = rest.first()?;
+                let function = self.function_at(first.at);
+                let is_here = |hit: &FeatureHit| function.is_none_or(|function| hit.at < function.end);
+                let length = match function {
+                    Some(_) => rest.iter().position(|hit| !is_here(hit)).unwrap_or(rest.len()),
+                    None => 1,
+                };
+                let (run, after) = rest.split_at_checked(length)?;
+                rest = after;
+                Some((function, run))
+            })
+        })
+    }
+
+    /// Instructions whose class some rule wants, by address.
+    pub fn marks(&self) -> impl Iterator<Item = Mark> {
+        self.chunks.iter().flat_map(|chunk| chunk.marks.iter().copied())
+    }
+
+    /// Direct calls, by address of the call.
+    pub fn calls(&self) -> impl Iterator<Item = Edge> {
+        self.chunks.iter().flat_map(|chunk| chunk.calls.iter().copied())
+    }
+
+    /// Direct jumps out of a function or of a run of code without known functions, by address of the jump.
+    pub fn jumps(&self) -> impl Iterator<Item = Edge> {
+        self.chunks.iter().flat_map(|chunk| chunk.jumps.iter().copied())
+    }
+
+    /// References from code to places in code, chunk by chunk.
+    pub fn references(&self) -> impl Iterator<Item = Reference> {
+        self.chunks.iter().flat_map(|chunk| chunk.references.iter().copied())
+    }
+
+    /// How many instructions need each feature group.
+    pub fn group_counts(&self) -> impl Iterator<Item = (FeatureGroup, u64)> {
+        let mut counts: Vec<u64> = Vec::new();
+        for chunk in &self.chunks {
+            if counts.len() < chunk.groups.len() {
+                counts.resize(chunk.groups.len(), 0);
+            }
+            for (sum, count) in counts.iter_mut().zip(&chunk.groups) {
+                *sum += count;
+            }
+        }
+        counts
+            .into_iter()
+            .enumerate()
+            .filter(|&(_, count)| count > 0)
+            .filter_map(|(group, count)| Some((FeatureGroup(u16::try_from(group).ok()?), count)))
+    }
+
+    /// Whether an address lies in a run of data.
+    pub fn is_data(&self, at: CodeOffset) -> bool {
+        let after = self.data.partition_point(|run| run.start <= at);
+        after.checked_sub(1).and_then(|i| self.data.get(i)).is_some_and(|run| at < run.end)
+    }
+
+    /// Where the code of an address continues without data, up to the end of its function.
+    pub fn code_until(&self, at: CodeOffset, image: &Image<'_>) -> Svma {
+        let end = self.function_at(at).map_or(at, |function| function.end);
+        let next_data = self.data.partition_point(|run| run.start < at);
+        let end = self.data.get(next_data).map_or(end, |run| run.start.min(end));
+        image.svma(end)
+    }
+}

@@ -26,6 +26,8 @@ pub enum Error {
     },
     /// Larger than deburr handles: more than 4 GiB of code.
     TooLarge(String),
+    /// Decoded, data and undecoded bytes do not add up to the executable ones: a fault of deburr, not of the file.
+    Inconsistent(String),
 }
 
 impl fmt::Display for Error {
@@ -36,6 +38,7 @@ impl fmt::Display for Error {
                 write!(f, "malformed at file offset {offset:#x}: expected {expected}")
             }
             Error::TooLarge(what) => write!(f, "too large: {what}"),
+            Error::Inconsistent(what) => write!(f, "a fault of deburr, please report it: {what}"),
         }
     }
 }
@@ -266,4 +269,9 @@ impl<'a> Image<'a> {
 /// [`Error::Malformed`] if it does not decompress to at most `limit` bytes.
 pub fn mini_debug(_bytes: &[u8], _limit: usize) -> Result<Option<Vec<u8>>, Error> {
     Ok(None)
+}
+
+/// stub
+pub fn demangle(name: &str) -> String {
+    name.to_owned()
 }

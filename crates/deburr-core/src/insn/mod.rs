@@ -22,6 +22,8 @@ impl Reg {
     }
     /// The stack pointer of AArch64. On x86-64 `rsp` is general register 4.
     pub const SP: Reg = Reg(31);
+    /// The frame pointer of AArch64, `x29`.
+    pub const FRAME: Reg = Reg(29);
     /// The condition flags: RFLAGS' status flags, or NZCV.
     pub const FLAGS: Reg = Reg(32);
     /// Vector register `n`: `xmm`/`ymm`/`zmm`, or `v`/`z` and its scalar views.
@@ -126,6 +128,11 @@ impl ClassSet {
             i += 1;
         }
         ClassSet(bits)
+    }
+
+    /// Whether the set holds nothing.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
     }
 
     /// Whether the set holds the class.

@@ -41,6 +41,8 @@ pub enum ReferenceKind {
 /// A reference from code to a place in code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reference {
+    /// The instruction that refers.
+    pub from: CodeOffset,
     /// The place.
     pub to: CodeOffset,
     /// How it is used.

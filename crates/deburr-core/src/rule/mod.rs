@@ -1,10 +1,19 @@
-//! The rules. One file a rule; this list is the only place that names them all.
+//! The rules. One file a rule; [`RULES`] is the only place that names them all.
+
+mod above_baseline;
+mod llsc_loop;
+mod outlined_atomic;
 
 use crate::finding::Finding;
 use crate::function::Program;
+use crate::function::atomics::{Atomics, atomics};
 use crate::image::Image;
 use crate::insn::ClassSet;
 use deburr_cpu::FeatureSet;
+use std::cell::OnceCell;
+
+/// All rules.
+pub const RULES: &[Rule] = &[above_baseline::RULE, llsc_loop::RULE, outlined_atomic::RULE];
 
 /// What a rule may look at.
 pub struct Context<'a> {
@@ -16,6 +25,24 @@ pub struct Context<'a> {
     pub target: Option<FeatureSet>,
     /// Features that the file may use; `None`: the user did not say.
     pub baseline: Option<FeatureSet>,
+    atomics: OnceCell<Atomics>,
+}
+
+impl<'a> Context<'a> {
+    /// For one file.
+    pub fn new(
+        image: &'a Image<'a>,
+        program: &'a Program,
+        target: Option<FeatureSet>,
+        baseline: Option<FeatureSet>,
+    ) -> Context<'a> {
+        Context { image, program, target, baseline, atomics: OnceCell::new() }
+    }
+
+    /// How the file's atomics were compiled; worked out once, for the first who asks.
+    pub fn atomics(&self) -> &Atomics {
+        self.atomics.get_or_init(|| atomics(self.image, self.program))
+    }
 }
 
 /// A rule: a pure function from code to findings.
@@ -32,5 +59,7 @@ pub struct Rule {
     pub check: fn(&Context<'_>) -> Vec<Finding>,
 }
 
-/// All rules.
-pub const RULES: &[Rule] = &[];
+/// The rule with an id.
+pub fn find(id: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.id == id)
+}

@@ -173,7 +173,7 @@ const LIST: &[(&str, Row)] = &[
     ("0110110xxxx", plain(ALL, FP)),
     // Scalar floating point, single and double.
     ("000111100x1", plain(window(&["0xxx10", "100010", "xxxxx1"]), FP)), // fmul … fnmul, fcsel, fccmp
-    ("000111110xx", plain(ALL, FP)),                                    // fmadd, fmsub, fnmadd, fnmsub
+    ("000111110xx", plain(ALL, FP)),                                     // fmadd, fmsub, fnmadd, fnmsub
     // Advanced SIMD: and, bic, orr, orn, eor, bsl, bit, bif.
     ("0xx01110xx1", plain(window(&["000111"]), ASIMD)),
 ];

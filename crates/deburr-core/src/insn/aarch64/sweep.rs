@@ -17,7 +17,13 @@ const HIDDEN: ClassSet = ClassSet::of(&[Class::Other, Class::Load, Class::Store]
 /// Sweeps one unit. `code` reaches from the unit's start, at offset `at`, to the next place where an
 /// instruction is known to begin; instructions that begin at or after `length` bytes are left to the caller's next
 /// call. An instruction that does not fit into `code` is undecodable. Returns where the last one ended.
-pub fn sweep(code: &[u8], length: usize, at: CodeOffset, interest: &Interest, sweep: &mut Sweep) -> CodeOffset {
+pub fn sweep(
+    code: &[u8],
+    length: usize,
+    at: CodeOffset,
+    interest: &Interest,
+    sweep: &mut Sweep,
+) -> CodeOffset {
     if sweep.groups.len() < feature_group_count() {
         sweep.groups.resize(feature_group_count(), 0);
     }
@@ -26,7 +32,11 @@ pub fn sweep(code: &[u8], length: usize, at: CodeOffset, interest: &Interest, sw
     let whole = begins.div_ceil(4).min(code.len() / 4) * 4;
     let words = code.get(..whole).unwrap_or_default();
     let unit = Unit { words, at, length, interest };
-    if interest.wants.intersects(HIDDEN) { unit.run::<false>(sweep) } else { unit.run::<true>(sweep) }
+    if interest.wants.intersects(HIDDEN) {
+        unit.run::<false>(sweep)
+    } else {
+        unit.run::<true>(sweep)
+    }
     let tail = if whole < begins { code.len() - whole } else { 0 };
     if tail != 0 {
         sweep.undecoded += tail as u64;
@@ -163,7 +173,7 @@ impl Unit<'_> {
 
     fn address(&self, word: u32, index: usize, sweep: &mut Sweep) {
         if let Some(to) = self.target(index, adr_displacement(word)) {
-            sweep.references.push(Reference { to, kind: ReferenceKind::Address });
+            sweep.references.push(Reference { from: self.offset(index), to, kind: ReferenceKind::Address });
         }
     }
 
@@ -175,7 +185,11 @@ impl Unit<'_> {
             _ => return, // prfm
         };
         if let Some(to) = self.target(index, displacement(word, Control::Branch19)) {
-            sweep.references.push(Reference { to, kind: ReferenceKind::Load(size) });
+            sweep.references.push(Reference {
+                from: self.offset(index),
+                to,
+                kind: ReferenceKind::Load(size),
+            });
         }
     }
 
@@ -186,13 +200,14 @@ impl Unit<'_> {
         let page = (here & !0xfff).wrapping_add_signed(adrp_displacement(word));
         let from_base = page.wrapping_sub(self.interest.code_base.0).wrapping_add(0xfff);
         if from_base < u64::from(self.interest.code_length) + 0xfff {
-            self.complete(page, word & 31, words.get(index + 1..).unwrap_or_default(), sweep);
+            let words = words.get(index + 1..).unwrap_or_default();
+            self.complete(self.offset(index), page, word & 31, words, sweep);
         }
     }
 
     /// Follows the register that holds `page` over a few words, up to its next definition or the end of the block.
     #[cold]
-    fn complete(&self, page: u64, register: u32, words: &[[u8; 4]], sweep: &mut Sweep) {
+    fn complete(&self, from: CodeOffset, page: u64, register: u32, words: &[[u8; 4]], sweep: &mut Sweep) {
         const REACH: usize = 8;
         for bytes in words.iter().take(REACH) {
             let word = u32::from_le_bytes(*bytes);
@@ -200,7 +215,9 @@ impl Unit<'_> {
             let imm12 = u64::from(bits(word, 21, 10));
             let completed = match word {
                 _ if based && word & 0xffc0_0000 == 0x9100_0000 => Some((imm12, ReferenceKind::Address)), // add x, x, #
-                _ if based && word & 0x3b40_0000 == 0x3940_0000 || based && word & 0x3b80_0000 == 0x3980_0000 => {
+                _ if based && word & 0x3b40_0000 == 0x3940_0000
+                    || based && word & 0x3b80_0000 == 0x3980_0000 =>
+                {
                     loaded(word).map(|size| (imm12 * u64::from(size), ReferenceKind::Load(size)))
                 }
                 _ => None,
@@ -210,7 +227,7 @@ impl Unit<'_> {
                 if let Some(to) = to.and_then(|to| CodeOffset::try_from(to).ok())
                     && to < self.interest.code_length
                 {
-                    sweep.references.push(Reference { to, kind });
+                    sweep.references.push(Reference { from, to, kind });
                 }
             }
             // A transfer of control, or (as far as the low five bits tell) a new value in the register.
@@ -240,7 +257,11 @@ impl Unit<'_> {
                 Kind::Literal => self.literal(word, index, sweep),
                 _ => {}
             },
-            Control::Next | Control::IndirectJump | Control::IndirectCall | Control::Return | Control::Stop => {}
+            Control::Next
+            | Control::IndirectJump
+            | Control::IndirectCall
+            | Control::Return
+            | Control::Stop => {}
             direct => self.transfer(direct, word, index, sweep),
         }
         true
@@ -257,4 +278,3 @@ fn loaded(word: u32) -> Option<u16> {
         _ => Some(1 << size),
     }
 }
-

@@ -115,9 +115,9 @@ fn reference(insn: &Instruction) -> Option<Reference> {
     if matches!(insn.segment_prefix(), Register::FS | Register::GS) {
         return None;
     }
-    let to = insn.memory_displacement64() as CodeOffset;
+    let (from, to) = (insn.ip() as CodeOffset, insn.memory_displacement64() as CodeOffset);
     if insn.mnemonic() == Mnemonic::Lea {
-        return Some(Reference { to, kind: ReferenceKind::Address });
+        return Some(Reference { from, to, kind: ReferenceKind::Address });
     }
     let mut factory = InstructionInfoFactory::new();
     let read = factory.info(insn).used_memory().iter().any(|memory| {
@@ -128,5 +128,5 @@ fn reference(insn: &Instruction) -> Option<Reference> {
             )
     });
     let size = insn.memory_size().size() as u16;
-    read.then_some(Reference { to, kind: ReferenceKind::Load(size) })
+    read.then_some(Reference { from, to, kind: ReferenceKind::Load(size) })
 }

@@ -32,7 +32,7 @@ fn swept(code: &[u8], length: usize, interest: &Interest) -> (Sweep, u32) {
 }
 
 const EVERYWHERE: Interest =
-    Interest { wants: ClassSet::EMPTY, code_length: u32::MAX, conditional_exits: true };
+    Interest { wants: ClassSet::EMPTY, code_base: Svma(0), code_length: u32::MAX, conditional_exits: true };
 
 fn register(n: u8) -> Option<Reg> {
     Some(Reg::general(n))
@@ -352,10 +352,10 @@ fn references_into_code_are_recorded_with_their_use() {
     assert_eq!(
         found.references,
         [
-            Reference { to: 0x107, kind: ReferenceKind::Load(8) },
-            Reference { to: 0x115, kind: ReferenceKind::Address },
-            Reference { to: 0x11b, kind: ReferenceKind::Load(8) },
-            Reference { to: 0x122, kind: ReferenceKind::Load(16) },
+            Reference { from: 0x100, to: 0x107, kind: ReferenceKind::Load(8) },
+            Reference { from: 0x10e, to: 0x115, kind: ReferenceKind::Address },
+            Reference { from: 0x115, to: 0x11b, kind: ReferenceKind::Load(8) },
+            Reference { from: 0x11b, to: 0x122, kind: ReferenceKind::Load(16) },
         ]
     );
 }

@@ -1,0 +1,55 @@
+//! How atomics were compiled for AArch64: outlined helpers, their callers, and load-exclusive/store-exclusive
+//! sequences with what each computes and why it is there.
+//!
+//! In: the marks of a sweep. Out: [`Atomics`], the facts that the rules on atomics report. Nothing here needs
+//! symbols. The shapes are those that gcc, clang, rustc and Go emit for the C11 operations; the helpers are
+//! libgcc's `lse.S` and compiler-rt's `outline_atomic_helpers`.
+
+mod helper;
+mod sequence;
+
+pub use helper::{Helper, HelperCall};
+pub use sequence::{Fate, Operation, Sequence};
+
+use super::Program;
+use crate::image::Image;
+use crate::insn::{Class, ClassSet};
+use deburr_cpu::Arch;
+
+/// The classes that a sweep must mark for [`atomics`].
+pub const WANTS: ClassSet = ClassSet::of(&[Class::LoadExclusive, Class::LseAtomic]);
+
+/// How the atomics of a file were compiled.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Atomics {
+    /// Bodies of outlined helpers, by address.
+    pub helpers: Vec<Helper>,
+    /// Calls of outlined helpers, by address.
+    pub calls: Vec<HelperCall>,
+    /// Load-exclusive/store-exclusive sequences outside helpers, by address of the load.
+    pub sequences: Vec<Sequence>,
+    /// LSE instructions outside helpers.
+    pub inline_lse: u64,
+    /// Load-exclusives without a store-exclusive that matches: other uses of the monitor, or data.
+    pub unpaired: u64,
+}
+
+/// Finds the atomics of an AArch64 file; of other files there are none to find.
+pub fn atomics(image: &Image<'_>, program: &Program) -> Atomics {
+    if image.arch != Arch::Aarch64 {
+        return Atomics::default();
+    }
+    let helpers = helper::find(image, program);
+    let calls = helper::calls(image, program, &helpers);
+    let in_helper = |at| {
+        let svma = image.svma(at);
+        let after = helpers.partition_point(|helper| helper.extent.start <= svma);
+        after.checked_sub(1).and_then(|i| helpers.get(i)).is_some_and(|helper| helper.extent.contains(svma))
+    };
+    let outside =
+        |class| program.marks().filter(move |mark| mark.class == class).filter(|mark| !in_helper(mark.at));
+    let loads: Vec<_> = outside(Class::LoadExclusive).map(|mark| mark.at).collect();
+    let is_outlined = !helpers.is_empty() || !calls.is_empty();
+    let (sequences, unpaired) = sequence::find(image, program, &loads, is_outlined);
+    Atomics { inline_lse: outside(Class::LseAtomic).count() as u64, helpers, calls, sequences, unpaired }
+}

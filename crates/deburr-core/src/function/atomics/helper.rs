@@ -1,0 +1,179 @@
+//! Outlined atomics: helper bodies, told by their words, and the calls of them.
+//!
+//! A body tests one flag byte, runs one LSE instruction if it is set, and else a load-exclusive/store-exclusive loop:
+//!
+//! ```text
+//! d503245f   bti  c                  absent in compiler-rt and Rust
+//! 9000xxxx   adrp x16, flag
+//! 394xxxxx   ldrb w16, [x16, flag]
+//! 34000070   cbz  w16, +12
+//! ........   casal w0, w1, [x2]      the LSE instruction: names operation, size and order
+//! d65f03c0   ret
+//! ........   mov …, ldaxr … stlxr … cbnz
+//! d5033bbf   dmb  ish                only in the `_sync` helpers
+//! d65f03c0   ret
+//! ```
+
+use crate::address::{Extent, Svma};
+use crate::function::Program;
+use crate::image::{Image, TransferTarget};
+use crate::insn::sweep::{CodeOffset, Edge};
+use crate::insn::{self, Class, Insn, Operation};
+
+const BTI_C: u32 = 0xd503_245f;
+const CBZ_W16_12: u32 = 0x3400_0070;
+const RET: u32 = 0xd65f_03c0;
+const DMB_ISH: u32 = 0xd503_3bbf;
+/// Words of the longest body, `cas16` with `bti` and `dmb`, and some to spare.
+const LONGEST: u64 = 20;
+/// How the helpers' names begin.
+const PREFIX: &str = "__aarch64_";
+
+/// The body of an outlined helper.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Helper {
+    /// Its code.
+    pub extent: Extent,
+    /// libgcc's name without the prefix: `cas4_acq_rel`, `ldadd8_relax`, `swp1_sync`.
+    pub name: String,
+}
+
+/// A call of an outlined helper.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HelperCall {
+    /// The `bl`, or the `b` of a tail call.
+    pub from: Svma,
+    /// The helper's name, as in [`Helper::name`].
+    pub helper: String,
+    /// Whether it is a tail call.
+    pub is_tail: bool,
+    /// Whether the helper's body is in another file, and only its name known.
+    pub is_external: bool,
+}
+
+/// All helper bodies, by address.
+pub(super) fn find(image: &Image<'_>, program: &Program) -> Vec<Helper> {
+    let lse = program.marks().filter(|mark| mark.class == Class::LseAtomic);
+    lse.filter_map(|mark| body_around(image, image.svma(mark.at))).collect()
+}
+
+/// The helper body whose LSE instruction is at an address.
+fn body_around(image: &Image<'_>, lse: Svma) -> Option<Helper> {
+    let word = |at: Svma| Some(u32::from_le_bytes(*image.bytes_at(at)?.first_chunk()?));
+    let is_prologue = word(lse.offset(-4))? == CBZ_W16_12
+        && is_ldrb_w16(word(lse.offset(-8))?)
+        && is_adrp_x16(word(lse.offset(-12))?)
+        && word(lse.offset(4))? == RET;
+    if !is_prologue {
+        return None;
+    }
+    let has_bti = word(lse.offset(-16)) == Some(BTI_C);
+    let start = lse.offset(if has_bti { -16 } else { -12 });
+    let mut end = lse.offset(8);
+    let latest = Extent::sized(start, 4 * LONGEST).end;
+    while word(end)? != RET {
+        end = end.offset(4);
+        if end >= latest {
+            return None;
+        }
+    }
+    let is_sync = word(end.offset(-4)) == Some(DMB_ISH);
+    let insn = insn::decode(image.arch, image.bytes_at(lse)?, lse)?;
+    Some(Helper { extent: Extent { start, end: end.offset(4) }, name: name(&insn, is_sync)? })
+}
+
+/// `ldrb w16, [x16, #imm]`
+const fn is_ldrb_w16(word: u32) -> bool {
+    word & 0xffc0_03ff == 0x3940_0210
+}
+
+/// `adrp x16, page`
+const fn is_adrp_x16(word: u32) -> bool {
+    word & 0x9f00_001f == 0x9000_0010
+}
+
+/// libgcc's name of the helper around an LSE instruction.
+fn name(lse: &Insn, is_sync: bool) -> Option<String> {
+    let operation = match lse.operation {
+        Operation::CompareSwap => "cas",
+        Operation::Swap => "swp",
+        Operation::FetchAdd => "ldadd",
+        Operation::FetchOr => "ldset",
+        Operation::FetchAndNot => "ldclr",
+        Operation::FetchXor => "ldeor",
+        _ => return None,
+    };
+    let order = match (is_sync, lse.ordering.acquire, lse.ordering.release) {
+        (true, ..) => "sync",
+        (_, false, false) => "relax",
+        (_, true, false) => "acq",
+        (_, false, true) => "rel",
+        (_, true, true) => "acq_rel",
+    };
+    Some(format!("{operation}{}_{order}", lse.memory?.size))
+}
+
+/// All calls of helpers, by address.
+pub(super) fn calls(image: &Image<'_>, program: &Program, helpers: &[Helper]) -> Vec<HelperCall> {
+    let mut calls: Vec<HelperCall> = external_calls(image).collect();
+    if !helpers.is_empty() {
+        let helper_at = |to: CodeOffset| {
+            let to = skip_veneer(image, image.svma(to));
+            let index = helpers.binary_search_by_key(&to, |helper| helper.extent.start).ok()?;
+            helpers.get(index)
+        };
+        let mut collect = |edge: Edge, is_tail: bool| {
+            if let Some(helper) = helper_at(edge.to) {
+                let from = image.svma(edge.from);
+                calls.push(HelperCall { from, helper: helper.name.clone(), is_tail, is_external: false });
+            }
+        };
+        program.calls().for_each(|edge| collect(edge, false));
+        program.jumps().for_each(|edge| collect(edge, true));
+        for transfer in &image.transfers {
+            if let TransferTarget::Here(to) = transfer.to
+                && let (Some(from), Some(to)) = (image.code_offset(transfer.from), image.code_offset(to))
+            {
+                collect(Edge { from, to }, !transfer.is_call);
+            }
+        }
+    }
+    calls.sort_by_key(|call| call.from);
+    calls.dedup_by_key(|call| call.from);
+    calls
+}
+
+/// Calls, in a relocatable object, of helpers that the linker will bring.
+fn external_calls(image: &Image<'_>) -> impl Iterator<Item = HelperCall> {
+    image.transfers.iter().filter_map(|transfer| match transfer.to {
+        TransferTarget::Elsewhere(name) => Some(HelperCall {
+            from: transfer.from,
+            helper: name.strip_prefix(PREFIX).filter(|name| is_operation(name))?.to_owned(),
+            is_tail: !transfer.is_call,
+            is_external: true,
+        }),
+        TransferTarget::Here(_) => None,
+    })
+}
+
+/// Whether a name, without its prefix, is a helper's: not `have_lse_atomics`.
+fn is_operation(name: &str) -> bool {
+    ["cas", "swp", "ldadd", "ldclr", "ldeor", "ldset"].iter().any(|operation| {
+        name.strip_prefix(operation).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    })
+}
+
+/// The destination of the veneer at an address, or the address: linkers put `adrp x16; add x16; br x16` in the way of
+/// calls that reach too far.
+fn skip_veneer(image: &Image<'_>, to: Svma) -> Svma {
+    const BR_X16: u32 = 0xd61f_0200;
+    let word = |at: Svma| Some(u32::from_le_bytes(*image.bytes_at(at)?.first_chunk()?));
+    let destination = || {
+        let (adrp, add, br) = (word(to)?, word(to.offset(4))?, word(to.offset(8))?);
+        // add x16, x16, #imm
+        let is_veneer = is_adrp_x16(adrp) && add & 0xffc0_03ff == 0x9100_0210 && br == BR_X16;
+        let page = insn::decode(image.arch, &adrp.to_le_bytes(), to)?.imm?;
+        is_veneer.then(|| Svma(page.cast_unsigned()).offset(i64::from(add >> 10 & 0xfff)))
+    };
+    destination().unwrap_or(to)
+}

@@ -1,0 +1,421 @@
+//! Load-exclusive/store-exclusive sequences: the pair, what it computes, and why it is there.
+//!
+//! A sequence is a load-exclusive from which control reaches a store-exclusive of the same size and base.
+//! Data that decodes as one of the two has no partner. Loop rotation may put the store at the lower address, so the
+//! pair is looked for in the control-flow graph, never by a linear scan.
+
+use crate::address::{Extent, Svma};
+use crate::function::block::Graph;
+use crate::function::loops::{Loop, natural_loops};
+use crate::function::{Function, Program};
+use crate::image::{Image, SymbolKind};
+use crate::insn::sweep::{CodeOffset, ReferenceKind};
+use crate::insn::{self, Class, Flow, Insn, Ordering, Reg, RegSet};
+use std::collections::{HashMap, HashSet, VecDeque};
+
+/// Instructions at most between the two. Compilers put no more than five there.
+const LONGEST: usize = 48;
+
+/// What a sequence computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// Stores a value if the old one is as expected.
+    CompareSwap,
+    /// Stores a value, whatever the old one is.
+    Swap,
+    /// Adds.
+    Add,
+    /// Subtracts.
+    Sub,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// And with the complement.
+    AndNot,
+    /// Or with the complement.
+    OrNot,
+    /// Exclusive or with the complement.
+    XorNot,
+    /// The complement of and.
+    Nand,
+    /// Signed or unsigned minimum or maximum.
+    MinMax,
+    /// Stores back what it loaded: an atomic load of 16 bytes.
+    Load,
+    /// Anything else.
+    Other,
+}
+
+impl Operation {
+    /// The word in the evidence.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Operation::CompareSwap => "cas",
+            Operation::Swap => "swap",
+            Operation::Add => "add",
+            Operation::Sub => "sub",
+            Operation::And => "and",
+            Operation::Or => "or",
+            Operation::Xor => "xor",
+            Operation::AndNot => "and-not",
+            Operation::OrNot => "or-not",
+            Operation::XorNot => "xor-not",
+            Operation::Nand => "nand",
+            Operation::MinMax => "min-max",
+            Operation::Load => "load",
+            Operation::Other => "other",
+        }
+    }
+}
+
+/// Why a sequence is there, and so whether it is worth reporting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// The compiler would have emitted an LSE instruction, or a call of a helper, had it been asked to.
+    MissedFlag,
+    /// An LSE instruction stands beside it, and a flag is tested in line.
+    InlineDispatch,
+    /// Its function is chosen or replaced at run time.
+    RunTimeChoice,
+    /// No flag would have changed it: LSE has no such operation, or the compiler does not use it here.
+    NoFlagHelps,
+}
+
+/// A load-exclusive/store-exclusive sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sequence {
+    /// The load-exclusive.
+    pub load: Svma,
+    /// The store-exclusive.
+    pub store: Svma,
+    /// From the first of the two to the end of the second.
+    pub extent: Extent,
+    /// What it computes.
+    pub operation: Operation,
+    /// Bytes of memory: 1, 2, 4, 8 or 16.
+    pub size: u16,
+    /// Acquire of the load, release of the store.
+    pub ordering: Ordering,
+    /// Whether it lies in a loop. A weak compare-and-swap may leave trying again to its caller.
+    pub retries: bool,
+    /// Why it is there.
+    pub fate: Fate,
+}
+
+/// The sequences of the load-exclusives at the given offsets (sorted), and how many of these have no partner.
+pub(super) fn find(
+    image: &Image<'_>,
+    program: &Program,
+    loads: &[CodeOffset],
+    is_outlined: bool,
+) -> (Vec<Sequence>, u64) {
+    let chosen = chosen_functions(image, program);
+    let mut sequences = Vec::with_capacity(loads.len());
+    let mut unpaired = 0;
+    let mut built: Option<(Function, Graph, Vec<Loop>)> = None;
+    for &at in loads {
+        let Some(&function) = program.function_at(at) else { continue };
+        let svma = image.svma(at);
+        let is_built =
+            built.as_ref().is_some_and(|(of, graph, _)| *of == function && graph.find(svma).is_some());
+        if !is_built {
+            let graph = Graph::of(image, program, &function, svma);
+            let loops = natural_loops(&graph);
+            built = Some((function, graph, loops));
+        }
+        let Some((_, graph, loops)) = &built else { continue };
+        match pair(graph, svma) {
+            Some(pair) => {
+                let mut sequence = pair.describe(graph, loops);
+                sequence.fate = if chosen.contains(&program.whole(&function).start)
+                    || is_stub(image, program, &function)
+                {
+                    Fate::RunTimeChoice
+                } else if is_dispatched(graph, svma) {
+                    Fate::InlineDispatch
+                } else if no_flag_helps(image, graph, &pair, &sequence, is_outlined) {
+                    Fate::NoFlagHelps
+                } else {
+                    Fate::MissedFlag
+                };
+                sequences.push(sequence);
+            }
+            None => unpaired += 1,
+        }
+    }
+    (sequences, unpaired)
+}
+
+/// A load-exclusive, its store-exclusive, and the instructions on the shortest way between them.
+struct Pair {
+    load: Insn,
+    body: Vec<Insn>,
+    store: Insn,
+}
+
+/// Finds the store-exclusive of the load-exclusive at an address, breadth first.
+fn pair(graph: &Graph, load: Svma) -> Option<Pair> {
+    let (block, index) = graph.find(load)?;
+    let at = |(block, index): (usize, usize)| graph.blocks.get(block)?.insns.get(index);
+    let load = *at((block, index))?;
+    let mut came_from: HashMap<(usize, usize), (usize, usize)> = HashMap::new();
+    let mut pending = VecDeque::from([(block, index)]);
+    while let Some(place) = pending.pop_front() {
+        let block = graph.blocks.get(place.0)?;
+        let next: Vec<(usize, usize)> = if place.1 + 1 < block.insns.len() {
+            vec![(place.0, place.1 + 1)]
+        } else {
+            block.successors.iter().map(|&successor| (successor, 0)).collect()
+        };
+        for step in next {
+            let Some(insn) = at(step).filter(|_| !came_from.contains_key(&step)) else { continue };
+            came_from.insert(step, place);
+            match insn.class {
+                Class::StoreExclusive if matches(&load, insn) => {
+                    let store = *insn;
+                    let mut body = Vec::new();
+                    let mut step = place;
+                    while at(step)?.svma != load.svma {
+                        body.push(*at(step)?);
+                        step = *came_from.get(&step)?;
+                    }
+                    body.reverse();
+                    return Some(Pair { load, body, store });
+                }
+                Class::LoadExclusive | Class::StoreExclusive | Class::ClearExclusive => {}
+                _ if came_from.len() > LONGEST => return None,
+                _ => pending.push_back(step),
+            }
+        }
+    }
+    None
+}
+
+/// Whether the two access the same bytes: the same size through the same base register.
+fn matches(load: &Insn, store: &Insn) -> bool {
+    match (load.memory, store.memory) {
+        (Some(load), Some(store)) => load.base == store.base && load.size == store.size,
+        _ => false,
+    }
+}
+
+/// What a register holds inside a sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Content {
+    /// The loaded value.
+    Old,
+    /// That operation on the loaded value.
+    Made(Operation),
+}
+
+impl Pair {
+    /// Everything but the fate.
+    fn describe(&self, graph: &Graph, loops: &[Loop]) -> Sequence {
+        let start = self.load.svma.min(self.store.svma);
+        let end = self.load.next().max(self.store.next());
+        let blocks = [self.load.svma, self.store.svma].map(|svma| graph.find(svma).map(|(block, _)| block));
+        let retries = loops.iter().any(|around| {
+            blocks.iter().all(|block| block.is_some_and(|block| around.blocks.binary_search(&block).is_ok()))
+        });
+        Sequence {
+            load: self.load.svma,
+            store: self.store.svma,
+            extent: Extent { start, end },
+            operation: self.operation(),
+            size: self.load.memory.map_or(0, |memory| memory.size),
+            ordering: Ordering { acquire: self.load.ordering.acquire, release: self.store.ordering.release },
+            retries,
+            fate: Fate::MissedFlag,
+        }
+    }
+
+    /// What the body makes of the loaded value.
+    fn operation(&self) -> Operation {
+        if self.body.iter().any(|insn| matches!(insn.flow, Flow::Branch(_))) {
+            return Operation::CompareSwap;
+        }
+        let mut contents: Vec<(Reg, Content)> =
+            registers(self.load.writes).map(|reg| (reg, Content::Old)).collect();
+        for insn in &self.body {
+            let content = self.content_made(insn, &contents);
+            contents.retain(|(reg, _)| !insn.writes.contains(*reg));
+            if let (Some(content), Some(dst)) = (content, insn.dst) {
+                contents.push((dst, content));
+            }
+        }
+        let stored = self.store.src[0];
+        match stored.and_then(|reg| contents.iter().find(|(held, _)| *held == reg)) {
+            Some((_, Content::Old)) => Operation::Load,
+            Some((_, Content::Made(operation))) => *operation,
+            None => Operation::Swap,
+        }
+    }
+
+    /// What an instruction puts into its destination, if that depends on the loaded value.
+    fn content_made(&self, insn: &Insn, contents: &[(Reg, Content)]) -> Option<Content> {
+        let held = |reg: Option<Reg>| {
+            contents.iter().find(|(held, _)| Some(*held) == reg).map(|(_, content)| *content)
+        };
+        let from = insn.src.iter().find_map(|&reg| held(reg));
+        if insn.operation == insn::Operation::Select {
+            return Some(Content::Made(Operation::MinMax));
+        }
+        let Some(from) = from else {
+            return contents
+                .iter()
+                .any(|(reg, _)| insn.reads.contains(*reg))
+                .then_some(Content::Made(Operation::Other));
+        };
+        let complements = insn.operation == insn::Operation::OrNot && insn.src[0].is_none();
+        let made = match (insn.operation, from) {
+            (insn::Operation::Move | insn::Operation::Extend, from) => return Some(from),
+            (_, Content::Made(Operation::And)) if complements => Operation::Nand,
+            (_, Content::Made(_)) => Operation::Other,
+            (insn::Operation::Add, _) => Operation::Add,
+            (insn::Operation::Sub, _) => Operation::Sub,
+            (insn::Operation::And, _) => Operation::And,
+            (insn::Operation::Or, _) => Operation::Or,
+            (insn::Operation::Xor, _) => Operation::Xor,
+            (insn::Operation::AndNot, _) => Operation::AndNot,
+            (insn::Operation::OrNot, _) => Operation::OrNot,
+            (insn::Operation::XorNot, _) => Operation::XorNot,
+            _ => Operation::Other,
+        };
+        Some(Content::Made(made))
+    }
+}
+
+/// The general registers of a set.
+fn registers(set: RegSet) -> impl Iterator<Item = Reg> {
+    (0..31).map(Reg::general).filter(move |&reg| set.contains(reg))
+}
+
+/// Functions whose address an ifunc resolver makes: one of them is chosen when the program starts.
+fn chosen_functions(image: &Image<'_>, program: &Program) -> HashSet<CodeOffset> {
+    let resolvers: Vec<&Function> = image
+        .symbols
+        .iter()
+        .filter(|symbol| symbol.kind == SymbolKind::IfuncResolver)
+        .filter_map(|symbol| program.function_at(image.code_offset(symbol.svma)?))
+        .collect();
+    if resolvers.is_empty() {
+        return HashSet::new();
+    }
+    program
+        .references()
+        .filter(|reference| reference.kind == ReferenceKind::Address)
+        .filter(|reference| resolvers.iter().any(|resolver| resolver.contains(reference.from)))
+        .map(|reference| reference.to)
+        .collect()
+}
+
+/// Whether a function is a stub that a run-time compiler replaces: named so (OpenJDK's
+/// `aarch64_atomic_fetch_add_4_default_impl`), or V8's embedded builtins.
+fn is_stub(image: &Image<'_>, program: &Program, function: &Function) -> bool {
+    let is_named = program
+        .name(function, image)
+        .is_some_and(|name| name.ends_with("_default_impl") || name.starts_with("Builtins_"));
+    is_named || begins_as_jvm_stub(image, function)
+}
+
+/// Whether a leaf begins as OpenJDK's stubs do, with a prefetch for a store to the address in its first argument.
+fn begins_as_jvm_stub(image: &Image<'_>, function: &Function) -> bool {
+    const PRFM_PSTL1STRM_X0: u32 = 0xf980_0011;
+    let start = image.svma(function.start);
+    let word = image.bytes_at(start).and_then(|code| code.first_chunk());
+    word.is_some_and(|word| u32::from_le_bytes(*word) == PRFM_PSTL1STRM_X0)
+}
+
+/// Whether the way to a load-exclusive leaves, a few blocks before it, a branch on a flag in memory whose other arm
+/// holds an LSE instruction.
+fn is_dispatched(graph: &Graph, load: Svma) -> bool {
+    const BLOCKS_BACK: usize = 4;
+    let Some((home, _)) = graph.find(load) else { return false };
+    let mut front = vec![home];
+    let mut seen = front.clone();
+    for _ in 0..BLOCKS_BACK {
+        let before: Vec<usize> = front
+            .iter()
+            .filter_map(|&block| graph.blocks.get(block))
+            .flat_map(|block| block.predecessors.iter().copied())
+            .filter(|block| !seen.contains(block))
+            .collect();
+        if before.iter().any(|&block| tests_flag(graph, block) && leads_to_lse(graph, block, &seen)) {
+            return true;
+        }
+        seen.extend(&before);
+        front = before;
+    }
+    false
+}
+
+/// Whether a block ends in a branch on a register that it loaded from memory.
+fn tests_flag(graph: &Graph, block: usize) -> bool {
+    let Some(block) = graph.blocks.get(block) else { return false };
+    let Some((last, rest)) = block.insns.split_last() else { return false };
+    let is_test = matches!(last.operation, insn::Operation::BranchBit | insn::Operation::BranchZero);
+    let tested = last.src[0].filter(|_| is_test);
+    let made = rest.iter().rev().find(|insn| tested.is_some_and(|reg| insn.writes.contains(reg)));
+    made.is_some_and(|insn| insn.class == Class::Load)
+}
+
+/// Whether an arm of a branch, other than those in `arm`, soon comes to an LSE instruction.
+fn leads_to_lse(graph: &Graph, branch: usize, arm: &[usize]) -> bool {
+    const BLOCKS_ON: usize = 3;
+    let next = |block: usize| graph.blocks.get(block).map_or(&[][..], |block| &block.successors);
+    let mut front: Vec<usize> = next(branch).iter().copied().filter(|block| !arm.contains(block)).collect();
+    for _ in 0..BLOCKS_ON {
+        let has_lse = |&block: &usize| {
+            let insns = graph.blocks.get(block).map_or(&[][..], |block| &block.insns);
+            insns.iter().any(|insn| insn.class == Class::LseAtomic)
+        };
+        if front.iter().any(has_lse) {
+            return true;
+        }
+        front = front
+            .iter()
+            .flat_map(|&block| next(block))
+            .copied()
+            .filter(|block| !arm.contains(block))
+            .collect();
+    }
+    false
+}
+
+/// Whether the compiler would have emitted the same with every flag: LSE has no `nand`, and of 16 bytes only
+/// compare-and-swap; clang without optimisation leaves compare-and-swap in line though it outlines the rest.
+fn no_flag_helps(
+    image: &Image<'_>,
+    graph: &Graph,
+    pair: &Pair,
+    sequence: &Sequence,
+    is_outlined: bool,
+) -> bool {
+    match sequence.operation {
+        Operation::Nand => true,
+        Operation::CompareSwap => is_outlined && is_unoptimised_clang(image, graph, pair),
+        _ => sequence.size == 16,
+    }
+}
+
+/// Whether a compare-and-swap is clang's at -O0: its operands come from the stack in the same block, and no `clrex`
+/// follows a failed comparison, as it does in clang's optimised code.
+fn is_unoptimised_clang(image: &Image<'_>, graph: &Graph, pair: &Pair) -> bool {
+    let is_clang = image.build.compilers.iter().any(|compiler| compiler.contains("clang"));
+    let base = pair.load.memory.and_then(|memory| memory.base);
+    let loaded_from_stack = |insn: &Insn| {
+        insn.class == Class::Load
+            && base.is_some_and(|base| insn.writes.contains(base))
+            && insn.memory.is_some_and(|memory| matches!(memory.base, Some(Reg::SP) | Some(Reg::FRAME)))
+    };
+    let Some((block, _)) = graph.find(pair.load.svma) else { return false };
+    let before = graph.blocks.get(block.saturating_sub(1)..=block).unwrap_or_default();
+    let clears = |insn: &Insn| insn.class == Class::ClearExclusive;
+    let near = graph.blocks.get(block..block + 4).unwrap_or_default();
+    is_clang
+        && before.iter().flat_map(|block| &block.insns).any(loaded_from_stack)
+        && !near.iter().flat_map(|block| &block.insns).any(clears)
+}

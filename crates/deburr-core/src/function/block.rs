@@ -1,0 +1,136 @@
+//! Basic blocks: the control-flow graph of one function, built when a rule asks for it.
+
+use super::{Function, Program};
+use crate::address::{Extent, Svma};
+use crate::image::Image;
+use crate::insn::{self, Flow, Insn};
+
+/// A run of instructions that is entered only at the top and left only at the end.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Its instructions, at least one.
+    pub insns: Vec<Insn>,
+    /// Indices of the blocks that may run next, within the function.
+    pub successors: Vec<usize>,
+    /// Indices of the blocks that it may run after, within the function.
+    pub predecessors: Vec<usize>,
+}
+
+impl Block {
+    /// Where it begins.
+    pub fn start(&self) -> Svma {
+        self.insns.first().map_or(Svma(0), |insn| insn.svma)
+    }
+
+    /// Its last instruction.
+    pub fn last(&self) -> Option<&Insn> {
+        self.insns.last()
+    }
+}
+
+/// The control-flow graph of one function.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Graph {
+    /// Its blocks, by address; the first is the entry.
+    pub blocks: Vec<Block>,
+}
+
+/// Bytes of a function at most that a graph is built for; a longer run of code is looked at around a place.
+const LARGEST: u64 = 1 << 20;
+/// Bytes before and after the place, where the function is longer.
+const WINDOW: u64 = 16 * 1024;
+
+impl Graph {
+    /// Builds the graph of the function that holds `around`. Of a function larger than 1 MiB it covers 16 KiB on
+    /// either side.
+    pub fn of(image: &Image<'_>, program: &Program, function: &Function, around: Svma) -> Graph {
+        let mut extent = function.extent(image);
+        if extent.len() > LARGEST {
+            let low = Svma(around.0.saturating_sub(WINDOW) & !3).max(extent.start);
+            extent = Extent { start: low, end: Svma(around.0.saturating_add(WINDOW)).min(extent.end) };
+        }
+        Graph::of_insns(decode_all(image, program, extent))
+    }
+
+    /// Builds the graph of instructions in order of address.
+    pub fn of_insns(insns: Vec<Insn>) -> Graph {
+        let mut leaders: Vec<Svma> = insns.iter().filter_map(|insn| inner_target(insn.flow)).collect();
+        leaders.sort_unstable();
+        let is_leader = |svma: Svma| leaders.binary_search(&svma).is_ok();
+        let mut blocks: Vec<Block> = Vec::new();
+        let mut ended = true;
+        let mut next = Svma(0);
+        for insn in insns {
+            let is_new = ended || insn.svma != next || is_leader(insn.svma);
+            ended = !matches!(insn.flow, Flow::Next | Flow::Call(_) | Flow::IndirectCall);
+            next = insn.next();
+            match blocks.last_mut() {
+                Some(block) if !is_new => block.insns.push(insn),
+                _ => blocks.push(Block { insns: vec![insn], ..Block::default() }),
+            }
+        }
+        let starts: Vec<Svma> = blocks.iter().map(Block::start).collect();
+        for block in &mut blocks {
+            if let Some(last) = block.insns.last() {
+                let target = inner_target(last.flow);
+                let next = last.flow.falls_through().then(|| last.next());
+                block.successors = [next, target]
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|svma| starts.binary_search(&svma).ok())
+                    .collect();
+                block.successors.dedup();
+            }
+        }
+        let mut graph = Graph { blocks };
+        graph.link_back();
+        graph
+    }
+
+    /// Fills in the predecessors from the successors.
+    pub(super) fn link_back(&mut self) {
+        for from in 0..self.blocks.len() {
+            let successors = self.blocks.get(from).map(|block| block.successors.clone()).unwrap_or_default();
+            for to in successors {
+                if let Some(block) = self.blocks.get_mut(to) {
+                    block.predecessors.push(from);
+                }
+            }
+        }
+    }
+
+    /// The block and the index in it of the instruction at an address.
+    pub fn find(&self, svma: Svma) -> Option<(usize, usize)> {
+        let block = self.blocks.partition_point(|block| block.start() <= svma).checked_sub(1)?;
+        let insns = &self.blocks.get(block)?.insns;
+        Some((block, insns.binary_search_by_key(&svma, |insn| insn.svma).ok()?))
+    }
+}
+
+/// The target of a jump or branch; a call comes back.
+fn inner_target(flow: Flow) -> Option<Svma> {
+    match flow {
+        Flow::Jump(target) | Flow::Branch(target) => Some(target),
+        _ => None,
+    }
+}
+
+/// Decodes every instruction of a range, without its data; undecodable bytes are passed over.
+fn decode_all(image: &Image<'_>, program: &Program, extent: Extent) -> Vec<Insn> {
+    let mut insns = Vec::new();
+    let mut at = extent.start;
+    let Some(code) = image.bytes_at(extent.start) else { return insns };
+    while at < extent.end {
+        let rest = at.since(extent.start).and_then(|from| code.get(usize::try_from(from).ok()?..));
+        let Some(rest) = rest.filter(|rest| !rest.is_empty()) else { break };
+        let is_data = image.code_offset(at).is_some_and(|offset| program.is_data(offset));
+        match insn::decode(image.arch, rest, at).filter(|_| !is_data) {
+            Some(insn) => {
+                at = insn.next();
+                insns.push(insn);
+            }
+            None => at = at.offset(if image.arch == deburr_cpu::Arch::Aarch64 { 4 } else { 1 }),
+        }
+    }
+    insns
+}

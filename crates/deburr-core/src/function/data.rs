@@ -1,0 +1,169 @@
+//! Data in code, where it can be known.
+//!
+//! In: the image's symbols, and what the first sweep found. Out: runs of data. Certain are AArch64 mapping
+//! symbols and object symbols. Deduced are literal pools, which only loads reach, and tables of hand-written
+//! assembly: bytes between described functions to which nothing goes but a reference. In doubt it is code.
+
+use super::discover::{Known, bytes, is_known};
+use super::offsets::Offsets;
+use crate::image::{Image, SymbolKind};
+use crate::insn;
+use crate::insn::sweep::{CodeOffset, Reference, ReferenceKind, Sweep};
+use deburr_cpu::Arch;
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// Data that symbols name, sorted, disjoint.
+pub(super) fn known_data(image: &Image<'_>) -> Vec<Range<CodeOffset>> {
+    let mut runs = Vec::new();
+    let mut mapped: Option<CodeOffset> = None;
+    for symbol in &image.symbols {
+        let Some(at) = image.code_offset(symbol.svma) else { continue };
+        match symbol.kind {
+            SymbolKind::MapData => mapped = mapped.or(Some(at)),
+            SymbolKind::MapCode => runs.extend(mapped.take().map(|start| start..at)),
+            SymbolKind::Object => {
+                let length = CodeOffset::try_from(symbol.size).unwrap_or(CodeOffset::MAX);
+                runs.push(at..at.saturating_add(length));
+            }
+            SymbolKind::Function | SymbolKind::IfuncResolver | SymbolKind::Label => {}
+        }
+    }
+    runs.extend(mapped.map(|start| start..CodeOffset::MAX));
+    within_sections(image, runs)
+}
+
+/// Cuts runs at the ends of the sections in which they begin, sorts them, and joins those that overlap. A run
+/// that began in an earlier section (no mapping symbol closed it) does not reach into the next.
+fn within_sections(image: &Image<'_>, mut runs: Vec<Range<CodeOffset>>) -> Vec<Range<CodeOffset>> {
+    for run in &mut runs {
+        if let Some(code) = image.code_at(image.svma(run.start)) {
+            let length = CodeOffset::try_from(code.extent.len()).unwrap_or(CodeOffset::MAX);
+            run.end = run.end.min(code.at.saturating_add(length));
+        }
+    }
+    runs.retain(|run| run.start < run.end);
+    runs.sort_by_key(|run| run.start);
+    let mut joined: Vec<Range<CodeOffset>> = Vec::with_capacity(runs.len());
+    for run in runs {
+        match joined.last_mut() {
+            Some(last) if run.start <= last.end => last.end = last.end.max(run.end),
+            _ => joined.push(run),
+        }
+    }
+    joined
+}
+
+/// Data that the sweep's references give away, sorted, disjoint, and outside `data`.
+pub(super) fn code_data<'s>(
+    image: &Image<'_>,
+    known: &[Known],
+    data: &[Range<CodeOffset>],
+    called: &Offsets,
+    sweeps: impl Iterator<Item = &'s Sweep> + Clone,
+) -> Vec<Range<CodeOffset>> {
+    let mut references: Vec<Reference> =
+        sweeps.clone().flat_map(|sweep| sweep.references.iter().copied()).collect();
+    if references.is_empty() {
+        return Vec::new();
+    }
+    references.sort_unstable_by_key(|reference| reference.to);
+    let mut runs: Vec<Range<CodeOffset>> = Vec::new();
+    for reference in &references {
+        let after_run = runs.last().is_some_and(|run| run.end == reference.to);
+        if runs.last().is_some_and(|run| reference.to < run.end) {
+            continue;
+        }
+        if let ReferenceKind::Load(size) = reference.kind
+            && is_literal(image, known, reference, after_run)
+        {
+            runs.push(reference.to..reference.to.saturating_add(CodeOffset::from(size)));
+        } else if let Some(run) = table(image, known, called, reference) {
+            runs.push(run);
+        }
+    }
+    let mut runs = within_sections(image, runs);
+    runs.retain(|run| {
+        let after = data.get(data.partition_point(|old| old.end <= run.start));
+        after.is_none_or(|old| run.end <= old.start)
+    });
+    let entered: HashSet<CodeOffset> = sweeps
+        .flat_map(|sweep| sweep.jumps.iter().map(|jump| jump.to))
+        .chain(image.entries.iter().chain(&image.pointers).filter_map(|&at| image.code_offset(at)))
+        .filter_map(|to| {
+            let run = runs.get(runs.partition_point(|run| run.start <= to).checked_sub(1)?)?;
+            run.contains(&to).then_some(run.start)
+        })
+        .collect();
+    runs.retain(|run| !entered.contains(&run.start));
+    runs
+}
+
+/// Whether a loaded place is a literal: nothing falls into it, and no function begins there.
+fn is_literal(image: &Image<'_>, known: &[Known], reference: &Reference, after_literal: bool) -> bool {
+    /// `ldr` (literal) reaches no further, and a pool stands near its code.
+    const REACH: CodeOffset = 1 << 20;
+    let to = reference.to;
+    let begins_function = known.binary_search_by_key(&to, |function| function.start).is_ok();
+    if begins_function || to.abs_diff(reference.from) > REACH {
+        return false;
+    }
+    after_literal || (!is_known(known, to) || image.arch == Arch::Aarch64) && falls_not_into(image, to)
+}
+
+/// Whether the instruction before a place ends its path.
+fn falls_not_into(image: &Image<'_>, at: CodeOffset) -> bool {
+    match image.arch {
+        Arch::Aarch64 => {
+            let from = at.saturating_sub(4);
+            let word = bytes(image, from..at);
+            let is_padding = matches!(word, [0x1f, 0x20, 0x03, 0xd5] | [0, 0, 0, 0]);
+            let insn = insn::decode(image.arch, word, image.svma(from));
+            is_padding || insn.is_none_or(|insn| !insn.flow.falls_through())
+        }
+        Arch::X86_64 => {
+            matches!(bytes(image, at.saturating_sub(1)..at), [] | [0xc3 | 0xcc | 0x90 | 0x00])
+        }
+    }
+}
+
+/// The table that a reference between described functions leads to: up to the next function, if nothing
+/// calls into it and it does not read as code. Where descriptions are sparse, it could as well be a function.
+fn table(
+    image: &Image<'_>,
+    known: &[Known],
+    called: &Offsets,
+    reference: &Reference,
+) -> Option<Range<CodeOffset>> {
+    /// Bytes between described functions at most for a table to be told from functions.
+    const SPARSE: CodeOffset = 64 * 1024;
+    let to = reference.to;
+    let after = known.partition_point(|function| function.start <= to);
+    let before = after.checked_sub(1).and_then(|i| known.get(i))?;
+    if to < before.end || to - before.end > SPARSE || !falls_not_into(image, to) {
+        return None;
+    }
+    let next = known.get(after);
+    let section = image.code_at(image.svma(to))?;
+    let section_end = section.at.checked_add(CodeOffset::try_from(section.extent.len()).ok()?)?;
+    let end = next.map_or(section_end, |function| function.start.min(section_end));
+    let end = end.min(called.next_from(to).unwrap_or(CodeOffset::MAX));
+    (end > to && reads_as_data(image, to..end)).then_some(to..end)
+}
+
+/// Whether bytes cannot be code: one of the first instructions is undecodable, or the first path runs to the
+/// end without leaving.
+fn reads_as_data(image: &Image<'_>, range: Range<CodeOffset>) -> bool {
+    const FIRST: usize = 64;
+    let code = bytes(image, range.clone());
+    let mut at = 0usize;
+    for _ in 0..FIRST {
+        let Some(rest) = code.get(at..).filter(|rest| !rest.is_empty()) else { return true };
+        match insn::decode(image.arch, rest, image.svma(range.start)) {
+            None => return true,
+            Some(insn) if !insn.flow.falls_through() => return false,
+            Some(insn) => at += usize::from(insn.length),
+        }
+    }
+    false
+}

@@ -1,0 +1,442 @@
+//! [`Image`] → [`Program`]: one parallel sweep over all code, then the functions from everything that is
+//! known of their bounds.
+//!
+//! Bounds come from symbols, frame descriptions and `.gopclntab` (the image has merged these), and where
+//! none of them reaches, from direct call targets, pointers in data, and what follows padding.
+
+use super::data::{code_data, known_data};
+use super::offsets::Offsets;
+use super::partition::{Unit, partition};
+use super::{Function, Program, UNNAMED, WHOLE, coverage::Coverage, padding};
+use crate::image::{Image, SymbolKind, TransferTarget};
+use crate::insn::sweep::{CodeOffset, Edge, Interest, Sweep};
+use crate::insn::{self, ClassSet};
+use rayon::prelude::*;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Finds the functions of an image and sweeps its code once, marking instructions of the wanted classes.
+pub fn discover(image: &Image<'_>, wants: ClassSet) -> Program {
+    let known = known_functions(image);
+    let mut data = known_data(image);
+    let starts = known_starts(image, &known);
+    let chunks: Vec<Vec<Unit>> =
+        sections(image).flat_map(|section| partition(section, &starts, &data)).collect();
+    let mut chunks = sweep_chunks(image, chunks, wants);
+    let called = called(image, chunks.iter().map(|(_, sweep)| sweep));
+    let found = code_data(image, &known, &data, &called, chunks.iter().map(|(_, sweep)| sweep));
+    if !found.is_empty() {
+        leave_out(image, &mut chunks, &found, wants);
+        data = merge(data, found);
+    }
+    let chunks: Vec<Sweep> = chunks.into_iter().map(|(_, sweep)| sweep).collect();
+    let coverage = Coverage {
+        executable: image.code.iter().map(|code| code.extent.len()).sum(),
+        decoded: chunks.iter().map(|chunk| chunk.decoded).sum(),
+        data: data.iter().map(|run| u64::from(run.end - run.start)).sum(),
+        undecoded: chunks.iter().map(|chunk| chunk.undecoded).sum(),
+    };
+    let functions = fill_gaps(image, &known, &data, &called);
+    let mut program = Program { functions, data, chunks, coverage };
+    find_owners(image, &known, &mut program);
+    program
+}
+
+/// A function whose bounds the file itself states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Known {
+    /// Where it begins.
+    pub start: CodeOffset,
+    /// Where it ends.
+    pub end: CodeOffset,
+    /// Index into [`Image::symbols`], or [`UNNAMED`].
+    symbol: u32,
+    /// Whether a frame description says that it begins in the middle of a function.
+    is_part: bool,
+}
+
+/// The sections as ranges of offsets.
+fn sections(image: &Image<'_>) -> impl Iterator<Item = Range<CodeOffset>> {
+    image.code.iter().map(|code| code.at..code.at.saturating_add(offset_length(code.extent.len())))
+}
+
+/// A length as an offset; code spans less than 4 GiB.
+fn offset_length(bytes: u64) -> CodeOffset {
+    CodeOffset::try_from(bytes).unwrap_or(CodeOffset::MAX)
+}
+
+/// Functions from symbols and frame descriptions, by address, without overlap.
+fn known_functions(image: &Image<'_>) -> Vec<Known> {
+    let mut known: Vec<Known> = Vec::with_capacity(image.symbols.len().max(image.frames.len()));
+    for (index, symbol) in image.symbols.iter().enumerate() {
+        let is_function = match symbol.kind {
+            SymbolKind::Function | SymbolKind::IfuncResolver => true,
+            SymbolKind::Label => symbol.is_global,
+            SymbolKind::Object | SymbolKind::MapCode | SymbolKind::MapData => false,
+        };
+        // Symbols come with the better name first at each address.
+        let is_first = |start| known.last().is_none_or(|last: &Known| last.start != start);
+        if let Some(start) = image.code_offset(symbol.svma).filter(|&start| is_function && is_first(start)) {
+            let end = start.saturating_add(offset_length(symbol.size));
+            known.push(Known { start, end, symbol: u32::try_from(index).unwrap_or(UNNAMED), is_part: false });
+        }
+    }
+    let by_symbol = known.len();
+    for frame in &image.frames {
+        if let Some(start) = image.code_offset(frame.extent.start) {
+            let end = start.saturating_add(offset_length(frame.extent.len()));
+            match known.get(..by_symbol).and_then(|symbols| place_of(symbols, start)) {
+                // The symbol's own size counts; hand-written code often has none.
+                Some(i) => {
+                    if let Some(symbol) = known.get_mut(i) {
+                        symbol.is_part |= frame.is_part;
+                        if symbol.end == symbol.start {
+                            symbol.end = end;
+                        }
+                    }
+                }
+                None if covers_a_start(known.get(..by_symbol).unwrap_or_default(), start, end) => {}
+                None => known.push(Known { start, end, symbol: UNNAMED, is_part: frame.is_part }),
+            }
+        }
+    }
+    known.sort_by_key(|function| (function.start, function.symbol));
+    known.dedup_by_key(|function| function.start);
+    trim_to_next(image, &mut known);
+    known
+}
+
+/// Index of the function that starts at an offset.
+fn place_of(functions: &[Known], start: CodeOffset) -> Option<usize> {
+    functions.binary_search_by_key(&start, |function| function.start).ok()
+}
+
+/// Whether a function starts inside a range: then the range is a frame description over many functions, as a
+/// PLT or hand-written code has.
+fn covers_a_start(functions: &[Known], start: CodeOffset, end: CodeOffset) -> bool {
+    let after = functions.partition_point(|function| function.start <= start);
+    functions.get(after).is_some_and(|function| function.start < end)
+}
+
+/// Ends each function at the latest where the next one or the end of its section comes; those of unknown size end there.
+fn trim_to_next(image: &Image<'_>, known: &mut [Known]) {
+    let ends: Vec<Range<CodeOffset>> = sections(image).collect();
+    let mut next_start = CodeOffset::MAX;
+    for function in known.iter_mut().rev() {
+        let section = ends.partition_point(|section| section.start <= function.start).checked_sub(1);
+        let section_end = section.and_then(|i| ends.get(i)).map_or(function.start, |section| section.end);
+        let latest = next_start.min(section_end);
+        if function.end <= function.start || function.end > latest {
+            let unknown_size = function.end <= function.start;
+            function.end = latest;
+            if unknown_size {
+                function.end -= trailing_padding(image, function.start..latest);
+            }
+        }
+        next_start = function.start;
+    }
+}
+
+/// Length of the padding that a range of code ends with.
+fn trailing_padding(image: &Image<'_>, range: Range<CodeOffset>) -> CodeOffset {
+    let code = bytes(image, range);
+    offset_length(padding::trailing(image.arch, code) as u64)
+}
+
+/// The bytes of a range within one section; what lies outside it is cut off.
+pub(super) fn bytes<'a>(image: &Image<'a>, range: Range<CodeOffset>) -> &'a [u8] {
+    let code = image.bytes_at(image.svma(range.start)).unwrap_or_default();
+    code.get(..range.len()).unwrap_or(code)
+}
+
+/// Where an instruction is known to begin, by address.
+fn known_starts(image: &Image<'_>, known: &[Known]) -> Vec<CodeOffset> {
+    let mut starts: Vec<CodeOffset> =
+        known.iter().flat_map(|function| [function.start, function.end]).collect();
+    starts.extend(image.entries.iter().filter_map(|&entry| image.code_offset(entry)));
+    let mapped = image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::MapCode);
+    starts.extend(mapped.filter_map(|symbol| image.code_offset(symbol.svma)));
+    starts.sort_unstable();
+    starts.dedup();
+    starts
+}
+
+/// Sweeps all chunks in parallel. A chunk that begins at an arbitrary cut is first tried where a short
+/// run-up says, and again where the sweep of the chunk before it really ended, if that differs: the result is
+/// that of one sequential sweep.
+fn sweep_chunks(image: &Image<'_>, chunks: Vec<Vec<Unit>>, wants: ClassSet) -> Vec<(Vec<Unit>, Sweep)> {
+    let after_cut: Vec<bool> = std::iter::once(false)
+        .chain(chunks.iter().map(|chunk| chunk.last().is_some_and(Unit::is_cut)))
+        .collect();
+    let mut swept: Vec<(Vec<Unit>, Sweep, CodeOffset)> = chunks
+        .into_par_iter()
+        .zip(after_cut.par_iter())
+        .map(|(mut units, &after_cut)| {
+            if let Some(first) = units.first_mut().filter(|_| after_cut) {
+                first.start = run_up(image, first.start);
+            }
+            let (sweep, end) = sweep_units(image, &units, wants);
+            (units, sweep, end)
+        })
+        .collect();
+    for i in 1..swept.len() {
+        let Some([(.., before_end), (units, sweep, end)]) = swept.get_mut(i - 1..=i) else { continue };
+        if let Some(first) =
+            units.first_mut().filter(|first| first.start != *before_end && after_cut.get(i) == Some(&true))
+        {
+            first.start = (*before_end).min(first.limit);
+            first.end = first.end.max(first.start);
+            (*sweep, *end) = sweep_units(image, units, wants);
+        }
+    }
+    swept.into_iter().map(|(units, sweep, _)| (units, sweep)).collect()
+}
+
+/// The first instruction at or after `at`, as a decoder sees it that starts a little before: x86-64 decoding
+/// falls into step within a few instructions.
+fn run_up(image: &Image<'_>, at: CodeOffset) -> CodeOffset {
+    const DISTANCE: CodeOffset = 256;
+    let mut position = at.saturating_sub(DISTANCE);
+    while position < at {
+        let svma = image.svma(position);
+        let code = image.bytes_at(svma).unwrap_or_default();
+        position += insn::decode(image.arch, code, svma).map_or(1, |insn| CodeOffset::from(insn.length));
+    }
+    position
+}
+
+/// Sweeps the units of one chunk; returns also where the last instruction ended.
+fn sweep_units(image: &Image<'_>, units: &[Unit], wants: ClassSet) -> (Sweep, CodeOffset) {
+    let mut sweep = Sweep::default();
+    let mut end = units.first().map_or(0, |unit| unit.start);
+    let code_length = sections(image).map(|section| section.end).max().unwrap_or(0);
+    for unit in units {
+        let interest = Interest {
+            wants,
+            code_length,
+            code_base: image.code_base,
+            // Only where functions are known is a branch out of the unit a branch out of a function.
+            conditional_exits: !unit.is_cut(),
+        };
+        let code = bytes(image, unit.start..unit.limit);
+        let length = (unit.end - unit.start) as usize;
+        end = insn::sweep_unit(image.arch, code, length, unit.start, &interest, &mut sweep);
+    }
+    (sweep, end)
+}
+
+/// Sweeps again the chunks in which data was found, without it.
+fn leave_out(
+    image: &Image<'_>,
+    chunks: &mut [(Vec<Unit>, Sweep)],
+    data: &[Range<CodeOffset>],
+    wants: ClassSet,
+) {
+    chunks.par_iter_mut().for_each(|(units, sweep)| {
+        let pieces: Vec<Unit> = units.iter().flat_map(|unit| unit_without(*unit, data)).collect();
+        if pieces != *units {
+            (*sweep, _) = sweep_units(image, &pieces, wants);
+            *units = pieces;
+        }
+    });
+}
+
+/// A unit without the data in it.
+fn unit_without(unit: Unit, data: &[Range<CodeOffset>]) -> Vec<Unit> {
+    let first = data.partition_point(|run| run.end <= unit.start);
+    let runs = data.get(first..).unwrap_or_default();
+    let mut pieces = Vec::new();
+    let mut start = unit.start;
+    for run in runs.iter().take_while(|run| run.start < unit.limit) {
+        if run.start > start && start < unit.end {
+            pieces.push(Unit { start, end: run.start.min(unit.end), limit: run.start });
+        }
+        start = start.max(run.end);
+    }
+    if start < unit.end {
+        pieces.push(Unit { start, ..unit });
+    }
+    pieces
+}
+
+/// Two sorted lists of disjoint runs as one.
+fn merge(mut known: Vec<Range<CodeOffset>>, found: Vec<Range<CodeOffset>>) -> Vec<Range<CodeOffset>> {
+    known.extend(found);
+    known.sort_by_key(|run| run.start);
+    known
+}
+
+/// The known functions, and those found in the gaps between them.
+fn fill_gaps(
+    image: &Image<'_>,
+    known: &[Known],
+    data: &[Range<CodeOffset>],
+    called: &Offsets,
+) -> Vec<Function> {
+    let candidates = candidate_starts(image, known, called);
+    let mut functions = Vec::with_capacity(known.len());
+    let mut known = known.iter().peekable();
+    for section in sections(image) {
+        let mut at = section.start;
+        loop {
+            let next = known.next_if(|function| function.start < section.end);
+            let gap_end = next.map_or(section.end, |function| function.start);
+            if at < gap_end {
+                fill_gap(image, at..gap_end, &candidates, data, &mut functions);
+            }
+            let Some(function) = next else { break };
+            functions.push(Function {
+                start: function.start,
+                end: function.end,
+                symbol: function.symbol,
+                owner: WHOLE,
+            });
+            at = function.end;
+        }
+    }
+    functions
+}
+
+/// The targets of direct calls.
+fn called<'s>(image: &Image<'_>, sweeps: impl Iterator<Item = &'s Sweep>) -> Offsets {
+    let mut called = Offsets::below(sections(image).map(|section| section.end).max().unwrap_or(0));
+    for call in sweeps.flat_map(|sweep| &sweep.calls) {
+        called.insert(call.to);
+    }
+    for transfer in image.transfers.iter().filter(|transfer| transfer.is_call) {
+        if let TransferTarget::Here(to) = transfer.to
+            && let Some(to) = image.code_offset(to)
+        {
+            called.insert(to);
+        }
+    }
+    called
+}
+
+/// Offsets outside known functions at which code seems to begin a function: direct call targets, entries, and pointers
+/// in data. Sorted.
+fn candidate_starts(image: &Image<'_>, known: &[Known], called: &Offsets) -> Vec<CodeOffset> {
+    let pointers = image.pointers.iter().filter_map(|&pointer| image.code_offset(pointer));
+    let entries = image.entries.iter().filter_map(|&entry| image.code_offset(entry));
+    let mut starts: Vec<CodeOffset> = called.iter().filter(|&to| !is_known(known, to)).collect();
+    starts.extend(pointers.filter(|&to| !is_known(known, to) && follows_an_end(image, to)));
+    starts.extend(entries);
+    starts.sort_unstable();
+    starts.dedup();
+    starts
+}
+
+/// Whether the bytes before an offset look like the end of a function: padding, a return, a jump or a trap.
+/// Data points into the middle of functions too (jump tables).
+fn follows_an_end(image: &Image<'_>, at: CodeOffset) -> bool {
+    let before = bytes(image, at.saturating_sub(5)..at);
+    match image.arch {
+        deburr_cpu::Arch::Aarch64 => {
+            let Some(word) = before.last_chunk::<4>() else { return true };
+            let svma = image.svma(at.saturating_sub(4));
+            u32::from_le_bytes(*word) == 0xd503_201f // nop
+                || insn::decode(image.arch, word, svma).is_none_or(|insn| !insn.flow.falls_through())
+        }
+        deburr_cpu::Arch::X86_64 => {
+            matches!(before.last(), None | Some(0xc3 | 0xcc | 0x90 | 0x00))
+                || matches!(before, [.., 0x0f, 0x0b])
+                || matches!(before, [0xe9, ..])
+                || matches!(before, [.., 0xeb, _])
+        }
+    }
+}
+
+/// The functions of one gap: from each candidate, and from the first byte that is no padding, to the next.
+fn fill_gap(
+    image: &Image<'_>,
+    gap: Range<CodeOffset>,
+    candidates: &[CodeOffset],
+    data: &[Range<CodeOffset>],
+    functions: &mut Vec<Function>,
+) {
+    let first = candidates.partition_point(|&start| start < gap.start);
+    let mut starts = candidates.get(first..).unwrap_or_default().iter().copied();
+    let mut next = starts.next().filter(|&start| start < gap.end);
+    let mut at = gap.start;
+    while at < gap.end {
+        if let Some(run) = run_at(data, at) {
+            at = run.end;
+            continue;
+        }
+        let data_start =
+            data.get(data.partition_point(|run| run.start <= at)).map_or(gap.end, |run| run.start);
+        while next.is_some_and(|start| start <= at) {
+            next = starts.next().filter(|&start| start < gap.end);
+        }
+        let limit = gap.end.min(data_start).min(next.unwrap_or(gap.end));
+        let code = bytes(image, at..limit);
+        let start = at + offset_length(padding::leading(image.arch, code) as u64);
+        let end = limit - trailing_padding(image, start.min(limit)..limit);
+        if start < end {
+            functions.push(Function { start, end, symbol: UNNAMED, owner: WHOLE });
+        }
+        at = limit;
+    }
+}
+
+/// The run of data that holds an offset.
+fn run_at(data: &[Range<CodeOffset>], at: CodeOffset) -> Option<&Range<CodeOffset>> {
+    let after = data.partition_point(|run| run.start <= at);
+    data.get(after.checked_sub(1)?).filter(|run| at < run.end)
+}
+
+/// Gives each split-off part its owner: the function that jumps into it, or that its name names.
+fn find_owners(image: &Image<'_>, known: &[Known], program: &mut Program) {
+    let name_of = |symbol: u32| image.symbols.get(symbol as usize).map(|symbol| &*symbol.name);
+    let is_cold = |symbol: u32| name_of(symbol).is_some_and(|name| name.contains(".cold"));
+    let mut owners: HashMap<CodeOffset, Option<u32>> = known
+        .iter()
+        .filter(|function| function.is_part || is_cold(function.symbol))
+        .map(|function| (function.start, None))
+        .collect();
+    if owners.is_empty() {
+        return;
+    }
+    let parts: Vec<Function> =
+        program.functions.iter().filter(|function| owners.contains_key(&function.start)).copied().collect();
+    for Edge { from, to } in program.jumps().chain(transfer_jumps(image)) {
+        let part = parts.partition_point(|part| part.start <= to).checked_sub(1).and_then(|i| parts.get(i));
+        let owner = part.filter(|part| part.contains(to)).and_then(|part| owners.get_mut(&part.start));
+        if let Some(owner) = owner.filter(|owner| owner.is_none()) {
+            let from = program.functions.partition_point(|function| function.start <= from).checked_sub(1);
+            *owner = from.and_then(|i| u32::try_from(i).ok());
+        }
+    }
+    let by_name: HashMap<&str, u32> = (0u32..)
+        .zip(&program.functions)
+        .filter_map(|(i, function)| Some((name_of(function.symbol)?, i)))
+        .collect();
+    let starts: Vec<CodeOffset> = program.functions.iter().map(|function| function.start).collect();
+    for function in &mut program.functions {
+        if let Some(&by_jump) = owners.get(&function.start) {
+            let base = name_of(function.symbol).and_then(|name| name.split(".cold").next());
+            let by_name = base.and_then(|base| by_name.get(base)).copied();
+            // A part of a part, or one that jumps to itself, stays on its own.
+            let owner = by_jump
+                .or(by_name)
+                .filter(|&owner| starts.get(owner as usize).is_some_and(|start| !owners.contains_key(start)));
+            function.owner = owner.unwrap_or(WHOLE);
+        }
+    }
+}
+
+/// Jumps that the linker fills in.
+fn transfer_jumps(image: &Image<'_>) -> impl Iterator<Item = Edge> {
+    image.transfers.iter().filter(|transfer| !transfer.is_call).filter_map(|transfer| match transfer.to {
+        TransferTarget::Here(to) => {
+            Some(Edge { from: image.code_offset(transfer.from)?, to: image.code_offset(to)? })
+        }
+        TransferTarget::Elsewhere(_) => None,
+    })
+}
+
+/// Whether a function is known to hold an address, for [`super::data`].
+pub(super) fn is_known(known: &[Known], at: CodeOffset) -> bool {
+    let after = known.partition_point(|function| function.start <= at);
+    after.checked_sub(1).and_then(|i| known.get(i)).is_some_and(|function| at < function.end)
+}

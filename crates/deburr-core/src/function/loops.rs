@@ -1,0 +1,216 @@
+//! Natural loops of a control-flow graph: a header that dominates the blocks from which it is reached again.
+//!
+//! Dominators after Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
+
+use super::block::Graph;
+
+/// A natural loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loop {
+    /// Index of the block at which it is entered.
+    pub header: usize,
+    /// Indices of its blocks, sorted, the header among them.
+    pub blocks: Vec<usize>,
+}
+
+/// Not reached from the entry.
+const UNREACHED: usize = usize::MAX;
+
+/// The natural loops of a graph, by header; back edges to one header make one loop. Jumps through tables are
+/// not followed: what only they reach counts as entered from outside.
+pub fn natural_loops(graph: &Graph) -> Vec<Loop> {
+    let dominators = Dominators::of(graph);
+    let mut loops: Vec<Loop> = Vec::new();
+    for (header, block) in graph.blocks.iter().enumerate() {
+        let latches: Vec<usize> =
+            block.predecessors.iter().copied().filter(|&latch| dominators.dominates(header, latch)).collect();
+        if !latches.is_empty() {
+            loops.push(Loop { header, blocks: body(header, latches, graph) });
+        }
+    }
+    loops
+}
+
+/// The blocks from which a latch is reached without passing the header.
+fn body(header: usize, latches: Vec<usize>, graph: &Graph) -> Vec<usize> {
+    let mut inside = vec![false; graph.blocks.len()];
+    let mut blocks = vec![header];
+    let mut pending = latches;
+    if let Some(header) = inside.get_mut(header) {
+        *header = true;
+    }
+    while let Some(block) = pending.pop() {
+        if let Some(seen) = inside.get_mut(block).filter(|seen| !**seen) {
+            *seen = true;
+            blocks.push(block);
+            pending.extend(graph.blocks.get(block).into_iter().flat_map(|block| &block.predecessors));
+        }
+    }
+    blocks.sort_unstable();
+    blocks
+}
+
+/// Immediate dominators, under a virtual root above all entries.
+struct Dominators {
+    /// By block: its immediate dominator; the root's index is the number of blocks.
+    immediate: Vec<usize>,
+    /// By block: its number in postorder.
+    order: Vec<usize>,
+}
+
+impl Dominators {
+    fn of(graph: &Graph) -> Dominators {
+        let root = graph.blocks.len();
+        let (postorder, entries) = postorder(graph);
+        let mut order = vec![UNREACHED; root + 1];
+        for (number, &block) in postorder.iter().enumerate() {
+            if let Some(slot) = order.get_mut(block) {
+                *slot = number;
+            }
+        }
+        let mut is_entry = vec![false; root];
+        for entry in entries {
+            if let Some(flag) = is_entry.get_mut(entry) {
+                *flag = true;
+            }
+        }
+        let mut dominators = Dominators { immediate: vec![UNREACHED; root + 1], order };
+        if let Some(slot) = dominators.immediate.get_mut(root) {
+            *slot = root;
+        }
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &block in postorder.iter().rev().filter(|&&block| block != root) {
+                let before = graph.blocks.get(block).map_or(&[][..], |block| &block.predecessors);
+                let above = (is_entry.get(block) == Some(&true)).then_some(root);
+                let new = before
+                    .iter()
+                    .copied()
+                    .chain(above)
+                    .filter(|&before| dominators.immediate(before) != UNREACHED)
+                    .reduce(|a, b| dominators.meet(a, b))
+                    .unwrap_or(UNREACHED);
+                if let Some(slot) = dominators.immediate.get_mut(block).filter(|slot| **slot != new) {
+                    *slot = new;
+                    changed = true;
+                }
+            }
+        }
+        dominators
+    }
+
+    fn immediate(&self, block: usize) -> usize {
+        self.immediate.get(block).copied().unwrap_or(UNREACHED)
+    }
+
+    fn number(&self, block: usize) -> usize {
+        self.order.get(block).copied().unwrap_or(UNREACHED)
+    }
+
+    /// The nearest block that dominates both.
+    fn meet(&self, mut a: usize, mut b: usize) -> usize {
+        while a != b {
+            if self.number(a) < self.number(b) {
+                a = self.immediate(a);
+            } else {
+                b = self.immediate(b);
+            }
+            if a == UNREACHED || b == UNREACHED {
+                return UNREACHED;
+            }
+        }
+        a
+    }
+
+    fn dominates(&self, above: usize, below: usize) -> bool {
+        let mut block = below;
+        while block != UNREACHED && block < self.immediate.len() {
+            if block == above {
+                return true;
+            }
+            let up = self.immediate(block);
+            if up == block {
+                return false;
+            }
+            block = up;
+        }
+        false
+    }
+}
+
+/// The blocks in postorder from a virtual root, the root last, and the blocks at which control enters: the first,
+/// those that nothing leads to, and of cycles that nothing leads into the lowest (a jump table does, which is not followed).
+fn postorder(graph: &Graph) -> (Vec<usize>, Vec<usize>) {
+    let root = graph.blocks.len();
+    let is_plain = |&block: &usize| {
+        block == 0 || graph.blocks.get(block).is_some_and(|block| block.predecessors.is_empty())
+    };
+    let mut seen = vec![false; root];
+    let mut order = Vec::with_capacity(root + 1);
+    let mut entries = Vec::new();
+    for entry in (0..root).filter(is_plain).chain(0..root) {
+        if seen.get(entry) == Some(&false) {
+            entries.push(entry);
+            visit(entry, graph, &mut seen, &mut order);
+        }
+    }
+    order.push(root);
+    (order, entries)
+}
+
+/// Appends the unseen blocks reached from `entry`, in postorder.
+fn visit(entry: usize, graph: &Graph, seen: &mut [bool], order: &mut Vec<usize>) {
+    let mut path = vec![(entry, 0usize)];
+    if let Some(flag) = seen.get_mut(entry) {
+        *flag = true;
+    }
+    while let Some((block, position)) = path.last_mut() {
+        let successor = graph.blocks.get(*block).and_then(|block| block.successors.get(*position)).copied();
+        *position += 1;
+        match successor {
+            Some(successor) => {
+                if let Some(flag) = seen.get_mut(successor).filter(|flag| !**flag) {
+                    *flag = true;
+                    path.push((successor, 0));
+                }
+            }
+            None => {
+                order.push(*block);
+                path.pop();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::function::block::Block;
+
+    fn graph(successors: &[&[usize]]) -> Graph {
+        let block = |next: &&[usize]| Block { successors: next.to_vec(), ..Block::default() };
+        let mut graph = Graph { blocks: successors.iter().map(block).collect() };
+        graph.link_back();
+        graph
+    }
+
+    #[test]
+    fn a_nest_of_two_loops_is_found() {
+        // 0 → 1 → 2 → 2, 2 → 1, 1 → 3
+        let loops = natural_loops(&graph(&[&[1], &[2, 3], &[2, 1], &[]]));
+        assert_eq!(loops, [Loop { header: 1, blocks: vec![1, 2] }, Loop { header: 2, blocks: vec![2] }]);
+    }
+
+    #[test]
+    fn a_cycle_with_two_entries_has_no_header() {
+        assert_eq!(natural_loops(&graph(&[&[1, 2], &[2], &[1]])), []);
+    }
+
+    #[test]
+    fn a_loop_behind_a_jump_table_is_found() {
+        // 0 ends in an indirect jump; nothing else leads to 1 ⇄ 2.
+        let loops = natural_loops(&graph(&[&[], &[2], &[1]]));
+        assert_eq!(loops, [Loop { header: 1, blocks: vec![1, 2] }]);
+    }
+}

@@ -1,0 +1,122 @@
+//! Padding between functions, recognised by its bytes: what assemblers and linkers fill gaps with.
+//!
+//! x86-64: `int3`, and the nops of the SDM's table of recommended multi-byte sequences with any number of
+//! operand-size prefixes. AArch64: `nop`, `udf #0`, `brk #0` and `brk #1`.
+
+use deburr_cpu::Arch;
+
+/// Length in bytes of the padding that `code` begins with.
+pub(super) fn leading(arch: Arch, code: &[u8]) -> usize {
+    let mut rest = code;
+    loop {
+        let length = match arch {
+            Arch::X86_64 => match rest.first() {
+                Some(0) => 1,
+                _ => x86_64_nop(rest),
+            },
+            Arch::Aarch64 => aarch64_filler(rest),
+        };
+        match rest.get(length..) {
+            Some(after) if length > 0 => rest = after,
+            _ => return code.len() - rest.len(),
+        }
+    }
+}
+
+/// Length in bytes of the padding that `code` ends with. Zeros do not count on x86-64, where they are as
+/// often the end of a jump's displacement.
+pub(super) fn trailing(arch: Arch, code: &[u8]) -> usize {
+    /// No gap is longer, unless whole pages are filled.
+    const WINDOW: usize = 256;
+    let first = code.len().saturating_sub(WINDOW);
+    let step = if arch == Arch::Aarch64 { 4 } else { 1 };
+    (first..code.len())
+        .filter(|start| (code.len() - start) % step == 0)
+        .find(|&start| code.get(start..).is_some_and(|tail| is_filler(arch, tail)))
+        .map_or(0, |start| code.len() - start)
+}
+
+/// Whether the bytes are padding instructions from first to last.
+fn is_filler(arch: Arch, code: &[u8]) -> bool {
+    let mut rest = code;
+    while !rest.is_empty() {
+        let length = match arch {
+            Arch::X86_64 => x86_64_nop(rest),
+            Arch::Aarch64 => aarch64_filler(rest),
+        };
+        match rest.get(length..) {
+            Some(after) if length > 0 => rest = after,
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Length of the `int3` or nop at the front; 0 if there is none.
+fn x86_64_nop(code: &[u8]) -> usize {
+    let prefixes = code.iter().take(11).take_while(|&&byte| byte == 0x66).count();
+    match code.get(prefixes..) {
+        Some([0xcc, ..]) if prefixes == 0 => 1,
+        Some([0x90, ..]) => prefixes + 1,
+        Some([0x2e, rest @ ..]) => match long_nop(rest) {
+            0 => 0,
+            length => prefixes + 1 + length,
+        },
+        Some(rest) => match long_nop(rest) {
+            0 => 0,
+            length => prefixes + length,
+        },
+        None => 0,
+    }
+}
+
+/// Length of the `0f 1f /0` at the front; 0 if there is none.
+fn long_nop(code: &[u8]) -> usize {
+    match code {
+        [0x0f, 0x1f, 0x00, ..] => 3,
+        [0x0f, 0x1f, 0x40, 0, ..] => 4,
+        [0x0f, 0x1f, 0x44, 0, 0, ..] => 5,
+        [0x0f, 0x1f, 0x80, 0, 0, 0, 0, ..] => 7,
+        [0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0, ..] => 8,
+        _ => 0,
+    }
+}
+
+/// 4 if a filler word is at the front, else 0.
+fn aarch64_filler(code: &[u8]) -> usize {
+    const NOP: u32 = 0xd503_201f;
+    const UDF_0: u32 = 0x0000_0000;
+    const BRK_0: u32 = 0xd420_0000;
+    const BRK_1: u32 = 0xd420_0020;
+    match code.first_chunk() {
+        Some(&word) if matches!(u32::from_le_bytes(word), NOP | UDF_0 | BRK_0 | BRK_1) => 4,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn padding_after_a_return_is_found_from_both_sides() {
+        // ret; cs nopw 0x0(%rax,%rax,1); xchg %ax,%ax
+        let code = [0xc3, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0, 0x66, 0x90];
+        assert_eq!(trailing(Arch::X86_64, &code), 12);
+        assert_eq!(leading(Arch::X86_64, &code[1..]), 12);
+        assert_eq!(leading(Arch::X86_64, &code), 0);
+    }
+
+    #[test]
+    fn the_end_of_a_jump_is_no_padding() {
+        // jmp +0x10
+        assert_eq!(trailing(Arch::X86_64, &[0xe9, 0x10, 0, 0, 0]), 0);
+    }
+
+    #[test]
+    fn words_of_aarch64_are_told_whole() {
+        let code = [0xd65f_03c0u32, 0xd503_201f, 0].map(u32::to_le_bytes).concat();
+        assert_eq!(trailing(Arch::Aarch64, &code), 8);
+        assert_eq!(trailing(Arch::Aarch64, &code[..6]), 0);
+    }
+}

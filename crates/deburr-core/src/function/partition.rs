@@ -1,0 +1,98 @@
+//! Code, cut into the runs that one thread sweeps at a time.
+//!
+//! In: the places where an instruction is known to begin, and the known data. Out: *units* (no instruction
+//! crosses a unit's start) in *chunks* of some hundred KiB. The cut depends on the file only, never on the
+//! number of threads, so neither does the report.
+
+use crate::insn::sweep::CodeOffset;
+use std::ops::Range;
+
+/// Bytes that one chunk holds at least, unless its section ends.
+const CHUNK: u32 = 256 * 1024;
+
+/// A run of code between two places where an instruction is known to begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unit {
+    /// Its first byte.
+    pub start: CodeOffset,
+    /// Where it is left to the next unit: no instruction begins at or after it.
+    pub end: CodeOffset,
+    /// The next place where an instruction is known to begin, or the end of the section: no instruction
+    /// crosses it. Later than `end` only where a long run is cut at an arbitrary place.
+    pub limit: CodeOffset,
+}
+
+impl Unit {
+    /// Whether the run was cut at an arbitrary place: where the next unit begins, only this one's sweep tells.
+    pub(super) fn is_cut(&self) -> bool {
+        self.end < self.limit
+    }
+}
+
+/// Cuts one section, `section`, at `starts` (sorted), leaves out `data` (sorted, disjoint), and groups the
+/// units into chunks.
+pub(super) fn partition(
+    section: Range<CodeOffset>,
+    starts: &[CodeOffset],
+    data: &[Range<CodeOffset>],
+) -> Vec<Vec<Unit>> {
+    let mut chunks = Vec::new();
+    let mut chunk = Vec::new();
+    let mut chunk_bytes = 0u32;
+    let mut push = |unit: Unit, chunks: &mut Vec<Vec<Unit>>| {
+        chunk_bytes += unit.end - unit.start;
+        chunk.push(unit);
+        if chunk_bytes >= CHUNK {
+            chunks.push(std::mem::take(&mut chunk));
+            chunk_bytes = 0;
+        }
+    };
+    let mut data = data.iter().filter(|run| run.end > section.start && run.start < section.end).peekable();
+    let mut starts = starts.iter().copied().filter(|start| section.contains(start)).peekable();
+    let mut at = section.start;
+    while at < section.end {
+        if let Some(run) = data.next_if(|run| run.start <= at) {
+            at = at.max(run.end.min(section.end));
+            continue;
+        }
+        while starts.next_if(|&start| start <= at).is_some() {}
+        let limit = section
+            .end
+            .min(starts.peek().copied().unwrap_or(section.end))
+            .min(data.peek().map_or(section.end, |run| run.start));
+        // A run without known starts is cut so that threads can share it.
+        while limit - at > 2 * CHUNK {
+            push(Unit { start: at, end: at + CHUNK, limit }, &mut chunks);
+            at += CHUNK;
+        }
+        push(Unit { start: at, end: limit, limit }, &mut chunks);
+        at = limit;
+    }
+    if !chunk.is_empty() {
+        chunks.push(chunk);
+    }
+    chunks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_tile_the_section_without_its_data() {
+        let units: Vec<Unit> =
+            partition(10..100, &[0, 10, 40, 70, 200], std::slice::from_ref(&(50..60))).concat();
+        let ranges: Vec<_> = units.iter().map(|unit| (unit.start, unit.end, unit.limit)).collect();
+        assert_eq!(ranges, [(10, 40, 40), (40, 50, 50), (60, 70, 70), (70, 100, 100)]);
+    }
+
+    #[test]
+    fn a_long_run_without_known_starts_is_cut_softly() {
+        let chunks = partition(0..5 * CHUNK, &[0], &[]);
+        assert_eq!(chunks.len(), 4);
+        let units = chunks.concat();
+        assert!(units.iter().all(|unit| unit.limit == 5 * CHUNK));
+        assert_eq!(units.iter().map(|unit| unit.end - unit.start).sum::<u32>(), 5 * CHUNK);
+        assert!(!units.last().unwrap().is_cut());
+    }
+}

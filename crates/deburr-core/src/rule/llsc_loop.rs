@@ -1,0 +1,62 @@
+//! `llsc-loop`: atomics compiled as load-exclusive/store-exclusive loops, with no LSE path.
+
+use super::{Context, Rule};
+use crate::finding::{Evidence, Finding, Severity, Value};
+use crate::function::atomics::{self, Fate, Sequence};
+use crate::insn::Ordering;
+use deburr_cpu::Feature;
+
+/// The rule.
+pub(super) const RULE: Rule = Rule {
+    id: "llsc-loop",
+    summary: "inline load-exclusive/store-exclusive loop with no LSE path",
+    page: include_str!("../../pages/llsc-loop.md"),
+    wants: atomics::WANTS,
+    check,
+};
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let severity = match context.target {
+        Some(target) if !target.contains(Feature::FEAT_LSE) => Severity::Note,
+        _ => Severity::Warning,
+    };
+    let missed = context.atomics().sequences.iter().filter(|sequence| sequence.fate == Fate::MissedFlag);
+    missed.map(|sequence| finding(sequence, severity)).collect()
+}
+
+fn finding(sequence: &Sequence, severity: Severity) -> Finding {
+    let (operation, size, order) = (sequence.operation.name(), sequence.size, order(sequence.ordering));
+    let message = if sequence.retries {
+        format!(
+            "load-exclusive/store-exclusive loop for {operation} of {size} bytes ({order}), with no LSE path"
+        )
+    } else {
+        format!(
+            "load-exclusive/store-exclusive pair for {operation} of {size} bytes ({order}), with no LSE path"
+        )
+    };
+    Finding {
+        rule: RULE.id,
+        extent: sequence.extent,
+        severity,
+        message,
+        evidence: Evidence::from([
+            ("operation", Value::Text(operation.to_owned())),
+            ("size", Value::Number(size.into())),
+            ("order", Value::Text(order.to_owned())),
+            ("retries", Value::Flag(sequence.retries)),
+            ("load_exclusive", Value::Text(sequence.load.to_string())),
+            ("store_exclusive", Value::Text(sequence.store.to_string())),
+        ]),
+    }
+}
+
+/// The memory order in C11's words. Nothing tells sequentially consistent from acquire and release here.
+const fn order(ordering: Ordering) -> &'static str {
+    match (ordering.acquire, ordering.release) {
+        (false, false) => "relaxed",
+        (true, false) => "acquire",
+        (false, true) => "release",
+        (true, true) => "acq_rel",
+    }
+}
