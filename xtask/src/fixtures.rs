@@ -73,10 +73,15 @@ fn assemble(source: &Path, to: &Path) -> Result<(), String> {
     } else {
         ("x86_64-linux-gnu-as", "binutils-x86-64-linux-gnu")
     };
+    // Line tables let a test compare findings with the marks in the source. The path in them must be the same for all.
+    let root = repository();
     let output = Command::new(assembler)
+        .current_dir(root)
+        .arg("-g")
+        .arg(format!("--debug-prefix-map={}=.", root.display()))
         .arg("-o")
         .arg(to)
-        .arg(source)
+        .arg(source.strip_prefix(root).unwrap_or(source))
         .output()
         .map_err(|error| format!("{assembler}: {error} (Debian and Ubuntu: {package})"))?;
     let said = String::from_utf8_lossy(&output.stderr);

@@ -40,7 +40,7 @@ pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
     }
     let context = Context::new(&image, &program, request.target, request.baseline);
     let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| (rule.check)(&context)).collect();
-    findings.sort_by_key(|finding| (finding.extent.start, finding.rule));
+    findings.sort_by_key(|finding| (finding.at, finding.rule));
     let lines = (!findings.is_empty())
         .then(|| SourceLines::new(request.debug_file.unwrap_or(bytes), auxiliary_limit(bytes)))
         .flatten();
@@ -135,9 +135,8 @@ fn place(
     program: &Program,
     lines: Option<&SourceLines>,
 ) -> PlacedFinding {
-    let start = finding.extent.start;
-    let (section, svma) = place_of(image, start);
-    let function = image.code_offset(start).and_then(|at| program.function_at(at));
+    let (section, svma) = place_of(image, finding.at);
+    let function = image.code_offset(finding.at).and_then(|at| program.function_at(at));
     PlacedFinding {
         rule: finding.rule,
         severity: finding.severity,
@@ -145,7 +144,7 @@ fn place(
         svma,
         section,
         extent: finding.extent.len(),
-        source: lines.and_then(|lines| lines.find(start)),
+        source: lines.and_then(|lines| lines.find(finding.at)),
         message: finding.message,
         evidence: finding.evidence,
     }

@@ -1,6 +1,6 @@
 //! What a rule says about one place in the code.
 
-use crate::address::Extent;
+use crate::address::{Extent, Svma};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -49,7 +49,9 @@ pub type Evidence = BTreeMap<&'static str, Value>;
 pub struct Finding {
     /// The rule's id.
     pub rule: &'static str,
-    /// The code it is about: `extent.start` is the place to point at.
+    /// The instruction to point at.
+    pub at: Svma,
+    /// The code it is about; it holds `at`, which need not be its start.
     pub extent: Extent,
     /// How much it matters.
     pub severity: Severity,

@@ -10,6 +10,7 @@
 //! (separate debug information), [`wanted_debug_file`] says which, and the caller brings its bytes.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 pub mod address;
 pub mod check;

@@ -31,7 +31,7 @@ pub(super) fn trailing(arch: Arch, code: &[u8]) -> usize {
     let first = code.len().saturating_sub(WINDOW);
     let step = if arch == Arch::Aarch64 { 4 } else { 1 };
     (first..code.len())
-        .filter(|start| (code.len() - start) % step == 0)
+        .filter(|start| (code.len() - start).is_multiple_of(step))
         .find(|&start| code.get(start..).is_some_and(|tail| is_filler(arch, tail)))
         .map_or(0, |start| code.len() - start)
 }

@@ -76,6 +76,7 @@ fn finding(image: &Image<'_>, found: &Use) -> Finding {
     let end = last.offset(length.map_or(1, |insn| insn.length.into()));
     Finding {
         rule: RULE.id,
+        at: image.svma(found.first),
         extent: Extent { start: image.svma(found.first), end },
         severity: Severity::Error,
         message: format!("{} {plural} above the baseline: {}", found.count, names.join(", ")),

@@ -37,6 +37,7 @@ fn finding(sequence: &Sequence, severity: Severity) -> Finding {
     };
     Finding {
         rule: RULE.id,
+        at: sequence.load,
         extent: sequence.extent,
         severity,
         message,
@@ -45,7 +46,6 @@ fn finding(sequence: &Sequence, severity: Severity) -> Finding {
             ("size", Value::Number(size.into())),
             ("order", Value::Text(order.to_owned())),
             ("retries", Value::Flag(sequence.retries)),
-            ("load_exclusive", Value::Text(sequence.load.to_string())),
             ("store_exclusive", Value::Text(sequence.store.to_string())),
         ]),
     }

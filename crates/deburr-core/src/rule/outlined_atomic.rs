@@ -28,6 +28,7 @@ fn finding(call: &HelperCall, guaranteed: bool) -> Finding {
     };
     Finding {
         rule: RULE.id,
+        at: call.from,
         extent: Extent::sized(call.from, 4),
         severity: if guaranteed { Severity::Warning } else { Severity::Note },
         message,

@@ -1,0 +1,88 @@
+//! Every fixture, checked: a `hit-*` has findings of its rule on the marked lines (`//~ rule-id`) and on no
+//! others, a `miss-*` has none. Lines come from the fixtures' own DWARF, so this tests those too.
+
+use deburr_core::finding::Value;
+use deburr_core::report::PlacedFinding;
+use deburr_core::{Request, check};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn fixtures(rule_id: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(rule_id.replace('-', "_"));
+    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut sources: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    sources.retain(|path| path.extension().is_some_and(|extension| extension == "s"));
+    sources.sort();
+    assert!(!sources.is_empty(), "{}: no fixtures", folder.display());
+    sources
+}
+
+/// The findings of one rule in a fixture's object, under the options that its source states.
+fn findings(rule_id: &str, source: &Path) -> Vec<PlacedFinding> {
+    let text = fs::read_to_string(source).unwrap();
+    let baseline = text.split("deburr: --baseline ").nth(1).and_then(|rest| rest.split_whitespace().next());
+    let baseline = baseline.map(|name| deburr_cpu::level_named(name).unwrap().features);
+    let object = fs::read(source.with_extension("o")).unwrap();
+    let request = Request { baseline, rules: Some(&[rule_id]), ..Request::default() };
+    let report = check(&object, &request).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
+    report.findings
+}
+
+/// The numbers of the lines marked for a rule.
+fn marked(rule_id: &str, source: &Path) -> BTreeSet<u32> {
+    let mark = format!("//~ {rule_id}");
+    let text = fs::read_to_string(source).unwrap();
+    (1..).zip(text.lines()).filter(|(_, line)| line.contains(&mark)).map(|(number, _)| number).collect()
+}
+
+fn line(finding: &PlacedFinding) -> u32 {
+    finding.source.as_ref().map_or(0, |source| source.line)
+}
+
+#[test]
+fn marked_lines_and_no_others_are_reported() {
+    let mut faults = Vec::new();
+    for rule_id in ["llsc-loop", "outlined-atomic"] {
+        for source in fixtures(rule_id) {
+            let expected = marked(rule_id, &source);
+            let found: Vec<u32> = findings(rule_id, &source).iter().map(line).collect();
+            if !found.iter().copied().eq(expected.iter().copied()) {
+                faults.push(format!("{}: marked {expected:?}, found {found:?}", source.display()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// `above-baseline` reports functions: at the first marked instruction, with the count of all.
+#[test]
+fn functions_above_the_baseline_are_reported_with_all_their_instructions() {
+    let mut faults = Vec::new();
+    for source in fixtures("above-baseline") {
+        let expected = marked("above-baseline", &source);
+        let found = findings("above-baseline", &source);
+        let count = |finding: &PlacedFinding| match finding.evidence.get("instructions") {
+            Some(Value::Number(count)) => *count,
+            _ => 0,
+        };
+        let all: u64 = found.iter().map(count).sum();
+        if all != expected.len() as u64 || !found.iter().all(|finding| expected.contains(&line(finding))) {
+            let found: Vec<_> = found.iter().map(|finding| (line(finding), count(finding))).collect();
+            faults.push(format!("{}: marked {expected:?}, found {found:?}", source.display()));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn hits_are_marked_and_misses_are_not() {
+    for rule_id in deburr_core::rule::RULES.iter().map(|rule| rule.id) {
+        for source in fixtures(rule_id) {
+            let name = source.file_name().unwrap().to_string_lossy().into_owned();
+            let is_hit = name.starts_with("hit-");
+            assert!(is_hit || name.starts_with("miss-"), "{name}: neither hit- nor miss-");
+            assert_eq!(!marked(rule_id, &source).is_empty(), is_hit, "{}", source.display());
+        }
+    }
+}
