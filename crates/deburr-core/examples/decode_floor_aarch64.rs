@@ -2,11 +2,11 @@
 
 #![allow(clippy::print_stdout, reason = "an example for developers")]
 
-use deburr_core::insn::ClassSet;
+use deburr_core::Svma;
 use deburr_core::insn::Class;
+use deburr_core::insn::ClassSet;
 use deburr_core::insn::aarch64::sweep;
 use deburr_core::insn::sweep::{Interest, Sweep};
-use deburr_core::Svma;
 use object::{Object, ObjectSection};
 use std::hint::black_box;
 use std::time::Instant;
@@ -28,9 +28,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("decoder  {:6.0} MB/s  ({decoded} instructions)", megabytes / floor);
         for conditional_exits in [false, true] {
             for unit in [256, usize::MAX] {
-                let wants = ClassSet::of(&[Class::LoadExclusive, Class::StoreExclusive, Class::LseAtomic, Class::Barrier]);
-                let interest =
-                    Interest { wants, code_base: Svma(base), code_length: code.len() as u32, conditional_exits };
+                let wants = ClassSet::of(&[
+                    Class::LoadExclusive,
+                    Class::StoreExclusive,
+                    Class::LseAtomic,
+                    Class::Barrier,
+                ]);
+                let interest = Interest {
+                    wants,
+                    code_base: Svma(base),
+                    code_length: code.len() as u32,
+                    conditional_exits,
+                };
                 let mut found = Sweep::default();
                 let start = Instant::now();
                 for (i, part) in code.chunks(unit.min(code.len())).enumerate() {
@@ -39,8 +48,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 let time = start.elapsed().as_secs_f64();
                 println!(
                     "sweep    {:6.0} MB/s  (conditional exits {conditional_exits}, units of {} bytes: {} calls, {} jumps, {} references, {} hits, {} marks, {} bytes undecoded)",
-                    megabytes / time, unit.min(code.len()), found.calls.len(), found.jumps.len(),
-                    found.references.len(), found.hits.len(), found.marks.len(), found.undecoded,
+                    megabytes / time,
+                    unit.min(code.len()),
+                    found.calls.len(),
+                    found.jumps.len(),
+                    found.references.len(),
+                    found.hits.len(),
+                    found.marks.len(),
+                    found.undecoded,
                 );
             }
         }

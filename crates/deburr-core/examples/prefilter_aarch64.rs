@@ -14,7 +14,12 @@ fn main() -> Result<(), String> {
                 scope.spawn(move || check_prefilter(words))
             })
             .collect();
-        parts.into_iter().map(|part| part.join().map_err(|_| "a thread panicked".to_string())?.map_err(|e| format!("{e:x?}"))).sum::<Result<u64, String>>()
+        parts
+            .into_iter()
+            .map(|part| {
+                part.join().map_err(|_| "a thread panicked".to_string())?.map_err(|e| format!("{e:x?}"))
+            })
+            .sum::<Result<u64, String>>()
     })?;
     println!("the prefilter settles {settled} of 4294967296 words as the decoder does");
     Ok(())

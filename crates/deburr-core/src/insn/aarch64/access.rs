@@ -19,11 +19,14 @@ pub(super) fn read(facts: &mut Facts, definition: &Definition) -> bool {
         }
         (C::LDST_IMM9 | C::LDST_UNSCALED | C::LDST_UNPRIV, F::V8) => {
             let imm9 = signed(facts.word, 20, 12);
-            single(facts, match facts.field(11, 10) {
-                1 => Mode::Post,
-                3 => Mode::Pre(imm9),
-                _ => Mode::Offset(imm9),
-            });
+            single(
+                facts,
+                match facts.field(11, 10) {
+                    1 => Mode::Post,
+                    3 => Mode::Pre(imm9),
+                    _ => Mode::Offset(imm9),
+                },
+            );
         }
         (C::LDST_REGOFF, F::V8) => single(facts, Mode::Register),
         (C::LDST_UNSCALED, F::RCPC2) => {
@@ -39,7 +42,9 @@ pub(super) fn read(facts: &mut Facts, definition: &Definition) -> bool {
             load_general(facts, if facts.word >> 30 == 3 { 8 } else { 4 });
             facts.insn.ordering.acquire = true;
         }
-        (_, F::LSE) if matches!(definition.mnemonic.as_bytes(), [b'c', b'a', b's', ..]) => compare_swap(facts),
+        (_, F::LSE) if matches!(definition.mnemonic.as_bytes(), [b'c', b'a', b's', ..]) => {
+            compare_swap(facts)
+        }
         (_, F::LSE) => atomic(facts),
         (_, F::LSE128) => atomic_pair(facts),
         (C::ASISDLSE | C::ASISDLSEP | C::ASISDLSO | C::ASISDLSOP, _) => structure(facts),
@@ -86,7 +91,13 @@ fn single(facts: &mut Facts, mode: Mode) {
         write_back,
         is_static: false,
     });
-    let width = if vector { 0 } else if size == 3 || opc == 2 { 8 } else { 4 };
+    let width = if vector {
+        0
+    } else if size == 3 || opc == 2 {
+        8
+    } else {
+        4
+    };
     if prefetches {
         facts.insn.operation = Operation::Prefetch;
     } else {
@@ -172,10 +183,15 @@ fn pair(facts: &mut Facts) {
         is_static: false,
     });
     let (first, second) = (facts.rd(), facts.field(14, 10));
-    let [first, second] = [first, second].map(|number| {
-        if vector { Some(Reg::vector(number as u8)) } else { zero_form(number) }
-    });
-    facts.insn.width = if vector { 0 } else if opc == 0 { 4 } else { 8 };
+    let [first, second] = [first, second]
+        .map(|number| if vector { Some(Reg::vector(number as u8)) } else { zero_form(number) });
+    facts.insn.width = if vector {
+        0
+    } else if opc == 0 {
+        4
+    } else {
+        8
+    };
     if loads {
         facts.destination(first);
         facts.write(second);
@@ -258,7 +274,8 @@ fn atomic_pair(facts: &mut Facts) {
 
 /// LD1-LD4, ST1-ST4 and the replicating loads.
 fn structure(facts: &mut Facts) {
-    let (loads, single, post) = (facts.field(22, 22) == 1, facts.field(24, 24) == 1, facts.field(23, 23) == 1);
+    let (loads, single, post) =
+        (facts.field(22, 22) == 1, facts.field(24, 24) == 1, facts.field(23, 23) == 1);
     let whole: u16 = if facts.field(30, 30) == 1 { 16 } else { 8 };
     let (registers, bytes, keeps_rest) = if single {
         let count = (facts.field(13, 13) << 1 | facts.field(21, 21)) as u16 + 1;

@@ -39,7 +39,9 @@ pub fn decode(code: &[u8], svma: Svma) -> Option<Insn> {
         C::DP_1SRC if definition.feature_set == F::V8 => facts.one_source(),
         C::DP_2SRC if matches!(definition.feature_set, F::V8 | F::CRC) => facts.two_sources(),
         C::DP_3SRC => facts.three_sources(),
-        C::BRANCH_IMM | C::BRANCH_REG | C::CONDBRANCH | C::COMPBRANCH | C::TESTBRANCH => facts.branch(definition),
+        C::BRANCH_IMM | C::BRANCH_REG | C::CONDBRANCH | C::COMPBRANCH | C::TESTBRANCH => {
+            facts.branch(definition)
+        }
         C::EXCEPTION => facts.exception(),
         C::IC_SYSTEM => facts.system(name),
         _ => {
@@ -374,10 +376,10 @@ impl Facts {
     fn hint(&mut self) {
         let number = self.field(11, 5);
         let (reg, modifier) = match number {
-            7 | 24 | 26 | 28 | 30 => (LINK, None),             // xpaclri, paciaz, …
-            25 | 27 | 29 | 31 => (LINK, Some(Reg::SP)),        // paciasp, autiasp, …
+            7 | 24 | 26 | 28 | 30 => (LINK, None),      // xpaclri, paciaz, …
+            25 | 27 | 29 | 31 => (LINK, Some(Reg::SP)), // paciasp, autiasp, …
             8 | 10 | 12 | 14 => (Reg::general(17), Some(Reg::general(16))), // pacia1716, …
-            40 => (Reg::general(16), None),                    // chkfeat
+            40 => (Reg::general(16), None),             // chkfeat
             _ => return,
         };
         self.read(Some(reg));
@@ -445,7 +447,8 @@ fn bitmask(word: u32) -> i64 {
     let (ones, rotation) = ((imms & (size - 1)) + 1, immr & (size - 1));
     let element = u64::MAX >> (64 - ones.min(64));
     let all = u64::MAX >> (64 - size.min(64));
-    let rotated = if rotation == 0 { element } else { (element >> rotation | element << (size - rotation)) & all };
+    let rotated =
+        if rotation == 0 { element } else { (element >> rotation | element << (size - rotation)) & all };
     let mut value = 0u64;
     let mut at = 0;
     while at < 64 {

@@ -416,7 +416,11 @@ mod tests {
         for set in Defined::iter() {
             let group = of_set(set);
             let features = GROUPS[group as usize];
-            assert_eq!(features.is_empty(), matches!(set, Defined::V8 | Defined::CHK), "{set:?}: {features:?}");
+            assert_eq!(
+                features.is_empty(),
+                matches!(set, Defined::V8 | Defined::CHK),
+                "{set:?}: {features:?}"
+            );
         }
     }
 

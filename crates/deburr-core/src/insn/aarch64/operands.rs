@@ -86,7 +86,9 @@ fn flags(facts: &mut Facts, definition: &Definition) {
         C::FLOATCCMP => (true, true),
         C::FLOATSEL => (true, false),
         _ if matches!(name, "axflag" | "xaflag") => (true, true),
-        _ if name == "subps" || name.starts_with("cterm") || name == "ptest" => (name.starts_with("cterm"), true),
+        _ if name == "subps" || name.starts_with("cterm") || name == "ptest" => {
+            (name.starts_with("cterm"), true)
+        }
         // FEAT_MOPS passes its state between prologue, main and epilogue in the flags; FEAT_THE reports in them.
         _ if name.starts_with("cpy") || name.starts_with("set") || name.starts_with("rcw") => (true, true),
         _ => return,
@@ -123,7 +125,8 @@ fn memory(facts: &mut Facts, definition: &Definition) {
 /// The first register of an operand, and how many follow it; `None` for operands that are no register. The zero
 /// register is `Some((None, 0))`.
 fn registers(word: u32, operand: &InsnOperand) -> Option<(Option<Reg>, u8)> {
-    let field = operand.bit_fields.iter().find(|field| field.width >= 3 || operand.class == Kind::PRED_REG)?;
+    let field =
+        operand.bit_fields.iter().find(|field| field.width >= 3 || operand.class == Kind::PRED_REG)?;
     let width = u32::from(field.width).clamp(1, 5);
     let low = u32::from(field.lsb).min(27);
     let number = bits(word, low + width - 1, low);

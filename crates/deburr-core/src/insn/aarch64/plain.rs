@@ -173,7 +173,7 @@ const LIST: &[(&str, Row)] = &[
     ("0110110xxxx", plain(ALL, FP)),
     // Scalar floating point, single and double.
     ("000111100x1", plain(window(&["0xxx10", "100010", "xxxxx1"]), FP)), // fmul … fnmul, fcsel, fccmp
-    ("000111110xx", plain(ALL, FP)),                                    // fmadd, fmsub, fnmadd, fnmsub
+    ("000111110xx", plain(ALL, FP)),                                     // fmadd, fmsub, fnmadd, fnmsub
     // Advanced SIMD: and, bic, orr, orn, eor, bsl, bit, bif.
     ("0xx01110xx1", plain(window(&["000111"]), ASIMD)),
 ];
@@ -293,4 +293,13 @@ pub fn check_prefilter(words: impl Iterator<Item = u32>) -> Result<u64, Disagree
         }
     }
     Ok(settled_words)
+}
+
+/// The rows as (mask, value) over whole words.
+#[cfg(test)]
+pub(super) fn rows_as_masks() -> impl Iterator<Item = (u32, u32)> {
+    LIST.iter().skip(1).map(|(pattern, _)| {
+        let (mask, fixed) = parse(pattern);
+        (mask << 21, fixed << 21)
+    })
 }

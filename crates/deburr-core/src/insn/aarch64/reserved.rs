@@ -49,7 +49,9 @@ pub(super) fn is_reserved(word: u32, definition: &Definition) -> bool {
         C::MOVEWIDE => !wide && bits(word, 22, 22) == 1,
         C::BITFIELD => bits(word, 22, 22) != word >> 31 || !wide && (imm6 >= 32 || bits(word, 21, 21) == 1),
         C::EXTRACT => bits(word, 22, 22) != word >> 31 || !wide && imm6 >= 32,
-        C::LDST_POS | C::LDST_UNSCALED | C::LDST_IMM9 if definition.feature_set == F::V8 => is_vector_size_reserved(word),
+        C::LDST_POS | C::LDST_UNSCALED | C::LDST_IMM9 if definition.feature_set == F::V8 => {
+            is_vector_size_reserved(word)
+        }
         C::LDST_REGOFF => bits(word, 14, 14) == 0 || is_vector_size_reserved(word),
         C::LDSTPAIR_OFF | C::LDSTPAIR_INDEXED | C::LDSTNAPAIR_OFFS if definition.feature_set == F::V8 => {
             word >> 30 == 3
@@ -58,7 +60,9 @@ pub(super) fn is_reserved(word: u32, definition: &Definition) -> bool {
         C::ASISDLSE | C::ASISDLSEP => is_structure_reserved(word),
         C::ASISDLSO | C::ASISDLSOP => is_element_reserved(word),
         // MSR and MRS name registers with op0 2 and 3 only.
-        C::IC_SYSTEM => matches!(definition.mnemonic, "msr" | "mrs") && word & 0x0010_0000 == 0 && !is_msr_immediate(word),
+        C::IC_SYSTEM => {
+            matches!(definition.mnemonic, "msr" | "mrs") && word & 0x0010_0000 == 0 && !is_msr_immediate(word)
+        }
         C::FLOAT2FIX => !wide && imm6 < 32,
         _ => false,
     }

@@ -17,7 +17,13 @@ const HIDDEN: ClassSet = ClassSet::of(&[Class::Other, Class::Load, Class::Store]
 /// Sweeps one unit. `code` reaches from the unit's start, at offset `at`, to the next place where an
 /// instruction is known to begin; instructions that begin at or after `length` bytes are left to the caller's next
 /// call. An instruction that does not fit into `code` is undecodable. Returns where the last one ended.
-pub fn sweep(code: &[u8], length: usize, at: CodeOffset, interest: &Interest, sweep: &mut Sweep) -> CodeOffset {
+pub fn sweep(
+    code: &[u8],
+    length: usize,
+    at: CodeOffset,
+    interest: &Interest,
+    sweep: &mut Sweep,
+) -> CodeOffset {
     if sweep.groups.len() < feature_group_count() {
         sweep.groups.resize(feature_group_count(), 0);
     }
@@ -26,7 +32,11 @@ pub fn sweep(code: &[u8], length: usize, at: CodeOffset, interest: &Interest, sw
     let whole = begins.div_ceil(4).min(code.len() / 4) * 4;
     let words = code.get(..whole).unwrap_or_default();
     let unit = Unit { words, at, length, interest };
-    if interest.wants.intersects(HIDDEN) { unit.run::<false>(sweep) } else { unit.run::<true>(sweep) }
+    if interest.wants.intersects(HIDDEN) {
+        unit.run::<false>(sweep)
+    } else {
+        unit.run::<true>(sweep)
+    }
     let tail = if whole < begins { code.len() - whole } else { 0 };
     if tail != 0 {
         sweep.undecoded += tail as u64;
@@ -200,7 +210,9 @@ impl Unit<'_> {
             let imm12 = u64::from(bits(word, 21, 10));
             let completed = match word {
                 _ if based && word & 0xffc0_0000 == 0x9100_0000 => Some((imm12, ReferenceKind::Address)), // add x, x, #
-                _ if based && word & 0x3b40_0000 == 0x3940_0000 || based && word & 0x3b80_0000 == 0x3980_0000 => {
+                _ if based && word & 0x3b40_0000 == 0x3940_0000
+                    || based && word & 0x3b80_0000 == 0x3980_0000 =>
+                {
                     loaded(word).map(|size| (imm12 * u64::from(size), ReferenceKind::Load(size)))
                 }
                 _ => None,
@@ -240,7 +252,11 @@ impl Unit<'_> {
                 Kind::Literal => self.literal(word, index, sweep),
                 _ => {}
             },
-            Control::Next | Control::IndirectJump | Control::IndirectCall | Control::Return | Control::Stop => {}
+            Control::Next
+            | Control::IndirectJump
+            | Control::IndirectCall
+            | Control::Return
+            | Control::Stop => {}
             direct => self.transfer(direct, word, index, sweep),
         }
         true
@@ -257,4 +273,3 @@ fn loaded(word: u32) -> Option<u16> {
         _ => Some(1 << size),
     }
 }
-
