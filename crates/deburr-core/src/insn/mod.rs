@@ -36,6 +36,15 @@ impl Reg {
     }
     /// Any other register (segment, control, x87, tile).
     pub const OTHER: Reg = Reg(127);
+    /// The register `steps` after this one in its file, modulo the size of the file.
+    pub(crate) const fn following(self, steps: u8) -> Reg {
+        match self.0 {
+            n @ 0..=31 => Reg::general(n.wrapping_add(steps)),
+            n @ 64..=95 => Reg::vector(n.wrapping_add(steps)),
+            n @ 96..=111 => Reg::mask(n.wrapping_add(steps)),
+            _ => self,
+        }
+    }
     /// The number of a general register, if it is one.
     pub const fn general_number(self) -> Option<u8> {
         if self.0 < 31 { Some(self.0) } else { None }
@@ -300,6 +309,9 @@ pub struct Insn {
     /// Source registers in operand order, without the address registers; the zero register is `None`. Of a
     /// store-exclusive and of stores the value(s) stored; of `cas` the expected and then the new value.
     pub src: [Option<Reg>; 3],
+    /// Whether the last register source is shifted or extended before use (`add x0, x1, x2, lsl #3`,
+    /// `cmp w0, w1, uxtb`); A64 only.
+    pub modified: bool,
     /// Immediate operand, sign- or zero-extended as the instruction does.
     pub imm: Option<i64>,
     /// Width of the operation on general registers in bytes: 4 or 8 (x86-64 also 1 and 2); 0 elsewhere.

@@ -4,8 +4,10 @@
 //! Architecture Reference Manual (DDI 0487), chapter C4; the definitions of instructions and their feature sets come
 //! from disarm64, whose types stay in this module.
 
+mod access;
 mod facts;
 mod features;
+mod operands;
 mod plain;
 mod reserved;
 mod summary;

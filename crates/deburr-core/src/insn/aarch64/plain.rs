@@ -294,3 +294,12 @@ pub fn check_prefilter(words: impl Iterator<Item = u32>) -> Result<u64, Disagree
     }
     Ok(settled_words)
 }
+
+/// The rows as (mask, value) over whole words.
+#[cfg(test)]
+pub(super) fn rows_as_masks() -> impl Iterator<Item = (u32, u32)> {
+    LIST.iter().skip(1).map(|(pattern, _)| {
+        let (mask, fixed) = parse(pattern);
+        (mask << 21, fixed << 21)
+    })
+}
