@@ -1,4 +1,4 @@
-//! C source that spells out every atomic operation × size × memory order, one function each.
+//! C and Rust source that spells out every atomic operation × size × memory order, one function each.
 //!
 //! The function's name says what it holds, and its suffix what may become of it:
 //! `_unmissed` marks what no compiler flag turns into an LSE instruction (nand; 128-bit exchange and read-modify-write; a
@@ -16,13 +16,18 @@ const ORDERS: [(&str, &str); 5] = [
 const SIZES: [(u32, &str); 4] =
     [(1, "unsigned char"), (2, "unsigned short"), (4, "unsigned int"), (8, "unsigned long")];
 
-/// Every operation, with the builtins that gcc and clang share. With `wide`, 16 bytes too (gcc leaves those to libatomic).
-pub fn c_source(wide: bool) -> String {
+/// Every operation, with the builtins that gcc and clang share. With `clang`, those that only clang has (minimum and maximum)
+/// and 16 bytes (which gcc leaves to libatomic).
+pub fn c_source(clang: bool) -> String {
+    let wide = clang;
     let mut text = String::from("typedef unsigned __int128 u128;\n");
     for (size, kind) in SIZES.iter().copied().chain(wide.then_some((16, "u128"))) {
         for (order, constant) in ORDERS {
             read_modify_write(&mut text, size, kind, order, constant);
             compare_and_swap(&mut text, size, kind, order, constant);
+            if clang && size < 16 {
+                extremes(&mut text, size, kind, order, constant);
+            }
         }
         if size < 16 {
             sync_builtins(&mut text, size, kind);
@@ -156,4 +161,69 @@ fn sync_builtins(text: &mut String, size: u32, kind: &str) {
             "_Bool sync_bool_cas_{size}({kind} *p, {kind} e, {kind} v) {{ return __sync_bool_compare_and_swap(p, e, v); }}"
         ),
     );
+}
+
+fn extremes(text: &mut String, size: u32, kind: &str, order: &str, constant: &str) {
+    for operation in ["min", "max"] {
+        for signed in ["", "signed_"] {
+            let kind = if signed.is_empty() { kind.to_owned() } else { kind.replace("unsigned", "signed") };
+            line(
+                text,
+                format_args!(
+                    "{kind} fetch_{signed}{operation}_{size}_{order}({kind} *p, {kind} v) {{ return __atomic_fetch_{operation}(p, v, {constant}); }}"
+                ),
+            );
+        }
+    }
+}
+
+/// Every operation of `core::sync::atomic`.
+pub fn rust_source() -> String {
+    let mut text =
+        String::from("use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, AtomicU8, Ordering};\n");
+    const RUST_ORDERS: [&str; 5] = ["Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"];
+    for bits in [8, 16, 32, 64] {
+        for order in RUST_ORDERS {
+            for operation in [
+                "swap",
+                "fetch_add",
+                "fetch_sub",
+                "fetch_and",
+                "fetch_or",
+                "fetch_xor",
+                "fetch_nand",
+                "fetch_max",
+                "fetch_min",
+            ] {
+                let mark = if operation == "fetch_nand" { "_unmissed" } else { "" };
+                line(
+                    &mut text,
+                    format_args!(
+                        "#[no_mangle] pub extern \"C\" fn {operation}_{bits}_{order}{mark}(p: &AtomicU{bits}, v: u{bits}) -> u{bits} {{ p.{operation}(v, Ordering::{order}) }}"
+                    ),
+                );
+            }
+            let failure = match order {
+                "AcqRel" | "Acquire" => "Acquire",
+                "SeqCst" => "SeqCst",
+                _ => "Relaxed",
+            };
+            line(
+                &mut text,
+                format_args!(
+                    "#[no_mangle] pub extern \"C\" fn compare_exchange_{bits}_{order}(p: &AtomicU{bits}, e: u{bits}, v: u{bits}) -> bool {{ \
+                 p.compare_exchange(e, v, Ordering::{order}, Ordering::{failure}).is_ok() }}"
+                ),
+            );
+            line(
+                &mut text,
+                format_args!(
+                    "#[no_mangle] pub extern \"C\" fn fetch_update_{bits}_{order}(p: &AtomicU{bits}, v: u{bits}) {{ \
+                 let _ = p.fetch_update(Ordering::{order}, Ordering::{failure}, |e| Some(e.wrapping_mul(3).wrapping_add(v))); }}"
+                ),
+            );
+        }
+    }
+    text.push_str("fn main() { println!(\"{}\", std::thread::spawn(|| 7).join().unwrap_or(0)); }\n");
+    text.replace("#[no_mangle]", "#[allow(non_snake_case)] #[no_mangle]")
 }
