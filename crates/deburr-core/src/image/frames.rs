@@ -271,8 +271,9 @@ pub(super) fn read(
         eh_frame(&bytes, svma, elf.arch, faults, &mut add);
     }
     if frames.is_empty() {
-        let other =
-            debug_file.and_then(|bytes| Elf::parse(bytes).ok()).filter(|other| other.arch == elf.arch);
+        let other = debug_file
+            .and_then(|bytes| Elf::parse(bytes).ok())
+            .filter(|other| other.arch == elf.arch && other.kind != Kind::Relocatable);
         for file in [Some(elf), other.as_ref()].into_iter().flatten() {
             let mut add = |extent: Extent, is_part: bool| {
                 let Some(code) = ranges.extent_of(extent.start.0).filter(|_| !extent.is_empty()) else {

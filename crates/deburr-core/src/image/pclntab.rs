@@ -6,7 +6,7 @@
 
 use super::elf::{Elf, SHT_NOBITS, range_of, string_at, u32_at, u64_at};
 use super::parse::CodeRanges;
-use super::{Symbol, SymbolKind, SymbolOrigin};
+use super::{Symbol, SymbolKind, SymbolOrigin, relocations, symbols};
 use crate::address::Svma;
 
 const GO_1_16: u32 = 0xffff_fffa;
@@ -85,22 +85,36 @@ fn find<'a>(elf: &Elf<'a>) -> Option<(&'a [u8], Header)> {
     None
 }
 
+/// Where Go's text begins, if the header leaves it to a relocation, as in position-independent programs, or to the
+/// symbol `runtime.text`, as from Go 1.26 on. C code may lie before it in `.text`.
+fn text_start(elf: &Elf<'_>, table: &[u8]) -> u64 {
+    let offset = (table.as_ptr().addr()).wrapping_sub(elf.bytes.as_ptr().addr()) as u64;
+    let inside = |start: u64, size: u64| offset.checked_sub(start).filter(|&into| into < size);
+    let sections = elf.sections.iter().filter(|section| section.is_alloc() && section.kind != SHT_NOBITS);
+    let mut places = sections
+        .map(|section| (section.offset, section.size, section.svma))
+        .chain(elf.segments.iter().map(|segment| (segment.offset, segment.file_size, segment.svma)));
+    let svma =
+        places.find_map(|(start, size, svma)| inside(start, size).map(|into| svma.saturating_add(into)));
+    let relocated = svma.and_then(|svma| relocations::addend_at(elf, svma.saturating_add(24)));
+    relocated
+        .or_else(|| symbols::address_of(elf, b"runtime.text"))
+        .or_else(|| elf.section(".text").map(|section| section.svma))
+        .unwrap_or(elf.entry)
+}
+
 /// Adds a symbol for each function of the table.
 pub(super) fn add_symbols<'a>(
     elf: &Elf<'a>,
     ranges: &CodeRanges,
-    symbols: &mut Vec<Symbol<'a>>,
+    out: &mut Vec<Symbol<'a>>,
     faults: &mut Vec<String>,
 ) {
     let Some((bytes, header)) = find(elf) else { return };
     let rows = usize::try_from(header.table).ok().and_then(|at| bytes.get(at..)).unwrap_or(&[]);
     let names = usize::try_from(header.names).ok().and_then(|at| bytes.get(at..)).unwrap_or(&[]);
     let Ok(count) = usize::try_from(header.count) else { return };
-    // From Go 1.26 on textStart is 0 in the file, so that it needs no relocation: the text section's start.
-    let text = match (header.text, elf.section(".text")) {
-        (0, Some(section)) if header.magic != GO_1_16 => section.svma,
-        (text, _) => text,
-    };
+    let text = if header.text == 0 && header.magic != GO_1_16 { text_start(elf, bytes) } else { header.text };
     let is_wide = header.magic == GO_1_16;
     let row = |index: usize| -> Option<(u64, u64)> {
         if is_wide {
@@ -133,7 +147,7 @@ pub(super) fn add_symbols<'a>(
             continue;
         }
         added = added.saturating_add(1);
-        symbols.push(Symbol {
+        out.push(Symbol {
             svma: Svma(svma),
             size: end.saturating_sub(svma),
             name: name.into(),

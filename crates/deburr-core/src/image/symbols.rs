@@ -214,6 +214,13 @@ pub(super) fn from_dynamic<'a>(elf: &Elf<'a>, ranges: &CodeRanges, symbols: &mut
     }
 }
 
+/// The address of the first symbol of a name in `.symtab`.
+pub(super) fn address_of(elf: &Elf<'_>, name: &[u8]) -> Option<u64> {
+    let table = SymbolTable::of_kind(elf, super::elf::SHT_SYMTAB)?;
+    let mut symbols = table.entries.chunks_exact(SYMBOL).filter_map(RawSymbol::read);
+    symbols.find(|symbol| symbol.section != 0 && table.name(symbol) == name).map(|symbol| symbol.value)
+}
+
 /// Addresses of the functions among the dynamic symbols.
 pub(super) fn dynamic_functions(elf: &Elf<'_>) -> Vec<u64> {
     let Some(table) = SymbolTable::dynamic(elf) else { return Vec::new() };
