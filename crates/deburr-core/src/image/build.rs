@@ -44,10 +44,10 @@ pub(super) fn facts(elf: &Elf<'_>, debug_file: Option<&[u8]>, faults: &mut Vec<S
     properties(elf, &mut facts);
     go(elf, &mut facts);
     producers(elf, &mut facts, faults);
-    if facts.producers.is_empty() {
-        if let Some(other) = debug_file.and_then(|bytes| Elf::parse(bytes).ok()) {
-            producers(&other, &mut facts, faults);
-        }
+    if facts.producers.is_empty()
+        && let Some(other) = debug_file.and_then(|bytes| Elf::parse(bytes).ok())
+    {
+        producers(&other, &mut facts, faults);
     }
     facts
 }

@@ -398,8 +398,11 @@ impl<'a> Elf<'a> {
     }
 }
 
+/// Description, type, owner, and what follows.
+type Note<'a> = (&'a [u8], u32, &'a [u8], &'a [u8]);
+
 /// The first note of an area: description, type, owner and the rest of the area.
-fn note(area: &[u8], align: usize) -> Option<(&[u8], u32, &[u8], &[u8])> {
+fn note(area: &[u8], align: usize) -> Option<Note<'_>> {
     let name_size = usize::try_from(u32_at(area, 0)?).ok()?;
     let size = usize::try_from(u32_at(area, 4)?).ok()?;
     let kind = u32_at(area, 8)?;

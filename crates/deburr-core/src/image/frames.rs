@@ -3,7 +3,7 @@
 //! In: `.eh_frame`, found by name or through `PT_GNU_EH_FRAME`; `.debug_frame` where there is none, also of the
 //! debug file. Out: a [`FrameRange`] per entry, by address. Only the instructions up to the first advance are
 //! looked at: they say whether the frame is already set up when the code begins, as it is in a part (`.cold`)
-//! that the compiler split off.
+//! that the compiler split off. A part of a function without a frame looks like a function of its own here.
 //! Follows the LSB, "Exception Frames", DWARF 5 section 6.4, and the AArch64 DWARF supplement.
 
 use super::debug::DebugSection;
@@ -20,6 +20,7 @@ use gimli::{
 };
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
@@ -119,7 +120,7 @@ fn entries<'a, S>(
             }
         };
         let offset = partial.cie_offset();
-        if !cies.contains_key(&offset) {
+        if let Entry::Vacant(vacant) = cies.entry(offset) {
             let cie = section.cie_from_offset(bases, offset).and_then(|entry| {
                 let start = FirstRow { cfa: Cfa::Unknown, saves_registers: false };
                 let instructions = entry.instructions(section, bases);
@@ -128,7 +129,7 @@ fn entries<'a, S>(
             });
             match cie {
                 Ok(cie) => {
-                    cies.insert(offset, cie);
+                    vacant.insert(cie);
                 }
                 Err(_) => {
                     failed = failed.saturating_add(1);
@@ -155,13 +156,7 @@ fn vendor(arch: Arch) -> gimli::Vendor {
     if arch == Arch::Aarch64 { gimli::Vendor::AArch64 } else { gimli::Vendor::Default }
 }
 
-fn eh_frame<'a>(
-    bytes: &'a [u8],
-    svma: u64,
-    arch: Arch,
-    faults: &mut Vec<String>,
-    found: impl FnMut(Extent, bool),
-) {
+fn eh_frame(bytes: &[u8], svma: u64, arch: Arch, faults: &mut Vec<String>, found: impl FnMut(Extent, bool)) {
     let mut section = EhFrame::new(bytes, LittleEndian);
     section.set_address_size(8);
     section.set_vendor(vendor(arch));

@@ -10,7 +10,6 @@ use super::parse::CodeRanges;
 use super::{Kind, Symbol, SymbolKind, SymbolOrigin};
 use crate::address::Svma;
 use deburr_cpu::Arch;
-use std::borrow::Cow;
 
 const SYMBOL: usize = 24;
 const SHN_ABS: u16 = 0xfff1;
@@ -234,7 +233,7 @@ pub(super) fn dynamic_functions(elf: &Elf<'_>) -> Vec<u64> {
 /// Sorts by address, better names first: functions before labels, global before local, fewer underscores in
 /// front before more. One name at one address stays once.
 pub(super) fn sort(symbols: &mut Vec<Symbol<'_>>) {
-    fn underscores(name: &Cow<'_, str>) -> usize {
+    fn underscores(name: &str) -> usize {
         name.bytes().take_while(|&byte| byte == b'_').count()
     }
     symbols.sort_unstable_by(|a, b| {
