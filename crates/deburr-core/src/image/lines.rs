@@ -1,13 +1,72 @@
-//! stub
-/// stub
-pub struct SourceLines;
-impl SourceLines {
-    /// stub
-    pub fn new(_: &[u8], _: usize) -> Option<SourceLines> {
-        None
+//! Addresses → source files and lines, from DWARF.
+//!
+//! In: a file that has `.debug_line`, and an address. Out: the file and line that the compiler assigned to it.
+//! Units are parsed as they are asked for. Follows DWARF 5, section 6.2.
+
+use super::Kind;
+use super::debug::DebugSection;
+use super::elf::{Elf, SHF_COMPRESSED};
+use crate::address::Svma;
+use crate::report::SourceLocation;
+use gimli::{EndianArcSlice, EndianSlice, LittleEndian};
+use std::sync::Arc;
+
+/// A context over bytes of the file, or over bytes made from it (decompressed, relocated).
+enum Context<'a> {
+    Borrowed(addr2line::Context<EndianSlice<'a, LittleEndian>>),
+    Owned(addr2line::Context<EndianArcSlice<LittleEndian>>),
+}
+
+/// The line table of a file.
+pub struct SourceLines<'a>(Context<'a>);
+
+impl std::fmt::Debug for SourceLines<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SourceLines")
     }
-    /// stub
-    pub fn find(&self, _: crate::Svma) -> Option<crate::report::SourceLocation> {
-        None
+}
+
+impl<'a> SourceLines<'a> {
+    /// Takes an ELF file with DWARF: the binary itself or its debug file. `limit_bytes` bounds the memory for
+    /// decompressed and relocated sections; a section beyond it counts as missing. `None` without line tables.
+    pub fn new(bytes_with_dwarf: &'a [u8], limit_bytes: u64) -> Option<SourceLines<'a>> {
+        let elf = Elf::parse(bytes_with_dwarf).ok()?;
+        if DebugSection::length(&elf, ".debug_line") == 0 || DebugSection::length(&elf, ".debug_info") == 0 {
+            return None;
+        }
+        let is_debug = |name: &str| name.starts_with(".debug_");
+        let is_changed = elf.kind == Kind::Relocatable
+            || elf
+                .sections
+                .iter()
+                .any(|section| is_debug(section.name) && section.flags & SHF_COMPRESSED != 0);
+        if !is_changed {
+            let dwarf = gimli::Dwarf::load(|id| -> Result<_, gimli::Error> {
+                let bytes = elf.section(id.name()).filter(|section| section.kind != super::elf::SHT_NOBITS);
+                Ok(EndianSlice::new(bytes.and_then(|section| elf.data(section)).unwrap_or(&[]), LittleEndian))
+            });
+            return Some(SourceLines(Context::Borrowed(addr2line::Context::from_dwarf(dwarf.ok()?).ok()?)));
+        }
+        let mut left = limit_bytes;
+        let dwarf = gimli::Dwarf::load(|id| -> Result<_, gimli::Error> {
+            let length = DebugSection::length(&elf, id.name());
+            let bytes = if length <= left { DebugSection::find(&elf, id.name(), left) } else { None };
+            let bytes: Arc<[u8]> = bytes.map_or_else(|| Arc::from([]), |bytes| Arc::from(bytes.into_owned()));
+            left = left.saturating_sub(bytes.len() as u64);
+            Ok(EndianArcSlice::new(bytes, LittleEndian))
+        });
+        Some(SourceLines(Context::Owned(addr2line::Context::from_dwarf(dwarf.ok()?).ok()?)))
+    }
+
+    /// The file and line of an address.
+    pub fn find(&self, svma: Svma) -> Option<SourceLocation> {
+        fn place(location: Option<addr2line::Location<'_>>) -> Option<SourceLocation> {
+            let location = location?;
+            Some(SourceLocation { file: location.file?.to_owned(), line: location.line.unwrap_or(0) })
+        }
+        match &self.0 {
+            Context::Borrowed(context) => place(context.find_location(svma.0).ok()?),
+            Context::Owned(context) => place(context.find_location(svma.0).ok()?),
+        }
     }
 }

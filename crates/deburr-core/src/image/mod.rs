@@ -4,7 +4,26 @@
 //! unwind tables and relocations say about it, and who built it with what. Nothing is decoded here.
 //! Follows the gABI, the x86-64 and AArch64 psABI supplements, and the LSB for `.eh_frame`.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing))]
+
+pub mod archive;
+mod build;
+mod debug;
+pub mod demangle;
+mod elf;
+mod frames;
 pub mod lines;
+mod parse;
+mod pclntab;
+mod plt;
+mod relocations;
+mod symbols;
+#[cfg(test)]
+mod tests;
+
+pub use archive::Archive;
+pub use demangle::demangle;
+pub use lines::SourceLines;
 
 use crate::address::{Extent, Svma};
 use crate::insn::sweep::CodeOffset;
@@ -211,8 +230,13 @@ pub struct WantedDebugFile {
 }
 
 /// Says which separate debug file an ELF file points to, if it lacks a `.symtab` of its own. Reads headers only.
-pub fn wanted_debug_file(_bytes: &[u8]) -> Option<WantedDebugFile> {
-    None
+pub fn wanted_debug_file(bytes: &[u8]) -> Option<WantedDebugFile> {
+    debug::wanted(bytes)
+}
+
+/// The CRC-32 that `.gnu_debuglink` states of the whole debug file.
+pub fn debuglink_crc(bytes: &[u8]) -> u32 {
+    crc32fast::hash(bytes)
 }
 
 impl<'a> Image<'a> {
@@ -222,11 +246,11 @@ impl<'a> Image<'a> {
     /// # Errors
     /// [`Error`], where the file cannot be read as what it claims to be.
     pub fn parse(
-        _bytes: &'a [u8],
-        _mini_debug: Option<&'a [u8]>,
-        _debug_file: Option<&'a [u8]>,
+        bytes: &'a [u8],
+        mini_debug: Option<&'a [u8]>,
+        debug_file: Option<&'a [u8]>,
     ) -> Result<Image<'a>, Error> {
-        Err(Error::Unsupported("everything".to_owned()))
+        parse::parse(bytes, mini_debug, debug_file)
     }
 
     /// The name of the section and the address that tools such as `objdump` show for an address: in a
@@ -267,8 +291,8 @@ impl<'a> Image<'a> {
 ///
 /// # Errors
 /// [`Error::Malformed`] if it does not decompress to at most `limit` bytes.
-pub fn mini_debug(_bytes: &[u8], _limit: usize) -> Result<Option<Vec<u8>>, Error> {
-    Ok(None)
+pub fn mini_debug(bytes: &[u8], limit: usize) -> Result<Option<Vec<u8>>, Error> {
+    debug::mini_debug(bytes, limit)
 }
 
 /// stub

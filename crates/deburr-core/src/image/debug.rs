@@ -1,0 +1,99 @@
+//! Sections of debug information, and where more of it can be found.
+//!
+//! In: a file. Out: the decompressed, and in relocatable objects relocated, bytes of a debug section; which
+//! separate debug file the file points to; the decompressed `.gnu_debugdata`. All of it bounded, because a few
+//! compressed bytes can stand for gigabytes.
+//! Follows the gABI, "Compressed Sections", and GDB's manual, "Separate Debug Files" and "MiniDebugInfo".
+
+use super::elf::{Elf, SHF_COMPRESSED, SHT_NOBITS, SHT_SYMTAB, u32_at, u64_at};
+use super::{Error, Kind, WantedDebugFile, build, frames};
+use std::borrow::Cow;
+use std::io::Read;
+
+const ELFCOMPRESS_ZLIB: u32 = 1;
+const ELFCOMPRESS_ZSTD: u32 = 2;
+/// `Elf64_Chdr`
+const COMPRESSION_HEADER: usize = 24;
+
+/// Access to the sections of debug information.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DebugSection;
+
+impl DebugSection {
+    /// The bytes of a section, if it is there, whole, and at most `limit` long when decompressed.
+    pub(super) fn find<'a>(elf: &Elf<'a>, name: &str, limit: u64) -> Option<Cow<'a, [u8]>> {
+        let section = elf.section(name).filter(|section| section.kind != SHT_NOBITS)?;
+        let bytes = elf.data(section)?;
+        let bytes = if section.flags & SHF_COMPRESSED == 0 {
+            Cow::Borrowed(bytes)
+        } else {
+            Cow::Owned(decompress(bytes, limit)?)
+        };
+        if bytes.len() as u64 > limit && matches!(bytes, Cow::Owned(_)) {
+            return None;
+        }
+        if elf.kind == Kind::Relocatable {
+            return Some(Cow::Owned(frames::relocated(elf, section, &bytes)));
+        }
+        Some(bytes)
+    }
+
+    /// How long a section is, decompressed, as far as its header says.
+    pub(super) fn length(elf: &Elf<'_>, name: &str) -> u64 {
+        let Some(section) = elf.section(name).filter(|section| section.kind != SHT_NOBITS) else { return 0 };
+        if section.flags & SHF_COMPRESSED == 0 {
+            return section.size;
+        }
+        elf.data(section).and_then(|bytes| u64_at(bytes, 8)).unwrap_or(0)
+    }
+}
+
+/// Reads to the end, if that comes within `limit` bytes.
+fn read_to_end(reader: impl Read, limit: u64) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    reader.take(limit.saturating_add(1)).read_to_end(&mut out).ok()?;
+    (out.len() as u64 <= limit).then_some(out)
+}
+
+/// Decompresses a section with `SHF_COMPRESSED`.
+fn decompress(bytes: &[u8], limit: u64) -> Option<Vec<u8>> {
+    let stated = u64_at(bytes, 8)?;
+    if stated > limit {
+        return None;
+    }
+    let compressed = bytes.get(COMPRESSION_HEADER..)?;
+    match u32_at(bytes, 0)? {
+        ELFCOMPRESS_ZLIB => read_to_end(flate2::read::ZlibDecoder::new(compressed), stated),
+        ELFCOMPRESS_ZSTD => read_to_end(ruzstd::decoding::StreamingDecoder::new(compressed).ok()?, stated),
+        _ => None,
+    }
+}
+
+/// What [`super::wanted_debug_file`] says.
+pub(super) fn wanted(bytes: &[u8]) -> Option<WantedDebugFile> {
+    let elf = Elf::parse(bytes).ok()?;
+    let has_symbols = elf.sections.iter().any(|section| section.kind == SHT_SYMTAB && section.size > 24);
+    if has_symbols || elf.kind == Kind::Relocatable {
+        return None;
+    }
+    let debuglink = elf.section_data(".gnu_debuglink").and_then(|link| {
+        let name = link.split(|&byte| byte == 0).next().filter(|name| !name.is_empty())?;
+        let crc = u32_at(link, name.len().checked_add(4)? & !3)?;
+        Some((std::str::from_utf8(name).ok()?.to_owned(), crc))
+    });
+    let wanted = WantedDebugFile { build_id: build::build_id(&elf), debuglink };
+    (wanted.build_id.is_some() || wanted.debuglink.is_some()).then_some(wanted)
+}
+
+/// What [`super::mini_debug`] does.
+pub(super) fn mini_debug(bytes: &[u8], limit: usize) -> Result<Option<Vec<u8>>, Error> {
+    let elf = Elf::parse(bytes)?;
+    let Some(section) = elf.section(".gnu_debugdata") else { return Ok(None) };
+    let malformed =
+        |expected: &str| Error::Malformed { offset: section.offset, expected: expected.to_owned() };
+    let compressed = elf.data(section).ok_or_else(|| malformed("the bytes of .gnu_debugdata"))?;
+    // The dictionary is allocated as the stream asks for: 64 MiB is what the highest preset uses.
+    let reader = lzma_rust2::XzReader::new_mem_limit(compressed, false, 1 << 17);
+    let expected = format!("an xz stream of at most {limit} bytes in .gnu_debugdata");
+    read_to_end(reader, limit as u64).map(Some).ok_or_else(|| malformed(&expected))
+}

@@ -1,0 +1,294 @@
+//! Unwind tables → the ranges that frame description entries cover.
+//!
+//! In: `.eh_frame`, found by name or through `PT_GNU_EH_FRAME`; `.debug_frame` where there is none, also of the
+//! debug file. Out: a [`FrameRange`] per entry, by address. Only the instructions up to the first advance are
+//! looked at: they say whether the frame is already set up when the code begins, as it is in a part (`.cold`)
+//! that the compiler split off. A part of a function without a frame looks like a function of its own here.
+//! Follows the LSB, "Exception Frames", DWARF 5 section 6.4, and the AArch64 DWARF supplement.
+
+use super::debug::DebugSection;
+use super::elf::{Elf, PT_GNU_EH_FRAME, SHT_NOBITS, SHT_RELA, Section};
+use super::parse::CodeRanges;
+use super::relocations::entries_of;
+use super::symbols::SymbolTable;
+use super::{FrameRange, Image, Kind};
+use crate::address::{Extent, Svma};
+use deburr_cpu::Arch;
+use gimli::{
+    BaseAddresses, CallFrameInstruction, CieOrFde, CommonInformationEntry, DebugFrame, EhFrame, EndianSlice,
+    LittleEndian, UnwindOffset, UnwindSection,
+};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+type Bytes<'a> = EndianSlice<'a, LittleEndian>;
+
+/// Compressed `.debug_frame` sections larger than this are left out.
+const DEBUG_FRAME_LIMIT: u64 = 256 << 20;
+
+/// Where the canonical frame address lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cfa {
+    Unknown,
+    Register(u16, i64),
+    Expression,
+}
+
+/// What the first row says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FirstRow {
+    cfa: Cfa,
+    saves_registers: bool,
+}
+
+/// Runs the instructions up to the first advance.
+fn first_row<'a, S: UnwindSection<Bytes<'a>>>(
+    mut instructions: gimli::CallFrameInstructionIter<'_, Bytes<'a>>,
+    data_alignment: i64,
+    start: FirstRow,
+    _section: &S,
+) -> gimli::Result<FirstRow> {
+    let mut row = start;
+    while let Some(instruction) = instructions.next()? {
+        match instruction {
+            CallFrameInstruction::SetLoc { .. } | CallFrameInstruction::AdvanceLoc { .. } => break,
+            CallFrameInstruction::DefCfa { register, offset } => {
+                row.cfa = Cfa::Register(register.0, offset.cast_signed());
+            }
+            CallFrameInstruction::DefCfaSf { register, factored_offset } => {
+                row.cfa = Cfa::Register(register.0, factored_offset.wrapping_mul(data_alignment));
+            }
+            CallFrameInstruction::DefCfaRegister { register } => {
+                if let Cfa::Register(_, offset) = row.cfa {
+                    row.cfa = Cfa::Register(register.0, offset);
+                }
+            }
+            CallFrameInstruction::DefCfaOffset { offset } => {
+                if let Cfa::Register(register, _) = row.cfa {
+                    row.cfa = Cfa::Register(register, offset.cast_signed());
+                }
+            }
+            CallFrameInstruction::DefCfaOffsetSf { factored_offset } => {
+                if let Cfa::Register(register, _) = row.cfa {
+                    row.cfa = Cfa::Register(register, factored_offset.wrapping_mul(data_alignment));
+                }
+            }
+            CallFrameInstruction::DefCfaExpression { .. } => row.cfa = Cfa::Expression,
+            CallFrameInstruction::Offset { .. }
+            | CallFrameInstruction::OffsetExtendedSf { .. }
+            | CallFrameInstruction::ValOffset { .. }
+            | CallFrameInstruction::ValOffsetSf { .. }
+            | CallFrameInstruction::Register { .. }
+            | CallFrameInstruction::Expression { .. }
+            | CallFrameInstruction::ValExpression { .. } => row.saves_registers = true,
+            // `undefined` stands at the entry point, and a signed return address says nothing about the frame.
+            _ => {}
+        }
+    }
+    Ok(row)
+}
+
+/// A common information entry and the row that its own instructions make.
+struct Cie<'a> {
+    entry: CommonInformationEntry<Bytes<'a>>,
+    row: FirstRow,
+}
+
+/// Reads all entries of a section.
+fn entries<'a, S>(
+    section: &S,
+    bases: &BaseAddresses,
+    what: &str,
+    faults: &mut Vec<String>,
+    mut found: impl FnMut(Extent, bool),
+) where
+    S: UnwindSection<Bytes<'a>>,
+    S::Offset: UnwindOffset<usize> + std::hash::Hash,
+{
+    let mut cies: HashMap<S::Offset, Cie<'a>> = HashMap::new();
+    let mut failed = 0u64;
+    let mut iterator = section.entries(bases);
+    loop {
+        let partial = match iterator.next() {
+            Ok(Some(CieOrFde::Fde(partial))) => partial,
+            Ok(Some(CieOrFde::Cie(_))) => continue,
+            Ok(None) => break,
+            Err(error) => {
+                faults.push(format!("{what}: {error}: the rest left out"));
+                break;
+            }
+        };
+        let offset = partial.cie_offset();
+        if let Entry::Vacant(vacant) = cies.entry(offset) {
+            let cie = section.cie_from_offset(bases, offset).and_then(|entry| {
+                let start = FirstRow { cfa: Cfa::Unknown, saves_registers: false };
+                let instructions = entry.instructions(section, bases);
+                let row = first_row(instructions, entry.data_alignment_factor(), start, section)?;
+                Ok(Cie { entry, row: FirstRow { saves_registers: false, ..row } })
+            });
+            match cie {
+                Ok(cie) => {
+                    vacant.insert(cie);
+                }
+                Err(_) => {
+                    failed = failed.saturating_add(1);
+                    continue;
+                }
+            }
+        }
+        let Some(cie) = cies.get(&offset) else { continue };
+        let Ok(fde) = partial.parse(|_, _, _| Ok(cie.entry.clone())) else {
+            failed = failed.saturating_add(1);
+            continue;
+        };
+        let instructions = fde.instructions(section, bases);
+        let row = first_row(instructions, cie.entry.data_alignment_factor(), cie.row, section);
+        let is_part = row.is_ok_and(|row| row != cie.row) && !cie.entry.is_signal_trampoline();
+        found(Extent::sized(Svma(fde.initial_address()), fde.len()), is_part);
+    }
+    if failed > 0 {
+        faults.push(format!("{what}: {failed} entries are malformed: left out"));
+    }
+}
+
+fn vendor(arch: Arch) -> gimli::Vendor {
+    if arch == Arch::Aarch64 { gimli::Vendor::AArch64 } else { gimli::Vendor::Default }
+}
+
+fn eh_frame(bytes: &[u8], svma: u64, arch: Arch, faults: &mut Vec<String>, found: impl FnMut(Extent, bool)) {
+    let mut section = EhFrame::new(bytes, LittleEndian);
+    section.set_address_size(8);
+    section.set_vendor(vendor(arch));
+    let bases = BaseAddresses::default().set_eh_frame(svma);
+    entries(&section, &bases, ".eh_frame", faults, found);
+}
+
+/// Where `.eh_frame` lies without section headers: `PT_GNU_EH_FRAME` leads to `.eh_frame_hdr`, which points to it.
+fn by_segment<'a>(elf: &Elf<'a>) -> Option<(u64, &'a [u8])> {
+    let segment = elf.segments.iter().find(|segment| segment.kind == PT_GNU_EH_FRAME)?;
+    let header = elf.bytes_of(segment.svma, segment.file_size)?;
+    let bases = BaseAddresses::default().set_eh_frame_hdr(segment.svma);
+    let header = gimli::EhFrameHdr::new(header, LittleEndian).parse(&bases, 8).ok()?;
+    let svma = match header.eh_frame_ptr() {
+        gimli::Pointer::Direct(svma) => svma,
+        gimli::Pointer::Indirect(_) => return None,
+    };
+    Some((svma, elf.bytes_at(svma)?))
+}
+
+/// The unwind sections, with the addresses that they are relative to.
+fn unwind_sections<'a>(elf: &Elf<'a>) -> Vec<(u64, Cow<'a, [u8]>)> {
+    let named = |section: &&Section<'a>| section.name == ".eh_frame" && section.kind != SHT_NOBITS;
+    // Objects may have one per group; a hostile file, sixty thousand over the same bytes.
+    let sections: Vec<&Section<'a>> = elf.sections.iter().filter(named).take(4096).collect();
+    let mut left = elf.bytes.len();
+    let mut found = Vec::new();
+    for section in sections {
+        let Some(bytes) = elf.data(section) else { continue };
+        let Some(rest) = left.checked_sub(bytes.len()) else { break };
+        left = rest;
+        let bytes = if elf.kind == Kind::Relocatable {
+            Cow::Owned(relocated(elf, section, bytes))
+        } else {
+            Cow::Borrowed(bytes)
+        };
+        found.push((section.svma, bytes));
+    }
+    if found.is_empty() {
+        found.extend(by_segment(elf).map(|(svma, bytes)| (svma, Cow::Borrowed(bytes))));
+    }
+    found
+}
+
+/// A section of a relocatable object with its relocations applied, in the addresses that the sections were given.
+/// Symbols of sections outside of the loaded ones (DWARF) resolve to offsets.
+pub(super) fn relocated(elf: &Elf<'_>, section: &Section<'_>, bytes: &[u8]) -> Vec<u8> {
+    let mut out = bytes.to_vec();
+    let is_target = |other: &Section<'_>| {
+        let target = usize::try_from(other.info).ok().and_then(|index| elf.sections.get(index));
+        other.kind == SHT_RELA && target.is_some_and(|target| std::ptr::eq(target, section))
+    };
+    for table in elf.sections.iter().filter(|other| is_target(other)).take(4) {
+        let symbols = usize::try_from(table.link).ok().and_then(|index| SymbolTable::of_section(elf, index));
+        let (Some(symbols), Some(entries)) = (symbols, elf.data(table)) else { continue };
+        for rela in entries_of(entries) {
+            let Some(symbol) = symbols.get(rela.symbol) else { continue };
+            let Some(defined) = symbols.section(elf, &symbol, rela.symbol) else { continue };
+            let base = if defined.is_alloc() { defined.svma } else { 0 };
+            let target = base.wrapping_add(symbol.value).wrapping_add_signed(rela.addend);
+            let place = section.svma.wrapping_add(rela.offset);
+            let (value, width) = match (elf.arch, rela.kind) {
+                (Arch::X86_64, 1) | (Arch::Aarch64, 257) => (target, 8),
+                (Arch::X86_64, 10 | 11) | (Arch::Aarch64, 258) => (target, 4),
+                (Arch::X86_64, 24) | (Arch::Aarch64, 260) => (target.wrapping_sub(place), 8),
+                (Arch::X86_64, 2) | (Arch::Aarch64, 261) => (target.wrapping_sub(place), 4),
+                _ => continue,
+            };
+            let Ok(at) = usize::try_from(rela.offset) else { continue };
+            let field = at.checked_add(width).and_then(|end| out.get_mut(at..end));
+            if let (Some(field), Some(value)) = (field, value.to_le_bytes().get(..width)) {
+                field.copy_from_slice(value);
+            }
+        }
+    }
+    out
+}
+
+/// First addresses of all entries, where the extent of the code is not known yet.
+pub(super) fn starts(elf: &Elf<'_>, faults: &mut Vec<String>) -> Vec<u64> {
+    let mut found = Vec::new();
+    for (svma, bytes) in unwind_sections(elf) {
+        eh_frame(&bytes, svma, elf.arch, faults, |extent, _| found.push(extent.start.0));
+    }
+    faults.clear();
+    found
+}
+
+/// Reads the ranges of all entries that lie in code.
+pub(super) fn read(
+    elf: &Elf<'_>,
+    debug_file: Option<&[u8]>,
+    image: &Image<'_>,
+    ranges: &CodeRanges,
+    faults: &mut Vec<String>,
+) -> Vec<FrameRange> {
+    let mut frames: Vec<FrameRange> = Vec::new();
+    let plt: Vec<Extent> =
+        image.code.iter().filter(|code| code.name.contains("plt")).map(|code| code.extent).collect();
+    let mut add = |extent: Extent, is_part: bool| {
+        let Some(code) = ranges.extent_of(extent.start.0).filter(|_| !extent.is_empty()) else { return };
+        // The linker's own entry for a procedure linkage table begins after a push.
+        let is_part = is_part && !plt.iter().any(|plt| plt.contains(extent.start));
+        frames.push(FrameRange { extent: Extent { end: extent.end.min(code.end), ..extent }, is_part });
+    };
+    for (svma, bytes) in unwind_sections(elf) {
+        eh_frame(&bytes, svma, elf.arch, faults, &mut add);
+    }
+    if frames.is_empty() {
+        let other = debug_file
+            .and_then(|bytes| Elf::parse(bytes).ok())
+            .filter(|other| other.arch == elf.arch && other.kind != Kind::Relocatable);
+        for file in [Some(elf), other.as_ref()].into_iter().flatten() {
+            let mut add = |extent: Extent, is_part: bool| {
+                let Some(code) = ranges.extent_of(extent.start.0).filter(|_| !extent.is_empty()) else {
+                    return;
+                };
+                frames
+                    .push(FrameRange { extent: Extent { end: extent.end.min(code.end), ..extent }, is_part });
+            };
+            let Some(bytes) = DebugSection::find(file, ".debug_frame", DEBUG_FRAME_LIMIT) else { continue };
+            let mut section = DebugFrame::new(&bytes, LittleEndian);
+            section.set_address_size(8);
+            section.set_vendor(vendor(elf.arch));
+            entries(&section, &BaseAddresses::default(), ".debug_frame", faults, &mut add);
+            if !frames.is_empty() {
+                break;
+            }
+        }
+    }
+    frames.sort_unstable();
+    frames.dedup_by_key(|frame| frame.extent);
+    frames.shrink_to_fit();
+    frames
+}

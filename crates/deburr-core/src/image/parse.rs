@@ -1,0 +1,233 @@
+//! The assembly of an [`Image`]: headers → code, then what symbols, unwind tables and relocations say about it.
+//!
+//! In: the bytes of a file, of its mini debug information and of its debug file. Out: an [`Image`] whose code
+//! ranges lie in the file and do not overlap; every address kept lies in one of them.
+//! Follows the gABI, "Sections" and "Program Header".
+
+use super::elf::{Elf, PF_X, PT_GNU_EH_FRAME, PT_LOAD, SHT_NOBITS, SHT_PROGBITS, Section, range_of};
+use super::{Code, Error, Image, Kind, SymbolOrigin, build, frames, pclntab, plt, relocations, symbols};
+use crate::address::{Extent, Svma};
+use std::collections::HashMap;
+
+/// Which addresses are code: the extents of [`Image::code`], by address.
+#[derive(Debug, Clone, Default)]
+pub(super) struct CodeRanges(Vec<Extent>);
+
+impl CodeRanges {
+    pub(super) fn contains(&self, svma: u64) -> bool {
+        self.extent_of(svma).is_some()
+    }
+
+    pub(super) fn extent_of(&self, svma: u64) -> Option<Extent> {
+        let after = self.0.partition_point(|extent| extent.start.0 <= svma);
+        self.0.get(after.checked_sub(1)?).copied().filter(|extent| extent.contains(Svma(svma)))
+    }
+}
+
+fn code<'a>(name: &str, svma: u64, offset: u64, bytes: &'a [u8]) -> Code<'a> {
+    Code {
+        name: name.to_owned(),
+        extent: Extent::sized(Svma(svma), bytes.len() as u64),
+        at: 0,
+        file_offset: offset,
+        bytes,
+    }
+}
+
+/// The executable sections that lie in the file.
+fn code_of_sections<'a>(elf: &Elf<'a>, faults: &mut Vec<String>) -> Result<Vec<Code<'a>>, Error> {
+    let executable = |section: &&Section<'a>| section.is_executable() && section.size > 0;
+    let sections: Vec<&Section<'a>> = elf.sections.iter().filter(executable).collect();
+    if !sections.is_empty() && sections.iter().all(|section| section.kind == SHT_NOBITS) {
+        return Err(Error::Unsupported("separate debug file".to_owned()));
+    }
+    let mut found = Vec::new();
+    let mut first_bad = None;
+    for section in sections.into_iter().filter(|section| section.kind == SHT_PROGBITS) {
+        match elf.data(section).filter(|_| section.svma.checked_add(section.size).is_some()) {
+            Some(bytes) => found.push(code(section.name, section.svma, section.offset, bytes)),
+            None => {
+                first_bad = first_bad.or(Some(section.offset));
+                faults.push(format!("section {} reaches past the end of the file: left out", section.name));
+            }
+        }
+    }
+    match first_bad {
+        Some(offset) if found.is_empty() => {
+            Err(Error::Malformed { offset, expected: "the bytes of an executable section".to_owned() })
+        }
+        _ => Ok(found),
+    }
+}
+
+/// The executable segments, where section headers are missing. A segment that also holds the ELF header begins,
+/// as code, at the first function known in it, and ends before the unwind table's index: between the header and
+/// that function lie the dynamic tables, which decode as nonsense.
+fn code_of_segments<'a>(
+    elf: &Elf<'a>,
+    starts: &[u64],
+    faults: &mut Vec<String>,
+) -> Result<Vec<Code<'a>>, Error> {
+    let headers_end = (elf.segments.len() as u64).saturating_mul(56).saturating_add(64);
+    let mut found = Vec::new();
+    let mut first_bad = None;
+    let loaded = elf.segments.iter().enumerate();
+    for (index, segment) in
+        loaded.filter(|(_, s)| s.kind == PT_LOAD && s.flags & PF_X != 0 && s.file_size > 0)
+    {
+        let Some(mut bytes) = range_of(elf.bytes, segment.offset, segment.file_size)
+            .filter(|_| segment.svma.checked_add(segment.file_size).is_some())
+        else {
+            first_bad = first_bad.or(Some(segment.offset));
+            faults.push(format!("segment {index} reaches past the end of the file: left out"));
+            continue;
+        };
+        let mut skipped = 0;
+        if segment.offset == 0 {
+            let extent = Extent::sized(Svma(segment.svma), segment.file_size);
+            let after_headers = segment.svma.saturating_add(headers_end);
+            let known = starts.iter().filter(|&&at| at >= after_headers && extent.contains(Svma(at))).min();
+            skipped = known.copied().unwrap_or(after_headers).saturating_sub(segment.svma);
+            let index = elf.segments.iter().find(|segment| segment.kind == PT_GNU_EH_FRAME);
+            let end =
+                index.and_then(|index| index.svma.checked_sub(segment.svma)).filter(|&end| end > skipped);
+            let end = end.and_then(|end| usize::try_from(end).ok()).unwrap_or(bytes.len());
+            bytes = bytes.get(..end).unwrap_or(bytes);
+            bytes = usize::try_from(skipped).ok().and_then(|skipped| bytes.get(skipped..)).unwrap_or(&[]);
+        }
+        if !bytes.is_empty() {
+            let offset = segment.offset.saturating_add(skipped);
+            found.push(code(
+                &format!("segment {index}"),
+                segment.svma.saturating_add(skipped),
+                offset,
+                bytes,
+            ));
+        }
+    }
+    match first_bad {
+        Some(offset) if found.is_empty() => {
+            Err(Error::Malformed { offset, expected: "the bytes of an executable segment".to_owned() })
+        }
+        _ => Ok(found),
+    }
+}
+
+/// Sorts code by address, leaves out what overlaps, and gives each range its offset from the first.
+fn place<'a>(mut found: Vec<Code<'a>>, faults: &mut Vec<String>) -> Result<(Vec<Code<'a>>, Svma), Error> {
+    found.sort_by_key(|code| code.extent);
+    let base = found.first().map_or(Svma(0), |code| code.extent.start);
+    let mut kept: Vec<Code<'a>> = Vec::new();
+    for mut code in found {
+        if let Some(before) = kept.last().filter(|before| before.extent.overlaps(code.extent)) {
+            faults.push(format!("overlapping sections {} and {}: {1} left out", before.name, code.name));
+            continue;
+        }
+        let (Some(Ok(at)), Some(Ok(_))) = (
+            code.extent.start.since(base).map(u32::try_from),
+            code.extent.end.since(base).map(u32::try_from),
+        ) else {
+            return Err(Error::TooLarge("code spans more than 4 GiB".to_owned()));
+        };
+        code.at = at;
+        kept.push(code);
+    }
+    Ok((kept, base))
+}
+
+/// Adds the symbols of another ELF file for the same code.
+fn add_symbols_of<'a>(
+    image: &mut Image<'a>,
+    elf: &Elf<'a>,
+    ranges: &CodeRanges,
+    other: &'a [u8],
+    origin: SymbolOrigin,
+    what: &str,
+) {
+    let mut other = match Elf::parse(other) {
+        Ok(other) => other,
+        Err(error) => {
+            image.faults.push(format!("{what}: {error}"));
+            return;
+        }
+    };
+    if other.arch != elf.arch {
+        image.faults.push(format!("{what}: made for another instruction set: left out"));
+        return;
+    }
+    let their_id = build::build_id(&other);
+    if their_id.is_some() && image.build_id.is_some() && their_id != image.build_id {
+        image.faults.push(format!("{what}: has another build-id: left out"));
+        return;
+    }
+    if other.kind == Kind::Relocatable {
+        // Its sections are numbered as the linker of the debug file liked: only names tell which is which.
+        let ours: HashMap<&str, u64> =
+            elf.sections.iter().map(|section| (section.name, section.svma)).collect();
+        for section in &mut other.sections {
+            section.svma = ours.get(section.name).copied().unwrap_or(u64::MAX);
+        }
+    }
+    symbols::from_table(&other, super::elf::SHT_SYMTAB, origin, ranges, &mut image.symbols);
+}
+
+pub(super) fn parse<'a>(
+    bytes: &'a [u8],
+    mini_debug: Option<&'a [u8]>,
+    debug_file: Option<&'a [u8]>,
+) -> Result<Image<'a>, Error> {
+    let mut elf = Elf::parse(bytes)?;
+    let mut faults = std::mem::take(&mut elf.faults);
+    let by_sections = elf.sections.iter().any(Section::is_alloc);
+    let found = if by_sections {
+        code_of_sections(&elf, &mut faults)?
+    } else if elf.kind == Kind::Relocatable {
+        Vec::new()
+    } else {
+        let mut starts = relocations::called_by_loader(&elf);
+        starts.extend(frames::starts(&elf, &mut faults));
+        starts.extend(symbols::dynamic_functions(&elf));
+        code_of_segments(&elf, &starts, &mut faults)?
+    };
+    let (code, code_base) = place(found, &mut faults)?;
+    let ranges = CodeRanges(code.iter().map(|code| code.extent).collect());
+    let mut image = Image {
+        arch: elf.arch,
+        kind: elf.kind,
+        file_length: bytes.len() as u64,
+        build_id: build::build_id(&elf),
+        code,
+        code_base,
+        symbols: Vec::new(),
+        frames: Vec::new(),
+        entries: Vec::new(),
+        pointers: Vec::new(),
+        transfers: Vec::new(),
+        build: build::facts(&elf, debug_file, &mut faults),
+        faults,
+    };
+    symbols::from_table(&elf, super::elf::SHT_SYMTAB, SymbolOrigin::Symtab, &ranges, &mut image.symbols);
+    symbols::from_dynamic(&elf, &ranges, &mut image.symbols);
+    if let Some(file) = mini_debug {
+        add_symbols_of(&mut image, &elf, &ranges, file, SymbolOrigin::MiniDebug, ".gnu_debugdata");
+    }
+    if let Some(file) = debug_file {
+        add_symbols_of(&mut image, &elf, &ranges, file, SymbolOrigin::DebugFile, "debug file");
+    }
+    pclntab::add_symbols(&elf, &ranges, &mut image.symbols, &mut image.faults);
+    symbols::sort(&mut image.symbols);
+    let found = relocations::read(&elf, &ranges, &mut image.faults);
+    let plt_entries = plt::entries(&elf, &image, &found.slots);
+    if !plt_entries.is_empty() {
+        image.symbols.extend(plt_entries);
+        symbols::sort(&mut image.symbols);
+    }
+    image.symbols.shrink_to_fit();
+    image.entries = found.entries;
+    image.pointers = found.pointers;
+    image.transfers = found.transfers;
+    let mut faults = std::mem::take(&mut image.faults);
+    image.frames = frames::read(&elf, debug_file, &image, &ranges, &mut faults);
+    image.faults = faults;
+    Ok(image)
+}

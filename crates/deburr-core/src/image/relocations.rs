@@ -1,0 +1,391 @@
+//! Relocations → what the loader calls, what data points to, and what the linker will call.
+//!
+//! In: the relocation tables of a file and its init arrays. Out: entries, pointers to code, the transfers of a
+//! relocatable object, and what each slot of the global offset table will hold.
+//! Follows the x86-64 psABI, "Relocation Types", the AArch64 ELF supplement, "Relocation", and the gABI,
+//! "Relative Relocation Table".
+
+use super::elf::{
+    Elf, SHT_FINI_ARRAY, SHT_INIT_ARRAY, SHT_NOBITS, SHT_PREINIT_ARRAY, SHT_PROGBITS, SHT_RELA, Section,
+    range_of, u32_at, u64_at,
+};
+use super::parse::CodeRanges;
+use super::symbols::SymbolTable;
+use super::{Kind, Transfer, TransferTarget};
+use crate::address::{Extent, Svma};
+use deburr_cpu::Arch;
+use std::collections::HashMap;
+
+const RELA: usize = 24;
+
+/// An entry of a relocation table with addends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rela {
+    pub(super) offset: u64,
+    pub(super) kind: u32,
+    pub(super) symbol: u64,
+    pub(super) addend: i64,
+}
+
+/// The entries of a relocation table.
+pub(super) fn entries_of(table: &[u8]) -> impl Iterator<Item = Rela> + '_ {
+    table.chunks_exact(RELA).filter_map(|entry| {
+        Some(Rela {
+            offset: u64_at(entry, 0)?,
+            kind: u32_at(entry, 8)?,
+            symbol: u64::from(u32_at(entry, 12)?),
+            addend: u64_at(entry, 16)?.cast_signed(),
+        })
+    })
+}
+
+/// What a relocation of a linked file puts into its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dynamic {
+    Relative,
+    Absolute,
+    Slot,
+    Irelative,
+}
+
+fn dynamic_kind(arch: Arch, kind: u32) -> Option<Dynamic> {
+    Some(match (arch, kind) {
+        (Arch::X86_64, 8) | (Arch::Aarch64, 1027) => Dynamic::Relative,
+        (Arch::X86_64, 1) | (Arch::Aarch64, 257) => Dynamic::Absolute,
+        (Arch::X86_64, 6 | 7) | (Arch::Aarch64, 1025 | 1026) => Dynamic::Slot,
+        (Arch::X86_64, 37) | (Arch::Aarch64, 1032) => Dynamic::Irelative,
+        _ => return None,
+    })
+}
+
+/// What a slot of the global offset table will hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Slot<'a> {
+    /// The address of a symbol.
+    Symbol(&'a str),
+    /// What the resolver at this address returns.
+    Resolver(u64),
+}
+
+/// What relocations say.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Relocations<'a> {
+    pub(super) entries: Vec<Svma>,
+    pub(super) pointers: Vec<Svma>,
+    pub(super) transfers: Vec<Transfer<'a>>,
+    pub(super) slots: HashMap<u64, Slot<'a>>,
+}
+
+/// Entry point, `DT_INIT` and `DT_FINI`: addresses that need no relocation.
+pub(super) fn called_by_loader(elf: &Elf<'_>) -> Vec<u64> {
+    let named = [elf.entry, elf.dynamic_value(12).unwrap_or(0), elf.dynamic_value(13).unwrap_or(0)];
+    let sections = [".init", ".fini"].into_iter().filter_map(|name| elf.section(name));
+    let sections = sections.filter(|_| elf.kind != Kind::Relocatable).map(|section| section.svma);
+    named.into_iter().filter(|&svma| svma != 0).chain(sections).collect()
+}
+
+/// Where the arrays of functions lie that the loader calls.
+fn arrays(elf: &Elf<'_>) -> Vec<Extent> {
+    let is_array = |section: &&Section<'_>| {
+        matches!(section.kind, SHT_INIT_ARRAY | SHT_FINI_ARRAY | SHT_PREINIT_ARRAY)
+            || matches!(section.name, ".ctors" | ".dtors")
+    };
+    let mut found: Vec<Extent> = elf.sections.iter().filter(is_array).map(Section::extent).collect();
+    for (start, size) in [(25, 27), (26, 28), (32, 33)] {
+        if let (Some(start), Some(size)) = (elf.dynamic_value(start), elf.dynamic_value(size)) {
+            found.push(Extent::sized(Svma(start), size));
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    // A handful in every real file; more would make each relocation look at all of them.
+    found.truncate(64);
+    found
+}
+
+/// The relocation tables that the loader reads.
+fn dynamic_tables<'a>(elf: &Elf<'a>) -> Vec<&'a [u8]> {
+    let sections = elf.sections.iter().filter(|section| section.kind == SHT_RELA && section.is_alloc());
+    let mut found: Vec<(u64, &'a [u8])> =
+        sections.filter_map(|section| Some((section.svma, elf.data(section)?))).collect();
+    if found.is_empty() {
+        for (table, size) in [(7, 8), (23, 2)] {
+            if let (Some(table), Some(size)) = (elf.dynamic_value(table), elf.dynamic_value(size)) {
+                found.extend(elf.bytes_of(table, size).map(|bytes| (table, bytes)));
+            }
+        }
+    }
+    // Two headers over the same bytes would make the work larger than the file.
+    found.sort_unstable_by_key(|&(svma, bytes)| (svma, bytes.len()));
+    found.dedup_by_key(|&mut (svma, _)| svma);
+    found.into_iter().map(|(_, bytes)| bytes).collect()
+}
+
+/// The addend of the relocation that fills in the word at an address.
+pub(super) fn addend_at(elf: &Elf<'_>, svma: u64) -> Option<u64> {
+    let tables = dynamic_tables(elf);
+    let mut relocations = tables.into_iter().flat_map(entries_of);
+    relocations
+        .find(|rela| rela.offset == svma && dynamic_kind(elf.arch, rela.kind) == Some(Dynamic::Relative))
+        .map(|rela| rela.addend.cast_unsigned())
+}
+
+/// Addresses of the words that the relative relocation table (`DT_RELR`) names, and their values in the file.
+fn relr(elf: &Elf<'_>, mut found: impl FnMut(u64, u64)) {
+    let (Some(table), Some(size)) = (elf.dynamic_value(36), elf.dynamic_value(35)) else { return };
+    let Some(table) = elf.bytes_of(table, size) else { return };
+    // The bytes from the last word looked up on: neighbouring words come one after the other.
+    let mut window: (u64, &[u8]) = (0, &[]);
+    let mut word = |svma: u64| {
+        let inside =
+            |(start, bytes): (u64, &[u8])| u64_at(bytes, usize::try_from(svma.checked_sub(start)?).ok()?);
+        let value = inside(window).or_else(|| {
+            window = (svma, elf.bytes_at(svma)?);
+            inside(window)
+        });
+        if let Some(value) = value {
+            found(svma, value);
+        }
+    };
+    let mut next = 0u64;
+    for entry in table.chunks_exact(8).filter_map(|entry| u64_at(entry, 0)) {
+        if entry & 1 == 0 {
+            word(entry);
+            next = entry.wrapping_add(8);
+        } else {
+            for bit in 0..63u64 {
+                if entry >> (bit + 1) & 1 == 1 {
+                    word(next.wrapping_add(bit * 8));
+                }
+            }
+            next = next.wrapping_add(63 * 8);
+        }
+    }
+}
+
+/// Reads all that relocations say about code.
+pub(super) fn read<'a>(elf: &Elf<'a>, ranges: &CodeRanges, faults: &mut Vec<String>) -> Relocations<'a> {
+    let mut out = Relocations::default();
+    let arrays = arrays(elf);
+    out.entries.extend(called_by_loader(elf).into_iter().filter(|&svma| ranges.contains(svma)).map(Svma));
+    if elf.kind == Kind::Relocatable {
+        read_relocatable(elf, ranges, &arrays, &mut out);
+    } else {
+        read_linked(elf, ranges, &arrays, &mut out, faults);
+    }
+    for array in &arrays {
+        let words = elf.bytes_of(array.start.0, array.len()).unwrap_or(&[]);
+        let values = words.chunks_exact(8).filter_map(|word| u64_at(word, 0));
+        // An object's unrelocated zero would be the first section's first byte.
+        let values = values.filter(|&value| value != 0 && ranges.contains(value));
+        out.entries.extend(values.filter(|_| elf.kind != Kind::Relocatable).map(Svma));
+    }
+    for list in [&mut out.entries, &mut out.pointers] {
+        list.sort_unstable();
+        list.dedup();
+        list.shrink_to_fit();
+    }
+    out.transfers.sort_by_key(|transfer| transfer.from);
+    out
+}
+
+fn read_linked<'a>(
+    elf: &Elf<'a>,
+    ranges: &CodeRanges,
+    arrays: &[Extent],
+    out: &mut Relocations<'a>,
+    faults: &mut Vec<String>,
+) {
+    let symbols = SymbolTable::dynamic(elf);
+    let is_array = |svma: u64| arrays.iter().any(|array| array.contains(Svma(svma)));
+    let mut count = 0usize;
+    for rela in dynamic_tables(elf).into_iter().flat_map(entries_of) {
+        count = count.saturating_add(1);
+        let Some(kind) = dynamic_kind(elf.arch, rela.kind) else { continue };
+        let symbol = || symbols.as_ref().and_then(|table| Some((*table, table.get(rela.symbol)?)));
+        let target = match kind {
+            Dynamic::Relative | Dynamic::Irelative => Some(rela.addend.cast_unsigned()),
+            Dynamic::Absolute | Dynamic::Slot => symbol()
+                .and_then(|(table, symbol)| table.svma(elf, &symbol, rela.symbol))
+                .map(|svma| svma.wrapping_add_signed(rela.addend)),
+        };
+        match kind {
+            Dynamic::Irelative => {
+                out.slots.insert(rela.offset, Slot::Resolver(rela.addend.cast_unsigned()));
+            }
+            Dynamic::Slot => {
+                if let Some((table, symbol)) = symbol() {
+                    out.slots.insert(rela.offset, Slot::Symbol(table.text(&symbol)));
+                }
+            }
+            Dynamic::Relative | Dynamic::Absolute => {}
+        }
+        let Some(target) = target.filter(|&target| ranges.contains(target)) else { continue };
+        out.pointers.push(Svma(target));
+        // The loader calls resolvers itself.
+        if kind == Dynamic::Irelative || is_array(rela.offset) {
+            out.entries.push(Svma(target));
+        }
+    }
+    relr(elf, |svma, value| {
+        count = count.saturating_add(1);
+        if ranges.contains(value) {
+            out.pointers.push(Svma(value));
+            if is_array(svma) {
+                out.entries.push(Svma(value));
+            }
+        }
+    });
+    if elf.dynamic_value(0x6000_000f).is_some() || elf.dynamic_value(0x6000_0011).is_some() {
+        faults.push("packed Android relocations: left out".to_owned());
+    }
+    if elf.is_fixed {
+        scan_data(elf, ranges, &mut out.pointers);
+    }
+}
+
+/// Takes each aligned word of data for a pointer, if it is the address of code: in a file that is loaded where it
+/// says, nothing marks the words that are.
+fn scan_data(elf: &Elf<'_>, ranges: &CodeRanges, pointers: &mut Vec<Svma>) {
+    let mut areas: Vec<(u64, &[u8])> = Vec::new();
+    let is_data = |section: &&Section<'_>| {
+        section.is_alloc()
+            && !section.is_executable()
+            && matches!(section.kind, SHT_PROGBITS | SHT_INIT_ARRAY | SHT_FINI_ARRAY | SHT_PREINIT_ARRAY)
+            && !section.name.starts_with(".eh_frame")
+            && !matches!(section.name, ".gcc_except_table" | ".interp" | ".gopclntab" | ".gosymtab")
+    };
+    for section in elf.sections.iter().filter(is_data) {
+        areas.extend(elf.data(section).map(|bytes| (section.svma, bytes)));
+    }
+    if !elf.sections.iter().any(Section::is_alloc) {
+        let loads =
+            elf.segments.iter().filter(|s| s.kind == super::elf::PT_LOAD && s.flags & super::elf::PF_X == 0);
+        for segment in loads {
+            areas.extend(
+                range_of(elf.bytes, segment.offset, segment.file_size).map(|bytes| (segment.svma, bytes)),
+            );
+        }
+    }
+    // Headers over the same bytes would make the work larger than the file.
+    areas.sort_unstable_by_key(|&(svma, bytes)| (svma, bytes.len()));
+    let mut done = 0u64;
+    for (svma, bytes) in areas {
+        if svma < done {
+            continue;
+        }
+        done = svma.saturating_add(bytes.len() as u64);
+        let skip = usize::try_from(svma.wrapping_neg() & 7).unwrap_or(0);
+        let words = bytes.get(skip..).unwrap_or(&[]).chunks_exact(8);
+        let values = words.filter_map(|word| u64_at(word, 0));
+        pointers.extend(values.filter(|&value| ranges.contains(value)).map(Svma));
+    }
+}
+
+/// How a relocation of an object's code uses its symbol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InCode {
+    /// A call or jump, which begins this many bytes before the relocated field.
+    Transfer { before: u64, is_call: bool },
+    /// An address that the code takes, relative to the end of the field (x86-64) or absolute.
+    Address { is_relative: bool },
+}
+
+fn in_code(arch: Arch, kind: u32, code: &[u8], at: usize) -> Option<InCode> {
+    let back = |bytes: usize| at.checked_sub(bytes).and_then(|at| code.get(at)).copied().unwrap_or(0);
+    match (arch, kind) {
+        // PC32, PLT32
+        (Arch::X86_64, 2 | 4) => Some(match (back(2), back(1)) {
+            (_, 0xe8) => InCode::Transfer { before: 1, is_call: true },
+            (_, 0xe9) => InCode::Transfer { before: 1, is_call: false },
+            (0x0f, 0x80..=0x8f) => InCode::Transfer { before: 2, is_call: false },
+            _ => InCode::Address { is_relative: true },
+        }),
+        // GOTPCRELX before `call *symbol@GOTPCREL(%rip)` or `jmp`: the linker may make it a direct one.
+        (Arch::X86_64, 9 | 41) => match (back(2), back(1)) {
+            (0xff, 0x15) => Some(InCode::Transfer { before: 2, is_call: true }),
+            (0xff, 0x25) => Some(InCode::Transfer { before: 2, is_call: false }),
+            _ => Some(InCode::Address { is_relative: true }),
+        },
+        (Arch::X86_64, 42) => Some(InCode::Address { is_relative: true }),
+        (Arch::X86_64, 1 | 10 | 11) => Some(InCode::Address { is_relative: false }),
+        // CALL26; JUMP26, CONDBR19, TSTBR14
+        (Arch::Aarch64, 283) => Some(InCode::Transfer { before: 0, is_call: true }),
+        (Arch::Aarch64, 279 | 280 | 282) => Some(InCode::Transfer { before: 0, is_call: false }),
+        // ABS64, ADR_PREL_LO21, ADD_ABS_LO12_NC
+        (Arch::Aarch64, 257 | 274 | 277) => Some(InCode::Address { is_relative: false }),
+        _ => None,
+    }
+}
+
+fn read_relocatable<'a>(elf: &Elf<'a>, ranges: &CodeRanges, arrays: &[Extent], out: &mut Relocations<'a>) {
+    let mut tables: HashMap<u32, Option<SymbolTable<'a>>> = HashMap::new();
+    let mut seen: Vec<(u64, u64)> = Vec::new();
+    let is_array = |svma: u64| arrays.iter().any(|array| array.contains(Svma(svma)));
+    for section in elf.sections.iter().filter(|section| section.kind == SHT_RELA) {
+        let target = usize::try_from(section.info).ok().and_then(|index| elf.sections.get(index));
+        let Some(target) = target.filter(|target| target.is_alloc() && target.kind != SHT_NOBITS) else {
+            continue;
+        };
+        // Unwind tables point to code too, but are read as what they are.
+        if target.name.starts_with(".eh_frame") {
+            continue;
+        }
+        let (Some(table), Some(code)) = (elf.data(section), elf.data(target)) else { continue };
+        let symbols = *tables.entry(section.link).or_insert_with(|| {
+            usize::try_from(section.link).ok().and_then(|index| SymbolTable::of_section(elf, index))
+        });
+        let Some(symbols) = symbols else { continue };
+        // Headers over the same bytes would make the work larger than the file.
+        if seen.contains(&(section.offset, section.size)) || seen.len() > 1 << 16 {
+            continue;
+        }
+        if section.size > 1 << 16 {
+            seen.push((section.offset, section.size));
+        }
+        for rela in entries_of(table) {
+            let Some(symbol) = symbols.get(rela.symbol) else { continue };
+            let here = symbols.svma(elf, &symbol, rela.symbol);
+            let site = target.svma.saturating_add(rela.offset);
+            if !target.is_executable() {
+                let is_absolute = dynamic_kind(elf.arch, rela.kind) == Some(Dynamic::Absolute);
+                let pointer = here.map(|svma| svma.wrapping_add_signed(rela.addend));
+                if let Some(pointer) = pointer.filter(|&svma| is_absolute && ranges.contains(svma)) {
+                    out.pointers.push(Svma(pointer));
+                    if is_array(site) {
+                        out.entries.push(Svma(pointer));
+                    }
+                }
+                continue;
+            }
+            let Some(use_) =
+                usize::try_from(rela.offset).ok().and_then(|at| in_code(elf.arch, rela.kind, code, at))
+            else {
+                continue;
+            };
+            // A field relative to the next instruction has that distance, 4 bytes, in its addend.
+            let is_relative = match use_ {
+                InCode::Transfer { .. } => elf.arch == Arch::X86_64,
+                InCode::Address { is_relative } => is_relative,
+            };
+            let here = here.map(|svma| {
+                svma.wrapping_add_signed(rela.addend).wrapping_add(if is_relative { 4 } else { 0 })
+            });
+            match use_ {
+                InCode::Transfer { before, is_call } => {
+                    let to = match here {
+                        Some(svma) => TransferTarget::Here(Svma(svma)),
+                        None => TransferTarget::Elsewhere(symbols.text(&symbol)),
+                    };
+                    let from = Svma(site.saturating_sub(before));
+                    if ranges.contains(from.0) {
+                        out.transfers.push(Transfer { from, to, is_call });
+                    }
+                }
+                InCode::Address { .. } => {
+                    out.pointers.extend(here.filter(|&svma| ranges.contains(svma)).map(Svma));
+                }
+            }
+        }
+    }
+}

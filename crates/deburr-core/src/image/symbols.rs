@@ -1,0 +1,251 @@
+//! Symbol tables → [`Symbol`]s in code.
+//!
+//! In: `.symtab` or `.dynsym` of a file (or of its debug file), or without section headers the table that the
+//! dynamic section points to. Out: symbols that lie in code, sorted, the better name first at one address.
+//! Names are borrowed from the file. Follows the gABI, "Symbol Table", and the AArch64 ELF supplement,
+//! "Mapping symbols".
+
+use super::elf::{Elf, SHT_DYNSYM, SHT_SYMTAB_SHNDX, Section, range_of, string_at, u16_at, u32_at, u64_at};
+use super::parse::CodeRanges;
+use super::{Kind, Symbol, SymbolKind, SymbolOrigin};
+use crate::address::Svma;
+use deburr_cpu::Arch;
+
+const SYMBOL: usize = 24;
+const SHN_ABS: u16 = 0xfff1;
+const SHN_XINDEX: u16 = 0xffff;
+/// Names are cut here: no compiler's names are longer, and a hostile file could share one name of megabytes
+/// among all of its symbols.
+const NAME_LIMIT: usize = 1 << 16;
+
+/// An entry of a symbol table.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RawSymbol {
+    pub(super) name: u32,
+    pub(super) info: u8,
+    pub(super) section: u16,
+    pub(super) value: u64,
+    pub(super) size: u64,
+}
+
+/// A symbol table with its strings.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SymbolTable<'a> {
+    entries: &'a [u8],
+    strings: &'a [u8],
+    extended: &'a [u8],
+}
+
+impl<'a> SymbolTable<'a> {
+    /// The table in a section.
+    pub(super) fn of_section(elf: &Elf<'a>, index: usize) -> Option<SymbolTable<'a>> {
+        let section = elf.sections.get(index)?;
+        let strings = elf.sections.get(usize::try_from(section.link).ok()?)?;
+        let extended = elf
+            .sections
+            .iter()
+            .find(|other| other.kind == SHT_SYMTAB_SHNDX && usize::try_from(other.link) == Ok(index))
+            .and_then(|other| elf.data(other));
+        Some(SymbolTable {
+            entries: elf.data(section)?,
+            strings: elf.data(strings)?,
+            extended: extended.unwrap_or(&[]),
+        })
+    }
+
+    /// The first table of a kind.
+    pub(super) fn of_kind(elf: &Elf<'a>, kind: u32) -> Option<SymbolTable<'a>> {
+        let index = elf.sections.iter().position(|section| section.kind == kind)?;
+        SymbolTable::of_section(elf, index)
+    }
+
+    /// The dynamic symbol table, from the section headers or else from the dynamic section.
+    pub(super) fn dynamic(elf: &Elf<'a>) -> Option<SymbolTable<'a>> {
+        SymbolTable::of_kind(elf, SHT_DYNSYM).or_else(|| {
+            let (table, strings) = (elf.dynamic_value(6)?, elf.dynamic_value(5)?);
+            let count = dynamic_count(elf)?;
+            Some(SymbolTable {
+                entries: elf.bytes_of(table, count.checked_mul(SYMBOL as u64)?)?,
+                strings: elf.bytes_of(strings, elf.dynamic_value(10)?)?,
+                extended: &[],
+            })
+        })
+    }
+
+    pub(super) fn get(&self, index: u64) -> Option<RawSymbol> {
+        RawSymbol::read(range_of(self.entries, index.checked_mul(SYMBOL as u64)?, SYMBOL as u64)?)
+    }
+
+    pub(super) fn name(&self, symbol: &RawSymbol) -> &'a [u8] {
+        let name = string_at(self.strings, u64::from(symbol.name)).unwrap_or(b"");
+        name.get(..name.len().min(NAME_LIMIT)).unwrap_or(name)
+    }
+
+    /// The name, if it is UTF-8.
+    pub(super) fn text(&self, symbol: &RawSymbol) -> &'a str {
+        std::str::from_utf8(self.name(symbol)).unwrap_or("")
+    }
+
+    /// The section that defines a symbol.
+    pub(super) fn section<'e>(
+        &self,
+        elf: &'e Elf<'a>,
+        symbol: &RawSymbol,
+        index: u64,
+    ) -> Option<&'e Section<'a>> {
+        let section = match symbol.section {
+            0 => return None,
+            SHN_XINDEX => u32_at(self.extended, usize::try_from(index.checked_mul(4)?).ok()?)?,
+            reserved if reserved >= 0xff00 => return None,
+            section => u32::from(section),
+        };
+        elf.sections.get(usize::try_from(section).ok()?)
+    }
+
+    /// The address of a symbol that this file defines.
+    pub(super) fn svma(&self, elf: &Elf<'a>, symbol: &RawSymbol, index: u64) -> Option<u64> {
+        if symbol.section == 0 || symbol.section == SHN_ABS {
+            return None;
+        }
+        if elf.kind != Kind::Relocatable {
+            return Some(symbol.value);
+        }
+        self.section(elf, symbol, index)?.svma.checked_add(symbol.value)
+    }
+}
+
+impl RawSymbol {
+    fn read(entry: &[u8]) -> Option<RawSymbol> {
+        Some(RawSymbol {
+            name: u32_at(entry, 0)?,
+            info: *entry.get(4)?,
+            section: u16_at(entry, 6)?,
+            value: u64_at(entry, 8)?,
+            size: u64_at(entry, 16)?,
+        })
+    }
+}
+
+/// How many entries the dynamic symbol table has: `nchain` of `DT_HASH`, or the last symbol on the chains of
+/// `DT_GNU_HASH`.
+fn dynamic_count(elf: &Elf<'_>) -> Option<u64> {
+    if let Some(hash) = elf.dynamic_value(4) {
+        return Some(u64::from(u32_at(elf.bytes_at(hash)?, 4)?));
+    }
+    let table = elf.bytes_at(elf.dynamic_value(0x6fff_fef5)?)?;
+    let (buckets, first) = (u32_at(table, 0)?, u32_at(table, 4)?);
+    let bloom = u64::from(u32_at(table, 8)?).checked_mul(8)?;
+    let bucket_area = range_of(table, bloom.checked_add(16)?, u64::from(buckets).checked_mul(4)?)?;
+    let chains = u64::from(buckets).checked_mul(4)?.checked_add(bloom)?.checked_add(16)?;
+    let last = bucket_area.chunks_exact(4).filter_map(|bucket| u32_at(bucket, 0)).max()?;
+    if last < first {
+        return Some(u64::from(first));
+    }
+    let mut index = u64::from(last);
+    loop {
+        let at = index.checked_sub(u64::from(first))?.checked_mul(4)?.checked_add(chains)?;
+        if u32_at(table, usize::try_from(at).ok()?)? & 1 == 1 {
+            return index.checked_add(1);
+        }
+        index = index.checked_add(1)?;
+    }
+}
+
+/// What a symbol names, if it is one to keep.
+fn kind_of(symbol: &RawSymbol, name: &[u8], arch: Arch) -> Option<SymbolKind> {
+    let is_global = symbol.info >> 4 != 0;
+    match symbol.info & 15 {
+        2 => Some(SymbolKind::Function),
+        10 => Some(SymbolKind::IfuncResolver),
+        1 => Some(SymbolKind::Object),
+        0 => match name {
+            [b'$', b'x'] | [b'$', b'x', b'.', ..] if arch == Arch::Aarch64 => Some(SymbolKind::MapCode),
+            [b'$', b'd'] | [b'$', b'd', b'.', ..] if arch == Arch::Aarch64 => Some(SymbolKind::MapData),
+            [] => None,
+            _ => is_global.then_some(SymbolKind::Label),
+        },
+        _ => None,
+    }
+}
+
+fn add<'a>(
+    elf: &Elf<'a>,
+    table: &SymbolTable<'a>,
+    origin: SymbolOrigin,
+    ranges: &CodeRanges,
+    symbols: &mut Vec<Symbol<'a>>,
+) {
+    for (index, entry) in table.entries.chunks_exact(SYMBOL).enumerate() {
+        let Some(symbol) = RawSymbol::read(entry) else { continue };
+        let Some(svma) = table.svma(elf, &symbol, index as u64).filter(|&svma| ranges.contains(svma)) else {
+            continue;
+        };
+        let name = table.name(&symbol);
+        let Some(kind) = kind_of(&symbol, name, elf.arch) else { continue };
+        symbols.push(Symbol {
+            svma: Svma(svma),
+            size: symbol.size,
+            name: String::from_utf8_lossy(name),
+            kind,
+            origin,
+            is_global: symbol.info >> 4 != 0,
+        });
+    }
+}
+
+/// Adds the symbols of the first table of a kind.
+pub(super) fn from_table<'a>(
+    elf: &Elf<'a>,
+    kind: u32,
+    origin: SymbolOrigin,
+    ranges: &CodeRanges,
+    symbols: &mut Vec<Symbol<'a>>,
+) {
+    if let Some(table) = SymbolTable::of_kind(elf, kind) {
+        add(elf, &table, origin, ranges, symbols);
+    }
+}
+
+/// Adds the dynamic symbols.
+pub(super) fn from_dynamic<'a>(elf: &Elf<'a>, ranges: &CodeRanges, symbols: &mut Vec<Symbol<'a>>) {
+    if let Some(table) = SymbolTable::dynamic(elf) {
+        add(elf, &table, SymbolOrigin::Dynsym, ranges, symbols);
+    }
+}
+
+/// The address of the first symbol of a name in `.symtab`.
+pub(super) fn address_of(elf: &Elf<'_>, name: &[u8]) -> Option<u64> {
+    let table = SymbolTable::of_kind(elf, super::elf::SHT_SYMTAB)?;
+    let mut symbols = table.entries.chunks_exact(SYMBOL).filter_map(RawSymbol::read);
+    symbols.find(|symbol| symbol.section != 0 && table.name(symbol) == name).map(|symbol| symbol.value)
+}
+
+/// Addresses of the functions among the dynamic symbols.
+pub(super) fn dynamic_functions(elf: &Elf<'_>) -> Vec<u64> {
+    let Some(table) = SymbolTable::dynamic(elf) else { return Vec::new() };
+    let symbols = table.entries.chunks_exact(SYMBOL).filter_map(RawSymbol::read);
+    symbols
+        .filter(|symbol| symbol.section != 0 && matches!(symbol.info & 15, 2 | 10))
+        .map(|symbol| symbol.value)
+        .collect()
+}
+
+/// Sorts by address, better names first: functions before labels, global before local, fewer underscores in
+/// front before more. One name at one address stays once.
+pub(super) fn sort(symbols: &mut Vec<Symbol<'_>>) {
+    fn underscores(name: &str) -> usize {
+        name.bytes().take_while(|&byte| byte == b'_').count()
+    }
+    symbols.sort_unstable_by(|a, b| {
+        (a.svma, a.kind, !a.is_global)
+            .cmp(&(b.svma, b.kind, !b.is_global))
+            .then_with(|| underscores(&a.name).cmp(&underscores(&b.name)))
+            .then_with(|| (&a.name, a.origin, b.size).cmp(&(&b.name, b.origin, a.size)))
+    });
+    symbols.dedup_by(|next, kept| {
+        next.svma == kept.svma
+            && next.kind == kept.kind
+            && next.is_global == kept.is_global
+            && next.name == kept.name
+    });
+}

@@ -1,0 +1,179 @@
+//! The image stage on small real files: two committed AArch64 fixtures, and programs built by the host's `cc`.
+
+use super::*;
+use std::path::PathBuf;
+use std::process::Command;
+
+const SHARED: &[u8] = include_bytes!("../../fixtures/image/calls-aarch64.so");
+const OBJECT: &[u8] = include_bytes!("../../fixtures/image/calls-aarch64.o");
+
+/// Builds C code with the host's compiler, which these tests need.
+fn build(name: &str, source: &str, flags: &[&str]) -> Vec<u8> {
+    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/image-tests");
+    std::fs::create_dir_all(&directory).expect("a folder for test programs");
+    let (input, output) = (directory.join(format!("{name}.c")), directory.join(name));
+    std::fs::write(&input, source).expect("the test program's source");
+    let status = Command::new("cc").args(flags).arg("-o").arg(&output).arg(&input).status();
+    assert!(status.expect("cc, the host's C compiler, is needed").success());
+    std::fs::read(&output).expect("what cc wrote")
+}
+
+fn parse(bytes: &[u8]) -> Image<'_> {
+    Image::parse(bytes, None, None).expect("a well-formed file")
+}
+
+fn symbol<'i, 'a>(image: &'i Image<'a>, name: &str) -> &'i Symbol<'a> {
+    image.symbols.iter().find(|symbol| symbol.name == name).expect("the symbol")
+}
+
+#[test]
+fn aarch64_plt_entry_is_named_after_its_slot() {
+    let image = parse(SHARED);
+    let entry = symbol(&image, "elsewhere@plt");
+    assert_eq!(image.code_at(entry.svma).map(|code| code.name.as_str()), Some(".plt"));
+    assert_eq!((entry.size, entry.svma.0 % 16), (16, 0));
+}
+
+#[test]
+fn constructor_of_a_shared_object_is_an_entry() {
+    let image = parse(SHARED);
+    assert!(image.entries.contains(&symbol(&image, "start").svma));
+    assert!(image.pointers.contains(&symbol(&image, "here").svma));
+}
+
+#[test]
+fn mapping_symbols_and_frames_are_read() {
+    let image = parse(SHARED);
+    assert!(image.symbols.iter().any(|symbol| symbol.kind == SymbolKind::MapCode));
+    let calls = symbol(&image, "calls");
+    let frame = image.frames.iter().find(|frame| frame.extent.start == calls.svma).expect("a frame");
+    assert_eq!((frame.extent.len(), frame.is_part), (calls.size, false));
+}
+
+#[test]
+fn calls_of_an_object_go_here_and_elsewhere() {
+    let image = parse(OBJECT);
+    let to = |wanted: &TransferTarget<'_>| image.transfers.iter().any(|transfer| transfer.to == *wanted);
+    assert!(to(&TransferTarget::Here(symbol(&image, "here").svma)));
+    assert!(to(&TransferTarget::Elsewhere("elsewhere")));
+    let calls = symbol(&image, "calls");
+    assert!(image.frames.iter().any(|frame| frame.extent == Extent::sized(calls.svma, calls.size)));
+}
+
+#[test]
+fn without_section_headers_the_same_dynamic_functions_are_found() {
+    let mut bytes = SHARED.to_vec();
+    bytes[40..48].fill(0);
+    bytes[58..64].fill(0);
+    let (whole, bare) = (parse(SHARED), parse(&bytes));
+    let calls = symbol(&bare, "calls");
+    assert_eq!(calls.svma, symbol(&whole, "calls").svma);
+    let text = whole.code.iter().find(|code| code.name == ".text").expect(".text").extent;
+    for frame in whole.frames.iter().filter(|frame| text.contains(frame.extent.start)) {
+        assert!(bare.frames.contains(frame), "{frame:?}");
+    }
+}
+
+#[test]
+fn cold_part_is_told_from_its_function() {
+    let source = "extern void g(int) __attribute__((noipa,cold)); extern int h(int) __attribute__((noipa));
+        __attribute__((noinline)) int f(int x, int y) { int a = h(x); int b = h(y); if (__builtin_expect(a == b, 0)) { g(a); g(b); g(h(a)); }
+        return a * b; }
+        __attribute__((noipa,cold)) void g(int x) { __asm__ volatile(\"\" :: \"r\"(x)); }
+        __attribute__((noipa)) int h(int x) { __asm__ volatile(\"\" : \"+r\"(x)); return x; }
+        int main(int c, char **v) { return f(c, c + 1); }";
+    let bytes = build("cold", source, &["-O2", "-freorder-blocks-and-partition"]);
+    let image = parse(&bytes);
+    let parts: Vec<&Symbol<'_>> =
+        image.symbols.iter().filter(|symbol| symbol.name.ends_with(".cold")).collect();
+    assert_eq!(parts.len(), 1);
+    for part in &parts {
+        assert!(
+            image.frames.iter().any(|frame| frame.extent.start == part.svma && frame.is_part),
+            "{part:?}"
+        );
+    }
+    let main = symbol(&image, "main");
+    assert!(image.frames.iter().any(|frame| frame.extent.start == main.svma && !frame.is_part));
+}
+
+#[test]
+fn lines_and_producers_are_read_plain_and_compressed() {
+    for (name, flags) in [("lines", vec!["-g", "-O0"]), ("lines-z", vec!["-g", "-O0", "-gz=zlib"])] {
+        let bytes = build(name, "int main(void)\n{\n  return 7;\n}\n", &flags);
+        let image = parse(&bytes);
+        assert_eq!(image.build.producers.len(), 1, "{:?}", image.build);
+        let lines = SourceLines::new(&bytes, 1 << 20).expect("line tables");
+        let found = lines.find(symbol(&image, "main").svma).expect("a line");
+        assert!(found.file.ends_with(&format!("{name}.c")) && found.line == 2, "{found:?}");
+    }
+}
+
+#[test]
+fn other_files_are_named_as_what_they_are() {
+    let refused = |bytes: &[u8]| match Image::parse(bytes, None, None) {
+        Err(Error::Unsupported(what)) => what,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(refused(b"MZ"), "PE file (not an ELF file)");
+    assert_eq!(refused(b""), "empty file");
+    let with = |at: usize, value: u8| {
+        let mut bytes = SHARED.to_vec();
+        bytes[at] = value;
+        bytes
+    };
+    assert_eq!(refused(&with(18, 243)), "64-bit RISC-V ELF");
+    assert_eq!(refused(&with(16, 4)), "core dump");
+    let mut arm = with(4, 1);
+    arm[18] = 40;
+    assert_eq!(refused(&arm), "32-bit Arm ELF");
+}
+
+#[test]
+fn names_are_demangled_and_plain_ones_kept() {
+    assert_eq!(demangle("_ZN3foo3barEi"), "foo::bar(int)");
+    assert_eq!(demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"), "core::fmt::Write::write_fmt");
+    assert_eq!(demangle("_ZN3foo3barEi@plt"), "foo::bar(int)@plt");
+    assert_eq!(demangle("main.(*T).Run"), "main.(*T).Run");
+}
+
+#[test]
+fn mutated_files_never_panic() {
+    let host = build("small", "#include <stdio.h>\nint main(void) { return puts(\"\"); }", &["-O2", "-g"]);
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut next = |bound: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state % bound as u64).unwrap_or(0)
+    };
+    for seed in 0..2000 {
+        let mut bytes = [SHARED, OBJECT, &host][seed % 3].to_vec();
+        for _ in 0..1 + next(8) {
+            // Headers matter most: half of the changes go to the first 64 bytes or the section headers.
+            let table = usize::try_from(elf::u64_at(&bytes, 40).unwrap_or(0)).unwrap_or(0);
+            let at = match next(4) {
+                0 => next(64),
+                1 => table.saturating_add(next(2048)).min(bytes.len() - 1),
+                _ => next(bytes.len()),
+            };
+            bytes[at] = [0, 0xff, 0x80, 1, u8::try_from(next(256)).unwrap_or(0)][next(5)];
+        }
+        if next(8) == 0 {
+            bytes.truncate(next(bytes.len()));
+        }
+        let _ = wanted_debug_file(&bytes);
+        let _ = mini_debug(&bytes, 1 << 20);
+        if let Ok(image) = Image::parse(&bytes, Some(&bytes), Some(&bytes)) {
+            for pair in image.code.windows(2) {
+                assert!(pair[0].extent.end <= pair[1].extent.start);
+            }
+            if let Some(lines) = SourceLines::new(&bytes, 1 << 22) {
+                for symbol in image.symbols.iter().take(20) {
+                    let _ = lines.find(symbol.svma);
+                    let _ = demangle(&symbol.name);
+                }
+            }
+        }
+    }
+}
