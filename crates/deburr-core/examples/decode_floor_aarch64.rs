@@ -43,8 +43,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     conditional_exits,
                 };
                 let mut found = core::mem::take(&mut warm);
-                (found.calls.clear(), found.jumps.clear(), found.references.clear(), found.hits.clear());
-                (found.marks.clear(), found.undecodable.clear());
+                found.calls.clear();
+                found.jumps.clear();
+                found.references.clear();
+                found.hits.clear();
+                found.marks.clear();
+                found.undecodable.clear();
                 found.undecoded = 0;
                 let start = Instant::now();
                 for (i, part) in code.chunks(unit.min(code.len())).enumerate() {
