@@ -1,8 +1,8 @@
 //! The prefilter of the sweep: words that are settled by a look at their upper bits.
 //!
 //! Bits 31 to 21 of a word pick a row; the row says for each value of bits 15 to 10 whether such words are
-//! *plain*: instructions of the baseline, SIMD&FP included, that load, store, or compute, transfer no control and name no
-//! address. Other rows say how to treat the word. The rows follow the encoding tables of DDI 0487 C4.1; tests and
+//! *plain*: instructions of the baseline, SIMD&FP included, that load, store, or compute, and name no
+//! address, or transfer control by a direct or register branch. Other rows say how to treat the word. The rows follow the encoding tables of DDI 0487 C4.1; tests and
 //! [`check_prefilter`] hold them against the full decoder.
 
 use super::super::Class;
@@ -15,22 +15,14 @@ use super::summary::{Control, Summary, summarize};
 pub(super) enum Kind {
     /// Ask the full decoder.
     Full,
-    /// `b`, `bl`.
-    Branch26,
-    /// `b.cond`, if bit 4 is clear.
-    Condition,
-    /// `cbz`, `cbnz`.
-    Zero,
-    /// `tbz`, `tbnz`.
-    Bit,
     Adr,
     Adrp,
     /// `ldr` from a PC-relative address.
     Literal,
-    /// `br`, `blr`, `ret` in their base form.
-    Register,
     /// The space of hints and barriers.
     Hint,
+    /// The spaces of `udf`, `brk` and `hlt`.
+    Trap,
 }
 
 /// One row of the prefilter.
@@ -40,6 +32,12 @@ pub(super) struct Row {
     pub(super) plain: u64,
     /// What to add to the counts for a plain word: SIMD&FP (low half), Advanced SIMD (high half).
     pub(super) counts: u64,
+    /// Bits outside 31 to 21 and 15 to 10 that a plain word must have, and their value.
+    pub(super) fixed: (u32, u32),
+    /// By how much to shift a word left and then right for the signed displacement of a branch, in words.
+    pub(super) shifts: (u8, u8),
+    /// [`CALL`], [`JUMP`], [`CONDITIONAL`], or 0.
+    pub(super) transfer: u8,
     pub(super) kind: Kind,
 }
 
@@ -86,17 +84,32 @@ const INDEXED: u64 = window(&["xxxxx1"]);
 /// A register offset with a word or doubleword index.
 const OFFSET: u64 = window(&["x1xx10"]);
 
+/// A call: always recorded.
+pub(super) const CALL: u8 = 1;
+/// An unconditional jump: recorded where it leaves its unit.
+pub(super) const JUMP: u8 = 2;
+/// A conditional one.
+pub(super) const CONDITIONAL: u8 = 4;
+
 const BASE: u64 = 0;
 const FP: u64 = 1;
 const ASIMD: u64 = 1 << 32;
 
 const fn plain(plain: u64, counts: u64) -> Row {
-    Row { plain, counts, kind: Kind::Full }
+    Row { plain, counts, fixed: (0, 0), shifts: (0, 0), transfer: 0, kind: Kind::Full }
 }
 
 const fn special(kind: Kind) -> Row {
-    Row { plain: 0, counts: 0, kind }
+    Row { kind, ..plain(0, BASE) }
 }
+
+/// A direct transfer whose displacement begins at bit `low` and has `width` bits; bit 4 of `b.cond` is clear.
+const fn transfer(transfer: u8, low: u8, width: u8, fixed: (u32, u32)) -> Row {
+    Row { shifts: (32 - low - width, 32 - width), transfer, fixed, ..plain(ALL, BASE) }
+}
+
+/// `br`, `blr`, `ret` without pointer authentication.
+const REGISTER: Row = Row { fixed: (0x001f_001f, 0x001f_0000), ..plain(window(&["000000"]), BASE) };
 
 /// The rows, by patterns of bits 31 to 21. Row 0 is for everything else.
 const LIST: &[(&str, Row)] = &[
@@ -137,14 +150,18 @@ const LIST: &[(&str, Row)] = &[
     ("10011011101", plain(ALL, BASE)),                           // umaddl, umsubl
     ("10011011x10", plain(window(&["011111"]), BASE)),           // smulh, umulh
     // Branches and the system.
-    ("x00101xxxxx", special(Kind::Branch26)),
-    ("01010100xxx", special(Kind::Condition)),
-    ("x011010xxxx", special(Kind::Zero)),
-    ("x011011xxxx", special(Kind::Bit)),
-    ("11010110000", special(Kind::Register)),
-    ("11010110001", special(Kind::Register)),
-    ("11010110010", special(Kind::Register)),
+    ("100101xxxxx", transfer(CALL, 0, 26, (0, 0))),
+    ("000101xxxxx", transfer(JUMP, 0, 26, (0, 0))),
+    ("01010100xxx", transfer(CONDITIONAL, 5, 19, (0x10, 0))),
+    ("x011010xxxx", transfer(CONDITIONAL, 5, 19, (0, 0))),
+    ("x011011xxxx", transfer(CONDITIONAL, 5, 14, (0, 0))),
+    ("11010110000", REGISTER),
+    ("11010110001", REGISTER),
+    ("11010110010", REGISTER),
     ("11010101000", special(Kind::Hint)),
+    ("00000000000", special(Kind::Trap)), // udf
+    ("11010100001", special(Kind::Trap)), // brk
+    ("11010100010", special(Kind::Trap)), // hlt
     // Loads and stores of general registers.
     ("xx011x00xxx", special(Kind::Literal)),
     ("xx1110010xx", plain(ALL, BASE)), // str, ldr
@@ -220,12 +237,11 @@ pub(super) fn row(word: u32) -> &'static Row {
 /// Whether a row settles the word as plain.
 #[inline(always)]
 pub(super) fn is_plain(row: &Row, word: u32) -> bool {
-    row.plain >> (word >> 10 & 63) & 1 != 0
+    (row.plain >> (word >> 10 & 63) & 1 != 0) & (word & row.fixed.0 == row.fixed.1)
 }
 
-/// What the words that a special row settles by themselves are, as the sweep treats them: `None` where it asks the
-/// full decoder.
-pub(super) fn settled(word: u32) -> Option<(Group, Control)> {
+/// What the sweep takes a word for without asking the full decoder; `None` where it does ask.
+fn settled(word: u32) -> Option<(Group, Control)> {
     let row = row(word);
     if is_plain(row, word) {
         let group = match row.counts {
@@ -233,34 +249,27 @@ pub(super) fn settled(word: u32) -> Option<(Group, Control)> {
             FP => Group::Fp,
             _ => Group::Asimd,
         };
-        return Some((group, Control::Next));
-    }
-    match row.kind {
-        Kind::Branch26 if word >> 31 == 1 => Some((Group::Base, Control::Call26)),
-        Kind::Branch26 => Some((Group::Base, Control::Jump26)),
-        Kind::Condition if word & 0x10 == 0 => Some((Group::Base, Control::Branch19)),
-        Kind::Zero => Some((Group::Base, Control::Branch19)),
-        Kind::Bit => Some((Group::Base, Control::Branch14)),
-        Kind::Adr | Kind::Adrp => Some((Group::Base, Control::Next)),
-        Kind::Literal if word & 0xc400_0000 != 0xc400_0000 => {
-            Some((if word & 0x0400_0000 == 0 { Group::Base } else { Group::Fp }, Control::Next))
-        }
-        Kind::Register if is_register_branch(word) => Some((
-            Group::Base,
-            match word >> 21 & 3 {
+        let control = match (row.transfer, row.shifts.1) {
+            (CALL, _) => Control::Call26,
+            (JUMP, _) => Control::Jump26,
+            (CONDITIONAL, 13) => Control::Branch19,
+            (CONDITIONAL, _) => Control::Branch14,
+            _ if row.fixed.0 == 0 => Control::Next,
+            _ => match word >> 21 & 3 {
                 0 => Control::IndirectJump,
                 1 => Control::IndirectCall,
                 _ => Control::Return,
             },
-        )),
+        };
+        return Some((group, control));
+    }
+    match row.kind {
+        Kind::Adr | Kind::Adrp => Some((Group::Base, Control::Next)),
+        Kind::Literal if word & 0xc400_0000 != 0xc400_0000 => {
+            Some((if word & 0x0400_0000 == 0 { Group::Base } else { Group::Fp }, Control::Next))
+        }
         _ => None,
     }
-}
-
-/// `br`, `blr`, `ret` without pointer authentication, given bits 31 to 21.
-#[inline(always)]
-pub(super) const fn is_register_branch(word: u32) -> bool {
-    word & 0x001f_fc1f == 0x001f_0000
 }
 
 /// A word of which the prefilter and the full decoder say different things.

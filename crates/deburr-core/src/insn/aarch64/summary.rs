@@ -48,6 +48,11 @@ pub(super) const fn is_hint(word: u32) -> bool {
     word & 0xffff_f01f == 0xd503_201f
 }
 
+/// `brk`, `hlt` and `udf`.
+pub(super) const fn is_trap(word: u32) -> bool {
+    word & 0xffe0_001f == 0xd420_0000 || word & 0xffe0_001f == 0xd440_0000 || word >> 16 == 0
+}
+
 /// The summary of a word; `None` where the word is unallocated or reserved.
 #[inline(never)]
 pub(super) fn summarize(word: u32) -> Option<Summary> {
@@ -65,7 +70,7 @@ pub(super) fn define(word: u32) -> Option<Decoded> {
 }
 
 /// The classes of the hint space, DDI 0487 C4.1.94.
-fn of_hint(word: u32) -> Summary {
+pub(super) fn of_hint(word: u32) -> Summary {
     let class = match bits(word, 11, 5) {
         1 => Class::SpinHint,      // yield
         2..=5 => Class::WaitEvent, // wfe, wfi, sev, sevl

@@ -6,8 +6,8 @@
 use super::super::sweep::{CodeOffset, Edge, FeatureHit, Interest, Mark, Reference, ReferenceKind, Sweep};
 use super::super::{Class, ClassSet, FeatureGroup};
 use super::features::Group;
-use super::plain::{self, Kind};
-use super::summary::{Control, Summary, summarize};
+use super::plain::{self, CALL, CONDITIONAL, JUMP, Kind, Row};
+use super::summary::{Control, Summary, is_hint, is_trap, of_hint, summarize};
 use super::{adr_displacement, adrp_displacement, bits, displacement, feature_group_count};
 use crate::address::Svma;
 
@@ -62,31 +62,95 @@ struct Counts {
     undecoded: u64,
 }
 
+/// A word that transfers control: its index in the unit, and the distance to its target in words.
+type Noted = (u32, i32);
+
+/// So many words are looked at before their transfers are recorded.
+const BLOCK: usize = 64;
+
+/// The transfers of one block. They are too frequent to predict, so every word is written as if it were one, and only
+/// the counts depend on whether it is.
+struct Transfers {
+    calls: [Noted; BLOCK],
+    jumps: [Noted; BLOCK],
+    call_count: usize,
+    jump_count: usize,
+    /// Which transfers are recorded where they leave the unit.
+    exits: u8,
+    /// The length of the unit in words.
+    words: u32,
+}
+
+impl Transfers {
+    #[inline(always)]
+    fn new(conditional_exits: bool, length: usize) -> Transfers {
+        Transfers {
+            calls: [(0, 0); BLOCK],
+            jumps: [(0, 0); BLOCK],
+            call_count: 0,
+            jump_count: 0,
+            exits: if conditional_exits { JUMP | CONDITIONAL } else { JUMP },
+            words: length.div_ceil(4).min(u32::MAX as usize) as u32,
+        }
+    }
+
+    #[inline(always)]
+    fn note(&mut self, row: &Row, word: u32, index: u32) {
+        let distance = (word << row.shifts.0) as i32 >> row.shifts.1;
+        let leaves = index.wrapping_add_signed(distance) >= self.words;
+        if let Some(slot) = self.calls.get_mut(self.call_count & (BLOCK - 1)) {
+            *slot = (index, distance);
+        }
+        if let Some(slot) = self.jumps.get_mut(self.jump_count & (BLOCK - 1)) {
+            *slot = (index, distance);
+        }
+        self.call_count += usize::from(row.transfer & CALL);
+        self.jump_count += usize::from((row.transfer & self.exits != 0) & leaves);
+    }
+
+    fn calls(&self) -> &[Noted] {
+        self.calls.get(..self.call_count).unwrap_or_default()
+    }
+
+    fn jumps(&self) -> &[Noted] {
+        self.jumps.get(..self.jump_count).unwrap_or_default()
+    }
+}
+
 impl Unit<'_> {
-    /// With `FAST`, words that the prefilter settles are only counted.
+    /// With `FAST`, words that the prefilter settles are only counted and their transfers noted.
     fn run<const FAST: bool>(&self, sweep: &mut Sweep) {
         let mut counts = Counts::default();
         // The index after the last undecodable word: one more there continues its run.
         let mut run_end = usize::MAX;
         let words = self.words.as_chunks::<4>().0;
-        for (index, bytes) in words.iter().enumerate() {
-            let word = u32::from_le_bytes(*bytes);
-            let row = plain::row(word);
-            if FAST && plain::is_plain(row, word) {
-                counts.plain += row.counts;
-                continue;
-            }
-            if FAST && self.direct(row.kind, word, index, words, &mut counts, sweep) {
-                continue;
-            }
-            counts.elsewhere += 1;
-            if !self.full::<FAST>(word, index, words, sweep) {
-                counts.undecoded += 4;
-                if run_end != index {
-                    sweep.undecodable.push(self.offset(index));
+        let mut transfers = Transfers::new(self.interest.conditional_exits, self.length);
+        for (number, block) in words.chunks(BLOCK).enumerate() {
+            let first = number * BLOCK;
+            (transfers.call_count, transfers.jump_count) = (0, 0);
+            for (i, bytes) in block.iter().enumerate() {
+                let word = u32::from_le_bytes(*bytes);
+                let index = first + i;
+                let row = plain::row(word);
+                if FAST && plain::is_plain(row, word) {
+                    counts.plain += row.counts;
+                    transfers.note(row, word, index as u32);
+                    continue;
                 }
-                run_end = index + 1;
+                if FAST && self.direct(row.kind, word, index, words, &mut counts, sweep) {
+                    continue;
+                }
+                counts.elsewhere += 1;
+                if !self.full::<FAST>(word, index, words, sweep) {
+                    counts.undecoded += 4;
+                    if run_end != index {
+                        sweep.undecodable.push(self.offset(index));
+                    }
+                    run_end = index + 1;
+                }
             }
+            sweep.calls.extend(transfers.calls().iter().filter_map(|noted| self.edge(*noted)));
+            sweep.jumps.extend(transfers.jumps().iter().filter_map(|noted| self.edge(*noted)));
         }
         let (fp, simd) = (counts.plain & 0xffff_ffff, counts.plain >> 32);
         let base = words.len() as u64 - counts.elsewhere - fp - simd;
@@ -97,6 +161,11 @@ impl Unit<'_> {
         }
         sweep.decoded += self.words.len() as u64 - counts.undecoded;
         sweep.undecoded += counts.undecoded;
+    }
+
+    fn edge(&self, (index, distance): Noted) -> Option<Edge> {
+        let to = self.target(index as usize, i64::from(distance) * 4)?;
+        Some(Edge { from: self.offset(index as usize), to })
     }
 
     fn offset(&self, index: usize) -> CodeOffset {
@@ -128,19 +197,6 @@ impl Unit<'_> {
     ) -> bool {
         match kind {
             Kind::Full => return false,
-            Kind::Zero => self.transfer(Control::Branch19, word, index, sweep),
-            Kind::Bit => self.transfer(Control::Branch14, word, index, sweep),
-            Kind::Condition => {
-                if word & 0x10 != 0 {
-                    return false;
-                }
-                self.transfer(Control::Branch19, word, index, sweep);
-            }
-            Kind::Branch26 => {
-                let control = if word >> 31 == 1 { Control::Call26 } else { Control::Jump26 };
-                self.transfer(control, word, index, sweep);
-            }
-            Kind::Register => return plain::is_register_branch(word),
             Kind::Adr => self.address(word, index, sweep),
             Kind::Adrp => self.page(word, index, words, sweep),
             Kind::Literal => {
@@ -150,8 +206,23 @@ impl Unit<'_> {
                 self.literal(word, index, sweep);
                 counts.plain += u64::from(bits(word, 26, 26));
             }
-            // `nop` alone: the other hints have classes that may be wanted.
-            Kind::Hint => return word == 0xd503_201f && !self.interest.wants.contains(Class::Hint),
+            Kind::Hint => {
+                if !is_hint(word) {
+                    return false;
+                }
+                let class = of_hint(word).class;
+                if self.interest.wants.contains(class) {
+                    sweep.marks.push(Mark { at: self.offset(index), class });
+                }
+            }
+            Kind::Trap => {
+                if !is_trap(word) {
+                    return false;
+                }
+                if self.interest.wants.contains(Class::Trap) {
+                    sweep.marks.push(Mark { at: self.offset(index), class: Class::Trap });
+                }
+            }
         }
         true
     }
