@@ -14,6 +14,7 @@ use crate::machine::{Machine, features_for};
 use deburr_core::{Error, Report, Request, check, wanted_debug_file};
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -156,7 +157,7 @@ fn check_file(file: &Candidate, plan: &Plan, gate: &Gate) -> Vec<Outcome> {
     let path = file.path.display().to_string();
     let skipped = |reason: String, fault| {
         let path = path.clone();
-        vec![Outcome::Skipped(Skipped { path, reason, named: false, fault })]
+        vec![Outcome::Skipped(Skipped { path, reason, named: file.is_named(), fault })]
     };
     let opened = if file.is_stdin { standard_input() } else { Bytes::open(&file.path) };
     let bytes = match opened {
@@ -193,7 +194,13 @@ fn check_bytes(bytes: &[u8], path: String, file: &Candidate, plan: &Plan) -> Out
         baseline: features_for(&plan.baseline, arch),
         rules: plan.rules.as_deref(),
     };
-    match check(bytes, &request) {
+    // A panic is a fault of deburr, yet it must cost one file and not the batch, whose turns would wait for ever.
+    let checked = catch_unwind(AssertUnwindSafe(|| check(bytes, &request)));
+    let Ok(checked) = checked else {
+        let reason = "deburr itself failed on this file; please report it".to_owned();
+        return Outcome::Skipped(Skipped { path, reason, named: file.is_named(), fault: true });
+    };
+    match checked {
         Ok(mut report) => {
             report.path = path;
             if debug_file.as_ref().is_some_and(|debug| !debug.is_intact()) {
@@ -203,7 +210,7 @@ fn check_bytes(bytes: &[u8], path: String, file: &Candidate, plan: &Plan) -> Out
         }
         Err(error) => {
             let fault = !matches!(error, Error::Unsupported(_));
-            Outcome::Skipped(Skipped { path, reason: error.to_string(), named: false, fault })
+            Outcome::Skipped(Skipped { path, reason: error.to_string(), named: file.is_named(), fault })
         }
     }
 }

@@ -121,6 +121,13 @@ struct Found {
     others: HashSet<(u64, u64)>,
 }
 
+impl Candidate {
+    /// Whether the user named the file, rather than a directory above it.
+    pub(crate) fn is_named(&self) -> bool {
+        self.origin == Origin::Named
+    }
+}
+
 impl Found {
     fn skip(&mut self, path: &Path, reason: String, origin: Origin, fault: bool) {
         let named = origin == Origin::Named;
