@@ -1,3 +1,34 @@
 //! The command `deburr`: the only place with arguments, environment, files, colours and exit codes.
+//!
+//! In: the command line. Out: text or JSON on the standard output, complaints on the standard error, and an
+//! exit status: 0 clean, 1 findings at or above the chosen severity, 2 some work could not be done.
 
-fn main() {}
+mod args;
+mod batch;
+mod cmd;
+mod input;
+mod machine;
+mod render;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = match args::parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Fails only where the terminal is gone, and then there is nobody to tell.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let mut complaints = std::io::stderr();
+    match cmd::run(arguments, &mut complaints) {
+        Ok(status) => status,
+        Err(cmd::Failure::ClosedPipe) => ExitCode::SUCCESS,
+        Err(cmd::Failure::Message(message)) => {
+            let _ = writeln!(complaints, "deburr: {message}");
+            ExitCode::from(2)
+        }
+    }
+}

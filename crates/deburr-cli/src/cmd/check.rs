@@ -1,0 +1,169 @@
+//! `deburr check`: paths → reports, rendered in the order of the paths.
+
+use super::{Failure, colored};
+use crate::args::{Check, FailOn, Format, When};
+use crate::batch::{self, Outcome, Plan};
+use crate::input::walk::{self, Skipped};
+use crate::machine::{machines_named, nearest, unknown};
+use crate::render::json::Document;
+use crate::render::style::Palette;
+use crate::render::text::{self, Detail};
+use crate::render::totals::Totals;
+use deburr_core::finding::Severity;
+use deburr_core::rule::RULES;
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Files without findings have a line of their own up to this many files.
+const FEW_FILES: usize = 10;
+
+/// Runs the verb.
+pub(super) fn run(
+    options: &Check,
+    color: When,
+    stdout: &mut dyn Write,
+    complaints: &mut dyn Write,
+) -> Result<ExitCode, Failure> {
+    let since = Instant::now();
+    let plan = plan(options).map_err(Failure::Message)?;
+    let terminal = options.output.is_none() && io::stdout().is_terminal();
+    let mut file = match &options.output {
+        Some(path) => {
+            let file = File::create(path);
+            Some(BufWriter::new(file.map_err(|error| {
+                Failure::Message(format!("{}: {}", path.display(), walk::error_text(&error)))
+            })?))
+        }
+        None => None,
+    };
+    let out: &mut dyn Write = match &mut file {
+        Some(file) => file,
+        None => stdout,
+    };
+
+    let walked = walk::walk(&options.paths, plan.threads);
+    let detail = Detail {
+        palette: Palette::new(colored(color, terminal)),
+        limit: options.limit,
+        clean_files: options.verbose || (!options.quiet && walked.files.len() <= FEW_FILES),
+        verbose: options.verbose,
+        statistics: options.statistics,
+        show_skipped: options.show_skipped,
+    };
+    let mut run = Run {
+        totals: Totals { other_files: walked.other_files, ..Totals::default() },
+        skipped: Vec::new(),
+        document: match options.format {
+            Format::Json => Some(Document::begin(out, terminal || options.pretty)?),
+            Format::Text => None,
+        },
+        failed: false,
+    };
+    for skip in walked.skipped {
+        run.skip(skip, complaints);
+    }
+    batch::check_all(&walked.files, &plan, options.progress, |outcomes| -> Result<(), Failure> {
+        for outcome in outcomes {
+            match outcome {
+                Outcome::Checked { report, bytes } => {
+                    run.totals.add(&report, bytes);
+                    match &mut run.document {
+                        Some(document) => document.file(out, &report)?,
+                        None => text::file(out, &report, &detail)?,
+                    }
+                }
+                Outcome::Skipped(skip) => run.skip(skip, complaints),
+            }
+        }
+        Ok(())
+    })?;
+
+    let Run { mut totals, mut skipped, document, mut failed } = run;
+    skipped.sort_by(|a, b| a.path.cmp(&b.path));
+    totals.files_skipped = skipped.len() as u64;
+    totals.elapsed_seconds = options.statistics.then(|| since.elapsed().as_secs_f64());
+    match document {
+        Some(document) => document.end(out, &skipped, &totals)?,
+        None if options.quiet => {}
+        None => text::summary(out, &totals, &skipped, &detail)?,
+    }
+    out.flush()?;
+    // A run that was given files and checked none of them has not found them clean.
+    failed |= totals.files_checked == 0 && skipped.iter().any(|skip| skip.named);
+    Ok(match (failed, totals.worst() >= threshold(options.fail_on) && options.fail_on != FailOn::Never) {
+        (true, _) => ExitCode::from(2),
+        (false, true) => ExitCode::from(1),
+        (false, false) => ExitCode::SUCCESS,
+    })
+}
+
+/// A run so far.
+struct Run {
+    totals: Totals,
+    skipped: Vec<Skipped>,
+    document: Option<Document>,
+    failed: bool,
+}
+
+impl Run {
+    /// Notes a file that was not checked; says so at once if it was asked for, or if it is a fault.
+    fn skip(&mut self, skip: Skipped, complaints: &mut dyn Write) {
+        if skip.named || skip.fault {
+            // Where the standard error is gone, the exit status still tells.
+            let _ = writeln!(complaints, "deburr: {}: {}", skip.path, skip.reason);
+        }
+        self.failed |= skip.fault;
+        self.skipped.push(skip);
+    }
+}
+
+/// The least severity that fails a run; `None` where no severity does, or any would.
+const fn threshold(fail_on: FailOn) -> Option<Severity> {
+    match fail_on {
+        FailOn::Note => Some(Severity::Note),
+        FailOn::Warning => Some(Severity::Warning),
+        FailOn::Error | FailOn::Never => Some(Severity::Error),
+    }
+}
+
+/// Understands the options.
+fn plan(options: &Check) -> Result<Plan, String> {
+    let threads = options.threads.or_else(|| std::thread::available_parallelism().ok());
+    if let Some(threads) = options.threads {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads.get())
+            .build_global()
+            .map_err(|error| format!("--threads {threads}: {error}"))?;
+    }
+    let debug_dirs = match options.debug_dir.as_slice() {
+        [] => vec![PathBuf::from("/usr/lib/debug")],
+        dirs => dirs.to_vec(),
+    };
+    Ok(Plan {
+        target: machines_named("--target", &options.target)?,
+        baseline: machines_named("--baseline", &options.baseline)?,
+        rules: chosen_rules(&options.select, &options.ignore)?,
+        debug_dirs: (!options.no_debug_files).then_some(debug_dirs),
+        threads: threads.map_or(1, std::num::NonZeroUsize::get),
+    })
+}
+
+/// The rules to run; `None`: all.
+fn chosen_rules(select: &[String], ignore: &[String]) -> Result<Option<Vec<&'static str>>, String> {
+    for name in select.iter().chain(ignore) {
+        if !RULES.iter().any(|rule| rule.id == name) {
+            let nearest = nearest(name, RULES.iter().map(|rule| rule.id));
+            return Err(unknown("rule", name, nearest, "`deburr rules` lists them"));
+        }
+    }
+    if select.is_empty() && ignore.is_empty() {
+        return Ok(None);
+    }
+    let chosen = |id: &str| {
+        (select.is_empty() || select.iter().any(|name| name == id)) && !ignore.iter().any(|name| name == id)
+    };
+    Ok(Some(RULES.iter().map(|rule| rule.id).filter(|id| chosen(id)).collect()))
+}

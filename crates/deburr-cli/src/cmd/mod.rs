@@ -1,0 +1,59 @@
+//! The verbs: arguments → what is printed, and the exit status.
+
+mod check;
+mod listing;
+mod shell;
+
+use crate::args::{Arguments, Verb, When};
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+/// Why a verb could not do its work.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Whoever read the output has gone: no fault.
+    ClosedPipe,
+    /// For people.
+    Message(String),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+            _ => Failure::Message(format!("writing the output: {error}")),
+        }
+    }
+}
+
+/// Runs the verb.
+pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<ExitCode, Failure> {
+    let color = colored(arguments.color, io::stdout().is_terminal());
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let status = match arguments.verb {
+        Verb::Check(options) => check::run(&options, arguments.color, &mut out, complaints)?,
+        Verb::Cpu { format } => listing::cpu(format, color, &mut out)?,
+        Verb::Rules { format } => listing::rules(format, color, &mut out)?,
+        Verb::Explain { rule } => listing::explain(&rule, color, &mut out)?,
+        Verb::Schema => {
+            out.write_all(include_bytes!("../schema.json"))?;
+            ExitCode::SUCCESS
+        }
+        Verb::Completions { shell } => shell::completions(shell, &mut out)?,
+        Verb::Man => shell::man(&mut out)?,
+    };
+    out.flush()?;
+    Ok(status)
+}
+
+/// Whether output to a terminal, or to none, has colours.
+fn colored(when: When, terminal: bool) -> bool {
+    match when {
+        When::Always => true,
+        When::Never => false,
+        When::Auto => {
+            let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+            terminal && !refused && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The bytes of a file, mapped into memory, and what happens when the file shrinks meanwhile.
+//!
+//! Touching a page of a mapping past the end of its file raises SIGBUS (POSIX, mmap). The handler here puts
+//! zero pages over the rest of that mapping and notes it, so that the reader goes on, reads zeros, and asks
+//! [`Bytes::is_intact`] at the end. A mapping costs only the pages that are touched, which is what keeps a
+//! sparse file cheap. This is the only `unsafe` code of the command.
+
+#![allow(unsafe_code)]
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::ops::Deref;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Files larger than this are refused: their headers lie, or they hold no program.
+pub(crate) const MAX_FILE: u64 = 8 << 30;
+
+/// A mapping, as the handler sees it. `start` is 0 while the slot is free, 1 while it is being filled.
+struct Slot {
+    start: AtomicUsize,
+    length: AtomicUsize,
+    faulted: AtomicBool,
+}
+
+/// More slots than files are ever open at a time: a file and its debug file per thread.
+static SLOTS: [Slot; 1024] = [const {
+    Slot { start: AtomicUsize::new(0), length: AtomicUsize::new(0), faulted: AtomicBool::new(false) }
+}; 1024];
+
+/// The bytes of a file or of the standard input.
+pub(crate) enum Bytes {
+    /// Held in memory.
+    Owned(Vec<u8>),
+    /// Mapped.
+    Mapped(Mapping),
+}
+
+/// A mapped file.
+pub(crate) struct Mapping {
+    file: File,
+    before: Metadata,
+    slot: &'static Slot,
+    start: *mut libc::c_void,
+    length: usize,
+}
+
+// SAFETY: the mapping is private and read-only, and is unmapped only when its owner is dropped.
+unsafe impl Send for Mapping {}
+// SAFETY: as above; nobody writes through `start`.
+unsafe impl Sync for Mapping {}
+
+impl Bytes {
+    /// Maps a regular file.
+    pub(crate) fn open(path: &Path) -> io::Result<Bytes> {
+        Bytes::of(File::open(path)?)
+    }
+
+    /// Maps an open regular file.
+    pub(crate) fn of(file: File) -> io::Result<Bytes> {
+        static HANDLER: Once = Once::new();
+        let before = file.metadata()?;
+        if before.len() > MAX_FILE {
+            let message = format!("too large: {} bytes, where at most 8 GiB are read", before.len());
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+        }
+        let length = usize::try_from(before.len()).map_err(io::Error::other)?;
+        if length == 0 {
+            return Ok(Bytes::Owned(Vec::new()));
+        }
+        HANDLER.call_once(install_handler);
+        let slot = SLOTS
+            .iter()
+            .find(|slot| slot.start.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok())
+            .ok_or_else(|| io::Error::other("too many files are mapped at the same time"))?;
+        // SAFETY: a fresh private mapping, at an address of the kernel's choice, of an open file.
+        let start = unsafe {
+            libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ, libc::MAP_PRIVATE, file.as_raw_fd(), 0)
+        };
+        if start == libc::MAP_FAILED {
+            let error = io::Error::last_os_error();
+            slot.start.store(0, Ordering::Release);
+            return Err(error);
+        }
+        slot.faulted.store(false, Ordering::Relaxed);
+        slot.length.store(length, Ordering::Relaxed);
+        slot.start.store(start as usize, Ordering::Release);
+        Ok(Bytes::Mapped(Mapping { file, before, slot, start, length }))
+    }
+
+    /// Whether the bytes were those of one and the same file all the time.
+    pub(crate) fn is_intact(&self) -> bool {
+        match self {
+            Bytes::Owned(_) => true,
+            Bytes::Mapped(mapping) => {
+                let unchanged = mapping.file.metadata().is_ok_and(|after| {
+                    let state = |m: &Metadata| (m.len(), m.mtime(), m.mtime_nsec());
+                    state(&after) == state(&mapping.before)
+                });
+                unchanged && !mapping.slot.faulted.load(Ordering::Acquire)
+            }
+        }
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Bytes::Owned(bytes) => bytes,
+            // SAFETY: `start` is a readable mapping of `length` bytes that lives as long as `self`. Another
+            // process may write to the file meanwhile: the core reads it as untrusted bytes, and `is_intact`
+            // tells afterwards.
+            Bytes::Mapped(mapping) => unsafe {
+                std::slice::from_raw_parts(mapping.start.cast::<u8>(), mapping.length)
+            },
+        }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // The slot is freed only after the range is unmapped, so that the handler never covers a range
+        // that is somebody else's by then.
+        // SAFETY: the very range that `of` mapped; no borrow of it outlives `self`.
+        unsafe { libc::munmap(self.start, self.length) };
+        self.slot.start.store(0, Ordering::Release);
+    }
+}
+
+fn install_handler() {
+    // SAFETY: a zeroed sigaction is a valid one; the handler has the signature that SA_SIGINFO asks for and
+    // calls async-signal-safe functions only.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = on_bus_error as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        libc::sigemptyset(&raw mut action.sa_mask);
+        libc::sigaction(libc::SIGBUS, &action, std::ptr::null_mut());
+    }
+}
+
+/// Puts zeros over the mapping from the page of the fault to its end. A fault elsewhere is none of ours: the
+/// default action is restored, and the instruction faults again.
+extern "C" fn on_bus_error(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    // SAFETY: the kernel hands a valid siginfo_t to a SA_SIGINFO handler; sysconf, mmap and signal are system
+    // calls or read constants; the range covered lies in a live mapping of ours, found in its slot.
+    unsafe {
+        let address = (*info).si_addr() as usize;
+        for slot in &SLOTS {
+            let start = slot.start.load(Ordering::Acquire);
+            let length = slot.length.load(Ordering::Relaxed);
+            if start > 1 && address >= start && address - start < length {
+                let page_size = usize::try_from(libc::sysconf(libc::_SC_PAGESIZE)).unwrap_or(4096);
+                let page = address & !(page_size - 1);
+                let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+                let rest = start + length - page;
+                if libc::mmap(page as *mut libc::c_void, rest, libc::PROT_READ, flags, -1, 0)
+                    != libc::MAP_FAILED
+                {
+                    slot.faulted.store(true, Ordering::Release);
+                    return;
+                }
+            }
+        }
+        libc::signal(libc::SIGBUS, libc::SIG_DFL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scratch(name: &str, length: u64) -> std::path::PathBuf {
+        let path = std::env::temp_dir().join(format!("deburr-{name}-{}", std::process::id()));
+        File::create(&path).unwrap().set_len(length).unwrap();
+        path
+    }
+
+    #[test]
+    fn file_that_shrinks_reads_as_zeros_and_is_not_intact() {
+        let path = scratch("shrink", 0);
+        std::fs::write(&path, vec![7_u8; 1 << 20]).unwrap();
+        let bytes = Bytes::open(&path).unwrap();
+        assert!(bytes.is_intact());
+        std::thread::scope(|scope| {
+            scope.spawn(|| File::options().write(true).open(&path).unwrap().set_len(5000).unwrap());
+        });
+        assert_eq!((bytes[0], bytes[4999], bytes[8192], bytes[(1 << 20) - 1]), (7, 7, 0, 0));
+        assert!(!bytes.is_intact());
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn file_that_grows_is_not_intact() {
+        let path = scratch("grow", 4096);
+        let bytes = Bytes::open(&path).unwrap();
+        File::options().write(true).open(&path).unwrap().set_len(9000).unwrap();
+        assert!(!bytes.is_intact());
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn huge_sparse_file_is_refused_without_reading_it() {
+        let path = scratch("sparse", 40 << 30);
+        assert!(Bytes::open(&path).err().unwrap().to_string().contains("too large"));
+        std::fs::remove_file(&path).unwrap();
+    }
+}

@@ -1,0 +1,275 @@
+//! The walk: paths of the user → files to check, each (device, inode) once, in the order of their paths.
+//!
+//! Directories are read in parallel. Files are recognised by their first bytes. Real entries of a tree come
+//! before symbolic links, which are followed afterwards, so that what is found, and under which path, does
+//! not depend on which thread was faster.
+
+use super::Content;
+use std::collections::HashSet;
+use std::fs::{self, File, Metadata};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// A file to check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    /// As the user will know it; `-` for the standard input.
+    pub(crate) path: PathBuf,
+    /// Its size in bytes; 0 for the standard input.
+    pub(crate) size: u64,
+    /// ELF or archive.
+    pub(crate) content: Content,
+    /// Whether it is the standard input.
+    pub(crate) is_stdin: bool,
+    identity: (u64, u64),
+    origin: Origin,
+}
+
+/// How a file was met; of several ways to one file the first counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Origin {
+    Named,
+    Tree,
+    Symlink,
+}
+
+/// A file that is not checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Skipped {
+    pub(crate) path: String,
+    /// Why, for people.
+    pub(crate) reason: String,
+    /// Whether the user named it.
+    pub(crate) named: bool,
+    /// Whether it is a fault: work that was asked for and not done.
+    pub(crate) fault: bool,
+}
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub(crate) struct Walked {
+    pub(crate) files: Vec<Candidate>,
+    pub(crate) skipped: Vec<Skipped>,
+    /// Regular files in directories that are neither ELF nor archive.
+    pub(crate) other_files: u64,
+}
+
+/// Walks all paths.
+pub(crate) fn walk(paths: &[PathBuf], threads: usize) -> Walked {
+    let mut found = Found::default();
+    let mut seen = HashSet::new();
+    for path in paths {
+        if path.as_os_str() == "-" {
+            found.walked.files.push(Candidate {
+                path: path.clone(),
+                size: 0,
+                content: Content::Other,
+                is_stdin: true,
+                identity: (u64::MAX, u64::MAX),
+                origin: Origin::Named,
+            });
+            continue;
+        }
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => {
+                if seen.insert((metadata.dev(), metadata.ino())) {
+                    read_trees(vec![path.clone()], threads, &mut seen, &mut found);
+                }
+            }
+            Ok(metadata) => found.examine(path, &metadata, Origin::Named),
+            Err(error) => found.skip(path, error_text(&error), Origin::Named, true),
+        }
+    }
+    // A directory behind a link may hold links itself: rounds, until no new directory turns up.
+    while !found.links.is_empty() {
+        let mut links = std::mem::take(&mut found.links);
+        links.sort_unstable();
+        for link in links {
+            match fs::metadata(&link) {
+                Ok(metadata) if metadata.is_dir() => {
+                    if seen.insert((metadata.dev(), metadata.ino())) {
+                        read_trees(vec![link], threads, &mut seen, &mut found);
+                    }
+                }
+                Ok(metadata) => found.examine(&link, &metadata, Origin::Symlink),
+                Err(_) => {
+                    found.skip(&link, "a symbolic link that leads nowhere".to_owned(), Origin::Symlink, false)
+                }
+            }
+        }
+    }
+    let Found { mut walked, .. } = found;
+    walked.files.sort_unstable_by(|a, b| {
+        (a.origin, a.path.as_os_str().as_bytes()).cmp(&(b.origin, b.path.as_os_str().as_bytes()))
+    });
+    let mut identities = HashSet::new();
+    walked.files.retain(|file| identities.insert(file.identity));
+    walked.files.sort_unstable_by(|a, b| a.path.as_os_str().as_bytes().cmp(b.path.as_os_str().as_bytes()));
+    walked.skipped.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    walked
+}
+
+/// What has been found so far.
+#[derive(Default)]
+struct Found {
+    walked: Walked,
+    links: Vec<PathBuf>,
+    /// Files of other kinds met already, so that two links to one script count once.
+    others: HashSet<(u64, u64)>,
+}
+
+impl Candidate {
+    /// Whether the user named the file, rather than a directory above it.
+    pub(crate) fn is_named(&self) -> bool {
+        self.origin == Origin::Named
+    }
+}
+
+impl Found {
+    fn skip(&mut self, path: &Path, reason: String, origin: Origin, fault: bool) {
+        let named = origin == Origin::Named;
+        self.walked.skipped.push(Skipped { path: path.display().to_string(), reason, named, fault });
+    }
+
+    /// Looks at what is no directory, and at its first bytes if it is a regular file.
+    fn examine(&mut self, path: &Path, metadata: &Metadata, origin: Origin) {
+        let kind = metadata.file_type();
+        if !kind.is_file() {
+            let what = match () {
+                () if kind.is_fifo() => "a fifo",
+                () if kind.is_socket() => "a socket",
+                () if kind.is_block_device() || kind.is_char_device() => "a device",
+                () => "no regular file",
+            };
+            return self.skip(path, what.to_owned(), origin, false);
+        }
+        let mut first = Vec::with_capacity(64);
+        match File::open(path).and_then(|file| file.take(64).read_to_end(&mut first)) {
+            Ok(_) => {}
+            Err(error) => return self.skip(path, error_text(&error), origin, true),
+        }
+        let identity = (metadata.dev(), metadata.ino());
+        match (Content::of(&first), origin) {
+            (content @ (Content::Elf | Content::Archive), _) => self.walked.files.push(Candidate {
+                path: path.to_owned(),
+                size: metadata.len(),
+                content,
+                is_stdin: false,
+                identity,
+                origin,
+            }),
+            (Content::ThinArchive, _) => {
+                self.skip(
+                    path,
+                    "a thin archive: check the object files themselves".to_owned(),
+                    origin,
+                    false,
+                );
+            }
+            (Content::Empty, Origin::Named) => self.skip(path, "an empty file".to_owned(), origin, false),
+            (Content::Other, Origin::Named) => self.skip(path, "no ELF file".to_owned(), origin, false),
+            (Content::Empty | Content::Other, _) => {
+                if self.others.insert(identity) {
+                    self.walked.other_files += 1;
+                }
+            }
+        }
+    }
+
+    fn merge(&mut self, other: Found) {
+        self.walked.files.extend(other.walked.files);
+        self.walked.skipped.extend(other.walked.skipped);
+        self.links.extend(other.links);
+        self.walked.other_files +=
+            u64::try_from(other.others.difference(&self.others).count()).unwrap_or(u64::MAX);
+        self.others.extend(other.others);
+    }
+}
+
+/// Directories still to be read.
+struct Queue {
+    waiting: Vec<PathBuf>,
+    busy: usize,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Reads directories and all below them, in parallel; symbolic links are left in `found.links`.
+fn read_trees(roots: Vec<PathBuf>, threads: usize, seen: &mut HashSet<(u64, u64)>, found: &mut Found) {
+    let queue = Mutex::new(Queue { waiting: roots, busy: 0 });
+    let changed = Condvar::new();
+    let shared_seen = Mutex::new(std::mem::take(seen));
+    let read_some = || {
+        let mut found = Found::default();
+        loop {
+            let mut state = changed
+                .wait_while(lock(&queue), |queue| queue.waiting.is_empty() && queue.busy > 0)
+                .unwrap_or_else(PoisonError::into_inner);
+            let Some(directory) = state.waiting.pop() else { return found };
+            state.busy += 1;
+            drop(state);
+            let below = read_directory(&directory, &shared_seen, &mut found);
+            let mut state = lock(&queue);
+            state.waiting.extend(below);
+            state.busy -= 1;
+            drop(state);
+            changed.notify_all();
+        }
+    };
+    let parts: Vec<Found> = std::thread::scope(|scope| {
+        let handles: Vec<_> = (1..threads).map(|_| scope.spawn(read_some)).collect();
+        let own = read_some();
+        handles.into_iter().filter_map(|handle| handle.join().ok()).chain([own]).collect()
+    });
+    for part in parts {
+        found.merge(part);
+    }
+    *seen = shared_seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+}
+
+/// Reads one directory, and returns those in it that nobody has read.
+fn read_directory(directory: &Path, seen: &Mutex<HashSet<(u64, u64)>>, found: &mut Found) -> Vec<PathBuf> {
+    let mut below = Vec::new();
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) => {
+            found.skip(directory, error_text(&error), Origin::Tree, true);
+            return below;
+        }
+    };
+    for entry in entries {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                found.skip(directory, error_text(&error), Origin::Tree, true);
+                continue;
+            }
+        };
+        let path = entry.path();
+        match entry.metadata() {
+            Ok(metadata) if metadata.is_symlink() => found.links.push(path),
+            Ok(metadata) if metadata.is_dir() => {
+                if lock(seen).insert((metadata.dev(), metadata.ino())) {
+                    below.push(path);
+                }
+            }
+            Ok(metadata) => found.examine(&path, &metadata, Origin::Tree),
+            Err(error) => found.skip(&path, error_text(&error), Origin::Tree, true),
+        }
+    }
+    below
+}
+
+/// The system's words, without the number that Rust adds.
+pub(crate) fn error_text(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((words, _)) => words.to_lowercase(),
+        None => text,
+    }
+}

@@ -1,0 +1,76 @@
+//! Names of machines: what the user wrote after `--target` and `--baseline` → features. The one place of the
+//! command that asks `deburr-cpu` about names and about this machine.
+
+use deburr_cpu::{Arch, FeatureSet, levels};
+
+/// The architectures that deburr reads.
+pub(crate) const ARCHES: [Arch; 2] = [Arch::X86_64, Arch::Aarch64];
+
+/// Features, for files of one architecture.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Machine {
+    pub(crate) arch: Arch,
+    pub(crate) features: FeatureSet,
+}
+
+/// The machine that `name` stands for.
+pub(crate) fn machine_named(name: &str) -> Result<Machine, String> {
+    let of_all_arches = || ARCHES.iter().flat_map(|&arch| levels(arch));
+    match of_all_arches().find(|level| level.name.eq_ignore_ascii_case(name)) {
+        Some(level) => Ok(Machine { arch: level.arch, features: level.features }),
+        None => {
+            let nearest = nearest(name, of_all_arches().map(|level| level.name));
+            Err(unknown("machine", name, nearest, "`deburr cpu` lists the names"))
+        }
+    }
+}
+
+/// The machines of an option, at most one for each architecture.
+pub(crate) fn machines_named(option: &str, names: &[String]) -> Result<Vec<Machine>, String> {
+    let mut machines: Vec<Machine> = Vec::new();
+    for name in names {
+        let machine = machine_named(name).map_err(|reason| format!("{option}: {reason}"))?;
+        if machines.iter().any(|other| other.arch == machine.arch) {
+            return Err(format!(
+                "{option} {name}: {} was given already; give one per architecture",
+                machine.arch.name()
+            ));
+        }
+        machines.push(machine);
+    }
+    Ok(machines)
+}
+
+/// The features given for files of an architecture.
+pub(crate) fn features_for(machines: &[Machine], arch: Option<Arch>) -> Option<FeatureSet> {
+    machines.iter().find(|machine| Some(machine.arch) == arch).map(|machine| machine.features)
+}
+
+/// The known name that is closest to a mistyped one, if any is close.
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .map(|candidate| (strsim::jaro_winkler(&name.to_lowercase(), candidate), candidate))
+        .filter(|(similarity, _)| *similarity > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
+
+/// The complaint about a name that means nothing.
+pub(crate) fn unknown(what: &str, name: &str, nearest: Option<&str>, hint: &str) -> String {
+    match nearest {
+        Some(nearest) => format!("no {what} is called `{name}`; did you mean `{nearest}`? ({hint})"),
+        None => format!("no {what} is called `{name}` ({hint})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistyped_name_is_answered_with_the_nearest() {
+        let known = ["llsc-loop", "outlined-atomic", "above-baseline"];
+        assert_eq!(nearest("llsc_lop", known.into_iter()), Some("llsc-loop"));
+        assert_eq!(nearest("zzz", known.into_iter()), None);
+    }
+}

@@ -1,0 +1,37 @@
+//! Styles of text: what is bold, dim or coloured, where there are colours at all.
+
+use anstyle::{AnsiColor, Style};
+use deburr_core::finding::Severity;
+
+/// Applies styles, or none.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Palette {
+    color: bool,
+}
+
+impl Palette {
+    pub(crate) const fn new(color: bool) -> Palette {
+        Palette { color }
+    }
+
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.paint(Style::new().bold(), text)
+    }
+
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.paint(Style::new().dimmed(), text)
+    }
+
+    pub(crate) fn severity(self, severity: Severity, text: &str) -> String {
+        let color = match severity {
+            Severity::Error => AnsiColor::Red,
+            Severity::Warning => AnsiColor::Yellow,
+            Severity::Note => AnsiColor::Cyan,
+        };
+        self.paint(color.on_default().bold(), text)
+    }
+
+    fn paint(self, style: Style, text: &str) -> String {
+        if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+}

@@ -1,0 +1,65 @@
+//! The sums of a run: reports in their order → `statistics` of the JSON document, and the summary in text.
+
+use deburr_core::Report;
+use deburr_core::finding::Severity;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The sums of a run.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Totals {
+    pub(crate) files_checked: u64,
+    pub(crate) files_skipped: u64,
+    pub(crate) other_files: u64,
+    pub(crate) bytes: u64,
+    pub(crate) executable_bytes: u64,
+    pub(crate) decoded_bytes: u64,
+    pub(crate) data_bytes: u64,
+    pub(crate) undecoded_bytes: u64,
+    pub(crate) functions: u64,
+    pub(crate) findings_by_rule: BTreeMap<&'static str, u64>,
+    pub(crate) findings_by_severity: BTreeMap<Severity, u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) elapsed_seconds: Option<f64>,
+    /// Per rule: its severest finding, and the files that have any.
+    #[serde(skip)]
+    pub(crate) rules: BTreeMap<&'static str, (Severity, u64)>,
+    /// Files by the level that they need.
+    #[serde(skip)]
+    pub(crate) levels: BTreeMap<(&'static str, String), u64>,
+    /// Files above the first level whose run-time checks nobody looked at.
+    #[serde(skip)]
+    pub(crate) unexamined: u64,
+}
+
+impl Totals {
+    /// Adds one report on a file of so many bytes.
+    pub(crate) fn add(&mut self, report: &Report, bytes: u64) {
+        self.files_checked += 1;
+        self.bytes += bytes;
+        self.executable_bytes += report.coverage.executable_bytes;
+        self.decoded_bytes += report.coverage.decoded_bytes;
+        self.data_bytes += report.coverage.data_bytes;
+        self.undecoded_bytes += report.coverage.undecoded_bytes;
+        self.functions += report.coverage.functions;
+        let mut in_this_file: BTreeMap<&'static str, Severity> = BTreeMap::new();
+        for finding in &report.findings {
+            *self.findings_by_rule.entry(finding.rule).or_default() += 1;
+            *self.findings_by_severity.entry(finding.severity).or_default() += 1;
+            let severity = in_this_file.entry(finding.rule).or_insert(finding.severity);
+            *severity = (*severity).max(finding.severity);
+        }
+        for (rule, severity) in in_this_file {
+            let (worst, files) = self.rules.entry(rule).or_insert((severity, 0));
+            *worst = (*worst).max(severity);
+            *files += 1;
+        }
+        *self.levels.entry((report.arch, report.level.clone())).or_default() += 1;
+        self.unexamined += u64::from(!report.guards_examined && !report.isa_functions.is_empty());
+    }
+
+    /// The severest finding of the run.
+    pub(crate) fn worst(&self) -> Option<Severity> {
+        self.findings_by_severity.keys().next_back().copied()
+    }
+}

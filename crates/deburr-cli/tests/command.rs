@@ -1,0 +1,178 @@
+//! The command as a user meets it: help texts as recorded, exit statuses, and input of every awkward kind.
+//!
+//! `DEBURR_RECORD=1 cargo test -p deburr` writes the recorded texts anew.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn deburr(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_deburr")).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// A folder that is removed when the test is over.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("deburr-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+
+    fn file(&self, name: &str, bytes: &[u8]) -> String {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, bytes).unwrap();
+        path.display().to_string()
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The header of an ELF file of another kind: 32-bit Arm.
+fn arm32() -> Vec<u8> {
+    let mut bytes = b"\x7fELF\x01\x01\x01".to_vec();
+    bytes.resize(18, 0);
+    bytes.extend([40, 0]);
+    bytes.resize(64, 0);
+    bytes
+}
+
+fn json(arguments: &[&str]) -> (serde_json::Value, Output) {
+    let output = deburr(&[&["check", "--format", "json"], arguments].concat());
+    (serde_json::from_slice(&output.stdout).unwrap(), output)
+}
+
+#[test]
+fn help_texts_are_as_recorded() {
+    for verb in ["", "check", "cpu", "rules", "explain", "schema", "completions", "man"] {
+        let mut arguments: Vec<_> = verb.split_whitespace().collect();
+        arguments.push("--help");
+        let text = stdout(&deburr(&arguments));
+        let name = if verb.is_empty() { "deburr" } else { verb };
+        let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/recorded/{name}.help"));
+        if std::env::var_os("DEBURR_RECORD").is_some() {
+            fs::create_dir_all(recorded.parent().unwrap()).unwrap();
+            fs::write(&recorded, &text).unwrap();
+        }
+        assert_eq!(text, fs::read_to_string(&recorded).unwrap(), "deburr {verb} --help");
+        assert!(text.contains("Examples:"), "deburr {verb} --help");
+    }
+}
+
+#[test]
+fn path_that_does_not_exist_is_a_failure_and_the_rest_is_checked() {
+    let scratch = Scratch::new("missing");
+    let other = scratch.file("other.so", &arm32());
+    let output = deburr(&["check", "/nonexistent", &other]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("deburr: /nonexistent: no such file or directory"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(stdout(&output).contains("2 files skipped"), "{}", stdout(&output));
+}
+
+#[test]
+fn directory_without_elf_files_is_clean() {
+    let scratch = Scratch::new("scripts");
+    scratch.file("a.sh", b"#!/bin/sh\n");
+    scratch.file("empty", b"");
+    let (document, output) = json(&[scratch.path()]);
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+    assert_eq!(document["statistics"]["other_files"], 2);
+}
+
+#[test]
+fn named_file_that_is_no_elf_file_is_told_and_is_not_clean() {
+    let scratch = Scratch::new("named");
+    let script = scratch.file("a.sh", b"#!/bin/sh\n");
+    let empty = scratch.file("empty", b"");
+    let output = deburr(&["check", &script, &empty]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("a.sh: no ELF file"));
+    assert!(stderr(&output).contains("empty: an empty file"));
+}
+
+#[test]
+fn links_and_cycles_are_visited_once_and_special_files_are_skipped() {
+    let scratch = Scratch::new("links");
+    let first = scratch.file("tree/a/old.so", &arm32());
+    let root = scratch.0.join("tree");
+    fs::hard_link(&first, root.join("hard.so")).unwrap();
+    std::os::unix::fs::symlink("a/old.so", root.join("0-soft.so")).unwrap();
+    std::os::unix::fs::symlink("..", root.join("a/up")).unwrap();
+    std::os::unix::fs::symlink("loop", root.join("loop")).unwrap();
+    assert!(Command::new("mkfifo").arg(root.join("pipe")).status().unwrap().success());
+    let (document, output) = json(&[root.to_str().unwrap(), &first, root.to_str().unwrap()]);
+    let skipped = document["skipped"].as_array().unwrap();
+    let of_elf: Vec<_> = skipped.iter().filter(|s| s["path"].as_str().unwrap().ends_with(".so")).collect();
+    assert_eq!(of_elf.len(), 1, "{skipped:?}");
+    assert!(skipped.iter().any(|s| s["reason"] == "a fifo"), "{skipped:?}");
+    assert!(skipped.iter().any(|s| s["reason"] == "a symbolic link that leads nowhere"), "{skipped:?}");
+    // Named by the user, and nothing else was there to check.
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+}
+
+#[test]
+fn huge_sparse_file_is_refused_at_once() {
+    let scratch = Scratch::new("huge");
+    let path = scratch.file("huge", &arm32());
+    fs::File::options().write(true).open(&path).unwrap().set_len(40 << 30).unwrap();
+    let output = deburr(&["check", &path]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("too large"), "{}", stderr(&output));
+}
+
+#[test]
+fn unknown_names_are_answered_with_a_hint() {
+    for (arguments, hint) in [
+        (&["check", "--select", "no-such-rule", "."][..], "deburr rules"),
+        (&["check", "--target", "pdp-11", "."], "deburr cpu"),
+        (&["explain", "no-such-rule"], "deburr rules"),
+    ] {
+        let output = deburr(arguments);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(hint), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn man_page_holds_the_verbs_and_completions_are_printed() {
+    let page = stdout(&deburr(&["man"]));
+    assert!(page.contains("DEBURR CHECK") && page.contains("fail\\-on"));
+    assert!(stdout(&deburr(&["completions", "bash"])).contains("_deburr"));
+    let schema: serde_json::Value = serde_json::from_slice(&deburr(&["schema"]).stdout).unwrap();
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+}
+
+#[test]
+fn closed_pipe_ends_quietly() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_deburr"))
+        .arg("man")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+}
