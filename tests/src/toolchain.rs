@@ -81,7 +81,8 @@ pub fn compile(dir: &Path, name: &str, source: (&str, &str), compiler: &str, fla
     let path = dir.join(format!("{name}.{extension}"));
     fs::write(&path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let program = dir.join(name);
-    run(Command::new(compiler).args(flags).arg(&path).arg("-o").arg(&program));
+    // Libraries among the flags must come after the source that needs them.
+    run(Command::new(compiler).arg(&path).args(flags).arg("-o").arg(&program));
     program
 }
 
