@@ -42,7 +42,7 @@ pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
     let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| (rule.check)(&context)).collect();
     findings.sort_by_key(|finding| (finding.at, finding.rule));
     let lines = (!findings.is_empty())
-        .then(|| SourceLines::new(request.debug_file.unwrap_or(bytes), auxiliary_limit(bytes)))
+        .then(|| SourceLines::new(request.debug_file.unwrap_or(bytes), auxiliary_limit(bytes) as u64))
         .flatten();
     let mut report = describe(&image, &program);
     report.atomics = (image.arch == Arch::Aarch64 && !wants.is_empty()).then(|| count(context.atomics()));

@@ -294,8 +294,3 @@ impl<'a> Image<'a> {
 pub fn mini_debug(bytes: &[u8], limit: usize) -> Result<Option<Vec<u8>>, Error> {
     debug::mini_debug(bytes, limit)
 }
-
-/// stub
-pub fn demangle(name: &str) -> String {
-    name.to_owned()
-}

@@ -32,6 +32,7 @@ pub fn decode(code: &[u8], svma: Svma) -> Option<Insn> {
         dst: destination(&insn, info),
         src: sources(&insn, info),
         imm: immediate(&insn),
+        modified: false,
         width: width(&insn),
         reads,
         writes,
