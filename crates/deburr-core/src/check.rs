@@ -6,10 +6,11 @@ use crate::function::{Function, Program, discover};
 use crate::image::lines::SourceLines;
 use crate::image::{self, Error, Image};
 use crate::insn::{self, ClassSet, FeatureGroup};
-use crate::report::{self, Build, Coverage, IsaFunction, PlacedFinding, Reach, Report};
+use crate::report::{self, Build, Coverage, Hex, IsaFunction, PlacedFinding, Reach, Report};
 use crate::rule::{self, Context, Rule};
 use deburr_cpu::{Arch, Feature, FeatureSet};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What is asked of a check.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,8 +47,11 @@ pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
         .flatten();
     let mut report = describe(&image, &program);
     report.atomics = (image.arch == Arch::Aarch64 && !wants.is_empty()).then(|| count(context.atomics()));
-    report.findings =
-        findings.into_iter().map(|finding| place(finding, &image, &program, lines.as_ref())).collect();
+    let mut names = Names::default();
+    report.findings = findings
+        .into_iter()
+        .map(|finding| place(finding, &image, &program, &mut names, lines.as_ref()))
+        .collect();
     report.faults.extend(mini_debug.err().map(|error| error.to_string()));
     Ok(report)
 }
@@ -121,9 +125,16 @@ fn isa_functions(image: &Image<'_>, program: &Program) -> Vec<IsaFunction> {
                 *features.entry(feature.name().to_owned()).or_default() += count;
             }
         }
-        let (section, address) = place_of(image, image.svma(start));
-        let function = program.function_at(start).and_then(|function| name(image, program, function));
-        IsaFunction { function, svma: address, section, features, reach: Reach::Unknown }
+        let (section, svma) = place_of(image, image.svma(start));
+        let function = program.function_at(start).and_then(|function| program.name(function, image));
+        let function = function.map(image::demangle);
+        IsaFunction {
+            function,
+            svma,
+            section: section.map(|name| name.to_string()),
+            features,
+            reach: Reach::Unknown,
+        }
     });
     placed.filter(|function| !function.features.is_empty()).collect()
 }
@@ -133,6 +144,7 @@ fn place(
     finding: Finding,
     image: &Image<'_>,
     program: &Program,
+    names: &mut Names,
     lines: Option<&SourceLines>,
 ) -> PlacedFinding {
     let (section, svma) = place_of(image, finding.at);
@@ -140,7 +152,7 @@ fn place(
     PlacedFinding {
         rule: finding.rule,
         severity: finding.severity,
-        function: function.and_then(|function| name(image, program, function)),
+        function: function.and_then(|function| names.of(image, program, function)),
         svma,
         section,
         extent: finding.extent.len(),
@@ -150,16 +162,31 @@ fn place(
     }
 }
 
-/// Section (relocatable objects only) and address in hexadecimal.
-fn place_of(image: &Image<'_>, svma: crate::Svma) -> (Option<String>, String) {
+/// Section (relocatable objects only) and address.
+fn place_of(image: &Image<'_>, svma: crate::Svma) -> (Option<Arc<str>>, Hex) {
     let (section, address) = image.place(svma);
     let section = section.filter(|_| image.kind == image::Kind::Relocatable);
-    (section.map(str::to_owned), format!("{address:#x}"))
+    (section.map(Arc::from), Hex(address))
 }
 
-/// The demangled name.
-fn name(image: &Image<'_>, program: &Program, function: &Function) -> Option<String> {
-    program.name(function, image).map(image::demangle)
+/// Demangled names. Neighbouring findings lie in the same function, so the last name is kept.
+#[derive(Default)]
+struct Names {
+    last: Option<(Function, Option<Arc<str>>)>,
+}
+
+impl Names {
+    fn of(&mut self, image: &Image<'_>, program: &Program, function: &Function) -> Option<Arc<str>> {
+        match &self.last {
+            Some((last, name)) if last == function => name.clone(),
+            _ => {
+                let name: Option<Arc<str>> =
+                    program.name(function, image).map(|name| image::demangle(name).into());
+                self.last = Some((*function, name.clone()));
+                name
+            }
+        }
+    }
 }
 
 /// The atomics in numbers.

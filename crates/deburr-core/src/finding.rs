@@ -1,8 +1,9 @@
-//! What a rule says about one place in the code.
+//! What a rule says about one place in the code. A large file has findings by the hundred thousand with few distinct
+//! texts, so texts are shared.
 
 use crate::address::{Extent, Svma};
-use serde::Serialize;
-use std::collections::BTreeMap;
+use serde::{Serialize, Serializer};
+use std::sync::Arc;
 
 /// How much a finding matters. Ordered: a note is less than a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -32,7 +33,7 @@ impl Severity {
 #[serde(untagged)]
 pub enum Value {
     /// A word or a name.
-    Text(String),
+    Text(Arc<str>),
     /// A count or a size in bytes.
     Number(u64),
     /// Yes or no.
@@ -41,8 +42,29 @@ pub enum Value {
     List(Vec<String>),
 }
 
-/// The facts that a finding rests on, by name.
-pub type Evidence = BTreeMap<&'static str, Value>;
+/// The facts that a finding rests on, by name; a handful, in the order in which the rule states them. Serialized
+/// as a map.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Evidence(Box<[(&'static str, Value)]>);
+
+impl Evidence {
+    /// The value of a name.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find(|(stated, _)| *stated == name).map(|(_, value)| value)
+    }
+}
+
+impl<const N: usize> From<[(&'static str, Value); N]> for Evidence {
+    fn from(facts: [(&'static str, Value); N]) -> Evidence {
+        Evidence(Box::new(facts))
+    }
+}
+
+impl Serialize for Evidence {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
 
 /// What a rule says about one place in the code.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +78,7 @@ pub struct Finding {
     /// How much it matters.
     pub severity: Severity,
     /// One sentence for people, without the place.
-    pub message: String,
+    pub message: Arc<str>,
     /// The facts behind it.
     pub evidence: Evidence,
 }

@@ -1,11 +1,29 @@
 //! The report on one file, as it is rendered: the model behind every output format. Schema version 1.
 
 use crate::finding::{Evidence, Severity};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 
 /// The version of the report's schema; it grows when a field changes its meaning or goes away.
 pub const SCHEMA_VERSION: u32 = 1;
+
+/// A number that is shown, and serialized as a string, in hexadecimal: `0x4a10`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hex(pub u64);
+
+impl fmt::Display for Hex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{:#x}", self.0))
+    }
+}
+
+impl Serialize for Hex {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
 
 /// Where a place in code comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -33,8 +51,8 @@ pub enum Reach {
 pub struct IsaFunction {
     /// Its name, demangled; `None` where the file has none for it.
     pub function: Option<String>,
-    /// Its address, as a hexadecimal string.
-    pub svma: String,
+    /// Its address.
+    pub svma: Hex,
     /// The section, in relocatable objects, whose `svma` is an offset in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
@@ -52,18 +70,18 @@ pub struct PlacedFinding {
     /// How much it matters.
     pub severity: Severity,
     /// The function's name, demangled; `None` where the file has none for it.
-    pub function: Option<String>,
-    /// Address, as a hexadecimal string.
-    pub svma: String,
+    pub function: Option<Arc<str>>,
+    /// Its address.
+    pub svma: Hex,
     /// The section, in relocatable objects, whose `svma` is an offset in it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub section: Option<String>,
+    pub section: Option<Arc<str>>,
     /// Length of the code it is about, in bytes.
     pub extent: u64,
     /// Source line, where DWARF has it.
     pub source: Option<SourceLocation>,
     /// One sentence.
-    pub message: String,
+    pub message: Arc<str>,
     /// The facts behind it.
     pub evidence: Evidence,
 }

@@ -81,7 +81,7 @@ fn rule_group(out: &mut dyn Write, group: &[&PlacedFinding], detail: &Detail) ->
     let head = palette.severity(first.severity, &format!("{}[{}]", first.severity.name(), first.rule));
     writeln!(out, "  {head} {}", counted(group.len() as u64, "finding"))?;
     let shown = if detail.limit == 0 { group.len() } else { detail.limit.min(group.len()) };
-    let width = group.iter().take(shown).map(|finding| finding.svma.len()).max().unwrap_or(0);
+    let width = group.iter().take(shown).map(|finding| finding.svma.to_string().len()).max().unwrap_or(0);
     for finding in group.iter().take(shown) {
         let section = finding.section.as_deref().map(|name| format!("{name}+")).unwrap_or_default();
         let function = finding.function.as_deref().unwrap_or("(no name)");
@@ -137,7 +137,8 @@ fn functions_line(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::
         .iter()
         .take(limit)
         .map(|function| {
-            let name = function.function.as_deref().unwrap_or(&function.svma);
+            let address = function.svma.to_string();
+            let name = function.function.as_deref().unwrap_or(&address);
             let features: Vec<_> = function.features.keys().map(String::as_str).collect();
             format!("{name} ({})", features.join(" "))
         })
@@ -283,16 +284,16 @@ pub(crate) mod tests {
 
     /// A report with all parts.
     pub(crate) fn example() -> Report {
-        let finding = |rule, severity, svma: &str, message: &str| PlacedFinding {
+        let finding = |rule, severity, svma: u64, message: &str| PlacedFinding {
             rule,
             severity,
-            function: Some("spin_lock".to_owned()),
-            svma: svma.to_owned(),
+            function: Some("spin_lock".into()),
+            svma: Hex(svma),
             section: None,
             extent: 12,
             source: Some(SourceLocation { file: "lock.c".to_owned(), line: 7 }),
-            message: message.to_owned(),
-            evidence: [("helper", Value::Text("cas4_acq".to_owned())), ("size", Value::Number(4))].into(),
+            message: message.into(),
+            evidence: [("helper", Value::Text("cas4_acq".into())), ("size", Value::Number(4))].into(),
         };
         Report {
             path: "bin/server".to_owned(),

@@ -11,6 +11,7 @@ use super::{Function, Program, UNNAMED, WHOLE, coverage::Coverage, padding};
 use crate::image::{Image, SymbolKind, TransferTarget};
 use crate::insn::sweep::{CodeOffset, Edge, Interest, Sweep};
 use crate::insn::{self, ClassSet};
+use deburr_cpu::Arch;
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -299,7 +300,8 @@ fn fill_gaps(
 
 /// The targets of direct calls.
 fn called<'s>(image: &Image<'_>, sweeps: impl Iterator<Item = &'s Sweep>) -> Offsets {
-    let mut called = Offsets::below(sections(image).map(|section| section.end).max().unwrap_or(0));
+    let length = sections(image).map(|section| section.end).max().unwrap_or(0);
+    let mut called = Offsets::below(length, if image.arch == Arch::Aarch64 { 2 } else { 0 });
     for call in sweeps.flat_map(|sweep| &sweep.calls) {
         called.insert(call.to);
     }
@@ -317,9 +319,10 @@ fn called<'s>(image: &Image<'_>, sweeps: impl Iterator<Item = &'s Sweep>) -> Off
 /// in data. Sorted.
 fn candidate_starts(image: &Image<'_>, known: &[Known], called: &Offsets) -> Vec<CodeOffset> {
     let pointers = image.pointers.iter().filter_map(|&pointer| image.code_offset(pointer));
+    let is_new = |to: CodeOffset| !called.contains(to) && !is_known(known, to);
     let entries = image.entries.iter().filter_map(|&entry| image.code_offset(entry));
     let mut starts: Vec<CodeOffset> = called.iter().filter(|&to| !is_known(known, to)).collect();
-    starts.extend(pointers.filter(|&to| !is_known(known, to) && follows_an_end(image, to)));
+    starts.extend(pointers.filter(|&to| is_new(to) && follows_an_end(image, to)));
     starts.extend(entries);
     starts.sort_unstable();
     starts.dedup();
@@ -331,13 +334,13 @@ fn candidate_starts(image: &Image<'_>, known: &[Known], called: &Offsets) -> Vec
 fn follows_an_end(image: &Image<'_>, at: CodeOffset) -> bool {
     let before = bytes(image, at.saturating_sub(5)..at);
     match image.arch {
-        deburr_cpu::Arch::Aarch64 => {
+        Arch::Aarch64 => {
             let Some(word) = before.last_chunk::<4>() else { return true };
             let svma = image.svma(at.saturating_sub(4));
             u32::from_le_bytes(*word) == 0xd503_201f // nop
                 || insn::decode(image.arch, word, svma).is_none_or(|insn| !insn.flow.falls_through())
         }
-        deburr_cpu::Arch::X86_64 => {
+        Arch::X86_64 => {
             matches!(before.last(), None | Some(0xc3 | 0xcc | 0x90 | 0x00))
                 || matches!(before, [.., 0x0f, 0x0b])
                 || matches!(before, [0xe9, ..])
@@ -354,28 +357,37 @@ fn fill_gap(
     data: &[Range<CodeOffset>],
     functions: &mut Vec<Function>,
 ) {
-    let first = candidates.partition_point(|&start| start < gap.start);
-    let mut starts = candidates.get(first..).unwrap_or_default().iter().copied();
-    let mut next = starts.next().filter(|&start| start < gap.end);
-    let mut at = gap.start;
-    while at < gap.end {
-        if let Some(run) = run_at(data, at) {
-            at = run.end;
-            continue;
+    /// Pieces from which on threads share the work.
+    const MANY: usize = 4096;
+    let within = |sorted: &[CodeOffset]| {
+        let first = sorted.partition_point(|&start| start <= gap.start);
+        let last = sorted.partition_point(|&start| start < gap.end);
+        first..last.max(first)
+    };
+    let candidates = candidates.get(within(candidates)).unwrap_or_default();
+    let first = data.partition_point(|run| run.end <= gap.start);
+    let runs = data.get(first..).unwrap_or_default().iter().take_while(|run| run.start < gap.end);
+    let mut cuts: Vec<CodeOffset> = Vec::with_capacity(candidates.len() + 2);
+    cuts.extend([gap.start, gap.end]);
+    cuts.extend(candidates);
+    cuts.extend(runs.flat_map(|run| [run.start, run.end]).map(|at| at.clamp(gap.start, gap.end)));
+    cuts.sort_unstable();
+    cuts.dedup();
+    let function = |piece: &[CodeOffset]| {
+        let &[start, end] = piece else { return None };
+        if run_at(data, start).is_some() {
+            return None;
         }
-        let data_start =
-            data.get(data.partition_point(|run| run.start <= at)).map_or(gap.end, |run| run.start);
-        while next.is_some_and(|start| start <= at) {
-            next = starts.next().filter(|&start| start < gap.end);
-        }
-        let limit = gap.end.min(data_start).min(next.unwrap_or(gap.end));
-        let code = bytes(image, at..limit);
-        let start = at + offset_length(padding::leading(image.arch, code) as u64);
-        let end = limit - trailing_padding(image, start.min(limit)..limit);
-        if start < end {
-            functions.push(Function { start, end, symbol: UNNAMED, owner: WHOLE });
-        }
-        at = limit;
+        let code = bytes(image, start..end);
+        let start = start + offset_length(padding::leading(image.arch, code) as u64);
+        let end = end - trailing_padding(image, start.min(end)..end);
+        (start < end).then_some(Function { start, end, symbol: UNNAMED, owner: WHOLE })
+    };
+    if cuts.len() > MANY {
+        let found: Vec<Function> = cuts.par_windows(2).filter_map(function).collect();
+        functions.extend(found);
+    } else {
+        functions.extend(cuts.windows(2).filter_map(function));
     }
 }
 

@@ -2,35 +2,49 @@
 
 use crate::insn::sweep::CodeOffset;
 
-/// A set of offsets below a bound.
+/// A set of offsets below a bound that are multiples of a power of two.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Offsets {
     words: Vec<u64>,
+    /// The power's exponent.
+    shift: u32,
 }
 
 impl Offsets {
-    /// The empty set of offsets below `length`; takes `length / 8` bytes.
-    pub(super) fn below(length: CodeOffset) -> Offsets {
-        Offsets { words: vec![0; length as usize / 64 + 1] }
+    /// The empty set of multiples of `1 << shift` below `length`; takes `length / 8 >> shift` bytes.
+    pub(super) fn below(length: CodeOffset, shift: u32) -> Offsets {
+        Offsets { words: vec![0; (length >> shift) as usize / 64 + 1], shift }
     }
 
-    /// Puts in an offset; one at or above the bound is left out.
+    /// The word that holds the bit of an offset, and the bit; `None` if the offset is no multiple.
+    fn place(&self, at: CodeOffset) -> Option<(usize, u64)> {
+        let number = at >> self.shift;
+        (number << self.shift == at).then_some((number as usize / 64, 1 << (number % 64)))
+    }
+
+    /// Puts in an offset; one at or above the bound, or no multiple, is left out.
     pub(super) fn insert(&mut self, at: CodeOffset) {
-        if let Some(word) = self.words.get_mut(at as usize / 64) {
-            *word |= 1 << (at % 64);
+        if let Some((word, bit)) = self.place(at)
+            && let Some(word) = self.words.get_mut(word)
+        {
+            *word |= bit;
         }
+    }
+
+    /// Whether an offset is in the set.
+    pub(super) fn contains(&self, at: CodeOffset) -> bool {
+        self.place(at).is_some_and(|(word, bit)| self.words.get(word).is_some_and(|word| word & bit != 0))
     }
 
     /// The lowest offset in the set that is not below `at`.
     pub(super) fn next_from(&self, at: CodeOffset) -> Option<CodeOffset> {
-        let first = at as usize / 64;
-        let mut mask = u64::MAX << (at % 64);
-        for (index, word) in self.words.iter().enumerate().skip(first) {
+        let number = at.checked_add((1 << self.shift) - 1)? >> self.shift;
+        let mut mask = u64::MAX << (number % 64);
+        for (index, word) in self.words.iter().enumerate().skip(number as usize / 64) {
             let word = word & mask;
             mask = u64::MAX;
             if word != 0 {
-                let index = CodeOffset::try_from(index).ok()?;
-                return Some(index * 64 + word.trailing_zeros());
+                return Some((CodeOffset::try_from(index).ok()? * 64 + word.trailing_zeros()) << self.shift);
             }
         }
         None
@@ -38,13 +52,14 @@ impl Offsets {
 
     /// The offsets in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = CodeOffset> {
-        (0u32..).zip(&self.words).flat_map(|(index, &word)| {
+        let shift = self.shift;
+        (0u32..).zip(&self.words).flat_map(move |(index, &word)| {
             let mut rest = word;
             std::iter::from_fn(move || {
                 let bit = rest.trailing_zeros();
                 (rest != 0).then(|| {
                     rest &= rest - 1;
-                    index * 64 + bit
+                    (index * 64 + bit) << shift
                 })
             })
         })
@@ -57,12 +72,23 @@ mod tests {
 
     #[test]
     fn offsets_come_back_in_order_and_once() {
-        let mut set = Offsets::below(200);
+        let mut set = Offsets::below(200, 0);
         for at in [130, 5, 63, 64, 5, 199] {
             set.insert(at);
         }
         assert_eq!(set.iter().collect::<Vec<_>>(), [5, 63, 64, 130, 199]);
         assert_eq!([0, 5, 6, 65, 131, 199].map(|at| set.next_from(at)), [5, 5, 63, 130, 199, 199].map(Some));
         assert_eq!(set.next_from(200), None);
+    }
+
+    #[test]
+    fn only_multiples_are_kept() {
+        let mut set = Offsets::below(1024, 2);
+        for at in [0, 4, 6, 512, 1020] {
+            set.insert(at);
+        }
+        assert_eq!(set.iter().collect::<Vec<_>>(), [0, 4, 512, 1020]);
+        assert_eq!([1, 4, 5, 513].map(|at| set.next_from(at)), [4, 4, 512, 1020].map(Some));
+        assert!(set.contains(512) && !set.contains(6));
     }
 }

@@ -26,30 +26,30 @@ pub(super) fn leading(arch: Arch, code: &[u8]) -> usize {
 /// Length in bytes of the padding that `code` ends with. Zeros do not count on x86-64, where they are as
 /// often the end of a jump's displacement.
 pub(super) fn trailing(arch: Arch, code: &[u8]) -> usize {
-    /// No gap is longer, unless whole pages are filled.
-    const WINDOW: usize = 256;
-    let first = code.len().saturating_sub(WINDOW);
-    let step = if arch == Arch::Aarch64 { 4 } else { 1 };
-    (first..code.len())
-        .filter(|start| (code.len() - start).is_multiple_of(step))
-        .find(|&start| code.get(start..).is_some_and(|tail| is_filler(arch, tail)))
-        .map_or(0, |start| code.len() - start)
-}
-
-/// Whether the bytes are padding instructions from first to last.
-fn is_filler(arch: Arch, code: &[u8]) -> bool {
     let mut rest = code;
-    while !rest.is_empty() {
+    loop {
         let length = match arch {
-            Arch::X86_64 => x86_64_nop(rest),
-            Arch::Aarch64 => aarch64_filler(rest),
+            Arch::X86_64 => x86_64_nop_at_end(rest),
+            Arch::Aarch64 => rest.last_chunk::<4>().map_or(0, |word| aarch64_filler(word)),
         };
-        match rest.get(length..) {
-            Some(after) if length > 0 => rest = after,
-            _ => return false,
+        match rest.len().checked_sub(length).and_then(|kept| rest.get(..kept)) {
+            Some(before) if length > 0 => rest = before,
+            _ => return code.len() - rest.len(),
         }
     }
-    true
+}
+
+/// Length of the longest single `int3` or nop that ends where `code` does; 0 if there is none.
+fn x86_64_nop_at_end(code: &[u8]) -> usize {
+    const LONGEST: usize = 15;
+    match code.last() {
+        Some(0xcc) => 1,
+        Some(0x90 | 0x00) => (1..=LONGEST.min(code.len()))
+            .rev()
+            .find(|&length| code.get(code.len() - length..).is_some_and(|end| x86_64_nop(end) == length))
+            .unwrap_or(0),
+        _ => 0,
+    }
 }
 
 /// Length of the `int3` or nop at the front; 0 if there is none.

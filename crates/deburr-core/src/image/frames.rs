@@ -15,12 +15,12 @@ use super::{FrameRange, Image, Kind};
 use crate::address::{Extent, Svma};
 use deburr_cpu::Arch;
 use gimli::{
-    BaseAddresses, CallFrameInstruction, CieOrFde, CommonInformationEntry, DebugFrame, EhFrame, EndianSlice,
+    BaseAddresses, CallFrameInstruction, CommonInformationEntry, DebugFrame, EhFrame, EndianSlice,
     LittleEndian, UnwindOffset, UnwindSection,
 };
+use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
@@ -95,73 +95,115 @@ struct Cie<'a> {
     row: FirstRow,
 }
 
-/// Reads all entries of a section.
+/// Reads the entries at the given offsets of a section, in parallel: a large program has hundreds of thousands.
 fn entries<'a, S>(
     section: &S,
     bases: &BaseAddresses,
-    what: &str,
+    (what, offsets): (&str, &[usize]),
     faults: &mut Vec<String>,
-    mut found: impl FnMut(Extent, bool),
-) where
-    S: UnwindSection<Bytes<'a>>,
-    S::Offset: UnwindOffset<usize> + std::hash::Hash,
+) -> Vec<(Extent, bool)>
+where
+    S: UnwindSection<Bytes<'a>> + Sync,
+    S::Offset: UnwindOffset<usize> + From<usize> + std::hash::Hash,
 {
-    let mut cies: HashMap<S::Offset, Cie<'a>> = HashMap::new();
-    let mut failed = 0u64;
-    let mut iterator = section.entries(bases);
-    loop {
-        let partial = match iterator.next() {
-            Ok(Some(CieOrFde::Fde(partial))) => partial,
-            Ok(Some(CieOrFde::Cie(_))) => continue,
-            Ok(None) => break,
-            Err(error) => {
-                faults.push(format!("{what}: {error}: the rest left out"));
-                break;
-            }
-        };
-        let offset = partial.cie_offset();
-        if let Entry::Vacant(vacant) = cies.entry(offset) {
-            let cie = section.cie_from_offset(bases, offset).and_then(|entry| {
-                let start = FirstRow { cfa: Cfa::Unknown, saves_registers: false };
-                let instructions = entry.instructions(section, bases);
-                let row = first_row(instructions, entry.data_alignment_factor(), start, section)?;
-                Ok(Cie { entry, row: FirstRow { saves_registers: false, ..row } })
-            });
-            match cie {
-                Ok(cie) => {
-                    vacant.insert(cie);
-                }
-                Err(_) => {
-                    failed = failed.saturating_add(1);
-                    continue;
+    const SHARD: usize = 8192;
+    let shards: Vec<(Vec<(Extent, bool)>, u64)> = offsets
+        .par_chunks(SHARD)
+        .map(|offsets| {
+            let mut cies: HashMap<S::Offset, Option<Cie<'a>>> = HashMap::new();
+            let mut found = Vec::with_capacity(offsets.len());
+            let mut failed = 0;
+            for &offset in offsets {
+                match entry(section, bases, offset, &mut cies) {
+                    Some(range) => found.push(range),
+                    None => failed += 1,
                 }
             }
-        }
-        let Some(cie) = cies.get(&offset) else { continue };
-        let Ok(fde) = partial.parse(|_, _, _| Ok(cie.entry.clone())) else {
-            failed = failed.saturating_add(1);
-            continue;
-        };
-        let instructions = fde.instructions(section, bases);
-        let row = first_row(instructions, cie.entry.data_alignment_factor(), cie.row, section);
-        let is_part = row.is_ok_and(|row| row != cie.row) && !cie.entry.is_signal_trampoline();
-        found(Extent::sized(Svma(fde.initial_address()), fde.len()), is_part);
-    }
+            (found, failed)
+        })
+        .collect();
+    let failed: u64 = shards.iter().map(|(_, failed)| failed).sum();
     if failed > 0 {
         faults.push(format!("{what}: {failed} entries are malformed: left out"));
     }
+    shards.into_iter().flat_map(|(found, _)| found).collect()
+}
+
+/// The code that the description at an offset covers, and whether that is a part; `None` where it is malformed.
+fn entry<'a, S>(
+    section: &S,
+    bases: &BaseAddresses,
+    offset: usize,
+    cies: &mut HashMap<S::Offset, Option<Cie<'a>>>,
+) -> Option<(Extent, bool)>
+where
+    S: UnwindSection<Bytes<'a>>,
+    S::Offset: UnwindOffset<usize> + From<usize> + std::hash::Hash,
+{
+    let partial = section.partial_fde_from_offset(bases, S::Offset::from(offset)).ok()?;
+    let cie_offset = partial.cie_offset();
+    let cie = cies.entry(cie_offset).or_insert_with(|| cie(section, bases, cie_offset).ok()).as_ref()?;
+    let fde = partial.parse(|_, _, _| Ok(cie.entry.clone())).ok()?;
+    let instructions = fde.instructions(section, bases);
+    let row = first_row(instructions, cie.entry.data_alignment_factor(), cie.row, section);
+    let is_part = row.is_ok_and(|row| row != cie.row) && !cie.entry.is_signal_trampoline();
+    Some((Extent::sized(Svma(fde.initial_address()), fde.len()), is_part))
+}
+
+fn cie<'a, S>(section: &S, bases: &BaseAddresses, offset: S::Offset) -> gimli::Result<Cie<'a>>
+where
+    S: UnwindSection<Bytes<'a>>,
+    S::Offset: UnwindOffset<usize>,
+{
+    let entry = section.cie_from_offset(bases, offset)?;
+    let start = FirstRow { cfa: Cfa::Unknown, saves_registers: false };
+    let instructions = entry.instructions(section, bases);
+    let row = first_row(instructions, entry.data_alignment_factor(), start, section)?;
+    Ok(Cie { entry, row: FirstRow { saves_registers: false, ..row } })
+}
+
+/// Offsets of the frame description entries of a section, told by their lengths and by the field that is
+/// `cie_id` in a common information entry.
+fn description_offsets(bytes: &[u8], cie_id: u32, what: &str, faults: &mut Vec<String>) -> Vec<usize> {
+    /// In place of a length: a 64-bit length follows.
+    const WIDE: u32 = 0xffff_ffff;
+    let word = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
+    let wide = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
+    let mut offsets = Vec::new();
+    let mut at = 0usize;
+    while at < bytes.len() {
+        let (length, header) = match word(at) {
+            Some(0) if cie_id == 0 => break,
+            Some(WIDE) => (wide(at.saturating_add(4)), 12),
+            length => (length.map(u64::from), 4),
+        };
+        let body = at.saturating_add(header);
+        let end = length.and_then(|length| body.checked_add(usize::try_from(length).ok()?));
+        let Some(end) = end.filter(|&end| end <= bytes.len()) else {
+            faults
+                .push(format!("{what}: the entry at offset {at:#x} reaches past the end: the rest left out"));
+            break;
+        };
+        // Of `.debug_frame`'s 64-bit identifier the low half is enough to tell.
+        if end > body && word(body) != Some(cie_id) {
+            offsets.push(at);
+        }
+        at = end;
+    }
+    offsets
 }
 
 fn vendor(arch: Arch) -> gimli::Vendor {
     if arch == Arch::Aarch64 { gimli::Vendor::AArch64 } else { gimli::Vendor::Default }
 }
 
-fn eh_frame(bytes: &[u8], svma: u64, arch: Arch, faults: &mut Vec<String>, found: impl FnMut(Extent, bool)) {
+fn eh_frame(bytes: &[u8], svma: u64, arch: Arch, faults: &mut Vec<String>) -> Vec<(Extent, bool)> {
     let mut section = EhFrame::new(bytes, LittleEndian);
     section.set_address_size(8);
     section.set_vendor(vendor(arch));
     let bases = BaseAddresses::default().set_eh_frame(svma);
-    entries(&section, &bases, ".eh_frame", faults, found);
+    let offsets = description_offsets(bytes, 0, ".eh_frame", faults);
+    entries(&section, &bases, (".eh_frame", &offsets), faults)
 }
 
 /// Where `.eh_frame` lies without section headers: `PT_GNU_EH_FRAME` leads to `.eh_frame_hdr`, which points to it.
@@ -239,7 +281,8 @@ pub(super) fn relocated(elf: &Elf<'_>, section: &Section<'_>, bytes: &[u8]) -> V
 pub(super) fn starts(elf: &Elf<'_>, faults: &mut Vec<String>) -> Vec<u64> {
     let mut found = Vec::new();
     for (svma, bytes) in unwind_sections(elf) {
-        eh_frame(&bytes, svma, elf.arch, faults, |extent, _| found.push(extent.start.0));
+        let ranges = eh_frame(&bytes, svma, elf.arch, faults);
+        found.extend(ranges.iter().map(|(extent, _)| extent.start.0));
     }
     faults.clear();
     found
@@ -263,7 +306,9 @@ pub(super) fn read(
         frames.push(FrameRange { extent: Extent { end: extent.end.min(code.end), ..extent }, is_part });
     };
     for (svma, bytes) in unwind_sections(elf) {
-        eh_frame(&bytes, svma, elf.arch, faults, &mut add);
+        for (extent, is_part) in eh_frame(&bytes, svma, elf.arch, faults) {
+            add(extent, is_part);
+        }
     }
     if frames.is_empty() {
         let other = debug_file
@@ -281,13 +326,18 @@ pub(super) fn read(
             let mut section = DebugFrame::new(&bytes, LittleEndian);
             section.set_address_size(8);
             section.set_vendor(vendor(elf.arch));
-            entries(&section, &BaseAddresses::default(), ".debug_frame", faults, &mut add);
+            let offsets = description_offsets(&bytes, 0xffff_ffff, ".debug_frame", faults);
+            for (extent, is_part) in
+                entries(&section, &BaseAddresses::default(), (".debug_frame", &offsets), faults)
+            {
+                add(extent, is_part);
+            }
             if !frames.is_empty() {
                 break;
             }
         }
     }
-    frames.sort_unstable();
+    frames.par_sort_unstable();
     frames.dedup_by_key(|frame| frame.extent);
     frames.shrink_to_fit();
     frames

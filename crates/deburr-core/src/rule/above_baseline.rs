@@ -79,7 +79,7 @@ fn finding(image: &Image<'_>, found: &Use) -> Finding {
         at: image.svma(found.first),
         extent: Extent { start: image.svma(found.first), end },
         severity: Severity::Error,
-        message: format!("{} {plural} above the baseline: {}", found.count, names.join(", ")),
+        message: format!("{} {plural} above the baseline: {}", found.count, names.join(", ")).into(),
         evidence: Evidence::from([
             ("features", Value::List(names)),
             ("instructions", Value::Number(found.count)),

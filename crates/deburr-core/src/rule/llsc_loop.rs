@@ -40,13 +40,13 @@ fn finding(sequence: &Sequence, severity: Severity) -> Finding {
         at: sequence.load,
         extent: sequence.extent,
         severity,
-        message,
+        message: message.into(),
         evidence: Evidence::from([
-            ("operation", Value::Text(operation.to_owned())),
+            ("operation", Value::Text(operation.into())),
             ("size", Value::Number(size.into())),
-            ("order", Value::Text(order.to_owned())),
+            ("order", Value::Text(order.into())),
             ("retries", Value::Flag(sequence.retries)),
-            ("store_exclusive", Value::Text(sequence.store.to_string())),
+            ("store_exclusive", Value::Text(sequence.store.to_string().into())),
         ]),
     }
 }

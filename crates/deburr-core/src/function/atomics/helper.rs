@@ -19,6 +19,7 @@ use crate::function::Program;
 use crate::image::{Image, TransferTarget};
 use crate::insn::sweep::{CodeOffset, Edge};
 use crate::insn::{self, Class, Insn, Operation};
+use std::sync::Arc;
 
 const BTI_C: u32 = 0xd503_245f;
 const CBZ_W16_12: u32 = 0x3400_0070;
@@ -35,7 +36,7 @@ pub struct Helper {
     /// Its code.
     pub extent: Extent,
     /// libgcc's name without the prefix: `cas4_acq_rel`, `ldadd8_relax`, `swp1_sync`.
-    pub name: String,
+    pub name: Arc<str>,
 }
 
 /// A call of an outlined helper.
@@ -44,7 +45,7 @@ pub struct HelperCall {
     /// The `bl`, or the `b` of a tail call.
     pub from: Svma,
     /// The helper's name, as in [`Helper::name`].
-    pub helper: String,
+    pub helper: Arc<str>,
     /// Whether it is a tail call.
     pub is_tail: bool,
     /// Whether the helper's body is in another file, and only its name known.
@@ -93,7 +94,7 @@ const fn is_adrp_x16(word: u32) -> bool {
 }
 
 /// libgcc's name of the helper around an LSE instruction.
-fn name(lse: &Insn, is_sync: bool) -> Option<String> {
+fn name(lse: &Insn, is_sync: bool) -> Option<Arc<str>> {
     let operation = match lse.operation {
         Operation::CompareSwap => "cas",
         Operation::Swap => "swp",
@@ -110,17 +111,24 @@ fn name(lse: &Insn, is_sync: bool) -> Option<String> {
         (_, false, true) => "rel",
         (_, true, true) => "acq_rel",
     };
-    Some(format!("{operation}{}_{order}", lse.memory?.size))
+    Some(format!("{operation}{}_{order}", lse.memory?.size).into())
 }
 
 /// All calls of helpers, by address.
 pub(super) fn calls(image: &Image<'_>, program: &Program, helpers: &[Helper]) -> Vec<HelperCall> {
     let mut calls: Vec<HelperCall> = external_calls(image).collect();
     if !helpers.is_empty() {
+        let ways = ways_in(image, program, helpers);
+        let (lowest, highest) = (ways.first().map_or(0, |way| way.0), ways.last().map_or(0, |way| way.0));
         let helper_at = |to: CodeOffset| {
-            let to = skip_veneer(image, image.svma(to));
-            let index = helpers.binary_search_by_key(&to, |helper| helper.extent.start).ok()?;
-            helpers.get(index)
+            // Nearly every call goes elsewhere, and helpers lie side by side.
+            if to < lowest || to > highest {
+                return None;
+            }
+            ways.binary_search_by_key(&to, |way| way.0)
+                .ok()
+                .and_then(|index| ways.get(index))
+                .map(|way| way.1)
         };
         let mut collect = |edge: Edge, is_tail: bool| {
             if let Some(helper) = helper_at(edge.to) {
@@ -148,7 +156,7 @@ fn external_calls(image: &Image<'_>) -> impl Iterator<Item = HelperCall> {
     image.transfers.iter().filter_map(|transfer| match transfer.to {
         TransferTarget::Elsewhere(name) => Some(HelperCall {
             from: transfer.from,
-            helper: name.strip_prefix(PREFIX).filter(|name| is_operation(name))?.to_owned(),
+            helper: name.strip_prefix(PREFIX).filter(|name| is_operation(name))?.into(),
             is_tail: !transfer.is_call,
             is_external: true,
         }),
@@ -163,17 +171,31 @@ fn is_operation(name: &str) -> bool {
     })
 }
 
-/// The destination of the veneer at an address, or the address: linkers put `adrp x16; add x16; br x16` in the way of
-/// calls that reach too far.
-fn skip_veneer(image: &Image<'_>, to: Svma) -> Svma {
+/// Where calls of helpers go: the helpers' starts, and the veneers in front of them. Sorted by offset.
+fn ways_in<'h>(image: &Image<'_>, program: &Program, helpers: &'h [Helper]) -> Vec<(CodeOffset, &'h Helper)> {
+    /// Bytes of the longest veneer, with a `bti` before it.
+    const VENEER: CodeOffset = 16;
+    let direct = helpers.iter().filter_map(|helper| Some((image.code_offset(helper.extent.start)?, helper)));
+    let small = program.functions().iter().filter(|function| function.end - function.start <= VENEER);
+    let through_veneers = small.filter_map(|function| {
+        let to = veneer_target(image, image.svma(function.start))?;
+        let index = helpers.binary_search_by_key(&to, |helper| helper.extent.start).ok()?;
+        Some((function.start, helpers.get(index)?))
+    });
+    let mut ways: Vec<(CodeOffset, &Helper)> = direct.chain(through_veneers).collect();
+    ways.sort_by_key(|way| way.0);
+    ways
+}
+
+/// The destination of the veneer at an address: linkers put `adrp x16; add x16; br x16` in the way of calls that
+/// reach too far.
+fn veneer_target(image: &Image<'_>, at: Svma) -> Option<Svma> {
     const BR_X16: u32 = 0xd61f_0200;
     let word = |at: Svma| Some(u32::from_le_bytes(*image.bytes_at(at)?.first_chunk()?));
-    let destination = || {
-        let (adrp, add, br) = (word(to)?, word(to.offset(4))?, word(to.offset(8))?);
-        // add x16, x16, #imm
-        let is_veneer = is_adrp_x16(adrp) && add & 0xffc0_03ff == 0x9100_0210 && br == BR_X16;
-        let page = insn::decode(image.arch, &adrp.to_le_bytes(), to)?.imm?;
-        is_veneer.then(|| Svma(page.cast_unsigned()).offset(i64::from(add >> 10 & 0xfff)))
-    };
-    destination().unwrap_or(to)
+    let adrp = word(at).filter(|&word| is_adrp_x16(word))?;
+    let (add, br) = (word(at.offset(4))?, word(at.offset(8))?);
+    // add x16, x16, #imm
+    let is_veneer = add & 0xffc0_03ff == 0x9100_0210 && br == BR_X16;
+    let page = insn::decode(image.arch, &adrp.to_le_bytes(), at)?.imm?;
+    is_veneer.then(|| Svma(page.cast_unsigned()).offset(i64::from(add >> 10 & 0xfff)))
 }
