@@ -174,6 +174,7 @@ groups! {
 /// The group of everything that the decoder files under one feature set, before [`of_definition`] and [`of_word`]
 /// tell coarse ones apart. Where either of two features will do (an SVE2.1 instruction that streaming mode of SME2
 /// has as well) it is the one that needs no streaming mode.
+// tidy: table
 fn of_set(set: Defined) -> Group {
     use Defined as D;
     use Group as G;
@@ -324,6 +325,7 @@ pub(super) fn depends_on_word(definition: &Definition) -> bool {
         C::LDST_POS | C::LDST_IMM9 | C::LDST_UNSCALED | C::LDST_REGOFF | C::LDSTPAIR_OFF => true,
         C::LDSTPAIR_INDEXED | C::LDSTNAPAIR_OFFS | C::LOADLIT => true,
         C::ASIMDSAME | C::ASIMDELEM => definition.feature_set == Defined::COMPNUM,
+        C::ASIMDSHF | C::ASISDSHF => definition.feature_set == Defined::SIMD_F16,
         _ => false,
     }
 }
@@ -336,6 +338,9 @@ pub(super) fn of_word(word: u32, group: Group) -> Group {
         Group::Base if word & 0x0e00_0000 == 0x0c00_0000 => Group::Fp,
         // Complex arithmetic on half precision: size 01.
         Group::Fcma if word & 0x00c0_0000 == 0x0040_0000 => Group::FcmaFp16,
+        // Conversions from and to fixed point that the decoder files under half precision: immh 001x is, the rest is
+        // of words and doublewords.
+        Group::Fp16 if word & 0x0060_0000 != 0 => Group::Asimd,
         group => group,
     }
 }

@@ -4,8 +4,9 @@
 //! alone is worked out once per definition and remembered.
 
 use super::super::Class;
+use super::bits;
 use super::features::{self, Group};
-use super::{bits, reserved};
+use super::reserved::{self, Rule};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use disarm64::decoder;
 use disarm64_defn::defn::{Insn as Definition, InsnOpcode};
@@ -88,7 +89,8 @@ static KNOWN: [AtomicU32; DEFINITIONS] = [const { AtomicU32::new(0) }; DEFINITIO
 
 const FILLED: u32 = 1 << 31;
 const BY_WORD: u32 = 1 << 30;
-const CHECKED: u32 = 1 << 29;
+/// Where the number of the [`reserved::Rule`] is.
+const RULE: u32 = 20;
 
 fn look_up(word: u32) -> Option<(Summary, &'static Definition)> {
     let opcode = decoder::decode(word)?;
@@ -101,7 +103,7 @@ fn look_up(word: u32) -> Option<(Summary, &'static Definition)> {
             slot.store(packed, Relaxed);
         }
     }
-    if packed & CHECKED != 0 && reserved::is_reserved(word, definition) {
+    if Rule::numbered((packed >> RULE & 0x7f) as u8).reserves(word) {
         return None;
     }
     let mut summary = unpack(packed);
@@ -119,8 +121,8 @@ fn of_definition(definition: &Definition) -> u32 {
     let class = class_of(definition) as u32;
     let control = control_of(definition) as u32;
     let by_word = if features::depends_on_word(definition) { BY_WORD } else { 0 };
-    let checked = if reserved::may_be_reserved(definition) { CHECKED } else { 0 };
-    FILLED | by_word | checked | group | class << 16 | control << 24
+    let rule = u32::from(reserved::rule_of(definition).number());
+    FILLED | by_word | rule << RULE | group | class << 12 | control << 8
 }
 
 fn unpack(packed: u32) -> Summary {
@@ -155,9 +157,9 @@ fn unpack(packed: u32) -> Summary {
         Control::Stop,
     ];
     Summary {
-        group: Group::numbered(packed as u16),
-        class: CLASSES.get((packed >> 16 & 0xff) as usize).copied().unwrap_or(Class::Other),
-        control: CONTROLS.get((packed >> 24 & 0x1f) as usize).copied().unwrap_or(Control::Next),
+        group: Group::numbered((packed & 0xff) as u16),
+        class: CLASSES.get((packed >> 12 & 0xf) as usize).copied().unwrap_or(Class::Other),
+        control: CONTROLS.get((packed >> 8 & 0xf) as usize).copied().unwrap_or(Control::Next),
     }
 }
 
