@@ -43,7 +43,11 @@ pub(crate) fn file(out: &mut dyn Write, report: &Report, detail: &Detail) -> io:
         true => String::new(),
         false => format!(" (contains {})", report.level_present),
     };
-    writeln!(out, "{}: {}, needs {level}{present}{mark}", palette.bold(&report.path), report.arch)?;
+    let path = palette.bold(&report.path);
+    match report.coverage.executable_bytes {
+        0 => writeln!(out, "{path}: {}, no executable code", report.arch)?,
+        _ => writeln!(out, "{path}: {}, needs {level}{present}{mark}", report.arch)?,
+    }
     if let Some(atomics) = report.atomics.as_ref().filter(|atomics| **atomics != Atomics::default()) {
         writeln!(out, "  atomics: {}", atomics_line(atomics))?;
     }
@@ -340,7 +344,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
