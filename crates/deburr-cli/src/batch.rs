@@ -1,29 +1,34 @@
 //! The batch: files → outcomes in the order of the files, though many are checked at the same time.
 //!
 //! File-level work runs on threads of its own and not on rayon's: a rayon worker that waits for the core's
-//! parallel loops would steal another file and hold two at a time. Outcomes wait in a window of bounded
-//! length, so that ten thousand reports are never held together.
+//! parallel loops would steal another file and hold two at a time. Each of these threads is a rayon pool of
+//! one, so that the core's parallel loops run where the file is; a file too large to share the gate with one
+//! file per thread gets a pool of all threads instead. Outcomes wait in a window of bounded length, so that
+//! ten thousand reports are never held together.
 
 use crate::args;
 use crate::input::debug_file;
-use crate::input::gate::Gate;
+use crate::input::gate::{BUDGET, Gate};
 use crate::input::mapped::{Bytes, MAX_FILE};
 use crate::input::walk::{Candidate, Skipped, error_text};
-use crate::input::{Content, arch_of, archive};
-use crate::machine::{Machine, features_for};
+use crate::input::{Content, arch_of};
+use crate::machine::features_for;
+use deburr_core::image::Archive;
 use deburr_core::{Error, Report, Request, check, wanted_debug_file};
+use deburr_cpu::Target;
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How files are checked.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    pub(crate) target: Vec<Machine>,
-    pub(crate) baseline: Vec<Machine>,
+    pub(crate) target: Vec<Target>,
+    pub(crate) baseline: Vec<Target>,
     /// Ids of the rules to run; `None`: all.
     pub(crate) rules: Option<Vec<&'static str>>,
     /// Where separate debug files are looked for; `None`: nowhere.
@@ -42,6 +47,9 @@ const WINDOW: usize = 64;
 /// A run shorter than this shows no progress.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// A lone file of fewer bytes is done before a second thread has started.
+const WORTH_A_POOL: u64 = 1 << 20;
+
 struct Turns {
     next: usize,
     emitted: usize,
@@ -56,14 +64,16 @@ pub(crate) fn check_all<E>(
     progress: args::Progress,
     mut emit: impl FnMut(Vec<Outcome>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let gate = Gate::default();
+    let crew = Crew { plan, gate: Gate::default(), alone: files.len() == 1, pool: OnceLock::new() };
     let workers = plan.threads.min(files.len());
     if workers <= 1 {
-        return files.iter().try_for_each(|file| emit(check_file(file, plan, &gate)));
+        let _here = pool_of_this_thread();
+        return files.iter().try_for_each(|file| emit(crew.check_file(file)));
     }
     let turns = Mutex::new(Turns { next: 0, emitted: 0, done: BTreeMap::new(), stopped: false });
     let changed = Condvar::new();
     let work = || {
+        let _here = pool_of_this_thread();
         loop {
             let mut state = changed
                 .wait_while(turns.lock().unwrap_or_else(PoisonError::into_inner), |turns| {
@@ -74,7 +84,7 @@ pub(crate) fn check_all<E>(
             let turn = state.next;
             state.next += 1;
             drop(state);
-            let outcomes = check_file(file, plan, &gate);
+            let outcomes = crew.check_file(file);
             turns.lock().unwrap_or_else(PoisonError::into_inner).done.insert(turn, outcomes);
             changed.notify_all();
         }
@@ -151,34 +161,88 @@ impl Meter {
     }
 }
 
-/// Checks one file, or all members of an archive.
-fn check_file(file: &Candidate, plan: &Plan, gate: &Gate) -> Vec<Outcome> {
-    let _pass = gate.pass(file.size);
-    let path = file.path.display().to_string();
-    let skipped = |reason: String, fault| {
-        let path = path.clone();
-        vec![Outcome::Skipped(Skipped { path, reason, named: file.is_named(), fault })]
-    };
-    let opened = if file.is_stdin { standard_input() } else { Bytes::open(&file.path) };
-    let bytes = match opened {
-        Ok(bytes) => bytes,
-        Err(error) => return skipped(error_text(&error), true),
-    };
-    let content = if file.is_stdin { Content::of(&bytes) } else { file.content };
-    let outcomes = match content {
-        Content::Elf => vec![check_bytes(&bytes, path.clone(), file, plan)],
-        Content::Archive => match archive::members(&bytes) {
-            Ok(members) => members
-                .into_iter()
-                .filter(|(_, member)| Content::of(member) == Content::Elf)
-                .map(|(name, member)| check_bytes(member, format!("{path}({name})"), file, plan))
-                .collect(),
-            Err(reason) => return skipped(reason, true),
-        },
-        Content::Empty => skipped("an empty file".to_owned(), true),
-        Content::Other | Content::ThinArchive => skipped("no ELF file".to_owned(), true),
-    };
-    if bytes.is_intact() { outcomes } else { skipped("the file changed while it was read".to_owned(), true) }
+/// A rayon pool of the calling thread alone: parallel loops run in it as plain loops. Where rayon refuses, its
+/// global pool serves.
+fn pool_of_this_thread() -> Option<rayon::ThreadPool> {
+    rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().ok()
+}
+
+/// What all files of a run share.
+struct Crew<'a> {
+    plan: &'a Plan,
+    gate: Gate,
+    /// Whether there is one file only.
+    alone: bool,
+    pool: OnceLock<Option<rayon::ThreadPool>>,
+}
+
+impl Crew<'_> {
+    /// The pool of all threads, for a file that is worth it.
+    fn pool_for(&self, bytes: u64) -> Option<&rayon::ThreadPool> {
+        let threads = self.plan.threads;
+        let share = BUDGET / u64::try_from(threads).unwrap_or(u64::MAX).max(1);
+        if threads < 2 || bytes < if self.alone { WORTH_A_POOL } else { share } {
+            return None;
+        }
+        let build = || rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok();
+        self.pool.get_or_init(build).as_ref()
+    }
+
+    /// Checks one file, or all members of an archive.
+    fn check_file(&self, file: &Candidate) -> Vec<Outcome> {
+        let _pass = self.gate.pass(file.size);
+        let path = file.path.display().to_string();
+        let skipped = |reason: String| {
+            let path = path.clone();
+            Outcome::Skipped(Skipped { path, reason, named: file.is_named(), fault: true })
+        };
+        let opened = if file.is_stdin { standard_input() } else { Bytes::open(&file.path) };
+        let bytes = match opened {
+            Ok(bytes) => bytes,
+            Err(error) => return vec![skipped(error_text(&error))],
+        };
+        let content = if file.is_stdin { Content::of(&bytes) } else { file.content };
+        let check = || match content {
+            Content::Elf => vec![check_bytes(&bytes, path.clone(), file, self.plan)],
+            Content::Archive => match Archive::parse(&bytes) {
+                Ok(archive) => {
+                    let mut outcomes = check_members(&bytes, archive.as_ref(), &path, file, self.plan);
+                    let faults = archive.into_iter().flat_map(|archive| archive.faults);
+                    outcomes.extend(faults.map(&skipped));
+                    outcomes
+                }
+                Err(error) => vec![skipped(error.to_string())],
+            },
+            Content::Empty => vec![skipped("an empty file".to_owned())],
+            Content::Other | Content::ThinArchive => vec![skipped("no ELF file".to_owned())],
+        };
+        let outcomes = match self.pool_for(bytes.len() as u64) {
+            Some(pool) => pool.install(check),
+            None => check(),
+        };
+        let is_whole = file.is_stdin || bytes.len() as u64 == file.size;
+        if is_whole && bytes.is_intact() {
+            outcomes
+        } else {
+            vec![skipped("the file changed while it was read".to_owned())]
+        }
+    }
+}
+
+/// Checks the members of an archive that are ELF files.
+fn check_members(
+    bytes: &[u8],
+    archive: Option<&Archive>,
+    path: &str,
+    file: &Candidate,
+    plan: &Plan,
+) -> Vec<Outcome> {
+    let members = archive.map_or(&[][..], |archive| &archive.members);
+    let checked = members.par_iter().filter_map(|member| {
+        let object = bytes.get(member.range.clone()).filter(|object| Content::of(object) == Content::Elf)?;
+        Some(check_bytes(object, format!("{path}({})", member.name), file, plan))
+    });
+    checked.collect()
 }
 
 fn check_bytes(bytes: &[u8], path: String, file: &Candidate, plan: &Plan) -> Outcome {

@@ -1,35 +1,17 @@
 //! Names of machines: what the user wrote after `--target` and `--baseline` → features. The one place of the
 //! command that asks `deburr-cpu` about names and about this machine.
 
-use deburr_cpu::{Arch, FeatureSet, levels};
+use deburr_cpu::{Arch, FeatureSet, Target};
 
 /// The architectures that deburr reads.
 pub(crate) const ARCHES: [Arch; 2] = [Arch::X86_64, Arch::Aarch64];
 
-/// Features, for files of one architecture.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Machine {
-    pub(crate) arch: Arch,
-    pub(crate) features: FeatureSet,
-}
-
-/// The machine that `name` stands for.
-pub(crate) fn machine_named(name: &str) -> Result<Machine, String> {
-    let of_all_arches = || ARCHES.iter().flat_map(|&arch| levels(arch));
-    match of_all_arches().find(|level| level.name.eq_ignore_ascii_case(name)) {
-        Some(level) => Ok(Machine { arch: level.arch, features: level.features }),
-        None => {
-            let nearest = nearest(name, of_all_arches().map(|level| level.name));
-            Err(unknown("machine", name, nearest, "`deburr cpu` lists the names"))
-        }
-    }
-}
-
 /// The machines of an option, at most one for each architecture.
-pub(crate) fn machines_named(option: &str, names: &[String]) -> Result<Vec<Machine>, String> {
-    let mut machines: Vec<Machine> = Vec::new();
+pub(crate) fn machines_named(option: &str, names: &[String]) -> Result<Vec<Target>, String> {
+    let mut machines: Vec<Target> = Vec::new();
     for name in names {
-        let machine = machine_named(name).map_err(|reason| format!("{option}: {reason}"))?;
+        let machine = Target::parse(name)
+            .map_err(|error| format!("{option}: {error} (`deburr cpu` lists the names)"))?;
         if machines.iter().any(|other| other.arch == machine.arch) {
             return Err(format!(
                 "{option} {name}: {} was given already; give one per architecture",
@@ -42,7 +24,7 @@ pub(crate) fn machines_named(option: &str, names: &[String]) -> Result<Vec<Machi
 }
 
 /// The features given for files of an architecture.
-pub(crate) fn features_for(machines: &[Machine], arch: Option<Arch>) -> Option<FeatureSet> {
+pub(crate) fn features_for(machines: &[Target], arch: Option<Arch>) -> Option<FeatureSet> {
     machines.iter().find(|machine| Some(machine.arch) == arch).map(|machine| machine.features)
 }
 

@@ -1,9 +1,9 @@
 //! `deburr check`: paths → reports, rendered in the order of the paths.
 
-use super::{Failure, colored};
+use super::{Failure, colored, width_of_terminal};
 use crate::args::{Check, FailOn, Format, When};
 use crate::batch::{self, Outcome, Plan};
-use crate::input::walk::{self, Skipped};
+use crate::input::walk::{self, Identity, Skipped};
 use crate::machine::{machines_named, nearest, unknown};
 use crate::render::json::Document;
 use crate::render::style::Palette;
@@ -11,8 +11,10 @@ use crate::render::text::{self, Detail};
 use crate::render::totals::Totals;
 use deburr_core::finding::Severity;
 use deburr_core::rule::RULES;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -30,23 +32,26 @@ pub(super) fn run(
     let since = Instant::now();
     let plan = plan(options).map_err(Failure::Message)?;
     let terminal = options.output.is_none() && io::stdout().is_terminal();
-    let mut file = match &options.output {
-        Some(path) => {
-            let file = File::create(path);
-            Some(BufWriter::new(file.map_err(|error| {
-                Failure::Message(format!("{}: {}", path.display(), walk::error_text(&error)))
-            })?))
+    let create = |path: &PathBuf| {
+        File::create(path)
+            .map_err(|error| Failure::Message(format!("{}: {}", path.display(), walk::error_text(&error))))
+    };
+    let mut file = options.output.as_ref().map(create).transpose()?.map(BufWriter::new);
+    let destination = match &file {
+        Some(file) => identity(file.get_ref().metadata()),
+        None => {
+            io::stdout().as_fd().try_clone_to_owned().ok().and_then(|fd| identity(File::from(fd).metadata()))
         }
-        None => None,
     };
     let out: &mut dyn Write = match &mut file {
         Some(file) => file,
         None => stdout,
     };
 
-    let walked = walk::walk(&options.paths, plan.threads);
+    let walked = walk::walk(&options.paths, plan.threads, destination);
     let detail = Detail {
         palette: Palette::new(colored(color, terminal)),
+        width: terminal.then(width_of_terminal).flatten(),
         limit: options.limit,
         clean_files: options.verbose || (!options.quiet && walked.files.len() <= FEW_FILES),
         verbose: options.verbose,
@@ -100,6 +105,11 @@ pub(super) fn run(
     })
 }
 
+/// Which file it is, if it is a regular one.
+fn identity(metadata: io::Result<Metadata>) -> Option<Identity> {
+    metadata.ok().filter(Metadata::is_file).map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
 /// A run so far.
 struct Run {
     totals: Totals,
@@ -132,12 +142,6 @@ const fn threshold(fail_on: FailOn) -> Option<Severity> {
 /// Understands the options.
 fn plan(options: &Check) -> Result<Plan, String> {
     let threads = options.threads.or_else(|| std::thread::available_parallelism().ok());
-    if let Some(threads) = options.threads {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(threads.get())
-            .build_global()
-            .map_err(|error| format!("--threads {threads}: {error}"))?;
-    }
     let debug_dirs = match options.debug_dir.as_slice() {
         [] => vec![PathBuf::from("/usr/lib/debug")],
         dirs => dirs.to_vec(),

@@ -5,29 +5,86 @@ use crate::args::Format;
 use crate::machine::{ARCHES, nearest, unknown};
 use crate::render::style::Palette;
 use deburr_core::rule::RULES;
-use deburr_cpu::levels;
+use deburr_cpu::{Feature, FeatureSet, Host, cpu_names, level_names};
 use serde_json::json;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Prints the names that `--target` and `--baseline` accept.
+/// Columns of a list where the output is no terminal.
+const WIDTH: usize = 100;
+
+/// Prints what this machine offers, and the names that `--target` and `--baseline` accept.
 pub(super) fn cpu(format: Format, color: bool, out: &mut dyn Write) -> Result<ExitCode, Failure> {
-    let names = |arch| levels(arch).iter().map(|level| level.name).collect::<Vec<_>>();
+    let host = deburr_cpu::host();
     match format {
         Format::Json => {
-            let levels: serde_json::Map<_, _> =
-                ARCHES.iter().map(|&arch| (arch.name().to_owned(), json!(names(arch)))).collect();
-            writeln!(out, "{:#}", json!({ "levels": levels }))?;
+            let list = |set: FeatureSet| set.iter().map(Feature::name).collect::<Vec<_>>();
+            let host = match &host {
+                Ok(host) => json!({
+                    "name": host.name,
+                    "brand": host.brand,
+                    "arch": host.arch.name(),
+                    "level": host.level.name,
+                    "beyond": list(host.beyond()),
+                    "features": list(host.features),
+                    "disabled": list(host.disabled),
+                }),
+                Err(_) => serde_json::Value::Null,
+            };
+            let names = |arch| {
+                let levels: Vec<_> = level_names(arch).collect();
+                json!({"levels": levels, "cpus": cpu_names(arch)})
+            };
+            let names: serde_json::Map<_, _> =
+                ARCHES.iter().map(|&arch| (arch.name().to_owned(), names(arch))).collect();
+            writeln!(out, "{:#}", json!({"host": host, "names": names}))?;
         }
         Format::Text => {
             let palette = Palette::new(color);
-            writeln!(out, "Names that --target and --baseline accept:")?;
-            for arch in ARCHES {
-                writeln!(out, "  {} {}", palette.bold(arch.name()), names(arch).join(" "))?;
+            match &host {
+                Ok(host) => describe_host(out, host, palette)?,
+                Err(error) => writeln!(out, "This machine: {error}")?,
             }
+            writeln!(out, "\n{}", palette.bold("Names that --target and --baseline accept"))?;
+            for arch in ARCHES {
+                list(out, &format!("  {} levels", arch.name()), level_names(arch))?;
+                list(out, &format!("  {} CPUs", arch.name()), cpu_names(arch).iter().map(String::as_str))?;
+            }
+            list(out, "  this machine", ["native"].into_iter())?;
+            list(out, "  with features", ["armv8.0-a+lse,", "zen4+noavx512f"].into_iter())?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn describe_host(out: &mut dyn Write, host: &Host, palette: Palette) -> std::io::Result<()> {
+    let brand = if host.brand.is_empty() { String::new() } else { format!(" ({})", host.brand) };
+    writeln!(out, "{}{brand}", palette.bold(&host.name))?;
+    list(out, "  architecture", [host.arch.name()].into_iter())?;
+    list(out, "  level", [host.level.name].into_iter())?;
+    list(out, "  beyond it", host.beyond().iter().map(Feature::name))?;
+    list(out, "  all features", host.features.iter().map(Feature::name))?;
+    list(out, "  disabled by OS", host.disabled.iter().map(Feature::name))
+}
+
+/// Prints words behind a label, in as many lines as they need; an empty list leaves no line.
+fn list<'a>(out: &mut dyn Write, label: &str, words: impl Iterator<Item = &'a str>) -> std::io::Result<()> {
+    const INDENT: usize = 18;
+    let width = super::width_of_terminal().unwrap_or(WIDTH).max(INDENT * 2);
+    let mut line = String::new();
+    let mut label = label;
+    for word in words {
+        if !line.is_empty() && INDENT + line.len() + 1 + word.len() > width {
+            writeln!(out, "{label:INDENT$}{line}")?;
+            label = "";
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    if line.is_empty() { Ok(()) } else { writeln!(out, "{label:INDENT$}{line}") }
 }
 
 /// Lists the rules.

@@ -57,3 +57,8 @@ fn colored(when: When, terminal: bool) -> bool {
         }
     }
 }
+
+/// Columns of the terminal that the standard output is.
+fn width_of_terminal() -> Option<usize> {
+    terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0))
+}

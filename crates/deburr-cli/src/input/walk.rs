@@ -24,7 +24,7 @@ pub(crate) struct Candidate {
     pub(crate) content: Content,
     /// Whether it is the standard input.
     pub(crate) is_stdin: bool,
-    identity: (u64, u64),
+    identity: Identity,
     origin: Origin,
 }
 
@@ -57,9 +57,13 @@ pub(crate) struct Walked {
     pub(crate) other_files: u64,
 }
 
-/// Walks all paths.
-pub(crate) fn walk(paths: &[PathBuf], threads: usize) -> Walked {
-    let mut found = Found::default();
+/// The (device, inode) of a file.
+pub(crate) type Identity = (u64, u64);
+
+/// Walks all paths. The file that the output goes to, if it is one, is left out: it is no input, even where it
+/// lies in a tree of the user.
+pub(crate) fn walk(paths: &[PathBuf], threads: usize, output: Option<Identity>) -> Walked {
+    let mut found = Found { output, ..Found::default() };
     let mut seen = HashSet::new();
     for path in paths {
         if path.as_os_str() == "-" {
@@ -118,7 +122,8 @@ struct Found {
     walked: Walked,
     links: Vec<PathBuf>,
     /// Files of other kinds met already, so that two links to one script count once.
-    others: HashSet<(u64, u64)>,
+    others: HashSet<Identity>,
+    output: Option<Identity>,
 }
 
 impl Candidate {
@@ -146,12 +151,15 @@ impl Found {
             };
             return self.skip(path, what.to_owned(), origin, false);
         }
+        let identity = (metadata.dev(), metadata.ino());
+        if self.output == Some(identity) && origin != Origin::Named {
+            return;
+        }
         let mut first = Vec::with_capacity(64);
         match File::open(path).and_then(|file| file.take(64).read_to_end(&mut first)) {
             Ok(_) => {}
             Err(error) => return self.skip(path, error_text(&error), origin, true),
         }
-        let identity = (metadata.dev(), metadata.ino());
         match (Content::of(&first), origin) {
             (content @ (Content::Elf | Content::Archive), _) => self.walked.files.push(Candidate {
                 path: path.to_owned(),
@@ -204,8 +212,9 @@ fn read_trees(roots: Vec<PathBuf>, threads: usize, seen: &mut HashSet<(u64, u64)
     let queue = Mutex::new(Queue { waiting: roots, busy: 0 });
     let changed = Condvar::new();
     let shared_seen = Mutex::new(std::mem::take(seen));
+    let output = found.output;
     let read_some = || {
-        let mut found = Found::default();
+        let mut found = Found { output, ..Found::default() };
         loop {
             let mut state = changed
                 .wait_while(lock(&queue), |queue| queue.waiting.is_empty() && queue.busy > 0)

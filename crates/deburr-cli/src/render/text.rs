@@ -6,13 +6,15 @@ use crate::input::walk::Skipped;
 use deburr_core::Report;
 use deburr_core::finding::Severity;
 use deburr_core::report::{Atomics, PlacedFinding};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 /// What to show.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Detail {
     pub(crate) palette: Palette,
+    /// Columns that a line may take; `None`: as many as it needs.
+    pub(crate) width: Option<usize>,
     /// Findings per rule and file; 0: all.
     pub(crate) limit: usize,
     /// Whether files without findings have lines of their own.
@@ -41,7 +43,11 @@ pub(crate) fn file(out: &mut dyn Write, report: &Report, detail: &Detail) -> io:
         true => String::new(),
         false => format!(" (contains {})", report.level_present),
     };
-    writeln!(out, "{}: {}, needs {level}{present}{mark}", palette.bold(&report.path), report.arch)?;
+    let path = palette.bold(&report.path);
+    match report.coverage.executable_bytes {
+        0 => writeln!(out, "{path}: {}, no executable code", report.arch)?,
+        _ => writeln!(out, "{path}: {}, needs {level}{present}{mark}", report.arch)?,
+    }
     if let Some(atomics) = report.atomics.as_ref().filter(|atomics| **atomics != Atomics::default()) {
         writeln!(out, "  atomics: {}", atomics_line(atomics))?;
     }
@@ -79,25 +85,75 @@ fn rule_group(out: &mut dyn Write, group: &[&PlacedFinding], detail: &Detail) ->
     let Some(first) = group.first() else { return Ok(()) };
     let palette = detail.palette;
     let head = palette.severity(first.severity, &format!("{}[{}]", first.severity.name(), first.rule));
-    writeln!(out, "  {head} {}", counted(group.len() as u64, "finding"))?;
-    let shown = if detail.limit == 0 { group.len() } else { detail.limit.min(group.len()) };
-    let width = group.iter().take(shown).map(|finding| finding.svma.to_string().len()).max().unwrap_or(0);
-    for finding in group.iter().take(shown) {
+    let functions: BTreeSet<_> = group.iter().filter_map(|finding| finding.function.as_deref()).collect();
+    let within = match functions.len() {
+        0 | 1 => String::new(),
+        n if group.iter().all(|finding| finding.function.is_some()) => {
+            format!(" in {} functions", grouped(n as u64))
+        }
+        _ => String::new(),
+    };
+    writeln!(out, "  {head} {}{within}", counted(group.len() as u64, "finding"))?;
+    let folded = folded(group);
+    let shown = if detail.limit == 0 { folded.len() } else { detail.limit.min(folded.len()) };
+    let shown = folded.get(..shown).unwrap_or(&folded);
+    let width = shown.iter().map(|(finding, _)| finding.svma.to_string().len()).max().unwrap_or(0);
+    for (finding, count) in shown {
         let section = finding.section.as_deref().map(|name| format!("{name}+")).unwrap_or_default();
-        let function = finding.function.as_deref().unwrap_or("(no name)");
+        let place = format!("{section}{:<width$}", finding.svma);
+        let indent = 4 + place.chars().count() + 2;
+        let room = detail.width.map(|width| width.saturating_sub(indent));
+        let function = fit(finding.function.as_deref().unwrap_or("(no name)"), room);
         let source = match &finding.source {
             Some(source) => format!(" at {}:{}", source.file, source.line),
             None => String::new(),
         };
-        let place = palette.dim(&format!("{section}{:>width$}", finding.svma));
-        writeln!(out, "    {place}  {}{}", palette.bold(function), palette.dim(&source))?;
-        writeln!(out, "    {:width$}  {}", "", finding.message)?;
+        let source = fit_end(&source, room.map(|room| room.saturating_sub(function.chars().count())));
+        let times = if *count > 1 { format!(" ×{}", grouped(*count as u64)) } else { String::new() };
+        writeln!(out, "    {}  {}{}", palette.dim(&place), palette.bold(&function), palette.dim(&source))?;
+        writeln!(out, "{:indent$}{}{}", "", finding.message, palette.bold(&times))?;
     }
-    if shown < group.len() {
-        let more = format!("… and {} more (--limit 0 shows all)", grouped((group.len() - shown) as u64));
+    let told: usize = shown.iter().map(|(_, count)| count).sum();
+    if told < group.len() {
+        let more = format!("… and {} more (--limit 0 shows all)", grouped((group.len() - told) as u64));
         writeln!(out, "    {}", palette.dim(&more))?;
     }
     Ok(())
+}
+
+/// Findings that follow each other and say the same of one named function, as the first of them and how many.
+fn folded<'a>(group: &[&'a PlacedFinding]) -> Vec<(&'a PlacedFinding, usize)> {
+    let same = |a: &PlacedFinding, b: &PlacedFinding| {
+        a.function.is_some()
+            && (a.severity, &a.function, &a.section, &a.message)
+                == (b.severity, &b.function, &b.section, &b.message)
+    };
+    group.chunk_by(|a, b| same(a, b)).filter_map(|run| Some((*run.first()?, run.len()))).collect()
+}
+
+/// The beginning of a text that is too long.
+fn fit(text: &str, room: Option<usize>) -> String {
+    match room {
+        Some(room) if text.chars().count() > room => {
+            let mut cut: String = text.chars().take(room.saturating_sub(1)).collect();
+            cut.push('…');
+            cut
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// The end of a source location that is too long: file and line tell more than the folders above.
+fn fit_end(text: &str, room: Option<usize>) -> String {
+    const LEAST: usize = 12;
+    let length = text.chars().count();
+    match room {
+        Some(room) if length > room && room < LEAST => String::new(),
+        Some(room) if length > room => {
+            format!(" at …{}", text.chars().skip(length - (room - 5)).collect::<String>())
+        }
+        _ => text.to_owned(),
+    }
 }
 
 fn atomics_line(atomics: &Atomics) -> String {
@@ -150,7 +206,8 @@ fn functions_line(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::
     if detail.verbose {
         writeln!(out, "  {count} above the first level:\n    {}", named.join("\n    "))
     } else {
-        writeln!(out, "  {count} above the first level: {}", named.join(", "))
+        let line = format!("  {count} above the first level: {}", named.join(", "));
+        writeln!(out, "{}", fit(&line, detail.width))
     }
 }
 
@@ -189,7 +246,10 @@ pub(crate) fn summary(
         .map(|(severity, count)| palette.severity(severity, &counted(count, severity.name())))
         .collect();
     let verdict = if counts.is_empty() { "no findings".to_owned() } else { counts.join(", ") };
-    writeln!(out, "{} checked: {verdict}", counted(totals.files_checked, "file"))?;
+    match totals.files_checked {
+        0 => writeln!(out, "No file was checked: nothing here is ELF for x86-64 or AArch64.")?,
+        n => writeln!(out, "{} checked: {verdict}", counted(n, "file"))?,
+    }
     let mut rules: Vec<_> = totals.rules.iter().collect();
     rules.sort_by_key(|(_, (severity, _))| std::cmp::Reverse(*severity));
     let width = rules.iter().map(|(rule, _)| rule.len()).max().unwrap_or(0);
@@ -199,14 +259,11 @@ pub(crate) fn summary(
         writeln!(out, "  {rule}  {findings} in {}", counted(*files, "file"))?;
     }
     if totals.files_checked > 1 {
-        for ((arch, level), files) in &totals.levels {
-            writeln!(
-                out,
-                "  {arch}: {} need{} {level}",
-                grouped(*files),
-                if *files == 1 { "s" } else { "" }
-            )?;
-        }
+        level_table(out, totals, detail)?;
+    }
+    if totals.with_faults > 0 {
+        let verb = if totals.with_faults == 1 { "is" } else { "are" };
+        writeln!(out, "{} {verb} damaged in part; see fault:", counted(totals.with_faults, "file"))?;
     }
     if totals.unexamined > 0 {
         writeln!(out, "* Run-time checks are not examined: every use of a feature counts as needed.")?;
@@ -226,7 +283,7 @@ pub(crate) fn summary(
             let mut order: Vec<_> = reasons.into_iter().collect();
             order.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
             for (reason, count) in order.iter().take(5) {
-                writeln!(out, "  {} {reason}", grouped(*count))?;
+                writeln!(out, "  {} × {reason}", grouped(*count))?;
             }
         }
     }
@@ -235,6 +292,26 @@ pub(crate) fn summary(
     }
     if detail.statistics {
         statistics(out, totals)?;
+    }
+    Ok(())
+}
+
+/// How many files need which level, and a few of those above the first.
+fn level_table(out: &mut dyn Write, totals: &Totals, detail: &Detail) -> io::Result<()> {
+    let width = totals.levels.keys().map(|(_, level)| level.len()).max().unwrap_or(0);
+    let most = totals.levels.values().map(|files| grouped(files.count).len()).max().unwrap_or(0);
+    writeln!(out, "Levels needed:")?;
+    for ((_, level), files) in &totals.levels {
+        let noun = if files.count == 1 { "file " } else { "files" };
+        let mut line = format!("  {level:width$}  {:>most$} {noun}", grouped(files.count));
+        if !files.examples.is_empty() {
+            line.push_str("  ");
+            line.push_str(&files.examples.join(", "));
+            if (files.examples.len() as u64) < files.count {
+                line.push_str(", …");
+            }
+        }
+        writeln!(out, "{}", fit(line.trim_end(), detail.width))?;
     }
     Ok(())
 }
@@ -268,7 +345,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -326,6 +403,7 @@ pub(crate) mod tests {
     fn detail(limit: usize) -> Detail {
         Detail {
             palette: Palette::new(false),
+            width: None,
             limit,
             clean_files: true,
             verbose: false,
@@ -347,11 +425,54 @@ bin/server: aarch64, needs armv8.1-a + FEAT_SVE *
             compare-and-swap of 4 bytes
   note[outlined-atomic] 2 findings
     0x1000  spin_lock at lock.c:7
-            calls a helper
-    … and 1 more (--limit 0 shows all)
+            calls a helper ×2
 
 ";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn findings_beyond_the_limit_are_counted() {
+        let mut report = example();
+        report.findings[1].message = "calls another helper".to_owned();
+        let mut out = Vec::new();
+        file(&mut out, &report, &detail(1)).unwrap();
+        assert!(String::from_utf8(out).unwrap().contains("    … and 1 more (--limit 0 shows all)\n"));
+    }
+
+    #[test]
+    fn long_names_are_cut_to_the_width_of_the_terminal() {
+        let mut report = example();
+        report.findings[2].function = Some("f".repeat(300));
+        report.isa_functions[0].function = Some("g".repeat(300));
+        let mut out = Vec::new();
+        file(&mut out, &report, &Detail { width: Some(70), ..detail(0) }).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("fff…\n") && text.contains("ggg…\n"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 70), "{text}");
+        assert_eq!(fit_end(" at some/long/folder/lock.c:7", Some(16)), " at …er/lock.c:7");
+    }
+
+    #[test]
+    fn levels_are_a_table_where_there_are_several_files() {
+        let mut totals = Totals::default();
+        for path in ["a", "b", "c", "d"] {
+            totals.add(&Report { path: path.to_owned(), ..example() }, 1);
+        }
+        let plain = Report { level: "armv8.0-a".to_owned(), isa_functions: Vec::new(), ..example() };
+        totals.add(&plain, 1);
+        let mut out = Vec::new();
+        summary(&mut out, &totals, &[], &detail(10)).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let table = "Levels needed:\n  armv8.0-a  1 file\n  armv8.1-a  4 files  a, b, c, …\n";
+        assert!(text.contains(table), "{text}");
+    }
+
+    #[test]
+    fn run_without_any_file_does_not_claim_that_all_is_well() {
+        let mut out = Vec::new();
+        summary(&mut out, &Totals::default(), &[], &detail(10)).unwrap();
+        assert!(String::from_utf8(out).unwrap().starts_with("No file was checked"));
     }
 
     #[test]

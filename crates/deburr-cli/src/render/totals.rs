@@ -1,7 +1,9 @@
 //! The sums of a run: reports in their order → `statistics` of the JSON document, and the summary in text.
 
+use crate::machine::ARCHES;
 use deburr_core::Report;
 use deburr_core::finding::Severity;
+use deburr_cpu::level_names;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -26,11 +28,25 @@ pub(crate) struct Totals {
     pub(crate) rules: BTreeMap<&'static str, (Severity, u64)>,
     /// Files by the level that they need.
     #[serde(skip)]
-    pub(crate) levels: BTreeMap<(&'static str, String), u64>,
+    pub(crate) levels: BTreeMap<(&'static str, String), LevelFiles>,
+    /// Files that could be read in part only.
+    #[serde(skip)]
+    pub(crate) with_faults: u64,
     /// Files above the first level whose run-time checks nobody looked at.
     #[serde(skip)]
     pub(crate) unexamined: u64,
 }
+
+/// The files that need one level.
+#[derive(Debug, Default)]
+pub(crate) struct LevelFiles {
+    pub(crate) count: u64,
+    /// The first few of them, where the level is above the first.
+    pub(crate) examples: Vec<String>,
+}
+
+/// Files named for each level.
+const EXAMPLES: usize = 3;
 
 impl Totals {
     /// Adds one report on a file of so many bytes.
@@ -54,7 +70,14 @@ impl Totals {
             *worst = (*worst).max(severity);
             *files += 1;
         }
-        *self.levels.entry((report.arch, report.level.clone())).or_default() += 1;
+        let of_level = self.levels.entry((report.arch, report.level.clone())).or_default();
+        of_level.count += 1;
+        let first = ARCHES.iter().find(|arch| arch.name() == report.arch);
+        let first = first.and_then(|&arch| level_names(arch).next());
+        if first != Some(report.level.as_str()) && of_level.examples.len() < EXAMPLES {
+            of_level.examples.push(report.path.clone());
+        }
+        self.with_faults += u64::from(!report.faults.is_empty());
         self.unexamined += u64::from(!report.guards_examined && !report.isa_functions.is_empty());
     }
 

@@ -2,12 +2,25 @@
 //!
 //! `DEBURR_RECORD=1 cargo test -p deburr` writes the recorded texts anew.
 
+mod adversity;
+mod fixtures;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 fn deburr(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_deburr")).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// Compares with what is recorded under the name, or records it.
+fn assert_as_recorded(name: &str, text: &str) {
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded").join(name);
+    if std::env::var_os("DEBURR_RECORD").is_some() {
+        fs::create_dir_all(recorded.parent().unwrap()).unwrap();
+        fs::write(&recorded, text).unwrap();
+    }
+    assert_eq!(text, fs::read_to_string(&recorded).unwrap(), "{name}: DEBURR_RECORD=1 records it anew");
 }
 
 fn stdout(output: &Output) -> String {
@@ -67,12 +80,7 @@ fn help_texts_are_as_recorded() {
         arguments.push("--help");
         let text = stdout(&deburr(&arguments));
         let name = if verb.is_empty() { "deburr" } else { verb };
-        let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/recorded/{name}.help"));
-        if std::env::var_os("DEBURR_RECORD").is_some() {
-            fs::create_dir_all(recorded.parent().unwrap()).unwrap();
-            fs::write(&recorded, &text).unwrap();
-        }
-        assert_eq!(text, fs::read_to_string(&recorded).unwrap(), "deburr {verb} --help");
+        assert_as_recorded(&format!("{name}.help"), &text);
         assert!(text.contains("Examples:"), "deburr {verb} --help");
     }
 }
@@ -146,7 +154,12 @@ fn huge_sparse_file_is_refused_at_once() {
 fn unknown_names_are_answered_with_a_hint() {
     for (arguments, hint) in [
         (&["check", "--select", "no-such-rule", "."][..], "deburr rules"),
+        (&["check", "--select", "llsc_lop", "."], "did you mean `llsc-loop`?"),
+        (&["explain", "outlined-atomics"], "did you mean `outlined-atomic`?"),
         (&["check", "--target", "pdp-11", "."], "deburr cpu"),
+        (&["check", "--target", "neoverse-n7", "."], "did you mean 'neoverse-n1'"),
+        (&["check", "--baseline", "armv8-a+lsee", "."], "did you mean 'lse'"),
+        (&["check", "--target", "zen4", "--target", "zen3", "."], "one per architecture"),
         (&["explain", "no-such-rule"], "deburr rules"),
     ] {
         let output = deburr(arguments);

@@ -1,0 +1,214 @@
+//! The command on the rules' own fixtures: exit statuses, recorded sessions, and the JSON document.
+
+use super::{Scratch, assert_as_recorded, deburr, stderr, stdout};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const LLSC: &str = "llsc_loop/hit-cas.o";
+const OUTLINED: &str = "outlined_atomic/hit-libgcc.o";
+const AVX512: &str = "above_baseline/hit-avx512-above-v3.o";
+const PLAIN: &str = "above_baseline/miss-first-level.o";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../deburr-core/fixtures")
+}
+
+/// Runs in the folder of the fixtures, so that paths are the same everywhere.
+fn run(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    command.current_dir(folder()).args(arguments).output().unwrap()
+}
+
+fn check(arguments: &[&str]) -> Output {
+    run(&[&["check"], arguments].concat())
+}
+
+fn status(arguments: &[&str]) -> Option<i32> {
+    check(arguments).status.code()
+}
+
+#[test]
+fn exit_status_follows_the_severest_finding() {
+    for (expected, arguments) in [
+        (0, &[PLAIN][..]),
+        (1, &[LLSC]),
+        (1, &[LLSC, PLAIN]),
+        // A note, unless the target guarantees LSE.
+        (0, &[OUTLINED]),
+        (1, &[OUTLINED, "--target", "neoverse-n1"]),
+        (0, &[OUTLINED, "--target", "cortex-a72"]),
+        (1, &[OUTLINED, "--fail-on", "note"]),
+        // And the other way round: a loop is a note where the target has nothing better.
+        (0, &[LLSC, "--target", "armv8.0-a"]),
+        (1, &[LLSC, "--target", "armv8.0-a+lse"]),
+        (0, &[LLSC, "--fail-on", "error"]),
+        (0, &[LLSC, "--fail-on", "never"]),
+        (0, &[AVX512]),
+        (1, &[AVX512, "--baseline", "x86-64-v3"]),
+        (1, &[AVX512, "--baseline", "x86-64-v3", "--fail-on", "error"]),
+        (0, &[AVX512, "--baseline", "x86-64-v3", "--fail-on", "never"]),
+        (0, &[AVX512, "--baseline", "zen4"]),
+        (0, &[AVX512, "--baseline", "armv8.0-a"]),
+        (2, &["no-such-file", LLSC]),
+    ] {
+        assert_eq!(status(arguments), Some(expected), "{arguments:?}");
+    }
+}
+
+#[test]
+fn rules_are_chosen_by_select_and_ignore() {
+    assert_eq!(status(&[LLSC, "--select", "outlined-atomic"]), Some(0));
+    assert_eq!(status(&[LLSC, "--select", "llsc-loop,outlined-atomic"]), Some(1));
+    assert_eq!(status(&[LLSC, "--ignore", "llsc-loop"]), Some(0));
+}
+
+#[test]
+fn sessions_are_as_recorded() {
+    let sessions: [(&str, &[&str]); 7] = [
+        ("llsc-loop", &["check", LLSC]),
+        ("outlined-atomic", &["check", "--target", "neoverse-n1", OUTLINED]),
+        ("above-baseline", &["check", "--verbose", "--baseline", "x86-64-v3", AVX512]),
+        ("clean", &["check", PLAIN]),
+        ("folder", &["check", "--limit", "1", "outlined_atomic", "above_baseline"]),
+        ("quiet", &["check", "--quiet", "--limit", "1", LLSC, PLAIN]),
+        ("rules", &["rules"]),
+    ];
+    for (name, arguments) in sessions {
+        let output = run(arguments);
+        let status = output.status.code().unwrap();
+        let session =
+            format!("$ deburr {}\n{}[exit status {status}]\n", arguments.join(" "), stdout(&output));
+        assert_eq!(stderr(&output), "");
+        assert_as_recorded(&format!("{name}.session"), &session);
+    }
+}
+
+#[test]
+fn documents_of_all_fixtures_follow_the_printed_schema() {
+    let schema: serde_json::Value = serde_json::from_slice(&deburr(&["schema"]).stdout).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let binary = env!("CARGO_BIN_EXE_deburr");
+    for arguments in [
+        &["."][..],
+        &[".", binary, "--statistics", "--pretty"],
+        &[".", "/nonexistent", "--baseline", "x86-64-v1", "--baseline", "armv8.0-a"],
+    ] {
+        let output = check(&[&["--format", "json"], arguments].concat());
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let errors: Vec<_> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{arguments:?}: {errors:?}");
+        assert!(document["files"].as_array().unwrap().len() > 20);
+        assert!(
+            document["files"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|file| file["findings"] != serde_json::json!([]))
+        );
+    }
+}
+
+#[test]
+fn output_does_not_depend_on_the_number_of_threads() {
+    // The command itself is the largest program at hand: its file is worth a pool.
+    let binary = env!("CARGO_BIN_EXE_deburr");
+    for format in ["json", "text"] {
+        let with = |threads| {
+            let output = check(&[".", binary, "--verbose", "--format", format, "--threads", threads]);
+            assert!(output.status.code() == Some(1), "{}", stderr(&output));
+            stdout(&output)
+        };
+        let one = with("1");
+        for threads in ["2", "3", "8"] {
+            assert!(one == with(threads), "{format} with {threads} threads differs");
+        }
+    }
+}
+
+/// A static archive in the GNU format.
+fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut bytes = b"!<arch>\n".to_vec();
+    for (name, body) in members {
+        let name = format!("{name}/");
+        bytes.extend(format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 644, body.len()).bytes());
+        bytes.extend_from_slice(body);
+        if body.len() % 2 == 1 {
+            bytes.push(b'\n');
+        }
+    }
+    bytes
+}
+
+#[test]
+fn members_of_an_archive_are_named_and_a_fault_keeps_those_before_it() {
+    let scratch = Scratch::new("archive");
+    let object = std::fs::read(folder().join(LLSC)).unwrap();
+    let whole = archive(&[("a.o", &object), ("readme", b"text"), ("b.o", &object)]);
+    let path = scratch.file("lib.a", &whole);
+    let output = check(&[&path]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    for member in ["a.o", "b.o"] {
+        assert!(stdout(&output).contains(&format!("{path}({member}): aarch64")), "{}", stdout(&output));
+    }
+    scratch.file("lib.a", &whole[..whole.len() - 100]);
+    let output = check(&[&path]);
+    assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    assert!(stdout(&output).contains("(a.o): aarch64"), "{}", stdout(&output));
+    assert!(stderr(&output).contains(&path), "{}", stderr(&output));
+}
+
+#[test]
+fn file_for_the_output_is_no_input() {
+    let scratch = Scratch::new("output");
+    std::fs::copy(folder().join(LLSC), scratch.0.join("a.o")).unwrap();
+    let report = scratch.0.join("report.json");
+    for _ in 0..2 {
+        let output = deburr(&["check", scratch.path(), "--format", "json", "-o", report.to_str().unwrap()]);
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
+        let document: serde_json::Value = serde_json::from_slice(&std::fs::read(&report).unwrap()).unwrap();
+        let counts = &document["statistics"];
+        assert_eq!((&counts["files_checked"], &counts["other_files"]), (&1.into(), &0.into()));
+    }
+    let output = deburr(&["check", scratch.path(), "-o", "/nonexistent/report"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("/nonexistent/report: no such file"), "{}", stderr(&output));
+}
+
+#[test]
+fn standard_input_is_checked_like_a_file() {
+    let object = std::fs::File::open(folder().join(LLSC)).unwrap();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_deburr")).args(["check", "-"]).stdin(object).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).starts_with("-: aarch64"), "{}", stdout(&output));
+}
+
+#[test]
+fn colours_are_for_terminals_and_those_who_ask() {
+    assert!(!stdout(&check(&[LLSC])).contains('\x1b'));
+    assert!(stdout(&check(&[LLSC, "--color", "always"])).contains('\x1b'));
+    // script(1) gives the command a terminal.
+    for (refused, colored) in [("", true), ("1", false)] {
+        let line = format!("'{}' check '{}'", env!("CARGO_BIN_EXE_deburr"), folder().join(LLSC).display());
+        let output = Command::new("script")
+            .args(["-qec", &line, "/dev/null"])
+            .env("NO_COLOR", refused)
+            .env("TERM", "xterm")
+            .output()
+            .expect("script(1) of util-linux is needed");
+        assert_eq!(stdout(&output).contains("\x1b[1m"), colored, "NO_COLOR={refused:?}");
+        assert!(stdout(&output).contains("cas_4_seq_cst"));
+    }
+}
+
+#[test]
+fn closed_pipe_in_the_middle_of_findings_ends_quietly() {
+    let output = Command::new("bash")
+        .args(["-c", "set -o pipefail; \"$0\" check --limit 0 --verbose . | head -1"])
+        .arg(env!("CARGO_BIN_EXE_deburr"))
+        .current_dir(folder())
+        .output()
+        .unwrap();
+    assert_eq!(stderr(&output), "");
+    assert_eq!(stdout(&output).lines().count(), 1);
+}
