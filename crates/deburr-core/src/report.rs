@@ -4,17 +4,10 @@ use crate::finding::{Evidence, Severity};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+pub use crate::image::lines::SourceLocation;
+
 /// The version of the report's schema; it grows when a field changes its meaning or goes away.
 pub const SCHEMA_VERSION: u32 = 1;
-
-/// Where a place in code comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SourceLocation {
-    /// Path as the compiler wrote it.
-    pub file: String,
-    /// Line, from 1; 0 where the compiler assigned none.
-    pub line: u32,
-}
 
 /// Whether the program reaches a function without having asked the CPU first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -82,6 +82,12 @@ pub(super) fn code_data<'s>(
             runs.push(run);
         }
     }
+    if image.arch == Arch::Aarch64 {
+        // A string or a short literal may begin or end in the middle of a word, but an instruction never does.
+        for run in &mut runs {
+            *run = run.start & !3..run.end.saturating_add(3) & !3;
+        }
+    }
     let mut runs = within_sections(image, runs);
     runs.retain(|run| {
         let after = data.get(data.partition_point(|old| old.end <= run.start));

@@ -214,6 +214,9 @@ pub struct Image<'a> {
     pub pointers: Vec<Svma>,
     /// Calls and jumps that the linker fills in, by address (relocatable objects only).
     pub transfers: Vec<Transfer<'a>>,
+    /// Instructions that make an address of code, and that address, where the linker fills it in, by instruction
+    /// (relocatable objects only).
+    pub addresses: Vec<(Svma, Svma)>,
     /// Who built it, and with what.
     pub build: BuildFacts,
     /// Non-fatal faults met on the way: `overlapping sections .a and .b: .b left out`.
