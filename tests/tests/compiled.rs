@@ -27,6 +27,12 @@ fn missed_loops(oracle: &Atomics) -> BTreeMap<u64, String> {
     oracle.load_exclusives.iter().filter(|(_, f)| !unmissed(f)).map(|(at, f)| (*at, f.clone())).collect()
 }
 
+/// At -O0 clang turns every operation that its helpers lack into a loop around a compare-and-swap, which with LSE is `cas`
+/// or `casp`: there even the `_unmissed` are missed.
+fn missed_loops_of_clang(level: &str, oracle: &Atomics) -> BTreeMap<u64, String> {
+    if level == "-O0" { oracle.load_exclusives.clone() } else { missed_loops(oracle) }
+}
+
 /// In an outlined build clang 14 at -O0 leaves compare-and-swap in line, which no flag but LSE changes; its loop is the one that
 /// `-mno-outline-atomics` gives, so only the helpers beside it tell that outlining was asked for.
 fn missed_loops_of_outlined_clang(level: &str, oracle: &Atomics) -> BTreeMap<u64, String> {
@@ -119,9 +125,7 @@ fn gcc_outlined_every_call_of_a_helper_is_reported() {
 #[test]
 fn clang_without_lse_every_retry_loop_is_reported() {
     for oracle in
-        catalogue("clang-llsc", "clang", &["-march=armv8-a", "-mno-outline-atomics"], |_, oracle| {
-            missed_loops(oracle)
-        })
+        catalogue("clang-llsc", "clang", &["-march=armv8-a", "-mno-outline-atomics"], missed_loops_of_clang)
     {
         assert!(
             oracle.load_exclusives.len() > 400 && oracle.lse.is_empty() && oracle.helper_calls.is_empty()

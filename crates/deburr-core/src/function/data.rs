@@ -33,14 +33,15 @@ pub(super) fn known_data(image: &Image<'_>) -> Vec<Range<CodeOffset>> {
     within_sections(image, runs)
 }
 
-/// Cuts runs at the ends of the sections in which they begin, sorts them, and joins those that overlap. A run
-/// that began in an earlier section (no mapping symbol closed it) does not reach into the next.
+/// Cuts runs at the ends of the sections in which they begin, drops those that begin between sections, sorts them,
+/// and joins those that overlap. A run that began in an earlier section (no mapping symbol closed it) does not reach into the next.
 fn within_sections(image: &Image<'_>, mut runs: Vec<Range<CodeOffset>>) -> Vec<Range<CodeOffset>> {
     for run in &mut runs {
-        if let Some(code) = image.code_at(image.svma(run.start)) {
+        let end = image.code_at(image.svma(run.start)).map_or(run.start, |code| {
             let length = CodeOffset::try_from(code.extent.len()).unwrap_or(CodeOffset::MAX);
-            run.end = run.end.min(code.at.saturating_add(length));
-        }
+            code.at.saturating_add(length)
+        });
+        run.end = run.end.min(end);
     }
     runs.retain(|run| run.start < run.end);
     runs.sort_by_key(|run| run.start);

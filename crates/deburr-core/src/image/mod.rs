@@ -186,6 +186,8 @@ pub struct BuildFacts {
     pub isa_needed: Option<String>,
     /// `.note.gnu.property` features: `IBT`, `SHSTK`, `BTI`, `PAC`.
     pub properties: Vec<String>,
+    /// Whether it is a module of the Linux kernel (`.modinfo`) or the kernel itself (`.altinstructions`).
+    pub is_linux_kernel: bool,
 }
 
 /// An ELF file, as far as the later stages need it.

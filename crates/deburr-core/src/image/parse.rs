@@ -5,7 +5,8 @@
 //! Follows the gABI, "Sections" and "Program Header".
 
 use super::elf::{
-    Elf, PF_X, PT_DYNAMIC, PT_GNU_EH_FRAME, PT_LOAD, PT_NOTE, SHT_NOBITS, SHT_PROGBITS, Section, range_of, u64_at,
+    Elf, PF_X, PT_DYNAMIC, PT_GNU_EH_FRAME, PT_LOAD, PT_NOTE, SHT_NOBITS, SHT_PROGBITS, Section, range_of,
+    u64_at,
 };
 use super::{Code, Error, Image, Kind, SymbolOrigin, build, frames, pclntab, plt, relocations, symbols};
 use crate::address::{Extent, Svma};

@@ -447,8 +447,8 @@ fn reaches_lse(graph: &Graph, mut front: Vec<usize>, arm: &[usize]) -> bool {
     false
 }
 
-/// Whether no compiler made the sequence, so that none would make another: it stands in assembly of the Go runtime, waits
-/// for events, sets barriers on both sides of an exclusive pair without an order of its own (inline assembly older than
+/// Whether no compiler made the sequence, so that none would make another: it stands in assembly of the Go runtime or the Linux kernel,
+/// waits for events, sets barriers on both sides of an exclusive pair without an order of its own (inline assembly older than
 /// C11's operations), or lies in generated code.
 fn is_written_by_hand(
     image: &Image<'_>,
@@ -457,6 +457,10 @@ fn is_written_by_hand(
     graph: &Graph,
     sequence: &Sequence,
 ) -> bool {
+    // All atomics of the Linux kernel are inline assembly, with LSE written over it where the CPU has that.
+    if image.build.is_linux_kernel {
+        return true;
+    }
     let is_gos = program
         .symbol(function, image)
         .is_some_and(|symbol| symbol.origin == SymbolOrigin::Pclntab && !symbol.name.starts_with('_'));
@@ -471,8 +475,12 @@ fn waits_for_events(image: &Image<'_>, graph: &Graph, load: Svma) -> bool {
     const WFE: u32 = 0xd503_205f;
     let before = graph.find(load).and_then(|(block, index)| {
         let above = index.checked_sub(1).map(|above| (block, above));
-        let (block, index) =
-            above.or_else(|| Some((block - 1, graph.blocks.get(block.checked_sub(1)?)?.insns.len() - 1)))?;
+        let (block, index) = above.or_else(|| {
+            Some((
+                block.checked_sub(1)?,
+                graph.blocks.get(block.checked_sub(1)?)?.insns.len().checked_sub(1)?,
+            ))
+        })?;
         graph.blocks.get(block)?.insns.get(index)
     });
     before.is_some_and(|insn| word_at(image, insn.svma) == Some(WFE))
@@ -495,15 +503,19 @@ fn word_at(image: &Image<'_>, at: Svma) -> Option<u32> {
     Some(u32::from_le_bytes(*image.bytes_at(at)?.first_chunk()?))
 }
 
-/// Whether a function without a name is a long run of code that no frame description touches, though compilers describe
-/// the code around it: V8's embedded builtins, which it generates when it is built.
+/// Whether a function without a name lies in a long run of code that no frame description touches, though compilers
+/// describe the code around it: V8's embedded builtins, which it generates when it is built.
 fn is_generated(image: &Image<'_>, program: &Program, function: &Function) -> bool {
     const LONG: u64 = 64 * 1024;
-    let extent = function.extent(image);
-    extent.len() >= LONG
+    const MANY: usize = 1000;
+    let start = image.svma(function.start);
+    let after = image.frames.partition_point(|frame| frame.extent.start <= start);
+    let before = after.checked_sub(1).and_then(|i| image.frames.get(i));
+    let (Some(before), Some(after)) = (before, image.frames.get(after)) else { return false };
+    let run = after.extent.start.since(before.extent.end).filter(|_| before.extent.end <= start);
+    run.is_some_and(|bytes| bytes >= LONG)
+        && image.frames.len() > MANY
         && program.symbol(function, image).is_none()
-        && image.frames.len() > 1000
-        && !image.frames.iter().any(|frame| frame.extent.overlaps(extent))
 }
 
 /// Whether the compiler would have emitted the same with every flag: LSE has no `nand`, and of 16 bytes only
