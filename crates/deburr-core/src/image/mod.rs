@@ -18,8 +18,6 @@ mod pclntab;
 mod plt;
 mod relocations;
 mod symbols;
-#[cfg(test)]
-mod tests;
 
 pub use archive::Archive;
 pub use demangle::demangle;

@@ -461,9 +461,10 @@ fn is_written_by_hand(
     if image.build.is_linux_kernel {
         return true;
     }
-    let is_gos = program
-        .symbol(function, image)
-        .is_some_and(|symbol| symbol.origin == SymbolOrigin::Pclntab && !symbol.name.starts_with('_'));
+    let is_gos = program.symbol(function, image).is_some_and(|symbol| {
+        image.build.go_version.is_some()
+            && (symbol.origin == SymbolOrigin::Pclntab || symbol.name.starts_with("runtime."))
+    });
     is_gos
         || waits_for_events(image, graph, sequence.load)
         || is_fenced_on_both_sides(image, sequence)
@@ -551,7 +552,9 @@ fn stores_an_extreme(graph: &Graph, pair: &Pair) -> bool {
 /// Whether a compare-and-swap is clang's at -O0: its operands come from the stack in the same block, and no `clrex`
 /// follows a failed comparison, as it does in clang's optimised code.
 fn is_unoptimised_clang(image: &Image<'_>, graph: &Graph, pair: &Pair) -> bool {
-    let is_clang = image.build.compilers.iter().any(|compiler| compiler.contains("clang"));
+    // Without section headers no compiler is named; gcc leaves nothing in line where it outlines.
+    let compilers = &image.build.compilers;
+    let is_clang = compilers.is_empty() || compilers.iter().any(|compiler| compiler.contains("clang"));
     let base = pair.load.memory.and_then(|memory| memory.base);
     let loaded_from_stack = |insn: &Insn| {
         insn.class == Class::Load
