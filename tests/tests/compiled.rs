@@ -10,7 +10,7 @@ use deburr_tests::compare::assert_atomics;
 use deburr_tests::oracle::{Atomics, Listing};
 use deburr_tests::package::fetch;
 use deburr_tests::toolchain::{compile, require, run, stripped, without_section_headers, work_dir};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -24,7 +24,17 @@ fn missed_loops(oracle: &Atomics) -> BTreeMap<u64, String> {
     let unmissed = |f: &str| {
         ["_unmissed", "atomic_nand", "fetch_nand", "AtomicU128", "AtomicI128"].iter().any(|m| f.contains(m))
     };
-    oracle.load_exclusives.iter().filter(|(_, f)| !unmissed(f)).map(|(at, f)| (*at, f.clone())).collect()
+    // What these two functions begin with is the 16-byte load of the old value, which LSE does not have.
+    let loads_first = |f: &str| f.starts_with("cas_weak_loop_16_") || f.starts_with("cas_maximum_16_");
+    let mut seen = BTreeSet::new();
+    let missed = oracle.load_exclusives.iter().filter(|(_, f)| !unmissed(f));
+    missed.filter(|(_, f)| !loads_first(f) || !seen.insert(*f)).map(|(at, f)| (*at, f.clone())).collect()
+}
+
+/// At -O0 clang turns every operation that its helpers lack into a loop around a compare-and-swap, which with LSE is `cas`
+/// or `casp`: there even the `_unmissed` are missed.
+fn missed_loops_of_clang(level: &str, oracle: &Atomics) -> BTreeMap<u64, String> {
+    if level == "-O0" { oracle.load_exclusives.clone() } else { missed_loops(oracle) }
 }
 
 /// In an outlined build clang 14 at -O0 leaves compare-and-swap in line, which no flag but LSE changes; its loop is the one that
@@ -119,9 +129,7 @@ fn gcc_outlined_every_call_of_a_helper_is_reported() {
 #[test]
 fn clang_without_lse_every_retry_loop_is_reported() {
     for oracle in
-        catalogue("clang-llsc", "clang", &["-march=armv8-a", "-mno-outline-atomics"], |_, oracle| {
-            missed_loops(oracle)
-        })
+        catalogue("clang-llsc", "clang", &["-march=armv8-a", "-mno-outline-atomics"], missed_loops_of_clang)
     {
         assert!(
             oracle.load_exclusives.len() > 400 && oracle.lse.is_empty() && oracle.helper_calls.is_empty()
@@ -274,31 +282,22 @@ fn go_program(test: &str, level: &str, link: &str) -> std::path::PathBuf {
     dir.join("spin")
 }
 
-/// In Go's dispatch, both sequences stand in one function.
-fn without_lse_beside(oracle: &Atomics) -> BTreeMap<u64, String> {
-    oracle
-        .load_exclusives
-        .iter()
-        // Data in text that objdump shows as instructions (literal pools of the runtime) has no store-exclusive beside it.
-        .filter(|(_, f)| {
-            !oracle.lse.values().any(|g| &g == f) && oracle.store_exclusives.values().any(|g| &g == f)
-        })
-        .map(|(at, f)| (*at, f.clone()))
-        .collect()
+/// None: Go's dispatch has both sequences, and the one loop without LSE beside it, in the runtime's assembly
+/// (`runtime.cgoSigtramp`), stands there at every GOARM64.
+fn no_loop(_: &Atomics) -> BTreeMap<u64, String> {
+    BTreeMap::new()
 }
 
 #[test]
 fn gos_inline_dispatch_is_no_missed_flag() {
     let program = go_program("go-v8.0", "v8.0", "-ldflags=");
-    let oracle = compare("go v8.0", &program, without_lse_beside);
+    let oracle = compare("go v8.0", &program, no_loop);
     assert!(oracle.load_exclusives.len() > 50 && oracle.lse.len() > 50, "Go no longer dispatches in line?");
-    compare("go v8.0 -s -w", &go_program("go-v8.0-s", "v8.0", "-ldflags=-s -w"), |_| {
-        without_lse_beside(&oracle)
-    });
+    compare("go v8.0 -s -w", &go_program("go-v8.0-s", "v8.0", "-ldflags=-s -w"), no_loop);
 }
 
 #[test]
 fn go_with_lse_no_retry_loop_is_reported() {
-    let oracle = compare("go v8.1", &go_program("go-v8.1", "v8.1", "-ldflags="), without_lse_beside);
+    let oracle = compare("go v8.1", &go_program("go-v8.1", "v8.1", "-ldflags="), no_loop);
     assert!(oracle.lse.len() > 50);
 }

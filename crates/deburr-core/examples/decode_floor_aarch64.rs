@@ -2,21 +2,20 @@
 
 #![allow(clippy::print_stdout, reason = "an example for developers")]
 
-use deburr_core::Svma;
+use deburr_core::image::Image;
 use deburr_core::insn::Class;
 use deburr_core::insn::ClassSet;
 use deburr_core::insn::aarch64::sweep;
 use deburr_core::insn::sweep::{Interest, Sweep};
-use object::{Object, ObjectSection};
 use std::hint::black_box;
 use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("usage: decode_floor_aarch64 FILE")?;
     let bytes = std::fs::read(path)?;
-    let file = object::File::parse(&*bytes)?;
-    let text = file.section_by_name(".text").ok_or("no .text")?;
-    let (code, base) = (text.data()?, text.address());
+    let image = Image::parse(&bytes, None, None)?;
+    let text = image.code.iter().find(|code| code.name == ".text").ok_or("no .text")?;
+    let (code, base) = (text.bytes, text.extent.start);
     let megabytes = code.len() as f64 / 1e6;
     // Grown once, so that page faults of fresh memory do not count as reading code.
     let mut warm = Sweep::default();
@@ -36,12 +35,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     Class::LseAtomic,
                     Class::Barrier,
                 ]);
-                let interest = Interest {
-                    wants,
-                    code_base: Svma(base),
-                    code_length: code.len() as u32,
-                    conditional_exits,
-                };
+                let interest =
+                    Interest { wants, code_base: base, code_length: code.len() as u32, conditional_exits };
                 let mut found = core::mem::take(&mut warm);
                 found.calls.clear();
                 found.jumps.clear();

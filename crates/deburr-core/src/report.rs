@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+pub use crate::image::lines::SourceLocation;
+
 /// The version of the report's schema; it grows when a field changes its meaning or goes away.
 pub const SCHEMA_VERSION: u32 = 1;
 
@@ -23,15 +25,6 @@ impl Serialize for Hex {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
-}
-
-/// Where a place in code comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SourceLocation {
-    /// Path as the compiler wrote it.
-    pub file: String,
-    /// Line, from 1; 0 where the compiler assigned none.
-    pub line: u32,
 }
 
 /// Whether the program reaches a function without having asked the CPU first.

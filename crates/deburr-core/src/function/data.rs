@@ -33,14 +33,15 @@ pub(super) fn known_data(image: &Image<'_>) -> Vec<Range<CodeOffset>> {
     within_sections(image, runs)
 }
 
-/// Cuts runs at the ends of the sections in which they begin, sorts them, and joins those that overlap. A run
-/// that began in an earlier section (no mapping symbol closed it) does not reach into the next.
+/// Cuts runs at the ends of the sections in which they begin, drops those that begin between sections, sorts them,
+/// and joins those that overlap. A run that began in an earlier section (no mapping symbol closed it) does not reach into the next.
 fn within_sections(image: &Image<'_>, mut runs: Vec<Range<CodeOffset>>) -> Vec<Range<CodeOffset>> {
     for run in &mut runs {
-        if let Some(code) = image.code_at(image.svma(run.start)) {
+        let end = image.code_at(image.svma(run.start)).map_or(run.start, |code| {
             let length = CodeOffset::try_from(code.extent.len()).unwrap_or(CodeOffset::MAX);
-            run.end = run.end.min(code.at.saturating_add(length));
-        }
+            code.at.saturating_add(length)
+        });
+        run.end = run.end.min(end);
     }
     runs.retain(|run| run.start < run.end);
     runs.sort_by_key(|run| run.start);
@@ -80,6 +81,12 @@ pub(super) fn code_data<'s>(
             runs.push(reference.to..reference.to.saturating_add(CodeOffset::from(size)));
         } else if let Some(run) = table(image, known, called, reference) {
             runs.push(run);
+        }
+    }
+    if image.arch == Arch::Aarch64 {
+        // A string or a short literal may begin or end in the middle of a word, but an instruction never does.
+        for run in &mut runs {
+            *run = run.start & !3..run.end.saturating_add(3) & !3;
         }
     }
     let mut runs = within_sections(image, runs);

@@ -16,7 +16,7 @@ mod partition;
 pub use discover::discover;
 
 use crate::address::{Extent, Svma};
-use crate::image::Image;
+use crate::image::{Image, Symbol};
 use crate::insn::FeatureGroup;
 use crate::insn::sweep::{CodeOffset, Edge, FeatureHit, Mark, Reference, Sweep};
 use std::ops::Range;
@@ -98,7 +98,12 @@ impl Program {
 
     /// The function's name as the file has it; a part has its owner's.
     pub fn name<'a>(&self, function: &Function, image: &'a Image<'_>) -> Option<&'a str> {
-        image.symbols.get(self.whole(function).symbol as usize).map(|symbol| &*symbol.name)
+        self.symbol(function, image).map(|symbol| &*symbol.name)
+    }
+
+    /// The symbol that names the function; that of its owner for a part.
+    pub fn symbol<'i, 'a>(&self, function: &Function, image: &'i Image<'a>) -> Option<&'i Symbol<'a>> {
+        image.symbols.get(self.whole(function).symbol as usize)
     }
 
     /// Instructions above the architecture's first level, by address.

@@ -36,7 +36,9 @@ fn push_distinct(list: &mut Vec<String>, value: &[u8]) {
 
 /// Reads all that the file says about its making.
 pub(super) fn facts(elf: &Elf<'_>, debug_file: Option<&[u8]>, faults: &mut Vec<String>) -> BuildFacts {
-    let mut facts = BuildFacts::default();
+    let is_kernels = |section: &Section<'_>| matches!(section.name, ".modinfo" | ".altinstructions");
+    let mut facts =
+        BuildFacts { is_linux_kernel: elf.sections.iter().any(is_kernels), ..BuildFacts::default() };
     let comment = elf.section_data(".comment").unwrap_or(&[]);
     for line in comment.split(|&byte| byte == 0).take(1 << 16) {
         push_distinct(&mut facts.compilers, line);

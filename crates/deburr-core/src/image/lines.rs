@@ -7,9 +7,17 @@ use super::Kind;
 use super::debug::DebugSection;
 use super::elf::{Elf, SHF_COMPRESSED};
 use crate::address::Svma;
-use crate::report::SourceLocation;
 use gimli::{EndianArcSlice, EndianSlice, LittleEndian};
 use std::sync::Arc;
+
+/// Where a place in code comes from.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct SourceLocation {
+    /// Path as the compiler wrote it.
+    pub file: String,
+    /// Line, from 1; 0 where the compiler assigned none.
+    pub line: u32,
+}
 
 /// A context over bytes of the file, or over bytes made from it (decompressed, relocated).
 enum Context<'a> {

@@ -18,8 +18,6 @@ mod pclntab;
 mod plt;
 mod relocations;
 mod symbols;
-#[cfg(test)]
-mod tests;
 
 pub use archive::Archive;
 pub use demangle::demangle;
@@ -186,6 +184,8 @@ pub struct BuildFacts {
     pub isa_needed: Option<String>,
     /// `.note.gnu.property` features: `IBT`, `SHSTK`, `BTI`, `PAC`.
     pub properties: Vec<String>,
+    /// Whether it is a module of the Linux kernel (`.modinfo`) or the kernel itself (`.altinstructions`).
+    pub is_linux_kernel: bool,
 }
 
 /// An ELF file, as far as the later stages need it.
@@ -214,6 +214,9 @@ pub struct Image<'a> {
     pub pointers: Vec<Svma>,
     /// Calls and jumps that the linker fills in, by address (relocatable objects only).
     pub transfers: Vec<Transfer<'a>>,
+    /// Instructions that make an address of code, and that address, where the linker fills it in, by instruction
+    /// (relocatable objects only).
+    pub addresses: Vec<(Svma, Svma)>,
     /// Who built it, and with what.
     pub build: BuildFacts,
     /// Non-fatal faults met on the way: `overlapping sections .a and .b: .b left out`.

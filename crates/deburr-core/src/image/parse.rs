@@ -4,9 +4,13 @@
 //! ranges lie in the file and do not overlap; every address kept lies in one of them.
 //! Follows the gABI, "Sections" and "Program Header".
 
-use super::elf::{Elf, PF_X, PT_GNU_EH_FRAME, PT_LOAD, SHT_NOBITS, SHT_PROGBITS, Section, range_of};
+use super::elf::{
+    Elf, PF_X, PT_DYNAMIC, PT_GNU_EH_FRAME, PT_LOAD, PT_NOTE, SHT_NOBITS, SHT_PROGBITS, Section, range_of,
+    u64_at,
+};
 use super::{Code, Error, Image, Kind, SymbolOrigin, build, frames, pclntab, plt, relocations, symbols};
 use crate::address::{Extent, Svma};
+use deburr_cpu::Arch;
 use std::collections::HashMap;
 
 /// Which addresses are code: the extents of [`Image::code`], by address.
@@ -62,7 +66,8 @@ fn code_of_sections<'a>(elf: &Elf<'a>, faults: &mut Vec<String>) -> Result<Vec<C
 
 /// The executable segments, where section headers are missing. A segment that also holds the ELF header begins,
 /// as code, at the first function known in it, and ends before the unwind table's index: between the header and
-/// that function lie the dynamic tables, which decode as nonsense.
+/// that function lie the dynamic tables, which decode as nonsense. A static program has no such tables: there it begins
+/// after the notes and the relocations of its ifuncs.
 fn code_of_segments<'a>(
     elf: &Elf<'a>,
     starts: &[u64],
@@ -87,7 +92,11 @@ fn code_of_segments<'a>(
             let extent = Extent::sized(Svma(segment.svma), segment.file_size);
             let after_headers = segment.svma.saturating_add(headers_end);
             let known = starts.iter().filter(|&&at| at >= after_headers && extent.contains(Svma(at))).min();
-            skipped = known.copied().unwrap_or(after_headers).saturating_sub(segment.svma);
+            let start = match elf.segments.iter().any(|segment| segment.kind == PT_DYNAMIC) {
+                true => known.copied().unwrap_or(after_headers),
+                false => after_notes(elf, extent, after_headers),
+            };
+            skipped = start.saturating_sub(segment.svma);
             let index = elf.segments.iter().find(|segment| segment.kind == PT_GNU_EH_FRAME);
             let end =
                 index.and_then(|index| index.svma.checked_sub(segment.svma)).filter(|&end| end > skipped);
@@ -111,6 +120,21 @@ fn code_of_segments<'a>(
         }
         _ => Ok(found),
     }
+}
+
+/// Where, in a segment of a static program that holds the ELF header, notes and ifunc relocations end.
+fn after_notes(elf: &Elf<'_>, segment: Extent, after_headers: u64) -> u64 {
+    /// Bytes of an `Elf64_Rela`.
+    const RELA: u64 = 24;
+    let irelative: u64 = if elf.arch == Arch::Aarch64 { 1032 } else { 37 };
+    let notes = elf.segments.iter().filter(|note| note.kind == PT_NOTE && segment.contains(Svma(note.svma)));
+    let ends = notes.map(|note| note.svma.saturating_add(note.file_size));
+    let mut end = ends.max().unwrap_or(0).max(after_headers).saturating_add(7) & !7;
+    let info = |at: u64| u64_at(elf.bytes_of(at.checked_add(8)?, 8)?, 0);
+    while info(end) == Some(irelative) {
+        end = end.saturating_add(RELA);
+    }
+    end
 }
 
 /// Sorts code by address, leaves out what overlaps, and gives each range its offset from the first.
@@ -203,6 +227,7 @@ pub(super) fn parse<'a>(
         entries: Vec::new(),
         pointers: Vec::new(),
         transfers: Vec::new(),
+        addresses: Vec::new(),
         build: build::facts(&elf, debug_file, &mut faults),
         faults,
     };
@@ -226,6 +251,7 @@ pub(super) fn parse<'a>(
     image.entries = found.entries;
     image.pointers = found.pointers;
     image.transfers = found.transfers;
+    image.addresses = found.addresses;
     let mut faults = std::mem::take(&mut image.faults);
     image.frames = frames::read(&elf, debug_file, &image, &ranges, &mut faults);
     image.faults = faults;

@@ -73,6 +73,7 @@ pub(super) struct Relocations<'a> {
     pub(super) entries: Vec<Svma>,
     pub(super) pointers: Vec<Svma>,
     pub(super) transfers: Vec<Transfer<'a>>,
+    pub(super) addresses: Vec<(Svma, Svma)>,
     pub(super) slots: HashMap<u64, Slot<'a>>,
 }
 
@@ -186,6 +187,7 @@ pub(super) fn read<'a>(elf: &Elf<'a>, ranges: &CodeRanges, faults: &mut Vec<Stri
         list.shrink_to_fit();
     }
     out.transfers.sort_by_key(|transfer| transfer.from);
+    out.addresses.sort_unstable();
     out
 }
 
@@ -383,7 +385,10 @@ fn read_relocatable<'a>(elf: &Elf<'a>, ranges: &CodeRanges, arrays: &[Extent], o
                     }
                 }
                 InCode::Address { .. } => {
-                    out.pointers.extend(here.filter(|&svma| ranges.contains(svma)).map(Svma));
+                    if let Some(to) = here.filter(|&svma| ranges.contains(svma)).map(Svma) {
+                        out.pointers.push(to);
+                        out.addresses.push((Svma(site), to));
+                    }
                 }
             }
         }

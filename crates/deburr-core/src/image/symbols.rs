@@ -107,10 +107,12 @@ impl<'a> SymbolTable<'a> {
         if symbol.section == 0 || symbol.section == SHN_ABS {
             return None;
         }
+        let section = self.section(elf, symbol, index);
         if elf.kind != Kind::Relocatable {
-            return Some(symbol.value);
+            // Assemblers mark data in debug sections too: their symbols' values are offsets, not addresses.
+            return section.is_none_or(Section::is_alloc).then_some(symbol.value);
         }
-        self.section(elf, symbol, index)?.svma.checked_add(symbol.value)
+        section?.svma.checked_add(symbol.value)
     }
 }
 

@@ -72,11 +72,16 @@ fn body_around(image: &Image<'_>, lse: Svma) -> Option<Helper> {
     let start = lse.offset(if has_bti { -16 } else { -12 });
     let mut end = lse.offset(8);
     let latest = Extent::sized(start, 4 * LONGEST).end;
+    let mut has_fallback = false;
     while word(end)? != RET {
+        has_fallback |= is_exclusive(word(end)?);
         end = end.offset(4);
         if end >= latest {
             return None;
         }
+    }
+    if !has_fallback {
+        return None;
     }
     let is_sync = word(end.offset(-4)) == Some(DMB_ISH);
     let insn = insn::decode(image.arch, image.bytes_at(lse)?, lse)?;
@@ -91,6 +96,12 @@ const fn is_ldrb_w16(word: u32) -> bool {
 /// `adrp x16, page`
 const fn is_adrp_x16(word: u32) -> bool {
     word & 0x9f00_001f == 0x9000_0010
+}
+
+/// `ldxr`, `stxr`, `ldxp`, `stxp` and their like; `casp` shares the pairs' bits but the highest.
+const fn is_exclusive(word: u32) -> bool {
+    let is_pair = word & 0x0020_0000 != 0;
+    word & 0x3f80_0000 == 0x0800_0000 && (!is_pair || word >> 31 == 1)
 }
 
 /// libgcc's name of the helper around an LSE instruction.

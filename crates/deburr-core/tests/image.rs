@@ -1,11 +1,15 @@
 //! The image stage on small real files: two committed AArch64 fixtures, and programs built by the host's `cc`.
 
-use super::*;
+use deburr_core::address::Extent;
+use deburr_core::image::lines::SourceLines;
+use deburr_core::image::{
+    Error, Image, Symbol, SymbolKind, TransferTarget, demangle, mini_debug, wanted_debug_file,
+};
 use std::path::PathBuf;
 use std::process::Command;
 
-const SHARED: &[u8] = include_bytes!("../../fixtures/image/calls-aarch64.so");
-const OBJECT: &[u8] = include_bytes!("../../fixtures/image/calls-aarch64.o");
+const SHARED: &[u8] = include_bytes!("image/calls-aarch64.so");
+const OBJECT: &[u8] = include_bytes!("image/calls-aarch64.o");
 
 /// Builds C code with the host's compiler, which these tests need.
 fn build(name: &str, source: &str, flags: &[&str]) -> Vec<u8> {
@@ -151,7 +155,9 @@ fn mutated_files_never_panic() {
         let mut bytes = [SHARED, OBJECT, &host][seed % 3].to_vec();
         for _ in 0..1 + next(8) {
             // Headers matter most: half of the changes go to the first 64 bytes or the section headers.
-            let table = usize::try_from(elf::u64_at(&bytes, 40).unwrap_or(0)).unwrap_or(0);
+            let table = bytes.get(40..48).map_or(0, |field| {
+                usize::try_from(u64::from_le_bytes(field.try_into().unwrap())).unwrap_or(0)
+            });
             let at = match next(4) {
                 0 => next(64),
                 1 => table.saturating_add(next(2048)).min(bytes.len() - 1),
