@@ -357,7 +357,7 @@ fn grouped(number: u64) -> String {
 pub(crate) mod tests {
     use super::*;
     use deburr_core::finding::Value;
-    use deburr_core::report::{Build, Coverage, IsaFunction, Reach, SourceLocation};
+    use deburr_core::report::{Build, Coverage, Hex, IsaFunction, Reach, SourceLocation};
 
     /// A report with all parts.
     pub(crate) fn example() -> Report {
@@ -383,7 +383,7 @@ pub(crate) mod tests {
             features: [("FEAT_LSE".to_owned(), 1234)].into(),
             isa_functions: vec![IsaFunction {
                 function: Some("crc".to_owned()),
-                svma: "0x400".to_owned(),
+                svma: Hex(0x400),
                 section: None,
                 features: [("FEAT_CRC32".to_owned(), 9)].into(),
                 reach: Reach::Unknown,
@@ -391,9 +391,9 @@ pub(crate) mod tests {
             atomics: Some(Atomics { helper_bodies: 7, outlined_calls: 330, ..Atomics::default() }),
             build: Build { compilers: vec!["GCC 12.2.0".to_owned()], ..Build::default() },
             findings: vec![
-                finding("outlined-atomic", Severity::Note, "0x1000", "calls a helper"),
-                finding("outlined-atomic", Severity::Note, "0x1010", "calls a helper"),
-                finding("llsc-loop", Severity::Warning, "0x2000", "compare-and-swap of 4 bytes"),
+                finding("outlined-atomic", Severity::Note, 0x1000, "calls a helper"),
+                finding("outlined-atomic", Severity::Note, 0x1010, "calls a helper"),
+                finding("llsc-loop", Severity::Warning, 0x2000, "compare-and-swap of 4 bytes"),
             ],
             coverage: Coverage { executable_bytes: 4000, decoded_bytes: 4000, ..Coverage::default() },
             faults: Vec::new(),
@@ -434,7 +434,7 @@ bin/server: aarch64, needs armv8.1-a + FEAT_SVE *
     #[test]
     fn findings_beyond_the_limit_are_counted() {
         let mut report = example();
-        report.findings[1].message = "calls another helper".to_owned();
+        report.findings[1].message = "calls another helper".into();
         let mut out = Vec::new();
         file(&mut out, &report, &detail(1)).unwrap();
         assert!(String::from_utf8(out).unwrap().contains("    … and 1 more (--limit 0 shows all)\n"));
@@ -443,7 +443,7 @@ bin/server: aarch64, needs armv8.1-a + FEAT_SVE *
     #[test]
     fn long_names_are_cut_to_the_width_of_the_terminal() {
         let mut report = example();
-        report.findings[2].function = Some("f".repeat(300));
+        report.findings[2].function = Some("f".repeat(300).into());
         report.isa_functions[0].function = Some("g".repeat(300));
         let mut out = Vec::new();
         file(&mut out, &report, &Detail { width: Some(70), ..detail(0) }).unwrap();
