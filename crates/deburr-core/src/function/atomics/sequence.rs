@@ -462,8 +462,8 @@ fn is_written_by_hand(
         return true;
     }
     let is_gos = program.symbol(function, image).is_some_and(|symbol| {
-        image.build.go_version.is_some()
-            && (symbol.origin == SymbolOrigin::Pclntab || symbol.name.starts_with("runtime."))
+        symbol.origin == SymbolOrigin::Pclntab
+            || image.build.go_version.is_some() && symbol.name.starts_with("runtime.")
     });
     is_gos
         || waits_for_events(image, graph, sequence.load)
