@@ -10,9 +10,9 @@
 
 use std::error::Error;
 
-use deburr_core::insn::sweep::{Interest, Sweep};
 use deburr_core::address::Svma;
 use deburr_core::image::Image;
+use deburr_core::insn::sweep::{Interest, Sweep};
 use deburr_core::insn::{Class, ClassSet, sweep_unit};
 use deburr_cpu::Arch;
 use iced_x86::{Decoder, DecoderOptions, Instruction};

@@ -35,12 +35,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     Class::LseAtomic,
                     Class::Barrier,
                 ]);
-                let interest = Interest {
-                    wants,
-                    code_base: base,
-                    code_length: code.len() as u32,
-                    conditional_exits,
-                };
+                let interest =
+                    Interest { wants, code_base: base, code_length: code.len() as u32, conditional_exits };
                 let mut found = core::mem::take(&mut warm);
                 found.calls.clear();
                 found.jumps.clear();
