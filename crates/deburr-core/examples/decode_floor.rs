@@ -10,11 +10,12 @@
 
 use std::error::Error;
 
+use deburr_core::address::Svma;
+use deburr_core::image::Image;
 use deburr_core::insn::sweep::{Interest, Sweep};
 use deburr_core::insn::{Class, ClassSet, sweep_unit};
 use deburr_cpu::Arch;
 use iced_x86::{Decoder, DecoderOptions, Instruction};
-use object::{Object, ObjectSection, SectionKind};
 
 /// CPU time of this thread in nanoseconds.
 fn cpu_time() -> Result<u64, Box<dyn Error>> {
@@ -42,6 +43,7 @@ fn sweep_sections(sections: &[Vec<u8>], unit: usize) -> Sweep {
         code_base: deburr_core::Svma(0),
         wants: ClassSet::of(&[Class::LockedAtomic, Class::SpinHint]),
         code_length: sections.iter().map(Vec::len).max().unwrap_or(0) as u32,
+        code_base: Svma(0),
         conditional_exits: false,
     };
     for section in sections {
@@ -73,13 +75,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     for file in files {
         let bytes = std::fs::read(&file)?;
-        let elf = object::File::parse(&*bytes)?;
-        let mut sections = Vec::new();
-        for section in elf.sections() {
-            if section.kind() == SectionKind::Text {
-                sections.push(section.data()?.to_vec());
-            }
-        }
+        let image = Image::parse(&bytes, None, None)?;
+        let sections: Vec<Vec<u8>> = image.code.iter().map(|code| code.bytes.to_vec()).collect();
         let length: usize = sections.iter().map(Vec::len).sum();
         let (mut floor, mut whole, mut units) = (u64::MAX, u64::MAX, u64::MAX);
         let mut found = Sweep::default();

@@ -411,5 +411,7 @@ fn note(area: &[u8], align: usize) -> Option<Note<'_>> {
     let end = start.checked_add(size)?;
     let description = area.get(start..end)?;
     let next = end.checked_next_multiple_of(align.max(1))?;
-    Some((description, kind, name.strip_suffix(b"\0").unwrap_or(name), area.get(next..).unwrap_or(&[])))
+    // Go counts its padding as part of the name.
+    let name = name.split(|&byte| byte == 0).next().unwrap_or(name);
+    Some((description, kind, name, area.get(next..).unwrap_or(&[])))
 }

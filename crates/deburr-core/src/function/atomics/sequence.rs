@@ -461,10 +461,10 @@ fn is_written_by_hand(
     if image.build.is_linux_kernel {
         return true;
     }
-    let is_gos = program.symbol(function, image).is_some_and(|symbol| {
-        image.build.go_version.is_some()
-            && (symbol.origin == SymbolOrigin::Pclntab || symbol.name.starts_with("runtime."))
-    });
+    let symbol = program.symbol(function, image);
+    let is_gos = symbol.is_some_and(|symbol| symbol.origin == SymbolOrigin::Pclntab)
+        || (image.build.is_go || image.build.go_version.is_some())
+            && symbol.map_or(image.frames.is_empty(), |symbol| symbol.name.starts_with("runtime."));
     is_gos
         || waits_for_events(image, graph, sequence.load)
         || is_fenced_on_both_sides(image, sequence)
