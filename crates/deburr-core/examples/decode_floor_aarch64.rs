@@ -1,4 +1,5 @@
-//! How fast A64 code is read: by the decoder alone, and by the sweep. Takes an ELF file, and reads its `.text`.
+//! How fast A64 code is read: by the decoder alone, and by the sweep. Takes a file of raw code
+//! (`objcopy -O binary -j .text`).
 
 #![allow(clippy::print_stdout, reason = "an example for developers")]
 
@@ -7,16 +8,13 @@ use deburr_core::insn::Class;
 use deburr_core::insn::ClassSet;
 use deburr_core::insn::aarch64::sweep;
 use deburr_core::insn::sweep::{Interest, Sweep};
-use object::{Object, ObjectSection};
 use std::hint::black_box;
 use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("usage: decode_floor_aarch64 FILE")?;
-    let bytes = std::fs::read(path)?;
-    let file = object::File::parse(&*bytes)?;
-    let text = file.section_by_name(".text").ok_or("no .text")?;
-    let (code, base) = (text.data()?, text.address());
+    let code = &*std::fs::read(path)?;
+    let base = 0x40_0000;
     let megabytes = code.len() as f64 / 1e6;
     // Grown once, so that page faults of fresh memory do not count as reading code.
     let mut warm = Sweep::default();

@@ -350,7 +350,7 @@ fn sweep_and_decode_agree_on_random_words() {
 
 #[test]
 fn sweep_and_decode_agree_on_compiled_code() {
-    let code = include_bytes!("../../../fixtures/decode/text-aarch64.bin");
+    let code = include_bytes!("../../../fixtures/image/text-aarch64.bin");
     let words: Vec<u32> = code.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
     assert_agrees(&words, RARE);
     assert_agrees(&words, COMMON);
