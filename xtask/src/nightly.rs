@@ -1,4 +1,5 @@
-//! What is too long for every push: the ignored tests (larger packages, exhaustive tables), and the fuzz target.
+//! What is too long for every push: the ignored tests (larger packages, exhaustive tables), the A64 prefilter on every
+//! word, and the fuzz target.
 
 use crate::repository;
 use std::process::Command;
@@ -23,6 +24,17 @@ pub fn run(seconds: u32) -> Result<(), String> {
             "--",
             "--ignored",
             "--nocapture",
+        ]),
+    );
+    step(
+        "the prefilter of A64 against the decoder, for every word",
+        Command::new(env!("CARGO")).args([
+            "run",
+            "--release",
+            "-p",
+            "deburr-core",
+            "--example",
+            "prefilter_aarch64",
         ]),
     );
     match missing_for_fuzzing() {

@@ -286,9 +286,7 @@ impl Unit<'_> {
             let imm12 = u64::from(bits(word, 21, 10));
             let completed = match word {
                 _ if based && word & 0xffc0_0000 == 0x9100_0000 => Some((imm12, ReferenceKind::Address)), // add x, x, #
-                _ if based && word & 0x3b40_0000 == 0x3940_0000
-                    || based && word & 0x3b80_0000 == 0x3980_0000 =>
-                {
+                _ if based && (word & 0x3b40_0000 == 0x3940_0000 || word & 0x3b80_0000 == 0x3980_0000) => {
                     loaded(word).map(|size| (imm12 * u64::from(size), ReferenceKind::Load(size)))
                 }
                 _ => None,

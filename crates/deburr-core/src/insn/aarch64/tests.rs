@@ -136,6 +136,15 @@ fn features_follow_the_instruction() {
         (0x04a20020, &[FEAT_SVE]),     // add z0.s, z1.s, z2.s
         (0xd503477f, &[FEAT_SME]),     // smstart
         (0x9adf1020, &[FEAT_MTE]),     // irg x0, x1
+        (0x91800420, &[FEAT_MTE]),     // addg x0, x1, #0, #1
+        (0xd1810020, &[FEAT_MTE]),     // subg x0, x1, #16, #0
+        (0x5f7ae500, &[FEAT_ASIMD]),   // scvtf d0, d8, #6
+        (0x5f1ae500, &[FEAT_FP16]),    // scvtf h0, h8, #6
+        (0x4f3ae500, &[FEAT_ASIMD]),   // scvtf v0.4s, v8.4s, #6
+        (0x4f000401, &[FEAT_ASIMD]),   // movi v1.4s, #0
+        (0x4f00fc01, &[FEAT_FP16]),    // fmov v1.8h, #2.0
+        (0x88df7c20, &[FEAT_LOR]),     // ldlar w0, [x1]
+        (0xd5033bbf, &[]),             // dmb ish
     ];
     for (word, expected) in words {
         assert_eq!(features(*word), *expected, "{word:#010x}");
@@ -257,6 +266,15 @@ fn reserved_operands_are_no_instruction() {
         0xbde0_0000, // ldr of a SIMD&FP register of size 10, opc 11
         0x3820_0800, // strb w0, [x0, w0, ?] with option 000
         0xd502_3d5e, // msr with op0 0
+        0x0ee0_8400, // add v0.1d, v0.1d, v0.1d
+        0x4ee0_9c00, // mul v0.2d, v0.2d, v0.2d
+        0x1ea0_2800, // fadd of ptype 10
+        0x0f40_0400, // sshr v0.1d, v0.1d, #64
+        0x6e00_e400, // fcadd v0.16b, v0.16b, v0.16b
+        0x0ee1_c800, // urecpe v0.2d of one doubleword
+        0x4821_7c00, // casp x1, x2, x0, x1, [x0]: an odd register
+        0x6508_8000, // fabd z0.b, p0/m, z0.b, z0.b
+        0x1d00_0400, // cpyp [x0]!, [x0]!, x0!: one register thrice
     ];
     for word in words {
         assert_eq!(decode(&u32::to_le_bytes(word), HERE), None, "{word:#010x}");
@@ -328,6 +346,25 @@ fn sweep_and_decode_agree_on_random_words() {
     let words: Vec<u32> = random_words(3).take(1 << 22).collect();
     assert_agrees(&words, RARE);
     assert_agrees(&words, COMMON);
+}
+
+#[test]
+fn sweep_and_decode_agree_on_compiled_code() {
+    let code = include_bytes!("../../../tests/image/text-aarch64.bin");
+    let words: Vec<u32> = code.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
+    assert_agrees(&words, RARE);
+    assert_agrees(&words, COMMON);
+    let found = swept(&words, RARE);
+    assert_eq!(found.undecoded, 0);
+    let mut features = deburr_cpu::FeatureSet::default();
+    for hit in &found.hits {
+        features = features.union(features_of(hit.group));
+    }
+    use Feature::*;
+    for feature in [FEAT_LSE, FEAT_CRC32, FEAT_DotProd, FEAT_FP16, FEAT_AES] {
+        assert!(features.contains(feature), "{feature:?}");
+    }
+    assert_eq!(features.iter().count(), 5);
 }
 
 #[test]
