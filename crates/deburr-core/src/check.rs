@@ -193,7 +193,7 @@ impl Names {
 fn count(atomics: &Atomics) -> report::Atomics {
     let with = |fate| atomics.sequences.iter().filter(|sequence| sequence.fate == fate).count() as u64;
     report::Atomics {
-        inline_llsc: with(Fate::MissedFlag),
+        inline_llsc: with(Fate::MissedFlag) + with(Fate::WrittenByHand),
         inline_lse: atomics.inline_lse,
         helper_bodies: atomics.helpers.len() as u64,
         outlined_calls: atomics.calls.len() as u64,

@@ -5,11 +5,13 @@
 //! symbols. The shapes are those that gcc, clang, rustc and Go emit for the C11 operations; the helpers are
 //! libgcc's `lse.S` and compiler-rt's `outline_atomic_helpers`.
 
+mod fate;
 mod helper;
 mod sequence;
 
+pub use fate::Fate;
 pub use helper::{Helper, HelperCall};
-pub use sequence::{Fate, Operation, Sequence};
+pub use sequence::{Operation, Sequence};
 
 use super::Program;
 use crate::image::Image;

@@ -20,21 +20,25 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         Some(target) if !target.contains(Feature::FEAT_LSE) => Severity::Note,
         _ => Severity::Warning,
     };
-    let missed = context.atomics().sequences.iter().filter(|sequence| sequence.fate == Fate::MissedFlag);
-    missed.map(|sequence| finding(sequence, severity)).collect()
+    let sequences = context.atomics().sequences.iter();
+    let worth_reporting = sequences.filter_map(|sequence| match sequence.fate {
+        Fate::MissedFlag => Some(finding(sequence, severity)),
+        // Only its author can do something about it.
+        Fate::WrittenByHand => Some(finding(sequence, Severity::Note)),
+        Fate::InlineDispatch | Fate::RunTimeChoice | Fate::NoFlagHelps => None,
+    });
+    worth_reporting.collect()
 }
 
 fn finding(sequence: &Sequence, severity: Severity) -> Finding {
     let (operation, size, order) = (sequence.operation.name(), sequence.size, order(sequence.ordering));
-    let message = if sequence.retries {
-        format!(
-            "load-exclusive/store-exclusive loop for {operation} of {size} bytes ({order}), with no LSE path"
-        )
-    } else {
-        format!(
-            "load-exclusive/store-exclusive pair for {operation} of {size} bytes ({order}), with no LSE path"
-        )
-    };
+    let shape = if sequence.retries { "loop" } else { "pair" };
+    let bytes = if size == 1 { "byte" } else { "bytes" };
+    let by_hand = sequence.fate == Fate::WrittenByHand;
+    let hint = if by_hand { " (written by hand: no compiler flag changes it)" } else { "" };
+    let message = format!(
+        "load-exclusive/store-exclusive {shape} for {operation} of {size} {bytes} ({order}), with no LSE path{hint}"
+    );
     Finding {
         rule: RULE.id,
         at: sequence.load,
@@ -45,6 +49,7 @@ fn finding(sequence: &Sequence, severity: Severity) -> Finding {
             ("operation", Value::Text(operation.into())),
             ("size", Value::Number(size.into())),
             ("order", Value::Text(order.into())),
+            ("written_by_hand", Value::Flag(by_hand)),
             ("retries", Value::Flag(sequence.retries)),
             ("store_exclusive", Value::Text(sequence.store.to_string().into())),
         ]),

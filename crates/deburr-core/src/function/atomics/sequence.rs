@@ -4,14 +4,15 @@
 //! Data that decodes as one of the two has no partner. Loop rotation may put the store at the lower address, so the
 //! pair is looked for in the control-flow graph, never by a linear scan.
 
+use super::fate::{Fate, Fates};
 use crate::address::{Extent, Svma};
 use crate::function::block::Graph;
 use crate::function::loops::{Loop, natural_loops};
 use crate::function::{Function, Program};
-use crate::image::{Image, SymbolKind, SymbolOrigin};
-use crate::insn::sweep::{CodeOffset, ReferenceKind};
+use crate::image::Image;
+use crate::insn::sweep::CodeOffset;
 use crate::insn::{self, Class, Flow, Insn, Ordering, Reg, RegSet};
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 /// Instructions at most between the two. Compilers put no more than five there.
 const LONGEST: usize = 48;
@@ -71,19 +72,6 @@ impl Operation {
     }
 }
 
-/// Why a sequence is there, and so whether it is worth reporting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// The compiler would have emitted an LSE instruction, or a call of a helper, had it been asked to.
-    MissedFlag,
-    /// An LSE instruction stands beside it, and a flag is tested in line.
-    InlineDispatch,
-    /// Its function is chosen or replaced at run time.
-    RunTimeChoice,
-    /// No flag would have changed it: LSE has no such operation, or the compiler does not use it here.
-    NoFlagHelps,
-}
-
 /// A load-exclusive/store-exclusive sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sequence {
@@ -112,7 +100,7 @@ pub(super) fn find(
     loads: &[CodeOffset],
     is_outlined: bool,
 ) -> (Vec<Sequence>, u64) {
-    let chosen = chosen_functions(image, program);
+    let fates = Fates::new(image, program, is_outlined);
     let mut sequences = Vec::with_capacity(loads.len());
     let mut unpaired = 0;
     let mut built: Option<(Function, Graph, Vec<Loop>)> = None;
@@ -130,19 +118,7 @@ pub(super) fn find(
         match pair(graph, svma) {
             Some(pair) => {
                 let mut sequence = pair.describe(graph, loops);
-                sequence.fate = if chosen.contains(&program.whole(&function).start)
-                    || is_stub(image, program, &function)
-                {
-                    Fate::RunTimeChoice
-                } else if is_dispatched(graph, svma) {
-                    Fate::InlineDispatch
-                } else if is_written_by_hand(image, program, &function, graph, &sequence)
-                    || no_flag_helps(image, graph, &pair, &sequence, is_outlined)
-                {
-                    Fate::NoFlagHelps
-                } else {
-                    Fate::MissedFlag
-                };
+                sequence.fate = fates.of(&function, graph, &pair, &sequence);
                 sequences.push(sequence);
             }
             None => unpaired += 1,
@@ -152,10 +128,10 @@ pub(super) fn find(
 }
 
 /// A load-exclusive, its store-exclusive, and the instructions on the shortest way between them.
-struct Pair {
-    load: Insn,
+pub(super) struct Pair {
+    pub(super) load: Insn,
     body: Vec<Insn>,
-    store: Insn,
+    pub(super) store: Insn,
 }
 
 /// Finds the store-exclusive of the load-exclusive at an address, breadth first.
@@ -293,279 +269,4 @@ impl Pair {
 /// The general registers of a set.
 fn registers(set: RegSet) -> impl Iterator<Item = Reg> {
     (0..31).map(Reg::general).filter(move |&reg| set.contains(reg))
-}
-
-/// Functions whose address an ifunc resolver makes (one of them is chosen when the program starts), and those that only
-/// such functions call.
-fn chosen_functions(image: &Image<'_>, program: &Program) -> HashSet<CodeOffset> {
-    /// How far down the calls are followed.
-    const DEPTH: usize = 4;
-    let resolvers: Vec<&Function> = image
-        .symbols
-        .iter()
-        .filter(|symbol| symbol.kind == SymbolKind::IfuncResolver)
-        .filter_map(|symbol| program.function_at(image.code_offset(symbol.svma)?))
-        .collect();
-    if resolvers.is_empty() {
-        return HashSet::new();
-    }
-    let is_in_resolver = |at: CodeOffset| resolvers.iter().any(|resolver| resolver.contains(at));
-    let by_code = program
-        .references()
-        .filter(|reference| reference.kind == ReferenceKind::Address && is_in_resolver(reference.from))
-        .map(|reference| reference.to);
-    let by_linker = image.addresses.iter().filter_map(|&(from, to)| {
-        is_in_resolver(image.code_offset(from)?).then(|| image.code_offset(to)).flatten()
-    });
-    let mut chosen: HashSet<CodeOffset> = by_code.chain(by_linker).collect();
-    for _ in 0..DEPTH {
-        let callees = called_only_from(image, program, &chosen);
-        if callees.is_empty() {
-            break;
-        }
-        chosen.extend(callees);
-    }
-    chosen
-}
-
-/// Functions outside `callers` that direct calls and jumps reach from these alone, and whose address no data holds.
-fn called_only_from(
-    image: &Image<'_>,
-    program: &Program,
-    callers: &HashSet<CodeOffset>,
-) -> HashSet<CodeOffset> {
-    let is_caller = |at: CodeOffset| {
-        program.function_at(at).is_some_and(|function| callers.contains(&program.whole(function).start))
-    };
-    let edges = || program.calls().chain(program.jumps());
-    let mut only: HashSet<CodeOffset> = edges()
-        .filter(|edge| !callers.contains(&edge.to) && is_caller(edge.from))
-        .filter(|edge| program.function_from(edge.to).is_some())
-        .map(|edge| edge.to)
-        .collect();
-    let mut leave = |at: CodeOffset| {
-        only.remove(&at);
-    };
-    edges().filter(|edge| !is_caller(edge.from)).for_each(|edge| leave(edge.to));
-    image.pointers.iter().filter_map(|&pointer| image.code_offset(pointer)).for_each(&mut leave);
-    let global = image.symbols.iter().filter(|symbol| symbol.is_global);
-    global.filter_map(|symbol| image.code_offset(symbol.svma)).for_each(leave);
-    only
-}
-
-/// Whether a function is a stub that a run-time compiler replaces: named so (OpenJDK's
-/// `aarch64_atomic_fetch_add_4_default_impl`), or V8's embedded builtins.
-fn is_stub(image: &Image<'_>, program: &Program, function: &Function) -> bool {
-    let is_named = program
-        .name(function, image)
-        .is_some_and(|name| name.ends_with("_default_impl") || name.starts_with("Builtins_"));
-    is_named || begins_as_jvm_stub(image, function)
-}
-
-/// Whether a leaf begins as OpenJDK's stubs do: with a prefetch for a store to the address in its first argument, which
-/// in those for compare-and-swap comes after a barrier.
-fn begins_as_jvm_stub(image: &Image<'_>, function: &Function) -> bool {
-    const DMB_ISH: u32 = 0xd503_3bbf;
-    const PRFM_PSTL1STRM_X0: u32 = 0xf980_0011;
-    let code = image.bytes_at(image.svma(function.start)).unwrap_or_default();
-    let (words, _) = code.as_chunks::<4>();
-    let mut words = words.iter().map(|word| u32::from_le_bytes(*word)).skip_while(|&word| word == DMB_ISH);
-    words.next() == Some(PRFM_PSTL1STRM_X0)
-}
-
-/// Whether the way to a load-exclusive leaves, a few blocks before it, a branch on a flag in memory whose other arm
-/// holds an LSE instruction.
-fn is_dispatched(graph: &Graph, load: Svma) -> bool {
-    const BLOCKS_BACK: usize = 4;
-    let Some((home, _)) = graph.find(load) else { return false };
-    let mut front = vec![home];
-    let mut seen = front.clone();
-    for _ in 0..BLOCKS_BACK {
-        let before: Vec<usize> = front
-            .iter()
-            .filter_map(|&block| graph.blocks.get(block))
-            .flat_map(|block| block.predecessors.iter().copied())
-            .filter(|block| !seen.contains(block))
-            .collect();
-        if before.iter().any(|&block| {
-            tests_flag(graph, block) && leads_to_lse(graph, block, &seen) || is_patched(graph, block, &seen)
-        }) {
-            return true;
-        }
-        seen.extend(&before);
-        front = before;
-    }
-    false
-}
-
-/// Whether a block ends in a branch on a register that it loaded from memory.
-fn tests_flag(graph: &Graph, block: usize) -> bool {
-    let Some(block) = graph.blocks.get(block) else { return false };
-    let Some((last, rest)) = block.insns.split_last() else { return false };
-    let is_test = matches!(last.operation, insn::Operation::BranchBit | insn::Operation::BranchZero);
-    let tested = last.src[0].filter(|_| is_test);
-    let made = rest.iter().rev().find(|insn| tested.is_some_and(|reg| insn.writes.contains(reg)));
-    made.is_some_and(|insn| insn.class == Class::Load)
-}
-
-/// Whether a block ends in a jump that is replaced by a nop at run time, as in the Linux kernel where the CPU has LSE:
-/// nothing else leads to what follows it, and there an LSE instruction comes soon.
-fn is_patched(graph: &Graph, block: usize, arm: &[usize]) -> bool {
-    let jumps = graph.blocks.get(block).and_then(|block| block.last());
-    let after = block + 1;
-    let is_unreached = graph.blocks.get(after).is_some_and(|after| after.predecessors.is_empty());
-    jumps.is_some_and(|last| matches!(last.flow, Flow::Jump(_)))
-        && is_unreached
-        && reaches_lse(graph, vec![after], arm)
-}
-
-/// Whether an arm of a branch, other than those in `arm`, soon comes to an LSE instruction.
-fn leads_to_lse(graph: &Graph, branch: usize, arm: &[usize]) -> bool {
-    let next = graph.blocks.get(branch).map_or(&[][..], |block| &block.successors);
-    reaches_lse(graph, next.iter().copied().filter(|block| !arm.contains(block)).collect(), arm)
-}
-
-/// Whether one of some blocks, or one soon after them and not in `arm`, has an LSE instruction.
-fn reaches_lse(graph: &Graph, mut front: Vec<usize>, arm: &[usize]) -> bool {
-    const BLOCKS_ON: usize = 3;
-    let next = |block: usize| graph.blocks.get(block).map_or(&[][..], |block| &block.successors);
-    for _ in 0..BLOCKS_ON {
-        let has_lse = |&block: &usize| {
-            let insns = graph.blocks.get(block).map_or(&[][..], |block| &block.insns);
-            insns.iter().any(|insn| insn.class == Class::LseAtomic)
-        };
-        if front.iter().any(has_lse) {
-            return true;
-        }
-        front = front
-            .iter()
-            .flat_map(|&block| next(block))
-            .copied()
-            .filter(|block| !arm.contains(block))
-            .collect();
-    }
-    false
-}
-
-/// Whether no compiler made the sequence, so that none would make another: it stands in assembly of the Go runtime or the Linux kernel,
-/// waits for events, sets barriers on both sides of an exclusive pair without an order of its own (inline assembly older than
-/// C11's operations), or lies in generated code.
-fn is_written_by_hand(
-    image: &Image<'_>,
-    program: &Program,
-    function: &Function,
-    graph: &Graph,
-    sequence: &Sequence,
-) -> bool {
-    // All atomics of the Linux kernel are inline assembly, with LSE written over it where the CPU has that.
-    if image.build.is_linux_kernel {
-        return true;
-    }
-    let symbol = program.symbol(function, image);
-    let is_gos = symbol.is_some_and(|symbol| symbol.origin == SymbolOrigin::Pclntab)
-        || (image.build.is_go || image.build.go_version.is_some())
-            && symbol.map_or(image.frames.is_empty(), |symbol| symbol.name.starts_with("runtime."));
-    is_gos
-        || waits_for_events(image, graph, sequence.load)
-        || is_fenced_on_both_sides(image, sequence)
-        || is_generated(image, program, function)
-}
-
-/// Whether `wfe` stands right before a load-exclusive.
-fn waits_for_events(image: &Image<'_>, graph: &Graph, load: Svma) -> bool {
-    const WFE: u32 = 0xd503_205f;
-    let before = graph.find(load).and_then(|(block, index)| {
-        let above = index.checked_sub(1).map(|above| (block, above));
-        let (block, index) = above.or_else(|| {
-            Some((
-                block.checked_sub(1)?,
-                graph.blocks.get(block.checked_sub(1)?)?.insns.len().checked_sub(1)?,
-            ))
-        })?;
-        graph.blocks.get(block)?.insns.get(index)
-    });
-    before.is_some_and(|insn| word_at(image, insn.svma) == Some(WFE))
-}
-
-/// Whether a pair of plain `ldxr` and `stxr` has a `dmb ish` on either side.
-fn is_fenced_on_both_sides(image: &Image<'_>, sequence: &Sequence) -> bool {
-    const DMB_ISH: u32 = 0xd503_3bbf;
-    /// Words that may stand between: a copy or an extension of an operand before, the branch back after.
-    const NEAR: i64 = 2;
-    let is_fence = |at: Svma| word_at(image, at) == Some(DMB_ISH);
-    let is_plain = !sequence.ordering.acquire && !sequence.ordering.release;
-    is_plain
-        && (1..=NEAR).any(|words| is_fence(sequence.extent.start.offset(-4 * words)))
-        && (0..NEAR).any(|words| is_fence(sequence.extent.end.offset(4 * words)))
-}
-
-/// The instruction word at an address.
-fn word_at(image: &Image<'_>, at: Svma) -> Option<u32> {
-    Some(u32::from_le_bytes(*image.bytes_at(at)?.first_chunk()?))
-}
-
-/// Whether a function without a name lies in a long run of code that no frame description touches, though compilers
-/// describe the code around it: V8's embedded builtins, which it generates when it is built.
-fn is_generated(image: &Image<'_>, program: &Program, function: &Function) -> bool {
-    const LONG: u64 = 64 * 1024;
-    const MANY: usize = 1000;
-    let start = image.svma(function.start);
-    let after = image.frames.partition_point(|frame| frame.extent.start <= start);
-    let before = after.checked_sub(1).and_then(|i| image.frames.get(i));
-    let (Some(before), Some(after)) = (before, image.frames.get(after)) else { return false };
-    let run = after.extent.start.since(before.extent.end).filter(|_| before.extent.end <= start);
-    run.is_some_and(|bytes| bytes >= LONG)
-        && image.frames.len() > MANY
-        && program.symbol(function, image).is_none()
-}
-
-/// Whether the compiler would have emitted the same with every flag: LSE has no `nand`, and of 16 bytes only
-/// compare-and-swap; clang without optimisation leaves compare-and-swap in line though it outlines the rest.
-fn no_flag_helps(
-    image: &Image<'_>,
-    graph: &Graph,
-    pair: &Pair,
-    sequence: &Sequence,
-    is_outlined: bool,
-) -> bool {
-    match sequence.operation {
-        Operation::Nand => true,
-        Operation::CompareSwap => {
-            is_outlined && is_unoptimised_clang(image, graph, pair) && !stores_an_extreme(graph, pair)
-        }
-        _ => sequence.size == 16,
-    }
-}
-
-/// Whether what a compare-and-swap stores was chosen by a comparison: clang's minimum or maximum at -O0.
-fn stores_an_extreme(graph: &Graph, pair: &Pair) -> bool {
-    let before = graph.find(pair.load.svma).and_then(|(block, index)| {
-        let above = block.checked_sub(1).and_then(|block| graph.blocks.get(block)).map(|block| &*block.insns);
-        Some((above.unwrap_or_default(), graph.blocks.get(block)?.insns.get(..index)?))
-    });
-    let Some((above, before)) = before else { return false };
-    let stored = pair.store.src[0];
-    let made = above.iter().chain(before).rev().find(|insn| insn.dst.is_some() && insn.dst == stored);
-    made.is_some_and(|insn| insn.operation == insn::Operation::Select)
-}
-
-/// Whether a compare-and-swap is clang's at -O0: its operands come from the stack in the same block, and no `clrex`
-/// follows a failed comparison, as it does in clang's optimised code.
-fn is_unoptimised_clang(image: &Image<'_>, graph: &Graph, pair: &Pair) -> bool {
-    // Without section headers no compiler is named; gcc leaves nothing in line where it outlines.
-    let compilers = &image.build.compilers;
-    let is_clang = compilers.is_empty() || compilers.iter().any(|compiler| compiler.contains("clang"));
-    let base = pair.load.memory.and_then(|memory| memory.base);
-    let loaded_from_stack = |insn: &Insn| {
-        insn.class == Class::Load
-            && base.is_some_and(|base| insn.writes.contains(base))
-            && insn.memory.is_some_and(|memory| matches!(memory.base, Some(Reg::SP) | Some(Reg::FRAME)))
-    };
-    let Some((block, _)) = graph.find(pair.load.svma) else { return false };
-    let before = graph.blocks.get(block.saturating_sub(1)..=block).unwrap_or_default();
-    let clears = |insn: &Insn| insn.class == Class::ClearExclusive;
-    let after = graph.blocks.get(block..).unwrap_or_default();
-    is_clang
-        && before.iter().flat_map(|block| &block.insns).any(loaded_from_stack)
-        && !after.iter().take(4).flat_map(|block| &block.insns).any(clears)
 }
