@@ -359,6 +359,10 @@ fn fill_gap(
 ) {
     /// Pieces from which on threads share the work.
     const MANY: usize = 4096;
+    // Between described functions there is nothing but padding, a hundred thousand times.
+    if padding::leading(image.arch, bytes(image, gap.clone())) == gap.len() {
+        return;
+    }
     let within = |sorted: &[CodeOffset]| {
         let first = sorted.partition_point(|&start| start <= gap.start);
         let last = sorted.partition_point(|&start| start < gap.end);

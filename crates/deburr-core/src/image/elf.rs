@@ -8,6 +8,7 @@
 use super::{Error, Kind};
 use crate::address::{Extent, Svma};
 use deburr_cpu::Arch;
+use std::ffi::CStr;
 
 pub(super) const SHT_PROGBITS: u32 = 1;
 pub(super) const SHT_SYMTAB: u32 = 2;
@@ -54,7 +55,8 @@ pub(super) fn range_of(bytes: &[u8], offset: u64, length: u64) -> Option<&[u8]> 
 
 /// The string that begins at an offset and ends before the next zero byte.
 pub(super) fn string_at(strings: &[u8], at: u64) -> Option<&[u8]> {
-    strings.get(usize::try_from(at).ok()?..)?.split(|&byte| byte == 0).next()
+    let rest = strings.get(usize::try_from(at).ok()?..)?;
+    Some(CStr::from_bytes_until_nul(rest).map_or(rest, CStr::to_bytes))
 }
 
 /// A section header.

@@ -21,6 +21,7 @@ use gimli::{
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
@@ -95,6 +96,23 @@ struct Cie<'a> {
     row: FirstRow,
 }
 
+/// The common information entries met so far; `None` where one is malformed. Neighbours mostly share theirs.
+struct Cies<'a, O> {
+    known: HashMap<O, Option<Rc<Cie<'a>>>>,
+    last: Option<(O, Rc<Cie<'a>>)>,
+}
+
+impl<'a, O: Copy + Eq + std::hash::Hash> Cies<'a, O> {
+    fn get(&mut self, offset: O, read: impl FnOnce() -> Option<Cie<'a>>) -> Option<Rc<Cie<'a>>> {
+        if let Some((_, cie)) = self.last.as_ref().filter(|(last, _)| *last == offset) {
+            return Some(Rc::clone(cie));
+        }
+        let cie = self.known.entry(offset).or_insert_with(|| read().map(Rc::new)).clone()?;
+        self.last = Some((offset, Rc::clone(&cie)));
+        Some(cie)
+    }
+}
+
 /// Reads the entries at the given offsets of a section, in parallel: a large program has hundreds of thousands.
 fn entries<'a, S>(
     section: &S,
@@ -110,7 +128,7 @@ where
     let shards: Vec<(Vec<(Extent, bool)>, u64)> = offsets
         .par_chunks(SHARD)
         .map(|offsets| {
-            let mut cies: HashMap<S::Offset, Option<Cie<'a>>> = HashMap::new();
+            let mut cies = Cies { known: HashMap::new(), last: None };
             let mut found = Vec::with_capacity(offsets.len());
             let mut failed = 0;
             for &offset in offsets {
@@ -134,7 +152,7 @@ fn entry<'a, S>(
     section: &S,
     bases: &BaseAddresses,
     offset: usize,
-    cies: &mut HashMap<S::Offset, Option<Cie<'a>>>,
+    cies: &mut Cies<'a, S::Offset>,
 ) -> Option<(Extent, bool)>
 where
     S: UnwindSection<Bytes<'a>>,
@@ -142,7 +160,7 @@ where
 {
     let partial = section.partial_fde_from_offset(bases, S::Offset::from(offset)).ok()?;
     let cie_offset = partial.cie_offset();
-    let cie = cies.entry(cie_offset).or_insert_with(|| cie(section, bases, cie_offset).ok()).as_ref()?;
+    let cie = cies.get(cie_offset, || cie(section, bases, cie_offset).ok())?;
     let fde = partial.parse(|_, _, _| Ok(cie.entry.clone())).ok()?;
     let instructions = fde.instructions(section, bases);
     let row = first_row(instructions, cie.entry.data_alignment_factor(), cie.row, section);
@@ -337,7 +355,8 @@ pub(super) fn read(
             }
         }
     }
-    frames.par_sort_unstable();
+    // Linkers write the descriptions in few runs by address, which a stable sort merges.
+    frames.sort();
     frames.dedup_by_key(|frame| frame.extent);
     frames.shrink_to_fit();
     frames
