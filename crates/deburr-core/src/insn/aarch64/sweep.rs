@@ -62,79 +62,38 @@ struct Counts {
     undecoded: u64,
 }
 
-/// A word that transfers control: its index in the unit, and the distance to its target in words.
-type Noted = (u32, i32);
-
-/// So many words are looked at before their transfers are recorded.
+/// So many words go through the prefilter before those that it left are looked at: their places fit into a byte.
 const BLOCK: usize = 64;
 
-/// The transfers of one block. They are too frequent to predict, so every word is written as if it were one, and only
-/// the counts depend on whether it is.
-struct Transfers {
-    calls: [Noted; BLOCK],
-    jumps: [Noted; BLOCK],
-    call_count: usize,
-    jump_count: usize,
-    /// Which transfers are recorded where they leave the unit.
-    exits: u8,
-    /// The length of the unit in words.
-    words: u32,
-}
-
-impl Transfers {
-    #[inline(always)]
-    fn new(conditional_exits: bool, length: usize) -> Transfers {
-        Transfers {
-            calls: [(0, 0); BLOCK],
-            jumps: [(0, 0); BLOCK],
-            call_count: 0,
-            jump_count: 0,
-            exits: if conditional_exits { JUMP | CONDITIONAL } else { JUMP },
-            words: length.div_ceil(4).min(u32::MAX as usize) as u32,
-        }
-    }
-
-    #[inline(always)]
-    fn note(&mut self, row: &Row, word: u32, index: u32) {
-        let distance = (word << row.shifts.0) as i32 >> row.shifts.1;
-        let leaves = index.wrapping_add_signed(distance) >= self.words;
-        if let Some(slot) = self.calls.get_mut(self.call_count & (BLOCK - 1)) {
-            *slot = (index, distance);
-        }
-        if let Some(slot) = self.jumps.get_mut(self.jump_count & (BLOCK - 1)) {
-            *slot = (index, distance);
-        }
-        self.call_count += usize::from(row.transfer & CALL);
-        self.jump_count += usize::from((row.transfer & self.exits != 0) & leaves);
-    }
-
-    fn calls(&self) -> &[Noted] {
-        self.calls.get(..self.call_count).unwrap_or_default()
-    }
-
-    fn jumps(&self) -> &[Noted] {
-        self.jumps.get(..self.jump_count).unwrap_or_default()
-    }
-}
-
 impl Unit<'_> {
-    /// With `FAST`, words that the prefilter settles are only counted and their transfers noted.
+    /// With `FAST`, words that the prefilter settles are only counted, unless they transfer control.
     fn run<const FAST: bool>(&self, sweep: &mut Sweep) {
         let mut counts = Counts::default();
         // The index after the last undecodable word: one more there continues its run.
         let mut run_end = usize::MAX;
         let words = self.words.as_chunks::<4>().0;
-        let mut transfers = Transfers::new(self.interest.conditional_exits, self.length);
+        let exits = if self.interest.conditional_exits { JUMP | CONDITIONAL } else { JUMP };
         for (number, block) in words.chunks(BLOCK).enumerate() {
-            let first = number * BLOCK;
-            (transfers.call_count, transfers.jump_count) = (0, 0);
+            // What is left is too irregular to predict: every word is noted, and only the count depends on it.
+            let mut left = [0u8; BLOCK];
+            let mut count = 0;
             for (i, bytes) in block.iter().enumerate() {
                 let word = u32::from_le_bytes(*bytes);
-                let index = first + i;
+                let row = plain::row(word);
+                let is_plain = FAST & plain::is_plain(row, word);
+                counts.plain += row.counts & u64::from(is_plain).wrapping_neg();
+                if let Some(slot) = left.get_mut(count & (BLOCK - 1)) {
+                    *slot = i as u8;
+                }
+                count += usize::from(!is_plain | (row.transfer & (CALL | exits) != 0));
+            }
+            for &i in left.get(..count).unwrap_or_default() {
+                let index = number * BLOCK + usize::from(i);
+                let Some(bytes) = words.get(index) else { continue };
+                let word = u32::from_le_bytes(*bytes);
                 let row = plain::row(word);
                 if FAST && plain::is_plain(row, word) {
-                    counts.plain += row.counts;
-                    transfers.note(row, word, index as u32);
+                    self.transfer_of(row, word, index, sweep);
                     continue;
                 }
                 if FAST && self.direct(row.kind, word, index, words, &mut counts, sweep) {
@@ -149,8 +108,6 @@ impl Unit<'_> {
                     run_end = index + 1;
                 }
             }
-            sweep.calls.extend(transfers.calls().iter().filter_map(|noted| self.edge(*noted)));
-            sweep.jumps.extend(transfers.jumps().iter().filter_map(|noted| self.edge(*noted)));
         }
         let (fp, simd) = (counts.plain & 0xffff_ffff, counts.plain >> 32);
         let base = words.len() as u64 - counts.elsewhere - fp - simd;
@@ -163,9 +120,17 @@ impl Unit<'_> {
         sweep.undecoded += counts.undecoded;
     }
 
-    fn edge(&self, (index, distance): Noted) -> Option<Edge> {
-        let to = self.target(index as usize, i64::from(distance) * 4)?;
-        Some(Edge { from: self.offset(index as usize), to })
+    /// Records a call, or a jump that leaves the unit.
+    #[inline(always)]
+    fn transfer_of(&self, row: &Row, word: u32, index: usize, sweep: &mut Sweep) {
+        let distance = (word << row.shifts.0) as i32 >> row.shifts.1;
+        let Some(to) = self.target(index, i64::from(distance) * 4) else { return };
+        let edge = Edge { from: self.offset(index), to };
+        if row.transfer & CALL != 0 {
+            sweep.calls.push(edge);
+        } else if self.leaves(to) {
+            sweep.jumps.push(edge);
+        }
     }
 
     fn offset(&self, index: usize) -> CodeOffset {
