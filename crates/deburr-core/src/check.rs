@@ -156,7 +156,7 @@ fn place(
         svma,
         section,
         extent: finding.extent.len(),
-        source: lines.and_then(|lines| lines.find(finding.at)),
+        source: lines.and_then(|lines| lines.find(finding.at)).map(Box::new),
         message: finding.message,
         evidence: finding.evidence,
     }

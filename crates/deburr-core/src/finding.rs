@@ -42,10 +42,10 @@ pub enum Value {
     List(Vec<String>),
 }
 
-/// The facts that a finding rests on, by name; a handful, in the order in which the rule states them. Serialized
-/// as a map.
+/// The facts that a finding rests on, by name; a handful, in the order in which the rule states them, shared by its
+/// clones. Serialized as a map.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Evidence(Box<[(&'static str, Value)]>);
+pub struct Evidence(Arc<[(&'static str, Value)]>);
 
 impl Evidence {
     /// The value of a name.
@@ -56,7 +56,7 @@ impl Evidence {
 
 impl<const N: usize> From<[(&'static str, Value); N]> for Evidence {
     fn from(facts: [(&'static str, Value); N]) -> Evidence {
-        Evidence(Box::new(facts))
+        Evidence(Arc::new(facts))
     }
 }
 

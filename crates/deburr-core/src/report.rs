@@ -72,7 +72,7 @@ pub struct PlacedFinding {
     /// Length of the code it is about, in bytes.
     pub extent: u64,
     /// Source line, where DWARF has it.
-    pub source: Option<SourceLocation>,
+    pub source: Option<Box<SourceLocation>>,
     /// One sentence.
     pub message: Arc<str>,
     /// The facts behind it.

@@ -368,7 +368,7 @@ pub(crate) mod tests {
             svma: Hex(svma),
             section: None,
             extent: 12,
-            source: Some(SourceLocation { file: "lock.c".to_owned(), line: 7 }),
+            source: Some(Box::new(SourceLocation { file: "lock.c".to_owned(), line: 7 })),
             message: message.into(),
             evidence: [("helper", Value::Text("cas4_acq".into())), ("size", Value::Number(4))].into(),
         };

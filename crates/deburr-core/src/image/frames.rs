@@ -113,13 +113,14 @@ impl<'a, O: Copy + Eq + std::hash::Hash> Cies<'a, O> {
     }
 }
 
-/// Reads the entries at the given offsets of a section, in parallel: a large program has hundreds of thousands.
+/// Reads the entries at the given offsets of a section, in parallel, in shards: a large program has hundreds of
+/// thousands.
 fn entries<'a, S>(
     section: &S,
     bases: &BaseAddresses,
     (what, offsets): (&str, &[usize]),
     faults: &mut Vec<String>,
-) -> Vec<(Extent, bool)>
+) -> Vec<Vec<(Extent, bool)>>
 where
     S: UnwindSection<Bytes<'a>> + Sync,
     S::Offset: UnwindOffset<usize> + From<usize> + std::hash::Hash,
@@ -144,7 +145,7 @@ where
     if failed > 0 {
         faults.push(format!("{what}: {failed} entries are malformed: left out"));
     }
-    shards.into_iter().flat_map(|(found, _)| found).collect()
+    shards.into_iter().map(|(found, _)| found).collect()
 }
 
 /// The code that the description at an offset covers, and whether that is a part; `None` where it is malformed.
@@ -215,7 +216,7 @@ fn vendor(arch: Arch) -> gimli::Vendor {
     if arch == Arch::Aarch64 { gimli::Vendor::AArch64 } else { gimli::Vendor::Default }
 }
 
-fn eh_frame(bytes: &[u8], svma: u64, arch: Arch, faults: &mut Vec<String>) -> Vec<(Extent, bool)> {
+fn eh_frame(bytes: &[u8], svma: u64, arch: Arch, faults: &mut Vec<String>) -> Vec<Vec<(Extent, bool)>> {
     let mut section = EhFrame::new(bytes, LittleEndian);
     section.set_address_size(8);
     section.set_vendor(vendor(arch));
@@ -300,7 +301,7 @@ pub(super) fn starts(elf: &Elf<'_>, faults: &mut Vec<String>) -> Vec<u64> {
     let mut found = Vec::new();
     for (svma, bytes) in unwind_sections(elf) {
         let ranges = eh_frame(&bytes, svma, elf.arch, faults);
-        found.extend(ranges.iter().map(|(extent, _)| extent.start.0));
+        found.extend(ranges.iter().flatten().map(|(extent, _)| extent.start.0));
     }
     faults.clear();
     found
@@ -324,7 +325,7 @@ pub(super) fn read(
         frames.push(FrameRange { extent: Extent { end: extent.end.min(code.end), ..extent }, is_part });
     };
     for (svma, bytes) in unwind_sections(elf) {
-        for (extent, is_part) in eh_frame(&bytes, svma, elf.arch, faults) {
+        for (extent, is_part) in eh_frame(&bytes, svma, elf.arch, faults).into_iter().flatten() {
             add(extent, is_part);
         }
     }
@@ -347,6 +348,8 @@ pub(super) fn read(
             let offsets = description_offsets(&bytes, 0xffff_ffff, ".debug_frame", faults);
             for (extent, is_part) in
                 entries(&section, &BaseAddresses::default(), (".debug_frame", &offsets), faults)
+                    .into_iter()
+                    .flatten()
             {
                 add(extent, is_part);
             }

@@ -5,7 +5,6 @@ use crate::address::Extent;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::atomics::{self, HelperCall};
 use deburr_cpu::Feature;
-use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -21,20 +20,27 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let guaranteed = context.target.is_some_and(|target| target.contains(Feature::FEAT_LSE));
     let calls = &context.atomics().calls;
-    let messages: HashMap<&str, Arc<str>> =
-        calls.iter().map(|call| &*call.helper).map(|helper| (helper, message(helper, guaranteed))).collect();
-    let finding = |call: &HelperCall| Finding {
-        rule: RULE.id,
-        at: call.from,
-        extent: Extent::sized(call.from, 4),
-        severity: if guaranteed { Severity::Warning } else { Severity::Note },
-        message: messages.get(&*call.helper).cloned().unwrap_or_default(),
-        evidence: Evidence::from([
-            ("helper", Value::Text(call.helper.clone())),
-            ("tail_call", Value::Flag(call.is_tail)),
-        ]),
+    let texts: HashMap<(&str, bool), (Arc<str>, Evidence)> = calls
+        .iter()
+        .map(|call| (&*call.helper, call.is_tail))
+        .map(|(helper, is_tail)| {
+            let evidence =
+                Evidence::from([("helper", Value::Text(helper.into())), ("tail_call", Value::Flag(is_tail))]);
+            ((helper, is_tail), (message(helper, guaranteed), evidence))
+        })
+        .collect();
+    let finding = |call: &HelperCall| {
+        let (message, evidence) = texts.get(&(&*call.helper, call.is_tail))?.clone();
+        Some(Finding {
+            rule: RULE.id,
+            at: call.from,
+            extent: Extent::sized(call.from, 4),
+            severity: if guaranteed { Severity::Warning } else { Severity::Note },
+            message,
+            evidence,
+        })
     };
-    calls.par_iter().map(finding).collect()
+    calls.iter().filter_map(finding).collect()
 }
 
 fn message(helper: &str, guaranteed: bool) -> Arc<str> {
