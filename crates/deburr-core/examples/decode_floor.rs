@@ -40,10 +40,9 @@ fn decode_only(sections: &[Vec<u8>]) -> u64 {
 fn sweep_sections(sections: &[Vec<u8>], unit: usize) -> Sweep {
     let mut sweep = Sweep::default();
     let interest = Interest {
-        code_base: deburr_core::Svma(0),
+        code_base: Svma(0),
         wants: ClassSet::of(&[Class::LockedAtomic, Class::SpinHint]),
         code_length: sections.iter().map(Vec::len).max().unwrap_or(0) as u32,
-        code_base: Svma(0),
         conditional_exits: false,
     };
     for section in sections {
