@@ -15,7 +15,7 @@ impl Sequence {
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -24,7 +24,7 @@ impl Sequence {
 
     /// A number below `limit`, or 0.
     pub fn below(&mut self, limit: usize) -> usize {
-        (self.next() >> 11) as usize % limit.max(1)
+        (self.draw() >> 11) as usize % limit.max(1)
     }
 }
 
@@ -153,7 +153,7 @@ pub fn mutate(original: &[u8], seed: u64) -> (&'static str, Vec<u8>) {
         11 => {
             let (start, length) = (random.below(original.len()), 1 + random.below(400));
             for byte in bytes.iter_mut().skip(start).take(length) {
-                *byte = random.next() as u8;
+                *byte = random.draw() as u8;
             }
             "noise"
         }

@@ -6,9 +6,9 @@
 
 use super::discover::{Known, bytes, is_known};
 use super::offsets::Offsets;
-use crate::image::{Image, SymbolKind};
-use crate::insn;
-use crate::insn::sweep::{CodeOffset, Reference, ReferenceKind, Sweep};
+use crate::image::{Image, SymbolKind, TransferTarget};
+use crate::insn::sweep::{CodeOffset, Edge, Reference, ReferenceKind, Sweep};
+use crate::insn::{self, Class};
 use deburr_cpu::Arch;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -60,29 +60,33 @@ pub(super) fn code_data<'s>(
     image: &Image<'_>,
     known: &[Known],
     data: &[Range<CodeOffset>],
-    called: &Offsets,
     sweeps: impl Iterator<Item = &'s Sweep> + Clone,
 ) -> Vec<Range<CodeOffset>> {
     let mut references: Vec<Reference> =
         sweeps.clone().flat_map(|sweep| sweep.references.iter().copied()).collect();
+    if image.arch == Arch::Aarch64 {
+        // Other files' code finds a table through a pointer, too.
+        let pointers = image.pointers.iter().filter_map(|&at| image.code_offset(at));
+        references.extend(pointers.map(|to| Reference { from: to, to, kind: ReferenceKind::Address }));
+    }
     if references.is_empty() {
         return Vec::new();
     }
     references.sort_unstable_by_key(|reference| reference.to);
-    let mut runs: Vec<Range<CodeOffset>> = Vec::new();
-    for reference in &references {
-        let after_run = runs.last().is_some_and(|run| run.end == reference.to);
-        if runs.last().is_some_and(|run| reference.to < run.end) {
-            continue;
-        }
-        if let ReferenceKind::Load(size) = reference.kind
-            && is_literal(image, known, reference, after_run)
-        {
-            runs.push(reference.to..reference.to.saturating_add(CodeOffset::from(size)));
-        } else if let Some(run) = table(image, known, called, reference) {
-            runs.push(run);
-        }
-    }
+    // A table that was swept as code calls and jumps too, mostly into itself. On AArch64, where `code_begins` finds
+    // what only hand-written code calls, the edges of described functions alone count.
+    let counts = |edge: &&Edge| image.arch == Arch::X86_64 || is_known(known, edge.from);
+    let called = called_by(image, sweeps.clone().flat_map(|sweep| &sweep.calls).filter(counts));
+    // What described functions and pointers lead to is surely data; what such data "refers" to is not.
+    let is_trusted =
+        |reference: &&Reference| reference.from == reference.to || is_known(known, reference.from);
+    let surely = runs_at(image, known, &called, references.iter().filter(is_trusted));
+    let holds = |at: CodeOffset| {
+        let run = surely.partition_point(|run| run.start <= at).checked_sub(1).and_then(|i| surely.get(i));
+        run.is_some_and(|run| run.contains(&at))
+    };
+    let kept = references.iter().filter(|reference| is_trusted(reference) || !holds(reference.from));
+    let mut runs = runs_at(image, known, &called, kept);
     if image.arch == Arch::Aarch64 {
         // A string or a short literal may begin or end in the middle of a word, but an instruction never does.
         for run in &mut runs {
@@ -95,15 +99,58 @@ pub(super) fn code_data<'s>(
         after.is_none_or(|old| run.end <= old.start)
     });
     let entered: HashSet<CodeOffset> = sweeps
-        .flat_map(|sweep| sweep.jumps.iter().map(|jump| jump.to))
+        .flat_map(|sweep| sweep.jumps.iter().filter(counts).map(|jump| jump.to))
         .chain(image.entries.iter().chain(&image.pointers).filter_map(|&at| image.code_offset(at)))
         .filter_map(|to| {
             let run = runs.get(runs.partition_point(|run| run.start <= to).checked_sub(1)?)?;
-            run.contains(&to).then_some(run.start)
+            // A pointer to a table's start is what found it.
+            let is_table =
+                image.arch == Arch::Aarch64 && to == run.start && reads_as_data(image, run.clone());
+            (run.contains(&to) && !is_table).then_some(run.start)
         })
         .collect();
     runs.retain(|run| !entered.contains(&run.start));
     runs
+}
+
+/// The data that references lead to, which come sorted by where they lead.
+fn runs_at<'r>(
+    image: &Image<'_>,
+    known: &[Known],
+    called: &Offsets,
+    references: impl Iterator<Item = &'r Reference>,
+) -> Vec<Range<CodeOffset>> {
+    let mut runs: Vec<Range<CodeOffset>> = Vec::new();
+    for reference in references {
+        let after_run = runs.last().is_some_and(|run| run.end == reference.to);
+        if runs.last().is_some_and(|run| reference.to < run.end) {
+            continue;
+        }
+        if let ReferenceKind::Load(size) = reference.kind
+            && is_literal(image, known, reference, after_run)
+        {
+            runs.push(reference.to..reference.to.saturating_add(CodeOffset::from(size)));
+        } else if let Some(run) = table(image, known, called, reference) {
+            runs.push(run);
+        }
+    }
+    runs
+}
+
+/// The targets of some calls, and of those that the linker fills in.
+fn called_by<'s>(image: &Image<'_>, calls: impl Iterator<Item = &'s Edge>) -> Offsets {
+    let last = image.code.last();
+    let length = last.and_then(|code| CodeOffset::try_from(code.extent.end.since(image.code_base)?).ok());
+    let mut called = Offsets::below(length.unwrap_or(0), if image.arch == Arch::Aarch64 { 2 } else { 0 });
+    calls.for_each(|call| called.insert(call.to));
+    for transfer in image.transfers.iter().filter(|transfer| transfer.is_call) {
+        if let TransferTarget::Here(to) = transfer.to
+            && let Some(to) = image.code_offset(to)
+        {
+            called.insert(to);
+        }
+    }
+    called
 }
 
 /// Whether a loaded place is a literal: nothing falls into it, and no function begins there.
@@ -122,6 +169,7 @@ fn is_literal(image: &Image<'_>, known: &[Known], reference: &Reference, after_l
 fn falls_not_into(image: &Image<'_>, at: CodeOffset) -> bool {
     match image.arch {
         Arch::Aarch64 => {
+            let at = at & !3;
             let from = at.saturating_sub(4);
             let word = bytes(image, from..at);
             let is_padding = matches!(word, [0x1f, 0x20, 0x03, 0xd5] | [0, 0, 0, 0]);
@@ -155,7 +203,58 @@ fn table(
     let section_end = section.at.checked_add(CodeOffset::try_from(section.extent.len()).ok()?)?;
     let end = next.map_or(section_end, |function| function.start.min(section_end));
     let end = end.min(called.next_from(to).unwrap_or(CodeOffset::MAX));
-    (end > to && reads_as_data(image, to..end)).then_some(to..end)
+    if end <= to || !reads_as_data(image, to..end) {
+        return None;
+    }
+    let end = match image.arch {
+        Arch::Aarch64 => code_begins(image, to..end).unwrap_or(end),
+        Arch::X86_64 => end,
+    };
+    Some(to..end)
+}
+
+/// Where, after a table, hand-written code begins that nothing calls directly: at a landing pad or prologue, or at a run
+/// of instructions that every AArch64 machine has, which is longer than tables happen to have them.
+fn code_begins(image: &Image<'_>, range: Range<CodeOffset>) -> Option<CodeOffset> {
+    /// Instructions in a row from which on it is code. About half of all words are such instructions.
+    const MANY: usize = 32;
+    /// Different ones among them: a table may repeat a few words.
+    const DIFFERENT: usize = 16;
+    let code = bytes(image, range.clone());
+    let (words, _) = code.get(range.start.wrapping_neg() as usize & 3..)?.as_chunks::<4>();
+    let permitted = deburr_cpu::levels(image.arch).first()?.features;
+    let is_plain = |word: &[u8; 4]| {
+        let insn = insn::decode(image.arch, word, image.svma(range.start));
+        insn.is_some_and(|insn| {
+            insn.class != Class::Trap && insn::features_of(image.arch, insn.features).is_subset(permitted)
+        })
+    };
+    let mut row = 0usize;
+    let mut begins = None;
+    for (i, word) in words.iter().enumerate() {
+        if begins_function(u32::from_le_bytes(*word)) {
+            begins = Some(i);
+            break;
+        }
+        row = if is_plain(word) { row.saturating_add(1) } else { 0 };
+        if row >= MANY {
+            let first = i.saturating_add(1).saturating_sub(row);
+            let different: HashSet<&[u8; 4]> = words.get(first..=i).unwrap_or_default().iter().collect();
+            if different.len() >= DIFFERENT {
+                begins = Some(first);
+                break;
+            }
+        }
+    }
+    let begins = CodeOffset::try_from(begins?.checked_mul(4)?).ok()?;
+    // What begins where the table does is no table.
+    (range.start.checked_next_multiple_of(4)?).checked_add(begins).filter(|&at| at > range.start)
+}
+
+/// Whether an instruction is a landing pad (`bti c`, `bti jc`), signs the return address (`paciasp`), or opens a
+/// frame (`stp x29, x30, [sp, #-n]!`).
+fn begins_function(word: u32) -> bool {
+    matches!(word, 0xd503_245f | 0xd503_24df | 0xd503_233f) || word & 0xffe0_7fff == 0xa9a0_7bfd
 }
 
 /// Whether bytes cannot be code: one of the first instructions is undecodable, or the first path runs to the
@@ -168,6 +267,14 @@ fn reads_as_data(image: &Image<'_>, range: Range<CodeOffset>) -> bool {
         let Some(rest) = code.get(at..).filter(|rest| !rest.is_empty()) else { return true };
         match insn::decode(image.arch, rest, image.svma(range.start)) {
             None => return true,
+            // `udf`: small numbers, whose upper half is zero.
+            Some(insn)
+                if image.arch == Arch::Aarch64
+                    && insn.class == Class::Trap
+                    && rest.get(2..4) == Some(&[0, 0]) =>
+            {
+                return true;
+            }
             Some(insn) if !insn.flow.falls_through() => return false,
             Some(insn) => at += usize::from(insn.length),
         }

@@ -25,7 +25,7 @@ pub fn discover(image: &Image<'_>, wants: ClassSet) -> Program {
         sections(image).flat_map(|section| partition(section, &starts, &data)).collect();
     let mut chunks = sweep_chunks(image, chunks, wants);
     let called = called(image, chunks.iter().map(|(_, sweep)| sweep));
-    let found = code_data(image, &known, &data, &called, chunks.iter().map(|(_, sweep)| sweep));
+    let found = code_data(image, &known, &data, chunks.iter().map(|(_, sweep)| sweep));
     if !found.is_empty() {
         leave_out(image, &mut chunks, &found, wants);
         data = merge(data, found);

@@ -194,7 +194,15 @@ fn string_header<'a>(elf: &Elf<'a>, svma: u64) -> Option<&'a [u8]> {
     elf.bytes_of(u64_at(header, 0)?, u64_at(header, 8)?)
 }
 
+/// Whether Go's linker was at work.
+pub(super) fn is_go(elf: &Elf<'_>) -> bool {
+    elf.section(".go.buildinfo").is_some()
+        || elf.section(".note.go.buildid").is_some()
+        || !elf.notes(b"Go", 4).is_empty()
+}
+
 fn go(elf: &Elf<'_>, facts: &mut BuildFacts) {
+    facts.is_go = is_go(elf);
     const MAGIC: &[u8] = b"\xff Go buildinf:";
     let data = elf.section_data(".go.buildinfo").or_else(|| {
         // Without sections it is at the start of the first writable segment's data, aligned to 16 bytes.

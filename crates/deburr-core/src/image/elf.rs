@@ -31,6 +31,8 @@ pub(super) const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
 pub(super) const PF_X: u32 = 1;
 const SECTION_HEADER: usize = 64;
 const PROGRAM_HEADER: usize = 56;
+/// Faults of one kind that are told one by one.
+const FAULT_LIMIT: usize = 8;
 
 /// The little-endian 16-bit word at an offset.
 pub(super) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
@@ -199,6 +201,11 @@ impl<'a> Elf<'a> {
         };
         elf.read_sections();
         elf.read_segments();
+        elf.check_ends();
+        let is_bare = elf.sections.is_empty() && elf.segments.is_empty();
+        if let Some(fault) = elf.faults.first().filter(|_| is_bare) {
+            return Err(malformed(32, &format!("headers that can be read ({fault})")));
+        }
         if elf.kind == Kind::Relocatable {
             elf.lay_out_sections();
         } else if elf.is_fixed || elf.segments.iter().any(|segment| segment.kind == PT_INTERP) || elf.is_pie()
@@ -206,6 +213,54 @@ impl<'a> Elf<'a> {
             elf.kind = Kind::Executable;
         }
         Ok(elf)
+    }
+
+    /// The bytes of a header table at an offset, with so many entries of a stated size; a fault where it is not there or
+    /// of another format.
+    fn header_table(
+        &mut self,
+        what: &str,
+        (offset, count, stated): (u64, u64, u16),
+        size: usize,
+    ) -> Option<&'a [u8]> {
+        let table = count.checked_mul(size as u64).and_then(|length| range_of(self.bytes, offset, length));
+        let is_stated = usize::from(stated) == size;
+        if !is_stated {
+            let field = if what == "section" { 58 } else { 54 };
+            self.faults.push(format!(
+                "file offset {field:#x}: expected {what} headers of {size} bytes, found {stated}: left out"
+            ));
+        } else if table.is_none() {
+            self.faults.push(format!(
+                "file offset {offset:#x}: expected {count} {what} headers, but the file ends at {:#x}: left out",
+                self.bytes.len()
+            ));
+        }
+        table.filter(|_| is_stated)
+    }
+
+    /// Says what the headers place past the end of the file, as in one that was cut short. Executable sections
+    /// and segments are left to whoever reads them.
+    fn check_ends(&mut self) {
+        let length = self.bytes.len() as u64;
+        let is_cut = |offset: u64, size: u64| offset.checked_add(size).is_none_or(|end| end > length);
+        let fault = |what: String, offset: u64, size: u64| {
+            format!(
+                "file offset {offset:#x}: expected {what} of {size} bytes, but the file ends at {length:#x}"
+            )
+        };
+        let loaded =
+            self.segments.iter().enumerate().filter(|(_, s)| s.kind == PT_LOAD && s.flags & PF_X == 0);
+        let segments = loaded
+            .filter(|(_, s)| is_cut(s.offset, s.file_size))
+            .map(|(index, s)| fault(format!("segment {index}"), s.offset, s.file_size));
+        let sections = self
+            .sections
+            .iter()
+            .filter(|s| s.kind != 0 && s.kind != SHT_NOBITS && !s.is_executable() && is_cut(s.offset, s.size))
+            .map(|s| fault(format!("section {}", s.name), s.offset, s.size));
+        let found: Vec<String> = segments.chain(sections).take(FAULT_LIMIT).collect();
+        self.faults.extend(found);
     }
 
     fn read_sections(&mut self) {
@@ -226,11 +281,7 @@ impl<'a> Elf<'a> {
             Some(0xffff) => start.checked_add(40).and_then(|at| u32_at(bytes, at)).unwrap_or(0),
             index => u32::from(index.unwrap_or(0)),
         };
-        let table = count.checked_mul(64).and_then(|length| range_of(bytes, offset, length));
-        let Some(table) = table.filter(|_| usize::from(entry_size) == SECTION_HEADER) else {
-            self.faults.push(format!(
-                "section header table at {offset:#x} does not lie in the file: sections left out"
-            ));
+        let Some(table) = self.header_table("section", (offset, count, entry_size), SECTION_HEADER) else {
             return;
         };
         let header = |entry: &[u8]| {
@@ -250,8 +301,13 @@ impl<'a> Elf<'a> {
             .ok()
             .and_then(|index| table.chunks_exact(SECTION_HEADER).nth(index))
             .and_then(header)
-            .and_then(|section| range_of(bytes, section.offset, section.size))
-            .unwrap_or(&[]);
+            .and_then(|section| range_of(bytes, section.offset, section.size));
+        if strings.is_none() && !table.is_empty() {
+            self.faults.push(format!(
+                "file offset {offset:#x}: expected the names of sections in section {names} of {count}"
+            ));
+        }
+        let strings = strings.unwrap_or(&[]);
         self.sections = table
             .chunks_exact(SECTION_HEADER)
             .filter_map(|entry| {
@@ -273,12 +329,8 @@ impl<'a> Elf<'a> {
         if offset == 0 || count == 0 {
             return;
         }
-        let table = count.checked_mul(56).and_then(|length| range_of(bytes, offset, length));
-        let entry_size = usize::from(u16_at(bytes, 54).unwrap_or(0));
-        let Some(table) = table.filter(|_| entry_size == PROGRAM_HEADER) else {
-            self.faults.push(format!(
-                "program header table at {offset:#x} does not lie in the file: segments left out"
-            ));
+        let entry_size = u16_at(bytes, 54).unwrap_or(0);
+        let Some(table) = self.header_table("program", (offset, count, entry_size), PROGRAM_HEADER) else {
             return;
         };
         self.segments = table

@@ -297,13 +297,14 @@ pub(super) fn relocated(elf: &Elf<'_>, section: &Section<'_>, bytes: &[u8]) -> V
 }
 
 /// First addresses of all entries, where the extent of the code is not known yet.
-pub(super) fn starts(elf: &Elf<'_>, faults: &mut Vec<String>) -> Vec<u64> {
+pub(super) fn starts(elf: &Elf<'_>) -> Vec<u64> {
     let mut found = Vec::new();
+    // `read` goes through them again, and tells the faults.
+    let mut faults = Vec::new();
     for (svma, bytes) in unwind_sections(elf) {
-        let ranges = eh_frame(&bytes, svma, elf.arch, faults);
+        let ranges = eh_frame(&bytes, svma, elf.arch, &mut faults);
         found.extend(ranges.iter().flatten().map(|(extent, _)| extent.start.0));
     }
-    faults.clear();
     found
 }
 

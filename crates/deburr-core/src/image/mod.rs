@@ -176,7 +176,7 @@ pub struct BuildFacts {
     pub compilers: Vec<String>,
     /// Distinct `DW_AT_producer` values, flags included.
     pub producers: Vec<String>,
-    /// Whether Go made it: it has Go's build-id note.
+    /// Whether Go made it: it has Go's build-id note or build information.
     pub is_go: bool,
     /// Go's version (`go1.23.4`), if Go made it.
     pub go_version: Option<String>,

@@ -52,7 +52,13 @@ fn code_of_sections<'a>(elf: &Elf<'a>, faults: &mut Vec<String>) -> Result<Vec<C
             Some(bytes) => found.push(code(section.name, section.svma, section.offset, bytes)),
             None => {
                 first_bad = first_bad.or(Some(section.offset));
-                faults.push(format!("section {} reaches past the end of the file: left out", section.name));
+                faults.push(format!(
+                    "file offset {:#x}: expected section {} of {} bytes, but the file ends at {:#x}: left out",
+                    section.offset,
+                    section.name,
+                    section.size,
+                    elf.bytes.len()
+                ));
             }
         }
     }
@@ -84,7 +90,12 @@ fn code_of_segments<'a>(
             .filter(|_| segment.svma.checked_add(segment.file_size).is_some())
         else {
             first_bad = first_bad.or(Some(segment.offset));
-            faults.push(format!("segment {index} reaches past the end of the file: left out"));
+            faults.push(format!(
+                "file offset {:#x}: expected segment {index} of {} bytes, but the file ends at {:#x}: left out",
+                segment.offset,
+                segment.file_size,
+                elf.bytes.len()
+            ));
             continue;
         };
         let mut skipped = 0;
@@ -209,7 +220,7 @@ pub(super) fn parse<'a>(
         Vec::new()
     } else {
         let mut starts = relocations::called_by_loader(&elf);
-        starts.extend(frames::starts(&elf, &mut faults));
+        starts.extend(frames::starts(&elf));
         starts.extend(symbols::dynamic_functions(&elf));
         code_of_segments(&elf, &starts, &mut faults)?
     };

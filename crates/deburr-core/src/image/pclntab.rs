@@ -52,10 +52,7 @@ fn find<'a>(elf: &Elf<'a>) -> Option<(&'a [u8], Header)> {
         }
     }
     // Only where Go was at work: the search reads whole sections.
-    let is_go = elf.section(".go.buildinfo").is_some()
-        || elf.section(".note.go.buildid").is_some()
-        || !elf.notes(b"Go", 4).is_empty();
-    if !is_go {
+    if !super::build::is_go(elf) {
         return None;
     }
     let data: Vec<&'a [u8]> = if elf.sections.iter().any(super::elf::Section::is_alloc) {
@@ -87,7 +84,7 @@ fn find<'a>(elf: &Elf<'a>) -> Option<(&'a [u8], Header)> {
 
 /// Where Go's text begins, if the header leaves it to a relocation, as in position-independent programs, or to the
 /// symbol `runtime.text`, as from Go 1.26 on. C code may lie before it in `.text`.
-fn text_start(elf: &Elf<'_>, table: &[u8]) -> u64 {
+fn text_start(elf: &Elf<'_>, table: &[u8], before_entry: impl Fn() -> Option<u64>) -> u64 {
     let offset = (table.as_ptr().addr()).wrapping_sub(elf.bytes.as_ptr().addr()) as u64;
     let inside = |start: u64, size: u64| offset.checked_sub(start).filter(|&into| into < size);
     let sections = elf.sections.iter().filter(|section| section.is_alloc() && section.kind != SHT_NOBITS);
@@ -100,7 +97,23 @@ fn text_start(elf: &Elf<'_>, table: &[u8]) -> u64 {
     relocated
         .or_else(|| symbols::address_of(elf, b"runtime.text"))
         .or_else(|| elf.section(".text").map(|section| section.svma))
+        .or_else(|| elf.entry.checked_sub(before_entry()?))
         .unwrap_or(elf.entry)
+}
+
+/// How far into Go's text the program's entry lies, by its name: without section headers this tells where the text begins.
+fn offset_of_entry(elf: &Elf<'_>, rows: &[u8], names: &[u8], count: usize) -> Option<u64> {
+    let entry: &[u8] = match elf.arch {
+        deburr_cpu::Arch::Aarch64 => b"_rt0_arm64_linux",
+        deburr_cpu::Arch::X86_64 => b"_rt0_amd64_linux",
+    };
+    let mut table = rows.chunks_exact(8).take(count);
+    table.find_map(|row| {
+        let record = usize::try_from(u32_at(row, 4)?).ok()?;
+        let name = u32_at(rows, record.checked_add(4)?)?;
+        let is_entry = string_at(names, u64::from(name)) == Some(entry);
+        is_entry.then(|| u32_at(row, 0).map(u64::from)).flatten()
+    })
 }
 
 /// Adds a symbol for each function of the table.
@@ -114,7 +127,12 @@ pub(super) fn add_symbols<'a>(
     let rows = usize::try_from(header.table).ok().and_then(|at| bytes.get(at..)).unwrap_or(&[]);
     let names = usize::try_from(header.names).ok().and_then(|at| bytes.get(at..)).unwrap_or(&[]);
     let Ok(count) = usize::try_from(header.count) else { return };
-    let text = if header.text == 0 && header.magic != GO_1_16 { text_start(elf, bytes) } else { header.text };
+    let text = if header.text == 0 && header.magic != GO_1_16 {
+        let before_entry = || offset_of_entry(elf, rows, names, count);
+        text_start(elf, bytes, before_entry)
+    } else {
+        header.text
+    };
     let is_wide = header.magic == GO_1_16;
     let row = |index: usize| -> Option<(u64, u64)> {
         if is_wide {
