@@ -232,6 +232,31 @@ fn separate_debug_file_names_local_functions_and_another_programs_does_not() {
 }
 
 #[test]
+fn go_program_is_known_as_one_and_named_without_section_headers() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/image-tests/go");
+    std::fs::create_dir_all(&folder).expect("a folder for test programs");
+    std::fs::write(folder.join("main.go"), "package main\nfunc main() { println(1) }\n").expect("a source");
+    for arch in ["arm64", "amd64"] {
+        let status = Command::new("go")
+            .args(["build", "-o", arch, "main.go"])
+            .envs([("GOARCH", arch), ("GOOS", "linux"), ("GO111MODULE", "off"), ("CGO_ENABLED", "0")])
+            .current_dir(&folder)
+            .status();
+        assert!(status.expect("go is needed").success());
+        let whole = std::fs::read(folder.join(arch)).expect("what go wrote");
+        let mut bare = whole.clone();
+        bare[40..48].fill(0);
+        bare[58..64].fill(0);
+        let (whole, bare) = (parse(&whole), parse(&bare));
+        assert!(whole.build.is_go && bare.build.is_go);
+        assert!(whole.build.go_version.is_some());
+        assert_eq!(bare.build.go_version, whole.build.go_version);
+        let main = symbol(&bare, "main.main");
+        assert_eq!((main.svma, main.origin), (symbol(&whole, "main.main").svma, SymbolOrigin::Pclntab));
+    }
+}
+
+#[test]
 fn names_are_demangled_and_plain_ones_kept() {
     assert_eq!(demangle("_ZN3foo3barEi"), "foo::bar(int)");
     assert_eq!(demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"), "core::fmt::Write::write_fmt");
