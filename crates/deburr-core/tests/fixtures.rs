@@ -1,6 +1,8 @@
 //! Every fixture, checked: a `hit-*` has findings of its rule on the marked lines (`//~ rule-id`) and on no
 //! others, a `miss-*` has none. Lines come from the fixtures' own DWARF, so this tests those too.
 
+#![allow(clippy::disallowed_methods, reason = "the tests read fixtures")]
+
 use deburr_core::finding::Value;
 use deburr_core::report::PlacedFinding;
 use deburr_core::{Request, check};

@@ -135,8 +135,11 @@ fn other_files_are_named_as_what_they_are() {
     assert_eq!(refused(&arm), "32-bit Arm ELF");
 }
 
+/// Where the header is changed, and the bytes put there.
+type Change<'b> = (usize, &'b [u8]);
+
 /// The faults of the shared object with some bytes of its header replaced, or why it cannot be read.
-fn faults_with(changes: &[(usize, &[u8])]) -> Vec<String> {
+fn faults_with(changes: &[Change<'_>]) -> Vec<String> {
     let mut bytes = SHARED.to_vec();
     for &(at, change) in changes {
         bytes[at..at + change.len()].copy_from_slice(change);
@@ -151,7 +154,7 @@ fn faults_with(changes: &[(usize, &[u8])]) -> Vec<String> {
 fn lying_headers_are_told_with_their_place() {
     let shoff = u64::from_le_bytes(SHARED[40..48].try_into().unwrap());
     let past_end = SHARED.len() as u64 + 100;
-    let lies: [(&[(usize, &[u8])], String); 8] = [
+    let lies: [(&[Change<'_>], String); 8] = [
         (&[(32, &[0xff; 8])], "file offset 0xffffffffffffffff: expected 7 program headers".to_owned()),
         (&[(40, &past_end.to_le_bytes())], format!("file offset {past_end:#x}: expected")),
         (&[(40, &[0xff; 8])], "file offset 0xffffffffffffffff: expected".to_owned()),
