@@ -1,10 +1,7 @@
 //! Every fixture, checked: a `hit-*` has findings of its rule on the marked lines (`//~ rule-id`) and on no
 //! others, a `miss-*` has none. Lines come from the fixtures' own DWARF, so this tests those too.
 
-#![allow(
-    clippy::disallowed_methods,
-    reason = "the tests bring the bytes, which the core does not read itself"
-)]
+#![allow(clippy::disallowed_methods, reason = "the tests read fixtures")]
 
 use deburr_core::finding::Value;
 use deburr_core::report::PlacedFinding;

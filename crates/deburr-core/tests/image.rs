@@ -1,9 +1,11 @@
 //! The image stage on small real files: two committed AArch64 fixtures, and programs built by the host's `cc`.
 
+#![allow(clippy::disallowed_methods, reason = "the tests read what the compiler wrote")]
+
 use deburr_core::address::Extent;
 use deburr_core::image::lines::SourceLines;
 use deburr_core::image::{
-    Error, Image, Symbol, SymbolKind, TransferTarget, demangle, mini_debug, wanted_debug_file,
+    Error, Image, Symbol, SymbolKind, SymbolOrigin, TransferTarget, demangle, mini_debug, wanted_debug_file,
 };
 use std::path::PathBuf;
 use std::process::Command;
@@ -131,6 +133,130 @@ fn other_files_are_named_as_what_they_are() {
     let mut arm = with(4, 1);
     arm[18] = 40;
     assert_eq!(refused(&arm), "32-bit Arm ELF");
+}
+
+/// Where the header is changed, and the bytes put there.
+type Change<'b> = (usize, &'b [u8]);
+
+/// The faults of the shared object with some bytes of its header replaced, or why it cannot be read.
+fn faults_with(changes: &[Change<'_>]) -> Vec<String> {
+    let mut bytes = SHARED.to_vec();
+    for &(at, change) in changes {
+        bytes[at..at + change.len()].copy_from_slice(change);
+    }
+    match Image::parse(&bytes, None, None) {
+        Ok(image) => image.faults,
+        Err(error) => vec![error.to_string()],
+    }
+}
+
+#[test]
+fn lying_headers_are_told_with_their_place() {
+    let shoff = u64::from_le_bytes(SHARED[40..48].try_into().unwrap());
+    let past_end = SHARED.len() as u64 + 100;
+    let lies: [(&[Change<'_>], String); 8] = [
+        (&[(32, &[0xff; 8])], "file offset 0xffffffffffffffff: expected 7 program headers".to_owned()),
+        (&[(40, &past_end.to_le_bytes())], format!("file offset {past_end:#x}: expected")),
+        (&[(40, &[0xff; 8])], "file offset 0xffffffffffffffff: expected".to_owned()),
+        (&[(58, &[40, 0])], "file offset 0x3a: expected section headers of 64 bytes, found 40".to_owned()),
+        (&[(54, &[32, 0])], "file offset 0x36: expected program headers of 56 bytes, found 32".to_owned()),
+        (&[(60, &[0xff, 0xfe])], format!("file offset {shoff:#x}: expected 65279 section headers")),
+        (&[(62, &[0xe7, 3])], "expected the names of sections in section 999".to_owned()),
+        (&[(32, &[0xff; 8]), (40, &[0; 8])], "malformed at file offset 0x20: expected headers".to_owned()),
+    ];
+    assert!(faults_with(&[]).is_empty());
+    for (changes, expected) in lies {
+        let faults = faults_with(changes);
+        assert!(faults.iter().any(|fault| fault.contains(&expected)), "{expected}: {faults:?}");
+    }
+}
+
+#[test]
+fn executable_that_was_cut_short_says_so() {
+    let whole = build("cut", "#include <stdio.h>\nint main(void) { return puts(\"\"); }", &["-O2"]);
+    assert!(parse(&whole).faults.is_empty(), "{:?}", parse(&whole).faults);
+    for length in [whole.len() / 2, whole.len() / 4, whole.len() - 1] {
+        let cut = &whole[..length];
+        let told = match Image::parse(cut, None, None) {
+            Ok(image) => image.faults.join("; "),
+            Err(error) => error.to_string(),
+        };
+        assert!(told.contains("file offset"), "{length}: {told:?}");
+    }
+}
+
+/// Runs a tool of the host, which the test needs.
+fn run(tool: &str, arguments: &[&std::ffi::OsStr]) {
+    let status = Command::new(tool).args(arguments).status();
+    assert!(status.unwrap_or_else(|error| panic!("{tool} is needed: {error}")).success(), "{tool}");
+}
+
+const WITH_LOCAL: &str = "__attribute__((noipa)) static int hidden(int x) { return x * 3; }
+    int main(int c, char **v) { (void)v; return hidden(c); }";
+
+#[test]
+fn mini_debug_information_names_local_functions() {
+    let _ = build("mini", WITH_LOCAL, &["-O2"]);
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/image-tests");
+    let path = |name: &str| folder.join(name).into_os_string();
+    run("strip", &["--strip-debug".as_ref(), "-o".as_ref(), &path("mini.debug"), &path("mini")]);
+    run("xz", &["--force".as_ref(), "--keep".as_ref(), &path("mini.debug")]);
+    let mut section = std::ffi::OsString::from(".gnu_debugdata=");
+    section.push(path("mini.debug.xz"));
+    run("strip", &["-o".as_ref(), &path("mini.bare"), &path("mini")]);
+    run("objcopy", &["--add-section".as_ref(), &section, &path("mini.bare"), &path("mini.packed")]);
+    let bytes = std::fs::read(path("mini.packed")).expect("what objcopy wrote");
+    assert!(!parse(&bytes).symbols.iter().any(|symbol| symbol.name == "hidden"));
+    let unpacked = mini_debug(&bytes, 1 << 24).expect("a well-formed stream").expect(".gnu_debugdata");
+    let image = Image::parse(&bytes, Some(&unpacked), None).expect("a well-formed file");
+    assert_eq!(symbol(&image, "hidden").origin, SymbolOrigin::MiniDebug);
+    assert!(image.faults.is_empty(), "{:?}", image.faults);
+}
+
+#[test]
+fn separate_debug_file_names_local_functions_and_another_programs_does_not() {
+    let flags = ["-O2", "-g", "-Wl,--build-id"];
+    let _ = build("apart", WITH_LOCAL, &flags);
+    let other = build("apart-other", "int main(void) { return 1; }", &flags);
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/image-tests");
+    let path = |name: &str| folder.join(name).into_os_string();
+    run("objcopy", &["--only-keep-debug".as_ref(), &path("apart"), &path("apart.debug")]);
+    run("strip", &["-o".as_ref(), &path("apart.bare"), &path("apart")]);
+    let bare = std::fs::read(path("apart.bare")).expect("what strip wrote");
+    let debug = std::fs::read(path("apart.debug")).expect("what objcopy wrote");
+    let wanted = wanted_debug_file(&bare).expect("a build-id");
+    assert_eq!(wanted.build_id, parse(&bare).build_id);
+    let image = Image::parse(&bare, None, Some(&debug)).expect("a well-formed file");
+    assert_eq!(symbol(&image, "hidden").origin, SymbolOrigin::DebugFile);
+    assert!(image.faults.is_empty() && !image.build.producers.is_empty(), "{:?}", image.faults);
+    let image = Image::parse(&bare, None, Some(&other)).expect("a well-formed file");
+    assert!(!image.symbols.iter().any(|symbol| symbol.name == "hidden"));
+    assert_eq!(image.faults, ["debug file: has another build-id: left out"]);
+}
+
+#[test]
+fn go_program_is_known_as_one_and_named_without_section_headers() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/image-tests/go");
+    std::fs::create_dir_all(&folder).expect("a folder for test programs");
+    std::fs::write(folder.join("main.go"), "package main\nfunc main() { println(1) }\n").expect("a source");
+    for arch in ["arm64", "amd64"] {
+        let status = Command::new("go")
+            .args(["build", "-o", arch, "main.go"])
+            .envs([("GOARCH", arch), ("GOOS", "linux"), ("GO111MODULE", "off"), ("CGO_ENABLED", "0")])
+            .current_dir(&folder)
+            .status();
+        assert!(status.expect("go is needed").success());
+        let whole = std::fs::read(folder.join(arch)).expect("what go wrote");
+        let mut bare = whole.clone();
+        bare[40..48].fill(0);
+        bare[58..64].fill(0);
+        let (whole, bare) = (parse(&whole), parse(&bare));
+        assert!(whole.build.is_go && bare.build.is_go);
+        assert!(whole.build.go_version.is_some());
+        assert_eq!(bare.build.go_version, whole.build.go_version);
+        let main = symbol(&bare, "main.main");
+        assert_eq!((main.svma, main.origin), (symbol(&whole, "main.main").svma, SymbolOrigin::Pclntab));
+    }
 }
 
 #[test]

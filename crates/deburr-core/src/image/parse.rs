@@ -6,7 +6,7 @@
 
 use super::elf::{
     Elf, PF_X, PT_DYNAMIC, PT_GNU_EH_FRAME, PT_LOAD, PT_NOTE, SHT_NOBITS, SHT_PROGBITS, Section, range_of,
-    u64_at,
+    u32_at, u64_at,
 };
 use super::{Code, Error, Image, Kind, SymbolOrigin, build, frames, pclntab, plt, relocations, symbols};
 use crate::address::{Extent, Svma};
@@ -140,7 +140,15 @@ fn after_notes(elf: &Elf<'_>, segment: Extent, after_headers: u64) -> u64 {
     let irelative: u64 = if elf.arch == Arch::Aarch64 { 1032 } else { 37 };
     let notes = elf.segments.iter().filter(|note| note.kind == PT_NOTE && segment.contains(Svma(note.svma)));
     let ends = notes.map(|note| note.svma.saturating_add(note.file_size));
-    let mut end = ends.max().unwrap_or(0).max(after_headers).saturating_add(7) & !7;
+    let mut end = ends.max().unwrap_or(0).max(after_headers);
+    // Go's linker describes its own note alone, and leaves out the GNU build-id behind it.
+    while let Some(note) =
+        elf.bytes_of(end, 16).filter(|note| u32_at(note, 0) == Some(4) && note.ends_with(b"GNU\0"))
+    {
+        let description = u64::from(u32_at(note, 4).unwrap_or(0));
+        end = end.saturating_add(16).saturating_add(description).saturating_add(3) & !3;
+    }
+    end = end.saturating_add(7) & !7;
     let info = |at: u64| u64_at(elf.bytes_of(at.checked_add(8)?, 8)?, 0);
     while info(end) == Some(irelative) {
         end = end.saturating_add(RELA);
