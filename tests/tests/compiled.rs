@@ -282,22 +282,31 @@ fn go_program(test: &str, level: &str, link: &str) -> std::path::PathBuf {
     dir.join("spin")
 }
 
-/// None: Go's dispatch has both sequences, and the one loop without LSE beside it, in the runtime's assembly
-/// (`runtime.cgoSigtramp`), stands there at every GOARM64.
-fn no_loop(_: &Atomics) -> BTreeMap<u64, String> {
-    BTreeMap::new()
+/// In Go's dispatch, both sequences stand in one function.
+fn without_lse_beside(oracle: &Atomics) -> BTreeMap<u64, String> {
+    oracle
+        .load_exclusives
+        .iter()
+        // Data in text that objdump shows as instructions (literal pools of the runtime) has no store-exclusive beside it.
+        .filter(|(_, f)| {
+            !oracle.lse.values().any(|g| &g == f) && oracle.store_exclusives.values().any(|g| &g == f)
+        })
+        .map(|(at, f)| (*at, f.clone()))
+        .collect()
 }
 
 #[test]
 fn gos_inline_dispatch_is_no_missed_flag() {
     let program = go_program("go-v8.0", "v8.0", "-ldflags=");
-    let oracle = compare("go v8.0", &program, no_loop);
+    let oracle = compare("go v8.0", &program, without_lse_beside);
     assert!(oracle.load_exclusives.len() > 50 && oracle.lse.len() > 50, "Go no longer dispatches in line?");
-    compare("go v8.0 -s -w", &go_program("go-v8.0-s", "v8.0", "-ldflags=-s -w"), no_loop);
+    compare("go v8.0 -s -w", &go_program("go-v8.0-s", "v8.0", "-ldflags=-s -w"), |_| {
+        without_lse_beside(&oracle)
+    });
 }
 
 #[test]
-fn go_with_lse_no_retry_loop_is_reported() {
-    let oracle = compare("go v8.1", &go_program("go-v8.1", "v8.1", "-ldflags="), no_loop);
+fn gos_own_assembly_is_all_that_is_left_with_lse() {
+    let oracle = compare("go v8.1", &go_program("go-v8.1", "v8.1", "-ldflags="), without_lse_beside);
     assert!(oracle.lse.len() > 50);
 }
