@@ -93,13 +93,15 @@ pub(super) fn rules(format: Format, color: bool, out: &mut dyn Write) -> Result<
     let width = RULES.iter().map(|rule| rule.id.len()).max().unwrap_or(0);
     match format {
         Format::Json => {
-            let list: Vec<_> =
-                RULES.iter().map(|rule| json!({"id": rule.id, "summary": rule.summary})).collect();
-            writeln!(out, "{:#}", json!({ "rules": list }))?;
+            let list = RULES
+                .iter()
+                .map(|rule| json!({"id": rule.id, "severity": rule.severity, "summary": rule.summary}));
+            writeln!(out, "{:#}", json!({ "rules": list.collect::<Vec<_>>() }))?;
         }
         Format::Text => {
             for rule in RULES {
                 writeln!(out, "{}  {}", palette.bold(&format!("{:width$}", rule.id)), rule.summary)?;
+                writeln!(out, "{:width$}  {}", "", palette.dim(rule.severity))?;
             }
         }
     }

@@ -75,8 +75,8 @@ pub(super) fn code_data<'s>(
     references.sort_unstable_by_key(|reference| reference.to);
     // A table that was swept as code calls and jumps too, mostly into itself. On AArch64, where `code_begins` finds
     // what only hand-written code calls, the edges of described functions alone count.
-    let counts = |edge: &&Edge| image.arch == Arch::X86_64 || is_known(known, edge.from);
-    let called = called_by(image, sweeps.clone().flat_map(|sweep| &sweep.calls).filter(counts));
+    let counted = if image.arch == Arch::Aarch64 { Some(known) } else { None };
+    let called = called_by(image, described(counted, sweeps.clone().flat_map(|sweep| &sweep.calls)));
     // What described functions and pointers lead to is surely data; what such data "refers" to is not.
     let is_trusted =
         |reference: &&Reference| reference.from == reference.to || is_known(known, reference.from);
@@ -98,8 +98,8 @@ pub(super) fn code_data<'s>(
         let after = data.get(data.partition_point(|old| old.end <= run.start));
         after.is_none_or(|old| run.end <= old.start)
     });
-    let entered: HashSet<CodeOffset> = sweeps
-        .flat_map(|sweep| sweep.jumps.iter().filter(counts).map(|jump| jump.to))
+    let entered: HashSet<CodeOffset> = described(counted, sweeps.flat_map(|sweep| &sweep.jumps))
+        .map(|jump| jump.to)
         .chain(image.entries.iter().chain(&image.pointers).filter_map(|&at| image.code_offset(at)))
         .filter_map(|to| {
             let run = runs.get(runs.partition_point(|run| run.start <= to).checked_sub(1)?)?;
@@ -111,6 +111,21 @@ pub(super) fn code_data<'s>(
         .collect();
     runs.retain(|run| !entered.contains(&run.start));
     runs
+}
+
+/// Of edges in order of `from`, those that leave described functions; all of them where no functions are given.
+fn described<'s>(
+    known: Option<&[Known]>,
+    edges: impl Iterator<Item = &'s Edge>,
+) -> impl Iterator<Item = &'s Edge> {
+    let mut next = 0;
+    edges.filter(move |edge| {
+        let Some(known) = known else { return true };
+        while known.get(next).is_some_and(|function| function.end <= edge.from) {
+            next += 1;
+        }
+        known.get(next).is_some_and(|function| function.start <= edge.from)
+    })
 }
 
 /// The data that references lead to, which come sorted by where they lead.

@@ -13,6 +13,7 @@ use deburr_cpu::{Feature, FeatureSet};
 pub(super) const RULE: Rule = Rule {
     id: "above-baseline",
     summary: "instruction that the stated baseline does not have",
+    severity: "error",
     page: include_str!("../../pages/above-baseline.md"),
     wants: ClassSet::EMPTY,
     check,

@@ -10,6 +10,7 @@ use deburr_cpu::Feature;
 pub(super) const RULE: Rule = Rule {
     id: "llsc-loop",
     summary: "inline load-exclusive/store-exclusive loop with no LSE path",
+    severity: "warning; note where written by hand, or for a target without LSE",
     page: include_str!("../../pages/llsc-loop.md"),
     wants: atomics::WANTS,
     check,

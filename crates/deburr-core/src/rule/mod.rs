@@ -51,6 +51,8 @@ pub struct Rule {
     pub id: &'static str,
     /// One line: what it finds.
     pub summary: &'static str,
+    /// With which severity it reports, in words.
+    pub severity: &'static str,
     /// Its page: what it finds, why that costs, what to do.
     pub page: &'static str,
     /// The instruction classes that it asks for; the driver marks them in the sweep.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 pub(super) const RULE: Rule = Rule {
     id: "outlined-atomic",
     summary: "call of an outlined atomic helper, which tests for LSE on every call",
+    severity: "note; warning for a target with LSE",
     page: include_str!("../../pages/outlined-atomic.md"),
     wants: atomics::WANTS,
     check,
