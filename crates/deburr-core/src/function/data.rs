@@ -153,7 +153,7 @@ fn runs_at<'r>(
 }
 
 /// The targets of some calls, and of those that the linker fills in.
-fn called_by<'s>(image: &Image<'_>, calls: impl Iterator<Item = &'s Edge>) -> Offsets {
+pub(super) fn called_by<'s>(image: &Image<'_>, calls: impl Iterator<Item = &'s Edge>) -> Offsets {
     let last = image.code.last();
     let length = last.and_then(|code| CodeOffset::try_from(code.extent.end.since(image.code_base)?).ok());
     let mut called = Offsets::below(length.unwrap_or(0), if image.arch == Arch::Aarch64 { 2 } else { 0 });

@@ -4,7 +4,7 @@
 //! Bounds come from symbols, frame descriptions and `.gopclntab` (the image has merged these), and where
 //! none of them reaches, from direct call targets, pointers in data, and what follows padding.
 
-use super::data::{code_data, known_data};
+use super::data::{called_by, code_data, known_data};
 use super::offsets::Offsets;
 use super::partition::{Unit, partition};
 use super::{Function, Program, UNNAMED, WHOLE, coverage::Coverage, padding};
@@ -24,7 +24,7 @@ pub fn discover(image: &Image<'_>, wants: ClassSet) -> Program {
     let chunks: Vec<Vec<Unit>> =
         sections(image).flat_map(|section| partition(section, &starts, &data)).collect();
     let mut chunks = sweep_chunks(image, chunks, wants);
-    let called = called(image, chunks.iter().map(|(_, sweep)| sweep));
+    let called = called_by(image, chunks.iter().flat_map(|(_, sweep)| &sweep.calls));
     let found = code_data(image, &known, &data, chunks.iter().map(|(_, sweep)| sweep));
     if !found.is_empty() {
         leave_out(image, &mut chunks, &found, wants);
@@ -296,23 +296,6 @@ fn fill_gaps(
         }
     }
     functions
-}
-
-/// The targets of direct calls.
-fn called<'s>(image: &Image<'_>, sweeps: impl Iterator<Item = &'s Sweep>) -> Offsets {
-    let length = sections(image).map(|section| section.end).max().unwrap_or(0);
-    let mut called = Offsets::below(length, if image.arch == Arch::Aarch64 { 2 } else { 0 });
-    for call in sweeps.flat_map(|sweep| &sweep.calls) {
-        called.insert(call.to);
-    }
-    for transfer in image.transfers.iter().filter(|transfer| transfer.is_call) {
-        if let TransferTarget::Here(to) = transfer.to
-            && let Some(to) = image.code_offset(to)
-        {
-            called.insert(to);
-        }
-    }
-    called
 }
 
 /// Offsets outside known functions at which code seems to begin a function: direct call targets, entries, and pointers

@@ -15,7 +15,7 @@ mod partition;
 
 pub use discover::discover;
 
-use crate::address::{Extent, Svma};
+use crate::address::Extent;
 use crate::image::{Image, Symbol};
 use crate::insn::FeatureGroup;
 use crate::insn::sweep::{CodeOffset, Edge, FeatureHit, Mark, Reference, Sweep};
@@ -106,11 +106,6 @@ impl Program {
         image.symbols.get(self.whole(function).symbol as usize)
     }
 
-    /// Instructions above the architecture's first level, by address.
-    pub fn hits(&self) -> impl Iterator<Item = FeatureHit> {
-        self.chunks.iter().flat_map(|chunk| chunk.hits.iter().copied())
-    }
-
     /// Instructions above the architecture's first level, in runs that lie in one function; a long function may
     /// have several runs.
     pub fn hits_by_function(&self) -> impl Iterator<Item = (Option<&Function>, &[FeatureHit])> {
@@ -173,13 +168,5 @@ impl Program {
     pub fn is_data(&self, at: CodeOffset) -> bool {
         let after = self.data.partition_point(|run| run.start <= at);
         after.checked_sub(1).and_then(|i| self.data.get(i)).is_some_and(|run| at < run.end)
-    }
-
-    /// Where the code of an address continues without data, up to the end of its function.
-    pub fn code_until(&self, at: CodeOffset, image: &Image<'_>) -> Svma {
-        let end = self.function_at(at).map_or(at, |function| function.end);
-        let next_data = self.data.partition_point(|run| run.start < at);
-        let end = self.data.get(next_data).map_or(end, |run| run.start.min(end));
-        image.svma(end)
     }
 }
