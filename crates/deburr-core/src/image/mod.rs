@@ -13,6 +13,7 @@ pub mod demangle;
 mod elf;
 mod frames;
 pub mod lines;
+pub mod linkage;
 mod parse;
 mod pclntab;
 mod plt;
@@ -22,6 +23,7 @@ mod symbols;
 pub use archive::Archive;
 pub use demangle::demangle;
 pub use lines::SourceLines;
+pub use linkage::Linkage;
 
 use crate::address::{Extent, Svma};
 use crate::insn::sweep::CodeOffset;

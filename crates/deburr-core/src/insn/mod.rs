@@ -258,6 +258,61 @@ pub enum Operation {
     FetchMinMax,
     /// `prfm`, `prefetch`.
     Prefetch,
+    /// `dst = src0 << src1|imm`; A64 also `lsl` as an alias of `ubfm`.
+    ShiftLeft,
+    /// `dst = src0 >> src1|imm`, zeros come in; A64 also `lsr` as an alias of `ubfm`.
+    ShiftRight,
+    /// `dst = (src0 >> low) & ((1 << count) - 1)`, where `imm` is `low | count << 8`: `ubfx`, `bextr` with a constant.
+    ExtractBits,
+    /// x86 `bt`: the carry flag from bit `src1|imm` of `src0` (or of memory).
+    BitTest,
+    /// `dst = condition ? 1 : 0`: `setcc`, `cset`.
+    SetCondition,
+    /// `dst = condition ? -1 : 0` from the carry flag: `sbb dst, dst`; A64 `csetm`.
+    SetMask,
+    /// `cpuid`.
+    CpuId,
+    /// `xgetbv`.
+    ReadExtendedControl,
+    /// `mrs`; `imm` is the register's number, `op0:op1:CRn:CRm:op2` in 16 bits.
+    ReadSystemRegister,
+    /// x86 `push` of a register or of `imm`.
+    Push,
+    /// x86 `pop` into a register.
+    Pop,
+    /// `dst = ` address of the memory operand, which is not known statically: `lea` with a base or an index.
+    EffectiveAddress,
+}
+
+/// When a conditional instruction acts; the names are those of a compare `src0 - src1` before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Condition {
+    /// The zero flag is set; `cbz`, `tbz`: the value or bit is zero.
+    Equal,
+    /// The zero flag is clear; `cbnz`, `tbnz`: the value or bit is not zero.
+    NotEqual,
+    /// x86: the carry flag is set (`jb`, `jc`); A64: it is clear (`b.lo`).
+    UnsignedLess,
+    /// The opposite.
+    UnsignedGreaterEqual,
+    /// `ja`, `b.hi`.
+    UnsignedGreater,
+    /// `jbe`, `b.ls`.
+    UnsignedLessEqual,
+    /// `jl`, `b.lt`.
+    SignedLess,
+    /// `jge`, `b.ge`.
+    SignedGreaterEqual,
+    /// `jg`, `b.gt`.
+    SignedGreater,
+    /// `jle`, `b.le`.
+    SignedLessEqual,
+    /// The sign flag is set: `js`, `b.mi`.
+    Negative,
+    /// The sign flag is clear: `jns`, `b.pl`.
+    NotNegative,
+    /// Overflow, parity, and their opposites.
+    Other,
 }
 
 /// The memory operand of a load, store or atomic.
@@ -312,6 +367,11 @@ pub struct Insn {
     /// Whether the last register source is shifted or extended before use (`add x0, x1, x2, lsl #3`,
     /// `cmp w0, w1, uxtb`); A64 only.
     pub modified: bool,
+    /// Whether `src0` is one of `ah`, `bh`, `ch`, `dh`: bits 8 to 15 of its register; x86-64 only.
+    pub high_byte: bool,
+    /// When a branch, select or set acts: `dst = condition ? src0 : src1`, where x86's `cmov` keeps its destination as
+    /// `src1`.
+    pub condition: Option<Condition>,
     /// Immediate operand, sign- or zero-extended as the instruction does.
     pub imm: Option<i64>,
     /// Width of the operation on general registers in bytes: 4 or 8 (x86-64 also 1 and 2); 0 elsewhere.

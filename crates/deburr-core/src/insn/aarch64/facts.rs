@@ -62,6 +62,8 @@ const BLANK: Insn = Insn {
     dst: None,
     src: [None; 3],
     modified: false,
+    high_byte: false,
+    condition: None,
     imm: None,
     width: 0,
     reads: RegSet::EMPTY,

@@ -33,6 +33,8 @@ pub fn decode(code: &[u8], svma: Svma) -> Option<Insn> {
         src: sources(&insn, info),
         imm: immediate(&insn),
         modified: false,
+        high_byte: false,
+        condition: None,
         width: width(&insn),
         reads,
         writes,
