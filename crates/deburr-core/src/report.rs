@@ -35,7 +35,11 @@ pub enum Reach {
     Required,
     /// Every path passes a check that implies what it uses.
     Guarded,
-    /// Not known. All functions, as long as guards are not looked at.
+    /// A path passes a check that does not imply all of what it uses.
+    UnderGuarded,
+    /// No known path from any root reaches it.
+    Unreached,
+    /// Reached only through a pointer or a check that the analysis does not follow.
     Unknown,
 }
 

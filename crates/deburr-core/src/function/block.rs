@@ -52,6 +52,13 @@ impl Graph {
         Graph::of_insns(decode_all(image, program, extent))
     }
 
+    /// Builds the graph of a function and its parts, however large.
+    pub(super) fn whole(image: &Image<'_>, program: &Program, parts: &[Function]) -> Graph {
+        let mut extents: Vec<Extent> = parts.iter().map(|part| part.extent(image)).collect();
+        extents.sort_unstable();
+        Graph::of_insns(extents.into_iter().flat_map(|extent| decode_all(image, program, extent)).collect())
+    }
+
     /// Builds the graph of instructions in order of address.
     pub fn of_insns(insns: Vec<Insn>) -> Graph {
         let mut leaders: Vec<Svma> = insns.iter().filter_map(|insn| inner_target(insn.flow)).collect();

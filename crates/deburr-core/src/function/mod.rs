@@ -12,6 +12,7 @@ pub mod loops;
 mod offsets;
 mod padding;
 mod partition;
+pub mod reach;
 
 pub use discover::discover;
 

@@ -45,6 +45,10 @@ impl Reg {
             _ => self,
         }
     }
+    /// The number of a general register or of AArch64's stack pointer (31), for tables of registers.
+    pub const fn index(self) -> Option<usize> {
+        if self.0 < 32 { Some(self.0 as usize) } else { None }
+    }
     /// The number of a general register, if it is one.
     pub const fn general_number(self) -> Option<u8> {
         if self.0 < 31 { Some(self.0) } else { None }

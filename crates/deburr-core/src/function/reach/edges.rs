@@ -1,0 +1,497 @@
+//! Every way into the functions of interest, with what is proven where it begins.
+//!
+//! In: the functions with instructions above the first level. Out: [`Closure`], those and everything that leads to
+//! them, and then [`Ways`], when it is known which tests stand where.
+
+use super::World;
+use super::interpret::{Facts, UseKind};
+use super::learn::Learnt;
+use super::names;
+use super::proof::Proof;
+use super::references::{Access, DataReference, references_to};
+use super::verdict::GuardKind;
+use crate::address::{Extent, Svma};
+use crate::function::Function;
+use crate::image::{SymbolOrigin, TransferTarget};
+use crate::insn::sweep::{CodeOffset, ReferenceKind};
+use crate::insn::{self, Flow};
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Rounds of looking for who refers to the data that refers to functions.
+const ROUNDS: u32 = 4;
+/// Bytes before a pointer in which the object that it belongs to may begin, where nothing names the object.
+const NEAR: u64 = 512;
+
+/// Something that ways lead to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Node {
+    /// The function that begins there.
+    Function(CodeOffset),
+    /// The object in data that begins there.
+    Data(u64),
+}
+
+/// Where a way begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// The loader, or a caller in another file.
+    Root,
+    /// In a function, or in data.
+    Node(Node),
+}
+
+/// A way into a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Way {
+    pub from: Source,
+    /// The call, jump, reference or cell.
+    pub at: Svma,
+    /// What is proven there, beyond what is where `from` begins.
+    pub proof: Proof,
+    /// Whether control takes it, rather than an address.
+    pub is_certain: bool,
+    pub kind: GuardKind,
+    /// The branch that proved it.
+    pub check: Option<Svma>,
+}
+
+/// All ways into the nodes of interest.
+#[derive(Debug, Default)]
+pub(super) struct Ways {
+    pub into: BTreeMap<Node, Vec<Way>>,
+}
+
+/// The functions of interest, and what leads to them.
+#[derive(Debug, Default)]
+pub(super) struct Closure {
+    /// Where they begin.
+    starts: BTreeSet<CodeOffset>,
+    /// Calls and jumps into each from outside, by where it begins.
+    direct: HashMap<CodeOffset, Vec<CodeOffset>>,
+    /// Instructions that make the address of each.
+    taken: HashMap<CodeOffset, Vec<CodeOffset>>,
+    /// Cells that hold the address of each node, and the object that each cell lies in.
+    cells: BTreeMap<Node, Vec<(Svma, u64)>>,
+    /// References to the objects and to the cells.
+    references: Vec<DataReference>,
+    /// Functions that take the address of one of interest.
+    pub takers: BTreeSet<CodeOffset>,
+}
+
+/// Control flow and addresses, by where they lead.
+struct Reverse {
+    /// Target and origin of calls and jumps.
+    edges: Vec<(CodeOffset, CodeOffset)>,
+    /// Target and origin of addresses made in code.
+    addresses: Vec<(CodeOffset, CodeOffset)>,
+    /// Contents and place of cells.
+    cells: Vec<(Svma, Svma)>,
+}
+
+impl Reverse {
+    fn of(world: &World<'_, '_>) -> Reverse {
+        let (image, program) = (world.image, world.program);
+        let offset = |svma: Svma| image.code_offset(svma);
+        let mut edges: Vec<(CodeOffset, CodeOffset)> =
+            program.calls().chain(program.jumps()).map(|edge| (edge.to, edge.from)).collect();
+        edges.extend(image.transfers.iter().filter_map(|transfer| match transfer.to {
+            TransferTarget::Here(to) => Some((offset(to)?, offset(transfer.from)?)),
+            TransferTarget::Elsewhere(_) => None,
+        }));
+        let made = program.references().filter(|reference| reference.kind == ReferenceKind::Address);
+        let mut addresses: Vec<(CodeOffset, CodeOffset)> =
+            made.map(|reference| (reference.to, reference.from)).collect();
+        addresses.extend(image.addresses.iter().filter_map(|&(from, to)| Some((offset(to)?, offset(from)?))));
+        let mut cells: Vec<(Svma, Svma)> = world.linkage.cells.iter().map(|cell| (cell.to, cell.at)).collect();
+        edges.par_sort_unstable();
+        addresses.par_sort_unstable();
+        cells.par_sort_unstable();
+        Reverse { edges, addresses, cells }
+    }
+}
+
+/// The pairs whose first lies in a range.
+fn within<T: Copy + Ord, U>(pairs: &[(T, U)], from: T, to: T) -> &[(T, U)] {
+    let first = pairs.partition_point(|pair| pair.0 < from);
+    let last = pairs.partition_point(|pair| pair.0 < to);
+    pairs.get(first..last).unwrap_or_default()
+}
+
+impl Closure {
+    /// Goes back from the functions with hits.
+    pub(super) fn of(world: &World<'_, '_>) -> Closure {
+        let mut closure = Closure::default();
+        let hits = world.program.hits_by_function();
+        let hits = hits.filter_map(|(function, _)| Some(world.program.whole(function?).start));
+        let mut pending: BTreeSet<CodeOffset> = hits.collect();
+        if pending.is_empty() {
+            return closure;
+        }
+        let reverse = Reverse::of(world);
+        let mut objects: BTreeSet<u64> = BTreeSet::new();
+        for _ in 0..ROUNDS {
+            let mut cells = closure.go_back(world, &reverse, &mut pending);
+            if cells.is_empty() {
+                break;
+            }
+            let mut ranges: Vec<Extent> = Vec::new();
+            while let Some((node, at)) = cells.pop() {
+                let object = holder(world, at);
+                closure.cells.entry(node).or_default().push((at, object.start.0));
+                if objects.insert(object.start.0) {
+                    ranges.push(object);
+                    for &(_, at) in within(&reverse.cells, object.start, object.end) {
+                        cells.push((Node::Data(object.start.0), at));
+                    }
+                }
+                ranges.push(Extent::sized(at, 1));
+            }
+            let found = references_to(world, &ranges);
+            for reference in &found {
+                if let Some(function) = world.image.code_offset(reference.from).and_then(|at| world.whole_at(at)) {
+                    closure.takers.insert(function.start);
+                    if !closure.starts.contains(&function.start) {
+                        pending.insert(function.start);
+                    }
+                }
+            }
+            closure.references.extend(found);
+        }
+        closure.go_back(world, &reverse, &mut pending);
+        closure.references.sort_unstable();
+        closure.references.dedup();
+        closure
+    }
+
+    /// Adds everything that leads to the pending functions by calls, jumps and addresses in code; returns the cells
+    /// that hold the addresses of new ones.
+    fn go_back(
+        &mut self,
+        world: &World<'_, '_>,
+        reverse: &Reverse,
+        pending: &mut BTreeSet<CodeOffset>,
+    ) -> Vec<(Node, Svma)> {
+        let mut cells = Vec::new();
+        while let Some(start) = pending.pop_first() {
+            if !self.starts.insert(start) {
+                continue;
+            }
+            let Some(function) = world.program.function_from(start) else { continue };
+            let parts = world.parts.get(&start).map(Vec::as_slice).unwrap_or_default();
+            let mut direct = Vec::new();
+            for part in std::iter::once(function).chain(parts) {
+                for &(_, from) in within(&reverse.edges, part.start, part.end) {
+                    let caller = world.whole_at(from);
+                    if caller.is_none_or(|caller| caller.start != start) {
+                        direct.push(from);
+                        pending.extend(caller.map(|caller| caller.start));
+                    }
+                }
+            }
+            let taken: Vec<CodeOffset> =
+                within(&reverse.addresses, start, start.saturating_add(1)).iter().map(|&(_, from)| from).collect();
+            for caller in taken.iter().filter_map(|&from| world.whole_at(from)) {
+                self.takers.insert(caller.start);
+                pending.insert(caller.start);
+            }
+            let svma = world.image.svma(start);
+            let held = within(&reverse.cells, svma, svma.offset(1));
+            cells.extend(held.iter().map(|&(_, at)| (Node::Function(start), at)));
+            self.direct.insert(start, direct);
+            self.taken.insert(start, taken);
+        }
+        cells
+    }
+}
+
+/// The object that a cell lies in: the named one, or some bytes before.
+fn holder(world: &World<'_, '_>, at: Svma) -> Extent {
+    if let Some(object) = world.linkage.object_at(at) {
+        return object.extent;
+    }
+    let start = world.linkage.data_at(at).map_or(at, |data| data.extent.start);
+    Extent { start: Svma(at.0.saturating_sub(NEAR)).max(start), end: at.offset(8) }
+}
+
+/// Collects the ways.
+pub(super) fn ways(world: &World<'_, '_>, closure: &Closure, learnt: &Learnt) -> Ways {
+    let mut ways = Collector { world, closure, learnt, into: BTreeMap::new() };
+    ways.roots();
+    ways.direct();
+    ways.uses();
+    ways.addresses();
+    ways.cells();
+    Ways { into: ways.into }
+}
+
+struct Collector<'c, 'w, 'a> {
+    world: &'c World<'w, 'a>,
+    closure: &'c Closure,
+    learnt: &'c Learnt,
+    into: BTreeMap<Node, Vec<Way>>,
+}
+
+impl Collector<'_, '_, '_> {
+    fn push(&mut self, to: Node, way: Way) {
+        let ways = self.into.entry(to).or_default();
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+
+    fn facts(&self, function: &Function) -> Option<&Facts> {
+        self.learnt.facts.get(&function.start)
+    }
+
+    /// A way that begins at an instruction; `None` if nothing ever runs there.
+    fn from_code(&self, at: CodeOffset, is_certain: bool, kind: GuardKind) -> Option<Way> {
+        let svma = self.world.image.svma(at);
+        let Some(function) = self.world.whole_at(at) else {
+            // Code of no function: how it is reached is not known.
+            return Some(Way {
+                from: Source::Root,
+                at: svma,
+                proof: Proof::EMPTY,
+                is_certain: false,
+                kind,
+                check: None,
+            });
+        };
+        let block = self.facts(function).and_then(|facts| facts.at(at));
+        let proof = match block {
+            Some(block) => block.proof?,
+            None => Proof::EMPTY,
+        };
+        Some(Way {
+            from: Source::Node(Node::Function(function.start)),
+            at: svma,
+            proof,
+            is_certain,
+            kind,
+            check: block.and_then(|block| block.check),
+        })
+    }
+
+    /// Entries and exported functions.
+    fn roots(&mut self) {
+        let image = self.world.image;
+        let exported = self.world.linkage.exports.iter().chain(&image.entries);
+        let resolvers = self.world.resolvers.iter().map(|&at| image.svma(at));
+        let dynamic = image.symbols.iter().filter(|symbol| symbol.origin == SymbolOrigin::Dynsym && symbol.is_global);
+        let all: BTreeSet<Svma> =
+            exported.copied().chain(resolvers).chain(dynamic.map(|symbol| symbol.svma)).collect();
+        for svma in all {
+            let Some(start) = image.code_offset(svma).filter(|start| self.closure.starts.contains(start)) else {
+                continue;
+            };
+            let way = Way {
+                from: Source::Root,
+                at: svma,
+                proof: Proof::EMPTY,
+                is_certain: true,
+                kind: GuardKind::Branch,
+                check: None,
+            };
+            self.push(Node::Function(start), way);
+        }
+    }
+
+    fn direct(&mut self) {
+        for (&start, sites) in &self.closure.direct {
+            for &from in sites {
+                if let Some(way) = self.from_code(from, true, GuardKind::Branch) {
+                    self.push(Node::Function(start), way);
+                }
+            }
+        }
+    }
+
+    /// Addresses that functions which were run let out.
+    fn uses(&mut self) {
+        let image = self.world.image;
+        let mut functions: Vec<(&CodeOffset, &Facts)> = self.learnt.facts.iter().collect();
+        functions.sort_unstable_by_key(|(start, _)| **start);
+        for (&start, facts) in functions {
+            let is_resolver = self.world.is_resolver(start);
+            for used in &facts.uses {
+                let Some(node) = self.node_of(used.address) else { continue };
+                let (is_certain, kind) = match used.kind {
+                    UseKind::Called => (true, GuardKind::Branch),
+                    UseKind::Returned if is_resolver => (true, GuardKind::Ifunc),
+                    UseKind::Stored(at) => (self.is_called_through(at), GuardKind::Pointer),
+                    UseKind::Returned | UseKind::LetOut => (self.is_callback(image.code_offset(used.from)), GuardKind::Pointer),
+                };
+                let is_function = matches!(node, Node::Function(_));
+                let way = Way {
+                    from: Source::Node(Node::Function(start)),
+                    at: used.from,
+                    proof: used.proof,
+                    is_certain: is_certain && is_function,
+                    kind: if is_function { kind } else { GuardKind::Table },
+                    check: used.check,
+                };
+                self.push(node, way);
+            }
+        }
+    }
+
+    fn node_of(&self, address: Svma) -> Option<Node> {
+        if let Some(at) = self.world.image.code_offset(address) {
+            return self.closure.starts.contains(&at).then_some(Node::Function(at));
+        }
+        let object = self.object_of(address)?;
+        Some(Node::Data(object))
+    }
+
+    /// The object of interest that a place in data belongs to.
+    fn object_of(&self, place: Svma) -> Option<u64> {
+        let objects = self.closure.cells.values().flatten();
+        let named = self.world.linkage.object_at(place).map(|object| object.extent.start.0);
+        objects
+            .filter(|&&(cell, object)| match named {
+                Some(named) => named == object,
+                None => object <= place.0 && place.0 <= cell.0,
+            })
+            .map(|&(_, object)| object)
+            .next()
+    }
+
+    /// Whether something calls or reads the word at an address.
+    fn is_called_through(&self, at: u64) -> bool {
+        let readers = self.learnt.readers.get(&at).map(Vec::as_slice).unwrap_or_default();
+        readers.iter().any(|(_, access)| matches!(access, Access::Read | Access::Call))
+    }
+
+    /// Addresses made by functions that were not run, or that these lost sight of.
+    fn addresses(&mut self) {
+        for (&start, sites) in &self.closure.taken {
+            for &from in sites {
+                let is_used = self.world.whole_at(from).and_then(|function| self.facts(function)).is_some_and(|facts| {
+                    facts.uses.iter().any(|used| used.address == self.world.image.svma(start))
+                });
+                if is_used {
+                    continue;
+                }
+                let is_certain = self.is_callback(Some(from));
+                if let Some(way) = self.from_code(from, is_certain, GuardKind::Pointer) {
+                    self.push(Node::Function(start), way);
+                }
+            }
+        }
+    }
+
+    /// Whether an address made at a place is given to a function that calls it: by the entry point to the C library,
+    /// or to a function whose name says so.
+    fn is_callback(&self, from: Option<CodeOffset>) -> bool {
+        /// Instructions at most between the two.
+        const NEAR: usize = 24;
+        let Some(from) = from else { return false };
+        let image = self.world.image;
+        let Some(function) = self.world.whole_at(from) else { return false };
+        let mut at = image.svma(from);
+        for _ in 0..NEAR {
+            let Some(insn) = image.bytes_at(at).and_then(|code| insn::decode(image.arch, code, at)) else {
+                return false;
+            };
+            let name = match insn.flow {
+                Flow::Call(target) => self.world.name_of(target),
+                Flow::IndirectCall => {
+                    let cell = insn.memory.filter(|memory| memory.is_static);
+                    let import = cell.and_then(|cell| self.world.linkage.import(Svma(cell.displacement as u64)));
+                    import.map(|import| import.name)
+                }
+                Flow::Next => None,
+                _ => return false,
+            };
+            if matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall) {
+                let is_entry = image.entries.contains(&image.svma(function.start));
+                return is_entry || name.is_some_and(names::calls_back);
+            }
+            at = insn.next();
+        }
+        false
+    }
+
+    /// Functions and objects whose addresses data holds.
+    fn cells(&mut self) {
+        let closure = self.closure;
+        for (&node, cells) in &closure.cells {
+            for &(cell, object) in cells {
+                let through: Vec<&DataReference> = (self.references(Extent::sized(cell, 1)))
+                    .filter(|reference| matches!(reference.access, Access::Read | Access::Call))
+                    .collect();
+                let is_replaced = self.learnt.readers.contains_key(&cell.0);
+                for reference in &through {
+                    let Some(from) = self.world.image.code_offset(reference.from) else { continue };
+                    let is_function = matches!(node, Node::Function(_));
+                    let way = self.from_code(from, is_function && !is_replaced, GuardKind::Pointer);
+                    if let Some(way) = way {
+                        self.push(node, way);
+                    }
+                }
+                if through.is_empty() || self.is_table(object, cell) {
+                    let way = Way {
+                        from: Source::Node(Node::Data(object)),
+                        at: cell,
+                        proof: Proof::EMPTY,
+                        is_certain: false,
+                        kind: GuardKind::Table,
+                        check: None,
+                    };
+                    self.push(node, way);
+                    self.object(object, cell);
+                }
+            }
+        }
+    }
+
+    fn references(&self, range: Extent) -> impl Iterator<Item = &DataReference> {
+        let first = self.closure.references.partition_point(|reference| reference.to < range.start);
+        let rest = self.closure.references.get(first..).unwrap_or_default();
+        rest.iter().take_while(move |reference| reference.to < range.end)
+    }
+
+    /// Whether somebody takes the address of the object, rather than reading the cell alone.
+    fn is_table(&self, object: u64, cell: Svma) -> bool {
+        self.references(Extent { start: Svma(object), end: cell.offset(8) }).any(|reference| reference.access == Access::Address)
+    }
+
+    /// The ways to an object: who refers to it.
+    fn object(&mut self, object: u64, cell: Svma) {
+        let node = Node::Data(object);
+        let is_named = self.world.linkage.object_at(cell).is_some();
+        let end = if is_named {
+            self.world.linkage.object_at(cell).map_or(cell.offset(8), |object| object.extent.end)
+        } else {
+            cell.offset(8)
+        };
+        let all: Vec<DataReference> = self.references(Extent { start: Svma(object), end }).copied().collect();
+        // Of an unnamed object the nearest place that something refers to is its start.
+        let nearest = all.iter().map(|reference| reference.to).max();
+        for reference in all.iter().filter(|reference| is_named || Some(reference.to) == nearest) {
+            let Some(from) = self.world.image.code_offset(reference.from) else { continue };
+            let is_used = self.world.whole_at(from).and_then(|function| self.facts(function)).is_some_and(|facts| {
+                facts.uses.iter().any(|used| self.node_of(used.address) == Some(node))
+            });
+            if is_used {
+                continue;
+            }
+            if let Some(way) = self.from_code(from, false, GuardKind::Table) {
+                self.push(node, way);
+            }
+        }
+        let is_pointed_to = self.closure.cells.contains_key(&node);
+        if all.is_empty() && !is_pointed_to {
+            let way = Way {
+                from: Source::Root,
+                at: Svma(object),
+                proof: Proof::EMPTY,
+                is_certain: false,
+                kind: GuardKind::Table,
+                check: None,
+            };
+            self.push(node, way);
+        }
+    }
+}

@@ -1,0 +1,776 @@
+//! Runs a function on what is known instead of on numbers: which tests stand before each of its blocks.
+//!
+//! In: a function, and the words of memory whose meaning is known. Out: [`Facts`]: what each block may rely on, what
+//! the function stores and returns, and where it lets addresses out. Functions that ask the CPU are run inside their
+//! callers, since leaf and place of the answer come in as arguments.
+
+use super::memory::Memory;
+use super::names;
+use super::proof::Proof;
+use super::state::{Flags, State, stack_pointer};
+use super::value::{Outcome, Value};
+use super::words;
+use super::World;
+use crate::address::Svma;
+use crate::function::Function;
+use crate::function::block::Graph;
+use crate::insn::sweep::CodeOffset;
+use crate::insn::{Class, Condition, Flow, Insn, Memory as Operand, Operation, Reg};
+use deburr_cpu::{Arch, FeatureSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Functions inside functions at most.
+const DEPTH: u32 = 4;
+/// How often a block is run before it is given up.
+const VISITS: u32 = 40;
+/// Bytes of a function at most that is run.
+const LARGEST: u64 = 256 * 1024;
+
+/// What is known at a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct BlockFacts {
+    /// Its first instruction.
+    pub start: CodeOffset,
+    /// What tests in this function have proven on every way to it; `None`: no way leads there.
+    pub proof: Option<Proof>,
+    /// The last branch that proved something.
+    pub check: Option<Svma>,
+}
+
+/// Something that a function stores where others find it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stored {
+    /// Where.
+    pub at: u64,
+    /// In how many bytes.
+    pub width: u8,
+    /// What, with what is proven there.
+    pub value: Value,
+    /// Features that are missing there.
+    pub absent: FeatureSet,
+}
+
+/// What becomes of an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum UseKind {
+    /// Called or jumped to.
+    Called,
+    /// Stored in the word at an address.
+    Stored(u64),
+    /// Returned.
+    Returned,
+    /// Stored elsewhere, or passed on.
+    LetOut,
+}
+
+/// An address of this file that a function lets out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Use {
+    /// The address, of code or of data.
+    pub address: Svma,
+    /// Where.
+    pub from: Svma,
+    /// What becomes of it.
+    pub kind: UseKind,
+    /// What is proven where it is used.
+    pub proof: Proof,
+    /// The last branch that proved something.
+    pub check: Option<Svma>,
+}
+
+/// What running a function tells.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Facts {
+    /// Its blocks, by address.
+    pub blocks: Vec<BlockFacts>,
+    /// What it stores in words of known place.
+    pub stores: Vec<Stored>,
+    /// Offsets in structures of unknown place to which it stores something telling.
+    pub fields: BTreeSet<i64>,
+    /// Addresses that it lets out.
+    pub uses: Vec<Use>,
+    /// What it returns.
+    pub returned: Value,
+}
+
+impl Facts {
+    /// What is known at an offset.
+    pub(super) fn at(&self, at: CodeOffset) -> Option<&BlockFacts> {
+        let after = self.blocks.partition_point(|block| block.start <= at);
+        self.blocks.get(after.checked_sub(1)?)
+    }
+}
+
+/// Where an operand lies.
+enum Place {
+    Static(u64),
+    Frame(i64),
+    /// So many bytes from an address that is not known.
+    Field(i64),
+    Elsewhere,
+}
+
+/// One function being run.
+struct Run<'r, 'w, 'a> {
+    world: &'r World<'w, 'a>,
+    memory: &'r Memory,
+    depth: u32,
+    facts: Facts,
+    /// Where the function comes back to its caller, all ways joined.
+    exit: Option<State>,
+}
+
+/// Runs a function; `None` if it is too large.
+pub(super) fn interpret(world: &World<'_, '_>, memory: &Memory, function: &Function) -> Option<Facts> {
+    let mut run = Run { world, memory, depth: 0, facts: Facts::default(), exit: None };
+    let entry = words::entry_state(world, function);
+    run.function(function, entry)?;
+    let mut facts = run.facts;
+    let returns = Reg::general(0);
+    facts.returned = run.exit.map_or(Value::none(), |exit| exit.read(returns).under(exit.proof()));
+    Some(facts)
+}
+
+impl Run<'_, '_, '_> {
+    fn function(&mut self, function: &Function, entry: State) -> Option<()> {
+        let graph = self.world.graph(function, LARGEST)?;
+        let count = graph.blocks.len();
+        let orphans = orphans(&graph);
+        let has_indirect =
+            graph.blocks.iter().any(|block| block.last().is_some_and(|last| last.flow == Flow::IndirectJump));
+        let mut states: Vec<Option<State>> = vec![None; count];
+        let mut visits = vec![0u32; count];
+        let mut pending: BTreeSet<usize> = BTreeSet::new();
+        let first = self.world.image.svma(function.start);
+        let first = graph.find(first).map_or(0, |(block, _)| block);
+        *states.get_mut(first)? = Some(entry);
+        pending.insert(first);
+        // What every call may continue with when the callee throws.
+        let mut thrown: Option<State> = None;
+        loop {
+            while let Some(block) = pending.pop_first() {
+                let Some(state) = states.get(block).cloned().flatten() else { continue };
+                if let Some(visits) = visits.get_mut(block) {
+                    *visits += 1;
+                    if *visits > VISITS {
+                        continue;
+                    }
+                }
+                let (edges, calls) = self.block(&graph, block, state);
+                if let Some(call) = calls {
+                    match &mut thrown {
+                        Some(thrown) => drop(thrown.join(&call)),
+                        None => thrown = Some(call),
+                    }
+                }
+                for (to, state) in edges {
+                    let targets = match to {
+                        Some(to) => vec![to],
+                        None if has_indirect => orphans.clone(),
+                        None => Vec::new(),
+                    };
+                    for to in targets {
+                        if arrive(&mut states, to, &state) {
+                            pending.insert(to);
+                        }
+                    }
+                }
+            }
+            // Landing pads: nothing in the function jumps to them.
+            let Some(state) = thrown.take() else { break };
+            for &orphan in orphans.iter().filter(|_| !has_indirect) {
+                if states.get(orphan).is_some_and(Option::is_none) {
+                    arrive(&mut states, orphan, &state);
+                    pending.insert(orphan);
+                }
+            }
+            if pending.is_empty() {
+                break;
+            }
+        }
+        if self.depth == 0 {
+            self.facts.blocks = (graph.blocks.iter().zip(&states).zip(&visits))
+                .filter_map(|((block, state), visits)| {
+                    let doubt = Proof::doubt(*visits > VISITS);
+                    Some(BlockFacts {
+                        start: self.world.image.code_offset(block.start())?,
+                        proof: state.as_ref().map(|state| state.proof().union(doubt)),
+                        check: state.as_ref().and_then(|state| state.check),
+                    })
+                })
+                .collect();
+        }
+        Some(())
+    }
+
+    /// Runs a block. Out: where it goes on (`None`: to an unknown place of the function) and with what, and what is
+    /// known at its calls.
+    fn block(&mut self, graph: &Graph, index: usize, mut state: State) -> (Vec<(Option<usize>, State)>, Option<State>) {
+        let Some(block) = graph.blocks.get(index) else { return (Vec::new(), None) };
+        let mut at_call = None;
+        for insn in &block.insns {
+            match insn.flow {
+                Flow::Call(_) | Flow::IndirectCall => {
+                    at_call = Some(state.clone());
+                    match self.call(insn, state) {
+                        Some(after) => state = after,
+                        None => return (Vec::new(), at_call),
+                    }
+                }
+                Flow::Return => {
+                    self.leave(insn, state);
+                    return (Vec::new(), at_call);
+                }
+                Flow::Stop => return (Vec::new(), at_call),
+                _ => self.step(insn, &mut state),
+            }
+        }
+        let Some(last) = block.last() else { return (Vec::new(), at_call) };
+        let place = |svma: Svma| graph.find(svma).filter(|&(_, insn)| insn == 0).map(|(block, _)| block);
+        let mut edges = Vec::new();
+        match last.flow {
+            Flow::Branch(target) => {
+                let (taken, passed) = self.branch(last, &state);
+                let taken = state.after(&taken, last.svma, true);
+                let passed = state.after(&passed, last.svma, false);
+                if let Some(state) = taken {
+                    match place(target) {
+                        Some(to) => edges.push((Some(to), state)),
+                        None => self.tail(last, target, state),
+                    }
+                }
+                if let (Some(to), Some(state)) = (place(last.next()), passed) {
+                    edges.push((Some(to), state));
+                }
+            }
+            Flow::Jump(target) => match place(target) {
+                Some(to) => edges.push((Some(to), state)),
+                None => self.tail(last, target, state),
+            },
+            Flow::IndirectJump => {
+                let target = self.target(last, &state);
+                self.let_out(&target, last, UseKind::Called, &state);
+                edges.push((None, state));
+            }
+            _ => {
+                if let Some(to) = place(last.next()) {
+                    edges.push((Some(to), state));
+                }
+            }
+        }
+        (edges, at_call)
+    }
+
+    /// A jump to another function: it runs in this one's place.
+    fn tail(&mut self, insn: &Insn, target: Svma, state: State) {
+        let call = Insn { flow: Flow::Call(target), ..*insn };
+        if let Some(state) = self.call(&call, state) {
+            self.leave(insn, state);
+        }
+    }
+
+    /// The function comes back.
+    fn leave(&mut self, insn: &Insn, state: State) {
+        if self.depth == 0 {
+            let returned = state.read(Reg::general(0));
+            self.let_out(&returned, insn, UseKind::Returned, &state);
+        }
+        match &mut self.exit {
+            Some(exit) => drop(exit.join(&state)),
+            None => self.exit = Some(state),
+        }
+    }
+
+    /// The address that an indirect call or jump goes to.
+    fn target(&self, insn: &Insn, state: &State) -> Value {
+        match insn.memory {
+            Some(memory) => self.load(&memory, state),
+            None => {
+                let reg = insn.src.into_iter().flatten().next();
+                let reg = reg.or_else(|| (0..31).map(Reg::general).find(|&reg| insn.reads.contains(reg) && reg != stack_pointer(self.world.image.arch)));
+                reg.map_or(Value::Unknown, |reg| state.read(reg))
+            }
+        }
+    }
+
+    /// A call: what is known after it; `None` if it does not come back.
+    fn call(&mut self, insn: &Insn, mut state: State) -> Option<State> {
+        let world = self.world;
+        let target = match insn.flow {
+            Flow::Call(target) => Some(target),
+            _ => {
+                let target = self.target(insn, &state);
+                self.let_out(&target, insn, UseKind::Called, &state);
+                target.as_constant().map(Svma)
+            }
+        };
+        for reg in names::arguments(world.image.arch) {
+            let value = state.read(*reg);
+            if !value.choices().is_empty() {
+                self.let_out(&value, insn, UseKind::LetOut, &state);
+            }
+        }
+        let name = target.and_then(|target| world.name_of(target));
+        if name.is_some_and(names::does_not_return) {
+            return None;
+        }
+        if let Some(value) = name.and_then(|name| words::answer(world, name, &state)) {
+            self.clobber(&mut state);
+            state.write(Reg::general(0), value);
+            return Some(state);
+        }
+        let callee = target
+            .and_then(|target| world.image.code_offset(target))
+            .and_then(|at| world.program.function_from(at))
+            .map(|function| world.program.whole(function));
+        if let Some(callee) = callee.filter(|callee| self.depth < DEPTH && world.is_run_inside(callee.start)) {
+            return self.run_inside(callee, state);
+        }
+        self.clobber(&mut state);
+        if let Some(returned) = callee.and_then(|callee| world.returns.get(&callee.start)) {
+            state.write(Reg::general(0), returned.clone());
+        }
+        Some(state)
+    }
+
+    /// Runs a callee with what its caller knows.
+    fn run_inside(&mut self, callee: &Function, mut state: State) -> Option<State> {
+        let arch = self.world.image.arch;
+        let pointer = stack_pointer(arch);
+        let before = state.read(pointer);
+        if let (Arch::X86_64, Value::Stack(at)) = (arch, &before) {
+            state.write(pointer, Value::Stack(at.wrapping_sub(8)));
+        }
+        state.flags = Flags::Unknown;
+        let outer = self.exit.take();
+        self.depth += 1;
+        let ran = self.function(callee, state.clone());
+        self.depth -= 1;
+        let inner = std::mem::replace(&mut self.exit, outer);
+        let mut after = match ran {
+            Some(()) => inner?,
+            None => {
+                self.clobber(&mut state);
+                state
+            }
+        };
+        after.write(pointer, before);
+        after.flags = Flags::Unknown;
+        Some(after)
+    }
+
+    /// Forgets what a callee may change.
+    fn clobber(&mut self, state: &mut State) {
+        let world = self.world;
+        let escaped = names::arguments(world.image.arch)
+            .iter()
+            .filter_map(|reg| match state.read(*reg) {
+                Value::Stack(at) => Some(at),
+                _ => None,
+            })
+            .min();
+        if let Some(from) = escaped {
+            state.forget_frame(from);
+        }
+        for &reg in names::clobbered(world.image.arch, world.image.build.is_go) {
+            state.write(reg, Value::Unknown);
+        }
+        state.flags = Flags::Unknown;
+    }
+
+    /// Notes the addresses of this file among a value's constants.
+    fn let_out(&mut self, value: &Value, insn: &Insn, kind: UseKind, state: &State) {
+        for &(address, proof) in value.choices() {
+            if self.world.is_place(Svma(address)) {
+                let proof = proof.union(state.proof());
+                let check = state.check.or(Some(insn.svma)).filter(|_| !proof.is_empty());
+                self.facts.uses.push(Use { address: Svma(address), from: insn.svma, kind, proof, check });
+            }
+        }
+    }
+
+    fn place(&self, memory: &Operand, state: &State) -> Place {
+        if memory.is_static {
+            return Place::Static(memory.displacement as u64);
+        }
+        let Some(base) = memory.base else { return Place::Elsewhere };
+        let displacement = if memory.write_back && self.world.image.arch == Arch::Aarch64 {
+            // Post-index accesses at the base, pre-index at the sum; the base was brought up to date before.
+            0
+        } else {
+            memory.displacement
+        };
+        let base = match memory.index {
+            None => state.read(base),
+            Some(index) => match state.read(index).as_constant() {
+                Some(0) => state.read(base),
+                _ => return Place::Elsewhere,
+            },
+        };
+        match base {
+            Value::Stack(at) => Place::Frame(at.wrapping_add(displacement)),
+            value => match value.as_constant() {
+                Some(at) => Place::Static(at.wrapping_add_signed(displacement)),
+                None => Place::Field(displacement),
+            },
+        }
+    }
+
+    fn load(&self, memory: &Operand, state: &State) -> Value {
+        let width = match memory.size {
+            width @ (1 | 2 | 4 | 8) => width as u8,
+            _ => return Value::Unknown,
+        };
+        match self.place(memory, state) {
+            Place::Static(at) => self.memory.load(self.world.linkage, at, width),
+            Place::Frame(at) => state.load(at, width),
+            Place::Field(at) if self.memory.fields.contains(&at) => Value::Tainted,
+            Place::Field(_) | Place::Elsewhere => Value::Unknown,
+        }
+    }
+
+    fn store(&mut self, memory: &Operand, value: Value, insn: &Insn, state: &mut State) {
+        let width = match memory.size {
+            width @ (1 | 2 | 4 | 8) => width as u8,
+            16 | 32 => {
+                self.store_wide(memory, state);
+                return;
+            }
+            _ => return,
+        };
+        let value = value.truncate(width);
+        let place = self.place(memory, state);
+        let kind = match place {
+            Place::Static(at) => UseKind::Stored(at),
+            _ => UseKind::LetOut,
+        };
+        if !matches!(place, Place::Frame(_)) {
+            self.let_out(&value, insn, kind, state);
+        }
+        match place {
+            Place::Frame(at) => state.store(at, width, value),
+            Place::Static(at) => {
+                let value = value.under(state.proof());
+                self.facts.stores.push(Stored { at, width, value, absent: state.absent });
+            }
+            Place::Field(at) => {
+                if value.is_telling() || !state.proof().is_empty() && !value.choices().is_empty() {
+                    self.facts.fields.insert(at);
+                }
+            }
+            Place::Elsewhere => {}
+        }
+    }
+
+    /// A store of a vector register, whose contents are not followed.
+    fn store_wide(&mut self, memory: &Operand, state: &mut State) {
+        if let Place::Frame(at) = self.place(memory, state) {
+            for part in 0..i64::from(memory.size / 8) {
+                state.store(at.wrapping_add(part * 8), 8, Value::Unknown);
+            }
+        }
+    }
+
+    /// The operation's two operands.
+    fn operands(&self, insn: &Insn, state: &State) -> (Value, Value) {
+        let width = if insn.width == 0 { 8 } else { insn.width };
+        let register = |reg: Option<Reg>, high: bool| match reg {
+            None => Value::constant(0),
+            Some(reg) if high => state.read(reg).shift(-8).truncate(1),
+            Some(reg) => state.read(reg).truncate(width),
+        };
+        let first = register(insn.src[0], insn.high_byte);
+        let immediate = insn.imm.map(|imm| Value::constant(imm as u64 & super::value::mask_of(width)));
+        let loaded = insn.memory.filter(|memory| memory.read).map(|memory| self.load(&memory, state));
+        match (loaded, immediate) {
+            // The memory operand stands first, but for `op register, memory`.
+            (Some(loaded), Some(immediate)) => (loaded, immediate),
+            (Some(loaded), None) if insn.src[0].is_some() => (first, loaded),
+            (Some(loaded), None) => (loaded, Value::constant(0)),
+            (None, Some(immediate)) => (first, immediate),
+            (None, None) => {
+                let second = register(insn.src[1], false);
+                let second = if insn.modified { second.mixed(&Value::Unknown) } else { second };
+                (first, second)
+            }
+        }
+    }
+
+    /// Runs an instruction that does not leave the block.
+    fn step(&mut self, insn: &Insn, state: &mut State) {
+        let width = if insn.width == 0 { 8 } else { insn.width };
+        if let Some(memory) = insn.memory.filter(|memory| memory.write_back)
+            && let Some(base) = memory.base
+            && self.world.image.arch == Arch::Aarch64
+        {
+            let updated = state.read(base).add(&Value::constant(memory.displacement as u64));
+            state.write(base, updated);
+        }
+        let (left, right) = self.operands(insn, state);
+        let value = match insn.operation {
+            Operation::CpuId => return words::cpuid(state),
+            Operation::ReadExtendedControl => {
+                // What the operating system saves: a word that proves no feature of the CPU.
+                state.write(Reg::general(0), Value::word([], 4));
+                return state.write(Reg::general(2), Value::constant(0));
+            }
+            Operation::ReadSystemRegister => words::id_register(insn),
+            Operation::Push => {
+                let value = insn.src[0].map_or_else(|| right.clone(), |reg| state.read(reg));
+                return self.push(value, state);
+            }
+            Operation::Pop => return self.pop(insn, state),
+            Operation::And => left.and(&right),
+            Operation::AndNot => left.and(&complement(&right, width)),
+            Operation::Or => left.or(&right),
+            Operation::OrNot if insn.src[0].is_none() => complement(&right, width),
+            Operation::Xor if insn.src[0].is_some() && insn.src[0] == insn.src[1] => Value::constant(0),
+            Operation::Xor => match right.as_constant() {
+                Some(mask) => left.xor_mask(mask),
+                None => left.mixed(&right),
+            },
+            Operation::Add => left.add(&right),
+            Operation::Sub if insn.src[0].is_none() && insn.memory.is_none() => right.negate(),
+            Operation::Sub => left.add(&right.negate()),
+            Operation::Move | Operation::Extend => self.moved(insn, state),
+            Operation::Address => insn.imm.map_or(Value::Unknown, |imm| Value::constant(imm as u64)),
+            Operation::EffectiveAddress => self.effective_address(insn, state),
+            Operation::ShiftLeft => shifted(&left, &right, 1),
+            Operation::ShiftRight => shifted(&left, &right, -1),
+            Operation::ExtractBits => {
+                let imm = insn.imm.unwrap_or(0);
+                let (low, count) = ((imm & 0xff) as i32, imm >> 8 & 0xff);
+                let mask = 1u64.checked_shl(count as u32).unwrap_or(0).wrapping_sub(1);
+                self.source(insn, state).shift(-low).and_mask(mask)
+            }
+            Operation::SetCondition => {
+                let (holds, fails) = self.test(insn, state);
+                Value::truth(&holds, &fails)
+            }
+            Operation::SetMask => {
+                let (holds, fails) = self.test(insn, state);
+                Value::truth(&holds, &fails).negate().truncate(width)
+            }
+            Operation::Select => self.selected(insn, state),
+            Operation::Compare | Operation::Test | Operation::BitTest => Value::Unknown,
+            Operation::Other if insn.class == Class::Load => self.moved(insn, state),
+            Operation::Other if insn.class == Class::Store => self.source_or_immediate(insn, state),
+            _ => left.mixed(&right),
+        };
+        self.set_flags(insn, state, &left, &right, &value);
+        self.write_result(insn, state, value, width);
+    }
+
+    /// Puts a result where the instruction says.
+    fn write_result(&mut self, insn: &Insn, state: &mut State, value: Value, width: u8) {
+        if matches!(insn.operation, Operation::Compare | Operation::Test | Operation::BitTest | Operation::CompareNegative) {
+            return;
+        }
+        if let Some(memory) = insn.memory.filter(|memory| memory.write) {
+            self.store(&memory, value.clone(), insn, state);
+        }
+        for reg in (0..32).map(Reg::general).chain([Reg::SP]) {
+            let is_base = insn.memory.is_some_and(|memory| memory.write_back && memory.base == Some(reg));
+            if insn.writes.contains(reg) && insn.dst != Some(reg) && !is_base {
+                state.write(reg, Value::Unknown);
+            }
+        }
+        if let Some(dst) = insn.dst {
+            let is_x86 = self.world.image.arch == Arch::X86_64;
+            let value = match insn.width {
+                1 if insn.high_byte && is_x86 && insn.operation != Operation::Extend => {
+                    state.read(dst).mixed(&value)
+                }
+                1 | 2 if is_x86 && insn.operation != Operation::Extend => {
+                    state.read(dst).and_mask(!super::value::mask_of(insn.width)).or(&value.truncate(insn.width))
+                }
+                _ => value.truncate(width),
+            };
+            state.write(dst, value);
+        }
+    }
+
+    fn set_flags(&self, insn: &Insn, state: &mut State, left: &Value, right: &Value, value: &Value) {
+        if !insn.writes.contains(Reg::FLAGS) {
+            return;
+        }
+        let width = match (insn.high_byte, insn.width) {
+            (true, _) => 1,
+            (_, 0) => 8,
+            (_, width) => width,
+        };
+        state.flags = match insn.operation {
+            Operation::Compare | Operation::Sub => Flags::Compare(left.clone(), right.clone(), width),
+            Operation::Test => Flags::Result(left.and(right), width),
+            Operation::BitTest => match right.as_constant() {
+                Some(bit) => {
+                    let bits = u64::from(insn.memory.map_or(u16::from(width), |memory| memory.size.max(1))) * 8;
+                    Flags::Carry(left.shift(-((bit % bits.max(1)) as i32)).and_mask(1))
+                }
+                None => Flags::Carry(left.mixed(right)),
+            },
+            Operation::And | Operation::AndNot | Operation::Or | Operation::Xor | Operation::Add => {
+                Flags::Result(value.clone(), width)
+            }
+            Operation::ShiftLeft | Operation::ShiftRight => Flags::Result(value.clone(), width),
+            Operation::ConditionalCompare => conditional_flags(insn, state, left, right, width),
+            _ => match left.mixed(right) {
+                Value::Tainted => Flags::Result(Value::Tainted, width),
+                _ => Flags::Unknown,
+            },
+        };
+    }
+
+    /// What is moved or loaded.
+    fn moved(&self, insn: &Insn, state: &State) -> Value {
+        match (insn.memory, insn.imm) {
+            (Some(memory), _) if memory.read => self.load(&memory, state),
+            (_, Some(imm)) if insn.src[0].is_none() => Value::constant(imm as u64),
+            _ => {
+                let value = self.source(insn, state);
+                match (insn.operation, insn.imm) {
+                    // A64's `uxtb` and the like state the width by `imm`, x86's by the source operand.
+                    (Operation::Extend, _) => value,
+                    _ => value,
+                }
+            }
+        }
+    }
+
+    fn source(&self, insn: &Insn, state: &State) -> Value {
+        match insn.src[0] {
+            Some(reg) if insn.high_byte => state.read(reg).shift(-8).truncate(1),
+            Some(reg) => state.read(reg),
+            None => Value::constant(0),
+        }
+    }
+
+    fn source_or_immediate(&self, insn: &Insn, state: &State) -> Value {
+        match (insn.src[0], insn.imm) {
+            (None, Some(imm)) => Value::constant(imm as u64),
+            (Some(reg), _) if reg.index().is_none() => Value::Unknown,
+            _ => self.source(insn, state),
+        }
+    }
+
+    fn effective_address(&self, insn: &Insn, state: &State) -> Value {
+        let Some(memory) = insn.memory else { return Value::Unknown };
+        let base = memory.base.map_or(Value::constant(0), |base| state.read(base));
+        match memory.index {
+            None => base.add(&Value::constant(memory.displacement as u64)),
+            Some(index) => base.mixed(&state.read(index)),
+        }
+    }
+
+    fn selected(&self, insn: &Insn, state: &State) -> Value {
+        let chosen = match insn.memory {
+            Some(memory) if memory.read => self.load(&memory, state),
+            _ => insn.src[0].map_or(Value::constant(0), |reg| state.read(reg)),
+        };
+        let kept = insn.src[1].map_or(Value::constant(0), |reg| state.read(reg));
+        if insn.condition.is_none() {
+            return chosen.mixed(&kept);
+        }
+        let (holds, fails) = self.test(insn, state);
+        match (holds.impossible, fails.impossible) {
+            (true, _) => kept,
+            (_, true) => chosen,
+            _ => chosen.under(holds.proven).join(&kept.under(fails.proven)),
+        }
+    }
+
+    fn test(&self, insn: &Insn, state: &State) -> (Outcome, Outcome) {
+        state.test(insn.condition.unwrap_or(Condition::Other))
+    }
+
+    /// What is known on either way out of a branch.
+    fn branch(&self, insn: &Insn, state: &State) -> (Outcome, Outcome) {
+        let width = if insn.width == 0 { 8 } else { insn.width };
+        let (zero, nonzero) = match insn.operation {
+            Operation::BranchZero => self.source(insn, state).equals(0, width),
+            Operation::BranchBit => {
+                let bit = insn.imm.unwrap_or(0);
+                self.source(insn, state).shift(-(bit as i32)).and_mask(1).equals(0, 1)
+            }
+            Operation::BranchCondition => return self.test(insn, state),
+            _ => return Default::default(),
+        };
+        if insn.condition == Some(Condition::NotEqual) { (nonzero, zero) } else { (zero, nonzero) }
+    }
+
+    fn push(&mut self, value: Value, state: &mut State) {
+        let pointer = stack_pointer(self.world.image.arch);
+        if let Value::Stack(at) = state.read(pointer) {
+            let at = at.wrapping_sub(8);
+            state.write(pointer, Value::Stack(at));
+            state.store(at, 8, value);
+        }
+    }
+
+    fn pop(&mut self, insn: &Insn, state: &mut State) {
+        let pointer = stack_pointer(self.world.image.arch);
+        let mut value = Value::Unknown;
+        if let Value::Stack(at) = state.read(pointer) {
+            value = state.load(at, 8);
+            state.write(pointer, Value::Stack(at.wrapping_add(8)));
+        }
+        if let Some(dst) = insn.dst {
+            state.write(dst, value);
+        }
+    }
+}
+
+/// `ccmp`: compares only if a condition holds, else sets the flags to a constant that fails the test that follows.
+fn conditional_flags(insn: &Insn, state: &State, left: &Value, right: &Value, width: u8) -> Flags {
+    let _ = (insn, state);
+    match left.mixed(right) {
+        Value::Tainted => Flags::Result(Value::Tainted, width),
+        _ => Flags::Unknown,
+    }
+}
+
+fn complement(value: &Value, width: u8) -> Value {
+    value.xor_mask(super::value::mask_of(width)).truncate(width)
+}
+
+fn shifted(value: &Value, by: &Value, sign: i32) -> Value {
+    match by.as_constant() {
+        Some(count) => value.shift(sign * (count & 63) as i32),
+        None => value.mixed(by),
+    }
+}
+
+/// Blocks that nothing in the function goes to, but for the first.
+fn orphans(graph: &Graph) -> Vec<usize> {
+    let orphans = graph.blocks.iter().enumerate().skip(1).filter(|(_, block)| block.predecessors.is_empty());
+    orphans.map(|(index, _)| index).collect()
+}
+
+/// Joins a state into a block's; returns whether the block must run again.
+fn arrive(states: &mut [Option<State>], block: usize, state: &State) -> bool {
+    match states.get_mut(block) {
+        Some(Some(known)) => known.join(state),
+        Some(place @ None) => {
+            *place = Some(state.clone());
+            true
+        }
+        None => false,
+    }
+}
+
+/// What each of several functions tells, by where it begins.
+pub(super) type FactsByFunction = HashMap<CodeOffset, Facts>;
+
+/// The words that functions store to, all stores to each joined.
+pub(super) fn stored_words<'f>(facts: impl Iterator<Item = &'f Facts>) -> BTreeMap<(u64, u8), (Value, FeatureSet)> {
+    let mut words: BTreeMap<(u64, u8), (Value, FeatureSet)> = BTreeMap::new();
+    for stored in facts.flat_map(|facts| &facts.stores) {
+        let (value, cleared) =
+            words.entry((stored.at, stored.width)).or_insert_with(|| (Value::none(), FeatureSet::EMPTY));
+        *value = value.join(&stored.value);
+        if stored.value.as_constant() == Some(0) {
+            *cleared = cleared.union(stored.absent);
+        }
+    }
+    words
+}

@@ -1,0 +1,202 @@
+//! Which words of memory, and which functions, tell what the CPU has.
+//!
+//! In: the words known by name. Out: the same with all words that the file itself writes answers of the CPU to, and
+//! [`Facts`] of every function that tests one. Goes round until nothing new is found: a word written from another
+//! word, a function that returns a third.
+
+use super::World;
+use super::edges::Closure;
+use super::interpret::{FactsByFunction, interpret, stored_words};
+use super::memory::{Memory, initial};
+use super::proof::Proof;
+use super::references::{Access, references_to};
+use super::value::Value;
+use super::words;
+use crate::address::{Extent, Svma};
+use crate::function::Function;
+use crate::insn::Class;
+use crate::insn::sweep::CodeOffset;
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Rounds at most; words that still change then count as doubtful.
+const ROUNDS: u32 = 8;
+/// Bytes of a function at most that is run inside its callers.
+const INSIDE: u32 = 4096;
+
+/// What was learnt.
+pub(super) struct Learnt {
+    pub facts: FactsByFunction,
+    /// Words that hold addresses, and the functions that read or call through them.
+    pub readers: BTreeMap<u64, Vec<(Svma, Access)>>,
+    /// Whether anything asks the CPU.
+    pub any: bool,
+}
+
+/// Runs the functions that ask the CPU, those that read what these write, and so on.
+pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, closure: &Closure) -> Learnt {
+    let queries = query_functions(world);
+    for function in &queries {
+        if function.end - function.start <= INSIDE {
+            world.inside.insert(function.start);
+        }
+    }
+    let mut subjects: BTreeSet<CodeOffset> = queries.iter().map(|function| function.start).collect();
+    subjects.extend(callers_by_name(world));
+    subjects.extend(world.resolvers.iter().copied());
+    subjects.extend(closure.takers.iter().copied());
+    let mut asked: BTreeSet<(u64, u8)> = BTreeSet::new();
+    let mut memory = known.clone();
+    let mut facts = FactsByFunction::new();
+    extend_by_readers(world, &mut subjects, &mut asked, &memory);
+    for round in 0..ROUNDS {
+        facts = run(world, &memory, &subjects);
+        let mut next = known.clone();
+        next.fields = facts.values().flat_map(|facts| facts.fields.iter().copied()).collect();
+        for ((at, width), value) in told_words(world, &facts) {
+            next.words.entry((at, width)).or_insert(value);
+        }
+        if round + 1 == ROUNDS {
+            for (place, value) in &mut next.words {
+                if memory.words.get(place) != Some(value) {
+                    *value = Value::Tainted;
+                }
+            }
+        }
+        let returns: HashMap<CodeOffset, Value> = (facts.iter())
+            .filter(|(start, facts)| facts.returned.is_telling() && !world.is_run_inside(**start))
+            .map(|(start, facts)| (*start, facts.returned.clone()))
+            .collect();
+        let before = subjects.len();
+        extend_by_callers(world, &mut subjects, &returns);
+        extend_by_readers(world, &mut subjects, &mut asked, &next);
+        let is_stable = subjects.len() == before && next == memory && returns == world.returns;
+        world.returns = returns;
+        memory = next;
+        if is_stable {
+            break;
+        }
+    }
+    let any = !queries.is_empty() || !memory.words.is_empty() || !world.returns.is_empty();
+    Learnt { readers: readers(world, &facts), facts, any }
+}
+
+/// Functions with instructions that ask the CPU.
+fn query_functions(world: &World<'_, '_>) -> Vec<Function> {
+    let marks = world.program.marks().filter(|mark| mark.class == Class::FeatureQuery);
+    let mut functions: Vec<Function> = marks.filter_map(|mark| world.whole_at(mark.at).copied()).collect();
+    functions.sort_unstable_by_key(|function| function.start);
+    functions.dedup();
+    functions
+}
+
+/// Functions that call one which, by its name, tells something.
+fn callers_by_name(world: &World<'_, '_>) -> BTreeSet<CodeOffset> {
+    let told = world.names.iter().filter(|(_, name)| words::answers(name));
+    let told: BTreeSet<CodeOffset> = told.filter_map(|(svma, _)| world.image.code_offset(*svma)).collect();
+    let mut callers = callers_of(world, &told);
+    let cells = world.linkage.imports.iter().filter(|import| words::answers(import.name));
+    let cells: Vec<Extent> = cells.map(|import| Extent::sized(import.at, 8)).collect();
+    for reference in references_to(world, &cells) {
+        callers.extend(start_of(world, reference.from));
+    }
+    callers
+}
+
+fn start_of(world: &World<'_, '_>, svma: Svma) -> Option<CodeOffset> {
+    Some(world.whole_at(world.image.code_offset(svma)?)?.start)
+}
+
+/// Functions that call or jump to one of the given ones.
+fn callers_of(world: &World<'_, '_>, callees: &BTreeSet<CodeOffset>) -> BTreeSet<CodeOffset> {
+    if callees.is_empty() {
+        return BTreeSet::new();
+    }
+    let edges = world.program.calls().chain(world.program.jumps());
+    let edges = edges.filter(|edge| callees.contains(&edge.to));
+    edges.filter_map(|edge| Some(world.whole_at(edge.from)?.start)).collect()
+}
+
+fn extend_by_callers(
+    world: &World<'_, '_>,
+    subjects: &mut BTreeSet<CodeOffset>,
+    returns: &HashMap<CodeOffset, Value>,
+) {
+    let telling: BTreeSet<CodeOffset> = returns.keys().chain(&world.inside).copied().collect();
+    subjects.extend(callers_of(world, &telling));
+}
+
+/// Adds the functions that refer to the words of known meaning, also through the pointers in the GOT.
+fn extend_by_readers(
+    world: &World<'_, '_>,
+    subjects: &mut BTreeSet<CodeOffset>,
+    asked: &mut BTreeSet<(u64, u8)>,
+    memory: &Memory,
+) {
+    let new: Vec<(u64, u8)> = memory.words.keys().filter(|place| !asked.contains(*place)).copied().collect();
+    let mut places: Vec<Extent> = Vec::new();
+    for &(at, width) in &new {
+        asked.insert((at, width));
+        if let Some((import, _)) = super::memory::import_of(at) {
+            places.extend(world.linkage.imports.get(import).map(|import| Extent::sized(import.at, 8)));
+            continue;
+        }
+        places.push(Extent::sized(Svma(at), width.into()));
+        // A structure is found by its start, too: by the object's, or by what points into it.
+        let object = world.linkage.object_at(Svma(at)).map(|object| object.extent.start);
+        places.extend(object.map(|start| Extent::sized(start, 1)));
+    }
+    let pointed: Vec<Extent> = places.clone();
+    let points_there = |to: Svma| pointed.iter().any(|place| place.contains(to));
+    if !pointed.is_empty() {
+        let cells = world.linkage.cells.iter().filter(|cell| points_there(cell.to));
+        places.extend(cells.map(|cell| Extent::sized(cell.at, 8)));
+    }
+    for reference in references_to(world, &places) {
+        subjects.extend(start_of(world, reference.from));
+    }
+}
+
+/// Runs all subjects.
+fn run(world: &World<'_, '_>, memory: &Memory, subjects: &BTreeSet<CodeOffset>) -> FactsByFunction {
+    let subjects: Vec<CodeOffset> = subjects.iter().copied().collect();
+    subjects
+        .par_iter()
+        .filter_map(|&start| Some((start, interpret(world, memory, world.program.function_from(start)?)?)))
+        .collect()
+}
+
+/// The words to which something telling is stored, with what they hold at the start.
+fn told_words(world: &World<'_, '_>, facts: &FactsByFunction) -> BTreeMap<(u64, u8), Value> {
+    let mut told = BTreeMap::new();
+    for ((at, width), (value, cleared)) in stored_words(facts.values()) {
+        if super::memory::import_of(at).is_some() {
+            continue;
+        }
+        let initial = initial(world.linkage, at, width).unwrap_or(0);
+        let mut joined = value.join(&Value::constant(initial));
+        if !joined.is_telling() && !cleared.is_empty() && initial == 0 {
+            // Set for some reason or other, and cleared where the CPU lacks the feature.
+            joined = Value::Unknown.under(Proof::of(cleared)).join(&Value::constant(0)).truncate(width);
+        }
+        if joined.is_telling() {
+            told.insert((at, width), joined);
+        }
+    }
+    told
+}
+
+/// Who reads, or calls through, the words that addresses of code are stored in.
+fn readers(world: &World<'_, '_>, facts: &FactsByFunction) -> BTreeMap<u64, Vec<(Svma, Access)>> {
+    let stored = facts.values().flat_map(|facts| &facts.uses).filter_map(|used| match used.kind {
+        super::interpret::UseKind::Stored(at) => Some(at),
+        _ => None,
+    });
+    let stored: BTreeSet<u64> = stored.collect();
+    let ranges: Vec<Extent> = stored.iter().map(|&at| Extent::sized(Svma(at), 1)).collect();
+    let mut readers: BTreeMap<u64, Vec<(Svma, Access)>> = BTreeMap::new();
+    for reference in references_to(world, &ranges) {
+        readers.entry(reference.to.0).or_default().push((reference.from, reference.access));
+    }
+    readers
+}

@@ -1,0 +1,91 @@
+//! The memory that the loader places, as far as it tells what the CPU has: words that only answers of the CPU are
+//! written to, constants, and addresses.
+
+use super::value::Value;
+use crate::address::Svma;
+use crate::image::Linkage;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Addresses that stand for other files' symbols: no file states addresses up there.
+const FOREIGN: u64 = 0x7f00_0000_0000_0000;
+/// The room that each of them has.
+const FOREIGN_SIZE: u64 = 1 << 24;
+
+/// The address that stands for the symbol of the n-th import.
+pub(super) fn foreign(import: usize) -> u64 {
+    FOREIGN + (import as u64) * FOREIGN_SIZE
+}
+
+/// The index of the import that an address stands for, and the offset from it.
+pub(super) fn import_of(address: u64) -> Option<(usize, u64)> {
+    let from = address.checked_sub(FOREIGN)?;
+    Some(((from / FOREIGN_SIZE) as usize, from % FOREIGN_SIZE))
+}
+
+/// The words whose meaning is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Memory {
+    /// By address and width in bytes.
+    pub(super) words: BTreeMap<(u64, u8), Value>,
+    /// Offsets in structures of unknown place to which something telling was stored.
+    pub(super) fields: BTreeSet<i64>,
+}
+
+impl Memory {
+    /// What a word holds, if any byte of it is known to tell something.
+    fn word(&self, at: u64, width: u8) -> Option<Value> {
+        if let Some(value) = self.words.get(&(at, width)) {
+            return Some(value.clone());
+        }
+        let end = at.saturating_add(u64::from(width));
+        let mut bytes: Vec<Option<Value>> = vec![None; usize::from(width)];
+        for (&(from, stored), value) in self.words.range((at.saturating_sub(8), 0)..(end, 0)) {
+            for (byte, place) in (at..end).zip(&mut bytes) {
+                if let Some(offset) = byte.checked_sub(from).filter(|&offset| offset < u64::from(stored)) {
+                    let part = value.shift(-8 * i32::try_from(offset).unwrap_or(0)).truncate(1);
+                    *place = Some(place.as_ref().map_or(part.clone(), |other| other.join(&part)));
+                }
+            }
+        }
+        if bytes.iter().all(Option::is_none) {
+            return None;
+        }
+        let shifts = (0i32..).map(|byte| byte * 8);
+        let parts = bytes.into_iter().zip(shifts).map(|(byte, shift)| byte.unwrap_or_default().truncate(1).shift(shift));
+        parts.reduce(|whole, part| whole.or(&part))
+    }
+
+    /// What the program loads from an address.
+    pub(super) fn load(&self, linkage: &Linkage<'_>, at: u64, width: u8) -> Value {
+        if let Some(value) = self.word(at, width) {
+            return value;
+        }
+        let svma = Svma(at);
+        if width == 8 {
+            if let Some(to) = linkage.cell(svma) {
+                return Value::constant(to.0);
+            }
+            let import = linkage.imports.binary_search_by_key(&svma, |import| import.at);
+            if let Ok(import) = import
+                && !linkage.imports.get(import).is_some_and(|import| import.is_copy)
+            {
+                return Value::constant(foreign(import));
+            }
+        }
+        match linkage.data_at(svma).filter(|data| !data.is_writable) {
+            Some(_) => initial(linkage, at, width).map_or(Value::Unknown, Value::constant),
+            None => Value::Unknown,
+        }
+    }
+}
+
+/// What the file says that a word holds at the start; zero in `.bss`.
+pub(super) fn initial(linkage: &Linkage<'_>, at: u64, width: u8) -> Option<u64> {
+    let data = linkage.data_at(Svma(at))?;
+    let from = usize::try_from(at.checked_sub(data.extent.start.0)?).ok()?;
+    let mut bytes = [0u8; 8];
+    for (byte, place) in bytes.iter_mut().take(usize::from(width)).enumerate() {
+        *place = data.bytes.get(from.checked_add(byte)?).copied().unwrap_or(0);
+    }
+    Some(u64::from_le_bytes(bytes))
+}

@@ -1,0 +1,145 @@
+//! Reach: which code above a level the program can get to without having asked the CPU first.
+//!
+//! In: an image, its linkage and its functions. Out: for each function that needs more than a given level, a
+//! [`Verdict`] with its evidence. Works in three steps: [`learn`] finds which words of memory and which functions tell
+//! what the CPU has, by running the functions that ask it on abstract values ([`interpret`]); [`edges`] collects every
+//! way into the functions of interest, with what is proven where each begins; [`verdict`] follows them from the roots.
+//!
+//! A way counts as *certain* if control takes it (a call, a jump, the loader's call of an entry or of what a resolver
+//! returns, a call through a word that the function was stored in), and as a *pointer* if the function's address only
+//! goes somewhere: taking an address is not calling it.
+
+mod edges;
+mod glibc;
+mod interpret;
+mod learn;
+mod memory;
+mod names;
+mod proof;
+mod references;
+mod state;
+mod value;
+mod verdict;
+mod words;
+
+pub use proof::Proof;
+pub use verdict::{Guard, GuardKind, Step, Verdict};
+
+use super::block::Graph;
+use super::{Function, Program};
+use crate::address::Svma;
+use crate::image::{Image, Linkage, SymbolKind};
+use crate::insn::sweep::CodeOffset;
+use deburr_cpu::FeatureSet;
+use std::collections::{HashMap, HashSet};
+
+/// What is known of a file's run-time checks, before it is asked what they are good for.
+#[derive(Debug, Default)]
+pub struct Checks {
+    ways: edges::Ways,
+    facts: interpret::FactsByFunction,
+    /// Whether the file asks the CPU at all, or another file that did.
+    any: bool,
+}
+
+impl Checks {
+    /// Finds the file's checks, as far as they matter for the functions with instructions above the architecture's
+    /// first level.
+    pub fn find(image: &Image<'_>, linkage: &Linkage<'_>, program: &Program) -> Checks {
+        let mut world = World::new(image, linkage, program);
+        let known = words::known(&world);
+        let closure = edges::Closure::of(&world);
+        let learnt = learn::learn(&mut world, known, &closure);
+        let ways = edges::ways(&world, &closure, &learnt);
+        Checks { ways, facts: learnt.facts, any: learnt.any }
+    }
+
+    /// Judges every function that needs features beyond the permitted ones, by address.
+    pub fn judge(&self, image: &Image<'_>, program: &Program, permitted: FeatureSet) -> Vec<Verdict> {
+        verdict::judge(self, image, program, permitted)
+    }
+}
+
+/// The file, with what is looked up often.
+struct World<'w, 'a> {
+    image: &'w Image<'a>,
+    linkage: &'w Linkage<'a>,
+    program: &'w Program,
+    /// The parts of functions, by their owner's start.
+    parts: HashMap<CodeOffset, Vec<Function>>,
+    /// Functions that are run inside their callers.
+    inside: HashSet<CodeOffset>,
+    /// What functions return that tells something.
+    returns: HashMap<CodeOffset, value::Value>,
+    resolvers: HashSet<CodeOffset>,
+    /// Names of the symbols at function starts in the PLT, and of imported functions.
+    names: HashMap<Svma, &'w str>,
+}
+
+impl<'w, 'a> World<'w, 'a> {
+    fn new(image: &'w Image<'a>, linkage: &'w Linkage<'a>, program: &'w Program) -> World<'w, 'a> {
+        let mut parts: HashMap<CodeOffset, Vec<Function>> = HashMap::new();
+        for function in program.functions().iter().filter(|function| function.is_part()) {
+            parts.entry(program.whole(function).start).or_default().push(*function);
+        }
+        let resolvers = linkage.resolvers.iter().copied().chain(linkage.resolved.iter().map(|cell| cell.resolver));
+        let named = image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::IfuncResolver);
+        let resolvers = resolvers.chain(named.map(|symbol| symbol.svma));
+        let resolvers = resolvers.filter_map(|svma| image.code_offset(svma)).collect();
+        let mut names: HashMap<Svma, &'w str> = HashMap::new();
+        for symbol in &image.symbols {
+            let name = symbol.name.strip_suffix("@plt").unwrap_or(&symbol.name);
+            let is_told = names::does_not_return(name) || names::calls_back(name) || words::answers(name);
+            if is_told {
+                names.entry(symbol.svma).or_insert(name);
+            }
+        }
+        for (index, import) in linkage.imports.iter().enumerate() {
+            names.insert(Svma(memory::foreign(index)), import.name);
+        }
+        World {
+            image,
+            linkage,
+            program,
+            parts,
+            inside: HashSet::new(),
+            returns: HashMap::new(),
+            resolvers,
+            names,
+        }
+    }
+
+    /// The name of the function at an address, as far as names tell something.
+    fn name_of(&self, svma: Svma) -> Option<&'w str> {
+        self.names.get(&svma).copied()
+    }
+
+    fn is_resolver(&self, start: CodeOffset) -> bool {
+        self.resolvers.contains(&start)
+    }
+
+    fn is_run_inside(&self, start: CodeOffset) -> bool {
+        self.inside.contains(&start)
+    }
+
+    /// Whether an address lies in the file: a constant that is one may be a pointer.
+    fn is_place(&self, svma: Svma) -> bool {
+        match self.image.code_offset(svma) {
+            Some(at) => self.program.function_from(at).is_some(),
+            None => self.linkage.data_at(svma).is_some(),
+        }
+    }
+
+    /// The whole function that an offset lies in.
+    fn whole_at(&self, at: CodeOffset) -> Option<&'w Function> {
+        Some(self.program.whole(self.program.function_at(at)?))
+    }
+
+    /// The graph of a whole function with its parts; `None` if it is larger than `largest` bytes.
+    fn graph(&self, function: &Function, largest: u64) -> Option<Graph> {
+        let parts = self.parts.get(&function.start).map(Vec::as_slice).unwrap_or_default();
+        let all: Vec<Function> = std::iter::once(function).chain(parts).copied().collect();
+        let length: u64 = all.iter().map(|part| u64::from(part.end - part.start)).sum();
+        (length <= largest).then(|| Graph::whole(self.image, self.program, &all))
+    }
+}

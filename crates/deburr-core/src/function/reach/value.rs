@@ -1,0 +1,521 @@
+//! What a register or a word of memory may hold, as far as it tells what the CPU has.
+//!
+//! A value is either one of a few constants or a word of bits; with each constant, and with each bit, go the features
+//! that the CPU is known to have when the value is that constant, or when that bit is set or clear. Every operation may
+//! lose facts and never invents one. [`Value::Tainted`] is what depends on an answer of the CPU in a way that was lost.
+
+use super::proof::Proof;
+use deburr_cpu::FeatureSet;
+use std::sync::Arc;
+
+/// Constants at most that a value is told apart by; beyond, only its bits are.
+const MANY: usize = 24;
+
+/// What a register or a word of memory may hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) enum Value {
+    /// Nothing is known.
+    #[default]
+    Unknown,
+    /// It depends on an answer of the CPU, and how is not known.
+    Tainted,
+    /// The stack pointer at the function's entry, plus so many bytes.
+    Stack(i64),
+    /// One of these constants, sorted, each with the features that the CPU then has. None at all: no value yet.
+    Choice(Arc<[(u64, Proof)]>),
+    /// Bits, each with the features that the CPU has when it is set or clear.
+    Bits(Arc<Bits>),
+}
+
+/// A word, bit by bit.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Bits {
+    /// The bits that are always clear.
+    zeros: u64,
+    /// By bit, the features that the CPU has when it is set.
+    set: Vec<(u8, Proof)>,
+    /// By bit, the features that the CPU has when it is clear.
+    clear: Vec<(u8, Proof)>,
+    /// The features that the CPU has when any bit is set that is neither in `zeros` nor in `set`.
+    rest: Proof,
+    /// Whether those bits depend on an answer of the CPU.
+    tainted: bool,
+}
+
+fn find(facts: &[(u8, Proof)], bit: u8) -> Option<Proof> {
+    facts.iter().find(|fact| fact.0 == bit).map(|fact| fact.1)
+}
+
+/// The positions of the bits of a mask.
+fn positions(mask: u64) -> impl Iterator<Item = u8> {
+    (0..64).filter(move |bit| mask >> bit & 1 != 0)
+}
+
+/// All bits of a width in bytes.
+pub(super) const fn mask_of(width: u8) -> u64 {
+    match width {
+        1 => 0xff,
+        2 => 0xffff,
+        4 => 0xffff_ffff,
+        _ => u64::MAX,
+    }
+}
+
+impl Bits {
+    fn bit_set(&self, bit: u8) -> Proof {
+        find(&self.set, bit).unwrap_or(self.rest)
+    }
+
+    fn bit_clear(&self, bit: u8) -> Proof {
+        find(&self.clear, bit).unwrap_or_default()
+    }
+
+    fn is_zero(&self, bit: u8) -> bool {
+        self.zeros >> bit & 1 != 0
+    }
+
+    /// Whether all bits but those given are without facts.
+    fn is_plain(&self) -> bool {
+        self.set.is_empty() && self.clear.is_empty() && self.rest.is_empty() && !self.tainted
+    }
+
+    /// Builds a word from what each bit is: `None` for always clear, or the features when set and when clear.
+    fn build(
+        rest: Proof,
+        tainted: bool,
+        of: impl Fn(u8) -> Option<(Proof, Proof)>,
+    ) -> Bits {
+        let mut bits = Bits { rest, tainted, ..Bits::default() };
+        for bit in 0..64 {
+            match of(bit) {
+                None => bits.zeros |= 1 << bit,
+                Some((set, clear)) => {
+                    if set != rest {
+                        bits.set.push((bit, set));
+                    }
+                    if !clear.is_empty() {
+                        bits.clear.push((bit, clear));
+                    }
+                }
+            }
+        }
+        bits
+    }
+
+    fn both(&self, bit: u8) -> Option<(Proof, Proof)> {
+        (!self.is_zero(bit)).then(|| (self.bit_set(bit), self.bit_clear(bit)))
+    }
+}
+
+/// What is known when a test came out one way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Outcome {
+    /// What the CPU then has.
+    pub proven: Proof,
+    /// Features that the CPU then lacks, as the program sees it.
+    pub absent: FeatureSet,
+    /// Whether it cannot come out this way.
+    pub impossible: bool,
+}
+
+impl Value {
+    /// A constant.
+    pub(super) fn constant(value: u64) -> Value {
+        Value::Choice(Arc::from([(value, Proof::EMPTY)]))
+    }
+
+    /// No value yet: what a join leaves as it is.
+    pub(super) fn none() -> Value {
+        Value::Choice(Arc::from([]))
+    }
+
+    /// A word whose bits stand for features.
+    pub(super) fn word(set: impl IntoIterator<Item = (u8, Proof)>, width: u8) -> Value {
+        let bits = Bits { zeros: !mask_of(width), set: set.into_iter().collect(), ..Bits::default() };
+        Value::Bits(Arc::new(bits))
+    }
+
+    /// The constant, if it can only be one.
+    pub(super) fn as_constant(&self) -> Option<u64> {
+        match self {
+            Value::Choice(choice) => match **choice {
+                [(value, _)] => Some(value),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The constants that it may be.
+    pub(super) fn choices(&self) -> &[(u64, Proof)] {
+        match self {
+            Value::Choice(choice) => choice,
+            _ => &[],
+        }
+    }
+
+    /// Whether it tells anything of the CPU.
+    pub(super) fn is_telling(&self) -> bool {
+        match self {
+            Value::Unknown | Value::Stack(_) => false,
+            Value::Tainted => true,
+            Value::Choice(choice) => choice.iter().any(|(_, features)| !features.is_empty()),
+            Value::Bits(bits) => !bits.is_plain(),
+        }
+    }
+
+    /// Whether it depends on the CPU in a way that was lost.
+    pub(super) fn is_tainted(&self) -> bool {
+        match self {
+            Value::Tainted => true,
+            Value::Bits(bits) => bits.tainted,
+            _ => false,
+        }
+    }
+
+    fn bits(&self) -> Bits {
+        match self {
+            Value::Unknown | Value::Stack(_) => Bits::default(),
+            Value::Tainted => Bits { tainted: true, ..Bits::default() },
+            Value::Bits(bits) => Bits::clone(bits),
+            Value::Choice(choice) => Bits::build(Proof::EMPTY, false, |bit| {
+                let meet = |wanted: u64| {
+                    let with = choice.iter().filter(|(value, _)| value >> bit & 1 == wanted);
+                    with.map(|(_, features)| *features).reduce(Proof::intersection)
+                };
+                meet(1).map(|set| (set, meet(0).unwrap_or_default()))
+            }),
+        }
+    }
+
+    fn of_bits(bits: Bits) -> Value {
+        if bits.zeros == u64::MAX {
+            return Value::constant(0);
+        }
+        if bits.is_plain() && bits.zeros == 0 { Value::Unknown } else { Value::Bits(Arc::new(bits)) }
+    }
+
+    /// The constants, each mapped; equal results keep what is known of both.
+    fn map(choice: &[(u64, Proof)], to: impl Fn(u64) -> u64) -> Value {
+        Value::of_choice(choice.iter().map(|&(value, features)| (to(value), features)).collect())
+    }
+
+    fn of_choice(mut choice: Vec<(u64, Proof)>) -> Value {
+        choice.sort_by_key(|(value, _)| *value);
+        choice.dedup_by(|later, kept| {
+            let same = later.0 == kept.0;
+            if same {
+                kept.1 = kept.1.intersection(later.1);
+            }
+            same
+        });
+        let value = Value::Choice(choice.into());
+        if value.choices().len() > MANY { Value::of_bits(value.bits()) } else { value }
+    }
+
+    /// The same value where the CPU is known to have `proven`.
+    pub(super) fn under(&self, proven: Proof) -> Value {
+        if proven.is_empty() {
+            return self.clone();
+        }
+        match self {
+            Value::Choice(choice) => {
+                Value::Choice(choice.iter().map(|&(value, features)| (value, features.union(proven))).collect())
+            }
+            Value::Stack(_) => self.clone(),
+            _ => {
+                let mut bits = self.bits();
+                bits.rest = bits.rest.union(proven);
+                for (_, features) in &mut bits.set {
+                    *features = features.union(proven);
+                }
+                let clear = |bit| (bit, bits.bit_clear(bit).union(proven));
+                bits.clear = positions(!bits.zeros).map(clear).collect();
+                Value::Bits(Arc::new(bits))
+            }
+        }
+    }
+
+    /// What it may be when it comes from either of two places.
+    pub(super) fn join(&self, other: &Value) -> Value {
+        if self == other {
+            return self.clone();
+        }
+        match (self, other) {
+            (Value::Choice(choice), value) | (value, Value::Choice(choice)) if choice.is_empty() => value.clone(),
+            (Value::Choice(a), Value::Choice(b)) => Value::of_choice(a.iter().chain(b.iter()).copied().collect()),
+            (Value::Stack(_), _) | (_, Value::Stack(_)) => {
+                if self.is_tainted() || other.is_tainted() { Value::Tainted } else { Value::Unknown }
+            }
+            _ => {
+                let (a, b) = (self.bits(), other.bits());
+                let rest = match (a.zeros == u64::MAX, b.zeros == u64::MAX) {
+                    (true, _) => b.rest,
+                    (_, true) => a.rest,
+                    _ => a.rest.intersection(b.rest),
+                };
+                Value::of_bits(Bits::build(rest, a.tainted || b.tainted, |bit| {
+                    match (a.both(bit), b.both(bit)) {
+                        (None, None) => None,
+                        // Always clear on one side: set, it comes from the other; clear, from either.
+                        (Some((set, _)), None) | (None, Some((set, _))) => Some((set, Proof::EMPTY)),
+                        (Some(a), Some(b)) => Some((a.0.intersection(b.0), a.1.intersection(b.1))),
+                    }
+                }))
+            }
+        }
+    }
+
+    /// The low bytes, zero-extended.
+    pub(super) fn truncate(&self, width: u8) -> Value {
+        if width >= 8 || width == 0 { self.clone() } else { self.and_mask(mask_of(width)) }
+    }
+
+    /// The bits of a mask.
+    pub(super) fn and_mask(&self, mask: u64) -> Value {
+        match self {
+            Value::Choice(choice) => Value::map(choice, |value| value & mask),
+            Value::Stack(_) => Value::Unknown,
+            _ => {
+                let mut bits = self.bits();
+                bits.zeros |= !mask;
+                bits.set.retain(|(bit, _)| mask >> bit & 1 != 0);
+                bits.clear.retain(|(bit, _)| mask >> bit & 1 != 0);
+                Value::of_bits(bits)
+            }
+        }
+    }
+
+    /// `self & other`.
+    pub(super) fn and(&self, other: &Value) -> Value {
+        if let Some(mask) = other.as_constant() {
+            return self.and_mask(mask).under_constant(other);
+        }
+        if let Some(mask) = self.as_constant() {
+            return other.and_mask(mask).under_constant(self);
+        }
+        let (a, b) = (self.bits(), other.bits());
+        if !self.is_telling() && !other.is_telling() {
+            return Value::of_bits(Bits { zeros: a.zeros | b.zeros, ..Bits::default() });
+        }
+        // A set bit is set on both sides.
+        Value::of_bits(Bits::build(a.rest.union(b.rest), a.tainted || b.tainted, |bit| {
+            let (a, b) = (a.both(bit)?, b.both(bit)?);
+            Some((a.0.union(b.0), a.1.intersection(b.1)))
+        }))
+    }
+
+    /// Keeps what is known of the one constant that the operation was with.
+    fn under_constant(self, constant: &Value) -> Value {
+        match constant.choices() {
+            [(_, features)] => self.under(*features),
+            _ => self,
+        }
+    }
+
+    /// `self | other`, and `self ^ other` or `self + other` where no bit can be set in both.
+    pub(super) fn or(&self, other: &Value) -> Value {
+        if let (Value::Choice(a), Value::Choice(b)) = (self, other)
+            && a.len() * b.len() <= MANY
+        {
+            let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (a.0 | b.0, a.1.union(b.1))));
+            return Value::of_choice(pairs.collect());
+        }
+        let (a, b) = (self.bits(), other.bits());
+        Value::of_bits(Bits::build(a.rest.intersection(b.rest), a.tainted || b.tainted, |bit| {
+            match (a.both(bit), b.both(bit)) {
+                (None, None) => None,
+                // Clear, it is clear on both sides.
+                (Some(one), None) | (None, Some(one)) => Some(one),
+                (Some(a), Some(b)) => Some((a.0.intersection(b.0), a.1.union(b.1))),
+            }
+        }))
+    }
+
+    /// `self ^ mask`.
+    pub(super) fn xor_mask(&self, mask: u64) -> Value {
+        match self {
+            Value::Choice(choice) => Value::map(choice, |value| value ^ mask),
+            Value::Stack(_) => Value::Unknown,
+            _ => {
+                let old = self.bits();
+                Value::of_bits(Bits::build(Proof::EMPTY, old.tainted, |bit| {
+                    let flips = mask >> bit & 1 != 0;
+                    match (flips, old.both(bit)) {
+                        (false, facts) => facts,
+                        // Always clear becomes always set.
+                        (true, None) => Some((Proof::EMPTY, Proof::EMPTY)),
+                        (true, Some((set, clear))) => Some((clear, set)),
+                    }
+                }))
+            }
+        }
+    }
+
+    /// `self << count` or, for a negative count, `self >> -count` with zeros coming in.
+    pub(super) fn shift(&self, count: i32) -> Value {
+        let shift = |value: u64| match count {
+            0..=63 => value << count,
+            -63..=-1 => value >> -count,
+            _ => 0,
+        };
+        match self {
+            Value::Choice(choice) => Value::map(choice, shift),
+            Value::Stack(_) => Value::Unknown,
+            _ => {
+                let old = self.bits();
+                Value::of_bits(Bits::build(old.rest, old.tainted, |bit| {
+                    let from = u8::try_from(i32::from(bit) - count).ok().filter(|&from| from < 64)?;
+                    old.both(from)
+                }))
+            }
+        }
+    }
+
+    /// `self + other`, exactly for constants and addresses.
+    pub(super) fn add(&self, other: &Value) -> Value {
+        match (self, other) {
+            (Value::Stack(at), value) | (value, Value::Stack(at)) => match value.as_constant() {
+                Some(by) => Value::Stack(at.wrapping_add(by as i64)),
+                None => Value::Unknown,
+            },
+            (Value::Choice(a), Value::Choice(b)) if a.len() * b.len() <= MANY => {
+                let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (a.0.wrapping_add(b.0), a.1.union(b.1))));
+                Value::of_choice(pairs.collect())
+            }
+            // No carries: the sum is the union.
+            _ if self.bits().zeros | other.bits().zeros == u64::MAX => self.or(other),
+            _ => self.mixed(other),
+        }
+    }
+
+    /// `-self`, exactly for constants; of 0 and 1 it makes no bits and all bits.
+    pub(super) fn negate(&self) -> Value {
+        match self {
+            Value::Choice(choice) => Value::map(choice, u64::wrapping_neg),
+            Value::Bits(bits) if bits.zeros | 1 == u64::MAX => self.spread(),
+            _ => self.mixed(&Value::Unknown),
+        }
+    }
+
+    /// All bits like bit 0.
+    pub(super) fn spread(&self) -> Value {
+        let old = self.bits();
+        let Some((set, clear)) = old.both(0) else { return Value::constant(0) };
+        Value::of_bits(Bits::build(set, old.tainted, |_| Some((set, clear))))
+    }
+
+    /// What is left of two values that an operation mixed in a way not followed.
+    pub(super) fn mixed(&self, other: &Value) -> Value {
+        if self.is_telling() || other.is_telling() { Value::Tainted } else { Value::Unknown }
+    }
+
+    /// A truth value, from what is known when it is true and when it is false.
+    pub(super) fn truth(if_true: &Outcome, if_false: &Outcome) -> Value {
+        if if_true.impossible || if_false.impossible {
+            return Value::constant(u64::from(if_false.impossible));
+        }
+        Value::Choice(Arc::from([(0, if_false.proven), (1, if_true.proven)]))
+    }
+
+    /// What is known when it equals a constant, and when it does not, in the low `width` bytes.
+    pub(super) fn equals(&self, constant: u64, width: u8) -> (Outcome, Outcome) {
+        let constant = constant & mask_of(width);
+        let value = self.truncate(width);
+        if let Value::Choice(choice) = &value {
+            return (meet(choice, |value| value == constant), meet(choice, |value| value != constant));
+        }
+        let bits = value.bits();
+        let doubt = Proof::doubt(bits.tainted);
+        let (mut equal, mut unequal) = (Outcome::of(doubt), Outcome::of(doubt));
+        for bit in 0..64 {
+            let wants_set = constant >> bit & 1 != 0;
+            match (bits.both(bit), wants_set) {
+                (None, true) => equal.impossible = true,
+                (None, false) => {}
+                (Some((set, _)), true) => equal.proven = equal.proven.union(set),
+                (Some((_, clear)), false) => equal.proven = equal.proven.union(clear),
+            }
+        }
+        let open = !bits.zeros & mask_of(width);
+        if constant == 0 {
+            // Some bit is set, and which is not known.
+            let sets = positions(open).map(|bit| bits.bit_set(bit));
+            unequal.proven = unequal.proven.union(sets.reduce(Proof::intersection).unwrap_or_default());
+            unequal.impossible = open == 0;
+            equal.absent = unequal.proven.features;
+        } else {
+            unequal.absent = equal.proven.features;
+            if open == constant && open.is_power_of_two() {
+                let clear = positions(open).map(|bit| bits.bit_clear(bit)).next();
+                unequal.proven = unequal.proven.union(clear.unwrap_or_default());
+                equal.absent = unequal.proven.features;
+            }
+        }
+        (equal, unequal)
+    }
+
+    /// What is known when its highest bit in `width` bytes is set, and when it is clear.
+    pub(super) fn sign(&self, width: u8) -> (Outcome, Outcome) {
+        let top = mask_of(width) ^ (mask_of(width) >> 1);
+        let (zero, nonzero) = self.and_mask(top).equals(0, width);
+        (nonzero, zero)
+    }
+
+    /// What is known when a comparison with a constant holds, and when it does not.
+    pub(super) fn compares(&self, holds: impl Fn(u64) -> bool, width: u8) -> (Outcome, Outcome) {
+        /// Bits at most whose every value is tried.
+        const FEW: u32 = 3;
+        let value = self.truncate(width);
+        let choice = match &value {
+            Value::Choice(choice) => choice.to_vec(),
+            _ => {
+                let bits = value.bits();
+                let open = !bits.zeros & mask_of(width);
+                if bits.tainted || open.count_ones() > FEW {
+                    let (_, nonzero) = value.equals(0, width);
+                    let nonzero = Outcome { absent: FeatureSet::EMPTY, ..nonzero };
+                    let open = Outcome::of(Proof::doubt(bits.tainted));
+                    // The side that zero is not on is not zero.
+                    return if holds(0) { (open, nonzero) } else { (nonzero, open) };
+                }
+                bits.enumerate(open)
+            }
+        };
+        (meet(&choice, &holds), meet(&choice, |value| !holds(value)))
+    }
+}
+
+impl Outcome {
+    fn of(proven: Proof) -> Outcome {
+        Outcome { proven, ..Outcome::default() }
+    }
+}
+
+impl Bits {
+    /// The values that the open bits can make, each with what its bits prove.
+    fn enumerate(&self, open: u64) -> Vec<(u64, Proof)> {
+        let mut values = vec![(0u64, Proof::EMPTY)];
+        for bit in positions(open) {
+            let (set, clear) = (self.bit_set(bit), self.bit_clear(bit));
+            let split =
+                |(value, proof): (u64, Proof)| [(value, proof.union(clear)), (value | 1 << bit, proof.union(set))];
+            values = values.into_iter().flat_map(split).collect();
+        }
+        values
+    }
+}
+
+/// What is known of the CPU when the value is one of the constants that pass.
+fn meet(choice: &[(u64, Proof)], passes: impl Fn(u64) -> bool) -> Outcome {
+    let sets = |wanted: bool| {
+        choice.iter().filter(|(value, _)| passes(*value) == wanted).map(|(_, features)| *features).reduce(Proof::intersection)
+    };
+    let proven = sets(true);
+    let (has, lacks) = (proven.unwrap_or_default(), sets(false).unwrap_or_default());
+    Outcome {
+        proven: has,
+        absent: lacks.features.minus(has.features),
+        impossible: proven.is_none() && !choice.is_empty(),
+    }
+}

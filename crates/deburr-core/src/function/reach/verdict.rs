@@ -1,0 +1,340 @@
+//! Follows the ways from the roots and judges each function.
+//!
+//! In: [`Checks`]. Out: one [`Verdict`] for each function that needs more than what is permitted.
+
+use super::edges::{Node, Source, Way};
+use super::proof::Proof;
+use super::Checks;
+use crate::address::Svma;
+use crate::function::Program;
+use crate::image::Image;
+use crate::insn;
+use crate::insn::sweep::CodeOffset;
+use crate::report::Reach;
+use deburr_cpu::{Feature, FeatureSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+/// Features that a program can use only after the operating system has handed it something to use them on: a
+/// protection key. That comes before any instruction, in a system call of the caller.
+const GRANTED: FeatureSet = FeatureSet::of(&[Feature::PKU]);
+
+/// What kind of check guards a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GuardKind {
+    /// A branch on what the CPU has.
+    Branch,
+    /// A resolver that the loader calls.
+    Ifunc,
+    /// A pointer that is set by code that tests.
+    Pointer,
+    /// A table of pointers that is handed out by code that tests.
+    Table,
+    /// A guard that the user states.
+    Stated,
+}
+
+/// The check in front of a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Guard {
+    /// What kind of check it is.
+    pub kind: GuardKind,
+    /// The branch, or where the guarded way begins.
+    pub svma: Svma,
+    /// Features that it proves.
+    pub features: FeatureSet,
+}
+
+/// A step of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// The function or the data.
+    pub svma: Svma,
+    /// Whether it is a function.
+    pub is_function: bool,
+}
+
+/// What is found of one function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// Where the function begins.
+    pub start: CodeOffset,
+    /// Whether the program reaches it without a check.
+    pub reach: Reach,
+    /// Features that it needs and that nothing has proven; of a guarded one, those that it needs.
+    pub features: FeatureSet,
+    /// The instruction that needs them.
+    pub at: CodeOffset,
+    /// From a root to the function; empty unless a way without a sufficient check is known.
+    pub path: Vec<Step>,
+    /// The check, if there is one.
+    pub guard: Option<Guard>,
+}
+
+/// What is known of the CPU where a node begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Known {
+    /// For certain.
+    proven: FeatureSet,
+    /// If each test that was not followed had proven everything.
+    possible: FeatureSet,
+}
+
+impl Known {
+    fn root() -> Known {
+        Known { proven: FeatureSet::EMPTY, possible: FeatureSet::EMPTY }
+    }
+
+    fn after(self, proof: Proof, all: FeatureSet) -> Known {
+        Known {
+            proven: self.proven.union(proof.features),
+            possible: if proof.is_doubtful { all } else { self.possible.union(proof.features) },
+        }
+    }
+
+    fn meet(self, other: Known) -> Known {
+        let both = |a: FeatureSet, b: FeatureSet| a.minus(a.minus(b));
+        Known { proven: both(self.proven, other.proven), possible: both(self.possible, other.possible) }
+    }
+}
+
+/// How a node is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Entry {
+    /// By control flow alone.
+    certain: Option<Known>,
+    /// By an address that went somewhere after a check.
+    checked: Option<Known>,
+    /// By an address that went somewhere without one.
+    bare: bool,
+}
+
+/// Judges every function that needs features beyond the permitted ones.
+pub(super) fn judge(checks: &Checks, image: &Image<'_>, program: &Program, permitted: FeatureSet) -> Vec<Verdict> {
+    let all: FeatureSet = Feature::all().collect();
+    let judge = Judge { checks, image, program, permitted, all, entries: entries(checks, all, permitted) };
+    let mut hits: BTreeMap<CodeOffset, Vec<(CodeOffset, FeatureSet)>> = BTreeMap::new();
+    for (function, run) in program.hits_by_function() {
+        for hit in run {
+            let needs = insn::features_of(image.arch, hit.group).minus(permitted);
+            if !needs.is_empty() {
+                let start = function.map_or(hit.at, |function| program.whole(function).start);
+                hits.entry(start).or_default().push((hit.at, needs));
+            }
+        }
+    }
+    hits.into_iter().map(|(start, hits)| judge.function(start, &hits)).collect()
+}
+
+/// What is known where each node begins: the greatest solution, reached by going on from the roots.
+fn entries(checks: &Checks, all: FeatureSet, permitted: FeatureSet) -> HashMap<Node, Entry> {
+    let ways = &checks.ways.into;
+    let mut followers: HashMap<Node, Vec<Node>> = HashMap::new();
+    for (&to, ways) in ways {
+        for way in ways {
+            if let Source::Node(from) = way.from {
+                followers.entry(from).or_default().push(to);
+            }
+        }
+    }
+    let mut entries: HashMap<Node, Entry> = HashMap::new();
+    let mut pending: BTreeSet<Node> = ways.keys().copied().collect();
+    while let Some(node) = pending.pop_first() {
+        let entry = entry(&entries, ways.get(&node).map(Vec::as_slice).unwrap_or_default(), all, permitted);
+        if entries.get(&node).copied().unwrap_or_default() != entry {
+            entries.insert(node, entry);
+            pending.extend(followers.get(&node).into_iter().flatten().copied());
+        }
+    }
+    entries
+}
+
+fn entry(entries: &HashMap<Node, Entry>, ways: &[Way], all: FeatureSet, permitted: FeatureSet) -> Entry {
+    let mut entry = Entry::default();
+    let join = |known: &mut Option<Known>, other: Known| {
+        *known = Some(known.map_or(other, |known| known.meet(other)));
+    };
+    for way in ways {
+        let from = match way.from {
+            Source::Root => Entry { certain: Some(Known::root()), ..Entry::default() },
+            Source::Node(node) => entries.get(&node).copied().unwrap_or_default(),
+        };
+        let known = match (from.certain, from.checked, from.bare) {
+            (Some(known), ..) => known,
+            (None, Some(known), _) => known,
+            (None, None, true) => Known::root(),
+            (None, None, false) => continue,
+        };
+        let known = known.after(way.proof, all);
+        if way.is_certain && from.certain.is_some() {
+            join(&mut entry.certain, known);
+        } else if known.possible.is_subset(permitted) {
+            entry.bare = true;
+        } else {
+            join(&mut entry.checked, known);
+        }
+    }
+    entry
+}
+
+struct Judge<'j, 'a> {
+    checks: &'j Checks,
+    image: &'j Image<'a>,
+    program: &'j Program,
+    permitted: FeatureSet,
+    all: FeatureSet,
+    entries: HashMap<Node, Entry>,
+}
+
+impl Judge<'_, '_> {
+    fn function(&self, start: CodeOffset, hits: &[(CodeOffset, FeatureSet)]) -> Verdict {
+        let entry = self.entries.get(&Node::Function(start)).copied().unwrap_or_default();
+        let facts = self.checks.facts.get(&start);
+        let mut worst: Option<(Reach, CodeOffset, FeatureSet)> = None;
+        let mut local = None;
+        for &(at, needs) in hits {
+            let block = facts.and_then(|facts| facts.at(at));
+            let proof = match block.map(|block| block.proof) {
+                Some(None) => continue,
+                Some(Some(proof)) => proof,
+                None => Proof::EMPTY,
+            };
+            let (reach, missing) = self.hit(entry, proof, needs);
+            if local.is_none() && !proof.features.is_subset(self.permitted) {
+                local = Some(Guard {
+                    kind: GuardKind::Branch,
+                    svma: block.and_then(|block| block.check).unwrap_or(self.image.svma(at)),
+                    features: proof.features.minus(self.permitted),
+                });
+            }
+            if worst.is_none_or(|(known, ..)| severity(reach) > severity(known)) {
+                worst = Some((reach, at, missing));
+            }
+        }
+        let first = hits.first().copied().unwrap_or((start, FeatureSet::EMPTY));
+        let (reach, at, features) = worst.unwrap_or((Reach::Unreached, first.0, first.1));
+        let path = match reach {
+            Reach::Required | Reach::UnderGuarded => self.path(start, features),
+            _ => Vec::new(),
+        };
+        let guard = match reach {
+            Reach::Guarded | Reach::UnderGuarded => local.or_else(|| self.guard(start)),
+            _ => None,
+        };
+        Verdict { start, reach, features, at, path, guard }
+    }
+
+    /// Judges one instruction: its reach, and the features that are not proven.
+    fn hit(&self, entry: Entry, proof: Proof, needs: FeatureSet) -> (Reach, FeatureSet) {
+        let here = |known: Known| known.after(proof, self.all);
+        match (entry.certain, entry.checked, entry.bare) {
+            (Some(known), ..) => {
+                let known = here(known);
+                let missing = needs.minus(known.proven);
+                let reach = if missing.is_empty() {
+                    return (Reach::Guarded, needs);
+                } else if needs.is_subset(known.possible) || missing.is_subset(GRANTED) {
+                    Reach::Unknown
+                } else if known.proven.is_subset(self.permitted) {
+                    Reach::Required
+                } else {
+                    Reach::UnderGuarded
+                };
+                (reach, missing)
+            }
+            (None, Some(known), _) => {
+                let missing = needs.minus(here(known).proven);
+                if missing.is_empty() { (Reach::Guarded, needs) } else { (Reach::Unknown, missing) }
+            }
+            (None, None, true) => {
+                let missing = needs.minus(here(Known::root()).proven);
+                if missing.is_empty() {
+                    (Reach::Guarded, needs)
+                } else if self.checks.any || proof.is_doubtful || missing.is_subset(GRANTED) {
+                    (Reach::Unknown, missing)
+                } else {
+                    // Nothing in the file asks the CPU, so whoever calls through the address has not either.
+                    (Reach::Required, missing)
+                }
+            }
+            (None, None, false) => (Reach::Unreached, needs),
+        }
+    }
+
+    fn ways(&self, node: Node) -> &[Way] {
+        self.checks.ways.into.get(&node).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn step(&self, node: Node) -> Step {
+        match node {
+            Node::Function(start) => Step { svma: self.image.svma(start), is_function: true },
+            Node::Data(at) => Step { svma: Svma(at), is_function: false },
+        }
+    }
+
+    /// A shortest path from a root on which the features stay unproven.
+    fn path(&self, start: CodeOffset, missing: FeatureSet) -> Vec<Step> {
+        let first = Node::Function(start);
+        let is_certain = self.entries.get(&first).is_some_and(|entry| entry.certain.is_some());
+        let mut toward: HashMap<Node, Node> = HashMap::new();
+        let mut pending = VecDeque::from([first]);
+        let mut seen: BTreeSet<Node> = BTreeSet::from([first]);
+        while let Some(node) = pending.pop_front() {
+            for way in self.ways(node) {
+                let proves = way.proof.is_doubtful || missing.is_subset(way.proof.features);
+                if proves || is_certain && !way.is_certain {
+                    continue;
+                }
+                match way.from {
+                    Source::Root => {
+                        let mut path = vec![self.step(node)];
+                        let mut at = node;
+                        while let Some(&next) = toward.get(&at) {
+                            path.push(self.step(next));
+                            at = next;
+                        }
+                        return path;
+                    }
+                    Source::Node(from) => {
+                        if seen.insert(from) {
+                            toward.insert(from, node);
+                            pending.push_back(from);
+                        }
+                    }
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    /// The nearest check on a way to a function.
+    fn guard(&self, start: CodeOffset) -> Option<Guard> {
+        let first = Node::Function(start);
+        let mut pending = VecDeque::from([first]);
+        let mut seen: BTreeSet<Node> = BTreeSet::from([first]);
+        while let Some(node) = pending.pop_front() {
+            for way in self.ways(node) {
+                let features = way.proof.features.minus(self.permitted);
+                if !features.is_empty() {
+                    return Some(Guard { kind: way.kind, svma: way.check.unwrap_or(way.at), features });
+                }
+                if let Source::Node(from) = way.from
+                    && seen.insert(from)
+                {
+                    pending.push_back(from);
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Which of two instructions' verdicts is the function's.
+const fn severity(reach: Reach) -> u8 {
+    match reach {
+        Reach::Unreached => 0,
+        Reach::Guarded => 1,
+        Reach::Unknown => 2,
+        Reach::UnderGuarded => 3,
+        Reach::Required => 4,
+    }
+}

@@ -1,0 +1,334 @@
+//! Words of memory, registers and functions whose meaning is laid down: by the CPU's manual, by the kernel, by the C
+//! library and the compilers' run-time libraries.
+//!
+//! Sources: Intel SDM (CPUID), Linux `uapi/asm/hwcap.h`, GCC's `common/config/i386/cpuinfo.h` and `i386-cpuinfo.h`
+//! (`__cpu_model`), glibc's `sysdeps/x86/include/cpu-features.h`, the Arm C Language Extensions' function
+//! multiversioning.
+
+use super::World;
+use super::memory::{Memory, foreign};
+use super::proof::Proof;
+use super::state::State;
+use super::value::Value;
+use crate::function::Function;
+use crate::insn::{Insn, Reg};
+use deburr_cpu::{Arch, CpuidRegister, Feature, FeatureSet};
+
+const AT_HWCAP: u64 = 16;
+const AT_HWCAP2: u64 = 26;
+
+fn proof(feature: Feature) -> Proof {
+    Proof::of(FeatureSet::EMPTY.with(feature))
+}
+
+/// The word that CPUID gives in one register.
+fn cpuid_word(leaf: u32, subleaf: u32, register: CpuidRegister) -> Value {
+    let bits = (0..32u8).filter_map(|bit| {
+        Some((bit, proof(deburr_cpu::cpuid_bit(leaf, subleaf, register, u32::from(bit))?)))
+    });
+    Value::word(bits, 4)
+}
+
+/// Runs `cpuid`.
+pub(super) fn cpuid(state: &mut State) {
+    let leaf = state.read(Reg::general(0)).truncate(4).as_constant().and_then(|leaf| u32::try_from(leaf).ok());
+    let subleaf = state.read(Reg::general(1)).truncate(4).as_constant().and_then(|leaf| u32::try_from(leaf).ok());
+    let registers = [
+        (0, CpuidRegister::Eax),
+        (3, CpuidRegister::Ebx),
+        (1, CpuidRegister::Ecx),
+        (2, CpuidRegister::Edx),
+    ];
+    for (number, register) in registers {
+        let value = match leaf {
+            // Highest leaves, vendor, caches: nothing that proves a feature.
+            Some(leaf) if !deburr_cpu::is_feature_leaf(leaf) => Value::word([], 4),
+            // Without a subleaf programs mean the first.
+            Some(leaf) => cpuid_word(leaf, subleaf.unwrap_or(0), register),
+            None => Value::Tainted,
+        };
+        state.write(Reg::general(number), value);
+    }
+}
+
+/// The word that `getauxval` gives, or the kernel to a resolver.
+fn hwcap(word: u8) -> Value {
+    let bits =
+        (0..64u8).filter_map(|bit| Some((bit, proof(deburr_cpu::hwcap_bit(word, u32::from(bit))?))));
+    Value::word(bits, 8)
+}
+
+/// What `mrs` of an ID register gives. A field's bits prove what every value with that bit set means.
+pub(super) fn id_register(insn: &Insn) -> Value {
+    let number = insn.imm.and_then(|imm| u16::try_from(imm).ok()).unwrap_or(0);
+    let mut bits: Vec<(u8, Proof)> = Vec::new();
+    for (low, values) in deburr_cpu::id_register_bits(number) {
+        let of = |value: u8| {
+            let present = values.iter().filter(|(from, _)| *from <= value).map(|(_, feature)| *feature);
+            Proof::of(present.collect())
+        };
+        for bit in 0..4u8 {
+            // 15 means absent in some fields; compilers never test for it by a bit.
+            let meet = (1..15u8).filter(|value| value >> bit & 1 != 0).map(of).reduce(Proof::intersection);
+            bits.push((low + bit, meet.unwrap_or_default()));
+        }
+    }
+    Value::word(bits, 8)
+}
+
+/// What a function known by name returns.
+pub(super) fn answer(world: &World<'_, '_>, name: &str, state: &State) -> Option<Value> {
+    let argument = || state.read(*super::names::arguments(world.image.arch).first()?).as_constant();
+    match name {
+        "getauxval" | "__getauxval" if world.image.arch == Arch::Aarch64 => Some(match argument() {
+            Some(AT_HWCAP) => hwcap(1),
+            Some(AT_HWCAP2) => hwcap(2),
+            Some(_) => Value::Unknown,
+            None => Value::Tainted,
+        }),
+        "__x86_get_cpuid_feature_leaf" | "__x86_get_cpu_features" | "_dl_x86_get_cpu_features"
+        | "__get_cpu_features" => {
+            let import = world.linkage.imports.iter().position(|import| import.name == name)?;
+            let leaf = if name == "__x86_get_cpuid_feature_leaf" { argument()?.checked_mul(32)? } else { 0 };
+            Some(Value::constant(foreign(import) + leaf))
+        }
+        // These only read what their callers then test.
+        "__cpu_indicator_init" | "__init_cpu_features_resolver" | "__init_cpu_features" => Some(Value::Unknown),
+        _ => None,
+    }
+}
+
+/// What is known where a function begins: a resolver of AArch64 is given the kernel's words.
+pub(super) fn entry_state(world: &World<'_, '_>, function: &Function) -> State {
+    let mut state = State::entry(world.image.arch);
+    if world.image.arch == Arch::Aarch64 && world.is_resolver(function.start) {
+        state.write(Reg::general(0), hwcap(1));
+        state.write(Reg::general(1), Value::constant(foreign(world.linkage.imports.len())));
+    }
+    state
+}
+
+/// Bits of `__cpu_model.__cpu_features` and, from 32 on, of `__cpu_features2`.
+const CPU_MODEL: &[(u16, Feature)] = {
+    use Feature::*;
+    &[
+        (0, CMOV),
+        (1, MMX),
+        (2, POPCNT),
+        (3, SSE),
+        (4, SSE2),
+        (5, SSE3),
+        (6, SSSE3),
+        (7, SSE4_1),
+        (8, SSE4_2),
+        (9, AVX),
+        (10, AVX2),
+        (11, SSE4A),
+        (12, FMA4),
+        (13, XOP),
+        (14, FMA),
+        (15, AVX512F),
+        (16, BMI1),
+        (17, BMI2),
+        (18, AES),
+        (19, PCLMULQDQ),
+        (20, AVX512VL),
+        (21, AVX512BW),
+        (22, AVX512DQ),
+        (23, AVX512CD),
+        (24, AVX512ER),
+        (25, AVX512PF),
+        (26, AVX512_VBMI),
+        (27, AVX512_IFMA),
+        (28, AVX512_4VNNIW),
+        (29, AVX512_4FMAPS),
+        (30, AVX512_VPOPCNTDQ),
+        (31, AVX512_VBMI2),
+        (32, GFNI),
+        (33, VPCLMULQDQ),
+        (34, AVX512_VNNI),
+        (35, AVX512_BITALG),
+        (36, AVX512_BF16),
+        (37, AVX512_VP2INTERSECT),
+        (40, ADX),
+        (49, F16C),
+        (57, LZCNT),
+        (58, MOVBE),
+        (64, PKU),
+        (70, RDRAND),
+        (71, RTM),
+        (74, SHA),
+        (78, VAES),
+        (79, WAITPKG),
+        (85, AMX_TILE),
+        (86, AMX_INT8),
+        (87, AMX_BF16),
+        (93, AVX_VNNI),
+        (94, AVX512_FP16),
+    ]
+};
+
+/// Bits of `__cpu_features2` that stand for a level: `__builtin_cpu_supports("x86-64-v3")`.
+const CPU_MODEL_LEVELS: &[(u16, &str)] =
+    &[(96, "x86-64-v2"), (97, "x86-64-v3"), (98, "x86-64-v4")];
+
+fn cpu_model_word(first: u16) -> Value {
+    let features = CPU_MODEL.iter().map(|&(bit, feature)| (bit, proof(feature)));
+    let levels = CPU_MODEL_LEVELS
+        .iter()
+        .filter_map(|&(bit, name)| Some((bit, Proof::of(deburr_cpu::level_named(name)?.features))));
+    let here = features.chain(levels).filter_map(|(bit, proof)| {
+        let bit = bit.checked_sub(first).filter(|&bit| bit < 32)?;
+        Some((u8::try_from(bit).ok()?, proof))
+    });
+    Value::word(here, 4)
+}
+
+/// Bits of `__aarch64_cpu_features.features`.
+const AARCH64_CPU_FEATURES: &[(u8, Feature)] = {
+    use Feature::*;
+    &[
+        (0, FEAT_RNG),
+        (1, FEAT_FlagM),
+        (2, FEAT_FlagM2),
+        (3, FEAT_FHM),
+        (4, FEAT_DotProd),
+        (5, FEAT_SM4),
+        (6, FEAT_RDM),
+        (7, FEAT_LSE),
+        (8, FEAT_FP),
+        (9, FEAT_ASIMD),
+        (10, FEAT_CRC32),
+        (11, FEAT_SHA1),
+        (12, FEAT_SHA256),
+        (13, FEAT_SHA3),
+        (14, FEAT_AES),
+        (15, FEAT_PMULL),
+        (16, FEAT_FP16),
+        (17, FEAT_DIT),
+        (18, FEAT_DPB),
+        (19, FEAT_DPB2),
+        (20, FEAT_JSCVT),
+        (21, FEAT_FCMA),
+        (22, FEAT_LRCPC),
+        (23, FEAT_LRCPC2),
+        (24, FEAT_FRINTTS),
+        (26, FEAT_I8MM),
+        (27, FEAT_BF16),
+        (30, FEAT_SVE),
+        (36, FEAT_SVE2),
+    ]
+};
+
+/// The leaves that glibc's `struct cpu_features` keeps, in its order, with their subleaves.
+const GLIBC_LEAVES: &[(u32, u32)] = &[
+    (1, 0),
+    (7, 0),
+    (0x8000_0001, 0),
+    (0xd, 1),
+    (0x8000_0007, 0),
+    (0x8000_0008, 0),
+    (7, 1),
+    (0x19, 0),
+    (0x14, 0),
+];
+/// Where the leaves begin in `struct cpu_features`, after five integers.
+const GLIBC_LEAVES_AT: u64 = 20;
+
+/// `struct cpu_features` at an address whose leaves begin at `leaves`: of each leaf the four registers, and the four
+/// again with what the operating system does not support cleared; after them the preferences.
+fn glibc_cpu_features(memory: &mut Memory, leaves: u64) {
+    let registers = [CpuidRegister::Eax, CpuidRegister::Ebx, CpuidRegister::Ecx, CpuidRegister::Edx];
+    let mut at = leaves;
+    for &(leaf, subleaf) in GLIBC_LEAVES {
+        for register in registers.iter().chain(&registers) {
+            memory.words.insert((at, 4), cpuid_word(leaf, subleaf, *register));
+            at += 4;
+        }
+    }
+    /// `AVX_Fast_Unaligned_Load`, which glibc sets only where AVX2 is usable.
+    const FAST_UNALIGNED_AVX: u8 = 9;
+    // glibc 2.39 keeps one leaf more; nobody asks for bit 9 of what then stands here.
+    for preferences in [at, at + 32] {
+        memory.words.insert((preferences, 4), Value::word([(FAST_UNALIGNED_AVX, proof(Feature::AVX2))], 4));
+    }
+}
+
+/// The words that are known by name.
+pub(super) fn known(world: &World<'_, '_>) -> Memory {
+    let mut memory = Memory::default();
+    let linkage = world.linkage;
+    for (index, import) in linkage.imports.iter().enumerate() {
+        let at = if import.is_copy { import.at.0 } else { foreign(index) };
+        named(world, &mut memory, import.name, at);
+    }
+    for object in &linkage.objects {
+        named(world, &mut memory, object.name, object.extent.start.0);
+    }
+    if world.image.arch == Arch::Aarch64 {
+        // `__ifunc_arg_t`: its size, then the kernel's words.
+        let argument = foreign(linkage.imports.len());
+        memory.words.insert((argument + 8, 8), hwcap(1));
+        memory.words.insert((argument + 16, 8), hwcap(2));
+    }
+    memory
+}
+
+fn named(world: &World<'_, '_>, memory: &mut Memory, name: &str, at: u64) {
+    let arch = world.image.arch;
+    match (arch, name) {
+        (Arch::X86_64, "__cpu_model") => {
+            memory.words.insert((at + 12, 4), cpu_model_word(0));
+        }
+        (Arch::X86_64, "__cpu_features2") => {
+            for word in 0..3u16 {
+                memory.words.insert((at + u64::from(word) * 4, 4), cpu_model_word(32 + word * 32));
+            }
+        }
+        (Arch::X86_64, "OPENSSL_ia32cap_P") => {
+            let words = [
+                (1, CpuidRegister::Edx),
+                (1, CpuidRegister::Ecx),
+                (7, CpuidRegister::Ebx),
+                (7, CpuidRegister::Ecx),
+            ];
+            for (offset, (leaf, register)) in (0..).step_by(4).zip(words) {
+                memory.words.insert((at + offset, 4), cpuid_word(leaf, 0, register));
+            }
+        }
+        (Arch::X86_64, "__x86_get_cpuid_feature_leaf") => glibc_cpu_features(memory, at),
+        (
+            Arch::X86_64,
+            "__x86_get_cpu_features" | "_dl_x86_get_cpu_features" | "__get_cpu_features" | "_dl_x86_cpu_features",
+        ) => glibc_cpu_features(memory, at + GLIBC_LEAVES_AT),
+        (Arch::X86_64, "_rtld_global_ro") => {
+            if let Some(leaves) = super::glibc::leaves_in_rtld(world, at) {
+                glibc_cpu_features(memory, at + leaves);
+            }
+        }
+        (Arch::Aarch64, "__aarch64_have_lse_atomics") => {
+            memory.words.insert((at, 1), Value::word([(0, proof(Feature::FEAT_LSE))], 1));
+        }
+        (Arch::Aarch64, "__aarch64_cpu_features") => {
+            let bits = AARCH64_CPU_FEATURES.iter().map(|&(bit, feature)| (bit, proof(feature)));
+            memory.words.insert((at, 8), Value::word(bits, 8));
+        }
+        _ => {}
+    }
+}
+
+/// Whether [`answer`] knows a function of this name.
+pub(super) fn answers(name: &str) -> bool {
+    matches!(
+        name,
+        "getauxval"
+            | "__getauxval"
+            | "__x86_get_cpuid_feature_leaf"
+            | "__x86_get_cpu_features"
+            | "_dl_x86_get_cpu_features"
+            | "__get_cpu_features"
+            | "__cpu_indicator_init"
+            | "__init_cpu_features_resolver"
+            | "__init_cpu_features"
+    )
+}
