@@ -234,7 +234,7 @@ pub enum Operation {
     Test,
     /// `ccmp`, `ccmn`.
     ConditionalCompare,
-    /// `csel` and its forms, `cmovcc`.
+    /// `csel` and its forms, `cmovcc`. Of `csinc`, `csinv` and `csneg`, which change `src1`, the condition is `None`.
     Select,
     /// Branch when `src0` is (not) zero: `cbz`, `cbnz`.
     BranchZero,
@@ -272,20 +272,27 @@ pub enum Operation {
     BitTest,
     /// `dst = condition ? 1 : 0`: `setcc`, `cset`.
     SetCondition,
-    /// `dst = condition ? -1 : 0` from the carry flag: `sbb dst, dst`; A64 `csetm`.
+    /// `dst = condition ? -1 : 0`: x86 `sbb dst, dst`, where the condition is the carry flag; `csetm`.
     SetMask,
     /// `cpuid`.
     CpuId,
     /// `xgetbv`.
     ReadExtendedControl,
-    /// `mrs`; `imm` is the register's number, `op0:op1:CRn:CRm:op2` in 16 bits.
+    /// `mrs`, but for NZCV; `imm` is the register's number, `op0:op1:CRn:CRm:op2` in 16 bits.
     ReadSystemRegister,
-    /// x86 `push` of a register or of `imm`.
+    /// x86 `push` of a register, of `imm`, or of the memory operand; `width` is by how much the stack grows.
     Push,
-    /// x86 `pop` into a register.
+    /// x86 `pop` into a register or into the memory operand.
     Pop,
     /// `dst = ` address of the memory operand, which is not known statically: `lea` with a base or an index.
     EffectiveAddress,
+}
+
+impl Operation {
+    /// Whether the flags choose between two results.
+    pub const fn chooses(self) -> bool {
+        matches!(self, Operation::Select | Operation::SetCondition | Operation::SetMask)
+    }
 }
 
 /// When a conditional instruction acts; the names are those of a compare `src0 - src1` before it.
@@ -366,15 +373,17 @@ pub struct Insn {
     /// load-exclusive or LSE atomic the old value. `None` also for the zero register.
     pub dst: Option<Reg>,
     /// Source registers in operand order, without the address registers; the zero register is `None`. Of a
-    /// store-exclusive and of stores the value(s) stored; of `cas` the expected and then the new value.
+    /// store-exclusive and of stores the value(s) stored; of `cas` the expected and then the new value. Where what
+    /// [`Operation`] calls `src0` is in memory, as the left side of an x86 comparison can be, `src0` is `None`.
     pub src: [Option<Reg>; 3],
     /// Whether the last register source is shifted or extended before use (`add x0, x1, x2, lsl #3`,
     /// `cmp w0, w1, uxtb`); A64 only.
     pub modified: bool,
-    /// Whether `src0` is one of `ah`, `bh`, `ch`, `dh`: bits 8 to 15 of its register; x86-64 only.
+    /// Whether the first register source, or `dst` where there is none, is one of `ah`, `bh`, `ch`, `dh`: bits 8 to 15
+    /// of its register; x86-64 only.
     pub high_byte: bool,
-    /// When a branch, select or set acts: `dst = condition ? src0 : src1`, where x86's `cmov` keeps its destination as
-    /// `src1`.
+    /// When a branch, select, set or conditional comparison acts: `dst = condition ? src0 : src1`, where x86's `cmov`
+    /// keeps its destination as `src1`. `None` where it acts always (`b.al`).
     pub condition: Option<Condition>,
     /// Immediate operand, sign- or zero-extended as the instruction does.
     pub imm: Option<i64>,

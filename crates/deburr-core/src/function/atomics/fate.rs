@@ -317,7 +317,7 @@ fn stores_an_extreme(graph: &Graph, pair: &Pair) -> bool {
     let Some((above, before)) = before else { return false };
     let stored = pair.store.src[0];
     let made = above.iter().chain(before).rev().find(|insn| insn.dst.is_some() && insn.dst == stored);
-    made.is_some_and(|insn| insn.operation == insn::Operation::Select)
+    made.is_some_and(|insn| insn.operation.chooses())
 }
 
 /// Whether a compare-and-swap is clang's at -O0: its operands come from the stack in the same block, and no `clrex`

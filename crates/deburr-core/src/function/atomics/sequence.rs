@@ -238,7 +238,7 @@ impl Pair {
             contents.iter().find(|(held, _)| Some(*held) == reg).map(|(_, content)| *content)
         };
         let from = insn.src.iter().find_map(|&reg| held(reg));
-        if insn.operation == insn::Operation::Select {
+        if insn.operation.chooses() {
             return Some(Content::Made(Operation::MinMax));
         }
         let Some(from) = from else {

@@ -5,7 +5,7 @@
 //! through the decoder's operand definitions ([`super::operands`]), where the first operand counts as both written and
 //! read.
 
-use super::super::{Class, FeatureGroup, Flow, Insn, Memory, Operation, Ordering, Reg, RegSet};
+use super::super::{Class, Condition, FeatureGroup, Flow, Insn, Memory, Operation, Ordering, Reg, RegSet};
 use super::summary::{Control, Decoded, define, is_hint};
 use super::{access, adr_displacement, adrp_displacement, bits, displacement, features, operands};
 use crate::address::Svma;
@@ -37,7 +37,7 @@ pub fn decode(code: &[u8], svma: Svma) -> Option<Insn> {
         C::CONDSEL => facts.select(),
         C::CONDCMP_IMM | C::CONDCMP_REG => facts.conditional_compare(),
         C::DP_1SRC if definition.feature_set == F::V8 => facts.one_source(),
-        C::DP_2SRC if matches!(definition.feature_set, F::V8 | F::CRC) => facts.two_sources(),
+        C::DP_2SRC if matches!(definition.feature_set, F::V8 | F::CRC) => facts.data_processing(),
         C::DP_3SRC => facts.three_sources(),
         C::BRANCH_IMM | C::BRANCH_REG | C::CONDBRANCH | C::COMPBRANCH | C::TESTBRANCH => {
             facts.branch(definition)
@@ -273,10 +273,24 @@ impl Facts {
         let keeps_rest = self.field(30, 29) == 1;
         self.sources([zero_form(self.rn()), if keeps_rest { zero_form(self.rd()) } else { None }, None]);
         let whole = if self.word >> 31 == 1 { 63 } else { 31 };
-        let last = self.field(15, 10);
-        if !keeps_rest && self.field(21, 16) == 0 && matches!(last, 7 | 15 | 31) && last != whole {
-            self.insn.operation = Operation::Extend;
-        }
+        let (rotation, last) = (self.field(21, 16), self.field(15, 10));
+        let zeroes_rest = self.field(30, 29) == 2;
+        let (operation, imm) = if !keeps_rest && rotation == 0 && matches!(last, 7 | 15 | 31) && last != whole
+        {
+            (Operation::Extend, None)
+        } else if !zeroes_rest {
+            return;
+        } else if last == whole {
+            (Operation::ShiftRight, Some(rotation))
+        } else if last + 1 == rotation {
+            (Operation::ShiftLeft, Some(whole - last))
+        } else if last >= rotation {
+            (Operation::ExtractBits, Some(rotation | (last - rotation + 1) << 8))
+        } else {
+            return;
+        };
+        self.insn.operation = operation;
+        self.insn.imm = imm.map(i64::from);
     }
 
     fn one_source(&mut self) {
@@ -289,6 +303,15 @@ impl Facts {
         self.width_by_sf();
         self.destination(zero_form(self.rd()));
         self.sources([zero_form(self.rn()), zero_form(self.rm()), None]);
+    }
+
+    fn data_processing(&mut self) {
+        self.two_sources();
+        self.insn.operation = match self.word & 0x7fe0_fc00 {
+            0x1ac0_2000 => Operation::ShiftLeft,  // lslv w0, w0, w0
+            0x1ac0_2400 => Operation::ShiftRight, // lsrv w0, w0, w0
+            _ => Operation::Other,
+        };
     }
 
     fn three_sources(&mut self) {
@@ -312,13 +335,23 @@ impl Facts {
 
     fn select(&mut self) {
         self.two_sources();
-        self.insn.operation = Operation::Select;
         self.read(Some(Reg::FLAGS));
+        let code = self.field(15, 12);
+        let of_zeros = self.rn() == 31 && self.rm() == 31;
+        // The last bit of a condition inverts it, but for "always", which has two codes.
+        let inverted = condition(code ^ 1);
+        (self.insn.operation, self.insn.condition) = match (self.field(30, 30), self.field(11, 10)) {
+            (0, 0) => (Operation::Select, condition(code)),
+            (0, 1) if of_zeros && inverted.is_some() => (Operation::SetCondition, inverted),
+            (1, 0) if of_zeros && inverted.is_some() => (Operation::SetMask, inverted),
+            _ => (Operation::Select, None),
+        };
     }
 
     fn conditional_compare(&mut self) {
         self.width_by_sf();
         self.insn.operation = Operation::ConditionalCompare;
+        self.insn.condition = condition(self.field(15, 12));
         if self.field(11, 11) == 1 {
             self.sources([zero_form(self.rn()), None, None]);
             self.insn.imm = Some(i64::from(self.rm()));
@@ -333,16 +366,19 @@ impl Facts {
         match definition.class {
             C::CONDBRANCH => {
                 self.insn.operation = Operation::BranchCondition;
+                self.insn.condition = condition(self.field(3, 0));
                 self.read(Some(Reg::FLAGS));
             }
             C::TESTBRANCH => {
                 self.insn.operation = Operation::BranchBit;
+                self.insn.condition = Some(self.zero_condition());
                 self.sources([zero_form(self.rd()), None, None]);
                 self.insn.imm = Some(i64::from(self.word >> 31 << 5 | self.field(23, 19)));
                 self.width_by_sf();
             }
             C::COMPBRANCH if definition.feature_set == F::V8 => {
                 self.insn.operation = Operation::BranchZero;
+                self.insn.condition = Some(self.zero_condition());
                 self.sources([zero_form(self.rd()), None, None]);
                 self.width_by_sf();
             }
@@ -365,6 +401,11 @@ impl Facts {
         if matches!(self.insn.flow, Flow::Call(_) | Flow::IndirectCall) {
             self.write(Some(LINK));
         }
+    }
+
+    /// The condition of `cbz` and `tbz`, or of `cbnz` and `tbnz`.
+    fn zero_condition(&self) -> Condition {
+        if self.field(24, 24) == 1 { Condition::NotEqual } else { Condition::Equal }
     }
 
     fn exception(&mut self) {
@@ -394,8 +435,13 @@ impl Facts {
         match name {
             "dmb" | "dsb" | "isb" | "clrex" => self.insn.imm = Some(i64::from(self.field(11, 8))),
             "mrs" | "sysl" => {
+                let register = self.system_register();
                 self.destination(rt);
-                self.read(Some(self.system_register()));
+                self.read(Some(register));
+                if name == "mrs" && register != Reg::FLAGS {
+                    self.insn.operation = Operation::ReadSystemRegister;
+                    self.insn.imm = Some(i64::from(features::system_register(self.word)));
+                }
             }
             "msr" if self.word & 0xfff8_f01f == 0xd500_401f => self.write(Some(Reg::OTHER)),
             "msr" | "sys" => {
@@ -439,6 +485,26 @@ impl Facts {
         }
         self.insn.memory = Some(memory);
     }
+}
+
+/// A condition by its code, DDI 0487 C1.2.4; `None` for "always".
+fn condition(code: u32) -> Option<Condition> {
+    Some(match code & 15 {
+        0 => Condition::Equal,
+        1 => Condition::NotEqual,
+        2 => Condition::UnsignedGreaterEqual, // cs
+        3 => Condition::UnsignedLess,         // cc
+        4 => Condition::Negative,
+        5 => Condition::NotNegative,
+        6 | 7 => Condition::Other, // vs, vc
+        8 => Condition::UnsignedGreater,
+        9 => Condition::UnsignedLessEqual,
+        10 => Condition::SignedGreaterEqual,
+        11 => Condition::SignedLess,
+        12 => Condition::SignedGreater,
+        13 => Condition::SignedLessEqual,
+        _ => return None,
+    })
 }
 
 /// The immediate of a logical instruction: `DecodeBitMasks`.

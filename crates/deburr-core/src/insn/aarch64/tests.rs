@@ -3,7 +3,7 @@
 use super::*;
 use crate::Svma;
 use crate::insn::sweep::{Edge, Interest, ReferenceKind, Sweep};
-use crate::insn::{Class, ClassSet, Flow, Insn, Operation, Ordering, Reg};
+use crate::insn::{Class, ClassSet, Condition, Flow, Insn, Operation, Ordering, Reg};
 use deburr_cpu::Feature;
 
 const HERE: Svma = Svma(0x40_0000);
@@ -36,59 +36,59 @@ fn classes_and_operations_follow_the_mnemonic() {
     use Class as C;
     use Operation as O;
     let words = [
-        (0x885f7c20, C::LoadExclusive, O::Other),      // ldxr w0, [x1]
-        (0xc85fffe2, C::LoadExclusive, O::Other),      // ldaxr x2, [sp]
-        (0xc87f94c4, C::LoadExclusive, O::Other),      // ldaxp x4, x5, [x6]
-        (0x88117c62, C::StoreExclusive, O::Other),     // stxr w17, w2, [x3]
-        (0xc82794c4, C::StoreExclusive, O::Other),     // stxp w7, x4, x5, [x6]
-        (0xd5033f5f, C::ClearExclusive, O::Other),     // clrex
-        (0x88a07c41, C::LseAtomic, O::CompareSwap),    // cas w0, w1, [x2]
-        (0x48607c82, C::LseAtomic, O::CompareSwap),    // caspa x0, x1, x2, x3, [x4]
-        (0xb8608041, C::LseAtomic, O::Swap),           // swpl w0, w1, [x2]
-        (0xf8e300a4, C::LseAtomic, O::FetchAdd),       // ldaddal x3, x4, [x5]
-        (0xb8a11062, C::LseAtomic, O::FetchAndNot),    // ldclra w1, w2, [x3]
-        (0xf8213062, C::LseAtomic, O::FetchOr),        // ldset x1, x2, [x3]
-        (0xb8612062, C::LseAtomic, O::FetchXor),       // ldeorl w1, w2, [x3]
-        (0x38214062, C::LseAtomic, O::FetchMinMax),    // ldsmaxb w1, w2, [x3]
-        (0x88dffc20, C::Load, O::Other),               // ldar w0, [x1]
-        (0xc89ffc20, C::Store, O::Other),              // stlr x0, [x1]
-        (0x0b020020, C::Other, O::Add),                // add w0, w1, w2
-        (0x910003fd, C::Other, O::Move),               // mov x29, sp
-        (0xf1000420, C::Other, O::Sub),                // subs x0, x1, #1
-        (0x4b0103e0, C::Other, O::Sub),                // neg w0, w1
-        (0x71001c1f, C::Other, O::Compare),            // cmp w0, #7
-        (0x3100041f, C::Other, O::CompareNegative),    // cmn w0, #1
-        (0x8a020020, C::Other, O::And),                // and x0, x1, x2
-        (0x0a220020, C::Other, O::AndNot),             // bic w0, w1, w2
-        (0x2a020020, C::Other, O::Or),                 // orr w0, w1, w2
-        (0xaa220020, C::Other, O::OrNot),              // orn x0, x1, x2
-        (0xd2400c20, C::Other, O::Xor),                // eor x0, x1, #0xf
-        (0x4a220020, C::Other, O::XorNot),             // eon w0, w1, w2
-        (0x7200001f, C::Other, O::Test),               // tst w0, #1
-        (0xea01001f, C::Other, O::Test),               // tst x0, x1
-        (0xaa0003f0, C::Other, O::Move),               // mov x16, x0
-        (0xf2a00020, C::Other, O::Other),              // movk x0, #1, lsl #16
-        (0xfa410000, C::Other, O::ConditionalCompare), // ccmp x0, x1, #0, eq
-        (0x1a9f07e0, C::Other, O::Select),             // cset w0, ne
-        (0x13001c20, C::Other, O::Extend),             // sxtb w0, w1
-        (0x53001c10, C::Other, O::Extend),             // uxtb w16, w0
-        (0x93407c20, C::Other, O::Extend),             // sxtw x0, w1
-        (0xd3431820, C::Other, O::Other),              // ubfx x0, x1, #3, #4
-        (0x34000070, C::Other, O::BranchZero),         // cbz w16, #12
-        (0x54ffffe1, C::Other, O::BranchCondition),    // b.ne #-4
-        (0xd5033bbf, C::Barrier, O::Other),            // dmb ish
-        (0xd5033f9f, C::Barrier, O::Other),            // dsb sy
-        (0xd5033fdf, C::InstructionBarrier, O::Other), // isb
-        (0xd503201f, C::Hint, O::Other),               // nop
-        (0xd503245f, C::Hint, O::Other),               // bti c
-        (0xd503203f, C::SpinHint, O::Other),           // yield
-        (0xd503205f, C::WaitEvent, O::Other),          // wfe
-        (0xf9800400, C::Other, O::Prefetch),           // prfm pldl1keep, [x0, #8]
-        (0xd5380600, C::FeatureQuery, O::Other),       // mrs x0, ID_AA64ISAR0_EL1
-        (0xd53b4200, C::Other, O::Other),              // mrs x0, NZCV
-        (0xd4000001, C::SystemCall, O::Other),         // svc #0
-        (0xd4200020, C::Trap, O::Other),               // brk #1
-        (0x00000000, C::Trap, O::Other),               // udf #0
+        (0x885f7c20, C::LoadExclusive, O::Other),             // ldxr w0, [x1]
+        (0xc85fffe2, C::LoadExclusive, O::Other),             // ldaxr x2, [sp]
+        (0xc87f94c4, C::LoadExclusive, O::Other),             // ldaxp x4, x5, [x6]
+        (0x88117c62, C::StoreExclusive, O::Other),            // stxr w17, w2, [x3]
+        (0xc82794c4, C::StoreExclusive, O::Other),            // stxp w7, x4, x5, [x6]
+        (0xd5033f5f, C::ClearExclusive, O::Other),            // clrex
+        (0x88a07c41, C::LseAtomic, O::CompareSwap),           // cas w0, w1, [x2]
+        (0x48607c82, C::LseAtomic, O::CompareSwap),           // caspa x0, x1, x2, x3, [x4]
+        (0xb8608041, C::LseAtomic, O::Swap),                  // swpl w0, w1, [x2]
+        (0xf8e300a4, C::LseAtomic, O::FetchAdd),              // ldaddal x3, x4, [x5]
+        (0xb8a11062, C::LseAtomic, O::FetchAndNot),           // ldclra w1, w2, [x3]
+        (0xf8213062, C::LseAtomic, O::FetchOr),               // ldset x1, x2, [x3]
+        (0xb8612062, C::LseAtomic, O::FetchXor),              // ldeorl w1, w2, [x3]
+        (0x38214062, C::LseAtomic, O::FetchMinMax),           // ldsmaxb w1, w2, [x3]
+        (0x88dffc20, C::Load, O::Other),                      // ldar w0, [x1]
+        (0xc89ffc20, C::Store, O::Other),                     // stlr x0, [x1]
+        (0x0b020020, C::Other, O::Add),                       // add w0, w1, w2
+        (0x910003fd, C::Other, O::Move),                      // mov x29, sp
+        (0xf1000420, C::Other, O::Sub),                       // subs x0, x1, #1
+        (0x4b0103e0, C::Other, O::Sub),                       // neg w0, w1
+        (0x71001c1f, C::Other, O::Compare),                   // cmp w0, #7
+        (0x3100041f, C::Other, O::CompareNegative),           // cmn w0, #1
+        (0x8a020020, C::Other, O::And),                       // and x0, x1, x2
+        (0x0a220020, C::Other, O::AndNot),                    // bic w0, w1, w2
+        (0x2a020020, C::Other, O::Or),                        // orr w0, w1, w2
+        (0xaa220020, C::Other, O::OrNot),                     // orn x0, x1, x2
+        (0xd2400c20, C::Other, O::Xor),                       // eor x0, x1, #0xf
+        (0x4a220020, C::Other, O::XorNot),                    // eon w0, w1, w2
+        (0x7200001f, C::Other, O::Test),                      // tst w0, #1
+        (0xea01001f, C::Other, O::Test),                      // tst x0, x1
+        (0xaa0003f0, C::Other, O::Move),                      // mov x16, x0
+        (0xf2a00020, C::Other, O::Other),                     // movk x0, #1, lsl #16
+        (0xfa410000, C::Other, O::ConditionalCompare),        // ccmp x0, x1, #0, eq
+        (0x1a9f07e0, C::Other, O::SetCondition),              // cset w0, ne
+        (0x13001c20, C::Other, O::Extend),                    // sxtb w0, w1
+        (0x53001c10, C::Other, O::Extend),                    // uxtb w16, w0
+        (0x93407c20, C::Other, O::Extend),                    // sxtw x0, w1
+        (0xd3431820, C::Other, O::ExtractBits),               // ubfx x0, x1, #3, #4
+        (0x34000070, C::Other, O::BranchZero),                // cbz w16, #12
+        (0x54ffffe1, C::Other, O::BranchCondition),           // b.ne #-4
+        (0xd5033bbf, C::Barrier, O::Other),                   // dmb ish
+        (0xd5033f9f, C::Barrier, O::Other),                   // dsb sy
+        (0xd5033fdf, C::InstructionBarrier, O::Other),        // isb
+        (0xd503201f, C::Hint, O::Other),                      // nop
+        (0xd503245f, C::Hint, O::Other),                      // bti c
+        (0xd503203f, C::SpinHint, O::Other),                  // yield
+        (0xd503205f, C::WaitEvent, O::Other),                 // wfe
+        (0xf9800400, C::Other, O::Prefetch),                  // prfm pldl1keep, [x0, #8]
+        (0xd5380600, C::FeatureQuery, O::ReadSystemRegister), // mrs x0, ID_AA64ISAR0_EL1
+        (0xd53b4200, C::Other, O::Other),                     // mrs x0, NZCV
+        (0xd4000001, C::SystemCall, O::Other),                // svc #0
+        (0xd4200020, C::Trap, O::Other),                      // brk #1
+        (0x00000000, C::Trap, O::Other),                      // udf #0
     ];
     for (word, class, operation) in words {
         assert_eq!((insn(word).class, insn(word).operation), (class, operation), "{word:#010x}");
@@ -205,6 +205,125 @@ fn only_a_plain_immediate_is_one() {
     assert_eq!((shifted.imm, shifted.modified), (None, true));
     assert!(insn(0x6b21011f).modified); // cmp w8, w1, uxtb
     assert!(!insn(0xeb01001f).modified); // cmp x0, x1
+}
+
+#[test]
+fn shifts_and_extractions_tell_where_the_bits_come_from() {
+    use Operation as O;
+    let one = [x(1), None, None];
+    for (word, operation, src, imm) in [
+        (0xd37cec20, O::ShiftLeft, one, Some(4)),             // lsl x0, x1, #4
+        (0x531e7420, O::ShiftLeft, one, Some(2)),             // lsl w0, w1, #2
+        (0xd340fc20, O::ShiftRight, one, Some(0)),            // lsr x0, x1, #0
+        (0xd360fc20, O::ShiftRight, one, Some(32)),           // lsr x0, x1, #32
+        (0x53047c20, O::ShiftRight, one, Some(4)),            // lsr w0, w1, #4
+        (0x9ac22020, O::ShiftLeft, [x(1), x(2), None], None), // lsl x0, x1, x2
+        (0x1ac22420, O::ShiftRight, [x(1), x(2), None], None), // lsr w0, w1, w2
+        (0xd3431820, O::ExtractBits, one, Some(3 | 4 << 8)),  // ubfx x0, x1, #3, #4
+        (0x53051420, O::ExtractBits, one, Some(5 | 1 << 8)),  // ubfx w0, w1, #5, #1
+        (0xd3400420, O::ExtractBits, one, Some(2 << 8)),      // ubfx x0, x1, #0, #2
+        (0xd37c0c20, O::Other, one, None),                    // ubfiz x0, x1, #4, #4
+        (0x13047c20, O::Other, one, None),                    // asr w0, w1, #4
+        (0x9ac22820, O::Other, [x(1), x(2), None], None),     // asr x0, x1, x2
+        (0x93431820, O::Other, one, None),                    // sbfx x0, x1, #3, #4
+        (0xb3431820, O::Other, [x(1), x(0), None], None),     // bfxil x0, x1, #3, #4
+        (0x53003c20, O::Extend, one, None),                   // uxth w0, w1
+    ] {
+        let insn = insn(word);
+        assert_eq!((insn.operation, insn.dst, insn.src), (operation, x(0), src), "{word:#010x}");
+        assert_eq!(insn.imm, imm, "{word:#010x}");
+    }
+}
+
+const CONDITIONS: [Option<Condition>; 16] = [
+    Some(Condition::Equal),
+    Some(Condition::NotEqual),
+    Some(Condition::UnsignedGreaterEqual), // cs, hs
+    Some(Condition::UnsignedLess),         // cc, lo
+    Some(Condition::Negative),             // mi
+    Some(Condition::NotNegative),          // pl
+    Some(Condition::Other),                // vs
+    Some(Condition::Other),                // vc
+    Some(Condition::UnsignedGreater),      // hi
+    Some(Condition::UnsignedLessEqual),    // ls
+    Some(Condition::SignedGreaterEqual),
+    Some(Condition::SignedLess),
+    Some(Condition::SignedGreater),
+    Some(Condition::SignedLessEqual),
+    None, // al
+    None, // nv
+];
+
+#[test]
+fn every_condition_is_told_of_branches_selections_and_comparisons() {
+    for (code, condition) in (0u32..).zip(CONDITIONS) {
+        let branch = insn(0x54ffffe0 | code); // b.eq #-4
+        let select = insn(0x9a820020 | code << 12); // csel x0, x1, x2, eq
+        let compare = insn(0xfa410000 | code << 12); // ccmp x0, x1, #0, eq
+        assert_eq!((branch.operation, branch.condition), (Operation::BranchCondition, condition), "{code}");
+        assert_eq!((select.operation, select.condition), (Operation::Select, condition), "{code}");
+        assert_eq!(
+            (compare.operation, compare.condition),
+            (Operation::ConditionalCompare, condition),
+            "{code}"
+        );
+        assert_eq!((select.dst, select.src), (x(0), [x(1), x(2), None]));
+        // csinc x0, x1, x2, eq; csinv x0, x1, x2, eq; csneg x0, x1, x2, eq; csneg x0, xzr, xzr, eq
+        for word in [0x9a820420, 0xda820020, 0xda820420, 0xda9f07e0] {
+            let changed = insn(word | code << 12);
+            assert_eq!((changed.operation, changed.condition), (Operation::Select, None), "{code}");
+        }
+    }
+}
+
+#[test]
+fn a_set_has_the_condition_under_which_the_result_is_not_zero() {
+    for (code, condition) in (0u32..14).zip(CONDITIONS) {
+        let one = insn(0x1a9f07e0 | (code ^ 1) << 12); // cset w0, code
+        let ones = insn(0xda9f03e0 | (code ^ 1) << 12); // csetm x0, code
+        assert_eq!((one.operation, one.condition), (Operation::SetCondition, condition), "{code}");
+        assert_eq!((ones.operation, ones.condition), (Operation::SetMask, condition), "{code}");
+        assert_eq!((one.dst, one.src), (x(0), [None; 3]));
+        assert!(one.reads.contains(Reg::FLAGS) && ones.reads.contains(Reg::FLAGS));
+    }
+    assert_eq!(insn(0x1a9f07e0).condition, Some(Condition::NotEqual)); // cset w0, ne
+    let never = insn(0x1a9fe7e0); // csinc w0, wzr, wzr, al
+    assert_eq!((never.operation, never.condition), (Operation::Select, None));
+}
+
+#[test]
+fn branches_on_zero_tell_which_way() {
+    use Condition::{Equal, NotEqual};
+    for (word, operation, condition, imm) in [
+        (0x34000070, Operation::BranchZero, Equal, None), // cbz w16, #12
+        (0xb5ffffc1, Operation::BranchZero, NotEqual, None), // cbnz x1, #-8
+        (0x36180040, Operation::BranchBit, Equal, Some(3)), // tbz w0, #3, #8
+        (0xb70fffc0, Operation::BranchBit, NotEqual, Some(33)), // tbnz x0, #33, #-8
+    ] {
+        let insn = insn(word);
+        assert_eq!((insn.operation, insn.condition), (operation, Some(condition)), "{word:#010x}");
+        assert_eq!(insn.imm, imm, "{word:#010x}");
+    }
+}
+
+#[test]
+fn a_read_of_a_system_register_tells_which() {
+    for (word, register) in [
+        (0xd5380600, 0xc030), // mrs x0, ID_AA64ISAR0_EL1
+        (0xd5380400, 0xc020), // mrs x0, ID_AA64PFR0_EL1
+        (0xd5380000, 0xc000), // mrs x0, MIDR_EL1
+        (0xd53bd040, 0xde82), // mrs x0, TPIDR_EL0
+    ] {
+        let insn = insn(word);
+        assert_eq!(
+            (insn.operation, insn.imm),
+            (Operation::ReadSystemRegister, Some(register)),
+            "{word:#010x}"
+        );
+        assert_eq!((insn.dst, insn.reads.contains(Reg::FLAGS)), (x(0), false));
+    }
+    assert_eq!((insn(0xd53b4200).operation, insn(0xd53b4200).imm), (Operation::Other, None)); // mrs x0, NZCV
+    assert_eq!((insn(0xd5180600).operation, insn(0xd5180600).dst), (Operation::Other, None)); // msr S3_0_C0_C6_0, x0
 }
 
 #[test]

@@ -3,14 +3,14 @@
 //! In: bytes. Out: [`Insn`]. Implicit operands and flags count among the registers read and written.
 
 use iced_x86::{
-    Decoder, FlowControl, Instruction, InstructionInfo, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
-    Register,
+    ConditionCode, Decoder, FlowControl, Instruction, InstructionInfo, InstructionInfoFactory, Mnemonic,
+    OpAccess, OpKind, Register,
 };
 
 use super::features::TABLE;
 use super::{BITNESS, OPTIONS, class_of};
 use crate::address::Svma;
-use crate::insn::{Class, FeatureGroup, Flow, Insn, Memory, Operation, Ordering, Reg, RegSet};
+use crate::insn::{Class, Condition, FeatureGroup, Flow, Insn, Memory, Operation, Ordering, Reg, RegSet};
 
 /// Decodes the first instruction of `code`.
 pub fn decode(code: &[u8], svma: Svma) -> Option<Insn> {
@@ -23,18 +23,19 @@ pub fn decode(code: &[u8], svma: Svma) -> Option<Insn> {
     let info = factory.info(&insn);
     let class = class_of(&insn);
     let (reads, writes) = registers(&insn, info);
+    let operation = operation(&insn, class);
     let mut facts = Insn {
         svma,
         length: insn.len() as u8,
         class,
-        operation: operation(&insn, class),
+        operation,
         flow: flow(&insn),
         dst: destination(&insn, info),
         src: sources(&insn, info),
         imm: immediate(&insn),
         modified: false,
-        high_byte: false,
-        condition: None,
+        high_byte: high_byte(&insn, info),
+        condition: condition(&insn, operation),
         width: width(&insn),
         reads,
         writes,
@@ -135,6 +136,42 @@ fn sources(insn: &Instruction, info: &InstructionInfo) -> [Option<Reg>; 3] {
     src
 }
 
+/// Whether the first register read, or else the first register operand, is bits 8 to 15 of its register.
+fn high_byte(insn: &Instruction, info: &InstructionInfo) -> bool {
+    let registers = || operands(insn, info).filter(|&(_, kind, _)| kind == OpKind::Register);
+    let first = registers().find(|&(_, _, access)| reads(access)).or_else(|| registers().next());
+    let register = first.and_then(|(n, ..)| insn.try_op_register(n).ok());
+    matches!(register, Some(Register::AH | Register::BH | Register::CH | Register::DH))
+}
+
+/// When a branch, a move or a set on flags acts.
+fn condition(insn: &Instruction, operation: Operation) -> Option<Condition> {
+    use ConditionCode as C;
+    match operation {
+        Operation::BranchZero => return Some(Condition::Equal),
+        // `sbb r, r` is minus the carry flag.
+        Operation::SetMask => return Some(Condition::UnsignedLess),
+        Operation::BranchCondition | Operation::Select | Operation::SetCondition => {}
+        _ => return None,
+    }
+    Some(match insn.condition_code() {
+        C::b => Condition::UnsignedLess,
+        C::ae => Condition::UnsignedGreaterEqual,
+        C::a => Condition::UnsignedGreater,
+        C::be => Condition::UnsignedLessEqual,
+        C::l => Condition::SignedLess,
+        C::ge => Condition::SignedGreaterEqual,
+        C::g => Condition::SignedGreater,
+        C::le => Condition::SignedLessEqual,
+        C::e => Condition::Equal,
+        C::ne => Condition::NotEqual,
+        C::s => Condition::Negative,
+        C::ns => Condition::NotNegative,
+        C::o | C::no | C::p | C::np => Condition::Other,
+        C::None => return None,
+    })
+}
+
 fn immediate(insn: &Instruction) -> Option<i64> {
     (0..).zip(insn.op_kinds()).find_map(|(n, kind)| match kind {
         OpKind::Immediate8
@@ -232,7 +269,16 @@ fn operation(insn: &Instruction, class: Class) -> Operation {
         M::Xadd => Operation::FetchAdd,
         M::Cmpxchg | M::Cmpxchg8b | M::Cmpxchg16b => Operation::CompareSwap,
         M::Jrcxz | M::Jecxz => Operation::BranchZero,
-        M::Lea if insn.is_ip_rel_memory_operand() => Operation::Address,
+        M::Lea if has_static_address(insn) => Operation::Address,
+        M::Lea => Operation::EffectiveAddress,
+        M::Shl | M::Sal | M::Shlx => Operation::ShiftLeft,
+        M::Shr | M::Shrx => Operation::ShiftRight,
+        M::Bt => Operation::BitTest,
+        M::Sbb if is_same_register(insn) => Operation::SetMask,
+        M::Cpuid => Operation::CpuId,
+        M::Xgetbv => Operation::ReadExtendedControl,
+        M::Push => Operation::Push,
+        M::Pop => Operation::Pop,
         M::Prefetch
         | M::Prefetchw
         | M::Prefetchwt1
@@ -249,8 +295,20 @@ fn operation(insn: &Instruction, class: Class) -> Operation {
         M::Vmovaps | M::Vmovapd | M::Vmovups | M::Vmovupd | M::Vmovdqa | M::Vmovdqu => Operation::Move,
         _ if insn.code().is_jcc_short_or_near() => Operation::BranchCondition,
         _ if is_conditional_move(insn.mnemonic()) => Operation::Select,
+        _ if is_conditional_set(insn.mnemonic()) => Operation::SetCondition,
         _ => Operation::Other,
     }
+}
+
+/// Whether the memory operand has neither base nor index.
+fn has_static_address(insn: &Instruction) -> bool {
+    reg(insn.memory_base()).is_none() && reg(insn.memory_index()).is_none()
+}
+
+fn is_same_register(insn: &Instruction) -> bool {
+    insn.op0_kind() == OpKind::Register
+        && insn.op1_kind() == OpKind::Register
+        && insn.op0_register() == insn.op1_register()
 }
 
 fn is_conditional_move(mnemonic: Mnemonic) -> bool {
@@ -276,17 +334,76 @@ fn is_conditional_move(mnemonic: Mnemonic) -> bool {
     )
 }
 
+fn is_conditional_set(mnemonic: Mnemonic) -> bool {
+    use Mnemonic as M;
+    matches!(
+        mnemonic,
+        M::Seta
+            | M::Setae
+            | M::Setb
+            | M::Setbe
+            | M::Sete
+            | M::Setg
+            | M::Setge
+            | M::Setl
+            | M::Setle
+            | M::Setne
+            | M::Setno
+            | M::Setnp
+            | M::Setns
+            | M::Seto
+            | M::Setp
+            | M::Sets
+    )
+}
+
+/// The operand that is compared, tested or shifted: the first one, or the second where the first is a
+/// destination of its own (`shlx`, `shrx`).
+fn left_operand(insn: &Instruction) -> OpKind {
+    if insn.op_count() > 2 { insn.op1_kind() } else { insn.op0_kind() }
+}
+
 /// Puts the operands of x86's own forms where [`Operation`] says they are.
 fn shape_operands(insn: &Instruction, facts: &mut Insn) {
     use Mnemonic as M;
     let rax = Some(Reg::general(0));
+    match facts.operation {
+        Operation::Select => {
+            // The destination keeps its value where the condition does not hold.
+            facts.src = [operand_register(insn, 1), facts.dst, None];
+            facts.reads = facts.dst.map_or(facts.reads, |dst| facts.reads.with(dst));
+        }
+        // What the register held does not matter.
+        Operation::SetMask => facts.src = [None; 3],
+        Operation::Address => facts.imm = Some(insn.memory_displacement64() as i64),
+        // The left one is in memory, so a register is the right one.
+        Operation::Compare
+        | Operation::Test
+        | Operation::BitTest
+        | Operation::ShiftLeft
+        | Operation::ShiftRight
+            if left_operand(insn) == OpKind::Memory =>
+        {
+            facts.src = [None, facts.src[0], None];
+        }
+        Operation::Push | Operation::Pop => facts.width = insn.stack_pointer_increment().unsigned_abs() as u8,
+        _ => {}
+    }
+    // The processor masks counts by the width, and bit numbers that are immediate (SDM volume 2, BT, SHL).
+    let mask = match facts.operation {
+        Operation::ShiftLeft | Operation::ShiftRight => Some(if facts.width == 8 { 63 } else { 31 }),
+        Operation::BitTest => (i64::from(facts.width) * 8).checked_sub(1),
+        _ => None,
+    };
+    if let (Some(mask), Some(imm)) = (mask, facts.imm) {
+        facts.imm = Some(imm & mask);
+    }
     match insn.mnemonic() {
         M::Inc | M::Dec => facts.imm = Some(1),
         // 0 - x and 0 | !x: the first source is the zero register.
         M::Neg | M::Not => facts.src = [None, facts.src[0], None],
         // dst = !src0 & src1: the second source is the one not inverted.
         M::Andn => facts.src = [facts.src[1], facts.src[0], None],
-        M::Lea if insn.is_ip_rel_memory_operand() => facts.imm = Some(insn.memory_displacement64() as i64),
         // The old value comes back in rax whether or not it was equal.
         M::Cmpxchg => {
             facts.src = [rax, operand_register(insn, 1), None];
@@ -297,7 +414,10 @@ fn shape_operands(insn: &Instruction, facts: &mut Insn) {
             facts.dst = rax;
         }
         M::Xadd if insn.op0_kind() == OpKind::Memory => facts.dst = operand_register(insn, 1),
-        M::Jrcxz | M::Jecxz => facts.src = [Some(Reg::general(1)), None, None],
+        M::Jrcxz | M::Jecxz => {
+            facts.src = [Some(Reg::general(1)), None, None];
+            facts.width = if insn.mnemonic() == M::Jrcxz { 8 } else { 4 };
+        }
         _ => {}
     }
 }

@@ -7,7 +7,7 @@ use super::features::{GROUPS, Need, TABLE, need};
 use super::{decode, features_of, sweep};
 use crate::address::Svma;
 use crate::insn::sweep::{Edge, Interest, Mark, Reference, ReferenceKind, Sweep};
-use crate::insn::{Class, ClassSet, Flow, Insn, Memory, Operation, Reg};
+use crate::insn::{Class, ClassSet, Condition, Flow, Insn, Memory, Operation, Reg};
 
 fn bytes(hex: &str) -> Vec<u8> {
     hex.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
@@ -203,6 +203,191 @@ fn operands_of_plain_instructions_are_told() {
     let insn = one("0f 44 c1"); // cmove eax, ecx
     assert_eq!((insn.operation, insn.dst), (Operation::Select, register(0)));
     assert!(insn.reads.contains(Reg::FLAGS));
+}
+
+#[test]
+fn shifts_tell_their_value_and_count() {
+    use Operation::{ShiftLeft, ShiftRight};
+    let rax = [register(0), None, None];
+    for (hex, operation, dst, src, imm, width) in [
+        ("c1 e0 04", ShiftLeft, register(0), rax, Some(4), 4), // shl eax, 4
+        ("48 d1 e8", ShiftRight, register(0), rax, Some(1), 8), // shr rax, 1
+        ("c1 f0 02", ShiftLeft, register(0), rax, Some(2), 4), // sal eax, 2
+        ("c1 e8 24", ShiftRight, register(0), rax, Some(4), 4), // shr eax, 36
+        ("d3 e2", ShiftLeft, register(2), [register(2), register(1), None], None, 4), // shl edx, cl
+        ("c4 e2 61 f7 c1", ShiftLeft, register(0), [register(1), register(3), None], None, 4), // shlx eax, ecx, ebx
+        ("c4 e2 e3 f7 c1", ShiftRight, register(0), [register(1), register(3), None], None, 8), // shrx rax, rcx, rbx
+        ("c4 e2 61 f7 07", ShiftLeft, register(0), [None, register(3), None], None, 4), // shlx eax, [rdi], ebx
+        ("d3 2f", ShiftRight, None, [None, register(1), None], None, 1),                // shr dword [rdi], cl
+    ] {
+        let insn = one(hex);
+        assert_eq!((insn.operation, insn.dst, insn.src, insn.imm), (operation, dst, src, imm), "{hex}");
+        assert_eq!(insn.width, width, "{hex}");
+    }
+    assert_eq!(one("c1 f8 04").operation, Operation::Other); // sar eax, 4
+    assert_eq!(one("0f a4 c8 04").operation, Operation::Other); // shld eax, ecx, 4
+    assert_eq!(one("c4 e2 60 f7 c1").operation, Operation::Other); // bextr eax, ecx, ebx
+}
+
+#[test]
+fn a_bit_test_tells_its_value_and_bit() {
+    for (hex, src, imm) in [
+        ("0f ba e1 1c", [register(1), None, None], Some(28)), // bt ecx, 28
+        ("48 0f ba e1 25", [register(1), None, None], Some(37)), // bt rcx, 37
+        ("0f ba e1 25", [register(1), None, None], Some(5)),  // bt ecx, 37
+        ("0f a3 d1", [register(1), register(2), None], None), // bt ecx, edx
+        ("0f ba 27 05", [None; 3], Some(5)),                  // bt dword [rdi], 5
+        ("0f a3 17", [None, register(2), None], None),        // bt [rdi], edx
+    ] {
+        let insn = one(hex);
+        assert_eq!((insn.operation, insn.src, insn.imm), (Operation::BitTest, src, imm), "{hex}");
+        assert_eq!((insn.dst, insn.memory.is_some()), (None, src[0].is_none()), "{hex}");
+    }
+    assert_eq!(one("0f ba e9 05").operation, Operation::Other); // bts ecx, 5
+}
+
+#[test]
+fn the_left_of_a_comparison_in_memory_is_no_source() {
+    assert_eq!(one("39 0f").src, [None, register(1), None]); // cmp [rdi], ecx
+    assert_eq!(one("3b 0f").src, [register(1), None, None]); // cmp ecx, [rdi]
+    assert_eq!(one("85 0f").src, [None, register(1), None]); // test [rdi], ecx
+    assert_eq!((one("83 3f 05").src, one("83 3f 05").imm), ([None; 3], Some(5))); // cmp dword [rdi], 5
+}
+
+#[test]
+fn every_condition_is_told_of_branches_moves_and_sets() {
+    use Condition as C;
+    let conditions = [
+        C::Other, // o
+        C::Other, // no
+        C::UnsignedLess,
+        C::UnsignedGreaterEqual,
+        C::Equal,
+        C::NotEqual,
+        C::UnsignedLessEqual,
+        C::UnsignedGreater,
+        C::Negative,
+        C::NotNegative,
+        C::Other, // p
+        C::Other, // np
+        C::SignedLess,
+        C::SignedGreaterEqual,
+        C::SignedLessEqual,
+        C::SignedGreater,
+    ];
+    // The low four bits of the opcode are the condition (SDM volume 2, appendix B.1.4.7).
+    for (tttn, condition) in conditions.into_iter().enumerate() {
+        let short = one(&format!("7{tttn:x} 10")); // jcc +16
+        let near = one(&format!("0f 8{tttn:x} 10 00 00 00")); // jcc +16
+        let set = one(&format!("0f 9{tttn:x} c1")); // setcc cl
+        let moved = one(&format!("0f 4{tttn:x} c1")); // cmovcc eax, ecx
+        for insn in [short, near, set, moved] {
+            assert_eq!(insn.condition, Some(condition), "{tttn:x}");
+        }
+        assert_eq!(
+            (short.operation, near.operation),
+            (Operation::BranchCondition, Operation::BranchCondition)
+        );
+        assert_eq!((set.operation, set.dst, set.src), (Operation::SetCondition, register(1), [None; 3]));
+        assert_eq!((moved.operation, moved.dst), (Operation::Select, register(0)));
+        assert_eq!(moved.src, [register(1), register(0), None]);
+        assert!(moved.reads.contains(Reg::general(0)), "the destination stays where the condition fails");
+    }
+    let moved = one("48 0f 45 07"); // cmovne rax, [rdi]
+    assert_eq!((moved.operation, moved.src), (Operation::Select, [None, register(0), None]));
+    assert!(moved.memory.is_some_and(|memory| memory.read));
+    let set = one("0f 94 47 08"); // sete [rdi+8]
+    assert_eq!((set.operation, set.dst, set.condition), (Operation::SetCondition, None, Some(C::Equal)));
+    assert!(set.memory.is_some_and(|memory| memory.write && memory.size == 1));
+    let zero = one("e3 10"); // jrcxz +16
+    assert_eq!((zero.condition, zero.src[0], zero.width), (Some(C::Equal), register(1), 8));
+    assert_eq!((one("67 e3 10").condition, one("67 e3 10").width), (Some(C::Equal), 4)); // jecxz +16
+    for other in ["eb 10", "e2 10", "01 c8", "da c9"] {
+        // jmp +16; loop +16; add eax, ecx; fcmove st, st(1)
+        assert_eq!(one(other).condition, None, "{other}");
+    }
+}
+
+#[test]
+fn a_register_less_itself_and_the_carry_is_a_mask() {
+    let mask = one("19 c0"); // sbb eax, eax
+    assert_eq!((mask.operation, mask.dst, mask.src), (Operation::SetMask, register(0), [None; 3]));
+    assert_eq!((mask.condition, mask.width), (Some(Condition::UnsignedLess), 4));
+    assert!(mask.reads.contains(Reg::FLAGS));
+    let borrow = one("19 c8"); // sbb eax, ecx
+    assert_eq!((borrow.operation, borrow.condition), (Operation::Other, None));
+    assert_eq!(one("31 c0").operation, Operation::Xor); // xor eax, eax
+}
+
+#[test]
+fn queries_of_the_cpu_are_told_with_the_registers_they_write() {
+    let cpuid = one("0f a2"); // cpuid
+    assert_eq!((cpuid.operation, cpuid.class), (Operation::CpuId, Class::FeatureQuery));
+    for n in 0..4 {
+        assert!(cpuid.writes.contains(Reg::general(n)), "{n}");
+    }
+    assert!(cpuid.reads.contains(Reg::general(0)) && cpuid.reads.contains(Reg::general(1)));
+    let xgetbv = one("0f 01 d0"); // xgetbv
+    assert_eq!((xgetbv.operation, xgetbv.class), (Operation::ReadExtendedControl, Class::FeatureQuery));
+    assert!(xgetbv.writes.contains(Reg::general(0)) && xgetbv.writes.contains(Reg::general(2)));
+    assert!(xgetbv.reads.contains(Reg::general(1)) && !xgetbv.writes.contains(Reg::general(1)));
+}
+
+#[test]
+fn pushes_and_pops_tell_what_they_move() {
+    for (hex, operation, src, imm, dst, width) in [
+        ("53", Operation::Push, register(3), None, None, 8), // push rbx
+        ("41 54", Operation::Push, register(12), None, None, 8), // push r12
+        ("66 50", Operation::Push, register(0), None, None, 2), // push ax
+        ("6a ff", Operation::Push, None, Some(-1), None, 8), // push -1
+        ("68 00 01 00 00", Operation::Push, None, Some(256), None, 8), // push 256
+        ("5b", Operation::Pop, None, None, register(3), 8),  // pop rbx
+    ] {
+        let insn = one(hex);
+        assert_eq!((insn.operation, insn.src[0], insn.imm, insn.dst), (operation, src, imm, dst), "{hex}");
+        assert_eq!((insn.width, insn.memory, insn.class), (width, None, Class::Other), "{hex}");
+        assert!(insn.writes.contains(Reg::general(4)), "{hex}");
+    }
+    let pushed = one("ff 35 10 00 00 00"); // push qword [rip+16]
+    assert_eq!(
+        (pushed.operation, pushed.src, pushed.imm, pushed.width),
+        (Operation::Push, [None; 3], None, 8)
+    );
+    assert!(pushed.memory.is_some_and(|memory| memory.read && memory.displacement == 0x1016));
+}
+
+#[test]
+fn an_address_is_static_or_effective() {
+    for hex in ["48 8d 44 8f 08", "48 8d 47 08", "48 8d 04 8d 08 00 00 00", "48 8d 44 24 08"] {
+        // lea rax, [rdi+rcx*4+8]; lea rax, [rdi+8]; lea rax, [rcx*4+8]; lea rax, [rsp+8]
+        let insn = one(hex);
+        assert_eq!(
+            (insn.operation, insn.dst, insn.imm),
+            (Operation::EffectiveAddress, register(0), None),
+            "{hex}"
+        );
+        assert!(insn.memory.is_some_and(|m| m.displacement == 8 && !m.read && !m.is_static), "{hex}");
+    }
+    let absolute = one("48 8d 04 25 00 10 00 00"); // lea rax, [0x1000]
+    assert_eq!((absolute.operation, absolute.imm), (Operation::Address, Some(0x1000)));
+}
+
+#[test]
+fn the_high_byte_of_a_register_is_told() {
+    for (hex, is_high) in [
+        ("f6 c4 04", true),  // test ah, 4
+        ("0f b6 c4", true),  // movzx eax, ah
+        ("88 e8", true),     // mov al, ch
+        ("b4 01", true),     // mov ah, 1
+        ("88 3f", true),     // mov [rdi], bh
+        ("0f 95 c4", true),  // setne ah
+        ("f6 c0 04", false), // test al, 4
+        ("0f b6 c0", false), // movzx eax, al
+        ("40 88 e0", false), // mov al, spl
+        ("88 c4", false),    // mov ah, al
+    ] {
+        assert_eq!(one(hex).high_byte, is_high, "{hex}");
+    }
 }
 
 #[test]
