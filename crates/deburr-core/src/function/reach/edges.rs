@@ -418,8 +418,9 @@ impl Collector<'_, '_, '_> {
         let closure = self.closure;
         for (&node, cells) in &closure.cells {
             for &(cell, object) in cells {
-                let through: Vec<&DataReference> = (self.references(Extent::sized(cell, 1)))
+                let through: Vec<DataReference> = (self.references(Extent::sized(cell, 1)))
                     .filter(|reference| matches!(reference.access, Access::Read | Access::Call))
+                    .copied()
                     .collect();
                 let is_replaced = self.learnt.readers.contains_key(&cell.0);
                 for reference in &through {

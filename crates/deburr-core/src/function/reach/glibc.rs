@@ -8,7 +8,8 @@ use super::World;
 use super::references::{Access, references_to};
 use crate::address::{Extent, Svma};
 use crate::insn::{self, Operation, Reg};
-use deburr_cpu::{CpuidRegister, Feature, FeatureSet};
+use deburr_cpu::query::{CpuidRegister, cpuid_bit};
+use deburr_cpu::{Feature, FeatureSet};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The leaves come after a few dozen words of other things.
@@ -61,7 +62,7 @@ fn meaning(offset: u64, bit: u8) -> Option<bool> {
     };
     // ERMS and FSRM are no instruction set extensions, but asked for all the same.
     let is_string = leaf == 7 && (register == CpuidRegister::Ebx && bit == 9 || register == CpuidRegister::Edx && bit == 4);
-    let feature = deburr_cpu::cpuid_bit(leaf, 0, register, u32::from(bit));
+    let feature = cpuid_bit(leaf, 0, register, u32::from(bit));
     Some(is_string || feature.is_some_and(|feature| CHOSEN_BY.contains(feature)))
 }
 

@@ -12,7 +12,8 @@ use super::state::State;
 use super::value::Value;
 use crate::function::Function;
 use crate::insn::{Insn, Reg};
-use deburr_cpu::{Arch, CpuidRegister, Feature, FeatureSet};
+use deburr_cpu::query::{self, CpuidRegister};
+use deburr_cpu::{Arch, Feature, FeatureSet};
 
 const AT_HWCAP: u64 = 16;
 const AT_HWCAP2: u64 = 26;
@@ -24,7 +25,7 @@ fn proof(feature: Feature) -> Proof {
 /// The word that CPUID gives in one register.
 fn cpuid_word(leaf: u32, subleaf: u32, register: CpuidRegister) -> Value {
     let bits = (0..32u8).filter_map(|bit| {
-        Some((bit, proof(deburr_cpu::cpuid_bit(leaf, subleaf, register, u32::from(bit))?)))
+        Some((bit, proof(query::cpuid_bit(leaf, subleaf, register, u32::from(bit))?)))
     });
     Value::word(bits, 4)
 }
@@ -42,7 +43,7 @@ pub(super) fn cpuid(state: &mut State) {
     for (number, register) in registers {
         let value = match leaf {
             // Highest leaves, vendor, caches: nothing that proves a feature.
-            Some(leaf) if !deburr_cpu::is_feature_leaf(leaf) => Value::word([], 4),
+            Some(leaf) if !query::is_feature_leaf(leaf) => Value::word([], 4),
             // Without a subleaf programs mean the first.
             Some(leaf) => cpuid_word(leaf, subleaf.unwrap_or(0), register),
             None => Value::Tainted,
@@ -54,23 +55,18 @@ pub(super) fn cpuid(state: &mut State) {
 /// The word that `getauxval` gives, or the kernel to a resolver.
 fn hwcap(word: u8) -> Value {
     let bits =
-        (0..64u8).filter_map(|bit| Some((bit, proof(deburr_cpu::hwcap_bit(word, u32::from(bit))?))));
+        (0..64u8).filter_map(|bit| Some((bit, proof(query::hwcap_bit(word, u32::from(bit))?))));
     Value::word(bits, 8)
 }
 
-/// What `mrs` of an ID register gives. A field's bits prove what every value with that bit set means.
+/// What `mrs` of an ID register gives. A bit of a field proves what all values with that bit set or clear mean.
 pub(super) fn id_register(insn: &Insn) -> Value {
     let number = insn.imm.and_then(|imm| u16::try_from(imm).ok()).unwrap_or(0);
     let mut bits: Vec<(u8, Proof)> = Vec::new();
-    for (low, values) in deburr_cpu::id_register_bits(number) {
-        let of = |value: u8| {
-            let present = values.iter().filter(|(from, _)| *from <= value).map(|(_, feature)| *feature);
-            Proof::of(present.collect())
-        };
+    for field in query::id_register_bits(number) {
         for bit in 0..4u8 {
-            // 15 means absent in some fields; compilers never test for it by a bit.
-            let meet = (1..15u8).filter(|value| value >> bit & 1 != 0).map(of).reduce(Proof::intersection);
-            bits.push((low + bit, meet.unwrap_or_default()));
+            let values = (0..16u16).filter(|value| value >> bit & 1 != 0).fold(0, |values, value| values | 1 << value);
+            bits.push((field.low + bit, Proof::of(field.proven(values))));
         }
     }
     Value::word(bits, 8)
