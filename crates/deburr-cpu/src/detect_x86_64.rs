@@ -5,160 +5,12 @@
 //! AMX need their registers' state enabled in XCR0 (SDM volume 1, 13.3), protection keys need CR4.PKE. AMX
 //! needs besides a permission that each Linux process asks for by `arch_prctl`; that is not looked at.
 
+use crate::query::{CpuidRegister, ROWS, State};
 use crate::{Feature, FeatureSet};
 
 use Feature::*;
 
-/// The registers that hold a leaf's answer.
-#[derive(Clone, Copy)]
-enum Register {
-    Eax,
-    Ebx,
-    Ecx,
-    Edx,
-}
-
-use Register::*;
-
-/// Register state that the operating system must save before the feature can be used: bits of XCR0.
-#[derive(Clone, Copy, PartialEq)]
-struct State(u64);
-
-const NONE: State = State(0);
-/// XMM and the upper halves of YMM.
-const YMM: State = State(0b110);
-/// Opmasks, upper halves of ZMM0-15, and ZMM16-31, on top of YMM.
-const ZMM: State = State(0b1110_0110);
-/// Tile configuration and tile data.
-const TILE: State = State(0b11 << 17);
-
-/// A feature's place: leaf, subleaf, register, bit; and the state that it needs.
-type Row = (u32, u32, Register, u32, Feature, State);
-
 const XSAVE_ON: (u32, u32) = (1, 27);
-
-const ROWS: &[Row] = &[
-    (1, 0, Ecx, 0, SSE3, NONE),
-    (1, 0, Ecx, 1, PCLMULQDQ, NONE),
-    (1, 0, Ecx, 3, MONITOR, NONE),
-    (1, 0, Ecx, 5, VMX, NONE),
-    (1, 0, Ecx, 6, SMX, NONE),
-    (1, 0, Ecx, 9, SSSE3, NONE),
-    (1, 0, Ecx, 12, FMA, YMM),
-    (1, 0, Ecx, 13, CMPXCHG16B, NONE),
-    (1, 0, Ecx, 19, SSE4_1, NONE),
-    (1, 0, Ecx, 20, SSE4_2, NONE),
-    (1, 0, Ecx, 22, MOVBE, NONE),
-    (1, 0, Ecx, 23, POPCNT, NONE),
-    (1, 0, Ecx, 25, AES, NONE),
-    (1, 0, Ecx, 26, XSAVE, NONE),
-    (1, 0, Ecx, 27, OSXSAVE, NONE),
-    (1, 0, Ecx, 28, AVX, YMM),
-    (1, 0, Ecx, 29, F16C, YMM),
-    (1, 0, Ecx, 30, RDRAND, NONE),
-    (1, 0, Edx, 0, FPU, NONE),
-    (1, 0, Edx, 8, CX8, NONE),
-    (1, 0, Edx, 15, CMOV, NONE),
-    (1, 0, Edx, 19, CLFSH, NONE),
-    (1, 0, Edx, 23, MMX, NONE),
-    (1, 0, Edx, 24, FXSR, NONE),
-    (1, 0, Edx, 25, SSE, NONE),
-    (1, 0, Edx, 26, SSE2, NONE),
-    (7, 0, Ebx, 0, FSGSBASE, NONE),
-    (7, 0, Ebx, 2, SGX, NONE),
-    (7, 0, Ebx, 3, BMI1, NONE),
-    (7, 0, Ebx, 5, AVX2, YMM),
-    (7, 0, Ebx, 8, BMI2, NONE),
-    (7, 0, Ebx, 10, INVPCID, NONE),
-    (7, 0, Ebx, 11, RTM, NONE),
-    (7, 0, Ebx, 14, MPX, NONE),
-    (7, 0, Ebx, 16, AVX512F, ZMM),
-    (7, 0, Ebx, 17, AVX512DQ, ZMM),
-    (7, 0, Ebx, 18, RDSEED, NONE),
-    (7, 0, Ebx, 19, ADX, NONE),
-    (7, 0, Ebx, 20, SMAP, NONE),
-    (7, 0, Ebx, 21, AVX512_IFMA, ZMM),
-    (7, 0, Ebx, 23, CLFLUSHOPT, NONE),
-    (7, 0, Ebx, 24, CLWB, NONE),
-    (7, 0, Ebx, 26, AVX512PF, ZMM),
-    (7, 0, Ebx, 27, AVX512ER, ZMM),
-    (7, 0, Ebx, 28, AVX512CD, ZMM),
-    (7, 0, Ebx, 29, SHA, NONE),
-    (7, 0, Ebx, 30, AVX512BW, ZMM),
-    (7, 0, Ebx, 31, AVX512VL, ZMM),
-    (7, 0, Ecx, 0, PREFETCHWT1, NONE),
-    (7, 0, Ecx, 1, AVX512_VBMI, ZMM),
-    // OSPKE, not PKU (bit 3): RDPKRU is undefined until the operating system sets CR4.PKE.
-    (7, 0, Ecx, 4, PKU, NONE),
-    (7, 0, Ecx, 5, WAITPKG, NONE),
-    (7, 0, Ecx, 6, AVX512_VBMI2, ZMM),
-    (7, 0, Ecx, 7, CET_SS, NONE),
-    (7, 0, Ecx, 8, GFNI, NONE),
-    (7, 0, Ecx, 9, VAES, YMM),
-    (7, 0, Ecx, 10, VPCLMULQDQ, YMM),
-    (7, 0, Ecx, 11, AVX512_VNNI, ZMM),
-    (7, 0, Ecx, 12, AVX512_BITALG, ZMM),
-    (7, 0, Ecx, 14, AVX512_VPOPCNTDQ, ZMM),
-    (7, 0, Ecx, 22, RDPID, NONE),
-    (7, 0, Ecx, 23, KL, NONE),
-    (7, 0, Ecx, 25, CLDEMOTE, NONE),
-    (7, 0, Ecx, 27, MOVDIRI, NONE),
-    (7, 0, Ecx, 28, MOVDIR64B, NONE),
-    (7, 0, Ecx, 29, ENQCMD, NONE),
-    (7, 0, Edx, 2, AVX512_4VNNIW, ZMM),
-    (7, 0, Edx, 3, AVX512_4FMAPS, ZMM),
-    (7, 0, Edx, 5, UINTR, NONE),
-    (7, 0, Edx, 8, AVX512_VP2INTERSECT, ZMM),
-    (7, 0, Edx, 14, SERIALIZE, NONE),
-    (7, 0, Edx, 16, TSXLDTRK, NONE),
-    (7, 0, Edx, 18, PCONFIG, NONE),
-    (7, 0, Edx, 22, AMX_BF16, TILE),
-    (7, 0, Edx, 23, AVX512_FP16, ZMM),
-    (7, 0, Edx, 24, AMX_TILE, TILE),
-    (7, 0, Edx, 25, AMX_INT8, TILE),
-    (7, 1, Eax, 0, SHA512, YMM),
-    (7, 1, Eax, 1, SM3, YMM),
-    (7, 1, Eax, 2, SM4, YMM),
-    (7, 1, Eax, 3, RAO_INT, NONE),
-    (7, 1, Eax, 4, AVX_VNNI, YMM),
-    (7, 1, Eax, 5, AVX512_BF16, ZMM),
-    (7, 1, Eax, 7, CMPCCXADD, NONE),
-    (7, 1, Eax, 17, FRED, NONE),
-    (7, 1, Eax, 18, LKGS, NONE),
-    (7, 1, Eax, 19, WRMSRNS, NONE),
-    (7, 1, Eax, 21, AMX_FP16, TILE),
-    (7, 1, Eax, 22, HRESET, NONE),
-    (7, 1, Eax, 23, AVX_IFMA, YMM),
-    (7, 1, Eax, 27, MSRLIST, NONE),
-    (7, 1, Edx, 4, AVX_VNNI_INT8, YMM),
-    (7, 1, Edx, 5, AVX_NE_CONVERT, YMM),
-    (7, 1, Edx, 8, AMX_COMPLEX, TILE),
-    (7, 1, Edx, 10, AVX_VNNI_INT16, YMM),
-    (7, 1, Edx, 14, PREFETCHI, NONE),
-    (0xd, 1, Eax, 0, XSAVEOPT, NONE),
-    (0xd, 1, Eax, 1, XSAVEC, NONE),
-    (0xd, 1, Eax, 3, XSAVES, NONE),
-    (0x14, 0, Ebx, 4, PTWRITE, NONE),
-    (0x19, 0, Ebx, 0, AESKLE, NONE),
-    (0x8000_0001, 0, Ecx, 0, LAHF, NONE),
-    (0x8000_0001, 0, Ecx, 2, SVM, NONE),
-    (0x8000_0001, 0, Ecx, 5, LZCNT, NONE),
-    (0x8000_0001, 0, Ecx, 6, SSE4A, NONE),
-    (0x8000_0001, 0, Ecx, 8, PREFETCHW, NONE),
-    (0x8000_0001, 0, Ecx, 11, XOP, YMM),
-    (0x8000_0001, 0, Ecx, 15, LWP, NONE),
-    (0x8000_0001, 0, Ecx, 16, FMA4, YMM),
-    (0x8000_0001, 0, Ecx, 21, TBM, NONE),
-    (0x8000_0001, 0, Ecx, 29, MONITORX, NONE),
-    (0x8000_0001, 0, Edx, 27, RDTSCP, NONE),
-    (0x8000_0001, 0, Edx, 30, D3NOWEXT, NONE),
-    (0x8000_0001, 0, Edx, 31, D3NOW, NONE),
-    (0x8000_0008, 0, Ebx, 0, CLZERO, NONE),
-    (0x8000_0008, 0, Ebx, 3, INVLPGB, NONE),
-    (0x8000_0008, 0, Ebx, 4, RDPRU, NONE),
-    (0x8000_0008, 0, Ebx, 8, MCOMMIT, NONE),
-    (0x8000_0008, 0, Ebx, 9, WBNOINVD, NONE),
-];
 
 /// Where CPUID's answers and XCR0 come from: the CPU, or a test.
 pub(crate) trait Cpuid {
@@ -201,10 +53,10 @@ pub(crate) fn detect(cpuid: &impl Cpuid) -> Detected {
         }
         let [eax, ebx, ecx, edx] = last.1;
         let word = match register {
-            Eax => eax,
-            Ebx => ebx,
-            Ecx => ecx,
-            Edx => edx,
+            CpuidRegister::Eax => eax,
+            CpuidRegister::Ebx => ebx,
+            CpuidRegister::Ecx => ecx,
+            CpuidRegister::Edx => edx,
         };
         if word & (1 << bit) == 0 {
             continue;
@@ -299,17 +151,6 @@ mod tests {
         fn xcr0(&self) -> u64 {
             assert!(self.osxsave, "XGETBV is undefined here");
             self.xcr0
-        }
-    }
-
-    #[test]
-    fn each_feature_stands_once_and_each_bit_once() {
-        for (i, row) in ROWS.iter().enumerate() {
-            for other in &ROWS[i + 1..] {
-                assert_ne!(row.4, other.4);
-                let place = |row: &Row| (row.0, row.1, row.2 as u8, row.3);
-                assert_ne!(place(row), place(other), "{}", row.4);
-            }
         }
     }
 

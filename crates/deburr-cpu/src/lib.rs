@@ -1,7 +1,7 @@
 //! What a CPU offers and what a program needs, in one vocabulary: features, levels, CPU names, the host.
 //!
 //! This crate is the contract between the programs of deburr, and holds nothing that they do not share. Its
-//! heart (features, levels) is `no_std` without an allocator. The cargo feature `std` adds [`host`], which
+//! heart (features, levels, [`query`]) is `no_std` without an allocator. The cargo feature `std` adds [`host`], which
 //! asks the machine that runs the program, and [`Target`], which reads what a user wrote after `--target`;
 //! `names` adds CPU names (`neoverse-n1`, `zen4`) from the data of the archspec project.
 //!
@@ -29,6 +29,7 @@ mod imply;
 mod level;
 #[cfg(feature = "names")]
 mod names;
+pub mod query;
 #[cfg(feature = "std")]
 mod target;
 
