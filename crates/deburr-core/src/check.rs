@@ -1,11 +1,13 @@
 //! The driver: bytes → report.
 
+use crate::Svma;
 use crate::finding::Finding;
 use crate::function::atomics::{Atomics, Fate};
+use crate::function::reach::{Checks, Verdict};
 use crate::function::{Function, Program, discover};
 use crate::image::lines::SourceLines;
-use crate::image::{self, Error, Image};
-use crate::insn::{self, ClassSet, FeatureGroup};
+use crate::image::{self, Error, Image, Linkage};
+use crate::insn::{self, Class, ClassSet, FeatureGroup};
 use crate::report::{self, Build, Coverage, Hex, IsaFunction, PlacedFinding, Reach, Report};
 use crate::rule::{self, Context, Rule};
 use deburr_cpu::{Arch, Feature, FeatureSet};
@@ -35,17 +37,28 @@ pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
     let is_asked = |rule: &&Rule| request.rules.is_none_or(|ids| ids.contains(&rule.id));
     let rules: Vec<&Rule> = rule::RULES.iter().filter(is_asked).collect();
     let wants = rules.iter().fold(ClassSet::EMPTY, |wants, rule| wants.union(rule.wants));
-    let program = discover(&image, wants);
+    let program = discover(&image, wants.union(ClassSet::of(&[Class::FeatureQuery])));
     if !program.coverage.adds_up() {
         return Err(Error::Inconsistent(format!("{:?}", program.coverage)));
     }
-    let context = Context::new(&image, &program, request.target, request.baseline);
+    // Where nothing lies above the first level, there is nothing to guard.
+    let checks = program.hits_by_function().next().is_some().then(|| {
+        let linkage = Linkage::parse(bytes, request.debug_file, &image);
+        Checks::find(&image, &linkage, &program)
+    });
+    let judge = |permitted: FeatureSet| {
+        let permitted = permitted.union(deburr_cpu::system_features(image.arch));
+        checks.as_ref().map_or_else(Vec::new, |checks| checks.judge(&image, &program, permitted))
+    };
+    let verdicts = judge(first_level(image.arch));
+    let mut context = Context::new(&image, &program, request.target, request.baseline);
+    context.verdicts = request.baseline.map(judge).unwrap_or_default();
     let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| (rule.check)(&context)).collect();
     findings.sort_by_key(|finding| (finding.at, finding.rule));
     let lines = (!findings.is_empty())
         .then(|| SourceLines::new(request.debug_file.unwrap_or(bytes), auxiliary_limit(bytes) as u64))
         .flatten();
-    let mut report = describe(&image, &program);
+    let mut report = describe(&image, &program, &verdicts);
     report.atomics = (image.arch == Arch::Aarch64 && !wants.is_empty()).then(|| count(context.atomics()));
     let mut names = Names::default();
     report.findings = findings
@@ -61,8 +74,13 @@ fn auxiliary_limit(bytes: &[u8]) -> usize {
     bytes.len() / 4 + (16 << 20)
 }
 
+/// The features that every machine of an architecture has.
+fn first_level(arch: Arch) -> FeatureSet {
+    deburr_cpu::levels(arch).first().map_or(FeatureSet::EMPTY, |level| level.features)
+}
+
 /// Everything but the findings.
-fn describe(image: &Image<'_>, program: &Program) -> Report {
+fn describe(image: &Image<'_>, program: &Program, verdicts: &[Verdict]) -> Report {
     let mut features: BTreeMap<String, u64> = BTreeMap::new();
     let mut present = FeatureSet::EMPTY;
     for (group, count) in program.group_counts() {
@@ -77,6 +95,10 @@ fn describe(image: &Image<'_>, program: &Program) -> Report {
     }
     let (level, beyond) = deburr_cpu::smallest_level(image.arch, present);
     let beyond = beyond.minus(deburr_cpu::system_features(image.arch));
+    let level_present = level.map_or("", |level| level.name);
+    let is_needed = |verdict: &&Verdict| matches!(verdict.reach, Reach::Required | Reach::UnderGuarded);
+    let needed = verdicts.iter().filter(is_needed).fold(FeatureSet::EMPTY, |needed, verdict| needed.union(verdict.features));
+    let (level, needed_beyond) = deburr_cpu::smallest_level(image.arch, needed);
     let level = level.map_or("", |level| level.name);
     let functions = || program.functions().iter().filter(|function| !function.is_part());
     Report {
@@ -84,11 +106,16 @@ fn describe(image: &Image<'_>, program: &Program) -> Report {
         arch: image.arch.name(),
         build_id: image.build_id.clone(),
         level: level.to_owned(),
-        level_present: level.to_owned(),
+        level_present: level_present.to_owned(),
+        needed_beyond: needed_beyond
+            .minus(deburr_cpu::system_features(image.arch))
+            .iter()
+            .map(|feature| feature.name().to_owned())
+            .collect(),
         level_beyond: beyond.iter().map(|feature| feature.name().to_owned()).collect(),
-        guards_examined: false,
+        guards_examined: true,
         features,
-        isa_functions: isa_functions(image, program),
+        isa_functions: isa_functions(image, program, verdicts),
         atomics: None,
         build: build(image),
         findings: Vec::new(),
@@ -106,9 +133,8 @@ fn describe(image: &Image<'_>, program: &Program) -> Report {
 }
 
 /// The functions above the architecture's first level, by address.
-fn isa_functions(image: &Image<'_>, program: &Program) -> Vec<IsaFunction> {
-    let first = deburr_cpu::levels(image.arch).first().map_or(FeatureSet::EMPTY, |level| level.features);
-    let permitted = first.union(deburr_cpu::system_features(image.arch));
+fn isa_functions(image: &Image<'_>, program: &Program, verdicts: &[Verdict]) -> Vec<IsaFunction> {
+    let permitted = first_level(image.arch).union(deburr_cpu::system_features(image.arch));
     let mut functions: BTreeMap<u32, BTreeMap<FeatureGroup, u64>> = BTreeMap::new();
     for (function, hits) in program.hits_by_function() {
         let Some(first) = hits.first() else { continue };
@@ -126,14 +152,29 @@ fn isa_functions(image: &Image<'_>, program: &Program) -> Vec<IsaFunction> {
             }
         }
         let (section, svma) = place_of(image, image.svma(start));
-        let function = program.function_at(start).and_then(|function| program.name(function, image));
-        let function = function.map(image::demangle);
+        let name_at = |svma: Svma| {
+            let function = image.code_offset(svma).and_then(|at| program.function_at(at));
+            function.and_then(|function| program.name(function, image)).map(image::demangle)
+        };
+        let verdict = verdicts.binary_search_by_key(&start, |verdict| verdict.start).ok();
+        let verdict = verdict.and_then(|at| verdicts.get(at));
+        let path = verdict.map_or(&[][..], |verdict| &verdict.path).iter();
+        let guard = verdict.and_then(|verdict| verdict.guard).map(|guard| report::Guard {
+            kind: guard.kind,
+            svma: place_of(image, guard.svma).1,
+            function: name_at(guard.svma),
+            features: guard.features.iter().map(|feature| feature.name().to_owned()).collect(),
+        });
         IsaFunction {
-            function,
+            path: path
+                .map(|step| report::Step { function: name_at(step.svma), svma: place_of(image, step.svma).1 })
+                .collect(),
+            guard,
+            function: name_at(image.svma(start)),
             svma,
             section: section.map(|name| name.to_string()),
             features,
-            reach: Reach::Unknown,
+            reach: verdict.map_or(Reach::Unknown, |verdict| verdict.reach),
         }
     });
     placed.filter(|function| !function.features.is_empty()).collect()

@@ -57,6 +57,49 @@ pub struct IsaFunction {
     pub features: BTreeMap<String, u64>,
     /// Whether a run-time check stands before it.
     pub reach: Reach,
+    /// From a root (an entry point, an exported function) to this function, where a way without a sufficient check is
+    /// known; otherwise empty.
+    pub path: Vec<Step>,
+    /// The check in front of it, if there is one.
+    pub guard: Option<Guard>,
+}
+
+/// A step of a path: a function, or an object in data that holds the next step's address.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// The function's name, demangled; `None` where the file has none for it, and for data.
+    pub function: Option<String>,
+    /// Its address.
+    pub svma: Hex,
+}
+
+/// A check in front of a function.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Guard {
+    /// What kind of check it is.
+    pub kind: GuardKind,
+    /// The branch that tests, or where the guarded way begins.
+    pub svma: Hex,
+    /// The function that it stands in.
+    pub function: Option<String>,
+    /// The features above the first level that it proves.
+    pub features: Vec<String>,
+}
+
+/// What kind of check guards a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GuardKind {
+    /// A branch on what the CPU has.
+    Branch,
+    /// A resolver that the loader calls.
+    Ifunc,
+    /// A pointer that is set by code that tests.
+    Pointer,
+    /// A table of pointers that is handed out by code that tests.
+    Table,
+    /// A guard that the user states.
+    Stated,
 }
 
 /// One finding, placed.
@@ -154,6 +197,8 @@ pub struct Report {
     pub level_present: String,
     /// Features present that no level has, or that would raise the level only for their sake.
     pub level_beyond: Vec<String>,
+    /// Features that the file needs and that no level has, or that would raise `level` only for their sake.
+    pub needed_beyond: Vec<String>,
     /// Whether run-time checks were looked at. If not, every use counts as needed.
     pub guards_examined: bool,
     /// Instructions per feature.

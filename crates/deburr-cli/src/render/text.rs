@@ -379,7 +379,8 @@ pub(crate) mod tests {
             level: "armv8.1-a".to_owned(),
             level_present: "armv8.1-a".to_owned(),
             level_beyond: vec!["FEAT_SVE".to_owned()],
-            guards_examined: false,
+            needed_beyond: Vec::new(),
+            guards_examined: true,
             features: [("FEAT_LSE".to_owned(), 1234)].into(),
             isa_functions: vec![IsaFunction {
                 function: Some("crc".to_owned()),
@@ -387,6 +388,8 @@ pub(crate) mod tests {
                 section: None,
                 features: [("FEAT_CRC32".to_owned(), 9)].into(),
                 reach: Reach::Unknown,
+                path: Vec::new(),
+                guard: None,
             }],
             atomics: Some(Atomics { helper_bodies: 7, outlined_calls: 330, ..Atomics::default() }),
             build: Build { compilers: vec!["GCC 12.2.0".to_owned()], ..Build::default() },

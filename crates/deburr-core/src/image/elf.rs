@@ -98,6 +98,7 @@ pub(super) struct Segment {
     pub(super) offset: u64,
     pub(super) svma: u64,
     pub(super) file_size: u64,
+    pub(super) memory_size: u64,
 }
 
 /// The headers of an ELF file for an instruction set that deburr knows.
@@ -342,6 +343,7 @@ impl<'a> Elf<'a> {
                     offset: u64_at(entry, 8)?,
                     svma: u64_at(entry, 16)?,
                     file_size: u64_at(entry, 32)?,
+                    memory_size: u64_at(entry, 40)?,
                 })
             })
             .collect();

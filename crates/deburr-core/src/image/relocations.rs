@@ -41,14 +41,14 @@ pub(super) fn entries_of(table: &[u8]) -> impl Iterator<Item = Rela> + '_ {
 
 /// What a relocation of a linked file puts into its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Dynamic {
+pub(super) enum Dynamic {
     Relative,
     Absolute,
     Slot,
     Irelative,
 }
 
-fn dynamic_kind(arch: Arch, kind: u32) -> Option<Dynamic> {
+pub(super) fn dynamic_kind(arch: Arch, kind: u32) -> Option<Dynamic> {
     Some(match (arch, kind) {
         (Arch::X86_64, 8) | (Arch::Aarch64, 1027) => Dynamic::Relative,
         (Arch::X86_64, 1) | (Arch::Aarch64, 257) => Dynamic::Absolute,
@@ -105,7 +105,7 @@ fn arrays(elf: &Elf<'_>) -> Vec<Extent> {
 }
 
 /// The relocation tables that the loader reads.
-fn dynamic_tables<'a>(elf: &Elf<'a>) -> Vec<&'a [u8]> {
+pub(super) fn dynamic_tables<'a>(elf: &Elf<'a>) -> Vec<&'a [u8]> {
     let sections = elf.sections.iter().filter(|section| section.kind == SHT_RELA && section.is_alloc());
     let mut found: Vec<(u64, &'a [u8])> =
         sections.filter_map(|section| Some((section.svma, elf.data(section)?))).collect();
@@ -132,7 +132,7 @@ pub(super) fn addend_at(elf: &Elf<'_>, svma: u64) -> Option<u64> {
 }
 
 /// Addresses of the words that the relative relocation table (`DT_RELR`) names, and their values in the file.
-fn relr(elf: &Elf<'_>, mut found: impl FnMut(u64, u64)) {
+pub(super) fn relr(elf: &Elf<'_>, mut found: impl FnMut(u64, u64)) {
     let (Some(table), Some(size)) = (elf.dynamic_value(36), elf.dynamic_value(35)) else { return };
     let Some(table) = elf.bytes_of(table, size) else { return };
     // The bytes from the last word looked up on: neighbouring words come one after the other.

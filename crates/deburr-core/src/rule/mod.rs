@@ -7,6 +7,7 @@ mod outlined_atomic;
 use crate::finding::Finding;
 use crate::function::Program;
 use crate::function::atomics::{Atomics, atomics};
+use crate::function::reach::Verdict;
 use crate::image::Image;
 use crate::insn::ClassSet;
 use deburr_cpu::FeatureSet;
@@ -25,6 +26,8 @@ pub struct Context<'a> {
     pub target: Option<FeatureSet>,
     /// Features that the file may use; `None`: the user did not say.
     pub baseline: Option<FeatureSet>,
+    /// How the program reaches each function above the baseline; empty without one.
+    pub verdicts: Vec<Verdict>,
     atomics: OnceCell<Atomics>,
 }
 
@@ -36,7 +39,7 @@ impl<'a> Context<'a> {
         target: Option<FeatureSet>,
         baseline: Option<FeatureSet>,
     ) -> Context<'a> {
-        Context { image, program, target, baseline, atomics: OnceCell::new() }
+        Context { image, program, target, baseline, verdicts: Vec::new(), atomics: OnceCell::new() }
     }
 
     /// How the file's atomics were compiled; worked out once, for the first who asks.

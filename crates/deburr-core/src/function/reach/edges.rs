@@ -9,7 +9,7 @@ use super::learn::Learnt;
 use super::names;
 use super::proof::Proof;
 use super::references::{Access, DataReference, references_to};
-use super::verdict::GuardKind;
+use crate::report::GuardKind;
 use crate::address::{Extent, Svma};
 use crate::function::Function;
 use crate::image::{SymbolOrigin, TransferTarget};

@@ -23,7 +23,7 @@ mod verdict;
 mod words;
 
 pub use proof::Proof;
-pub use verdict::{Guard, GuardKind, Step, Verdict};
+pub use verdict::{Guard, Step, Verdict};
 
 use super::block::Graph;
 use super::{Function, Program};

@@ -10,28 +10,13 @@ use crate::function::Program;
 use crate::image::Image;
 use crate::insn;
 use crate::insn::sweep::CodeOffset;
-use crate::report::Reach;
+use crate::report::{GuardKind, Reach};
 use deburr_cpu::{Feature, FeatureSet};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// Features that a program can use only after the operating system has handed it something to use them on: a
 /// protection key. That comes before any instruction, in a system call of the caller.
 const GRANTED: FeatureSet = FeatureSet::of(&[Feature::PKU]);
-
-/// What kind of check guards a function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GuardKind {
-    /// A branch on what the CPU has.
-    Branch,
-    /// A resolver that the loader calls.
-    Ifunc,
-    /// A pointer that is set by code that tests.
-    Pointer,
-    /// A table of pointers that is handed out by code that tests.
-    Table,
-    /// A guard that the user states.
-    Stated,
-}
 
 /// The check in front of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +96,7 @@ struct Entry {
 /// Judges every function that needs features beyond the permitted ones.
 pub(super) fn judge(checks: &Checks, image: &Image<'_>, program: &Program, permitted: FeatureSet) -> Vec<Verdict> {
     let all: FeatureSet = Feature::all().collect();
-    let judge = Judge { checks, image, program, permitted, all, entries: entries(checks, all, permitted) };
+    let judge = Judge { checks, image, permitted, all, entries: entries(checks, all, permitted) };
     let mut hits: BTreeMap<CodeOffset, Vec<(CodeOffset, FeatureSet)>> = BTreeMap::new();
     for (function, run) in program.hits_by_function() {
         for hit in run {
@@ -179,7 +164,6 @@ fn entry(entries: &HashMap<Node, Entry>, ways: &[Way], all: FeatureSet, permitte
 struct Judge<'j, 'a> {
     checks: &'j Checks,
     image: &'j Image<'a>,
-    program: &'j Program,
     permitted: FeatureSet,
     all: FeatureSet,
     entries: HashMap<Node, Entry>,
