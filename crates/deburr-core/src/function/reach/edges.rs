@@ -16,7 +16,7 @@ use crate::image::{SymbolOrigin, TransferTarget};
 use crate::insn::sweep::{CodeOffset, ReferenceKind};
 use crate::insn::{self, Flow};
 use rayon::prelude::*;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Rounds of looking for who refers to the data that refers to functions.
 const ROUNDS: u32 = 4;
@@ -75,7 +75,7 @@ pub(super) struct Closure {
     cells: BTreeMap<Node, Vec<(Svma, u64)>>,
     /// References to the objects and to the cells.
     references: Vec<DataReference>,
-    /// Functions that take the address of one of interest.
+    /// Functions that take the address of one with hits.
     pub takers: BTreeSet<CodeOffset>,
 }
 
@@ -125,13 +125,14 @@ impl Closure {
         let hits = world.program.hits_by_function();
         let hits = hits.filter_map(|(function, _)| Some(world.program.whole(function?).start));
         let mut pending: BTreeSet<CodeOffset> = hits.collect();
+        let has_hits = pending.clone();
         if pending.is_empty() {
             return closure;
         }
         let reverse = Reverse::of(world);
         let mut objects: BTreeSet<u64> = BTreeSet::new();
         for _ in 0..ROUNDS {
-            let mut cells = closure.go_back(world, &reverse, &mut pending);
+            let mut cells = closure.go_back(world, &reverse, &has_hits, &mut pending);
             if cells.is_empty() {
                 break;
             }
@@ -150,7 +151,6 @@ impl Closure {
             let found = references_to(world, &ranges);
             for reference in &found {
                 if let Some(function) = world.image.code_offset(reference.from).and_then(|at| world.whole_at(at)) {
-                    closure.takers.insert(function.start);
                     if !closure.starts.contains(&function.start) {
                         pending.insert(function.start);
                     }
@@ -158,7 +158,7 @@ impl Closure {
             }
             closure.references.extend(found);
         }
-        closure.go_back(world, &reverse, &mut pending);
+        closure.go_back(world, &reverse, &has_hits, &mut pending);
         closure.references.sort_unstable();
         closure.references.dedup();
         closure
@@ -170,6 +170,7 @@ impl Closure {
         &mut self,
         world: &World<'_, '_>,
         reverse: &Reverse,
+        has_hits: &BTreeSet<CodeOffset>,
         pending: &mut BTreeSet<CodeOffset>,
     ) -> Vec<(Node, Svma)> {
         let mut cells = Vec::new();
@@ -192,7 +193,9 @@ impl Closure {
             let taken: Vec<CodeOffset> =
                 within(&reverse.addresses, start, start.saturating_add(1)).iter().map(|&(_, from)| from).collect();
             for caller in taken.iter().filter_map(|&from| world.whole_at(from)) {
-                self.takers.insert(caller.start);
+                if has_hits.contains(&start) {
+                    self.takers.insert(caller.start);
+                }
                 pending.insert(caller.start);
             }
             let svma = world.image.svma(start);
@@ -216,7 +219,11 @@ fn holder(world: &World<'_, '_>, at: Svma) -> Extent {
 
 /// Collects the ways.
 pub(super) fn ways(world: &World<'_, '_>, closure: &Closure, learnt: &Learnt) -> Ways {
-    let mut ways = Collector { world, closure, learnt, into: BTreeMap::new() };
+    let mut objects: BTreeMap<u64, Vec<Svma>> = BTreeMap::new();
+    for &(cell, object) in closure.cells.values().flatten() {
+        objects.entry(object).or_default().push(cell);
+    }
+    let mut ways = Collector { world, closure, learnt, objects, used: HashSet::new(), into: BTreeMap::new() };
     ways.roots();
     ways.direct();
     ways.uses();
@@ -229,6 +236,10 @@ struct Collector<'c, 'w, 'a> {
     world: &'c World<'w, 'a>,
     closure: &'c Closure,
     learnt: &'c Learnt,
+    /// The objects of interest, with the cells in each.
+    objects: BTreeMap<u64, Vec<Svma>>,
+    /// Which function lets out the address of which node.
+    used: HashSet<(CodeOffset, Node)>,
     into: BTreeMap<Node, Vec<Way>>,
 }
 
@@ -316,6 +327,7 @@ impl Collector<'_, '_, '_> {
             let is_resolver = self.world.is_resolver(start);
             for used in &facts.uses {
                 let Some(node) = self.node_of(used.address) else { continue };
+                self.used.insert((start, node));
                 let (is_certain, kind) = match used.kind {
                     UseKind::Called => (true, GuardKind::Branch),
                     UseKind::Returned if is_resolver => (true, GuardKind::Ifunc),
@@ -340,21 +352,17 @@ impl Collector<'_, '_, '_> {
         if let Some(at) = self.world.image.code_offset(address) {
             return self.closure.starts.contains(&at).then_some(Node::Function(at));
         }
-        let object = self.object_of(address)?;
-        Some(Node::Data(object))
+        Some(Node::Data(self.object_of(address)?))
     }
 
     /// The object of interest that a place in data belongs to.
     fn object_of(&self, place: Svma) -> Option<u64> {
-        let objects = self.closure.cells.values().flatten();
-        let named = self.world.linkage.object_at(place).map(|object| object.extent.start.0);
-        objects
-            .filter(|&&(cell, object)| match named {
-                Some(named) => named == object,
-                None => object <= place.0 && place.0 <= cell.0,
-            })
-            .map(|&(_, object)| object)
-            .next()
+        if let Some(object) = self.world.linkage.object_at(place) {
+            return self.objects.contains_key(&object.extent.start.0).then_some(object.extent.start.0);
+        }
+        // Of unnamed objects the one whose pointer comes next.
+        let (&object, cells) = self.objects.range(..=place.0).next_back()?;
+        cells.iter().any(|cell| cell.0 >= place.0).then_some(object)
     }
 
     /// Whether something calls or reads the word at an address.
@@ -367,10 +375,7 @@ impl Collector<'_, '_, '_> {
     fn addresses(&mut self) {
         for (&start, sites) in &self.closure.taken {
             for &from in sites {
-                let is_used = self.world.whole_at(from).and_then(|function| self.facts(function)).is_some_and(|facts| {
-                    facts.uses.iter().any(|used| used.address == self.world.image.svma(start))
-                });
-                if is_used {
+                if self.is_used(from, Node::Function(start)) {
                     continue;
                 }
                 let is_certain = self.is_callback(Some(from));
@@ -379,6 +384,11 @@ impl Collector<'_, '_, '_> {
                 }
             }
         }
+    }
+
+    /// Whether the function at a place was seen to let out a node's address.
+    fn is_used(&self, from: CodeOffset, node: Node) -> bool {
+        self.world.whole_at(from).is_some_and(|function| self.used.contains(&(function.start, node)))
     }
 
     /// Whether an address made at a place is given to a function that calls it: by the entry point to the C library,
@@ -416,6 +426,7 @@ impl Collector<'_, '_, '_> {
     /// Functions and objects whose addresses data holds.
     fn cells(&mut self) {
         let closure = self.closure;
+        let mut done: BTreeSet<u64> = BTreeSet::new();
         for (&node, cells) in &closure.cells {
             for &(cell, object) in cells {
                 let through: Vec<DataReference> = (self.references(Extent::sized(cell, 1)))
@@ -441,7 +452,9 @@ impl Collector<'_, '_, '_> {
                         check: None,
                     };
                     self.push(node, way);
-                    self.object(object, cell);
+                    if done.insert(object) {
+                        self.object(object);
+                    }
                 }
             }
         }
@@ -459,23 +472,20 @@ impl Collector<'_, '_, '_> {
     }
 
     /// The ways to an object: who refers to it.
-    fn object(&mut self, object: u64, cell: Svma) {
+    fn object(&mut self, object: u64) {
         let node = Node::Data(object);
-        let is_named = self.world.linkage.object_at(cell).is_some();
-        let end = if is_named {
-            self.world.linkage.object_at(cell).map_or(cell.offset(8), |object| object.extent.end)
-        } else {
-            cell.offset(8)
-        };
+        let named = self.world.linkage.object_at(Svma(object)).map(|named| named.extent);
+        let named = named.filter(|extent| extent.start.0 == object);
+        let is_named = named.is_some();
+        let last = self.objects.get(&object).and_then(|cells| cells.iter().max());
+        let end = named.map_or_else(|| last.map_or(object, |cell| cell.0.saturating_add(8)), |extent| extent.end.0);
+        let end = Svma(end);
         let all: Vec<DataReference> = self.references(Extent { start: Svma(object), end }).copied().collect();
         // Of an unnamed object the nearest place that something refers to is its start.
         let nearest = all.iter().map(|reference| reference.to).max();
         for reference in all.iter().filter(|reference| is_named || Some(reference.to) == nearest) {
             let Some(from) = self.world.image.code_offset(reference.from) else { continue };
-            let is_used = self.world.whole_at(from).and_then(|function| self.facts(function)).is_some_and(|facts| {
-                facts.uses.iter().any(|used| self.node_of(used.address) == Some(node))
-            });
-            if is_used {
+            if self.is_used(from, node) {
                 continue;
             }
             if let Some(way) = self.from_code(from, false, GuardKind::Table) {

@@ -85,8 +85,6 @@ pub(super) struct Facts {
     pub blocks: Vec<BlockFacts>,
     /// What it stores in words of known place.
     pub stores: Vec<Stored>,
-    /// Offsets in structures of unknown place to which it stores something telling.
-    pub fields: BTreeSet<i64>,
     /// Addresses that it lets out.
     pub uses: Vec<Use>,
     /// What it returns.
@@ -105,8 +103,6 @@ impl Facts {
 enum Place {
     Static(u64),
     Frame(i64),
-    /// So many bytes from an address that is not known.
-    Field(i64),
     Elsewhere,
 }
 
@@ -411,7 +407,7 @@ impl Run<'_, '_, '_> {
             Value::Stack(at) => Place::Frame(at.wrapping_add(displacement)),
             value => match value.as_constant() {
                 Some(at) => Place::Static(at.wrapping_add_signed(displacement)),
-                None => Place::Field(displacement),
+                None => Place::Elsewhere,
             },
         }
     }
@@ -424,8 +420,7 @@ impl Run<'_, '_, '_> {
         match self.place(memory, state) {
             Place::Static(at) => self.memory.load(self.world.linkage, at, width),
             Place::Frame(at) => state.load(at, width),
-            Place::Field(at) if self.memory.fields.contains(&at) => Value::Tainted,
-            Place::Field(_) | Place::Elsewhere => Value::Unknown,
+            Place::Elsewhere => Value::Unknown,
         }
     }
 
@@ -452,11 +447,6 @@ impl Run<'_, '_, '_> {
             Place::Static(at) => {
                 let value = value.under(state.proof());
                 self.facts.stores.push(Stored { at, width, value, absent: state.absent });
-            }
-            Place::Field(at) => {
-                if value.is_telling() || !state.proof().is_empty() && !value.choices().is_empty() {
-                    self.facts.fields.insert(at);
-                }
             }
             Place::Elsewhere => {}
         }

@@ -43,6 +43,9 @@ pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, closure: &Closure)
     }
     let mut subjects: BTreeSet<CodeOffset> = queries.iter().map(|function| function.start).collect();
     subjects.extend(callers_by_name(world));
+    subjects.extend(callers_of(world, &world.inside.iter().copied().collect()));
+    // What these lose sight of still comes from the CPU; what others make of it is not followed.
+    let askers = subjects.clone();
     subjects.extend(world.resolvers.iter().copied());
     subjects.extend(closure.takers.iter().copied());
     let mut asked: BTreeSet<(u64, u8)> = BTreeSet::new();
@@ -52,8 +55,7 @@ pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, closure: &Closure)
     for round in 0..ROUNDS {
         facts = run(world, &memory, &subjects);
         let mut next = known.clone();
-        next.fields = facts.values().flat_map(|facts| facts.fields.iter().copied()).collect();
-        for ((at, width), value) in told_words(world, &facts) {
+        for ((at, width), value) in told_words(world, &facts, &askers) {
             next.words.entry((at, width)).or_insert(value);
         }
         if round + 1 == ROUNDS {
@@ -64,7 +66,8 @@ pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, closure: &Closure)
             }
         }
         let returns: HashMap<CodeOffset, Value> = (facts.iter())
-            .filter(|(start, facts)| facts.returned.is_telling() && !world.is_run_inside(**start))
+            .filter(|(start, facts)| facts.returned.discriminates(askers.contains(start)))
+            .filter(|(start, _)| !world.is_resolver(**start) && !world.is_run_inside(**start))
             .map(|(start, facts)| (*start, facts.returned.clone()))
             .collect();
         let before = subjects.len();
@@ -167,19 +170,26 @@ fn run(world: &World<'_, '_>, memory: &Memory, subjects: &BTreeSet<CodeOffset>) 
 }
 
 /// The words to which something telling is stored, with what they hold at the start.
-fn told_words(world: &World<'_, '_>, facts: &FactsByFunction) -> BTreeMap<(u64, u8), Value> {
+fn told_words(
+    world: &World<'_, '_>,
+    facts: &FactsByFunction,
+    askers: &BTreeSet<CodeOffset>,
+) -> BTreeMap<(u64, u8), Value> {
     let mut told = BTreeMap::new();
+    let by_askers = facts.iter().filter(|(start, _)| askers.contains(start)).flat_map(|(_, facts)| &facts.stores);
+    let by_askers: BTreeSet<(u64, u8)> = by_askers.map(|stored| (stored.at, stored.width)).collect();
     for ((at, width), (value, cleared)) in stored_words(facts.values()) {
-        if super::memory::import_of(at).is_some() {
+        if world.linkage.data_at(Svma(at)).is_none_or(|data| !data.is_writable) {
             continue;
         }
+        let may_be_tainted = by_askers.contains(&(at, width));
         let initial = initial(world.linkage, at, width).unwrap_or(0);
         let mut joined = value.join(&Value::constant(initial));
-        if !joined.is_telling() && !cleared.is_empty() && initial == 0 {
+        if !joined.discriminates(false) && !cleared.is_empty() && initial == 0 {
             // Set for some reason or other, and cleared where the CPU lacks the feature.
             joined = Value::Unknown.under(Proof::of(cleared)).join(&Value::constant(0)).truncate(width);
         }
-        if joined.is_telling() {
+        if joined.discriminates(may_be_tainted) {
             told.insert((at, width), joined);
         }
     }

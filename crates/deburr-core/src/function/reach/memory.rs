@@ -4,7 +4,7 @@
 use super::value::Value;
 use crate::address::Svma;
 use crate::image::Linkage;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Addresses that stand for other files' symbols: no file states addresses up there.
 const FOREIGN: u64 = 0x7f00_0000_0000_0000;
@@ -27,8 +27,6 @@ pub(super) fn import_of(address: u64) -> Option<(usize, u64)> {
 pub(super) struct Memory {
     /// By address and width in bytes.
     pub(super) words: BTreeMap<(u64, u8), Value>,
-    /// Offsets in structures of unknown place to which something telling was stored.
-    pub(super) fields: BTreeSet<i64>,
 }
 
 impl Memory {

@@ -152,7 +152,11 @@ impl State {
             is_doubtful: state.doubts.len() > doubts.len(),
         };
         let (mine, others) = (own(self), own(other));
-        let join = |a: &Value, b: &Value| if a == b { a.clone() } else { a.under(mine).join(&b.under(others)) };
+        let join = |a: &Value, b: &Value| match (a, b) {
+            _ if a == b => a.clone(),
+            (Value::Unknown | Value::Stack(_), _) | (_, Value::Unknown | Value::Stack(_)) => a.join(b),
+            _ => a.under(mine).join(&b.under(others)),
+        };
         let registers: Vec<Value> =
             self.registers.iter().zip(&other.registers).map(|(a, b)| join(a, b)).collect();
         let mut frame = BTreeMap::new();

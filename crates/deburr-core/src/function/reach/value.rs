@@ -164,12 +164,20 @@ impl Value {
         }
     }
 
-    /// Whether it depends on the CPU in a way that was lost.
-    pub(super) fn is_tainted(&self) -> bool {
+    /// Whether what it is tells what the CPU has: some of its values or bits mean more than the others; or, if asked,
+    /// whether it depends on the CPU in a way that was lost.
+    pub(super) fn discriminates(&self, or_is_tainted: bool) -> bool {
         match self {
-            Value::Tainted => true,
-            Value::Bits(bits) => bits.tainted,
-            _ => false,
+            Value::Unknown | Value::Stack(_) => false,
+            Value::Tainted => or_is_tainted,
+            Value::Choice(choice) => {
+                let common = choice.iter().map(|(_, proof)| proof.features).reduce(|a, b| a.minus(a.minus(b)));
+                choice.iter().any(|(_, proof)| Some(proof.features) != common)
+            }
+            Value::Bits(bits) => {
+                let tells = |facts: &[(u8, Proof)]| facts.iter().any(|(_, proof)| !proof.features.is_empty());
+                bits.tainted && or_is_tainted || tells(&bits.set) || tells(&bits.clear) || !bits.rest.features.is_empty()
+            }
         }
     }
 
@@ -244,9 +252,8 @@ impl Value {
         match (self, other) {
             (Value::Choice(choice), value) | (value, Value::Choice(choice)) if choice.is_empty() => value.clone(),
             (Value::Choice(a), Value::Choice(b)) => Value::of_choice(a.iter().chain(b.iter()).copied().collect()),
-            (Value::Stack(_), _) | (_, Value::Stack(_)) => {
-                if self.is_tainted() || other.is_tainted() { Value::Tainted } else { Value::Unknown }
-            }
+            (Value::Stack(_), _) | (_, Value::Stack(_)) => self.mixed(other),
+            _ if !self.is_telling() && !other.is_telling() => Value::Unknown,
             _ => {
                 let (a, b) = (self.bits(), other.bits());
                 let rest = match (a.zeros == u64::MAX, b.zeros == u64::MAX) {
