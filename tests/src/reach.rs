@@ -80,7 +80,7 @@ fn objects(dir: &Path, sources: &[&str], compiler: &str, flags: &[&str]) -> Vec<
         let mut words = source.split_whitespace();
         let name = words.next().unwrap_or_default();
         let (command, _) = drivers(compiler, name.ends_with(".cc"));
-        let object = dir.join(name).with_extension("o");
+        let object = dir.join(format!("{name}.o"));
         require(command[0]);
         run(Command::new(command[0])
             .args(&command[1..])

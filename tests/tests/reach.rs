@@ -5,7 +5,7 @@
 //! case claims is so; `verdicts` holds deburr against the case.
 // tidy: table
 
-use deburr_tests::reach::Outcome::{DiesOfSigill, Prints};
+use deburr_tests::reach::Outcome::{Aborts, DiesOfSigill, Prints};
 use deburr_tests::reach::{Build, Case, assert_runs, assert_verdicts};
 
 macro_rules! tests_of {
@@ -45,6 +45,34 @@ const ASKS_FOR_AVX2: Case = Case {
     level: "x86-64-v1",
 };
 
+/// The same, but it runs AVX2 code unasked.
+const NEEDS_AVX2: Case = Case {
+    runs: &[("Nehalem", DiesOfSigill), ("IvyBridge", DiesOfSigill), ("Haswell", Prints("avx2"))],
+    expects: &[("twice_avx2", "required")],
+    level: "x86-64-v3",
+    ..ASKS_FOR_AVX2
+};
+
+/// It asks, but for less than AVX2: only what lies in between tells.
+const ASKS_FOR_LESS: Case = Case {
+    runs: &[("Nehalem", Prints("plain")), ("IvyBridge", DiesOfSigill), ("Haswell", Prints("avx2"))],
+    expects: &[("twice_avx2", "under-guarded")],
+    level: "x86-64-v3",
+    ..ASKS_FOR_AVX2
+};
+
+/// Nothing above the baseline ever runs.
+const RUNS_PLAIN: Case =
+    Case { runs: &[("Nehalem", Prints("plain")), ("Haswell", Prints("plain"))], ..ASKS_FOR_AVX2 };
+
+const SHARED: &[Build] = &[("gcc", "-O2"), ("gcc", "-O0"), ("clang", "-O1"), ("clang", "-O2")];
+
+const RUST: &[Build] = &[
+    ("rustc", "-Copt-level=2"),
+    ("rustc", "-Copt-level=3 -Ccodegen-units=1 -Cpanic=abort"),
+    ("rustc", "-Copt-level=0 -Crelocation-model=static"),
+];
+
 tests_of! {
     a_check_in_line_guards_its_branch
     a_check_in_a_function_guards_who_branches_on_its_result
@@ -60,6 +88,53 @@ tests_of! {
     a_pointer_set_once_by_a_function_that_tests_guards
     a_table_of_methods_is_guarded_by_its_getter
     a_check_guards_one_to_four_calls_deep
+    what_follows_an_early_return_is_guarded
+    what_follows_an_abort_is_guarded
+    a_level_guards_by_comparison_and_by_switch
+    a_flag_found_at_the_first_use_guards
+    a_flag_set_by_pthread_once_guards
+    a_pointer_selected_without_a_branch_is_guarded
+    a_pointer_overridden_behind_a_check_is_guarded
+    a_vtable_used_behind_a_check_is_guarded
+    a_static_variable_of_a_function_guards
+    a_word_of_capabilities_guards_assembly
+    a_mask_of_two_features_guards_each
+    a_check_without_xgetbv_guards
+    a_thread_started_behind_a_check_is_guarded
+    avx512_behind_its_check_is_guarded
+    a_hidden_function_of_a_library_is_guarded_by_the_exported_one
+    rusts_detection_guards
+    a_pointer_in_a_rust_atomic_guards
+    gos_standard_library_needs_nothing
+    an_unchecked_call_is_required
+    an_address_that_nothing_calls_is_not_required
+    a_list_of_addresses_calls_nothing
+    a_table_in_text_jumps_nowhere
+    a_comdat_function_from_an_avx2_unit_is_required
+    an_inverted_check_guards_nothing
+    a_check_for_less_is_named_as_such
+    a_cached_check_for_less_is_named_as_such
+    a_resolver_that_asks_for_less_is_named_as_such
+    a_check_for_either_of_two_is_less
+    avx512_behind_a_check_for_avx2_is_under_guarded
+    dead_code_is_unreached
+    a_prefix_that_old_processors_ignore_is_no_feature
+    a_resolver_that_uses_the_feature_is_required
+    a_dispatcher_compiled_above_its_level_is_required
+    a_static_constructor_is_a_root
+    the_initialisation_of_a_global_object_is_a_root
+    an_exported_function_is_a_root
+    a_table_of_pointers_that_no_check_owns_is_a_root
+    a_vtable_used_unasked_is_a_root
+    a_program_compiled_for_the_third_level_is_required_from_main
+    a_check_after_the_use_guards_nothing
+    one_careless_caller_is_enough
+    a_check_that_both_sides_outlive_guards_nothing
+    a_flag_that_others_write_too_guards_nothing
+    a_pointer_set_unasked_guards_nothing
+    a_thread_started_unasked_is_required
+    a_destructor_is_a_root
+    a_rust_function_called_unasked_is_required
 }
 
 fn a_check_in_line_guards_its_branch() -> Case {
@@ -143,4 +218,301 @@ fn a_check_guards_one_to_four_calls_deep() -> Case {
         ],
         ..ASKS_FOR_AVX2
     }
+}
+
+fn what_follows_an_early_return_is_guarded() -> Case {
+    Case {
+        sources: &["returns_early.c"],
+        expects: &[("twice_avx2", "guarded"), ("thrice_avx2", "guarded")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn what_follows_an_abort_is_guarded() -> Case {
+    Case {
+        sources: &["aborts_without.c"],
+        runs: &[("Nehalem", Aborts), ("IvyBridge", Aborts), ("Haswell", Prints("avx2"))],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn a_level_guards_by_comparison_and_by_switch() -> Case {
+    Case {
+        sources: &["level_enum.c"],
+        runs: &[
+            ("core2duo", Prints("plain")),
+            ("Nehalem", Prints("sse4.2")),
+            ("IvyBridge", Prints("avx")),
+            ("Haswell", Prints("avx2")),
+        ],
+        expects: &[
+            ("twice_avx2", "guarded"),
+            ("thrice_avx2", "guarded"),
+            ("twice_avx", "guarded"),
+            ("hash_sse42", "guarded"),
+        ],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn a_flag_found_at_the_first_use_guards() -> Case {
+    Case { sources: &["lazily_cached.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_flag_set_by_pthread_once_guards() -> Case {
+    Case { sources: &["once.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_pointer_selected_without_a_branch_is_guarded() -> Case {
+    Case { sources: &["pointer_selected_in_line.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_pointer_overridden_behind_a_check_is_guarded() -> Case {
+    Case {
+        sources: &["pointer_overridden.c"],
+        expects: &[("twice_avx2", "guarded"), ("other_avx2", "guarded")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn a_vtable_used_behind_a_check_is_guarded() -> Case {
+    Case { sources: &["vtable_factory.cc"], expects: &[("Wide::twice", "guarded")], ..ASKS_FOR_AVX2 }
+}
+
+fn a_static_variable_of_a_function_guards() -> Case {
+    Case { sources: &["local_static.cc"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_word_of_capabilities_guards_assembly() -> Case {
+    Case { sources: &["capability_word.c", "capability_word.s"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_mask_of_two_features_guards_each() -> Case {
+    Case { sources: &["mask_of_two.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_check_without_xgetbv_guards() -> Case {
+    Case { sources: &["without_xgetbv.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_thread_started_behind_a_check_is_guarded() -> Case {
+    Case { sources: &["thread_behind_check.c"], expects: &[("thread_avx2", "guarded")], ..ASKS_FOR_AVX2 }
+}
+
+fn avx512_behind_its_check_is_guarded() -> Case {
+    Case {
+        sources: &["avx512.c"],
+        runs: &[("Nehalem", Prints("plain")), ("Haswell", Prints("plain"))],
+        expects: &[("twice_avx512", "guarded")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn a_hidden_function_of_a_library_is_guarded_by_the_exported_one() -> Case {
+    Case {
+        sources: &["library_guarded.c"],
+        library: &["library_guarded_part.c"],
+        builds: SHARED,
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn rusts_detection_guards() -> Case {
+    Case { sources: &["rust_detected.rs"], builds: RUST, ..ASKS_FOR_AVX2 }
+}
+
+fn a_pointer_in_a_rust_atomic_guards() -> Case {
+    Case { sources: &["rust_pointer.rs"], builds: RUST, ..ASKS_FOR_AVX2 }
+}
+
+fn gos_standard_library_needs_nothing() -> Case {
+    Case {
+        sources: &["go_dispatch.go"],
+        builds: &[("go", "GOARCH=amd64 GOAMD64=v1")],
+        runs: &[("Nehalem", Prints("541b ca3d d84dda57")), ("Haswell", Prints("541b ca3d d84dda57"))],
+        expects: &[("crypto/internal/fips140/sha256.blockAVX2", "guarded")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn an_unchecked_call_is_required() -> Case {
+    Case { sources: &["trap_unchecked.c"], ..NEEDS_AVX2 }
+}
+
+fn an_address_that_nothing_calls_is_not_required() -> Case {
+    Case { sources: &["trap_address_only.c"], expects: &[("twice_avx2", "unreached|unknown")], ..RUNS_PLAIN }
+}
+
+fn a_list_of_addresses_calls_nothing() -> Case {
+    Case { sources: &["trap_address_list.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_table_in_text_jumps_nowhere() -> Case {
+    Case { sources: &["trap_table_in_text.c", "trap_table_in_text.s"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_comdat_function_from_an_avx2_unit_is_required() -> Case {
+    Case {
+        sources: &["trap_comdat_wide.cc -mavx2", "trap_comdat.cc"],
+        expects: &[("Sample::double_all", "required")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn an_inverted_check_guards_nothing() -> Case {
+    Case {
+        sources: &["trap_inverted.c"],
+        runs: &[("Nehalem", DiesOfSigill), ("IvyBridge", DiesOfSigill), ("Haswell", Prints("plain"))],
+        expects: &[("twice_avx2", "required|under-guarded")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn a_check_for_less_is_named_as_such() -> Case {
+    Case { sources: &["trap_weaker.c"], ..ASKS_FOR_LESS }
+}
+
+fn a_cached_check_for_less_is_named_as_such() -> Case {
+    Case { sources: &["trap_weaker_cached.c"], ..ASKS_FOR_LESS }
+}
+
+fn a_resolver_that_asks_for_less_is_named_as_such() -> Case {
+    Case { sources: &["trap_weaker_ifunc.c"], ..ASKS_FOR_LESS }
+}
+
+fn a_check_for_either_of_two_is_less() -> Case {
+    Case {
+        sources: &["trap_either.c"],
+        runs: &[
+            ("core2duo", Prints("plain")),
+            ("Nehalem", DiesOfSigill),
+            ("IvyBridge", DiesOfSigill),
+            ("Haswell", Prints("avx2")),
+        ],
+        expects: &[("twice_avx2", "under-guarded|required")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn avx512_behind_a_check_for_avx2_is_under_guarded() -> Case {
+    Case {
+        sources: &["trap_avx512_behind_avx2.c"],
+        runs: &[("Nehalem", Prints("plain")), ("IvyBridge", Prints("plain")), ("Haswell", DiesOfSigill)],
+        expects: &[("twice_avx512", "under-guarded")],
+        level: "x86-64-v4",
+        ..ASKS_FOR_LESS
+    }
+}
+
+fn dead_code_is_unreached() -> Case {
+    Case { sources: &["trap_dead.c"], expects: &[("twice_avx2", "unreached")], ..RUNS_PLAIN }
+}
+
+fn a_prefix_that_old_processors_ignore_is_no_feature() -> Case {
+    Case { sources: &["trap_rep_bsf.c"], expects: &[("lowest", "absent"), ("main", "absent")], ..RUNS_PLAIN }
+}
+
+fn a_resolver_that_uses_the_feature_is_required() -> Case {
+    Case {
+        sources: &["trap_resolver.c"],
+        expects: &[("resolve_twice", "required"), ("twice_avx2", "guarded")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn a_dispatcher_compiled_above_its_level_is_required() -> Case {
+    Case {
+        sources: &["trap_dispatcher.c"],
+        expects: &[("twice", "required"), ("twice_avx2", "guarded")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn a_static_constructor_is_a_root() -> Case {
+    Case {
+        sources: &["trap_constructor.c"],
+        expects: &[("initialise", "required")],
+        path: &["initialise"],
+        ..NEEDS_AVX2
+    }
+}
+
+fn the_initialisation_of_a_global_object_is_a_root() -> Case {
+    Case {
+        sources: &["trap_initializer.cc", "trap_initializer_wide.cc -mavx2"],
+        expects: &[("Filled::Filled", "required")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn an_exported_function_is_a_root() -> Case {
+    Case {
+        sources: &["trap_library.c"],
+        library: &["trap_library_part.c"],
+        builds: SHARED,
+        expects: &[("twice_unchecked", "required"), ("twice_hidden", "guarded")],
+        path: &["twice_unchecked"],
+        ..NEEDS_AVX2
+    }
+}
+
+fn a_table_of_pointers_that_no_check_owns_is_a_root() -> Case {
+    Case {
+        sources: &["trap_pointer_table.c"],
+        expects: &[("twice_avx2", "required"), ("thrice_avx2", "required")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn a_vtable_used_unasked_is_a_root() -> Case {
+    Case { sources: &["trap_vtable.cc"], expects: &[("Wide::twice", "required")], ..NEEDS_AVX2 }
+}
+
+fn a_program_compiled_for_the_third_level_is_required_from_main() -> Case {
+    Case {
+        sources: &["trap_whole_program.c -march=x86-64-v3"],
+        expects: &[("main", "required")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn a_check_after_the_use_guards_nothing() -> Case {
+    Case { sources: &["trap_used_before.c"], ..NEEDS_AVX2 }
+}
+
+fn one_careless_caller_is_enough() -> Case {
+    Case { sources: &["trap_one_caller.c"], ..NEEDS_AVX2 }
+}
+
+fn a_check_that_both_sides_outlive_guards_nothing() -> Case {
+    Case { sources: &["trap_check_ignored.c"], ..NEEDS_AVX2 }
+}
+
+fn a_flag_that_others_write_too_guards_nothing() -> Case {
+    Case {
+        sources: &["trap_flag_overwritten.c"],
+        expects: &[("twice_avx2", "required|under-guarded")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn a_pointer_set_unasked_guards_nothing() -> Case {
+    Case { sources: &["trap_pointer_unchecked.c"], ..NEEDS_AVX2 }
+}
+
+fn a_thread_started_unasked_is_required() -> Case {
+    Case { sources: &["trap_thread.c"], expects: &[("thread_avx2", "required")], ..NEEDS_AVX2 }
+}
+
+fn a_destructor_is_a_root() -> Case {
+    Case {
+        sources: &["trap_destructor.c"],
+        expects: &[("finish", "required")],
+        path: &["finish"],
+        ..NEEDS_AVX2
+    }
+}
+
+fn a_rust_function_called_unasked_is_required() -> Case {
+    Case { sources: &["trap_rust_unchecked.rs"], builds: RUST, ..NEEDS_AVX2 }
 }

@@ -1,0 +1,6 @@
+/* A program that calls the library beside it (library_guarded_part.c), which dispatches. */
+#include <stdio.h>
+const char *twice(int *x);
+int numbers[8] = {1, 2, 3};
+
+int main(void) { return puts(twice(numbers)) < 0; }
