@@ -2,9 +2,9 @@
 #include "x86_64.h"
 
 __attribute__((noinline)) int lowest(unsigned long long x) {
-    int at;
+    unsigned long long at;
     __asm__("rep bsf %1, %0" : "=r"(at) : "r"(x) : "cc");
-    return at + __builtin_ctzll(x | 8);
+    return (int)at + __builtin_ctzll(x | 8);
 }
 
 int main(int argc, char **argv) {

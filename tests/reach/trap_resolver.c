@@ -7,9 +7,10 @@ PLAIN const char *twice_plain(int *x) { TWICE_PLAIN(x); return "plain"; }
 
 typedef const char *twice_function(int *);
 AVX2 twice_function *resolve_twice(void) {
-    int zero[8] = {0};
-    TWICE_AVX2(zero);
-    __asm__ volatile("" :: "r"(zero) : "memory");
+    int scratch[8] = {1};
+    __asm__ volatile("" ::"r"(scratch) : "memory");
+    TWICE_AVX2(scratch);
+    __asm__ volatile("" ::"r"(scratch) : "memory");
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx2") ? twice_avx2 : twice_plain;
 }
