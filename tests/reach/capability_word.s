@@ -18,6 +18,7 @@ twice_in_assembly:
         ret
         .size   twice_in_assembly, .-twice_in_assembly
 
+        .p2align 5
         .type   twice_avx2, @function
 twice_avx2:
         vmovdqu (%rdi), %ymm0

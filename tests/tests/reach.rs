@@ -73,6 +73,37 @@ const RUST: &[Build] = &[
     ("rustc", "-Copt-level=0 -Crelocation-model=static"),
 ];
 
+const AARCH64: &[Build] = &[
+    ("aarch64-linux-gnu-gcc", "-O2"),
+    ("aarch64-linux-gnu-gcc", "-O1 -fno-pie -no-pie"),
+    ("aarch64-linux-gnu-gcc", "-O2 -static"),
+    ("aarch64-linux-gnu-gcc", "-O0"),
+    ("aarch64-clang", "-O2"),
+    ("aarch64-clang", "-O1 -static"),
+];
+
+const AARCH64_SHARED: &[Build] =
+    &[("aarch64-linux-gnu-gcc", "-O2"), ("aarch64-linux-gnu-gcc", "-O0"), ("aarch64-clang", "-O2")];
+
+/// A program that asks for LSE and takes another path where it is missing.
+const ASKS_FOR_LSE: Case = Case {
+    sources: &[],
+    library: &[],
+    builds: AARCH64,
+    runs: &[("cortex-a53", Prints("plain")), ("neoverse-n1", Prints("lse"))],
+    expects: &[("add_lse", "guarded")],
+    path: &[],
+    level: "armv8.0-a",
+};
+
+/// The same, but it runs LSE code unasked.
+const NEEDS_LSE: Case = Case {
+    runs: &[("cortex-a53", DiesOfSigill), ("neoverse-n1", Prints("lse"))],
+    expects: &[("add_lse", "required")],
+    level: "armv8.1-a",
+    ..ASKS_FOR_LSE
+};
+
 tests_of! {
     a_check_in_line_guards_its_branch
     a_check_in_a_function_guards_who_branches_on_its_result
@@ -135,6 +166,29 @@ tests_of! {
     a_thread_started_unasked_is_required
     a_destructor_is_a_root
     a_rust_function_called_unasked_is_required
+    aarch64_hwcap_guards
+    aarch64_each_bit_of_hwcap_guards_its_feature
+    aarch64_hwcap2_guards
+    aarch64_an_outlined_helper_is_guarded_by_construction
+    aarch64_a_resolver_asks_its_argument
+    aarch64_a_cached_flag_guards
+    aarch64_a_word_of_capabilities_guards
+    aarch64_a_pointer_set_once_guards
+    aarch64_an_identification_register_guards
+    aarch64_one_block_of_a_function_is_guarded
+    aarch64_a_check_guards_three_calls_deep
+    aarch64_hints_are_no_feature
+    aarch64_gos_standard_library_needs_nothing
+    aarch64_an_unchecked_call_is_required
+    aarch64_a_program_compiled_for_lse_is_required_from_main
+    aarch64_a_check_for_less_is_named_as_such
+    aarch64_a_bit_of_the_wrong_word_guards_nothing
+    aarch64_an_inverted_check_guards_nothing
+    aarch64_a_static_constructor_is_a_root
+    aarch64_a_table_of_pointers_is_a_root
+    aarch64_dead_code_is_unreached
+    aarch64_a_resolver_that_uses_the_feature_is_required
+    aarch64_an_exported_function_is_a_root
 }
 
 fn a_check_in_line_guards_its_branch() -> Case {
@@ -330,7 +384,13 @@ fn gos_standard_library_needs_nothing() -> Case {
         sources: &["go_dispatch.go"],
         builds: &[("go", "GOARCH=amd64 GOAMD64=v1")],
         runs: &[("Nehalem", Prints("541b ca3d d84dda57")), ("Haswell", Prints("541b ca3d d84dda57"))],
-        expects: &[("crypto/internal/fips140/sha256.blockAVX2", "guarded")],
+        expects: &[
+            ("hash/crc32.castagnoliSSE42.abi0|hash/crc32.castagnoliSSE42", "guarded"),
+            (
+                "crypto/internal/fips140/sha256.blockAVX2.abi0|crypto/sha256.blockAVX2.abi0|crypto/sha256.blockAVX2",
+                "guarded",
+            ),
+        ],
         ..ASKS_FOR_AVX2
     }
 }
@@ -515,4 +575,175 @@ fn a_destructor_is_a_root() -> Case {
 
 fn a_rust_function_called_unasked_is_required() -> Case {
     Case { sources: &["trap_rust_unchecked.rs"], builds: RUST, ..NEEDS_AVX2 }
+}
+
+fn aarch64_hwcap_guards() -> Case {
+    Case { sources: &["arm_hwcap.c"], ..ASKS_FOR_LSE }
+}
+
+fn aarch64_each_bit_of_hwcap_guards_its_feature() -> Case {
+    Case {
+        sources: &["arm_hwcap_several.c"],
+        runs: &[
+            ("cortex-a53", Prints("plain crc32 aes")),
+            ("neoverse-n1", Prints("plain crc32 aes dotprod")),
+            ("max", Prints("plain crc32 aes dotprod sve")),
+        ],
+        expects: &[
+            ("with_crc32", "guarded"),
+            ("with_aes", "guarded"),
+            ("with_dot_product", "guarded"),
+            ("with_sve", "guarded"),
+        ],
+        ..ASKS_FOR_LSE
+    }
+}
+
+fn aarch64_hwcap2_guards() -> Case {
+    Case {
+        sources: &["arm_hwcap2.c"],
+        runs: &[("neoverse-n1", Prints("plain")), ("max", Prints("sve2"))],
+        expects: &[("with_sve2", "guarded")],
+        ..ASKS_FOR_LSE
+    }
+}
+
+fn aarch64_an_outlined_helper_is_guarded_by_construction() -> Case {
+    Case {
+        sources: &["arm_outlined.c -moutline-atomics"],
+        runs: &[("cortex-a53", Prints("plain")), ("neoverse-n1", Prints("plain"))],
+        expects: &[("__aarch64_ldadd4_acq_rel", "guarded")],
+        ..ASKS_FOR_LSE
+    }
+}
+
+fn aarch64_a_resolver_asks_its_argument() -> Case {
+    Case { sources: &["arm_ifunc.c"], ..ASKS_FOR_LSE }
+}
+
+fn aarch64_a_cached_flag_guards() -> Case {
+    Case { sources: &["arm_cached_flag.c"], ..ASKS_FOR_LSE }
+}
+
+fn aarch64_a_word_of_capabilities_guards() -> Case {
+    Case {
+        sources: &["arm_capability_word.c"],
+        expects: &[("add_lse", "guarded"), ("with_crc32", "guarded")],
+        ..ASKS_FOR_LSE
+    }
+}
+
+fn aarch64_a_pointer_set_once_guards() -> Case {
+    Case { sources: &["arm_pointer_chosen_once.c"], ..ASKS_FOR_LSE }
+}
+
+fn aarch64_an_identification_register_guards() -> Case {
+    Case { sources: &["arm_id_register.c"], ..ASKS_FOR_LSE }
+}
+
+fn aarch64_one_block_of_a_function_is_guarded() -> Case {
+    Case {
+        sources: &["arm_both_sides.c -mno-outline-atomics"],
+        expects: &[("add", "guarded")],
+        ..ASKS_FOR_LSE
+    }
+}
+
+fn aarch64_a_check_guards_three_calls_deep() -> Case {
+    Case { sources: &["arm_callers.c"], ..ASKS_FOR_LSE }
+}
+
+fn aarch64_hints_are_no_feature() -> Case {
+    Case {
+        sources: &["arm_hints.c -mbranch-protection=standard"],
+        runs: &[("cortex-a53", Prints("plain")), ("neoverse-n1", Prints("plain"))],
+        expects: &[("add_plain", "absent"), ("main", "absent")],
+        ..ASKS_FOR_LSE
+    }
+}
+
+fn aarch64_gos_standard_library_needs_nothing() -> Case {
+    Case {
+        sources: &["go_dispatch.go"],
+        builds: &[("go", "GOARCH=arm64 GOARM64=v8.0")],
+        runs: &[("cortex-a53", Prints("541b ca3d d84dda57")), ("neoverse-n1", Prints("541b ca3d d84dda57"))],
+        expects: &[("hash/crc32.castagnoliUpdate.abi0|hash/crc32.castagnoliUpdate", "guarded")],
+        ..ASKS_FOR_LSE
+    }
+}
+
+fn aarch64_an_unchecked_call_is_required() -> Case {
+    Case { sources: &["arm_trap_unchecked.c"], ..NEEDS_LSE }
+}
+
+fn aarch64_a_program_compiled_for_lse_is_required_from_main() -> Case {
+    Case {
+        sources: &["arm_trap_whole_program.c -march=armv8.2-a"],
+        expects: &[("main", "required")],
+        ..NEEDS_LSE
+    }
+}
+
+fn aarch64_a_check_for_less_is_named_as_such() -> Case {
+    Case { sources: &["arm_trap_weaker.c"], expects: &[("add_lse", "under-guarded")], ..NEEDS_LSE }
+}
+
+fn aarch64_a_bit_of_the_wrong_word_guards_nothing() -> Case {
+    Case {
+        sources: &["arm_trap_wrong_word.c"],
+        runs: &[("neoverse-n1", DiesOfSigill), ("max", Prints("sve2"))],
+        expects: &[("with_sve2", "required|under-guarded")],
+        level: "armv9.0-a",
+        ..NEEDS_LSE
+    }
+}
+
+fn aarch64_an_inverted_check_guards_nothing() -> Case {
+    Case {
+        sources: &["arm_trap_inverted.c"],
+        runs: &[("cortex-a53", DiesOfSigill), ("neoverse-n1", Prints("plain"))],
+        expects: &[("add_lse", "required|under-guarded")],
+        ..NEEDS_LSE
+    }
+}
+
+fn aarch64_a_static_constructor_is_a_root() -> Case {
+    Case {
+        sources: &["arm_trap_constructor.c"],
+        expects: &[("initialise", "required")],
+        path: &["initialise"],
+        ..NEEDS_LSE
+    }
+}
+
+fn aarch64_a_table_of_pointers_is_a_root() -> Case {
+    Case { sources: &["arm_trap_pointer_table.c"], ..NEEDS_LSE }
+}
+
+fn aarch64_dead_code_is_unreached() -> Case {
+    Case {
+        sources: &["arm_trap_dead.c"],
+        runs: &[("cortex-a53", Prints("plain")), ("neoverse-n1", Prints("plain"))],
+        expects: &[("add_lse", "unreached")],
+        ..ASKS_FOR_LSE
+    }
+}
+
+fn aarch64_a_resolver_that_uses_the_feature_is_required() -> Case {
+    Case {
+        sources: &["arm_trap_resolver.c"],
+        expects: &[("resolve_add", "required"), ("add_lse", "guarded")],
+        ..NEEDS_LSE
+    }
+}
+
+fn aarch64_an_exported_function_is_a_root() -> Case {
+    Case {
+        sources: &["arm_trap_library.c"],
+        library: &["arm_trap_library_part.c"],
+        builds: AARCH64_SHARED,
+        expects: &[("add_unchecked", "required"), ("add_hidden", "guarded")],
+        path: &["add_unchecked"],
+        ..NEEDS_LSE
+    }
 }
