@@ -11,7 +11,7 @@ APART void with_aes(char *done) {
     strcat(done, " aes");
 }
 APART void with_dot_product(char *done) {
-    __asm__ volatile(".arch armv8.4-a\n\tudot v0.4s, v1.16b, v2.16b" ::: "v0");
+    __asm__ volatile(".inst 0x6e829420 // udot v0.4s, v1.16b, v2.16b" ::: "v0");
     strcat(done, " dotprod");
 }
 APART void with_sve(char *done) {

@@ -67,6 +67,11 @@ const RUNS_PLAIN: Case =
 
 const SHARED: &[Build] = &[("gcc", "-O2"), ("gcc", "-O0"), ("clang", "-O1"), ("clang", "-O2")];
 
+const GCC: &[Build] =
+    &[("gcc", "-O2"), ("gcc", "-O1 -fno-pie -no-pie"), ("gcc", "-O2 -static"), ("gcc", "-O0")];
+
+const OPTIMISED_AT_LINK: &[Build] = &[("gcc", "-O3 -flto"), ("clang", "-O3 -flto -fuse-ld=lld")];
+
 const RUST: &[Build] = &[
     ("rustc", "-Copt-level=2"),
     ("rustc", "-Copt-level=3 -Ccodegen-units=1 -Cpanic=abort"),
@@ -166,6 +171,14 @@ tests_of! {
     a_thread_started_unasked_is_required
     a_destructor_is_a_root
     a_rust_function_called_unasked_is_required
+    a_check_before_a_loop_guards_what_the_loop_calls
+    a_table_indexed_by_what_a_check_found_is_not_required
+    gccs_check_for_a_level_guards
+    gccs_clone_for_a_level_is_guarded
+    a_check_guards_what_link_time_optimisation_moves
+    a_count_that_comes_out_wrong_is_required
+    a_handler_installed_unasked_is_required
+    a_comdat_function_from_a_plain_unit_needs_nothing
     aarch64_hwcap_guards
     aarch64_each_bit_of_hwcap_guards_its_feature
     aarch64_hwcap2_guards
@@ -367,6 +380,7 @@ fn a_hidden_function_of_a_library_is_guarded_by_the_exported_one() -> Case {
         sources: &["library_guarded.c"],
         library: &["library_guarded_part.c"],
         builds: SHARED,
+        expects: &[("twice_avx2", "guarded"), ("thrice_avx2", "guarded")],
         ..ASKS_FOR_AVX2
     }
 }
@@ -465,7 +479,11 @@ fn avx512_behind_a_check_for_avx2_is_under_guarded() -> Case {
 }
 
 fn dead_code_is_unreached() -> Case {
-    Case { sources: &["trap_dead.c"], expects: &[("twice_avx2", "unreached")], ..RUNS_PLAIN }
+    Case {
+        sources: &["trap_dead.c"],
+        expects: &[("twice_avx2", "unreached"), ("thrice_avx2", "unreached")],
+        ..RUNS_PLAIN
+    }
 }
 
 fn a_prefix_that_old_processors_ignore_is_no_feature() -> Case {
@@ -541,7 +559,7 @@ fn a_check_after_the_use_guards_nothing() -> Case {
 }
 
 fn one_careless_caller_is_enough() -> Case {
-    Case { sources: &["trap_one_caller.c"], ..NEEDS_AVX2 }
+    Case { sources: &["trap_one_caller.c"], path: &["…", "careless", "twice_avx2"], ..NEEDS_AVX2 }
 }
 
 fn a_check_that_both_sides_outlive_guards_nothing() -> Case {
@@ -575,6 +593,60 @@ fn a_destructor_is_a_root() -> Case {
 
 fn a_rust_function_called_unasked_is_required() -> Case {
     Case { sources: &["trap_rust_unchecked.rs"], builds: RUST, ..NEEDS_AVX2 }
+}
+
+fn a_check_before_a_loop_guards_what_the_loop_calls() -> Case {
+    Case { sources: &["check_before_loop.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_table_indexed_by_what_a_check_found_is_not_required() -> Case {
+    Case {
+        sources: &["table_indexed_by_level.c"],
+        expects: &[("twice_avx2", "guarded|unknown")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn gccs_check_for_a_level_guards() -> Case {
+    Case { sources: &["supports_level.c"], builds: GCC, ..ASKS_FOR_AVX2 }
+}
+
+fn gccs_clone_for_a_level_is_guarded() -> Case {
+    Case {
+        sources: &["target_clones_level.c"],
+        builds: GCC,
+        expects: &[("twice.arch_x86_64_v3", "guarded")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn a_check_guards_what_link_time_optimisation_moves() -> Case {
+    Case {
+        sources: &["cached_bit.c"],
+        builds: OPTIMISED_AT_LINK,
+        ..a_bit_of_a_cached_word_guards_what_that_bit_means()
+    }
+}
+
+fn a_count_that_comes_out_wrong_is_required() -> Case {
+    Case {
+        sources: &["trap_lzcnt.c"],
+        runs: &[("Nehalem", Prints("wrong")), ("Haswell", Prints("right"))],
+        expects: &[("leading", "required")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn a_handler_installed_unasked_is_required() -> Case {
+    Case { sources: &["trap_signal.c"], expects: &[("handler_avx2", "required")], ..NEEDS_AVX2 }
+}
+
+fn a_comdat_function_from_a_plain_unit_needs_nothing() -> Case {
+    Case {
+        sources: &["trap_comdat.cc", "trap_comdat_wide.cc -mavx2"],
+        expects: &[("Sample::double_all", "absent")],
+        ..ASKS_FOR_AVX2
+    }
 }
 
 fn aarch64_hwcap_guards() -> Case {
