@@ -319,3 +319,39 @@ pub fn assert_verdicts(name: &str, case: &Case) {
     }
     assert!(wrong.is_empty(), "{name}:\n{wrong}");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{evidence_faults, is_named, is_path};
+    use serde_json::json;
+
+    #[test]
+    fn a_name_is_the_last_part_of_a_path_or_a_clone_of_it() {
+        assert!(is_named("twice", "twice") && is_named("program::twice", "twice"));
+        assert!(
+            is_named("twice.constprop.0", "twice") && is_named("twice.avx2.0", "twice.avx2|twice.avx2.0")
+        );
+        assert!(!is_named("not_twice", "twice") && !is_named("twice.resolver", "twice"));
+    }
+
+    #[test]
+    fn a_verdict_without_its_reason_is_a_fault() {
+        let guard = json!({"kind": "branch", "svma": "0x10", "function": "main", "features": ["AVX2"]});
+        let guarded = json!({"svma": "0x20", "reach": "guarded", "path": [], "guard": guard});
+        assert_eq!(evidence_faults(&guarded), None);
+        let unproven = json!({"svma": "0x20", "reach": "guarded", "path": [], "guard": null});
+        let pathless = json!({"svma": "0x20", "reach": "required", "path": [], "guard": null});
+        let misspelt = json!({"svma": "0x20", "reach": "underguarded"});
+        assert!([unproven, pathless, misspelt].iter().all(|entry| evidence_faults(entry).is_some()));
+    }
+
+    #[test]
+    fn a_path_is_whole_or_an_end() {
+        let symbols = [(1, "_start"), (2, "main"), (3, "careless")].map(|(at, name)| (at, name.to_owned()));
+        let entry = json!({"path": [{"svma": "0x1"}, {"svma": "0x2"}, {"svma": "0x3"}]});
+        assert!(is_path(&entry, &["_start", "main", "careless"], &symbols));
+        assert!(is_path(&entry, &["…", "main", "careless"], &symbols));
+        assert!(!is_path(&entry, &["main", "careless"], &symbols));
+        assert!(!is_path(&entry, &["…", "careless", "main"], &symbols));
+    }
+}
