@@ -11,4 +11,5 @@ pub mod compare;
 pub mod mutation;
 pub mod oracle;
 pub mod package;
+pub mod reach;
 pub mod toolchain;

@@ -23,12 +23,14 @@ fn package_of(tool: &str) -> &'static str {
     match tool {
         "aarch64-linux-gnu-gcc" => "Debian and Ubuntu: gcc-aarch64-linux-gnu",
         "aarch64-linux-gnu-g++" => "Debian and Ubuntu: g++-aarch64-linux-gnu",
-        "aarch64-linux-gnu-objdump" | "aarch64-linux-gnu-strip" | "aarch64-linux-gnu-as" => {
-            "Debian and Ubuntu: binutils-aarch64-linux-gnu"
-        }
+        "aarch64-linux-gnu-objdump"
+        | "aarch64-linux-gnu-strip"
+        | "aarch64-linux-gnu-as"
+        | "aarch64-linux-gnu-nm" => "Debian and Ubuntu: binutils-aarch64-linux-gnu",
         "clang" => "Debian and Ubuntu: clang",
         "llvm-objdump" | "llvm-mc" => "Debian and Ubuntu: llvm",
         "go" => "Debian and Ubuntu: golang-go",
+        "qemu-x86_64" | "qemu-aarch64" => "Debian and Ubuntu: qemu-user",
         "cc" | "gcc" | "g++" => "Debian and Ubuntu: build-essential",
         "apt-get" => "the packages come through apt: a Debian or Ubuntu machine is needed",
         _ => "see CONTRIBUTING.md",

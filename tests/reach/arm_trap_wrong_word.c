@@ -1,0 +1,9 @@
+/* The bit of SVE2 in AT_HWCAP2 is that of ASIMD, which every CPU has, in the word asked here. */
+#include "aarch64.h"
+
+APART const char *with_sve2(void) {
+    __asm__ volatile(".arch_extension sve2\n\teortb z0.b, z1.b, z2.b" ::: "v0");
+    return "sve2";
+}
+
+int main(void) { return puts(getauxval(AT_HWCAP) & HWCAP2_SVE2 ? with_sve2() : "plain") < 0; }

@@ -1,0 +1,12 @@
+/* A function of its own tells whether the CPU has AVX2; main branches on what it returns. */
+#include "x86_64.h"
+
+int numbers[8] = {1, 2, 3};
+AVX2 const char *twice_avx2(int *x) { TWICE_AVX2(x); return "avx2"; }
+PLAIN const char *twice_plain(int *x) { TWICE_PLAIN(x); return "plain"; }
+__attribute__((noinline)) int has_avx2(void) { return detect_avx2(); }
+
+int main(void) {
+    const char *done = has_avx2() ? twice_avx2(numbers) : twice_plain(numbers);
+    return puts(done) < 0;
+}

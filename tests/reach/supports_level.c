@@ -1,0 +1,11 @@
+/* gcc's check for a whole level: x86-64-v3 holds AVX2. */
+#include "x86_64.h"
+
+int numbers[8] = {1, 2, 3};
+AVX2 const char *twice_avx2(int *x) { TWICE_AVX2(x); return "avx2"; }
+PLAIN const char *twice_plain(int *x) { TWICE_PLAIN(x); return "plain"; }
+
+int main(void) {
+    const char *done = __builtin_cpu_supports("x86-64-v3") ? twice_avx2(numbers) : twice_plain(numbers);
+    return puts(done) < 0;
+}

@@ -1,0 +1,818 @@
+//! Which functions a program reaches without having asked for their features: programs compiled here, run under qemu, judged
+//! by deburr.
+//!
+//! Each case is tested twice: `runs` holds the program against qemu-user on CPUs with and without the feature, so that what the
+//! case claims is so; `verdicts` holds deburr against the case.
+// tidy: table
+
+use deburr_tests::reach::Outcome::{Aborts, DiesOfSigill, Prints};
+use deburr_tests::reach::{Build, Case, assert_runs, assert_verdicts};
+
+macro_rules! tests_of {
+    ($($name:ident)*) => {$(
+        mod $name {
+            #[test]
+            fn runs() {
+                super::assert_runs(stringify!($name), &super::$name());
+            }
+
+            #[test]
+            fn verdicts() {
+                super::assert_verdicts(stringify!($name), &super::$name());
+            }
+        }
+    )*};
+}
+
+/// Position-independent, static and at a fixed address; optimised in two ways and not at all.
+const X86_64: &[Build] = &[
+    ("gcc", "-O2"),
+    ("gcc", "-O1 -static"),
+    ("gcc", "-O0"),
+    ("clang", "-O2"),
+    ("clang", "-O1 -fno-pie -no-pie"),
+];
+
+/// A program that asks for AVX2 and takes another path where it is missing.
+const ASKS_FOR_AVX2: Case = Case {
+    sources: &[],
+    library: &[],
+    builds: X86_64,
+    runs: &[("Nehalem", Prints("plain")), ("IvyBridge", Prints("plain")), ("Haswell", Prints("avx2"))],
+    expects: &[("twice_avx2", "guarded")],
+    path: &[],
+    level: "x86-64-v1",
+};
+
+/// The same, but it runs AVX2 code unasked.
+const NEEDS_AVX2: Case = Case {
+    runs: &[("Nehalem", DiesOfSigill), ("IvyBridge", DiesOfSigill), ("Haswell", Prints("avx2"))],
+    expects: &[("twice_avx2", "required")],
+    level: "x86-64-v3",
+    ..ASKS_FOR_AVX2
+};
+
+/// It asks, but for less than AVX2: only what lies in between tells.
+const ASKS_FOR_LESS: Case = Case {
+    runs: &[("Nehalem", Prints("plain")), ("IvyBridge", DiesOfSigill), ("Haswell", Prints("avx2"))],
+    expects: &[("twice_avx2", "under-guarded")],
+    level: "x86-64-v3",
+    ..ASKS_FOR_AVX2
+};
+
+/// Nothing above the baseline ever runs.
+const RUNS_PLAIN: Case =
+    Case { runs: &[("Nehalem", Prints("plain")), ("Haswell", Prints("plain"))], ..ASKS_FOR_AVX2 };
+
+const SHARED: &[Build] = &[("gcc", "-O2"), ("gcc", "-O0"), ("clang", "-O1"), ("clang", "-O2")];
+
+const GCC: &[Build] = &[("gcc", "-O2"), ("gcc", "-O1 -static"), ("gcc", "-O0")];
+
+const OPTIMISED_AT_LINK: &[Build] = &[("gcc", "-O3 -flto"), ("clang", "-O3 -flto -fuse-ld=lld")];
+
+const RUST: &[Build] = &[
+    ("rustc", "-Copt-level=2"),
+    ("rustc", "-Copt-level=3 -Ccodegen-units=1 -Cpanic=abort"),
+    ("rustc", "-Copt-level=0 -Crelocation-model=static"),
+];
+
+const AARCH64: &[Build] = &[
+    ("aarch64-linux-gnu-gcc", "-O2"),
+    ("aarch64-linux-gnu-gcc", "-O1 -static"),
+    ("aarch64-linux-gnu-gcc", "-O0"),
+    ("aarch64-clang", "-O2"),
+    ("aarch64-clang", "-O1 -fno-pie -no-pie"),
+];
+
+const AARCH64_SHARED: &[Build] =
+    &[("aarch64-linux-gnu-gcc", "-O2"), ("aarch64-linux-gnu-gcc", "-O0"), ("aarch64-clang", "-O2")];
+
+/// A program that asks for LSE and takes another path where it is missing.
+const ASKS_FOR_LSE: Case = Case {
+    sources: &[],
+    library: &[],
+    builds: AARCH64,
+    runs: &[("cortex-a53", Prints("plain")), ("neoverse-n1", Prints("lse"))],
+    expects: &[("add_lse", "guarded")],
+    path: &[],
+    level: "armv8.0-a",
+};
+
+/// The same, but it runs LSE code unasked.
+const NEEDS_LSE: Case = Case {
+    runs: &[("cortex-a53", DiesOfSigill), ("neoverse-n1", Prints("lse"))],
+    expects: &[("add_lse", "required")],
+    level: "armv8.1-a",
+    ..ASKS_FOR_LSE
+};
+
+tests_of! {
+    a_check_in_line_guards_its_branch
+    a_check_in_a_function_guards_who_branches_on_its_result
+    one_block_of_a_function_is_guarded
+    a_cached_flag_guards
+    a_bit_of_a_cached_word_guards_what_that_bit_means
+    a_member_of_a_struct_guards
+    a_flag_set_in_a_constructor_guards
+    the_compilers_feature_word_guards
+    a_clone_for_a_target_is_guarded_by_its_resolver
+    an_indirect_function_is_guarded_by_its_resolver
+    a_resolver_may_ask_cpuid_itself
+    a_pointer_set_once_by_a_function_that_tests_guards
+    a_table_of_methods_is_guarded_by_its_getter
+    a_check_guards_one_to_four_calls_deep
+    what_follows_an_early_return_is_guarded
+    what_follows_an_abort_is_guarded
+    a_level_guards_by_comparison_and_by_switch
+    a_flag_found_at_the_first_use_guards
+    a_flag_set_by_pthread_once_guards
+    a_pointer_selected_without_a_branch_is_guarded
+    a_pointer_overridden_behind_a_check_is_guarded
+    a_vtable_used_behind_a_check_is_guarded
+    a_static_variable_of_a_function_guards
+    a_word_of_capabilities_guards_assembly
+    a_mask_of_two_features_guards_each
+    a_check_without_xgetbv_guards
+    a_thread_started_behind_a_check_is_guarded
+    avx512_behind_its_check_is_guarded
+    a_hidden_function_of_a_library_is_guarded_by_the_exported_one
+    rusts_detection_guards
+    a_pointer_in_a_rust_atomic_guards
+    gos_standard_library_needs_nothing
+    an_unchecked_call_is_required
+    an_address_that_nothing_calls_is_not_required
+    a_list_of_addresses_calls_nothing
+    a_table_in_text_jumps_nowhere
+    a_comdat_function_from_an_avx2_unit_is_required
+    an_inverted_check_guards_nothing
+    a_check_for_less_is_named_as_such
+    a_cached_check_for_less_is_named_as_such
+    a_resolver_that_asks_for_less_is_named_as_such
+    a_check_for_either_of_two_is_less
+    avx512_behind_a_check_for_avx2_is_under_guarded
+    dead_code_is_unreached
+    a_prefix_that_old_processors_ignore_is_no_feature
+    a_resolver_that_uses_the_feature_is_required
+    a_dispatcher_compiled_above_its_level_is_required
+    a_static_constructor_is_a_root
+    the_initialisation_of_a_global_object_is_a_root
+    an_exported_function_is_a_root
+    a_table_of_pointers_that_no_check_owns_is_a_root
+    a_vtable_used_unasked_is_a_root
+    a_program_compiled_for_the_third_level_is_required_from_main
+    a_check_after_the_use_guards_nothing
+    one_careless_caller_is_enough
+    a_check_that_both_sides_outlive_guards_nothing
+    a_flag_that_others_write_too_guards_nothing
+    a_pointer_set_unasked_guards_nothing
+    a_thread_started_unasked_is_required
+    a_destructor_is_a_root
+    a_rust_function_called_unasked_is_required
+    a_check_before_a_loop_guards_what_the_loop_calls
+    a_table_indexed_by_what_a_check_found_is_not_required
+    gccs_check_for_a_level_guards
+    gccs_clone_for_a_level_is_guarded
+    a_check_guards_what_link_time_optimisation_moves
+    a_count_that_comes_out_wrong_is_required
+    a_handler_installed_unasked_is_required
+    a_comdat_function_from_a_plain_unit_needs_nothing
+    aarch64_hwcap_guards
+    aarch64_each_bit_of_hwcap_guards_its_feature
+    aarch64_hwcap2_guards
+    aarch64_an_outlined_helper_is_guarded_by_construction
+    aarch64_a_resolver_asks_its_argument
+    aarch64_a_cached_flag_guards
+    aarch64_a_word_of_capabilities_guards
+    aarch64_a_pointer_set_once_guards
+    aarch64_an_identification_register_guards
+    aarch64_one_block_of_a_function_is_guarded
+    aarch64_a_check_guards_three_calls_deep
+    aarch64_hints_are_no_feature
+    aarch64_gos_standard_library_needs_nothing
+    aarch64_an_unchecked_call_is_required
+    aarch64_a_program_compiled_for_lse_is_required_from_main
+    aarch64_a_check_for_less_is_named_as_such
+    aarch64_a_bit_of_the_wrong_word_guards_nothing
+    aarch64_an_inverted_check_guards_nothing
+    aarch64_a_static_constructor_is_a_root
+    aarch64_a_table_of_pointers_is_a_root
+    aarch64_dead_code_is_unreached
+    aarch64_a_resolver_that_uses_the_feature_is_required
+    aarch64_an_exported_function_is_a_root
+}
+
+fn a_check_in_line_guards_its_branch() -> Case {
+    Case { sources: &["check_in_line.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_check_in_a_function_guards_who_branches_on_its_result() -> Case {
+    Case { sources: &["check_in_callee.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn one_block_of_a_function_is_guarded() -> Case {
+    Case { sources: &["both_sides_in_one_function.c"], expects: &[("main", "guarded")], ..ASKS_FOR_AVX2 }
+}
+
+fn a_cached_flag_guards() -> Case {
+    Case { sources: &["cached_flag.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_bit_of_a_cached_word_guards_what_that_bit_means() -> Case {
+    Case {
+        sources: &["cached_bit.c"],
+        runs: &[("Nehalem", Prints("plain")), ("IvyBridge", Prints("avx")), ("Haswell", Prints("avx2"))],
+        expects: &[("twice_avx2", "guarded"), ("twice_avx", "guarded")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn a_member_of_a_struct_guards() -> Case {
+    Case { sources: &["cached_struct.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_flag_set_in_a_constructor_guards() -> Case {
+    Case { sources: &["flag_set_in_constructor.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn the_compilers_feature_word_guards() -> Case {
+    Case { sources: &["builtin_cpu_supports.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_clone_for_a_target_is_guarded_by_its_resolver() -> Case {
+    Case {
+        sources: &["target_clones.c"],
+        expects: &[("twice.avx2|twice.avx2.0", "guarded")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn an_indirect_function_is_guarded_by_its_resolver() -> Case {
+    Case { sources: &["ifunc.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_resolver_may_ask_cpuid_itself() -> Case {
+    Case { sources: &["ifunc_cpuid.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_pointer_set_once_by_a_function_that_tests_guards() -> Case {
+    Case {
+        sources: &["pointer_chosen_once.c"],
+        runs: &[("core2duo", Prints("plain")), ("Nehalem", Prints("sse4.2"))],
+        expects: &[("crc_sse42", "guarded")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn a_table_of_methods_is_guarded_by_its_getter() -> Case {
+    Case {
+        sources: &["method_table.c"],
+        expects: &[("twice_avx2", "guarded"), ("initialise_avx2", "guarded")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn a_check_guards_one_to_four_calls_deep() -> Case {
+    Case {
+        sources: &["callers.c"],
+        expects: &[
+            ("under_one", "guarded"),
+            ("under_two", "guarded"),
+            ("under_three", "guarded"),
+            ("under_four", "guarded"),
+        ],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn what_follows_an_early_return_is_guarded() -> Case {
+    Case {
+        sources: &["returns_early.c"],
+        expects: &[("twice_avx2", "guarded"), ("thrice_avx2", "guarded")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn what_follows_an_abort_is_guarded() -> Case {
+    Case {
+        sources: &["aborts_without.c"],
+        runs: &[("Nehalem", Aborts), ("IvyBridge", Aborts), ("Haswell", Prints("avx2"))],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn a_level_guards_by_comparison_and_by_switch() -> Case {
+    Case {
+        sources: &["level_enum.c"],
+        runs: &[
+            ("core2duo", Prints("plain")),
+            ("Nehalem", Prints("sse4.2")),
+            ("IvyBridge", Prints("avx")),
+            ("Haswell", Prints("avx2")),
+        ],
+        expects: &[
+            ("twice_avx2", "guarded"),
+            ("thrice_avx2", "guarded"),
+            ("twice_avx", "guarded"),
+            ("hash_sse42", "guarded"),
+        ],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn a_flag_found_at_the_first_use_guards() -> Case {
+    Case { sources: &["lazily_cached.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_flag_set_by_pthread_once_guards() -> Case {
+    Case { sources: &["once.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_pointer_selected_without_a_branch_is_guarded() -> Case {
+    Case { sources: &["pointer_selected_in_line.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_pointer_overridden_behind_a_check_is_guarded() -> Case {
+    Case {
+        sources: &["pointer_overridden.c"],
+        expects: &[("twice_avx2", "guarded"), ("other_avx2", "guarded")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn a_vtable_used_behind_a_check_is_guarded() -> Case {
+    Case { sources: &["vtable_factory.cc"], expects: &[("Wide::twice", "guarded")], ..ASKS_FOR_AVX2 }
+}
+
+fn a_static_variable_of_a_function_guards() -> Case {
+    Case { sources: &["local_static.cc"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_word_of_capabilities_guards_assembly() -> Case {
+    Case { sources: &["capability_word.c", "capability_word.s"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_mask_of_two_features_guards_each() -> Case {
+    Case { sources: &["mask_of_two.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_check_without_xgetbv_guards() -> Case {
+    Case { sources: &["without_xgetbv.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_thread_started_behind_a_check_is_guarded() -> Case {
+    Case { sources: &["thread_behind_check.c"], expects: &[("thread_avx2", "guarded")], ..ASKS_FOR_AVX2 }
+}
+
+fn avx512_behind_its_check_is_guarded() -> Case {
+    Case {
+        sources: &["avx512.c"],
+        runs: &[("Nehalem", Prints("plain")), ("Haswell", Prints("plain"))],
+        expects: &[("twice_avx512", "guarded")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn a_hidden_function_of_a_library_is_guarded_by_the_exported_one() -> Case {
+    Case {
+        sources: &["library_guarded.c"],
+        library: &["library_guarded_part.c"],
+        builds: SHARED,
+        expects: &[("twice_avx2", "guarded"), ("thrice_avx2", "guarded")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn rusts_detection_guards() -> Case {
+    Case { sources: &["rust_detected.rs"], builds: RUST, ..ASKS_FOR_AVX2 }
+}
+
+fn a_pointer_in_a_rust_atomic_guards() -> Case {
+    Case { sources: &["rust_pointer.rs"], builds: RUST, ..ASKS_FOR_AVX2 }
+}
+
+fn gos_standard_library_needs_nothing() -> Case {
+    Case {
+        sources: &["go_dispatch.go"],
+        builds: &[("go", "GOARCH=amd64 GOAMD64=v1")],
+        runs: &[("Nehalem", Prints("541b ca3d d84dda57")), ("Haswell", Prints("541b ca3d d84dda57"))],
+        expects: &[
+            ("hash/crc32.castagnoliSSE42.abi0|hash/crc32.castagnoliSSE42", "guarded"),
+            (
+                "crypto/internal/fips140/sha256.blockAVX2.abi0|crypto/sha256.blockAVX2.abi0|crypto/sha256.blockAVX2",
+                "guarded",
+            ),
+        ],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn an_unchecked_call_is_required() -> Case {
+    Case { sources: &["trap_unchecked.c"], ..NEEDS_AVX2 }
+}
+
+fn an_address_that_nothing_calls_is_not_required() -> Case {
+    Case { sources: &["trap_address_only.c"], expects: &[("twice_avx2", "unreached|unknown")], ..RUNS_PLAIN }
+}
+
+fn a_list_of_addresses_calls_nothing() -> Case {
+    Case { sources: &["trap_address_list.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_table_in_text_jumps_nowhere() -> Case {
+    Case { sources: &["trap_table_in_text.c", "trap_table_in_text.s"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_comdat_function_from_an_avx2_unit_is_required() -> Case {
+    Case {
+        sources: &["trap_comdat_wide.cc -mavx2", "trap_comdat.cc"],
+        expects: &[("Sample::double_all", "required")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn an_inverted_check_guards_nothing() -> Case {
+    Case {
+        sources: &["trap_inverted.c"],
+        runs: &[("Nehalem", DiesOfSigill), ("IvyBridge", DiesOfSigill), ("Haswell", Prints("plain"))],
+        expects: &[("twice_avx2", "required|under-guarded")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn a_check_for_less_is_named_as_such() -> Case {
+    Case { sources: &["trap_weaker.c"], ..ASKS_FOR_LESS }
+}
+
+fn a_cached_check_for_less_is_named_as_such() -> Case {
+    Case { sources: &["trap_weaker_cached.c"], ..ASKS_FOR_LESS }
+}
+
+fn a_resolver_that_asks_for_less_is_named_as_such() -> Case {
+    Case { sources: &["trap_weaker_ifunc.c"], ..ASKS_FOR_LESS }
+}
+
+fn a_check_for_either_of_two_is_less() -> Case {
+    Case {
+        sources: &["trap_either.c"],
+        runs: &[
+            ("core2duo", Prints("plain")),
+            ("Nehalem", DiesOfSigill),
+            ("IvyBridge", DiesOfSigill),
+            ("Haswell", Prints("avx2")),
+        ],
+        expects: &[("twice_avx2", "under-guarded|required")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn avx512_behind_a_check_for_avx2_is_under_guarded() -> Case {
+    Case {
+        sources: &["trap_avx512_behind_avx2.c"],
+        runs: &[("Nehalem", Prints("plain")), ("IvyBridge", Prints("plain")), ("Haswell", DiesOfSigill)],
+        expects: &[("twice_avx512", "under-guarded")],
+        level: "x86-64-v4",
+        ..ASKS_FOR_LESS
+    }
+}
+
+fn dead_code_is_unreached() -> Case {
+    Case {
+        sources: &["trap_dead.c"],
+        expects: &[("twice_avx2", "unreached"), ("thrice_avx2", "unreached")],
+        ..RUNS_PLAIN
+    }
+}
+
+fn a_prefix_that_old_processors_ignore_is_no_feature() -> Case {
+    Case { sources: &["trap_rep_bsf.c"], expects: &[("lowest", "absent"), ("main", "absent")], ..RUNS_PLAIN }
+}
+
+fn a_resolver_that_uses_the_feature_is_required() -> Case {
+    Case {
+        sources: &["trap_resolver.c"],
+        expects: &[("resolve_twice", "required"), ("twice_avx2", "guarded")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn a_dispatcher_compiled_above_its_level_is_required() -> Case {
+    Case {
+        sources: &["trap_dispatcher.c"],
+        expects: &[("twice", "required"), ("twice_avx2", "guarded")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn a_static_constructor_is_a_root() -> Case {
+    Case {
+        sources: &["trap_constructor.c"],
+        expects: &[("initialise", "required")],
+        path: &["initialise"],
+        ..NEEDS_AVX2
+    }
+}
+
+fn the_initialisation_of_a_global_object_is_a_root() -> Case {
+    Case {
+        sources: &["trap_initializer.cc", "trap_initializer_wide.cc -mavx2"],
+        expects: &[("Filled::Filled", "required")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn an_exported_function_is_a_root() -> Case {
+    Case {
+        sources: &["trap_library.c"],
+        library: &["trap_library_part.c"],
+        builds: SHARED,
+        expects: &[("twice_unchecked", "required"), ("twice_hidden", "guarded")],
+        path: &["twice_unchecked"],
+        ..NEEDS_AVX2
+    }
+}
+
+fn a_table_of_pointers_that_no_check_owns_is_a_root() -> Case {
+    Case {
+        sources: &["trap_pointer_table.c"],
+        expects: &[("twice_avx2", "required"), ("thrice_avx2", "required")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn a_vtable_used_unasked_is_a_root() -> Case {
+    Case { sources: &["trap_vtable.cc"], expects: &[("Wide::twice", "required")], ..NEEDS_AVX2 }
+}
+
+fn a_program_compiled_for_the_third_level_is_required_from_main() -> Case {
+    Case {
+        sources: &["trap_whole_program.c -march=x86-64-v3"],
+        expects: &[("main", "required")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn a_check_after_the_use_guards_nothing() -> Case {
+    Case { sources: &["trap_used_before.c"], ..NEEDS_AVX2 }
+}
+
+fn one_careless_caller_is_enough() -> Case {
+    Case { sources: &["trap_one_caller.c"], path: &["…", "careless", "twice_avx2"], ..NEEDS_AVX2 }
+}
+
+fn a_check_that_both_sides_outlive_guards_nothing() -> Case {
+    Case { sources: &["trap_check_ignored.c"], ..NEEDS_AVX2 }
+}
+
+fn a_flag_that_others_write_too_guards_nothing() -> Case {
+    Case {
+        sources: &["trap_flag_overwritten.c"],
+        expects: &[("twice_avx2", "required|under-guarded")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn a_pointer_set_unasked_guards_nothing() -> Case {
+    Case { sources: &["trap_pointer_unchecked.c"], ..NEEDS_AVX2 }
+}
+
+fn a_thread_started_unasked_is_required() -> Case {
+    Case { sources: &["trap_thread.c"], expects: &[("thread_avx2", "required")], ..NEEDS_AVX2 }
+}
+
+fn a_destructor_is_a_root() -> Case {
+    Case {
+        sources: &["trap_destructor.c"],
+        expects: &[("finish", "required")],
+        path: &["finish"],
+        ..NEEDS_AVX2
+    }
+}
+
+fn a_rust_function_called_unasked_is_required() -> Case {
+    Case { sources: &["trap_rust_unchecked.rs"], builds: RUST, ..NEEDS_AVX2 }
+}
+
+fn a_check_before_a_loop_guards_what_the_loop_calls() -> Case {
+    Case { sources: &["check_before_loop.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_table_indexed_by_what_a_check_found_is_not_required() -> Case {
+    Case {
+        sources: &["table_indexed_by_level.c"],
+        expects: &[("twice_avx2", "guarded|unknown")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn gccs_check_for_a_level_guards() -> Case {
+    Case { sources: &["supports_level.c"], builds: GCC, ..ASKS_FOR_AVX2 }
+}
+
+fn gccs_clone_for_a_level_is_guarded() -> Case {
+    Case {
+        sources: &["target_clones_level.c"],
+        builds: GCC,
+        expects: &[("twice.arch_x86_64_v3", "guarded")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn a_check_guards_what_link_time_optimisation_moves() -> Case {
+    Case {
+        sources: &["cached_bit.c"],
+        builds: OPTIMISED_AT_LINK,
+        ..a_bit_of_a_cached_word_guards_what_that_bit_means()
+    }
+}
+
+fn a_count_that_comes_out_wrong_is_required() -> Case {
+    Case {
+        sources: &["trap_lzcnt.c"],
+        runs: &[("Nehalem", Prints("wrong")), ("Haswell", Prints("right"))],
+        expects: &[("leading", "required")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn a_handler_installed_unasked_is_required() -> Case {
+    Case { sources: &["trap_signal.c"], expects: &[("handler_avx2", "required")], ..NEEDS_AVX2 }
+}
+
+fn a_comdat_function_from_a_plain_unit_needs_nothing() -> Case {
+    Case {
+        sources: &["trap_comdat.cc", "trap_comdat_wide.cc -mavx2"],
+        expects: &[("Sample::double_all", "absent")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn aarch64_hwcap_guards() -> Case {
+    Case { sources: &["arm_hwcap.c"], ..ASKS_FOR_LSE }
+}
+
+fn aarch64_each_bit_of_hwcap_guards_its_feature() -> Case {
+    Case {
+        sources: &["arm_hwcap_several.c"],
+        runs: &[
+            ("cortex-a53", Prints("plain crc32 aes")),
+            ("neoverse-n1", Prints("plain crc32 aes dotprod")),
+            ("max", Prints("plain crc32 aes dotprod sve")),
+        ],
+        expects: &[
+            ("with_crc32", "guarded"),
+            ("with_aes", "guarded"),
+            ("with_dot_product", "guarded"),
+            ("with_sve", "guarded"),
+        ],
+        ..ASKS_FOR_LSE
+    }
+}
+
+fn aarch64_hwcap2_guards() -> Case {
+    Case {
+        sources: &["arm_hwcap2.c"],
+        runs: &[("neoverse-n1", Prints("plain")), ("max", Prints("sve2"))],
+        expects: &[("with_sve2", "guarded")],
+        ..ASKS_FOR_LSE
+    }
+}
+
+fn aarch64_an_outlined_helper_is_guarded_by_construction() -> Case {
+    Case {
+        sources: &["arm_outlined.c -moutline-atomics"],
+        runs: &[("cortex-a53", Prints("plain")), ("neoverse-n1", Prints("plain"))],
+        expects: &[("__aarch64_ldadd4_acq_rel", "guarded")],
+        ..ASKS_FOR_LSE
+    }
+}
+
+fn aarch64_a_resolver_asks_its_argument() -> Case {
+    Case { sources: &["arm_ifunc.c"], ..ASKS_FOR_LSE }
+}
+
+fn aarch64_a_cached_flag_guards() -> Case {
+    Case { sources: &["arm_cached_flag.c"], ..ASKS_FOR_LSE }
+}
+
+fn aarch64_a_word_of_capabilities_guards() -> Case {
+    Case {
+        sources: &["arm_capability_word.c"],
+        expects: &[("add_lse", "guarded"), ("with_crc32", "guarded")],
+        ..ASKS_FOR_LSE
+    }
+}
+
+fn aarch64_a_pointer_set_once_guards() -> Case {
+    Case { sources: &["arm_pointer_chosen_once.c"], ..ASKS_FOR_LSE }
+}
+
+fn aarch64_an_identification_register_guards() -> Case {
+    Case { sources: &["arm_id_register.c"], ..ASKS_FOR_LSE }
+}
+
+fn aarch64_one_block_of_a_function_is_guarded() -> Case {
+    Case {
+        sources: &["arm_both_sides.c -mno-outline-atomics"],
+        expects: &[("add", "guarded")],
+        ..ASKS_FOR_LSE
+    }
+}
+
+fn aarch64_a_check_guards_three_calls_deep() -> Case {
+    Case { sources: &["arm_callers.c"], ..ASKS_FOR_LSE }
+}
+
+fn aarch64_hints_are_no_feature() -> Case {
+    Case {
+        sources: &["arm_hints.c -mbranch-protection=standard"],
+        runs: &[("cortex-a53", Prints("plain")), ("neoverse-n1", Prints("plain"))],
+        expects: &[("add_plain", "absent"), ("main", "absent")],
+        ..ASKS_FOR_LSE
+    }
+}
+
+fn aarch64_gos_standard_library_needs_nothing() -> Case {
+    Case {
+        sources: &["go_dispatch.go"],
+        builds: &[("go", "GOARCH=arm64 GOARM64=v8.0")],
+        runs: &[("cortex-a53", Prints("541b ca3d d84dda57")), ("neoverse-n1", Prints("541b ca3d d84dda57"))],
+        expects: &[("hash/crc32.castagnoliUpdate.abi0|hash/crc32.castagnoliUpdate", "guarded")],
+        ..ASKS_FOR_LSE
+    }
+}
+
+fn aarch64_an_unchecked_call_is_required() -> Case {
+    Case { sources: &["arm_trap_unchecked.c"], ..NEEDS_LSE }
+}
+
+fn aarch64_a_program_compiled_for_lse_is_required_from_main() -> Case {
+    Case {
+        sources: &["arm_trap_whole_program.c -march=armv8.2-a"],
+        expects: &[("main", "required")],
+        ..NEEDS_LSE
+    }
+}
+
+fn aarch64_a_check_for_less_is_named_as_such() -> Case {
+    Case { sources: &["arm_trap_weaker.c"], expects: &[("add_lse", "under-guarded")], ..NEEDS_LSE }
+}
+
+fn aarch64_a_bit_of_the_wrong_word_guards_nothing() -> Case {
+    Case {
+        sources: &["arm_trap_wrong_word.c"],
+        runs: &[("neoverse-n1", DiesOfSigill), ("max", Prints("sve2"))],
+        expects: &[("with_sve2", "required|under-guarded")],
+        level: "armv9.0-a",
+        ..NEEDS_LSE
+    }
+}
+
+fn aarch64_an_inverted_check_guards_nothing() -> Case {
+    Case {
+        sources: &["arm_trap_inverted.c"],
+        runs: &[("cortex-a53", DiesOfSigill), ("neoverse-n1", Prints("plain"))],
+        expects: &[("add_lse", "required|under-guarded")],
+        ..NEEDS_LSE
+    }
+}
+
+fn aarch64_a_static_constructor_is_a_root() -> Case {
+    Case {
+        sources: &["arm_trap_constructor.c"],
+        expects: &[("initialise", "required")],
+        path: &["initialise"],
+        ..NEEDS_LSE
+    }
+}
+
+fn aarch64_a_table_of_pointers_is_a_root() -> Case {
+    Case { sources: &["arm_trap_pointer_table.c"], ..NEEDS_LSE }
+}
+
+fn aarch64_dead_code_is_unreached() -> Case {
+    Case {
+        sources: &["arm_trap_dead.c"],
+        runs: &[("cortex-a53", Prints("plain")), ("neoverse-n1", Prints("plain"))],
+        expects: &[("add_lse", "unreached")],
+        ..ASKS_FOR_LSE
+    }
+}
+
+fn aarch64_a_resolver_that_uses_the_feature_is_required() -> Case {
+    Case {
+        sources: &["arm_trap_resolver.c"],
+        expects: &[("resolve_add", "required"), ("add_lse", "guarded")],
+        ..NEEDS_LSE
+    }
+}
+
+fn aarch64_an_exported_function_is_a_root() -> Case {
+    Case {
+        sources: &["arm_trap_library.c"],
+        library: &["arm_trap_library_part.c"],
+        builds: AARCH64_SHARED,
+        expects: &[("add_unchecked", "required"), ("add_hidden", "guarded")],
+        path: &["add_unchecked"],
+        ..NEEDS_LSE
+    }
+}
