@@ -28,6 +28,7 @@ const IMPLIES: &[(Feature, &[Feature])] = &[
     (XSAVES, &[XSAVE]),
     (AVX, &[SSE4_2, XSAVE, OSXSAVE]),
     (AVX2, &[AVX]),
+
     (F16C, &[AVX]),
     (FMA, &[AVX]),
     (FMA4, &[AVX, SSE4A]),
@@ -113,7 +114,25 @@ const IMPLIES: &[(Feature, &[Feature])] = &[
     (FEAT_SME2p2, &[FEAT_SME2p1]),
 ];
 
+/// Each feature with those that every CPU made so far has beside it, though no manual says that it must. Programs rely
+/// on that: OpenSSL asks for AES-NI and then shuffles bytes with SSSE3.
+const COMPANIONS: &[(Feature, &[Feature])] = &[
+    (AES, &[SSSE3]),
+    (PCLMULQDQ, &[SSSE3]),
+    (SHA, &[SSE4_1]),
+    (BMI2, &[BMI1]),
+    (AVX512F, &[BMI1, BMI2]),
+];
+
 impl FeatureSet {
+    /// The set, all that its features cannot do without, and all that no CPU made so far has them without. For judging
+    /// a program's check, not for describing a machine.
+    pub fn with_companions(self) -> FeatureSet {
+        let set = self.with_implied();
+        let beside = COMPANIONS.iter().filter(|(feature, _)| set.contains(*feature));
+        beside.fold(set, |set, (_, beside)| set.union(FeatureSet::of(beside))).with_implied()
+    }
+
     /// The set and all that its features cannot do without: `FEAT_SVE2` brings `FEAT_SVE`.
     pub fn with_implied(self) -> FeatureSet {
         grow(self, |set, feature, needs| if set.contains(feature) { needs } else { FeatureSet::EMPTY })

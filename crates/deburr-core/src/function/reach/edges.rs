@@ -269,7 +269,7 @@ impl Collector<'_, '_, '_> {
                 check: None,
             });
         };
-        let block = self.facts(function).and_then(|facts| facts.at(at));
+        let block = self.facts(function).and_then(|facts| facts.leaving(at));
         let proof = match block {
             Some(block) => block.proof?,
             None => Proof::EMPTY,

@@ -83,6 +83,8 @@ pub(super) struct Use {
 pub(super) struct Facts {
     /// Its blocks, by address.
     pub blocks: Vec<BlockFacts>,
+    /// What is known at jumps out of the function, when they are taken, by the jump.
+    pub exits: Vec<(CodeOffset, BlockFacts)>,
     /// What it stores in words of known place.
     pub stores: Vec<Stored>,
     /// Addresses that it lets out.
@@ -92,6 +94,12 @@ pub(super) struct Facts {
 }
 
 impl Facts {
+    /// What is known when control leaves from an offset.
+    pub(super) fn leaving(&self, at: CodeOffset) -> Option<&BlockFacts> {
+        let exit = self.exits.binary_search_by_key(&at, |exit| exit.0).ok();
+        exit.and_then(|index| self.exits.get(index)).map(|(_, facts)| facts).or_else(|| self.at(at))
+    }
+
     /// What is known at an offset.
     pub(super) fn at(&self, at: CodeOffset) -> Option<&BlockFacts> {
         let after = self.blocks.partition_point(|block| block.start <= at);
@@ -122,6 +130,10 @@ pub(super) fn interpret(world: &World<'_, '_>, memory: &Memory, function: &Funct
     let entry = words::entry_state(world, function);
     run.function(function, entry)?;
     let mut facts = run.facts;
+    // A jump that was run again knows less each time; the last counts.
+    facts.exits.reverse();
+    facts.exits.sort_by_key(|exit| exit.0);
+    facts.exits.dedup_by_key(|exit| exit.0);
     let returns = Reg::general(0);
     facts.returned = run.exit.map_or(Value::none(), |exit| exit.read(returns).under(exit.proof()));
     Some(facts)
@@ -259,6 +271,10 @@ impl Run<'_, '_, '_> {
 
     /// A jump to another function: it runs in this one's place.
     fn tail(&mut self, insn: &Insn, target: Svma, state: State) {
+        if let Some(start) = self.world.image.code_offset(insn.svma).filter(|_| self.depth == 0) {
+            let facts = BlockFacts { start, proof: Some(state.proof()), check: state.check };
+            self.facts.exits.push((start, facts));
+        }
         let call = Insn { flow: Flow::Call(target), ..*insn };
         if let Some(state) = self.call(&call, state) {
             self.leave(insn, state);
@@ -569,7 +585,7 @@ impl Run<'_, '_, '_> {
             let is_x86 = self.world.image.arch == Arch::X86_64;
             let value = match insn.width {
                 1 if insn.high_byte && is_x86 && insn.operation != Operation::Extend => {
-                    state.read(dst).mixed(&value)
+                    state.read(dst).and_mask(!0xff00).or(&value.truncate(1).shift(8))
                 }
                 1 | 2 if is_x86 && insn.operation != Operation::Extend => {
                     state.read(dst).and_mask(!super::value::mask_of(insn.width)).or(&value.truncate(insn.width))

@@ -56,7 +56,9 @@ pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, closure: &Closure)
         facts = run(world, &memory, &subjects);
         let mut next = known.clone();
         for ((at, width), value) in told_words(world, &facts, &askers) {
-            next.words.entry((at, width)).or_insert(value);
+            // A word that is written from itself as well must not start with what is lost of it.
+            let is_new = round == 0 || !memory.words.contains_key(&(at, width));
+            next.words.entry((at, width)).or_insert(if is_new { Value::none() } else { value });
         }
         if round + 1 == ROUNDS {
             for (place, value) in &mut next.words {
@@ -70,6 +72,7 @@ pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, closure: &Closure)
             .filter(|(start, _)| !world.is_resolver(**start) && !world.is_run_inside(**start))
             .map(|(start, facts)| (*start, facts.returned.clone()))
             .collect();
+        eprintln!("DBG round {round} subjects {}", subjects.len()); for (k,v) in &next.words { if !known.words.contains_key(k) { eprintln!("DBG  WORD {k:x?} {v:?}"); } } for (k,v) in &returns { eprintln!("DBG  RET {k:x} {v:?}"); }
         let before = subjects.len();
         extend_by_callers(world, &mut subjects, &returns);
         extend_by_readers(world, &mut subjects, &mut asked, &next);

@@ -17,7 +17,7 @@ impl Proof {
 
     /// Of a test that was understood.
     pub fn of(features: FeatureSet) -> Proof {
-        Proof { features: features.with_implied(), is_doubtful: false }
+        Proof { features: features.with_companions(), is_doubtful: false }
     }
 
     /// Of a test that was not.

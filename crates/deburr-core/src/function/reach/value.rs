@@ -79,6 +79,12 @@ impl Bits {
         self.set.is_empty() && self.clear.is_empty() && self.rest.is_empty() && !self.tainted
     }
 
+    /// Whether it is the CPU's answer as a whole, rather than a flag made of it.
+    fn is_answer(&self) -> bool {
+        const SEVERAL: usize = 4;
+        !self.tainted && self.set.iter().filter(|(_, proof)| !proof.features.is_empty()).count() >= SEVERAL
+    }
+
     /// Builds a word from what each bit is: `None` for always clear, or the features when set and when clear.
     fn build(
         rest: Proof,
@@ -254,6 +260,12 @@ impl Value {
             (Value::Choice(a), Value::Choice(b)) => Value::of_choice(a.iter().chain(b.iter()).copied().collect()),
             (Value::Stack(_), _) | (_, Value::Stack(_)) => self.mixed(other),
             _ if !self.is_telling() && !other.is_telling() => Value::Unknown,
+            // What a user puts in the place of the CPU's answer (an environment variable) is the user's own account.
+            (Value::Bits(answer), plain) | (plain, Value::Bits(answer))
+                if answer.is_answer() && !plain.is_telling() && plain.choices().is_empty() =>
+            {
+                Value::Bits(Arc::clone(answer))
+            }
             _ => {
                 let (a, b) = (self.bits(), other.bits());
                 let rest = match (a.zeros == u64::MAX, b.zeros == u64::MAX) {
