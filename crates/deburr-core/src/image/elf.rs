@@ -20,15 +20,19 @@ pub(super) const SHT_INIT_ARRAY: u32 = 14;
 pub(super) const SHT_FINI_ARRAY: u32 = 15;
 pub(super) const SHT_PREINIT_ARRAY: u32 = 16;
 pub(super) const SHT_SYMTAB_SHNDX: u32 = 18;
+pub(super) const SHF_WRITE: u64 = 1;
 pub(super) const SHF_ALLOC: u64 = 2;
 pub(super) const SHF_EXECINSTR: u64 = 4;
+pub(super) const SHF_TLS: u64 = 0x400;
 pub(super) const SHF_COMPRESSED: u64 = 0x800;
 pub(super) const PT_LOAD: u32 = 1;
 pub(super) const PT_DYNAMIC: u32 = 2;
 pub(super) const PT_INTERP: u32 = 3;
 pub(super) const PT_NOTE: u32 = 4;
 pub(super) const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
+pub(super) const PT_GNU_RELRO: u32 = 0x6474_e552;
 pub(super) const PF_X: u32 = 1;
+pub(super) const PF_W: u32 = 2;
 const SECTION_HEADER: usize = 64;
 const PROGRAM_HEADER: usize = 56;
 /// Faults of one kind that are told one by one.
@@ -98,6 +102,7 @@ pub(super) struct Segment {
     pub(super) offset: u64,
     pub(super) svma: u64,
     pub(super) file_size: u64,
+    pub(super) memory_size: u64,
 }
 
 /// The headers of an ELF file for an instruction set that deburr knows.
@@ -342,6 +347,7 @@ impl<'a> Elf<'a> {
                     offset: u64_at(entry, 8)?,
                     svma: u64_at(entry, 16)?,
                     file_size: u64_at(entry, 32)?,
+                    memory_size: u64_at(entry, 40)?,
                 })
             })
             .collect();

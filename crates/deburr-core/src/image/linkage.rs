@@ -2,9 +2,16 @@
 //! run-time checks needs it.
 //!
 //! In: the bytes of the ELF file that an [`Image`] was made from. Out: [`Linkage`]: the data, the pointers in it, what the
-//! loader fills in, and what other files can call. Follows the gABI and the psABI supplements' relocations.
+//! loader fills in, and what other files can call. Nothing here is larger than the file is long.
+//! Follows the gABI, "Symbol Table" and "Program Loading", and the psABI supplements' relocations.
 
-use super::Image;
+mod data;
+mod loader;
+mod relocatable;
+
+use super::elf::{Elf, SHT_SYMTAB};
+use super::symbols::SymbolTable;
+use super::{Image, Kind, SymbolKind, parse};
 use crate::address::{Extent, Svma};
 
 /// A run of bytes that are loaded and not executable: a section, or without sections a segment.
@@ -57,30 +64,143 @@ pub struct Object<'a> {
     pub name: &'a str,
 }
 
+/// What a field of an instruction refers to (relocatable objects only).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReferenceTarget<'a> {
+    /// An address in this file, which lies in data.
+    Here(Svma),
+    /// A symbol of another file, or one that the linker merges with those of other files (`.comm`).
+    Elsewhere(&'a str),
+}
+
+/// A field of an instruction that the linker fills in with an address of data or of another file (relocatable objects
+/// only). Direct calls and jumps are not among them, nor are addresses of this file's code: [`Image::transfers`] and
+/// [`Image::addresses`] have those.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Reference<'a> {
+    /// The relocated field: on AArch64 the instruction, on x86-64 a place inside one.
+    pub at: Svma,
+    /// What it refers to, with the addend applied: both halves of an AArch64 pair (`adrp`, `add` or `ldr`) have the whole
+    /// address.
+    pub to: ReferenceTarget<'a>,
+    /// How far from the symbol of another file; 0 where `to` is [`ReferenceTarget::Here`], which has it.
+    pub offset: i64,
+    /// Whether the field is the distance from the end of the instruction, taken to be the end of the field. Where an
+    /// immediate follows the field (`movl $1, x(%rip)`), the address lies as many bytes further on as the immediate is long.
+    pub is_relative: bool,
+    /// Whether the instruction reads a slot of the global offset table that holds the address, instead of the bytes there.
+    pub is_slot: bool,
+}
+
 /// What links code, data, loader and other files. Every list is sorted by its first field, without duplicates.
 #[derive(Debug, Clone, Default)]
 pub struct Linkage<'a> {
     /// The data, by address, without overlap.
     pub data: Vec<Data<'a>>,
-    /// Addresses of this file that data holds, those of the GOT included.
+    /// Addresses of this file that data holds, those of the GOT included. In a file that is loaded where it says
+    /// (`ET_EXEC`) nothing marks them: there they are the aligned words that hold the address of a function known by
+    /// symbols or frames, or an aligned address in data.
     pub cells: Vec<Cell>,
     /// Cells that hold what a resolver returns.
     pub resolved: Vec<Resolved>,
     /// Cells that hold addresses of other files.
     pub imports: Vec<Import<'a>>,
     /// Functions that other files can call: global and weak symbols of `.dynsym` that are defined in code and not
-    /// hidden; of relocatable objects those of `.symtab`. Resolvers (`STT_GNU_IFUNC`) are not among them.
+    /// hidden; of relocatable objects those of `.symtab`, hidden or not. Resolvers (`STT_GNU_IFUNC`) are not among them.
     pub exports: Vec<Svma>,
-    /// `STT_GNU_IFUNC` symbols of either table: the resolvers.
+    /// `STT_GNU_IFUNC` symbols of any table: the resolvers.
     pub resolvers: Vec<Svma>,
-    /// Named objects in data (`STT_OBJECT`), of all symbol tables.
+    /// Named objects in data (`STT_OBJECT`) whose size is stated, of all symbol tables; each name of one object.
     pub objects: Vec<Object<'a>>,
+    /// What fields of instructions refer to (relocatable objects only).
+    pub references: Vec<Reference<'a>>,
 }
 
+/// Symbol types and bindings: `STT_OBJECT`, `STT_TLS`, `STT_GNU_IFUNC`.
+const OBJECT: u8 = 1;
+const TLS: u8 = 6;
+const IFUNC: u8 = 10;
+
 impl<'a> Linkage<'a> {
-    /// Reads it. What cannot be read is left out: the image's own parsing has reported it.
-    pub fn parse(_bytes: &'a [u8], _image: &Image<'_>) -> Linkage<'a> {
-        Linkage::default()
+    /// Reads it. `debug_file` is the separate debug file, where there is one: it names objects. What cannot be
+    /// read is left out: the image's own parsing has reported it.
+    pub fn parse(bytes: &'a [u8], image: &Image<'_>, debug_file: Option<&'a [u8]>) -> Linkage<'a> {
+        let Ok(elf) = Elf::parse(bytes) else { return Linkage::default() };
+        let mut linkage = Linkage { data: data::read(&elf, image), ..Linkage::default() };
+        if elf.kind == Kind::Relocatable {
+            relocatable::read(&elf, &mut linkage);
+        } else {
+            loader::read(&elf, image, &mut linkage);
+        }
+        linkage.add_exports(&elf, image);
+        let resolvers = image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::IfuncResolver);
+        linkage.resolvers = resolvers.map(|symbol| symbol.svma).collect();
+        for table in
+            [SymbolTable::of_kind(&elf, SHT_SYMTAB), SymbolTable::dynamic(&elf)].into_iter().flatten()
+        {
+            linkage.add_objects(&elf, &table);
+        }
+        // The linker of a debug file lays the sections of an object out anew.
+        let debug_file = debug_file.filter(|_| elf.kind != Kind::Relocatable);
+        let debug_elf =
+            debug_file.and_then(|file| parse::companion(&elf, image.build_id.as_deref(), file).ok());
+        if let Some(debug_elf) = debug_elf
+            && let Some(table) = SymbolTable::of_kind(&debug_elf, SHT_SYMTAB)
+        {
+            linkage.add_objects(&debug_elf, &table);
+        }
+        linkage.sort();
+        linkage
+    }
+
+    fn add_exports(&mut self, elf: &Elf<'a>, image: &Image<'_>) {
+        let is_object = elf.kind == Kind::Relocatable;
+        let table = if is_object { SymbolTable::of_kind(elf, SHT_SYMTAB) } else { SymbolTable::dynamic(elf) };
+        let Some(table) = table else { return };
+        for (index, symbol) in table.iter() {
+            let is_function = !matches!(symbol.kind(), OBJECT | TLS | IFUNC);
+            if !is_function || !symbol.is_global() || symbol.is_hidden() && !is_object {
+                continue;
+            }
+            let svma = table.svma(elf, &symbol, index).map(Svma);
+            self.exports.extend(svma.filter(|&svma| image.code_at(svma).is_some()));
+        }
+    }
+
+    fn add_objects(&mut self, elf: &Elf<'a>, table: &SymbolTable<'a>) {
+        for (index, symbol) in table.iter().filter(|(_, symbol)| symbol.kind() == OBJECT && symbol.size > 0) {
+            let Some(svma) = table.svma(elf, &symbol, index).map(Svma) else { continue };
+            let name = table.text(&symbol);
+            if !name.is_empty() && self.data_at(svma).is_some() {
+                self.objects.push(Object { extent: Extent::sized(svma, symbol.size), name });
+            }
+        }
+    }
+
+    fn sort(&mut self) {
+        self.resolved.sort_unstable();
+        self.resolved.dedup_by_key(|resolved| resolved.at);
+        self.imports.sort_by_key(|import| import.at);
+        self.imports.dedup_by_key(|import| import.at);
+        // Stable, because it is quick on the few sorted runs that linkers write.
+        self.cells.sort();
+        self.cells.dedup_by_key(|cell| cell.at);
+        for list in [&mut self.exports, &mut self.resolvers] {
+            list.sort_unstable();
+            list.dedup();
+        }
+        self.objects.sort_by(|a, b| (a.extent, a.name).cmp(&(b.extent, b.name)));
+        self.objects.dedup();
+        self.references.sort_unstable();
+        self.references.dedup();
+    }
+
+    /// The references whose field lies in an instruction.
+    pub fn references_in(&self, instruction: Extent) -> &[Reference<'a>] {
+        let first = self.references.partition_point(|reference| reference.at < instruction.start);
+        let rest = self.references.get(first..).unwrap_or(&[]);
+        let count = rest.partition_point(|reference| reference.at < instruction.end);
+        rest.get(..count).unwrap_or(&[])
     }
 
     /// The cell at an address.

@@ -178,6 +178,23 @@ fn place<'a>(mut found: Vec<Code<'a>>, faults: &mut Vec<String>) -> Result<(Vec<
     Ok((kept, base))
 }
 
+/// Reads another ELF file for the same code: its build-id, if stated, is that of the file itself.
+pub(super) fn companion<'a>(
+    elf: &Elf<'_>,
+    build_id: Option<&str>,
+    other: &'a [u8],
+) -> Result<Elf<'a>, String> {
+    let other = Elf::parse(other).map_err(|error| error.to_string())?;
+    if other.arch != elf.arch {
+        return Err("made for another instruction set: left out".to_owned());
+    }
+    let their_id = build::build_id(&other);
+    if their_id.is_some() && build_id.is_some() && their_id.as_deref() != build_id {
+        return Err("has another build-id: left out".to_owned());
+    }
+    Ok(other)
+}
+
 /// Adds the symbols of another ELF file for the same code.
 fn add_symbols_of<'a>(
     image: &mut Image<'a>,
@@ -187,22 +204,13 @@ fn add_symbols_of<'a>(
     origin: SymbolOrigin,
     what: &str,
 ) {
-    let mut other = match Elf::parse(other) {
+    let mut other = match companion(elf, image.build_id.as_deref(), other) {
         Ok(other) => other,
         Err(error) => {
             image.faults.push(format!("{what}: {error}"));
             return;
         }
     };
-    if other.arch != elf.arch {
-        image.faults.push(format!("{what}: made for another instruction set: left out"));
-        return;
-    }
-    let their_id = build::build_id(&other);
-    if their_id.is_some() && image.build_id.is_some() && their_id != image.build_id {
-        image.faults.push(format!("{what}: has another build-id: left out"));
-        return;
-    }
     if other.kind == Kind::Relocatable {
         // Its sections are numbered as the linker of the debug file liked: only names tell which is which.
         let ours: HashMap<&str, u64> =
