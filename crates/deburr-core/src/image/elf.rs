@@ -433,6 +433,28 @@ impl<'a> Elf<'a> {
         self.dynamic().find(|&(found, _)| found == tag).map(|(_, value)| value)
     }
 
+    /// Where the headers end in the segment that begins with them at an address.
+    pub(super) fn headers_end(&self, svma: u64) -> u64 {
+        let headers = (self.segments.len() as u64).saturating_mul(PROGRAM_HEADER as u64).saturating_add(64);
+        svma.saturating_add(headers)
+    }
+
+    /// Where the notes behind the headers end, in the segment that begins with them.
+    pub(super) fn notes_end(&self, segment: Extent) -> u64 {
+        let notes =
+            self.segments.iter().filter(|note| note.kind == PT_NOTE && segment.contains(Svma(note.svma)));
+        let ends = notes.map(|note| note.svma.saturating_add(note.file_size));
+        let mut end = ends.max().unwrap_or(0).max(self.headers_end(segment.start.0));
+        // Go's linker describes its own note alone, and leaves out the GNU build-id behind it.
+        while let Some(note) =
+            self.bytes_of(end, 16).filter(|note| u32_at(note, 0) == Some(4) && note.ends_with(b"GNU\0"))
+        {
+            let description = u64::from(u32_at(note, 4).unwrap_or(0));
+            end = end.saturating_add(16).saturating_add(description).saturating_add(3) & !3;
+        }
+        end.saturating_add(7) & !7
+    }
+
     /// Descriptors of the notes of an owner and type, from note sections or else segments.
     pub(super) fn notes(&self, owner: &[u8], wanted: u32) -> Vec<&'a [u8]> {
         let sections = self.sections.iter().filter(|section| section.kind == SHT_NOTE);

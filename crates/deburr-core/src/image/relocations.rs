@@ -6,8 +6,8 @@
 //! "Relative Relocation Table".
 
 use super::elf::{
-    Elf, SHT_FINI_ARRAY, SHT_INIT_ARRAY, SHT_NOBITS, SHT_PREINIT_ARRAY, SHT_PROGBITS, SHT_RELA, Section,
-    range_of, u32_at, u64_at,
+    Elf, PF_X, PT_LOAD, SHT_FINI_ARRAY, SHT_INIT_ARRAY, SHT_NOBITS, SHT_PREINIT_ARRAY, SHT_PROGBITS,
+    SHT_RELA, Section, range_of, u32_at, u64_at,
 };
 use super::parse::CodeRanges;
 use super::symbols::SymbolTable;
@@ -123,10 +123,24 @@ pub(super) fn dynamic_tables<'a>(elf: &Elf<'a>) -> Vec<&'a [u8]> {
             }
         }
     }
+    let first = elf.segments.iter().find(|segment| segment.kind == PT_LOAD && segment.offset == 0);
+    if let Some(first) = first.filter(|_| found.is_empty() && elf.sections.is_empty()) {
+        let segment = Extent::sized(Svma(first.svma), first.file_size);
+        found.extend(behind_notes(elf, segment).map(|table| (first.svma, table)));
+    }
     // Two headers over the same bytes would make the work larger than the file.
     found.sort_unstable_by_key(|&(svma, bytes)| (svma, bytes.len()));
     found.dedup_by_key(|&mut (svma, _)| svma);
     found.into_iter().map(|(_, bytes)| bytes).collect()
+}
+
+/// The relocations by the ifuncs of a static program, to which no program header points: they lie behind the notes.
+pub(super) fn behind_notes<'a>(elf: &Elf<'a>, segment: Extent) -> Option<&'a [u8]> {
+    let rest = elf.bytes_at(elf.notes_end(segment))?;
+    let is_irelative =
+        |rela: &Rela| rela.symbol == 0 && dynamic_kind(elf.arch, rela.kind) == Some(Dynamic::Irelative);
+    let count = entries_of(rest).take_while(is_irelative).count();
+    rest.get(..count.checked_mul(RELA)?)
 }
 
 /// The addend of the relocation that fills in the word at an address.
@@ -273,12 +287,17 @@ pub(super) fn words_of_data<'a>(elf: &Elf<'a>) -> impl Iterator<Item = (u64, u64
         areas.extend(elf.data(section).map(|bytes| (section.svma, bytes)));
     }
     if !elf.sections.iter().any(Section::is_alloc) {
-        let loads =
-            elf.segments.iter().filter(|s| s.kind == super::elf::PT_LOAD && s.flags & super::elf::PF_X == 0);
+        let loads = elf.segments.iter().filter(|s| s.kind == PT_LOAD && s.flags & PF_X == 0);
         for segment in loads {
-            areas.extend(
-                range_of(elf.bytes, segment.offset, segment.file_size).map(|bytes| (segment.svma, bytes)),
-            );
+            // The headers hold addresses that no program follows.
+            let is_first = segment.offset == 0;
+            let start = if is_first { elf.headers_end(segment.svma) } else { segment.svma };
+            let skip = start.saturating_sub(segment.svma);
+            let bytes = segment
+                .file_size
+                .checked_sub(skip)
+                .and_then(|length| range_of(elf.bytes, segment.offset.checked_add(skip)?, length));
+            areas.extend(bytes.map(|bytes| (start, bytes)));
         }
     }
     // Headers over the same bytes would make the work larger than the file.

@@ -69,11 +69,10 @@ fn add_symbolic<'a>(
 fn add_words(elf: &Elf<'_>, image: &Image<'_>, out: &mut Linkage<'_>) {
     let functions = function_starts(image);
     let pointees = pointees(elf, out);
-    let Some(low) =
-        functions.first().copied().into_iter().chain(pointees.first().map(|data| data.start)).min()
-    else {
-        return;
-    };
+    // Most words are none, and to search for each would cost more than all else.
+    let low = functions.first().copied().into_iter().chain(pointees.first().map(|data| data.start)).min();
+    let high = functions.last().copied().into_iter().chain(pointees.last().map(|data| data.end)).max();
+    let (Some(low), Some(high)) = (low, high) else { return };
     let is_function = |svma: Svma| functions.binary_search(&svma).is_ok();
     let is_data = |svma: Svma| {
         let after = pointees.partition_point(|data| data.start <= svma);
@@ -87,7 +86,10 @@ fn add_words(elf: &Elf<'_>, image: &Image<'_>, out: &mut Linkage<'_>) {
     filled.sort_unstable();
     let words = words_of_data(elf).map(|(at, value)| (Svma(at), Svma(value)));
     let pointers = words.filter(|&(at, value)| {
-        value >= low && (is_data(value) || is_function(value)) && filled.binary_search(&at).is_err()
+        low <= value
+            && value <= high
+            && (is_data(value) || is_function(value))
+            && filled.binary_search(&at).is_err()
     });
     out.cells.extend(pointers.map(|(at, to)| Cell { at, to }));
 }
