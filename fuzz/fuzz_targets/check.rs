@@ -4,6 +4,7 @@
 
 #![no_main]
 
+use deburr_core::image::{Image, Linkage};
 use deburr_core::{Request, check, wanted_debug_file};
 use libfuzzer_sys::fuzz_target;
 
@@ -13,4 +14,8 @@ fuzz_target!(|data: &[u8]| {
     // The file as its own debug file: two views of one lie.
     let request = Request { debug_file: (choice & 1 == 1).then_some(bytes), ..Request::default() };
     let _ = check(bytes, &request);
+    // Whatever needs no check at run time does not ask for it.
+    if let Ok(image) = Image::parse(bytes, None, request.debug_file) {
+        let _ = Linkage::parse(bytes, &image, request.debug_file);
+    }
 });

@@ -1,5 +1,6 @@
 //! Damaged copies of real programs: each is refused or checked, without a panic, in bounded time and memory.
 
+use deburr_core::image::{Image, Linkage};
 use deburr_core::{Request, check};
 use deburr_tests::catalogue::c_source;
 use deburr_tests::command::deburr;
@@ -79,7 +80,12 @@ fn no_damage_makes_the_library_panic_or_hang() {
     let (send, receive) = mpsc::channel();
     std::thread::spawn(move || {
         for (what, bytes) in mutations {
-            let outcome = std::panic::catch_unwind(|| check(&bytes, &Request::default()).is_ok());
+            let outcome = std::panic::catch_unwind(|| {
+                if let Ok(image) = Image::parse(&bytes, None, None) {
+                    let _ = Linkage::parse(&bytes, &image, Some(&bytes));
+                }
+                check(&bytes, &Request::default()).is_ok()
+            });
             if send.send((what, outcome.is_err())).is_err() {
                 return;
             }

@@ -43,7 +43,7 @@ pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
     }
     // Where nothing lies above the first level, there is nothing to guard.
     let checks = program.hits_by_function().next().is_some().then(|| {
-        let linkage = Linkage::parse(bytes, request.debug_file, &image);
+        let linkage = Linkage::parse(bytes, &image, request.debug_file);
         Checks::find(&image, &linkage, &program)
     });
     let judge = |permitted: FeatureSet| {

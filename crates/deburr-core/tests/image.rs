@@ -5,7 +5,8 @@
 use deburr_core::address::Extent;
 use deburr_core::image::lines::SourceLines;
 use deburr_core::image::{
-    Error, Image, Symbol, SymbolKind, SymbolOrigin, TransferTarget, demangle, mini_debug, wanted_debug_file,
+    Error, Image, Linkage, Symbol, SymbolKind, SymbolOrigin, TransferTarget, demangle, mini_debug,
+    wanted_debug_file,
 };
 use std::path::PathBuf;
 use std::process::Command;
@@ -298,6 +299,10 @@ fn mutated_files_never_panic() {
         let _ = mini_debug(&bytes, 1 << 20);
         if let Ok(image) = Image::parse(&bytes, Some(&bytes), Some(&bytes)) {
             for pair in image.code.windows(2) {
+                assert!(pair[0].extent.end <= pair[1].extent.start);
+            }
+            let linkage = Linkage::parse(&bytes, &image, Some(&bytes));
+            for pair in linkage.data.windows(2) {
                 assert!(pair[0].extent.end <= pair[1].extent.start);
             }
             if let Some(lines) = SourceLines::new(&bytes, 1 << 22) {

@@ -20,15 +20,19 @@ pub(super) const SHT_INIT_ARRAY: u32 = 14;
 pub(super) const SHT_FINI_ARRAY: u32 = 15;
 pub(super) const SHT_PREINIT_ARRAY: u32 = 16;
 pub(super) const SHT_SYMTAB_SHNDX: u32 = 18;
+pub(super) const SHF_WRITE: u64 = 1;
 pub(super) const SHF_ALLOC: u64 = 2;
 pub(super) const SHF_EXECINSTR: u64 = 4;
+pub(super) const SHF_TLS: u64 = 0x400;
 pub(super) const SHF_COMPRESSED: u64 = 0x800;
 pub(super) const PT_LOAD: u32 = 1;
 pub(super) const PT_DYNAMIC: u32 = 2;
 pub(super) const PT_INTERP: u32 = 3;
 pub(super) const PT_NOTE: u32 = 4;
 pub(super) const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
+pub(super) const PT_GNU_RELRO: u32 = 0x6474_e552;
 pub(super) const PF_X: u32 = 1;
+pub(super) const PF_W: u32 = 2;
 const SECTION_HEADER: usize = 64;
 const PROGRAM_HEADER: usize = 56;
 /// Faults of one kind that are told one by one.
@@ -427,6 +431,28 @@ impl<'a> Elf<'a> {
     /// The value of the first entry of a tag in the dynamic section.
     pub(super) fn dynamic_value(&self, tag: u64) -> Option<u64> {
         self.dynamic().find(|&(found, _)| found == tag).map(|(_, value)| value)
+    }
+
+    /// Where the headers end in the segment that begins with them at an address.
+    pub(super) fn headers_end(&self, svma: u64) -> u64 {
+        let headers = (self.segments.len() as u64).saturating_mul(PROGRAM_HEADER as u64).saturating_add(64);
+        svma.saturating_add(headers)
+    }
+
+    /// Where the notes behind the headers end, in the segment that begins with them.
+    pub(super) fn notes_end(&self, segment: Extent) -> u64 {
+        let notes =
+            self.segments.iter().filter(|note| note.kind == PT_NOTE && segment.contains(Svma(note.svma)));
+        let ends = notes.map(|note| note.svma.saturating_add(note.file_size));
+        let mut end = ends.max().unwrap_or(0).max(self.headers_end(segment.start.0));
+        // Go's linker describes its own note alone, and leaves out the GNU build-id behind it.
+        while let Some(note) =
+            self.bytes_of(end, 16).filter(|note| u32_at(note, 0) == Some(4) && note.ends_with(b"GNU\0"))
+        {
+            let description = u64::from(u32_at(note, 4).unwrap_or(0));
+            end = end.saturating_add(16).saturating_add(description).saturating_add(3) & !3;
+        }
+        end.saturating_add(7) & !7
     }
 
     /// Descriptors of the notes of an owner and type, from note sections or else segments.

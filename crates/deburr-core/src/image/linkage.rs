@@ -2,17 +2,17 @@
 //! run-time checks needs it.
 //!
 //! In: the bytes of the ELF file that an [`Image`] was made from. Out: [`Linkage`]: the data, the pointers in it, what the
-//! loader fills in, and what other files can call. Follows the gABI and the psABI supplements' relocations.
+//! loader fills in, and what other files can call. Nothing here is larger than the file is long.
+//! Follows the gABI, "Symbol Table" and "Program Loading", and the psABI supplements' relocations.
 
-use super::elf::{
-    Elf, PF_X, PT_LOAD, SHT_DYNSYM, SHT_FINI_ARRAY, SHT_INIT_ARRAY, SHT_PREINIT_ARRAY, SHT_RELA, SHT_SYMTAB, Section,
-    range_of, u64_at,
-};
-use super::relocations::{Dynamic, dynamic_kind, dynamic_tables, entries_of, relr};
-use super::symbols::{RawSymbol, SymbolTable};
-use super::{Image, Kind};
+mod data;
+mod loader;
+mod relocatable;
+
+use super::elf::{Elf, SHT_SYMTAB};
+use super::symbols::SymbolTable;
+use super::{Image, Kind, SymbolKind, parse};
 use crate::address::{Extent, Svma};
-use std::collections::BTreeSet;
 
 /// A run of bytes that are loaded and not executable: a section, or without sections a segment.
 #[derive(Debug, Clone)]
@@ -64,191 +64,143 @@ pub struct Object<'a> {
     pub name: &'a str,
 }
 
+/// What a field of an instruction refers to (relocatable objects only).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReferenceTarget<'a> {
+    /// An address in this file, which lies in data.
+    Here(Svma),
+    /// A symbol of another file, or one that the linker merges with those of other files (`.comm`).
+    Elsewhere(&'a str),
+}
+
+/// A field of an instruction that the linker fills in with an address of data or of another file (relocatable objects
+/// only). Direct calls and jumps are not among them, nor are addresses of this file's code: [`Image::transfers`] and
+/// [`Image::addresses`] have those.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Reference<'a> {
+    /// The relocated field: on AArch64 the instruction, on x86-64 a place inside one.
+    pub at: Svma,
+    /// What it refers to, with the addend applied: both halves of an AArch64 pair (`adrp`, `add` or `ldr`) have the whole
+    /// address.
+    pub to: ReferenceTarget<'a>,
+    /// How far from the symbol of another file; 0 where `to` is [`ReferenceTarget::Here`], which has it.
+    pub offset: i64,
+    /// Whether the field is the distance from the end of the instruction, taken to be the end of the field. Where an
+    /// immediate follows the field (`movl $1, x(%rip)`), the address lies as many bytes further on as the immediate is long.
+    pub is_relative: bool,
+    /// Whether the instruction reads a slot of the global offset table that holds the address, instead of the bytes there.
+    pub is_slot: bool,
+}
+
 /// What links code, data, loader and other files. Every list is sorted by its first field, without duplicates.
 #[derive(Debug, Clone, Default)]
 pub struct Linkage<'a> {
     /// The data, by address, without overlap.
     pub data: Vec<Data<'a>>,
-    /// Addresses of this file that data holds, those of the GOT included.
+    /// Addresses of this file that data holds, those of the GOT included. In a file that is loaded where it says
+    /// (`ET_EXEC`) nothing marks them: there they are the aligned words that hold the address of a function known by
+    /// symbols or frames, or an aligned address in data.
     pub cells: Vec<Cell>,
     /// Cells that hold what a resolver returns.
     pub resolved: Vec<Resolved>,
     /// Cells that hold addresses of other files.
     pub imports: Vec<Import<'a>>,
     /// Functions that other files can call: global and weak symbols of `.dynsym` that are defined in code and not
-    /// hidden; of relocatable objects those of `.symtab`. Resolvers (`STT_GNU_IFUNC`) are not among them.
+    /// hidden; of relocatable objects those of `.symtab`, hidden or not. Resolvers (`STT_GNU_IFUNC`) are not among them.
     pub exports: Vec<Svma>,
-    /// `STT_GNU_IFUNC` symbols of either table: the resolvers.
+    /// `STT_GNU_IFUNC` symbols of any table: the resolvers.
     pub resolvers: Vec<Svma>,
-    /// Named objects in data (`STT_OBJECT`), of all symbol tables.
+    /// Named objects in data (`STT_OBJECT`) whose size is stated, of all symbol tables; each name of one object.
     pub objects: Vec<Object<'a>>,
+    /// What fields of instructions refer to (relocatable objects only).
+    pub references: Vec<Reference<'a>>,
 }
 
-/// A writable segment, as the gABI numbers it.
-const PF_W: u32 = 2;
-const SHF_WRITE: u64 = 1;
-const SHF_TLS: u64 = 0x400;
-const PT_GNU_RELRO: u32 = 0x6474_e552;
-const STT_OBJECT: u8 = 1;
-const STT_FUNC: u8 = 2;
-const STT_GNU_IFUNC: u8 = 10;
+/// Symbol types and bindings: `STT_OBJECT`, `STT_TLS`, `STT_GNU_IFUNC`.
+const OBJECT: u8 = 1;
+const TLS: u8 = 6;
+const IFUNC: u8 = 10;
 
 impl<'a> Linkage<'a> {
-    /// Reads it. What cannot be read is left out: the image's own parsing has reported it.
-    pub fn parse(bytes: &'a [u8], debug_file: Option<&'a [u8]>, image: &Image<'_>) -> Linkage<'a> {
+    /// Reads it. `debug_file` is the separate debug file, where there is one: it names objects. What cannot be
+    /// read is left out: the image's own parsing has reported it.
+    pub fn parse(bytes: &'a [u8], image: &Image<'_>, debug_file: Option<&'a [u8]>) -> Linkage<'a> {
         let Ok(elf) = Elf::parse(bytes) else { return Linkage::default() };
-        let mut linkage = Linkage { data: data(&elf, image), ..Linkage::default() };
-        linkage.symbols(&elf, image);
-        if let Some(debug) = debug_file.and_then(|bytes| Elf::parse(bytes).ok()) {
-            linkage.objects_of(&debug, SymbolTable::of_kind(&debug, SHT_SYMTAB));
-        }
+        let mut linkage = Linkage { data: data::read(&elf, image), ..Linkage::default() };
         if elf.kind == Kind::Relocatable {
-            linkage.relocatable(&elf);
+            relocatable::read(&elf, &mut linkage);
         } else {
-            linkage.linked(&elf);
+            loader::read(&elf, image, &mut linkage);
         }
-        if elf.is_fixed {
-            linkage.fixed(image);
+        linkage.add_exports(&elf, image);
+        let resolvers = image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::IfuncResolver);
+        linkage.resolvers = resolvers.map(|symbol| symbol.svma).collect();
+        for table in
+            [SymbolTable::of_kind(&elf, SHT_SYMTAB), SymbolTable::dynamic(&elf)].into_iter().flatten()
+        {
+            linkage.add_objects(&elf, &table);
+        }
+        // The linker of a debug file lays the sections of an object out anew.
+        let debug_file = debug_file.filter(|_| elf.kind != Kind::Relocatable);
+        let debug_elf =
+            debug_file.and_then(|file| parse::companion(&elf, image.build_id.as_deref(), file).ok());
+        if let Some(debug_elf) = debug_elf
+            && let Some(table) = SymbolTable::of_kind(&debug_elf, SHT_SYMTAB)
+        {
+            linkage.add_objects(&debug_elf, &table);
         }
         linkage.sort();
         linkage
     }
 
+    fn add_exports(&mut self, elf: &Elf<'a>, image: &Image<'_>) {
+        let is_object = elf.kind == Kind::Relocatable;
+        let table = if is_object { SymbolTable::of_kind(elf, SHT_SYMTAB) } else { SymbolTable::dynamic(elf) };
+        let Some(table) = table else { return };
+        for (index, symbol) in table.iter() {
+            let is_function = !matches!(symbol.kind(), OBJECT | TLS | IFUNC);
+            if !is_function || !symbol.is_global() || symbol.is_hidden() && !is_object {
+                continue;
+            }
+            let svma = table.svma(elf, &symbol, index).map(Svma);
+            self.exports.extend(svma.filter(|&svma| image.code_at(svma).is_some()));
+        }
+    }
+
+    fn add_objects(&mut self, elf: &Elf<'a>, table: &SymbolTable<'a>) {
+        for (index, symbol) in table.iter().filter(|(_, symbol)| symbol.kind() == OBJECT && symbol.size > 0) {
+            let Some(svma) = table.svma(elf, &symbol, index).map(Svma) else { continue };
+            let name = table.text(&symbol);
+            if !name.is_empty() && self.data_at(svma).is_some() {
+                self.objects.push(Object { extent: Extent::sized(svma, symbol.size), name });
+            }
+        }
+    }
+
     fn sort(&mut self) {
-        self.cells.sort_unstable();
-        self.cells.dedup_by_key(|cell| cell.at);
         self.resolved.sort_unstable();
-        self.resolved.dedup();
+        self.resolved.dedup_by_key(|resolved| resolved.at);
         self.imports.sort_by_key(|import| import.at);
         self.imports.dedup_by_key(|import| import.at);
-        self.objects.sort_by_key(|object| (object.extent.start, std::cmp::Reverse(object.extent.end)));
-        self.objects.dedup_by_key(|object| object.extent.start);
+        // Stable, because it is quick on the few sorted runs that linkers write.
+        self.cells.sort();
+        self.cells.dedup_by_key(|cell| cell.at);
         for list in [&mut self.exports, &mut self.resolvers] {
             list.sort_unstable();
             list.dedup();
         }
+        self.objects.sort_by(|a, b| (a.extent, a.name).cmp(&(b.extent, b.name)));
+        self.objects.dedup();
+        self.references.sort_unstable();
+        self.references.dedup();
     }
 
-    /// Exports, resolvers and objects.
-    fn symbols(&mut self, elf: &Elf<'a>, image: &Image<'_>) {
-        let is_object = elf.kind == Kind::Relocatable;
-        let dynamic = SymbolTable::dynamic(elf);
-        let local = SymbolTable::of_kind(elf, SHT_SYMTAB);
-        for (table, exports) in [(dynamic, true), (local, is_object)] {
-            for (index, symbol) in entries(table) {
-                let Some(svma) = table.and_then(|table| table.svma(elf, &symbol, index)).map(Svma) else { continue };
-                let (kind, binding) = (symbol.info & 15, symbol.info >> 4);
-                if image.code_at(svma).is_none() {
-                    continue;
-                }
-                match kind {
-                    STT_GNU_IFUNC => self.resolvers.push(svma),
-                    0 | STT_FUNC if exports && binding != 0 => self.exports.push(svma),
-                    _ => {}
-                }
-            }
-            self.objects_of(elf, table);
-        }
-    }
-
-    fn objects_of(&mut self, elf: &Elf<'a>, table: Option<SymbolTable<'a>>) {
-        for (index, symbol) in entries(table) {
-            let Some(table) = table.filter(|_| symbol.info & 15 == STT_OBJECT && symbol.size != 0) else { continue };
-            if let Some(svma) = table.svma(elf, &symbol, index).map(Svma)
-                && self.data_at(svma).is_some()
-            {
-                let extent = Extent::sized(svma, symbol.size);
-                self.objects.push(Object { extent, name: table.text(&symbol) });
-            }
-        }
-    }
-
-    /// What the loader fills in.
-    fn linked(&mut self, elf: &Elf<'a>) {
-        let symbols = SymbolTable::dynamic(elf);
-        for rela in dynamic_tables(elf).into_iter().flat_map(entries_of) {
-            let at = Svma(rela.offset);
-            let is_copy = matches!((elf.arch, rela.kind), (deburr_cpu::Arch::X86_64, 5) | (deburr_cpu::Arch::Aarch64, 1024));
-            let symbol = || symbols.and_then(|table| Some((table, table.get(rela.symbol)?)));
-            if is_copy {
-                if let Some((table, symbol)) = symbol() {
-                    self.imports.push(Import { at, name: unversioned(table.text(&symbol)), is_copy });
-                }
-                continue;
-            }
-            match dynamic_kind(elf.arch, rela.kind) {
-                Some(Dynamic::Relative) => {
-                    self.cells.push(Cell { at, to: Svma(rela.addend.cast_unsigned()) });
-                }
-                Some(Dynamic::Irelative) => {
-                    self.resolved.push(Resolved { at, resolver: Svma(rela.addend.cast_unsigned()) });
-                }
-                Some(Dynamic::Absolute | Dynamic::Slot) => {
-                    let Some((table, symbol)) = symbol() else { continue };
-                    match table.svma(elf, &symbol, rela.symbol) {
-                        Some(svma) if symbol.info & 15 == STT_GNU_IFUNC => {
-                            self.resolved.push(Resolved { at, resolver: Svma(svma) });
-                        }
-                        Some(svma) => {
-                            self.cells.push(Cell { at, to: Svma(svma.wrapping_add_signed(rela.addend)) });
-                        }
-                        None => {
-                            self.imports.push(Import { at, name: unversioned(table.text(&symbol)), is_copy });
-                        }
-                    }
-                }
-                None => {}
-            }
-        }
-        let cells = &mut self.cells;
-        relr(elf, |at, to| cells.push(Cell { at: Svma(at), to: Svma(to) }));
-    }
-
-    /// Pointers in the data of an object.
-    fn relocatable(&mut self, elf: &Elf<'a>) {
-        for section in elf.sections.iter().filter(|section| section.kind == SHT_RELA) {
-            let target = usize::try_from(section.info).ok().and_then(|index| elf.sections.get(index));
-            let Some(target) = target.filter(|target| target.is_alloc() && !target.is_executable()) else { continue };
-            if target.name.starts_with(".eh_frame") {
-                continue;
-            }
-            let symbols =
-                usize::try_from(section.link).ok().and_then(|index| SymbolTable::of_section(elf, index));
-            let (Some(symbols), Some(table)) = (symbols, elf.data(section)) else { continue };
-            for rela in entries_of(table).filter(|rela| dynamic_kind(elf.arch, rela.kind) == Some(Dynamic::Absolute)) {
-                let Some(symbol) = symbols.get(rela.symbol) else { continue };
-                let at = Svma(target.svma.wrapping_add(rela.offset));
-                match symbols.svma(elf, &symbol, rela.symbol) {
-                    Some(svma) => self.cells.push(Cell { at, to: Svma(svma.wrapping_add_signed(rela.addend)) }),
-                    None => self.imports.push(Import { at, name: symbols.text(&symbol), is_copy: false }),
-                }
-            }
-        }
-    }
-
-    /// Pointers in the data of a file that is loaded where it says: each aligned word that holds where a function or
-    /// an object may begin.
-    fn fixed(&mut self, image: &Image<'_>) {
-        let symbols = image.symbols.iter().map(|symbol| symbol.svma);
-        let starts: BTreeSet<Svma> =
-            symbols.chain(image.frames.iter().map(|frame| frame.extent.start)).chain(image.entries.iter().copied()).collect();
-        let known: BTreeSet<Svma> = self.cells.iter().map(|cell| cell.at).collect();
-        let mut found = Vec::new();
-        for data in &self.data {
-            let skip = data.extent.start.0.wrapping_neg() & 7;
-            let words = usize::try_from(skip).ok().and_then(|skip| data.bytes.get(skip..)).unwrap_or_default();
-            let first = data.extent.start.offset(skip.cast_signed());
-            for (word, offset) in words.chunks_exact(8).zip((0i64..).step_by(8)) {
-                let to = Svma(u64_at(word, 0).unwrap_or(0));
-                let is_pointer =
-                    if image.code_at(to).is_some() { starts.contains(&to) } else { to.0 % 8 == 0 && self.data_at(to).is_some() };
-                let at = first.offset(offset);
-                if is_pointer && !known.contains(&at) {
-                    found.push(Cell { at, to });
-                }
-            }
-        }
-        self.cells.extend(found);
+    /// The references whose field lies in an instruction.
+    pub fn references_in(&self, instruction: Extent) -> &[Reference<'a>] {
+        let first = self.references.partition_point(|reference| reference.at < instruction.start);
+        let rest = self.references.get(first..).unwrap_or(&[]);
+        let count = rest.partition_point(|reference| reference.at < instruction.end);
+        rest.get(..count).unwrap_or(&[])
     }
 
     /// The cell at an address.
@@ -274,57 +226,4 @@ impl<'a> Linkage<'a> {
         let after = self.objects.partition_point(|object| object.extent.start <= svma);
         self.objects.get(after.checked_sub(1)?).filter(|object| object.extent.contains(svma))
     }
-}
-
-/// The entries of a symbol table, with their numbers.
-fn entries(table: Option<SymbolTable<'_>>) -> impl Iterator<Item = (u64, RawSymbol)> {
-    table.into_iter().flat_map(|table| (0u64..).map_while(move |index| Some((index, table.get(index)?))))
-}
-
-/// `memcpy@GLIBC_2.14` → `memcpy`.
-fn unversioned(name: &str) -> &str {
-    name.split('@').next().unwrap_or(name)
-}
-
-/// The loaded bytes that are not code.
-fn data<'a>(elf: &Elf<'a>, image: &Image<'_>) -> Vec<Data<'a>> {
-    let is_code = |extent: Extent| image.code.iter().any(|code| code.extent.start < extent.end && extent.start < code.extent.end);
-    let relro = elf.segments.iter().find(|segment| segment.kind == PT_GNU_RELRO);
-    let is_read_only = |svma: u64| relro.is_some_and(|relro| svma.checked_sub(relro.svma).is_some_and(|into| into < relro.memory_size));
-    let mut found: Vec<Data<'a>> = Vec::new();
-    let of_section = |section: &Section<'a>| Data {
-        extent: section.extent(),
-        bytes: elf.data(section).unwrap_or_default(),
-        is_writable: section.flags & SHF_WRITE != 0
-            && !is_read_only(section.svma)
-            && !matches!(section.kind, SHT_INIT_ARRAY | SHT_FINI_ARRAY | SHT_PREINIT_ARRAY)
-            && !section.name.starts_with(".data.rel.ro"),
-    };
-    let is_data = |section: &&Section<'a>| {
-        section.is_alloc()
-            && !section.is_executable()
-            && section.flags & SHF_TLS == 0
-            && !matches!(section.kind, SHT_DYNSYM | SHT_RELA)
-            && !section.name.starts_with(".eh_frame")
-    };
-    found.extend(elf.sections.iter().filter(is_data).map(of_section));
-    if !elf.sections.iter().any(Section::is_alloc) {
-        let loads = elf.segments.iter().filter(|segment| segment.kind == PT_LOAD && segment.flags & PF_X == 0);
-        found.extend(loads.map(|segment| Data {
-            extent: Extent::sized(Svma(segment.svma), segment.memory_size.max(segment.file_size)),
-            bytes: range_of(elf.bytes, segment.offset, segment.file_size).unwrap_or_default(),
-            is_writable: segment.flags & PF_W != 0,
-        }));
-    }
-    found.retain(|data| !data.extent.is_empty() && !is_code(data.extent));
-    found.sort_by_key(|data| data.extent.start);
-    let mut end = Svma(0);
-    found.retain(|data| {
-        let is_free = data.extent.start >= end;
-        if is_free {
-            end = data.extent.end;
-        }
-        is_free
-    });
-    found
 }

@@ -5,12 +5,10 @@
 //! Follows the gABI, "Sections" and "Program Header".
 
 use super::elf::{
-    Elf, PF_X, PT_DYNAMIC, PT_GNU_EH_FRAME, PT_LOAD, PT_NOTE, SHT_NOBITS, SHT_PROGBITS, Section, range_of,
-    u32_at, u64_at,
+    Elf, PF_X, PT_DYNAMIC, PT_GNU_EH_FRAME, PT_LOAD, SHT_NOBITS, SHT_PROGBITS, Section, range_of,
 };
 use super::{Code, Error, Image, Kind, SymbolOrigin, build, frames, pclntab, plt, relocations, symbols};
 use crate::address::{Extent, Svma};
-use deburr_cpu::Arch;
 use std::collections::HashMap;
 
 /// Which addresses are code: the extents of [`Image::code`], by address.
@@ -79,7 +77,6 @@ fn code_of_segments<'a>(
     starts: &[u64],
     faults: &mut Vec<String>,
 ) -> Result<Vec<Code<'a>>, Error> {
-    let headers_end = (elf.segments.len() as u64).saturating_mul(56).saturating_add(64);
     let mut found = Vec::new();
     let mut first_bad = None;
     let loaded = elf.segments.iter().enumerate();
@@ -101,11 +98,11 @@ fn code_of_segments<'a>(
         let mut skipped = 0;
         if segment.offset == 0 {
             let extent = Extent::sized(Svma(segment.svma), segment.file_size);
-            let after_headers = segment.svma.saturating_add(headers_end);
+            let after_headers = elf.headers_end(segment.svma);
             let known = starts.iter().filter(|&&at| at >= after_headers && extent.contains(Svma(at))).min();
             let start = match elf.segments.iter().any(|segment| segment.kind == PT_DYNAMIC) {
                 true => known.copied().unwrap_or(after_headers),
-                false => after_notes(elf, extent, after_headers),
+                false => after_notes(elf, extent),
             };
             skipped = start.saturating_sub(segment.svma);
             let index = elf.segments.iter().find(|segment| segment.kind == PT_GNU_EH_FRAME);
@@ -134,26 +131,9 @@ fn code_of_segments<'a>(
 }
 
 /// Where, in a segment of a static program that holds the ELF header, notes and ifunc relocations end.
-fn after_notes(elf: &Elf<'_>, segment: Extent, after_headers: u64) -> u64 {
-    /// Bytes of an `Elf64_Rela`.
-    const RELA: u64 = 24;
-    let irelative: u64 = if elf.arch == Arch::Aarch64 { 1032 } else { 37 };
-    let notes = elf.segments.iter().filter(|note| note.kind == PT_NOTE && segment.contains(Svma(note.svma)));
-    let ends = notes.map(|note| note.svma.saturating_add(note.file_size));
-    let mut end = ends.max().unwrap_or(0).max(after_headers);
-    // Go's linker describes its own note alone, and leaves out the GNU build-id behind it.
-    while let Some(note) =
-        elf.bytes_of(end, 16).filter(|note| u32_at(note, 0) == Some(4) && note.ends_with(b"GNU\0"))
-    {
-        let description = u64::from(u32_at(note, 4).unwrap_or(0));
-        end = end.saturating_add(16).saturating_add(description).saturating_add(3) & !3;
-    }
-    end = end.saturating_add(7) & !7;
-    let info = |at: u64| u64_at(elf.bytes_of(at.checked_add(8)?, 8)?, 0);
-    while info(end) == Some(irelative) {
-        end = end.saturating_add(RELA);
-    }
-    end
+fn after_notes(elf: &Elf<'_>, segment: Extent) -> u64 {
+    let relocations = relocations::behind_notes(elf, segment).map_or(0, <[u8]>::len);
+    elf.notes_end(segment).saturating_add(relocations as u64)
 }
 
 /// Sorts code by address, leaves out what overlaps, and gives each range its offset from the first.
@@ -178,6 +158,23 @@ fn place<'a>(mut found: Vec<Code<'a>>, faults: &mut Vec<String>) -> Result<(Vec<
     Ok((kept, base))
 }
 
+/// Reads another ELF file for the same code: its build-id, if stated, is that of the file itself.
+pub(super) fn companion<'a>(
+    elf: &Elf<'_>,
+    build_id: Option<&str>,
+    other: &'a [u8],
+) -> Result<Elf<'a>, String> {
+    let other = Elf::parse(other).map_err(|error| error.to_string())?;
+    if other.arch != elf.arch {
+        return Err("made for another instruction set: left out".to_owned());
+    }
+    let their_id = build::build_id(&other);
+    if their_id.is_some() && build_id.is_some() && their_id.as_deref() != build_id {
+        return Err("has another build-id: left out".to_owned());
+    }
+    Ok(other)
+}
+
 /// Adds the symbols of another ELF file for the same code.
 fn add_symbols_of<'a>(
     image: &mut Image<'a>,
@@ -187,22 +184,13 @@ fn add_symbols_of<'a>(
     origin: SymbolOrigin,
     what: &str,
 ) {
-    let mut other = match Elf::parse(other) {
+    let mut other = match companion(elf, image.build_id.as_deref(), other) {
         Ok(other) => other,
         Err(error) => {
             image.faults.push(format!("{what}: {error}"));
             return;
         }
     };
-    if other.arch != elf.arch {
-        image.faults.push(format!("{what}: made for another instruction set: left out"));
-        return;
-    }
-    let their_id = build::build_id(&other);
-    if their_id.is_some() && image.build_id.is_some() && their_id != image.build_id {
-        image.faults.push(format!("{what}: has another build-id: left out"));
-        return;
-    }
     if other.kind == Kind::Relocatable {
         // Its sections are numbered as the linker of the debug file liked: only names tell which is which.
         let ours: HashMap<&str, u64> =

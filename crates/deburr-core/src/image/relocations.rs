@@ -6,8 +6,8 @@
 //! "Relative Relocation Table".
 
 use super::elf::{
-    Elf, SHT_FINI_ARRAY, SHT_INIT_ARRAY, SHT_NOBITS, SHT_PREINIT_ARRAY, SHT_PROGBITS, SHT_RELA, Section,
-    range_of, u32_at, u64_at,
+    Elf, PF_X, PT_LOAD, SHT_FINI_ARRAY, SHT_INIT_ARRAY, SHT_NOBITS, SHT_PREINIT_ARRAY, SHT_PROGBITS,
+    SHT_RELA, Section, range_of, u32_at, u64_at,
 };
 use super::parse::CodeRanges;
 use super::symbols::SymbolTable;
@@ -42,10 +42,16 @@ pub(super) fn entries_of(table: &[u8]) -> impl Iterator<Item = Rela> + '_ {
 /// What a relocation of a linked file puts into its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dynamic {
+    /// The addend.
     Relative,
+    /// The address of a symbol, in data.
     Absolute,
+    /// The address of a symbol, in the global offset table.
     Slot,
+    /// What the resolver at the addend returns.
     Irelative,
+    /// The bytes of another file's object.
+    Copy,
 }
 
 pub(super) fn dynamic_kind(arch: Arch, kind: u32) -> Option<Dynamic> {
@@ -54,6 +60,7 @@ pub(super) fn dynamic_kind(arch: Arch, kind: u32) -> Option<Dynamic> {
         (Arch::X86_64, 1) | (Arch::Aarch64, 257) => Dynamic::Absolute,
         (Arch::X86_64, 6 | 7) | (Arch::Aarch64, 1025 | 1026) => Dynamic::Slot,
         (Arch::X86_64, 37) | (Arch::Aarch64, 1032) => Dynamic::Irelative,
+        (Arch::X86_64, 5) | (Arch::Aarch64, 1024) => Dynamic::Copy,
         _ => return None,
     })
 }
@@ -116,10 +123,24 @@ pub(super) fn dynamic_tables<'a>(elf: &Elf<'a>) -> Vec<&'a [u8]> {
             }
         }
     }
+    let first = elf.segments.iter().find(|segment| segment.kind == PT_LOAD && segment.offset == 0);
+    if let Some(first) = first.filter(|_| found.is_empty() && elf.sections.is_empty()) {
+        let segment = Extent::sized(Svma(first.svma), first.file_size);
+        found.extend(behind_notes(elf, segment).map(|table| (first.svma, table)));
+    }
     // Two headers over the same bytes would make the work larger than the file.
     found.sort_unstable_by_key(|&(svma, bytes)| (svma, bytes.len()));
     found.dedup_by_key(|&mut (svma, _)| svma);
     found.into_iter().map(|(_, bytes)| bytes).collect()
+}
+
+/// The relocations by the ifuncs of a static program, to which no program header points: they lie behind the notes.
+pub(super) fn behind_notes<'a>(elf: &Elf<'a>, segment: Extent) -> Option<&'a [u8]> {
+    let rest = elf.bytes_at(elf.notes_end(segment))?;
+    let is_irelative =
+        |rela: &Rela| rela.symbol == 0 && dynamic_kind(elf.arch, rela.kind) == Some(Dynamic::Irelative);
+    let count = entries_of(rest).take_while(is_irelative).count();
+    rest.get(..count.checked_mul(RELA)?)
 }
 
 /// The addend of the relocation that fills in the word at an address.
@@ -206,6 +227,7 @@ fn read_linked<'a>(
         let Some(kind) = dynamic_kind(elf.arch, rela.kind) else { continue };
         let symbol = || symbols.as_ref().and_then(|table| Some((*table, table.get(rela.symbol)?)));
         let target = match kind {
+            Dynamic::Copy => continue,
             Dynamic::Relative | Dynamic::Irelative => Some(rela.addend.cast_unsigned()),
             Dynamic::Absolute | Dynamic::Slot => symbol()
                 .and_then(|(table, symbol)| table.svma(elf, &symbol, rela.symbol))
@@ -220,7 +242,7 @@ fn read_linked<'a>(
                     out.slots.insert(rela.offset, Slot::Symbol(table.text(&symbol)));
                 }
             }
-            Dynamic::Relative | Dynamic::Absolute => {}
+            Dynamic::Relative | Dynamic::Absolute | Dynamic::Copy => {}
         }
         let Some(target) = target.filter(|&target| ranges.contains(target)) else { continue };
         out.pointers.push(Svma(target));
@@ -242,58 +264,73 @@ fn read_linked<'a>(
         faults.push("packed Android relocations: left out".to_owned());
     }
     if elf.is_fixed {
-        scan_data(elf, ranges, &mut out.pointers);
+        let values = words_of_data(elf).map(|(_, value)| value);
+        out.pointers.extend(values.filter(|&value| ranges.contains(value)).map(Svma));
     }
 }
 
-/// Takes each aligned word of data for a pointer, if it is the address of code: in a file that is loaded where it
-/// says, nothing marks the words that are.
-fn scan_data(elf: &Elf<'_>, ranges: &CodeRanges, pointers: &mut Vec<Svma>) {
-    let mut areas: Vec<(u64, &[u8])> = Vec::new();
-    let is_data = |section: &&Section<'_>| {
-        section.is_alloc()
-            && !section.is_executable()
-            && matches!(section.kind, SHT_PROGBITS | SHT_INIT_ARRAY | SHT_FINI_ARRAY | SHT_PREINIT_ARRAY)
-            && !section.name.starts_with(".eh_frame")
-            && !matches!(section.name, ".gcc_except_table" | ".interp" | ".gopclntab" | ".gosymtab")
-    };
-    for section in elf.sections.iter().filter(is_data) {
+/// Whether a section holds what the program itself reads or writes, and may hold addresses: neither unwind tables nor what
+/// is for the loader alone.
+pub(super) fn may_hold_pointers(section: &Section<'_>) -> bool {
+    section.is_alloc()
+        && !section.is_executable()
+        && matches!(section.kind, SHT_PROGBITS | SHT_INIT_ARRAY | SHT_FINI_ARRAY | SHT_PREINIT_ARRAY)
+        && !section.name.starts_with(".eh_frame")
+        && !matches!(section.name, ".gcc_except_table" | ".interp" | ".gopclntab" | ".gosymtab")
+}
+
+/// Each aligned word of data, with its address. In a file that is loaded where it says, nothing marks the words
+/// that hold addresses: each that could be one is taken for one.
+pub(super) fn words_of_data<'a>(elf: &Elf<'a>) -> impl Iterator<Item = (u64, u64)> + use<'a> {
+    let mut areas: Vec<(u64, &'a [u8])> = Vec::new();
+    for section in elf.sections.iter().filter(|section| may_hold_pointers(section)) {
         areas.extend(elf.data(section).map(|bytes| (section.svma, bytes)));
     }
     if !elf.sections.iter().any(Section::is_alloc) {
-        let loads =
-            elf.segments.iter().filter(|s| s.kind == super::elf::PT_LOAD && s.flags & super::elf::PF_X == 0);
+        let loads = elf.segments.iter().filter(|s| s.kind == PT_LOAD && s.flags & PF_X == 0);
         for segment in loads {
-            areas.extend(
-                range_of(elf.bytes, segment.offset, segment.file_size).map(|bytes| (segment.svma, bytes)),
-            );
+            // The headers hold addresses that no program follows.
+            let is_first = segment.offset == 0;
+            let start = if is_first { elf.headers_end(segment.svma) } else { segment.svma };
+            let skip = start.saturating_sub(segment.svma);
+            let bytes = segment
+                .file_size
+                .checked_sub(skip)
+                .and_then(|length| range_of(elf.bytes, segment.offset.checked_add(skip)?, length));
+            areas.extend(bytes.map(|bytes| (start, bytes)));
         }
     }
     // Headers over the same bytes would make the work larger than the file.
     areas.sort_unstable_by_key(|&(svma, bytes)| (svma, bytes.len()));
     let mut done = 0u64;
-    for (svma, bytes) in areas {
-        if svma < done {
-            continue;
+    areas.retain(|&(svma, bytes)| {
+        let is_new = svma >= done;
+        if is_new {
+            done = svma.saturating_add(bytes.len() as u64);
         }
-        done = svma.saturating_add(bytes.len() as u64);
-        let skip = usize::try_from(svma.wrapping_neg() & 7).unwrap_or(0);
-        let words = bytes.get(skip..).unwrap_or(&[]).chunks_exact(8);
-        let values = words.filter_map(|word| u64_at(word, 0));
-        pointers.extend(values.filter(|&value| ranges.contains(value)).map(Svma));
-    }
+        is_new
+    });
+    areas.into_iter().flat_map(|(svma, bytes)| {
+        let skip = svma.wrapping_neg() & 7;
+        let first = svma.saturating_add(skip);
+        let words =
+            usize::try_from(skip).ok().and_then(|skip| bytes.get(skip..)).unwrap_or(&[]).chunks_exact(8);
+        (0u64..).zip(words).filter_map(move |(index, word)| {
+            Some((first.saturating_add(index.saturating_mul(8)), u64_at(word, 0)?))
+        })
+    })
 }
 
 /// How a relocation of an object's code uses its symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum InCode {
+pub(super) enum InCode {
     /// A call or jump, which begins this many bytes before the relocated field.
     Transfer { before: u64, is_call: bool },
     /// An address that the code takes, relative to the end of the field (x86-64) or absolute.
     Address { is_relative: bool },
 }
 
-fn in_code(arch: Arch, kind: u32, code: &[u8], at: usize) -> Option<InCode> {
+pub(super) fn in_code(arch: Arch, kind: u32, code: &[u8], at: usize) -> Option<InCode> {
     let back = |bytes: usize| at.checked_sub(bytes).and_then(|at| code.get(at)).copied().unwrap_or(0);
     match (arch, kind) {
         // PC32, PLT32
@@ -320,10 +357,22 @@ fn in_code(arch: Arch, kind: u32, code: &[u8], at: usize) -> Option<InCode> {
     }
 }
 
-fn read_relocatable<'a>(elf: &Elf<'a>, ranges: &CodeRanges, arrays: &[Extent], out: &mut Relocations<'a>) {
+/// A section of an object that is loaded, with its relocations.
+pub(super) struct Relocated<'e, 'a> {
+    pub(super) target: &'e Section<'a>,
+    /// What the section holds before it is relocated.
+    pub(super) bytes: &'a [u8],
+    /// The table, for [`entries_of`].
+    pub(super) table: &'a [u8],
+    pub(super) symbols: SymbolTable<'a>,
+}
+
+/// The relocated sections of an object.
+pub(super) fn relocated_sections<'e, 'a>(elf: &'e Elf<'a>) -> Vec<Relocated<'e, 'a>> {
     let mut tables: HashMap<u32, Option<SymbolTable<'a>>> = HashMap::new();
-    let mut seen: Vec<(u64, u64)> = Vec::new();
-    let is_array = |svma: u64| arrays.iter().any(|array| array.contains(Svma(svma)));
+    // Headers over the same bytes would make the work larger than the file.
+    let mut left = elf.bytes.len();
+    let mut found = Vec::new();
     for section in elf.sections.iter().filter(|section| section.kind == SHT_RELA) {
         let target = usize::try_from(section.info).ok().and_then(|index| elf.sections.get(index));
         let Some(target) = target.filter(|target| target.is_alloc() && target.kind != SHT_NOBITS) else {
@@ -333,18 +382,21 @@ fn read_relocatable<'a>(elf: &Elf<'a>, ranges: &CodeRanges, arrays: &[Extent], o
         if target.name.starts_with(".eh_frame") {
             continue;
         }
-        let (Some(table), Some(code)) = (elf.data(section), elf.data(target)) else { continue };
+        let (Some(table), Some(bytes)) = (elf.data(section), elf.data(target)) else { continue };
         let symbols = *tables.entry(section.link).or_insert_with(|| {
             usize::try_from(section.link).ok().and_then(|index| SymbolTable::of_section(elf, index))
         });
         let Some(symbols) = symbols else { continue };
-        // Headers over the same bytes would make the work larger than the file.
-        if seen.contains(&(section.offset, section.size)) || seen.len() > 1 << 16 {
-            continue;
-        }
-        if section.size > 1 << 16 {
-            seen.push((section.offset, section.size));
-        }
+        let Some(rest) = left.checked_sub(table.len()) else { break };
+        left = rest;
+        found.push(Relocated { target, bytes, table, symbols });
+    }
+    found
+}
+
+fn read_relocatable<'a>(elf: &Elf<'a>, ranges: &CodeRanges, arrays: &[Extent], out: &mut Relocations<'a>) {
+    let is_array = |svma: u64| arrays.iter().any(|array| array.contains(Svma(svma)));
+    for Relocated { target, bytes: code, table, symbols } in relocated_sections(elf) {
         for rela in entries_of(table) {
             let Some(symbol) = symbols.get(rela.symbol) else { continue };
             let here = symbols.svma(elf, &symbol, rela.symbol);

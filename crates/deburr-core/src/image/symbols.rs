@@ -23,6 +23,8 @@ const NAME_LIMIT: usize = 1 << 16;
 pub(super) struct RawSymbol {
     pub(super) name: u32,
     pub(super) info: u8,
+    /// `st_other`; its low two bits are the visibility.
+    pub(super) other: u8,
     pub(super) section: u16,
     pub(super) value: u64,
     pub(super) size: u64,
@@ -76,9 +78,17 @@ impl<'a> SymbolTable<'a> {
         RawSymbol::read(range_of(self.entries, index.checked_mul(SYMBOL as u64)?, SYMBOL as u64)?)
     }
 
+    /// The entries with their indices.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, RawSymbol)> + use<'a> {
+        (0..)
+            .zip(self.entries.chunks_exact(SYMBOL))
+            .filter_map(|(index, entry)| Some((index, RawSymbol::read(entry)?)))
+    }
+
     pub(super) fn name(&self, symbol: &RawSymbol) -> &'a [u8] {
-        let name = string_at(self.strings, u64::from(symbol.name)).unwrap_or(b"");
-        name.get(..name.len().min(NAME_LIMIT)).unwrap_or(name)
+        let start = usize::try_from(symbol.name).unwrap_or(usize::MAX);
+        let end = self.strings.len().min(start.saturating_add(NAME_LIMIT));
+        self.strings.get(start..end).and_then(|strings| string_at(strings, 0)).unwrap_or(b"")
     }
 
     /// The name, if it is UTF-8.
@@ -117,10 +127,26 @@ impl<'a> SymbolTable<'a> {
 }
 
 impl RawSymbol {
+    /// `STT_OBJECT`, `STT_FUNC`, …
+    pub(super) fn kind(&self) -> u8 {
+        self.info & 15
+    }
+
+    /// Whether the binding is global, weak or unique.
+    pub(super) fn is_global(&self) -> bool {
+        self.info >> 4 != 0
+    }
+
+    /// Whether other files cannot refer to it (`STV_HIDDEN`, `STV_INTERNAL`).
+    pub(super) fn is_hidden(&self) -> bool {
+        matches!(self.other & 3, 1 | 2)
+    }
+
     fn read(entry: &[u8]) -> Option<RawSymbol> {
         Some(RawSymbol {
             name: u32_at(entry, 0)?,
             info: *entry.get(4)?,
+            other: *entry.get(5)?,
             section: u16_at(entry, 6)?,
             value: u64_at(entry, 8)?,
             size: u64_at(entry, 16)?,
@@ -155,8 +181,7 @@ fn dynamic_count(elf: &Elf<'_>) -> Option<u64> {
 
 /// What a symbol names, if it is one to keep.
 fn kind_of(symbol: &RawSymbol, name: &[u8], arch: Arch) -> Option<SymbolKind> {
-    let is_global = symbol.info >> 4 != 0;
-    match symbol.info & 15 {
+    match symbol.kind() {
         2 => Some(SymbolKind::Function),
         10 => Some(SymbolKind::IfuncResolver),
         1 => Some(SymbolKind::Object),
@@ -164,7 +189,7 @@ fn kind_of(symbol: &RawSymbol, name: &[u8], arch: Arch) -> Option<SymbolKind> {
             [b'$', b'x'] | [b'$', b'x', b'.', ..] if arch == Arch::Aarch64 => Some(SymbolKind::MapCode),
             [b'$', b'd'] | [b'$', b'd', b'.', ..] if arch == Arch::Aarch64 => Some(SymbolKind::MapData),
             [] => None,
-            _ => is_global.then_some(SymbolKind::Label),
+            _ => symbol.is_global().then_some(SymbolKind::Label),
         },
         _ => None,
     }
@@ -177,9 +202,8 @@ fn add<'a>(
     ranges: &CodeRanges,
     symbols: &mut Vec<Symbol<'a>>,
 ) {
-    for (index, entry) in table.entries.chunks_exact(SYMBOL).enumerate() {
-        let Some(symbol) = RawSymbol::read(entry) else { continue };
-        let Some(svma) = table.svma(elf, &symbol, index as u64).filter(|&svma| ranges.contains(svma)) else {
+    for (index, symbol) in table.iter() {
+        let Some(svma) = table.svma(elf, &symbol, index).filter(|&svma| ranges.contains(svma)) else {
             continue;
         };
         let name = table.name(&symbol);
@@ -190,7 +214,7 @@ fn add<'a>(
             name: String::from_utf8_lossy(name),
             kind,
             origin,
-            is_global: symbol.info >> 4 != 0,
+            is_global: symbol.is_global(),
         });
     }
 }
@@ -218,18 +242,15 @@ pub(super) fn from_dynamic<'a>(elf: &Elf<'a>, ranges: &CodeRanges, symbols: &mut
 /// The address of the first symbol of a name in `.symtab`.
 pub(super) fn address_of(elf: &Elf<'_>, name: &[u8]) -> Option<u64> {
     let table = SymbolTable::of_kind(elf, super::elf::SHT_SYMTAB)?;
-    let mut symbols = table.entries.chunks_exact(SYMBOL).filter_map(RawSymbol::read);
-    symbols.find(|symbol| symbol.section != 0 && table.name(symbol) == name).map(|symbol| symbol.value)
+    let found = table.iter().find(|(_, symbol)| symbol.section != 0 && table.name(symbol) == name);
+    found.map(|(_, symbol)| symbol.value)
 }
 
 /// Addresses of the functions among the dynamic symbols.
 pub(super) fn dynamic_functions(elf: &Elf<'_>) -> Vec<u64> {
     let Some(table) = SymbolTable::dynamic(elf) else { return Vec::new() };
-    let symbols = table.entries.chunks_exact(SYMBOL).filter_map(RawSymbol::read);
-    symbols
-        .filter(|symbol| symbol.section != 0 && matches!(symbol.info & 15, 2 | 10))
-        .map(|symbol| symbol.value)
-        .collect()
+    let functions = table.iter().filter(|(_, symbol)| symbol.section != 0 && matches!(symbol.kind(), 2 | 10));
+    functions.map(|(_, symbol)| symbol.value).collect()
 }
 
 /// Sorts by address, better names first: functions before labels, global before local, fewer underscores in

@@ -1,0 +1,122 @@
+//! What the loader reads → cells, resolved cells and imports of executables and shared objects.
+//!
+//! In: the dynamic relocations, those of a static program's ifuncs included, and in a file that is loaded where it
+//! says every word of data. Out: the lists of [`Linkage`], not yet sorted.
+//! Follows the x86-64 psABI, "Relocation Types", and the AArch64 ELF supplement, "Dynamic relocations".
+
+use super::{Cell, IFUNC, Import, Linkage, Resolved, TLS};
+use crate::address::{Extent, Svma};
+use crate::image::elf::{Elf, SHF_TLS, SHT_NOBITS, Section};
+use crate::image::relocations::{
+    Dynamic, Rela, dynamic_kind, dynamic_tables, entries_of, may_hold_pointers, relr, words_of_data,
+};
+use crate::image::symbols::SymbolTable;
+use crate::image::{Image, SymbolKind};
+
+/// Reads what relocations, or in their absence the data itself, say.
+pub(super) fn read<'a>(elf: &Elf<'a>, image: &Image<'_>, out: &mut Linkage<'a>) {
+    let symbols = SymbolTable::dynamic(elf);
+    for rela in dynamic_tables(elf).into_iter().flat_map(entries_of) {
+        let Some(kind) = dynamic_kind(elf.arch, rela.kind) else { continue };
+        let (at, addend) = (Svma(rela.offset), Svma(rela.addend.cast_unsigned()));
+        match kind {
+            Dynamic::Relative => out.cells.push(Cell { at, to: addend }),
+            Dynamic::Irelative => out.resolved.push(Resolved { at, resolver: addend }),
+            Dynamic::Absolute | Dynamic::Slot | Dynamic::Copy => {
+                if let Some(table) = &symbols {
+                    add_symbolic(elf, table, &rela, kind == Dynamic::Copy, out);
+                }
+            }
+        }
+    }
+    // Two bits can name a word, and a malformed table the same word again and again.
+    let limit = out.cells.len().saturating_add(elf.bytes.len() / 8);
+    relr(elf, |at, to| {
+        if out.cells.len() < limit {
+            out.cells.push(Cell { at: Svma(at), to: Svma(to) });
+        }
+    });
+    if elf.is_fixed {
+        add_words(elf, image, out);
+    }
+}
+
+/// A relocation by a symbol: of this file, of this file and resolved when it is loaded, or of another.
+fn add_symbolic<'a>(
+    elf: &Elf<'a>,
+    table: &SymbolTable<'a>,
+    rela: &Rela,
+    is_copy: bool,
+    out: &mut Linkage<'a>,
+) {
+    let Some(symbol) = table.get(rela.symbol).filter(|symbol| symbol.kind() != TLS) else { return };
+    let at = Svma(rela.offset);
+    if symbol.section == 0 || is_copy {
+        let name = table.text(&symbol);
+        if !name.is_empty() {
+            out.imports.push(Import { at, name, is_copy });
+        }
+    } else if let Some(svma) = table.svma(elf, &symbol, rela.symbol).map(Svma) {
+        if symbol.kind() == IFUNC {
+            out.resolved.push(Resolved { at, resolver: svma });
+        } else {
+            out.cells.push(Cell { at, to: svma.offset(rela.addend) });
+        }
+    }
+}
+
+/// The words of data that hold addresses, in a file where no relocation marks them.
+fn add_words(elf: &Elf<'_>, image: &Image<'_>, out: &mut Linkage<'_>) {
+    let functions = function_starts(image);
+    let pointees = pointees(elf, out);
+    // Most words are none, and to search for each would cost more than all else.
+    let low = functions.first().copied().into_iter().chain(pointees.first().map(|data| data.start)).min();
+    let high = functions.last().copied().into_iter().chain(pointees.last().map(|data| data.end)).max();
+    let (Some(low), Some(high)) = (low, high) else { return };
+    let is_function = |svma: Svma| functions.binary_search(&svma).is_ok();
+    let is_data = |svma: Svma| {
+        let after = pointees.partition_point(|data| data.start <= svma);
+        let before = after.checked_sub(1).and_then(|before| pointees.get(before));
+        svma.0 & 7 == 0 && before.is_some_and(|data| data.contains(svma))
+    };
+    // What the loader fills in holds something else until then.
+    let mut filled: Vec<Svma> = out.resolved.iter().map(|resolved| resolved.at).collect();
+    filled.extend(out.imports.iter().filter(|import| !import.is_copy).map(|import| import.at));
+    filled.extend(out.cells.iter().map(|cell| cell.at));
+    filled.sort_unstable();
+    let words = words_of_data(elf).map(|(at, value)| (Svma(at), Svma(value)));
+    let pointers = words.filter(|&(at, value)| {
+        low <= value
+            && value <= high
+            && (is_data(value) || is_function(value))
+            && filled.binary_search(&at).is_err()
+    });
+    out.cells.extend(pointers.map(|(at, to)| Cell { at, to }));
+}
+
+/// Where functions are known to begin, sorted.
+fn function_starts(image: &Image<'_>) -> Vec<Svma> {
+    let symbols = image.symbols.iter().filter(|symbol| {
+        matches!(symbol.kind, SymbolKind::Function | SymbolKind::IfuncResolver | SymbolKind::Label)
+    });
+    let frames = image.frames.iter().filter(|frame| !frame.is_part);
+    let mut starts: Vec<Svma> =
+        symbols.map(|symbol| symbol.svma).chain(frames.map(|frame| frame.extent.start)).collect();
+    starts.extend(&image.entries);
+    starts.sort_unstable();
+    starts.dedup();
+    starts
+}
+
+/// Where data lies that a pointer of the program may point to, by address.
+fn pointees(elf: &Elf<'_>, linkage: &Linkage<'_>) -> Vec<Extent> {
+    let is_pointee = |section: &&Section<'_>| {
+        may_hold_pointers(section)
+            || section.is_alloc() && section.kind == SHT_NOBITS && section.flags & SHF_TLS == 0
+    };
+    let mut starts: Vec<u64> = elf.sections.iter().filter(is_pointee).map(|section| section.svma).collect();
+    starts.sort_unstable();
+    let has_sections = elf.sections.iter().any(Section::is_alloc);
+    let data = linkage.data.iter().map(|data| data.extent);
+    data.filter(|data| !has_sections || starts.binary_search(&data.start.0).is_ok()).collect()
+}
