@@ -8,7 +8,9 @@ use super::elf::{
     Elf, PF_X, PT_DYNAMIC, PT_GNU_EH_FRAME, PT_LOAD, PT_NOTE, SHT_NOBITS, SHT_PROGBITS, Section, range_of,
     u32_at, u64_at,
 };
-use super::{Code, Error, Image, Kind, SymbolOrigin, build, frames, pclntab, plt, relocations, symbols};
+use super::{
+    Code, Error, Image, Kind, Symbol, SymbolOrigin, build, frames, pclntab, plt, relocations, symbols,
+};
 use crate::address::{Extent, Svma};
 use deburr_cpu::Arch;
 use std::collections::HashMap;
@@ -178,29 +180,60 @@ fn place<'a>(mut found: Vec<Code<'a>>, faults: &mut Vec<String>) -> Result<(Vec<
     Ok((kept, base))
 }
 
+/// What names code, and the faults met on the way.
+#[derive(Default)]
+struct Names<'a> {
+    symbols: Vec<Symbol<'a>>,
+    faults: Vec<String>,
+}
+
+/// The symbols of a file, of its mini debug information and of its debug file, sorted.
+fn names<'a>(
+    elf: &Elf<'a>,
+    build_id: Option<&str>,
+    ranges: &CodeRanges,
+    mini_debug: Option<&'a [u8]>,
+    debug_file: Option<&'a [u8]>,
+) -> Names<'a> {
+    let mut names = Names::default();
+    symbols::from_table(elf, super::elf::SHT_SYMTAB, SymbolOrigin::Symtab, ranges, &mut names.symbols);
+    symbols::from_dynamic(elf, ranges, &mut names.symbols);
+    if let Some(file) = mini_debug {
+        let origin = (SymbolOrigin::MiniDebug, ".gnu_debugdata");
+        add_symbols_of(&mut names, elf, build_id, ranges, file, origin);
+    }
+    if let Some(file) = debug_file {
+        let origin = (SymbolOrigin::DebugFile, "debug file");
+        add_symbols_of(&mut names, elf, build_id, ranges, file, origin);
+    }
+    pclntab::add_symbols(elf, ranges, &mut names.symbols, &mut names.faults);
+    symbols::sort(&mut names.symbols);
+    names
+}
+
 /// Adds the symbols of another ELF file for the same code.
 fn add_symbols_of<'a>(
-    image: &mut Image<'a>,
+    names: &mut Names<'a>,
     elf: &Elf<'a>,
+    build_id: Option<&str>,
     ranges: &CodeRanges,
     other: &'a [u8],
-    origin: SymbolOrigin,
-    what: &str,
+    (origin, what): (SymbolOrigin, &str),
 ) {
     let mut other = match Elf::parse(other) {
         Ok(other) => other,
         Err(error) => {
-            image.faults.push(format!("{what}: {error}"));
+            names.faults.push(format!("{what}: {error}"));
             return;
         }
     };
     if other.arch != elf.arch {
-        image.faults.push(format!("{what}: made for another instruction set: left out"));
+        names.faults.push(format!("{what}: made for another instruction set: left out"));
         return;
     }
     let their_id = build::build_id(&other);
-    if their_id.is_some() && image.build_id.is_some() && their_id != image.build_id {
-        image.faults.push(format!("{what}: has another build-id: left out"));
+    if their_id.is_some() && build_id.is_some() && their_id.as_deref() != build_id {
+        names.faults.push(format!("{what}: has another build-id: left out"));
         return;
     }
     if other.kind == Kind::Relocatable {
@@ -211,7 +244,7 @@ fn add_symbols_of<'a>(
             section.svma = ours.get(section.name).copied().unwrap_or(u64::MAX);
         }
     }
-    symbols::from_table(&other, super::elf::SHT_SYMTAB, origin, ranges, &mut image.symbols);
+    symbols::from_table(&other, super::elf::SHT_SYMTAB, origin, ranges, &mut names.symbols);
 }
 
 pub(super) fn parse<'a>(
@@ -250,17 +283,21 @@ pub(super) fn parse<'a>(
         build: build::facts(&elf, debug_file, &mut faults),
         faults,
     };
-    symbols::from_table(&elf, super::elf::SHT_SYMTAB, SymbolOrigin::Symtab, &ranges, &mut image.symbols);
-    symbols::from_dynamic(&elf, &ranges, &mut image.symbols);
-    if let Some(file) = mini_debug {
-        add_symbols_of(&mut image, &elf, &ranges, file, SymbolOrigin::MiniDebug, ".gnu_debugdata");
+    // The three read different parts of the file.
+    let ((names, (found, found_faults)), (frames, frame_faults)) = rayon::join(
+        || {
+            rayon::join(
+                || names(&elf, image.build_id.as_deref(), &ranges, mini_debug, debug_file),
+                || relocations::read(&elf, &ranges),
+            )
+        },
+        || frames::read(&elf, debug_file, &image.code, &ranges),
+    );
+    image.symbols = names.symbols;
+    image.frames = frames;
+    for faults in [names.faults, found_faults, frame_faults] {
+        image.faults.extend(faults);
     }
-    if let Some(file) = debug_file {
-        add_symbols_of(&mut image, &elf, &ranges, file, SymbolOrigin::DebugFile, "debug file");
-    }
-    pclntab::add_symbols(&elf, &ranges, &mut image.symbols, &mut image.faults);
-    symbols::sort(&mut image.symbols);
-    let found = relocations::read(&elf, &ranges, &mut image.faults);
     let plt_entries = plt::entries(&elf, &image, &found.slots);
     if !plt_entries.is_empty() {
         image.symbols.extend(plt_entries);
@@ -271,8 +308,5 @@ pub(super) fn parse<'a>(
     image.pointers = found.pointers;
     image.transfers = found.transfers;
     image.addresses = found.addresses;
-    let mut faults = std::mem::take(&mut image.faults);
-    image.frames = frames::read(&elf, debug_file, &image, &ranges, &mut faults);
-    image.faults = faults;
     Ok(image)
 }

@@ -165,14 +165,15 @@ fn relr(elf: &Elf<'_>, mut found: impl FnMut(u64, u64)) {
 }
 
 /// Reads all that relocations say about code.
-pub(super) fn read<'a>(elf: &Elf<'a>, ranges: &CodeRanges, faults: &mut Vec<String>) -> Relocations<'a> {
+pub(super) fn read<'a>(elf: &Elf<'a>, ranges: &CodeRanges) -> (Relocations<'a>, Vec<String>) {
+    let mut faults = Vec::new();
     let mut out = Relocations::default();
     let arrays = arrays(elf);
     out.entries.extend(called_by_loader(elf).into_iter().filter(|&svma| ranges.contains(svma)).map(Svma));
     if elf.kind == Kind::Relocatable {
         read_relocatable(elf, ranges, &arrays, &mut out);
     } else {
-        read_linked(elf, ranges, &arrays, &mut out, faults);
+        read_linked(elf, ranges, &arrays, &mut out, &mut faults);
     }
     for array in &arrays {
         let words = elf.bytes_of(array.start.0, array.len()).unwrap_or(&[]);
@@ -188,7 +189,7 @@ pub(super) fn read<'a>(elf: &Elf<'a>, ranges: &CodeRanges, faults: &mut Vec<Stri
     }
     out.transfers.sort_by_key(|transfer| transfer.from);
     out.addresses.sort_unstable();
-    out
+    (out, faults)
 }
 
 fn read_linked<'a>(

@@ -177,6 +177,7 @@ fn add<'a>(
     ranges: &CodeRanges,
     symbols: &mut Vec<Symbol<'a>>,
 ) {
+    symbols.reserve(table.entries.len() / SYMBOL);
     for (index, entry) in table.entries.chunks_exact(SYMBOL).enumerate() {
         let Some(symbol) = RawSymbol::read(entry) else { continue };
         let Some(svma) = table.svma(elf, &symbol, index as u64).filter(|&svma| ranges.contains(svma)) else {
@@ -238,7 +239,8 @@ pub(super) fn sort(symbols: &mut Vec<Symbol<'_>>) {
     fn underscores(name: &str) -> usize {
         name.bytes().take_while(|&byte| byte == b'_').count()
     }
-    symbols.sort_unstable_by(|a, b| {
+    // Stable, since it merges what comes sorted already.
+    symbols.sort_by(|a, b| {
         (a.svma, a.kind, !a.is_global)
             .cmp(&(b.svma, b.kind, !b.is_global))
             .then_with(|| underscores(&a.name).cmp(&underscores(&b.name)))
