@@ -47,8 +47,12 @@ pub(super) fn partition(
             chunk_bytes = 0;
         }
     };
-    let mut data = data.iter().filter(|run| run.end > section.start && run.start < section.end).peekable();
-    let mut starts = starts.iter().copied().filter(|start| section.contains(start)).peekable();
+    let first_run = data.partition_point(|run| run.end <= section.start);
+    let runs = data.get(first_run..).unwrap_or_default().iter();
+    let mut data = runs.take_while(|run| run.start < section.end).peekable();
+    let first_start = starts.partition_point(|&start| start < section.start);
+    let starts = starts.get(first_start..).unwrap_or_default().iter().copied();
+    let mut starts = starts.take_while(|&start| start < section.end).peekable();
     let mut at = section.start;
     while at < section.end {
         if let Some(run) = data.next_if(|run| run.start <= at) {
