@@ -449,9 +449,15 @@ fn find_owners(image: &Image<'_>, known: &[Known], program: &mut Program) {
     }
     let parts: Vec<Function> =
         program.functions.iter().filter(|function| owners.contains_key(&function.start)).copied().collect();
-    for Edge { from, to } in program.jumps().chain(transfer_jumps(image)) {
+    let entered = |&Edge { from, to }: &Edge| {
         let part = parts.partition_point(|part| part.start <= to).checked_sub(1).and_then(|i| parts.get(i));
-        let owner = part.filter(|part| part.contains(to)).and_then(|part| owners.get_mut(&part.start));
+        part.filter(|part| part.contains(to)).map(|part| (from, part.start))
+    };
+    let jumps = program.chunks.par_iter().flat_map_iter(|chunk| chunk.jumps.iter().filter_map(entered));
+    let mut ways_in: Vec<(CodeOffset, CodeOffset)> = jumps.collect();
+    ways_in.extend(transfer_jumps(image).filter_map(|jump| entered(&jump)));
+    for (from, part) in ways_in {
+        let owner = owners.get_mut(&part);
         if let Some(owner) = owner.filter(|owner| owner.is_none()) {
             let from = program.functions.partition_point(|function| function.start <= from).checked_sub(1);
             *owner = from.and_then(|i| u32::try_from(i).ok());
