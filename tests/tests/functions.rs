@@ -4,12 +4,13 @@
 //! assembly in it; and deburr itself is the Rust program. At least 99 % of the functions must have exactly these bounds.
 
 use deburr_core::function::discover;
-use deburr_core::image::Image;
+use deburr_core::image::{Image, wanted_debug_file};
 use deburr_core::insn::ClassSet;
 use deburr_tests::command::deburr;
+use deburr_tests::package::{elf_files, fetch};
 use deburr_tests::toolchain::{compile, require, run, stripped, work_dir};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const C: &str = r#"
@@ -77,9 +78,12 @@ fn named(program: &Path) -> BTreeMap<u64, (BTreeSet<u64>, String)> {
 }
 
 fn bounds_agree(what: &str, program: &Path, strip: &str) {
-    let named = named(program);
-    let copy = stripped(strip, program);
-    let bytes = std::fs::read(&copy).expect("the copy just made");
+    bounds_agree_with(what, &named(program), &stripped(strip, program));
+}
+
+/// Holds what deburr finds in a stripped program against the named functions.
+fn bounds_agree_with(what: &str, named: &BTreeMap<u64, (BTreeSet<u64>, String)>, program: &Path) {
+    let bytes = std::fs::read(program).expect("a program just made or fetched");
     let image = Image::parse(&bytes, None, None).expect("a program that runs");
     let found: BTreeMap<u64, u64> = discover(&image, ClassSet::EMPTY)
         .functions()
@@ -87,14 +91,24 @@ fn bounds_agree(what: &str, program: &Path, strip: &str) {
         .map(|function| function.extent(&image))
         .map(|extent| (extent.start.0, extent.end.0))
         .collect();
+    let is_right = |start: &u64, ends: &BTreeSet<u64>| found.get(start).is_some_and(|end| ends.contains(end));
     let wrong: Vec<String> = named
         .iter()
-        .filter(|(start, (ends, _))| !found.get(start).is_some_and(|end| ends.contains(end)))
+        .filter(|(start, (ends, _))| !is_right(start, ends))
         .map(|(start, (ends, name))| format!("{name}: {start:#x}..{ends:x?}, found {:x?}", found.get(start)))
         .collect();
     let share = 1.0 - wrong.len() as f64 / named.len() as f64;
     println!("{what}: {} of {} functions ({:.2} %)", named.len() - wrong.len(), named.len(), share * 100.0);
+    for sizes in [0..64, 64..256, 256..1024, 1024..u64::MAX] {
+        let length = |start: u64, ends: &BTreeSet<u64>| ends.first().map_or(0, |end| end - start);
+        let of_size = || named.iter().filter(|(start, (ends, _))| sizes.contains(&length(**start, ends)));
+        let starts = of_size().filter(|(start, _)| found.contains_key(start)).count();
+        let right = of_size().filter(|(start, (ends, _))| is_right(start, ends)).count();
+        let count = of_size().count();
+        println!("  from {} bytes: {count} functions, {starts} starts, {right} with their ends", sizes.start);
+    }
     let shown = wrong.iter().take(40).cloned().collect::<Vec<_>>().join("\n");
+    println!("{shown}");
     assert!(named.len() > 200, "{what}: only {} functions to compare", named.len());
     assert!(share >= 0.99, "{what}: {:.2} % of {} functions; wrong:\n{shown}", share * 100.0, named.len());
 }
@@ -137,4 +151,23 @@ fn a_stripped_rust_program_keeps_its_functions() {
     std::fs::copy(deburr(), &copy).expect("a writable folder");
     let strip = if cfg!(target_arch = "x86_64") { "strip" } else { "aarch64-linux-gnu-strip" };
     bounds_agree("Rust, deburr itself", &copy, strip);
+}
+
+/// A library as a distribution ships it, with hand-written assembly for each level of the instruction set.
+#[test]
+#[ignore = "downloads 10 MB; `cargo xtask nightly` runs it"]
+fn the_distribution_s_c_library_keeps_its_functions() {
+    for architecture in ["amd64", "arm64"] {
+        let (_, dir) = fetch(architecture, &["libc6"]);
+        let (_, debug_dir) = fetch(architecture, &["libc6-dbg"]);
+        let is_library = |path: &&PathBuf| path.ends_with("libc.so.6");
+        let files = elf_files(&dir);
+        let library = files.iter().find(is_library).expect("libc6 has libc.so.6");
+        let bytes = std::fs::read(library).expect("a file just fetched");
+        let build_id =
+            wanted_debug_file(&bytes).and_then(|wanted| wanted.build_id).expect("Debian states it");
+        let (folder, file) = build_id.split_at(2);
+        let debug = debug_dir.join(format!("usr/lib/debug/.build-id/{folder}/{file}.debug"));
+        bounds_agree_with(&format!("libc.so.6, {architecture}"), &named(&debug), library);
+    }
 }

@@ -1,12 +1,30 @@
 //! What is too long for every push: the ignored tests (larger packages, exhaustive tables), the A64 prefilter on every
-//! word, and the fuzz target.
+//! word, and the fuzz target. One command does it all on a fresh machine: the distribution's tools are installed first,
+//! and what only a person can install is named at the start and again at the end.
 
 use crate::repository;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{fs, io};
+
+/// Bytes at most of an input to the fuzz target.
+const LONGEST_INPUT: usize = 256 << 10;
 
 /// Runs everything; the fuzz target for so many seconds.
 pub fn run(seconds: u32) -> Result<(), String> {
     let mut faults = Vec::new();
+    let missing = missing_for_fuzzing();
+    if let Some(missing) = missing {
+        let fault = format!("nightly: fuzzing will be left out: {missing}");
+        println!("{fault}");
+        faults.push(fault);
+    }
+    if missing.is_none() {
+        match seed_corpus() {
+            Ok(seeds) => println!("nightly: {seeds} seeds for the fuzz target"),
+            Err(error) => faults.push(format!("nightly: the fuzz target's seeds: {error}")),
+        }
+    }
     let mut step = |what: &str, command: &mut Command| {
         println!("nightly: {what}");
         match command.current_dir(repository()).status() {
@@ -15,44 +33,19 @@ pub fn run(seconds: u32) -> Result<(), String> {
             Err(error) => faults.push(format!("nightly: {what}: {error}")),
         }
     };
-    step(
-        "the ignored tests",
-        Command::new(env!("CARGO")).args([
-            "test",
-            "--release",
-            "--workspace",
-            "--",
-            "--ignored",
-            "--nocapture",
-        ]),
-    );
+    step("the tools that the tests drive", Command::new("scripts/install-tools").arg("test"));
+    let tests = ["test", "--release", "--workspace", "--", "--ignored", "--nocapture"];
+    step("the ignored tests", Command::new(env!("CARGO")).args(tests));
+    let prefilter = ["run", "--release", "-p", "deburr-core", "--example", "prefilter_aarch64"];
     step(
         "the prefilter of A64 against the decoder, for every word",
-        Command::new(env!("CARGO")).args([
-            "run",
-            "--release",
-            "-p",
-            "deburr-core",
-            "--example",
-            "prefilter_aarch64",
-        ]),
+        Command::new(env!("CARGO")).args(prefilter),
     );
-    match missing_for_fuzzing() {
-        None => {
-            let mut fuzz = Command::new("cargo");
-            fuzz.args([
-                "+nightly",
-                "fuzz",
-                "run",
-                "check",
-                "--",
-                "-rss_limit_mb=2048",
-                "-timeout=20",
-                "-max_len=262144",
-            ]);
-            step("the fuzz target", fuzz.arg(format!("-max_total_time={seconds}")));
-        }
-        Some(missing) => faults.push(format!("nightly: fuzzing: {missing}")),
+    if missing.is_none() {
+        let mut fuzz = Command::new("cargo");
+        fuzz.args(["+nightly", "fuzz", "run", "check", "--", "-rss_limit_mb=2048", "-timeout=20"]);
+        fuzz.args([format!("-max_len={LONGEST_INPUT}"), format!("-max_total_time={seconds}")]);
+        step("the fuzz target", &mut fuzz);
     }
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }
@@ -69,4 +62,39 @@ fn missing_for_fuzzing() -> Option<&'static str> {
         return Some("no cargo-fuzz: `cargo install cargo-fuzz` brings it");
     }
     None
+}
+
+/// Puts small real files into the fuzz target's corpus: the rules' fixtures, which are objects, and two of this machine's
+/// programs, which are linked. Each goes in once for either choice that the first byte makes. Returns how many there are.
+fn seed_corpus() -> io::Result<usize> {
+    let corpus = repository().join("fuzz/corpus/check");
+    fs::create_dir_all(&corpus)?;
+    let mut files = vec![PathBuf::from("/usr/bin/true"), PathBuf::from("/usr/bin/env")];
+    for rule in fs::read_dir(repository().join("crates/deburr-core/fixtures"))? {
+        for file in fs::read_dir(rule?.path())? {
+            let file = file?.path();
+            if file.extension().is_some_and(|extension| extension == "o") {
+                files.push(file);
+            }
+        }
+    }
+    let mut seeds = 0;
+    for file in files {
+        seeds += seed(&corpus, &file)?;
+    }
+    Ok(seeds)
+}
+
+/// Puts one file in, if it is there and short enough.
+fn seed(corpus: &Path, file: &Path) -> io::Result<usize> {
+    let Ok(bytes) = fs::read(file) else { return Ok(0) };
+    if bytes.len() >= LONGEST_INPUT {
+        return Ok(0);
+    }
+    let name: Vec<_> = file.iter().rev().take(2).map(|part| part.to_string_lossy()).collect();
+    for choice in [0u8, 1] {
+        let input = [std::slice::from_ref(&choice), &bytes].concat();
+        fs::write(corpus.join(format!("seed-{}-{choice}", name.join("-"))), input)?;
+    }
+    Ok(2)
 }

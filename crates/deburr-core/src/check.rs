@@ -97,7 +97,10 @@ fn describe(image: &Image<'_>, program: &Program, verdicts: &[Verdict]) -> Repor
     let beyond = beyond.minus(deburr_cpu::system_features(image.arch));
     let level_present = level.map_or("", |level| level.name);
     let is_needed = |verdict: &&Verdict| matches!(verdict.reach, Reach::Required | Reach::UnderGuarded);
-    let needed = verdicts.iter().filter(is_needed).fold(FeatureSet::EMPTY, |needed, verdict| needed.union(verdict.features));
+    let needed = verdicts
+        .iter()
+        .filter(is_needed)
+        .fold(FeatureSet::EMPTY, |needed, verdict| needed.union(verdict.features));
     let (level, needed_beyond) = deburr_cpu::smallest_level(image.arch, needed);
     let level = level.map_or("", |level| level.name);
     let functions = || program.functions().iter().filter(|function| !function.is_part());

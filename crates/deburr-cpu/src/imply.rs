@@ -28,7 +28,6 @@ const IMPLIES: &[(Feature, &[Feature])] = &[
     (XSAVES, &[XSAVE]),
     (AVX, &[SSE4_2, XSAVE, OSXSAVE]),
     (AVX2, &[AVX]),
-
     (F16C, &[AVX]),
     (FMA, &[AVX]),
     (FMA4, &[AVX, SSE4A]),
@@ -116,13 +115,8 @@ const IMPLIES: &[(Feature, &[Feature])] = &[
 
 /// Each feature with those that every CPU made so far has beside it, though no manual says that it must. Programs rely
 /// on that: OpenSSL asks for AES-NI and then shuffles bytes with SSSE3.
-const COMPANIONS: &[(Feature, &[Feature])] = &[
-    (AES, &[SSSE3]),
-    (PCLMULQDQ, &[SSSE3]),
-    (SHA, &[SSE4_1]),
-    (BMI2, &[BMI1]),
-    (AVX512F, &[BMI1, BMI2]),
-];
+const COMPANIONS: &[(Feature, &[Feature])] =
+    &[(AES, &[SSSE3]), (PCLMULQDQ, &[SSSE3]), (SHA, &[SSE4_1]), (BMI2, &[BMI1]), (AVX512F, &[BMI1, BMI2])];
 
 impl FeatureSet {
     /// The set, all that its features cannot do without, and all that no CPU made so far has them without. For judging

@@ -10,8 +10,13 @@ use crate::image::{Image, SymbolKind, TransferTarget};
 use crate::insn::sweep::{CodeOffset, Edge, Reference, ReferenceKind, Sweep};
 use crate::insn::{self, Class};
 use deburr_cpu::Arch;
+use rayon::prelude::*;
 use std::collections::HashSet;
 use std::ops::Range;
+
+/// Instructions by which code is told from data, and bytes that they cannot exceed.
+const FIRST_INSNS: usize = 64;
+const FIRST_BYTES: CodeOffset = 16 * FIRST_INSNS as CodeOffset;
 
 /// Data that symbols name, sorted, disjoint.
 pub(super) fn known_data(image: &Image<'_>) -> Vec<Range<CodeOffset>> {
@@ -55,38 +60,67 @@ fn within_sections(image: &Image<'_>, mut runs: Vec<Range<CodeOffset>>) -> Vec<R
     joined
 }
 
-/// Data that the sweep's references give away, sorted, disjoint, and outside `data`.
-pub(super) fn code_data<'s>(
+/// References that could lead to data as far as known functions and distances tell, sorted by where they lead. Where
+/// nearly all code is described, hardly any are left.
+pub(super) fn references_to_data(image: &Image<'_>, known: &[Known], sweeps: &[&Sweep]) -> Vec<Reference> {
+    /// Pointers that one thread looks at together.
+    const SHARD: usize = 8192;
+    let in_code =
+        sweeps.par_iter().flat_map_iter(|sweep| sweep.references.iter().copied()).filter(|reference| {
+            let is_literal = matches!(reference.kind, ReferenceKind::Load(_)) && is_near(known, reference);
+            is_literal || gap_before(known, reference.to).is_some()
+        });
+    let mut references: Vec<Reference> = in_code.collect();
+    if image.arch == Arch::Aarch64 {
+        // Other files' code finds a table through a pointer, too.
+        let pointers = image.pointers.par_chunks(SHARD).flat_map_iter(|pointers| {
+            let pointers = pointers.iter().filter_map(|&at| image.code_offset(at));
+            pointers.filter(|&to| gap_before(known, to).is_some())
+        });
+        references.par_extend(pointers.map(|to| Reference { from: to, to, kind: ReferenceKind::Address }));
+    }
+    // What reaches furthest first: a table whose address is made, then the widest load.
+    references.sort_by_key(|reference| match reference.kind {
+        ReferenceKind::Address => (reference.to, 0),
+        ReferenceKind::Load(size) => (reference.to, u16::MAX - size),
+    });
+    references
+}
+
+/// Data that references give away (see [`references_to_data`]), sorted, disjoint, and outside `data`. `called` are the
+/// targets of all calls.
+pub(super) fn code_data(
     image: &Image<'_>,
     known: &[Known],
     data: &[Range<CodeOffset>],
-    sweeps: impl Iterator<Item = &'s Sweep> + Clone,
+    sweeps: &[&Sweep],
+    called: &Offsets,
+    references: &[Reference],
 ) -> Vec<Range<CodeOffset>> {
-    let mut references: Vec<Reference> =
-        sweeps.clone().flat_map(|sweep| sweep.references.iter().copied()).collect();
-    if image.arch == Arch::Aarch64 {
-        // Other files' code finds a table through a pointer, too.
-        let pointers = image.pointers.iter().filter_map(|&at| image.code_offset(at));
-        references.extend(pointers.map(|to| Reference { from: to, to, kind: ReferenceKind::Address }));
-    }
     if references.is_empty() {
         return Vec::new();
     }
-    references.sort_unstable_by_key(|reference| reference.to);
     // A table that was swept as code calls and jumps too, mostly into itself. On AArch64, where `code_begins` finds
     // what only hand-written code calls, the edges of described functions alone count.
     let counted = if image.arch == Arch::Aarch64 { Some(known) } else { None };
-    let called = called_by(image, described(counted, sweeps.clone().flat_map(|sweep| &sweep.calls)));
+    let by_described: Offsets;
+    let called = match counted {
+        Some(_) => {
+            by_described = called_by(image, described(counted, sweeps.iter().flat_map(|sweep| &sweep.calls)));
+            &by_described
+        }
+        None => called,
+    };
     // What described functions and pointers lead to is surely data; what such data "refers" to is not.
     let is_trusted =
         |reference: &&Reference| reference.from == reference.to || is_known(known, reference.from);
-    let surely = runs_at(image, known, &called, references.iter().filter(is_trusted));
+    let surely = runs_at(image, known, called, references.iter().filter(is_trusted));
     let holds = |at: CodeOffset| {
         let run = surely.partition_point(|run| run.start <= at).checked_sub(1).and_then(|i| surely.get(i));
         run.is_some_and(|run| run.contains(&at))
     };
     let kept = references.iter().filter(|reference| is_trusted(reference) || !holds(reference.from));
-    let mut runs = runs_at(image, known, &called, kept);
+    let mut runs = runs_at(image, known, called, kept);
     if image.arch == Arch::Aarch64 {
         // A string or a short literal may begin or end in the middle of a word, but an instruction never does.
         for run in &mut runs {
@@ -98,7 +132,10 @@ pub(super) fn code_data<'s>(
         let after = data.get(data.partition_point(|old| old.end <= run.start));
         after.is_none_or(|old| run.end <= old.start)
     });
-    let entered: HashSet<CodeOffset> = described(counted, sweeps.flat_map(|sweep| &sweep.jumps))
+    if runs.is_empty() {
+        return runs;
+    }
+    let entered: HashSet<CodeOffset> = described(counted, sweeps.iter().flat_map(|sweep| &sweep.jumps))
         .map(|jump| jump.to)
         .chain(image.entries.iter().chain(&image.pointers).filter_map(|&at| image.code_offset(at)))
         .filter_map(|to| {
@@ -170,14 +207,19 @@ pub(super) fn called_by<'s>(image: &Image<'_>, calls: impl Iterator<Item = &'s E
 
 /// Whether a loaded place is a literal: nothing falls into it, and no function begins there.
 fn is_literal(image: &Image<'_>, known: &[Known], reference: &Reference, after_literal: bool) -> bool {
-    /// `ldr` (literal) reaches no further, and a pool stands near its code.
+    let to = reference.to;
+    is_near(known, reference)
+        && (after_literal
+            || (!is_known(known, to) || image.arch == Arch::Aarch64) && falls_not_into(image, to))
+}
+
+/// Whether a loaded place stands near its code, as a pool does, and no known function begins there.
+fn is_near(known: &[Known], reference: &Reference) -> bool {
+    /// `ldr` (literal) reaches no further.
     const REACH: CodeOffset = 1 << 20;
     let to = reference.to;
-    let begins_function = known.binary_search_by_key(&to, |function| function.start).is_ok();
-    if begins_function || to.abs_diff(reference.from) > REACH {
-        return false;
-    }
-    after_literal || (!is_known(known, to) || image.arch == Arch::Aarch64) && falls_not_into(image, to)
+    to.abs_diff(reference.from) <= REACH
+        && known.binary_search_by_key(&to, |function| function.start).is_err()
 }
 
 /// Whether the instruction before a place ends its path.
@@ -205,27 +247,36 @@ fn table(
     called: &Offsets,
     reference: &Reference,
 ) -> Option<Range<CodeOffset>> {
-    /// Bytes between described functions at most for a table to be told from functions.
-    const SPARSE: CodeOffset = 64 * 1024;
     let to = reference.to;
-    let after = known.partition_point(|function| function.start <= to);
-    let before = after.checked_sub(1).and_then(|i| known.get(i))?;
-    if to < before.end || to - before.end > SPARSE || !falls_not_into(image, to) {
+    let next = gap_before(known, to)?;
+    if !falls_not_into(image, to) {
         return None;
     }
-    let next = known.get(after);
     let section = image.code_at(image.svma(to))?;
     let section_end = section.at.checked_add(CodeOffset::try_from(section.extent.len()).ok()?)?;
     let end = next.map_or(section_end, |function| function.start.min(section_end));
-    let end = end.min(called.next_from(to).unwrap_or(CodeOffset::MAX));
+    // Most places read as code, which the first bytes tell: the next call's target may be far away.
+    let seen = end.min(to.saturating_add(FIRST_BYTES));
+    let end = called.first_in(to..seen).unwrap_or(end);
     if end <= to || !reads_as_data(image, to..end) {
         return None;
     }
+    let end = called.first_in(to..end).unwrap_or(end);
     let end = match image.arch {
         Arch::Aarch64 => code_begins(image, to..end).unwrap_or(end),
         Arch::X86_64 => end,
     };
     Some(to..end)
+}
+
+/// Whether an offset lies in a gap between known functions, and in sight of the one before; then the one after, if there
+/// is one.
+fn gap_before(known: &[Known], at: CodeOffset) -> Option<Option<&Known>> {
+    /// Bytes between described functions at most for a table to be told from functions.
+    const SPARSE: CodeOffset = 64 * 1024;
+    let after = known.partition_point(|function| function.start <= at);
+    let before = after.checked_sub(1).and_then(|i| known.get(i))?;
+    (at >= before.end && at - before.end <= SPARSE).then(|| known.get(after))
 }
 
 /// Where, after a table, hand-written code begins that nothing calls directly: at a landing pad or prologue, or at a run
@@ -275,10 +326,9 @@ fn begins_function(word: u32) -> bool {
 /// Whether bytes cannot be code: one of the first instructions is undecodable, or the first path runs to the
 /// end without leaving.
 fn reads_as_data(image: &Image<'_>, range: Range<CodeOffset>) -> bool {
-    const FIRST: usize = 64;
     let code = bytes(image, range.clone());
     let mut at = 0usize;
-    for _ in 0..FIRST {
+    for _ in 0..FIRST_INSNS {
         let Some(rest) = code.get(at..).filter(|rest| !rest.is_empty()) else { return true };
         match insn::decode(image.arch, rest, image.svma(range.start)) {
             None => return true,

@@ -4,7 +4,7 @@
 //! Bounds come from symbols, frame descriptions and `.gopclntab` (the image has merged these), and where
 //! none of them reaches, from direct call targets, pointers in data, and what follows padding.
 
-use super::data::{called_by, code_data, known_data};
+use super::data::{called_by, code_data, known_data, references_to_data};
 use super::offsets::Offsets;
 use super::partition::{Unit, partition};
 use super::{Function, Program, UNNAMED, WHOLE, coverage::Coverage, padding};
@@ -24,8 +24,15 @@ pub fn discover(image: &Image<'_>, wants: ClassSet) -> Program {
     let chunks: Vec<Vec<Unit>> =
         sections(image).flat_map(|section| partition(section, &starts, &data)).collect();
     let mut chunks = sweep_chunks(image, chunks, wants);
-    let called = called_by(image, chunks.iter().flat_map(|(_, sweep)| &sweep.calls));
-    let found = code_data(image, &known, &data, chunks.iter().map(|(_, sweep)| sweep));
+    let sweeps: Vec<&Sweep> = chunks.iter().map(|(_, sweep)| sweep).collect();
+    let (called, references) = rayon::join(
+        || called_by(image, sweeps.iter().flat_map(|sweep| &sweep.calls)),
+        || references_to_data(image, &known, &sweeps),
+    );
+    let (candidates, found) = rayon::join(
+        || candidate_starts(image, &known, &called),
+        || code_data(image, &known, &data, &sweeps, &called, &references),
+    );
     if !found.is_empty() {
         leave_out(image, &mut chunks, &found, wants);
         data = merge(data, found);
@@ -37,7 +44,7 @@ pub fn discover(image: &Image<'_>, wants: ClassSet) -> Program {
         data: data.iter().map(|run| u64::from(run.end - run.start)).sum(),
         undecoded: chunks.iter().map(|chunk| chunk.undecoded).sum(),
     };
-    let functions = fill_gaps(image, &known, &data, &called);
+    let functions = fill_gaps(image, &known, &data, &candidates);
     let mut program = Program { functions, data, chunks, coverage };
     find_owners(image, &known, &mut program);
     program
@@ -83,40 +90,31 @@ fn known_functions(image: &Image<'_>) -> Vec<Known> {
         }
     }
     let by_symbol = known.len();
+    // Both come by address: the first symbol that does not begin before the frame only moves up.
+    let mut next = 0;
     for frame in &image.frames {
-        if let Some(start) = image.code_offset(frame.extent.start) {
-            let end = start.saturating_add(offset_length(frame.extent.len()));
-            match known.get(..by_symbol).and_then(|symbols| place_of(symbols, start)) {
-                // The symbol's own size counts; hand-written code often has none.
-                Some(i) => {
-                    if let Some(symbol) = known.get_mut(i) {
-                        symbol.is_part |= frame.is_part;
-                        if symbol.end == symbol.start {
-                            symbol.end = end;
-                        }
-                    }
+        let Some(start) = image.code_offset(frame.extent.start) else { continue };
+        let end = start.saturating_add(offset_length(frame.extent.len()));
+        while next < by_symbol && known.get(next).is_some_and(|symbol| symbol.start < start) {
+            next += 1;
+        }
+        match known.get_mut(next).filter(|_| next < by_symbol) {
+            // The symbol's own size counts; hand-written code often has none.
+            Some(symbol) if symbol.start == start => {
+                symbol.is_part |= frame.is_part;
+                if symbol.end == symbol.start {
+                    symbol.end = end;
                 }
-                None if covers_a_start(known.get(..by_symbol).unwrap_or_default(), start, end) => {}
-                None => known.push(Known { start, end, symbol: UNNAMED, is_part: frame.is_part }),
             }
+            // Over the starts of functions, it describes many, as a PLT or hand-written code has it.
+            Some(symbol) if symbol.start < end => {}
+            _ => known.push(Known { start, end, symbol: UNNAMED, is_part: frame.is_part }),
         }
     }
     known.sort_by_key(|function| (function.start, function.symbol));
     known.dedup_by_key(|function| function.start);
     trim_to_next(image, &mut known);
     known
-}
-
-/// Index of the function that starts at an offset.
-fn place_of(functions: &[Known], start: CodeOffset) -> Option<usize> {
-    functions.binary_search_by_key(&start, |function| function.start).ok()
-}
-
-/// Whether a function starts inside a range: then the range is a frame description over many functions, as a
-/// PLT or hand-written code has.
-fn covers_a_start(functions: &[Known], start: CodeOffset, end: CodeOffset) -> bool {
-    let after = functions.partition_point(|function| function.start <= start);
-    functions.get(after).is_some_and(|function| function.start < end)
 }
 
 /// Ends each function at the latest where the next one or the end of its section comes; those of unknown size end there.
@@ -152,12 +150,13 @@ pub(super) fn bytes<'a>(image: &Image<'a>, range: Range<CodeOffset>) -> &'a [u8]
 
 /// Where an instruction is known to begin, by address.
 fn known_starts(image: &Image<'_>, known: &[Known]) -> Vec<CodeOffset> {
-    let mut starts: Vec<CodeOffset> =
-        known.iter().flat_map(|function| [function.start, function.end]).collect();
+    let mut starts: Vec<CodeOffset> = Vec::with_capacity(known.len() * 2 + image.entries.len());
+    starts.extend(known.iter().flat_map(|function| [function.start, function.end]));
     starts.extend(image.entries.iter().filter_map(|&entry| image.code_offset(entry)));
     let mapped = image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::MapCode);
     starts.extend(mapped.filter_map(|symbol| image.code_offset(symbol.svma)));
-    starts.sort_unstable();
+    // Few runs by address, which a stable sort merges.
+    starts.sort();
     starts.dedup();
     starts
 }
@@ -172,14 +171,15 @@ fn sweep_chunks(image: &Image<'_>, chunks: Vec<Vec<Unit>>, wants: ClassSet) -> V
     let mut swept: Vec<(Vec<Unit>, Sweep, CodeOffset)> = chunks
         .into_par_iter()
         .zip(after_cut.par_iter())
-        .map(|(mut units, &after_cut)| {
+        .map_init(Sweep::default, |scratch, (mut units, &after_cut)| {
             if let Some(first) = units.first_mut().filter(|_| after_cut) {
                 first.start = run_up(image, first.start);
             }
-            let (sweep, end) = sweep_units(image, &units, wants);
+            let (sweep, end) = sweep_units(image, &units, wants, scratch);
             (units, sweep, end)
         })
         .collect();
+    let mut scratch = Sweep::default();
     for i in 1..swept.len() {
         let Some([(.., before_end), (units, sweep, end)]) = swept.get_mut(i - 1..=i) else { continue };
         if let Some(first) =
@@ -187,7 +187,7 @@ fn sweep_chunks(image: &Image<'_>, chunks: Vec<Vec<Unit>>, wants: ClassSet) -> V
         {
             first.start = (*before_end).min(first.limit);
             first.end = first.end.max(first.start);
-            (*sweep, *end) = sweep_units(image, units, wants);
+            (*sweep, *end) = sweep_units(image, units, wants, &mut scratch);
         }
     }
     swept.into_iter().map(|(units, sweep, _)| (units, sweep)).collect()
@@ -206,9 +206,15 @@ fn run_up(image: &Image<'_>, at: CodeOffset) -> CodeOffset {
     position
 }
 
-/// Sweeps the units of one chunk; returns also where the last instruction ended.
-fn sweep_units(image: &Image<'_>, units: &[Unit], wants: ClassSet) -> (Sweep, CodeOffset) {
-    let mut sweep = Sweep::default();
+/// Sweeps the units of one chunk; returns also where the last instruction ended. Lists grow in `scratch`, which the next
+/// chunk finds grown already, so that those returned take no more memory than they need.
+fn sweep_units(
+    image: &Image<'_>,
+    units: &[Unit],
+    wants: ClassSet,
+    scratch: &mut Sweep,
+) -> (Sweep, CodeOffset) {
+    scratch.clear();
     let mut end = units.first().map_or(0, |unit| unit.start);
     let code_length = sections(image).map(|section| section.end).max().unwrap_or(0);
     for unit in units {
@@ -221,9 +227,9 @@ fn sweep_units(image: &Image<'_>, units: &[Unit], wants: ClassSet) -> (Sweep, Co
         };
         let code = bytes(image, unit.start..unit.limit);
         let length = (unit.end - unit.start) as usize;
-        end = insn::sweep_unit(image.arch, code, length, unit.start, &interest, &mut sweep);
+        end = insn::sweep_unit(image.arch, code, length, unit.start, &interest, scratch);
     }
-    (sweep, end)
+    (scratch.clone(), end)
 }
 
 /// Sweeps again the chunks in which data was found, without it.
@@ -233,10 +239,18 @@ fn leave_out(
     data: &[Range<CodeOffset>],
     wants: ClassSet,
 ) {
+    /// Bytes of the longest instruction: so far a sweep looks beyond a chunk's end.
+    const LONGEST: CodeOffset = 15;
     chunks.par_iter_mut().for_each(|(units, sweep)| {
+        let end = units.last().map_or(0, |unit| unit.limit.min(unit.end.saturating_add(LONGEST)));
+        let first =
+            units.first().and_then(|unit| data.get(data.partition_point(|run| run.end <= unit.start)));
+        if first.is_none_or(|run| run.start >= end) {
+            return;
+        }
         let pieces: Vec<Unit> = units.iter().flat_map(|unit| unit_without(*unit, data)).collect();
         if pieces != *units {
-            (*sweep, _) = sweep_units(image, &pieces, wants);
+            (*sweep, _) = sweep_units(image, &pieces, wants, &mut Sweep::default());
             *units = pieces;
         }
     });
@@ -272,44 +286,80 @@ fn fill_gaps(
     image: &Image<'_>,
     known: &[Known],
     data: &[Range<CodeOffset>],
-    called: &Offsets,
+    candidates: &[CodeOffset],
 ) -> Vec<Function> {
-    let candidates = candidate_starts(image, known, called);
-    let mut functions = Vec::with_capacity(known.len());
-    let mut known = known.iter().peekable();
+    /// Gaps that one thread looks at together.
+    const SHARD: usize = 1024;
+    let mut gaps: Vec<Range<CodeOffset>> = Vec::with_capacity(known.len() + image.code.len());
+    let mut between = known.iter().peekable();
     for section in sections(image) {
         let mut at = section.start;
-        loop {
-            let next = known.next_if(|function| function.start < section.end);
-            let gap_end = next.map_or(section.end, |function| function.start);
-            if at < gap_end {
-                fill_gap(image, at..gap_end, &candidates, data, &mut functions);
-            }
-            let Some(function) = next else { break };
-            functions.push(Function {
-                start: function.start,
-                end: function.end,
-                symbol: function.symbol,
-                owner: WHOLE,
-            });
+        while let Some(function) = between.next_if(|function| function.start < section.end) {
+            gaps.push(at..function.start);
             at = function.end;
         }
+        gaps.push(at..section.end);
     }
+    let found: Vec<Vec<Function>> = gaps
+        .par_chunks(SHARD)
+        .map(|gaps| {
+            let mut found = Vec::new();
+            for gap in gaps.iter().filter(|gap| !gap.is_empty()) {
+                fill_gap(image, gap.clone(), candidates, data, &mut found);
+            }
+            found
+        })
+        .collect();
+    let mut functions = Vec::with_capacity(known.len() + found.iter().map(Vec::len).sum::<usize>());
+    let mut known = known
+        .iter()
+        .map(|known| Function { start: known.start, end: known.end, symbol: known.symbol, owner: WHOLE })
+        .peekable();
+    for found in found.into_iter().flatten() {
+        functions.extend(std::iter::from_fn(|| known.next_if(|known| known.start < found.start)));
+        functions.push(found);
+    }
+    functions.extend(known);
     functions
 }
 
 /// Offsets outside known functions at which code seems to begin a function: direct call targets, entries, and pointers
 /// in data. Sorted.
 fn candidate_starts(image: &Image<'_>, known: &[Known], called: &Offsets) -> Vec<CodeOffset> {
-    let pointers = image.pointers.iter().filter_map(|&pointer| image.code_offset(pointer));
-    let is_new = |to: CodeOffset| !called.contains(to) && !is_known(known, to);
+    /// Pointers that one thread looks at together.
+    const SHARD: usize = 8192;
+    let pointed: Vec<Vec<CodeOffset>> = image
+        .pointers
+        .par_chunks(SHARD)
+        .map(|pointers| {
+            let mut is_outside = outside(known);
+            let pointers = pointers.iter().filter_map(|&pointer| image.code_offset(pointer));
+            let is_new =
+                |&to: &CodeOffset| is_outside(to) && !called.contains(to) && follows_an_end(image, to);
+            pointers.filter(is_new).collect()
+        })
+        .collect();
     let entries = image.entries.iter().filter_map(|&entry| image.code_offset(entry));
-    let mut starts: Vec<CodeOffset> = called.iter().filter(|&to| !is_known(known, to)).collect();
-    starts.extend(pointers.filter(|&to| is_new(to) && follows_an_end(image, to)));
+    let mut is_outside = outside(known);
+    let mut starts: Vec<CodeOffset> = called.iter().filter(|&to| is_outside(to)).collect();
+    starts.extend(pointed.into_iter().flatten());
     starts.extend(entries);
-    starts.sort_unstable();
+    // Three runs by address, which a stable sort merges.
+    starts.sort();
     starts.dedup();
     starts
+}
+
+/// Whether no known function holds an offset, asked of offsets in order.
+fn outside(known: &[Known]) -> impl FnMut(CodeOffset) -> bool {
+    let mut next: Option<usize> = None;
+    move |at| {
+        let i = next.get_or_insert_with(|| known.partition_point(|function| function.end <= at));
+        while known.get(*i).is_some_and(|function| function.end <= at) {
+            *i += 1;
+        }
+        known.get(*i).is_none_or(|function| at < function.start)
+    }
 }
 
 /// Whether the bytes before an offset look like the end of a function: padding, a return, a jump or a trap.
@@ -387,38 +437,58 @@ fn run_at(data: &[Range<CodeOffset>], at: CodeOffset) -> Option<&Range<CodeOffse
 /// Gives each split-off part its owner: the function that jumps into it, or that its name names.
 fn find_owners(image: &Image<'_>, known: &[Known], program: &mut Program) {
     let name_of = |symbol: u32| image.symbols.get(symbol as usize).map(|symbol| &*symbol.name);
-    let is_cold = |symbol: u32| name_of(symbol).is_some_and(|name| name.contains(".cold"));
-    let mut owners: HashMap<CodeOffset, Option<u32>> = known
-        .iter()
+    let is_cold =
+        |symbol: u32| name_of(symbol).is_some_and(|name| name.contains('.') && name.contains(".cold"));
+    let starts: Vec<CodeOffset> = known
+        .par_iter()
         .filter(|function| function.is_part || is_cold(function.symbol))
-        .map(|function| (function.start, None))
+        .map(|function| function.start)
         .collect();
-    if owners.is_empty() {
+    if starts.is_empty() {
         return;
     }
-    let parts: Vec<Function> =
-        program.functions.iter().filter(|function| owners.contains_key(&function.start)).copied().collect();
-    for Edge { from, to } in program.jumps().chain(transfer_jumps(image)) {
-        let part = parts.partition_point(|part| part.start <= to).checked_sub(1).and_then(|i| parts.get(i));
-        let owner = part.filter(|part| part.contains(to)).and_then(|part| owners.get_mut(&part.start));
-        if let Some(owner) = owner.filter(|owner| owner.is_none()) {
+    // The parts' places among the functions, and their owners' places, side by side.
+    let function_at = |start: &CodeOffset| {
+        let place = program.functions.binary_search_by_key(start, |function| function.start);
+        u32::try_from(place.ok()?).ok()
+    };
+    let parts: Vec<u32> = starts.par_iter().filter_map(function_at).collect();
+    let mut owners: Vec<Option<u32>> = vec![None; parts.len()];
+    let get = |part: u32| program.functions.get(part as usize);
+    let entered = |&Edge { from, to }: &Edge| {
+        let after = parts.partition_point(|&part| get(part).is_some_and(|part| part.start <= to));
+        let index = after.checked_sub(1)?;
+        let is_inside = get(*parts.get(index)?)?.contains(to);
+        is_inside.then_some((from, index))
+    };
+    let jumps = program.chunks.par_iter().flat_map_iter(|chunk| chunk.jumps.iter().filter_map(entered));
+    let mut ways_in: Vec<(CodeOffset, usize)> = jumps.collect();
+    ways_in.extend(transfer_jumps(image).filter_map(|jump| entered(&jump)));
+    for (from, index) in ways_in {
+        if let Some(owner) = owners.get_mut(index).filter(|owner| owner.is_none()) {
             let from = program.functions.partition_point(|function| function.start <= from).checked_sub(1);
             *owner = from.and_then(|i| u32::try_from(i).ok());
         }
     }
-    let by_name: HashMap<&str, u32> = (0u32..)
-        .zip(&program.functions)
-        .filter_map(|(i, function)| Some((name_of(function.symbol)?, i)))
-        .collect();
-    let starts: Vec<CodeOffset> = program.functions.iter().map(|function| function.start).collect();
-    for function in &mut program.functions {
-        if let Some(&by_jump) = owners.get(&function.start) {
-            let base = name_of(function.symbol).and_then(|name| name.split(".cold").next());
-            let by_name = base.and_then(|base| by_name.get(base)).copied();
-            // A part of a part, or one that jumps to itself, stays on its own.
-            let owner = by_jump
-                .or(by_name)
-                .filter(|&owner| starts.get(owner as usize).is_some_and(|start| !owners.contains_key(start)));
+    let base_of = |part: u32| name_of(get(part)?.symbol).and_then(|name| name.split(".cold").next());
+    // Of most parts a jump tells the owner: only the others' names are looked for.
+    let left = parts.iter().zip(&owners).filter(|(_, owner)| owner.is_none());
+    let mut by_name: HashMap<&str, Option<u32>> =
+        left.filter_map(|(&part, _)| base_of(part)).map(|base| (base, None)).collect();
+    if !by_name.is_empty() {
+        for (i, function) in (0u32..).zip(&program.functions) {
+            if let Some(owner) = name_of(function.symbol).and_then(|name| by_name.get_mut(name)) {
+                *owner = Some(i);
+            }
+        }
+    }
+    for (&part, owner) in parts.iter().zip(&mut owners) {
+        *owner = owner.or_else(|| base_of(part).and_then(|base| by_name.get(base)).copied().flatten());
+        // A part of a part, or one that jumps to itself, stays on its own.
+        *owner = owner.filter(|owner| parts.binary_search(owner).is_err());
+    }
+    for (part, owner) in parts.into_iter().zip(owners) {
+        if let Some(function) = program.functions.get_mut(part as usize) {
             function.owner = owner.unwrap_or(WHOLE);
         }
     }

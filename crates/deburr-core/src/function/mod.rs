@@ -127,6 +127,11 @@ impl Program {
         })
     }
 
+    /// What the sweep found, in pieces in order of address that threads can share.
+    pub(super) fn chunks(&self) -> &[Sweep] {
+        &self.chunks
+    }
+
     /// Instructions whose class some rule wants, by address.
     pub fn marks(&self) -> impl Iterator<Item = Mark> {
         self.chunks.iter().flat_map(|chunk| chunk.marks.iter().copied())

@@ -1,6 +1,7 @@
 //! A set of offsets as one bit a place: millions of call targets, deduplicated and in order without sorting.
 
 use crate::insn::sweep::CodeOffset;
+use std::ops::Range;
 
 /// A set of offsets below a bound that are multiples of a power of two.
 #[derive(Debug, Clone, Default)]
@@ -36,15 +37,17 @@ impl Offsets {
         self.place(at).is_some_and(|(word, bit)| self.words.get(word).is_some_and(|word| word & bit != 0))
     }
 
-    /// The lowest offset in the set that is not below `at`.
-    pub(super) fn next_from(&self, at: CodeOffset) -> Option<CodeOffset> {
-        let number = at.checked_add((1 << self.shift) - 1)? >> self.shift;
+    /// The lowest offset in the set within a range.
+    pub(super) fn first_in(&self, range: Range<CodeOffset>) -> Option<CodeOffset> {
+        let number = range.start.checked_add((1 << self.shift) - 1)? >> self.shift;
+        let last = (range.end.checked_sub(1)? >> self.shift) as usize / 64;
         let mut mask = u64::MAX << (number % 64);
-        for (index, word) in self.words.iter().enumerate().skip(number as usize / 64) {
+        for (index, word) in self.words.iter().enumerate().take(last + 1).skip(number as usize / 64) {
             let word = word & mask;
             mask = u64::MAX;
             if word != 0 {
-                return Some((CodeOffset::try_from(index).ok()? * 64 + word.trailing_zeros()) << self.shift);
+                let found = (CodeOffset::try_from(index).ok()? * 64 + word.trailing_zeros()) << self.shift;
+                return (found < range.end).then_some(found);
             }
         }
         None
@@ -77,8 +80,11 @@ mod tests {
             set.insert(at);
         }
         assert_eq!(set.iter().collect::<Vec<_>>(), [5, 63, 64, 130, 199]);
-        assert_eq!([0, 5, 6, 65, 131, 199].map(|at| set.next_from(at)), [5, 5, 63, 130, 199, 199].map(Some));
-        assert_eq!(set.next_from(200), None);
+        assert_eq!(
+            [0, 5, 6, 65, 131, 199].map(|at| set.first_in(at..200)),
+            [5, 5, 63, 130, 199, 199].map(Some)
+        );
+        assert_eq!([200..300, 6..63, 64..64, 0..5].map(|range| set.first_in(range)), [None; 4]);
     }
 
     #[test]
@@ -88,7 +94,7 @@ mod tests {
             set.insert(at);
         }
         assert_eq!(set.iter().collect::<Vec<_>>(), [0, 4, 512, 1020]);
-        assert_eq!([1, 4, 5, 513].map(|at| set.next_from(at)), [4, 4, 512, 1020].map(Some));
+        assert_eq!([1, 4, 5, 513].map(|at| set.first_in(at..1024)), [4, 4, 512, 1020].map(Some));
         assert!(set.contains(512) && !set.contains(6));
     }
 }

@@ -7,8 +7,10 @@
 use crate::insn::sweep::CodeOffset;
 use std::ops::Range;
 
-/// Bytes that one chunk holds at least, unless its section ends.
-const CHUNK: u32 = 256 * 1024;
+/// Bytes that one chunk holds at least, unless its section ends: few enough that threads finish together.
+const CHUNK: u32 = 128 * 1024;
+/// Bytes between the arbitrary cuts of a run without known starts. Each costs a run-up.
+const CUT: u32 = 256 * 1024;
 
 /// A run of code between two places where an instruction is known to begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,8 +49,12 @@ pub(super) fn partition(
             chunk_bytes = 0;
         }
     };
-    let mut data = data.iter().filter(|run| run.end > section.start && run.start < section.end).peekable();
-    let mut starts = starts.iter().copied().filter(|start| section.contains(start)).peekable();
+    let first_run = data.partition_point(|run| run.end <= section.start);
+    let runs = data.get(first_run..).unwrap_or_default().iter();
+    let mut data = runs.take_while(|run| run.start < section.end).peekable();
+    let first_start = starts.partition_point(|&start| start < section.start);
+    let starts = starts.get(first_start..).unwrap_or_default().iter().copied();
+    let mut starts = starts.take_while(|&start| start < section.end).peekable();
     let mut at = section.start;
     while at < section.end {
         if let Some(run) = data.next_if(|run| run.start <= at) {
@@ -61,9 +67,9 @@ pub(super) fn partition(
             .min(starts.peek().copied().unwrap_or(section.end))
             .min(data.peek().map_or(section.end, |run| run.start));
         // A run without known starts is cut so that threads can share it.
-        while limit - at > 2 * CHUNK {
-            push(Unit { start: at, end: at + CHUNK, limit }, &mut chunks);
-            at += CHUNK;
+        while limit - at > 2 * CUT {
+            push(Unit { start: at, end: at + CUT, limit }, &mut chunks);
+            at += CUT;
         }
         push(Unit { start: at, end: limit, limit }, &mut chunks);
         at = limit;
@@ -88,11 +94,11 @@ mod tests {
 
     #[test]
     fn a_long_run_without_known_starts_is_cut_softly() {
-        let chunks = partition(0..5 * CHUNK, &[0], &[]);
+        let chunks = partition(0..5 * CUT, &[0], &[]);
         assert_eq!(chunks.len(), 4);
         let units = chunks.concat();
-        assert!(units.iter().all(|unit| unit.limit == 5 * CHUNK));
-        assert_eq!(units.iter().map(|unit| unit.end - unit.start).sum::<u32>(), 5 * CHUNK);
+        assert!(units.iter().all(|unit| unit.limit == 5 * CUT));
+        assert_eq!(units.iter().map(|unit| unit.end - unit.start).sum::<u32>(), 5 * CUT);
         assert!(!units.last().unwrap().is_cut());
     }
 }

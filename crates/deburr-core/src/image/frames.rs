@@ -11,7 +11,7 @@ use super::elf::{Elf, PT_GNU_EH_FRAME, SHT_NOBITS, SHT_RELA, Section};
 use super::parse::CodeRanges;
 use super::relocations::entries_of;
 use super::symbols::SymbolTable;
-use super::{FrameRange, Image, Kind};
+use super::{Code, FrameRange, Kind};
 use crate::address::{Extent, Svma};
 use deburr_cpu::Arch;
 use gimli::{
@@ -312,22 +312,24 @@ pub(super) fn starts(elf: &Elf<'_>) -> Vec<u64> {
 pub(super) fn read(
     elf: &Elf<'_>,
     debug_file: Option<&[u8]>,
-    image: &Image<'_>,
+    code: &[Code<'_>],
     ranges: &CodeRanges,
-    faults: &mut Vec<String>,
-) -> Vec<FrameRange> {
+) -> (Vec<FrameRange>, Vec<String>) {
+    let mut faults = Vec::new();
     let mut frames: Vec<FrameRange> = Vec::new();
     let plt: Vec<Extent> =
-        image.code.iter().filter(|code| code.name.contains("plt")).map(|code| code.extent).collect();
-    let mut add = |extent: Extent, is_part: bool| {
+        code.iter().filter(|code| code.name.contains("plt")).map(|code| code.extent).collect();
+    let add = |frames: &mut Vec<FrameRange>, extent: Extent, is_part: bool| {
         let Some(code) = ranges.extent_of(extent.start.0).filter(|_| !extent.is_empty()) else { return };
         // The linker's own entry for a procedure linkage table begins after a push.
         let is_part = is_part && !plt.iter().any(|plt| plt.contains(extent.start));
         frames.push(FrameRange { extent: Extent { end: extent.end.min(code.end), ..extent }, is_part });
     };
     for (svma, bytes) in unwind_sections(elf) {
-        for (extent, is_part) in eh_frame(&bytes, svma, elf.arch, faults).into_iter().flatten() {
-            add(extent, is_part);
+        let found = eh_frame(&bytes, svma, elf.arch, &mut faults);
+        frames.reserve(found.iter().map(Vec::len).sum());
+        for (extent, is_part) in found.into_iter().flatten() {
+            add(&mut frames, extent, is_part);
         }
     }
     if frames.is_empty() {
@@ -346,9 +348,9 @@ pub(super) fn read(
             let mut section = DebugFrame::new(&bytes, LittleEndian);
             section.set_address_size(8);
             section.set_vendor(vendor(elf.arch));
-            let offsets = description_offsets(&bytes, 0xffff_ffff, ".debug_frame", faults);
+            let offsets = description_offsets(&bytes, 0xffff_ffff, ".debug_frame", &mut faults);
             for (extent, is_part) in
-                entries(&section, &BaseAddresses::default(), (".debug_frame", &offsets), faults)
+                entries(&section, &BaseAddresses::default(), (".debug_frame", &offsets), &mut faults)
                     .into_iter()
                     .flatten()
             {
@@ -363,5 +365,5 @@ pub(super) fn read(
     frames.sort();
     frames.dedup_by_key(|frame| frame.extent);
     frames.shrink_to_fit();
-    frames
+    (frames, faults)
 }

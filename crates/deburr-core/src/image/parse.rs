@@ -7,7 +7,9 @@
 use super::elf::{
     Elf, PF_X, PT_DYNAMIC, PT_GNU_EH_FRAME, PT_LOAD, SHT_NOBITS, SHT_PROGBITS, Section, range_of,
 };
-use super::{Code, Error, Image, Kind, SymbolOrigin, build, frames, pclntab, plt, relocations, symbols};
+use super::{
+    Code, Error, Image, Kind, Symbol, SymbolOrigin, build, frames, pclntab, plt, relocations, symbols,
+};
 use crate::address::{Extent, Svma};
 use std::collections::HashMap;
 
@@ -175,19 +177,50 @@ pub(super) fn companion<'a>(
     Ok(other)
 }
 
+/// What names code, and the faults met on the way.
+#[derive(Default)]
+struct Names<'a> {
+    symbols: Vec<Symbol<'a>>,
+    faults: Vec<String>,
+}
+
+/// The symbols of a file, of its mini debug information and of its debug file, sorted.
+fn names<'a>(
+    elf: &Elf<'a>,
+    build_id: Option<&str>,
+    ranges: &CodeRanges,
+    mini_debug: Option<&'a [u8]>,
+    debug_file: Option<&'a [u8]>,
+) -> Names<'a> {
+    let mut names = Names::default();
+    symbols::from_table(elf, super::elf::SHT_SYMTAB, SymbolOrigin::Symtab, ranges, &mut names.symbols);
+    symbols::from_dynamic(elf, ranges, &mut names.symbols);
+    if let Some(file) = mini_debug {
+        let origin = (SymbolOrigin::MiniDebug, ".gnu_debugdata");
+        add_symbols_of(&mut names, elf, build_id, ranges, file, origin);
+    }
+    if let Some(file) = debug_file {
+        let origin = (SymbolOrigin::DebugFile, "debug file");
+        add_symbols_of(&mut names, elf, build_id, ranges, file, origin);
+    }
+    pclntab::add_symbols(elf, ranges, &mut names.symbols, &mut names.faults);
+    symbols::sort(&mut names.symbols);
+    names
+}
+
 /// Adds the symbols of another ELF file for the same code.
 fn add_symbols_of<'a>(
-    image: &mut Image<'a>,
+    names: &mut Names<'a>,
     elf: &Elf<'a>,
+    build_id: Option<&str>,
     ranges: &CodeRanges,
     other: &'a [u8],
-    origin: SymbolOrigin,
-    what: &str,
+    (origin, what): (SymbolOrigin, &str),
 ) {
-    let mut other = match companion(elf, image.build_id.as_deref(), other) {
+    let mut other = match companion(elf, build_id, other) {
         Ok(other) => other,
         Err(error) => {
-            image.faults.push(format!("{what}: {error}"));
+            names.faults.push(format!("{what}: {error}"));
             return;
         }
     };
@@ -199,7 +232,7 @@ fn add_symbols_of<'a>(
             section.svma = ours.get(section.name).copied().unwrap_or(u64::MAX);
         }
     }
-    symbols::from_table(&other, super::elf::SHT_SYMTAB, origin, ranges, &mut image.symbols);
+    symbols::from_table(&other, super::elf::SHT_SYMTAB, origin, ranges, &mut names.symbols);
 }
 
 pub(super) fn parse<'a>(
@@ -238,17 +271,21 @@ pub(super) fn parse<'a>(
         build: build::facts(&elf, debug_file, &mut faults),
         faults,
     };
-    symbols::from_table(&elf, super::elf::SHT_SYMTAB, SymbolOrigin::Symtab, &ranges, &mut image.symbols);
-    symbols::from_dynamic(&elf, &ranges, &mut image.symbols);
-    if let Some(file) = mini_debug {
-        add_symbols_of(&mut image, &elf, &ranges, file, SymbolOrigin::MiniDebug, ".gnu_debugdata");
+    // The three read different parts of the file.
+    let ((names, (found, found_faults)), (frames, frame_faults)) = rayon::join(
+        || {
+            rayon::join(
+                || names(&elf, image.build_id.as_deref(), &ranges, mini_debug, debug_file),
+                || relocations::read(&elf, &ranges),
+            )
+        },
+        || frames::read(&elf, debug_file, &image.code, &ranges),
+    );
+    image.symbols = names.symbols;
+    image.frames = frames;
+    for faults in [names.faults, found_faults, frame_faults] {
+        image.faults.extend(faults);
     }
-    if let Some(file) = debug_file {
-        add_symbols_of(&mut image, &elf, &ranges, file, SymbolOrigin::DebugFile, "debug file");
-    }
-    pclntab::add_symbols(&elf, &ranges, &mut image.symbols, &mut image.faults);
-    symbols::sort(&mut image.symbols);
-    let found = relocations::read(&elf, &ranges, &mut image.faults);
     let plt_entries = plt::entries(&elf, &image, &found.slots);
     if !plt_entries.is_empty() {
         image.symbols.extend(plt_entries);
@@ -259,8 +296,5 @@ pub(super) fn parse<'a>(
     image.pointers = found.pointers;
     image.transfers = found.transfers;
     image.addresses = found.addresses;
-    let mut faults = std::mem::take(&mut image.faults);
-    image.frames = frames::read(&elf, debug_file, &image, &ranges, &mut faults);
-    image.faults = faults;
     Ok(image)
 }

@@ -14,6 +14,7 @@ use super::symbols::SymbolTable;
 use super::{Kind, Transfer, TransferTarget};
 use crate::address::{Extent, Svma};
 use deburr_cpu::Arch;
+use rayon::prelude::*;
 use std::collections::HashMap;
 
 const RELA: usize = 24;
@@ -186,14 +187,15 @@ pub(super) fn relr(elf: &Elf<'_>, mut found: impl FnMut(u64, u64)) {
 }
 
 /// Reads all that relocations say about code.
-pub(super) fn read<'a>(elf: &Elf<'a>, ranges: &CodeRanges, faults: &mut Vec<String>) -> Relocations<'a> {
+pub(super) fn read<'a>(elf: &Elf<'a>, ranges: &CodeRanges) -> (Relocations<'a>, Vec<String>) {
+    let mut faults = Vec::new();
     let mut out = Relocations::default();
     let arrays = arrays(elf);
     out.entries.extend(called_by_loader(elf).into_iter().filter(|&svma| ranges.contains(svma)).map(Svma));
     if elf.kind == Kind::Relocatable {
         read_relocatable(elf, ranges, &arrays, &mut out);
     } else {
-        read_linked(elf, ranges, &arrays, &mut out, faults);
+        read_linked(elf, ranges, &arrays, &mut out, &mut faults);
     }
     for array in &arrays {
         let words = elf.bytes_of(array.start.0, array.len()).unwrap_or(&[]);
@@ -203,13 +205,14 @@ pub(super) fn read<'a>(elf: &Elf<'a>, ranges: &CodeRanges, faults: &mut Vec<Stri
         out.entries.extend(values.filter(|_| elf.kind != Kind::Relocatable).map(Svma));
     }
     for list in [&mut out.entries, &mut out.pointers] {
-        list.sort_unstable();
+        // Stable, since it merges the runs that threads have sorted.
+        list.sort();
         list.dedup();
         list.shrink_to_fit();
     }
     out.transfers.sort_by_key(|transfer| transfer.from);
     out.addresses.sort_unstable();
-    out
+    (out, faults)
 }
 
 fn read_linked<'a>(
@@ -219,40 +222,30 @@ fn read_linked<'a>(
     out: &mut Relocations<'a>,
     faults: &mut Vec<String>,
 ) {
+    /// Bytes of the relocations that one thread reads together: a large program has a million of them.
+    const SHARD: usize = RELA << 16;
     let symbols = SymbolTable::dynamic(elf);
     let is_array = |svma: u64| arrays.iter().any(|array| array.contains(Svma(svma)));
-    let mut count = 0usize;
-    for rela in dynamic_tables(elf).into_iter().flat_map(entries_of) {
-        count = count.saturating_add(1);
-        let Some(kind) = dynamic_kind(elf.arch, rela.kind) else { continue };
-        let symbol = || symbols.as_ref().and_then(|table| Some((*table, table.get(rela.symbol)?)));
-        let target = match kind {
-            Dynamic::Copy => continue,
-            Dynamic::Relative | Dynamic::Irelative => Some(rela.addend.cast_unsigned()),
-            Dynamic::Absolute | Dynamic::Slot => symbol()
-                .and_then(|(table, symbol)| table.svma(elf, &symbol, rela.symbol))
-                .map(|svma| svma.wrapping_add_signed(rela.addend)),
-        };
-        match kind {
-            Dynamic::Irelative => {
-                out.slots.insert(rela.offset, Slot::Resolver(rela.addend.cast_unsigned()));
+    let shards: Vec<&[u8]> = dynamic_tables(elf).into_iter().flat_map(|table| table.chunks(SHARD)).collect();
+    let found: Vec<Relocations<'a>> = shards
+        .into_par_iter()
+        .map(|shard| {
+            let mut out = Relocations::default();
+            for rela in entries_of(shard) {
+                read_dynamic(elf, ranges, &is_array, symbols, &rela, &mut out);
             }
-            Dynamic::Slot => {
-                if let Some((table, symbol)) = symbol() {
-                    out.slots.insert(rela.offset, Slot::Symbol(table.text(&symbol)));
-                }
-            }
-            Dynamic::Relative | Dynamic::Absolute | Dynamic::Copy => {}
-        }
-        let Some(target) = target.filter(|&target| ranges.contains(target)) else { continue };
-        out.pointers.push(Svma(target));
-        // The loader calls resolvers itself.
-        if kind == Dynamic::Irelative || is_array(rela.offset) {
-            out.entries.push(Svma(target));
-        }
+            out.pointers.sort_unstable();
+            out.pointers.dedup();
+            out
+        })
+        .collect();
+    out.pointers.reserve(found.iter().map(|found| found.pointers.len()).sum());
+    for found in found {
+        out.pointers.extend(found.pointers);
+        out.entries.extend(found.entries);
+        out.slots.extend(found.slots);
     }
     relr(elf, |svma, value| {
-        count = count.saturating_add(1);
         if ranges.contains(value) {
             out.pointers.push(Svma(value));
             if is_array(svma) {
@@ -266,6 +259,43 @@ fn read_linked<'a>(
     if elf.is_fixed {
         let values = words_of_data(elf).map(|(_, value)| value);
         out.pointers.extend(values.filter(|&value| ranges.contains(value)).map(Svma));
+    }
+}
+
+/// Reads one relocation of a linked file.
+fn read_dynamic<'a>(
+    elf: &Elf<'a>,
+    ranges: &CodeRanges,
+    is_array: &impl Fn(u64) -> bool,
+    symbols: Option<SymbolTable<'a>>,
+    rela: &Rela,
+    out: &mut Relocations<'a>,
+) {
+    let Some(kind) = dynamic_kind(elf.arch, rela.kind) else { return };
+    let symbol = || symbols.and_then(|table| Some((table, table.get(rela.symbol)?)));
+    let target = match kind {
+        Dynamic::Copy => return,
+        Dynamic::Relative | Dynamic::Irelative => Some(rela.addend.cast_unsigned()),
+        Dynamic::Absolute | Dynamic::Slot => symbol()
+            .and_then(|(table, symbol)| table.svma(elf, &symbol, rela.symbol))
+            .map(|svma| svma.wrapping_add_signed(rela.addend)),
+    };
+    match kind {
+        Dynamic::Irelative => {
+            out.slots.insert(rela.offset, Slot::Resolver(rela.addend.cast_unsigned()));
+        }
+        Dynamic::Slot => {
+            if let Some((table, symbol)) = symbol() {
+                out.slots.insert(rela.offset, Slot::Symbol(table.text(&symbol)));
+            }
+        }
+        Dynamic::Relative | Dynamic::Absolute | Dynamic::Copy => {}
+    }
+    let Some(target) = target.filter(|&target| ranges.contains(target)) else { return };
+    out.pointers.push(Svma(target));
+    // The loader calls resolvers itself.
+    if kind == Dynamic::Irelative || is_array(rela.offset) {
+        out.entries.push(Svma(target));
     }
 }
 

@@ -202,6 +202,7 @@ fn add<'a>(
     ranges: &CodeRanges,
     symbols: &mut Vec<Symbol<'a>>,
 ) {
+    symbols.reserve(table.entries.len() / SYMBOL);
     for (index, symbol) in table.iter() {
         let Some(svma) = table.svma(elf, &symbol, index).filter(|&svma| ranges.contains(svma)) else {
             continue;
@@ -259,7 +260,8 @@ pub(super) fn sort(symbols: &mut Vec<Symbol<'_>>) {
     fn underscores(name: &str) -> usize {
         name.bytes().take_while(|&byte| byte == b'_').count()
     }
-    symbols.sort_unstable_by(|a, b| {
+    // Stable, since it merges what comes sorted already.
+    symbols.sort_by(|a, b| {
         (a.svma, a.kind, !a.is_global)
             .cmp(&(b.svma, b.kind, !b.is_global))
             .then_with(|| underscores(&a.name).cmp(&underscores(&b.name)))

@@ -94,3 +94,18 @@ pub struct Sweep {
     /// Starts of undecodable runs, in order, at most one per run.
     pub undecodable: Vec<CodeOffset>,
 }
+
+impl Sweep {
+    /// Makes it empty again, but keeps the memory of its lists.
+    pub fn clear(&mut self) {
+        let Sweep { decoded, undecoded, groups, hits, calls, jumps, references, marks, undecodable } = self;
+        (*decoded, *undecoded) = (0, 0);
+        groups.clear();
+        hits.clear();
+        calls.clear();
+        jumps.clear();
+        references.clear();
+        marks.clear();
+        undecodable.clear();
+    }
+}

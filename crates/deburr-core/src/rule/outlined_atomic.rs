@@ -21,27 +21,24 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let guaranteed = context.target.is_some_and(|target| target.contains(Feature::FEAT_LSE));
     let calls = &context.atomics().calls;
-    let texts: HashMap<(&str, bool), (Arc<str>, Evidence)> = calls
-        .iter()
-        .map(|call| (&*call.helper, call.is_tail))
-        .map(|(helper, is_tail)| {
-            let evidence =
-                Evidence::from([("helper", Value::Text(helper.into())), ("tail_call", Value::Flag(is_tail))]);
-            ((helper, is_tail), (message(helper, guaranteed), evidence))
-        })
-        .collect();
-    let finding = |call: &HelperCall| {
-        let (message, evidence) = texts.get(&(&*call.helper, call.is_tail))?.clone();
-        Some(Finding {
+    let mut texts: HashMap<(&str, bool), (Arc<str>, Evidence)> = HashMap::new();
+    let findings = calls.iter().map(|call| {
+        let HelperCall { helper, is_tail, .. } = call;
+        let text = texts.entry((helper, *is_tail)).or_insert_with(|| {
+            let facts = [("helper", Value::Text(helper.clone())), ("tail_call", Value::Flag(*is_tail))];
+            (message(helper, guaranteed), facts.into())
+        });
+        let (message, evidence) = text.clone();
+        Finding {
             rule: RULE.id,
             at: call.from,
             extent: Extent::sized(call.from, 4),
             severity: if guaranteed { Severity::Warning } else { Severity::Note },
             message,
             evidence,
-        })
-    };
-    calls.iter().filter_map(finding).collect()
+        }
+    });
+    findings.collect()
 }
 
 fn message(helper: &str, guaranteed: bool) -> Arc<str> {

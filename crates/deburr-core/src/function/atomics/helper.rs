@@ -19,6 +19,7 @@ use crate::function::Program;
 use crate::image::{Image, TransferTarget};
 use crate::insn::sweep::{CodeOffset, Edge};
 use crate::insn::{self, Class, Insn, Operation};
+use rayon::prelude::*;
 use std::sync::Arc;
 
 const BTI_C: u32 = 0xd503_245f;
@@ -141,21 +142,19 @@ pub(super) fn calls(image: &Image<'_>, program: &Program, helpers: &[Helper]) ->
                 .and_then(|index| ways.get(index))
                 .map(|way| way.1)
         };
-        let mut collect = |edge: Edge, is_tail: bool| {
-            if let Some(helper) = helper_at(edge.to) {
-                let from = image.svma(edge.from);
-                calls.push(HelperCall { from, helper: helper.name.clone(), is_tail, is_external: false });
-            }
+        let call = |edge: Edge, is_tail: bool| {
+            let helper = helper_at(edge.to)?.name.clone();
+            Some(HelperCall { from: image.svma(edge.from), helper, is_tail, is_external: false })
         };
-        program.calls().for_each(|edge| collect(edge, false));
-        program.jumps().for_each(|edge| collect(edge, true));
-        for transfer in &image.transfers {
-            if let TransferTarget::Here(to) = transfer.to
-                && let (Some(from), Some(to)) = (image.code_offset(transfer.from), image.code_offset(to))
-            {
-                collect(Edge { from, to }, !transfer.is_call);
-            }
-        }
+        calls.par_extend(program.chunks().par_iter().flat_map_iter(|chunk| {
+            let direct = chunk.calls.iter().filter_map(|&edge| call(edge, false));
+            direct.chain(chunk.jumps.iter().filter_map(|&edge| call(edge, true)))
+        }));
+        calls.extend(image.transfers.iter().filter_map(|transfer| {
+            let TransferTarget::Here(to) = transfer.to else { return None };
+            let edge = Edge { from: image.code_offset(transfer.from)?, to: image.code_offset(to)? };
+            call(edge, !transfer.is_call)
+        }));
     }
     calls.sort_by_key(|call| call.from);
     calls.dedup_by_key(|call| call.from);
@@ -187,13 +186,14 @@ fn ways_in<'h>(image: &Image<'_>, program: &Program, helpers: &'h [Helper]) -> V
     /// Bytes of the longest veneer, with a `bti` before it.
     const VENEER: CodeOffset = 16;
     let direct = helpers.iter().filter_map(|helper| Some((image.code_offset(helper.extent.start)?, helper)));
-    let small = program.functions().iter().filter(|function| function.end - function.start <= VENEER);
+    let small = program.functions().par_iter().filter(|function| function.end - function.start <= VENEER);
     let through_veneers = small.filter_map(|function| {
         let to = veneer_target(image, image.svma(function.start))?;
         let index = helpers.binary_search_by_key(&to, |helper| helper.extent.start).ok()?;
         Some((function.start, helpers.get(index)?))
     });
-    let mut ways: Vec<(CodeOffset, &Helper)> = direct.chain(through_veneers).collect();
+    let mut ways: Vec<(CodeOffset, &Helper)> = through_veneers.collect();
+    ways.extend(direct);
     ways.sort_by_key(|way| way.0);
     ways
 }

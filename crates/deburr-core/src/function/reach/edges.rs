@@ -9,12 +9,12 @@ use super::learn::Learnt;
 use super::names;
 use super::proof::Proof;
 use super::references::{Access, DataReference, references_to};
-use crate::report::GuardKind;
 use crate::address::{Extent, Svma};
 use crate::function::Function;
 use crate::image::{SymbolOrigin, TransferTarget};
 use crate::insn::sweep::{CodeOffset, ReferenceKind};
 use crate::insn::{self, Flow};
+use crate::report::GuardKind;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -103,7 +103,8 @@ impl Reverse {
         let mut addresses: Vec<(CodeOffset, CodeOffset)> =
             made.map(|reference| (reference.to, reference.from)).collect();
         addresses.extend(image.addresses.iter().filter_map(|&(from, to)| Some((offset(to)?, offset(from)?))));
-        let mut cells: Vec<(Svma, Svma)> = world.linkage.cells.iter().map(|cell| (cell.to, cell.at)).collect();
+        let mut cells: Vec<(Svma, Svma)> =
+            world.linkage.cells.iter().map(|cell| (cell.to, cell.at)).collect();
         edges.par_sort_unstable();
         addresses.par_sort_unstable();
         cells.par_sort_unstable();
@@ -150,7 +151,9 @@ impl Closure {
             }
             let found = references_to(world, &ranges);
             for reference in &found {
-                if let Some(function) = world.image.code_offset(reference.from).and_then(|at| world.whole_at(at)) {
+                if let Some(function) =
+                    world.image.code_offset(reference.from).and_then(|at| world.whole_at(at))
+                {
                     if !closure.starts.contains(&function.start) {
                         pending.insert(function.start);
                     }
@@ -190,8 +193,10 @@ impl Closure {
                     }
                 }
             }
-            let taken: Vec<CodeOffset> =
-                within(&reverse.addresses, start, start.saturating_add(1)).iter().map(|&(_, from)| from).collect();
+            let taken: Vec<CodeOffset> = within(&reverse.addresses, start, start.saturating_add(1))
+                .iter()
+                .map(|&(_, from)| from)
+                .collect();
             for caller in taken.iter().filter_map(|&from| world.whole_at(from)) {
                 if has_hits.contains(&start) {
                     self.takers.insert(caller.start);
@@ -289,11 +294,13 @@ impl Collector<'_, '_, '_> {
         let image = self.world.image;
         let exported = self.world.linkage.exports.iter().chain(&image.entries);
         let resolvers = self.world.resolvers.iter().map(|&at| image.svma(at));
-        let dynamic = image.symbols.iter().filter(|symbol| symbol.origin == SymbolOrigin::Dynsym && symbol.is_global);
+        let dynamic =
+            image.symbols.iter().filter(|symbol| symbol.origin == SymbolOrigin::Dynsym && symbol.is_global);
         let all: BTreeSet<Svma> =
             exported.copied().chain(resolvers).chain(dynamic.map(|symbol| symbol.svma)).collect();
         for svma in all {
-            let Some(start) = image.code_offset(svma).filter(|start| self.closure.starts.contains(start)) else {
+            let Some(start) = image.code_offset(svma).filter(|start| self.closure.starts.contains(start))
+            else {
                 continue;
             };
             let way = Way {
@@ -332,7 +339,9 @@ impl Collector<'_, '_, '_> {
                     UseKind::Called => (true, GuardKind::Branch),
                     UseKind::Returned if is_resolver => (true, GuardKind::Ifunc),
                     UseKind::Stored(at) => (self.is_called_through(at), GuardKind::Pointer),
-                    UseKind::Returned | UseKind::LetOut => (self.is_callback(image.code_offset(used.from)), GuardKind::Pointer),
+                    UseKind::Returned | UseKind::LetOut => {
+                        (self.is_callback(image.code_offset(used.from)), GuardKind::Pointer)
+                    }
                 };
                 let is_function = matches!(node, Node::Function(_));
                 let way = Way {
@@ -408,7 +417,8 @@ impl Collector<'_, '_, '_> {
                 Flow::Call(target) => self.world.name_of(target),
                 Flow::IndirectCall => {
                     let cell = insn.memory.filter(|memory| memory.is_static);
-                    let import = cell.and_then(|cell| self.world.linkage.import(Svma(cell.displacement as u64)));
+                    let import =
+                        cell.and_then(|cell| self.world.linkage.import(Svma(cell.displacement as u64)));
                     import.map(|import| import.name)
                 }
                 Flow::Next => None,
@@ -468,7 +478,8 @@ impl Collector<'_, '_, '_> {
 
     /// Whether somebody takes the address of the object, rather than reading the cell alone.
     fn is_table(&self, object: u64, cell: Svma) -> bool {
-        self.references(Extent { start: Svma(object), end: cell.offset(8) }).any(|reference| reference.access == Access::Address)
+        self.references(Extent { start: Svma(object), end: cell.offset(8) })
+            .any(|reference| reference.access == Access::Address)
     }
 
     /// The ways to an object: who refers to it.
@@ -478,7 +489,8 @@ impl Collector<'_, '_, '_> {
         let named = named.filter(|extent| extent.start.0 == object);
         let is_named = named.is_some();
         let last = self.objects.get(&object).and_then(|cells| cells.iter().max());
-        let end = named.map_or_else(|| last.map_or(object, |cell| cell.0.saturating_add(8)), |extent| extent.end.0);
+        let end =
+            named.map_or_else(|| last.map_or(object, |cell| cell.0.saturating_add(8)), |extent| extent.end.0);
         let end = Svma(end);
         let all: Vec<DataReference> = self.references(Extent { start: Svma(object), end }).copied().collect();
         // Of an unnamed object the nearest place that something refers to is its start.

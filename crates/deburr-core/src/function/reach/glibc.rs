@@ -44,8 +44,8 @@ pub(super) fn leaves_in_rtld(world: &World<'_, '_>, foreign: u64) -> Option<u64>
 fn meaning(offset: u64, bit: u8) -> Option<bool> {
     use Feature::*;
     const CHOSEN_BY: FeatureSet = FeatureSet::of(&[
-        SSSE3, SSE4_1, SSE4_2, AVX, AVX2, FMA, FMA4, BMI1, BMI2, LZCNT, MOVBE, POPCNT, RTM, AVX512F, AVX512VL, AVX512BW,
-        AVX512DQ, AVX512ER, AVX512PF, XSAVE, OSXSAVE, SSE2,
+        SSSE3, SSE4_1, SSE4_2, AVX, AVX2, FMA, FMA4, BMI1, BMI2, LZCNT, MOVBE, POPCNT, RTM, AVX512F,
+        AVX512VL, AVX512BW, AVX512DQ, AVX512ER, AVX512PF, XSAVE, OSXSAVE, SSE2,
     ]);
     let leaf = match offset / 32 {
         0 => 1,
@@ -61,7 +61,8 @@ fn meaning(offset: u64, bit: u8) -> Option<bool> {
         _ => return Some(false),
     };
     // ERMS and FSRM are no instruction set extensions, but asked for all the same.
-    let is_string = leaf == 7 && (register == CpuidRegister::Ebx && bit == 9 || register == CpuidRegister::Edx && bit == 4);
+    let is_string = leaf == 7
+        && (register == CpuidRegister::Ebx && bit == 9 || register == CpuidRegister::Edx && bit == 4);
     let feature = cpuid_bit(leaf, 0, register, u32::from(bit));
     Some(is_string || feature.is_some_and(|feature| CHOSEN_BY.contains(feature)))
 }
@@ -78,9 +79,13 @@ fn tested_bits(world: &World<'_, '_>, cell: Svma) -> BTreeSet<(u64, u8)> {
         let mut base: Option<Reg> = None;
         let mut words: BTreeMap<Reg, u64> = BTreeMap::new();
         while at < extent.end {
-            let Some(insn) = image.bytes_at(at).and_then(|code| insn::decode(image.arch, code, at)) else { break };
+            let Some(insn) = image.bytes_at(at).and_then(|code| insn::decode(image.arch, code, at)) else {
+                break;
+            };
             at = insn.next();
-            let offset = insn.memory.filter(|memory| memory.base.is_some() && memory.base == base && memory.index.is_none());
+            let offset = insn
+                .memory
+                .filter(|memory| memory.base.is_some() && memory.base == base && memory.index.is_none());
             let offset = offset.and_then(|memory| u64::try_from(memory.displacement).ok());
             if let (Operation::And | Operation::Test, Some(mask)) = (insn.operation, insn.imm) {
                 let word = offset.or_else(|| insn.src[0].and_then(|reg| words.get(&reg)).copied());
@@ -104,7 +109,9 @@ fn tested_bits(world: &World<'_, '_>, cell: Svma) -> BTreeSet<(u64, u8)> {
                 } else if base == Some(dst) {
                     break;
                 }
-                if let Some(offset) = offset.filter(|_| insn.memory.is_some_and(|memory| memory.read && memory.size == 4)) {
+                if let Some(offset) =
+                    offset.filter(|_| insn.memory.is_some_and(|memory| memory.read && memory.size == 4))
+                {
                     words.insert(dst, offset);
                 }
             }

@@ -4,13 +4,13 @@
 //! the function stores and returns, and where it lets addresses out. Functions that ask the CPU are run inside their
 //! callers, since leaf and place of the answer come in as arguments.
 
+use super::World;
 use super::memory::Memory;
 use super::names;
 use super::proof::Proof;
 use super::state::{Flags, State, stack_pointer};
 use super::value::{Outcome, Value};
 use super::words;
-use super::World;
 use crate::address::Svma;
 use crate::function::Function;
 use crate::function::block::Graph;
@@ -213,7 +213,12 @@ impl Run<'_, '_, '_> {
 
     /// Runs a block. Out: where it goes on (`None`: to an unknown place of the function) and with what, and what is
     /// known at its calls.
-    fn block(&mut self, graph: &Graph, index: usize, mut state: State) -> (Vec<(Option<usize>, State)>, Option<State>) {
+    fn block(
+        &mut self,
+        graph: &Graph,
+        index: usize,
+        mut state: State,
+    ) -> (Vec<(Option<usize>, State)>, Option<State>) {
         let Some(block) = graph.blocks.get(index) else { return (Vec::new(), None) };
         let mut at_call = None;
         for insn in &block.insns {
@@ -299,7 +304,11 @@ impl Run<'_, '_, '_> {
             Some(memory) => self.load(&memory, state),
             None => {
                 let reg = insn.src.into_iter().flatten().next();
-                let reg = reg.or_else(|| (0..31).map(Reg::general).find(|&reg| insn.reads.contains(reg) && reg != stack_pointer(self.world.image.arch)));
+                let reg = reg.or_else(|| {
+                    (0..31)
+                        .map(Reg::general)
+                        .find(|&reg| insn.reads.contains(reg) && reg != stack_pointer(self.world.image.arch))
+                });
                 reg.map_or(Value::Unknown, |reg| state.read(reg))
             }
         }
@@ -335,7 +344,8 @@ impl Run<'_, '_, '_> {
             .and_then(|target| world.image.code_offset(target))
             .and_then(|at| world.program.function_from(at))
             .map(|function| world.program.whole(function));
-        if let Some(callee) = callee.filter(|callee| self.depth < DEPTH && world.is_run_inside(callee.start)) {
+        if let Some(callee) = callee.filter(|callee| self.depth < DEPTH && world.is_run_inside(callee.start))
+        {
             return self.run_inside(callee, state);
         }
         self.clobber(&mut state);
@@ -569,7 +579,10 @@ impl Run<'_, '_, '_> {
 
     /// Puts a result where the instruction says.
     fn write_result(&mut self, insn: &Insn, state: &mut State, value: Value, width: u8) {
-        if matches!(insn.operation, Operation::Compare | Operation::Test | Operation::BitTest | Operation::CompareNegative) {
+        if matches!(
+            insn.operation,
+            Operation::Compare | Operation::Test | Operation::BitTest | Operation::CompareNegative
+        ) {
             return;
         }
         if let Some(memory) = insn.memory.filter(|memory| memory.write) {
@@ -587,9 +600,10 @@ impl Run<'_, '_, '_> {
                 1 if insn.high_byte && is_x86 && insn.operation != Operation::Extend => {
                     state.read(dst).and_mask(!0xff00).or(&value.truncate(1).shift(8))
                 }
-                1 | 2 if is_x86 && insn.operation != Operation::Extend => {
-                    state.read(dst).and_mask(!super::value::mask_of(insn.width)).or(&value.truncate(insn.width))
-                }
+                1 | 2 if is_x86 && insn.operation != Operation::Extend => state
+                    .read(dst)
+                    .and_mask(!super::value::mask_of(insn.width))
+                    .or(&value.truncate(insn.width)),
                 _ => value.truncate(width),
             };
             state.write(dst, value);
@@ -610,7 +624,8 @@ impl Run<'_, '_, '_> {
             Operation::Test => Flags::Result(left.and(right), width),
             Operation::BitTest => match right.as_constant() {
                 Some(bit) => {
-                    let bits = u64::from(insn.memory.map_or(u16::from(width), |memory| memory.size.max(1))) * 8;
+                    let bits =
+                        u64::from(insn.memory.map_or(u16::from(width), |memory| memory.size.max(1))) * 8;
                     Flags::Carry(left.shift(-((bit % bits.max(1)) as i32)).and_mask(1))
                 }
                 None => Flags::Carry(left.mixed(right)),
@@ -768,7 +783,9 @@ fn arrive(states: &mut [Option<State>], block: usize, state: &State) -> bool {
 pub(super) type FactsByFunction = HashMap<CodeOffset, Facts>;
 
 /// The words that functions store to, all stores to each joined.
-pub(super) fn stored_words<'f>(facts: impl Iterator<Item = &'f Facts>) -> BTreeMap<(u64, u8), (Value, FeatureSet)> {
+pub(super) fn stored_words<'f>(
+    facts: impl Iterator<Item = &'f Facts>,
+) -> BTreeMap<(u64, u8), (Value, FeatureSet)> {
     let mut words: BTreeMap<(u64, u8), (Value, FeatureSet)> = BTreeMap::new();
     for stored in facts.flat_map(|facts| &facts.stores) {
         let (value, cleared) =

@@ -72,7 +72,6 @@ pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, closure: &Closure)
             .filter(|(start, _)| !world.is_resolver(**start) && !world.is_run_inside(**start))
             .map(|(start, facts)| (*start, facts.returned.clone()))
             .collect();
-        eprintln!("DBG round {round} subjects {}", subjects.len()); for (k,v) in &next.words { if !known.words.contains_key(k) { eprintln!("DBG  WORD {k:x?} {v:?}"); } } for (k,v) in &returns { eprintln!("DBG  RET {k:x} {v:?}"); }
         let before = subjects.len();
         extend_by_callers(world, &mut subjects, &returns);
         extend_by_readers(world, &mut subjects, &mut asked, &next);
@@ -179,7 +178,8 @@ fn told_words(
     askers: &BTreeSet<CodeOffset>,
 ) -> BTreeMap<(u64, u8), Value> {
     let mut told = BTreeMap::new();
-    let by_askers = facts.iter().filter(|(start, _)| askers.contains(start)).flat_map(|(_, facts)| &facts.stores);
+    let by_askers =
+        facts.iter().filter(|(start, _)| askers.contains(start)).flat_map(|(_, facts)| &facts.stores);
     let by_askers: BTreeSet<(u64, u8)> = by_askers.map(|stored| (stored.at, stored.width)).collect();
     for ((at, width), (value, cleared)) in stored_words(facts.values()) {
         if world.linkage.data_at(Svma(at)).is_none_or(|data| !data.is_writable) {

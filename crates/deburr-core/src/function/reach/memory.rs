@@ -49,7 +49,10 @@ impl Memory {
             return None;
         }
         let shifts = (0i32..).map(|byte| byte * 8);
-        let parts = bytes.into_iter().zip(shifts).map(|(byte, shift)| byte.unwrap_or_default().truncate(1).shift(shift));
+        let parts = bytes
+            .into_iter()
+            .zip(shifts)
+            .map(|(byte, shift)| byte.unwrap_or_default().truncate(1).shift(shift));
         parts.reduce(|whole, part| whole.or(&part))
     }
 

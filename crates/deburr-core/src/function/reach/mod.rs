@@ -82,7 +82,8 @@ impl<'w, 'a> World<'w, 'a> {
         for function in program.functions().iter().filter(|function| function.is_part()) {
             parts.entry(program.whole(function).start).or_default().push(*function);
         }
-        let resolvers = linkage.resolvers.iter().copied().chain(linkage.resolved.iter().map(|cell| cell.resolver));
+        let resolvers =
+            linkage.resolvers.iter().copied().chain(linkage.resolved.iter().map(|cell| cell.resolver));
         let named = image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::IfuncResolver);
         let resolvers = resolvers.chain(named.map(|symbol| symbol.svma));
         let resolvers = resolvers.filter_map(|svma| image.code_offset(svma)).collect();

@@ -3,14 +3,8 @@
 use crate::insn::Reg;
 use deburr_cpu::Arch;
 
-const X86_64_ARGUMENTS: &[Reg] = &[
-    Reg::general(7),
-    Reg::general(6),
-    Reg::general(2),
-    Reg::general(1),
-    Reg::general(8),
-    Reg::general(9),
-];
+const X86_64_ARGUMENTS: &[Reg] =
+    &[Reg::general(7), Reg::general(6), Reg::general(2), Reg::general(1), Reg::general(8), Reg::general(9)];
 const AARCH64_ARGUMENTS: &[Reg] = &[
     Reg::general(0),
     Reg::general(1),

@@ -56,7 +56,9 @@ pub(super) fn references_to(world: &World<'_, '_>, ranges: &[Extent]) -> Vec<Dat
     let mut likely: Vec<CodeOffset> = image
         .code
         .par_iter()
-        .flat_map_iter(|code| code.bytes.chunks(CHUNK).zip((0..).step_by(CHUNK)).map(move |(_, from)| (code, from)))
+        .flat_map_iter(|code| {
+            code.bytes.chunks(CHUNK).zip((0..).step_by(CHUNK)).map(move |(_, from)| (code, from))
+        })
         .flat_map_iter(|(code, from)| {
             let until = (from + CHUNK + 8).min(code.bytes.len());
             let bytes = code.bytes.get(from..until).unwrap_or_default();
@@ -72,10 +74,8 @@ pub(super) fn references_to(world: &World<'_, '_>, ranges: &[Extent]) -> Vec<Dat
     let mut functions: Vec<Function> =
         likely.iter().filter_map(|&at| world.program.function_at(at).copied()).collect();
     functions.dedup();
-    let mut found: Vec<DataReference> = functions
-        .par_iter()
-        .flat_map_iter(|function| references_of(image, function, &is_wanted))
-        .collect();
+    let mut found: Vec<DataReference> =
+        functions.par_iter().flat_map_iter(|function| references_of(image, function, &is_wanted)).collect();
     found.par_sort_unstable();
     found.dedup();
     found
@@ -96,7 +96,12 @@ fn merged(ranges: &[Extent]) -> Vec<Extent> {
 
 /// Places that may be inside an instruction with a wanted address: a ModRM byte for an address relative to the
 /// instruction pointer, with a displacement that fits; in code at a fixed place also the address itself.
-fn likely_x86_64(image: &Image<'_>, bytes: &[u8], start: Svma, is_wanted: &impl Fn(Svma) -> bool) -> Vec<Svma> {
+fn likely_x86_64(
+    image: &Image<'_>,
+    bytes: &[u8],
+    start: Svma,
+    is_wanted: &impl Fn(Svma) -> bool,
+) -> Vec<Svma> {
     let is_fixed = image.kind == Kind::Executable && image.code_base.0 < 1 << 31;
     let mut found = Vec::new();
     for (at, window) in bytes.windows(5).enumerate() {
@@ -145,7 +150,11 @@ fn likely_aarch64(bytes: &[u8], start: Svma, ranges: &[Extent]) -> Vec<Svma> {
 }
 
 /// The references of one function.
-fn references_of(image: &Image<'_>, function: &Function, is_wanted: &impl Fn(Svma) -> bool) -> Vec<DataReference> {
+fn references_of(
+    image: &Image<'_>,
+    function: &Function,
+    is_wanted: &impl Fn(Svma) -> bool,
+) -> Vec<DataReference> {
     let extent = function.extent(image);
     let mut found = Vec::new();
     let Some(code) = image.bytes_at(extent.start) else { return found };
@@ -198,7 +207,9 @@ fn reference(insn: &Insn, pages: &BTreeMap<Reg, i64>) -> Option<(Svma, Access)> 
             let base = pages.get(&insn.src[0]?)?;
             Some((Svma(base.wrapping_add(insn.imm?) as u64), Access::Address))
         }
-        Operation::Move | Operation::Push | Operation::Compare => Some((Svma(insn.imm? as u64), Access::Address)),
+        Operation::Move | Operation::Push | Operation::Compare => {
+            Some((Svma(insn.imm? as u64), Access::Address))
+        }
         _ if insn.class == Class::Store => Some((Svma(insn.imm? as u64), Access::Address)),
         _ => None,
     }
@@ -209,7 +220,9 @@ fn follow(insn: &Insn, pages: &mut BTreeMap<Reg, i64>) {
     let Some(dst) = insn.dst else { return };
     let made = match insn.operation {
         Operation::Address => insn.imm,
-        Operation::Add => insn.src[0].and_then(|base| pages.get(&base)).zip(insn.imm).map(|(base, imm)| base + imm),
+        Operation::Add => {
+            insn.src[0].and_then(|base| pages.get(&base)).zip(insn.imm).map(|(base, imm)| base + imm)
+        }
         Operation::Move => insn.src[0].and_then(|from| pages.get(&from)).copied(),
         _ => None,
     };

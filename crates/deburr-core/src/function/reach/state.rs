@@ -145,7 +145,8 @@ impl State {
     /// Takes in another way to the same place. Returns whether that changed what is known.
     pub(super) fn join(&mut self, other: &State) -> bool {
         let proven = self.proven.minus(self.proven.minus(other.proven));
-        let doubts: Vec<_> = self.doubts.iter().filter(|doubt| other.doubts.contains(doubt)).copied().collect();
+        let doubts: Vec<_> =
+            self.doubts.iter().filter(|doubt| other.doubts.contains(doubt)).copied().collect();
         // What only one way has proven goes with the values that only it makes.
         let own = |state: &State| Proof {
             features: state.proven.minus(proven),
@@ -166,7 +167,8 @@ impl State {
             }
         }
         let flags = if self.flags == other.flags { self.flags.clone() } else { Flags::Unknown };
-        let check = if proven.is_empty() { None } else { self.check.min(other.check).or(self.check).or(other.check) };
+        let check =
+            if proven.is_empty() { None } else { self.check.min(other.check).or(self.check).or(other.check) };
         let joined = State {
             registers,
             frame,
@@ -191,9 +193,13 @@ impl State {
             (Flags::Carry(value), C::UnsignedGreaterEqual) => value.equals(0, 1),
             (Flags::Carry(value), _) => doubt(&[value]),
             (Flags::Result(value, width), C::Equal | C::UnsignedLessEqual) => value.equals(0, *width),
-            (Flags::Result(value, width), C::NotEqual | C::UnsignedGreater) => swapped(value.equals(0, *width)),
+            (Flags::Result(value, width), C::NotEqual | C::UnsignedGreater) => {
+                swapped(value.equals(0, *width))
+            }
             (Flags::Result(value, width), C::Negative | C::SignedLess) => value.sign(*width),
-            (Flags::Result(value, width), C::NotNegative | C::SignedGreaterEqual) => swapped(value.sign(*width)),
+            (Flags::Result(value, width), C::NotNegative | C::SignedGreaterEqual) => {
+                swapped(value.sign(*width))
+            }
             (Flags::Result(value, width), _) => compare(value, 0, *width, condition),
             (Flags::Compare(left, right, width), _) => match (left.as_constant(), right.as_constant()) {
                 (_, Some(right)) => compare(left, right, *width, condition),

@@ -86,11 +86,7 @@ impl Bits {
     }
 
     /// Builds a word from what each bit is: `None` for always clear, or the features when set and when clear.
-    fn build(
-        rest: Proof,
-        tainted: bool,
-        of: impl Fn(u8) -> Option<(Proof, Proof)>,
-    ) -> Bits {
+    fn build(rest: Proof, tainted: bool, of: impl Fn(u8) -> Option<(Proof, Proof)>) -> Bits {
         let mut bits = Bits { rest, tainted, ..Bits::default() };
         for bit in 0..64 {
             match of(bit) {
@@ -177,12 +173,16 @@ impl Value {
             Value::Unknown | Value::Stack(_) => false,
             Value::Tainted => or_is_tainted,
             Value::Choice(choice) => {
-                let common = choice.iter().map(|(_, proof)| proof.features).reduce(|a, b| a.minus(a.minus(b)));
+                let common =
+                    choice.iter().map(|(_, proof)| proof.features).reduce(|a, b| a.minus(a.minus(b)));
                 choice.iter().any(|(_, proof)| Some(proof.features) != common)
             }
             Value::Bits(bits) => {
                 let tells = |facts: &[(u8, Proof)]| facts.iter().any(|(_, proof)| !proof.features.is_empty());
-                bits.tainted && or_is_tainted || tells(&bits.set) || tells(&bits.clear) || !bits.rest.features.is_empty()
+                bits.tainted && or_is_tainted
+                    || tells(&bits.set)
+                    || tells(&bits.clear)
+                    || !bits.rest.features.is_empty()
             }
         }
     }
@@ -233,9 +233,9 @@ impl Value {
             return self.clone();
         }
         match self {
-            Value::Choice(choice) => {
-                Value::Choice(choice.iter().map(|&(value, features)| (value, features.union(proven))).collect())
-            }
+            Value::Choice(choice) => Value::Choice(
+                choice.iter().map(|&(value, features)| (value, features.union(proven))).collect(),
+            ),
             Value::Stack(_) => self.clone(),
             _ => {
                 let mut bits = self.bits();
@@ -256,8 +256,12 @@ impl Value {
             return self.clone();
         }
         match (self, other) {
-            (Value::Choice(choice), value) | (value, Value::Choice(choice)) if choice.is_empty() => value.clone(),
-            (Value::Choice(a), Value::Choice(b)) => Value::of_choice(a.iter().chain(b.iter()).copied().collect()),
+            (Value::Choice(choice), value) | (value, Value::Choice(choice)) if choice.is_empty() => {
+                value.clone()
+            }
+            (Value::Choice(a), Value::Choice(b)) => {
+                Value::of_choice(a.iter().chain(b.iter()).copied().collect())
+            }
             (Value::Stack(_), _) | (_, Value::Stack(_)) => self.mixed(other),
             _ if !self.is_telling() && !other.is_telling() => Value::Unknown,
             // What a user puts in the place of the CPU's answer (an environment variable) is the user's own account.
@@ -399,7 +403,8 @@ impl Value {
                 None => Value::Unknown,
             },
             (Value::Choice(a), Value::Choice(b)) if a.len() * b.len() <= MANY => {
-                let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (a.0.wrapping_add(b.0), a.1.union(b.1))));
+                let pairs =
+                    a.iter().flat_map(|a| b.iter().map(move |b| (a.0.wrapping_add(b.0), a.1.union(b.1))));
                 Value::of_choice(pairs.collect())
             }
             // No carries: the sum is the union.
@@ -517,8 +522,9 @@ impl Bits {
         let mut values = vec![(0u64, Proof::EMPTY)];
         for bit in positions(open) {
             let (set, clear) = (self.bit_set(bit), self.bit_clear(bit));
-            let split =
-                |(value, proof): (u64, Proof)| [(value, proof.union(clear)), (value | 1 << bit, proof.union(set))];
+            let split = |(value, proof): (u64, Proof)| {
+                [(value, proof.union(clear)), (value | 1 << bit, proof.union(set))]
+            };
             values = values.into_iter().flat_map(split).collect();
         }
         values
@@ -528,7 +534,11 @@ impl Bits {
 /// What is known of the CPU when the value is one of the constants that pass.
 fn meet(choice: &[(u64, Proof)], passes: impl Fn(u64) -> bool) -> Outcome {
     let sets = |wanted: bool| {
-        choice.iter().filter(|(value, _)| passes(*value) == wanted).map(|(_, features)| *features).reduce(Proof::intersection)
+        choice
+            .iter()
+            .filter(|(value, _)| passes(*value) == wanted)
+            .map(|(_, features)| *features)
+            .reduce(Proof::intersection)
     };
     let proven = sets(true);
     let (has, lacks) = (proven.unwrap_or_default(), sets(false).unwrap_or_default());

@@ -2,9 +2,9 @@
 //!
 //! In: [`Checks`]. Out: one [`Verdict`] for each function that needs more than what is permitted.
 
+use super::Checks;
 use super::edges::{Node, Source, Way};
 use super::proof::Proof;
-use super::Checks;
 use crate::address::Svma;
 use crate::function::Program;
 use crate::image::Image;
@@ -94,7 +94,12 @@ struct Entry {
 }
 
 /// Judges every function that needs features beyond the permitted ones.
-pub(super) fn judge(checks: &Checks, image: &Image<'_>, program: &Program, permitted: FeatureSet) -> Vec<Verdict> {
+pub(super) fn judge(
+    checks: &Checks,
+    image: &Image<'_>,
+    program: &Program,
+    permitted: FeatureSet,
+) -> Vec<Verdict> {
     let all: FeatureSet = Feature::all().collect();
     let judge = Judge { checks, image, permitted, all, entries: entries(checks, all, permitted) };
     let mut hits: BTreeMap<CodeOffset, Vec<(CodeOffset, FeatureSet)>> = BTreeMap::new();

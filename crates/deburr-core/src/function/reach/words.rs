@@ -24,22 +24,19 @@ fn proof(feature: Feature) -> Proof {
 
 /// The word that CPUID gives in one register.
 fn cpuid_word(leaf: u32, subleaf: u32, register: CpuidRegister) -> Value {
-    let bits = (0..32u8).filter_map(|bit| {
-        Some((bit, proof(query::cpuid_bit(leaf, subleaf, register, u32::from(bit))?)))
-    });
+    let bits = (0..32u8)
+        .filter_map(|bit| Some((bit, proof(query::cpuid_bit(leaf, subleaf, register, u32::from(bit))?))));
     Value::word(bits, 4)
 }
 
 /// Runs `cpuid`.
 pub(super) fn cpuid(state: &mut State) {
-    let leaf = state.read(Reg::general(0)).truncate(4).as_constant().and_then(|leaf| u32::try_from(leaf).ok());
-    let subleaf = state.read(Reg::general(1)).truncate(4).as_constant().and_then(|leaf| u32::try_from(leaf).ok());
-    let registers = [
-        (0, CpuidRegister::Eax),
-        (3, CpuidRegister::Ebx),
-        (1, CpuidRegister::Ecx),
-        (2, CpuidRegister::Edx),
-    ];
+    let leaf =
+        state.read(Reg::general(0)).truncate(4).as_constant().and_then(|leaf| u32::try_from(leaf).ok());
+    let subleaf =
+        state.read(Reg::general(1)).truncate(4).as_constant().and_then(|leaf| u32::try_from(leaf).ok());
+    let registers =
+        [(0, CpuidRegister::Eax), (3, CpuidRegister::Ebx), (1, CpuidRegister::Ecx), (2, CpuidRegister::Edx)];
     for (number, register) in registers {
         let value = match leaf {
             // Highest leaves, vendor, caches: nothing that proves a feature.
@@ -54,8 +51,7 @@ pub(super) fn cpuid(state: &mut State) {
 
 /// The word that `getauxval` gives, or the kernel to a resolver.
 fn hwcap(word: u8) -> Value {
-    let bits =
-        (0..64u8).filter_map(|bit| Some((bit, proof(query::hwcap_bit(word, u32::from(bit))?))));
+    let bits = (0..64u8).filter_map(|bit| Some((bit, proof(query::hwcap_bit(word, u32::from(bit))?))));
     Value::word(bits, 8)
 }
 
@@ -65,7 +61,8 @@ pub(super) fn id_register(insn: &Insn) -> Value {
     let mut bits: Vec<(u8, Proof)> = Vec::new();
     for field in query::id_register_bits(number) {
         for bit in 0..4u8 {
-            let values = (0..16u16).filter(|value| value >> bit & 1 != 0).fold(0, |values, value| values | 1 << value);
+            let values =
+                (0..16u16).filter(|value| value >> bit & 1 != 0).fold(0, |values, value| values | 1 << value);
             bits.push((field.low + bit, Proof::of(field.proven(values))));
         }
     }
@@ -82,14 +79,18 @@ pub(super) fn answer(world: &World<'_, '_>, name: &str, state: &State) -> Option
             Some(_) => Value::Unknown,
             None => Value::Tainted,
         }),
-        "__x86_get_cpuid_feature_leaf" | "__x86_get_cpu_features" | "_dl_x86_get_cpu_features"
+        "__x86_get_cpuid_feature_leaf"
+        | "__x86_get_cpu_features"
+        | "_dl_x86_get_cpu_features"
         | "__get_cpu_features" => {
             let import = world.linkage.imports.iter().position(|import| import.name == name)?;
             let leaf = if name == "__x86_get_cpuid_feature_leaf" { argument()?.checked_mul(32)? } else { 0 };
             Some(Value::constant(foreign(import) + leaf))
         }
         // These only read what their callers then test.
-        "__cpu_indicator_init" | "__init_cpu_features_resolver" | "__init_cpu_features" => Some(Value::Unknown),
+        "__cpu_indicator_init" | "__init_cpu_features_resolver" | "__init_cpu_features" => {
+            Some(Value::Unknown)
+        }
         _ => None,
     }
 }
@@ -165,8 +166,7 @@ const CPU_MODEL: &[(u16, Feature)] = {
 };
 
 /// Bits of `__cpu_features2` that stand for a level: `__builtin_cpu_supports("x86-64-v3")`.
-const CPU_MODEL_LEVELS: &[(u16, &str)] =
-    &[(96, "x86-64-v2"), (97, "x86-64-v3"), (98, "x86-64-v4")];
+const CPU_MODEL_LEVELS: &[(u16, &str)] = &[(96, "x86-64-v2"), (97, "x86-64-v3"), (98, "x86-64-v4")];
 
 fn cpu_model_word(first: u16) -> Value {
     let features = CPU_MODEL.iter().map(|&(bit, feature)| (bit, proof(feature)));
@@ -295,7 +295,10 @@ fn named(world: &World<'_, '_>, memory: &mut Memory, name: &str, at: u64) {
         (Arch::X86_64, "__x86_get_cpuid_feature_leaf") => glibc_cpu_features(memory, at),
         (
             Arch::X86_64,
-            "__x86_get_cpu_features" | "_dl_x86_get_cpu_features" | "__get_cpu_features" | "_dl_x86_cpu_features",
+            "__x86_get_cpu_features"
+            | "_dl_x86_get_cpu_features"
+            | "__get_cpu_features"
+            | "_dl_x86_cpu_features",
         ) => glibc_cpu_features(memory, at + GLIBC_LEAVES_AT),
         (Arch::X86_64, "_rtld_global_ro") => {
             if let Some(leaves) = super::glibc::leaves_in_rtld(world, at) {
