@@ -244,7 +244,7 @@ pub enum Operation {
     BranchCondition,
     /// `adr`, `adrp`, `lea` of an address that is known statically: `imm` holds it.
     Address,
-    /// `sxtb`, `uxth`, `movzx` and the like: an extension of `src0`.
+    /// `sxtb`, `uxth`, `movzx` and the like: an extension of the low `imm` bytes of `src0`, or of what is loaded.
     Extend,
     /// LSE `cas`, `casp`; x86 `cmpxchg`, `cmpxchg16b`.
     CompareSwap,

@@ -4,7 +4,7 @@
 use super::value::Value;
 use crate::address::Svma;
 use crate::image::Linkage;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Addresses that stand for other files' symbols: no file states addresses up there.
 const FOREIGN: u64 = 0x7f00_0000_0000_0000;
@@ -27,6 +27,9 @@ pub(super) fn import_of(address: u64) -> Option<(usize, u64)> {
 pub(super) struct Memory {
     /// By address and width in bytes.
     pub(super) words: BTreeMap<(u64, u8), Value>,
+    /// Offsets in structures of unknown place at which flags may lie that are set after a check. Only the second look
+    /// at a way without a check asks for them.
+    pub(super) fields: BTreeSet<i64>,
 }
 
 impl Memory {
@@ -73,7 +76,7 @@ impl Memory {
                 return Value::constant(foreign(import));
             }
         }
-        match linkage.data_at(svma).filter(|data| !data.is_writable) {
+        match linkage.data_at(svma).filter(|data| data.is_constant) {
             Some(_) => initial(linkage, at, width).map_or(Value::Unknown, Value::constant),
             None => Value::Unknown,
         }

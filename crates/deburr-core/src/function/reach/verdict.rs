@@ -176,37 +176,38 @@ struct Judge<'j, 'a> {
 
 impl Judge<'_, '_> {
     fn function(&self, start: CodeOffset, hits: &[(CodeOffset, FeatureSet)]) -> Verdict {
-        let entry = self.entries.get(&Node::Function(start)).copied().unwrap_or_default();
-        let facts = self.checks.facts.get(&start);
-        let mut worst: Option<(Reach, CodeOffset, FeatureSet)> = None;
+        let mut worst: Option<(Reach, CodeOffset, FeatureSet, CodeOffset)> = None;
         let mut local = None;
         for &(at, needs) in hits {
-            let block = facts.and_then(|facts| facts.at(at));
-            let proof = match block.map(|block| block.proof) {
-                Some(None) => continue,
-                Some(Some(proof)) => proof,
-                None => Proof::EMPTY,
-            };
-            let (reach, missing) = self.hit(entry, proof, needs);
-            if local.is_none() && !proof.features.is_subset(self.permitted) {
-                local = Some(Guard {
-                    kind: GuardKind::Branch,
-                    svma: block.and_then(|block| block.check).unwrap_or(self.image.svma(at)),
-                    features: proof.features.minus(self.permitted),
-                });
-            }
-            if worst.is_none_or(|(known, ..)| severity(reach) > severity(known)) {
-                worst = Some((reach, at, missing));
+            for entry in self.checks.ways.entries_to(start, at) {
+                let block = self.checks.facts.get(&entry).and_then(|facts| facts.at(at));
+                let proof = match block.map(|block| block.proof) {
+                    Some(None) => continue,
+                    Some(Some(proof)) => proof,
+                    None => Proof::EMPTY,
+                };
+                let known = self.entries.get(&Node::Function(entry)).copied().unwrap_or_default();
+                let (reach, missing) = self.hit(known, proof, needs);
+                if local.is_none() && !proof.features.is_subset(self.permitted) {
+                    local = Some(Guard {
+                        kind: GuardKind::Branch,
+                        svma: block.and_then(|block| block.check).unwrap_or(self.image.svma(at)),
+                        features: proof.features.minus(self.permitted),
+                    });
+                }
+                if worst.is_none_or(|(known, ..)| severity(reach) > severity(known)) {
+                    worst = Some((reach, at, missing, entry));
+                }
             }
         }
         let first = hits.first().copied().unwrap_or((start, FeatureSet::EMPTY));
-        let (reach, at, features) = worst.unwrap_or((Reach::Unreached, first.0, first.1));
+        let (reach, at, features, entry) = worst.unwrap_or((Reach::Unreached, first.0, first.1, start));
         let path = match reach {
-            Reach::Required | Reach::UnderGuarded => self.path(start, features),
+            Reach::Required | Reach::UnderGuarded => self.path(entry, features),
             _ => Vec::new(),
         };
         let guard = match reach {
-            Reach::Guarded | Reach::UnderGuarded => local.or_else(|| self.guard(start)),
+            Reach::Guarded | Reach::UnderGuarded => local.or_else(|| self.guard(entry)),
             _ => None,
         };
         Verdict { start, reach, features, at, path, guard }
@@ -261,8 +262,8 @@ impl Judge<'_, '_> {
     }
 
     /// A shortest path from a root on which the features stay unproven.
-    fn path(&self, start: CodeOffset, missing: FeatureSet) -> Vec<Step> {
-        let first = Node::Function(start);
+    fn path(&self, entry: CodeOffset, missing: FeatureSet) -> Vec<Step> {
+        let first = Node::Function(entry);
         let is_certain = self.entries.get(&first).is_some_and(|entry| entry.certain.is_some());
         let mut toward: HashMap<Node, Node> = HashMap::new();
         let mut pending = VecDeque::from([first]);
@@ -296,8 +297,8 @@ impl Judge<'_, '_> {
     }
 
     /// The nearest check on a way to a function.
-    fn guard(&self, start: CodeOffset) -> Option<Guard> {
-        let first = Node::Function(start);
+    fn guard(&self, entry: CodeOffset) -> Option<Guard> {
+        let first = Node::Function(entry);
         let mut pending = VecDeque::from([first]);
         let mut seen: BTreeSet<Node> = BTreeSet::from([first]);
         while let Some(node) = pending.pop_front() {
