@@ -13,7 +13,7 @@ use super::value::{Outcome, Value};
 use super::words;
 use crate::address::Svma;
 use crate::function::Function;
-use crate::function::block::Graph;
+use crate::function::block::{Block, Graph};
 use crate::insn::sweep::CodeOffset;
 use crate::insn::{Class, Condition, Flow, Insn, Memory as Operand, Operation, Reg};
 use deburr_cpu::{Arch, FeatureSet};
@@ -22,7 +22,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// Functions inside functions at most.
 const DEPTH: u32 = 4;
 /// How often a block is run before it is given up.
-const VISITS: u32 = 40;
+const VISITS: u32 = 16;
+/// Runs of blocks at most in one function, those inside it included.
+const STEPS: u32 = 4096;
 /// Bytes of a function at most that is run.
 const LARGEST: u64 = 256 * 1024;
 
@@ -129,12 +131,22 @@ struct Beside {
     proof: Proof,
 }
 
+/// Where a block goes on, and what is known there.
+enum Way {
+    /// To a block.
+    To(usize, State),
+    /// To any block that nothing else leads to; whether an answer of the CPU chooses.
+    Anywhere(bool, State),
+}
+
 /// One function being run.
 struct Run<'r, 'w, 'a> {
     world: &'r World<'w, 'a>,
     memory: &'r Memory,
     depth: u32,
     facts: Facts,
+    /// Blocks run so far.
+    steps: u32,
     /// What the block has stored in structures of unknown place.
     beside: Vec<Beside>,
     /// Where the function comes back to its caller, all ways joined.
@@ -148,7 +160,7 @@ pub(super) fn interpret(
     function: &Function,
     from: CodeOffset,
 ) -> Option<Facts> {
-    let mut run = Run { world, memory, depth: 0, facts: Facts::default(), beside: Vec::new(), exit: None };
+    let mut run = Run { world, memory, depth: 0, facts: Facts::default(), steps: 0, beside: Vec::new(), exit: None };
     run.function(function, from, words::entry_state(world, from))?;
     let mut facts = run.facts;
     // A jump that was run again knows less each time; the last counts.
@@ -178,9 +190,12 @@ impl Run<'_, '_, '_> {
         loop {
             while let Some(block) = pending.pop_first() {
                 let Some(state) = states.get(block).cloned().flatten() else { continue };
+                self.steps += 1;
                 if let Some(visits) = visits.get_mut(block) {
                     *visits += 1;
-                    if *visits > VISITS {
+                    if *visits > VISITS || self.steps > STEPS {
+                        // What is not followed to its end may prove more.
+                        *visits = VISITS + 1;
                         continue;
                     }
                 }
@@ -191,14 +206,18 @@ impl Run<'_, '_, '_> {
                         None => thrown = Some(call),
                     }
                 }
-                for (to, state) in edges {
-                    let targets = match to {
-                        Some(to) => vec![to],
-                        None if has_indirect => orphans.clone(),
-                        None => Vec::new(),
+                for edge in edges {
+                    let (targets, state) = match &edge {
+                        Way::To(to, state) => (vec![*to], state),
+                        Way::Anywhere(_, state) => (orphans.clone(), state),
                     };
+                    let is_chosen = matches!(&edge, Way::Anywhere(true, _));
                     for to in targets {
-                        if arrive(&mut states, to, &state) {
+                        let start = graph.blocks.get(to).map_or(Svma(0), Block::start);
+                        let doubt = Outcome { proven: Proof::doubt(is_chosen), ..Outcome::default() };
+                        // By the target, so that what follows the choice is free of the doubt again.
+                        let state = if is_chosen { state.after(&doubt, start, true) } else { Some(state.clone()) };
+                        if state.is_some_and(|state| arrive(&mut states, to, &state)) {
                             pending.insert(to);
                         }
                     }
@@ -231,14 +250,13 @@ impl Run<'_, '_, '_> {
         Some(())
     }
 
-    /// Runs a block. Out: where it goes on (`None`: to an unknown place of the function) and with what, and what is
-    /// known at its calls.
+    /// Runs a block. Out: where it goes on, and what is known at its calls.
     fn block(
         &mut self,
         graph: &Graph,
         index: usize,
         mut state: State,
-    ) -> (Vec<(Option<usize>, State)>, Option<State>) {
+    ) -> (Vec<Way>, Option<State>) {
         let Some(block) = graph.blocks.get(index) else { return (Vec::new(), None) };
         let mut at_call = None;
         self.beside.clear();
@@ -269,26 +287,26 @@ impl Run<'_, '_, '_> {
                 let passed = state.after(&passed, last.svma, false);
                 if let Some(state) = taken {
                     match place(target) {
-                        Some(to) => edges.push((Some(to), state)),
+                        Some(to) => edges.push(Way::To(to, state)),
                         None => self.tail(last, target, state),
                     }
                 }
                 if let (Some(to), Some(state)) = (place(last.next()), passed) {
-                    edges.push((Some(to), state));
+                    edges.push(Way::To(to, state));
                 }
             }
             Flow::Jump(target) => match place(target) {
-                Some(to) => edges.push((Some(to), state)),
+                Some(to) => edges.push(Way::To(to, state)),
                 None => self.tail(last, target, state),
             },
             Flow::IndirectJump => {
                 let target = self.target(last, &state);
                 self.let_out(&target, last, UseKind::Called, &state);
-                edges.push((None, state));
+                edges.push(Way::Anywhere(target.is_telling(), state));
             }
             _ => {
                 if let Some(to) = place(last.next()) {
-                    edges.push((Some(to), state));
+                    edges.push(Way::To(to, state));
                 }
             }
         }
@@ -476,7 +494,10 @@ impl Run<'_, '_, '_> {
             Place::Static(at) => self.memory.load(self.world.linkage, at, width),
             Place::Frame(at) => state.load(at, width),
             Place::Field(at) if self.memory.fields.contains(&at) => Value::Tainted,
-            Place::Field(_) | Place::Elsewhere => Value::Unknown,
+            Place::Field(_) | Place::Elsewhere => {
+                let index = memory.index.map(|index| state.read(index));
+                if index.is_some_and(|index| index.is_telling()) { Value::Tainted } else { Value::Unknown }
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use crate::address::Svma;
 use crate::insn::{Condition, Reg, RegSet};
 use deburr_cpu::{Arch, FeatureSet};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// General registers and, on AArch64, the stack pointer.
 const REGISTERS: usize = 32;
@@ -33,7 +34,7 @@ pub(super) struct State {
     /// The vector registers that hold an answer of the CPU somewhere.
     vectors: RegSet,
     /// What the frame holds, by offset from the stack pointer at the entry, with its width in bytes.
-    frame: BTreeMap<i64, (u8, Value)>,
+    frame: Arc<BTreeMap<i64, (u8, Value)>>,
     pub(super) flags: Flags,
     /// Features that every way to here has tested.
     pub(super) proven: FeatureSet,
@@ -51,7 +52,7 @@ impl State {
         let mut state = State {
             registers: vec![Value::Unknown; REGISTERS],
             vectors: RegSet::EMPTY,
-            frame: BTreeMap::new(),
+            frame: Arc::default(),
             flags: Flags::Unknown,
             proven: FeatureSet::EMPTY,
             absent: FeatureSet::EMPTY,
@@ -118,17 +119,21 @@ impl State {
             .filter(|(from, (stored, _))| from.saturating_add(i64::from(*stored)) > at)
             .map(|(from, _)| *from)
             .collect();
-        for from in overlapping {
-            self.frame.remove(&from);
+        if overlapping == [at] && self.frame.get(&at).is_some_and(|known| *known == (width, value.clone())) {
+            return;
         }
-        if self.frame.len() < SLOTS {
-            self.frame.insert(at, (width, value));
+        let frame = Arc::make_mut(&mut self.frame);
+        for from in overlapping {
+            frame.remove(&from);
+        }
+        if frame.len() < SLOTS && (value != Value::Unknown) {
+            frame.insert(at, (width, value));
         }
     }
 
     /// Forgets the frame from an address on: somebody else may write there.
     pub(super) fn forget_frame(&mut self, from: i64) {
-        self.frame.split_off(&from);
+        Arc::make_mut(&mut self.frame).split_off(&from);
     }
 
     /// Everything that is known here, as one proof.
@@ -173,12 +178,16 @@ impl State {
         };
         let registers: Vec<Value> =
             self.registers.iter().zip(&other.registers).map(|(a, b)| join(a, b)).collect();
-        let mut frame = BTreeMap::new();
-        for (&at, (width, value)) in &self.frame {
-            if let Some((_, other)) = other.frame.get(&at).filter(|(other, _)| other == width) {
-                frame.insert(at, (*width, join(value, other)));
-            }
-        }
+        let frame = if Arc::ptr_eq(&self.frame, &other.frame) && mine == others {
+            Arc::clone(&self.frame)
+        } else {
+            let of_both = self.frame.iter().filter_map(|(&at, (width, value))| {
+                let (_, other) = other.frame.get(&at).filter(|(other, _)| other == width)?;
+                Some((at, (*width, join(value, other))))
+            });
+            let frame: BTreeMap<i64, (u8, Value)> = of_both.filter(|(_, (_, value))| *value != Value::Unknown).collect();
+            if frame == *self.frame { Arc::clone(&self.frame) } else { Arc::new(frame) }
+        };
         let flags = if self.flags == other.flags { self.flags.clone() } else { Flags::Unknown };
         let check =
             if proven.is_empty() { None } else { self.check.min(other.check).or(self.check).or(other.check) };
