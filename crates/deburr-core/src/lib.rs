@@ -18,6 +18,7 @@ pub mod finding;
 pub mod function;
 pub mod image;
 pub mod insn;
+mod needs;
 pub mod report;
 pub mod rule;
 

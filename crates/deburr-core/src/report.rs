@@ -43,6 +43,39 @@ pub enum Reach {
     Unknown,
 }
 
+/// What makes the beginning of a path run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Root {
+    /// The system starts the program there.
+    EntryPoint,
+    /// The loader calls it before anything else of the program.
+    PreinitArray,
+    /// The loader calls it before `main`, or when it loads the library.
+    InitArray,
+    /// The loader calls it at the end.
+    FiniArray,
+    /// The loader calls it otherwise: `.init`, `.fini`, a resolver.
+    Loader,
+    /// Whoever uses the library calls it.
+    Exported,
+    /// Data that nothing in the file refers to holds its address.
+    Data,
+}
+
+/// The function that most raises what the file needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NeededBy {
+    /// Its name, demangled; `None` where the file has none for it.
+    pub function: Option<String>,
+    /// Its address.
+    pub svma: Hex,
+    /// What makes the beginning of its path run; `None` where no path is known.
+    pub root: Option<Root>,
+    /// Where its path begins.
+    pub from: Hex,
+}
+
 /// A function that needs more than the architecture's first level.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IsaFunction {
@@ -60,6 +93,8 @@ pub struct IsaFunction {
     /// From a root (an entry point, an exported function) to this function, where a way without a sufficient check is
     /// known; otherwise empty.
     pub path: Vec<Step>,
+    /// What makes the beginning of the path run.
+    pub root: Option<Root>,
     /// The check in front of it, if there is one.
     pub guard: Option<Guard>,
 }
@@ -199,7 +234,16 @@ pub struct Report {
     pub level_beyond: Vec<String>,
     /// Features that the file needs and that no level has, or that would raise `level` only for their sake.
     pub needed_beyond: Vec<String>,
-    /// Whether run-time checks were looked at. If not, every use counts as needed.
+    /// The function that most raises what the file needs; `None` where it runs on every machine.
+    pub needed_by: Option<NeededBy>,
+    /// The smallest level that covers what the file needs and what it uses behind checks; `None` where nothing is
+    /// behind checks.
+    pub level_guarded: Option<String>,
+    /// Features behind checks that no level has, or that would raise `level_guarded` only for their sake.
+    pub guarded_beyond: Vec<String>,
+    /// Functions beyond what the file needs that are reached only by what the analysis does not follow.
+    pub not_followed: u64,
+    /// Whether run-time checks were looked at; always true.
     pub guards_examined: bool,
     /// Instructions per feature.
     pub features: BTreeMap<String, u64>,

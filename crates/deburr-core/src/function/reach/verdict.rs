@@ -45,10 +45,15 @@ pub struct Verdict {
     pub start: CodeOffset,
     /// Whether the program reaches it without a check.
     pub reach: Reach,
-    /// Features that it needs and that nothing has proven; of a guarded one, those that it needs.
+    /// Features that its instructions of this verdict need and that nothing has proven; where it is guarded or
+    /// unreached, all that they need. Of a required one, those of its under-guarded instructions too.
     pub features: FeatureSet,
-    /// The instruction that needs them.
+    /// Features that its guarded instructions need, whatever the verdict.
+    pub guarded: FeatureSet,
+    /// The first instruction of this verdict.
     pub at: CodeOffset,
+    /// Its instructions beyond what is permitted.
+    pub instructions: u64,
     /// From a root to the function; empty unless a way without a sufficient check is known.
     pub path: Vec<Step>,
     /// The check, if there is one.
@@ -179,6 +184,7 @@ impl Judge<'_, '_> {
         let entry = self.entries.get(&Node::Function(start)).copied().unwrap_or_default();
         let facts = self.checks.facts.get(&start);
         let mut worst: Option<(Reach, CodeOffset, FeatureSet)> = None;
+        let mut by_severity = [FeatureSet::EMPTY; 5];
         let mut local = None;
         for &(at, needs) in hits {
             let block = facts.and_then(|facts| facts.at(at));
@@ -195,21 +201,34 @@ impl Judge<'_, '_> {
                     features: proof.features.minus(self.permitted),
                 });
             }
+            if let Some(features) = by_severity.get_mut(usize::from(severity(reach))) {
+                *features = features.union(missing);
+            }
             if worst.is_none_or(|(known, ..)| severity(reach) > severity(known)) {
                 worst = Some((reach, at, missing));
             }
         }
         let first = hits.first().copied().unwrap_or((start, FeatureSet::EMPTY));
-        let (reach, at, features) = worst.unwrap_or((Reach::Unreached, first.0, first.1));
+        let [unreached, guarded, unknown, under, required] = by_severity;
+        // The path is that of the instruction that the verdict points at.
+        let (reach, at, missing) = worst.unwrap_or((Reach::Unreached, first.0, first.1));
+        let features = match reach {
+            Reach::Required => required.union(under),
+            Reach::UnderGuarded => under,
+            Reach::Unknown => unknown,
+            Reach::Guarded => guarded,
+            Reach::Unreached => unreached.union(missing),
+        };
         let path = match reach {
-            Reach::Required | Reach::UnderGuarded => self.path(start, features),
+            Reach::Required | Reach::UnderGuarded => self.path(start, missing),
             _ => Vec::new(),
         };
         let guard = match reach {
             Reach::Guarded | Reach::UnderGuarded => local.or_else(|| self.guard(start)),
             _ => None,
         };
-        Verdict { start, reach, features, at, path, guard }
+        let instructions = hits.len() as u64;
+        Verdict { start, reach, features, guarded, at, instructions, path, guard }
     }
 
     /// Judges one instruction: its reach, and the features that are not proven.
