@@ -43,6 +43,19 @@ pub enum Reach {
     Unknown,
 }
 
+impl Reach {
+    /// `required`, `guarded`, `under-guarded`, `unreached` or `unknown`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Reach::Required => "required",
+            Reach::Guarded => "guarded",
+            Reach::UnderGuarded => "under-guarded",
+            Reach::Unreached => "unreached",
+            Reach::Unknown => "unknown",
+        }
+    }
+}
+
 /// What makes the beginning of a path run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

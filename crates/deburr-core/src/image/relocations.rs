@@ -205,8 +205,7 @@ pub(super) fn relr(elf: &Elf<'_>, mut found: impl FnMut(u64, u64)) {
 /// Reads all that relocations say about code.
 pub(super) fn read<'a>(elf: &Elf<'a>, ranges: &CodeRanges) -> (Relocations<'a>, Vec<String>) {
     let mut faults = Vec::new();
-    let mut out = Relocations::default();
-    out.arrays = arrays(elf);
+    let mut out = Relocations { arrays: arrays(elf), ..Relocations::default() };
     let arrays: Vec<Extent> = out.arrays.iter().map(|&(extent, _)| extent).collect();
     out.entries.extend(called_by_loader(elf).into_iter().filter(|&svma| ranges.contains(svma)).map(Svma));
     if elf.kind == Kind::Relocatable {
