@@ -11,6 +11,7 @@ use crate::insn::{self, Class, ClassSet, FeatureGroup};
 use crate::needs;
 use crate::report::{self, Build, Coverage, Hex, IsaFunction, PlacedFinding, Reach, Report};
 use crate::rule::{self, Context, Rule};
+use crate::stated;
 use deburr_cpu::{Arch, Feature, FeatureSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,6 +27,19 @@ pub struct Request<'a> {
     pub baseline: Option<FeatureSet>,
     /// Ids of the rules to run; `None`: all.
     pub rules: Option<&'a [&'a str]>,
+    /// Checks that the user knows of.
+    pub guards: &'a [StatedGuard<'a>],
+}
+
+/// A check that the user knows of: the functions it names are only entered where the CPU has the features.
+#[derive(Debug, Clone, Copy)]
+pub struct StatedGuard<'a> {
+    /// The caller's number for it.
+    pub id: usize,
+    /// The name of the functions, as a symbol or demangled; `*` stands for any characters, `?` for one.
+    pub function: &'a str,
+    /// What is known to be there when they run.
+    pub features: FeatureSet,
 }
 
 /// Checks one ELF file.
@@ -46,9 +60,12 @@ pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
     let linkage = program.hits_by_function().next();
     let linkage = linkage.map(|_| Linkage::parse(bytes, &image, request.debug_file));
     let checks = linkage.as_ref().map(|linkage| Checks::find(&image, linkage, &program));
+    let stated = stated::Stated::find(request.guards, &image, &program);
     let judge = |permitted: FeatureSet| {
         let permitted = permitted.union(deburr_cpu::system_features(image.arch));
-        checks.as_ref().map_or_else(Vec::new, |checks| checks.judge(&image, &program, permitted))
+        checks
+            .as_ref()
+            .map_or_else(Vec::new, |checks| checks.judge(&image, &program, permitted, &stated.all()))
     };
     let verdicts = judge(first_level(image.arch));
     let mut context = Context::new(&image, &program, request.target, request.baseline);
@@ -60,6 +77,7 @@ pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
         .flatten();
     let mut report = describe(&image, &program);
     report.isa_functions = isa_functions(&image, linkage.as_ref(), &program, &verdicts);
+    report.stated_guards = stated.uses(checks.as_ref(), &image, &program, &verdicts);
     needs::judge_file(&mut report, &image, linkage.as_ref(), &program, &verdicts);
     report.atomics = (image.arch == Arch::Aarch64 && !wants.is_empty()).then(|| count(context.atomics()));
     let mut names = Names::default();
@@ -77,7 +95,7 @@ fn auxiliary_limit(bytes: &[u8]) -> usize {
 }
 
 /// The features that every machine of an architecture has.
-fn first_level(arch: Arch) -> FeatureSet {
+pub(crate) fn first_level(arch: Arch) -> FeatureSet {
     deburr_cpu::levels(arch).first().map_or(FeatureSet::EMPTY, |level| level.features)
 }
 
@@ -110,6 +128,7 @@ fn describe(image: &Image<'_>, program: &Program) -> Report {
         level_guarded: None,
         guarded_beyond: Vec::new(),
         not_followed: 0,
+        stated_guards: Vec::new(),
         level_beyond: beyond.iter().map(|feature| feature.name().to_owned()).collect(),
         guards_examined: true,
         features,

@@ -76,6 +76,17 @@ pub enum Root {
     Data,
 }
 
+/// What became of one stated guard in one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GuardUse {
+    /// The caller's number for it.
+    pub id: usize,
+    /// Functions of the file that it names.
+    pub functions: u64,
+    /// Whether any verdict is another without it.
+    pub is_needed: bool,
+}
+
 /// The function that most raises what the file needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NeededBy {
@@ -256,6 +267,9 @@ pub struct Report {
     pub guarded_beyond: Vec<String>,
     /// Functions beyond what the file needs that are reached only by what the analysis does not follow.
     pub not_followed: u64,
+    /// What became of the stated guards; the caller sums it up over a run.
+    #[serde(skip)]
+    pub stated_guards: Vec<GuardUse>,
     /// Whether run-time checks were looked at; always true.
     pub guards_examined: bool,
     /// Instructions per feature.

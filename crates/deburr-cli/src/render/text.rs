@@ -385,6 +385,7 @@ pub(crate) mod tests {
             level_guarded: None,
             guarded_beyond: Vec::new(),
             not_followed: 0,
+            stated_guards: Vec::new(),
             guards_examined: true,
             features: [("FEAT_LSE".to_owned(), 1234)].into(),
             isa_functions: vec![IsaFunction {

@@ -54,9 +54,16 @@ impl Checks {
         Checks { ways, facts: learnt.facts, any: learnt.any }
     }
 
-    /// Judges every function that needs features beyond the permitted ones, by address.
-    pub fn judge(&self, image: &Image<'_>, program: &Program, permitted: FeatureSet) -> Vec<Verdict> {
-        verdict::judge(self, image, program, permitted)
+    /// Judges every function that needs features beyond the permitted ones, by address. `stated` has functions, by
+    /// where they begin, that are known to be entered only where the CPU has some features.
+    pub fn judge(
+        &self,
+        image: &Image<'_>,
+        program: &Program,
+        permitted: FeatureSet,
+        stated: &HashMap<CodeOffset, FeatureSet>,
+    ) -> Vec<Verdict> {
+        verdict::judge(self, image, program, (permitted, stated))
     }
 }
 

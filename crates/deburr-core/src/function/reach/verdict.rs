@@ -98,15 +98,32 @@ struct Entry {
     bare: bool,
 }
 
+impl Entry {
+    /// The same, where the user states that some features are there whenever the node is reached.
+    fn stating(self, features: FeatureSet) -> Entry {
+        let told = |known: Known| Known {
+            proven: known.proven.union(features),
+            possible: known.possible.union(features),
+        };
+        let bare = self.bare.then(Known::root);
+        let checked = match (self.checked, bare) {
+            (Some(checked), Some(bare)) => Some(checked.meet(bare)),
+            (checked, bare) => checked.or(bare),
+        };
+        Entry { certain: self.certain.map(told), checked: checked.map(told), bare: false }
+    }
+}
+
 /// Judges every function that needs features beyond the permitted ones.
 pub(super) fn judge(
     checks: &Checks,
     image: &Image<'_>,
     program: &Program,
-    permitted: FeatureSet,
+    (permitted, stated): (FeatureSet, &HashMap<CodeOffset, FeatureSet>),
 ) -> Vec<Verdict> {
     let all: FeatureSet = Feature::all().collect();
-    let judge = Judge { checks, image, permitted, all, entries: entries(checks, all, permitted) };
+    let entries = entries(checks, all, permitted, stated);
+    let judge = Judge { checks, image, permitted, all, stated, entries };
     let mut hits: BTreeMap<CodeOffset, Vec<(CodeOffset, FeatureSet)>> = BTreeMap::new();
     for (function, run) in program.hits_by_function() {
         for hit in run {
@@ -121,7 +138,12 @@ pub(super) fn judge(
 }
 
 /// What is known where each node begins: the greatest solution, reached by going on from the roots.
-fn entries(checks: &Checks, all: FeatureSet, permitted: FeatureSet) -> HashMap<Node, Entry> {
+fn entries(
+    checks: &Checks,
+    all: FeatureSet,
+    permitted: FeatureSet,
+    stated: &HashMap<CodeOffset, FeatureSet>,
+) -> HashMap<Node, Entry> {
     let ways = &checks.ways.into;
     let mut followers: HashMap<Node, Vec<Node>> = HashMap::new();
     for (&to, ways) in ways {
@@ -134,7 +156,13 @@ fn entries(checks: &Checks, all: FeatureSet, permitted: FeatureSet) -> HashMap<N
     let mut entries: HashMap<Node, Entry> = HashMap::new();
     let mut pending: BTreeSet<Node> = ways.keys().copied().collect();
     while let Some(node) = pending.pop_first() {
-        let entry = entry(&entries, ways.get(&node).map(Vec::as_slice).unwrap_or_default(), all, permitted);
+        let into = ways.get(&node).map(Vec::as_slice).unwrap_or_default();
+        let mut entry = entry(&entries, into, all, permitted);
+        if let Node::Function(start) = node
+            && let Some(&features) = stated.get(&start)
+        {
+            entry = entry.stating(features);
+        }
         if entries.get(&node).copied().unwrap_or_default() != entry {
             entries.insert(node, entry);
             pending.extend(followers.get(&node).into_iter().flatten().copied());
@@ -176,6 +204,7 @@ struct Judge<'j, 'a> {
     image: &'j Image<'a>,
     permitted: FeatureSet,
     all: FeatureSet,
+    stated: &'j HashMap<CodeOffset, FeatureSet>,
     entries: HashMap<Node, Entry>,
 }
 
@@ -224,7 +253,16 @@ impl Judge<'_, '_> {
             _ => Vec::new(),
         };
         let guard = match reach {
-            Reach::Guarded | Reach::UnderGuarded => local.or_else(|| self.guard(start)),
+            Reach::Guarded => {
+                let local_suffices = local.is_some_and(|local| features.is_subset(local.features));
+                let outside = if local_suffices { None } else { self.guard(start, features) };
+                match outside {
+                    // A check in front of the function that proves all of it says more than one inside that does not.
+                    Some(outside) if features.is_subset(outside.features) => Some(outside),
+                    outside => local.or(outside),
+                }
+            }
+            Reach::UnderGuarded => local.or_else(|| self.guard(start, FeatureSet::EMPTY)),
             _ => None,
         };
         let instructions = hits.len() as u64;
@@ -314,16 +352,31 @@ impl Judge<'_, '_> {
         Vec::new()
     }
 
-    /// The nearest check on a way to a function.
-    fn guard(&self, start: CodeOffset) -> Option<Guard> {
+    /// The nearest check on a way to a function that proves all of some features, else the nearest.
+    fn guard(&self, start: CodeOffset, needed: FeatureSet) -> Option<Guard> {
+        let mut nearest = None;
         let first = Node::Function(start);
         let mut pending = VecDeque::from([first]);
         let mut seen: BTreeSet<Node> = BTreeSet::from([first]);
         while let Some(node) = pending.pop_front() {
+            if let Node::Function(at) = node
+                && let Some(features) = self.stated.get(&at)
+            {
+                let features = features.minus(self.permitted);
+                let guard = Guard { kind: GuardKind::Stated, svma: self.image.svma(at), features };
+                if needed.is_subset(features) {
+                    return Some(guard);
+                }
+                nearest = nearest.or(Some(guard));
+            }
             for way in self.ways(node) {
                 let features = way.proof.features.minus(self.permitted);
                 if !features.is_empty() {
-                    return Some(Guard { kind: way.kind, svma: way.check.unwrap_or(way.at), features });
+                    let guard = Guard { kind: way.kind, svma: way.check.unwrap_or(way.at), features };
+                    if needed.is_subset(features) {
+                        return Some(guard);
+                    }
+                    nearest = nearest.or(Some(guard));
                 }
                 if let Source::Node(from) = way.from
                     && seen.insert(from)
@@ -332,7 +385,7 @@ impl Judge<'_, '_> {
                 }
             }
         }
-        None
+        nearest
     }
 }
 
