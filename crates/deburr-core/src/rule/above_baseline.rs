@@ -4,10 +4,9 @@
 use super::{Context, Rule};
 use crate::address::{Extent, Svma};
 use crate::finding::{Evidence, Finding, Severity, Value};
-use crate::function::reach::{Guard, Verdict};
+use crate::function::reach::{Guard, GuardKind, Reach, Verdict};
 use crate::image::demangle;
 use crate::insn::{self, ClassSet};
-use crate::report::{GuardKind, Hex, Reach};
 use deburr_cpu::{Feature, FeatureSet};
 
 /// The rule. It is silent unless the user states a baseline.
@@ -87,14 +86,19 @@ fn named(context: &Context<'_>, svma: Svma) -> String {
     let (image, program) = (context.image, context.program);
     let function = image.code_offset(svma).and_then(|at| program.function_at(at));
     let name = function.and_then(|function| program.name(function, image));
-    name.map_or_else(|| Hex(image.place(svma).1).to_string(), demangle)
+    name.map_or_else(|| hex(context, svma), demangle)
+}
+
+/// An address as other tools show it.
+fn hex(context: &Context<'_>, svma: Svma) -> String {
+    format!("{:#x}", context.image.place(svma).1)
 }
 
 /// `resolver sum_resolver`, `branch at 0x1139 in main`.
 fn place(context: &Context<'_>, guard: Guard) -> String {
-    let at = Hex(context.image.place(guard.svma).1);
+    let at = hex(context, guard.svma);
     let within = named(context, guard.svma);
-    let within = if within == at.to_string() { String::new() } else { format!(" in {within}") };
+    let within = if within == at { String::new() } else { format!(" in {within}") };
     match guard.kind {
         GuardKind::Ifunc => format!("resolver {}", named(context, guard.svma)),
         GuardKind::Branch => format!("branch at {at}{within}"),

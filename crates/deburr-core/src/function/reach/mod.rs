@@ -12,6 +12,7 @@
 mod edges;
 mod glibc;
 mod interpret;
+mod kind;
 mod learn;
 mod memory;
 mod names;
@@ -22,6 +23,7 @@ mod value;
 mod verdict;
 mod words;
 
+pub use kind::{GuardKind, Reach};
 pub use proof::Proof;
 pub use verdict::{Guard, Step, Verdict};
 

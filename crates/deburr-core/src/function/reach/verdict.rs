@@ -4,13 +4,13 @@
 
 use super::Checks;
 use super::edges::{Node, Source, Way};
+use super::kind::{GuardKind, Reach};
 use super::proof::Proof;
 use crate::address::Svma;
 use crate::function::Program;
 use crate::image::Image;
 use crate::insn;
 use crate::insn::sweep::CodeOffset;
-use crate::report::{GuardKind, Reach};
 use deburr_cpu::{Feature, FeatureSet};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
