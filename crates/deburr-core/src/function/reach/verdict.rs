@@ -255,14 +255,17 @@ impl Judge<'_, '_> {
         let guard = match reach {
             Reach::Guarded => {
                 let local_suffices = local.is_some_and(|local| features.is_subset(local.features));
-                let outside = if local_suffices { None } else { self.guard(start, features) };
+                let outside =
+                    if local_suffices { None } else { self.guard(start, features, FeatureSet::EMPTY) };
                 match outside {
                     // A check in front of the function that proves all of it says more than one inside that does not.
                     Some(outside) if features.is_subset(outside.features) => Some(outside),
                     outside => local.or(outside),
                 }
             }
-            Reach::UnderGuarded => local.or_else(|| self.guard(start, FeatureSet::EMPTY)),
+            Reach::UnderGuarded => local
+                .filter(|local| !missing.is_subset(local.features))
+                .or_else(|| self.guard(start, FeatureSet::EMPTY, missing)),
             _ => None,
         };
         let instructions = hits.len() as u64;
@@ -352,8 +355,9 @@ impl Judge<'_, '_> {
         Vec::new()
     }
 
-    /// The nearest check on a way to a function that proves all of some features, else the nearest.
-    fn guard(&self, start: CodeOffset, needed: FeatureSet) -> Option<Guard> {
+    /// The nearest check that proves all of some features, else the nearest, among the ways to a function on which
+    /// others, if any are given, stay unproven.
+    fn guard(&self, start: CodeOffset, needed: FeatureSet, unproven: FeatureSet) -> Option<Guard> {
         let mut nearest = None;
         let first = Node::Function(start);
         let mut pending = VecDeque::from([first]);
@@ -370,6 +374,9 @@ impl Judge<'_, '_> {
                 nearest = nearest.or(Some(guard));
             }
             for way in self.ways(node) {
+                if !unproven.is_empty() && unproven.is_subset(way.proof.features) {
+                    continue;
+                }
                 let features = way.proof.features.minus(self.permitted);
                 if !features.is_empty() {
                     let guard = Guard { kind: way.kind, svma: way.check.unwrap_or(way.at), features };
