@@ -105,6 +105,9 @@ pub(crate) struct Check {
     /// Leave these rules out
     #[arg(long, value_name = "RULE,…", value_delimiter = ',', help_heading = "Rules")]
     pub(crate) ignore: Vec<String>,
+    /// Where guards are stated [default: deburr.toml in the current folder or the nearest above it]
+    #[arg(long, value_name = "FILE", help_heading = "Rules")]
+    pub(crate) config: Option<PathBuf>,
     /// The severity from which a finding makes the exit status 1
     #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY", help_heading = "Rules")]
     pub(crate) fail_on: FailOn,

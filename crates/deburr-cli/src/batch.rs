@@ -7,6 +7,7 @@
 //! ten thousand reports are never held together.
 
 use crate::args;
+use crate::config::Config;
 use crate::input::debug_file;
 use crate::input::gate::{BUDGET, Gate};
 use crate::input::mapped::{Bytes, MAX_FILE};
@@ -34,6 +35,8 @@ pub(crate) struct Plan {
     /// Where separate debug files are looked for; `None`: nowhere.
     pub(crate) debug_dirs: Option<Vec<PathBuf>>,
     pub(crate) threads: usize,
+    /// What the user states.
+    pub(crate) config: Config,
 }
 
 /// What became of one file, or of one member of an archive.
@@ -252,11 +255,13 @@ fn check_bytes(bytes: &[u8], path: String, file: &Candidate, plan: &Plan) -> Out
         .as_deref()
         .filter(|_| !file.is_stdin)
         .and_then(|dirs| debug_file::find(&wanted_debug_file(bytes)?, &file.path, dirs));
+    let guards = plan.config.guards_for(&path, arch);
     let request = Request {
         debug_file: debug_file.as_deref(),
         target: features_for(&plan.target, arch),
         baseline: features_for(&plan.baseline, arch),
         rules: plan.rules.as_deref(),
+        guards: &guards,
     };
     // A panic is a fault of deburr, yet it must cost one file and not the batch, whose turns would wait for ever.
     let checked = catch_unwind(AssertUnwindSafe(|| check(bytes, &request)));

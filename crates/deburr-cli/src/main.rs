@@ -6,6 +6,7 @@
 mod args;
 mod batch;
 mod cmd;
+mod config;
 mod input;
 mod machine;
 mod render;

@@ -8,8 +8,10 @@ use crate::function::{Function, Program, discover};
 use crate::image::lines::SourceLines;
 use crate::image::{self, Error, Image, Linkage};
 use crate::insn::{self, Class, ClassSet, FeatureGroup};
+use crate::needs;
 use crate::report::{self, Build, Coverage, Hex, IsaFunction, PlacedFinding, Reach, Report};
 use crate::rule::{self, Context, Rule};
+use crate::stated;
 use deburr_cpu::{Arch, Feature, FeatureSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,6 +27,19 @@ pub struct Request<'a> {
     pub baseline: Option<FeatureSet>,
     /// Ids of the rules to run; `None`: all.
     pub rules: Option<&'a [&'a str]>,
+    /// Checks that the user knows of.
+    pub guards: &'a [StatedGuard<'a>],
+}
+
+/// A check that the user knows of: the functions it names are only entered where the CPU has the features.
+#[derive(Debug, Clone, Copy)]
+pub struct StatedGuard<'a> {
+    /// The caller's number for it.
+    pub id: usize,
+    /// The name of the functions, as a symbol or demangled; `*` stands for any characters, `?` for one.
+    pub function: &'a str,
+    /// What is known to be there when they run.
+    pub features: FeatureSet,
 }
 
 /// Checks one ELF file.
@@ -42,13 +57,15 @@ pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
         return Err(Error::Inconsistent(format!("{:?}", program.coverage)));
     }
     // Where nothing lies above the first level, there is nothing to guard.
-    let checks = program.hits_by_function().next().is_some().then(|| {
-        let linkage = Linkage::parse(bytes, &image, request.debug_file);
-        Checks::find(&image, &linkage, &program)
-    });
+    let linkage = program.hits_by_function().next();
+    let linkage = linkage.map(|_| Linkage::parse(bytes, &image, request.debug_file));
+    let checks = linkage.as_ref().map(|linkage| Checks::find(&image, linkage, &program));
+    let stated = stated::Stated::find(request.guards, &image, &program);
     let judge = |permitted: FeatureSet| {
         let permitted = permitted.union(deburr_cpu::system_features(image.arch));
-        checks.as_ref().map_or_else(Vec::new, |checks| checks.judge(&image, &program, permitted))
+        checks
+            .as_ref()
+            .map_or_else(Vec::new, |checks| checks.judge(&image, &program, permitted, &stated.all()))
     };
     let verdicts = judge(first_level(image.arch));
     let mut context = Context::new(&image, &program, request.target, request.baseline);
@@ -58,7 +75,10 @@ pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
     let lines = (!findings.is_empty())
         .then(|| SourceLines::new(request.debug_file.unwrap_or(bytes), auxiliary_limit(bytes) as u64))
         .flatten();
-    let mut report = describe(&image, &program, &verdicts);
+    let mut report = describe(&image, &program);
+    report.isa_functions = isa_functions(&image, linkage.as_ref(), &program, &verdicts);
+    report.stated_guards = stated.uses(checks.as_ref(), &image, &program, &verdicts);
+    needs::judge_file(&mut report, &image, linkage.as_ref(), &program, &verdicts);
     report.atomics = (image.arch == Arch::Aarch64 && !wants.is_empty()).then(|| count(context.atomics()));
     let mut names = Names::default();
     report.findings = findings
@@ -75,12 +95,12 @@ fn auxiliary_limit(bytes: &[u8]) -> usize {
 }
 
 /// The features that every machine of an architecture has.
-fn first_level(arch: Arch) -> FeatureSet {
+pub(crate) fn first_level(arch: Arch) -> FeatureSet {
     deburr_cpu::levels(arch).first().map_or(FeatureSet::EMPTY, |level| level.features)
 }
 
-/// Everything but the findings.
-fn describe(image: &Image<'_>, program: &Program, verdicts: &[Verdict]) -> Report {
+/// Everything but the findings and the verdicts.
+fn describe(image: &Image<'_>, program: &Program) -> Report {
     let mut features: BTreeMap<String, u64> = BTreeMap::new();
     let mut present = FeatureSet::EMPTY;
     for (group, count) in program.group_counts() {
@@ -96,29 +116,23 @@ fn describe(image: &Image<'_>, program: &Program, verdicts: &[Verdict]) -> Repor
     let (level, beyond) = deburr_cpu::smallest_level(image.arch, present);
     let beyond = beyond.minus(deburr_cpu::system_features(image.arch));
     let level_present = level.map_or("", |level| level.name);
-    let is_needed = |verdict: &&Verdict| matches!(verdict.reach, Reach::Required | Reach::UnderGuarded);
-    let needed = verdicts
-        .iter()
-        .filter(is_needed)
-        .fold(FeatureSet::EMPTY, |needed, verdict| needed.union(verdict.features));
-    let (level, needed_beyond) = deburr_cpu::smallest_level(image.arch, needed);
-    let level = level.map_or("", |level| level.name);
     let functions = || program.functions().iter().filter(|function| !function.is_part());
     Report {
         path: String::new(),
         arch: image.arch.name(),
         build_id: image.build_id.clone(),
-        level: level.to_owned(),
+        level: String::new(),
         level_present: level_present.to_owned(),
-        needed_beyond: needed_beyond
-            .minus(deburr_cpu::system_features(image.arch))
-            .iter()
-            .map(|feature| feature.name().to_owned())
-            .collect(),
+        needed_beyond: Vec::new(),
+        needed_by: None,
+        level_guarded: None,
+        guarded_beyond: Vec::new(),
+        not_followed: 0,
+        stated_guards: Vec::new(),
         level_beyond: beyond.iter().map(|feature| feature.name().to_owned()).collect(),
         guards_examined: true,
         features,
-        isa_functions: isa_functions(image, program, verdicts),
+        isa_functions: Vec::new(),
         atomics: None,
         build: build(image),
         findings: Vec::new(),
@@ -136,7 +150,12 @@ fn describe(image: &Image<'_>, program: &Program, verdicts: &[Verdict]) -> Repor
 }
 
 /// The functions above the architecture's first level, by address.
-fn isa_functions(image: &Image<'_>, program: &Program, verdicts: &[Verdict]) -> Vec<IsaFunction> {
+fn isa_functions(
+    image: &Image<'_>,
+    linkage: Option<&Linkage<'_>>,
+    program: &Program,
+    verdicts: &[Verdict],
+) -> Vec<IsaFunction> {
     let permitted = first_level(image.arch).union(deburr_cpu::system_features(image.arch));
     let mut functions: BTreeMap<u32, BTreeMap<FeatureGroup, u64>> = BTreeMap::new();
     for (function, hits) in program.hits_by_function() {
@@ -155,10 +174,7 @@ fn isa_functions(image: &Image<'_>, program: &Program, verdicts: &[Verdict]) -> 
             }
         }
         let (section, svma) = place_of(image, image.svma(start));
-        let name_at = |svma: Svma| {
-            let function = image.code_offset(svma).and_then(|at| program.function_at(at));
-            function.and_then(|function| program.name(function, image)).map(image::demangle)
-        };
+        let name_at = |svma: Svma| needs::name_at(image, program, svma);
         let verdict = verdicts.binary_search_by_key(&start, |verdict| verdict.start).ok();
         let verdict = verdict.and_then(|at| verdicts.get(at));
         let path = verdict.map_or(&[][..], |verdict| &verdict.path).iter();
@@ -172,6 +188,7 @@ fn isa_functions(image: &Image<'_>, program: &Program, verdicts: &[Verdict]) -> 
             path: path
                 .map(|step| report::Step { function: name_at(step.svma), svma: place_of(image, step.svma).1 })
                 .collect(),
+            root: verdict.and_then(|verdict| needs::root_of(image, linkage, verdict)),
             guard,
             function: name_at(image.svma(start)),
             svma,

@@ -54,6 +54,12 @@ impl Evidence {
     }
 }
 
+impl From<Vec<(&'static str, Value)>> for Evidence {
+    fn from(facts: Vec<(&'static str, Value)>) -> Evidence {
+        Evidence(facts.into())
+    }
+}
+
 impl<const N: usize> From<[(&'static str, Value); N]> for Evidence {
     fn from(facts: [(&'static str, Value); N]) -> Evidence {
         Evidence(Arc::new(facts))

@@ -18,10 +18,13 @@ pub mod finding;
 pub mod function;
 pub mod image;
 pub mod insn;
+mod needs;
+pub mod pattern;
 pub mod report;
 pub mod rule;
+mod stated;
 
 pub use address::Svma;
-pub use check::{Request, check};
+pub use check::{Request, StatedGuard, check};
 pub use image::{Error, wanted_debug_file};
 pub use report::Report;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+pub use crate::function::reach::{GuardKind, Reach};
 pub use crate::image::lines::SourceLocation;
 
 /// The version of the report's schema; it grows when a field changes its meaning or goes away.
@@ -27,20 +28,48 @@ impl Serialize for Hex {
     }
 }
 
-/// Whether the program reaches a function without having asked the CPU first.
+/// What makes the beginning of a path run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reach {
-    /// A path without a check reaches it.
-    Required,
-    /// Every path passes a check that implies what it uses.
-    Guarded,
-    /// A path passes a check that does not imply all of what it uses.
-    UnderGuarded,
-    /// No known path from any root reaches it.
-    Unreached,
-    /// Reached only through a pointer or a check that the analysis does not follow.
-    Unknown,
+pub enum Root {
+    /// The system starts the program there.
+    EntryPoint,
+    /// The loader calls it before anything else of the program.
+    PreinitArray,
+    /// The loader calls it before `main`, or when it loads the library.
+    InitArray,
+    /// The loader calls it at the end.
+    FiniArray,
+    /// The loader calls it otherwise: `.init`, `.fini`, a resolver.
+    Loader,
+    /// Whoever uses the library calls it.
+    Exported,
+    /// Data that nothing in the file refers to holds its address.
+    Data,
+}
+
+/// What became of one stated guard in one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GuardUse {
+    /// The caller's number for it.
+    pub id: usize,
+    /// Functions of the file that it names.
+    pub functions: u64,
+    /// Whether any verdict is another without it.
+    pub is_needed: bool,
+}
+
+/// The function that most raises what the file needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NeededBy {
+    /// Its name, demangled; `None` where the file has none for it.
+    pub function: Option<String>,
+    /// Its address.
+    pub svma: Hex,
+    /// What makes the beginning of its path run; `None` where no path is known.
+    pub root: Option<Root>,
+    /// Where its path begins.
+    pub from: Hex,
 }
 
 /// A function that needs more than the architecture's first level.
@@ -60,6 +89,8 @@ pub struct IsaFunction {
     /// From a root (an entry point, an exported function) to this function, where a way without a sufficient check is
     /// known; otherwise empty.
     pub path: Vec<Step>,
+    /// What makes the beginning of the path run.
+    pub root: Option<Root>,
     /// The check in front of it, if there is one.
     pub guard: Option<Guard>,
 }
@@ -84,22 +115,6 @@ pub struct Guard {
     pub function: Option<String>,
     /// The features above the first level that it proves.
     pub features: Vec<String>,
-}
-
-/// What kind of check guards a function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum GuardKind {
-    /// A branch on what the CPU has.
-    Branch,
-    /// A resolver that the loader calls.
-    Ifunc,
-    /// A pointer that is set by code that tests.
-    Pointer,
-    /// A table of pointers that is handed out by code that tests.
-    Table,
-    /// A guard that the user states.
-    Stated,
 }
 
 /// One finding, placed.
@@ -199,7 +214,19 @@ pub struct Report {
     pub level_beyond: Vec<String>,
     /// Features that the file needs and that no level has, or that would raise `level` only for their sake.
     pub needed_beyond: Vec<String>,
-    /// Whether run-time checks were looked at. If not, every use counts as needed.
+    /// The function that most raises what the file needs; `None` where it runs on every machine.
+    pub needed_by: Option<NeededBy>,
+    /// The smallest level that covers what the file needs and what it uses behind checks; `None` where nothing is
+    /// behind checks.
+    pub level_guarded: Option<String>,
+    /// Features behind checks that no level has, or that would raise `level_guarded` only for their sake.
+    pub guarded_beyond: Vec<String>,
+    /// Functions beyond what the file needs that are reached only by what the analysis does not follow.
+    pub not_followed: u64,
+    /// What became of the stated guards; the caller sums it up over a run.
+    #[serde(skip)]
+    pub stated_guards: Vec<GuardUse>,
+    /// Whether run-time checks were looked at; always true.
     pub guards_examined: bool,
     /// Instructions per feature.
     pub features: BTreeMap<String, u64>,

@@ -3,7 +3,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "the tests read fixtures")]
 
-use deburr_core::finding::Value;
+use deburr_core::finding::{Severity, Value};
 use deburr_core::report::PlacedFinding;
 use deburr_core::{Request, check};
 use std::collections::BTreeSet;
@@ -75,6 +75,43 @@ fn functions_above_the_baseline_are_reported_with_all_their_instructions() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The severity, the message and the evidence of the only finding in a fixture of `above-baseline`.
+fn verdict(name: &str) -> PlacedFinding {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/above_baseline").join(name);
+    let mut found = findings("above-baseline", &path);
+    assert_eq!(found.len(), 1, "{name}: {found:?}");
+    found.remove(0)
+}
+
+#[test]
+fn function_without_a_check_is_an_error_with_its_path() {
+    let found = verdict("hit-popcnt.s");
+    assert_eq!(found.severity, Severity::Error);
+    assert_eq!(&*found.message, "POPCNT without a check: population");
+    assert_eq!(found.evidence.get("reach"), Some(&Value::Text("required".into())));
+    assert_eq!(found.evidence.get("path"), Some(&Value::List(vec!["population".to_owned()])));
+}
+
+#[test]
+fn function_behind_too_weak_a_check_is_an_error_that_names_the_check() {
+    let found = verdict("hit-under-guarded.s");
+    assert_eq!(found.severity, Severity::Error);
+    let message = "AVX2 behind a check for AVX only (branch at ";
+    assert!(found.message.starts_with(message), "{}", found.message);
+    assert!(found.message.ends_with(" in twice)"), "{}", found.message);
+    assert_eq!(found.evidence.get("path"), Some(&Value::List(vec!["twice".to_owned(), "wide".to_owned()])));
+    assert_eq!(found.evidence.get("proven"), Some(&Value::List(vec!["AVX".to_owned()])));
+}
+
+#[test]
+fn function_behind_a_pointer_that_is_not_followed_is_a_warning() {
+    let found = verdict("hit-not-followed.s");
+    assert_eq!(found.severity, Severity::Warning);
+    let message = "AVX, AVX2 reached only through a pointer or a check that is not followed";
+    assert_eq!(&*found.message, message);
+    assert_eq!(found.evidence.get("reach"), Some(&Value::Text("unknown".into())));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::{Failure, colored, width_of_terminal};
 use crate::args::{Check, FailOn, Format, When};
 use crate::batch::{self, Outcome, Plan};
+use crate::config::{Config, Uses};
 use crate::input::walk::{self, Identity, Skipped};
 use crate::machine::{machines_named, nearest, unknown};
 use crate::render::json::Document;
@@ -66,6 +67,7 @@ pub(super) fn run(
             Format::Text => None,
         },
         failed: false,
+        uses: Uses::of(&plan.config),
     };
     for skip in walked.skipped {
         run.skip(skip, complaints);
@@ -75,6 +77,7 @@ pub(super) fn run(
             match outcome {
                 Outcome::Checked { report, bytes } => {
                     run.totals.add(&report, bytes);
+                    run.uses.add(&report);
                     match &mut run.document {
                         Some(document) => document.file(out, &report)?,
                         None => text::file(out, &report, &detail)?,
@@ -86,16 +89,25 @@ pub(super) fn run(
         Ok(())
     })?;
 
-    let Run { mut totals, mut skipped, document, mut failed } = run;
+    let Run { mut totals, mut skipped, document, mut failed, uses } = run;
+    let stale = uses.stale(&plan.config);
     skipped.sort_by(|a, b| a.path.cmp(&b.path));
     totals.files_skipped = skipped.len() as u64;
     totals.elapsed_seconds = options.statistics.then(|| since.elapsed().as_secs_f64());
     match document {
-        Some(document) => document.end(out, &skipped, &totals)?,
+        Some(document) => document.end(out, (&skipped, &stale), &totals)?,
         None if options.quiet => {}
         None => text::summary(out, &totals, &skipped, &detail)?,
     }
     out.flush()?;
+    for guard in &stale {
+        // As above: a fault of the configuration, not of the files, so that the exit status stays.
+        let _ = writeln!(
+            complaints,
+            "deburr: warning: {}: the stated guard of `{}` is stale: {}",
+            guard.place, guard.function, guard.reason_it_is_stale
+        );
+    }
     // A run that was given files and checked none of them has not found them clean.
     failed |= totals.files_checked == 0 && skipped.iter().any(|skip| skip.named);
     Ok(match (failed, totals.worst() >= threshold(options.fail_on) && options.fail_on != FailOn::Never) {
@@ -116,6 +128,7 @@ struct Run {
     skipped: Vec<Skipped>,
     document: Option<Document>,
     failed: bool,
+    uses: Uses,
 }
 
 impl Run {
@@ -152,6 +165,7 @@ fn plan(options: &Check) -> Result<Plan, String> {
         rules: chosen_rules(&options.select, &options.ignore)?,
         debug_dirs: (!options.no_debug_files).then_some(debug_dirs),
         threads: threads.map_or(1, std::num::NonZeroUsize::get),
+        config: Config::read(options.config.as_deref())?,
     })
 }
 

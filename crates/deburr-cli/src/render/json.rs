@@ -1,6 +1,7 @@
 //! The JSON document of `deburr check`, written piece by piece: its schema is `schema.json`.
 
 use super::totals::Totals;
+use crate::config::StaleGuard;
 use crate::input::walk::Skipped;
 use deburr_core::Report;
 use deburr_core::report::SCHEMA_VERSION;
@@ -38,13 +39,20 @@ impl Document {
     }
 
     /// Closes the document.
-    pub(crate) fn end(self, out: &mut dyn Write, skipped: &[Skipped], totals: &Totals) -> io::Result<()> {
+    pub(crate) fn end(
+        self,
+        out: &mut dyn Write,
+        (skipped, stale): (&[Skipped], &[StaleGuard]),
+        totals: &Totals,
+    ) -> io::Result<()> {
         let (line, colon) = self.space();
         let skipped: Vec<_> =
             skipped.iter().map(|skip| json!({"path": skip.path, "reason": skip.reason})).collect();
         let before_end = if self.files > 0 { line } else { "" };
         write!(out, "{before_end}],{line}\"skipped\":{colon}")?;
         self.value(out, &skipped, "\n  ")?;
+        write!(out, ",{line}\"stale_guards\":{colon}")?;
+        self.value(out, &stale, "\n  ")?;
         write!(out, ",{line}\"statistics\":{colon}")?;
         self.value(out, totals, "\n  ")?;
         writeln!(out, "{}}}", if self.pretty { "\n" } else { "" })
@@ -80,7 +88,10 @@ mod tests {
         }
         let reason = "32-bit Arm ELF: not supported".to_owned();
         let skipped = [Skipped { path: "old.so".to_owned(), reason, named: false, fault: false }];
-        document.end(&mut out, &skipped, &totals).unwrap();
+        let reason_it_is_stale = "it matches no function of the run";
+        let place = "deburr.toml:1".to_owned();
+        let stale = [StaleGuard { function: "sum_*".to_owned(), reason_it_is_stale, place }];
+        document.end(&mut out, (&skipped, &stale), &totals).unwrap();
         serde_json::from_slice(&out).unwrap()
     }
 

@@ -1,11 +1,12 @@
 //! Text for people: one report → a few lines, grouped by rule, worst first; and a summary of the run.
 
+use super::functions;
 use super::style::Palette;
 use super::totals::Totals;
 use crate::input::walk::Skipped;
 use deburr_core::Report;
 use deburr_core::finding::Severity;
-use deburr_core::report::{Atomics, PlacedFinding};
+use deburr_core::report::{Atomics, PlacedFinding, Root};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
@@ -24,34 +25,21 @@ pub(crate) struct Detail {
     pub(crate) show_skipped: bool,
 }
 
-/// Functions above the first level that a file's lines name.
-const TOP_FUNCTIONS: usize = 3;
-
 /// Renders one file.
 pub(crate) fn file(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<()> {
     if report.findings.is_empty() && report.faults.is_empty() && !detail.clean_files {
         return Ok(());
     }
     let palette = detail.palette;
-    let mark = if report.guards_examined || report.isa_functions.is_empty() { "" } else { " *" };
-    let mut level = report.level.clone();
-    for feature in &report.level_beyond {
-        level.push_str(" + ");
-        level.push_str(feature);
-    }
-    let present = match report.level == report.level_present {
-        true => String::new(),
-        false => format!(" (contains {})", report.level_present),
-    };
     let path = palette.bold(&report.path);
     match report.coverage.executable_bytes {
         0 => writeln!(out, "{path}: {}, no executable code", report.arch)?,
-        _ => writeln!(out, "{path}: {}, needs {level}{present}{mark}", report.arch)?,
+        _ => writeln!(out, "{path}: {}, {}", report.arch, verdict(report))?,
     }
     if let Some(atomics) = report.atomics.as_ref().filter(|atomics| **atomics != Atomics::default()) {
         writeln!(out, "  atomics: {}", atomics_line(atomics))?;
     }
-    functions_line(out, report, detail)?;
+    functions::write(out, report, detail)?;
     if detail.verbose {
         facts(out, report)?;
     }
@@ -132,7 +120,7 @@ fn folded<'a>(group: &[&'a PlacedFinding]) -> Vec<(&'a PlacedFinding, usize)> {
 }
 
 /// The beginning of a text that is too long.
-fn fit(text: &str, room: Option<usize>) -> String {
+pub(super) fn fit(text: &str, room: Option<usize>) -> String {
     match room {
         Some(room) if text.chars().count() > room => {
             let mut cut: String = text.chars().take(room.saturating_sub(1)).collect();
@@ -181,34 +169,43 @@ fn atomics_line(atomics: &Atomics) -> String {
     parts.join(", ")
 }
 
-/// Names the functions that use most of what lies above the first level.
-fn functions_line(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<()> {
-    if report.isa_functions.is_empty() {
-        return Ok(());
+/// What the file needs, why, and what it can use.
+fn verdict(report: &Report) -> String {
+    let with = |level: &str, beyond: &[String]| {
+        let mut text = level.to_owned();
+        for feature in beyond {
+            text.push_str(" + ");
+            text.push_str(feature);
+        }
+        text
+    };
+    let level = with(&report.level, &report.needed_beyond);
+    let mut text = match &report.needed_by {
+        None => format!("runs on {level}"),
+        Some(needed) => {
+            let array = match needed.root {
+                Some(Root::PreinitArray) => Some("a .preinit_array"),
+                Some(Root::InitArray) => Some("an .init_array"),
+                Some(Root::FiniArray) => Some("a .fini_array"),
+                _ => None,
+            };
+            match (array, &needed.function) {
+                (Some(array), _) => format!("needs {level} from {array} entry at {}", needed.from),
+                (None, Some(name)) => format!("needs {level} in {name} ({})", needed.svma),
+                (None, None) => format!("needs {level} in {}", needed.svma),
+            }
+        }
+    };
+    if let Some(guarded) = &report.level_guarded {
+        let guarded = with(guarded, &report.guarded_beyond);
+        if guarded != level {
+            text.push_str(&format!("; uses up to {guarded} behind checks"));
+        }
     }
-    let mut order: Vec<_> = report.isa_functions.iter().collect();
-    order.sort_by_key(|function| std::cmp::Reverse(function.features.values().sum::<u64>()));
-    let limit = if detail.verbose { order.len() } else { TOP_FUNCTIONS };
-    let mut named: Vec<_> = order
-        .iter()
-        .take(limit)
-        .map(|function| {
-            let address = function.svma.to_string();
-            let name = function.function.as_deref().unwrap_or(&address);
-            let features: Vec<_> = function.features.keys().map(String::as_str).collect();
-            format!("{name} ({})", features.join(" "))
-        })
-        .collect();
-    if order.len() > limit {
-        named.push("…".to_owned());
+    if report.not_followed > 0 {
+        text.push_str(&format!("; {} above it not followed", counted(report.not_followed, "function")));
     }
-    let count = counted(order.len() as u64, "function");
-    if detail.verbose {
-        writeln!(out, "  {count} above the first level:\n    {}", named.join("\n    "))
-    } else {
-        let line = format!("  {count} above the first level: {}", named.join(", "));
-        writeln!(out, "{}", fit(&line, detail.width))
-    }
+    text
 }
 
 /// Features and build facts.
@@ -264,9 +261,6 @@ pub(crate) fn summary(
     if totals.with_faults > 0 {
         let verb = if totals.with_faults == 1 { "is" } else { "are" };
         writeln!(out, "{} {verb} damaged in part; see fault:", counted(totals.with_faults, "file"))?;
-    }
-    if totals.unexamined > 0 {
-        writeln!(out, "* Run-time checks are not examined: every use of a feature counts as needed.")?;
     }
     let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
     for skip in skipped {
@@ -336,7 +330,7 @@ fn statistics(out: &mut dyn Write, totals: &Totals) -> io::Result<()> {
 }
 
 /// `1 file`, `2,000 files`.
-fn counted(count: u64, noun: &str) -> String {
+pub(super) fn counted(count: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
@@ -357,7 +351,9 @@ fn grouped(number: u64) -> String {
 pub(crate) mod tests {
     use super::*;
     use deburr_core::finding::Value;
-    use deburr_core::report::{Build, Coverage, Hex, IsaFunction, Reach, SourceLocation};
+    use deburr_core::report::{
+        Build, Coverage, Guard, GuardKind, Hex, IsaFunction, NeededBy, Reach, SourceLocation, Step,
+    };
 
     /// A report with all parts.
     pub(crate) fn example() -> Report {
@@ -379,7 +375,17 @@ pub(crate) mod tests {
             level: "armv8.1-a".to_owned(),
             level_present: "armv8.1-a".to_owned(),
             level_beyond: vec!["FEAT_SVE".to_owned()],
-            needed_beyond: Vec::new(),
+            needed_beyond: vec!["FEAT_SVE".to_owned()],
+            needed_by: Some(NeededBy {
+                function: Some("crc".to_owned()),
+                svma: Hex(0x400),
+                root: Some(Root::EntryPoint),
+                from: Hex(0x300),
+            }),
+            level_guarded: None,
+            guarded_beyond: Vec::new(),
+            not_followed: 0,
+            stated_guards: Vec::new(),
             guards_examined: true,
             features: [("FEAT_LSE".to_owned(), 1234)].into(),
             isa_functions: vec![IsaFunction {
@@ -387,8 +393,13 @@ pub(crate) mod tests {
                 svma: Hex(0x400),
                 section: None,
                 features: [("FEAT_CRC32".to_owned(), 9)].into(),
-                reach: Reach::Unknown,
-                path: Vec::new(),
+                reach: Reach::Required,
+                path: ["_start", "main", "crc"]
+                    .into_iter()
+                    .zip([0x300, 0x380, 0x400])
+                    .map(|(name, svma)| Step { function: Some(name.to_owned()), svma: Hex(svma) })
+                    .collect(),
+                root: Some(Root::EntryPoint),
                 guard: None,
             }],
             atomics: Some(Atomics { helper_bodies: 7, outlined_calls: 330, ..Atomics::default() }),
@@ -420,9 +431,10 @@ pub(crate) mod tests {
         let mut out = Vec::new();
         file(&mut out, &example(), &detail(1)).unwrap();
         let expected = "\
-bin/server: aarch64, needs armv8.1-a + FEAT_SVE *
+bin/server: aarch64, needs armv8.1-a + FEAT_SVE in crc (0x400)
   atomics: 330 outlined calls of 7 helpers, no inline loops
-  1 function above the first level: crc (FEAT_CRC32)
+  1 function above the first level: 1 required
+    required       crc (FEAT_CRC32): _start → main → crc
   warning[llsc-loop] 1 finding
     0x2000  spin_lock at lock.c:7
             compare-and-swap of 4 bytes
@@ -448,6 +460,7 @@ bin/server: aarch64, needs armv8.1-a + FEAT_SVE *
         let mut report = example();
         report.findings[2].function = Some("f".repeat(300).into());
         report.isa_functions[0].function = Some("g".repeat(300));
+        report.needed_by = None;
         let mut out = Vec::new();
         file(&mut out, &report, &Detail { width: Some(70), ..detail(0) }).unwrap();
         let text = String::from_utf8(out).unwrap();
@@ -479,7 +492,7 @@ bin/server: aarch64, needs armv8.1-a + FEAT_SVE *
     }
 
     #[test]
-    fn summary_says_that_guards_are_not_examined() {
+    fn summary_counts_findings_by_rule() {
         let mut totals = Totals::default();
         totals.add(&example(), 4096);
         let mut out = Vec::new();
@@ -488,9 +501,81 @@ bin/server: aarch64, needs armv8.1-a + FEAT_SVE *
 1 file checked: 1 warning, 2 notes
   llsc-loop        1 finding in 1 file
   outlined-atomic  2 findings in 1 file
-* Run-time checks are not examined: every use of a feature counts as needed.
 ";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    fn header(report: &Report) -> String {
+        let mut out = Vec::new();
+        file(&mut out, report, &detail(1)).unwrap();
+        String::from_utf8(out).unwrap().lines().next().unwrap().to_owned()
+    }
+
+    #[test]
+    fn header_is_the_verdict_on_the_file() {
+        let runs = Report {
+            path: "libx.so".to_owned(),
+            arch: "x86_64",
+            level: "x86-64-v1".to_owned(),
+            needed_beyond: Vec::new(),
+            needed_by: None,
+            level_guarded: Some("x86-64-v4".to_owned()),
+            ..example()
+        };
+        assert_eq!(header(&runs), "libx.so: x86_64, runs on x86-64-v1; uses up to x86-64-v4 behind checks");
+        let needed = |root| NeededBy { function: None, svma: Hex(0x5000), root, from: Hex(0x4a10) };
+        let constructor = Report {
+            level: "x86-64-v3".to_owned(),
+            needed_by: Some(needed(Some(Root::InitArray))),
+            level_guarded: None,
+            not_followed: 6,
+            ..runs.clone()
+        };
+        assert_eq!(
+            header(&constructor),
+            "libx.so: x86_64, needs x86-64-v3 from an .init_array entry at 0x4a10; 6 functions above it not followed"
+        );
+        let nameless = Report { needed_by: Some(needed(None)), not_followed: 0, ..constructor };
+        assert_eq!(header(&nameless), "libx.so: x86_64, needs x86-64-v3 in 0x5000");
+    }
+
+    #[test]
+    fn functions_are_told_by_verdict_and_kind_of_check() {
+        let mut report = example();
+        let required = report.isa_functions[0].clone();
+        let guard = |kind| {
+            Some(Guard {
+                kind,
+                svma: Hex(0x900),
+                function: Some("choose".to_owned()),
+                features: vec!["FEAT_CRC32".to_owned()],
+            })
+        };
+        let of =
+            |reach, guard| IsaFunction { reach, guard, path: Vec::new(), root: None, ..required.clone() };
+        report.isa_functions = vec![
+            of(Reach::Guarded, guard(GuardKind::Ifunc)),
+            of(Reach::Guarded, guard(GuardKind::Ifunc)),
+            of(Reach::Unreached, None),
+            of(Reach::Unknown, None),
+            of(Reach::Guarded, guard(GuardKind::Branch)),
+        ];
+        report.isa_functions.extend(std::iter::repeat_n(required, 5));
+        let lines = |verbose| {
+            let mut out = Vec::new();
+            functions::write(&mut out, &report, &Detail { verbose, ..detail(1) }).unwrap();
+            String::from_utf8(out).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let brief = lines(false);
+        assert_eq!(
+            brief[0],
+            "  10 functions above the first level: 5 required, 1 unknown, 3 guarded (2 ifunc, 1 branch), 1 unreached"
+        );
+        assert_eq!(brief.len(), 5, "{brief:?}");
+        assert_eq!(brief[4], "    … and 2 more (--verbose shows all)");
+        let all = lines(true);
+        assert_eq!(all.len(), 11, "{all:?}");
+        assert_eq!(all[7], "    guarded        crc (FEAT_CRC32); ifunc at 0x900 in choose");
     }
 
     #[test]

@@ -32,9 +32,6 @@ pub(crate) struct Totals {
     /// Files that could be read in part only.
     #[serde(skip)]
     pub(crate) with_faults: u64,
-    /// Files above the first level whose run-time checks nobody looked at.
-    #[serde(skip)]
-    pub(crate) unexamined: u64,
 }
 
 /// The files that need one level.
@@ -78,7 +75,6 @@ impl Totals {
             of_level.examples.push(report.path.clone());
         }
         self.with_faults += u64::from(!report.faults.is_empty());
-        self.unexamined += u64::from(!report.guards_examined && !report.isa_functions.is_empty());
     }
 
     /// The severest finding of the run.

@@ -212,3 +212,84 @@ fn closed_pipe_in_the_middle_of_findings_ends_quietly() {
     assert_eq!(stderr(&output), "");
     assert_eq!(stdout(&output).lines().count(), 1);
 }
+
+const GUARD: &str = "[[guard]]\nfunction = \"twice\"\nimplies = [\"AVX2\"]\nreason = \"its callers ask\"\n";
+
+fn under_guarded(config: &str) -> Output {
+    let weak = "above_baseline/hit-under-guarded.o";
+    check(&["--baseline", "x86-64-v2", "--format", "json", "--config", config, weak])
+}
+
+#[test]
+fn stated_guard_covers_what_its_function_calls() {
+    let scratch = Scratch::new("stated");
+    let output = under_guarded(&scratch.file("deburr.toml", GUARD.as_bytes()));
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+    assert_eq!(stderr(&output), "");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let wide = &document["files"][0]["isa_functions"][0];
+    assert_eq!((&wide["function"], &wide["reach"]), (&"wide".into(), &"guarded".into()), "{wide}");
+    assert_eq!((&wide["guard"]["kind"], &wide["guard"]["function"]), (&"stated".into(), &"twice".into()));
+    assert_eq!(document["files"][0]["level"], "x86-64-v1");
+    assert_eq!(document["stale_guards"], serde_json::json!([]));
+}
+
+#[test]
+fn stated_guard_for_too_little_leaves_the_finding() {
+    let scratch = Scratch::new("stated-weak");
+    let output = under_guarded(&scratch.file("deburr.toml", GUARD.replace("AVX2", "AVX").as_bytes()));
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+}
+
+#[test]
+fn stale_guards_are_told_and_change_no_exit_status() {
+    let scratch = Scratch::new("stale");
+    for (function, reason) in
+        [("no_such_*", "it matches no function of the run"), ("deep", "no verdict depends on it: ")]
+    {
+        let config = scratch.file("deburr.toml", GUARD.replace("twice", function).as_bytes());
+        let guarded = "above_baseline/miss-guarded.o";
+        let output = check(&["--baseline", "x86-64-v2", "--config", &config, guarded]);
+        assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+        let told =
+            format!("deburr: warning: {config}:1: the stated guard of `{function}` is stale: {reason}");
+        assert!(stderr(&output).starts_with(&told), "{}", stderr(&output));
+        let output = check(&["--format", "json", "--config", &config, guarded]);
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let stale = &document["stale_guards"][0];
+        assert_eq!(stale["function"], function);
+        assert!(stale["reason_it_is_stale"].as_str().unwrap().starts_with(reason), "{stale}");
+    }
+}
+
+#[test]
+fn configuration_is_found_in_the_folders_above() {
+    let scratch = Scratch::new("upward");
+    let object = std::fs::read(folder().join("above_baseline/hit-under-guarded.o")).unwrap();
+    scratch.file("deburr.toml", GUARD.as_bytes());
+    scratch.file("a/b/weak.o", &object);
+    let status = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+        let below = Path::new(scratch.path()).join("a/b");
+        command.current_dir(below).args(["check", "--baseline", "x86-64-v2", "weak.o"]).args(arguments);
+        command.output().unwrap().status.code()
+    };
+    assert_eq!(status(&[]), Some(0));
+    let other = scratch.file("other.toml", b"");
+    assert_eq!(status(&["--config", &other]), Some(1));
+}
+
+#[test]
+fn faulty_configuration_is_refused_with_its_line() {
+    let scratch = Scratch::new("faulty");
+    let config = scratch.file("deburr.toml", GUARD.replace("implies", "implys").as_bytes());
+    let output = under_guarded(&config);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        stderr(&output),
+        format!("deburr: {config}:3: unknown key `implys`; did you mean `implies`?\n")
+    );
+    let missing = under_guarded("no-such.toml");
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(stderr(&missing).starts_with("deburr: no-such.toml: "), "{}", stderr(&missing));
+}

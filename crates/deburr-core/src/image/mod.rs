@@ -24,6 +24,7 @@ pub use archive::Archive;
 pub use demangle::demangle;
 pub use lines::SourceLines;
 pub use linkage::Linkage;
+pub use relocations::ArrayKind;
 
 use crate::address::{Extent, Svma};
 use crate::insn::sweep::CodeOffset;
@@ -213,6 +214,10 @@ pub struct Image<'a> {
     pub frames: Vec<FrameRange>,
     /// Entry point, `.init`, `.fini`, init and fini arrays: functions that the loader calls. By address.
     pub entries: Vec<Svma>,
+    /// Where the system starts the program, or the dynamic linker itself.
+    pub entry_point: Option<Svma>,
+    /// Arrays of functions that the loader calls.
+    pub arrays: Vec<(Extent, ArrayKind)>,
     /// Addresses of code that data holds (relative relocations, absolute pointers in data of relocatable
     /// objects). By address, without duplicates.
     pub pointers: Vec<Svma>,

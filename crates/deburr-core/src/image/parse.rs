@@ -265,6 +265,8 @@ pub(super) fn parse<'a>(
         symbols: Vec::new(),
         frames: Vec::new(),
         entries: Vec::new(),
+        entry_point: (elf.entry != 0).then_some(Svma(elf.entry)),
+        arrays: Vec::new(),
         pointers: Vec::new(),
         transfers: Vec::new(),
         addresses: Vec::new(),
@@ -293,6 +295,7 @@ pub(super) fn parse<'a>(
     }
     image.symbols.shrink_to_fit();
     image.entries = found.entries;
+    image.arrays = found.arrays;
     image.pointers = found.pointers;
     image.transfers = found.transfers;
     image.addresses = found.addresses;

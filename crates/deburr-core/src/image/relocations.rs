@@ -75,6 +75,17 @@ pub(super) enum Slot<'a> {
     Resolver(u64),
 }
 
+/// Functions that the loader calls before or after the program proper, by the kind of array that lists them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ArrayKind {
+    /// `DT_PREINIT_ARRAY`.
+    Preinit,
+    /// `DT_INIT_ARRAY`, or `.ctors`.
+    Init,
+    /// `DT_FINI_ARRAY`, or `.dtors`.
+    Fini,
+}
+
 /// What relocations say.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Relocations<'a> {
@@ -83,6 +94,7 @@ pub(super) struct Relocations<'a> {
     pub(super) transfers: Vec<Transfer<'a>>,
     pub(super) addresses: Vec<(Svma, Svma)>,
     pub(super) slots: HashMap<u64, Slot<'a>>,
+    pub(super) arrays: Vec<(Extent, ArrayKind)>,
 }
 
 /// Entry point, `DT_INIT` and `DT_FINI`: addresses that need no relocation.
@@ -94,15 +106,19 @@ pub(super) fn called_by_loader(elf: &Elf<'_>) -> Vec<u64> {
 }
 
 /// Where the arrays of functions lie that the loader calls.
-fn arrays(elf: &Elf<'_>) -> Vec<Extent> {
-    let is_array = |section: &&Section<'_>| {
-        matches!(section.kind, SHT_INIT_ARRAY | SHT_FINI_ARRAY | SHT_PREINIT_ARRAY)
-            || matches!(section.name, ".ctors" | ".dtors")
+fn arrays(elf: &Elf<'_>) -> Vec<(Extent, ArrayKind)> {
+    let kind_of = |section: &Section<'_>| match (section.kind, section.name) {
+        (SHT_PREINIT_ARRAY, _) => Some(ArrayKind::Preinit),
+        (SHT_INIT_ARRAY, _) | (_, ".ctors") => Some(ArrayKind::Init),
+        (SHT_FINI_ARRAY, _) | (_, ".dtors") => Some(ArrayKind::Fini),
+        _ => None,
     };
-    let mut found: Vec<Extent> = elf.sections.iter().filter(is_array).map(Section::extent).collect();
-    for (start, size) in [(25, 27), (26, 28), (32, 33)] {
+    let sections = elf.sections.iter().filter_map(|section| Some((section.extent(), kind_of(section)?)));
+    let mut found: Vec<(Extent, ArrayKind)> = sections.collect();
+    let tags = [(25, 27, ArrayKind::Init), (26, 28, ArrayKind::Fini), (32, 33, ArrayKind::Preinit)];
+    for (start, size, kind) in tags {
         if let (Some(start), Some(size)) = (elf.dynamic_value(start), elf.dynamic_value(size)) {
-            found.push(Extent::sized(Svma(start), size));
+            found.push((Extent::sized(Svma(start), size), kind));
         }
     }
     found.sort_unstable();
@@ -189,8 +205,8 @@ pub(super) fn relr(elf: &Elf<'_>, mut found: impl FnMut(u64, u64)) {
 /// Reads all that relocations say about code.
 pub(super) fn read<'a>(elf: &Elf<'a>, ranges: &CodeRanges) -> (Relocations<'a>, Vec<String>) {
     let mut faults = Vec::new();
-    let mut out = Relocations::default();
-    let arrays = arrays(elf);
+    let mut out = Relocations { arrays: arrays(elf), ..Relocations::default() };
+    let arrays: Vec<Extent> = out.arrays.iter().map(|&(extent, _)| extent).collect();
     out.entries.extend(called_by_loader(elf).into_iter().filter(|&svma| ranges.contains(svma)).map(Svma));
     if elf.kind == Kind::Relocatable {
         read_relocatable(elf, ranges, &arrays, &mut out);

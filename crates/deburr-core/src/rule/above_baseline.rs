@@ -1,89 +1,120 @@
-//! `above-baseline`: instructions that the baseline's machines do not have. One finding a function.
+//! `above-baseline`: functions that need more than the baseline's machines have, and that the program reaches without a
+//! check that proves it. One finding a function, at the first such instruction.
 
 use super::{Context, Rule};
-use crate::address::Extent;
+use crate::address::{Extent, Svma};
 use crate::finding::{Evidence, Finding, Severity, Value};
-use crate::function::Function;
-use crate::image::Image;
-use crate::insn::sweep::{CodeOffset, FeatureHit};
-use crate::insn::{self, ClassSet, FeatureGroup};
+use crate::function::reach::{Guard, GuardKind, Reach, Verdict};
+use crate::image::demangle;
+use crate::insn::{self, ClassSet};
 use deburr_cpu::{Feature, FeatureSet};
 
 /// The rule. It is silent unless the user states a baseline.
 pub(super) const RULE: Rule = Rule {
     id: "above-baseline",
-    summary: "instruction that the stated baseline does not have",
-    severity: "error",
+    summary: "instruction that the stated baseline does not have, and that no check guards",
+    severity: "error; warning where the way to it is not followed",
     page: include_str!("../../pages/above-baseline.md"),
     wants: ClassSet::EMPTY,
     check,
 };
 
+/// Steps of a path that a message shows; the evidence has all.
+const STEPS: usize = 6;
+
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let Some(baseline) = context.baseline else { return Vec::new() };
-    let (image, program) = (context.image, context.program);
-    let permitted = baseline.union(deburr_cpu::system_features(image.arch));
-    let above_of: Vec<FeatureSet> = (0..insn::feature_group_count(image.arch))
-        .map(|group| {
-            u16::try_from(group).map_or(FeatureSet::EMPTY, |group| {
-                insn::features_of(image.arch, FeatureGroup(group)).minus(permitted)
-            })
-        })
-        .collect();
-    let above = |hit: &FeatureHit| above_of.get(usize::from(hit.group.0)).copied().unwrap_or_default();
-    let mut uses: Vec<(Option<Function>, Use)> = Vec::new();
-    for (function, hits) in program.hits_by_function() {
-        let mut hits = hits.iter().filter(|hit| !above(hit).is_empty());
-        let Some(first) = hits.next() else { continue };
-        let mut found = Use { first: first.at, last: first.at, features: above(first), count: 1 };
-        for hit in hits {
-            found = Use {
-                last: hit.at,
-                features: found.features.union(above(hit)),
-                count: found.count + 1,
-                ..found
-            };
+    context.verdicts.iter().filter_map(|verdict| finding(context, verdict)).collect()
+}
+
+fn finding(context: &Context<'_>, verdict: &Verdict) -> Option<Finding> {
+    let severity = match verdict.reach {
+        Reach::Required | Reach::UnderGuarded => Severity::Error,
+        Reach::Unknown => Severity::Warning,
+        Reach::Guarded | Reach::Unreached => return None,
+    };
+    let image = context.image;
+    let at = image.svma(verdict.at);
+    let length = image.bytes_at(at).and_then(|code| insn::decode(image.arch, code, at));
+    let path: Vec<String> = verdict.path.iter().map(|step| named(context, step.svma)).collect();
+    let needs = names(verdict.features).join(", ");
+    let message = match (verdict.reach, verdict.guard) {
+        (Reach::Unknown, _) => {
+            format!("{needs} reached only through a pointer or a check that is not followed")
         }
-        match uses.last_mut() {
-            // The function's code went on in another run.
-            Some((last, before)) if function.is_some() && last.as_ref() == function => before.extend(&found),
-            _ => uses.push((function.copied(), found)),
+        (Reach::UnderGuarded, Some(guard)) => {
+            let proven = names(strongest(guard.features)).join(", ");
+            format!("{needs} behind a check for {proven} only ({})", place(context, guard))
         }
+        _ if path.is_empty() => format!("{needs} without a check"),
+        _ => format!("{needs} without a check: {}", shortened(&path)),
+    };
+    let mut evidence = vec![
+        ("features", Value::List(names(verdict.features))),
+        ("instructions", Value::Number(verdict.instructions)),
+        ("reach", Value::Text(verdict.reach.name().into())),
+    ];
+    if !path.is_empty() {
+        evidence.push(("path", Value::List(path)));
     }
-    uses.iter().map(|(_, found)| finding(image, found)).collect()
-}
-
-/// What one function uses above the baseline.
-struct Use {
-    first: CodeOffset,
-    last: CodeOffset,
-    features: FeatureSet,
-    count: u64,
-}
-
-impl Use {
-    fn extend(&mut self, later: &Use) {
-        self.last = later.last;
-        self.features = self.features.union(later.features);
-        self.count += later.count;
+    if let Some(guard) = verdict.guard {
+        evidence.push(("guard", Value::Text(place(context, guard).into())));
+        evidence.push(("proven", Value::List(names(strongest(guard.features)))));
     }
-}
-
-fn finding(image: &Image<'_>, found: &Use) -> Finding {
-    let names: Vec<String> = found.features.iter().map(Feature::name).map(str::to_owned).collect();
-    let plural = if found.count == 1 { "instruction" } else { "instructions" };
-    let last = image.svma(found.last);
-    let length = image.bytes_at(last).and_then(|code| insn::decode(image.arch, code, last));
-    let end = last.offset(length.map_or(1, |insn| insn.length.into()));
-    Finding {
+    Some(Finding {
         rule: RULE.id,
-        at: image.svma(found.first),
-        extent: Extent { start: image.svma(found.first), end },
-        severity: Severity::Error,
-        message: format!("{} {plural} above the baseline: {}", found.count, names.join(", ")).into(),
-        evidence: Evidence::from([
-            ("features", Value::List(names)),
-            ("instructions", Value::Number(found.count)),
-        ]),
+        at,
+        extent: Extent { start: at, end: at.offset(length.map_or(1, |insn| insn.length.into())) },
+        severity,
+        message: message.into(),
+        evidence: Evidence::from(evidence),
+    })
+}
+
+fn names(features: FeatureSet) -> Vec<String> {
+    features.iter().map(Feature::name).map(str::to_owned).collect()
+}
+
+/// The features that no other one of the set implies.
+fn strongest(features: FeatureSet) -> FeatureSet {
+    let implied =
+        |feature: Feature| FeatureSet::of(&[feature]).with_implied().minus(FeatureSet::of(&[feature]));
+    features.iter().fold(features, |left, feature| left.minus(implied(feature)))
+}
+
+/// The name of the function at an address, or the address.
+fn named(context: &Context<'_>, svma: Svma) -> String {
+    let (image, program) = (context.image, context.program);
+    let function = image.code_offset(svma).and_then(|at| program.function_at(at));
+    let name = function.and_then(|function| program.name(function, image));
+    name.map_or_else(|| hex(context, svma), demangle)
+}
+
+/// An address as other tools show it.
+fn hex(context: &Context<'_>, svma: Svma) -> String {
+    format!("{:#x}", context.image.place(svma).1)
+}
+
+/// `resolver sum_resolver`, `branch at 0x1139 in main`.
+fn place(context: &Context<'_>, guard: Guard) -> String {
+    let at = hex(context, guard.svma);
+    let within = named(context, guard.svma);
+    let within = if within == at { String::new() } else { format!(" in {within}") };
+    match guard.kind {
+        GuardKind::Ifunc => format!("resolver {}", named(context, guard.svma)),
+        GuardKind::Branch => format!("branch at {at}{within}"),
+        GuardKind::Pointer => format!("pointer set at {at}{within}"),
+        GuardKind::Table => format!("table handed out at {at}{within}"),
+        GuardKind::Stated => format!("stated of {}", named(context, guard.svma)),
+    }
+}
+
+/// The first step and the last ones.
+fn shortened(path: &[String]) -> String {
+    match path {
+        [root, rest @ ..] if path.len() > STEPS => {
+            let last = rest.get(rest.len().saturating_sub(STEPS - 2)..).unwrap_or(rest);
+            format!("{root} → … → {}", last.join(" → "))
+        }
+        _ => path.join(" → "),
     }
 }

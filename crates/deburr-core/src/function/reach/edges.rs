@@ -5,6 +5,7 @@
 
 use super::World;
 use super::interpret::{Facts, UseKind};
+use super::kind::GuardKind;
 use super::learn::Learnt;
 use super::names;
 use super::proof::Proof;
@@ -14,7 +15,6 @@ use crate::function::block::Graph;
 use crate::image::{SymbolOrigin, TransferTarget};
 use crate::insn::sweep::{CodeOffset, ReferenceKind};
 use crate::insn::{self, Flow};
-use crate::report::GuardKind;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;

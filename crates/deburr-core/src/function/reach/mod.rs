@@ -12,6 +12,7 @@
 mod edges;
 mod glibc;
 mod interpret;
+mod kind;
 mod learn;
 mod memory;
 mod names;
@@ -22,6 +23,7 @@ mod value;
 mod verdict;
 mod words;
 
+pub use kind::{GuardKind, Reach};
 pub use proof::Proof;
 pub use verdict::{Guard, Step, Verdict};
 
@@ -77,15 +79,22 @@ impl Checks {
     /// The functions on ways that no check was found on.
     fn functions_without_check(&self, image: &Image<'_>, program: &Program) -> BTreeSet<CodeOffset> {
         let first = deburr_cpu::levels(image.arch).first().map_or(FeatureSet::EMPTY, |level| level.features);
-        let verdicts = self.judge(image, program, first.union(deburr_cpu::system_features(image.arch)));
+        let verdicts = self.judge(image, program, first.union(deburr_cpu::system_features(image.arch)), &HashMap::new());
         let steps = verdicts.iter().flat_map(|verdict| &verdict.path);
         let functions = steps.filter_map(|step| program.function_at(image.code_offset(step.svma)?));
         functions.map(|function| program.whole(function).start).collect()
     }
 
-    /// Judges every function that needs features beyond the permitted ones, by address.
-    pub fn judge(&self, image: &Image<'_>, program: &Program, permitted: FeatureSet) -> Vec<Verdict> {
-        verdict::judge(self, image, program, permitted)
+    /// Judges every function that needs features beyond the permitted ones, by address. `stated` has functions, by
+    /// where they begin, that are known to be entered only where the CPU has some features.
+    pub fn judge(
+        &self,
+        image: &Image<'_>,
+        program: &Program,
+        permitted: FeatureSet,
+        stated: &HashMap<CodeOffset, FeatureSet>,
+    ) -> Vec<Verdict> {
+        verdict::judge(self, image, program, (permitted, stated))
     }
 }
 

@@ -4,13 +4,13 @@
 
 use super::Checks;
 use super::edges::{Node, Source, Way};
+use super::kind::{GuardKind, Reach};
 use super::proof::Proof;
 use crate::address::Svma;
 use crate::function::Program;
 use crate::image::Image;
 use crate::insn;
 use crate::insn::sweep::CodeOffset;
-use crate::report::{GuardKind, Reach};
 use deburr_cpu::{Feature, FeatureSet};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -45,10 +45,15 @@ pub struct Verdict {
     pub start: CodeOffset,
     /// Whether the program reaches it without a check.
     pub reach: Reach,
-    /// Features that it needs and that nothing has proven; of a guarded one, those that it needs.
+    /// Features that its instructions of this verdict need and that nothing has proven; where it is guarded or
+    /// unreached, all that they need. Of a required one, those of its under-guarded instructions too.
     pub features: FeatureSet,
-    /// The instruction that needs them.
+    /// Features that its guarded instructions need, whatever the verdict.
+    pub guarded: FeatureSet,
+    /// The first instruction of this verdict.
     pub at: CodeOffset,
+    /// Its instructions beyond what is permitted.
+    pub instructions: u64,
     /// From a root to the function; empty unless a way without a sufficient check is known.
     pub path: Vec<Step>,
     /// The check, if there is one.
@@ -93,15 +98,32 @@ struct Entry {
     bare: bool,
 }
 
+impl Entry {
+    /// The same, where the user states that some features are there whenever the node is reached.
+    fn stating(self, features: FeatureSet) -> Entry {
+        let told = |known: Known| Known {
+            proven: known.proven.union(features),
+            possible: known.possible.union(features),
+        };
+        let bare = self.bare.then(Known::root);
+        let checked = match (self.checked, bare) {
+            (Some(checked), Some(bare)) => Some(checked.meet(bare)),
+            (checked, bare) => checked.or(bare),
+        };
+        Entry { certain: self.certain.map(told), checked: checked.map(told), bare: false }
+    }
+}
+
 /// Judges every function that needs features beyond the permitted ones.
 pub(super) fn judge(
     checks: &Checks,
     image: &Image<'_>,
     program: &Program,
-    permitted: FeatureSet,
+    (permitted, stated): (FeatureSet, &HashMap<CodeOffset, FeatureSet>),
 ) -> Vec<Verdict> {
     let all: FeatureSet = Feature::all().collect();
-    let judge = Judge { checks, image, permitted, all, entries: entries(checks, all, permitted) };
+    let entries = entries(checks, all, permitted, stated);
+    let judge = Judge { checks, image, permitted, all, stated, entries };
     let mut hits: BTreeMap<CodeOffset, Vec<(CodeOffset, FeatureSet)>> = BTreeMap::new();
     for (function, run) in program.hits_by_function() {
         for hit in run {
@@ -189,13 +211,22 @@ impl<'c> Net<'c> {
 
 /// What is known where each node begins: the greatest solution, reached by going on from the roots. Control flow
 /// first, since it does not depend on where addresses go.
-fn entries(checks: &Checks, all: FeatureSet, permitted: FeatureSet) -> HashMap<Node, Entry> {
+fn entries(
+    checks: &Checks,
+    all: FeatureSet,
+    permitted: FeatureSet,
+    stated: &HashMap<CodeOffset, FeatureSet>,
+) -> HashMap<Node, Entry> {
     let net = Net::of(checks);
+    let state = |node: usize, entry: Entry| match net.nodes.get(node) {
+        Some(Node::Function(start)) => stated.get(start).map_or(entry, |&features| entry.stating(features)),
+        _ => entry,
+    };
     let mut entries = vec![Entry::default(); net.nodes.len()];
     net.settle(&mut entries, |node, entries| {
         let certain = net.ways_into(node, entries).filter(|(way, _)| way.is_certain);
         let known = certain.filter_map(|(way, from)| Some(from.certain?.after(way.proof, all)));
-        Entry { certain: known.reduce(Known::meet), ..Entry::default() }
+        state(node, Entry { certain: known.reduce(Known::meet), ..Entry::default() })
     });
     net.settle(&mut entries, |node, entries| {
         let own = entries.get(node).copied().unwrap_or_default();
@@ -218,7 +249,7 @@ fn entries(checks: &Checks, all: FeatureSet, permitted: FeatureSet) -> HashMap<N
                 entry.checked = Some(entry.checked.map_or(known, |checked| checked.meet(known)));
             }
         }
-        entry
+        state(node, entry)
     });
     net.nodes.iter().copied().zip(entries).collect()
 }
@@ -228,12 +259,14 @@ struct Judge<'j, 'a> {
     image: &'j Image<'a>,
     permitted: FeatureSet,
     all: FeatureSet,
+    stated: &'j HashMap<CodeOffset, FeatureSet>,
     entries: HashMap<Node, Entry>,
 }
 
 impl Judge<'_, '_> {
     fn function(&self, start: CodeOffset, hits: &[(CodeOffset, FeatureSet)]) -> Verdict {
         let mut worst: Option<(Reach, CodeOffset, FeatureSet, CodeOffset)> = None;
+        let mut by_severity = [FeatureSet::EMPTY; 5];
         let mut local = None;
         for &(at, needs) in hits {
             for entry in self.checks.ways.entries_to(start, at) {
@@ -252,22 +285,47 @@ impl Judge<'_, '_> {
                         features: proof.features.minus(self.permitted),
                     });
                 }
+                if let Some(features) = by_severity.get_mut(usize::from(severity(reach))) {
+                    *features = features.union(missing);
+                }
                 if worst.is_none_or(|(known, ..)| severity(reach) > severity(known)) {
                     worst = Some((reach, at, missing, entry));
                 }
             }
         }
         let first = hits.first().copied().unwrap_or((start, FeatureSet::EMPTY));
-        let (reach, at, features, entry) = worst.unwrap_or((Reach::Unreached, first.0, first.1, start));
+        let [unreached, guarded, unknown, under, required] = by_severity;
+        // The path is that of the instruction that the verdict points at.
+        let (reach, at, missing, entry) = worst.unwrap_or((Reach::Unreached, first.0, first.1, start));
+        let features = match reach {
+            Reach::Required => required.union(under),
+            Reach::UnderGuarded => under,
+            Reach::Unknown => unknown,
+            Reach::Guarded => guarded,
+            Reach::Unreached => unreached.union(missing),
+        };
         let path = match reach {
-            Reach::Required | Reach::UnderGuarded => self.path(entry, features),
+            Reach::Required | Reach::UnderGuarded => self.path(entry, missing),
             _ => Vec::new(),
         };
         let guard = match reach {
-            Reach::Guarded | Reach::UnderGuarded => local.or_else(|| self.guard(entry)),
+            Reach::Guarded => {
+                let local_suffices = local.is_some_and(|local| features.is_subset(local.features));
+                let outside =
+                    if local_suffices { None } else { self.guard(entry, features, FeatureSet::EMPTY) };
+                match outside {
+                    // A check in front of the function that proves all of it says more than one inside that does not.
+                    Some(outside) if features.is_subset(outside.features) => Some(outside),
+                    outside => local.or(outside),
+                }
+            }
+            Reach::UnderGuarded => local
+                .filter(|local| !missing.is_subset(local.features))
+                .or_else(|| self.guard(entry, FeatureSet::EMPTY, missing)),
             _ => None,
         };
-        Verdict { start, reach, features, at, path, guard }
+        let instructions = hits.len() as u64;
+        Verdict { start, reach, features, guarded, at, instructions, path, guard }
     }
 
     /// Judges one instruction: its reach, and the features that are not proven.
@@ -353,16 +411,35 @@ impl Judge<'_, '_> {
         Vec::new()
     }
 
-    /// The nearest check on a way to a function.
-    fn guard(&self, entry: CodeOffset) -> Option<Guard> {
+    /// The nearest check that proves all of some features, else the nearest, among the ways to a function on which
+    /// others, if any are given, stay unproven.
+    fn guard(&self, entry: CodeOffset, needed: FeatureSet, unproven: FeatureSet) -> Option<Guard> {
+        let mut nearest = None;
         let first = Node::Function(entry);
         let mut pending = VecDeque::from([first]);
         let mut seen: BTreeSet<Node> = BTreeSet::from([first]);
         while let Some(node) = pending.pop_front() {
+            if let Node::Function(at) = node
+                && let Some(features) = self.stated.get(&at)
+            {
+                let features = features.minus(self.permitted);
+                let guard = Guard { kind: GuardKind::Stated, svma: self.image.svma(at), features };
+                if needed.is_subset(features) {
+                    return Some(guard);
+                }
+                nearest = nearest.or(Some(guard));
+            }
             for way in self.ways(node) {
+                if !unproven.is_empty() && unproven.is_subset(way.proof.features) {
+                    continue;
+                }
                 let features = way.proof.features.minus(self.permitted);
                 if !features.is_empty() {
-                    return Some(Guard { kind: way.kind, svma: way.check.unwrap_or(way.at), features });
+                    let guard = Guard { kind: way.kind, svma: way.check.unwrap_or(way.at), features };
+                    if needed.is_subset(features) {
+                        return Some(guard);
+                    }
+                    nearest = nearest.or(Some(guard));
                 }
                 if let Source::Node(from) = way.from
                     && seen.insert(from)
@@ -371,7 +448,7 @@ impl Judge<'_, '_> {
                 }
             }
         }
-        None
+        nearest
     }
 }
 

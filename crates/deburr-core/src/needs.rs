@@ -1,0 +1,94 @@
+//! The driver's part that judges the whole file: the verdicts on its functions → the level it needs, and why.
+//!
+//! Levels follow the psABI and the Arm Architecture Reference Manual, as `deburr-cpu` has them.
+
+use crate::address::Svma;
+use crate::function::Program;
+use crate::function::reach::{Step, Verdict};
+use crate::image::{self, ArrayKind, Image, Linkage};
+use crate::report::{Hex, NeededBy, Reach, Report, Root};
+use deburr_cpu::{Feature, FeatureSet};
+use std::cmp::Reverse;
+
+/// Fills in what the file needs.
+pub(crate) fn judge_file(
+    report: &mut Report,
+    image: &Image<'_>,
+    linkage: Option<&Linkage<'_>>,
+    program: &Program,
+    verdicts: &[Verdict],
+) {
+    let is_needed = |verdict: &&Verdict| matches!(verdict.reach, Reach::Required | Reach::UnderGuarded);
+    let union = |sets: &mut dyn Iterator<Item = FeatureSet>| sets.fold(FeatureSet::EMPTY, FeatureSet::union);
+    let needed = union(&mut verdicts.iter().filter(is_needed).map(|verdict| verdict.features));
+    let guarded = union(&mut verdicts.iter().map(|verdict| verdict.guarded));
+    (report.level, report.needed_beyond) = level_of(image, needed);
+    if !guarded.is_empty() {
+        let (level, beyond) = level_of(image, needed.union(guarded));
+        (report.level_guarded, report.guarded_beyond) = (Some(level), beyond);
+    }
+    let (level, _) = deburr_cpu::smallest_level(image.arch, needed);
+    let covered = needed.union(level.map_or(FeatureSet::EMPTY, |level| level.features));
+    let is_above =
+        |verdict: &&Verdict| verdict.reach == Reach::Unknown && !verdict.features.is_subset(covered);
+    report.not_followed = verdicts.iter().filter(is_above).count() as u64;
+    // The highest level first, then what has no check at all, then the shortest way.
+    let weight = |verdict: &&Verdict| {
+        let (level, beyond) = deburr_cpu::smallest_level(image.arch, verdict.features);
+        let place = deburr_cpu::levels(image.arch).iter().position(|known| Some(known) == level);
+        (
+            place,
+            !beyond.is_empty(),
+            verdict.reach == Reach::Required,
+            Reverse(verdict.path.len()),
+            Reverse(verdict.start),
+        )
+    };
+    report.needed_by = verdicts.iter().filter(is_needed).max_by_key(weight).map(|verdict| NeededBy {
+        function: name_at(image, program, image.svma(verdict.start)),
+        svma: Hex(image.place(image.svma(verdict.start)).1),
+        root: root_of(image, linkage, verdict),
+        from: Hex(verdict
+            .path
+            .first()
+            .map_or(image.place(image.svma(verdict.start)).1, |step| image.place(step.svma).1)),
+    });
+}
+
+/// The smallest level of some features, and the names of those left over.
+fn level_of(image: &Image<'_>, features: FeatureSet) -> (String, Vec<String>) {
+    let (level, beyond) = deburr_cpu::smallest_level(image.arch, features);
+    let beyond = beyond.minus(deburr_cpu::system_features(image.arch));
+    let names = beyond.iter().map(Feature::name).map(str::to_owned).collect();
+    (level.map_or("", |level| level.name).to_owned(), names)
+}
+
+/// The demangled name of the function at an address.
+pub(crate) fn name_at(image: &Image<'_>, program: &Program, svma: Svma) -> Option<String> {
+    let function = image.code_offset(svma).and_then(|at| program.function_at(at))?;
+    program.name(function, image).map(image::demangle)
+}
+
+/// What makes the beginning of a verdict's path run.
+pub(crate) fn root_of(image: &Image<'_>, linkage: Option<&Linkage<'_>>, verdict: &Verdict) -> Option<Root> {
+    let &Step { svma, is_function } = verdict.path.first()?;
+    if !is_function {
+        return Some(Root::Data);
+    }
+    if image.entry_point == Some(svma) {
+        return Some(Root::EntryPoint);
+    }
+    let cells = linkage.map_or(&[][..], |linkage| &linkage.cells).iter().filter(|cell| cell.to == svma);
+    let listed = cells.filter_map(|cell| {
+        let array = image.arrays.iter().find(|(extent, _)| extent.start <= cell.at && cell.at < extent.end);
+        array.map(|&(_, kind)| kind)
+    });
+    Some(match listed.min() {
+        Some(ArrayKind::Preinit) => Root::PreinitArray,
+        Some(ArrayKind::Init) => Root::InitArray,
+        Some(ArrayKind::Fini) => Root::FiniArray,
+        None if image.entries.contains(&svma) => Root::Loader,
+        None if linkage.is_some_and(|linkage| linkage.resolvers.contains(&svma)) => Root::Loader,
+        None => Root::Exported,
+    })
+}
