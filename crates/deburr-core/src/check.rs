@@ -3,7 +3,7 @@
 use crate::Svma;
 use crate::finding::Finding;
 use crate::function::atomics::{Atomics, Fate};
-use crate::function::reach::{Checks, Verdict};
+use crate::function::reach::{Checks, Knowledge, Verdict};
 use crate::function::{Function, Program, discover};
 use crate::image::lines::SourceLines;
 use crate::image::{self, Error, Image, Linkage};
@@ -25,6 +25,8 @@ pub struct Request<'a> {
     pub baseline: Option<FeatureSet>,
     /// Ids of the rules to run; `None`: all.
     pub rules: Option<&'a [&'a str]>,
+    /// What the shared libraries tell that the file needs, in the loader's order; see [`learn`].
+    pub foreign: &'a [&'a Knowledge],
 }
 
 /// Checks one ELF file.
@@ -44,7 +46,7 @@ pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
     // Where nothing lies above the first level, there is nothing to guard.
     let checks = program.hits_by_function().next().is_some().then(|| {
         let linkage = Linkage::parse(bytes, &image, request.debug_file);
-        Checks::find(&image, &linkage, &program)
+        Checks::find(&image, &linkage, &program, request.foreign)
     });
     let judge = |permitted: FeatureSet| {
         let permitted = permitted.union(deburr_cpu::system_features(image.arch));
@@ -67,6 +69,18 @@ pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
         .collect();
     report.faults.extend(mini_debug.err().map(|error| error.to_string()));
     Ok(report)
+}
+
+/// Learns what a shared library tells the files that need it: which of its words, and of its functions' results, tell
+/// what the CPU has. Of the request, `foreign` and `debug_file` matter.
+///
+/// # Errors
+/// [`Error`], where the bytes are no ELF file that deburr reads.
+pub fn learn(bytes: &[u8], request: &Request<'_>) -> Result<Knowledge, Error> {
+    let image = Image::parse(bytes, None, request.debug_file)?;
+    let program = discover(&image, ClassSet::of(&[Class::FeatureQuery]));
+    let linkage = Linkage::parse(bytes, &image, request.debug_file);
+    Ok(Knowledge::learn(&image, &linkage, &program, request.foreign))
 }
 
 /// Bytes at most that decompressed symbols or debug sections may take: memory stays in proportion to the file.
@@ -131,6 +145,8 @@ fn describe(image: &Image<'_>, program: &Program, verdicts: &[Verdict]) -> Repor
             named_functions: functions().filter(|function| program.name(function, image).is_some()).count()
                 as u64,
         },
+        closure: None,
+        missing_libraries: Vec::new(),
         faults: image.faults.clone(),
     }
 }

@@ -22,6 +22,7 @@ pub mod report;
 pub mod rule;
 
 pub use address::Svma;
-pub use check::{Request, check};
+pub use check::{Request, check, learn};
+pub use function::reach::Knowledge;
 pub use image::{Error, wanted_debug_file};
 pub use report::Report;
