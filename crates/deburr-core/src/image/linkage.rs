@@ -23,6 +23,9 @@ pub struct Data<'a> {
     pub bytes: &'a [u8],
     /// Whether the program may write it while it runs (a read-only section after relocation is not writable).
     pub is_writable: bool,
+    /// Whether nothing ever writes it: what is read-only only after relocation may be written at start-up, as the dynamic
+    /// linker writes what it learns of the CPU.
+    pub is_constant: bool,
 }
 
 /// Eight bytes of data that hold an address of this file.

@@ -49,6 +49,10 @@ impl Reg {
     pub const fn index(self) -> Option<usize> {
         if self.0 < 32 { Some(self.0 as usize) } else { None }
     }
+    /// Whether it is a vector register.
+    pub const fn is_vector(self) -> bool {
+        self.0 >= 64 && self.0 < 96
+    }
     /// The number of a general register, if it is one.
     pub const fn general_number(self) -> Option<u8> {
         if self.0 < 31 { Some(self.0) } else { None }
@@ -67,6 +71,12 @@ impl RegSet {
     #[must_use]
     pub const fn with(self, reg: Reg) -> RegSet {
         RegSet(self.0 | 1 << reg.0)
+    }
+
+    /// This set without a register.
+    #[must_use]
+    pub const fn without(self, reg: Reg) -> RegSet {
+        RegSet(self.0 & !(1 << reg.0))
     }
 
     /// Whether the set holds the register.
@@ -244,7 +254,7 @@ pub enum Operation {
     BranchCondition,
     /// `adr`, `adrp`, `lea` of an address that is known statically: `imm` holds it.
     Address,
-    /// `sxtb`, `uxth`, `movzx` and the like: an extension of `src0`.
+    /// `sxtb`, `uxth`, `movzx` and the like: an extension of the low `imm` bytes of `src0`, or of what is loaded.
     Extend,
     /// LSE `cas`, `casp`; x86 `cmpxchg`, `cmpxchg16b`.
     CompareSwap,

@@ -10,13 +10,14 @@ use super::names;
 use super::proof::Proof;
 use super::references::{Access, DataReference, references_to};
 use crate::address::{Extent, Svma};
-use crate::function::Function;
+use crate::function::block::Graph;
 use crate::image::{SymbolOrigin, TransferTarget};
 use crate::insn::sweep::{CodeOffset, ReferenceKind};
 use crate::insn::{self, Flow};
 use crate::report::GuardKind;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 
 /// Rounds of looking for who refers to the data that refers to functions.
 const ROUNDS: u32 = 4;
@@ -26,7 +27,7 @@ const NEAR: u64 = 512;
 /// Something that ways lead to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Node {
-    /// The function that begins there.
+    /// The function that begins, or is jumped into, there.
     Function(CodeOffset),
     /// The object in data that begins there.
     Data(u64),
@@ -60,6 +61,25 @@ pub(super) struct Way {
 #[derive(Debug, Default)]
 pub(super) struct Ways {
     pub into: BTreeMap<Node, Vec<Way>>,
+    /// Of functions that others jump into the middle of: each entry, the function's start among them, and the code that
+    /// can run after it.
+    pub entries: Entries,
+}
+
+/// By function, each entry with the code that can run after it.
+pub(super) type Entries = BTreeMap<CodeOffset, Vec<(CodeOffset, Vec<Range<CodeOffset>>)>>;
+
+impl Ways {
+    /// The entries of a function from which an instruction can run.
+    pub(super) fn entries_to(&self, start: CodeOffset, at: CodeOffset) -> Vec<CodeOffset> {
+        match self.entries.get(&start) {
+            Some(entries) => {
+                let leads = |ranges: &[Range<CodeOffset>]| ranges.iter().any(|range| range.contains(&at));
+                entries.iter().filter(|(_, ranges)| leads(ranges)).map(|(entry, _)| *entry).collect()
+            }
+            None => vec![start],
+        }
+    }
 }
 
 /// The functions of interest, and what leads to them.
@@ -67,14 +87,16 @@ pub(super) struct Ways {
 pub(super) struct Closure {
     /// Where they begin.
     starts: BTreeSet<CodeOffset>,
-    /// Calls and jumps into each from outside, by where it begins.
-    direct: HashMap<CodeOffset, Vec<CodeOffset>>,
+    /// Targets and origins of calls and jumps into each from outside, by where it begins.
+    direct: HashMap<CodeOffset, Vec<(CodeOffset, CodeOffset)>>,
     /// Instructions that make the address of each.
     taken: HashMap<CodeOffset, Vec<CodeOffset>>,
     /// Cells that hold the address of each node, and the object that each cell lies in.
     cells: BTreeMap<Node, Vec<(Svma, u64)>>,
     /// References to the objects and to the cells.
     references: Vec<DataReference>,
+    /// The functions of interest that others jump into the middle of.
+    pub entries: Entries,
     /// Functions that take the address of one with hits.
     pub takers: BTreeSet<CodeOffset>,
 }
@@ -164,6 +186,7 @@ impl Closure {
         closure.go_back(world, &reverse, &has_hits, &mut pending);
         closure.references.sort_unstable();
         closure.references.dedup();
+        closure.entries = inner_entries(world, &closure);
         closure
     }
 
@@ -185,10 +208,10 @@ impl Closure {
             let parts = world.parts.get(&start).map(Vec::as_slice).unwrap_or_default();
             let mut direct = Vec::new();
             for part in std::iter::once(function).chain(parts) {
-                for &(_, from) in within(&reverse.edges, part.start, part.end) {
+                for &(to, from) in within(&reverse.edges, part.start, part.end) {
                     let caller = world.whole_at(from);
                     if caller.is_none_or(|caller| caller.start != start) {
-                        direct.push(from);
+                        direct.push((to, from));
                         pending.extend(caller.map(|caller| caller.start));
                     }
                 }
@@ -222,19 +245,82 @@ fn holder(world: &World<'_, '_>, at: Svma) -> Extent {
     Extent { start: Svma(at.0.saturating_sub(NEAR)).max(start), end: at.offset(8) }
 }
 
+/// The entries of the functions that others jump into the middle of, and what runs after each.
+fn inner_entries(world: &World<'_, '_>, closure: &Closure) -> Entries {
+    /// Bytes of a function at most that is looked into.
+    const LARGEST: u64 = 256 * 1024;
+    let mut found = BTreeMap::new();
+    for (&start, sites) in &closure.direct {
+        let mut entries: BTreeSet<CodeOffset> = sites.iter().map(|&(to, _)| to).collect();
+        entries.insert(start);
+        let Some(function) = world.program.function_from(start).filter(|_| entries.len() > 1) else {
+            continue;
+        };
+        let Some(graph) = world.graph(function, LARGEST) else { continue };
+        let reached = entries.into_iter().map(|entry| (entry, graph_from(world, &graph, entry)));
+        found.insert(start, reached.collect());
+    }
+    found
+}
+
+/// The code that can run after an entry.
+fn graph_from(world: &World<'_, '_>, graph: &Graph, entry: CodeOffset) -> Vec<Range<CodeOffset>> {
+    let Some((first, _)) = graph.find(world.image.svma(entry)) else { return Vec::new() };
+    let mut seen: BTreeSet<usize> = BTreeSet::from([first]);
+    let mut pending = vec![first];
+    while let Some(block) = pending.pop() {
+        let Some(block) = graph.blocks.get(block) else { continue };
+        // Where an indirect jump leads is not known: to any block that nothing else leads to.
+        let is_indirect = block.last().is_some_and(|last| last.flow == Flow::IndirectJump);
+        let orphans =
+            graph.blocks.iter().enumerate().filter(|(_, block)| is_indirect && block.predecessors.is_empty());
+        let next = block.successors.iter().copied().chain(orphans.map(|(index, _)| index));
+        pending.extend(next.filter(|&next| seen.insert(next)));
+    }
+    let range = |index: usize| {
+        let block = graph.blocks.get(index)?;
+        let start = world.image.code_offset(block.start())?;
+        let end = block.last().map(|last| last.next().0 - block.start().0)?;
+        // Of the block that the entry lies in, what comes before it does not run.
+        Some(
+            start.max(if index == first { entry } else { 0 })..start.saturating_add(u32::try_from(end).ok()?),
+        )
+    };
+    seen.iter().filter_map(|&index| range(index)).collect()
+}
+
 /// Collects the ways.
 pub(super) fn ways(world: &World<'_, '_>, closure: &Closure, learnt: &Learnt) -> Ways {
     let mut objects: BTreeMap<u64, Vec<Svma>> = BTreeMap::new();
     for &(cell, object) in closure.cells.values().flatten() {
         objects.entry(object).or_default().push(cell);
     }
-    let mut ways = Collector { world, closure, learnt, objects, used: HashSet::new(), into: BTreeMap::new() };
+    let ways = Ways { entries: closure.entries.clone(), ..Ways::default() };
+    let mut ways = Collector { world, closure, learnt, objects, used: HashSet::new(), ways };
     ways.roots();
     ways.direct();
     ways.uses();
     ways.addresses();
     ways.cells();
-    Ways { into: ways.into }
+    let mut ways = ways.ways;
+    for (&node, ways) in &mut ways.into {
+        ways.sort_by_key(|way| (way.at, way.is_certain));
+        ways.dedup();
+        trust_own_checks(node, ways);
+    }
+    ways
+}
+
+/// Where the file itself calls or hands out an exported function behind a check only, callers in other files have to
+/// check as well: such functions are exported for another part of the same project.
+fn trust_own_checks(node: Node, ways: &mut [Way]) {
+    let is_inside = |way: &&Way| way.from != Source::Root && way.from != Source::Node(node);
+    let mut inside = ways.iter().filter(is_inside).peekable();
+    if inside.peek().is_some() && inside.all(|way| !way.proof.is_empty()) {
+        for way in ways.iter_mut().filter(|way| way.from == Source::Root && way.kind == GuardKind::Branch) {
+            way.is_certain = false;
+        }
+    }
 }
 
 struct Collector<'c, 'w, 'a> {
@@ -245,48 +331,38 @@ struct Collector<'c, 'w, 'a> {
     objects: BTreeMap<u64, Vec<Svma>>,
     /// Which function lets out the address of which node.
     used: HashSet<(CodeOffset, Node)>,
-    into: BTreeMap<Node, Vec<Way>>,
+    ways: Ways,
 }
 
 impl Collector<'_, '_, '_> {
     fn push(&mut self, to: Node, way: Way) {
-        let ways = self.into.entry(to).or_default();
-        if !ways.contains(&way) {
-            ways.push(way);
-        }
+        let ways = self.ways.into.entry(to).or_default();
+        ways.push(way);
     }
 
-    fn facts(&self, function: &Function) -> Option<&Facts> {
-        self.learnt.facts.get(&function.start)
+    fn facts(&self, entry: CodeOffset) -> Option<&Facts> {
+        self.learnt.facts.get(&entry)
     }
 
-    /// A way that begins at an instruction; `None` if nothing ever runs there.
-    fn from_code(&self, at: CodeOffset, is_certain: bool, kind: GuardKind) -> Option<Way> {
+    /// The ways that begin at an instruction: none if nothing ever runs there, one for each entry that leads there.
+    fn from_code(&self, at: CodeOffset, is_certain: bool, kind: GuardKind) -> Vec<Way> {
         let svma = self.world.image.svma(at);
         let Some(function) = self.world.whole_at(at) else {
             // Code of no function: how it is reached is not known.
-            return Some(Way {
-                from: Source::Root,
-                at: svma,
-                proof: Proof::EMPTY,
-                is_certain: false,
-                kind,
-                check: None,
-            });
+            let (from, proof, check) = (Source::Root, Proof::EMPTY, None);
+            return vec![Way { from, at: svma, proof, is_certain: false, kind, check }];
         };
-        let block = self.facts(function).and_then(|facts| facts.leaving(at));
-        let proof = match block {
-            Some(block) => block.proof?,
-            None => Proof::EMPTY,
-        };
-        Some(Way {
-            from: Source::Node(Node::Function(function.start)),
-            at: svma,
-            proof,
-            is_certain,
-            kind,
-            check: block.and_then(|block| block.check),
-        })
+        let entries = self.ways.entries_to(function.start, at).into_iter();
+        let ways = entries.filter_map(|entry| {
+            let block = self.facts(entry).and_then(|facts| facts.leaving(at));
+            let proof = match block {
+                Some(block) => block.proof?,
+                None => Proof::EMPTY,
+            };
+            let from = Source::Node(Node::Function(entry));
+            Some(Way { from, at: svma, proof, is_certain, kind, check: block.and_then(|block| block.check) })
+        });
+        ways.collect()
     }
 
     /// Entries and exported functions.
@@ -317,9 +393,10 @@ impl Collector<'_, '_, '_> {
 
     fn direct(&mut self) {
         for (&start, sites) in &self.closure.direct {
-            for &from in sites {
-                if let Some(way) = self.from_code(from, true, GuardKind::Branch) {
-                    self.push(Node::Function(start), way);
+            let has_entries = self.ways.entries.contains_key(&start);
+            for &(to, from) in sites {
+                for way in self.from_code(from, true, GuardKind::Branch) {
+                    self.push(Node::Function(if has_entries { to } else { start }), way);
                 }
             }
         }
@@ -388,7 +465,7 @@ impl Collector<'_, '_, '_> {
                     continue;
                 }
                 let is_certain = self.is_callback(Some(from));
-                if let Some(way) = self.from_code(from, is_certain, GuardKind::Pointer) {
+                for way in self.from_code(from, is_certain, GuardKind::Pointer) {
                     self.push(Node::Function(start), way);
                 }
             }
@@ -447,8 +524,7 @@ impl Collector<'_, '_, '_> {
                 for reference in &through {
                     let Some(from) = self.world.image.code_offset(reference.from) else { continue };
                     let is_function = matches!(node, Node::Function(_));
-                    let way = self.from_code(from, is_function && !is_replaced, GuardKind::Pointer);
-                    if let Some(way) = way {
+                    for way in self.from_code(from, is_function && !is_replaced, GuardKind::Pointer) {
                         self.push(node, way);
                     }
                 }
@@ -500,7 +576,7 @@ impl Collector<'_, '_, '_> {
             if self.is_used(from, node) {
                 continue;
             }
-            if let Some(way) = self.from_code(from, false, GuardKind::Table) {
+            for way in self.from_code(from, false, GuardKind::Table) {
                 self.push(node, way);
             }
         }

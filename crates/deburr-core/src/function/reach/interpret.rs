@@ -85,6 +85,8 @@ pub(super) struct Facts {
     pub blocks: Vec<BlockFacts>,
     /// What is known at jumps out of the function, when they are taken, by the jump.
     pub exits: Vec<(CodeOffset, BlockFacts)>,
+    /// Offsets in structures of unknown place at which it stores flags after a check.
+    pub fields: BTreeSet<i64>,
     /// What it stores in words of known place.
     pub stores: Vec<Stored>,
     /// Addresses that it lets out.
@@ -108,10 +110,23 @@ impl Facts {
 }
 
 /// Where an operand lies.
+#[derive(Clone, Copy)]
 enum Place {
     Static(u64),
     Frame(i64),
+    /// So many bytes from an address that is not known.
+    Field(i64),
     Elsewhere,
+}
+
+/// An address or a flag stored in a structure of unknown place.
+struct Beside {
+    base: Reg,
+    at: i64,
+    /// The use that the address made, by its place among all uses.
+    used: Option<usize>,
+    /// What the flag tells when it is set.
+    proof: Proof,
 }
 
 /// One function being run.
@@ -120,15 +135,21 @@ struct Run<'r, 'w, 'a> {
     memory: &'r Memory,
     depth: u32,
     facts: Facts,
+    /// What the block has stored in structures of unknown place.
+    beside: Vec<Beside>,
     /// Where the function comes back to its caller, all ways joined.
     exit: Option<State>,
 }
 
-/// Runs a function; `None` if it is too large.
-pub(super) fn interpret(world: &World<'_, '_>, memory: &Memory, function: &Function) -> Option<Facts> {
-    let mut run = Run { world, memory, depth: 0, facts: Facts::default(), exit: None };
-    let entry = words::entry_state(world, function);
-    run.function(function, entry)?;
+/// Runs a function from its start or from another entry; `None` if it is too large.
+pub(super) fn interpret(
+    world: &World<'_, '_>,
+    memory: &Memory,
+    function: &Function,
+    from: CodeOffset,
+) -> Option<Facts> {
+    let mut run = Run { world, memory, depth: 0, facts: Facts::default(), beside: Vec::new(), exit: None };
+    run.function(function, from, words::entry_state(world, from))?;
     let mut facts = run.facts;
     // A jump that was run again knows less each time; the last counts.
     facts.exits.reverse();
@@ -140,7 +161,7 @@ pub(super) fn interpret(world: &World<'_, '_>, memory: &Memory, function: &Funct
 }
 
 impl Run<'_, '_, '_> {
-    fn function(&mut self, function: &Function, entry: State) -> Option<()> {
+    fn function(&mut self, function: &Function, from: CodeOffset, entry: State) -> Option<()> {
         let graph = self.world.graph(function, LARGEST)?;
         let count = graph.blocks.len();
         let orphans = orphans(&graph);
@@ -149,8 +170,7 @@ impl Run<'_, '_, '_> {
         let mut states: Vec<Option<State>> = vec![None; count];
         let mut visits = vec![0u32; count];
         let mut pending: BTreeSet<usize> = BTreeSet::new();
-        let first = self.world.image.svma(function.start);
-        let first = graph.find(first).map_or(0, |(block, _)| block);
+        let first = graph.find(self.world.image.svma(from)).map_or(0, |(block, _)| block);
         *states.get_mut(first)? = Some(entry);
         pending.insert(first);
         // What every call may continue with when the callee throws.
@@ -221,6 +241,7 @@ impl Run<'_, '_, '_> {
     ) -> (Vec<(Option<usize>, State)>, Option<State>) {
         let Some(block) = graph.blocks.get(index) else { return (Vec::new(), None) };
         let mut at_call = None;
+        self.beside.clear();
         for insn in &block.insns {
             match insn.flow {
                 Flow::Call(_) | Flow::IndirectCall => {
@@ -366,7 +387,7 @@ impl Run<'_, '_, '_> {
         state.flags = Flags::Unknown;
         let outer = self.exit.take();
         self.depth += 1;
-        let ran = self.function(callee, state.clone());
+        let ran = self.function(callee, callee.start, state.clone());
         self.depth -= 1;
         let inner = std::mem::replace(&mut self.exit, outer);
         let mut after = match ran {
@@ -406,7 +427,15 @@ impl Run<'_, '_, '_> {
             if self.world.is_place(Svma(address)) {
                 let proof = proof.union(state.proof());
                 let check = state.check.or(Some(insn.svma)).filter(|_| !proof.is_empty());
-                self.facts.uses.push(Use { address: Svma(address), from: insn.svma, kind, proof, check });
+                let used = Use { address: Svma(address), from: insn.svma, kind, proof, check };
+                let is_same = |known: &&mut Use| {
+                    (known.address, known.from, known.kind) == (used.address, used.from, used.kind)
+                };
+                match self.facts.uses.iter_mut().find(is_same) {
+                    // The block has run before, with less known of the ways to it.
+                    Some(known) => known.proof = known.proof.intersection(proof),
+                    None => self.facts.uses.push(used),
+                }
             }
         }
     }
@@ -433,7 +462,7 @@ impl Run<'_, '_, '_> {
             Value::Stack(at) => Place::Frame(at.wrapping_add(displacement)),
             value => match value.as_constant() {
                 Some(at) => Place::Static(at.wrapping_add_signed(displacement)),
-                None => Place::Elsewhere,
+                None => Place::Field(displacement),
             },
         }
     }
@@ -446,7 +475,8 @@ impl Run<'_, '_, '_> {
         match self.place(memory, state) {
             Place::Static(at) => self.memory.load(self.world.linkage, at, width),
             Place::Frame(at) => state.load(at, width),
-            Place::Elsewhere => Value::Unknown,
+            Place::Field(at) if self.memory.fields.contains(&at) => Value::Tainted,
+            Place::Field(_) | Place::Elsewhere => Value::Unknown,
         }
     }
 
@@ -454,7 +484,7 @@ impl Run<'_, '_, '_> {
         let width = match memory.size {
             width @ (1 | 2 | 4 | 8) => width as u8,
             16 | 32 => {
-                self.store_wide(memory, state);
+                self.store_wide(memory, insn, state);
                 return;
             }
             _ => return,
@@ -474,16 +504,64 @@ impl Run<'_, '_, '_> {
                 let value = value.under(state.proof());
                 self.facts.stores.push(Stored { at, width, value, absent: state.absent });
             }
+            Place::Field(at) => self.store_field(memory, at, &value, insn, state),
             Place::Elsewhere => {}
         }
     }
 
-    /// A store of a vector register, whose contents are not followed.
-    fn store_wide(&mut self, memory: &Operand, state: &mut State) {
-        if let Place::Frame(at) = self.place(memory, state) {
-            for part in 0..i64::from(memory.size / 8) {
-                state.store(at.wrapping_add(part * 8), 8, Value::Unknown);
+    /// A store into a structure whose place is not known. A flag that is set there after a check may be tested later;
+    /// a flag stored beside an address of code says when to use it.
+    fn store_field(&mut self, memory: &Operand, at: i64, value: &Value, insn: &Insn, state: &State) {
+        /// Bytes at most between an address and its flag.
+        const BESIDE: i64 = 32;
+        let is_flag = memory.size <= 4 && (insn.imm.is_some() || !value.choices().is_empty());
+        if is_flag && !state.proven.is_empty() {
+            self.facts.fields.insert(at);
+        }
+        let Some(base) = memory.base else { return };
+        let (_, set) = value.equals(0, 8);
+        let uses = self.facts.uses.len();
+        let is_address = value.choices().iter().any(|&(address, _)| self.world.is_place(Svma(address)));
+        for beside in
+            self.beside.iter().filter(|beside| beside.base == base && beside.at.abs_diff(at) <= BESIDE as u64)
+        {
+            if is_address {
+                for used in self.facts.uses.iter_mut().filter(|used| used.from == insn.svma) {
+                    used.proof = used.proof.union(beside.proof);
+                }
+            } else if let Some(used) = beside.used.and_then(|used| self.facts.uses.get_mut(used)) {
+                used.proof = used.proof.union(set.proven);
+                used.check = Some(insn.svma);
             }
+        }
+        let used = if is_address { uses.checked_sub(1) } else { None };
+        if is_address || !set.proven.is_empty() {
+            let proof = if is_address { Proof::EMPTY } else { set.proven };
+            self.beside.push(Beside { base, at, used, proof });
+        }
+    }
+
+    /// A store of a vector register, of which is followed only whether it holds an answer of the CPU.
+    fn store_wide(&mut self, memory: &Operand, insn: &Insn, state: &mut State) {
+        let value = if state.holds_answer(insn.reads) { Value::Tainted } else { Value::Unknown };
+        let words = (0..i64::from(memory.size)).step_by(4);
+        match self.place(memory, state) {
+            Place::Frame(at) => {
+                for word in words {
+                    state.store(at.wrapping_add(word), 4, value.clone());
+                }
+            }
+            Place::Static(at) if value == Value::Tainted => {
+                let absent = FeatureSet::EMPTY;
+                let stored = words.map(|word| Stored {
+                    at: at.wrapping_add_signed(word),
+                    width: 4,
+                    value: value.clone(),
+                    absent,
+                });
+                self.facts.stores.extend(stored);
+            }
+            _ => {}
         }
     }
 
@@ -502,7 +580,7 @@ impl Run<'_, '_, '_> {
             // The memory operand stands first, but for `op register, memory`.
             (Some(loaded), Some(immediate)) => (loaded, immediate),
             (Some(loaded), None) if insn.src[0].is_some() => (first, loaded),
-            (Some(loaded), None) => (loaded, Value::constant(0)),
+            (Some(loaded), None) => (loaded, register(insn.src[1], false)),
             (None, Some(immediate)) => (first, immediate),
             (None, None) => {
                 let second = register(insn.src[1], false);
@@ -523,6 +601,14 @@ impl Run<'_, '_, '_> {
             state.write(base, updated);
         }
         let (left, right) = self.operands(insn, state);
+        if let Some(dst) = insn.dst.filter(|dst| dst.is_vector()) {
+            let loaded = insn.memory.filter(|memory| memory.read).map(|memory| self.load(&memory, state));
+            let general = (0..16).map(Reg::general).filter(|reg| insn.src.contains(&Some(*reg)));
+            let holds_answer =
+                general.map(|reg| state.read(reg)).chain(loaded).any(|value| value.is_telling())
+                    || state.holds_answer(insn.reads);
+            state.set_vector(dst, holds_answer);
+        }
         let value = match insn.operation {
             Operation::CpuId => return words::cpuid(state),
             Operation::ReadExtendedControl => {
@@ -588,6 +674,7 @@ impl Run<'_, '_, '_> {
         if let Some(memory) = insn.memory.filter(|memory| memory.write) {
             self.store(&memory, value.clone(), insn, state);
         }
+        self.beside.retain(|beside| !insn.writes.contains(beside.base));
         for reg in (0..32).map(Reg::general).chain([Reg::SP]) {
             let is_base = insn.memory.is_some_and(|memory| memory.write_back && memory.base == Some(reg));
             if insn.writes.contains(reg) && insn.dst != Some(reg) && !is_base {
@@ -649,9 +736,8 @@ impl Run<'_, '_, '_> {
             (_, Some(imm)) if insn.src[0].is_none() => Value::constant(imm as u64),
             _ => {
                 let value = self.source(insn, state);
-                match (insn.operation, insn.imm) {
-                    // A64's `uxtb` and the like state the width by `imm`, x86's by the source operand.
-                    (Operation::Extend, _) => value,
+                match (insn.operation, insn.imm.and_then(|imm| u8::try_from(imm).ok())) {
+                    (Operation::Extend, Some(width)) => value.truncate(width),
                     _ => value,
                 }
             }
@@ -761,9 +847,11 @@ fn shifted(value: &Value, by: &Value, sign: i32) -> Value {
     }
 }
 
-/// Blocks that nothing in the function goes to, but for the first.
+/// Blocks that nothing in the function goes to, but for the first and for padding.
 fn orphans(graph: &Graph) -> Vec<usize> {
-    let orphans = graph.blocks.iter().enumerate().skip(1).filter(|(_, block)| block.predecessors.is_empty());
+    let is_padding = |insns: &[Insn]| insns.iter().all(|insn| insn.class == Class::Hint);
+    let blocks = graph.blocks.iter().enumerate().skip(1);
+    let orphans = blocks.filter(|(_, block)| block.predecessors.is_empty() && !is_padding(&block.insns));
     orphans.map(|(index, _)| index).collect()
 }
 

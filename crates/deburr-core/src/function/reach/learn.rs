@@ -26,10 +26,10 @@ const INSIDE: u32 = 4096;
 /// What was learnt.
 pub(super) struct Learnt {
     pub facts: FactsByFunction,
-    /// Words that hold addresses, and the functions that read or call through them.
-    pub readers: BTreeMap<u64, Vec<(Svma, Access)>>,
     /// The words of known meaning.
     pub memory: Memory,
+    /// Words that hold addresses, and the functions that read or call through them.
+    pub readers: BTreeMap<u64, Vec<(Svma, Access)>>,
     /// Whether anything asks the CPU.
     pub any: bool,
 }
@@ -54,7 +54,7 @@ pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, closure: &Closure)
     let mut facts = FactsByFunction::new();
     extend_by_readers(world, &mut subjects, &mut asked, &memory);
     for round in 0..ROUNDS {
-        facts = run(world, &memory, &subjects);
+        facts = run(world, closure, &memory, &subjects);
         let mut next = known.clone();
         for ((at, width), value) in told_words(world, &facts, &askers) {
             // A word that is written from itself as well must not start with what is lost of it.
@@ -85,6 +85,18 @@ pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, closure: &Closure)
     }
     let any = !queries.is_empty() || !memory.words.is_empty() || !world.returns.is_empty();
     Learnt { readers: readers(world, &facts), facts, memory, any }
+}
+
+/// Runs functions on ways without a check again, and takes flags in structures of unknown place for what they may be:
+/// set after a check.
+pub(super) fn look_again(
+    world: &World<'_, '_>,
+    closure: &Closure,
+    learnt: &mut Learnt,
+    functions: &BTreeSet<CodeOffset>,
+) {
+    learnt.memory.fields = learnt.facts.values().flat_map(|facts| facts.fields.iter().copied()).collect();
+    learnt.facts.extend(run(world, closure, &learnt.memory, functions));
 }
 
 /// Functions with instructions that ask the CPU.
@@ -163,13 +175,23 @@ fn extend_by_readers(
     }
 }
 
-/// Runs all subjects.
-fn run(world: &World<'_, '_>, memory: &Memory, subjects: &BTreeSet<CodeOffset>) -> FactsByFunction {
-    let subjects: Vec<CodeOffset> = subjects.iter().copied().collect();
-    subjects
-        .par_iter()
-        .filter_map(|&start| Some((start, interpret(world, memory, world.program.function_from(start)?)?)))
-        .collect()
+/// Runs all subjects, from every entry.
+fn run(
+    world: &World<'_, '_>,
+    closure: &Closure,
+    memory: &Memory,
+    subjects: &BTreeSet<CodeOffset>,
+) -> FactsByFunction {
+    let entries = |start: CodeOffset| {
+        let inner = closure.entries.get(&start).map(Vec::as_slice).unwrap_or_default();
+        let inner = inner.iter().map(|(entry, _)| *entry).filter(move |&entry| entry != start);
+        inner.chain([start]).map(move |entry| (start, entry))
+    };
+    let entries: Vec<(CodeOffset, CodeOffset)> = subjects.iter().flat_map(|&start| entries(start)).collect();
+    let run = |&(start, entry): &(CodeOffset, CodeOffset)| {
+        Some((entry, interpret(world, memory, world.program.function_from(start)?, entry)?))
+    };
+    entries.par_iter().filter_map(run).collect()
 }
 
 /// The words to which something telling is stored, with what they hold at the start.
@@ -183,7 +205,7 @@ fn told_words(
         facts.iter().filter(|(start, _)| askers.contains(start)).flat_map(|(_, facts)| &facts.stores);
     let by_askers: BTreeSet<(u64, u8)> = by_askers.map(|stored| (stored.at, stored.width)).collect();
     for ((at, width), (value, cleared)) in stored_words(facts.values()) {
-        if world.linkage.data_at(Svma(at)).is_none_or(|data| !data.is_writable) {
+        if world.linkage.data_at(Svma(at)).is_none_or(|data| data.is_constant) {
             continue;
         }
         let may_be_tainted = by_askers.contains(&(at, width));

@@ -4,7 +4,7 @@
 use super::value::Value;
 use crate::address::Svma;
 use crate::image::Linkage;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Addresses that stand for other files' symbols: no file states addresses up there.
 const FOREIGN: u64 = 0x7f00_0000_0000_0000;
@@ -27,17 +27,27 @@ pub(super) fn import_of(address: u64) -> Option<(usize, u64)> {
 pub(super) struct Memory {
     /// By address and width in bytes.
     pub(super) words: BTreeMap<(u64, u8), Value>,
+    /// Offsets in structures of unknown place at which flags may lie that are set after a check. Only the second look
+    /// at a way without a check asks for them.
+    pub(super) fields: BTreeSet<i64>,
 }
 
 impl Memory {
     /// What a word holds, if any byte of it is known to tell something.
     fn word(&self, at: u64, width: u8) -> Option<Value> {
-        if let Some(value) = self.words.get(&(at, width)) {
-            return Some(value.clone());
-        }
         let end = at.saturating_add(u64::from(width));
+        let near = || self.words.range((at.saturating_sub(8), 0)..(end, 0));
+        let covers = |from: u64, stored: u8| from <= at && end <= from.saturating_add(u64::from(stored));
+        let part = |from: u64, value: &Value| {
+            value.shift(-8 * i32::try_from(at - from).unwrap_or(0)).truncate(width)
+        };
+        let whole = near().filter(|((from, stored), _)| covers(*from, *stored));
+        let whole = whole.map(|((from, _), value)| part(*from, value)).reduce(|a, b| a.join(&b));
+        if whole.is_some() {
+            return whole;
+        }
         let mut bytes: Vec<Option<Value>> = vec![None; usize::from(width)];
-        for (&(from, stored), value) in self.words.range((at.saturating_sub(8), 0)..(end, 0)) {
+        for (&(from, stored), value) in near() {
             for (byte, place) in (at..end).zip(&mut bytes) {
                 if let Some(offset) = byte.checked_sub(from).filter(|&offset| offset < u64::from(stored)) {
                     let part = value.shift(-8 * i32::try_from(offset).unwrap_or(0)).truncate(1);
@@ -73,7 +83,7 @@ impl Memory {
                 return Value::constant(foreign(import));
             }
         }
-        match linkage.data_at(svma).filter(|data| !data.is_writable) {
+        match linkage.data_at(svma).filter(|data| data.is_constant) {
             Some(_) => initial(linkage, at, width).map_or(Value::Unknown, Value::constant),
             None => Value::Unknown,
         }

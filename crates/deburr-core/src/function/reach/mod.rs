@@ -33,7 +33,10 @@ use crate::address::Svma;
 use crate::image::{Image, Linkage, SymbolKind};
 use crate::insn::sweep::CodeOffset;
 use deburr_cpu::FeatureSet;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// How often ways without a check are looked at again.
+const LOOKS: u32 = 8;
 
 /// What is known of a file's run-time checks, before it is asked what they are good for.
 #[derive(Debug, Default)]
@@ -56,9 +59,35 @@ impl Checks {
         let mut world = World::new(image, linkage, program, foreign);
         let known = words::known(&world);
         let closure = edges::Closure::of(&world);
-        let learnt = learn::learn(&mut world, known, &closure);
-        let ways = edges::ways(&world, &closure, &learnt);
-        Checks { ways, facts: learnt.facts, any: learnt.any }
+        let mut learnt = learn::learn(&mut world, known, &closure);
+        let mut checks = Checks { any: learnt.any, ..Checks::default() };
+        let mut looked_at = BTreeSet::new();
+        for _ in 0..LOOKS {
+            checks.ways = edges::ways(&world, &closure, &learnt);
+            if learnt.facts.values().all(|facts| facts.fields.is_empty()) {
+                break;
+            }
+            std::mem::swap(&mut checks.facts, &mut learnt.facts);
+            let without = checks.functions_without_check(image, program);
+            std::mem::swap(&mut checks.facts, &mut learnt.facts);
+            let new: BTreeSet<CodeOffset> = without.difference(&looked_at).copied().collect();
+            if new.is_empty() {
+                break;
+            }
+            learn::look_again(&world, &closure, &mut learnt, &new);
+            looked_at.extend(new);
+        }
+        checks.facts = learnt.facts;
+        checks
+    }
+
+    /// The functions on ways that no check was found on.
+    fn functions_without_check(&self, image: &Image<'_>, program: &Program) -> BTreeSet<CodeOffset> {
+        let first = deburr_cpu::levels(image.arch).first().map_or(FeatureSet::EMPTY, |level| level.features);
+        let verdicts = self.judge(image, program, first.union(deburr_cpu::system_features(image.arch)));
+        let steps = verdicts.iter().flat_map(|verdict| &verdict.path);
+        let functions = steps.filter_map(|step| program.function_at(image.code_offset(step.svma)?));
+        functions.map(|function| program.whole(function).start).collect()
     }
 
     /// Judges every function that needs features beyond the permitted ones, by address.

@@ -11,7 +11,7 @@ use super::memory::{Memory, foreign};
 use super::proof::Proof;
 use super::state::State;
 use super::value::Value;
-use crate::function::Function;
+use crate::insn::sweep::CodeOffset;
 use crate::insn::{Insn, Reg};
 use deburr_cpu::query::{self, CpuidRegister};
 use deburr_cpu::{Arch, Feature, FeatureSet};
@@ -97,9 +97,9 @@ pub(super) fn answer(world: &World<'_, '_>, name: &str, state: &State) -> Option
 }
 
 /// What is known where a function begins: a resolver of AArch64 is given the kernel's words.
-pub(super) fn entry_state(world: &World<'_, '_>, function: &Function) -> State {
+pub(super) fn entry_state(world: &World<'_, '_>, entry: CodeOffset) -> State {
     let mut state = State::entry(world.image.arch);
-    if world.image.arch == Arch::Aarch64 && world.is_resolver(function.start) {
+    if world.image.arch == Arch::Aarch64 && world.is_resolver(entry) {
         state.write(Reg::general(0), hwcap(1));
         state.write(Reg::general(1), Value::constant(foreign(world.linkage.imports.len())));
     }

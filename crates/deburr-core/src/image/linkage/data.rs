@@ -53,6 +53,7 @@ fn of_sections<'a>(elf: &Elf<'a>, image: &Image<'_>) -> Vec<Data<'a>> {
                 extent,
                 bytes: elf.data(section).unwrap_or(&[]),
                 is_writable: section.flags & SHF_WRITE != 0 && !is_relro(section, extent),
+                is_constant: section.flags & SHF_WRITE == 0,
             }
         })
         .collect();
@@ -107,6 +108,7 @@ fn of_segments<'a>(elf: &Elf<'a>, image: &Image<'_>) -> Vec<Data<'a>> {
                 extent: piece,
                 bytes: bytes_of(elf, segment, piece),
                 is_writable: is_writable && !relro.contains(start),
+                is_constant: !is_writable,
             });
         }
     }

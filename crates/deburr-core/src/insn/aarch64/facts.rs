@@ -277,7 +277,7 @@ impl Facts {
         let zeroes_rest = self.field(30, 29) == 2;
         let (operation, imm) = if !keeps_rest && rotation == 0 && matches!(last, 7 | 15 | 31) && last != whole
         {
-            (Operation::Extend, None)
+            (Operation::Extend, Some((last + 1) / 8))
         } else if !zeroes_rest {
             return;
         } else if last == whole {

@@ -400,6 +400,9 @@ fn shape_operands(insn: &Instruction, facts: &mut Insn) {
     }
     match insn.mnemonic() {
         M::Inc | M::Dec => facts.imm = Some(1),
+        M::Movzx | M::Movsx | M::Movsxd if insn.op1_kind() == OpKind::Register => {
+            facts.imm = Some(insn.op1_register().size() as i64);
+        }
         // 0 - x and 0 | !x: the first source is the zero register.
         M::Neg | M::Not => facts.src = [None, facts.src[0], None],
         // dst = !src0 & src1: the second source is the one not inverted.
