@@ -84,6 +84,7 @@ pub(crate) enum Verb {
   deburr check --target armv8.1-a --target x86-64-v3 /opt/app
   deburr check --baseline x86-64-v2 --select above-baseline build/
   deburr check --format json --output report.json /usr/lib
+  deburr check --closure --root unpacked/ unpacked/usr/bin/server
   curl -s https://example.org/tool | deburr check -
 
 Exit status: 0 clean, 1 findings at or above --fail-on, 2 some file could not be checked.")]
@@ -146,6 +147,12 @@ pub(crate) struct Check {
     /// Where separate debug files lie (can be given more than once) [default: /usr/lib/debug]
     #[arg(long, value_name = "DIR", help_heading = "Input")]
     pub(crate) debug_dir: Vec<PathBuf>,
+    /// Look at the shared libraries that each file needs, too: what they ask the CPU guards code of others
+    #[arg(long, help_heading = "Input")]
+    pub(crate) closure: bool,
+    /// The folder that stands for / where libraries are looked for, such as an unpacked package [default: /]
+    #[arg(long, value_name = "DIR", requires = "closure", help_heading = "Input")]
+    pub(crate) root: Option<PathBuf>,
     /// Threads to use [default: one per CPU]
     #[arg(short = 'j', long, value_name = "N", help_heading = "Input")]
     pub(crate) threads: Option<std::num::NonZeroUsize>,

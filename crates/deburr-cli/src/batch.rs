@@ -8,6 +8,7 @@
 
 use crate::args;
 use crate::config::Config;
+use crate::input::closure::Closures;
 use crate::input::debug_file;
 use crate::input::gate::{BUDGET, Gate};
 use crate::input::mapped::{Bytes, MAX_FILE};
@@ -15,14 +16,15 @@ use crate::input::walk::{Candidate, Skipped, error_text};
 use crate::input::{Content, arch_of};
 use crate::machine::features_for;
 use deburr_core::image::Archive;
-use deburr_core::{Error, Report, Request, check, wanted_debug_file};
+use deburr_core::report::Reach;
+use deburr_core::{Error, Knowledge, Report, Request, check, wanted_debug_file};
 use deburr_cpu::Target;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How files are checked.
@@ -34,6 +36,10 @@ pub(crate) struct Plan {
     pub(crate) rules: Option<Vec<&'static str>>,
     /// Where separate debug files are looked for; `None`: nowhere.
     pub(crate) debug_dirs: Option<Vec<PathBuf>>,
+    /// Whether the shared libraries that a file needs are looked at with it.
+    pub(crate) closure: bool,
+    /// What stands for `/` where libraries are looked for.
+    pub(crate) root: Option<PathBuf>,
     pub(crate) threads: usize,
     /// What the user states.
     pub(crate) config: Config,
@@ -67,7 +73,9 @@ pub(crate) fn check_all<E>(
     progress: args::Progress,
     mut emit: impl FnMut(Vec<Outcome>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let crew = Crew { plan, gate: Gate::default(), alone: files.len() == 1, pool: OnceLock::new() };
+    let closures = plan.closure.then(|| Closures::new(files, plan.root.as_deref(), plan.debug_dirs.clone()));
+    let alone = files.len() == 1;
+    let crew = Crew { plan, gate: Gate::default(), alone, pool: OnceLock::new(), closures };
     let workers = plan.threads.min(files.len());
     if workers <= 1 {
         let _here = pool_of_this_thread();
@@ -177,6 +185,8 @@ struct Crew<'a> {
     /// Whether there is one file only.
     alone: bool,
     pool: OnceLock<Option<rayon::ThreadPool>>,
+    /// The libraries that files need, where they are looked at.
+    closures: Option<Closures>,
 }
 
 impl Crew<'_> {
@@ -206,7 +216,7 @@ impl Crew<'_> {
         };
         let content = if file.is_stdin { Content::of(&bytes) } else { file.content };
         let check = || match content {
-            Content::Elf => vec![check_bytes(&bytes, path.clone(), file, self.plan)],
+            Content::Elf => vec![check_bytes(&bytes, path.clone(), file, self.plan, &[])],
             Content::Archive => match Archive::parse(&bytes) {
                 Ok(archive) => {
                     let mut outcomes = check_members(&bytes, archive.as_ref(), &path, file, self.plan);
@@ -219,10 +229,31 @@ impl Crew<'_> {
             Content::Empty => vec![skipped("an empty file".to_owned())],
             Content::Other | Content::ThinArchive => vec![skipped("no ELF file".to_owned())],
         };
-        let outcomes = match self.pool_for(bytes.len() as u64) {
+        let pool = self.pool_for(bytes.len() as u64);
+        let mut outcomes = match pool {
             Some(pool) => pool.install(check),
             None => check(),
         };
+        if let (Some(closures), [Outcome::Checked { report, .. }], Content::Elf) =
+            (&self.closures, outcomes.as_mut_slice(), content)
+        {
+            let closure = closures.of(&bytes, (!file.is_stdin).then_some(file.path.as_path()));
+            // Not in the pool: a worker that waits there could take up another file that waits for the same library.
+            let known = if is_open(report) { closures.knowledge(&closure) } else { Vec::new() };
+            if !known.is_empty() {
+                let foreign: Vec<&Knowledge> = known.iter().map(Arc::as_ref).collect();
+                let again = || check_bytes(&bytes, path.clone(), file, self.plan, &foreign);
+                outcomes = vec![match pool {
+                    Some(pool) => pool.install(again),
+                    None => again(),
+                }];
+            }
+            if let [Outcome::Checked { report, .. }] = outcomes.as_mut_slice() {
+                let libraries = closure.libraries.iter().map(|library| library.display().to_string());
+                report.closure = Some(libraries.collect());
+                report.missing_libraries = closure.missing;
+            }
+        }
         let is_whole = file.is_stdin || bytes.len() as u64 == file.size;
         if is_whole && bytes.is_intact() {
             outcomes
@@ -243,12 +274,18 @@ fn check_members(
     let members = archive.map_or(&[][..], |archive| &archive.members);
     let checked = members.par_iter().filter_map(|member| {
         let object = bytes.get(member.range.clone()).filter(|object| Content::of(object) == Content::Elf)?;
-        Some(check_bytes(object, format!("{path}({})", member.name), file, plan))
+        Some(check_bytes(object, format!("{path}({})", member.name), file, plan, &[]))
     });
     checked.collect()
 }
 
-fn check_bytes(bytes: &[u8], path: String, file: &Candidate, plan: &Plan) -> Outcome {
+/// Whether a check in another file could change the verdict on a function.
+fn is_open(report: &Report) -> bool {
+    let mut reach = report.isa_functions.iter().map(|function| function.reach);
+    reach.any(|reach| !matches!(reach, Reach::Guarded | Reach::Unreached))
+}
+
+fn check_bytes(bytes: &[u8], path: String, file: &Candidate, plan: &Plan, foreign: &[&Knowledge]) -> Outcome {
     let arch = arch_of(bytes);
     let debug_file = plan
         .debug_dirs
@@ -262,6 +299,7 @@ fn check_bytes(bytes: &[u8], path: String, file: &Candidate, plan: &Plan) -> Out
         baseline: features_for(&plan.baseline, arch),
         rules: plan.rules.as_deref(),
         guards: &guards,
+        foreign,
     };
     // A panic is a fault of deburr, yet it must cost one file and not the batch, whose turns would wait for ever.
     let checked = catch_unwind(AssertUnwindSafe(|| check(bytes, &request)));

@@ -3,7 +3,7 @@
 use crate::Svma;
 use crate::finding::Finding;
 use crate::function::atomics::{Atomics, Fate};
-use crate::function::reach::{Checks, Verdict};
+use crate::function::reach::{Checks, Knowledge, Verdict};
 use crate::function::{Function, Program, discover};
 use crate::image::lines::SourceLines;
 use crate::image::{self, Error, Image, Linkage};
@@ -29,6 +29,8 @@ pub struct Request<'a> {
     pub rules: Option<&'a [&'a str]>,
     /// Checks that the user knows of.
     pub guards: &'a [StatedGuard<'a>],
+    /// What the shared libraries tell that the file needs, in the loader's order; see [`learn`].
+    pub foreign: &'a [&'a Knowledge],
 }
 
 /// A check that the user knows of: the functions it names are only entered where the CPU has the features.
@@ -59,7 +61,7 @@ pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
     // Where nothing lies above the first level, there is nothing to guard.
     let linkage = program.hits_by_function().next();
     let linkage = linkage.map(|_| Linkage::parse(bytes, &image, request.debug_file));
-    let checks = linkage.as_ref().map(|linkage| Checks::find(&image, linkage, &program));
+    let checks = linkage.as_ref().map(|linkage| Checks::find(&image, linkage, &program, request.foreign));
     let stated = stated::Stated::find(request.guards, &image, &program);
     let judge = |permitted: FeatureSet| {
         let permitted = permitted.union(deburr_cpu::system_features(image.arch));
@@ -87,6 +89,18 @@ pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
         .collect();
     report.faults.extend(mini_debug.err().map(|error| error.to_string()));
     Ok(report)
+}
+
+/// Learns what a shared library tells the files that need it: which of its words, and of its functions' results, tell
+/// what the CPU has. Of the request, `foreign` and `debug_file` matter.
+///
+/// # Errors
+/// [`Error`], where the bytes are no ELF file that deburr reads.
+pub fn learn(bytes: &[u8], request: &Request<'_>) -> Result<Knowledge, Error> {
+    let image = Image::parse(bytes, None, request.debug_file)?;
+    let program = discover(&image, ClassSet::of(&[Class::FeatureQuery]));
+    let linkage = Linkage::parse(bytes, &image, request.debug_file);
+    Ok(Knowledge::learn(&image, &linkage, &program, request.foreign))
 }
 
 /// Bytes at most that decompressed symbols or debug sections may take: memory stays in proportion to the file.
@@ -145,6 +159,8 @@ fn describe(image: &Image<'_>, program: &Program) -> Report {
             named_functions: functions().filter(|function| program.name(function, image).is_some()).count()
                 as u64,
         },
+        closure: None,
+        missing_libraries: Vec::new(),
         faults: image.faults.clone(),
     }
 }

@@ -241,6 +241,13 @@ pub struct Report {
     pub findings: Vec<PlacedFinding>,
     /// Every executable byte, accounted for.
     pub coverage: Coverage,
+    /// The shared libraries that were looked at with it, in the loader's order; `None` where that was not asked for. The
+    /// caller fills it in, and the next one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closure: Option<Vec<String>>,
+    /// Shared libraries that it needs, itself or through others, and that were not found.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing_libraries: Vec<String>,
     /// Faults met in the file that did not stop the check.
     pub faults: Vec<String>,
 }

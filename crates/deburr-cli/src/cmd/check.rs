@@ -164,6 +164,8 @@ fn plan(options: &Check) -> Result<Plan, String> {
         baseline: machines_named("--baseline", &options.baseline)?,
         rules: chosen_rules(&options.select, &options.ignore)?,
         debug_dirs: (!options.no_debug_files).then_some(debug_dirs),
+        closure: options.closure,
+        root: options.root.clone(),
         threads: threads.map_or(1, std::num::NonZeroUsize::get),
         config: Config::read(options.config.as_deref())?,
     })

@@ -1,5 +1,6 @@
 //! Input: paths → files to check, and their bytes. Nothing here reads code; nothing that is read is run.
 
+pub(crate) mod closure;
 pub(crate) mod debug_file;
 pub(crate) mod gate;
 pub(crate) mod mapped;

@@ -223,6 +223,12 @@ fn facts(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
         writeln!(out, "  {name}: {}", list.join(", "))?;
     }
+    let closure = report.closure.as_deref().unwrap_or_default();
+    for (name, list) in [("closure", closure), ("libraries not found", &report.missing_libraries)] {
+        if !list.is_empty() {
+            writeln!(out, "  {name}: {}", list.join(", "))?;
+        }
+    }
     if let Some(id) = &report.build_id {
         writeln!(out, "  build-id: {id}")?;
     }
@@ -410,6 +416,8 @@ pub(crate) mod tests {
                 finding("llsc-loop", Severity::Warning, 0x2000, "compare-and-swap of 4 bytes"),
             ],
             coverage: Coverage { executable_bytes: 4000, decoded_bytes: 4000, ..Coverage::default() },
+            closure: Some(vec!["lib/libfast.so".to_owned()]),
+            missing_libraries: vec!["libslow.so.1".to_owned()],
             faults: Vec::new(),
         }
     }

@@ -111,6 +111,8 @@ pub struct Linkage<'a> {
     /// Functions that other files can call: global and weak symbols of `.dynsym` that are defined in code and not
     /// hidden; of relocatable objects those of `.symtab`, hidden or not. Resolvers (`STT_GNU_IFUNC`) are not among them.
     pub exports: Vec<Svma>,
+    /// Named objects in data that other files can refer to: global and weak symbols of `.dynsym` that are not hidden.
+    pub exported_objects: Vec<Object<'a>>,
     /// `STT_GNU_IFUNC` symbols of any table: the resolvers.
     pub resolvers: Vec<Svma>,
     /// Named objects in data (`STT_OBJECT`) whose size is stated, of all symbol tables; each name of one object.
@@ -143,6 +145,7 @@ impl<'a> Linkage<'a> {
         {
             linkage.add_objects(&elf, &table);
         }
+        linkage.add_exported_objects(&elf);
         // The linker of a debug file lays the sections of an object out anew.
         let debug_file = debug_file.filter(|_| elf.kind != Kind::Relocatable);
         let debug_elf =
@@ -180,6 +183,17 @@ impl<'a> Linkage<'a> {
         }
     }
 
+    fn add_exported_objects(&mut self, elf: &Elf<'a>) {
+        let Some(table) = SymbolTable::dynamic(elf) else { return };
+        for (index, symbol) in table.iter().filter(|(_, symbol)| symbol.kind() == OBJECT && symbol.size > 0) {
+            let svma = table.svma(elf, &symbol, index).map(Svma);
+            let svma = svma.filter(|_| symbol.is_global() && !symbol.is_hidden());
+            let Some(svma) = svma.filter(|&svma| self.data_at(svma).is_some()) else { continue };
+            self.exported_objects
+                .push(Object { extent: Extent::sized(svma, symbol.size), name: table.text(&symbol) });
+        }
+    }
+
     fn sort(&mut self) {
         self.resolved.sort_unstable();
         self.resolved.dedup_by_key(|resolved| resolved.at);
@@ -192,8 +206,10 @@ impl<'a> Linkage<'a> {
             list.sort_unstable();
             list.dedup();
         }
-        self.objects.sort_by(|a, b| (a.extent, a.name).cmp(&(b.extent, b.name)));
-        self.objects.dedup();
+        for objects in [&mut self.objects, &mut self.exported_objects] {
+            objects.sort_by(|a, b| (a.extent, a.name).cmp(&(b.extent, b.name)));
+            objects.dedup();
+        }
         self.references.sort_unstable();
         self.references.dedup();
     }

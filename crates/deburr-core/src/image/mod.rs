@@ -14,6 +14,7 @@ mod elf;
 mod frames;
 pub mod lines;
 pub mod linkage;
+pub mod needed;
 mod parse;
 mod pclntab;
 mod plt;
@@ -24,6 +25,7 @@ pub use archive::Archive;
 pub use demangle::demangle;
 pub use lines::SourceLines;
 pub use linkage::Linkage;
+pub use needed::{Needed, needed};
 pub use relocations::ArrayKind;
 
 use crate::address::{Extent, Svma};

@@ -160,7 +160,8 @@ pub(super) fn interpret(
     function: &Function,
     from: CodeOffset,
 ) -> Option<Facts> {
-    let mut run = Run { world, memory, depth: 0, facts: Facts::default(), steps: 0, beside: Vec::new(), exit: None };
+    let mut run =
+        Run { world, memory, depth: 0, facts: Facts::default(), steps: 0, beside: Vec::new(), exit: None };
     run.function(function, from, words::entry_state(world, from))?;
     let mut facts = run.facts;
     // A jump that was run again knows less each time; the last counts.
@@ -216,7 +217,8 @@ impl Run<'_, '_, '_> {
                         let start = graph.blocks.get(to).map_or(Svma(0), Block::start);
                         let doubt = Outcome { proven: Proof::doubt(is_chosen), ..Outcome::default() };
                         // By the target, so that what follows the choice is free of the doubt again.
-                        let state = if is_chosen { state.after(&doubt, start, true) } else { Some(state.clone()) };
+                        let state =
+                            if is_chosen { state.after(&doubt, start, true) } else { Some(state.clone()) };
                         if state.is_some_and(|state| arrive(&mut states, to, &state)) {
                             pending.insert(to);
                         }
@@ -251,12 +253,7 @@ impl Run<'_, '_, '_> {
     }
 
     /// Runs a block. Out: where it goes on, and what is known at its calls.
-    fn block(
-        &mut self,
-        graph: &Graph,
-        index: usize,
-        mut state: State,
-    ) -> (Vec<Way>, Option<State>) {
+    fn block(&mut self, graph: &Graph, index: usize, mut state: State) -> (Vec<Way>, Option<State>) {
         let Some(block) = graph.blocks.get(index) else { return (Vec::new(), None) };
         let mut at_call = None;
         self.beside.clear();
@@ -574,7 +571,12 @@ impl Run<'_, '_, '_> {
             }
             Place::Static(at) if value == Value::Tainted => {
                 let absent = FeatureSet::EMPTY;
-                let stored = words.map(|word| Stored { at: at.wrapping_add_signed(word), width: 4, value: value.clone(), absent });
+                let stored = words.map(|word| Stored {
+                    at: at.wrapping_add_signed(word),
+                    width: 4,
+                    value: value.clone(),
+                    absent,
+                });
                 self.facts.stores.extend(stored);
             }
             _ => {}
@@ -620,8 +622,9 @@ impl Run<'_, '_, '_> {
         if let Some(dst) = insn.dst.filter(|dst| dst.is_vector()) {
             let loaded = insn.memory.filter(|memory| memory.read).map(|memory| self.load(&memory, state));
             let general = (0..16).map(Reg::general).filter(|reg| insn.src.contains(&Some(*reg)));
-            let holds_answer = general.map(|reg| state.read(reg)).chain(loaded).any(|value| value.is_telling())
-                || state.holds_answer(insn.reads);
+            let holds_answer =
+                general.map(|reg| state.read(reg)).chain(loaded).any(|value| value.is_telling())
+                    || state.holds_answer(insn.reads);
             state.set_vector(dst, holds_answer);
         }
         let value = match insn.operation {

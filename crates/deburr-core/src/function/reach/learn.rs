@@ -11,7 +11,6 @@ use super::memory::{Memory, initial};
 use super::proof::Proof;
 use super::references::{Access, references_to};
 use super::value::Value;
-use super::words;
 use crate::address::{Extent, Svma};
 use crate::function::Function;
 use crate::insn::Class;
@@ -28,7 +27,7 @@ const INSIDE: u32 = 4096;
 pub(super) struct Learnt {
     pub facts: FactsByFunction,
     /// The words of known meaning.
-    memory: Memory,
+    pub memory: Memory,
     /// Words that hold addresses, and the functions that read or call through them.
     pub readers: BTreeMap<u64, Vec<(Svma, Access)>>,
     /// Whether anything asks the CPU.
@@ -111,10 +110,10 @@ fn query_functions(world: &World<'_, '_>) -> Vec<Function> {
 
 /// Functions that call one which, by its name, tells something.
 fn callers_by_name(world: &World<'_, '_>) -> BTreeSet<CodeOffset> {
-    let told = world.names.iter().filter(|(_, name)| words::answers(name));
+    let told = world.names.iter().filter(|(_, name)| world.answers(name));
     let told: BTreeSet<CodeOffset> = told.filter_map(|(svma, _)| world.image.code_offset(*svma)).collect();
     let mut callers = callers_of(world, &told);
-    let cells = world.linkage.imports.iter().filter(|import| words::answers(import.name));
+    let cells = world.linkage.imports.iter().filter(|import| world.answers(import.name));
     let cells: Vec<Extent> = cells.map(|import| Extent::sized(import.at, 8)).collect();
     for reference in references_to(world, &cells) {
         callers.extend(start_of(world, reference.from));

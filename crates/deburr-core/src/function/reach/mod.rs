@@ -13,6 +13,7 @@ mod edges;
 mod glibc;
 mod interpret;
 mod kind;
+mod knowledge;
 mod learn;
 mod memory;
 mod names;
@@ -24,6 +25,7 @@ mod verdict;
 mod words;
 
 pub use kind::{GuardKind, Reach};
+pub use knowledge::Knowledge;
 pub use proof::Proof;
 pub use verdict::{Guard, Step, Verdict};
 
@@ -49,9 +51,14 @@ pub struct Checks {
 
 impl Checks {
     /// Finds the file's checks, as far as they matter for the functions with instructions above the architecture's
-    /// first level.
-    pub fn find(image: &Image<'_>, linkage: &Linkage<'_>, program: &Program) -> Checks {
-        let mut world = World::new(image, linkage, program);
+    /// first level. `foreign`: what the files tell that this one uses, in the loader's order.
+    pub fn find(
+        image: &Image<'_>,
+        linkage: &Linkage<'_>,
+        program: &Program,
+        foreign: &[&Knowledge],
+    ) -> Checks {
+        let mut world = World::new(image, linkage, program, foreign);
         let known = words::known(&world);
         let closure = edges::Closure::of(&world);
         let mut learnt = learn::learn(&mut world, known, &closure);
@@ -79,7 +86,8 @@ impl Checks {
     /// The functions on ways that no check was found on.
     fn functions_without_check(&self, image: &Image<'_>, program: &Program) -> BTreeSet<CodeOffset> {
         let first = deburr_cpu::levels(image.arch).first().map_or(FeatureSet::EMPTY, |level| level.features);
-        let verdicts = self.judge(image, program, first.union(deburr_cpu::system_features(image.arch)), &HashMap::new());
+        let verdicts =
+            self.judge(image, program, first.union(deburr_cpu::system_features(image.arch)), &HashMap::new());
         let steps = verdicts.iter().flat_map(|verdict| &verdict.path);
         let functions = steps.filter_map(|step| program.function_at(image.code_offset(step.svma)?));
         functions.map(|function| program.whole(function).start).collect()
@@ -103,6 +111,8 @@ struct World<'w, 'a> {
     image: &'w Image<'a>,
     linkage: &'w Linkage<'a>,
     program: &'w Program,
+    /// What the files tell that it uses.
+    foreign: &'w [&'w Knowledge],
     /// The parts of functions, by their owner's start.
     parts: HashMap<CodeOffset, Vec<Function>>,
     /// Functions that are run inside their callers.
@@ -115,7 +125,12 @@ struct World<'w, 'a> {
 }
 
 impl<'w, 'a> World<'w, 'a> {
-    fn new(image: &'w Image<'a>, linkage: &'w Linkage<'a>, program: &'w Program) -> World<'w, 'a> {
+    fn new(
+        image: &'w Image<'a>,
+        linkage: &'w Linkage<'a>,
+        program: &'w Program,
+        foreign: &'w [&'w Knowledge],
+    ) -> World<'w, 'a> {
         let mut parts: HashMap<CodeOffset, Vec<Function>> = HashMap::new();
         for function in program.functions().iter().filter(|function| function.is_part()) {
             parts.entry(program.whole(function).start).or_default().push(*function);
@@ -127,9 +142,11 @@ impl<'w, 'a> World<'w, 'a> {
         let resolvers = resolvers.filter_map(|svma| image.code_offset(svma)).collect();
         let mut names: HashMap<Svma, &'w str> = HashMap::new();
         for symbol in &image.symbols {
-            let name = symbol.name.strip_suffix("@plt").unwrap_or(&symbol.name);
+            let stub = symbol.name.strip_suffix("@plt");
+            let name = stub.unwrap_or(&symbol.name);
             let is_told = names::does_not_return(name) || names::calls_back(name) || words::answers(name);
-            if is_told {
+            // A function of the file's own is not the foreign one of its name.
+            if is_told || stub.is_some_and(|name| knowledge::returned(foreign, name).is_some()) {
                 names.entry(symbol.svma).or_insert(name);
             }
         }
@@ -140,6 +157,7 @@ impl<'w, 'a> World<'w, 'a> {
             image,
             linkage,
             program,
+            foreign,
             parts,
             inside: HashSet::new(),
             returns: HashMap::new(),
@@ -151,6 +169,11 @@ impl<'w, 'a> World<'w, 'a> {
     /// The name of the function at an address, as far as names tell something.
     fn name_of(&self, svma: Svma) -> Option<&'w str> {
         self.names.get(&svma).copied()
+    }
+
+    /// Whether what the function of a name returns is known: by its name, or because its file tells.
+    fn answers(&self, name: &str) -> bool {
+        words::answers(name) || knowledge::returned(self.foreign, name).is_some()
     }
 
     fn is_resolver(&self, start: CodeOffset) -> bool {

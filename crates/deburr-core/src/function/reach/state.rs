@@ -185,7 +185,8 @@ impl State {
                 let (_, other) = other.frame.get(&at).filter(|(other, _)| other == width)?;
                 Some((at, (*width, join(value, other))))
             });
-            let frame: BTreeMap<i64, (u8, Value)> = of_both.filter(|(_, (_, value))| *value != Value::Unknown).collect();
+            let frame: BTreeMap<i64, (u8, Value)> =
+                of_both.filter(|(_, (_, value))| *value != Value::Unknown).collect();
             if frame == *self.frame { Arc::clone(&self.frame) } else { Arc::new(frame) }
         };
         let flags = if self.flags == other.flags { self.flags.clone() } else { Flags::Unknown };

@@ -202,6 +202,11 @@ impl Value {
         }
     }
 
+    /// The same, without saying which constants it may be.
+    pub(super) fn as_bits(&self) -> Value {
+        Value::of_bits(self.bits())
+    }
+
     fn of_bits(bits: Bits) -> Value {
         if bits.zeros == u64::MAX {
             return Value::constant(0);

@@ -6,6 +6,7 @@
 //! multiversioning.
 
 use super::World;
+use super::knowledge;
 use super::memory::{Memory, foreign};
 use super::proof::Proof;
 use super::state::State;
@@ -91,7 +92,7 @@ pub(super) fn answer(world: &World<'_, '_>, name: &str, state: &State) -> Option
         "__cpu_indicator_init" | "__init_cpu_features_resolver" | "__init_cpu_features" => {
             Some(Value::Unknown)
         }
-        _ => None,
+        _ => knowledge::returned(world.foreign, name).cloned(),
     }
 }
 
@@ -257,6 +258,7 @@ pub(super) fn known(world: &World<'_, '_>) -> Memory {
     for (index, import) in linkage.imports.iter().enumerate() {
         let at = if import.is_copy { import.at.0 } else { foreign(index) };
         named(world, &mut memory, import.name, at);
+        knowledge::add_words(world.foreign, import.name, at, &mut memory);
     }
     for object in &linkage.objects {
         named(world, &mut memory, object.name, object.extent.start.0);
