@@ -115,8 +115,14 @@ const IMPLIES: &[(Feature, &[Feature])] = &[
 
 /// Each feature with those that every CPU made so far has beside it, though no manual says that it must. Programs rely
 /// on that: OpenSSL asks for AES-NI and then shuffles bytes with SSSE3.
-const COMPANIONS: &[(Feature, &[Feature])] =
-    &[(AES, &[SSSE3]), (PCLMULQDQ, &[SSSE3]), (SHA, &[SSE4_1]), (BMI2, &[BMI1]), (AVX512F, &[BMI1, BMI2])];
+const COMPANIONS: &[(Feature, &[Feature])] = &[
+    (AES, &[SSSE3]),
+    (PCLMULQDQ, &[SSSE3]),
+    (SHA, &[SSE4_1]),
+    (BMI2, &[BMI1]),
+    (AVX512F, &[BMI1, BMI2]),
+    (AVX512VL, &[AVX512BW, AVX512DQ]),
+];
 
 impl FeatureSet {
     /// The set, all that its features cannot do without, and all that no CPU made so far has them without. For judging

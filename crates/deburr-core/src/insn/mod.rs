@@ -49,6 +49,10 @@ impl Reg {
     pub const fn index(self) -> Option<usize> {
         if self.0 < 32 { Some(self.0 as usize) } else { None }
     }
+    /// Whether it is a vector register.
+    pub const fn is_vector(self) -> bool {
+        self.0 >= 64 && self.0 < 96
+    }
     /// The number of a general register, if it is one.
     pub const fn general_number(self) -> Option<u8> {
         if self.0 < 31 { Some(self.0) } else { None }
@@ -67,6 +71,12 @@ impl RegSet {
     #[must_use]
     pub const fn with(self, reg: Reg) -> RegSet {
         RegSet(self.0 | 1 << reg.0)
+    }
+
+    /// This set without a register.
+    #[must_use]
+    pub const fn without(self, reg: Reg) -> RegSet {
+        RegSet(self.0 & !(1 << reg.0))
     }
 
     /// Whether the set holds the register.

@@ -10,11 +10,10 @@ use super::names;
 use super::proof::Proof;
 use super::references::{Access, DataReference, references_to};
 use crate::address::{Extent, Svma};
-use crate::function::Function;
+use crate::function::block::Graph;
 use crate::image::{SymbolOrigin, TransferTarget};
 use crate::insn::sweep::{CodeOffset, ReferenceKind};
 use crate::insn::{self, Flow};
-use crate::function::block::Graph;
 use crate::report::GuardKind;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -247,17 +246,16 @@ fn holder(world: &World<'_, '_>, at: Svma) -> Extent {
 }
 
 /// The entries of the functions that others jump into the middle of, and what runs after each.
-fn inner_entries(
-    world: &World<'_, '_>,
-    closure: &Closure,
-) -> Entries {
+fn inner_entries(world: &World<'_, '_>, closure: &Closure) -> Entries {
     /// Bytes of a function at most that is looked into.
     const LARGEST: u64 = 256 * 1024;
     let mut found = BTreeMap::new();
     for (&start, sites) in &closure.direct {
         let mut entries: BTreeSet<CodeOffset> = sites.iter().map(|&(to, _)| to).collect();
         entries.insert(start);
-        let Some(function) = world.program.function_from(start).filter(|_| entries.len() > 1) else { continue };
+        let Some(function) = world.program.function_from(start).filter(|_| entries.len() > 1) else {
+            continue;
+        };
         let Some(graph) = world.graph(function, LARGEST) else { continue };
         let reached = entries.into_iter().map(|entry| (entry, graph_from(world, &graph, entry)));
         found.insert(start, reached.collect());
@@ -274,7 +272,8 @@ fn graph_from(world: &World<'_, '_>, graph: &Graph, entry: CodeOffset) -> Vec<Ra
         let Some(block) = graph.blocks.get(block) else { continue };
         // Where an indirect jump leads is not known: to any block that nothing else leads to.
         let is_indirect = block.last().is_some_and(|last| last.flow == Flow::IndirectJump);
-        let orphans = graph.blocks.iter().enumerate().filter(|(_, block)| is_indirect && block.predecessors.is_empty());
+        let orphans =
+            graph.blocks.iter().enumerate().filter(|(_, block)| is_indirect && block.predecessors.is_empty());
         let next = block.successors.iter().copied().chain(orphans.map(|(index, _)| index));
         pending.extend(next.filter(|&next| seen.insert(next)));
     }
@@ -283,7 +282,9 @@ fn graph_from(world: &World<'_, '_>, graph: &Graph, entry: CodeOffset) -> Vec<Ra
         let start = world.image.code_offset(block.start())?;
         let end = block.last().map(|last| last.next().0 - block.start().0)?;
         // Of the block that the entry lies in, what comes before it does not run.
-        Some(start.max(if index == first { entry } else { 0 })..start.saturating_add(u32::try_from(end).ok()?))
+        Some(
+            start.max(if index == first { entry } else { 0 })..start.saturating_add(u32::try_from(end).ok()?),
+        )
     };
     seen.iter().filter_map(|&index| range(index)).collect()
 }
@@ -301,7 +302,25 @@ pub(super) fn ways(world: &World<'_, '_>, closure: &Closure, learnt: &Learnt) ->
     ways.uses();
     ways.addresses();
     ways.cells();
-    ways.ways
+    let mut ways = ways.ways;
+    for (&node, ways) in &mut ways.into {
+        ways.sort_by_key(|way| (way.at, way.is_certain));
+        ways.dedup();
+        trust_own_checks(node, ways);
+    }
+    ways
+}
+
+/// Where the file itself calls or hands out an exported function behind a check only, callers in other files have to
+/// check as well: such functions are exported for another part of the same project.
+fn trust_own_checks(node: Node, ways: &mut [Way]) {
+    let is_inside = |way: &&Way| way.from != Source::Root && way.from != Source::Node(node);
+    let mut inside = ways.iter().filter(is_inside).peekable();
+    if inside.peek().is_some() && inside.all(|way| !way.proof.is_empty()) {
+        for way in ways.iter_mut().filter(|way| way.from == Source::Root && way.kind == GuardKind::Branch) {
+            way.is_certain = false;
+        }
+    }
 }
 
 struct Collector<'c, 'w, 'a> {
@@ -318,9 +337,7 @@ struct Collector<'c, 'w, 'a> {
 impl Collector<'_, '_, '_> {
     fn push(&mut self, to: Node, way: Way) {
         let ways = self.ways.into.entry(to).or_default();
-        if !ways.contains(&way) {
-            ways.push(way);
-        }
+        ways.push(way);
     }
 
     fn facts(&self, entry: CodeOffset) -> Option<&Facts> {

@@ -428,7 +428,9 @@ impl Run<'_, '_, '_> {
                 let proof = proof.union(state.proof());
                 let check = state.check.or(Some(insn.svma)).filter(|_| !proof.is_empty());
                 let used = Use { address: Svma(address), from: insn.svma, kind, proof, check };
-                let is_same = |known: &&mut Use| (known.address, known.from, known.kind) == (used.address, used.from, used.kind);
+                let is_same = |known: &&mut Use| {
+                    (known.address, known.from, known.kind) == (used.address, used.from, used.kind)
+                };
                 match self.facts.uses.iter_mut().find(is_same) {
                     // The block has run before, with less known of the ways to it.
                     Some(known) => known.proof = known.proof.intersection(proof),
@@ -482,7 +484,7 @@ impl Run<'_, '_, '_> {
         let width = match memory.size {
             width @ (1 | 2 | 4 | 8) => width as u8,
             16 | 32 => {
-                self.store_wide(memory, state);
+                self.store_wide(memory, insn, state);
                 return;
             }
             _ => return,
@@ -520,7 +522,9 @@ impl Run<'_, '_, '_> {
         let (_, set) = value.equals(0, 8);
         let uses = self.facts.uses.len();
         let is_address = value.choices().iter().any(|&(address, _)| self.world.is_place(Svma(address)));
-        for beside in self.beside.iter().filter(|beside| beside.base == base && beside.at.abs_diff(at) <= BESIDE as u64) {
+        for beside in
+            self.beside.iter().filter(|beside| beside.base == base && beside.at.abs_diff(at) <= BESIDE as u64)
+        {
             if is_address {
                 for used in self.facts.uses.iter_mut().filter(|used| used.from == insn.svma) {
                     used.proof = used.proof.union(beside.proof);
@@ -537,12 +541,22 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// A store of a vector register, whose contents are not followed.
-    fn store_wide(&mut self, memory: &Operand, state: &mut State) {
-        if let Place::Frame(at) = self.place(memory, state) {
-            for part in 0..i64::from(memory.size / 8) {
-                state.store(at.wrapping_add(part * 8), 8, Value::Unknown);
+    /// A store of a vector register, of which is followed only whether it holds an answer of the CPU.
+    fn store_wide(&mut self, memory: &Operand, insn: &Insn, state: &mut State) {
+        let value = if state.holds_answer(insn.reads) { Value::Tainted } else { Value::Unknown };
+        let words = (0..i64::from(memory.size)).step_by(4);
+        match self.place(memory, state) {
+            Place::Frame(at) => {
+                for word in words {
+                    state.store(at.wrapping_add(word), 4, value.clone());
+                }
             }
+            Place::Static(at) if value == Value::Tainted => {
+                let absent = FeatureSet::EMPTY;
+                let stored = words.map(|word| Stored { at: at.wrapping_add_signed(word), width: 4, value: value.clone(), absent });
+                self.facts.stores.extend(stored);
+            }
+            _ => {}
         }
     }
 
@@ -582,6 +596,13 @@ impl Run<'_, '_, '_> {
             state.write(base, updated);
         }
         let (left, right) = self.operands(insn, state);
+        if let Some(dst) = insn.dst.filter(|dst| dst.is_vector()) {
+            let loaded = insn.memory.filter(|memory| memory.read).map(|memory| self.load(&memory, state));
+            let general = (0..16).map(Reg::general).filter(|reg| insn.src.contains(&Some(*reg)));
+            let holds_answer = general.map(|reg| state.read(reg)).chain(loaded).any(|value| value.is_telling())
+                || state.holds_answer(insn.reads);
+            state.set_vector(dst, holds_answer);
+        }
         let value = match insn.operation {
             Operation::CpuId => return words::cpuid(state),
             Operation::ReadExtendedControl => {
@@ -820,9 +841,11 @@ fn shifted(value: &Value, by: &Value, sign: i32) -> Value {
     }
 }
 
-/// Blocks that nothing in the function goes to, but for the first.
+/// Blocks that nothing in the function goes to, but for the first and for padding.
 fn orphans(graph: &Graph) -> Vec<usize> {
-    let orphans = graph.blocks.iter().enumerate().skip(1).filter(|(_, block)| block.predecessors.is_empty());
+    let is_padding = |insns: &[Insn]| insns.iter().all(|insn| insn.class == Class::Hint);
+    let blocks = graph.blocks.iter().enumerate().skip(1);
+    let orphans = blocks.filter(|(_, block)| block.predecessors.is_empty() && !is_padding(&block.insns));
     orphans.map(|(index, _)| index).collect()
 }
 

@@ -35,12 +35,19 @@ pub(super) struct Memory {
 impl Memory {
     /// What a word holds, if any byte of it is known to tell something.
     fn word(&self, at: u64, width: u8) -> Option<Value> {
-        if let Some(value) = self.words.get(&(at, width)) {
-            return Some(value.clone());
-        }
         let end = at.saturating_add(u64::from(width));
+        let near = || self.words.range((at.saturating_sub(8), 0)..(end, 0));
+        let covers = |from: u64, stored: u8| from <= at && end <= from.saturating_add(u64::from(stored));
+        let part = |from: u64, value: &Value| {
+            value.shift(-8 * i32::try_from(at - from).unwrap_or(0)).truncate(width)
+        };
+        let whole = near().filter(|((from, stored), _)| covers(*from, *stored));
+        let whole = whole.map(|((from, _), value)| part(*from, value)).reduce(|a, b| a.join(&b));
+        if whole.is_some() {
+            return whole;
+        }
         let mut bytes: Vec<Option<Value>> = vec![None; usize::from(width)];
-        for (&(from, stored), value) in self.words.range((at.saturating_sub(8), 0)..(end, 0)) {
+        for (&(from, stored), value) in near() {
             for (byte, place) in (at..end).zip(&mut bytes) {
                 if let Some(offset) = byte.checked_sub(from).filter(|&offset| offset < u64::from(stored)) {
                     let part = value.shift(-8 * i32::try_from(offset).unwrap_or(0)).truncate(1);

@@ -3,7 +3,7 @@
 use super::proof::Proof;
 use super::value::{Outcome, Value};
 use crate::address::Svma;
-use crate::insn::{Condition, Reg};
+use crate::insn::{Condition, Reg, RegSet};
 use deburr_cpu::{Arch, FeatureSet};
 use std::collections::BTreeMap;
 
@@ -30,6 +30,8 @@ pub(super) enum Flags {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct State {
     registers: Vec<Value>,
+    /// The vector registers that hold an answer of the CPU somewhere.
+    vectors: RegSet,
     /// What the frame holds, by offset from the stack pointer at the entry, with its width in bytes.
     frame: BTreeMap<i64, (u8, Value)>,
     pub(super) flags: Flags,
@@ -48,6 +50,7 @@ impl State {
     pub(super) fn entry(arch: Arch) -> State {
         let mut state = State {
             registers: vec![Value::Unknown; REGISTERS],
+            vectors: RegSet::EMPTY,
             frame: BTreeMap::new(),
             flags: Flags::Unknown,
             proven: FeatureSet::EMPTY,
@@ -69,6 +72,16 @@ impl State {
         if let Some(register) = reg.index().and_then(|index| self.registers.get_mut(index)) {
             *register = value;
         }
+    }
+
+    /// Whether one of some registers is a vector register that holds an answer of the CPU.
+    pub(super) fn holds_answer(&self, of: RegSet) -> bool {
+        self.vectors.intersects(of)
+    }
+
+    /// Says whether a vector register holds an answer of the CPU.
+    pub(super) fn set_vector(&mut self, reg: Reg, holds_answer: bool) {
+        self.vectors = if holds_answer { self.vectors.with(reg) } else { self.vectors.without(reg) };
     }
 
     /// What the frame holds.
@@ -171,6 +184,7 @@ impl State {
             if proven.is_empty() { None } else { self.check.min(other.check).or(self.check).or(other.check) };
         let joined = State {
             registers,
+            vectors: self.vectors.union(other.vectors),
             frame,
             flags,
             proven,

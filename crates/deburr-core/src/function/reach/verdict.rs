@@ -115,55 +115,112 @@ pub(super) fn judge(
     hits.into_iter().map(|(start, hits)| judge.function(start, &hits)).collect()
 }
 
-/// What is known where each node begins: the greatest solution, reached by going on from the roots.
-fn entries(checks: &Checks, all: FeatureSet, permitted: FeatureSet) -> HashMap<Node, Entry> {
-    let ways = &checks.ways.into;
-    let mut followers: HashMap<Node, Vec<Node>> = HashMap::new();
-    for (&to, ways) in ways {
-        for way in ways {
-            if let Source::Node(from) = way.from {
-                followers.entry(from).or_default().push(to);
+/// The ways, by number of node instead of by node.
+struct Net<'c> {
+    nodes: Vec<Node>,
+    ways: Vec<&'c [Way]>,
+    /// Of each way into each node, the number of the node that it begins in; `None` for a root.
+    sources: Vec<Vec<Option<usize>>>,
+    /// The nodes that each node has ways to.
+    followers: Vec<Vec<usize>>,
+}
+
+impl<'c> Net<'c> {
+    fn of(checks: &'c Checks) -> Net<'c> {
+        let into = &checks.ways.into;
+        let nodes: Vec<Node> = into.keys().copied().collect();
+        let number: HashMap<Node, usize> = nodes.iter().copied().zip(0..).collect();
+        let ways: Vec<&[Way]> = into.values().map(Vec::as_slice).collect();
+        let mut followers: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+        let mut sources = Vec::with_capacity(nodes.len());
+        for (to, ways) in ways.iter().enumerate() {
+            let of = |way: &Way| match way.from {
+                Source::Root => None,
+                // A node that nothing leads to is never reached.
+                Source::Node(node) => Some(number.get(&node).copied().unwrap_or(usize::MAX)),
+            };
+            let from: Vec<Option<usize>> = ways.iter().map(of).collect();
+            for from in from.iter().flatten() {
+                if let Some(followers) = followers.get_mut(*from)
+                    && followers.last() != Some(&to)
+                {
+                    followers.push(to);
+                }
+            }
+            sources.push(from);
+        }
+        Net { nodes, ways, sources, followers }
+    }
+
+    /// The ways into a node with the entries that they begin in.
+    fn ways_into<'n>(
+        &'n self,
+        node: usize,
+        entries: &'n [Entry],
+    ) -> impl Iterator<Item = (&'c Way, Entry)> + 'n {
+        let ways = self.ways.get(node).copied().unwrap_or_default();
+        let sources = self.sources.get(node).map(Vec::as_slice).unwrap_or_default();
+        let root = Entry { certain: Some(Known::root()), ..Entry::default() };
+        ways.iter().zip(sources).map(move |(way, source)| {
+            (way, source.map_or(root, |source| entries.get(source).copied().unwrap_or_default()))
+        })
+    }
+
+    /// Works out each node's entry from those that lead to it, until nothing changes.
+    fn settle(&self, entries: &mut [Entry], entry: impl Fn(usize, &[Entry]) -> Entry) {
+        let mut pending: VecDeque<usize> = (0..self.nodes.len()).collect();
+        let mut is_pending = vec![true; self.nodes.len()];
+        while let Some(node) = pending.pop_front() {
+            if let Some(mark) = is_pending.get_mut(node) {
+                *mark = false;
+            }
+            let new = entry(node, entries);
+            let Some(known) = entries.get_mut(node).filter(|known| **known != new) else { continue };
+            *known = new;
+            for &follower in self.followers.get(node).map(Vec::as_slice).unwrap_or_default() {
+                if let Some(mark) = is_pending.get_mut(follower).filter(|mark| !**mark) {
+                    *mark = true;
+                    pending.push_back(follower);
+                }
             }
         }
     }
-    let mut entries: HashMap<Node, Entry> = HashMap::new();
-    let mut pending: BTreeSet<Node> = ways.keys().copied().collect();
-    while let Some(node) = pending.pop_first() {
-        let entry = entry(&entries, ways.get(&node).map(Vec::as_slice).unwrap_or_default(), all, permitted);
-        if entries.get(&node).copied().unwrap_or_default() != entry {
-            entries.insert(node, entry);
-            pending.extend(followers.get(&node).into_iter().flatten().copied());
-        }
-    }
-    entries
 }
 
-fn entry(entries: &HashMap<Node, Entry>, ways: &[Way], all: FeatureSet, permitted: FeatureSet) -> Entry {
-    let mut entry = Entry::default();
-    let join = |known: &mut Option<Known>, other: Known| {
-        *known = Some(known.map_or(other, |known| known.meet(other)));
-    };
-    for way in ways {
-        let from = match way.from {
-            Source::Root => Entry { certain: Some(Known::root()), ..Entry::default() },
-            Source::Node(node) => entries.get(&node).copied().unwrap_or_default(),
-        };
-        let known = match (from.certain, from.checked, from.bare) {
-            (Some(known), ..) => known,
-            (None, Some(known), _) => known,
-            (None, None, true) => Known::root(),
-            (None, None, false) => continue,
-        };
-        let known = known.after(way.proof, all);
-        if way.is_certain && from.certain.is_some() {
-            join(&mut entry.certain, known);
-        } else if known.possible.is_subset(permitted) {
-            entry.bare = true;
-        } else {
-            join(&mut entry.checked, known);
+/// What is known where each node begins: the greatest solution, reached by going on from the roots. Control flow
+/// first, since it does not depend on where addresses go.
+fn entries(checks: &Checks, all: FeatureSet, permitted: FeatureSet) -> HashMap<Node, Entry> {
+    let net = Net::of(checks);
+    let mut entries = vec![Entry::default(); net.nodes.len()];
+    net.settle(&mut entries, |node, entries| {
+        let certain = net.ways_into(node, entries).filter(|(way, _)| way.is_certain);
+        let known = certain.filter_map(|(way, from)| Some(from.certain?.after(way.proof, all)));
+        Entry { certain: known.reduce(Known::meet), ..Entry::default() }
+    });
+    net.settle(&mut entries, |node, entries| {
+        let own = entries.get(node).copied().unwrap_or_default();
+        if own.certain.is_some() {
+            return own;
         }
-    }
-    entry
+        let mut entry = Entry::default();
+        for (way, from) in net.ways_into(node, entries) {
+            let known = match from {
+                Entry { certain: Some(known), .. } | Entry { certain: None, checked: Some(known), .. } => {
+                    known
+                }
+                Entry { bare: true, .. } => Known::root(),
+                _ => continue,
+            };
+            let known = known.after(way.proof, all);
+            if known.possible.is_subset(permitted) {
+                entry.bare = true;
+            } else {
+                entry.checked = Some(entry.checked.map_or(known, |checked| checked.meet(known)));
+            }
+        }
+        entry
+    });
+    net.nodes.iter().copied().zip(entries).collect()
 }
 
 struct Judge<'j, 'a> {
