@@ -9,7 +9,7 @@ use super::kind::GuardKind;
 use super::learn::Learnt;
 use super::names;
 use super::proof::Proof;
-use super::references::{Access, DataReference, references_to};
+use super::references::{self, Access, DataReference, references_to};
 use crate::address::{Extent, Svma};
 use crate::function::block::Graph;
 use crate::image::{SymbolOrigin, TransferTarget};
@@ -155,11 +155,17 @@ impl Closure {
         let reverse = Reverse::of(world);
         let mut objects: BTreeSet<u64> = BTreeSet::new();
         for _ in 0..ROUNDS {
+            let before = closure.starts.clone();
             let mut cells = closure.go_back(world, &reverse, &has_hits, &mut pending);
-            if cells.is_empty() {
+            let mut ranges: Vec<Extent> = Vec::new();
+            if references::is_fixed(world.image) {
+                // Addresses of functions stand in instructions as they are.
+                let new = closure.starts.difference(&before);
+                ranges.extend(new.map(|&start| Extent::sized(world.image.svma(start), 1)));
+            }
+            if cells.is_empty() && ranges.is_empty() {
                 break;
             }
-            let mut ranges: Vec<Extent> = Vec::new();
             while let Some((node, at)) = cells.pop() {
                 let object = holder(world, at);
                 closure.cells.entry(node).or_default().push((at, object.start.0));
@@ -173,13 +179,14 @@ impl Closure {
             }
             let found = references_to(world, &ranges);
             for reference in &found {
-                if let Some(function) =
-                    world.image.code_offset(reference.from).and_then(|at| world.whole_at(at))
-                {
-                    if !closure.starts.contains(&function.start) {
-                        pending.insert(function.start);
-                    }
+                if let Some(start) = world.image.code_offset(reference.to) {
+                    let from = world.image.code_offset(reference.from);
+                    closure.taken.entry(start).or_default().extend(from);
                 }
+                let function = world.image.code_offset(reference.from).and_then(|at| world.whole_at(at));
+                pending.extend(
+                    function.map(|function| function.start).filter(|at| !closure.starts.contains(at)),
+                );
             }
             closure.references.extend(found);
         }
@@ -230,7 +237,7 @@ impl Closure {
             let held = within(&reverse.cells, svma, svma.offset(1));
             cells.extend(held.iter().map(|&(_, at)| (Node::Function(start), at)));
             self.direct.insert(start, direct);
-            self.taken.insert(start, taken);
+            self.taken.entry(start).or_default().extend(taken);
         }
         cells
     }
@@ -345,7 +352,7 @@ impl Collector<'_, '_, '_> {
     }
 
     /// The ways that begin at an instruction: none if nothing ever runs there, one for each entry that leads there.
-    fn from_code(&self, at: CodeOffset, is_certain: bool, kind: GuardKind) -> Vec<Way> {
+    fn ways_from(&self, at: CodeOffset, is_certain: bool, kind: GuardKind) -> Vec<Way> {
         let svma = self.world.image.svma(at);
         let Some(function) = self.world.whole_at(at) else {
             // Code of no function: how it is reached is not known.
@@ -395,7 +402,7 @@ impl Collector<'_, '_, '_> {
         for (&start, sites) in &self.closure.direct {
             let has_entries = self.ways.entries.contains_key(&start);
             for &(to, from) in sites {
-                for way in self.from_code(from, true, GuardKind::Branch) {
+                for way in self.ways_from(from, true, GuardKind::Branch) {
                     self.push(Node::Function(if has_entries { to } else { start }), way);
                 }
             }
@@ -465,7 +472,7 @@ impl Collector<'_, '_, '_> {
                     continue;
                 }
                 let is_certain = self.is_callback(Some(from));
-                for way in self.from_code(from, is_certain, GuardKind::Pointer) {
+                for way in self.ways_from(from, is_certain, GuardKind::Pointer) {
                     self.push(Node::Function(start), way);
                 }
             }
@@ -524,7 +531,7 @@ impl Collector<'_, '_, '_> {
                 for reference in &through {
                     let Some(from) = self.world.image.code_offset(reference.from) else { continue };
                     let is_function = matches!(node, Node::Function(_));
-                    for way in self.from_code(from, is_function && !is_replaced, GuardKind::Pointer) {
+                    for way in self.ways_from(from, is_function && !is_replaced, GuardKind::Pointer) {
                         self.push(node, way);
                     }
                 }
@@ -576,7 +583,7 @@ impl Collector<'_, '_, '_> {
             if self.is_used(from, node) {
                 continue;
             }
-            for way in self.from_code(from, false, GuardKind::Table) {
+            for way in self.ways_from(from, false, GuardKind::Table) {
                 self.push(node, way);
             }
         }

@@ -408,11 +408,15 @@ impl Run<'_, '_, '_> {
         let mut after = match ran {
             Some(()) => inner?,
             None => {
-                self.clobber(&mut state);
-                state
+                let mut after = state.clone();
+                self.clobber(&mut after);
+                after
             }
         };
         after.write(pointer, before);
+        for &reg in names::preserved(arch) {
+            after.write(reg, state.read(reg));
+        }
         after.flags = Flags::Unknown;
         Some(after)
     }

@@ -215,6 +215,11 @@ fn told_words(
             // Set for some reason or other, and cleared where the CPU lacks the feature.
             joined = Value::Unknown.under(Proof::of(cleared)).join(&Value::constant(0)).truncate(width);
         }
+        // What a function that asks the CPU stores, and nobody knows what it is, may be the answer.
+        let is_answer = may_be_tainted && value.choices().is_empty() && !joined.is_telling();
+        if is_answer {
+            joined = Value::Tainted;
+        }
         if joined.discriminates(may_be_tainted) {
             told.insert((at, width), joined);
         }

@@ -47,6 +47,18 @@ const X86_64_CLOBBERED: &[Reg] = &[
     Reg::general(11),
 ];
 const AARCH64_CLOBBERED: &[Reg] = &registers::<19>(0);
+const X86_64_PRESERVED: &[Reg] =
+    &[Reg::general(3), Reg::general(5), Reg::general(12), Reg::general(13), Reg::general(14), Reg::general(15)];
+const AARCH64_PRESERVED: &[Reg] = &registers::<11>(19);
+
+/// The general registers that a callee leaves as they were, but for the stack pointer.
+pub(super) const fn preserved(arch: Arch) -> &'static [Reg] {
+    match arch {
+        Arch::X86_64 => X86_64_PRESERVED,
+        Arch::Aarch64 => AARCH64_PRESERVED,
+    }
+}
+
 /// Go's own convention keeps no register but the stack pointer.
 const GO_X86_64_CLOBBERED: &[Reg] = &[
     Reg::general(0),

@@ -81,6 +81,15 @@ pub(super) fn references_to(world: &World<'_, '_>, ranges: &[Extent]) -> Vec<Dat
     found
 }
 
+/// Whether the file is loaded where it says and so low that instructions hold whole addresses.
+pub(super) fn is_fixed(image: &Image<'_>) -> bool {
+    /// Position-independent files begin at 0; linkers place others here or higher.
+    const LOWEST: u64 = 0x1_0000;
+    image.arch == Arch::X86_64
+        && image.kind == Kind::Executable
+        && (LOWEST..1 << 31).contains(&image.code_base.0)
+}
+
 fn merged(ranges: &[Extent]) -> Vec<Extent> {
     let mut sorted: Vec<Extent> = ranges.iter().copied().filter(|range| !range.is_empty()).collect();
     sorted.sort_unstable();
@@ -102,7 +111,7 @@ fn likely_x86_64(
     start: Svma,
     is_wanted: &impl Fn(Svma) -> bool,
 ) -> Vec<Svma> {
-    let is_fixed = image.kind == Kind::Executable && image.code_base.0 < 1 << 31;
+    let is_fixed = is_fixed(image);
     let mut found = Vec::new();
     for (at, window) in bytes.windows(5).enumerate() {
         let &[before, a, b, c, d] = window else { continue };

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// Features that a program can use only after the operating system has handed it something to use them on: a
 /// protection key. That comes before any instruction, in a system call of the caller.
-const GRANTED: FeatureSet = FeatureSet::of(&[Feature::PKU]);
+const GRANTED: FeatureSet = FeatureSet::of(&[Feature::PKU, Feature::CET_SS]);
 
 /// The check in front of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
