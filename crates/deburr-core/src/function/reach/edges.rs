@@ -12,7 +12,7 @@ use super::proof::Proof;
 use super::references::{self, Access, DataReference, references_to};
 use crate::address::{Extent, Svma};
 use crate::function::block::Graph;
-use crate::image::{SymbolOrigin, TransferTarget};
+use crate::image::{Kind, SymbolOrigin, TransferTarget};
 use crate::insn::sweep::{CodeOffset, ReferenceKind};
 use crate::insn::{self, Flow};
 use rayon::prelude::*;
@@ -390,7 +390,8 @@ impl Collector<'_, '_, '_> {
                 from: Source::Root,
                 at: svma,
                 proof: Proof::EMPTY,
-                is_certain: true,
+                // What a program exports is for its own plug-ins.
+                is_certain: image.kind != Kind::Executable || image.entries.contains(&svma),
                 kind: GuardKind::Branch,
                 check: None,
             };
@@ -416,6 +417,8 @@ impl Collector<'_, '_, '_> {
         functions.sort_unstable_by_key(|(start, _)| **start);
         for (&start, facts) in functions {
             let is_resolver = self.world.is_resolver(start);
+            let returned = facts.uses.iter().filter(|used| used.kind == UseKind::Returned);
+            let chooses = is_resolver && returned.map(|used| used.address).collect::<BTreeSet<_>>().len() > 1;
             for used in &facts.uses {
                 let Some(node) = self.node_of(used.address) else { continue };
                 self.used.insert((start, node));
@@ -431,7 +434,10 @@ impl Collector<'_, '_, '_> {
                 let way = Way {
                     from: Source::Node(Node::Function(start)),
                     at: used.from,
-                    proof: used.proof,
+                    // A resolver that chooses has asked somebody.
+                    proof: used.proof.union(Proof::doubt(
+                        chooses && used.kind == UseKind::Returned && used.proof.is_empty(),
+                    )),
                     is_certain: is_certain && is_function,
                     kind: if is_function { kind } else { GuardKind::Table },
                     check: used.check,

@@ -644,6 +644,7 @@ impl Run<'_, '_, '_> {
                 return self.push(value, state);
             }
             Operation::Pop => return self.pop(insn, state),
+            Operation::Swap => return self.swap(insn, state),
             Operation::And => left.and(&right),
             Operation::AndNot => left.and(&complement(&right, width)),
             Operation::Or => left.or(&right),
@@ -833,6 +834,31 @@ impl Run<'_, '_, '_> {
             let at = at.wrapping_sub(8);
             state.write(pointer, Value::Stack(at));
             state.store(at, 8, value);
+        }
+    }
+
+    /// `xchg`: of two registers, or of a register and memory.
+    fn swap(&mut self, insn: &Insn, state: &mut State) {
+        let [first, second, _] = insn.src;
+        match (insn.memory, first, second) {
+            (None, Some(first), Some(second)) if insn.width >= 4 => {
+                let (a, b) =
+                    (state.read(first).truncate(insn.width), state.read(second).truncate(insn.width));
+                state.write(first, b);
+                state.write(second, a);
+            }
+            (Some(memory), Some(reg), None) if insn.width >= 4 => {
+                let loaded = self.load(&memory, state);
+                let stored = state.read(reg);
+                self.store(&memory, stored, insn, state);
+                state.write(reg, loaded);
+            }
+            _ => {
+                for reg in [first, second].into_iter().flatten() {
+                    let lost = state.read(reg).mixed(&Value::Unknown);
+                    state.write(reg, lost);
+                }
+            }
         }
     }
 

@@ -201,6 +201,7 @@ fn told_words(
     askers: &BTreeSet<CodeOffset>,
 ) -> BTreeMap<(u64, u8), Value> {
     let mut told = BTreeMap::new();
+    let mut lost: Vec<(u64, u8)> = Vec::new();
     let by_askers =
         facts.iter().filter(|(start, _)| askers.contains(start)).flat_map(|(_, facts)| &facts.stores);
     let by_askers: BTreeSet<(u64, u8)> = by_askers.map(|stored| (stored.at, stored.width)).collect();
@@ -216,12 +217,20 @@ fn told_words(
             joined = Value::Unknown.under(Proof::of(cleared)).join(&Value::constant(0)).truncate(width);
         }
         // What a function that asks the CPU stores, and nobody knows what it is, may be the answer.
-        let is_answer = may_be_tainted && value.choices().is_empty() && !joined.is_telling();
-        if is_answer {
-            joined = Value::Tainted;
+        if may_be_tainted && value.choices().is_empty() && !joined.is_telling() {
+            lost.push((at, width));
         }
         if joined.discriminates(may_be_tainted) {
             told.insert((at, width), joined);
+        }
+    }
+    for (at, width) in lost {
+        let end = at.saturating_add(width.into());
+        let is_told = told
+            .keys()
+            .any(|&(from, stored): &(u64, u8)| from < end && at < from.saturating_add(stored.into()));
+        if !is_told {
+            told.insert((at, width), Value::Tainted);
         }
     }
     told

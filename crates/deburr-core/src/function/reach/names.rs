@@ -47,8 +47,14 @@ const X86_64_CLOBBERED: &[Reg] = &[
     Reg::general(11),
 ];
 const AARCH64_CLOBBERED: &[Reg] = &registers::<19>(0);
-const X86_64_PRESERVED: &[Reg] =
-    &[Reg::general(3), Reg::general(5), Reg::general(12), Reg::general(13), Reg::general(14), Reg::general(15)];
+const X86_64_PRESERVED: &[Reg] = &[
+    Reg::general(3),
+    Reg::general(5),
+    Reg::general(12),
+    Reg::general(13),
+    Reg::general(14),
+    Reg::general(15),
+];
 const AARCH64_PRESERVED: &[Reg] = &registers::<11>(19);
 
 /// The general registers that a callee leaves as they were, but for the stack pointer.

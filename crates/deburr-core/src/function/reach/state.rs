@@ -181,12 +181,20 @@ impl State {
         let frame = if Arc::ptr_eq(&self.frame, &other.frame) && mine == others {
             Arc::clone(&self.frame)
         } else {
-            let of_both = self.frame.iter().filter_map(|(&at, (width, value))| {
-                let (_, other) = other.frame.get(&at).filter(|(other, _)| other == width)?;
-                Some((at, (*width, join(value, other))))
-            });
-            let frame: BTreeMap<i64, (u8, Value)> =
-                of_both.filter(|(_, (_, value))| *value != Value::Unknown).collect();
+            // What one way has not written is as good as unknown there.
+            let unknown = (0, Value::Unknown);
+            let other_at = |at: &i64, width: u8| {
+                other.frame.get(at).filter(|(other, _)| *other == width).unwrap_or(&unknown)
+            };
+            let mine_first = self
+                .frame
+                .iter()
+                .map(|(&at, (width, value))| (at, (*width, join(value, &other_at(&at, *width).1))));
+            let others_only = other.frame.iter().filter(|(at, _)| !self.frame.contains_key(at));
+            let others_only =
+                others_only.map(|(&at, (width, value))| (at, (*width, join(&unknown.1, value))));
+            let frame = mine_first.chain(others_only).filter(|(_, (_, value))| *value != Value::Unknown);
+            let frame: BTreeMap<i64, (u8, Value)> = frame.collect();
             if frame == *self.frame { Arc::clone(&self.frame) } else { Arc::new(frame) }
         };
         let flags = if self.flags == other.flags { self.flags.clone() } else { Flags::Unknown };

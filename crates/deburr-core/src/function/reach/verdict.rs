@@ -15,8 +15,8 @@ use deburr_cpu::{Feature, FeatureSet};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// Features that a program can use only after the operating system has handed it something to use them on: a
-/// protection key. That comes before any instruction, in a system call of the caller.
-const GRANTED: FeatureSet = FeatureSet::of(&[Feature::PKU, Feature::CET_SS]);
+/// protection key, a shadow stack, tagged memory. That comes before any instruction, in a system call of the caller.
+const GRANTED: FeatureSet = FeatureSet::of(&[Feature::PKU, Feature::CET_SS, Feature::FEAT_MTE]);
 
 /// The check in front of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -337,7 +337,7 @@ impl Judge<'_, '_> {
                 let missing = needs.minus(known.proven);
                 let reach = if missing.is_empty() {
                     return (Reach::Guarded, needs);
-                } else if needs.is_subset(known.possible) || missing.is_subset(GRANTED) {
+                } else if needs.is_subset(known.possible) || missing.is_subset(GRANTED) || self.is_go() {
                     Reach::Unknown
                 } else if known.proven.is_subset(self.permitted) {
                     Reach::Required
@@ -363,6 +363,11 @@ impl Judge<'_, '_> {
             }
             (None, None, false) => (Reach::Unreached, needs),
         }
+    }
+
+    /// Whether Go made the file. Its run-time library keeps what it learns in words that are not followed.
+    fn is_go(&self) -> bool {
+        self.image.build.is_go && self.checks.any
     }
 
     fn ways(&self, node: Node) -> &[Way] {

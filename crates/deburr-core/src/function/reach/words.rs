@@ -308,7 +308,7 @@ fn named(world: &World<'_, '_>, memory: &mut Memory, name: &str, at: u64) {
             }
         }
         (Arch::Aarch64, "__aarch64_have_lse_atomics") => {
-            memory.words.insert((at, 1), Value::word([(0, proof(Feature::FEAT_LSE))], 1));
+            memory.words.insert((at, 1), Value::word([(0, proof(Feature::FEAT_LSE))], 1).and_mask(1));
         }
         (Arch::Aarch64, "__aarch64_cpu_features") => {
             let bits = AARCH64_CPU_FEATURES.iter().map(|&(bit, feature)| (bit, proof(feature)));
