@@ -227,7 +227,7 @@ fn shifts_and_extractions_tell_where_the_bits_come_from() {
         (0x9ac22820, O::Other, [x(1), x(2), None], None),     // asr x0, x1, x2
         (0x93431820, O::Other, one, None),                    // sbfx x0, x1, #3, #4
         (0xb3431820, O::Other, [x(1), x(0), None], None),     // bfxil x0, x1, #3, #4
-        (0x53003c20, O::Extend, one, None),                   // uxth w0, w1
+        (0x53003c20, O::Extend, one, Some(2)),                // uxth w0, w1
     ] {
         let insn = insn(word);
         assert_eq!((insn.operation, insn.dst, insn.src), (operation, x(0), src), "{word:#010x}");
