@@ -95,6 +95,17 @@ pub(super) struct Facts {
     pub uses: Vec<Use>,
     /// What it returns.
     pub returned: Value,
+    /// What all of this depends on.
+    pub inputs: Inputs,
+}
+
+/// What a run of a function asked of what is known of the file.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Inputs {
+    /// The words that it loaded, by address and width in bytes.
+    pub words: BTreeSet<(u64, u8)>,
+    /// The functions that it called without running them.
+    pub callees: BTreeSet<CodeOffset>,
 }
 
 impl Facts {
@@ -335,7 +346,7 @@ impl Run<'_, '_, '_> {
     }
 
     /// The address that an indirect call or jump goes to.
-    fn target(&self, insn: &Insn, state: &State) -> Value {
+    fn target(&mut self, insn: &Insn, state: &State) -> Value {
         match insn.memory {
             Some(memory) => self.load(&memory, state),
             None => {
@@ -385,8 +396,11 @@ impl Run<'_, '_, '_> {
             return self.run_inside(callee, state);
         }
         self.clobber(&mut state);
-        if let Some(returned) = callee.and_then(|callee| world.returns.get(&callee.start)) {
-            state.write(Reg::general(0), returned.clone());
+        if let Some(callee) = callee {
+            self.facts.inputs.callees.insert(callee.start);
+            if let Some(returned) = world.returns.get(&callee.start) {
+                state.write(Reg::general(0), returned.clone());
+            }
         }
         Some(state)
     }
@@ -486,13 +500,16 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    fn load(&self, memory: &Operand, state: &State) -> Value {
+    fn load(&mut self, memory: &Operand, state: &State) -> Value {
         let width = match memory.size {
             width @ (1 | 2 | 4 | 8) => width as u8,
             _ => return Value::Unknown,
         };
         match self.place(memory, state) {
-            Place::Static(at) => self.memory.load(self.world.linkage, at, width),
+            Place::Static(at) => {
+                self.facts.inputs.words.insert((at, width));
+                self.memory.load(self.world.linkage, at, width)
+            }
             Place::Frame(at) => state.load(at, width),
             Place::Field(at) if self.memory.fields.contains(&at) => Value::Tainted,
             Place::Field(_) | Place::Elsewhere => {
@@ -588,7 +605,7 @@ impl Run<'_, '_, '_> {
     }
 
     /// The operation's two operands.
-    fn operands(&self, insn: &Insn, state: &State) -> (Value, Value) {
+    fn operands(&mut self, insn: &Insn, state: &State) -> (Value, Value) {
         let width = if insn.width == 0 { 8 } else { insn.width };
         let register = |reg: Option<Reg>, high: bool| match reg {
             None => Value::constant(0),
@@ -753,7 +770,7 @@ impl Run<'_, '_, '_> {
     }
 
     /// What is moved or loaded.
-    fn moved(&self, insn: &Insn, state: &State) -> Value {
+    fn moved(&mut self, insn: &Insn, state: &State) -> Value {
         match (insn.memory, insn.imm) {
             (Some(memory), _) if memory.read => self.load(&memory, state),
             (_, Some(imm)) if insn.src[0].is_none() => Value::constant(imm as u64),
@@ -792,7 +809,7 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    fn selected(&self, insn: &Insn, state: &State) -> Value {
+    fn selected(&mut self, insn: &Insn, state: &State) -> Value {
         let chosen = match insn.memory {
             Some(memory) if memory.read => self.load(&memory, state),
             _ => insn.src[0].map_or(Value::constant(0), |reg| state.read(reg)),

@@ -19,6 +19,11 @@ pub enum Reach {
 }
 
 impl Reach {
+    /// Whether a way without a sufficient check is known.
+    pub(super) const fn is_unsafe(self) -> bool {
+        matches!(self, Reach::Required | Reach::UnderGuarded)
+    }
+
     /// `required`, `guarded`, `under-guarded`, `unreached` or `unknown`.
     pub const fn name(self) -> &'static str {
         match self {

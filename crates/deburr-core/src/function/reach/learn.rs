@@ -6,7 +6,7 @@
 
 use super::World;
 use super::edges::Closure;
-use super::interpret::{FactsByFunction, interpret, stored_words};
+use super::interpret::{Facts, FactsByFunction, interpret, stored_words};
 use super::memory::{Memory, initial};
 use super::proof::Proof;
 use super::references::{Access, references_to};
@@ -16,7 +16,7 @@ use crate::function::Function;
 use crate::insn::Class;
 use crate::insn::sweep::CodeOffset;
 use rayon::prelude::*;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Rounds at most; words that still change then count as doubtful.
 const ROUNDS: u32 = 8;
@@ -53,8 +53,10 @@ pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, closure: &Closure)
     let mut memory = known.clone();
     let mut facts = FactsByFunction::new();
     extend_by_readers(world, &mut subjects, &mut asked, &memory);
+    // All subjects first, then those whose inputs have changed.
+    let mut due = subjects.clone();
     for round in 0..ROUNDS {
-        facts = run(world, closure, &memory, &subjects);
+        facts.extend(run(world, closure, &memory, &due));
         let mut next = known.clone();
         for ((at, width), value) in told_words(world, &facts, &askers) {
             // A word that is written from itself as well must not start with what is lost of it.
@@ -68,23 +70,55 @@ pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, closure: &Closure)
                 }
             }
         }
-        let returns: HashMap<CodeOffset, Value> = (facts.iter())
+        let returns: BTreeMap<CodeOffset, Value> = (facts.iter())
             .filter(|(start, facts)| facts.returned.discriminates(askers.contains(start)))
             .filter(|(start, _)| !world.is_resolver(**start) && !world.is_run_inside(**start))
             .map(|(start, facts)| (*start, facts.returned.clone()))
             .collect();
-        let before = subjects.len();
+        let before = subjects.clone();
         extend_by_callers(world, &mut subjects, &returns);
         extend_by_readers(world, &mut subjects, &mut asked, &next);
-        let is_stable = subjects.len() == before && next == memory && returns == world.returns;
+        due = subjects.difference(&before).copied().collect();
+        due.extend(outdated(
+            world,
+            &facts,
+            &changed(&memory.words, &next.words),
+            &changed(&world.returns, &returns),
+        ));
         world.returns = returns;
         memory = next;
-        if is_stable {
+        if due.is_empty() {
             break;
         }
     }
+    // What still changes counts as doubtful.
+    facts.extend(run(world, closure, &memory, &due));
     let any = !queries.is_empty() || !memory.words.is_empty() || !world.returns.is_empty();
     Learnt { readers: readers(world, &facts), facts, memory, any }
+}
+
+/// The keys at which two maps differ.
+fn changed<K: Ord + Copy, V: PartialEq>(before: &BTreeMap<K, V>, after: &BTreeMap<K, V>) -> BTreeSet<K> {
+    let gone = before.keys().filter(|key| !after.contains_key(key));
+    let new = after.iter().filter(|(key, value)| before.get(key) != Some(value)).map(|(key, _)| key);
+    gone.chain(new).copied().collect()
+}
+
+/// The functions that have loaded a word, or called a function, of which something else is known now.
+fn outdated(
+    world: &World<'_, '_>,
+    facts: &FactsByFunction,
+    words: &BTreeSet<(u64, u8)>,
+    callees: &BTreeSet<CodeOffset>,
+) -> BTreeSet<CodeOffset> {
+    let overlaps = |&(at, width): &(u64, u8)| {
+        let near = words.range((at.saturating_sub(8), 0)..(at.saturating_add(width.into()), 0));
+        near.into_iter().any(|&(from, stored)| from.saturating_add(stored.into()) > at)
+    };
+    let is_outdated =
+        |facts: &Facts| facts.inputs.words.iter().any(overlaps) || !facts.inputs.callees.is_disjoint(callees);
+    let outdated = facts.iter().filter(|(_, facts)| is_outdated(facts));
+    outdated.filter_map(|(entry, _)| Some(world.whole_at(*entry)?.start)).collect()
 }
 
 /// Runs functions on ways without a check again, and takes flags in structures of unknown place for what they may be:
@@ -138,7 +172,7 @@ fn callers_of(world: &World<'_, '_>, callees: &BTreeSet<CodeOffset>) -> BTreeSet
 fn extend_by_callers(
     world: &World<'_, '_>,
     subjects: &mut BTreeSet<CodeOffset>,
-    returns: &HashMap<CodeOffset, Value>,
+    returns: &BTreeMap<CodeOffset, Value>,
 ) {
     let telling: BTreeSet<CodeOffset> = returns.keys().chain(&world.inside).copied().collect();
     subjects.extend(callers_of(world, &telling));

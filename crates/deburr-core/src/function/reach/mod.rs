@@ -35,7 +35,7 @@ use crate::address::Svma;
 use crate::image::{Image, Linkage, SymbolKind};
 use crate::insn::sweep::CodeOffset;
 use deburr_cpu::FeatureSet;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// How often ways without a check are looked at again.
 const LOOKS: u32 = 8;
@@ -86,10 +86,9 @@ impl Checks {
     /// The functions on ways that no check was found on.
     fn functions_without_check(&self, image: &Image<'_>, program: &Program) -> BTreeSet<CodeOffset> {
         let first = deburr_cpu::levels(image.arch).first().map_or(FeatureSet::EMPTY, |level| level.features);
-        let verdicts =
-            self.judge(image, program, first.union(deburr_cpu::system_features(image.arch)), &HashMap::new());
-        let steps = verdicts.iter().flat_map(|verdict| &verdict.path);
-        let functions = steps.filter_map(|step| program.function_at(image.code_offset(step.svma)?));
+        let permitted = first.union(deburr_cpu::system_features(image.arch));
+        let steps = verdict::unchecked_ways(self, image, program, permitted);
+        let functions = steps.into_iter().filter_map(|svma| program.function_at(image.code_offset(svma)?));
         functions.map(|function| program.whole(function).start).collect()
     }
 
@@ -118,7 +117,7 @@ struct World<'w, 'a> {
     /// Functions that are run inside their callers.
     inside: HashSet<CodeOffset>,
     /// What functions return that tells something.
-    returns: HashMap<CodeOffset, value::Value>,
+    returns: BTreeMap<CodeOffset, value::Value>,
     resolvers: HashSet<CodeOffset>,
     /// Names of the symbols at function starts in the PLT, and of imported functions.
     names: HashMap<Svma, &'w str>,
@@ -160,7 +159,7 @@ impl<'w, 'a> World<'w, 'a> {
             foreign,
             parts,
             inside: HashSet::new(),
-            returns: HashMap::new(),
+            returns: BTreeMap::new(),
             resolvers,
             names,
         }

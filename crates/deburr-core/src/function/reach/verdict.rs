@@ -121,9 +121,34 @@ pub(super) fn judge(
     program: &Program,
     (permitted, stated): (FeatureSet, &HashMap<CodeOffset, FeatureSet>),
 ) -> Vec<Verdict> {
-    let all: FeatureSet = Feature::all().collect();
-    let entries = entries(checks, all, permitted, stated);
-    let judge = Judge { checks, image, permitted, all, stated, entries };
+    let judge = Judge::of(checks, image, permitted, stated);
+    let hits = hits_beyond(image, program, permitted);
+    hits.into_iter().map(|(start, hits)| judge.function(start, &hits)).collect()
+}
+
+/// The steps of a path to each function that is required or under-guarded.
+pub(super) fn unchecked_ways(
+    checks: &Checks,
+    image: &Image<'_>,
+    program: &Program,
+    permitted: FeatureSet,
+) -> BTreeSet<Svma> {
+    let stated = HashMap::new();
+    let judge = Judge::of(checks, image, permitted, &stated);
+    let hits = hits_beyond(image, program, permitted);
+    let paths = hits.into_iter().filter_map(|(start, hits)| {
+        let worst = judge.assess(start, &hits).worst;
+        worst.reach.is_unsafe().then(|| judge.path(worst.entry, worst.missing))
+    });
+    paths.flatten().map(|step| step.svma).collect()
+}
+
+/// By function, its instructions that need more than what is permitted, with what they need.
+fn hits_beyond(
+    image: &Image<'_>,
+    program: &Program,
+    permitted: FeatureSet,
+) -> BTreeMap<CodeOffset, Vec<(CodeOffset, FeatureSet)>> {
     let mut hits: BTreeMap<CodeOffset, Vec<(CodeOffset, FeatureSet)>> = BTreeMap::new();
     for (function, run) in program.hits_by_function() {
         for hit in run {
@@ -134,7 +159,7 @@ pub(super) fn judge(
             }
         }
     }
-    hits.into_iter().map(|(start, hits)| judge.function(start, &hits)).collect()
+    hits
 }
 
 /// The ways, by number of node instead of by node.
@@ -263,9 +288,39 @@ struct Judge<'j, 'a> {
     entries: HashMap<Node, Entry>,
 }
 
-impl Judge<'_, '_> {
-    fn function(&self, start: CodeOffset, hits: &[(CodeOffset, FeatureSet)]) -> Verdict {
-        let mut worst: Option<(Reach, CodeOffset, FeatureSet, CodeOffset)> = None;
+/// The instruction that decides what its function is.
+#[derive(Debug, Clone, Copy)]
+struct Decisive {
+    reach: Reach,
+    at: CodeOffset,
+    missing: FeatureSet,
+    /// The entry of the function that it is judged from.
+    entry: CodeOffset,
+}
+
+/// What the instructions of one function come to.
+struct Assessment {
+    worst: Decisive,
+    /// By severity, what the instructions of that verdict miss or need.
+    by_severity: [FeatureSet; 5],
+    /// The first check inside the function.
+    local: Option<Guard>,
+}
+
+impl<'j, 'a> Judge<'j, 'a> {
+    fn of(
+        checks: &'j Checks,
+        image: &'j Image<'a>,
+        permitted: FeatureSet,
+        stated: &'j HashMap<CodeOffset, FeatureSet>,
+    ) -> Judge<'j, 'a> {
+        let all: FeatureSet = Feature::all().collect();
+        let entries = entries(checks, all, permitted, stated);
+        Judge { checks, image, permitted, all, stated, entries }
+    }
+
+    fn assess(&self, start: CodeOffset, hits: &[(CodeOffset, FeatureSet)]) -> Assessment {
+        let mut worst: Option<Decisive> = None;
         let mut by_severity = [FeatureSet::EMPTY; 5];
         let mut local = None;
         for &(at, needs) in hits {
@@ -288,15 +343,21 @@ impl Judge<'_, '_> {
                 if let Some(features) = by_severity.get_mut(usize::from(severity(reach))) {
                     *features = features.union(missing);
                 }
-                if worst.is_none_or(|(known, ..)| severity(reach) > severity(known)) {
-                    worst = Some((reach, at, missing, entry));
+                if worst.is_none_or(|known| severity(reach) > severity(known.reach)) {
+                    worst = Some(Decisive { reach, at, missing, entry });
                 }
             }
         }
-        let first = hits.first().copied().unwrap_or((start, FeatureSet::EMPTY));
+        let (at, missing) = hits.first().copied().unwrap_or((start, FeatureSet::EMPTY));
+        let worst = worst.unwrap_or(Decisive { reach: Reach::Unreached, at, missing, entry: start });
+        Assessment { worst, by_severity, local }
+    }
+
+    fn function(&self, start: CodeOffset, hits: &[(CodeOffset, FeatureSet)]) -> Verdict {
+        let Assessment { worst, by_severity, local } = self.assess(start, hits);
         let [unreached, guarded, unknown, under, required] = by_severity;
         // The path is that of the instruction that the verdict points at.
-        let (reach, at, missing, entry) = worst.unwrap_or((Reach::Unreached, first.0, first.1, start));
+        let Decisive { reach, at, missing, entry } = worst;
         let features = match reach {
             Reach::Required => required.union(under),
             Reach::UnderGuarded => under,
@@ -304,10 +365,7 @@ impl Judge<'_, '_> {
             Reach::Guarded => guarded,
             Reach::Unreached => unreached.union(missing),
         };
-        let path = match reach {
-            Reach::Required | Reach::UnderGuarded => self.path(entry, missing),
-            _ => Vec::new(),
-        };
+        let path = if reach.is_unsafe() { self.path(entry, missing) } else { Vec::new() };
         let guard = match reach {
             Reach::Guarded => {
                 let local_suffices = local.is_some_and(|local| features.is_subset(local.features));
