@@ -164,7 +164,8 @@ pub(crate) const ROWS: &[Row] = &[
 ];
 
 /// Leaves with bits that stand for features, some of them for none in [`ROWS`].
-const FEATURE_LEAVES: [u32; 10] = [1, 7, 0xd, 0x14, 0x19, 0x1e, 0x24, 0x8000_0001, 0x8000_0007, 0x8000_0008];
+pub const FEATURE_LEAVES: [u32; 10] =
+    [1, 7, 0xd, 0x14, 0x19, 0x1e, 0x24, 0x8000_0001, 0x8000_0007, 0x8000_0008];
 
 /// Of those the ones whose answer depends on the subleaf in `ECX`.
 const LEAVES_WITH_SUBLEAVES: [u32; 5] = [7, 0xd, 0x14, 0x1e, 0x24];

@@ -15,6 +15,8 @@ use crate::insn::sweep::CodeOffset;
 use crate::insn::{Insn, Reg};
 use deburr_cpu::query::{self, CpuidRegister};
 use deburr_cpu::{Arch, Feature, FeatureSet};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 const AT_HWCAP: u64 = 16;
 const AT_HWCAP2: u64 = 26;
@@ -23,11 +25,34 @@ fn proof(feature: Feature) -> Proof {
     Proof::of(FeatureSet::EMPTY.with(feature))
 }
 
-/// The word that CPUID gives in one register.
-fn cpuid_word(leaf: u32, subleaf: u32, register: CpuidRegister) -> Value {
-    let bits = (0..32u8)
-        .filter_map(|bit| Some((bit, proof(query::cpuid_bit(leaf, subleaf, register, u32::from(bit))?))));
-    Value::word(bits, 4)
+/// The registers that CPUID answers in, by number, in the order in which structures keep them.
+const REGISTERS: [(u8, CpuidRegister); 4] =
+    [(0, CpuidRegister::Eax), (3, CpuidRegister::Ebx), (1, CpuidRegister::Ecx), (2, CpuidRegister::Edx)];
+
+/// What CPUID answers to a leaf, in the order of [`REGISTERS`].
+type Answer = [Value; 4];
+
+fn make_answer(leaf: u32, subleaf: u32) -> Answer {
+    REGISTERS.map(|(_, register)| {
+        let feature = |bit: u8| query::cpuid_bit(leaf, subleaf, register, u32::from(bit));
+        Value::word((0..32).filter_map(|bit| Some((bit, proof(feature(bit)?)))), 4)
+    })
+}
+
+/// The answers that everybody asks for: what a feature implies takes a while to work out.
+static ANSWERS: LazyLock<BTreeMap<(u32, u32), Answer>> = LazyLock::new(|| {
+    let leaves = query::FEATURE_LEAVES.into_iter();
+    let places = leaves.flat_map(|leaf| [0, 1].map(|subleaf| (leaf, subleaf)));
+    places.map(|(leaf, subleaf)| ((leaf, subleaf), make_answer(leaf, subleaf))).collect()
+});
+
+fn cpuid_answer(leaf: u32, subleaf: u32) -> Answer {
+    match ANSWERS.get(&(leaf, subleaf)) {
+        Some(answer) => answer.clone(),
+        // Highest leaves, vendor, caches: nothing that proves a feature.
+        None if !query::is_feature_leaf(leaf) => [0; 4].map(|_| Value::word([], 4)),
+        None => make_answer(leaf, subleaf),
+    }
 }
 
 /// Runs `cpuid`.
@@ -36,16 +61,10 @@ pub(super) fn cpuid(state: &mut State) {
         state.read(Reg::general(0)).truncate(4).as_constant().and_then(|leaf| u32::try_from(leaf).ok());
     let subleaf =
         state.read(Reg::general(1)).truncate(4).as_constant().and_then(|leaf| u32::try_from(leaf).ok());
-    let registers =
-        [(0, CpuidRegister::Eax), (3, CpuidRegister::Ebx), (1, CpuidRegister::Ecx), (2, CpuidRegister::Edx)];
-    for (number, register) in registers {
-        let value = match leaf {
-            // Highest leaves, vendor, caches: nothing that proves a feature.
-            Some(leaf) if !query::is_feature_leaf(leaf) => Value::word([], 4),
-            // Without a subleaf programs mean the first.
-            Some(leaf) => cpuid_word(leaf, subleaf.unwrap_or(0), register),
-            None => Value::Tainted,
-        };
+    // Without a subleaf programs mean the first.
+    let answer = leaf.map(|leaf| cpuid_answer(leaf, subleaf.unwrap_or(0)));
+    let answer = answer.unwrap_or_else(|| [0; 4].map(|_| Value::Tainted));
+    for ((number, _), value) in REGISTERS.into_iter().zip(answer) {
         state.write(Reg::general(number), value);
     }
 }
@@ -235,11 +254,11 @@ const GLIBC_LEAVES_AT: u64 = 20;
 /// `struct cpu_features` at an address whose leaves begin at `leaves`: of each leaf the four registers, and the four
 /// again with what the operating system does not support cleared; after them the preferences.
 fn glibc_cpu_features(memory: &mut Memory, leaves: u64) {
-    let registers = [CpuidRegister::Eax, CpuidRegister::Ebx, CpuidRegister::Ecx, CpuidRegister::Edx];
     let mut at = leaves;
     for &(leaf, subleaf) in GLIBC_LEAVES {
-        for register in registers.iter().chain(&registers) {
-            memory.words.insert((at, 4), cpuid_word(leaf, subleaf, *register));
+        let answer = cpuid_answer(leaf, subleaf);
+        for word in answer.iter().chain(&answer) {
+            memory.words.insert((at, 4), word.clone());
             at += 4;
         }
     }
@@ -284,14 +303,9 @@ fn named(world: &World<'_, '_>, memory: &mut Memory, name: &str, at: u64) {
             }
         }
         (Arch::X86_64, "OPENSSL_ia32cap_P") => {
-            let words = [
-                (1, CpuidRegister::Edx),
-                (1, CpuidRegister::Ecx),
-                (7, CpuidRegister::Ebx),
-                (7, CpuidRegister::Ecx),
-            ];
-            for (offset, (leaf, register)) in (0..).step_by(4).zip(words) {
-                memory.words.insert((at + offset, 4), cpuid_word(leaf, 0, register));
+            let ([_, _, ecx1, edx1], [_, ebx7, ecx7, _]) = (cpuid_answer(1, 0), cpuid_answer(7, 0));
+            for (offset, word) in (0..).step_by(4).zip([edx1, ecx1, ebx7, ecx7]) {
+                memory.words.insert((at + offset, 4), word);
             }
         }
         (Arch::X86_64, "__x86_get_cpuid_feature_leaf") => glibc_cpu_features(memory, at),
