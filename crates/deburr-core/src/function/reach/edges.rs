@@ -4,6 +4,7 @@
 //! them, and then [`Ways`], when it is known which tests stand where.
 
 use super::World;
+use super::calls::{Calls, Unasked};
 use super::interpret::{Facts, UseKind};
 use super::kind::GuardKind;
 use super::learn::Learnt;
@@ -64,6 +65,8 @@ pub(super) struct Ways {
     /// Of functions that others jump into the middle of: each entry, the function's start among them, and the code that
     /// can run after it.
     pub entries: Entries,
+    /// Functions that control reaches before anything has asked the CPU: each has a way from a root, and no others.
+    pub unasked: Unasked,
 }
 
 /// By function, each entry with the code that can run after it.
@@ -96,13 +99,13 @@ pub(super) struct Closure {
     /// References to the objects and to the cells.
     references: Vec<DataReference>,
     /// The functions of interest that others jump into the middle of.
-    pub entries: Entries,
-    /// Functions that take the address of one with hits.
-    pub takers: BTreeSet<CodeOffset>,
+    entries: Entries,
+    /// Functions that control reaches before anything has asked the CPU: what leads to them is left out.
+    unasked: Unasked,
 }
 
 /// Control flow and addresses, by where they lead.
-struct Reverse {
+pub(super) struct Reverse {
     /// Target and origin of calls and jumps.
     edges: Vec<(CodeOffset, CodeOffset)>,
     /// Target and origin of addresses made in code.
@@ -112,7 +115,8 @@ struct Reverse {
 }
 
 impl Reverse {
-    fn of(world: &World<'_, '_>) -> Reverse {
+    /// Sorts them.
+    pub(super) fn of(world: &World<'_, '_>) -> Reverse {
         let (image, program) = (world.image, world.program);
         let offset = |svma: Svma| image.code_offset(svma);
         let mut edges: Vec<(CodeOffset, CodeOffset)> =
@@ -132,6 +136,23 @@ impl Reverse {
         cells.par_sort_unstable();
         Reverse { edges, addresses, cells }
     }
+
+    /// Functions that take the address of one with instructions above the first level.
+    pub(super) fn takers(&self, world: &World<'_, '_>) -> BTreeSet<CodeOffset> {
+        let taken = with_hits(world).into_iter().flat_map(|start| self.addresses_of(start));
+        taken.filter_map(|&(_, from)| Some(world.whole_at(from)?.start)).collect()
+    }
+
+    /// Where the address of the function is made that begins there.
+    fn addresses_of(&self, start: CodeOffset) -> &[(CodeOffset, CodeOffset)] {
+        within(&self.addresses, start, start.saturating_add(1))
+    }
+}
+
+/// Where the functions begin that have instructions above the first level.
+fn with_hits(world: &World<'_, '_>) -> BTreeSet<CodeOffset> {
+    let hits = world.program.hits_by_function();
+    hits.filter_map(|(function, _)| Some(world.program.whole(function?).start)).collect()
 }
 
 /// The pairs whose first lies in a range.
@@ -142,21 +163,14 @@ fn within<T: Copy + Ord, U>(pairs: &[(T, U)], from: T, to: T) -> &[(T, U)] {
 }
 
 impl Closure {
-    /// Goes back from the functions with hits.
-    pub(super) fn of(world: &World<'_, '_>) -> Closure {
-        let mut closure = Closure::default();
-        let hits = world.program.hits_by_function();
-        let hits = hits.filter_map(|(function, _)| Some(world.program.whole(function?).start));
-        let mut pending: BTreeSet<CodeOffset> = hits.collect();
-        let has_hits = pending.clone();
-        if pending.is_empty() {
-            return closure;
-        }
-        let reverse = Reverse::of(world);
+    /// Goes back from the functions with hits, as far as those that control reaches unasked.
+    pub(super) fn of(world: &World<'_, '_>, reverse: &Reverse, calls: &Calls, unasked: Unasked) -> Closure {
+        let mut closure = Closure { unasked, ..Closure::default() };
+        let mut pending = with_hits(world);
         let mut objects: BTreeSet<u64> = BTreeSet::new();
         for _ in 0..ROUNDS {
             let before = closure.starts.clone();
-            let mut cells = closure.go_back(world, &reverse, &has_hits, &mut pending);
+            let mut cells = closure.go_back(world, reverse, &mut pending);
             let mut ranges: Vec<Extent> = Vec::new();
             if references::is_fixed(world.image) {
                 // Addresses of functions stand in instructions as they are.
@@ -190,10 +204,10 @@ impl Closure {
             }
             closure.references.extend(found);
         }
-        closure.go_back(world, &reverse, &has_hits, &mut pending);
+        closure.go_back(world, reverse, &mut pending);
         closure.references.sort_unstable();
         closure.references.dedup();
-        closure.entries = inner_entries(world, &closure);
+        closure.entries = inner_entries(world, &closure, calls);
         closure
     }
 
@@ -203,12 +217,11 @@ impl Closure {
         &mut self,
         world: &World<'_, '_>,
         reverse: &Reverse,
-        has_hits: &BTreeSet<CodeOffset>,
         pending: &mut BTreeSet<CodeOffset>,
     ) -> Vec<(Node, Svma)> {
         let mut cells = Vec::new();
         while let Some(start) = pending.pop_first() {
-            if !self.starts.insert(start) {
+            if !self.starts.insert(start) || self.unasked.contains(start) {
                 continue;
             }
             let Some(function) = world.program.function_from(start) else { continue };
@@ -223,16 +236,8 @@ impl Closure {
                     }
                 }
             }
-            let taken: Vec<CodeOffset> = within(&reverse.addresses, start, start.saturating_add(1))
-                .iter()
-                .map(|&(_, from)| from)
-                .collect();
-            for caller in taken.iter().filter_map(|&from| world.whole_at(from)) {
-                if has_hits.contains(&start) {
-                    self.takers.insert(caller.start);
-                }
-                pending.insert(caller.start);
-            }
+            let taken: Vec<CodeOffset> = reverse.addresses_of(start).iter().map(|&(_, from)| from).collect();
+            pending.extend(taken.iter().filter_map(|&from| Some(world.whole_at(from)?.start)));
             let svma = world.image.svma(start);
             let held = within(&reverse.cells, svma, svma.offset(1));
             cells.extend(held.iter().map(|&(_, at)| (Node::Function(start), at)));
@@ -252,19 +257,15 @@ fn holder(world: &World<'_, '_>, at: Svma) -> Extent {
     Extent { start: Svma(at.0.saturating_sub(NEAR)).max(start), end: at.offset(8) }
 }
 
-/// The entries of the functions that others jump into the middle of, and what runs after each.
-fn inner_entries(world: &World<'_, '_>, closure: &Closure) -> Entries {
+/// The entries of the functions of interest that others jump into the middle of, and what runs after each.
+fn inner_entries(world: &World<'_, '_>, closure: &Closure, calls: &Calls) -> Entries {
     /// Bytes of a function at most that is looked into.
     const LARGEST: u64 = 256 * 1024;
     let mut found = BTreeMap::new();
-    for (&start, sites) in &closure.direct {
-        let mut entries: BTreeSet<CodeOffset> = sites.iter().map(|&(to, _)| to).collect();
-        entries.insert(start);
-        let Some(function) = world.program.function_from(start).filter(|_| entries.len() > 1) else {
-            continue;
-        };
+    for (&start, entries) in calls.inner.iter().filter(|(start, _)| closure.starts.contains(start)) {
+        let Some(function) = world.program.function_from(start) else { continue };
         let Some(graph) = world.graph(function, LARGEST) else { continue };
-        let reached = entries.into_iter().map(|entry| (entry, graph_from(world, &graph, entry)));
+        let reached = entries.iter().map(|&entry| (entry, graph_from(world, &graph, entry)));
         found.insert(start, reached.collect());
     }
     found
@@ -296,15 +297,26 @@ fn graph_from(world: &World<'_, '_>, graph: &Graph, entry: CodeOffset) -> Vec<Ra
     seen.iter().filter_map(|&index| range(index)).collect()
 }
 
+/// Where the loader enters the file, and where other files may.
+pub(super) fn roots(world: &World<'_, '_>) -> (BTreeSet<CodeOffset>, BTreeSet<CodeOffset>) {
+    let image = world.image;
+    let entries = image.entries.iter().filter_map(|&svma| image.code_offset(svma));
+    let entries = entries.chain(world.resolvers.iter().copied()).collect();
+    // What a program exports is for its own plug-ins.
+    let exports = world.linkage.exports.iter().filter(|_| image.kind != Kind::Executable);
+    (entries, exports.filter_map(|&svma| image.code_offset(svma)).collect())
+}
+
 /// Collects the ways.
-pub(super) fn ways(world: &World<'_, '_>, closure: &Closure, learnt: &Learnt) -> Ways {
+pub(super) fn ways(world: &World<'_, '_>, closure: Closure, learnt: &Learnt) -> Ways {
     let mut objects: BTreeMap<u64, Vec<Svma>> = BTreeMap::new();
     for &(cell, object) in closure.cells.values().flatten() {
         objects.entry(object).or_default().push(cell);
     }
     let ways = Ways { entries: closure.entries.clone(), ..Ways::default() };
-    let mut ways = Collector { world, closure, learnt, objects, used: HashSet::new(), ways };
+    let mut ways = Collector { world, closure: &closure, learnt, objects, used: HashSet::new(), ways };
     ways.roots();
+    ways.unasked();
     ways.direct();
     ways.uses();
     ways.addresses();
@@ -315,6 +327,7 @@ pub(super) fn ways(world: &World<'_, '_>, closure: &Closure, learnt: &Learnt) ->
         ways.dedup();
         trust_own_checks(node, ways);
     }
+    ways.unasked = closure.unasked;
     ways
 }
 
@@ -396,6 +409,16 @@ impl Collector<'_, '_, '_> {
                 check: None,
             };
             self.push(Node::Function(start), way);
+        }
+    }
+
+    /// Functions that control reaches unasked, by ways that are not looked at one by one.
+    fn unasked(&mut self) {
+        let closure = self.closure;
+        for &start in closure.starts.iter().filter(|&&start| closure.unasked.contains(start)) {
+            let at = self.world.image.svma(start);
+            let (from, proof, kind) = (Source::Root, Proof::EMPTY, GuardKind::Branch);
+            self.push(Node::Function(start), Way { from, at, proof, is_certain: true, kind, check: None });
         }
     }
 

@@ -5,7 +5,7 @@
 //! word, a function that returns a third.
 
 use super::World;
-use super::edges::Closure;
+use super::calls::Calls;
 use super::interpret::{Facts, FactsByFunction, interpret, stored_words};
 use super::memory::{Memory, initial};
 use super::proof::Proof;
@@ -35,7 +35,12 @@ pub(super) struct Learnt {
 }
 
 /// Runs the functions that ask the CPU, those that read what these write, and so on.
-pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, closure: &Closure) -> Learnt {
+pub(super) fn learn(
+    world: &mut World<'_, '_>,
+    known: Memory,
+    calls: &Calls,
+    takers: &BTreeSet<CodeOffset>,
+) -> Learnt {
     let queries = query_functions(world);
     for function in &queries {
         if function.end - function.start <= INSIDE {
@@ -48,7 +53,7 @@ pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, closure: &Closure)
     // What these lose sight of still comes from the CPU; what others make of it is not followed.
     let askers = subjects.clone();
     subjects.extend(world.resolvers.iter().copied());
-    subjects.extend(closure.takers.iter().copied());
+    subjects.extend(takers);
     let mut asked: BTreeSet<(u64, u8)> = BTreeSet::new();
     let mut memory = known.clone();
     let mut facts = FactsByFunction::new();
@@ -56,7 +61,7 @@ pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, closure: &Closure)
     // All subjects first, then those whose inputs have changed.
     let mut due = subjects.clone();
     for round in 0..ROUNDS {
-        facts.extend(run(world, closure, &memory, &due));
+        facts.extend(run(world, calls, &memory, &due));
         let mut next = known.clone();
         for ((at, width), value) in told_words(world, &facts, &askers) {
             // A word that is written from itself as well must not start with what is lost of it.
@@ -92,7 +97,7 @@ pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, closure: &Closure)
         }
     }
     // What still changes counts as doubtful.
-    facts.extend(run(world, closure, &memory, &due));
+    facts.extend(run(world, calls, &memory, &due));
     let any = !queries.is_empty() || !memory.words.is_empty() || !world.returns.is_empty();
     Learnt { readers: readers(world, &facts), facts, memory, any }
 }
@@ -125,12 +130,12 @@ fn outdated(
 /// set after a check.
 pub(super) fn look_again(
     world: &World<'_, '_>,
-    closure: &Closure,
+    calls: &Calls,
     learnt: &mut Learnt,
     functions: &BTreeSet<CodeOffset>,
 ) {
     learnt.memory.fields = learnt.facts.values().flat_map(|facts| facts.fields.iter().copied()).collect();
-    learnt.facts.extend(run(world, closure, &learnt.memory, functions));
+    learnt.facts.extend(run(world, calls, &learnt.memory, functions));
 }
 
 /// Functions with instructions that ask the CPU.
@@ -212,14 +217,13 @@ fn extend_by_readers(
 /// Runs all subjects, from every entry.
 fn run(
     world: &World<'_, '_>,
-    closure: &Closure,
+    calls: &Calls,
     memory: &Memory,
     subjects: &BTreeSet<CodeOffset>,
 ) -> FactsByFunction {
     let entries = |start: CodeOffset| {
-        let inner = closure.entries.get(&start).map(Vec::as_slice).unwrap_or_default();
-        let inner = inner.iter().map(|(entry, _)| *entry).filter(move |&entry| entry != start);
-        inner.chain([start]).map(move |entry| (start, entry))
+        let inner = calls.inner.get(&start).into_iter().flatten().copied();
+        inner.filter(move |&entry| entry != start).chain([start]).map(move |entry| (start, entry))
     };
     let entries: Vec<(CodeOffset, CodeOffset)> = subjects.iter().flat_map(|&start| entries(start)).collect();
     let run = |&(start, entry): &(CodeOffset, CodeOffset)| {

@@ -9,6 +9,7 @@
 //! returns, a call through a word that the function was stored in), and as a *pointer* if the function's address only
 //! goes somewhere: taking an address is not calling it.
 
+mod calls;
 mod edges;
 mod glibc;
 mod interpret;
@@ -51,21 +52,28 @@ pub struct Checks {
 
 impl Checks {
     /// Finds the file's checks, as far as they matter for the functions with instructions above the architecture's
-    /// first level. `foreign`: what the files tell that this one uses, in the loader's order.
+    /// first level. `foreign`: what the files tell that this one uses, in the loader's order. `stated`: functions, by
+    /// where they begin, that are known to be entered only where the CPU has some features.
     pub fn find(
         image: &Image<'_>,
         linkage: &Linkage<'_>,
         program: &Program,
         foreign: &[&Knowledge],
+        stated: &HashMap<CodeOffset, FeatureSet>,
     ) -> Checks {
         let mut world = World::new(image, linkage, program, foreign);
         let known = words::known(&world);
-        let closure = edges::Closure::of(&world);
-        let mut learnt = learn::learn(&mut world, known, &closure);
+        let calls = calls::Calls::of(&world);
+        let reverse = edges::Reverse::of(&world);
+        let takers = reverse.takers(&world);
+        let mut learnt = learn::learn(&mut world, known, &calls, &takers);
+        let (entries, exports) = edges::roots(&world);
         let mut checks = Checks { any: learnt.any, ..Checks::default() };
         let mut looked_at = BTreeSet::new();
         for _ in 0..LOOKS {
-            checks.ways = edges::ways(&world, &closure, &learnt);
+            let unasked = calls::Unasked::of(&calls, &learnt.facts, (&entries, &exports), stated);
+            let closure = edges::Closure::of(&world, &reverse, &calls, unasked);
+            checks.ways = edges::ways(&world, closure, &learnt);
             if learnt.facts.values().all(|facts| facts.fields.is_empty()) {
                 break;
             }
@@ -76,7 +84,7 @@ impl Checks {
             if new.is_empty() {
                 break;
             }
-            learn::look_again(&world, &closure, &mut learnt, &new);
+            learn::look_again(&world, &calls, &mut learnt, &new);
             looked_at.extend(new);
         }
         checks.facts = learnt.facts;

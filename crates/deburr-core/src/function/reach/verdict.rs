@@ -439,6 +439,13 @@ impl<'j, 'a> Judge<'j, 'a> {
         }
     }
 
+    /// The functions on the way to one that control reaches unasked.
+    fn way_from_root(&self, node: Node) -> Vec<Step> {
+        let Node::Function(start) = node else { return Vec::new() };
+        let way = self.checks.ways.unasked.way_to(start).into_iter();
+        way.map(|start| self.step(Node::Function(start))).collect()
+    }
+
     /// A shortest path from a root on which the features stay unproven.
     fn path(&self, entry: CodeOffset, missing: FeatureSet) -> Vec<Step> {
         let first = Node::Function(entry);
@@ -454,7 +461,8 @@ impl<'j, 'a> Judge<'j, 'a> {
                 }
                 match way.from {
                     Source::Root => {
-                        let mut path = vec![self.step(node)];
+                        let mut path = self.way_from_root(node);
+                        path.push(self.step(node));
                         let mut at = node;
                         while let Some(&next) = toward.get(&at) {
                             path.push(self.step(next));
