@@ -59,7 +59,8 @@ pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, closure: &Closure)
         for ((at, width), value) in told_words(world, &facts, &askers) {
             // A word that is written from itself as well must not start with what is lost of it.
             let is_new = round == 0 || !memory.words.contains_key(&(at, width));
-            next.words.entry((at, width)).or_insert(if is_new { Value::none() } else { value });
+            let start = || Value::constant(initial(world.linkage, at, width).unwrap_or(0));
+            next.words.entry((at, width)).or_insert(if is_new { start() } else { value });
         }
         if round + 1 == ROUNDS {
             for (place, value) in &mut next.words {

@@ -5,6 +5,7 @@
 //! lose facts and never invents one. [`Value::Tainted`] is what depends on an answer of the CPU in a way that was lost.
 
 use super::proof::Proof;
+use crate::insn::Modifier;
 use deburr_cpu::FeatureSet;
 use std::sync::Arc;
 
@@ -58,6 +59,16 @@ pub(super) const fn mask_of(width: u8) -> u64 {
         2 => 0xffff,
         4 => 0xffff_ffff,
         _ => u64::MAX,
+    }
+}
+
+/// The low `width` bytes, extended by their sign.
+pub(super) const fn sign_extended(value: u64, width: u8) -> u64 {
+    match width {
+        1 => value as u8 as i8 as i64 as u64,
+        2 => value as u16 as i16 as i64 as u64,
+        4 => value as u32 as i32 as i64 as u64,
+        _ => value,
     }
 }
 
@@ -255,6 +266,49 @@ impl Value {
         }
     }
 
+    /// The constants that pass; `None` if it is not told apart by constants, or all of them pass.
+    pub(super) fn filtered(&self, keep: impl Fn(u64) -> bool) -> Option<Value> {
+        match self {
+            Value::Choice(choice) if choice.iter().any(|(value, _)| !keep(*value)) => {
+                Some(Value::Choice(choice.iter().filter(|(value, _)| keep(*value)).copied().collect()))
+            }
+            _ => None,
+        }
+    }
+
+    /// The low bytes, extended by their sign.
+    pub(super) fn sign_extend(&self, width: u8) -> Value {
+        match self {
+            Value::Choice(choice) => Value::map(choice, |value| sign_extended(value, width)),
+            Value::Bits(_) if width < 8 => {
+                let old = self.bits();
+                let top = width * 8 - 1;
+                Value::of_bits(Bits::build(old.rest, old.tainted, |bit| old.both(bit.min(top))))
+            }
+            _ => self.truncate(width).mixed(&Value::Unknown),
+        }
+    }
+
+    /// What an operand makes of a register.
+    pub(super) fn modified(&self, by: Modifier) -> Value {
+        let extended = match by {
+            Modifier { bytes: 8.., .. } => self.clone(),
+            Modifier { is_signed: true, bytes, .. } => self.sign_extend(bytes),
+            Modifier { bytes, .. } => self.truncate(bytes),
+        };
+        if by.shift == 0 { extended } else { extended.shift(by.shift.into()) }
+    }
+
+    /// An operation on two values of which each can only be a few constants.
+    fn pairs(&self, other: &Value, of: impl Fn(u64, u64) -> u64) -> Option<Value> {
+        let (Value::Choice(a), Value::Choice(b)) = (self, other) else { return None };
+        if a.len() * b.len() > MANY {
+            return None;
+        }
+        let pairs = a.iter().flat_map(|a| b.iter().map(|b| (of(a.0, b.0), a.1.union(b.1))).collect::<Vec<_>>());
+        Some(Value::of_choice(pairs.collect()))
+    }
+
     /// What it may be when it comes from either of two places.
     pub(super) fn join(&self, other: &Value) -> Value {
         if self == other {
@@ -322,6 +376,9 @@ impl Value {
         if let Some(mask) = self.as_constant() {
             return other.and_mask(mask).under_constant(self);
         }
+        if let Some(value) = self.pairs(other, |a, b| a & b) {
+            return value;
+        }
         let (a, b) = (self.bits(), other.bits());
         if !self.is_telling() && !other.is_telling() {
             return Value::of_bits(Bits { zeros: a.zeros | b.zeros, ..Bits::default() });
@@ -343,11 +400,8 @@ impl Value {
 
     /// `self | other`, and `self ^ other` or `self + other` where no bit can be set in both.
     pub(super) fn or(&self, other: &Value) -> Value {
-        if let (Value::Choice(a), Value::Choice(b)) = (self, other)
-            && a.len() * b.len() <= MANY
-        {
-            let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (a.0 | b.0, a.1.union(b.1))));
-            return Value::of_choice(pairs.collect());
+        if let Some(value) = self.pairs(other, |a, b| a | b) {
+            return value;
         }
         let (a, b) = (self.bits(), other.bits());
         Value::of_bits(Bits::build(a.rest.intersection(b.rest), a.tainted || b.tainted, |bit| {
@@ -358,6 +412,15 @@ impl Value {
                 (Some(a), Some(b)) => Some((a.0.intersection(b.0), a.1.union(b.1))),
             }
         }))
+    }
+
+    /// `self ^ other`.
+    pub(super) fn xor(&self, other: &Value) -> Value {
+        match (other.as_constant(), self.as_constant()) {
+            (Some(mask), _) => self.xor_mask(mask).under_constant(other),
+            (_, Some(mask)) => other.xor_mask(mask).under_constant(self),
+            _ => self.pairs(other, |a, b| a ^ b).unwrap_or_else(|| self.mixed(other)),
+        }
     }
 
     /// `self ^ mask`.
@@ -408,9 +471,7 @@ impl Value {
                 None => Value::Unknown,
             },
             (Value::Choice(a), Value::Choice(b)) if a.len() * b.len() <= MANY => {
-                let pairs =
-                    a.iter().flat_map(|a| b.iter().map(move |b| (a.0.wrapping_add(b.0), a.1.union(b.1))));
-                Value::of_choice(pairs.collect())
+                self.pairs(other, u64::wrapping_add).unwrap_or_default()
             }
             // No carries: the sum is the union.
             _ if self.bits().zeros | other.bits().zeros == u64::MAX => self.or(other),
