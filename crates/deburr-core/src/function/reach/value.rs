@@ -12,6 +12,9 @@ use std::sync::Arc;
 /// Constants at most that a value is told apart by; beyond, only its bits are.
 const MANY: usize = 24;
 
+/// Bits at most of which each value is told apart.
+const FEW: u32 = 2;
+
 /// What a register or a word of memory may hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum Value {
@@ -222,7 +225,14 @@ impl Value {
         if bits.zeros == u64::MAX {
             return Value::constant(0);
         }
-        if bits.is_plain() && bits.zeros == 0 { Value::Unknown } else { Value::Bits(Arc::new(bits)) }
+        if bits.is_plain() && bits.zeros == 0 {
+            return Value::Unknown;
+        }
+        // Constants go through more operations than bits do.
+        if bits.zeros.count_zeros() <= FEW && !bits.tainted {
+            return Value::Choice(bits.enumerate(!bits.zeros).into());
+        }
+        Value::Bits(Arc::new(bits))
     }
 
     /// The constants, each mapped; equal results keep what is known of both.
@@ -555,14 +565,14 @@ impl Value {
     /// What is known when a comparison with a constant holds, and when it does not.
     pub(super) fn compares(&self, holds: impl Fn(u64) -> bool, width: u8) -> (Outcome, Outcome) {
         /// Bits at most whose every value is tried.
-        const FEW: u32 = 3;
+        const TRIED: u32 = 3;
         let value = self.truncate(width);
         let choice = match &value {
             Value::Choice(choice) => choice.to_vec(),
             _ => {
                 let bits = value.bits();
                 let open = !bits.zeros & mask_of(width);
-                if bits.tainted || open.count_ones() > FEW {
+                if bits.tainted || open.count_ones() > TRIED {
                     let (_, nonzero) = value.equals(0, width);
                     let nonzero = Outcome { absent: FeatureSet::EMPTY, ..nonzero };
                     let open = Outcome::of(Proof::doubt(bits.tainted));
@@ -593,6 +603,7 @@ impl Bits {
             };
             values = values.into_iter().flat_map(split).collect();
         }
+        values.sort_unstable_by_key(|(value, _)| *value);
         values
     }
 }
