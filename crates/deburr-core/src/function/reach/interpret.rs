@@ -728,11 +728,11 @@ impl Run<'_, '_, '_> {
         let holder = insn.memory.and_then(|memory| self.holder(&memory, state));
         self.set_flags(insn, state, &left, &right, &value);
         self.write_result(insn, state, value, width);
-        self.relate(insn, state, holder, &right);
+        self.relate(insn, state, holder, (&left, &right));
     }
 
     /// Notes which register now holds what lies elsewhere, and what the flags were made of. `holder`: the memory operand.
-    fn relate(&self, insn: &Insn, state: &mut State, holder: Option<Holder>, right: &Value) {
+    fn relate(&self, insn: &Insn, state: &mut State, holder: Option<Holder>, (value, right): (&Value, &Value)) {
         let moves = matches!(insn.operation, Operation::Move | Operation::Other)
             || insn.operation == Operation::Extend && insn.memory.is_some_and(|memory| memory.read);
         let is_whole = insn.width >= 4 && !insn.high_byte && !insn.is_signed || insn.operation == Operation::Extend;
@@ -747,7 +747,10 @@ impl Run<'_, '_, '_> {
                 {
                     state.set_copy(src, holder);
                 }
-                (Class::Other, Some(dst), None, Some(src)) if insn.operation == Operation::Move => {
+                (Class::Other, Some(dst), None, Some(src))
+                    if insn.operation == Operation::Move && insn.imm.is_none()
+                        && state.read(src) == state.read(dst) =>
+                {
                     state.set_same(dst, src);
                 }
                 _ => {}
@@ -766,6 +769,9 @@ impl Run<'_, '_, '_> {
             (Some(_), None) => holder,
             (_, reg) => reg.map(Holder::Register),
         };
+        if let Some(Holder::Word(at, width)) = left.filter(|_| !value.choices().is_empty()) {
+            state.note_word(at, width, value);
+        }
         let whole = Subject { holder: Holder::Register(Reg::OTHER), offset: 0, mask: u64::MAX, width };
         let result = insn.dst.map(Holder::Register).or(holder);
         let subject = match insn.operation {
@@ -1046,11 +1052,11 @@ fn narrowed(branch: &Insn, state: State, is_taken: bool) -> State {
         (Operation::BranchCondition, _) => state.narrowed(condition, is_taken),
         (Operation::BranchZero, Some(reg)) => {
             let width = if branch.width == 0 { 8 } else { branch.width };
-            state.narrowed_by_zero(reg, super::value::mask_of(width), is_zero)
+            state.narrowed_by_zero(reg, width, u64::MAX, is_zero)
         }
         (Operation::BranchBit, Some(reg)) => {
             let bit = branch.imm.and_then(|bit| u32::try_from(bit).ok()).unwrap_or(0);
-            state.narrowed_by_zero(reg, 1u64.checked_shl(bit).unwrap_or(0), is_zero)
+            state.narrowed_by_zero(reg, 8, 1u64.checked_shl(bit).unwrap_or(0), is_zero)
         }
         _ => state,
     }

@@ -160,6 +160,9 @@ impl State {
         for of in of {
             self.set_copy(reg, of);
         }
+        if reg != as_other {
+            self.set_copy(reg, Holder::Register(as_other));
+        }
     }
 
     /// Says what the flags were made of.
@@ -176,6 +179,13 @@ impl State {
     pub(super) fn store_word(&mut self, at: u64, width: u8, value: Value) {
         self.changed(Holder::Word(at, width));
         self.put_word(at, width, value);
+    }
+
+    /// Notes what a word is known to hold everywhere, so that a test can tell more.
+    pub(super) fn note_word(&mut self, at: u64, width: u8, value: &Value) {
+        if self.word(at, width).is_none() {
+            self.put_word(at, width, value.clone());
+        }
     }
 
     fn put_word(&mut self, at: u64, width: u8, value: Value) {
@@ -206,44 +216,46 @@ impl State {
         }
     }
 
-    /// Leaves out the values that a test has ruled out, wherever what was tested lies.
-    fn narrow(&mut self, subject: Subject, holds: &dyn Fn(u64) -> bool) {
+    /// Leaves out the values that a test has ruled out, wherever what was tested lies. `only`: the one that it may be.
+    fn narrow(&mut self, subject: Subject, holds: &dyn Fn(u64) -> bool, only: Option<u64>) {
         let keep = |value: u64| {
             holds(value.wrapping_add(subject.offset) & subject.mask & super::value::mask_of(subject.width))
         };
-        let of: Vec<Holder> = match subject.holder {
-            Holder::Register(reg) => {
-                let narrowed = self.read(reg).filtered(&keep);
-                let of: Vec<Holder> =
-                    self.copies.iter().filter(|(copy, _)| *copy == reg).map(|(_, of)| *of).collect();
-                if let Some(narrowed) = narrowed {
-                    for of in &of {
-                        self.put_at(*of, &narrowed);
-                    }
-                    self.put(reg, narrowed);
-                }
-                of
-            }
-            Holder::Frame(at, width) => {
-                if let Some(narrowed) = self.load(at, width).filtered(&keep) {
-                    self.put_at(subject.holder, &narrowed);
-                }
-                vec![subject.holder]
-            }
-            Holder::Word(at, width) => {
-                if let Some(narrowed) = self.word(at, width).and_then(|word| word.filtered(&keep)) {
-                    self.put_at(subject.holder, &narrowed);
-                }
-                vec![subject.holder]
-            }
+        let all = super::value::mask_of(subject.width);
+        let only = only.filter(|_| subject.mask & all == all);
+        let only = only.map(|value| value.wrapping_sub(subject.offset) & all);
+        let narrowed = |value: &Value| match (value, only) {
+            (Value::Choice(_), _) => value.filtered(keep),
+            // What it was is proven now.
+            (_, Some(only)) if *value == value.truncate(subject.width) => Some(Value::constant(only)),
+            _ => None,
         };
-        let copies = std::mem::take(&mut self.copies);
-        for (reg, _) in copies.iter().filter(|(_, from)| of.contains(from)) {
-            if let Some(narrowed) = self.read(*reg).filtered(&keep) {
-                self.put(*reg, narrowed);
+        let mut of = vec![subject.holder];
+        if let Holder::Register(reg) = subject.holder {
+            of.extend(self.copies.iter().filter(|(copy, _)| *copy == reg).map(|(_, of)| *of));
+        }
+        let copies = self.copies.iter().filter(|(_, from)| of.contains(from));
+        let registers: Vec<Holder> = copies.map(|(reg, _)| Holder::Register(*reg)).collect();
+        let held = self.at(subject.holder);
+        let held = narrowed(&held);
+        for holder in of.into_iter().chain(registers) {
+            let here = match holder {
+                // What the memory holds for everybody is what was loaded from it.
+                Holder::Word(at, width) if self.word(at, width).is_none() => held.clone(),
+                _ => narrowed(&self.at(holder)),
+            };
+            if let Some(here) = here {
+                self.put_at(holder, &here);
             }
         }
-        self.copies = copies;
+    }
+
+    fn at(&self, holder: Holder) -> Value {
+        match holder {
+            Holder::Register(reg) => self.read(reg),
+            Holder::Frame(at, width) => self.load(at, width),
+            Holder::Word(at, width) => self.word(at, width).cloned().unwrap_or_default(),
+        }
     }
 
     fn put_at(&mut self, place: Holder, value: &Value) {
@@ -332,6 +344,9 @@ impl State {
     pub(super) fn narrowed(mut self, condition: Condition, holds: bool) -> State {
         let Some(subject) = self.subject else { return self };
         let width = subject.width;
+        let is_equal = (condition == Condition::Equal) == holds
+            && matches!(condition, Condition::Equal | Condition::NotEqual);
+        let mut only = is_equal.then_some(0);
         let passes = match &self.flags {
             Flags::Result(..) => passes(condition, 0, width),
             Flags::Zero(..) => match condition {
@@ -345,19 +360,23 @@ impl State {
                 Condition::UnsignedGreaterEqual => passes(Condition::Equal, 0, width),
                 _ => None,
             },
-            Flags::Compare(_, right, _) => right.as_constant().and_then(|right| passes(condition, right, width)),
+            Flags::Compare(_, right, _) => {
+                let right = right.as_constant();
+                only = only.and(right);
+                right.and_then(|right| passes(condition, right, width))
+            }
             _ => None,
         };
         if let Some(passes) = passes {
-            self.narrow(subject, &|value| passes(value) == holds);
+            self.narrow(subject, &|value| passes(value) == holds, only);
         }
         self
     }
 
     /// The same where a register, or some of its bits, are zero or are not.
-    pub(super) fn narrowed_by_zero(mut self, reg: Reg, mask: u64, is_zero: bool) -> State {
-        let subject = Subject { holder: Holder::Register(reg), offset: 0, mask, width: 8 };
-        self.narrow(subject, &|value| (value == 0) == is_zero);
+    pub(super) fn narrowed_by_zero(mut self, reg: Reg, width: u8, mask: u64, is_zero: bool) -> State {
+        let subject = Subject { holder: Holder::Register(reg), offset: 0, mask, width };
+        self.narrow(subject, &|value| (value == 0) == is_zero, is_zero.then_some(0));
         self
     }
 
