@@ -20,7 +20,7 @@ use deburr_cpu::{Arch, FeatureSet};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Functions inside functions at most.
-const DEPTH: u32 = 4;
+const DEPTH: u32 = 6;
 /// How often a block is run before it is given up.
 const VISITS: u32 = 16;
 /// Runs of blocks at most in one function, those inside it included.

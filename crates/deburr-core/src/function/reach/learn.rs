@@ -22,6 +22,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 const ROUNDS: u32 = 8;
 /// Bytes of a function at most that is run inside its callers.
 const INSIDE: u32 = 4096;
+/// Bytes of one at most that only calls such a function, and how many calls away.
+const INSIDE_CALLER: u32 = 512;
+const INSIDE_CALLS: u32 = 2;
 
 /// What was learnt.
 pub(super) struct Learnt {
@@ -41,6 +44,15 @@ pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, closure: &Closure)
         if function.end - function.start <= INSIDE {
             world.inside.insert(function.start);
         }
+    }
+    for _ in 0..INSIDE_CALLS {
+        let callers = callers_of(world, &world.inside.iter().copied().collect());
+        let is_small = |start: &CodeOffset| {
+            let function = world.program.function_from(*start);
+            function.is_some_and(|function| function.end - function.start <= INSIDE_CALLER)
+        };
+        let callers: Vec<CodeOffset> = callers.into_iter().filter(is_small).collect();
+        world.inside.extend(callers);
     }
     let mut subjects: BTreeSet<CodeOffset> = queries.iter().map(|function| function.start).collect();
     subjects.extend(callers_by_name(world));
