@@ -468,8 +468,8 @@ impl Run<'_, '_, '_> {
         } else {
             memory.displacement
         };
-        let base = memory.base.map_or(Value::constant(0), |base| state.read(base));
-        let base = base.add(&Value::constant(displacement as u64));
+        let base = memory.base.map(|base| state.read(base).plus(displacement as u64));
+        let base = base.unwrap_or_else(|| Value::constant(displacement as u64));
         match memory.index {
             None => base,
             Some(index) => base.add(&state.read(index).modified(memory.index_as)),

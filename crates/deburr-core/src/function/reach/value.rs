@@ -216,6 +216,25 @@ impl Value {
         }
     }
 
+    /// The bits that are always clear.
+    fn zeros(&self) -> u64 {
+        match self {
+            Value::Unknown | Value::Tainted | Value::Stack(_) => 0,
+            Value::Choice(choice) => !choice.iter().fold(0, |set, (value, _)| set | value),
+            Value::Bits(bits) => bits.zeros,
+        }
+    }
+
+    /// The sum with a constant.
+    pub(super) fn plus(&self, constant: u64) -> Value {
+        match self {
+            Value::Stack(at) => Value::Stack(at.wrapping_add(constant as i64)),
+            _ if constant == 0 => self.clone(),
+            Value::Choice(choice) => Value::map(choice, |value| value.wrapping_add(constant)),
+            _ => Value::Unknown.mixed(self),
+        }
+    }
+
     /// The same, without saying which constants it may be.
     pub(super) fn as_bits(&self) -> Value {
         Value::of_bits(self.bits())
@@ -484,7 +503,7 @@ impl Value {
                 self.pairs(other, u64::wrapping_add).unwrap_or_default()
             }
             // No carries: the sum is the union.
-            _ if self.bits().zeros | other.bits().zeros == u64::MAX => self.or(other),
+            _ if self.zeros() | other.zeros() == u64::MAX => self.or(other),
             _ => self.mixed(other),
         }
     }
