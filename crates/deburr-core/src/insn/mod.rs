@@ -242,8 +242,10 @@ pub enum Operation {
     CompareNegative,
     /// Flags from `src0 & src1|imm`: `tst`, `test`.
     Test,
-    /// `ccmp`, `ccmn`.
+    /// `ccmp`: flags from `src0 - src1|imm` if the condition holds, else `nzcv`.
     ConditionalCompare,
+    /// `ccmn`: the same of `src0 + src1|imm`.
+    ConditionalCompareNegative,
     /// `csel` and its forms, `cmovcc`. Of `csinc`, `csinv` and `csneg`, which change `src1`, the condition is `None`.
     Select,
     /// Branch when `src0` is (not) zero: `cbz`, `cbnz`.
@@ -336,6 +338,22 @@ pub enum Condition {
     Other,
 }
 
+/// What an operand makes of a register: its low bytes, extended, then shifted left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Modifier {
+    /// Low bytes taken: 1, 2, 4 or 8.
+    pub bytes: u8,
+    /// Whether they are extended by their sign instead of by zeros.
+    pub is_signed: bool,
+    /// Bits by which the result is shifted left.
+    pub shift: u8,
+}
+
+impl Modifier {
+    /// The register as it is.
+    pub const NONE: Modifier = Modifier { bytes: 8, is_signed: false, shift: 0 };
+}
+
 /// The memory operand of a load, store or atomic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
@@ -343,6 +361,8 @@ pub struct Memory {
     pub base: Option<Reg>,
     /// Index register.
     pub index: Option<Reg>,
+    /// How the index counts; [`Modifier::NONE`] where there is none.
+    pub index_as: Modifier,
     /// Displacement in bytes; for a PC-relative operand the address itself.
     pub displacement: i64,
     /// Bytes accessed (of a pair: both); 0 where unknown.
@@ -389,6 +409,13 @@ pub struct Insn {
     /// Whether the last register source is shifted or extended before use (`add x0, x1, x2, lsl #3`,
     /// `cmp w0, w1, uxtb`); A64 only.
     pub modified: bool,
+    /// How it is, if by an extension or a shift to the left; [`Modifier::NONE`] where `modified` is false.
+    pub modifier: Option<Modifier>,
+    /// Whether an extension or a load extends by the sign.
+    pub is_signed: bool,
+    /// The flags N, Z, C and V, from bit 3 to bit 0, that a conditional comparison sets where its condition does not hold;
+    /// A64 only.
+    pub nzcv: u8,
     /// Whether the first register source, or `dst` where there is none, is one of `ah`, `bh`, `ch`, `dh`: bits 8 to 15
     /// of its register; x86-64 only.
     pub high_byte: bool,

@@ -8,7 +8,7 @@ use super::World;
 use super::memory::Memory;
 use super::names;
 use super::proof::Proof;
-use super::state::{Flags, State, stack_pointer};
+use super::state::{Flags, Holder, State, Subject, stack_pointer};
 use super::value::{Outcome, Value};
 use super::words;
 use crate::address::Svma;
@@ -17,10 +17,11 @@ use crate::function::block::{Block, Graph};
 use crate::insn::sweep::CodeOffset;
 use crate::insn::{Class, Condition, Flow, Insn, Memory as Operand, Operation, Reg};
 use deburr_cpu::{Arch, FeatureSet};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Functions inside functions at most.
-const DEPTH: u32 = 4;
+const DEPTH: u32 = 6;
 /// How often a block is run before it is given up.
 const VISITS: u32 = 16;
 /// Runs of blocks at most in one function, those inside it included.
@@ -143,7 +144,7 @@ struct Beside {
 }
 
 /// Where a block goes on, and what is known there.
-enum Way {
+enum Onward {
     /// To a block.
     To(usize, State),
     /// To any block that nothing else leads to; whether an answer of the CPU chooses.
@@ -160,6 +161,8 @@ struct Run<'r, 'w, 'a> {
     steps: u32,
     /// What the block has stored in structures of unknown place.
     beside: Vec<Beside>,
+    /// The words that it has loaded, by address and width in bytes.
+    words: RefCell<BTreeSet<(u64, u8)>>,
     /// Where the function comes back to its caller, all ways joined.
     exit: Option<State>,
 }
@@ -171,10 +174,19 @@ pub(super) fn interpret(
     function: &Function,
     from: CodeOffset,
 ) -> Option<Facts> {
-    let mut run =
-        Run { world, memory, depth: 0, facts: Facts::default(), steps: 0, beside: Vec::new(), exit: None };
+    let mut run = Run {
+        world,
+        memory,
+        depth: 0,
+        facts: Facts::default(),
+        steps: 0,
+        beside: Vec::new(),
+        words: RefCell::default(),
+        exit: None,
+    };
     run.function(function, from, words::entry_state(world, from))?;
     let mut facts = run.facts;
+    facts.inputs.words = run.words.into_inner();
     // A jump that was run again knows less each time; the last counts.
     facts.exits.reverse();
     facts.exits.sort_by_key(|exit| exit.0);
@@ -220,10 +232,10 @@ impl Run<'_, '_, '_> {
                 }
                 for edge in edges {
                     let (targets, state) = match &edge {
-                        Way::To(to, state) => (vec![*to], state),
-                        Way::Anywhere(_, state) => (orphans.clone(), state),
+                        Onward::To(to, state) => (vec![*to], state),
+                        Onward::Anywhere(_, state) => (orphans.clone(), state),
                     };
-                    let is_chosen = matches!(&edge, Way::Anywhere(true, _));
+                    let is_chosen = matches!(&edge, Onward::Anywhere(true, _));
                     for to in targets {
                         let start = graph.blocks.get(to).map_or(Svma(0), Block::start);
                         let doubt = Outcome { proven: Proof::doubt(is_chosen), ..Outcome::default() };
@@ -264,7 +276,7 @@ impl Run<'_, '_, '_> {
     }
 
     /// Runs a block. Out: where it goes on, and what is known at its calls.
-    fn block(&mut self, graph: &Graph, index: usize, mut state: State) -> (Vec<Way>, Option<State>) {
+    fn block(&mut self, graph: &Graph, index: usize, mut state: State) -> (Vec<Onward>, Option<State>) {
         let Some(block) = graph.blocks.get(index) else { return (Vec::new(), None) };
         let mut at_call = None;
         self.beside.clear();
@@ -291,30 +303,30 @@ impl Run<'_, '_, '_> {
         match last.flow {
             Flow::Branch(target) => {
                 let (taken, passed) = self.branch(last, &state);
-                let taken = state.after(&taken, last.svma, true);
-                let passed = state.after(&passed, last.svma, false);
+                let taken = state.after(&taken, last.svma, true).map(|state| narrowed(last, state, true));
+                let passed = state.after(&passed, last.svma, false).map(|state| narrowed(last, state, false));
                 if let Some(state) = taken {
                     match place(target) {
-                        Some(to) => edges.push(Way::To(to, state)),
+                        Some(to) => edges.push(Onward::To(to, state)),
                         None => self.tail(last, target, state),
                     }
                 }
                 if let (Some(to), Some(state)) = (place(last.next()), passed) {
-                    edges.push(Way::To(to, state));
+                    edges.push(Onward::To(to, state));
                 }
             }
             Flow::Jump(target) => match place(target) {
-                Some(to) => edges.push(Way::To(to, state)),
+                Some(to) => edges.push(Onward::To(to, state)),
                 None => self.tail(last, target, state),
             },
             Flow::IndirectJump => {
                 let target = self.target(last, &state);
                 self.let_out(&target, last, UseKind::Called, &state);
-                edges.push(Way::Anywhere(target.is_telling(), state));
+                edges.push(Onward::Anywhere(target.is_telling(), state));
             }
             _ => {
                 if let Some(to) = place(last.next()) {
-                    edges.push(Way::To(to, state));
+                    edges.push(Onward::To(to, state));
                 }
             }
         }
@@ -346,7 +358,7 @@ impl Run<'_, '_, '_> {
     }
 
     /// The address that an indirect call or jump goes to.
-    fn target(&mut self, insn: &Insn, state: &State) -> Value {
+    fn target(&self, insn: &Insn, state: &State) -> Value {
         match insn.memory {
             Some(memory) => self.load(&memory, state),
             None => {
@@ -448,6 +460,7 @@ impl Run<'_, '_, '_> {
         if let Some(from) = escaped {
             state.forget_frame(from);
         }
+        state.forget_words();
         for &reg in names::clobbered(world.image.arch, world.image.build.is_go) {
             state.write(reg, Value::Unknown);
         }
@@ -473,49 +486,77 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    fn place(&self, memory: &Operand, state: &State) -> Place {
-        if memory.is_static {
-            return Place::Static(memory.displacement as u64);
-        }
-        let Some(base) = memory.base else { return Place::Elsewhere };
+    /// The address of a memory operand.
+    fn address(&self, memory: &Operand, state: &State) -> Value {
         let displacement = if memory.write_back && self.world.image.arch == Arch::Aarch64 {
             // Post-index accesses at the base, pre-index at the sum; the base was brought up to date before.
             0
         } else {
             memory.displacement
         };
-        let base = match memory.index {
-            None => state.read(base),
-            Some(index) => match state.read(index).as_constant() {
-                Some(0) => state.read(base),
-                _ => return Place::Elsewhere,
-            },
-        };
-        match base {
-            Value::Stack(at) => Place::Frame(at.wrapping_add(displacement)),
+        let base = memory.base.map(|base| state.read(base).plus(displacement as u64));
+        let base = base.unwrap_or_else(|| Value::constant(displacement as u64));
+        match memory.index {
+            None => base,
+            Some(index) => base.add(&state.read(index).modified(memory.index_as)),
+        }
+    }
+
+    fn place(&self, memory: &Operand, state: &State) -> Place {
+        if memory.is_static {
+            return Place::Static(memory.displacement as u64);
+        }
+        if memory.base.is_none() && memory.index.is_none() {
+            return Place::Elsewhere;
+        }
+        match self.address(memory, state) {
+            Value::Stack(at) => Place::Frame(at),
             value => match value.as_constant() {
-                Some(at) => Place::Static(at.wrapping_add_signed(displacement)),
-                None => Place::Field(displacement),
+                Some(at) => Place::Static(at),
+                None if memory.index.is_none() && !memory.write_back => Place::Field(memory.displacement),
+                None => Place::Elsewhere,
             },
         }
     }
 
-    fn load(&mut self, memory: &Operand, state: &State) -> Value {
+    /// Where a memory operand lies, for what is known better here than everywhere.
+    fn holder(&self, memory: &Operand, state: &State) -> Option<Holder> {
+        let width = u8::try_from(memory.size).ok().filter(|width| matches!(width, 1 | 2 | 4 | 8))?;
+        match self.place(memory, state) {
+            Place::Static(at) => Some(Holder::Word(at, width)),
+            Place::Frame(at) => Some(Holder::Frame(at, width)),
+            _ => None,
+        }
+    }
+
+    fn load(&self, memory: &Operand, state: &State) -> Value {
         let width = match memory.size {
             width @ (1 | 2 | 4 | 8) => width as u8,
             _ => return Value::Unknown,
         };
         match self.place(memory, state) {
-            Place::Static(at) => {
-                self.facts.inputs.words.insert((at, width));
-                self.memory.load(self.world.linkage, at, width)
-            }
+            Place::Static(at) => self.load_word(at, width, state),
             Place::Frame(at) => state.load(at, width),
             Place::Field(at) if self.memory.fields.contains(&at) => Value::Tainted,
-            Place::Field(_) | Place::Elsewhere => {
-                let index = memory.index.map(|index| state.read(index));
-                if index.is_some_and(|index| index.is_telling()) { Value::Tainted } else { Value::Unknown }
-            }
+            Place::Field(_) | Place::Elsewhere => self.load_indexed(memory, width, state),
+        }
+    }
+
+    fn load_word(&self, at: u64, width: u8, state: &State) -> Value {
+        let known = state.word(at, width).cloned();
+        known.unwrap_or_else(|| {
+            self.words.borrow_mut().insert((at, width));
+            self.memory.load(self.world.linkage, at, width)
+        })
+    }
+
+    /// From a table: what stands at each address that the index can make, with what is known then.
+    fn load_indexed(&self, memory: &Operand, width: u8, state: &State) -> Value {
+        let address = self.address(memory, state);
+        let all = address.choices().iter().map(|&(at, proof)| self.load_word(at, width, state).under(proof));
+        match all.reduce(|a, b| a.join(&b)) {
+            Some(value) if value != Value::Unknown => value,
+            _ => Value::Unknown.mixed(&address),
         }
     }
 
@@ -540,6 +581,7 @@ impl Run<'_, '_, '_> {
         match place {
             Place::Frame(at) => state.store(at, width, value),
             Place::Static(at) => {
+                state.store_word(at, width, value.clone());
                 let value = value.under(state.proof());
                 self.facts.stores.push(Stored { at, width, value, absent: state.absent });
             }
@@ -591,6 +633,9 @@ impl Run<'_, '_, '_> {
                 }
             }
             Place::Static(at) if value == Value::Tainted => {
+                for word in words.clone() {
+                    state.store_word(at.wrapping_add_signed(word), 4, value.clone());
+                }
                 let absent = FeatureSet::EMPTY;
                 let stored = words.map(|word| Stored {
                     at: at.wrapping_add_signed(word),
@@ -605,7 +650,7 @@ impl Run<'_, '_, '_> {
     }
 
     /// The operation's two operands.
-    fn operands(&mut self, insn: &Insn, state: &State) -> (Value, Value) {
+    fn operands(&self, insn: &Insn, state: &State) -> (Value, Value) {
         let width = if insn.width == 0 { 8 } else { insn.width };
         let register = |reg: Option<Reg>, high: bool| match reg {
             None => Value::constant(0),
@@ -623,7 +668,10 @@ impl Run<'_, '_, '_> {
             (None, Some(immediate)) => (first, immediate),
             (None, None) => {
                 let second = register(insn.src[1], false);
-                let second = if insn.modified { second.mixed(&Value::Unknown) } else { second };
+                let second = match insn.modifier {
+                    Some(modifier) => second.modified(modifier).truncate(width),
+                    None => second.mixed(&Value::Unknown),
+                };
                 (first, second)
             }
         }
@@ -667,10 +715,7 @@ impl Run<'_, '_, '_> {
             Operation::Or => left.or(&right),
             Operation::OrNot if insn.src[0].is_none() => complement(&right, width),
             Operation::Xor if insn.src[0].is_some() && insn.src[0] == insn.src[1] => Value::constant(0),
-            Operation::Xor => match right.as_constant() {
-                Some(mask) => left.xor_mask(mask),
-                None => left.mixed(&right),
-            },
+            Operation::Xor => left.xor(&right),
             Operation::Add => left.add(&right),
             Operation::Sub if insn.src[0].is_none() && insn.memory.is_none() => right.negate(),
             Operation::Sub => left.add(&right.negate()),
@@ -695,12 +740,146 @@ impl Run<'_, '_, '_> {
             }
             Operation::Select => self.selected(insn, state),
             Operation::Compare | Operation::Test | Operation::BitTest => Value::Unknown,
-            Operation::Other if insn.class == Class::Load => self.moved(insn, state),
+            Operation::Other if matches!(insn.class, Class::Load | Class::LoadExclusive) => {
+                self.moved(insn, state)
+            }
             Operation::Other if insn.class == Class::Store => self.source_or_immediate(insn, state),
+            Operation::Other if insn.class == Class::StoreExclusive => {
+                return self.store_exclusive(insn, state);
+            }
+            Operation::CompareSwap => return self.compare_swap(insn, state),
+            Operation::FetchAdd | Operation::FetchOr | Operation::FetchAndNot | Operation::FetchXor
+                if insn.memory.is_some() =>
+            {
+                return self.fetch(insn, state);
+            }
             _ => left.mixed(&right),
         };
+        // Before the registers change that the operand's address is made of.
+        let holder = insn.memory.and_then(|memory| self.holder(&memory, state));
         self.set_flags(insn, state, &left, &right, &value);
         self.write_result(insn, state, value, width);
+        self.relate(insn, state, holder, (&left, &right));
+    }
+
+    /// Notes which register now holds what lies elsewhere, and what the flags were made of. `holder`: the memory operand.
+    fn relate(
+        &self,
+        insn: &Insn,
+        state: &mut State,
+        holder: Option<Holder>,
+        (value, right): (&Value, &Value),
+    ) {
+        let moves = matches!(insn.operation, Operation::Move | Operation::Other)
+            || insn.operation == Operation::Extend && insn.memory.is_some_and(|memory| memory.read);
+        let is_whole =
+            insn.width >= 4 && !insn.high_byte && !insn.is_signed || insn.operation == Operation::Extend;
+        if moves && is_whole && !insn.is_signed {
+            match (insn.class, insn.dst, holder, insn.src[0]) {
+                (Class::Load, Some(dst), Some(holder), _) if holder.width() <= insn.width => {
+                    state.set_copy(dst, holder);
+                }
+                // The register may hold more than was stored.
+                (Class::Store, _, Some(holder), Some(src))
+                    if holder.width() <= insn.width
+                        && state.read(src) == state.read(src).truncate(holder.width()) =>
+                {
+                    state.set_copy(src, holder);
+                }
+                (Class::Other, Some(dst), None, Some(src))
+                    if insn.operation == Operation::Move
+                        && insn.imm.is_none()
+                        && state.read(src) == state.read(dst) =>
+                {
+                    state.set_same(dst, src);
+                }
+                _ => {}
+            }
+        }
+        if !insn.writes.contains(Reg::FLAGS) {
+            return;
+        }
+        let width = match (insn.high_byte, insn.width) {
+            (true, _) => return state.set_subject(None),
+            (_, 0) => 8,
+            (_, width) => width,
+        };
+        // The left side: in memory where the first source is.
+        let left = match (insn.memory.filter(|memory| memory.read), insn.src[0]) {
+            (Some(_), None) => holder,
+            (_, reg) => reg.map(Holder::Register),
+        };
+        if let Some(Holder::Word(at, width)) = left.filter(|_| !value.choices().is_empty()) {
+            state.note_word(at, width, value);
+        }
+        let whole = Subject { holder: Holder::Register(Reg::OTHER), offset: 0, mask: u64::MAX, width };
+        let result = insn.dst.map(Holder::Register).or(holder);
+        let subject = match insn.operation {
+            Operation::Compare => left.map(|holder| Subject { holder, ..whole }),
+            Operation::Test if insn.src[0].is_some() && insn.src[0] == insn.src[1] => {
+                left.map(|holder| Subject { holder, ..whole })
+            }
+            Operation::Test => {
+                left.zip(right.as_constant()).map(|(holder, mask)| Subject { holder, mask, ..whole })
+            }
+            Operation::BitTest => left.zip(right.as_constant()).map(|(holder, bit)| {
+                let mask = 1 << (bit % (u64::from(width) * 8));
+                Subject { holder, mask, ..whole }
+            }),
+            // The flags compare what was there before.
+            Operation::Sub => {
+                result.zip(right.as_constant()).map(|(holder, offset)| Subject { holder, offset, ..whole })
+            }
+            Operation::And | Operation::AndNot | Operation::Or | Operation::Xor | Operation::Add => {
+                result.map(|holder| Subject { holder, ..whole })
+            }
+            _ => None,
+        };
+        state.set_subject(subject);
+    }
+
+    /// `stxr`: what it says of its success is not known.
+    fn store_exclusive(&mut self, insn: &Insn, state: &mut State) {
+        let value = self.source(insn, state);
+        if let Some(memory) = insn.memory {
+            self.store(&memory, value, insn, state);
+        }
+        if let Some(status) = insn.dst {
+            state.write(status, Value::Unknown);
+        }
+    }
+
+    /// `cmpxchg`, `cas`: the new value may be stored, and the old one comes back.
+    fn compare_swap(&mut self, insn: &Insn, state: &mut State) {
+        if let Some(memory) = insn.memory {
+            let old = self.load(&memory, state);
+            let new = insn.src[1].map_or(Value::constant(0), |reg| state.read(reg));
+            let either = old.join(&new.truncate(memory.size.min(8) as u8));
+            self.store(&memory, if memory.size > 8 { Value::Unknown } else { new }, insn, state);
+            if let Some(Holder::Word(at, width)) = self.holder(&memory, state) {
+                state.store_word(at, width, either);
+            }
+            self.write_result(&Insn { memory: None, ..*insn }, state, old, insn.width);
+        }
+        state.flags = Flags::Unknown;
+    }
+
+    /// `ldadd`, `ldset` and the like, `xadd`: the result is stored, and the old value comes back.
+    fn fetch(&mut self, insn: &Insn, state: &mut State) {
+        let Some(memory) = insn.memory else { return };
+        let old = self.load(&memory, state);
+        let by = insn.src[0].map_or(Value::constant(0), |reg| state.read(reg)).truncate(insn.width);
+        let new = match insn.operation {
+            Operation::FetchAdd => old.add(&by),
+            Operation::FetchOr => old.or(&by),
+            Operation::FetchXor => old.xor(&by),
+            _ => old.and(&complement(&by, insn.width)),
+        };
+        self.store(&memory, new, insn, state);
+        self.write_result(&Insn { memory: None, ..*insn }, state, old, insn.width);
+        if insn.writes.contains(Reg::FLAGS) {
+            state.flags = Flags::Unknown;
+        }
     }
 
     /// Puts a result where the instruction says.
@@ -757,10 +936,12 @@ impl Run<'_, '_, '_> {
                 }
                 None => Flags::Carry(left.mixed(right)),
             },
-            Operation::And | Operation::AndNot | Operation::Or | Operation::Xor | Operation::Add => {
+            Operation::And | Operation::AndNot | Operation::Or | Operation::Xor => {
                 Flags::Result(value.clone(), width)
             }
-            Operation::ShiftLeft | Operation::ShiftRight => Flags::Result(value.clone(), width),
+            Operation::Add | Operation::ShiftLeft | Operation::ShiftRight => {
+                Flags::Zero(value.clone(), width)
+            }
             Operation::ConditionalCompare => conditional_flags(insn, state, left, right, width),
             _ => match left.mixed(right) {
                 Value::Tainted => Flags::Result(Value::Tainted, width),
@@ -770,14 +951,20 @@ impl Run<'_, '_, '_> {
     }
 
     /// What is moved or loaded.
-    fn moved(&mut self, insn: &Insn, state: &State) -> Value {
+    fn moved(&self, insn: &Insn, state: &State) -> Value {
+        let extended = |value: Value, width: u8| {
+            if insn.is_signed { value.sign_extend(width) } else { value.truncate(width) }
+        };
         match (insn.memory, insn.imm) {
-            (Some(memory), _) if memory.read => self.load(&memory, state),
+            (Some(memory), _) if memory.read => {
+                let loaded = self.load(&memory, state);
+                if insn.is_signed { loaded.sign_extend(memory.size.min(8) as u8) } else { loaded }
+            }
             (_, Some(imm)) if insn.src[0].is_none() => Value::constant(imm as u64),
-            _ => {
+            (_, imm) => {
                 let value = self.source(insn, state);
-                match (insn.operation, insn.imm.and_then(|imm| u8::try_from(imm).ok())) {
-                    (Operation::Extend, Some(width)) => value.truncate(width),
+                match (insn.operation, imm.and_then(|imm| u8::try_from(imm).ok())) {
+                    (Operation::Extend, Some(width)) => extended(value, width),
                     _ => value,
                 }
             }
@@ -801,15 +988,10 @@ impl Run<'_, '_, '_> {
     }
 
     fn effective_address(&self, insn: &Insn, state: &State) -> Value {
-        let Some(memory) = insn.memory else { return Value::Unknown };
-        let base = memory.base.map_or(Value::constant(0), |base| state.read(base));
-        match memory.index {
-            None => base.add(&Value::constant(memory.displacement as u64)),
-            Some(index) => base.mixed(&state.read(index)),
-        }
+        insn.memory.map_or(Value::Unknown, |memory| self.address(&memory, state))
     }
 
-    fn selected(&mut self, insn: &Insn, state: &State) -> Value {
+    fn selected(&self, insn: &Insn, state: &State) -> Value {
         let chosen = match insn.memory {
             Some(memory) if memory.read => self.load(&memory, state),
             _ => insn.src[0].map_or(Value::constant(0), |reg| state.read(reg)),
@@ -868,7 +1050,10 @@ impl Run<'_, '_, '_> {
                 let loaded = self.load(&memory, state);
                 let stored = state.read(reg);
                 self.store(&memory, stored, insn, state);
-                state.write(reg, loaded);
+                match self.world.image.arch {
+                    Arch::X86_64 => state.write(reg, loaded.truncate(insn.width)),
+                    Arch::Aarch64 => insn.dst.into_iter().for_each(|dst| state.write(dst, loaded.clone())),
+                }
             }
             _ => {
                 for reg in [first, second].into_iter().flatten() {
@@ -898,6 +1083,24 @@ fn conditional_flags(insn: &Insn, state: &State, left: &Value, right: &Value, wi
     match left.mixed(right) {
         Value::Tainted => Flags::Result(Value::Tainted, width),
         _ => Flags::Unknown,
+    }
+}
+
+/// What is left of what is known on one way out of a branch.
+fn narrowed(branch: &Insn, state: State, is_taken: bool) -> State {
+    let Some(condition) = branch.condition else { return state };
+    let is_zero = (condition == Condition::Equal) == is_taken;
+    match (branch.operation, branch.src[0]) {
+        (Operation::BranchCondition, _) => state.narrowed(condition, is_taken),
+        (Operation::BranchZero, Some(reg)) => {
+            let width = if branch.width == 0 { 8 } else { branch.width };
+            state.narrowed_by_zero(reg, width, u64::MAX, is_zero)
+        }
+        (Operation::BranchBit, Some(reg)) => {
+            let bit = branch.imm.and_then(|bit| u32::try_from(bit).ok()).unwrap_or(0);
+            state.narrowed_by_zero(reg, 8, 1u64.checked_shl(bit).unwrap_or(0), is_zero)
+        }
+        _ => state,
     }
 }
 

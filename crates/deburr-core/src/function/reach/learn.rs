@@ -22,6 +22,9 @@ use std::collections::{BTreeMap, BTreeSet};
 const ROUNDS: u32 = 8;
 /// Bytes of a function at most that is run inside its callers.
 const INSIDE: u32 = 4096;
+/// Bytes of one at most that only calls such a function, and how many calls away.
+const INSIDE_CALLER: u32 = 512;
+const INSIDE_CALLS: u32 = 2;
 
 /// What was learnt.
 pub(super) struct Learnt {
@@ -47,6 +50,15 @@ pub(super) fn learn(
             world.inside.insert(function.start);
         }
     }
+    for _ in 0..INSIDE_CALLS {
+        let callers = callers_of(world, &world.inside.iter().copied().collect());
+        let is_small = |start: &CodeOffset| {
+            let function = world.program.function_from(*start);
+            function.is_some_and(|function| function.end - function.start <= INSIDE_CALLER)
+        };
+        let callers: Vec<CodeOffset> = callers.into_iter().filter(is_small).collect();
+        world.inside.extend(callers);
+    }
     let mut subjects: BTreeSet<CodeOffset> = queries.iter().map(|function| function.start).collect();
     subjects.extend(callers_by_name(world));
     subjects.extend(callers_of(world, &world.inside.iter().copied().collect()));
@@ -66,7 +78,8 @@ pub(super) fn learn(
         for ((at, width), value) in told_words(world, &facts, &askers) {
             // A word that is written from itself as well must not start with what is lost of it.
             let is_new = round == 0 || !memory.words.contains_key(&(at, width));
-            next.words.entry((at, width)).or_insert(if is_new { Value::none() } else { value });
+            let start = || Value::constant(initial(world.linkage, at, width).unwrap_or(0));
+            next.words.entry((at, width)).or_insert(if is_new { start() } else { value });
         }
         if round + 1 == ROUNDS {
             for (place, value) in &mut next.words {

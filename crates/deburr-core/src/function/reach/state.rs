@@ -21,16 +21,67 @@ pub(super) enum Flags {
     Unknown,
     /// How a value, `width` bytes wide, compares with zero.
     Result(Value, u8),
+    /// Whether a value is zero and its sign, `width` bytes wide; it may have carried or overflowed.
+    Zero(Value, u8),
     /// How two values compare.
     Compare(Value, Value, u8),
     /// The carry flag is bit 0 of a value.
     Carry(Value),
 }
 
+/// Where a value lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holder {
+    Register(Reg),
+    /// In the frame, and in how many bytes.
+    Frame(i64, u8),
+    /// At an address, and in how many bytes.
+    Word(u64, u8),
+}
+
+impl Holder {
+    /// In how many bytes.
+    pub(super) fn width(self) -> u8 {
+        match self {
+            Holder::Register(_) => 8,
+            Holder::Frame(_, width) | Holder::Word(_, width) => width,
+        }
+    }
+
+    fn overlaps(self, other: Holder) -> bool {
+        let meets = |a: u64, b: u64, a_width: u8, b_width: u8| {
+            b.wrapping_sub(a) < a_width.into() || a.wrapping_sub(b) < b_width.into()
+        };
+        match (self, other) {
+            (Holder::Register(a), Holder::Register(b)) => a == b,
+            (Holder::Frame(a, a_width), Holder::Frame(b, b_width)) => {
+                meets(a as u64, b as u64, a_width, b_width)
+            }
+            (Holder::Word(a, a_width), Holder::Word(b, b_width)) => meets(a, b, a_width, b_width),
+            _ => false,
+        }
+    }
+}
+
+/// What the flags were made of: `(holder + offset) & mask`, in the low `width` bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Subject {
+    pub holder: Holder,
+    pub offset: u64,
+    pub mask: u64,
+    pub width: u8,
+}
+
 /// What is known at one place of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct State {
     registers: Vec<Value>,
+    /// Words at known addresses that are known better here than everywhere: stored or tested since the last call.
+    words: Arc<BTreeMap<(u64, u8), Value>>,
+    /// Registers that hold what also lies elsewhere, zero-extended.
+    copies: Vec<(Reg, Holder)>,
+    /// What the flags were made of.
+    subject: Option<Subject>,
     /// The vector registers that hold an answer of the CPU somewhere.
     vectors: RegSet,
     /// What the frame holds, by offset from the stack pointer at the entry, with its width in bytes.
@@ -51,6 +102,9 @@ impl State {
     pub(super) fn entry(arch: Arch) -> State {
         let mut state = State {
             registers: vec![Value::Unknown; REGISTERS],
+            words: Arc::default(),
+            copies: Vec::new(),
+            subject: None,
             vectors: RegSet::EMPTY,
             frame: Arc::default(),
             flags: Flags::Unknown,
@@ -70,8 +124,152 @@ impl State {
 
     /// Sets a register; vector, mask and other registers are not followed.
     pub(super) fn write(&mut self, reg: Reg, value: Value) {
+        self.changed(Holder::Register(reg));
+        self.put(reg, value);
+    }
+
+    fn put(&mut self, reg: Reg, value: Value) {
         if let Some(register) = reg.index().and_then(|index| self.registers.get_mut(index)) {
             *register = value;
+        }
+    }
+
+    /// What lay in a place is no longer what lies elsewhere.
+    fn changed(&mut self, place: Holder) {
+        if !self.copies.is_empty() {
+            self.copies
+                .retain(|(reg, from)| !place.overlaps(Holder::Register(*reg)) && !place.overlaps(*from));
+        }
+        if self.subject.is_some_and(|subject| place.overlaps(subject.holder)) {
+            self.subject = None;
+        }
+    }
+
+    /// A register and a place hold the same, zero-extended.
+    pub(super) fn set_copy(&mut self, reg: Reg, of: Holder) {
+        /// Copies at most that are followed.
+        const MOST: usize = 32;
+        if reg.index().is_some() && self.copies.len() < MOST && !self.copies.contains(&(reg, of)) {
+            self.copies.push((reg, of));
+        }
+    }
+
+    /// A register holds what another one does.
+    pub(super) fn set_same(&mut self, reg: Reg, as_other: Reg) {
+        let of: Vec<Holder> =
+            self.copies.iter().filter(|(other, _)| *other == as_other).map(|(_, of)| *of).collect();
+        for of in of {
+            self.set_copy(reg, of);
+        }
+        if reg != as_other {
+            self.set_copy(reg, Holder::Register(as_other));
+        }
+    }
+
+    /// Says what the flags were made of.
+    pub(super) fn set_subject(&mut self, subject: Option<Subject>) {
+        self.subject = subject;
+    }
+
+    /// What a word at an address holds, if that is known better here than everywhere.
+    pub(super) fn word(&self, at: u64, width: u8) -> Option<&Value> {
+        if self.words.is_empty() { None } else { self.words.get(&(at, width)) }
+    }
+
+    /// Stores at an address.
+    pub(super) fn store_word(&mut self, at: u64, width: u8, value: Value) {
+        self.changed(Holder::Word(at, width));
+        self.put_word(at, width, value);
+    }
+
+    /// Notes what a word is known to hold everywhere, so that a test can tell more.
+    pub(super) fn note_word(&mut self, at: u64, width: u8, value: &Value) {
+        if self.word(at, width).is_none() {
+            self.put_word(at, width, value.clone());
+        }
+    }
+
+    fn put_word(&mut self, at: u64, width: u8, value: Value) {
+        let place = Holder::Word(at, width);
+        let near = self.words.range((at.saturating_sub(8), 0)..(at.saturating_add(8), 0));
+        let overlapping: Vec<(u64, u8)> = near
+            .map(|(key, _)| *key)
+            .filter(|&(at, width)| place.overlaps(Holder::Word(at, width)))
+            .collect();
+        if overlapping.is_empty() && value == Value::Unknown {
+            return;
+        }
+        let words = Arc::make_mut(&mut self.words);
+        for key in overlapping {
+            words.remove(&key);
+        }
+        if value != Value::Unknown && words.len() < SLOTS {
+            words.insert((at, width), value);
+        }
+    }
+
+    /// Forgets the words at known addresses: somebody else may write there.
+    pub(super) fn forget_words(&mut self) {
+        if !self.words.is_empty() {
+            self.words = Arc::default();
+        }
+        self.copies.retain(|(_, of)| !matches!(of, Holder::Word(..)));
+        if self.subject.is_some_and(|subject| matches!(subject.holder, Holder::Word(..))) {
+            self.subject = None;
+        }
+    }
+
+    /// Leaves out the values that a test has ruled out, wherever what was tested lies. `only`: the one that it may be.
+    fn narrow(&mut self, subject: Subject, holds: &dyn Fn(u64) -> bool, only: Option<u64>) {
+        let keep = |value: u64| {
+            holds(value.wrapping_add(subject.offset) & subject.mask & super::value::mask_of(subject.width))
+        };
+        let all = super::value::mask_of(subject.width);
+        let only = only.filter(|_| subject.mask & all == all);
+        let only = only.map(|value| value.wrapping_sub(subject.offset) & all);
+        let narrowed = |value: &Value| match (value, only) {
+            (Value::Choice(_), _) => value.filtered(keep),
+            // What it was is proven now.
+            (_, Some(only)) if *value == value.truncate(subject.width) => Some(Value::constant(only)),
+            _ => None,
+        };
+        let mut of = vec![subject.holder];
+        if let Holder::Register(reg) = subject.holder {
+            of.extend(self.copies.iter().filter(|(copy, _)| *copy == reg).map(|(_, of)| *of));
+        }
+        let copies = self.copies.iter().filter(|(_, from)| of.contains(from));
+        let registers: Vec<Holder> = copies.map(|(reg, _)| Holder::Register(*reg)).collect();
+        let held = self.at(subject.holder);
+        let held = narrowed(&held);
+        for holder in of.into_iter().chain(registers) {
+            let here = match holder {
+                // What the memory holds for everybody is what was loaded from it.
+                Holder::Word(at, width) if self.word(at, width).is_none() => held.clone(),
+                _ => narrowed(&self.at(holder)),
+            };
+            if let Some(here) = here {
+                self.put_at(holder, &here);
+            }
+        }
+    }
+
+    fn at(&self, holder: Holder) -> Value {
+        match holder {
+            Holder::Register(reg) => self.read(reg),
+            Holder::Frame(at, width) => self.load(at, width),
+            Holder::Word(at, width) => self.word(at, width).cloned().unwrap_or_default(),
+        }
+    }
+
+    fn put_at(&mut self, place: Holder, value: &Value) {
+        match place {
+            Holder::Register(reg) => self.put(reg, value.clone()),
+            Holder::Frame(at, width) => {
+                if self.frame.get(&at).is_some_and(|(stored, _)| *stored == width) {
+                    Arc::make_mut(&mut self.frame).insert(at, (width, value.truncate(width)));
+                }
+            }
+            Holder::Word(at, width) => self.put_word(at, width, value.truncate(width)),
         }
     }
 
@@ -114,6 +312,7 @@ impl State {
 
     /// Stores into the frame.
     pub(super) fn store(&mut self, at: i64, width: u8, value: Value) {
+        self.changed(Holder::Frame(at, width));
         let end = at.saturating_add(i64::from(width));
         let overlapping: Vec<i64> = (self.frame.range(at.saturating_sub(8)..end))
             .filter(|(from, (stored, _))| from.saturating_add(i64::from(*stored)) > at)
@@ -134,11 +333,54 @@ impl State {
     /// Forgets the frame from an address on: somebody else may write there.
     pub(super) fn forget_frame(&mut self, from: i64) {
         Arc::make_mut(&mut self.frame).split_off(&from);
+        let is_lost = |place: &Holder| matches!(place, Holder::Frame(at, width) if at.saturating_add((*width).into()) > from);
+        self.copies.retain(|(_, of)| !is_lost(of));
+        self.subject = self.subject.filter(|subject| !is_lost(&subject.holder));
     }
 
     /// Everything that is known here, as one proof.
     pub(super) fn proof(&self) -> Proof {
         Proof { features: self.proven, is_doubtful: !self.doubts.is_empty() }
+    }
+
+    /// The same where a condition on the flags holds, or does not: values that this rules out are left out.
+    pub(super) fn narrowed(mut self, condition: Condition, holds: bool) -> State {
+        let Some(subject) = self.subject else { return self };
+        let width = subject.width;
+        let is_equal = (condition == Condition::Equal) == holds
+            && matches!(condition, Condition::Equal | Condition::NotEqual);
+        let mut only = is_equal.then_some(0);
+        let passes = match &self.flags {
+            Flags::Result(..) => passes(condition, 0, width),
+            Flags::Zero(..) => match condition {
+                Condition::Equal | Condition::NotEqual | Condition::Negative | Condition::NotNegative => {
+                    passes(condition, 0, width)
+                }
+                _ => None,
+            },
+            Flags::Carry(_) => match condition {
+                Condition::UnsignedLess => passes(Condition::NotEqual, 0, width),
+                Condition::UnsignedGreaterEqual => passes(Condition::Equal, 0, width),
+                _ => None,
+            },
+            Flags::Compare(_, right, _) => {
+                let right = right.as_constant();
+                only = only.and(right);
+                right.and_then(|right| passes(condition, right, width))
+            }
+            _ => None,
+        };
+        if let Some(passes) = passes {
+            self.narrow(subject, &|value| passes(value) == holds, only);
+        }
+        self
+    }
+
+    /// The same where a register, or some of its bits, are zero or are not.
+    pub(super) fn narrowed_by_zero(mut self, reg: Reg, width: u8, mask: u64, is_zero: bool) -> State {
+        let subject = Subject { holder: Holder::Register(reg), offset: 0, mask, width };
+        self.narrow(subject, &|value| (value == 0) == is_zero, is_zero.then_some(0));
+        self
     }
 
     /// What holds after a test at `branch` came out one way; `None` if it cannot.
@@ -198,10 +440,21 @@ impl State {
             if frame == *self.frame { Arc::clone(&self.frame) } else { Arc::new(frame) }
         };
         let flags = if self.flags == other.flags { self.flags.clone() } else { Flags::Unknown };
+        let words = if Arc::ptr_eq(&self.words, &other.words) && mine == others {
+            Arc::clone(&self.words)
+        } else {
+            let both = self.words.iter().filter_map(|(key, a)| Some((*key, join(a, other.words.get(key)?))));
+            let words: BTreeMap<(u64, u8), Value> =
+                both.filter(|(_, value)| *value != Value::Unknown).collect();
+            if words == *self.words { Arc::clone(&self.words) } else { Arc::new(words) }
+        };
         let check =
             if proven.is_empty() { None } else { self.check.min(other.check).or(self.check).or(other.check) };
         let joined = State {
             registers,
+            words,
+            copies: self.copies.iter().filter(|copy| other.copies.contains(copy)).copied().collect(),
+            subject: self.subject.filter(|_| self.subject == other.subject),
             vectors: self.vectors.union(other.vectors),
             frame,
             flags,
@@ -233,6 +486,11 @@ impl State {
                 swapped(value.sign(*width))
             }
             (Flags::Result(value, width), _) => compare(value, 0, *width, condition),
+            (Flags::Zero(value, width), C::Equal) => value.equals(0, *width),
+            (Flags::Zero(value, width), C::NotEqual) => swapped(value.equals(0, *width)),
+            (Flags::Zero(value, width), C::Negative) => value.sign(*width),
+            (Flags::Zero(value, width), C::NotNegative) => swapped(value.sign(*width)),
+            (Flags::Zero(value, _), _) => doubt(&[value]),
             (Flags::Compare(left, right, width), _) => match (left.as_constant(), right.as_constant()) {
                 (_, Some(right)) => compare(left, right, *width, condition),
                 (Some(left), None) => compare(right, left, *width, mirrored(condition)),
@@ -242,32 +500,40 @@ impl State {
     }
 }
 
+/// Whether values of some width pass a comparison with a constant; `None` if the condition is not one of order.
+fn passes(condition: Condition, constant: u64, width: u8) -> Option<Box<dyn Fn(u64) -> bool>> {
+    use Condition as C;
+    let mask = super::value::mask_of(width);
+    let extend = move |value: u64| super::value::sign_extended(value, width) as i64;
+    let (constant, signed) = (constant & mask, extend(constant & mask));
+    Some(match condition {
+        C::Equal => Box::new(move |value| value & mask == constant),
+        C::NotEqual => Box::new(move |value| value & mask != constant),
+        C::UnsignedLess => Box::new(move |value| value & mask < constant),
+        C::UnsignedLessEqual => Box::new(move |value| value & mask <= constant),
+        C::UnsignedGreater => Box::new(move |value| value & mask > constant),
+        C::UnsignedGreaterEqual => Box::new(move |value| value & mask >= constant),
+        C::SignedLess => Box::new(move |value| extend(value) < signed),
+        C::SignedLessEqual => Box::new(move |value| extend(value) <= signed),
+        C::SignedGreater => Box::new(move |value| extend(value) > signed),
+        C::SignedGreaterEqual => Box::new(move |value| extend(value) >= signed),
+        // The sign of the difference, which is the value's own only where nothing is taken off.
+        C::Negative if constant == 0 => Box::new(move |value| extend(value) < 0),
+        C::NotNegative if constant == 0 => Box::new(move |value| extend(value) >= 0),
+        C::Negative | C::NotNegative | C::Other => return None,
+    })
+}
+
 /// How a value compares with a constant.
 fn compare(value: &Value, constant: u64, width: u8, condition: Condition) -> (Outcome, Outcome) {
-    use Condition as C;
-    let constant = constant & super::value::mask_of(width);
-    let extend = |value: u64| match width {
-        1 => i64::from(value as u8 as i8),
-        2 => i64::from(value as u16 as i16),
-        4 => i64::from(value as u32 as i32),
-        _ => value as i64,
-    };
-    let signed = extend(constant);
-    match condition {
-        C::Equal => value.equals(constant, width),
-        C::NotEqual => {
+    match (condition, passes(condition, constant, width)) {
+        (Condition::Equal, _) => value.equals(constant, width),
+        (Condition::NotEqual, _) => {
             let (equal, unequal) = value.equals(constant, width);
             (unequal, equal)
         }
-        C::UnsignedLess => value.compares(|value| value < constant, width),
-        C::UnsignedLessEqual => value.compares(|value| value <= constant, width),
-        C::UnsignedGreater => value.compares(|value| value > constant, width),
-        C::UnsignedGreaterEqual => value.compares(|value| value >= constant, width),
-        C::SignedLess => value.compares(|value| extend(value) < signed, width),
-        C::SignedLessEqual => value.compares(|value| extend(value) <= signed, width),
-        C::SignedGreater => value.compares(|value| extend(value) > signed, width),
-        C::SignedGreaterEqual => value.compares(|value| extend(value) >= signed, width),
-        C::Negative | C::NotNegative | C::Other => doubt(&[value]),
+        (_, Some(passes)) => value.compares(passes, width),
+        (_, None) => doubt(&[value]),
     }
 }
 

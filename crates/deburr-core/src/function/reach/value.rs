@@ -5,11 +5,15 @@
 //! lose facts and never invents one. [`Value::Tainted`] is what depends on an answer of the CPU in a way that was lost.
 
 use super::proof::Proof;
+use crate::insn::Modifier;
 use deburr_cpu::FeatureSet;
 use std::sync::Arc;
 
 /// Constants at most that a value is told apart by; beyond, only its bits are.
 const MANY: usize = 24;
+
+/// Bits at most of which each value is told apart.
+const FEW: u32 = 2;
 
 /// What a register or a word of memory may hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -58,6 +62,16 @@ pub(super) const fn mask_of(width: u8) -> u64 {
         2 => 0xffff,
         4 => 0xffff_ffff,
         _ => u64::MAX,
+    }
+}
+
+/// The low `width` bytes, extended by their sign.
+pub(super) const fn sign_extended(value: u64, width: u8) -> u64 {
+    match width {
+        1 => value as u8 as i8 as i64 as u64,
+        2 => value as u16 as i16 as i64 as u64,
+        4 => value as u32 as i32 as i64 as u64,
+        _ => value,
     }
 }
 
@@ -202,6 +216,25 @@ impl Value {
         }
     }
 
+    /// The bits that are always clear.
+    fn zeros(&self) -> u64 {
+        match self {
+            Value::Unknown | Value::Tainted | Value::Stack(_) => 0,
+            Value::Choice(choice) => !choice.iter().fold(0, |set, (value, _)| set | value),
+            Value::Bits(bits) => bits.zeros,
+        }
+    }
+
+    /// The sum with a constant.
+    pub(super) fn plus(&self, constant: u64) -> Value {
+        match self {
+            Value::Stack(at) => Value::Stack(at.wrapping_add(constant as i64)),
+            _ if constant == 0 => self.clone(),
+            Value::Choice(choice) => Value::map(choice, |value| value.wrapping_add(constant)),
+            _ => Value::Unknown.mixed(self),
+        }
+    }
+
     /// The same, without saying which constants it may be.
     pub(super) fn as_bits(&self) -> Value {
         Value::of_bits(self.bits())
@@ -211,7 +244,14 @@ impl Value {
         if bits.zeros == u64::MAX {
             return Value::constant(0);
         }
-        if bits.is_plain() && bits.zeros == 0 { Value::Unknown } else { Value::Bits(Arc::new(bits)) }
+        if bits.is_plain() && bits.zeros == 0 {
+            return Value::Unknown;
+        }
+        // Constants go through more operations than bits do.
+        if bits.zeros.count_zeros() <= FEW && !bits.tainted {
+            return Value::Choice(bits.enumerate(!bits.zeros).into());
+        }
+        Value::Bits(Arc::new(bits))
     }
 
     /// The constants, each mapped; equal results keep what is known of both.
@@ -253,6 +293,50 @@ impl Value {
                 Value::Bits(Arc::new(bits))
             }
         }
+    }
+
+    /// The constants that pass; `None` if it is not told apart by constants, or all of them pass.
+    pub(super) fn filtered(&self, keep: impl Fn(u64) -> bool) -> Option<Value> {
+        match self {
+            Value::Choice(choice) if choice.iter().any(|(value, _)| !keep(*value)) => {
+                Some(Value::Choice(choice.iter().filter(|(value, _)| keep(*value)).copied().collect()))
+            }
+            _ => None,
+        }
+    }
+
+    /// The low bytes, extended by their sign.
+    pub(super) fn sign_extend(&self, width: u8) -> Value {
+        match self {
+            Value::Choice(choice) => Value::map(choice, |value| sign_extended(value, width)),
+            Value::Bits(_) if width < 8 => {
+                let old = self.bits();
+                let top = width * 8 - 1;
+                Value::of_bits(Bits::build(old.rest, old.tainted, |bit| old.both(bit.min(top))))
+            }
+            _ => self.truncate(width).mixed(&Value::Unknown),
+        }
+    }
+
+    /// What an operand makes of a register.
+    pub(super) fn modified(&self, by: Modifier) -> Value {
+        let extended = match by {
+            Modifier { bytes: 8.., .. } => self.clone(),
+            Modifier { is_signed: true, bytes, .. } => self.sign_extend(bytes),
+            Modifier { bytes, .. } => self.truncate(bytes),
+        };
+        if by.shift == 0 { extended } else { extended.shift(by.shift.into()) }
+    }
+
+    /// An operation on two values of which each can only be a few constants.
+    fn pairs(&self, other: &Value, of: impl Fn(u64, u64) -> u64) -> Option<Value> {
+        let (Value::Choice(a), Value::Choice(b)) = (self, other) else { return None };
+        if a.len() * b.len() > MANY {
+            return None;
+        }
+        let pairs =
+            a.iter().flat_map(|a| b.iter().map(|b| (of(a.0, b.0), a.1.union(b.1))).collect::<Vec<_>>());
+        Some(Value::of_choice(pairs.collect()))
     }
 
     /// What it may be when it comes from either of two places.
@@ -322,6 +406,9 @@ impl Value {
         if let Some(mask) = self.as_constant() {
             return other.and_mask(mask).under_constant(self);
         }
+        if let Some(value) = self.pairs(other, |a, b| a & b) {
+            return value;
+        }
         let (a, b) = (self.bits(), other.bits());
         if !self.is_telling() && !other.is_telling() {
             return Value::of_bits(Bits { zeros: a.zeros | b.zeros, ..Bits::default() });
@@ -343,11 +430,8 @@ impl Value {
 
     /// `self | other`, and `self ^ other` or `self + other` where no bit can be set in both.
     pub(super) fn or(&self, other: &Value) -> Value {
-        if let (Value::Choice(a), Value::Choice(b)) = (self, other)
-            && a.len() * b.len() <= MANY
-        {
-            let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (a.0 | b.0, a.1.union(b.1))));
-            return Value::of_choice(pairs.collect());
+        if let Some(value) = self.pairs(other, |a, b| a | b) {
+            return value;
         }
         let (a, b) = (self.bits(), other.bits());
         Value::of_bits(Bits::build(a.rest.intersection(b.rest), a.tainted || b.tainted, |bit| {
@@ -358,6 +442,15 @@ impl Value {
                 (Some(a), Some(b)) => Some((a.0.intersection(b.0), a.1.union(b.1))),
             }
         }))
+    }
+
+    /// `self ^ other`.
+    pub(super) fn xor(&self, other: &Value) -> Value {
+        match (other.as_constant(), self.as_constant()) {
+            (Some(mask), _) => self.xor_mask(mask).under_constant(other),
+            (_, Some(mask)) => other.xor_mask(mask).under_constant(self),
+            _ => self.pairs(other, |a, b| a ^ b).unwrap_or_else(|| self.mixed(other)),
+        }
     }
 
     /// `self ^ mask`.
@@ -408,12 +501,10 @@ impl Value {
                 None => Value::Unknown,
             },
             (Value::Choice(a), Value::Choice(b)) if a.len() * b.len() <= MANY => {
-                let pairs =
-                    a.iter().flat_map(|a| b.iter().map(move |b| (a.0.wrapping_add(b.0), a.1.union(b.1))));
-                Value::of_choice(pairs.collect())
+                self.pairs(other, u64::wrapping_add).unwrap_or_default()
             }
             // No carries: the sum is the union.
-            _ if self.bits().zeros | other.bits().zeros == u64::MAX => self.or(other),
+            _ if self.zeros() | other.zeros() == u64::MAX => self.or(other),
             _ => self.mixed(other),
         }
     }
@@ -494,14 +585,14 @@ impl Value {
     /// What is known when a comparison with a constant holds, and when it does not.
     pub(super) fn compares(&self, holds: impl Fn(u64) -> bool, width: u8) -> (Outcome, Outcome) {
         /// Bits at most whose every value is tried.
-        const FEW: u32 = 3;
+        const TRIED: u32 = 3;
         let value = self.truncate(width);
         let choice = match &value {
             Value::Choice(choice) => choice.to_vec(),
             _ => {
                 let bits = value.bits();
                 let open = !bits.zeros & mask_of(width);
-                if bits.tainted || open.count_ones() > FEW {
+                if bits.tainted || open.count_ones() > TRIED {
                     let (_, nonzero) = value.equals(0, width);
                     let nonzero = Outcome { absent: FeatureSet::EMPTY, ..nonzero };
                     let open = Outcome::of(Proof::doubt(bits.tainted));
@@ -532,6 +623,7 @@ impl Bits {
             };
             values = values.into_iter().flat_map(split).collect();
         }
+        values.sort_unstable_by_key(|(value, _)| *value);
         values
     }
 }

@@ -3,8 +3,8 @@
 //! In: a word whose definition is a memory access of the base set, of FEAT_LSE, FEAT_LSE128, FEAT_LRCPC and
 //! FEAT_LRCPC2, or a structure access of Advanced SIMD. Out: the facts (DDI 0487 C4.1, Loads and Stores).
 
-use super::super::{Class, Memory, Operation, Ordering, Reg};
-use super::facts::{Facts, stack_form, zero_form};
+use super::super::{Class, Memory, Modifier, Operation, Ordering, Reg};
+use super::facts::{Facts, extension, stack_form, zero_form};
 use super::summary::Control;
 use super::{displacement, signed};
 use disarm64_defn::defn::Insn as Definition;
@@ -81,9 +81,13 @@ fn single(facts: &mut Facts, mode: Mode) {
         Mode::Post => (0, None, true),
         Mode::Register => (0, zero_form(facts.rm()), false),
     };
+    // The offset is shifted by the size of the access, or not at all.
+    let shift = if facts.field(12, 12) == 1 { bytes.trailing_zeros() as u8 } else { 0 };
+    let index_as = if index.is_some() { extension(facts.field(15, 13), shift) } else { Modifier::NONE };
     facts.memory(Memory {
         base: stack_form(facts.rn()),
         index,
+        index_as,
         displacement,
         size: if prefetches { 0 } else { bytes },
         read: !stores && !prefetches,
@@ -104,6 +108,7 @@ fn single(facts: &mut Facts, mode: Mode) {
         let target = facts.rd();
         let reg = if vector { Some(Reg::vector(target as u8)) } else { zero_form(target) };
         transfer(facts, stores, reg, width);
+        facts.insn.is_signed = !vector && opc >= 2;
     }
 }
 
@@ -126,6 +131,7 @@ fn based(facts: &mut Facts, size: u16, read: bool, write: bool) {
     facts.memory(Memory {
         base: stack_form(facts.rn()),
         index: None,
+        index_as: Modifier::NONE,
         displacement: 0,
         size,
         read,
@@ -148,6 +154,7 @@ fn literal(facts: &mut Facts) {
     facts.memory(Memory {
         base: None,
         index: None,
+        index_as: Modifier::NONE,
         displacement: address.0 as i64,
         size,
         read: !prefetches,
@@ -159,7 +166,10 @@ fn literal(facts: &mut Facts) {
     match (prefetches, vector) {
         (true, _) => facts.insn.operation = Operation::Prefetch,
         (false, true) => transfer(facts, false, Some(Reg::vector(target as u8)), 0),
-        (false, false) => load_general(facts, if opc == 0 { 4 } else { 8 }),
+        (false, false) => {
+            load_general(facts, if opc == 0 { 4 } else { 8 });
+            facts.insn.is_signed = opc == 2;
+        }
     }
 }
 
@@ -175,6 +185,7 @@ fn pair(facts: &mut Facts) {
     facts.memory(Memory {
         base: stack_form(facts.rn()),
         index: None,
+        index_as: Modifier::NONE,
         displacement: if mode == 1 { 0 } else { offset },
         size: 2 * each,
         read: loads,
@@ -298,6 +309,7 @@ fn structure(facts: &mut Facts) {
     facts.memory(Memory {
         base: stack_form(facts.rn()),
         index: None,
+        index_as: Modifier::NONE,
         displacement: 0,
         size: bytes,
         read: loads,

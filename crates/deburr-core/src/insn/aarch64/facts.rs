@@ -5,7 +5,9 @@
 //! through the decoder's operand definitions ([`super::operands`]), where the first operand counts as both written and
 //! read.
 
-use super::super::{Class, Condition, FeatureGroup, Flow, Insn, Memory, Operation, Ordering, Reg, RegSet};
+use super::super::{
+    Class, Condition, FeatureGroup, Flow, Insn, Memory, Modifier, Operation, Ordering, Reg, RegSet,
+};
 use super::summary::{Control, Decoded, define, is_hint};
 use super::{access, adr_displacement, adrp_displacement, bits, displacement, features, operands};
 use crate::address::Svma;
@@ -62,6 +64,9 @@ const BLANK: Insn = Insn {
     dst: None,
     src: [None; 3],
     modified: false,
+    modifier: Some(Modifier::NONE),
+    is_signed: false,
+    nzcv: 0,
     high_byte: false,
     condition: None,
     imm: None,
@@ -187,7 +192,15 @@ impl Facts {
     fn add_shifted(&mut self) {
         self.sum_destination(self.field(30, 30) == 1, self.field(29, 29) == 1, false);
         self.sources([zero_form(self.rn()), zero_form(self.rm()), None]);
-        self.insn.modified = self.field(15, 10) != 0;
+        self.shifted();
+    }
+
+    /// The shift of the last source: LSL, LSR, ASR or ROR.
+    fn shifted(&mut self) {
+        let shift = self.field(15, 10) as u8;
+        self.insn.modified = shift != 0;
+        let is_left = self.field(23, 22) == 0;
+        self.insn.modifier = (is_left || shift == 0).then_some(Modifier { shift, ..Modifier::NONE });
     }
 
     fn add_extended(&mut self) {
@@ -196,6 +209,7 @@ impl Facts {
         let (from, amount) = (self.field(14, 13), self.field(12, 10));
         let whole = if self.word >> 31 == 1 { from == 3 } else { from >= 2 };
         self.insn.modified = amount != 0 || !whole;
+        self.insn.modifier = Some(extension(self.field(15, 13), amount as u8));
     }
 
     fn carry(&mut self) {
@@ -227,7 +241,7 @@ impl Facts {
     fn logical_shifted(&mut self) {
         self.width_by_sf();
         let (opc, inverts) = (self.field(30, 29), self.field(21, 21) == 1);
-        self.insn.modified = self.field(15, 10) != 0;
+        self.shifted();
         self.destination(zero_form(self.rd()));
         self.sources([zero_form(self.rn()), zero_form(self.rm()), None]);
         if opc == 3 {
@@ -277,6 +291,7 @@ impl Facts {
         let zeroes_rest = self.field(30, 29) == 2;
         let (operation, imm) = if !keeps_rest && rotation == 0 && matches!(last, 7 | 15 | 31) && last != whole
         {
+            self.insn.is_signed = !zeroes_rest;
             (Operation::Extend, Some((last + 1) / 8))
         } else if !zeroes_rest {
             return;
@@ -350,7 +365,11 @@ impl Facts {
 
     fn conditional_compare(&mut self) {
         self.width_by_sf();
-        self.insn.operation = Operation::ConditionalCompare;
+        self.insn.operation = match self.field(30, 30) {
+            1 => Operation::ConditionalCompare,
+            _ => Operation::ConditionalCompareNegative,
+        };
+        self.insn.nzcv = self.field(3, 0) as u8;
         self.insn.condition = condition(self.field(15, 12));
         if self.field(11, 11) == 1 {
             self.sources([zero_form(self.rn()), None, None]);
@@ -485,6 +504,11 @@ impl Facts {
         }
         self.insn.memory = Some(memory);
     }
+}
+
+/// The extension of a register operand, by its option field (DDI 0487, `DecodeRegExtend`).
+pub(super) const fn extension(option: u32, shift: u8) -> Modifier {
+    Modifier { bytes: 1 << (option & 3), is_signed: option & 4 != 0, shift }
 }
 
 /// A condition by its code, DDI 0487 C1.2.4; `None` for "always".

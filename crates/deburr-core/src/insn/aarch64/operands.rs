@@ -3,7 +3,7 @@
 //! In: a word and its definition. Out: registers read and written. The first operand counts as written and as read,
 //! because many vector instructions keep part of it; scalar floating point, which does not, is told apart.
 
-use super::super::{Class, Memory, Reg};
+use super::super::{Class, Memory, Modifier, Reg};
 use super::bits;
 use super::facts::{Facts, stack_form, zero_form};
 use disarm64_defn::defn::{Insn as Definition, InsnOperand};
@@ -113,6 +113,7 @@ fn memory(facts: &mut Facts, definition: &Definition) {
     facts.memory(Memory {
         base: stack_form(bits(facts.word, 9, 5)),
         index: None,
+        index_as: Modifier::NONE,
         displacement: 0,
         size: 0,
         read: loads,

@@ -10,7 +10,9 @@ use iced_x86::{
 use super::features::TABLE;
 use super::{BITNESS, OPTIONS, class_of};
 use crate::address::Svma;
-use crate::insn::{Class, Condition, FeatureGroup, Flow, Insn, Memory, Operation, Ordering, Reg, RegSet};
+use crate::insn::{
+    Class, Condition, FeatureGroup, Flow, Insn, Memory, Modifier, Operation, Ordering, Reg, RegSet,
+};
 
 /// Decodes the first instruction of `code`.
 pub fn decode(code: &[u8], svma: Svma) -> Option<Insn> {
@@ -34,6 +36,12 @@ pub fn decode(code: &[u8], svma: Svma) -> Option<Insn> {
         src: sources(&insn, info),
         imm: immediate(&insn),
         modified: false,
+        modifier: Some(Modifier::NONE),
+        is_signed: matches!(
+            insn.mnemonic(),
+            Mnemonic::Movsx | Mnemonic::Movsxd | Mnemonic::Cbw | Mnemonic::Cwde | Mnemonic::Cdqe
+        ),
+        nzcv: 0,
         high_byte: high_byte(&insn, info),
         condition: condition(&insn, operation),
         width: width(&insn),
@@ -229,6 +237,7 @@ fn memory(insn: &Instruction, info: &InstructionInfo) -> Option<Memory> {
         return Some(Memory {
             base: reg(if at_rsi { Register::RSI } else { Register::RDI }),
             index: None,
+            index_as: Modifier::NONE,
             displacement: 0,
             size: if repeated { 0 } else { size },
             read,
@@ -244,6 +253,7 @@ fn memory(insn: &Instruction, info: &InstructionInfo) -> Option<Memory> {
     Some(Memory {
         base,
         index,
+        index_as: Modifier { shift: insn.memory_index_scale().trailing_zeros() as u8, ..Modifier::NONE },
         displacement: insn.memory_displacement64() as i64,
         size,
         read,
@@ -290,7 +300,7 @@ fn operation(insn: &Instruction, class: Class) -> Operation {
         | M::Prefetchit1 => Operation::Prefetch,
         // Loads and stores are told by their class and memory operand.
         _ if matches!(class, Class::Load | Class::Store) => Operation::Other,
-        M::Movzx | M::Movsx | M::Movsxd => Operation::Extend,
+        M::Movzx | M::Movsx | M::Movsxd | M::Cbw | M::Cwde | M::Cdqe => Operation::Extend,
         M::Mov | M::Movaps | M::Movapd | M::Movups | M::Movupd | M::Movdqa | M::Movdqu => Operation::Move,
         M::Vmovaps | M::Vmovapd | M::Vmovups | M::Vmovupd | M::Vmovdqa | M::Vmovdqu => Operation::Move,
         _ if insn.code().is_jcc_short_or_near() => Operation::BranchCondition,
@@ -402,6 +412,16 @@ fn shape_operands(insn: &Instruction, facts: &mut Insn) {
         M::Inc | M::Dec => facts.imm = Some(1),
         M::Movzx | M::Movsx | M::Movsxd if insn.op1_kind() == OpKind::Register => {
             facts.imm = Some(insn.op1_register().size() as i64);
+        }
+        // Within rax, to twice the width.
+        M::Cbw | M::Cwde | M::Cdqe => {
+            facts.width = match insn.mnemonic() {
+                M::Cbw => 2,
+                M::Cwde => 4,
+                _ => 8,
+            };
+            facts.imm = Some(i64::from(facts.width / 2));
+            (facts.dst, facts.src) = (rax, [rax, None, None]);
         }
         // 0 - x and 0 | !x: the first source is the zero register.
         M::Neg | M::Not => facts.src = [None, facts.src[0], None],
