@@ -3,7 +3,7 @@
 use super::{Function, Program};
 use crate::address::{Extent, Svma};
 use crate::image::Image;
-use crate::insn::{self, Flow, Insn};
+use crate::insn::{self, Class, Flow, Insn};
 
 /// A run of instructions that is entered only at the top and left only at the end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -104,6 +104,21 @@ impl Graph {
                 }
             }
         }
+    }
+
+    /// The blocks that nothing in the function goes to, but for the first and for padding: what an indirect jump leads
+    /// to, and what runs when a callee throws.
+    pub(super) fn orphans(&self) -> impl Iterator<Item = usize> + '_ {
+        let is_padding = |insns: &[Insn]| insns.iter().all(|insn| insn.class == Class::Hint);
+        let blocks = self.blocks.iter().enumerate().skip(1);
+        let orphans =
+            blocks.filter(move |(_, block)| block.predecessors.is_empty() && !is_padding(&block.insns));
+        orphans.map(|(index, _)| index)
+    }
+
+    /// Whether it has an indirect jump.
+    pub(super) fn has_indirect_jump(&self) -> bool {
+        self.blocks.iter().any(|block| block.last().is_some_and(|last| last.flow == Flow::IndirectJump))
     }
 
     /// The block and the index in it of the instruction at an address.

@@ -14,7 +14,7 @@ use crate::address::{Extent, Svma};
 use crate::function::block::Graph;
 use crate::image::{Kind, SymbolOrigin, TransferTarget};
 use crate::insn::sweep::{CodeOffset, ReferenceKind};
-use crate::insn::{self, Flow};
+use crate::insn::{self, Flow, Insn};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -254,8 +254,6 @@ fn holder(world: &World<'_, '_>, at: Svma) -> Extent {
 
 /// The entries of the functions that others jump into the middle of, and what runs after each.
 fn inner_entries(world: &World<'_, '_>, closure: &Closure) -> Entries {
-    /// Bytes of a function at most that is looked into.
-    const LARGEST: u64 = 256 * 1024;
     let mut found = BTreeMap::new();
     for (&start, sites) in &closure.direct {
         let mut entries: BTreeSet<CodeOffset> = sites.iter().map(|&(to, _)| to).collect();
@@ -263,7 +261,7 @@ fn inner_entries(world: &World<'_, '_>, closure: &Closure) -> Entries {
         let Some(function) = world.program.function_from(start).filter(|_| entries.len() > 1) else {
             continue;
         };
-        let Some(graph) = world.graph(function, LARGEST) else { continue };
+        let Some(graph) = world.graph(function) else { continue };
         let reached = entries.into_iter().map(|entry| (entry, graph_from(world, &graph, entry)));
         found.insert(start, reached.collect());
     }
@@ -275,13 +273,17 @@ fn graph_from(world: &World<'_, '_>, graph: &Graph, entry: CodeOffset) -> Vec<Ra
     let Some((first, _)) = graph.find(world.image.svma(entry)) else { return Vec::new() };
     let mut seen: BTreeSet<usize> = BTreeSet::from([first]);
     let mut pending = vec![first];
+    let has_indirect = graph.has_indirect_jump();
+    let is_call = |insn: &Insn| matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall);
     while let Some(block) = pending.pop() {
         let Some(block) = graph.blocks.get(block) else { continue };
-        // Where an indirect jump leads is not known: to any block that nothing else leads to.
-        let is_indirect = block.last().is_some_and(|last| last.flow == Flow::IndirectJump);
-        let orphans =
-            graph.blocks.iter().enumerate().filter(|(_, block)| is_indirect && block.predecessors.is_empty());
-        let next = block.successors.iter().copied().chain(orphans.map(|(index, _)| index));
+        // Where an indirect jump leads is not known, nor what catches what a callee throws: any block that nothing else
+        // leads to.
+        let is_anywhere = match has_indirect {
+            true => block.last().is_some_and(|last| last.flow == Flow::IndirectJump),
+            false => block.insns.iter().any(is_call),
+        };
+        let next = block.successors.iter().copied().chain(graph.orphans().filter(|_| is_anywhere));
         pending.extend(next.filter(|&next| seen.insert(next)));
     }
     let range = |index: usize| {

@@ -25,8 +25,6 @@ const DEPTH: u32 = 4;
 const VISITS: u32 = 16;
 /// Runs of blocks at most in one function, those inside it included.
 const STEPS: u32 = 4096;
-/// Bytes of a function at most that is run.
-const LARGEST: u64 = 256 * 1024;
 
 /// What is known at a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,11 +173,10 @@ pub(super) fn interpret(
 
 impl Run<'_, '_, '_> {
     fn function(&mut self, function: &Function, from: CodeOffset, entry: State) -> Option<()> {
-        let graph = self.world.graph(function, LARGEST)?;
+        let graph = self.world.graph(function)?;
         let count = graph.blocks.len();
-        let orphans = orphans(&graph);
-        let has_indirect =
-            graph.blocks.iter().any(|block| block.last().is_some_and(|last| last.flow == Flow::IndirectJump));
+        let orphans: Vec<usize> = graph.orphans().collect();
+        let has_indirect = graph.has_indirect_jump();
         let mut states: Vec<Option<State>> = vec![None; count];
         let mut visits = vec![0u32; count];
         let mut pending: BTreeSet<usize> = BTreeSet::new();
@@ -893,14 +890,6 @@ fn shifted(value: &Value, by: &Value, sign: i32) -> Value {
         Some(count) => value.shift(sign * (count & 63) as i32),
         None => value.mixed(by),
     }
-}
-
-/// Blocks that nothing in the function goes to, but for the first and for padding.
-fn orphans(graph: &Graph) -> Vec<usize> {
-    let is_padding = |insns: &[Insn]| insns.iter().all(|insn| insn.class == Class::Hint);
-    let blocks = graph.blocks.iter().enumerate().skip(1);
-    let orphans = blocks.filter(|(_, block)| block.predecessors.is_empty() && !is_padding(&block.insns));
-    orphans.map(|(index, _)| index).collect()
 }
 
 /// Joins a state into a block's; returns whether the block must run again.

@@ -39,6 +39,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// How often ways without a check are looked at again.
 const LOOKS: u32 = 8;
+/// Bytes of a function at most that is run.
+const LARGEST: u64 = 256 * 1024;
 
 /// What is known of a file's run-time checks, before it is asked what they are good for.
 #[derive(Debug, Default)]
@@ -197,11 +199,11 @@ impl<'w, 'a> World<'w, 'a> {
         Some(self.program.whole(self.program.function_at(at)?))
     }
 
-    /// The graph of a whole function with its parts; `None` if it is larger than `largest` bytes.
-    fn graph(&self, function: &Function, largest: u64) -> Option<Graph> {
+    /// The graph of a whole function with its parts; `None` if it is too large to be run.
+    fn graph(&self, function: &Function) -> Option<Graph> {
         let parts = self.parts.get(&function.start).map(Vec::as_slice).unwrap_or_default();
         let all: Vec<Function> = std::iter::once(function).chain(parts).copied().collect();
         let length: u64 = all.iter().map(|part| u64::from(part.end - part.start)).sum();
-        (length <= largest).then(|| Graph::whole(self.image, self.program, &all))
+        (length <= LARGEST).then(|| Graph::whole(self.image, self.program, &all))
     }
 }

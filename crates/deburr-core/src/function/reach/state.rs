@@ -162,7 +162,7 @@ impl State {
 
     /// Takes in another way to the same place. Returns whether that changed what is known.
     pub(super) fn join(&mut self, other: &State) -> bool {
-        let proven = self.proven.minus(self.proven.minus(other.proven));
+        let proven = self.proven.intersection(other.proven);
         let doubts: Vec<_> =
             self.doubts.iter().filter(|doubt| other.doubts.contains(doubt)).copied().collect();
         // What only one way has proven goes with the values that only it makes.
@@ -206,7 +206,7 @@ impl State {
             frame,
             flags,
             proven,
-            absent: self.absent.minus(self.absent.minus(other.absent)),
+            absent: self.absent.intersection(other.absent),
             doubts,
             check,
         };

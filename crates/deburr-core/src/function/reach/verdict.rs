@@ -82,8 +82,10 @@ impl Known {
     }
 
     fn meet(self, other: Known) -> Known {
-        let both = |a: FeatureSet, b: FeatureSet| a.minus(a.minus(b));
-        Known { proven: both(self.proven, other.proven), possible: both(self.possible, other.possible) }
+        Known {
+            proven: self.proven.intersection(other.proven),
+            possible: self.possible.intersection(other.possible),
+        }
     }
 }
 
