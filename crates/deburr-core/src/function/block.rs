@@ -106,14 +106,17 @@ impl Graph {
         }
     }
 
-    /// The blocks that nothing in the function goes to, but for the first and for padding: what an indirect jump leads
-    /// to, and what runs when a callee throws.
+    /// The blocks that nothing in the function goes to, but for the first and for padding, out of which one may seem to
+    /// fall into them: what an indirect jump leads to, and what runs when a callee throws.
     pub(super) fn orphans(&self) -> impl Iterator<Item = usize> + '_ {
-        let is_padding = |insns: &[Insn]| insns.iter().all(|insn| insn.class == Class::Hint);
+        let is_padding = |block: &Block| {
+            block.predecessors.is_empty() && block.insns.iter().all(|insn| insn.class == Class::Hint)
+        };
+        let is_alone = move |block: &Block| {
+            block.predecessors.iter().all(|&from| from != 0 && self.blocks.get(from).is_some_and(is_padding))
+        };
         let blocks = self.blocks.iter().enumerate().skip(1);
-        let orphans =
-            blocks.filter(move |(_, block)| block.predecessors.is_empty() && !is_padding(&block.insns));
-        orphans.map(|(index, _)| index)
+        blocks.filter(move |(_, block)| is_alone(block) && !is_padding(block)).map(|(index, _)| index)
     }
 
     /// Whether it has an indirect jump.

@@ -12,7 +12,7 @@ use super::proof::Proof;
 use super::references::{self, Access, DataReference, references_to};
 use crate::address::{Extent, Svma};
 use crate::function::block::Graph;
-use crate::image::{Kind, SymbolOrigin, TransferTarget};
+use crate::image::{Kind, TransferTarget};
 use crate::insn::sweep::{CodeOffset, ReferenceKind};
 use crate::insn::{self, Flow, Insn};
 use rayon::prelude::*;
@@ -36,8 +36,14 @@ pub(super) enum Node {
 /// Where a way begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
-    /// The loader, or a caller in another file.
+    /// The loader.
     Root,
+    /// A caller in another file.
+    Export {
+        /// Whether others are meant to call it: the name is not exported by accident of how C++, or a module that its
+        /// host enters by fixed names, is linked.
+        is_interface: bool,
+    },
     /// In a function, or in data.
     Node(Node),
 }
@@ -52,6 +58,8 @@ pub(super) struct Way {
     pub proof: Proof,
     /// Whether control takes it, rather than an address.
     pub is_certain: bool,
+    /// Whether it is an address that was not seen to go anywhere.
+    pub is_lost: bool,
     pub kind: GuardKind,
     /// The branch that proved it.
     pub check: Option<Svma>,
@@ -312,24 +320,11 @@ pub(super) fn ways(world: &World<'_, '_>, closure: &Closure, learnt: &Learnt) ->
     ways.addresses();
     ways.cells();
     let mut ways = ways.ways;
-    for (&node, ways) in &mut ways.into {
+    for ways in ways.into.values_mut() {
         ways.sort_by_key(|way| (way.at, way.is_certain));
         ways.dedup();
-        trust_own_checks(node, ways);
     }
     ways
-}
-
-/// Where the file itself calls or hands out an exported function behind a check only, callers in other files have to
-/// check as well: such functions are exported for another part of the same project.
-fn trust_own_checks(node: Node, ways: &mut [Way]) {
-    let is_inside = |way: &&Way| way.from != Source::Root && way.from != Source::Node(node);
-    let mut inside = ways.iter().filter(is_inside).peekable();
-    if inside.peek().is_some() && inside.all(|way| !way.proof.is_empty()) {
-        for way in ways.iter_mut().filter(|way| way.from == Source::Root && way.kind == GuardKind::Branch) {
-            way.is_certain = false;
-        }
-    }
 }
 
 struct Collector<'c, 'w, 'a> {
@@ -359,7 +354,7 @@ impl Collector<'_, '_, '_> {
         let Some(function) = self.world.whole_at(at) else {
             // Code of no function: how it is reached is not known.
             let (from, proof, check) = (Source::Root, Proof::EMPTY, None);
-            return vec![Way { from, at: svma, proof, is_certain: false, kind, check }];
+            return vec![Way { from, at: svma, proof, is_certain: false, is_lost: false, kind, check }];
         };
         let entries = self.ways.entries_to(function.start, at).into_iter();
         let ways = entries.filter_map(|entry| {
@@ -369,31 +364,44 @@ impl Collector<'_, '_, '_> {
                 None => Proof::EMPTY,
             };
             let from = Source::Node(Node::Function(entry));
-            Some(Way { from, at: svma, proof, is_certain, kind, check: block.and_then(|block| block.check) })
+            let check = block.and_then(|block| block.check);
+            Some(Way { from, at: svma, proof, is_certain, is_lost: false, kind, check })
         });
         ways.collect()
     }
 
-    /// Entries and exported functions.
+    /// Entries, resolvers and exported functions.
     fn roots(&mut self) {
         let image = self.world.image;
-        let exported = self.world.linkage.exports.iter().chain(&image.entries);
         let resolvers = self.world.resolvers.iter().map(|&at| image.svma(at));
-        let dynamic =
-            image.symbols.iter().filter(|symbol| symbol.origin == SymbolOrigin::Dynsym && symbol.is_global);
-        let all: BTreeSet<Svma> =
-            exported.copied().chain(resolvers).chain(dynamic.map(|symbol| symbol.svma)).collect();
-        for svma in all {
+        let called: BTreeSet<Svma> = image.entries.iter().copied().chain(resolvers).collect();
+        let mut all: BTreeMap<Svma, Source> = BTreeMap::new();
+        let exports = &self.world.linkage.named_exports;
+        // What a program exports is for its own plug-ins.
+        let is_module = image.kind == Kind::Executable
+            || exports.iter().any(|export| names::is_module_entry(export.name));
+        for export in exports {
+            let is_interface = match is_module {
+                true => image.kind != Kind::Executable && names::is_module_entry(export.name),
+                false => !names::is_incidental(export),
+            };
+            let source = all.entry(export.at).or_insert(Source::Export { is_interface });
+            if is_interface {
+                *source = Source::Export { is_interface };
+            }
+        }
+        all.extend(called.into_iter().map(|svma| (svma, Source::Root)));
+        for (svma, from) in all {
             let Some(start) = image.code_offset(svma).filter(|start| self.closure.starts.contains(start))
             else {
                 continue;
             };
             let way = Way {
-                from: Source::Root,
+                from,
                 at: svma,
                 proof: Proof::EMPTY,
-                // What a program exports is for its own plug-ins.
-                is_certain: image.kind != Kind::Executable || image.entries.contains(&svma),
+                is_certain: true,
+                is_lost: false,
                 kind: GuardKind::Branch,
                 check: None,
             };
@@ -441,6 +449,7 @@ impl Collector<'_, '_, '_> {
                         chooses && used.kind == UseKind::Returned && used.proof.is_empty(),
                     )),
                     is_certain: is_certain && is_function,
+                    is_lost: false,
                     kind: if is_function { kind } else { GuardKind::Table },
                     check: used.check,
                 };
@@ -480,8 +489,11 @@ impl Collector<'_, '_, '_> {
                     continue;
                 }
                 let is_certain = self.is_callback(Some(from));
+                // A function that was run and lets it go nowhere compares it, or loses it in the frame.
+                let taker = self.world.whole_at(from).map(|taker| taker.start);
+                let is_lost = !is_certain && taker.is_some_and(|taker| self.facts(taker).is_some());
                 for way in self.ways_from(from, is_certain, GuardKind::Pointer) {
-                    self.push(Node::Function(start), way);
+                    self.push(Node::Function(start), Way { is_lost, ..way });
                 }
             }
         }
@@ -549,6 +561,7 @@ impl Collector<'_, '_, '_> {
                         at: cell,
                         proof: Proof::EMPTY,
                         is_certain: false,
+                        is_lost: false,
                         kind: GuardKind::Table,
                         check: None,
                     };
@@ -602,6 +615,7 @@ impl Collector<'_, '_, '_> {
                 at: Svma(object),
                 proof: Proof::EMPTY,
                 is_certain: false,
+                is_lost: false,
                 kind: GuardKind::Table,
                 check: None,
             };

@@ -1,5 +1,6 @@
 //! What the procedure call standards and the C library say of registers and of functions by name.
 
+use crate::image::linkage::Export;
 use crate::insn::Reg;
 use deburr_cpu::Arch;
 
@@ -155,4 +156,53 @@ pub(super) fn calls_back(name: &str) -> bool {
             | "dl_iterate_phdr"
             | "g_thread_new"
     )
+}
+
+/// Whether a host enters a module by this name: Python's, Node's or Java's. What else such a module exports is not for
+/// others.
+pub(super) fn is_module_entry(name: &str) -> bool {
+    const PREFIXES: &[&str] =
+        &["PyInit_", "PyInitU_", "napi_register_module_v", "node_register_module_v", "Java_", "JNI_On"];
+    PREFIXES.iter().any(|prefix| name.len() > prefix.len() && name.starts_with(prefix))
+}
+
+/// Whether a function is exported without being meant for others: an inline function or a template's instance of C++,
+/// which every unit that uses it has and the linker merges, or one in a version that says so.
+pub(super) fn is_incidental(export: &Export<'_>) -> bool {
+    let is_private = |version: &str| version.split('_').any(|word| matches!(word, "PRIVATE" | "INTERNAL"));
+    export.is_weak && export.name.starts_with("_Z") || export.version.is_some_and(is_private)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address::Svma;
+
+    #[test]
+    fn modules_are_entered_by_fixed_names() {
+        let names =
+            ["PyInit__multiarray_umath", "PyInitU_x", "napi_register_module_v1", "node_register_module_v108"];
+        assert!(names.into_iter().all(is_module_entry));
+        assert!(["JNI_OnLoad", "Java_org_sqlite_core_NativeDB_open"].into_iter().all(is_module_entry));
+        let others = [
+            "PyInit_",
+            "PyInitialize",
+            "Py_Initialize",
+            "JNI_CreateJavaVM",
+            "Javascript",
+            "napi_create_object",
+        ];
+        assert!(!others.into_iter().any(is_module_entry));
+    }
+
+    #[test]
+    fn an_inline_function_is_exported_by_accident() {
+        let export = |name, is_weak, version| Export { at: Svma(0), name, is_weak, version };
+        assert!(is_incidental(&export("_ZN2np10qsort_simdIfEEvPT_", true, None)));
+        assert!(is_incidental(&export("_nettle_aes128_encrypt_aesni", false, Some("NETTLE_INTERNAL_8_6"))));
+        assert!(is_incidental(&export("__libc_memset", false, Some("GLIBC_PRIVATE"))));
+        assert!(!is_incidental(&export("_ZN5Botan3AES7encryptEv", false, None)));
+        assert!(!is_incidental(&export("strdup", true, Some("GLIBC_2.2.5"))));
+        assert!(!is_incidental(&export("f", false, Some("INTERNALS_1"))));
+    }
 }
