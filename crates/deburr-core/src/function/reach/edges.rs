@@ -282,6 +282,7 @@ fn graph_from(world: &World<'_, '_>, graph: &Graph, entry: CodeOffset) -> Vec<Ra
     let mut seen: BTreeSet<usize> = BTreeSet::from([first]);
     let mut pending = vec![first];
     let has_indirect = graph.has_indirect_jump();
+    let orphans = graph.orphans();
     let is_call = |insn: &Insn| matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall);
     while let Some(block) = pending.pop() {
         let Some(block) = graph.blocks.get(block) else { continue };
@@ -291,7 +292,7 @@ fn graph_from(world: &World<'_, '_>, graph: &Graph, entry: CodeOffset) -> Vec<Ra
             true => block.last().is_some_and(|last| last.flow == Flow::IndirectJump),
             false => block.insns.iter().any(is_call),
         };
-        let next = block.successors.iter().copied().chain(graph.orphans().filter(|_| is_anywhere));
+        let next = block.successors.iter().copied().chain(orphans.iter().copied().filter(|_| is_anywhere));
         pending.extend(next.filter(|&next| seen.insert(next)));
     }
     let range = |index: usize| {

@@ -175,7 +175,7 @@ impl Run<'_, '_, '_> {
     fn function(&mut self, function: &Function, from: CodeOffset, entry: State) -> Option<()> {
         let graph = self.world.graph(function)?;
         let count = graph.blocks.len();
-        let orphans: Vec<usize> = graph.orphans().collect();
+        let orphans: Vec<usize> = graph.orphans();
         let has_indirect = graph.has_indirect_jump();
         let mut states: Vec<Option<State>> = vec![None; count];
         let mut visits = vec![0u32; count];
@@ -373,10 +373,7 @@ impl Run<'_, '_, '_> {
             state.write(Reg::general(0), value);
             return Some(state);
         }
-        let callee = target
-            .and_then(|target| world.image.code_offset(target))
-            .and_then(|at| world.program.function_from(at))
-            .map(|function| world.program.whole(function));
+        let callee = target.and_then(|target| world.called_at(target));
         if let Some(callee) = callee.filter(|callee| self.depth < DEPTH && world.is_run_inside(callee.start))
         {
             return self.run_inside(callee, state);

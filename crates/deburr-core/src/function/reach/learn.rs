@@ -130,8 +130,9 @@ fn callers_of(world: &World<'_, '_>, callees: &BTreeSet<CodeOffset>) -> BTreeSet
     if callees.is_empty() {
         return BTreeSet::new();
     }
+    let is_callee = |to: &CodeOffset| callees.contains(world.stubs.get(to).unwrap_or(to));
     let edges = world.program.calls().chain(world.program.jumps());
-    let edges = edges.filter(|edge| callees.contains(&edge.to));
+    let edges = edges.filter(|edge| is_callee(&edge.to));
     edges.filter_map(|edge| Some(world.whole_at(edge.from)?.start)).collect()
 }
 

@@ -32,7 +32,7 @@ pub use verdict::{Guard, Step, Verdict};
 use super::block::Graph;
 use super::{Function, Program};
 use crate::address::Svma;
-use crate::image::{Image, Linkage, SymbolKind};
+use crate::image::{Image, Linkage, SymbolKind, SymbolOrigin};
 use crate::insn::sweep::CodeOffset;
 use deburr_cpu::FeatureSet;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -122,6 +122,8 @@ struct World<'w, 'a> {
     /// What functions return that tells something.
     returns: HashMap<CodeOffset, value::Value>,
     resolvers: HashSet<CodeOffset>,
+    /// By stub of the PLT, the function of this file that it jumps to.
+    stubs: HashMap<CodeOffset, CodeOffset>,
     /// Names of the symbols at function starts in the PLT, and of imported functions.
     names: HashMap<Svma, &'w str>,
 }
@@ -164,8 +166,16 @@ impl<'w, 'a> World<'w, 'a> {
             inside: HashSet::new(),
             returns: HashMap::new(),
             resolvers,
+            stubs: own_stubs(image, linkage),
             names,
         }
+    }
+
+    /// The function that control gets to by an address: its own stub's, where it is one.
+    fn called_at(&self, svma: Svma) -> Option<&'w Function> {
+        let at = self.image.code_offset(svma)?;
+        let at = self.stubs.get(&at).copied().unwrap_or(at);
+        Some(self.program.whole(self.program.function_from(at)?))
     }
 
     /// The name of the function at an address, as far as names tell something.
@@ -206,4 +216,13 @@ impl<'w, 'a> World<'w, 'a> {
         let length: u64 = all.iter().map(|part| u64::from(part.end - part.start)).sum();
         (length <= LARGEST).then(|| Graph::whole(self.image, self.program, &all))
     }
+}
+
+/// The stubs of the PLT that lead to exported functions of the same file.
+fn own_stubs(image: &Image<'_>, linkage: &Linkage<'_>) -> HashMap<CodeOffset, CodeOffset> {
+    let own: HashMap<&str, Svma> =
+        linkage.named_exports.iter().map(|export| (export.name, export.at)).collect();
+    let stubs = image.symbols.iter().filter(|symbol| symbol.origin == SymbolOrigin::Plt);
+    let stubs = stubs.filter_map(|symbol| Some((symbol.svma, own.get(symbol.name.strip_suffix("@plt")?)?)));
+    stubs.filter_map(|(stub, to)| Some((image.code_offset(stub)?, image.code_offset(*to)?))).collect()
 }

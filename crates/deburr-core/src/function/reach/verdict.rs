@@ -128,26 +128,6 @@ pub(super) fn judge(
     let all: FeatureSet = Feature::all().collect();
     let (entries, roots) = entries(checks, all, permitted, stated);
     let judge = Judge { checks, image, permitted, all, stated, entries, roots };
-    // DEBUG
-    #[allow(clippy::all, clippy::print_stderr, clippy::disallowed_methods)]
-    if let Ok(wanted) = std::env::var("DEBURR_NODE") {
-        let mut pend: Vec<(Node, u32)> = Vec::new();
-        for (node, _) in &checks.ways.into {
-            let at = match node { Node::Function(s) => image.svma(*s).0, Node::Data(d) => *d };
-            if wanted.split(',').any(|w| w == format!("{at:x}")) { pend.push((*node, 0)); }
-        }
-        let mut seen = BTreeSet::new();
-        while let Some((node, depth)) = pend.pop() {
-            if depth > 5 || !seen.insert(node) { continue; }
-            let name = |n: &Node| match n { Node::Function(s) => format!("f{:x}", image.svma(*s).0), Node::Data(d) => format!("d{d:x}") };
-            eprintln!("{} entry {:?} root {}", name(&node), judge.entries.get(&node), judge.roots.contains(&node));
-            for way in checks.ways.into.get(&node).into_iter().flatten() {
-                let from = match &way.from { Source::Node(n) => { pend.push((*n, depth + 1)); name(n) } o => format!("{o:?}") };
-                eprintln!("   {} <- {} at {:x} certain {} lost {} {:?} {:?} {:x?}", name(&node), from, way.at.0, way.is_certain, way.is_lost, way.kind, way.proof, way.check);
-            }
-        }
-    }
-    // END
     let mut hits: BTreeMap<CodeOffset, Vec<(CodeOffset, FeatureSet)>> = BTreeMap::new();
     for (function, run) in program.hits_by_function() {
         for hit in run {
