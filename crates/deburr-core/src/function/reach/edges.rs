@@ -205,6 +205,13 @@ impl Closure {
         closure
     }
 
+    /// The references to places in a range.
+    fn references_in(&self, range: Extent) -> impl Iterator<Item = &DataReference> {
+        let first = self.references.partition_point(|reference| reference.to < range.start);
+        let rest = self.references.get(first..).unwrap_or_default();
+        rest.iter().take_while(move |reference| reference.to < range.end)
+    }
+
     /// Adds everything that leads to the pending functions by calls, jumps and addresses in code; returns the cells
     /// that hold the addresses of new ones.
     fn go_back(
@@ -314,7 +321,8 @@ pub(super) fn ways(world: &World<'_, '_>, closure: &Closure, learnt: &Learnt) ->
         objects.entry(object).or_default().push(cell);
     }
     let ways = Ways { entries: closure.entries.clone(), ..Ways::default() };
-    let mut ways = Collector { world, closure, learnt, objects, used: HashSet::new(), ways };
+    let mains = mains(world, closure);
+    let mut ways = Collector { world, closure, learnt, objects, used: HashSet::new(), mains, ways };
     ways.roots();
     ways.direct();
     ways.uses();
@@ -328,12 +336,37 @@ pub(super) fn ways(world: &World<'_, '_>, closure: &Closure, learnt: &Learnt) ->
     ways
 }
 
+/// The functions that the entry point hands to the C library, in a program of Rust: there they only start Rust's own
+/// `main`, whose address they hand to `lang_start`.
+fn mains(world: &World<'_, '_>, closure: &Closure) -> BTreeSet<CodeOffset> {
+    let build = &world.image.build;
+    if !build.compilers.iter().chain(&build.producers).any(|tool| tool.contains("rustc version")) {
+        return BTreeSet::new();
+    }
+    let is_entry = |from: CodeOffset| {
+        let function = world.whole_at(from);
+        function.is_some_and(|function| world.image.entries.contains(&world.image.svma(function.start)))
+    };
+    let taken = closure.taken.iter().filter(|(_, sites)| sites.iter().any(|&site| is_entry(site)));
+    let held = closure.cells.iter().filter_map(|(node, cells)| match node {
+        Node::Function(start) => Some((start, cells)),
+        Node::Data(_) => None,
+    });
+    let held = held.filter(|(_, cells)| {
+        let references = cells.iter().flat_map(|(cell, _)| closure.references_in(Extent::sized(*cell, 1)));
+        references.filter_map(|reference| world.image.code_offset(reference.from)).any(is_entry)
+    });
+    taken.map(|(start, _)| *start).chain(held.map(|(start, _)| *start)).collect()
+}
+
 struct Collector<'c, 'w, 'a> {
     world: &'c World<'w, 'a>,
     closure: &'c Closure,
     learnt: &'c Learnt,
     /// The objects of interest, with the cells in each.
     objects: BTreeMap<u64, Vec<Svma>>,
+    /// The functions that start Rust's `main`.
+    mains: BTreeSet<CodeOffset>,
     /// Which function lets out the address of which node.
     used: HashSet<(CodeOffset, Node)>,
     ways: Ways,
@@ -531,7 +564,8 @@ impl Collector<'_, '_, '_> {
             };
             if matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall) {
                 let is_entry = image.entries.contains(&image.svma(function.start));
-                return is_entry || name.is_some_and(names::calls_back);
+                let is_main = self.mains.contains(&function.start);
+                return is_entry || is_main || name.is_some_and(names::calls_back);
             }
             at = insn.next();
         }
@@ -544,7 +578,7 @@ impl Collector<'_, '_, '_> {
         let mut done: BTreeSet<u64> = BTreeSet::new();
         for (&node, cells) in &closure.cells {
             for &(cell, object) in cells {
-                let through: Vec<DataReference> = (self.references(Extent::sized(cell, 1)))
+                let through: Vec<DataReference> = (self.closure.references_in(Extent::sized(cell, 1)))
                     .filter(|reference| matches!(reference.access, Access::Read | Access::Call))
                     .copied()
                     .collect();
@@ -575,15 +609,10 @@ impl Collector<'_, '_, '_> {
         }
     }
 
-    fn references(&self, range: Extent) -> impl Iterator<Item = &DataReference> {
-        let first = self.closure.references.partition_point(|reference| reference.to < range.start);
-        let rest = self.closure.references.get(first..).unwrap_or_default();
-        rest.iter().take_while(move |reference| reference.to < range.end)
-    }
-
     /// Whether somebody takes the address of the object, rather than reading the cell alone.
     fn is_table(&self, object: u64, cell: Svma) -> bool {
-        self.references(Extent { start: Svma(object), end: cell.offset(8) })
+        self.closure
+            .references_in(Extent { start: Svma(object), end: cell.offset(8) })
             .any(|reference| reference.access == Access::Address)
     }
 
@@ -597,7 +626,8 @@ impl Collector<'_, '_, '_> {
         let end =
             named.map_or_else(|| last.map_or(object, |cell| cell.0.saturating_add(8)), |extent| extent.end.0);
         let end = Svma(end);
-        let all: Vec<DataReference> = self.references(Extent { start: Svma(object), end }).copied().collect();
+        let all: Vec<DataReference> =
+            self.closure.references_in(Extent { start: Svma(object), end }).copied().collect();
         // Of an unnamed object the nearest place that something refers to is its start.
         let nearest = all.iter().map(|reference| reference.to).max();
         for reference in all.iter().filter(|reference| is_named || Some(reference.to) == nearest) {

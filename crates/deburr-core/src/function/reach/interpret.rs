@@ -363,6 +363,12 @@ impl Run<'_, '_, '_> {
             if !value.choices().is_empty() {
                 self.let_out(&value, insn, UseKind::LetOut, &state);
             }
+            // A structure in the frame, such as that of `sigaction`.
+            if let Value::Stack(at) = value {
+                for value in state.frame_from(at) {
+                    self.let_out(&value, insn, UseKind::LetOut, &state);
+                }
+            }
         }
         let name = target.and_then(|target| world.name_of(target));
         if name.is_some_and(names::does_not_return) {
@@ -619,9 +625,16 @@ impl Run<'_, '_, '_> {
         let (left, right) = self.operands(insn, state);
         if let Some(dst) = insn.dst.filter(|dst| dst.is_vector()) {
             let loaded = insn.memory.filter(|memory| memory.read).map(|memory| self.load(&memory, state));
-            let general = (0..16).map(Reg::general).filter(|reg| insn.src.contains(&Some(*reg)));
+            let general = || (0..31).map(Reg::general).filter(|reg| insn.src.contains(&Some(*reg)));
+            // What vectors hold is not followed: two addresses are often stored at once.
+            for reg in general() {
+                self.let_out(&state.read(reg), insn, UseKind::LetOut, state);
+            }
+            if let Some(loaded) = &loaded {
+                self.let_out(loaded, insn, UseKind::LetOut, state);
+            }
             let holds_answer =
-                general.map(|reg| state.read(reg)).chain(loaded).any(|value| value.is_telling())
+                general().map(|reg| state.read(reg)).chain(loaded).any(|value| value.is_telling())
                     || state.holds_answer(insn.reads);
             state.set_vector(dst, holds_answer);
         }

@@ -83,7 +83,8 @@ pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, closure: &Closure)
             break;
         }
     }
-    let any = !queries.is_empty() || !memory.words.is_empty() || !world.returns.is_empty();
+    let any =
+        !queries.is_empty() || !memory.words.is_empty() || !world.returns.is_empty() || world.asks_others();
     Learnt { readers: readers(world, &facts), facts, memory, any }
 }
 

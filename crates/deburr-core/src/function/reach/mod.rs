@@ -124,6 +124,8 @@ struct World<'w, 'a> {
     resolvers: HashSet<CodeOffset>,
     /// By stub of the PLT, the function of this file that it jumps to.
     stubs: HashMap<CodeOffset, CodeOffset>,
+    /// The imported functions that tell what the CPU has, by their names.
+    answerers: HashSet<&'w str>,
     /// Names of the symbols at function starts in the PLT, and of imported functions.
     names: HashMap<Svma, &'w str>,
 }
@@ -144,13 +146,19 @@ impl<'w, 'a> World<'w, 'a> {
         let named = image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::IfuncResolver);
         let resolvers = resolvers.chain(named.map(|symbol| symbol.svma));
         let resolvers = resolvers.filter_map(|svma| image.code_offset(svma)).collect();
+        let own: HashSet<&str> = linkage.named_exports.iter().map(|export| export.name).collect();
+        let imported = linkage.imports.iter().map(|import| import.name);
+        let answerers: HashSet<&str> =
+            imported.filter(|name| names::tells_of_cpu(name) && !own.contains(name)).collect();
         let mut names: HashMap<Svma, &'w str> = HashMap::new();
         for symbol in &image.symbols {
             let stub = symbol.name.strip_suffix("@plt");
             let name = stub.unwrap_or(&symbol.name);
             let is_told = names::does_not_return(name) || names::calls_back(name) || words::answers(name);
             // A function of the file's own is not the foreign one of its name.
-            if is_told || stub.is_some_and(|name| knowledge::returned(foreign, name).is_some()) {
+            let is_foreign = stub
+                .is_some_and(|name| knowledge::returned(foreign, name).is_some() || answerers.contains(name));
+            if is_told || is_foreign {
                 names.entry(symbol.svma).or_insert(name);
             }
         }
@@ -167,8 +175,14 @@ impl<'w, 'a> World<'w, 'a> {
             returns: HashMap::new(),
             resolvers,
             stubs: own_stubs(image, linkage),
+            answerers,
             names,
         }
+    }
+
+    /// Whether another file is asked what the CPU has, or the loader.
+    fn asks_others(&self) -> bool {
+        self.linkage.imports.iter().any(|import| self.answers(import.name))
     }
 
     /// The function that control gets to by an address: its own stub's, where it is one.
@@ -185,7 +199,9 @@ impl<'w, 'a> World<'w, 'a> {
 
     /// Whether what the function of a name returns is known: by its name, or because its file tells.
     fn answers(&self, name: &str) -> bool {
-        words::answers(name) || knowledge::returned(self.foreign, name).is_some()
+        words::answers(name)
+            || self.answerers.contains(name)
+            || knowledge::returned(self.foreign, name).is_some()
     }
 
     fn is_resolver(&self, start: CodeOffset) -> bool {

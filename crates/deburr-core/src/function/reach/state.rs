@@ -131,6 +131,12 @@ impl State {
         }
     }
 
+    /// What the frame holds from an address on, as far as it is one of a few constants.
+    pub(super) fn frame_from(&self, from: i64) -> Vec<Value> {
+        let values = self.frame.range(from..).map(|(_, (_, value))| value);
+        values.filter(|value| !value.choices().is_empty()).cloned().collect()
+    }
+
     /// Forgets the frame from an address on: somebody else may write there.
     pub(super) fn forget_frame(&mut self, from: i64) {
         Arc::make_mut(&mut self.frame).split_off(&from);

@@ -8,6 +8,7 @@ use super::kind::{GuardKind, Reach};
 use super::proof::Proof;
 use crate::address::Svma;
 use crate::function::Program;
+use crate::function::atomics::helper;
 use crate::image::Image;
 use crate::insn;
 use crate::insn::sweep::CodeOffset;
@@ -17,6 +18,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 /// Features that a program can use only after the operating system has handed it something to use them on: a
 /// protection key, a shadow stack, tagged memory. That comes before any instruction, in a system call of the caller.
 const GRANTED: FeatureSet = FeatureSet::of(&[Feature::PKU, Feature::CET_SS, Feature::FEAT_MTE]);
+
+/// What outlined helpers of atomics use.
+const LSE: FeatureSet = FeatureSet::of(&[Feature::FEAT_LSE]);
 
 /// The check in front of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -382,7 +386,16 @@ impl Judge<'_, '_> {
                     None => Proof::EMPTY,
                 };
                 let known = self.entries.get(&Node::Function(entry)).copied().unwrap_or_default();
-                let (reach, missing) = self.hit(known, proof, needs);
+                // Whoever sets the byte that an outlined helper tests has asked: the helper is made for nothing else.
+                let outlined =
+                    if needs == LSE { helper::guard_of(self.image, self.image.svma(at)) } else { None };
+                let (reach, missing) = match outlined {
+                    Some(svma) => {
+                        local = Some(Guard { kind: GuardKind::Branch, svma, features: LSE });
+                        (Reach::Guarded, needs)
+                    }
+                    None => self.hit(known, proof, needs),
+                };
                 if local.is_none() && !proof.features.is_subset(self.permitted) {
                     local = Some(Guard {
                         kind: GuardKind::Branch,
