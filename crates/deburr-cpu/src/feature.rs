@@ -346,6 +346,13 @@ impl FeatureSet {
         FeatureSet([a[0] | b[0], a[1] | b[1], a[2] | b[2], a[3] | b[3]])
     }
 
+    /// The features that are in both sets.
+    #[must_use]
+    pub const fn intersection(self, other: FeatureSet) -> FeatureSet {
+        let (a, b) = (self.0, other.0);
+        FeatureSet([a[0] & b[0], a[1] & b[1], a[2] & b[2], a[3] & b[3]])
+    }
+
     /// The features of this set that `other` lacks.
     pub const fn minus(self, other: FeatureSet) -> FeatureSet {
         let (a, b) = (self.0, other.0);

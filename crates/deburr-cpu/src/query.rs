@@ -325,7 +325,7 @@ impl IdField {
         (0..16)
             .filter(|value| values & 1 << value != 0)
             .map(|value| self.features(value))
-            .reduce(|a, b| a.minus(a.minus(b)))
+            .reduce(FeatureSet::intersection)
             .unwrap_or_default()
     }
 }

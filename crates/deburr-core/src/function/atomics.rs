@@ -6,7 +6,7 @@
 //! libgcc's `lse.S` and compiler-rt's `outline_atomic_helpers`.
 
 mod fate;
-mod helper;
+pub(in crate::function) mod helper;
 mod sequence;
 
 pub use fate::Fate;

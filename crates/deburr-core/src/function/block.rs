@@ -3,7 +3,7 @@
 use super::{Function, Program};
 use crate::address::{Extent, Svma};
 use crate::image::Image;
-use crate::insn::{self, Flow, Insn};
+use crate::insn::{self, Class, Flow, Insn};
 
 /// A run of instructions that is entered only at the top and left only at the end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -104,6 +104,33 @@ impl Graph {
                 }
             }
         }
+    }
+
+    /// The blocks that nothing in the function goes to, but for the first: what an indirect jump leads to, and what runs
+    /// when a callee throws. Padding is among them where nothing else leads to what it seems to fall into.
+    pub(super) fn orphans(&self) -> Vec<usize> {
+        let blocks = self.blocks.iter().enumerate().skip(1);
+        let orphans = blocks.filter(|(_, block)| block.predecessors.is_empty());
+        let is_padding = |block: &Block| block.insns.iter().all(|insn| insn.class == Class::Hint);
+        let (padding, mut orphans): (Vec<_>, Vec<_>) = orphans.partition(|(_, block)| is_padding(block));
+        let mut reached = vec![false; self.blocks.len()];
+        let mut pending: Vec<usize> = orphans.iter().map(|(index, _)| *index).chain([0]).collect();
+        while let Some(index) = pending.pop() {
+            if let Some(mark) = reached.get_mut(index).filter(|mark| !**mark) {
+                *mark = true;
+                pending.extend(self.blocks.get(index).into_iter().flat_map(|block| &block.successors));
+            }
+        }
+        let leads_on = |block: &Block| block.successors.iter().any(|&to| reached.get(to) == Some(&false));
+        orphans.extend(padding.into_iter().filter(|(_, block)| leads_on(block)));
+        let mut orphans: Vec<usize> = orphans.into_iter().map(|(index, _)| index).collect();
+        orphans.sort_unstable();
+        orphans
+    }
+
+    /// Whether it has an indirect jump.
+    pub(super) fn has_indirect_jump(&self) -> bool {
+        self.blocks.iter().any(|block| block.last().is_some_and(|last| last.flow == Flow::IndirectJump))
     }
 
     /// The block and the index in it of the instruction at an address.

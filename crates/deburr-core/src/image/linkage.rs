@@ -6,8 +6,11 @@
 //! Follows the gABI, "Symbol Table" and "Program Loading", and the psABI supplements' relocations.
 
 mod data;
+mod exports;
 mod loader;
 mod relocatable;
+
+pub use exports::Export;
 
 use super::elf::{Elf, SHT_SYMTAB};
 use super::symbols::SymbolTable;
@@ -111,6 +114,8 @@ pub struct Linkage<'a> {
     /// Functions that other files can call: global and weak symbols of `.dynsym` that are defined in code and not
     /// hidden; of relocatable objects those of `.symtab`, hidden or not. Resolvers (`STT_GNU_IFUNC`) are not among them.
     pub exports: Vec<Svma>,
+    /// The same by name, of which one address can have several.
+    pub named_exports: Vec<Export<'a>>,
     /// Named objects in data that other files can refer to: global and weak symbols of `.dynsym` that are not hidden.
     pub exported_objects: Vec<Object<'a>>,
     /// `STT_GNU_IFUNC` symbols of any table: the resolvers.
@@ -137,7 +142,8 @@ impl<'a> Linkage<'a> {
         } else {
             loader::read(&elf, image, &mut linkage);
         }
-        linkage.add_exports(&elf, image);
+        linkage.named_exports = exports::read(&elf, image);
+        linkage.exports = linkage.named_exports.iter().map(|export| export.at).collect();
         let resolvers = image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::IfuncResolver);
         linkage.resolvers = resolvers.map(|symbol| symbol.svma).collect();
         for table in
@@ -157,20 +163,6 @@ impl<'a> Linkage<'a> {
         }
         linkage.sort();
         linkage
-    }
-
-    fn add_exports(&mut self, elf: &Elf<'a>, image: &Image<'_>) {
-        let is_object = elf.kind == Kind::Relocatable;
-        let table = if is_object { SymbolTable::of_kind(elf, SHT_SYMTAB) } else { SymbolTable::dynamic(elf) };
-        let Some(table) = table else { return };
-        for (index, symbol) in table.iter() {
-            let is_function = !matches!(symbol.kind(), OBJECT | TLS | IFUNC);
-            if !is_function || !symbol.is_global() || symbol.is_hidden() && !is_object {
-                continue;
-            }
-            let svma = table.svma(elf, &symbol, index).map(Svma);
-            self.exports.extend(svma.filter(|&svma| image.code_at(svma).is_some()));
-        }
     }
 
     fn add_objects(&mut self, elf: &Elf<'a>, table: &SymbolTable<'a>) {
@@ -210,6 +202,8 @@ impl<'a> Linkage<'a> {
             objects.sort_by(|a, b| (a.extent, a.name).cmp(&(b.extent, b.name)));
             objects.dedup();
         }
+        self.named_exports.sort_unstable();
+        self.named_exports.dedup();
         self.references.sort_unstable();
         self.references.dedup();
     }

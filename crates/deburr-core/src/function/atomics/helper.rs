@@ -59,6 +59,11 @@ pub(super) fn find(image: &Image<'_>, program: &Program) -> Vec<Helper> {
     lse.filter_map(|mark| body_around(image, image.svma(mark.at))).collect()
 }
 
+/// The branch that the LSE instruction at an address is behind, where it is that of a helper.
+pub(in crate::function) fn guard_of(image: &Image<'_>, lse: Svma) -> Option<Svma> {
+    body_around(image, lse).map(|_| lse.offset(-4))
+}
+
 /// The helper body whose LSE instruction is at an address.
 fn body_around(image: &Image<'_>, lse: Svma) -> Option<Helper> {
     let word = |at: Svma| Some(u32::from_le_bytes(*image.bytes_at(at)?.first_chunk()?));

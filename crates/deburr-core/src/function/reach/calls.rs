@@ -5,7 +5,9 @@
 //! the few others are looked at closely.
 
 use super::World;
+use super::edges::Source;
 use super::interpret::{Facts, FactsByFunction};
+use crate::address::Svma;
 use crate::image::TransferTarget;
 use crate::insn::sweep::{CodeOffset, ReferenceKind};
 use deburr_cpu::FeatureSet;
@@ -71,11 +73,6 @@ impl Calls {
         let rest = self.calls.get(first..).unwrap_or_default();
         rest.split_at(rest.partition_point(|call| call.caller == caller)).0
     }
-
-    /// Whether nothing in the file refers to the function that begins there.
-    fn is_for_others(&self, start: CodeOffset) -> bool {
-        !self.referred.contains(&start)
-    }
 }
 
 /// Functions that control reaches before anything has asked the CPU.
@@ -86,19 +83,25 @@ pub(super) struct Unasked {
 }
 
 impl Unasked {
-    /// Goes on from the roots along calls that no check stands before. `entries`: what the loader calls; `exports`: what
-    /// other files may call, of which those count that this file does not call itself. `stated`: functions that the user
-    /// knows to be guarded.
+    /// Goes on from the roots along calls that no check stands before. Of what other files may call, only those functions
+    /// count that this file does not refer to itself. `stated`: functions that the user knows to be guarded.
     pub(super) fn of(
+        world: &World<'_, '_>,
         calls: &Calls,
         facts: &FactsByFunction,
-        (entries, exports): (&BTreeSet<CodeOffset>, &BTreeSet<CodeOffset>),
+        roots: &BTreeMap<CodeOffset, Source>,
         stated: &HashMap<CodeOffset, FeatureSet>,
     ) -> Unasked {
-        let exports = exports.iter().filter(|start| calls.is_for_others(**start));
+        let roots = roots.iter().filter(|&(&start, source)| match source {
+            Source::Root => true,
+            Source::Export { is_interface } => *is_interface && !calls.referred.contains(&start),
+            Source::Node(_) => false,
+        });
+        let entries = world.image.entries.iter().filter_map(|&svma| world.image.code_offset(svma));
+        let mains = entries.flat_map(|entry| handed_out(world, entry));
         // What runs after an entry in the middle of a function is another matter.
         let is_simple = |start: CodeOffset| !calls.inner.contains_key(&start) && !stated.contains_key(&start);
-        let roots = entries.iter().chain(exports).copied().filter(|&start| is_simple(start));
+        let roots = roots.map(|(&start, _)| start).chain(mains).filter(|&start| is_simple(start));
         let mut callers: HashMap<CodeOffset, Option<CodeOffset>> = roots.map(|start| (start, None)).collect();
         let mut pending: VecDeque<CodeOffset> =
             callers.keys().copied().collect::<BTreeSet<_>>().into_iter().collect();
@@ -130,6 +133,24 @@ impl Unasked {
         way.reverse();
         way
     }
+}
+
+/// The functions whose addresses the entry point hands to the C library: `main`.
+fn handed_out(world: &World<'_, '_>, entry: CodeOffset) -> Vec<CodeOffset> {
+    let (image, program) = (world.image, world.program);
+    let Some(function) = program.function_from(entry) else { return Vec::new() };
+    let mut handed: Vec<CodeOffset> = program
+        .references()
+        .filter(|reference| reference.kind == ReferenceKind::Address && function.contains(reference.from))
+        .map(|reference| reference.to)
+        .collect();
+    let Some(graph) = world.graph(function) else { return handed };
+    let operands = graph.blocks.iter().flat_map(|block| &block.insns).filter_map(|insn| insn.memory);
+    let cells = operands.filter(|memory| memory.is_static && memory.read);
+    let held = cells.filter_map(|memory| world.linkage.cell(Svma(memory.displacement as u64)));
+    handed.extend(held.filter_map(|svma| image.code_offset(svma)));
+    handed.retain(|&start| program.function_from(start).is_some());
+    handed
 }
 
 /// Whether control gets to an instruction, and nothing is known of the CPU there.

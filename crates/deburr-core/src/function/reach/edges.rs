@@ -13,9 +13,9 @@ use super::proof::Proof;
 use super::references::{self, Access, DataReference, references_to};
 use crate::address::{Extent, Svma};
 use crate::function::block::Graph;
-use crate::image::{Kind, SymbolOrigin, TransferTarget};
+use crate::image::{Kind, TransferTarget};
 use crate::insn::sweep::{CodeOffset, ReferenceKind};
-use crate::insn::{self, Flow};
+use crate::insn::{self, Flow, Insn};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -37,8 +37,14 @@ pub(super) enum Node {
 /// Where a way begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
-    /// The loader, or a caller in another file.
+    /// The loader.
     Root,
+    /// A caller in another file.
+    Export {
+        /// Whether others are meant to call it: the name is not exported by accident of how C++, or a module that its
+        /// host enters by fixed names, is linked.
+        is_interface: bool,
+    },
     /// In a function, or in data.
     Node(Node),
 }
@@ -53,6 +59,8 @@ pub(super) struct Way {
     pub proof: Proof,
     /// Whether control takes it, rather than an address.
     pub is_certain: bool,
+    /// Whether it is an address that was not seen to go anywhere.
+    pub is_lost: bool,
     pub kind: GuardKind,
     /// The branch that proved it.
     pub check: Option<Svma>,
@@ -211,6 +219,13 @@ impl Closure {
         closure
     }
 
+    /// The references to places in a range.
+    fn references_in(&self, range: Extent) -> impl Iterator<Item = &DataReference> {
+        let first = self.references.partition_point(|reference| reference.to < range.start);
+        let rest = self.references.get(first..).unwrap_or_default();
+        rest.iter().take_while(move |reference| reference.to < range.end)
+    }
+
     /// Adds everything that leads to the pending functions by calls, jumps and addresses in code; returns the cells
     /// that hold the addresses of new ones.
     fn go_back(
@@ -259,12 +274,10 @@ fn holder(world: &World<'_, '_>, at: Svma) -> Extent {
 
 /// The entries of the functions of interest that others jump into the middle of, and what runs after each.
 fn inner_entries(world: &World<'_, '_>, closure: &Closure, calls: &Calls) -> Entries {
-    /// Bytes of a function at most that is looked into.
-    const LARGEST: u64 = 256 * 1024;
     let mut found = BTreeMap::new();
     for (&start, entries) in calls.inner.iter().filter(|(start, _)| closure.starts.contains(start)) {
         let Some(function) = world.program.function_from(start) else { continue };
-        let Some(graph) = world.graph(function, LARGEST) else { continue };
+        let Some(graph) = world.graph(function) else { continue };
         let reached = entries.iter().map(|&entry| (entry, graph_from(world, &graph, entry)));
         found.insert(start, reached.collect());
     }
@@ -276,13 +289,18 @@ fn graph_from(world: &World<'_, '_>, graph: &Graph, entry: CodeOffset) -> Vec<Ra
     let Some((first, _)) = graph.find(world.image.svma(entry)) else { return Vec::new() };
     let mut seen: BTreeSet<usize> = BTreeSet::from([first]);
     let mut pending = vec![first];
+    let has_indirect = graph.has_indirect_jump();
+    let orphans = graph.orphans();
+    let is_call = |insn: &Insn| matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall);
     while let Some(block) = pending.pop() {
         let Some(block) = graph.blocks.get(block) else { continue };
-        // Where an indirect jump leads is not known: to any block that nothing else leads to.
-        let is_indirect = block.last().is_some_and(|last| last.flow == Flow::IndirectJump);
-        let orphans =
-            graph.blocks.iter().enumerate().filter(|(_, block)| is_indirect && block.predecessors.is_empty());
-        let next = block.successors.iter().copied().chain(orphans.map(|(index, _)| index));
+        // Where an indirect jump leads is not known, nor what catches what a callee throws: any block that nothing else
+        // leads to.
+        let is_anywhere = match has_indirect {
+            true => block.last().is_some_and(|last| last.flow == Flow::IndirectJump),
+            false => block.insns.iter().any(is_call),
+        };
+        let next = block.successors.iter().copied().chain(orphans.iter().copied().filter(|_| is_anywhere));
         pending.extend(next.filter(|&next| seen.insert(next)));
     }
     let range = |index: usize| {
@@ -297,14 +315,28 @@ fn graph_from(world: &World<'_, '_>, graph: &Graph, entry: CodeOffset) -> Vec<Ra
     seen.iter().filter_map(|&index| range(index)).collect()
 }
 
-/// Where the loader enters the file, and where other files may.
-pub(super) fn roots(world: &World<'_, '_>) -> (BTreeSet<CodeOffset>, BTreeSet<CodeOffset>) {
+/// Where control enters the file: where the loader does, and where other files may.
+pub(super) fn roots(world: &World<'_, '_>) -> BTreeMap<CodeOffset, Source> {
     let image = world.image;
-    let entries = image.entries.iter().filter_map(|&svma| image.code_offset(svma));
-    let entries = entries.chain(world.resolvers.iter().copied()).collect();
+    let mut roots: BTreeMap<CodeOffset, Source> = BTreeMap::new();
+    let exports = &world.linkage.named_exports;
     // What a program exports is for its own plug-ins.
-    let exports = world.linkage.exports.iter().filter(|_| image.kind != Kind::Executable);
-    (entries, exports.filter_map(|&svma| image.code_offset(svma)).collect())
+    let is_module =
+        image.kind == Kind::Executable || exports.iter().any(|export| names::is_module_entry(export.name));
+    for export in exports {
+        let Some(start) = image.code_offset(export.at) else { continue };
+        let is_interface = match is_module {
+            true => image.kind != Kind::Executable && names::is_module_entry(export.name),
+            false => !names::is_incidental(export),
+        };
+        let source = roots.entry(start).or_insert(Source::Export { is_interface });
+        if is_interface {
+            *source = Source::Export { is_interface };
+        }
+    }
+    let entries = image.entries.iter().filter_map(|&svma| image.code_offset(svma));
+    roots.extend(entries.chain(world.resolvers.iter().copied()).map(|start| (start, Source::Root)));
+    roots
 }
 
 /// Collects the ways.
@@ -314,7 +346,8 @@ pub(super) fn ways(world: &World<'_, '_>, closure: Closure, learnt: &Learnt) -> 
         objects.entry(object).or_default().push(cell);
     }
     let ways = Ways { entries: closure.entries.clone(), ..Ways::default() };
-    let mut ways = Collector { world, closure: &closure, learnt, objects, used: HashSet::new(), ways };
+    let mains = mains(world, &closure);
+    let mut ways = Collector { world, closure: &closure, learnt, objects, used: HashSet::new(), mains, ways };
     ways.roots();
     ways.unasked();
     ways.direct();
@@ -322,25 +355,35 @@ pub(super) fn ways(world: &World<'_, '_>, closure: Closure, learnt: &Learnt) -> 
     ways.addresses();
     ways.cells();
     let mut ways = ways.ways;
-    for (&node, ways) in &mut ways.into {
+    for ways in ways.into.values_mut() {
         ways.sort_by_key(|way| (way.at, way.is_certain));
         ways.dedup();
-        trust_own_checks(node, ways);
     }
     ways.unasked = closure.unasked;
     ways
 }
 
-/// Where the file itself calls or hands out an exported function behind a check only, callers in other files have to
-/// check as well: such functions are exported for another part of the same project.
-fn trust_own_checks(node: Node, ways: &mut [Way]) {
-    let is_inside = |way: &&Way| way.from != Source::Root && way.from != Source::Node(node);
-    let mut inside = ways.iter().filter(is_inside).peekable();
-    if inside.peek().is_some() && inside.all(|way| !way.proof.is_empty()) {
-        for way in ways.iter_mut().filter(|way| way.from == Source::Root && way.kind == GuardKind::Branch) {
-            way.is_certain = false;
-        }
+/// The functions that the entry point hands to the C library, in a program of Rust: there they only start Rust's own
+/// `main`, whose address they hand to `lang_start`.
+fn mains(world: &World<'_, '_>, closure: &Closure) -> BTreeSet<CodeOffset> {
+    let build = &world.image.build;
+    if !build.compilers.iter().chain(&build.producers).any(|tool| tool.contains("rustc version")) {
+        return BTreeSet::new();
     }
+    let is_entry = |from: CodeOffset| {
+        let function = world.whole_at(from);
+        function.is_some_and(|function| world.image.entries.contains(&world.image.svma(function.start)))
+    };
+    let taken = closure.taken.iter().filter(|(_, sites)| sites.iter().any(|&site| is_entry(site)));
+    let held = closure.cells.iter().filter_map(|(node, cells)| match node {
+        Node::Function(start) => Some((start, cells)),
+        Node::Data(_) => None,
+    });
+    let held = held.filter(|(_, cells)| {
+        let references = cells.iter().flat_map(|(cell, _)| closure.references_in(Extent::sized(*cell, 1)));
+        references.filter_map(|reference| world.image.code_offset(reference.from)).any(is_entry)
+    });
+    taken.map(|(start, _)| *start).chain(held.map(|(start, _)| *start)).collect()
 }
 
 struct Collector<'c, 'w, 'a> {
@@ -349,6 +392,8 @@ struct Collector<'c, 'w, 'a> {
     learnt: &'c Learnt,
     /// The objects of interest, with the cells in each.
     objects: BTreeMap<u64, Vec<Svma>>,
+    /// The functions that start Rust's `main`.
+    mains: BTreeSet<CodeOffset>,
     /// Which function lets out the address of which node.
     used: HashSet<(CodeOffset, Node)>,
     ways: Ways,
@@ -370,7 +415,7 @@ impl Collector<'_, '_, '_> {
         let Some(function) = self.world.whole_at(at) else {
             // Code of no function: how it is reached is not known.
             let (from, proof, check) = (Source::Root, Proof::EMPTY, None);
-            return vec![Way { from, at: svma, proof, is_certain: false, kind, check }];
+            return vec![Way { from, at: svma, proof, is_certain: false, is_lost: false, kind, check }];
         };
         let entries = self.ways.entries_to(function.start, at).into_iter();
         let ways = entries.filter_map(|entry| {
@@ -380,35 +425,18 @@ impl Collector<'_, '_, '_> {
                 None => Proof::EMPTY,
             };
             let from = Source::Node(Node::Function(entry));
-            Some(Way { from, at: svma, proof, is_certain, kind, check: block.and_then(|block| block.check) })
+            let check = block.and_then(|block| block.check);
+            Some(Way { from, at: svma, proof, is_certain, is_lost: false, kind, check })
         });
         ways.collect()
     }
 
-    /// Entries and exported functions.
+    /// Entries, resolvers and exported functions.
     fn roots(&mut self) {
-        let image = self.world.image;
-        let exported = self.world.linkage.exports.iter().chain(&image.entries);
-        let resolvers = self.world.resolvers.iter().map(|&at| image.svma(at));
-        let dynamic =
-            image.symbols.iter().filter(|symbol| symbol.origin == SymbolOrigin::Dynsym && symbol.is_global);
-        let all: BTreeSet<Svma> =
-            exported.copied().chain(resolvers).chain(dynamic.map(|symbol| symbol.svma)).collect();
-        for svma in all {
-            let Some(start) = image.code_offset(svma).filter(|start| self.closure.starts.contains(start))
-            else {
-                continue;
-            };
-            let way = Way {
-                from: Source::Root,
-                at: svma,
-                proof: Proof::EMPTY,
-                // What a program exports is for its own plug-ins.
-                is_certain: image.kind != Kind::Executable || image.entries.contains(&svma),
-                kind: GuardKind::Branch,
-                check: None,
-            };
-            self.push(Node::Function(start), way);
+        for (start, from) in roots(self.world) {
+            if self.closure.starts.contains(&start) {
+                self.enter(start, from);
+            }
         }
     }
 
@@ -416,10 +444,22 @@ impl Collector<'_, '_, '_> {
     fn unasked(&mut self) {
         let closure = self.closure;
         for &start in closure.starts.iter().filter(|&&start| closure.unasked.contains(start)) {
-            let at = self.world.image.svma(start);
-            let (from, proof, kind) = (Source::Root, Proof::EMPTY, GuardKind::Branch);
-            self.push(Node::Function(start), Way { from, at, proof, is_certain: true, kind, check: None });
+            self.enter(start, Source::Root);
         }
+    }
+
+    /// Control enters a function from outside.
+    fn enter(&mut self, start: CodeOffset, from: Source) {
+        let way = Way {
+            from,
+            at: self.world.image.svma(start),
+            proof: Proof::EMPTY,
+            is_certain: true,
+            is_lost: false,
+            kind: GuardKind::Branch,
+            check: None,
+        };
+        self.push(Node::Function(start), way);
     }
 
     fn direct(&mut self) {
@@ -462,6 +502,7 @@ impl Collector<'_, '_, '_> {
                         chooses && used.kind == UseKind::Returned && used.proof.is_empty(),
                     )),
                     is_certain: is_certain && is_function,
+                    is_lost: false,
                     kind: if is_function { kind } else { GuardKind::Table },
                     check: used.check,
                 };
@@ -501,8 +542,11 @@ impl Collector<'_, '_, '_> {
                     continue;
                 }
                 let is_certain = self.is_callback(Some(from));
+                // A function that was run and lets it go nowhere compares it, or loses it in the frame.
+                let taker = self.world.whole_at(from).map(|taker| taker.start);
+                let is_lost = !is_certain && taker.is_some_and(|taker| self.facts(taker).is_some());
                 for way in self.ways_from(from, is_certain, GuardKind::Pointer) {
-                    self.push(Node::Function(start), way);
+                    self.push(Node::Function(start), Way { is_lost, ..way });
                 }
             }
         }
@@ -539,7 +583,8 @@ impl Collector<'_, '_, '_> {
             };
             if matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall) {
                 let is_entry = image.entries.contains(&image.svma(function.start));
-                return is_entry || name.is_some_and(names::calls_back);
+                let is_main = self.mains.contains(&function.start);
+                return is_entry || is_main || name.is_some_and(names::calls_back);
             }
             at = insn.next();
         }
@@ -552,7 +597,7 @@ impl Collector<'_, '_, '_> {
         let mut done: BTreeSet<u64> = BTreeSet::new();
         for (&node, cells) in &closure.cells {
             for &(cell, object) in cells {
-                let through: Vec<DataReference> = (self.references(Extent::sized(cell, 1)))
+                let through: Vec<DataReference> = (self.closure.references_in(Extent::sized(cell, 1)))
                     .filter(|reference| matches!(reference.access, Access::Read | Access::Call))
                     .copied()
                     .collect();
@@ -570,6 +615,7 @@ impl Collector<'_, '_, '_> {
                         at: cell,
                         proof: Proof::EMPTY,
                         is_certain: false,
+                        is_lost: false,
                         kind: GuardKind::Table,
                         check: None,
                     };
@@ -582,15 +628,10 @@ impl Collector<'_, '_, '_> {
         }
     }
 
-    fn references(&self, range: Extent) -> impl Iterator<Item = &DataReference> {
-        let first = self.closure.references.partition_point(|reference| reference.to < range.start);
-        let rest = self.closure.references.get(first..).unwrap_or_default();
-        rest.iter().take_while(move |reference| reference.to < range.end)
-    }
-
     /// Whether somebody takes the address of the object, rather than reading the cell alone.
     fn is_table(&self, object: u64, cell: Svma) -> bool {
-        self.references(Extent { start: Svma(object), end: cell.offset(8) })
+        self.closure
+            .references_in(Extent { start: Svma(object), end: cell.offset(8) })
             .any(|reference| reference.access == Access::Address)
     }
 
@@ -604,7 +645,8 @@ impl Collector<'_, '_, '_> {
         let end =
             named.map_or_else(|| last.map_or(object, |cell| cell.0.saturating_add(8)), |extent| extent.end.0);
         let end = Svma(end);
-        let all: Vec<DataReference> = self.references(Extent { start: Svma(object), end }).copied().collect();
+        let all: Vec<DataReference> =
+            self.closure.references_in(Extent { start: Svma(object), end }).copied().collect();
         // Of an unnamed object the nearest place that something refers to is its start.
         let nearest = all.iter().map(|reference| reference.to).max();
         for reference in all.iter().filter(|reference| is_named || Some(reference.to) == nearest) {
@@ -623,6 +665,7 @@ impl Collector<'_, '_, '_> {
                 at: Svma(object),
                 proof: Proof::EMPTY,
                 is_certain: false,
+                is_lost: false,
                 kind: GuardKind::Table,
                 check: None,
             };

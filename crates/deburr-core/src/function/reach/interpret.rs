@@ -26,8 +26,6 @@ const DEPTH: u32 = 6;
 const VISITS: u32 = 16;
 /// Runs of blocks at most in one function, those inside it included.
 const STEPS: u32 = 4096;
-/// Bytes of a function at most that is run.
-const LARGEST: u64 = 256 * 1024;
 
 /// What is known at a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -198,11 +196,10 @@ pub(super) fn interpret(
 
 impl Run<'_, '_, '_> {
     fn function(&mut self, function: &Function, from: CodeOffset, entry: State) -> Option<()> {
-        let graph = self.world.graph(function, LARGEST)?;
+        let graph = self.world.graph(function)?;
         let count = graph.blocks.len();
-        let orphans = orphans(&graph);
-        let has_indirect =
-            graph.blocks.iter().any(|block| block.last().is_some_and(|last| last.flow == Flow::IndirectJump));
+        let orphans: Vec<usize> = graph.orphans();
+        let has_indirect = graph.has_indirect_jump();
         let mut states: Vec<Option<State>> = vec![None; count];
         let mut visits = vec![0u32; count];
         let mut pending: BTreeSet<usize> = BTreeSet::new();
@@ -389,6 +386,12 @@ impl Run<'_, '_, '_> {
             if !value.choices().is_empty() {
                 self.let_out(&value, insn, UseKind::LetOut, &state);
             }
+            // A structure in the frame, such as that of `sigaction`.
+            if let Value::Stack(at) = value {
+                for value in state.frame_from(at) {
+                    self.let_out(&value, insn, UseKind::LetOut, &state);
+                }
+            }
         }
         let name = target.and_then(|target| world.name_of(target));
         if name.is_some_and(names::does_not_return) {
@@ -399,10 +402,7 @@ impl Run<'_, '_, '_> {
             state.write(Reg::general(0), value);
             return Some(state);
         }
-        let callee = target
-            .and_then(|target| world.image.code_offset(target))
-            .and_then(|at| world.program.function_from(at))
-            .map(|function| world.program.whole(function));
+        let callee = target.and_then(|target| world.called_at(target));
         if let Some(callee) = callee.filter(|callee| self.depth < DEPTH && world.is_run_inside(callee.start))
         {
             return self.run_inside(callee, state);
@@ -690,9 +690,16 @@ impl Run<'_, '_, '_> {
         let (left, right) = self.operands(insn, state);
         if let Some(dst) = insn.dst.filter(|dst| dst.is_vector()) {
             let loaded = insn.memory.filter(|memory| memory.read).map(|memory| self.load(&memory, state));
-            let general = (0..16).map(Reg::general).filter(|reg| insn.src.contains(&Some(*reg)));
+            let general = || (0..31).map(Reg::general).filter(|reg| insn.src.contains(&Some(*reg)));
+            // What vectors hold is not followed: two addresses are often stored at once.
+            for reg in general() {
+                self.let_out(&state.read(reg), insn, UseKind::LetOut, state);
+            }
+            if let Some(loaded) = &loaded {
+                self.let_out(loaded, insn, UseKind::LetOut, state);
+            }
             let holds_answer =
-                general.map(|reg| state.read(reg)).chain(loaded).any(|value| value.is_telling())
+                general().map(|reg| state.read(reg)).chain(loaded).any(|value| value.is_telling())
                     || state.holds_answer(insn.reads);
             state.set_vector(dst, holds_answer);
         }
@@ -1113,14 +1120,6 @@ fn shifted(value: &Value, by: &Value, sign: i32) -> Value {
         Some(count) => value.shift(sign * (count & 63) as i32),
         None => value.mixed(by),
     }
-}
-
-/// Blocks that nothing in the function goes to, but for the first and for padding.
-fn orphans(graph: &Graph) -> Vec<usize> {
-    let is_padding = |insns: &[Insn]| insns.iter().all(|insn| insn.class == Class::Hint);
-    let blocks = graph.blocks.iter().enumerate().skip(1);
-    let orphans = blocks.filter(|(_, block)| block.predecessors.is_empty() && !is_padding(&block.insns));
-    orphans.map(|(index, _)| index).collect()
 }
 
 /// Joins a state into a block's; returns whether the block must run again.

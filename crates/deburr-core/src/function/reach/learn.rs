@@ -111,7 +111,8 @@ pub(super) fn learn(
     }
     // What still changes counts as doubtful.
     facts.extend(run(world, calls, &memory, &due));
-    let any = !queries.is_empty() || !memory.words.is_empty() || !world.returns.is_empty();
+    let any =
+        !queries.is_empty() || !memory.words.is_empty() || !world.returns.is_empty() || world.asks_others();
     Learnt { readers: readers(world, &facts), facts, memory, any }
 }
 
@@ -182,8 +183,9 @@ fn callers_of(world: &World<'_, '_>, callees: &BTreeSet<CodeOffset>) -> BTreeSet
     if callees.is_empty() {
         return BTreeSet::new();
     }
+    let is_callee = |to: &CodeOffset| callees.contains(world.stubs.get(to).unwrap_or(to));
     let edges = world.program.calls().chain(world.program.jumps());
-    let edges = edges.filter(|edge| callees.contains(&edge.to));
+    let edges = edges.filter(|edge| is_callee(&edge.to));
     edges.filter_map(|edge| Some(world.whole_at(edge.from)?.start)).collect()
 }
 

@@ -33,13 +33,15 @@ pub use verdict::{Guard, Step, Verdict};
 use super::block::Graph;
 use super::{Function, Program};
 use crate::address::Svma;
-use crate::image::{Image, Linkage, SymbolKind};
+use crate::image::{Image, Linkage, SymbolKind, SymbolOrigin};
 use crate::insn::sweep::CodeOffset;
 use deburr_cpu::FeatureSet;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// How often ways without a check are looked at again.
 const LOOKS: u32 = 8;
+/// Bytes of a function at most that is run.
+const LARGEST: u64 = 256 * 1024;
 
 /// What is known of a file's run-time checks, before it is asked what they are good for.
 #[derive(Debug, Default)]
@@ -67,11 +69,11 @@ impl Checks {
         let reverse = edges::Reverse::of(&world);
         let takers = reverse.takers(&world);
         let mut learnt = learn::learn(&mut world, known, &calls, &takers);
-        let (entries, exports) = edges::roots(&world);
+        let roots = edges::roots(&world);
         let mut checks = Checks { any: learnt.any, ..Checks::default() };
         let mut looked_at = BTreeSet::new();
         for _ in 0..LOOKS {
-            let unasked = calls::Unasked::of(&calls, &learnt.facts, (&entries, &exports), stated);
+            let unasked = calls::Unasked::of(&world, &calls, &learnt.facts, &roots, stated);
             let closure = edges::Closure::of(&world, &reverse, &calls, unasked);
             checks.ways = edges::ways(&world, closure, &learnt);
             if learnt.facts.values().all(|facts| facts.fields.is_empty()) {
@@ -127,6 +129,10 @@ struct World<'w, 'a> {
     /// What functions return that tells something.
     returns: BTreeMap<CodeOffset, value::Value>,
     resolvers: HashSet<CodeOffset>,
+    /// By stub of the PLT, the function of this file that it jumps to.
+    stubs: HashMap<CodeOffset, CodeOffset>,
+    /// The imported functions that tell what the CPU has, by their names.
+    answerers: HashSet<&'w str>,
     /// Names of the symbols at function starts in the PLT, and of imported functions.
     names: HashMap<Svma, &'w str>,
 }
@@ -147,13 +153,19 @@ impl<'w, 'a> World<'w, 'a> {
         let named = image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::IfuncResolver);
         let resolvers = resolvers.chain(named.map(|symbol| symbol.svma));
         let resolvers = resolvers.filter_map(|svma| image.code_offset(svma)).collect();
+        let own: HashSet<&str> = linkage.named_exports.iter().map(|export| export.name).collect();
+        let imported = linkage.imports.iter().map(|import| import.name);
+        let answerers: HashSet<&str> =
+            imported.filter(|name| names::tells_of_cpu(name) && !own.contains(name)).collect();
         let mut names: HashMap<Svma, &'w str> = HashMap::new();
         for symbol in &image.symbols {
             let stub = symbol.name.strip_suffix("@plt");
             let name = stub.unwrap_or(&symbol.name);
             let is_told = names::does_not_return(name) || names::calls_back(name) || words::answers(name);
             // A function of the file's own is not the foreign one of its name.
-            if is_told || stub.is_some_and(|name| knowledge::returned(foreign, name).is_some()) {
+            let is_foreign = stub
+                .is_some_and(|name| knowledge::returned(foreign, name).is_some() || answerers.contains(name));
+            if is_told || is_foreign {
                 names.entry(symbol.svma).or_insert(name);
             }
         }
@@ -169,8 +181,22 @@ impl<'w, 'a> World<'w, 'a> {
             inside: HashSet::new(),
             returns: BTreeMap::new(),
             resolvers,
+            stubs: own_stubs(image, linkage),
+            answerers,
             names,
         }
+    }
+
+    /// Whether another file is asked what the CPU has, or the loader.
+    fn asks_others(&self) -> bool {
+        self.linkage.imports.iter().any(|import| self.answers(import.name))
+    }
+
+    /// The function that control gets to by an address: its own stub's, where it is one.
+    fn called_at(&self, svma: Svma) -> Option<&'w Function> {
+        let at = self.image.code_offset(svma)?;
+        let at = self.stubs.get(&at).copied().unwrap_or(at);
+        Some(self.program.whole(self.program.function_from(at)?))
     }
 
     /// The name of the function at an address, as far as names tell something.
@@ -180,7 +206,9 @@ impl<'w, 'a> World<'w, 'a> {
 
     /// Whether what the function of a name returns is known: by its name, or because its file tells.
     fn answers(&self, name: &str) -> bool {
-        words::answers(name) || knowledge::returned(self.foreign, name).is_some()
+        words::answers(name)
+            || self.answerers.contains(name)
+            || knowledge::returned(self.foreign, name).is_some()
     }
 
     fn is_resolver(&self, start: CodeOffset) -> bool {
@@ -204,11 +232,20 @@ impl<'w, 'a> World<'w, 'a> {
         Some(self.program.whole(self.program.function_at(at)?))
     }
 
-    /// The graph of a whole function with its parts; `None` if it is larger than `largest` bytes.
-    fn graph(&self, function: &Function, largest: u64) -> Option<Graph> {
+    /// The graph of a whole function with its parts; `None` if it is too large to be run.
+    fn graph(&self, function: &Function) -> Option<Graph> {
         let parts = self.parts.get(&function.start).map(Vec::as_slice).unwrap_or_default();
         let all: Vec<Function> = std::iter::once(function).chain(parts).copied().collect();
         let length: u64 = all.iter().map(|part| u64::from(part.end - part.start)).sum();
-        (length <= largest).then(|| Graph::whole(self.image, self.program, &all))
+        (length <= LARGEST).then(|| Graph::whole(self.image, self.program, &all))
     }
+}
+
+/// The stubs of the PLT that lead to exported functions of the same file.
+fn own_stubs(image: &Image<'_>, linkage: &Linkage<'_>) -> HashMap<CodeOffset, CodeOffset> {
+    let own: HashMap<&str, Svma> =
+        linkage.named_exports.iter().map(|export| (export.name, export.at)).collect();
+    let stubs = image.symbols.iter().filter(|symbol| symbol.origin == SymbolOrigin::Plt);
+    let stubs = stubs.filter_map(|symbol| Some((symbol.svma, own.get(symbol.name.strip_suffix("@plt")?)?)));
+    stubs.filter_map(|(stub, to)| Some((image.code_offset(stub)?, image.code_offset(*to)?))).collect()
 }

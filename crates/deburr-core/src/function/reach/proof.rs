@@ -43,7 +43,7 @@ impl Proof {
     #[must_use]
     pub fn intersection(self, other: Proof) -> Proof {
         Proof {
-            features: self.features.minus(self.features.minus(other.features)),
+            features: self.features.intersection(other.features),
             is_doubtful: self.is_doubtful && other.is_doubtful,
         }
     }

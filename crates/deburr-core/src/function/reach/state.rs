@@ -330,6 +330,12 @@ impl State {
         }
     }
 
+    /// What the frame holds from an address on, as far as it is one of a few constants.
+    pub(super) fn frame_from(&self, from: i64) -> Vec<Value> {
+        let values = self.frame.range(from..).map(|(_, (_, value))| value);
+        values.filter(|value| !value.choices().is_empty()).cloned().collect()
+    }
+
     /// Forgets the frame from an address on: somebody else may write there.
     pub(super) fn forget_frame(&mut self, from: i64) {
         Arc::make_mut(&mut self.frame).split_off(&from);
@@ -404,7 +410,7 @@ impl State {
 
     /// Takes in another way to the same place. Returns whether that changed what is known.
     pub(super) fn join(&mut self, other: &State) -> bool {
-        let proven = self.proven.minus(self.proven.minus(other.proven));
+        let proven = self.proven.intersection(other.proven);
         let doubts: Vec<_> =
             self.doubts.iter().filter(|doubt| other.doubts.contains(doubt)).copied().collect();
         // What only one way has proven goes with the values that only it makes.
@@ -459,7 +465,7 @@ impl State {
             frame,
             flags,
             proven,
-            absent: self.absent.minus(self.absent.minus(other.absent)),
+            absent: self.absent.intersection(other.absent),
             doubts,
             check,
         };

@@ -187,8 +187,7 @@ impl Value {
             Value::Unknown | Value::Stack(_) => false,
             Value::Tainted => or_is_tainted,
             Value::Choice(choice) => {
-                let common =
-                    choice.iter().map(|(_, proof)| proof.features).reduce(|a, b| a.minus(a.minus(b)));
+                let common = choice.iter().map(|(_, proof)| proof.features).reduce(FeatureSet::intersection);
                 choice.iter().any(|(_, proof)| Some(proof.features) != common)
             }
             Value::Bits(bits) => {

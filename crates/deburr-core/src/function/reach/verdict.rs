@@ -8,6 +8,7 @@ use super::kind::{GuardKind, Reach};
 use super::proof::Proof;
 use crate::address::Svma;
 use crate::function::Program;
+use crate::function::atomics::helper;
 use crate::image::Image;
 use crate::insn;
 use crate::insn::sweep::CodeOffset;
@@ -17,6 +18,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 /// Features that a program can use only after the operating system has handed it something to use them on: a
 /// protection key, a shadow stack, tagged memory. That comes before any instruction, in a system call of the caller.
 const GRANTED: FeatureSet = FeatureSet::of(&[Feature::PKU, Feature::CET_SS, Feature::FEAT_MTE]);
+
+/// What outlined helpers of atomics use.
+const LSE: FeatureSet = FeatureSet::of(&[Feature::FEAT_LSE]);
 
 /// The check in front of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,8 +86,10 @@ impl Known {
     }
 
     fn meet(self, other: Known) -> Known {
-        let both = |a: FeatureSet, b: FeatureSet| a.minus(a.minus(b));
-        Known { proven: both(self.proven, other.proven), possible: both(self.possible, other.possible) }
+        Known {
+            proven: self.proven.intersection(other.proven),
+            possible: self.possible.intersection(other.possible),
+        }
     }
 }
 
@@ -96,6 +102,8 @@ struct Entry {
     checked: Option<Known>,
     /// By an address that went somewhere without one.
     bare: bool,
+    /// By a caller in another file who may have asked, or by an address whose use is not followed.
+    doubtful: bool,
 }
 
 impl Entry {
@@ -105,12 +113,12 @@ impl Entry {
             proven: known.proven.union(features),
             possible: known.possible.union(features),
         };
-        let bare = self.bare.then(Known::root);
+        let bare = (self.bare || self.doubtful).then(Known::root);
         let checked = match (self.checked, bare) {
             (Some(checked), Some(bare)) => Some(checked.meet(bare)),
             (checked, bare) => checked.or(bare),
         };
-        Entry { certain: self.certain.map(told), checked: checked.map(told), bare: false }
+        Entry { certain: self.certain.map(told), checked: checked.map(told), ..Entry::default() }
     }
 }
 
@@ -162,6 +170,18 @@ fn hits_beyond(
     hits
 }
 
+/// What is made of an exported function's callers in other files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Callers {
+    /// Nobody calls it unasked: it is a choice of the file's own checks, or reached within the file anyway.
+    #[default]
+    None,
+    /// Others may call it, and may have to ask before.
+    Doubtful,
+    /// Others call it as they like.
+    Any,
+}
+
 /// The ways, by number of node instead of by node.
 struct Net<'c> {
     nodes: Vec<Node>,
@@ -170,10 +190,13 @@ struct Net<'c> {
     sources: Vec<Vec<Option<usize>>>,
     /// The nodes that each node has ways to.
     followers: Vec<Vec<usize>>,
+    /// Of each node.
+    callers: Vec<Callers>,
+    all: FeatureSet,
 }
 
 impl<'c> Net<'c> {
-    fn of(checks: &'c Checks) -> Net<'c> {
+    fn of(checks: &'c Checks, all: FeatureSet) -> Net<'c> {
         let into = &checks.ways.into;
         let nodes: Vec<Node> = into.keys().copied().collect();
         let number: HashMap<Node, usize> = nodes.iter().copied().zip(0..).collect();
@@ -182,7 +205,7 @@ impl<'c> Net<'c> {
         let mut sources = Vec::with_capacity(nodes.len());
         for (to, ways) in ways.iter().enumerate() {
             let of = |way: &Way| match way.from {
-                Source::Root => None,
+                Source::Root | Source::Export { .. } => None,
                 // A node that nothing leads to is never reached.
                 Source::Node(node) => Some(number.get(&node).copied().unwrap_or(usize::MAX)),
             };
@@ -196,7 +219,8 @@ impl<'c> Net<'c> {
             }
             sources.push(from);
         }
-        Net { nodes, ways, sources, followers }
+        let callers = vec![Callers::None; nodes.len()];
+        Net { nodes, ways, sources, followers, callers, all }
     }
 
     /// The ways into a node with the entries that they begin in.
@@ -208,8 +232,18 @@ impl<'c> Net<'c> {
         let ways = self.ways.get(node).copied().unwrap_or_default();
         let sources = self.sources.get(node).map(Vec::as_slice).unwrap_or_default();
         let root = Entry { certain: Some(Known::root()), ..Entry::default() };
+        let outside = match self.callers.get(node).copied().unwrap_or_default() {
+            Callers::None => Entry::default(),
+            Callers::Doubtful => Entry { doubtful: true, ..Entry::default() },
+            Callers::Any => root,
+        };
         ways.iter().zip(sources).map(move |(way, source)| {
-            (way, source.map_or(root, |source| entries.get(source).copied().unwrap_or_default()))
+            let entry = match (way.from, source) {
+                (Source::Export { .. }, _) => outside,
+                (_, Some(source)) => entries.get(*source).copied().unwrap_or_default(),
+                (_, None) => root,
+            };
+            (way, entry)
         })
     }
 
@@ -232,51 +266,124 @@ impl<'c> Net<'c> {
             }
         }
     }
+
+    /// What is known where each node begins: the greatest solution, reached by going on from the roots. Control flow
+    /// first, since it does not depend on where addresses go.
+    fn entries(&self, permitted: FeatureSet, stated: &HashMap<CodeOffset, FeatureSet>) -> Vec<Entry> {
+        let state = |node: usize, entry: Entry| match self.nodes.get(node) {
+            Some(Node::Function(start)) => {
+                stated.get(start).map_or(entry, |&features| entry.stating(features))
+            }
+            _ => entry,
+        };
+        let mut entries = vec![Entry::default(); self.nodes.len()];
+        self.settle(&mut entries, |node, entries| {
+            let certain = self.ways_into(node, entries).filter(|(way, _)| way.is_certain);
+            let known = certain.filter_map(|(way, from)| Some(from.certain?.after(way.proof, self.all)));
+            state(node, Entry { certain: known.reduce(Known::meet), ..Entry::default() })
+        });
+        self.settle(&mut entries, |node, entries| {
+            let own = entries.get(node).copied().unwrap_or_default();
+            if own.certain.is_some() {
+                return own;
+            }
+            let mut entry = Entry::default();
+            for (way, from) in self.ways_into(node, entries) {
+                let known = match from {
+                    Entry { certain: Some(known), .. }
+                    | Entry { certain: None, checked: Some(known), .. } => known,
+                    Entry { certain: None, checked: None, bare, doubtful } if bare || doubtful => {
+                        Known::root()
+                    }
+                    _ => continue,
+                };
+                let is_doubtful = from.certain.is_none() && from.checked.is_none() && !from.bare;
+                let known = known.after(way.proof, self.all);
+                if known.possible.is_subset(permitted) {
+                    entry.bare |= !is_doubtful && !way.is_lost;
+                    entry.doubtful |= is_doubtful || way.is_lost;
+                } else {
+                    entry.checked = Some(entry.checked.map_or(known, |checked| checked.meet(known)));
+                }
+            }
+            state(node, entry)
+        });
+        entries
+    }
+
+    /// The exported functions, by number, with whether others are meant to call them.
+    fn exports(&self) -> Vec<(usize, bool)> {
+        let exported = |ways: &[Way]| {
+            ways.iter().find_map(|way| match way.from {
+                Source::Export { is_interface } => Some(is_interface),
+                _ => None,
+            })
+        };
+        let numbered = self.ways.iter().enumerate();
+        numbered.filter_map(|(node, ways)| Some((node, exported(ways)?))).collect()
+    }
+
+    /// The ways into a node that begin elsewhere in the file.
+    fn inside(&self, node: usize) -> impl Iterator<Item = &'c Way> + '_ {
+        let ways = self.ways.get(node).copied().unwrap_or_default();
+        let sources = self.sources.get(node).map(Vec::as_slice).unwrap_or_default();
+        let ways = ways.iter().zip(sources).filter(move |(_, from)| from.is_some_and(|from| from != node));
+        ways.map(|(way, _)| way)
+    }
 }
 
-/// What is known where each node begins: the greatest solution, reached by going on from the roots. Control flow
-/// first, since it does not depend on where addresses go.
+/// What is known where each node begins, and the exported functions that others call as they like.
+///
+/// An exported function that the file reaches itself, and only behind checks, is what the check chooses: it is exported
+/// for another part of the same project, whose callers have to ask as well. Who is such is found from outside inwards:
+/// the exported functions that nothing in the file reaches are certainly for others.
 fn entries(
     checks: &Checks,
     all: FeatureSet,
     permitted: FeatureSet,
     stated: &HashMap<CodeOffset, FeatureSet>,
-) -> HashMap<Node, Entry> {
-    let net = Net::of(checks);
-    let state = |node: usize, entry: Entry| match net.nodes.get(node) {
-        Some(Node::Function(start)) => stated.get(start).map_or(entry, |&features| entry.stating(features)),
-        _ => entry,
-    };
-    let mut entries = vec![Entry::default(); net.nodes.len()];
-    net.settle(&mut entries, |node, entries| {
-        let certain = net.ways_into(node, entries).filter(|(way, _)| way.is_certain);
-        let known = certain.filter_map(|(way, from)| Some(from.certain?.after(way.proof, all)));
-        state(node, Entry { certain: known.reduce(Known::meet), ..Entry::default() })
-    });
-    net.settle(&mut entries, |node, entries| {
-        let own = entries.get(node).copied().unwrap_or_default();
-        if own.certain.is_some() {
-            return own;
-        }
-        let mut entry = Entry::default();
-        for (way, from) in net.ways_into(node, entries) {
-            let known = match from {
-                Entry { certain: Some(known), .. } | Entry { certain: None, checked: Some(known), .. } => {
-                    known
-                }
-                Entry { bare: true, .. } => Known::root(),
-                _ => continue,
-            };
-            let known = known.after(way.proof, all);
-            if known.possible.is_subset(permitted) {
-                entry.bare = true;
-            } else {
-                entry.checked = Some(entry.checked.map_or(known, |checked| checked.meet(known)));
+) -> (HashMap<Node, Entry>, BTreeSet<Node>) {
+    let mut net = Net::of(checks, all);
+    let mut pending = net.exports();
+    let calls = |is_sure: bool| if is_sure { Callers::Any } else { Callers::Doubtful };
+    let mut entries = Vec::new();
+    for round in 0..3 {
+        let known = std::mem::take(&mut entries);
+        let is_reached =
+            |node: usize| known.get(node).is_some_and(|entry: &Entry| *entry != Entry::default());
+        let is_called = |way: &Way| way.is_certain && way.proof.is_empty();
+        let (outer, inner): (Vec<_>, Vec<_>) = pending.into_iter().partition(|&(node, _)| match round {
+            0 => net.inside(node).next().is_none(),
+            1 => !is_reached(node) && net.inside(node).any(is_called),
+            _ => !is_reached(node),
+        });
+        for &(node, is_interface) in &outer {
+            // What the file chooses by a check may be for its own use alone.
+            let is_chosen = round > 1 && checks.any;
+            if let Some(callers) = net.callers.get_mut(node) {
+                *callers = calls(is_interface && !is_chosen);
             }
         }
-        state(node, entry)
-    });
-    net.nodes.iter().copied().zip(entries).collect()
+        pending = inner;
+        entries = if round > 0 && outer.is_empty() { known } else { net.entries(permitted, stated) };
+    }
+    // A pointer to it goes somewhere unasked. Where the file asks at all, that is likely after a choice.
+    let mut is_changed = false;
+    for (node, is_interface) in pending {
+        let entry = entries.get(node).copied().unwrap_or_default();
+        if is_interface && entry.certain.is_none() && entry.checked.is_none() {
+            is_changed = true;
+            if let Some(callers) = net.callers.get_mut(node) {
+                *callers = calls(!checks.any);
+            }
+        }
+    }
+    if is_changed {
+        entries = net.entries(permitted, stated);
+    }
+    let numbered = net.nodes.iter().zip(&net.callers);
+    let roots = numbered.filter(|(_, callers)| **callers == Callers::Any).map(|(node, _)| *node).collect();
+    (net.nodes.iter().copied().zip(entries).collect(), roots)
 }
 
 struct Judge<'j, 'a> {
@@ -286,6 +393,8 @@ struct Judge<'j, 'a> {
     all: FeatureSet,
     stated: &'j HashMap<CodeOffset, FeatureSet>,
     entries: HashMap<Node, Entry>,
+    /// The exported functions that others call as they like.
+    roots: BTreeSet<Node>,
 }
 
 /// The instruction that decides what its function is.
@@ -315,8 +424,8 @@ impl<'j, 'a> Judge<'j, 'a> {
         stated: &'j HashMap<CodeOffset, FeatureSet>,
     ) -> Judge<'j, 'a> {
         let all: FeatureSet = Feature::all().collect();
-        let entries = entries(checks, all, permitted, stated);
-        Judge { checks, image, permitted, all, stated, entries }
+        let (entries, roots) = entries(checks, all, permitted, stated);
+        Judge { checks, image, permitted, all, stated, entries, roots }
     }
 
     fn assess(&self, start: CodeOffset, hits: &[(CodeOffset, FeatureSet)]) -> Assessment {
@@ -332,7 +441,16 @@ impl<'j, 'a> Judge<'j, 'a> {
                     None => Proof::EMPTY,
                 };
                 let known = self.entries.get(&Node::Function(entry)).copied().unwrap_or_default();
-                let (reach, missing) = self.hit(known, proof, needs);
+                // Whoever sets the byte that an outlined helper tests has asked: the helper is made for nothing else.
+                let outlined =
+                    if needs == LSE { helper::guard_of(self.image, self.image.svma(at)) } else { None };
+                let (reach, missing) = match outlined {
+                    Some(svma) => {
+                        local = Some(Guard { kind: GuardKind::Branch, svma, features: LSE });
+                        (Reach::Guarded, needs)
+                    }
+                    None => self.hit(known, proof, needs),
+                };
                 if local.is_none() && !proof.features.is_subset(self.permitted) {
                     local = Some(Guard {
                         kind: GuardKind::Branch,
@@ -389,7 +507,7 @@ impl<'j, 'a> Judge<'j, 'a> {
     /// Judges one instruction: its reach, and the features that are not proven.
     fn hit(&self, entry: Entry, proof: Proof, needs: FeatureSet) -> (Reach, FeatureSet) {
         let here = |known: Known| known.after(proof, self.all);
-        match (entry.certain, entry.checked, entry.bare) {
+        match (entry.certain, entry.checked, entry.bare || entry.doubtful) {
             (Some(known), ..) => {
                 let known = here(known);
                 let missing = needs.minus(known.proven);
@@ -412,7 +530,7 @@ impl<'j, 'a> Judge<'j, 'a> {
                 let missing = needs.minus(here(Known::root()).proven);
                 if missing.is_empty() {
                     (Reach::Guarded, needs)
-                } else if self.checks.any || proof.is_doubtful || missing.is_subset(GRANTED) {
+                } else if self.checks.any || !entry.bare || proof.is_doubtful || missing.is_subset(GRANTED) {
                     (Reach::Unknown, missing)
                 } else {
                     // Nothing in the file asks the CPU, so whoever calls through the address has not either.
@@ -456,11 +574,12 @@ impl<'j, 'a> Judge<'j, 'a> {
         while let Some(node) = pending.pop_front() {
             for way in self.ways(node) {
                 let proves = way.proof.is_doubtful || missing.is_subset(way.proof.features);
-                if proves || is_certain && !way.is_certain {
+                if proves || way.is_lost || is_certain && !way.is_certain {
                     continue;
                 }
                 match way.from {
-                    Source::Root => {
+                    Source::Export { .. } if !self.roots.contains(&node) => {}
+                    Source::Root | Source::Export { .. } => {
                         let mut path = self.way_from_root(node);
                         path.push(self.step(node));
                         let mut at = node;

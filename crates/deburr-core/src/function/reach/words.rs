@@ -111,7 +111,10 @@ pub(super) fn answer(world: &World<'_, '_>, name: &str, state: &State) -> Option
         "__cpu_indicator_init" | "__init_cpu_features_resolver" | "__init_cpu_features" => {
             Some(Value::Unknown)
         }
-        _ => knowledge::returned(world.foreign, name).cloned(),
+        _ => {
+            let told = knowledge::returned(world.foreign, name).cloned();
+            told.or_else(|| world.answerers.contains(name).then_some(Value::Tainted))
+        }
     }
 }
 
@@ -282,7 +285,7 @@ pub(super) fn known(world: &World<'_, '_>) -> Memory {
     for object in &linkage.objects {
         named(world, &mut memory, object.name, object.extent.start.0);
     }
-    if world.image.arch == Arch::Aarch64 {
+    if world.image.arch == Arch::Aarch64 && !world.resolvers.is_empty() {
         // `__ifunc_arg_t`: its size, then the kernel's words.
         let argument = foreign(linkage.imports.len());
         memory.words.insert((argument + 8, 8), hwcap(1));

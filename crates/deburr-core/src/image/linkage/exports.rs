@@ -1,0 +1,86 @@
+//! The dynamic symbol table → the functions that other files can call, with what their authors say of each.
+//!
+//! In: `.dynsym` of a shared library or program, `.symtab` of a relocatable object. Out: [`Export`]s. Follows the gABI,
+//! "Symbol Table", and the LSB Core Specification, "Symbol Versioning".
+
+use super::super::elf::{Elf, SHT_SYMTAB, string_at, u16_at, u32_at};
+use super::super::symbols::SymbolTable;
+use super::super::{Image, Kind};
+use super::{IFUNC, OBJECT, TLS};
+use crate::address::Svma;
+use std::collections::HashMap;
+
+/// A function that other files can call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Export<'a> {
+    /// Where it begins.
+    pub at: Svma,
+    /// The name as the file has it.
+    pub name: &'a str,
+    /// Whether its binding is weak or unique: another file may define it as well.
+    pub is_weak: bool,
+    /// The version that the file defines it in.
+    pub version: Option<&'a str>,
+}
+
+const STB_GLOBAL: u8 = 1;
+const DT_STRTAB: u64 = 5;
+const DT_STRSZ: u64 = 10;
+const DT_VERSYM: u64 = 0x6fff_fff0;
+const DT_VERDEF: u64 = 0x6fff_fffc;
+/// Versions that a file defines at most.
+const VERSIONS: usize = 1 << 12;
+
+/// Reads them, in the table's order.
+pub(super) fn read<'a>(elf: &Elf<'a>, image: &Image<'_>) -> Vec<Export<'a>> {
+    let is_object = elf.kind == Kind::Relocatable;
+    let table = if is_object { SymbolTable::of_kind(elf, SHT_SYMTAB) } else { SymbolTable::dynamic(elf) };
+    let Some(table) = table else { return Vec::new() };
+    let names = if is_object { HashMap::new() } else { version_names(elf) };
+    let indices = elf.dynamic_value(DT_VERSYM).and_then(|at| elf.bytes_at(at)).unwrap_or(&[]);
+    let mut exports = Vec::new();
+    for (index, symbol) in table.iter() {
+        let is_function = !matches!(symbol.kind(), OBJECT | TLS | IFUNC);
+        if !is_function || !symbol.is_global() || symbol.is_hidden() && !is_object {
+            continue;
+        }
+        let Some(at) = table.svma(elf, &symbol, index).map(Svma) else { continue };
+        if image.code_at(at).is_none() {
+            continue;
+        }
+        let version = usize::try_from(index).ok().and_then(|index| u16_at(indices, index.checked_mul(2)?));
+        exports.push(Export {
+            at,
+            name: table.text(&symbol),
+            is_weak: symbol.info >> 4 != STB_GLOBAL,
+            // The top bit says that it is not the default.
+            version: version.and_then(|version| names.get(&(version & 0x7fff)).copied()),
+        });
+    }
+    exports
+}
+
+/// The names of the versions that the file defines (`Elf64_Verdef`), by index.
+fn version_names<'a>(elf: &Elf<'a>) -> HashMap<u16, &'a str> {
+    let mut names = HashMap::new();
+    let strings = elf.dynamic_value(DT_STRTAB).zip(elf.dynamic_value(DT_STRSZ));
+    let strings = strings.and_then(|(at, size)| elf.bytes_of(at, size)).unwrap_or(&[]);
+    let mut entry = elf.dynamic_value(DT_VERDEF).and_then(|at| elf.bytes_at(at)).unwrap_or(&[]);
+    for _ in 0..VERSIONS {
+        let (Some(index), Some(names_at), Some(next)) =
+            (u16_at(entry, 4), u32_at(entry, 12), u32_at(entry, 16))
+        else {
+            break;
+        };
+        let name = usize::try_from(names_at).ok().and_then(|at| u32_at(entry, at));
+        let name = name.and_then(|name| std::str::from_utf8(string_at(strings, name.into())?).ok());
+        // The first entry is the file itself.
+        if let Some(name) = name.filter(|_| index > 1) {
+            names.insert(index, name);
+        }
+        let rest = usize::try_from(next).ok().filter(|&next| next != 0).and_then(|next| entry.get(next..));
+        let Some(rest) = rest else { break };
+        entry = rest;
+    }
+    names
+}
