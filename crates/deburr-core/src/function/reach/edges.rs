@@ -5,7 +5,7 @@
 
 use super::World;
 use super::calls::{Calls, Unasked};
-use super::interpret::{Facts, UseKind};
+use super::interpret::{Facts, FactsByFunction, UseKind};
 use super::kind::GuardKind;
 use super::learn::Learnt;
 use super::names;
@@ -16,6 +16,7 @@ use crate::function::block::Graph;
 use crate::image::{Kind, TransferTarget};
 use crate::insn::sweep::{CodeOffset, ReferenceKind};
 use crate::insn::{self, Flow, Insn};
+use deburr_cpu::FeatureSet;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -96,8 +97,11 @@ impl Ways {
 /// The functions of interest, and what leads to them.
 #[derive(Debug, Default)]
 pub(super) struct Closure {
-    /// Where they begin.
-    starts: BTreeSet<CodeOffset>,
+    /// Where they begin, with the features that they, and what they lead to, need and that no check right at the way has
+    /// proven. What leads to others does not matter.
+    needs: BTreeMap<CodeOffset, FeatureSet>,
+    /// The functions with instructions above the first level.
+    with_hits: Vec<CodeOffset>,
     /// Targets and origins of calls and jumps into each from outside, by where it begins.
     direct: HashMap<CodeOffset, Vec<(CodeOffset, CodeOffset)>>,
     /// Instructions that make the address of each.
@@ -147,7 +151,10 @@ impl Reverse {
 
     /// Functions that take the address of one with instructions above the first level.
     pub(super) fn takers(&self, world: &World<'_, '_>) -> BTreeSet<CodeOffset> {
-        let taken = with_hits(world).into_iter().flat_map(|start| self.addresses_of(start));
+        let hits = world.program.hits_by_function();
+        let starts: BTreeSet<CodeOffset> =
+            hits.filter_map(|(function, _)| Some(world.program.whole(function?).start)).collect();
+        let taken = starts.into_iter().flat_map(|start| self.addresses_of(start));
         taken.filter_map(|&(_, from)| Some(world.whole_at(from)?.start)).collect()
     }
 
@@ -155,12 +162,6 @@ impl Reverse {
     fn addresses_of(&self, start: CodeOffset) -> &[(CodeOffset, CodeOffset)] {
         within(&self.addresses, start, start.saturating_add(1))
     }
-}
-
-/// Where the functions begin that have instructions above the first level.
-fn with_hits(world: &World<'_, '_>) -> BTreeSet<CodeOffset> {
-    let hits = world.program.hits_by_function();
-    hits.filter_map(|(function, _)| Some(world.program.whole(function?).start)).collect()
 }
 
 /// The pairs whose first lies in a range.
@@ -171,48 +172,27 @@ fn within<T: Copy + Ord, U>(pairs: &[(T, U)], from: T, to: T) -> &[(T, U)] {
 }
 
 impl Closure {
-    /// Goes back from the functions with hits, as far as those that control reaches unasked.
-    pub(super) fn of(world: &World<'_, '_>, reverse: &Reverse, calls: &Calls, unasked: Unasked) -> Closure {
-        let mut closure = Closure { unasked, ..Closure::default() };
-        let mut pending = with_hits(world);
-        let mut objects: BTreeSet<u64> = BTreeSet::new();
+    /// Goes back from the functions with hits, as far as those that control reaches unasked, and as checks that prove
+    /// all that is needed.
+    pub(super) fn of(
+        world: &World<'_, '_>,
+        reverse: &Reverse,
+        calls: &Calls,
+        facts: &FactsByFunction,
+        unasked: Unasked,
+    ) -> Closure {
+        let closure = Closure { unasked, ..Closure::default() };
+        let (pending, objects, grown) = Default::default();
+        let mut back = Back { world, reverse, calls, facts, closure, pending, objects, grown };
+        back.hits();
         for _ in 0..ROUNDS {
-            let before = closure.starts.clone();
-            let mut cells = closure.go_back(world, reverse, &mut pending);
-            let mut ranges: Vec<Extent> = Vec::new();
-            if references::is_fixed(world.image) {
-                // Addresses of functions stand in instructions as they are.
-                let new = closure.starts.difference(&before);
-                ranges.extend(new.map(|&start| Extent::sized(world.image.svma(start), 1)));
-            }
-            if cells.is_empty() && ranges.is_empty() {
+            back.functions();
+            if !back.data() {
                 break;
             }
-            while let Some((node, at)) = cells.pop() {
-                let object = holder(world, at);
-                closure.cells.entry(node).or_default().push((at, object.start.0));
-                if objects.insert(object.start.0) {
-                    ranges.push(object);
-                    for &(_, at) in within(&reverse.cells, object.start, object.end) {
-                        cells.push((Node::Data(object.start.0), at));
-                    }
-                }
-                ranges.push(Extent::sized(at, 1));
-            }
-            let found = references_to(world, &ranges);
-            for reference in &found {
-                if let Some(start) = world.image.code_offset(reference.to) {
-                    let from = world.image.code_offset(reference.from);
-                    closure.taken.entry(start).or_default().extend(from);
-                }
-                let function = world.image.code_offset(reference.from).and_then(|at| world.whole_at(at));
-                pending.extend(
-                    function.map(|function| function.start).filter(|at| !closure.starts.contains(at)),
-                );
-            }
-            closure.references.extend(found);
         }
-        closure.go_back(world, reverse, &mut pending);
+        back.functions();
+        let mut closure = back.closure;
         closure.references.sort_unstable();
         closure.references.dedup();
         closure.entries = inner_entries(world, &closure, calls);
@@ -226,41 +206,172 @@ impl Closure {
         rest.iter().take_while(move |reference| reference.to < range.end)
     }
 
-    /// Adds everything that leads to the pending functions by calls, jumps and addresses in code; returns the cells
-    /// that hold the addresses of new ones.
-    fn go_back(
-        &mut self,
-        world: &World<'_, '_>,
-        reverse: &Reverse,
-        pending: &mut BTreeSet<CodeOffset>,
-    ) -> Vec<(Node, Svma)> {
-        let mut cells = Vec::new();
-        while let Some(start) = pending.pop_first() {
-            if !self.starts.insert(start) || self.unasked.contains(start) {
+    /// Whether what leads to a function is known, as far as it matters.
+    fn contains(&self, start: CodeOffset) -> bool {
+        self.needs.contains_key(&start)
+    }
+}
+
+/// Going back from the functions with hits.
+struct Back<'b, 'w, 'a> {
+    world: &'b World<'w, 'a>,
+    reverse: &'b Reverse,
+    calls: &'b Calls,
+    facts: &'b FactsByFunction,
+    closure: Closure,
+    /// Functions that more is needed from than is known of them.
+    pending: BTreeMap<CodeOffset, FeatureSet>,
+    /// The objects of interest by where they begin, with what is needed of those who refer to them.
+    objects: BTreeMap<u64, FeatureSet>,
+    /// Places in data that more is needed from, since the last time that references to them were looked for.
+    grown: Vec<(Extent, FeatureSet)>,
+}
+
+impl Back<'_, '_, '_> {
+    /// Begins with what each function with hits needs and has not checked itself.
+    fn hits(&mut self) {
+        let arch = self.world.image.arch;
+        let first = deburr_cpu::levels(arch).first().map_or(FeatureSet::EMPTY, |level| level.features);
+        let permitted = first.union(deburr_cpu::system_features(arch));
+        for (function, run) in self.world.program.hits_by_function() {
+            let Some(function) = function.map(|function| self.world.program.whole(function)) else {
                 continue;
-            }
-            let Some(function) = world.program.function_from(start) else { continue };
-            let parts = world.parts.get(&start).map(Vec::as_slice).unwrap_or_default();
-            let mut direct = Vec::new();
-            for part in std::iter::once(function).chain(parts) {
-                for &(to, from) in within(&reverse.edges, part.start, part.end) {
-                    let caller = world.whole_at(from);
-                    if caller.is_none_or(|caller| caller.start != start) {
-                        direct.push((to, from));
-                        pending.extend(caller.map(|caller| caller.start));
-                    }
+            };
+            self.closure.with_hits.push(function.start);
+            for hit in run {
+                let needs = insn::features_of(arch, hit.group).minus(permitted);
+                let proof = self.proof_at(function.start, hit.at);
+                if let Some(proof) = proof.filter(|_| !needs.is_empty()) {
+                    self.need(function.start, needs.minus(proof.features));
                 }
             }
-            let taken: Vec<CodeOffset> = reverse.addresses_of(start).iter().map(|&(_, from)| from).collect();
-            pending.extend(taken.iter().filter_map(|&from| Some(world.whole_at(from)?.start)));
-            let svma = world.image.svma(start);
-            let held = within(&reverse.cells, svma, svma.offset(1));
-            cells.extend(held.iter().map(|&(_, at)| (Node::Function(start), at)));
-            self.direct.insert(start, direct);
-            self.taken.entry(start).or_default().extend(taken);
         }
-        cells
+        self.closure.with_hits.dedup();
     }
+
+    /// What is proven at an instruction of a function; `None` if nothing ever runs there.
+    fn proof_at(&self, start: CodeOffset, at: CodeOffset) -> Option<Proof> {
+        // Each entry has its own.
+        let facts = self.facts.get(&start).filter(|_| !self.calls.inner.contains_key(&start));
+        facts.and_then(|facts| facts.leaving(at)).map_or(Some(Proof::EMPTY), |block| block.proof)
+    }
+
+    fn need(&mut self, start: CodeOffset, features: FeatureSet) {
+        let known = self.closure.needs.get(&start).copied().unwrap_or_default();
+        if !features.is_subset(known) {
+            let pending = self.pending.entry(start).or_default();
+            *pending = pending.union(features);
+        }
+    }
+
+    /// The function that an instruction lies in needs what is not proven there.
+    fn need_at(&mut self, from: CodeOffset, features: FeatureSet) {
+        let Some(function) = self.world.whole_at(from) else { return };
+        if let Some(proof) = self.proof_at(function.start, from) {
+            self.need(function.start, features.minus(proof.features));
+        }
+    }
+
+    /// Adds everything that leads to the pending functions by calls, jumps and addresses in code, and the cells that
+    /// hold their addresses.
+    fn functions(&mut self) {
+        while let Some((start, features)) = self.pending.pop_first() {
+            let needs = self.closure.needs.entry(start).or_default();
+            *needs = needs.union(features);
+            let needs = *needs;
+            if self.closure.unasked.contains(start) {
+                continue;
+            }
+            if !self.closure.direct.contains_key(&start) {
+                self.add(start);
+            }
+            let direct = self.closure.direct.get(&start).into_iter().flatten().map(|&(_, from)| from);
+            let taken = self.closure.taken.get(&start).into_iter().flatten().copied();
+            for from in direct.chain(taken).collect::<Vec<_>>() {
+                self.need_at(from, needs);
+            }
+            let place = Extent::sized(self.world.image.svma(start), 1);
+            if references::is_fixed(self.world.image) {
+                // Addresses of functions stand in instructions as they are.
+                self.grown.push((place, needs));
+            }
+            for &(_, at) in within(&self.reverse.cells, place.start, place.end) {
+                self.cell(Node::Function(start), at, needs);
+            }
+        }
+    }
+
+    /// Notes where control comes from outside to a function, and where its address is made.
+    fn add(&mut self, start: CodeOffset) {
+        let Some(function) = self.world.program.function_from(start) else { return };
+        let parts = self.world.parts.get(&start).map(Vec::as_slice).unwrap_or_default();
+        let mut direct = Vec::new();
+        for part in std::iter::once(function).chain(parts) {
+            let edges = within(&self.reverse.edges, part.start, part.end).iter();
+            let is_outside =
+                |from: CodeOffset| self.world.whole_at(from).is_none_or(|caller| caller.start != start);
+            direct.extend(edges.filter(|&&(_, from)| is_outside(from)));
+        }
+        let taken = self.reverse.addresses_of(start).iter().map(|&(_, from)| from);
+        self.closure.taken.entry(start).or_default().extend(taken);
+        self.closure.direct.insert(start, direct);
+    }
+
+    /// A cell holds the address of a node, of which something is needed.
+    fn cell(&mut self, node: Node, at: Svma, needs: FeatureSet) {
+        let mut cells = vec![(node, at, needs)];
+        while let Some((node, at, needs)) = cells.pop() {
+            let object = holder(self.world, at);
+            let held = self.closure.cells.entry(node).or_default();
+            if !held.contains(&(at, object.start.0)) {
+                held.push((at, object.start.0));
+            }
+            self.grown.push((Extent::sized(at, 1), needs));
+            let known = self.objects.get(&object.start.0).copied();
+            if known.is_some_and(|known| needs.is_subset(known)) {
+                continue;
+            }
+            let needs = known.unwrap_or_default().union(needs);
+            self.objects.insert(object.start.0, needs);
+            self.grown.push((object, needs));
+            let pointers = within(&self.reverse.cells, object.start, object.end).iter();
+            cells.extend(pointers.map(|&(_, at)| (Node::Data(object.start.0), at, needs)));
+        }
+    }
+
+    /// Finds who refers to the data of interest. Returns whether there was any to look for.
+    fn data(&mut self) -> bool {
+        let wanted = merged(std::mem::take(&mut self.grown));
+        let ranges: Vec<Extent> = wanted.iter().map(|(range, _)| *range).collect();
+        let found = references_to(self.world, &ranges);
+        for reference in &found {
+            let Some(from) = self.world.image.code_offset(reference.from) else { continue };
+            let after = wanted.partition_point(|(range, _)| range.start <= reference.to);
+            let needs =
+                after.checked_sub(1).and_then(|at| wanted.get(at)).map_or(FeatureSet::EMPTY, |range| range.1);
+            if let Some(start) = self.world.image.code_offset(reference.to) {
+                self.closure.taken.entry(start).or_default().push(from);
+            }
+            self.need_at(from, needs);
+        }
+        self.closure.references.extend(found);
+        !ranges.is_empty()
+    }
+}
+
+/// Joins ranges that overlap, and what is needed of them.
+fn merged(mut ranges: Vec<(Extent, FeatureSet)>) -> Vec<(Extent, FeatureSet)> {
+    ranges.retain(|(range, _)| !range.is_empty());
+    ranges.sort_unstable_by_key(|(range, _)| *range);
+    ranges.dedup_by(|later, kept| {
+        let overlaps = later.0.start < kept.0.end;
+        if overlaps {
+            kept.0.end = kept.0.end.max(later.0.end);
+            kept.1 = kept.1.union(later.1);
+        }
+        overlaps
+    });
+    ranges
 }
 
 /// The object that a cell lies in: the named one, or some bytes before.
@@ -275,7 +386,7 @@ fn holder(world: &World<'_, '_>, at: Svma) -> Extent {
 /// The entries of the functions of interest that others jump into the middle of, and what runs after each.
 fn inner_entries(world: &World<'_, '_>, closure: &Closure, calls: &Calls) -> Entries {
     let mut found = BTreeMap::new();
-    for (&start, entries) in calls.inner.iter().filter(|(start, _)| closure.starts.contains(start)) {
+    for (&start, entries) in calls.inner.iter().filter(|(start, _)| closure.contains(**start)) {
         let Some(function) = world.program.function_from(start) else { continue };
         let Some(graph) = world.graph(function) else { continue };
         let reached = entries.iter().map(|&entry| (entry, graph_from(world, &graph, entry)));
@@ -354,6 +465,7 @@ pub(super) fn ways(world: &World<'_, '_>, closure: Closure, learnt: &Learnt) -> 
     ways.uses();
     ways.addresses();
     ways.cells();
+    ways.sufficient();
     let mut ways = ways.ways;
     for ways in ways.into.values_mut() {
         ways.sort_by_key(|way| (way.at, way.is_certain));
@@ -434,7 +546,7 @@ impl Collector<'_, '_, '_> {
     /// Entries, resolvers and exported functions.
     fn roots(&mut self) {
         for (start, from) in roots(self.world) {
-            if self.closure.starts.contains(&start) {
+            if self.closure.contains(start) {
                 self.enter(start, from);
             }
         }
@@ -443,7 +555,23 @@ impl Collector<'_, '_, '_> {
     /// Functions that control reaches unasked, by ways that are not looked at one by one.
     fn unasked(&mut self) {
         let closure = self.closure;
-        for &start in closure.starts.iter().filter(|&&start| closure.unasked.contains(start)) {
+        for &start in closure.needs.keys().filter(|&&start| closure.unasked.contains(start)) {
+            self.enter(start, Source::Root);
+        }
+    }
+
+    /// Functions that check all that is needed beyond them: whatever leads there will do.
+    fn sufficient(&mut self) {
+        let sources = self.ways.into.values().flatten().filter_map(|way| match way.from {
+            Source::Node(Node::Function(start)) => Some(start),
+            _ => None,
+        });
+        let sources = sources.chain(self.closure.with_hits.iter().copied());
+        let is_open = |start: CodeOffset| {
+            let function = self.world.whole_at(start);
+            function.is_some_and(|function| !self.closure.contains(function.start))
+        };
+        for start in sources.filter(|&start| is_open(start)).collect::<BTreeSet<_>>() {
             self.enter(start, Source::Root);
         }
     }
@@ -513,7 +641,7 @@ impl Collector<'_, '_, '_> {
 
     fn node_of(&self, address: Svma) -> Option<Node> {
         if let Some(at) = self.world.image.code_offset(address) {
-            return self.closure.starts.contains(&at).then_some(Node::Function(at));
+            return self.closure.contains(at).then_some(Node::Function(at));
         }
         Some(Node::Data(self.object_of(address)?))
     }

@@ -74,7 +74,7 @@ impl Checks {
         let mut looked_at = BTreeSet::new();
         for _ in 0..LOOKS {
             let unasked = calls::Unasked::of(&world, &calls, &learnt.facts, &roots, stated);
-            let closure = edges::Closure::of(&world, &reverse, &calls, unasked);
+            let closure = edges::Closure::of(&world, &reverse, &calls, &learnt.facts, unasked);
             checks.ways = edges::ways(&world, closure, &learnt);
             if learnt.facts.values().all(|facts| facts.fields.is_empty()) {
                 break;
