@@ -97,8 +97,8 @@ impl Unasked {
             Source::Export { is_interface } => *is_interface && !calls.referred.contains(&start),
             Source::Node(_) => false,
         });
-        let entries = world.image.entries.iter().filter_map(|&svma| world.image.code_offset(svma));
-        let mains = entries.flat_map(|entry| handed_out(world, entry));
+        let entry = world.image.entry_point.and_then(|svma| world.image.code_offset(svma));
+        let mains = entry.into_iter().flat_map(|entry| handed_out(world, entry));
         // What runs after an entry in the middle of a function is another matter.
         let is_simple = |start: CodeOffset| !calls.inner.contains_key(&start) && !stated.contains_key(&start);
         let roots = roots.map(|(&start, _)| start).chain(mains).filter(|&start| is_simple(start));
