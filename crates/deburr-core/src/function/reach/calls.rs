@@ -33,6 +33,8 @@ pub(super) struct Calls {
     calls: Vec<Call>,
     /// Where functions begin that something in the file refers to: by a call, an address in code, or a cell.
     referred: HashSet<CodeOffset>,
+    /// Of those the ones whose address is made in code, or held in a cell.
+    pointed: BTreeSet<CodeOffset>,
     /// Of functions that others jump into the middle of, the entries, the start among them.
     pub inner: BTreeMap<CodeOffset, BTreeSet<CodeOffset>>,
 }
@@ -57,14 +59,15 @@ impl Calls {
         let made = program.references().filter(|reference| reference.kind == ReferenceKind::Address);
         let addresses = image.addresses.iter().filter_map(|&(_, to)| image.code_offset(to));
         let cells = world.linkage.cells.iter().filter_map(|cell| image.code_offset(cell.to));
-        let referred = calls.iter().map(|call| call.callee);
-        let referred =
-            referred.chain(made.map(|reference| reference.to)).chain(addresses).chain(cells).collect();
+        let pointed = made.map(|reference| reference.to).chain(addresses).chain(cells);
+        let pointed: BTreeSet<CodeOffset> =
+            pointed.filter(|&start| program.function_from(start).is_some()).collect();
+        let referred = calls.iter().map(|call| call.callee).chain(pointed.iter().copied()).collect();
         let mut inner: BTreeMap<CodeOffset, BTreeSet<CodeOffset>> = BTreeMap::new();
         for call in calls.iter().filter(|call| call.to != call.callee) {
             inner.entry(call.callee).or_insert_with(|| BTreeSet::from([call.callee])).insert(call.to);
         }
-        Calls { calls, referred, inner }
+        Calls { calls, referred, pointed, inner }
     }
 
     /// The calls that a function makes.
@@ -73,13 +76,43 @@ impl Calls {
         let rest = self.calls.get(first..).unwrap_or_default();
         rest.split_at(rest.partition_point(|call| call.caller == caller)).0
     }
+
+    /// Goes on from some functions along calls that no check stands before; of each, where it is called from. What runs
+    /// after an entry in the middle of a function is another matter.
+    fn spread(
+        &self,
+        facts: &FactsByFunction,
+        stated: &HashMap<CodeOffset, FeatureSet>,
+        mut from: BTreeSet<CodeOffset>,
+    ) -> HashMap<CodeOffset, Option<CodeOffset>> {
+        let is_simple = |start: CodeOffset| !self.inner.contains_key(&start) && !stated.contains_key(&start);
+        from.retain(|&start| is_simple(start));
+        let mut pending: VecDeque<CodeOffset> = from.iter().copied().collect();
+        let mut callers: HashMap<CodeOffset, Option<CodeOffset>> =
+            from.into_iter().map(|start| (start, None)).collect();
+        while let Some(start) = pending.pop_front() {
+            let facts = facts.get(&start);
+            for call in self.from(start) {
+                if !callers.contains_key(&call.callee)
+                    && is_simple(call.callee)
+                    && is_unchecked(facts, call.at)
+                {
+                    callers.insert(call.callee, Some(start));
+                    pending.push_back(call.callee);
+                }
+            }
+        }
+        callers
+    }
 }
 
-/// Functions that control reaches before anything has asked the CPU.
+/// Functions that are reached before anything has asked the CPU.
 #[derive(Debug, Default)]
 pub(super) struct Unasked {
-    /// By where each begins, its caller on a shortest way from a root; `None` for a root.
+    /// Of those that control reaches, by where each begins, its caller on a shortest way from a root; `None` for a root.
     callers: HashMap<CodeOffset, Option<CodeOffset>>,
+    /// Where those begin that something refers to, and those that these call: control may get there by a pointer.
+    pointed: HashSet<CodeOffset>,
 }
 
 impl Unasked {
@@ -92,38 +125,27 @@ impl Unasked {
         roots: &BTreeMap<CodeOffset, Source>,
         stated: &HashMap<CodeOffset, FeatureSet>,
     ) -> Unasked {
-        let roots = roots.iter().filter(|&(&start, source)| match source {
+        let roots = roots.iter().filter(|&(start, source)| match source {
             Source::Root => true,
-            Source::Export { is_interface } => *is_interface && !calls.referred.contains(&start),
+            Source::Export { is_interface } => *is_interface && !calls.referred.contains(start),
             Source::Node(_) => false,
         });
         let entry = world.image.entry_point.and_then(|svma| world.image.code_offset(svma));
         let mains = entry.into_iter().flat_map(|entry| handed_out(world, entry));
-        // What runs after an entry in the middle of a function is another matter.
-        let is_simple = |start: CodeOffset| !calls.inner.contains_key(&start) && !stated.contains_key(&start);
-        let roots = roots.map(|(&start, _)| start).chain(mains).filter(|&start| is_simple(start));
-        let mut callers: HashMap<CodeOffset, Option<CodeOffset>> = roots.map(|start| (start, None)).collect();
-        let mut pending: VecDeque<CodeOffset> =
-            callers.keys().copied().collect::<BTreeSet<_>>().into_iter().collect();
-        while let Some(start) = pending.pop_front() {
-            let facts = facts.get(&start);
-            for call in calls.from(start) {
-                if callers.contains_key(&call.callee)
-                    || !is_simple(call.callee)
-                    || !is_unchecked(facts, call.at)
-                {
-                    continue;
-                }
-                callers.insert(call.callee, Some(start));
-                pending.push_back(call.callee);
-            }
-        }
-        Unasked { callers }
+        let roots = roots.map(|(&start, _)| start).chain(mains).collect();
+        let callers = calls.spread(facts, stated, roots);
+        let pointed = calls.spread(facts, stated, calls.pointed.clone()).into_keys().collect();
+        Unasked { callers, pointed }
     }
 
     /// Whether control reaches the function that begins there.
     pub(super) fn contains(&self, start: CodeOffset) -> bool {
         self.callers.contains_key(&start)
+    }
+
+    /// Whether control may get to the function that begins there by a pointer.
+    pub(super) fn is_pointed_to(&self, start: CodeOffset) -> bool {
+        self.pointed.contains(&start)
     }
 
     /// The functions on the way to the one that begins there, from the root on, itself left out.

@@ -22,7 +22,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 /// Rounds of looking for who refers to the data that refers to functions.
-const ROUNDS: u32 = 4;
+const ROUNDS: u32 = 3;
+/// Calls at most between a check and what it guards, or the data that refers to it, where a pointer leads in between.
+const HOPS: u32 = 6;
 /// Bytes before a pointer in which the object that it belongs to may begin, where nothing names the object.
 const NEAR: u64 = 512;
 
@@ -114,6 +116,8 @@ pub(super) struct Closure {
     entries: Entries,
     /// Functions that control reaches before anything has asked the CPU: what leads to them is left out.
     unasked: Unasked,
+    /// Functions so far from those with hits that a check before them is no longer looked for.
+    far: BTreeSet<CodeOffset>,
 }
 
 /// Control flow and addresses, by where they lead.
@@ -275,29 +279,44 @@ impl Back<'_, '_, '_> {
     /// Adds everything that leads to the pending functions by calls, jumps and addresses in code, and the cells that
     /// hold their addresses.
     fn functions(&mut self) {
-        while let Some((start, features)) = self.pending.pop_first() {
-            let needs = self.closure.needs.entry(start).or_default();
-            *needs = needs.union(features);
-            let needs = *needs;
-            if self.closure.unasked.contains(start) {
-                continue;
+        for hop in 0.. {
+            if self.pending.is_empty() {
+                break;
             }
-            if !self.closure.direct.contains_key(&start) {
-                self.add(start);
+            for (start, features) in std::mem::take(&mut self.pending) {
+                let needs = self.closure.needs.entry(start).or_default();
+                *needs = needs.union(features);
+                let needs = *needs;
+                let unasked = &self.closure.unasked;
+                if unasked.contains(start) {
+                    continue;
+                }
+                if hop >= HOPS && unasked.is_pointed_to(start) {
+                    self.closure.far.insert(start);
+                    continue;
+                }
+                self.function(start, needs);
             }
-            let direct = self.closure.direct.get(&start).into_iter().flatten().map(|&(_, from)| from);
-            let taken = self.closure.taken.get(&start).into_iter().flatten().copied();
-            for from in direct.chain(taken).collect::<Vec<_>>() {
-                self.need_at(from, needs);
-            }
-            let place = Extent::sized(self.world.image.svma(start), 1);
-            if references::is_fixed(self.world.image) {
-                // Addresses of functions stand in instructions as they are.
-                self.grown.push((place, needs));
-            }
-            for &(_, at) in within(&self.reverse.cells, place.start, place.end) {
-                self.cell(Node::Function(start), at, needs);
-            }
+        }
+    }
+
+    /// Goes back from one function.
+    fn function(&mut self, start: CodeOffset, needs: FeatureSet) {
+        if !self.closure.direct.contains_key(&start) {
+            self.add(start);
+        }
+        let direct = self.closure.direct.get(&start).into_iter().flatten().map(|&(_, from)| from);
+        let taken = self.closure.taken.get(&start).into_iter().flatten().copied();
+        for from in direct.chain(taken).collect::<Vec<_>>() {
+            self.need_at(from, needs);
+        }
+        let place = Extent::sized(self.world.image.svma(start), 1);
+        if references::is_fixed(self.world.image) {
+            // Addresses of functions stand in instructions as they are.
+            self.grown.push((place, needs));
+        }
+        for &(_, at) in within(&self.reverse.cells, place.start, place.end) {
+            self.cell(Node::Function(start), at, needs);
         }
     }
 
@@ -547,7 +566,7 @@ impl Collector<'_, '_, '_> {
     fn roots(&mut self) {
         for (start, from) in roots(self.world) {
             if self.closure.contains(start) {
-                self.enter(start, from);
+                self.enter(start, from, true);
             }
         }
     }
@@ -556,7 +575,10 @@ impl Collector<'_, '_, '_> {
     fn unasked(&mut self) {
         let closure = self.closure;
         for &start in closure.needs.keys().filter(|&&start| closure.unasked.contains(start)) {
-            self.enter(start, Source::Root);
+            self.enter(start, Source::Root, true);
+        }
+        for &start in &closure.far {
+            self.enter(start, Source::Root, false);
         }
     }
 
@@ -572,17 +594,17 @@ impl Collector<'_, '_, '_> {
             function.is_some_and(|function| !self.closure.contains(function.start))
         };
         for start in sources.filter(|&start| is_open(start)).collect::<BTreeSet<_>>() {
-            self.enter(start, Source::Root);
+            self.enter(start, Source::Root, true);
         }
     }
 
-    /// Control enters a function from outside.
-    fn enter(&mut self, start: CodeOffset, from: Source) {
+    /// Control, or a pointer, enters a function from outside.
+    fn enter(&mut self, start: CodeOffset, from: Source, is_certain: bool) {
         let way = Way {
             from,
             at: self.world.image.svma(start),
             proof: Proof::EMPTY,
-            is_certain: true,
+            is_certain,
             is_lost: false,
             kind: GuardKind::Branch,
             check: None,
