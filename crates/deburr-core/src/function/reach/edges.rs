@@ -228,7 +228,7 @@ struct Back<'b, 'w, 'a> {
     /// The objects of interest by where they begin, with what is needed of those who refer to them.
     objects: BTreeMap<u64, FeatureSet>,
     /// Places in data that more is needed from, since the last time that references to them were looked for.
-    grown: Vec<(Extent, FeatureSet)>,
+    grown: Vec<Place>,
 }
 
 impl Back<'_, '_, '_> {
@@ -313,7 +313,7 @@ impl Back<'_, '_, '_> {
         let place = Extent::sized(self.world.image.svma(start), 1);
         if references::is_fixed(self.world.image) {
             // Addresses of functions stand in instructions as they are.
-            self.grown.push((place, needs));
+            self.grown.push(Place { range: place, is_named: true, needs });
         }
         for &(_, at) in within(&self.reverse.cells, place.start, place.end) {
             self.cell(Node::Function(start), at, needs);
@@ -345,14 +345,15 @@ impl Back<'_, '_, '_> {
             if !held.contains(&(at, object.start.0)) {
                 held.push((at, object.start.0));
             }
-            self.grown.push((Extent::sized(at, 1), needs));
+            self.grown.push(Place { range: Extent::sized(at, 1), is_named: true, needs });
             let known = self.objects.get(&object.start.0).copied();
             if known.is_some_and(|known| needs.is_subset(known)) {
                 continue;
             }
             let needs = known.unwrap_or_default().union(needs);
             self.objects.insert(object.start.0, needs);
-            self.grown.push((object, needs));
+            let is_named = self.world.linkage.object_at(at).is_some();
+            self.grown.push(Place { range: object, is_named, needs });
             let pointers = within(&self.reverse.cells, object.start, object.end).iter();
             cells.extend(pointers.map(|&(_, at)| (Node::Data(object.start.0), at, needs)));
         }
@@ -360,37 +361,41 @@ impl Back<'_, '_, '_> {
 
     /// Finds who refers to the data of interest. Returns whether there was any to look for.
     fn data(&mut self) -> bool {
-        let wanted = merged(std::mem::take(&mut self.grown));
-        let ranges: Vec<Extent> = wanted.iter().map(|(range, _)| *range).collect();
+        let mut grown = std::mem::take(&mut self.grown);
+        grown.sort_unstable_by_key(|place| (place.range, place.is_named));
+        grown.dedup_by(|later, kept| {
+            let is_same = (later.range, later.is_named) == (kept.range, kept.is_named);
+            kept.needs = if is_same { kept.needs.union(later.needs) } else { kept.needs };
+            is_same
+        });
+        let ranges: Vec<Extent> = grown.iter().map(|place| place.range).collect();
         let found = references_to(self.world, &ranges);
-        for reference in &found {
-            let Some(from) = self.world.image.code_offset(reference.from) else { continue };
-            let after = wanted.partition_point(|(range, _)| range.start <= reference.to);
-            let needs =
-                after.checked_sub(1).and_then(|at| wanted.get(at)).map_or(FeatureSet::EMPTY, |range| range.1);
-            if let Some(start) = self.world.image.code_offset(reference.to) {
-                self.closure.taken.entry(start).or_default().push(from);
+        for Place { range, is_named, needs } in grown {
+            let first = found.partition_point(|reference| reference.to < range.start);
+            let last = found.partition_point(|reference| reference.to < range.end);
+            let here = found.get(first..last).unwrap_or_default();
+            // Of an unnamed object the nearest place that something refers to is its start.
+            let nearest = here.last().map(|reference| reference.to);
+            for reference in here.iter().filter(|reference| is_named || Some(reference.to) == nearest) {
+                let Some(from) = self.world.image.code_offset(reference.from) else { continue };
+                if let Some(start) = self.world.image.code_offset(reference.to) {
+                    self.closure.taken.entry(start).or_default().push(from);
+                }
+                self.need_at(from, needs);
             }
-            self.need_at(from, needs);
         }
         self.closure.references.extend(found);
         !ranges.is_empty()
     }
 }
 
-/// Joins ranges that overlap, and what is needed of them.
-fn merged(mut ranges: Vec<(Extent, FeatureSet)>) -> Vec<(Extent, FeatureSet)> {
-    ranges.retain(|(range, _)| !range.is_empty());
-    ranges.sort_unstable_by_key(|(range, _)| *range);
-    ranges.dedup_by(|later, kept| {
-        let overlaps = later.0.start < kept.0.end;
-        if overlaps {
-            kept.0.end = kept.0.end.max(later.0.end);
-            kept.1 = kept.1.union(later.1);
-        }
-        overlaps
-    });
-    ranges
+/// A place in data that something is needed from.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    range: Extent,
+    /// Whether it is known to be one object, rather than the bytes in which one may begin.
+    is_named: bool,
+    needs: FeatureSet,
 }
 
 /// The object that a cell lies in: the named one, or some bytes before.
