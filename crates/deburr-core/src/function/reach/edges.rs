@@ -354,7 +354,9 @@ impl Back<'_, '_, '_> {
             self.objects.insert(object.start.0, needs);
             let is_named = self.world.linkage.object_at(at).is_some();
             self.grown.push(Place { range: object, is_named, needs });
-            let pointers = within(&self.reverse.cells, object.start, object.end).iter();
+            let pointers = within(&self.reverse.cells, object.start, object.end);
+            let nearest = pointers.last().map(|&(to, _)| to);
+            let pointers = pointers.iter().filter(|&&(to, _)| is_named || Some(to) == nearest);
             cells.extend(pointers.map(|&(_, at)| (Node::Data(object.start.0), at, needs)));
         }
     }
