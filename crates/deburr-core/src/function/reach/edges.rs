@@ -23,6 +23,8 @@ use std::ops::Range;
 
 /// Rounds of looking for who refers to the data that refers to functions.
 const ROUNDS: u32 = 3;
+/// Functions at most that are gone back from.
+const MANY: usize = 4096;
 /// Calls at most between a check and what it guards, or the data that refers to it, where a pointer leads in between.
 const HOPS: u32 = 6;
 /// Bytes before a pointer in which the object that it belongs to may begin, where nothing names the object.
@@ -291,7 +293,8 @@ impl Back<'_, '_, '_> {
                 if unasked.contains(start) {
                     continue;
                 }
-                if hop >= HOPS && unasked.is_pointed_to(start) {
+                let is_far = hop >= HOPS && unasked.is_pointed_to(start);
+                if is_far || self.closure.direct.len() >= MANY {
                     self.closure.far.insert(start);
                     continue;
                 }
