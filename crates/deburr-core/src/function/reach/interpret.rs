@@ -715,7 +715,9 @@ impl Run<'_, '_, '_> {
                 self.moved(insn, state)
             }
             Operation::Other if insn.class == Class::Store => self.source_or_immediate(insn, state),
-            Operation::Other if insn.class == Class::StoreExclusive => return self.store_exclusive(insn, state),
+            Operation::Other if insn.class == Class::StoreExclusive => {
+                return self.store_exclusive(insn, state);
+            }
             Operation::CompareSwap => return self.compare_swap(insn, state),
             Operation::FetchAdd | Operation::FetchOr | Operation::FetchAndNot | Operation::FetchXor
                 if insn.memory.is_some() =>
@@ -732,10 +734,17 @@ impl Run<'_, '_, '_> {
     }
 
     /// Notes which register now holds what lies elsewhere, and what the flags were made of. `holder`: the memory operand.
-    fn relate(&self, insn: &Insn, state: &mut State, holder: Option<Holder>, (value, right): (&Value, &Value)) {
+    fn relate(
+        &self,
+        insn: &Insn,
+        state: &mut State,
+        holder: Option<Holder>,
+        (value, right): (&Value, &Value),
+    ) {
         let moves = matches!(insn.operation, Operation::Move | Operation::Other)
             || insn.operation == Operation::Extend && insn.memory.is_some_and(|memory| memory.read);
-        let is_whole = insn.width >= 4 && !insn.high_byte && !insn.is_signed || insn.operation == Operation::Extend;
+        let is_whole =
+            insn.width >= 4 && !insn.high_byte && !insn.is_signed || insn.operation == Operation::Extend;
         if moves && is_whole && !insn.is_signed {
             match (insn.class, insn.dst, holder, insn.src[0]) {
                 (Class::Load, Some(dst), Some(holder), _) if holder.width() <= insn.width => {
@@ -743,12 +752,14 @@ impl Run<'_, '_, '_> {
                 }
                 // The register may hold more than was stored.
                 (Class::Store, _, Some(holder), Some(src))
-                    if holder.width() <= insn.width && state.read(src) == state.read(src).truncate(holder.width()) =>
+                    if holder.width() <= insn.width
+                        && state.read(src) == state.read(src).truncate(holder.width()) =>
                 {
                     state.set_copy(src, holder);
                 }
                 (Class::Other, Some(dst), None, Some(src))
-                    if insn.operation == Operation::Move && insn.imm.is_none()
+                    if insn.operation == Operation::Move
+                        && insn.imm.is_none()
                         && state.read(src) == state.read(dst) =>
                 {
                     state.set_same(dst, src);
@@ -899,7 +910,9 @@ impl Run<'_, '_, '_> {
             Operation::And | Operation::AndNot | Operation::Or | Operation::Xor => {
                 Flags::Result(value.clone(), width)
             }
-            Operation::Add | Operation::ShiftLeft | Operation::ShiftRight => Flags::Zero(value.clone(), width),
+            Operation::Add | Operation::ShiftLeft | Operation::ShiftRight => {
+                Flags::Zero(value.clone(), width)
+            }
             Operation::ConditionalCompare => conditional_flags(insn, state, left, right, width),
             _ => match left.mixed(right) {
                 Value::Tainted => Flags::Result(Value::Tainted, width),

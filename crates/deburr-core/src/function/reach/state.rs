@@ -137,7 +137,8 @@ impl State {
     /// What lay in a place is no longer what lies elsewhere.
     fn changed(&mut self, place: Holder) {
         if !self.copies.is_empty() {
-            self.copies.retain(|(reg, from)| !place.overlaps(Holder::Register(*reg)) && !place.overlaps(*from));
+            self.copies
+                .retain(|(reg, from)| !place.overlaps(Holder::Register(*reg)) && !place.overlaps(*from));
         }
         if self.subject.is_some_and(|subject| place.overlaps(subject.holder)) {
             self.subject = None;
@@ -191,8 +192,10 @@ impl State {
     fn put_word(&mut self, at: u64, width: u8, value: Value) {
         let place = Holder::Word(at, width);
         let near = self.words.range((at.saturating_sub(8), 0)..(at.saturating_add(8), 0));
-        let overlapping: Vec<(u64, u8)> =
-            near.map(|(key, _)| *key).filter(|&(at, width)| place.overlaps(Holder::Word(at, width))).collect();
+        let overlapping: Vec<(u64, u8)> = near
+            .map(|(key, _)| *key)
+            .filter(|&(at, width)| place.overlaps(Holder::Word(at, width)))
+            .collect();
         if overlapping.is_empty() && value == Value::Unknown {
             return;
         }
@@ -441,7 +444,8 @@ impl State {
             Arc::clone(&self.words)
         } else {
             let both = self.words.iter().filter_map(|(key, a)| Some((*key, join(a, other.words.get(key)?))));
-            let words: BTreeMap<(u64, u8), Value> = both.filter(|(_, value)| *value != Value::Unknown).collect();
+            let words: BTreeMap<(u64, u8), Value> =
+                both.filter(|(_, value)| *value != Value::Unknown).collect();
             if words == *self.words { Arc::clone(&self.words) } else { Arc::new(words) }
         };
         let check =

@@ -334,7 +334,8 @@ impl Value {
         if a.len() * b.len() > MANY {
             return None;
         }
-        let pairs = a.iter().flat_map(|a| b.iter().map(|b| (of(a.0, b.0), a.1.union(b.1))).collect::<Vec<_>>());
+        let pairs =
+            a.iter().flat_map(|a| b.iter().map(|b| (of(a.0, b.0), a.1.union(b.1))).collect::<Vec<_>>());
         Some(Value::of_choice(pairs.collect()))
     }
 

@@ -83,8 +83,7 @@ fn single(facts: &mut Facts, mode: Mode) {
     };
     // The offset is shifted by the size of the access, or not at all.
     let shift = if facts.field(12, 12) == 1 { bytes.trailing_zeros() as u8 } else { 0 };
-    let index_as =
-        if index.is_some() { extension(facts.field(15, 13), shift) } else { Modifier::NONE };
+    let index_as = if index.is_some() { extension(facts.field(15, 13), shift) } else { Modifier::NONE };
     facts.memory(Memory {
         base: stack_form(facts.rn()),
         index,
