@@ -9,6 +9,7 @@
 //! returns, a call through a word that the function was stored in), and as a *pointer* if the function's address only
 //! goes somewhere: taking an address is not calling it.
 
+mod callee;
 mod edges;
 mod glibc;
 mod interpret;
@@ -36,6 +37,7 @@ use crate::image::{Image, Linkage, SymbolKind};
 use crate::insn::sweep::CodeOffset;
 use deburr_cpu::FeatureSet;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::RwLock;
 
 /// How often ways without a check are looked at again.
 const LOOKS: u32 = 8;
@@ -120,6 +122,8 @@ struct World<'w, 'a> {
     /// What functions return that tells something.
     returns: HashMap<CodeOffset, value::Value>,
     resolvers: HashSet<CodeOffset>,
+    /// What calls of small functions do, as far as it was asked for.
+    callees: RwLock<HashMap<CodeOffset, callee::Callee>>,
     /// Names of the symbols at function starts in the PLT, and of imported functions.
     names: HashMap<Svma, &'w str>,
 }
@@ -162,6 +166,7 @@ impl<'w, 'a> World<'w, 'a> {
             inside: HashSet::new(),
             returns: HashMap::new(),
             resolvers,
+            callees: RwLock::default(),
             names,
         }
     }
@@ -190,6 +195,18 @@ impl<'w, 'a> World<'w, 'a> {
             Some(at) => self.program.function_from(at).is_some(),
             None => self.linkage.data_at(svma).is_some(),
         }
+    }
+
+    /// What a call of a function does.
+    fn callee(&self, function: &Function) -> callee::Callee {
+        let known = self.callees.read().ok().and_then(|callees| callees.get(&function.start).copied());
+        known.unwrap_or_else(|| {
+            let callee = callee::Callee::of(self, function);
+            if let Ok(mut callees) = self.callees.write() {
+                callees.insert(function.start, callee);
+            }
+            callee
+        })
     }
 
     /// The whole function that an offset lies in.

@@ -607,6 +607,28 @@ impl Value {
 }
 
 impl Outcome {
+    /// After this test and another.
+    pub(super) fn and(&self, other: &Outcome) -> Outcome {
+        Outcome {
+            proven: self.proven.union(other.proven),
+            absent: self.absent.union(other.absent),
+            impossible: self.impossible || other.impossible,
+        }
+    }
+
+    /// After either of two tests.
+    pub(super) fn or(&self, other: &Outcome) -> Outcome {
+        match (self.impossible, other.impossible) {
+            (true, _) => *other,
+            (_, true) => *self,
+            _ => Outcome {
+                proven: self.proven.intersection(other.proven),
+                absent: self.absent.minus(self.absent.minus(other.absent)),
+                impossible: false,
+            },
+        }
+    }
+
     fn of(proven: Proof) -> Outcome {
         Outcome { proven, ..Outcome::default() }
     }
