@@ -417,6 +417,9 @@ impl Run<'_, '_, '_> {
                 after
             }
         };
+        if let Value::Stack(at) = before {
+            after.forget_below(at);
+        }
         after.write(pointer, before);
         for &reg in names::preserved(arch) {
             after.write(reg, state.read(reg));

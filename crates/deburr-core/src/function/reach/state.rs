@@ -341,6 +341,17 @@ impl State {
         self.subject = self.subject.filter(|subject| !is_lost(&subject.holder));
     }
 
+    /// Forgets the frame below an address: what a callee left there means nothing.
+    pub(super) fn forget_below(&mut self, at: i64) {
+        if self.frame.range(..at).next().is_some() {
+            let kept = Arc::make_mut(&mut self.frame).split_off(&at);
+            self.frame = Arc::new(kept);
+        }
+        let is_lost = |place: &Holder| matches!(place, Holder::Frame(from, _) if *from < at);
+        self.copies.retain(|(_, of)| !is_lost(of));
+        self.subject = self.subject.filter(|subject| !is_lost(&subject.holder));
+    }
+
     /// Everything that is known here, as one proof.
     pub(super) fn proof(&self) -> Proof {
         Proof { features: self.proven, is_doubtful: !self.doubts.is_empty() }
