@@ -689,6 +689,11 @@ impl Run<'_, '_, '_> {
                 return self.push(value, state);
             }
             Operation::Pop => return self.pop(insn, state),
+            Operation::Leave => {
+                let frame = Reg::general(5);
+                state.write(stack_pointer(Arch::X86_64), state.read(frame));
+                return self.pop(&Insn { dst: Some(frame), ..*insn }, state);
+            }
             Operation::Swap => return self.swap(insn, state),
             Operation::And => left.and(&right),
             Operation::AndNot => left.and(&complement(&right, width)),

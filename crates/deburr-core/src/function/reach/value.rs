@@ -15,6 +15,9 @@ const MANY: usize = 24;
 /// Bits at most of which each value is told apart.
 const FEW: u32 = 2;
 
+/// Bytes between a frame and the one that an aligned stack pointer begins; larger than frames are.
+const ALIGNED_BELOW: i64 = 1 << 24;
+
 /// What a register or a word of memory may hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum Value {
@@ -387,6 +390,10 @@ impl Value {
     pub(super) fn and_mask(&self, mask: u64) -> Value {
         match self {
             Value::Choice(choice) => Value::map(choice, |value| value & mask),
+            // Aligned down by a distance that is not known: what lies there is not addressed from above.
+            Value::Stack(at) if (!mask).wrapping_add(1).is_power_of_two() => {
+                Value::Stack(at.wrapping_sub(ALIGNED_BELOW))
+            }
             Value::Stack(_) => Value::Unknown,
             _ => {
                 let mut bits = self.bits();
