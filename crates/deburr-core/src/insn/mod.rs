@@ -296,6 +296,8 @@ pub enum Operation {
     Push,
     /// x86 `pop` into a register or into the memory operand.
     Pop,
+    /// x86 `leave`: the frame pointer becomes the stack pointer and is then popped.
+    Leave,
     /// `dst = ` address of the memory operand, which is not known statically: `lea` with a base or an index.
     EffectiveAddress,
 }

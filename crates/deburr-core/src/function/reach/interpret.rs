@@ -15,7 +15,7 @@ use crate::address::Svma;
 use crate::function::Function;
 use crate::function::block::{Block, Graph};
 use crate::insn::sweep::CodeOffset;
-use crate::insn::{Class, Condition, Flow, Insn, Memory as Operand, Operation, Reg};
+use crate::insn::{Class, Condition, Flow, Insn, Memory as Operand, Operation, Reg, RegSet};
 use deburr_cpu::{Arch, FeatureSet};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -398,7 +398,7 @@ impl Run<'_, '_, '_> {
             return None;
         }
         if let Some(value) = name.and_then(|name| words::answer(world, name, &state)) {
-            self.clobber(&mut state);
+            self.clobber(&mut state, None);
             state.write(Reg::general(0), value);
             return Some(state);
         }
@@ -407,7 +407,11 @@ impl Run<'_, '_, '_> {
         {
             return self.run_inside(callee, state);
         }
-        self.clobber(&mut state);
+        let called = callee.map(|callee| world.callee(callee));
+        if called.is_some_and(|called| !called.returns) {
+            return None;
+        }
+        self.clobber(&mut state, called.and_then(|called| called.writes));
         if let Some(callee) = callee {
             self.facts.inputs.callees.insert(callee.start);
             if let Some(returned) = world.returns.get(&callee.start) {
@@ -435,10 +439,13 @@ impl Run<'_, '_, '_> {
             Some(()) => inner?,
             None => {
                 let mut after = state.clone();
-                self.clobber(&mut after);
+                self.clobber(&mut after, None);
                 after
             }
         };
+        if let Value::Stack(at) = before {
+            after.forget_below(at);
+        }
         after.write(pointer, before);
         for &reg in names::preserved(arch) {
             after.write(reg, state.read(reg));
@@ -447,8 +454,8 @@ impl Run<'_, '_, '_> {
         Some(after)
     }
 
-    /// Forgets what a callee may change.
-    fn clobber(&mut self, state: &mut State) {
+    /// Forgets what a callee may change. `writes`: the registers that it writes, if that is known.
+    fn clobber(&mut self, state: &mut State, writes: Option<RegSet>) {
         let world = self.world;
         let escaped = names::arguments(world.image.arch)
             .iter()
@@ -462,7 +469,9 @@ impl Run<'_, '_, '_> {
         }
         state.forget_words();
         for &reg in names::clobbered(world.image.arch, world.image.build.is_go) {
-            state.write(reg, Value::Unknown);
+            if writes.is_none_or(|writes| writes.contains(reg)) {
+                state.write(reg, Value::Unknown);
+            }
         }
         state.flags = Flags::Unknown;
     }
@@ -716,6 +725,11 @@ impl Run<'_, '_, '_> {
                 return self.push(value, state);
             }
             Operation::Pop => return self.pop(insn, state),
+            Operation::Leave => {
+                let frame = Reg::general(5);
+                state.write(stack_pointer(Arch::X86_64), state.read(frame));
+                return self.pop(&Insn { dst: Some(frame), ..*insn }, state);
+            }
             Operation::Swap => return self.swap(insn, state),
             Operation::And => left.and(&right),
             Operation::AndNot => left.and(&complement(&right, width)),
@@ -746,7 +760,12 @@ impl Run<'_, '_, '_> {
                 Value::truth(&holds, &fails).negate().truncate(width)
             }
             Operation::Select => self.selected(insn, state),
-            Operation::Compare | Operation::Test | Operation::BitTest => Value::Unknown,
+            Operation::Compare
+            | Operation::Test
+            | Operation::BitTest
+            | Operation::CompareNegative
+            | Operation::ConditionalCompare
+            | Operation::ConditionalCompareNegative => Value::Unknown,
             Operation::Other if matches!(insn.class, Class::Load | Class::LoadExclusive) => {
                 self.moved(insn, state)
             }
@@ -893,7 +912,12 @@ impl Run<'_, '_, '_> {
     fn write_result(&mut self, insn: &Insn, state: &mut State, value: Value, width: u8) {
         if matches!(
             insn.operation,
-            Operation::Compare | Operation::Test | Operation::BitTest | Operation::CompareNegative
+            Operation::Compare
+                | Operation::Test
+                | Operation::BitTest
+                | Operation::CompareNegative
+                | Operation::ConditionalCompare
+                | Operation::ConditionalCompareNegative
         ) {
             return;
         }
@@ -949,7 +973,17 @@ impl Run<'_, '_, '_> {
             Operation::Add | Operation::ShiftLeft | Operation::ShiftRight => {
                 Flags::Zero(value.clone(), width)
             }
-            Operation::ConditionalCompare => conditional_flags(insn, state, left, right, width),
+            Operation::ConditionalCompare => {
+                let then = Flags::Compare(left.clone(), right.clone(), width);
+                match insn.condition {
+                    Some(condition) => Flags::Either {
+                        before: state.test(condition),
+                        then: Box::new(then),
+                        otherwise: insn.nzcv,
+                    },
+                    None => then,
+                }
+            }
             _ => match left.mixed(right) {
                 Value::Tainted => Flags::Result(Value::Tainted, width),
                 _ => Flags::Unknown,
@@ -1081,15 +1115,6 @@ impl Run<'_, '_, '_> {
         if let Some(dst) = insn.dst {
             state.write(dst, value);
         }
-    }
-}
-
-/// `ccmp`: compares only if a condition holds, else sets the flags to a constant that fails the test that follows.
-fn conditional_flags(insn: &Insn, state: &State, left: &Value, right: &Value, width: u8) -> Flags {
-    let _ = (insn, state);
-    match left.mixed(right) {
-        Value::Tainted => Flags::Result(Value::Tainted, width),
-        _ => Flags::Unknown,
     }
 }
 

@@ -10,6 +10,7 @@
 //! goes somewhere: taking an address is not calling it.
 
 mod calls;
+mod callee;
 mod edges;
 mod glibc;
 mod interpret;
@@ -37,6 +38,7 @@ use crate::image::{Image, Linkage, SymbolKind, SymbolOrigin};
 use crate::insn::sweep::CodeOffset;
 use deburr_cpu::FeatureSet;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::RwLock;
 
 /// How often ways without a check are looked at again.
 const LOOKS: u32 = 8;
@@ -133,6 +135,8 @@ struct World<'w, 'a> {
     stubs: HashMap<CodeOffset, CodeOffset>,
     /// The imported functions that tell what the CPU has, by their names.
     answerers: HashSet<&'w str>,
+    /// What calls of small functions do, as far as it was asked for.
+    callees: RwLock<HashMap<CodeOffset, callee::Callee>>,
     /// Names of the symbols at function starts in the PLT, and of imported functions.
     names: HashMap<Svma, &'w str>,
 }
@@ -183,6 +187,7 @@ impl<'w, 'a> World<'w, 'a> {
             resolvers,
             stubs: own_stubs(image, linkage),
             answerers,
+            callees: RwLock::default(),
             names,
         }
     }
@@ -225,6 +230,18 @@ impl<'w, 'a> World<'w, 'a> {
             Some(at) => self.program.function_from(at).is_some(),
             None => self.linkage.data_at(svma).is_some(),
         }
+    }
+
+    /// What a call of a function does.
+    fn callee(&self, function: &Function) -> callee::Callee {
+        let known = self.callees.read().ok().and_then(|callees| callees.get(&function.start).copied());
+        known.unwrap_or_else(|| {
+            let callee = callee::Callee::of(self, function);
+            if let Ok(mut callees) = self.callees.write() {
+                callees.insert(function.start, callee);
+            }
+            callee
+        })
     }
 
     /// The whole function that an offset lies in.

@@ -27,6 +27,9 @@ pub(super) enum Flags {
     Compare(Value, Value, u8),
     /// The carry flag is bit 0 of a value.
     Carry(Value),
+    /// A64's conditional comparison: where the condition before it held, and where it did not, what then was known; the
+    /// comparison, and the flags N, Z, C and V that stand in its place.
+    Either { before: (Outcome, Outcome), then: Box<Flags>, otherwise: u8 },
 }
 
 /// Where a value lies.
@@ -344,6 +347,17 @@ impl State {
         self.subject = self.subject.filter(|subject| !is_lost(&subject.holder));
     }
 
+    /// Forgets the frame below an address: what a callee left there means nothing.
+    pub(super) fn forget_below(&mut self, at: i64) {
+        if self.frame.range(..at).next().is_some() {
+            let kept = Arc::make_mut(&mut self.frame).split_off(&at);
+            self.frame = Arc::new(kept);
+        }
+        let is_lost = |place: &Holder| matches!(place, Holder::Frame(from, _) if *from < at);
+        self.copies.retain(|(_, of)| !is_lost(of));
+        self.subject = self.subject.filter(|subject| !is_lost(&subject.holder));
+    }
+
     /// Everything that is known here, as one proof.
     pub(super) fn proof(&self) -> Proof {
         Proof { features: self.proven, is_doubtful: !self.doubts.is_empty() }
@@ -476,34 +490,70 @@ impl State {
 
     /// What the flags say of a condition: when it holds, and when it does not.
     pub(super) fn test(&self, condition: Condition) -> (Outcome, Outcome) {
-        use Condition as C;
-        let swapped = |(a, b): (Outcome, Outcome)| (b, a);
-        match (&self.flags, condition) {
-            (Flags::Unknown, _) => Default::default(),
-            (Flags::Carry(value), C::UnsignedLess) => swapped(value.equals(0, 1)),
-            (Flags::Carry(value), C::UnsignedGreaterEqual) => value.equals(0, 1),
-            (Flags::Carry(value), _) => doubt(&[value]),
-            (Flags::Result(value, width), C::Equal | C::UnsignedLessEqual) => value.equals(0, *width),
-            (Flags::Result(value, width), C::NotEqual | C::UnsignedGreater) => {
-                swapped(value.equals(0, *width))
-            }
-            (Flags::Result(value, width), C::Negative | C::SignedLess) => value.sign(*width),
-            (Flags::Result(value, width), C::NotNegative | C::SignedGreaterEqual) => {
-                swapped(value.sign(*width))
-            }
-            (Flags::Result(value, width), _) => compare(value, 0, *width, condition),
-            (Flags::Zero(value, width), C::Equal) => value.equals(0, *width),
-            (Flags::Zero(value, width), C::NotEqual) => swapped(value.equals(0, *width)),
-            (Flags::Zero(value, width), C::Negative) => value.sign(*width),
-            (Flags::Zero(value, width), C::NotNegative) => swapped(value.sign(*width)),
-            (Flags::Zero(value, _), _) => doubt(&[value]),
-            (Flags::Compare(left, right, width), _) => match (left.as_constant(), right.as_constant()) {
-                (_, Some(right)) => compare(left, right, *width, condition),
-                (Some(left), None) => compare(right, left, *width, mirrored(condition)),
-                _ => doubt(&[left, right]),
-            },
-        }
+        test(&self.flags, condition)
     }
+}
+
+/// What flags say of a condition: when it holds, and when it does not.
+fn test(flags: &Flags, condition: Condition) -> (Outcome, Outcome) {
+    use Condition as C;
+    let swapped = |(a, b): (Outcome, Outcome)| (b, a);
+    match (flags, condition) {
+        (Flags::Unknown, _) => Default::default(),
+        (Flags::Carry(value), C::UnsignedLess) => swapped(value.equals(0, 1)),
+        (Flags::Carry(value), C::UnsignedGreaterEqual) => value.equals(0, 1),
+        (Flags::Carry(value), _) => doubt(&[value]),
+        (Flags::Either { before: (held, failed), then, otherwise }, _) => {
+            let compared = test(then, condition);
+            let both = |outcome: &Outcome| held.and(outcome);
+            match nzcv_passes(*otherwise, condition) {
+                Some(true) => (failed.or(&both(&compared.0)), both(&compared.1)),
+                Some(false) => (both(&compared.0), failed.or(&both(&compared.1))),
+                None => {
+                    let known = [held, failed, &compared.0, &compared.1];
+                    let is_told = known.into_iter().any(|outcome| !outcome.proven.is_empty());
+                    let outcome = Outcome { proven: Proof::doubt(is_told), ..Outcome::default() };
+                    (outcome, outcome)
+                }
+            }
+        }
+        (Flags::Result(value, width), C::Equal | C::UnsignedLessEqual) => value.equals(0, *width),
+        (Flags::Result(value, width), C::NotEqual | C::UnsignedGreater) => swapped(value.equals(0, *width)),
+        (Flags::Result(value, width), C::Negative | C::SignedLess) => value.sign(*width),
+        (Flags::Result(value, width), C::NotNegative | C::SignedGreaterEqual) => swapped(value.sign(*width)),
+        (Flags::Result(value, width), _) => compare(value, 0, *width, condition),
+        (Flags::Zero(value, width), C::Equal) => value.equals(0, *width),
+        (Flags::Zero(value, width), C::NotEqual) => swapped(value.equals(0, *width)),
+        (Flags::Zero(value, width), C::Negative) => value.sign(*width),
+        (Flags::Zero(value, width), C::NotNegative) => swapped(value.sign(*width)),
+        (Flags::Zero(value, _), _) => doubt(&[value]),
+        (Flags::Compare(left, right, width), _) => match (left.as_constant(), right.as_constant()) {
+            (_, Some(right)) => compare(left, right, *width, condition),
+            (Some(left), None) => compare(right, left, *width, mirrored(condition)),
+            _ => doubt(&[left, right]),
+        },
+    }
+}
+
+/// Whether a condition holds with given flags N, Z, C and V (DDI 0487 C1.2.4).
+fn nzcv_passes(nzcv: u8, condition: Condition) -> Option<bool> {
+    use Condition as C;
+    let [n, z, c, v] = [8, 4, 2, 1].map(|flag| nzcv & flag != 0);
+    Some(match condition {
+        C::Equal => z,
+        C::NotEqual => !z,
+        C::UnsignedLess => !c,
+        C::UnsignedGreaterEqual => c,
+        C::UnsignedGreater => c && !z,
+        C::UnsignedLessEqual => !c || z,
+        C::SignedLess => n != v,
+        C::SignedGreaterEqual => n == v,
+        C::SignedGreater => !z && n == v,
+        C::SignedLessEqual => z || n != v,
+        C::Negative => n,
+        C::NotNegative => !n,
+        C::Other => return None,
+    })
 }
 
 /// Whether values of some width pass a comparison with a constant; `None` if the condition is not one of order.

@@ -15,6 +15,9 @@ const MANY: usize = 24;
 /// Bits at most of which each value is told apart.
 const FEW: u32 = 2;
 
+/// Bytes between a frame and the one that an aligned stack pointer begins; larger than frames are.
+const ALIGNED_BELOW: i64 = 1 << 24;
+
 /// What a register or a word of memory may hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum Value {
@@ -386,6 +389,10 @@ impl Value {
     pub(super) fn and_mask(&self, mask: u64) -> Value {
         match self {
             Value::Choice(choice) => Value::map(choice, |value| value & mask),
+            // Aligned down by a distance that is not known: what lies there is not addressed from above.
+            Value::Stack(at) if (!mask).wrapping_add(1).is_power_of_two() => {
+                Value::Stack(at.wrapping_sub(ALIGNED_BELOW))
+            }
             Value::Stack(_) => Value::Unknown,
             _ => {
                 let mut bits = self.bits();
@@ -606,6 +613,28 @@ impl Value {
 }
 
 impl Outcome {
+    /// After this test and another.
+    pub(super) fn and(&self, other: &Outcome) -> Outcome {
+        Outcome {
+            proven: self.proven.union(other.proven),
+            absent: self.absent.union(other.absent),
+            impossible: self.impossible || other.impossible,
+        }
+    }
+
+    /// After either of two tests.
+    pub(super) fn or(&self, other: &Outcome) -> Outcome {
+        match (self.impossible, other.impossible) {
+            (true, _) => *other,
+            (_, true) => *self,
+            _ => Outcome {
+                proven: self.proven.intersection(other.proven),
+                absent: self.absent.minus(self.absent.minus(other.absent)),
+                impossible: false,
+            },
+        }
+    }
+
     fn of(proven: Proof) -> Outcome {
         Outcome { proven, ..Outcome::default() }
     }

@@ -519,3 +519,29 @@ fn a_tail_shorter_than_a_word_is_undecoded() {
     assert_eq!(sweep(&code, 6, 0, &interest(RARE, 6), &mut found), 6);
     assert_eq!((found.decoded, found.undecoded, found.undecodable), (4, 2, vec![4]));
 }
+
+#[test]
+fn a_register_operand_says_how_it_is_extended_and_shifted() {
+    let told = |word: u32| insn(word).modifier.map(|by| (by.bytes, by.is_signed, by.shift));
+    assert_eq!(told(0x8b010000), Some((8, false, 0))); // add x0, x0, x1
+    assert_eq!(told(0x8b010800), Some((8, false, 2))); // add x0, x0, x1, lsl #2
+    assert_eq!(told(0x8b410800), None); // add x0, x0, x1, lsr #2
+    assert_eq!(told(0x8b218820), Some((1, true, 2))); // add x0, x1, w1, sxtb #2
+    let index = |word: u32| insn(word).memory.map(|memory| memory.index_as);
+    let index = |word: u32| index(word).map(|by| (by.bytes, by.is_signed, by.shift));
+    assert_eq!(index(0x38604820), Some((4, false, 0))); // ldrb w0, [x1, w0, uxtw]
+    assert_eq!(index(0x78605820), Some((4, false, 1))); // ldrh w0, [x1, w0, uxtw #1]
+    assert_eq!(index(0xb8a07820), Some((8, false, 2))); // ldrsw x0, [x1, x0, lsl #2]
+    assert!(insn(0xb8a07820).is_signed);
+    assert!(!insn(0xb8607820).is_signed); // ldr w0, [x1, x0, lsl #2]
+}
+
+#[test]
+fn a_conditional_comparison_says_what_the_flags_else_are() {
+    let insn = insn(0x7a400824); // ccmp w1, #0, #4, eq
+    assert_eq!((insn.operation, insn.nzcv, insn.imm), (Operation::ConditionalCompare, 4, Some(0)));
+    assert_eq!(
+        super::decode(&0x3a400824u32.to_le_bytes(), Svma(0)).map(|insn| insn.operation),
+        Some(Operation::ConditionalCompareNegative)
+    ); // ccmn w1, #0, #4, eq
+}

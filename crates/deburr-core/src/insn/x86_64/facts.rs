@@ -289,6 +289,7 @@ fn operation(insn: &Instruction, class: Class) -> Operation {
         M::Xgetbv => Operation::ReadExtendedControl,
         M::Push => Operation::Push,
         M::Pop => Operation::Pop,
+        M::Leave => Operation::Leave,
         M::Prefetch
         | M::Prefetchw
         | M::Prefetchwt1

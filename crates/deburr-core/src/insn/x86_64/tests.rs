@@ -7,7 +7,7 @@ use super::features::{GROUPS, Need, TABLE, need};
 use super::{decode, features_of, sweep};
 use crate::address::Svma;
 use crate::insn::sweep::{Edge, Interest, Mark, Reference, ReferenceKind, Sweep};
-use crate::insn::{Class, ClassSet, Condition, Flow, Insn, Memory, Operation, Reg};
+use crate::insn::{Class, ClassSet, Condition, Flow, Insn, Memory, Modifier, Operation, Reg};
 
 fn bytes(hex: &str) -> Vec<u8> {
     hex.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
@@ -396,6 +396,7 @@ fn memory_operands_are_told() {
     let memory = Memory {
         base: None,
         index: None,
+        index_as: Modifier::NONE,
         displacement: 0x1017,
         size: 8,
         read: true,
@@ -633,4 +634,27 @@ fn a_sweep_collects_many_units() {
     }
     assert_eq!((whole.decoded, whole.undecoded), (parts.decoded, parts.undecoded));
     assert_eq!((whole.groups, whole.calls, whole.hits), (parts.groups, parts.calls, parts.hits));
+}
+
+#[test]
+fn an_index_counts_by_its_scale() {
+    let scale = |hex| one(hex).memory.map(|memory| (memory.index, memory.index_as.shift));
+    assert_eq!(scale("8b 04 88"), Some((register(1), 2))); // mov eax, [rax+rcx*4]
+    assert_eq!(scale("48 8d 14 c5 00 00 00 00"), Some((register(0), 3))); // lea rdx, [rax*8]
+    assert_eq!(scale("8b 00"), Some((None, 0))); // mov eax, [rax]
+}
+
+#[test]
+fn an_extension_by_the_sign_is_told_from_one_by_zeros() {
+    for (hex, bytes, width, is_signed) in [
+        ("48 98", Some(4), 8, true),     // cdqe
+        ("98", Some(2), 4, true),        // cwde
+        ("48 63 c1", Some(4), 8, true),  // movsxd rax, ecx
+        ("0f b6 c1", Some(1), 4, false), // movzx eax, cl
+    ] {
+        let insn = one(hex);
+        assert_eq!((insn.operation, insn.imm, insn.width), (Operation::Extend, bytes, width), "{hex}");
+        assert_eq!((insn.is_signed, insn.dst), (is_signed, register(0)), "{hex}");
+    }
+    assert!(one("48 63 04 82").is_signed); // movsxd rax, dword ptr [rdx+rax*4]
 }

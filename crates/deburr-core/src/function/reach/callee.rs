@@ -1,0 +1,62 @@
+//! What a call of a function leaves as it was, as far as the function's own instructions tell.
+//!
+//! In: a small function that is not run inside its callers. Out: whether it comes back, and the registers that it writes:
+//! compilers that see a callee keep values in registers that it leaves alone, whatever the procedure call standard says
+//! (gcc's `-fipa-ra`).
+
+use super::World;
+use super::names;
+use crate::function::Function;
+use crate::insn::{Flow, RegSet};
+
+/// Bytes of a function at most that is looked at.
+const SMALL: u32 = 512;
+
+/// What a call of a function does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Callee {
+    /// Whether it may come back.
+    pub returns: bool,
+    /// The registers that it may change; `None`: all that the procedure call standard lets it.
+    pub writes: Option<RegSet>,
+}
+
+impl Callee {
+    const UNKNOWN: Callee = Callee { returns: true, writes: None };
+
+    pub(super) fn of(world: &World<'_, '_>, function: &Function) -> Callee {
+        if function.end.saturating_sub(function.start) > SMALL {
+            return Callee::UNKNOWN;
+        }
+        let Some(graph) = world.graph(function) else { return Callee::UNKNOWN };
+        let mut seen = vec![false; graph.blocks.len()];
+        let mut pending = vec![0usize];
+        let (mut returns, mut writes) = (false, Some(RegSet::EMPTY));
+        while let Some(index) = pending.pop() {
+            let Some(block) = graph.blocks.get(index) else { continue };
+            match seen.get_mut(index) {
+                Some(seen) if !*seen => *seen = true,
+                _ => continue,
+            }
+            let mut ends = false;
+            for insn in &block.insns {
+                writes = writes.map(|all| all.union(insn.writes));
+                match insn.flow {
+                    Flow::Call(to) if world.name_of(to).is_some_and(names::does_not_return) => {
+                        ends = true;
+                        break;
+                    }
+                    Flow::Call(_) | Flow::IndirectCall => writes = None,
+                    Flow::Return => returns = true,
+                    Flow::IndirectJump => return Callee::UNKNOWN,
+                    Flow::Jump(to) | Flow::Branch(to) if graph.find(to).is_none() => return Callee::UNKNOWN,
+                    _ => {}
+                }
+            }
+            if !ends {
+                pending.extend(&block.successors);
+            }
+        }
+        Callee { returns, writes }
+    }
+}
