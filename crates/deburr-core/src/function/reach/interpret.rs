@@ -696,22 +696,14 @@ impl Run<'_, '_, '_> {
             let updated = state.read(base).add(&Value::constant(memory.displacement as u64));
             state.write(base, updated);
         }
-        let (left, right) = self.operands(insn, state);
         if let Some(dst) = insn.dst.filter(|dst| dst.is_vector()) {
-            let loaded = insn.memory.filter(|memory| memory.read).map(|memory| self.load(&memory, state));
-            let general = || (0..31).map(Reg::general).filter(|reg| insn.src.contains(&Some(*reg)));
-            // What vectors hold is not followed: two addresses are often stored at once.
-            for reg in general() {
-                self.let_out(&state.read(reg), insn, UseKind::LetOut, state);
+            self.step_vector(insn, dst, state);
+            let is_flagged = insn.writes.contains(Reg::FLAGS) || insn.writes.general().next().is_some();
+            if !is_flagged && insn.memory.is_none_or(|memory| !memory.write) {
+                return;
             }
-            if let Some(loaded) = &loaded {
-                self.let_out(loaded, insn, UseKind::LetOut, state);
-            }
-            let holds_answer =
-                general().map(|reg| state.read(reg)).chain(loaded).any(|value| value.is_telling())
-                    || state.holds_answer(insn.reads);
-            state.set_vector(dst, holds_answer);
         }
+        let (left, right) = self.operands(insn, state);
         let value = match insn.operation {
             Operation::CpuId => return words::cpuid(state),
             Operation::ReadExtendedControl => {
@@ -908,6 +900,23 @@ impl Run<'_, '_, '_> {
         }
     }
 
+    /// Runs what an instruction does to a vector register, of which only is followed whether it holds an answer.
+    fn step_vector(&mut self, insn: &Insn, dst: Reg, state: &mut State) {
+        let loaded = insn.memory.filter(|memory| memory.read).map(|memory| self.load(&memory, state));
+        let general = || insn.src.iter().flatten().filter(|reg| reg.index().is_some());
+        // What vectors hold is not followed: two addresses are often stored at once.
+        for &reg in general() {
+            self.let_out(&state.read(reg), insn, UseKind::LetOut, state);
+        }
+        if let Some(loaded) = &loaded {
+            self.let_out(loaded, insn, UseKind::LetOut, state);
+        }
+        let holds_answer =
+            general().map(|&reg| state.read(reg)).chain(loaded).any(|value| value.is_telling())
+                || state.holds_answer(insn.reads);
+        state.set_vector(dst, holds_answer);
+    }
+
     /// Puts a result where the instruction says.
     fn write_result(&mut self, insn: &Insn, state: &mut State, value: Value, width: u8) {
         if matches!(
@@ -925,11 +934,9 @@ impl Run<'_, '_, '_> {
             self.store(&memory, value.clone(), insn, state);
         }
         self.beside.retain(|beside| !insn.writes.contains(beside.base));
-        for reg in (0..32).map(Reg::general).chain([Reg::SP]) {
-            let is_base = insn.memory.is_some_and(|memory| memory.write_back && memory.base == Some(reg));
-            if insn.writes.contains(reg) && insn.dst != Some(reg) && !is_base {
-                state.write(reg, Value::Unknown);
-            }
+        let base = insn.memory.filter(|memory| memory.write_back).and_then(|memory| memory.base);
+        for reg in insn.writes.general().filter(|&reg| insn.dst != Some(reg) && base != Some(reg)) {
+            state.write(reg, Value::Unknown);
         }
         if let Some(dst) = insn.dst {
             let is_x86 = self.world.image.arch == Arch::X86_64;

@@ -75,9 +75,10 @@ pub(super) fn learn(
     for round in 0..ROUNDS {
         facts.extend(run(world, calls, &memory, &due));
         let mut next = known.clone();
+        let updated = updated_words(&facts);
         for ((at, width), value) in told_words(world, &facts, &askers) {
             // A word that is written from itself as well must not start with what is lost of it.
-            let is_new = round == 0 || !memory.words.contains_key(&(at, width));
+            let is_new = !memory.words.contains_key(&(at, width)) && updated.contains(&(at, width));
             let start = || Value::constant(initial(world.linkage, at, width).unwrap_or(0));
             next.words.entry((at, width)).or_insert(if is_new { start() } else { value });
         }
@@ -287,6 +288,21 @@ fn told_words(
         }
     }
     told
+}
+
+/// The words that some function stores to and loads as well.
+fn updated_words(facts: &FactsByFunction) -> BTreeSet<(u64, u8)> {
+    let updated = facts.values().flat_map(|facts| {
+        let stored: BTreeSet<(u64, u8)> =
+            facts.stores.iter().map(|stored| (stored.at, stored.width)).collect();
+        let is_loaded = |&(at, width): &(u64, u8)| {
+            let end = at.saturating_add(width.into());
+            let mut near = facts.inputs.words.range((at.saturating_sub(8), 0)..(end, 0));
+            near.any(|&(from, loaded)| from.saturating_add(loaded.into()) > at)
+        };
+        stored.into_iter().filter(is_loaded).collect::<Vec<_>>()
+    });
+    updated.collect()
 }
 
 /// Who reads, or calls through, the words that addresses of code are stored in.

@@ -9,8 +9,8 @@
 //! returns, a call through a word that the function was stored in), and as a *pointer* if the function's address only
 //! goes somewhere: taking an address is not calling it.
 
-mod calls;
 mod callee;
+mod calls;
 mod edges;
 mod glibc;
 mod interpret;
