@@ -38,7 +38,7 @@ use crate::image::{Image, Linkage, SymbolKind, SymbolOrigin};
 use crate::insn::sweep::CodeOffset;
 use deburr_cpu::FeatureSet;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::RwLock;
+use std::sync::{OnceLock, RwLock};
 
 /// How often ways without a check are looked at again.
 const LOOKS: u32 = 8;
@@ -137,6 +137,8 @@ struct World<'w, 'a> {
     answerers: HashSet<&'w str>,
     /// What calls of small functions do, as far as it was asked for.
     callees: RwLock<HashMap<CodeOffset, callee::Callee>>,
+    /// What code may refer to, once somebody asks.
+    displacements: OnceLock<references::Displacements>,
     /// Names of the symbols at function starts in the PLT, and of imported functions.
     names: HashMap<Svma, &'w str>,
 }
@@ -188,6 +190,7 @@ impl<'w, 'a> World<'w, 'a> {
             stubs: own_stubs(image, linkage),
             answerers,
             callees: RwLock::default(),
+            displacements: OnceLock::new(),
             names,
         }
     }

@@ -7,7 +7,7 @@
 use super::World;
 use crate::address::{Extent, Svma};
 use crate::function::Function;
-use crate::image::{Image, Kind};
+use crate::image::{Image, Kind, Linkage};
 use crate::insn::sweep::CodeOffset;
 use crate::insn::{self, Class, Insn, Operation, Reg};
 use deburr_cpu::Arch;
@@ -53,29 +53,30 @@ pub(super) fn references_to(world: &World<'_, '_>, ranges: &[Extent]) -> Vec<Dat
         }
     };
     let image = world.image;
-    let mut likely: Vec<CodeOffset> = image
-        .code
-        .par_iter()
-        .flat_map_iter(|code| {
-            code.bytes.chunks(CHUNK).zip((0..).step_by(CHUNK)).map(move |(_, from)| (code, from))
-        })
-        .flat_map_iter(|(code, from)| {
-            let until = (from + CHUNK + 8).min(code.bytes.len());
-            let bytes = code.bytes.get(from..until).unwrap_or_default();
-            let start = code.extent.start.offset(from as i64);
-            match image.arch {
-                Arch::X86_64 => likely_x86_64(image, bytes, start, &is_wanted),
-                Arch::Aarch64 => likely_aarch64(bytes, start, &ranges),
-            }
-        })
-        .filter_map(|svma| image.code_offset(svma))
-        .collect();
+    let mut likely: Vec<CodeOffset> = match image.arch {
+        Arch::X86_64 => {
+            let index = world.displacements.get_or_init(|| Displacements::of(image, world.linkage));
+            ranges.par_iter().flat_map_iter(|range| index.near(*range)).collect()
+        }
+        Arch::Aarch64 => {
+            let places = chunks(image).flat_map_iter(|(bytes, start)| likely_aarch64(bytes, start, &ranges));
+            places.filter_map(|svma| image.code_offset(svma)).collect()
+        }
+    };
     likely.par_sort_unstable();
-    let mut functions: Vec<Function> =
-        likely.iter().filter_map(|&at| world.program.function_at(at).copied()).collect();
-    functions.dedup();
-    let mut found: Vec<DataReference> =
-        functions.par_iter().flat_map_iter(|function| references_of(image, function, &is_wanted)).collect();
+    likely.dedup();
+    let mut by_function: BTreeMap<CodeOffset, (Function, Vec<Svma>)> = BTreeMap::new();
+    for at in likely {
+        if let Some(function) = world.program.function_at(at) {
+            let (_, places) = by_function.entry(function.start).or_insert((*function, Vec::new()));
+            places.push(image.svma(at));
+        }
+    }
+    let functions: Vec<(Function, Vec<Svma>)> = by_function.into_values().collect();
+    let mut found: Vec<DataReference> = functions
+        .par_iter()
+        .flat_map_iter(|(function, places)| references_of(image, function, places, &is_wanted))
+        .collect();
     found.par_sort_unstable();
     found.dedup();
     found
@@ -103,32 +104,61 @@ fn merged(ranges: &[Extent]) -> Vec<Extent> {
     merged
 }
 
-/// Places that may be inside an instruction with a wanted address: a ModRM byte for an address relative to the
-/// instruction pointer, with a displacement that fits; in code at a fixed place also the address itself.
-fn likely_x86_64(
-    image: &Image<'_>,
-    bytes: &[u8],
-    start: Svma,
-    is_wanted: &impl Fn(Svma) -> bool,
-) -> Vec<Svma> {
-    let is_fixed = is_fixed(image);
-    let mut found = Vec::new();
-    for (at, window) in bytes.windows(5).enumerate() {
-        let &[before, a, b, c, d] = window else { continue };
-        let displacement = i32::from_le_bytes([a, b, c, d]);
-        let here = || start.offset(at as i64 + 1);
-        if before & 0xc7 == 0x05 {
-            let next = here().offset(4 + i64::from(displacement));
-            // After the displacement an immediate of 0, 1, 2 or 4 bytes may stand.
-            if [0, 1, 2, 4].into_iter().any(|imm| is_wanted(next.offset(imm))) {
-                found.push(here());
-            }
-        }
-        if is_fixed && displacement > 0 && is_wanted(Svma(displacement as u64)) {
-            found.push(here());
-        }
+/// The code in pieces, each with where it begins; a piece reaches a little into the next.
+fn chunks<'a>(image: &'a Image<'_>) -> impl ParallelIterator<Item = (&'a [u8], Svma)> {
+    image.code.par_iter().flat_map_iter(|code| {
+        (0..code.bytes.len()).step_by(CHUNK).map(|from| {
+            let until = from.saturating_add(CHUNK + 8).min(code.bytes.len());
+            (code.bytes.get(from..until).unwrap_or_default(), code.extent.start.offset(from as i64))
+        })
+    })
+}
+
+/// What four bytes in x86-64 code would refer to if they were a displacement: candidates, since nothing says where
+/// instructions begin.
+#[derive(Debug, Default)]
+pub(super) struct Displacements {
+    /// The address, but for the length of an immediate after the displacement, and where the bytes stand; sorted.
+    by_target: Vec<(Svma, CodeOffset)>,
+}
+
+impl Displacements {
+    /// Collects those that lead into the file: relative to the instruction pointer after a ModRM byte that says so, and
+    /// in code at a fixed place also as they are.
+    fn of(image: &Image<'_>, linkage: &Linkage<'_>) -> Displacements {
+        let extents =
+            || linkage.data.iter().map(|data| data.extent).chain(image.code.iter().map(|code| code.extent));
+        let start = extents().map(|extent| extent.start).min().unwrap_or(Svma(0));
+        let file = Extent { start, end: extents().map(|extent| extent.end).max().unwrap_or(start) };
+        let is_fixed = is_fixed(image);
+        let places = chunks(image).flat_map_iter(|(bytes, start)| {
+            let windows = bytes.windows(5).enumerate();
+            windows.flat_map(move |(at, window)| {
+                let &[before, a, b, c, d] = window else { return [None, None] };
+                let displacement = i32::from_le_bytes([a, b, c, d]);
+                let here = start.offset(at as i64 + 1);
+                let relative =
+                    (before & 0xc7 == 0x05).then(|| (here.offset(4 + i64::from(displacement)), here));
+                let absolute = (is_fixed && displacement > 0).then(|| (Svma(displacement as u64), here));
+                [relative, absolute]
+            })
+        });
+        let places = places.flatten_iter().filter(|(target, _)| file.contains(*target));
+        let mut by_target: Vec<(Svma, CodeOffset)> =
+            places.filter_map(|(target, here)| Some((target, image.code_offset(here)?))).collect();
+        by_target.par_sort_unstable();
+        Displacements { by_target }
     }
-    found
+
+    /// Where those stand that may refer to a range.
+    fn near(&self, range: Extent) -> impl Iterator<Item = CodeOffset> {
+        /// Bytes of an immediate after the displacement at most.
+        const IMMEDIATE: u64 = 4;
+        let first =
+            self.by_target.partition_point(|place| place.0.0.saturating_add(IMMEDIATE) < range.start.0);
+        let rest = self.by_target.get(first..).unwrap_or_default();
+        rest.iter().take_while(move |place| place.0 < range.end).map(|place| place.1)
+    }
 }
 
 /// `adrp` and `adr` of a page that has wanted places.
@@ -158,36 +188,45 @@ fn likely_aarch64(bytes: &[u8], start: Svma, ranges: &[Extent]) -> Vec<Svma> {
     found
 }
 
-/// The references of one function.
+/// The references of one function that has some likely ones.
 fn references_of(
     image: &Image<'_>,
     function: &Function,
+    likely: &[Svma],
     is_wanted: &impl Fn(Svma) -> bool,
 ) -> Vec<DataReference> {
     let extent = function.extent(image);
+    let length = usize::try_from(extent.len()).unwrap_or(usize::MAX);
+    let code = image.bytes_at(extent.start).unwrap_or_default();
+    let code = code.get(..length).unwrap_or(code);
+    let is_x86 = image.arch == Arch::X86_64;
+    let insns = match image.arch {
+        Arch::X86_64 => insn::x86_64::decode_holding(code, extent.start, likely),
+        Arch::Aarch64 => decode_from(code, extent.start, likely.first().copied().unwrap_or(extent.end)),
+    };
     let mut found = Vec::new();
-    let Some(code) = image.bytes_at(extent.start) else { return found };
-    let mut at = extent.start;
     // AArch64 makes an address in two steps.
     let mut pages: BTreeMap<Reg, i64> = BTreeMap::new();
-    while at < extent.end {
-        let rest = at.since(extent.start).and_then(|from| code.get(usize::try_from(from).ok()?..));
-        let Some(rest) = rest.filter(|rest| !rest.is_empty()) else { break };
-        let Some(insn) = insn::decode(image.arch, rest, at) else {
-            at = at.offset(if image.arch == Arch::Aarch64 { 4 } else { 1 });
-            continue;
-        };
-        at = insn.next();
-        if let Some((to, access)) = reference(&insn, &pages)
+    for insn in &insns {
+        if let Some((to, access)) = reference(insn, &pages)
             && is_wanted(to)
         {
             found.push(DataReference { to, from: insn.svma, access });
         }
-        if image.arch == Arch::Aarch64 {
-            follow(&insn, &mut pages);
+        if !is_x86 {
+            follow(insn, &mut pages);
         }
     }
     found
+}
+
+/// Decodes AArch64 code that begins at `start`, from an address on.
+fn decode_from(code: &[u8], start: Svma, from: Svma) -> Vec<Insn> {
+    let skipped = from.since(start).and_then(|from| usize::try_from(from / 4).ok()).unwrap_or(usize::MAX);
+    let (words, _) = code.as_chunks::<4>();
+    let places = (0i64..).step_by(4).map(|at| start.offset(at));
+    let words = words.iter().zip(places).skip(skipped);
+    words.filter_map(|(word, svma)| insn::decode(Arch::Aarch64, word, svma)).collect()
 }
 
 /// The place that an instruction refers to.

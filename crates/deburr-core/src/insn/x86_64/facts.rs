@@ -55,6 +55,30 @@ pub fn decode(code: &[u8], svma: Svma) -> Option<Insn> {
     Some(facts)
 }
 
+/// Decodes a run of code, and tells all facts of those instructions only that hold one of some places, sorted by address.
+pub fn decode_holding(code: &[u8], svma: Svma, places: &[Svma]) -> Vec<Insn> {
+    let mut decoder = Decoder::with_ip(BITNESS, code, svma.0, OPTIONS);
+    let mut insn = Instruction::default();
+    let mut found = Vec::new();
+    let mut rest = places;
+    while let Some(&next) = rest.first().filter(|_| decoder.can_decode()) {
+        let position = decoder.position();
+        decoder.decode_out(&mut insn);
+        if insn.is_invalid() {
+            if decoder.set_position(position + 1).is_err() {
+                break;
+            }
+            decoder.set_ip(svma.0.wrapping_add(position as u64 + 1));
+        } else if insn.next_ip() > next.0 {
+            let start = Svma(insn.ip());
+            found.extend(code.get(position..).and_then(|code| decode(code, start)).filter(|_| start <= next));
+            let end = rest.partition_point(|place| place.0 < insn.next_ip());
+            rest = rest.get(end..).unwrap_or_default();
+        }
+    }
+    found
+}
+
 /// Our name for a register; `None` for the instruction pointer and for no register.
 fn reg(register: Register) -> Option<Reg> {
     let full = register.full_register();

@@ -12,7 +12,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
-pub use facts::decode;
+pub use facts::{decode, decode_holding};
 pub use features::{feature_group_count, features_of};
 pub use sweep::sweep;
 
