@@ -56,7 +56,12 @@ pub(super) fn references_to(world: &World<'_, '_>, ranges: &[Extent]) -> Vec<Dat
     let mut likely: Vec<CodeOffset> = match image.arch {
         Arch::X86_64 => {
             let index = world.displacements.get_or_init(|| Displacements::of(image, world.linkage));
-            ranges.par_iter().flat_map_iter(|range| index.near(*range)).collect()
+            let relative = ranges.par_iter().flat_map_iter(|range| index.near(*range));
+            if is_fixed(image) {
+                relative.chain(absolute(image, whole, &is_wanted)).collect()
+            } else {
+                relative.collect()
+            }
         }
         Arch::Aarch64 => {
             let places = chunks(image).flat_map_iter(|(bytes, start)| likely_aarch64(bytes, start, &ranges));
@@ -114,8 +119,22 @@ fn chunks<'a>(image: &'a Image<'_>) -> impl ParallelIterator<Item = (&'a [u8], S
     })
 }
 
-/// What four bytes in x86-64 code would refer to if they were a displacement: candidates, since nothing says where
-/// instructions begin.
+/// Four bytes of code at a fixed place that may be a wanted address as it is.
+fn absolute<'a>(
+    image: &'a Image<'_>,
+    whole: Extent,
+    is_wanted: &'a (impl Fn(Svma) -> bool + Sync),
+) -> impl ParallelIterator<Item = CodeOffset> {
+    let places = chunks(image).flat_map_iter(move |(bytes, start)| {
+        let values = bytes.windows(4).map(|window| <[u8; 4]>::try_from(window).map_or(0, u32::from_le_bytes));
+        let places = values.zip((0i64..).map(move |at| start.offset(at)));
+        places.filter(move |&(value, _)| whole.contains(Svma(value.into())) && is_wanted(Svma(value.into())))
+    });
+    places.filter_map(|(_, place)| image.code_offset(place))
+}
+
+/// What four bytes after a ModRM byte for an address relative to the instruction pointer would refer to: candidates,
+/// since nothing says where instructions begin.
 #[derive(Debug, Default)]
 pub(super) struct Displacements {
     /// The address, but for the length of an immediate after the displacement, and where the bytes stand; sorted.
@@ -123,27 +142,21 @@ pub(super) struct Displacements {
 }
 
 impl Displacements {
-    /// Collects those that lead into the file: relative to the instruction pointer after a ModRM byte that says so, and
-    /// in code at a fixed place also as they are.
+    /// Collects those that lead into the file.
     fn of(image: &Image<'_>, linkage: &Linkage<'_>) -> Displacements {
-        let extents =
-            || linkage.data.iter().map(|data| data.extent).chain(image.code.iter().map(|code| code.extent));
-        let start = extents().map(|extent| extent.start).min().unwrap_or(Svma(0));
-        let file = Extent { start, end: extents().map(|extent| extent.end).max().unwrap_or(start) };
-        let is_fixed = is_fixed(image);
+        let code = image.code.iter().map(|code| code.extent);
+        let extents: Vec<Extent> = linkage.data.iter().map(|data| data.extent).chain(code).collect();
+        let start = extents.iter().map(|extent| extent.start).min().unwrap_or(Svma(0));
+        let file = Extent { start, end: extents.iter().map(|extent| extent.end).max().unwrap_or(start) };
         let places = chunks(image).flat_map_iter(|(bytes, start)| {
-            let windows = bytes.windows(5).enumerate();
-            windows.flat_map(move |(at, window)| {
-                let &[before, a, b, c, d] = window else { return [None, None] };
-                let displacement = i32::from_le_bytes([a, b, c, d]);
+            let is_before = |&(_, before): &(usize, &u8)| before & 0xc7 == 0x05;
+            bytes.iter().enumerate().filter(is_before).filter_map(move |(at, _)| {
+                let displacement = bytes.get(at + 1..)?.first_chunk::<4>()?;
                 let here = start.offset(at as i64 + 1);
-                let relative =
-                    (before & 0xc7 == 0x05).then(|| (here.offset(4 + i64::from(displacement)), here));
-                let absolute = (is_fixed && displacement > 0).then(|| (Svma(displacement as u64), here));
-                [relative, absolute]
+                let target = here.offset(4 + i64::from(i32::from_le_bytes(*displacement)));
+                file.contains(target).then_some((target, here))
             })
         });
-        let places = places.flatten_iter().filter(|(target, _)| file.contains(*target));
         let mut by_target: Vec<(Svma, CodeOffset)> =
             places.filter_map(|(target, here)| Some((target, image.code_offset(here)?))).collect();
         by_target.par_sort_unstable();
