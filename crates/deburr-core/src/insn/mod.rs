@@ -90,6 +90,12 @@ impl RegSet {
         RegSet(self.0 | other.0)
     }
 
+    /// The registers of both sets alike.
+    #[must_use]
+    pub const fn intersection(self, other: RegSet) -> RegSet {
+        RegSet(self.0 & other.0)
+    }
+
     /// The general registers in it and AArch64's stack pointer, by number.
     pub fn general(self) -> impl Iterator<Item = Reg> {
         let mut rest = self.0 as u32;

@@ -7,7 +7,7 @@
 use super::World;
 use super::names;
 use crate::function::Function;
-use crate::insn::{Flow, RegSet};
+use crate::insn::{Class, Flow, Operation, Reg, RegSet};
 
 /// Bytes of a function at most that is looked at.
 const SMALL: u32 = 512;
@@ -59,4 +59,37 @@ impl Callee {
         }
         Callee { returns, writes }
     }
+}
+
+/// Whether what a function does depends on its caller: on an argument in a register, or, in Go, on the stack.
+pub(super) fn takes_arguments(world: &World<'_, '_>, function: &Function) -> bool {
+    let arch = world.image.arch;
+    let Some(graph) = world.graph(function).filter(|_| !world.image.build.is_go) else { return true };
+    // By block, the registers that every way to it has written.
+    let mut written: Vec<Option<RegSet>> = vec![None; graph.blocks.len()];
+    let mut pending = vec![(0usize, RegSet::EMPTY)];
+    while let Some((index, before)) = pending.pop() {
+        let (Some(block), Some(known)) = (graph.blocks.get(index), written.get_mut(index)) else { continue };
+        let mut now = known.map_or(before, |known| known.intersection(before));
+        if *known == Some(now) {
+            continue;
+        }
+        *known = Some(now);
+        for insn in &block.insns {
+            let is_zeroed = insn.operation == Operation::Xor && insn.src[0] == insn.src[1];
+            // Few leaves have subleaves, and compilers that see so leave `ecx` as it is.
+            let is_query = insn.class == Class::FeatureQuery;
+            let reads = |reg: &&Reg| insn.reads.contains(**reg) && !now.contains(**reg);
+            if !is_zeroed && !is_query && names::arguments(arch).iter().any(|reg| reads(&reg)) {
+                return true;
+            }
+            now = now.union(insn.writes);
+            if matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall) {
+                let clobbered = names::clobbered(arch, false).iter();
+                now = clobbered.fold(now, |now, reg| now.with(*reg));
+            }
+        }
+        pending.extend(block.successors.iter().map(|&next| (next, now)));
+    }
+    false
 }

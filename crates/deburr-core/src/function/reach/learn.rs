@@ -5,6 +5,7 @@
 //! word, a function that returns a third.
 
 use super::World;
+use super::callee::takes_arguments;
 use super::calls::Calls;
 use super::interpret::{Facts, FactsByFunction, interpret, stored_words};
 use super::memory::{Memory, initial};
@@ -46,7 +47,7 @@ pub(super) fn learn(
 ) -> Learnt {
     let queries = query_functions(world);
     for function in &queries {
-        if function.end - function.start <= INSIDE {
+        if function.end - function.start <= INSIDE && takes_arguments(world, function) {
             world.inside.insert(function.start);
         }
     }
@@ -54,7 +55,9 @@ pub(super) fn learn(
         let callers = callers_of(world, &world.inside.iter().copied().collect());
         let is_small = |start: &CodeOffset| {
             let function = world.program.function_from(*start);
-            function.is_some_and(|function| function.end - function.start <= INSIDE_CALLER)
+            function.is_some_and(|function| {
+                function.end - function.start <= INSIDE_CALLER && takes_arguments(world, function)
+            })
         };
         let callers: Vec<CodeOffset> = callers.into_iter().filter(is_small).collect();
         world.inside.extend(callers);
