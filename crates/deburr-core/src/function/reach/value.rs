@@ -532,6 +532,14 @@ impl Value {
         Value::of_bits(Bits::build(set, old.tainted, |_| Some((set, clear))))
     }
 
+    /// The low 32 bits in both halves.
+    pub(super) fn twice(&self) -> Value {
+        match self {
+            Value::Choice(choice) => Value::map(choice, |value| value << 32 | value & 0xffff_ffff),
+            _ => self.truncate(4).or(&self.shift(32)),
+        }
+    }
+
     /// What is left of two values that an operation mixed in a way not followed.
     pub(super) fn mixed(&self, other: &Value) -> Value {
         if self.is_telling() || other.is_telling() { Value::Tainted } else { Value::Unknown }
