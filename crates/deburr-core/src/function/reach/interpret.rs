@@ -5,7 +5,7 @@
 //! callers, since leaf and place of the answer come in as arguments.
 
 use super::World;
-use super::lanes;
+use super::lanes::{self, Halves};
 use super::memory::Memory;
 use super::names;
 use super::proof::Proof;
@@ -378,7 +378,7 @@ impl Run<'_, '_, '_> {
             return Some(state);
         }
         let callee = target
-            .and_then(|target| world.image.code_offset(target))
+            .and_then(|target| world.image.code_offset(world.behind(target)))
             .and_then(|at| world.program.function_from(at))
             .map(|function| world.program.whole(function));
         if let Some(callee) = callee.filter(|callee| self.depth < DEPTH && world.is_run_inside(callee.start))
@@ -643,6 +643,13 @@ impl Run<'_, '_, '_> {
             (None, None) => (source.map(|reg| state.vector(reg)).unwrap_or_default(), 8),
         };
         match (insn.dst, insn.memory.filter(|memory| memory.write)) {
+            (Some(dst), _)
+                if dst.is_vector()
+                    && lanes != Lanes::Zero
+                    && old.iter().chain(&from).all(|half| *half == Value::Unknown) =>
+            {
+                state.set_vector(dst, Halves::default());
+            }
             (Some(dst), _) if dst.is_vector() => {
                 let index = insn.imm.and_then(|imm| u64::try_from(imm).ok()).unwrap_or(0);
                 state.set_vector(dst, lanes::arranged(lanes, &old, &from, width, index));
@@ -1184,5 +1191,37 @@ pub(super) fn stored_words<'f>(
             *cleared = cleared.union(stored.absent);
         }
     }
+    let overlapping = overlaps(&words);
+    for ((at, width), (from, stored)) in overlapping {
+        let Some((other, _)) = words.get(&(from, stored)).cloned() else { continue };
+        let Some((value, _)) = words.get_mut(&(at, width)) else { continue };
+        // The bytes of the other store take the place of this one's.
+        let shift = |by: u64, sign: i32| sign.saturating_mul(i32::try_from(by * 8).unwrap_or(64));
+        let (moved, mask) = match from.checked_sub(at) {
+            Some(by) => (other.shift(shift(by, 1)), super::value::mask_of(stored) << (by * 8)),
+            None => {
+                let by = at.wrapping_sub(from);
+                (other.shift(shift(by, -1)), super::value::mask_of(stored) >> (by * 8))
+            }
+        };
+        let rest = value.and_mask(!mask & super::value::mask_of(width));
+        *value = value.join(&rest.or(&moved.truncate(width)));
+    }
     words
+}
+
+/// Which words share bytes with which others.
+type Overlaps = Vec<((u64, u8), (u64, u8))>;
+
+fn overlaps(words: &BTreeMap<(u64, u8), (Value, FeatureSet)>) -> Overlaps {
+    let mut found = Vec::new();
+    for &(at, width) in words.keys() {
+        let end = at.saturating_add(width.into());
+        let near = words.range((at.saturating_sub(8), 0)..(end, 0)).map(|(key, _)| *key);
+        let others = near.filter(|&(from, stored)| {
+            (from, stored) != (at, width) && from.saturating_add(stored.into()) > at
+        });
+        found.extend(others.map(|other| ((at, width), other)));
+    }
+    found
 }

@@ -143,6 +143,13 @@ fn callers_of(world: &World<'_, '_>, callees: &BTreeSet<CodeOffset>) -> BTreeSet
     if callees.is_empty() {
         return BTreeSet::new();
     }
+    let mut callees = callees.clone();
+    let of_callees = world.stubs.iter().filter_map(|(stub, to)| {
+        let is_callee = callees.contains(&world.image.code_offset(*to)?);
+        world.image.code_offset(*stub).filter(|_| is_callee)
+    });
+    let stubs: Vec<CodeOffset> = of_callees.collect();
+    callees.extend(stubs);
     let edges = world.program.calls().chain(world.program.jumps());
     let edges = edges.filter(|edge| callees.contains(&edge.to));
     edges.filter_map(|edge| Some(world.whole_at(edge.from)?.start)).collect()

@@ -34,7 +34,7 @@ pub use verdict::{Guard, Step, Verdict};
 use super::block::Graph;
 use super::{Function, Program};
 use crate::address::Svma;
-use crate::image::{Image, Linkage, SymbolKind};
+use crate::image::{Image, Linkage, SymbolKind, SymbolOrigin};
 use crate::insn::sweep::CodeOffset;
 use deburr_cpu::FeatureSet;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -123,6 +123,8 @@ struct World<'w, 'a> {
     /// What functions return that tells something.
     returns: HashMap<CodeOffset, value::Value>,
     resolvers: HashSet<CodeOffset>,
+    /// Entries of the PLT that lead to functions of this file, with those.
+    stubs: HashMap<Svma, Svma>,
     /// What calls of small functions do, as far as it was asked for.
     callees: RwLock<HashMap<CodeOffset, callee::Callee>>,
     /// Names of the symbols at function starts in the PLT, and of imported functions.
@@ -158,6 +160,7 @@ impl<'w, 'a> World<'w, 'a> {
         for (index, import) in linkage.imports.iter().enumerate() {
             names.insert(Svma(memory::foreign(index)), import.name);
         }
+        let stubs = stubs(image, linkage);
         World {
             image,
             linkage,
@@ -167,6 +170,7 @@ impl<'w, 'a> World<'w, 'a> {
             inside: HashSet::new(),
             returns: HashMap::new(),
             resolvers,
+            stubs,
             callees: RwLock::default(),
             names,
         }
@@ -175,6 +179,11 @@ impl<'w, 'a> World<'w, 'a> {
     /// The name of the function at an address, as far as names tell something.
     fn name_of(&self, svma: Svma) -> Option<&'w str> {
         self.names.get(&svma).copied()
+    }
+
+    /// The function that a call of an address gets to: an entry of the PLT leads on.
+    fn behind(&self, target: Svma) -> Svma {
+        self.stubs.get(&target).copied().unwrap_or(target)
     }
 
     /// Whether what the function of a name returns is known: by its name, or because its file tells.
@@ -222,4 +231,23 @@ impl<'w, 'a> World<'w, 'a> {
         let length: u64 = all.iter().map(|part| u64::from(part.end - part.start)).sum();
         (length <= largest).then(|| Graph::whole(self.image, self.program, &all))
     }
+}
+
+/// The entries of the PLT that lead to functions which the file exports itself.
+fn stubs(image: &Image<'_>, linkage: &Linkage<'_>) -> HashMap<Svma, Svma> {
+    let imported: HashSet<&str> = linkage.imports.iter().map(|import| import.name).collect();
+    let mut own: HashMap<&str, Vec<Svma>> = HashMap::new();
+    for symbol in image.symbols.iter().filter(|symbol| symbol.origin == SymbolOrigin::Plt) {
+        if let Some(name) = symbol.name.strip_suffix("@plt").filter(|name| !imported.contains(name)) {
+            own.entry(name).or_default().push(symbol.svma);
+        }
+    }
+    let mut found = HashMap::new();
+    let is_function = |kind: &SymbolKind| matches!(kind, SymbolKind::Function);
+    for symbol in image.symbols.iter().filter(|symbol| symbol.is_global && is_function(&symbol.kind)) {
+        for &stub in own.get(&*symbol.name).into_iter().flatten() {
+            found.insert(stub, symbol.svma);
+        }
+    }
+    found
 }

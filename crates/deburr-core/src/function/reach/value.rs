@@ -413,6 +413,9 @@ impl Value {
         if let Some(mask) = self.as_constant() {
             return other.and_mask(mask).under_constant(self);
         }
+        if let (Value::Unknown, Value::Unknown) = (self, other) {
+            return Value::Unknown;
+        }
         if let Some(value) = self.pairs(other, |a, b| a & b) {
             return value;
         }
@@ -437,6 +440,9 @@ impl Value {
 
     /// `self | other`, and `self ^ other` or `self + other` where no bit can be set in both.
     pub(super) fn or(&self, other: &Value) -> Value {
+        if let (Value::Unknown, Value::Unknown) = (self, other) {
+            return Value::Unknown;
+        }
         if let Some(value) = self.pairs(other, |a, b| a | b) {
             return value;
         }
