@@ -90,6 +90,16 @@ impl RegSet {
         RegSet(self.0 | other.0)
     }
 
+    /// The general registers of the set, and AArch64's stack pointer.
+    pub fn general(self) -> impl Iterator<Item = Reg> {
+        let mut rest = self.0 as u32;
+        std::iter::from_fn(move || {
+            let number = rest.trailing_zeros();
+            rest &= rest.wrapping_sub(1);
+            (number < 32).then_some(Reg(number as u8))
+        })
+    }
+
     /// Whether the two sets share a register.
     pub const fn intersects(self, other: RegSet) -> bool {
         self.0 & other.0 != 0

@@ -707,10 +707,15 @@ impl Run<'_, '_, '_> {
             let updated = state.read(base).add(&Value::constant(memory.displacement as u64));
             state.write(base, updated);
         }
-        let (left, right) = self.operands(insn, state);
         if let Some(lanes) = insn.lanes {
             return self.vector(insn, lanes, state);
         }
+        let moves = match insn.operation {
+            Operation::Move | Operation::Extend | Operation::Address | Operation::EffectiveAddress => true,
+            Operation::Other => matches!(insn.class, Class::Load | Class::LoadExclusive | Class::Store),
+            _ => false,
+        };
+        let (left, right) = if moves { Default::default() } else { self.operands(insn, state) };
         if let Some(dst) = insn.dst.filter(|dst| dst.is_vector()) {
             let loaded = insn.memory.filter(|memory| memory.read).map(|memory| self.load(&memory, state));
             let general = (0..16).map(Reg::general).filter(|reg| insn.src.contains(&Some(*reg)));
@@ -933,9 +938,9 @@ impl Run<'_, '_, '_> {
             self.store(&memory, value.clone(), insn, state);
         }
         self.beside.retain(|beside| !insn.writes.contains(beside.base));
-        for reg in (0..32).map(Reg::general).chain([Reg::SP]) {
+        for reg in insn.writes.general() {
             let is_base = insn.memory.is_some_and(|memory| memory.write_back && memory.base == Some(reg));
-            if insn.writes.contains(reg) && insn.dst != Some(reg) && !is_base {
+            if insn.dst != Some(reg) && !is_base {
                 state.write(reg, Value::Unknown);
             }
         }

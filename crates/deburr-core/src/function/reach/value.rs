@@ -7,7 +7,7 @@
 use super::proof::Proof;
 use crate::insn::Modifier;
 use deburr_cpu::FeatureSet;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// Constants at most that a value is told apart by; beyond, only its bits are.
 const MANY: usize = 24;
@@ -389,6 +389,13 @@ impl Value {
     /// The bits of a mask.
     pub(super) fn and_mask(&self, mask: u64) -> Value {
         match self {
+            _ if self.zeros() | mask == u64::MAX => self.clone(),
+            Value::Unknown if mask == mask_of(4) => {
+                // Every result of 32 bits that nothing is known of.
+                static HALF: LazyLock<Arc<Bits>> =
+                    LazyLock::new(|| Arc::new(Bits { zeros: !mask_of(4), ..Bits::default() }));
+                Value::Bits(Arc::clone(&HALF))
+            }
             Value::Choice(choice) => Value::map(choice, |value| value & mask),
             // Aligned down by a distance that is not known: what lies there is not addressed from above.
             Value::Stack(at) if (!mask).wrapping_add(1).is_power_of_two() => {
@@ -494,7 +501,13 @@ impl Value {
             _ => 0,
         };
         match self {
+            _ if count == 0 => self.clone(),
             Value::Choice(choice) => Value::map(choice, shift),
+            Value::Bits(bits) if bits.is_plain() => {
+                let open = shift(!bits.zeros);
+                Value::of_bits(Bits { zeros: !open, ..Bits::default() })
+            }
+            Value::Unknown => Value::of_bits(Bits { zeros: !shift(u64::MAX), ..Bits::default() }),
             Value::Stack(_) => Value::Unknown,
             _ => {
                 let old = self.bits();
