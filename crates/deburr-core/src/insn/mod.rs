@@ -356,6 +356,39 @@ pub enum Condition {
     Other,
 }
 
+/// How an instruction arranges the lanes of a 128-bit vector register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Lanes {
+    /// All of them as they are: `movaps`, `movdqu`; also a load or a store.
+    Whole,
+    /// The lowest lane alone, as wide as the other operand, the rest zero: `movd`, `movq`; also out of the register.
+    Low,
+    /// The low 64 bits from or to memory; the rest stays: `movlps`.
+    LowHalf,
+    /// The high 64 bits from or to memory; the rest stays: `movhps`.
+    HighHalf,
+    /// All zero: `pxor` of a register with itself.
+    Zero,
+    /// The low two lanes of 32 bits of the destination and of the source, by turns: `punpckldq`.
+    InterleaveLow32,
+    /// The low 64 bits of the destination, then of the source: `punpcklqdq`.
+    InterleaveLow64,
+    /// The high 64 bits of the destination, then of the source: `punpckhqdq`.
+    InterleaveHigh64,
+    /// Bit by bit: `pand`.
+    And,
+    /// The source without the bits of the destination: `pandn`.
+    AndNot,
+    /// Bit by bit: `por`.
+    Or,
+    /// Bit by bit: `pxor`.
+    Xor,
+    /// Each lane of 32 bits from the lane of the source that two bits of `imm` name: `pshufd`.
+    Shuffle32,
+    /// One lane, of the number `imm`, from a general register or memory; the rest stays: `pinsrd`, `pinsrq`.
+    Insert,
+}
+
 /// What an operand makes of a register: its low bytes, extended, then shifted left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Modifier {
@@ -431,6 +464,8 @@ pub struct Insn {
     pub modifier: Option<Modifier>,
     /// Whether an extension or a load extends by the sign.
     pub is_signed: bool,
+    /// How it arranges lanes of a vector register, if it does nothing else; x86-64's XMM registers only.
+    pub lanes: Option<Lanes>,
     /// The flags N, Z, C and V, from bit 3 to bit 0, that a conditional comparison sets where its condition does not hold;
     /// A64 only.
     pub nzcv: u8,

@@ -5,6 +5,7 @@
 //! callers, since leaf and place of the answer come in as arguments.
 
 use super::World;
+use super::lanes::{self, Halves};
 use super::memory::Memory;
 use super::names;
 use super::proof::Proof;
@@ -15,7 +16,7 @@ use crate::address::Svma;
 use crate::function::Function;
 use crate::function::block::{Block, Graph};
 use crate::insn::sweep::CodeOffset;
-use crate::insn::{Class, Condition, Flow, Insn, Memory as Operand, Operation, Reg, RegSet};
+use crate::insn::{Class, Condition, Flow, Insn, Lanes, Memory as Operand, Operation, Reg, RegSet};
 use deburr_cpu::{Arch, FeatureSet};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -468,6 +469,10 @@ impl Run<'_, '_, '_> {
             state.forget_frame(from);
         }
         state.forget_words();
+        // On AArch64 some of them stay.
+        if world.image.arch == Arch::X86_64 {
+            state.forget_vectors();
+        }
         for &reg in names::clobbered(world.image.arch, world.image.build.is_go) {
             if writes.is_none_or(|writes| writes.contains(reg)) {
                 state.write(reg, Value::Unknown);
@@ -631,28 +636,63 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// A store of a vector register, of which is followed only whether it holds an answer of the CPU.
+    /// A store of a vector register.
     fn store_wide(&mut self, memory: &Operand, insn: &Insn, state: &mut State) {
-        let value = if state.holds_answer(insn.reads) { Value::Tainted } else { Value::Unknown };
-        let words = (0..i64::from(memory.size)).step_by(4);
-        match self.place(memory, state) {
-            Place::Frame(at) => {
-                for word in words {
-                    state.store(at.wrapping_add(word), 4, value.clone());
-                }
+        let lost = if state.holds_answer(insn.reads) { Value::Tainted } else { Value::Unknown };
+        let halves = match (insn.lanes, insn.src[0]) {
+            (Some(Lanes::Whole), Some(reg)) => state.vector(reg).to_vec(),
+            _ => vec![lost; usize::from(memory.size / 8)],
+        };
+        for (half, offset) in halves.into_iter().zip((0..).step_by(8)) {
+            let memory =
+                Operand { size: 8, displacement: memory.displacement.wrapping_add(offset), ..*memory };
+            self.store(&memory, half, insn, state);
+        }
+    }
+
+    /// An instruction on vector registers.
+    fn vector(&mut self, insn: &Insn, lanes: Lanes, state: &mut State) {
+        let loaded = insn.memory.filter(|memory| memory.read);
+        let general = insn.src.into_iter().flatten().find(|reg| !reg.is_vector());
+        let source = insn.src.into_iter().flatten().rfind(|reg| reg.is_vector());
+        let old = insn.dst.map(|dst| state.vector(dst)).unwrap_or_default();
+        let (from, width) = match (loaded, general) {
+            (Some(memory), _) if memory.size == 16 => {
+                let half = |offset| {
+                    let displacement = memory.displacement.wrapping_add(offset);
+                    self.load(&Operand { size: 8, displacement, ..memory }, state)
+                };
+                ([half(0), half(8)], 16)
             }
-            Place::Static(at) if value == Value::Tainted => {
-                for word in words.clone() {
-                    state.store_word(at.wrapping_add_signed(word), 4, value.clone());
-                }
-                let absent = FeatureSet::EMPTY;
-                let stored = words.map(|word| Stored {
-                    at: at.wrapping_add_signed(word),
-                    width: 4,
-                    value: value.clone(),
-                    absent,
-                });
-                self.facts.stores.extend(stored);
+            (Some(memory), _) => ([self.load(&memory, state), Value::Unknown], memory.size.min(8) as u8),
+            (None, Some(reg)) => {
+                let width = if insn.width == 0 { 8 } else { insn.width };
+                ([state.read(reg), Value::Unknown], width)
+            }
+            (None, None) => (source.map(|reg| state.vector(reg)).unwrap_or_default(), 8),
+        };
+        match (insn.dst, insn.memory.filter(|memory| memory.write)) {
+            (Some(dst), _)
+                if dst.is_vector()
+                    && lanes != Lanes::Zero
+                    && old.iter().chain(&from).all(|half| *half == Value::Unknown) =>
+            {
+                state.set_vector(dst, Halves::default());
+            }
+            (Some(dst), _) if dst.is_vector() => {
+                let index = insn.imm.and_then(|imm| u64::try_from(imm).ok()).unwrap_or(0);
+                state.set_vector(dst, lanes::arranged(lanes, &old, &from, width, index));
+            }
+            // Out of the register.
+            (Some(dst), _) => {
+                let [low, _] = from;
+                state.write(dst, low.truncate(if insn.width == 0 { 8 } else { insn.width }));
+            }
+            (None, Some(memory)) if memory.size == 16 => self.store_wide(&memory, insn, state),
+            (None, Some(memory)) => {
+                let [low, high] = source.map(|reg| state.vector(reg)).unwrap_or_default();
+                let half = if lanes == Lanes::HighHalf { high } else { low };
+                self.store(&memory, half, insn, state);
             }
             _ => {}
         }
@@ -696,6 +736,9 @@ impl Run<'_, '_, '_> {
             let updated = state.read(base).add(&Value::constant(memory.displacement as u64));
             state.write(base, updated);
         }
+        if let Some(lanes) = insn.lanes {
+            return self.vector(insn, lanes, state);
+        }
         if let Some(dst) = insn.dst.filter(|dst| dst.is_vector()) {
             self.step_vector(insn, dst, state);
             let is_flagged = insn.writes.contains(Reg::FLAGS) || insn.writes.general().next().is_some();
@@ -703,7 +746,12 @@ impl Run<'_, '_, '_> {
                 return;
             }
         }
-        let (left, right) = self.operands(insn, state);
+        let moves = match insn.operation {
+            Operation::Move | Operation::Extend | Operation::Address | Operation::EffectiveAddress => true,
+            Operation::Other => matches!(insn.class, Class::Load | Class::LoadExclusive | Class::Store),
+            _ => false,
+        };
+        let (left, right) = if moves { Default::default() } else { self.operands(insn, state) };
         let value = match insn.operation {
             Operation::CpuId => return words::cpuid(state),
             Operation::ReadExtendedControl => {
@@ -914,7 +962,8 @@ impl Run<'_, '_, '_> {
         let holds_answer =
             general().map(|&reg| state.read(reg)).chain(loaded).any(|value| value.is_telling())
                 || state.holds_answer(insn.reads);
-        state.set_vector(dst, holds_answer);
+        let lost = if holds_answer { Value::Tainted } else { Value::Unknown };
+        state.set_vector(dst, [lost.clone(), lost]);
     }
 
     /// Puts a result where the instruction says.
@@ -1182,5 +1231,37 @@ pub(super) fn stored_words<'f>(
             *cleared = cleared.union(stored.absent);
         }
     }
+    let overlapping = overlaps(&words);
+    for ((at, width), (from, stored)) in overlapping {
+        let Some((other, _)) = words.get(&(from, stored)).cloned() else { continue };
+        let Some((value, _)) = words.get_mut(&(at, width)) else { continue };
+        // The bytes of the other store take the place of this one's.
+        let shift = |by: u64, sign: i32| sign.saturating_mul(i32::try_from(by * 8).unwrap_or(64));
+        let (moved, mask) = match from.checked_sub(at) {
+            Some(by) => (other.shift(shift(by, 1)), super::value::mask_of(stored) << (by * 8)),
+            None => {
+                let by = at.wrapping_sub(from);
+                (other.shift(shift(by, -1)), super::value::mask_of(stored) >> (by * 8))
+            }
+        };
+        let rest = value.and_mask(!mask & super::value::mask_of(width));
+        *value = value.join(&rest.or(&moved.truncate(width)));
+    }
     words
+}
+
+/// Which words share bytes with which others.
+type Overlaps = Vec<((u64, u8), (u64, u8))>;
+
+fn overlaps(words: &BTreeMap<(u64, u8), (Value, FeatureSet)>) -> Overlaps {
+    let mut found = Vec::new();
+    for &(at, width) in words.keys() {
+        let end = at.saturating_add(width.into());
+        let near = words.range((at.saturating_sub(8), 0)..(end, 0)).map(|(key, _)| *key);
+        let others = near.filter(|&(from, stored)| {
+            (from, stored) != (at, width) && from.saturating_add(stored.into()) > at
+        });
+        found.extend(others.map(|other| ((at, width), other)));
+    }
+    found
 }

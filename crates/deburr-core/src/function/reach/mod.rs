@@ -16,6 +16,7 @@ mod glibc;
 mod interpret;
 mod kind;
 mod knowledge;
+mod lanes;
 mod learn;
 mod memory;
 mod names;

@@ -1,5 +1,6 @@
 //! What is known at one place of a function: registers, flags, the frame, and what tests have proven on the way.
 
+use super::lanes::Halves;
 use super::proof::Proof;
 use super::value::{Outcome, Value};
 use crate::address::Svma;
@@ -85,8 +86,8 @@ pub(super) struct State {
     copies: Vec<(Reg, Holder)>,
     /// What the flags were made of.
     subject: Option<Subject>,
-    /// The vector registers that hold an answer of the CPU somewhere.
-    vectors: RegSet,
+    /// What is known of the vector registers.
+    vectors: Arc<BTreeMap<Reg, Halves>>,
     /// What the frame holds, by offset from the stack pointer at the entry, with its width in bytes.
     frame: Arc<BTreeMap<i64, (u8, Value)>>,
     pub(super) flags: Flags,
@@ -108,7 +109,7 @@ impl State {
             words: Arc::default(),
             copies: Vec::new(),
             subject: None,
-            vectors: RegSet::EMPTY,
+            vectors: Arc::default(),
             frame: Arc::default(),
             flags: Flags::Unknown,
             proven: FeatureSet::EMPTY,
@@ -278,12 +279,30 @@ impl State {
 
     /// Whether one of some registers is a vector register that holds an answer of the CPU.
     pub(super) fn holds_answer(&self, of: RegSet) -> bool {
-        self.vectors.intersects(of)
+        self.vectors.iter().any(|(reg, halves)| of.contains(*reg) && halves.iter().any(Value::is_telling))
     }
 
-    /// Says whether a vector register holds an answer of the CPU.
-    pub(super) fn set_vector(&mut self, reg: Reg, holds_answer: bool) {
-        self.vectors = if holds_answer { self.vectors.with(reg) } else { self.vectors.without(reg) };
+    /// What a vector register holds.
+    pub(super) fn vector(&self, reg: Reg) -> Halves {
+        self.vectors.get(&reg).cloned().unwrap_or_default()
+    }
+
+    /// Sets a vector register.
+    pub(super) fn set_vector(&mut self, reg: Reg, halves: Halves) {
+        if halves.iter().all(|half| *half == Value::Unknown) {
+            if self.vectors.contains_key(&reg) {
+                Arc::make_mut(&mut self.vectors).remove(&reg);
+            }
+        } else {
+            Arc::make_mut(&mut self.vectors).insert(reg, halves);
+        }
+    }
+
+    /// Forgets the vector registers: a callee may change them.
+    pub(super) fn forget_vectors(&mut self) {
+        if !self.vectors.is_empty() {
+            self.vectors = Arc::default();
+        }
     }
 
     /// What the frame holds.
@@ -470,12 +489,23 @@ impl State {
         };
         let check =
             if proven.is_empty() { None } else { self.check.min(other.check).or(self.check).or(other.check) };
+        let vectors = if Arc::ptr_eq(&self.vectors, &other.vectors) && mine == others {
+            Arc::clone(&self.vectors)
+        } else {
+            let known = self.vectors.keys().chain(other.vectors.keys());
+            let halves = |reg: &Reg| {
+                let ([a, b], [c, d]) = (self.vector(*reg), other.vector(*reg));
+                (*reg, [join(&a, &c), join(&b, &d)])
+            };
+            let is_known = |(_, halves): &(Reg, Halves)| halves.iter().any(|half| *half != Value::Unknown);
+            Arc::new(known.map(halves).filter(is_known).collect())
+        };
         let joined = State {
             registers,
             words,
             copies: self.copies.iter().filter(|copy| other.copies.contains(copy)).copied().collect(),
             subject: self.subject.filter(|_| self.subject == other.subject),
-            vectors: self.vectors.union(other.vectors),
+            vectors,
             frame,
             flags,
             proven,

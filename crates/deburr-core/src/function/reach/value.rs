@@ -7,7 +7,7 @@
 use super::proof::Proof;
 use crate::insn::Modifier;
 use deburr_cpu::FeatureSet;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// Constants at most that a value is told apart by; beyond, only its bits are.
 const MANY: usize = 24;
@@ -388,6 +388,13 @@ impl Value {
     /// The bits of a mask.
     pub(super) fn and_mask(&self, mask: u64) -> Value {
         match self {
+            _ if self.zeros() | mask == u64::MAX => self.clone(),
+            Value::Unknown if mask == mask_of(4) => {
+                // Every result of 32 bits that nothing is known of.
+                static HALF: LazyLock<Arc<Bits>> =
+                    LazyLock::new(|| Arc::new(Bits { zeros: !mask_of(4), ..Bits::default() }));
+                Value::Bits(Arc::clone(&HALF))
+            }
             Value::Choice(choice) => Value::map(choice, |value| value & mask),
             // Aligned down by a distance that is not known: what lies there is not addressed from above.
             Value::Stack(at) if (!mask).wrapping_add(1).is_power_of_two() => {
@@ -411,6 +418,9 @@ impl Value {
         }
         if let Some(mask) = self.as_constant() {
             return other.and_mask(mask).under_constant(self);
+        }
+        if let (Value::Unknown, Value::Unknown) = (self, other) {
+            return Value::Unknown;
         }
         if let Some(value) = self.pairs(other, |a, b| a & b) {
             return value;
@@ -436,6 +446,9 @@ impl Value {
 
     /// `self | other`, and `self ^ other` or `self + other` where no bit can be set in both.
     pub(super) fn or(&self, other: &Value) -> Value {
+        if let (Value::Unknown, Value::Unknown) = (self, other) {
+            return Value::Unknown;
+        }
         if let Some(value) = self.pairs(other, |a, b| a | b) {
             return value;
         }
@@ -487,7 +500,13 @@ impl Value {
             _ => 0,
         };
         match self {
+            _ if count == 0 => self.clone(),
             Value::Choice(choice) => Value::map(choice, shift),
+            Value::Bits(bits) if bits.is_plain() => {
+                let open = shift(!bits.zeros);
+                Value::of_bits(Bits { zeros: !open, ..Bits::default() })
+            }
+            Value::Unknown => Value::of_bits(Bits { zeros: !shift(u64::MAX), ..Bits::default() }),
             Value::Stack(_) => Value::Unknown,
             _ => {
                 let old = self.bits();
@@ -529,6 +548,14 @@ impl Value {
         let old = self.bits();
         let Some((set, clear)) = old.both(0) else { return Value::constant(0) };
         Value::of_bits(Bits::build(set, old.tainted, |_| Some((set, clear))))
+    }
+
+    /// The low 32 bits in both halves.
+    pub(super) fn twice(&self) -> Value {
+        match self {
+            Value::Choice(choice) => Value::map(choice, |value| value << 32 | value & 0xffff_ffff),
+            _ => self.truncate(4).or(&self.shift(32)),
+        }
     }
 
     /// What is left of two values that an operation mixed in a way not followed.

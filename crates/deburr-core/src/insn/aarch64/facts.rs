@@ -67,6 +67,7 @@ const BLANK: Insn = Insn {
     modifier: Some(Modifier::NONE),
     is_signed: false,
     nzcv: 0,
+    lanes: None,
     high_byte: false,
     condition: None,
     imm: None,

@@ -42,6 +42,7 @@ pub fn decode(code: &[u8], svma: Svma) -> Option<Insn> {
             Mnemonic::Movsx | Mnemonic::Movsxd | Mnemonic::Cbw | Mnemonic::Cwde | Mnemonic::Cdqe
         ),
         nzcv: 0,
+        lanes: super::lanes::lanes(&insn),
         high_byte: high_byte(&insn, info),
         condition: condition(&insn, operation),
         width: width(&insn),
@@ -51,6 +52,11 @@ pub fn decode(code: &[u8], svma: Svma) -> Option<Insn> {
         ordering: Ordering::default(),
         features: FeatureGroup(TABLE.facts(insn.code()).group().into()),
     };
+    if facts.lanes.is_some() {
+        let general = (0..insn.op_count()).filter_map(|n| insn.try_op_register(n).ok());
+        facts.width =
+            general.filter(|register| register.is_gpr()).map(|register| register.size() as u8).sum();
+    }
     shape_operands(&insn, &mut facts);
     Some(facts)
 }

@@ -8,6 +8,7 @@
 
 mod facts;
 mod features;
+mod lanes;
 mod sweep;
 #[cfg(test)]
 mod tests;
