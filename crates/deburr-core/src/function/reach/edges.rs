@@ -4,7 +4,7 @@
 //! them, and then [`Ways`], when it is known which tests stand where.
 
 use super::World;
-use super::interpret::{Facts, UseKind};
+use super::interpret::{Facts, Use, UseKind};
 use super::kind::GuardKind;
 use super::learn::Learnt;
 use super::names;
@@ -14,7 +14,7 @@ use crate::address::{Extent, Svma};
 use crate::function::block::Graph;
 use crate::image::{Kind, TransferTarget};
 use crate::insn::sweep::{CodeOffset, ReferenceKind};
-use crate::insn::{self, Flow, Insn};
+use crate::insn::{self, Flow, Insn, Reg};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -58,8 +58,8 @@ pub(super) struct Way {
     pub proof: Proof,
     /// Whether control takes it, rather than an address.
     pub is_certain: bool,
-    /// Whether it is an address that was not seen to go anywhere.
-    pub is_lost: bool,
+    /// Whether it is an address that was not seen to go anywhere, or one of several that something chooses among.
+    pub is_loose: bool,
     pub kind: GuardKind,
     /// The branch that proved it.
     pub check: Option<Svma>,
@@ -95,6 +95,8 @@ impl Ways {
 pub(super) struct Closure {
     /// Where they begin.
     starts: BTreeSet<CodeOffset>,
+    /// Where those begin that have instructions above the first level.
+    has_hits: BTreeSet<CodeOffset>,
     /// Targets and origins of calls and jumps into each from outside, by where it begins.
     direct: HashMap<CodeOffset, Vec<(CodeOffset, CodeOffset)>>,
     /// Instructions that make the address of each.
@@ -156,7 +158,7 @@ impl Closure {
         let hits = world.program.hits_by_function();
         let hits = hits.filter_map(|(function, _)| Some(world.program.whole(function?).start));
         let mut pending: BTreeSet<CodeOffset> = hits.collect();
-        let has_hits = pending.clone();
+        closure.has_hits = pending.clone();
         if pending.is_empty() {
             return closure;
         }
@@ -164,7 +166,7 @@ impl Closure {
         let mut objects: BTreeSet<u64> = BTreeSet::new();
         for _ in 0..ROUNDS {
             let before = closure.starts.clone();
-            let mut cells = closure.go_back(world, &reverse, &has_hits, &mut pending);
+            let mut cells = closure.go_back(world, &reverse, &mut pending);
             let mut ranges: Vec<Extent> = Vec::new();
             if references::is_fixed(world.image) {
                 // Addresses of functions stand in instructions as they are.
@@ -198,7 +200,7 @@ impl Closure {
             }
             closure.references.extend(found);
         }
-        closure.go_back(world, &reverse, &has_hits, &mut pending);
+        closure.go_back(world, &reverse, &mut pending);
         closure.references.sort_unstable();
         closure.references.dedup();
         closure.entries = inner_entries(world, &closure);
@@ -218,7 +220,6 @@ impl Closure {
         &mut self,
         world: &World<'_, '_>,
         reverse: &Reverse,
-        has_hits: &BTreeSet<CodeOffset>,
         pending: &mut BTreeSet<CodeOffset>,
     ) -> Vec<(Node, Svma)> {
         let mut cells = Vec::new();
@@ -243,7 +244,7 @@ impl Closure {
                 .map(|&(_, from)| from)
                 .collect();
             for caller in taken.iter().filter_map(|&from| world.whole_at(from)) {
-                if has_hits.contains(&start) {
+                if self.has_hits.contains(&start) {
                     self.takers.insert(caller.start);
                 }
                 pending.insert(caller.start);
@@ -288,17 +289,14 @@ fn graph_from(world: &World<'_, '_>, graph: &Graph, entry: CodeOffset) -> Vec<Ra
     let Some((first, _)) = graph.find(world.image.svma(entry)) else { return Vec::new() };
     let mut seen: BTreeSet<usize> = BTreeSet::from([first]);
     let mut pending = vec![first];
-    let has_indirect = graph.has_indirect_jump();
     let orphans = graph.orphans();
-    let is_call = |insn: &Insn| matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall);
+    let goes_anywhere =
+        |insn: &Insn| matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall | Flow::IndirectJump);
     while let Some(block) = pending.pop() {
         let Some(block) = graph.blocks.get(block) else { continue };
         // Where an indirect jump leads is not known, nor what catches what a callee throws: any block that nothing else
         // leads to.
-        let is_anywhere = match has_indirect {
-            true => block.last().is_some_and(|last| last.flow == Flow::IndirectJump),
-            false => block.insns.iter().any(is_call),
-        };
+        let is_anywhere = block.insns.iter().any(goes_anywhere);
         let next = block.successors.iter().copied().chain(orphans.iter().copied().filter(|_| is_anywhere));
         pending.extend(next.filter(|&next| seen.insert(next)));
     }
@@ -388,7 +386,7 @@ impl Collector<'_, '_, '_> {
         let Some(function) = self.world.whole_at(at) else {
             // Code of no function: how it is reached is not known.
             let (from, proof, check) = (Source::Root, Proof::EMPTY, None);
-            return vec![Way { from, at: svma, proof, is_certain: false, is_lost: false, kind, check }];
+            return vec![Way { from, at: svma, proof, is_certain: false, is_loose: false, kind, check }];
         };
         let entries = self.ways.entries_to(function.start, at).into_iter();
         let ways = entries.filter_map(|entry| {
@@ -399,7 +397,7 @@ impl Collector<'_, '_, '_> {
             };
             let from = Source::Node(Node::Function(entry));
             let check = block.and_then(|block| block.check);
-            Some(Way { from, at: svma, proof, is_certain, is_lost: false, kind, check })
+            Some(Way { from, at: svma, proof, is_certain, is_loose: false, kind, check })
         });
         ways.collect()
     }
@@ -435,7 +433,7 @@ impl Collector<'_, '_, '_> {
                 at: svma,
                 proof: Proof::EMPTY,
                 is_certain: true,
-                is_lost: false,
+                is_loose: false,
                 kind: GuardKind::Branch,
                 check: None,
             };
@@ -463,6 +461,7 @@ impl Collector<'_, '_, '_> {
             let is_resolver = self.world.is_resolver(start);
             let returned = facts.uses.iter().filter(|used| used.kind == UseKind::Returned);
             let chooses = is_resolver && returned.map(|used| used.address).collect::<BTreeSet<_>>().len() > 1;
+            let choices = self.choices(facts);
             for used in &facts.uses {
                 let Some(node) = self.node_of(used.address) else { continue };
                 self.used.insert((start, node));
@@ -483,13 +482,40 @@ impl Collector<'_, '_, '_> {
                         chooses && used.kind == UseKind::Returned && used.proof.is_empty(),
                     )),
                     is_certain: is_certain && is_function,
-                    is_lost: false,
+                    is_loose: choices.contains(&(used.from, used.kind)),
                     kind: if is_function { kind } else { GuardKind::Table },
                     check: used.check,
                 };
                 self.push(node, way);
             }
         }
+    }
+
+    /// Where several addresses may be let out, of which one is chosen: by one instruction, by several that store to the
+    /// same place, or by what a function returns. One of them at least is of a function that needs nothing.
+    fn choices(&self, facts: &Facts) -> HashSet<(Svma, UseKind)> {
+        let image = self.world.image;
+        type Place = (UseKind, Option<(Option<Reg>, i64)>, Option<Svma>);
+        let mut places: BTreeMap<Place, Vec<&Use>> = BTreeMap::new();
+        for used in facts.uses.iter().filter(|used| matches!(used.kind, UseKind::LetOut | UseKind::Returned))
+        {
+            let code = image.bytes_at(used.from);
+            let insn = code.and_then(|code| insn::decode(image.arch, code, used.from));
+            let memory = insn.and_then(|insn| insn.memory).filter(|memory| memory.write);
+            let from = (memory.is_none() && used.kind == UseKind::LetOut).then_some(used.from);
+            let stored = memory.map(|memory| (memory.base, memory.displacement));
+            places.entry((used.kind, stored, from)).or_default().push(used);
+        }
+        let mut choices = HashSet::new();
+        for uses in places.into_values() {
+            let is_plain = |used: &&Use| {
+                image.code_offset(used.address).is_some_and(|at| !self.closure.has_hits.contains(&at))
+            };
+            if uses.iter().any(|used| is_plain(&used)) && !uses.iter().all(|used| is_plain(&used)) {
+                choices.extend(uses.iter().map(|used| (used.from, used.kind)));
+            }
+        }
+        choices
     }
 
     fn node_of(&self, address: Svma) -> Option<Node> {
@@ -525,9 +551,9 @@ impl Collector<'_, '_, '_> {
                 let is_certain = self.is_callback(Some(from));
                 // A function that was run and lets it go nowhere compares it, or loses it in the frame.
                 let taker = self.world.whole_at(from).map(|taker| taker.start);
-                let is_lost = !is_certain && taker.is_some_and(|taker| self.facts(taker).is_some());
+                let is_loose = !is_certain && taker.is_some_and(|taker| self.facts(taker).is_some());
                 for way in self.ways_from(from, is_certain, GuardKind::Pointer) {
-                    self.push(Node::Function(start), Way { is_lost, ..way });
+                    self.push(Node::Function(start), Way { is_loose, ..way });
                 }
             }
         }
@@ -596,7 +622,7 @@ impl Collector<'_, '_, '_> {
                         at: cell,
                         proof: Proof::EMPTY,
                         is_certain: false,
-                        is_lost: false,
+                        is_loose: false,
                         kind: GuardKind::Table,
                         check: None,
                     };
@@ -646,7 +672,7 @@ impl Collector<'_, '_, '_> {
                 at: Svma(object),
                 proof: Proof::EMPTY,
                 is_certain: false,
-                is_lost: false,
+                is_loose: false,
                 kind: GuardKind::Table,
                 check: None,
             };

@@ -51,7 +51,7 @@ pub(super) struct Stored {
 }
 
 /// What becomes of an address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum UseKind {
     /// Called or jumped to.
     Called,
@@ -176,7 +176,6 @@ impl Run<'_, '_, '_> {
         let graph = self.world.graph(function)?;
         let count = graph.blocks.len();
         let orphans: Vec<usize> = graph.orphans();
-        let has_indirect = graph.has_indirect_jump();
         let mut states: Vec<Option<State>> = vec![None; count];
         let mut visits = vec![0u32; count];
         let mut pending: BTreeSet<usize> = BTreeSet::new();
@@ -222,9 +221,9 @@ impl Run<'_, '_, '_> {
                     }
                 }
             }
-            // Landing pads: nothing in the function jumps to them.
+            // Landing pads: nothing in the function jumps to them, an indirect jump may seem to.
             let Some(state) = thrown.take() else { break };
-            for &orphan in orphans.iter().filter(|_| !has_indirect) {
+            for &orphan in &orphans {
                 if states.get(orphan).is_some_and(Option::is_none) {
                     arrive(&mut states, orphan, &state);
                     pending.insert(orphan);
@@ -235,12 +234,16 @@ impl Run<'_, '_, '_> {
             }
         }
         if self.depth == 0 {
+            let is_cut = self.steps > STEPS;
+            let has_tests = states.iter().flatten().any(|state| !state.proof().is_empty());
+            // What the run did not come to, because it was cut short, may well be reached.
+            let beyond = is_cut.then_some(Proof::doubt(has_tests));
             self.facts.blocks = (graph.blocks.iter().zip(&states).zip(&visits))
                 .filter_map(|((block, state), visits)| {
                     let doubt = Proof::doubt(*visits > VISITS);
                     Some(BlockFacts {
                         start: self.world.image.code_offset(block.start())?,
-                        proof: state.as_ref().map(|state| state.proof().union(doubt)),
+                        proof: state.as_ref().map(|state| state.proof().union(doubt)).or(beyond),
                         check: state.as_ref().and_then(|state| state.check),
                     })
                 })
@@ -405,9 +408,10 @@ impl Run<'_, '_, '_> {
         let ran = self.function(callee, callee.start, state.clone());
         self.depth -= 1;
         let inner = std::mem::replace(&mut self.exit, outer);
-        let mut after = match ran {
-            Some(()) => inner?,
-            None => {
+        let mut after = match (ran, inner) {
+            (Some(()), Some(inner)) => inner,
+            (Some(()), None) if self.steps <= STEPS => return None,
+            _ => {
                 let mut after = state.clone();
                 self.clobber(&mut after);
                 after
