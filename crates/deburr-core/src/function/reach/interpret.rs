@@ -23,6 +23,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 const DEPTH: u32 = 4;
 /// How often a block is run before it is given up.
 const VISITS: u32 = 16;
+/// How often a block is run before what each round of a loop counts on is taken for any number.
+const ROUNDS: u32 = 8;
 /// Runs of blocks at most in one function, those inside it included.
 const STEPS: u32 = 4096;
 
@@ -215,7 +217,8 @@ impl Run<'_, '_, '_> {
                         // By the target, so that what follows the choice is free of the doubt again.
                         let state =
                             if is_chosen { state.after(&doubt, start, true) } else { Some(state.clone()) };
-                        if state.is_some_and(|state| arrive(&mut states, to, &state)) {
+                        let is_loop = visits.get(to).is_some_and(|&visits| visits >= ROUNDS);
+                        if state.is_some_and(|state| arrive(&mut states, to, &state, is_loop)) {
                             pending.insert(to);
                         }
                     }
@@ -225,7 +228,7 @@ impl Run<'_, '_, '_> {
             let Some(state) = thrown.take() else { break };
             for &orphan in &orphans {
                 if states.get(orphan).is_some_and(Option::is_none) {
-                    arrive(&mut states, orphan, &state);
+                    arrive(&mut states, orphan, &state, false);
                     pending.insert(orphan);
                 }
             }
@@ -906,9 +909,10 @@ fn shifted(value: &Value, by: &Value, sign: i32) -> Value {
     }
 }
 
-/// Joins a state into a block's; returns whether the block must run again.
-fn arrive(states: &mut [Option<State>], block: usize, state: &State) -> bool {
+/// Joins a state into a block's, of a loop that goes round and round; returns whether the block must run again.
+fn arrive(states: &mut [Option<State>], block: usize, state: &State, is_loop: bool) -> bool {
     match states.get_mut(block) {
+        Some(Some(known)) if is_loop => known.widen(state),
         Some(Some(known)) => known.join(state),
         Some(place @ None) => {
             *place = Some(state.clone());
