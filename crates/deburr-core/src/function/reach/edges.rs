@@ -189,11 +189,14 @@ impl Closure {
             }
             let found = references_to(world, &ranges);
             for reference in &found {
+                let function = world.image.code_offset(reference.from).and_then(|at| world.whole_at(at));
                 if let Some(start) = world.image.code_offset(reference.to) {
                     let from = world.image.code_offset(reference.from);
                     closure.taken.entry(start).or_default().extend(from);
+                    if closure.has_hits.contains(&start) {
+                        closure.takers.extend(function.map(|function| function.start));
+                    }
                 }
-                let function = world.image.code_offset(reference.from).and_then(|at| world.whole_at(at));
                 pending.extend(
                     function.map(|function| function.start).filter(|at| !closure.starts.contains(at)),
                 );

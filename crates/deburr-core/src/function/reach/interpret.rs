@@ -300,8 +300,15 @@ impl Run<'_, '_, '_> {
                 None => self.tail(last, target, state),
             },
             Flow::IndirectJump => {
+                let mut state = state;
                 let target = self.target(last, &state);
                 self.let_out(&target, last, UseKind::Called, &state);
+                // It may seem to lead to landing pads, where these registers hold the exception.
+                for reg in names::thrown(self.world.image.arch) {
+                    if !state.read(reg).is_telling() {
+                        state.write(reg, Value::Unknown);
+                    }
+                }
                 edges.push(Way::Anywhere(target.is_telling(), state));
             }
             _ => {
