@@ -176,6 +176,17 @@ tests_of! {
     a_count_that_comes_out_wrong_is_required
     a_handler_installed_unasked_is_required
     a_comdat_function_from_a_plain_unit_needs_nothing
+    a_modules_other_exports_are_not_roots
+    a_modules_entry_is_a_root
+    an_exported_function_that_a_check_chooses_is_guarded
+    one_careless_exported_function_is_enough
+    a_templates_instance_is_exported_by_accident
+    a_templates_instance_called_unasked_is_required
+    a_check_by_an_imported_function_is_not_required
+    another_answer_of_an_imported_function_guards_nothing
+    a_pointer_that_something_chooses_is_not_required
+    a_call_after_a_counted_loop_is_required
+    a_handler_of_exceptions_beside_a_jump_table_is_reached
     aarch64_hwcap_guards
     aarch64_each_bit_of_hwcap_guards_its_feature
     aarch64_hwcap2_guards
@@ -644,6 +655,86 @@ fn a_comdat_function_from_a_plain_unit_needs_nothing() -> Case {
         expects: &[("Sample::double_all", "absent")],
         ..ASKS_FOR_AVX2
     }
+}
+
+fn a_modules_other_exports_are_not_roots() -> Case {
+    Case {
+        sources: &["module.c"],
+        library: &["module_part.c"],
+        builds: SHARED,
+        expects: &[("twice_avx2", "guarded"), ("spare_avx2", "unknown|unreached")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn a_modules_entry_is_a_root() -> Case {
+    Case { sources: &["module.c"], library: &["trap_module_part.c"], builds: SHARED, ..NEEDS_AVX2 }
+}
+
+fn an_exported_function_that_a_check_chooses_is_guarded() -> Case {
+    Case {
+        sources: &["library_guarded.c"],
+        library: &["library_exported_part.c"],
+        builds: SHARED,
+        expects: &[("twice_avx2", "guarded"), ("thrice_avx2", "guarded")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn one_careless_exported_function_is_enough() -> Case {
+    Case {
+        sources: &["library_guarded.c"],
+        library: &["trap_library_exported_part.c"],
+        builds: SHARED,
+        expects: &[("thrice_avx2", "required")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn a_templates_instance_is_exported_by_accident() -> Case {
+    Case {
+        sources: &["library.cc"],
+        library: &["instance_part.cc"],
+        builds: SHARED,
+        expects: &[("Doubler<int>::chosen", "guarded"), ("Doubler<int>::spare", "unknown")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn a_templates_instance_called_unasked_is_required() -> Case {
+    Case {
+        sources: &["library.cc"],
+        library: &["trap_instance_part.cc"],
+        builds: SHARED,
+        expects: &[("Doubler<int>::twice", "required")],
+        ..NEEDS_AVX2
+    }
+}
+
+fn a_check_by_an_imported_function_is_not_required() -> Case {
+    Case {
+        sources: &["answerer.c"],
+        library: &["answerer_part.c"],
+        builds: SHARED,
+        expects: &[("twice_avx2", "unknown")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn another_answer_of_an_imported_function_guards_nothing() -> Case {
+    Case { sources: &["trap_answerer.c"], library: &["trap_answerer_part.c"], builds: SHARED, ..NEEDS_AVX2 }
+}
+
+fn a_pointer_that_something_chooses_is_not_required() -> Case {
+    Case { sources: &["chosen_by_kind.c"], expects: &[("twice_avx2", "unknown")], ..RUNS_PLAIN }
+}
+
+fn a_call_after_a_counted_loop_is_required() -> Case {
+    Case { sources: &["trap_counted_loop.c"], ..NEEDS_AVX2 }
+}
+
+fn a_handler_of_exceptions_beside_a_jump_table_is_reached() -> Case {
+    Case { sources: &["trap_switch_and_catch.cc"], ..NEEDS_AVX2 }
 }
 
 fn aarch64_hwcap_guards() -> Case {

@@ -128,11 +128,6 @@ impl Graph {
         orphans
     }
 
-    /// Whether it has an indirect jump.
-    pub(super) fn has_indirect_jump(&self) -> bool {
-        self.blocks.iter().any(|block| block.last().is_some_and(|last| last.flow == Flow::IndirectJump))
-    }
-
     /// The block and the index in it of the instruction at an address.
     pub fn find(&self, svma: Svma) -> Option<(usize, usize)> {
         let block = self.blocks.partition_point(|block| block.start() <= svma).checked_sub(1)?;

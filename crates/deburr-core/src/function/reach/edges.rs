@@ -5,7 +5,7 @@
 
 use super::World;
 use super::calls::{Calls, Unasked};
-use super::interpret::{Facts, FactsByFunction, UseKind};
+use super::interpret::{Facts, FactsByFunction, Use, UseKind};
 use super::kind::GuardKind;
 use super::learn::Learnt;
 use super::names;
@@ -15,7 +15,7 @@ use crate::address::{Extent, Svma};
 use crate::function::block::Graph;
 use crate::image::{Kind, TransferTarget};
 use crate::insn::sweep::{CodeOffset, ReferenceKind};
-use crate::insn::{self, Flow, Insn};
+use crate::insn::{self, Flow, Insn, Reg};
 use deburr_cpu::FeatureSet;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -64,8 +64,8 @@ pub(super) struct Way {
     pub proof: Proof,
     /// Whether control takes it, rather than an address.
     pub is_certain: bool,
-    /// Whether it is an address that was not seen to go anywhere.
-    pub is_lost: bool,
+    /// Whether it is an address that was not seen to go anywhere, or one of several that something chooses among.
+    pub is_loose: bool,
     pub kind: GuardKind,
     /// The branch that proved it.
     pub check: Option<Svma>,
@@ -104,8 +104,8 @@ pub(super) struct Closure {
     /// Where they begin, with the features that they, and what they lead to, need and that no check right at the way has
     /// proven. What leads to others does not matter.
     needs: BTreeMap<CodeOffset, FeatureSet>,
-    /// The functions with instructions above the first level.
-    with_hits: Vec<CodeOffset>,
+    /// Where those begin that have instructions above the first level.
+    has_hits: BTreeSet<CodeOffset>,
     /// Targets and origins of calls and jumps into each from outside, by where it begins.
     direct: HashMap<CodeOffset, Vec<(CodeOffset, CodeOffset)>>,
     /// Instructions that make the address of each.
@@ -160,8 +160,13 @@ impl Reverse {
         let hits = world.program.hits_by_function();
         let starts: BTreeSet<CodeOffset> =
             hits.filter_map(|(function, _)| Some(world.program.whole(function?).start)).collect();
-        let taken = starts.into_iter().flat_map(|start| self.addresses_of(start));
-        taken.filter_map(|&(_, from)| Some(world.whole_at(from)?.start)).collect()
+        let taken = starts.iter().flat_map(|&start| self.addresses_of(start)).map(|&(_, from)| from);
+        // In code at a fixed place addresses stand in instructions as they are.
+        let places = starts.iter().filter(|_| references::is_fixed(world.image));
+        let places: Vec<Extent> = places.map(|&start| Extent::sized(world.image.svma(start), 1)).collect();
+        let found = references_to(world, &places);
+        let named = found.iter().filter_map(|reference| world.image.code_offset(reference.from));
+        taken.chain(named).filter_map(|from| Some(world.whole_at(from)?.start)).collect()
     }
 
     /// Where the address of the function is made that begins there.
@@ -243,7 +248,7 @@ impl Back<'_, '_, '_> {
             let Some(function) = function.map(|function| self.world.program.whole(function)) else {
                 continue;
             };
-            self.closure.with_hits.push(function.start);
+            self.closure.has_hits.insert(function.start);
             for hit in run {
                 let needs = insn::features_of(arch, hit.group).minus(permitted);
                 let proof = self.proof_at(function.start, hit.at);
@@ -252,7 +257,6 @@ impl Back<'_, '_, '_> {
                 }
             }
         }
-        self.closure.with_hits.dedup();
     }
 
     /// What is proven at an instruction of a function; `None` if nothing ever runs there.
@@ -429,17 +433,14 @@ fn graph_from(world: &World<'_, '_>, graph: &Graph, entry: CodeOffset) -> Vec<Ra
     let Some((first, _)) = graph.find(world.image.svma(entry)) else { return Vec::new() };
     let mut seen: BTreeSet<usize> = BTreeSet::from([first]);
     let mut pending = vec![first];
-    let has_indirect = graph.has_indirect_jump();
     let orphans = graph.orphans();
-    let is_call = |insn: &Insn| matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall);
+    let goes_anywhere =
+        |insn: &Insn| matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall | Flow::IndirectJump);
     while let Some(block) = pending.pop() {
         let Some(block) = graph.blocks.get(block) else { continue };
         // Where an indirect jump leads is not known, nor what catches what a callee throws: any block that nothing else
         // leads to.
-        let is_anywhere = match has_indirect {
-            true => block.last().is_some_and(|last| last.flow == Flow::IndirectJump),
-            false => block.insns.iter().any(is_call),
-        };
+        let is_anywhere = block.insns.iter().any(goes_anywhere);
         let next = block.successors.iter().copied().chain(orphans.iter().copied().filter(|_| is_anywhere));
         pending.extend(next.filter(|&next| seen.insert(next)));
     }
@@ -556,7 +557,7 @@ impl Collector<'_, '_, '_> {
         let Some(function) = self.world.whole_at(at) else {
             // Code of no function: how it is reached is not known.
             let (from, proof, check) = (Source::Root, Proof::EMPTY, None);
-            return vec![Way { from, at: svma, proof, is_certain: false, is_lost: false, kind, check }];
+            return vec![Way { from, at: svma, proof, is_certain: false, is_loose: false, kind, check }];
         };
         let entries = self.ways.entries_to(function.start, at).into_iter();
         let ways = entries.filter_map(|entry| {
@@ -567,7 +568,7 @@ impl Collector<'_, '_, '_> {
             };
             let from = Source::Node(Node::Function(entry));
             let check = block.and_then(|block| block.check);
-            Some(Way { from, at: svma, proof, is_certain, is_lost: false, kind, check })
+            Some(Way { from, at: svma, proof, is_certain, is_loose: false, kind, check })
         });
         ways.collect()
     }
@@ -598,7 +599,7 @@ impl Collector<'_, '_, '_> {
             Source::Node(Node::Function(start)) => Some(start),
             _ => None,
         });
-        let sources = sources.chain(self.closure.with_hits.iter().copied());
+        let sources = sources.chain(self.closure.has_hits.iter().copied());
         let is_open = |start: CodeOffset| {
             let function = self.world.whole_at(start);
             function.is_some_and(|function| !self.closure.contains(function.start))
@@ -615,7 +616,7 @@ impl Collector<'_, '_, '_> {
             at: self.world.image.svma(start),
             proof: Proof::EMPTY,
             is_certain,
-            is_lost: false,
+            is_loose: false,
             kind: GuardKind::Branch,
             check: None,
         };
@@ -642,6 +643,7 @@ impl Collector<'_, '_, '_> {
             let is_resolver = self.world.is_resolver(start);
             let returned = facts.uses.iter().filter(|used| used.kind == UseKind::Returned);
             let chooses = is_resolver && returned.map(|used| used.address).collect::<BTreeSet<_>>().len() > 1;
+            let choices = self.choices(facts);
             for used in &facts.uses {
                 let Some(node) = self.node_of(used.address) else { continue };
                 self.used.insert((start, node));
@@ -662,13 +664,40 @@ impl Collector<'_, '_, '_> {
                         chooses && used.kind == UseKind::Returned && used.proof.is_empty(),
                     )),
                     is_certain: is_certain && is_function,
-                    is_lost: false,
+                    is_loose: choices.contains(&(used.from, used.kind)),
                     kind: if is_function { kind } else { GuardKind::Table },
                     check: used.check,
                 };
                 self.push(node, way);
             }
         }
+    }
+
+    /// Where several addresses may be let out, of which one is chosen: by one instruction, by several that store to the
+    /// same place, or by what a function returns. One of them at least is of a function that needs nothing.
+    fn choices(&self, facts: &Facts) -> HashSet<(Svma, UseKind)> {
+        let image = self.world.image;
+        type Place = (UseKind, Option<(Option<Reg>, i64)>, Option<Svma>);
+        let mut places: BTreeMap<Place, Vec<&Use>> = BTreeMap::new();
+        for used in facts.uses.iter().filter(|used| matches!(used.kind, UseKind::LetOut | UseKind::Returned))
+        {
+            let code = image.bytes_at(used.from);
+            let insn = code.and_then(|code| insn::decode(image.arch, code, used.from));
+            let memory = insn.and_then(|insn| insn.memory).filter(|memory| memory.write);
+            let from = (memory.is_none() && used.kind == UseKind::LetOut).then_some(used.from);
+            let stored = memory.map(|memory| (memory.base, memory.displacement));
+            places.entry((used.kind, stored, from)).or_default().push(used);
+        }
+        let mut choices = HashSet::new();
+        for uses in places.into_values() {
+            let is_plain = |used: &&Use| {
+                image.code_offset(used.address).is_some_and(|at| !self.closure.has_hits.contains(&at))
+            };
+            if uses.iter().any(|used| is_plain(&used)) && !uses.iter().all(|used| is_plain(&used)) {
+                choices.extend(uses.iter().map(|used| (used.from, used.kind)));
+            }
+        }
+        choices
     }
 
     fn node_of(&self, address: Svma) -> Option<Node> {
@@ -704,9 +733,9 @@ impl Collector<'_, '_, '_> {
                 let is_certain = self.is_callback(Some(from));
                 // A function that was run and lets it go nowhere compares it, or loses it in the frame.
                 let taker = self.world.whole_at(from).map(|taker| taker.start);
-                let is_lost = !is_certain && taker.is_some_and(|taker| self.facts(taker).is_some());
+                let is_loose = !is_certain && taker.is_some_and(|taker| self.facts(taker).is_some());
                 for way in self.ways_from(from, is_certain, GuardKind::Pointer) {
-                    self.push(Node::Function(start), Way { is_lost, ..way });
+                    self.push(Node::Function(start), Way { is_loose, ..way });
                 }
             }
         }
@@ -775,7 +804,7 @@ impl Collector<'_, '_, '_> {
                         at: cell,
                         proof: Proof::EMPTY,
                         is_certain: false,
-                        is_lost: false,
+                        is_loose: false,
                         kind: GuardKind::Table,
                         check: None,
                     };
@@ -825,7 +854,7 @@ impl Collector<'_, '_, '_> {
                 at: Svma(object),
                 proof: Proof::EMPTY,
                 is_certain: false,
-                is_lost: false,
+                is_loose: false,
                 kind: GuardKind::Table,
                 check: None,
             };

@@ -25,6 +25,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 const DEPTH: u32 = 6;
 /// How often a block is run before it is given up.
 const VISITS: u32 = 16;
+/// How often a block is run before what each round of a loop counts on is taken for any number.
+const ROUNDS: u32 = 8;
 /// Runs of blocks at most in one function, those inside it included.
 const STEPS: u32 = 4096;
 
@@ -53,7 +55,7 @@ pub(super) struct Stored {
 }
 
 /// What becomes of an address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum UseKind {
     /// Called or jumped to.
     Called,
@@ -200,7 +202,6 @@ impl Run<'_, '_, '_> {
         let graph = self.world.graph(function)?;
         let count = graph.blocks.len();
         let orphans: Vec<usize> = graph.orphans();
-        let has_indirect = graph.has_indirect_jump();
         let mut states: Vec<Option<State>> = vec![None; count];
         let mut visits = vec![0u32; count];
         let mut pending: BTreeSet<usize> = BTreeSet::new();
@@ -240,17 +241,18 @@ impl Run<'_, '_, '_> {
                         // By the target, so that what follows the choice is free of the doubt again.
                         let state =
                             if is_chosen { state.after(&doubt, start, true) } else { Some(state.clone()) };
-                        if state.is_some_and(|state| arrive(&mut states, to, &state)) {
+                        let is_loop = visits.get(to).is_some_and(|&visits| visits >= ROUNDS);
+                        if state.is_some_and(|state| arrive(&mut states, to, &state, is_loop)) {
                             pending.insert(to);
                         }
                     }
                 }
             }
-            // Landing pads: nothing in the function jumps to them.
+            // Landing pads: nothing in the function jumps to them, an indirect jump may seem to.
             let Some(state) = thrown.take() else { break };
-            for &orphan in orphans.iter().filter(|_| !has_indirect) {
+            for &orphan in &orphans {
                 if states.get(orphan).is_some_and(Option::is_none) {
-                    arrive(&mut states, orphan, &state);
+                    arrive(&mut states, orphan, &state, false);
                     pending.insert(orphan);
                 }
             }
@@ -259,12 +261,16 @@ impl Run<'_, '_, '_> {
             }
         }
         if self.depth == 0 {
+            let is_cut = self.steps > STEPS;
+            let has_tests = states.iter().flatten().any(|state| !state.proof().is_empty());
+            // What the run did not come to, because it was cut short, may well be reached.
+            let beyond = is_cut.then_some(Proof::doubt(has_tests));
             self.facts.blocks = (graph.blocks.iter().zip(&states).zip(&visits))
                 .filter_map(|((block, state), visits)| {
                     let doubt = Proof::doubt(*visits > VISITS);
                     Some(BlockFacts {
                         start: self.world.image.code_offset(block.start())?,
-                        proof: state.as_ref().map(|state| state.proof().union(doubt)),
+                        proof: state.as_ref().map(|state| state.proof().union(doubt)).or(beyond),
                         check: state.as_ref().and_then(|state| state.check),
                     })
                 })
@@ -318,8 +324,15 @@ impl Run<'_, '_, '_> {
                 None => self.tail(last, target, state),
             },
             Flow::IndirectJump => {
+                let mut state = state;
                 let target = self.target(last, &state);
                 self.let_out(&target, last, UseKind::Called, &state);
+                // It may seem to lead to landing pads, where these registers hold the exception.
+                for reg in names::thrown(self.world.image.arch) {
+                    if !state.read(reg).is_telling() {
+                        state.write(reg, Value::Unknown);
+                    }
+                }
                 edges.push(Onward::Anywhere(target.is_telling(), state));
             }
             _ => {
@@ -436,9 +449,10 @@ impl Run<'_, '_, '_> {
         let ran = self.function(callee, callee.start, state.clone());
         self.depth -= 1;
         let inner = std::mem::replace(&mut self.exit, outer);
-        let mut after = match ran {
-            Some(()) => inner?,
-            None => {
+        let mut after = match (ran, inner) {
+            (Some(()), Some(inner)) => inner,
+            (Some(()), None) if self.steps <= STEPS => return None,
+            _ => {
                 let mut after = state.clone();
                 self.clobber(&mut after, None);
                 after
@@ -1203,9 +1217,10 @@ fn shifted(value: &Value, by: &Value, sign: i32) -> Value {
     }
 }
 
-/// Joins a state into a block's; returns whether the block must run again.
-fn arrive(states: &mut [Option<State>], block: usize, state: &State) -> bool {
+/// Joins a state into a block's, of a loop that goes round and round; returns whether the block must run again.
+fn arrive(states: &mut [Option<State>], block: usize, state: &State, is_loop: bool) -> bool {
     match states.get_mut(block) {
+        Some(Some(known)) if is_loop => known.widen(state),
         Some(Some(known)) => known.join(state),
         Some(place @ None) => {
             *place = Some(state.clone());

@@ -67,6 +67,14 @@ pub(super) const fn preserved(arch: Arch) -> &'static [Reg] {
     }
 }
 
+/// The registers that hold the exception and its kind where it is caught.
+pub(super) const fn thrown(arch: Arch) -> [Reg; 2] {
+    match arch {
+        Arch::X86_64 => [Reg::general(0), Reg::general(2)],
+        Arch::Aarch64 => [Reg::general(0), Reg::general(1)],
+    }
+}
+
 /// Go's own convention keeps no register but the stack pointer.
 const GO_X86_64_CLOBBERED: &[Reg] = &[
     Reg::general(0),

@@ -518,6 +518,29 @@ impl State {
         changed
     }
 
+    /// Takes in another way to the same place, and gives up all numbers that it changes. Returns whether that changed
+    /// what is known.
+    pub(super) fn widen(&mut self, other: &State) -> bool {
+        let before = self.clone();
+        if !self.join(other) {
+            return false;
+        }
+        let widened = |old: &Value, new: &Value| match new {
+            _ if old == new => new.clone(),
+            _ if new.is_telling() => new.as_bits(),
+            _ => Value::Unknown,
+        };
+        for (new, old) in self.registers.iter_mut().zip(&before.registers) {
+            *new = widened(old, new);
+        }
+        let unknown = (0, Value::Unknown);
+        let frame = self.frame.iter().map(|(&at, (width, value))| {
+            (at, (*width, widened(&before.frame.get(&at).unwrap_or(&unknown).1, value)))
+        });
+        self.frame = Arc::new(frame.filter(|(_, (_, value))| *value != Value::Unknown).collect());
+        *self != before
+    }
+
     /// What the flags say of a condition: when it holds, and when it does not.
     pub(super) fn test(&self, condition: Condition) -> (Outcome, Outcome) {
         test(&self.flags, condition)

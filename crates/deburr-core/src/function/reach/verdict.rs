@@ -300,8 +300,8 @@ impl<'c> Net<'c> {
                 let is_doubtful = from.certain.is_none() && from.checked.is_none() && !from.bare;
                 let known = known.after(way.proof, self.all);
                 if known.possible.is_subset(permitted) {
-                    entry.bare |= !is_doubtful && !way.is_lost;
-                    entry.doubtful |= is_doubtful || way.is_lost;
+                    entry.bare |= !is_doubtful && !way.is_loose;
+                    entry.doubtful |= is_doubtful || way.is_loose;
                 } else {
                     entry.checked = Some(entry.checked.map_or(known, |checked| checked.meet(known)));
                 }
@@ -574,7 +574,7 @@ impl<'j, 'a> Judge<'j, 'a> {
         while let Some(node) = pending.pop_front() {
             for way in self.ways(node) {
                 let proves = way.proof.is_doubtful || missing.is_subset(way.proof.features);
-                if proves || way.is_lost || is_certain && !way.is_certain {
+                if proves || way.is_loose || is_certain && !way.is_certain {
                     continue;
                 }
                 match way.from {
