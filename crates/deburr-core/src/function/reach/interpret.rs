@@ -29,6 +29,9 @@ const STEPS: u32 = 4096;
 /// Bytes of a function at most that is run.
 const LARGEST: u64 = 256 * 1024;
 
+/// Places at most that jumps through tables lead to, before the rest is not looked for.
+const MOST_ENTERED: usize = 32;
+
 /// What is known at a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockFacts {
@@ -152,6 +155,8 @@ struct Run<'r, 'w, 'a> {
     beside: Vec<Beside>,
     /// Where the function comes back to its caller, all ways joined.
     exit: Option<State>,
+    /// Where jumps through tables lead.
+    entered: BTreeSet<Svma>,
 }
 
 /// Runs a function from its start or from another entry; `None` if it is too large.
@@ -161,9 +166,26 @@ pub(super) fn interpret(
     function: &Function,
     from: CodeOffset,
 ) -> Option<Facts> {
-    let mut run =
-        Run { world, memory, depth: 0, facts: Facts::default(), steps: 0, beside: Vec::new(), exit: None };
-    run.function(function, from, words::entry_state(world, from))?;
+    let mut entered = BTreeSet::new();
+    let run = loop {
+        let count = entered.len();
+        let mut run = Run {
+            world,
+            memory,
+            depth: 0,
+            facts: Facts::default(),
+            steps: 0,
+            beside: Vec::new(),
+            exit: None,
+            entered,
+        };
+        run.function(function, from, words::entry_state(world, from))?;
+        // Blocks begin where tables lead: again, with those.
+        if run.entered.len() == count || count > MOST_ENTERED {
+            break run;
+        }
+        entered = std::mem::take(&mut run.entered);
+    };
     let mut facts = run.facts;
     // A jump that was run again knows less each time; the last counts.
     facts.exits.reverse();
@@ -176,7 +198,8 @@ pub(super) fn interpret(
 
 impl Run<'_, '_, '_> {
     fn function(&mut self, function: &Function, from: CodeOffset, entry: State) -> Option<()> {
-        let graph = self.world.graph(function, LARGEST)?;
+        let entered: Vec<Svma> = self.entered.iter().copied().collect();
+        let graph = self.world.graph_entered(function, LARGEST, &entered)?;
         let count = graph.blocks.len();
         let orphans = orphans(&graph);
         let has_indirect =
@@ -300,7 +323,15 @@ impl Run<'_, '_, '_> {
             Flow::IndirectJump => {
                 let target = self.target(last, &state);
                 self.let_out(&target, last, UseKind::Called, &state);
-                edges.push(Onward::Anywhere(target.is_telling(), state));
+                match self.through_table(graph, &target, last, &state) {
+                    Some(all) => edges.extend(all),
+                    None => {
+                        if !graph.blocks.iter().skip(1).any(|block| block.predecessors.is_empty()) {
+                            self.tail_to_pointer(last, state.clone());
+                        }
+                        edges.push(Onward::Anywhere(target.is_telling(), state));
+                    }
+                }
             }
             _ => {
                 if let Some(to) = place(last.next()) {
@@ -309,6 +340,43 @@ impl Run<'_, '_, '_> {
             }
         }
         (edges, at_call)
+    }
+
+    /// Where a jump goes whose every target is known, with what is proven where it goes there; `None` if one is not.
+    fn through_table(
+        &mut self,
+        graph: &Graph,
+        target: &Value,
+        jump: &Insn,
+        state: &State,
+    ) -> Option<Vec<Onward>> {
+        if target.choices().is_empty() {
+            return None;
+        }
+        let mut all = Vec::new();
+        let mut is_split = true;
+        for &(to, proven) in target.choices() {
+            let to = Svma(to);
+            self.world.image.code_offset(to)?;
+            let outcome = Outcome { proven, ..Outcome::default() };
+            let Some(state) = state.after(&outcome, jump.svma, true) else { continue };
+            match graph.find(to) {
+                Some((block, 0)) => all.push(Onward::To(block, state)),
+                // Cases that run into the next one.
+                Some(_) => {
+                    self.entered.insert(to);
+                    is_split = false;
+                }
+                None => self.tail_to_pointer(jump, state),
+            }
+        }
+        is_split.then_some(all)
+    }
+
+    /// A jump to another function through a pointer.
+    fn tail_to_pointer(&mut self, insn: &Insn, mut state: State) {
+        self.clobber(&mut state, None);
+        self.leave(insn, state);
     }
 
     /// A jump to another function: it runs in this one's place.
