@@ -52,16 +52,22 @@ impl Graph {
         Graph::of_insns(decode_all(image, program, extent))
     }
 
-    /// Builds the graph of a function and its parts, however large.
-    pub(super) fn whole(image: &Image<'_>, program: &Program, parts: &[Function]) -> Graph {
+    /// Builds the graph of a function and its parts, however large. `entered`: where jumps through tables lead.
+    pub(super) fn whole(image: &Image<'_>, program: &Program, parts: &[Function], entered: &[Svma]) -> Graph {
         let mut extents: Vec<Extent> = parts.iter().map(|part| part.extent(image)).collect();
         extents.sort_unstable();
-        Graph::of_insns(extents.into_iter().flat_map(|extent| decode_all(image, program, extent)).collect())
+        let insns = extents.into_iter().flat_map(|extent| decode_all(image, program, extent)).collect();
+        Graph::of_entered(insns, entered)
     }
 
     /// Builds the graph of instructions in order of address.
     pub fn of_insns(insns: Vec<Insn>) -> Graph {
+        Graph::of_entered(insns, &[])
+    }
+
+    fn of_entered(insns: Vec<Insn>, entered: &[Svma]) -> Graph {
         let mut leaders: Vec<Svma> = insns.iter().filter_map(|insn| inner_target(insn.flow)).collect();
+        leaders.extend(entered);
         leaders.sort_unstable();
         let is_leader = |svma: Svma| leaders.binary_search(&svma).is_ok();
         let mut blocks: Vec<Block> = Vec::new();

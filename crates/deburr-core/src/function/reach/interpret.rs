@@ -30,6 +30,9 @@ const ROUNDS: u32 = 8;
 /// Runs of blocks at most in one function, those inside it included.
 const STEPS: u32 = 4096;
 
+/// Places at most that jumps through tables lead to, before the rest is not looked for.
+const MOST_ENTERED: usize = 32;
+
 /// What is known at a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockFacts {
@@ -166,6 +169,8 @@ struct Run<'r, 'w, 'a> {
     words: RefCell<BTreeSet<(u64, u8)>>,
     /// Where the function comes back to its caller, all ways joined.
     exit: Option<State>,
+    /// Where jumps through tables lead.
+    entered: BTreeSet<Svma>,
 }
 
 /// Runs a function from its start or from another entry; `None` if it is too large.
@@ -175,17 +180,27 @@ pub(super) fn interpret(
     function: &Function,
     from: CodeOffset,
 ) -> Option<Facts> {
-    let mut run = Run {
-        world,
-        memory,
-        depth: 0,
-        facts: Facts::default(),
-        steps: 0,
-        beside: Vec::new(),
-        words: RefCell::default(),
-        exit: None,
+    let mut entered = BTreeSet::new();
+    let run = loop {
+        let count = entered.len();
+        let mut run = Run {
+            world,
+            memory,
+            depth: 0,
+            facts: Facts::default(),
+            steps: 0,
+            beside: Vec::new(),
+            words: RefCell::default(),
+            exit: None,
+            entered,
+        };
+        run.function(function, from, words::entry_state(world, from))?;
+        // Blocks begin where tables lead: again, with those.
+        if run.entered.len() == count || count > MOST_ENTERED {
+            break run;
+        }
+        entered = std::mem::take(&mut run.entered);
     };
-    run.function(function, from, words::entry_state(world, from))?;
     let mut facts = run.facts;
     facts.inputs.words = run.words.into_inner();
     // A jump that was run again knows less each time; the last counts.
@@ -199,7 +214,8 @@ pub(super) fn interpret(
 
 impl Run<'_, '_, '_> {
     fn function(&mut self, function: &Function, from: CodeOffset, entry: State) -> Option<()> {
-        let graph = self.world.graph(function)?;
+        let entered: Vec<Svma> = self.entered.iter().copied().collect();
+        let graph = self.world.graph_entered(function, &entered)?;
         let count = graph.blocks.len();
         let orphans: Vec<usize> = graph.orphans();
         let mut states: Vec<Option<State>> = vec![None; count];
@@ -327,13 +343,21 @@ impl Run<'_, '_, '_> {
                 let mut state = state;
                 let target = self.target(last, &state);
                 self.let_out(&target, last, UseKind::Called, &state);
-                // It may seem to lead to landing pads, where these registers hold the exception.
-                for reg in names::thrown(self.world.image.arch) {
-                    if !state.read(reg).is_telling() {
-                        state.write(reg, Value::Unknown);
+                match self.through_table(graph, &target, last, &state) {
+                    Some(all) => edges.extend(all),
+                    None => {
+                        // It may seem to lead to landing pads, where these registers hold the exception.
+                        for reg in names::thrown(self.world.image.arch) {
+                            if !state.read(reg).is_telling() {
+                                state.write(reg, Value::Unknown);
+                            }
+                        }
+                        if !graph.blocks.iter().skip(1).any(|block| block.predecessors.is_empty()) {
+                            self.tail_to_pointer(last, state.clone());
+                        }
+                        edges.push(Onward::Anywhere(target.is_telling(), state));
                     }
                 }
-                edges.push(Onward::Anywhere(target.is_telling(), state));
             }
             _ => {
                 if let Some(to) = place(last.next()) {
@@ -342,6 +366,43 @@ impl Run<'_, '_, '_> {
             }
         }
         (edges, at_call)
+    }
+
+    /// Where a jump goes whose every target is known, with what is proven where it goes there; `None` if one is not.
+    fn through_table(
+        &mut self,
+        graph: &Graph,
+        target: &Value,
+        jump: &Insn,
+        state: &State,
+    ) -> Option<Vec<Onward>> {
+        if target.choices().is_empty() {
+            return None;
+        }
+        let mut all = Vec::new();
+        let mut is_split = true;
+        for &(to, proven) in target.choices() {
+            let to = Svma(to);
+            self.world.image.code_offset(to)?;
+            let outcome = Outcome { proven, ..Outcome::default() };
+            let Some(state) = state.after(&outcome, jump.svma, true) else { continue };
+            match graph.find(to) {
+                Some((block, 0)) => all.push(Onward::To(block, state)),
+                // Cases that run into the next one.
+                Some(_) => {
+                    self.entered.insert(to);
+                    is_split = false;
+                }
+                None => self.tail_to_pointer(jump, state),
+            }
+        }
+        is_split.then_some(all)
+    }
+
+    /// A jump to another function through a pointer.
+    fn tail_to_pointer(&mut self, insn: &Insn, mut state: State) {
+        self.clobber(&mut state, None);
+        self.leave(insn, state);
     }
 
     /// A jump to another function: it runs in this one's place.

@@ -255,10 +255,15 @@ impl<'w, 'a> World<'w, 'a> {
 
     /// The graph of a whole function with its parts; `None` if it is too large to be run.
     fn graph(&self, function: &Function) -> Option<Graph> {
+        self.graph_entered(function, &[])
+    }
+
+    /// The same, where jumps through tables lead to some places.
+    fn graph_entered(&self, function: &Function, entered: &[Svma]) -> Option<Graph> {
         let parts = self.parts.get(&function.start).map(Vec::as_slice).unwrap_or_default();
         let all: Vec<Function> = std::iter::once(function).chain(parts).copied().collect();
         let length: u64 = all.iter().map(|part| u64::from(part.end - part.start)).sum();
-        (length <= LARGEST).then(|| Graph::whole(self.image, self.program, &all))
+        (length <= LARGEST).then(|| Graph::whole(self.image, self.program, &all, entered))
     }
 }
 
