@@ -136,13 +136,23 @@ pub(super) fn judge(
     for (function, run) in program.hits_by_function() {
         for hit in run {
             let needs = insn::features_of(image.arch, hit.group).minus(permitted);
-            if !needs.is_empty() {
+            if !needs.is_empty() && !is_text(image, image.svma(hit.at)) {
                 let start = function.map_or(hit.at, |function| program.whole(function).start);
                 hits.entry(start).or_default().push((hit.at, needs));
             }
         }
     }
     hits.into_iter().map(|(start, hits)| judge.function(start, &hits)).collect()
+}
+
+/// Whether what was decoded as an instruction stands amid letters: assembly often has its author's name behind it.
+fn is_text(image: &Image<'_>, at: Svma) -> bool {
+    /// Letters in a row, the instruction among them.
+    const LETTERS: usize = 20;
+    [0, 8, 16].into_iter().any(|before| {
+        let bytes = image.bytes_at(at.offset(-before)).and_then(|bytes| bytes.get(..LETTERS));
+        bytes.is_some_and(|bytes| bytes.iter().all(|byte| matches!(byte, b' '..=b'~')))
+    })
 }
 
 /// What is made of an exported function's callers in other files.
