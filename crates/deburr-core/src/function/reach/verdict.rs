@@ -343,8 +343,8 @@ fn entries(
             _ => !is_reached(node),
         });
         for &(node, is_interface) in &outer {
-            // What the file chooses by a check may be for its own use alone.
-            let is_chosen = round > 1 && checks.any;
+            // What the file uses itself may be for its own use alone, behind a check that was not found.
+            let is_chosen = round > 0 && checks.any;
             if let Some(callers) = net.callers.get_mut(node) {
                 *callers = calls(is_interface && !is_chosen);
             }
