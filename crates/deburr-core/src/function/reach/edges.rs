@@ -693,7 +693,7 @@ impl Collector<'_, '_, '_> {
             let is_plain = |used: &&Use| {
                 image.code_offset(used.address).is_some_and(|at| !self.closure.has_hits.contains(&at))
             };
-            if uses.iter().any(|used| is_plain(&used)) && !uses.iter().all(|used| is_plain(&used)) {
+            if uses.iter().any(is_plain) && !uses.iter().all(is_plain) {
                 choices.extend(uses.iter().map(|used| (used.from, used.kind)));
             }
         }

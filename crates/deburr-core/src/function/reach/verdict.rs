@@ -161,13 +161,23 @@ fn hits_beyond(
     for (function, run) in program.hits_by_function() {
         for hit in run {
             let needs = insn::features_of(image.arch, hit.group).minus(permitted);
-            if !needs.is_empty() {
+            if !needs.is_empty() && !is_text(image, image.svma(hit.at)) {
                 let start = function.map_or(hit.at, |function| program.whole(function).start);
                 hits.entry(start).or_default().push((hit.at, needs));
             }
         }
     }
     hits
+}
+
+/// Whether what was decoded as an instruction stands amid letters: assembly often has its author's name behind it.
+fn is_text(image: &Image<'_>, at: Svma) -> bool {
+    /// Letters in a row, the instruction among them.
+    const LETTERS: usize = 20;
+    [0, 8, 16].into_iter().any(|before| {
+        let bytes = image.bytes_at(at.offset(-before)).and_then(|bytes| bytes.get(..LETTERS));
+        bytes.is_some_and(|bytes| bytes.iter().all(|byte| matches!(byte, b' '..=b'~')))
+    })
 }
 
 /// What is made of an exported function's callers in other files.
@@ -358,8 +368,8 @@ fn entries(
             _ => !is_reached(node),
         });
         for &(node, is_interface) in &outer {
-            // What the file chooses by a check may be for its own use alone.
-            let is_chosen = round > 1 && checks.any;
+            // What the file uses itself may be for its own use alone, behind a check that was not found.
+            let is_chosen = round > 0 && checks.any;
             if let Some(callers) = net.callers.get_mut(node) {
                 *callers = calls(is_interface && !is_chosen);
             }
