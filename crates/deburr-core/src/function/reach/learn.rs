@@ -93,7 +93,10 @@ pub(super) fn learn(
             }
         }
         let returns: BTreeMap<CodeOffset, Value> = (facts.iter())
-            .filter(|(start, facts)| facts.returned.discriminates(askers.contains(start)))
+            .filter(|(start, facts)| {
+                let is_asker = askers.contains(start);
+                facts.returned.discriminates(is_asker) || is_asker && is_place(world, &facts.returned)
+            })
             .filter(|(start, _)| !world.is_resolver(**start) && !world.is_run_inside(**start))
             .map(|(start, facts)| (*start, facts.returned.clone()))
             .collect();
@@ -118,6 +121,11 @@ pub(super) fn learn(
     let any =
         !queries.is_empty() || !memory.words.is_empty() || !world.returns.is_empty() || world.asks_others();
     Learnt { readers: readers(world, &facts), facts, memory, any }
+}
+
+/// Whether a value is the address of something in the file: of a structure with answers of the CPU.
+fn is_place(world: &World<'_, '_>, value: &Value) -> bool {
+    value.as_constant().is_some_and(|at| world.is_place(Svma(at)))
 }
 
 /// The keys at which two maps differ.

@@ -18,6 +18,7 @@ mod kind;
 mod knowledge;
 mod lanes;
 mod learn;
+mod libgcc;
 mod memory;
 mod names;
 mod proof;

@@ -7,6 +7,7 @@
 
 use super::World;
 use super::knowledge;
+use super::libgcc;
 use super::memory::{Memory, foreign};
 use super::proof::Proof;
 use super::state::State;
@@ -284,6 +285,13 @@ pub(super) fn known(world: &World<'_, '_>) -> Memory {
     }
     for object in &linkage.objects {
         named(world, &mut memory, object.name, object.extent.start.0);
+    }
+    let models = if world.image.arch == Arch::X86_64 { libgcc::cpu_models(world) } else { Vec::new() };
+    for found in models {
+        named(world, &mut memory, "__cpu_model", found.model);
+        if let Some(features2) = found.features2 {
+            named(world, &mut memory, "__cpu_features2", features2);
+        }
     }
     if world.image.arch == Arch::Aarch64 && !world.resolvers.is_empty() {
         // `__ifunc_arg_t`: its size, then the kernel's words.
