@@ -16,12 +16,15 @@ mod interpret;
 mod kind;
 mod knowledge;
 mod lanes;
+#[cfg(test)]
+mod laws;
 mod learn;
 mod memory;
 mod names;
 mod proof;
 mod references;
 mod state;
+mod step;
 mod value;
 mod verdict;
 mod words;
