@@ -124,6 +124,10 @@ tests_of! {
     what_follows_an_early_return_is_guarded
     what_follows_an_abort_is_guarded
     a_level_guards_by_comparison_and_by_switch
+    a_switch_over_a_level_guards_each_of_its_cases
+    flags_stored_side_by_side_guard
+    a_value_chosen_by_the_carry_guards
+    a_flag_exchanged_atomically_guards
     a_flag_found_at_the_first_use_guards
     a_flag_set_by_pthread_once_guards
     a_pointer_selected_without_a_branch_is_guarded
@@ -149,6 +153,10 @@ tests_of! {
     a_cached_check_for_less_is_named_as_such
     a_resolver_that_asks_for_less_is_named_as_such
     a_check_for_either_of_two_is_less
+    a_case_for_less_is_named_as_such
+    a_flag_beside_the_right_one_is_less
+    a_bit_below_the_right_one_is_less
+    a_flag_read_before_it_is_found_guards_nothing
     avx512_behind_a_check_for_avx2_is_under_guarded
     dead_code_is_unreached
     a_prefix_that_old_processors_ignore_is_no_feature
@@ -195,6 +203,8 @@ tests_of! {
     aarch64_a_cached_flag_guards
     aarch64_a_word_of_capabilities_guards
     aarch64_a_pointer_set_once_guards
+    aarch64_a_conjunction_guards_each
+    aarch64_a_disjunction_guards_neither
     aarch64_an_identification_register_guards
     aarch64_one_block_of_a_function_is_guarded
     aarch64_a_check_guards_three_calls_deep
@@ -328,6 +338,92 @@ fn a_level_guards_by_comparison_and_by_switch() -> Case {
         ],
         ..ASKS_FOR_AVX2
     }
+}
+
+fn a_switch_over_a_level_guards_each_of_its_cases() -> Case {
+    Case {
+        sources: &["level_table.c"],
+        expects: &[
+            ("twice_avx2", "guarded"),
+            ("slowly_avx2", "guarded"),
+            ("twice_avx", "guarded"),
+            ("hash_sse42", "guarded"),
+        ],
+        ..a_level_guards_by_comparison_and_by_switch()
+    }
+}
+
+fn a_case_for_less_is_named_as_such() -> Case {
+    Case {
+        sources: &["trap_level_table.c"],
+        runs: &[
+            ("core2duo", Prints("plain")),
+            ("Nehalem", Prints("sse4.2")),
+            ("IvyBridge", DiesOfSigill),
+            ("Haswell", Prints("avx2")),
+        ],
+        expects: &[("twice_avx2", "under-guarded"), ("slowly_avx2", "guarded"), ("hash_sse42", "guarded")],
+        ..ASKS_FOR_LESS
+    }
+}
+
+/// Where gcc packs neighbouring stores into a vector, and where it does not.
+const PACKED: &[Build] = &[("gcc", "-O3"), ("gcc", "-O2"), ("gcc", "-O0"), ("clang", "-O2")];
+
+fn flags_stored_side_by_side_guard() -> Case {
+    Case {
+        sources: &["flags_packed.c"],
+        builds: PACKED,
+        runs: &[
+            ("core2duo", Prints("plain")),
+            ("Nehalem", Prints("sse4.2")),
+            ("IvyBridge", Prints("sse4.2")),
+            ("Haswell", Prints("avx2")),
+        ],
+        expects: &[("twice_avx2", "guarded"), ("hash_sse42", "guarded")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn a_flag_beside_the_right_one_is_less() -> Case {
+    Case {
+        sources: &["trap_flags_packed.c"],
+        builds: PACKED,
+        runs: &[
+            ("core2duo", Prints("plain")),
+            ("Nehalem", Prints("sse4.2")),
+            ("IvyBridge", DiesOfSigill),
+            ("Haswell", Prints("avx2")),
+        ],
+        expects: &[("twice_avx2", "under-guarded"), ("hash_sse42", "guarded")],
+        ..ASKS_FOR_LESS
+    }
+}
+
+fn a_value_chosen_by_the_carry_guards() -> Case {
+    Case { sources: &["carry_chosen.c"], builds: X86_64, ..flags_stored_side_by_side_guard() }
+}
+
+fn a_bit_below_the_right_one_is_less() -> Case {
+    Case {
+        sources: &["trap_carry_chosen.c"],
+        runs: &[("core2duo", DiesOfSigill), ("Nehalem", DiesOfSigill), ("Haswell", Prints("avx2"))],
+        expects: &[("twice_avx2", "under-guarded"), ("hash_sse42", "under-guarded")],
+        ..ASKS_FOR_LESS
+    }
+}
+
+fn a_flag_exchanged_atomically_guards() -> Case {
+    Case {
+        sources: &["exchanged.c"],
+        runs: &[("Nehalem", Prints("plain")), ("IvyBridge", Prints("avx")), ("Haswell", Prints("avx2"))],
+        expects: &[("twice_avx2", "guarded"), ("twice_avx", "guarded")],
+        ..ASKS_FOR_AVX2
+    }
+}
+
+fn a_flag_read_before_it_is_found_guards_nothing() -> Case {
+    Case { sources: &["trap_lazily.c"], expects: &[("twice_avx2", "required|under-guarded")], ..NEEDS_AVX2 }
 }
 
 fn a_flag_found_at_the_first_use_guards() -> Case {
@@ -795,6 +891,18 @@ fn aarch64_a_word_of_capabilities_guards() -> Case {
 
 fn aarch64_a_pointer_set_once_guards() -> Case {
     Case { sources: &["arm_pointer_chosen_once.c"], ..ASKS_FOR_LSE }
+}
+
+fn aarch64_a_conjunction_guards_each() -> Case {
+    Case { sources: &["arm_conjunction.c"], ..ASKS_FOR_LSE }
+}
+
+fn aarch64_a_disjunction_guards_neither() -> Case {
+    Case {
+        sources: &["arm_trap_disjunction.c"],
+        expects: &[("add_lse", "required|under-guarded")],
+        ..NEEDS_LSE
+    }
 }
 
 fn aarch64_an_identification_register_guards() -> Case {

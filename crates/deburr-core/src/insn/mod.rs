@@ -294,6 +294,12 @@ pub enum Operation {
     ShiftLeft,
     /// `dst = src0 >> src1|imm`, zeros come in; A64 also `lsr` as an alias of `ubfm`.
     ShiftRight,
+    /// `dst = src0 >> src1|imm`, copies of the sign come in: `sar`; A64 `asr` as an alias of `sbfm`.
+    ShiftRightSigned,
+    /// x86 `adc`: `dst = src0 + src1|imm + carry`.
+    AddCarry,
+    /// x86 `sbb` of two operands: `dst = src0 - src1|imm - carry`.
+    SubBorrow,
     /// `dst = (src0 >> low) & ((1 << count) - 1)`, where `imm` is `low | count << 8`: `ubfx`, `bextr` with a constant.
     ExtractBits,
     /// x86 `bt`: the carry flag from bit `src1|imm` of `src0` (or of memory).

@@ -17,6 +17,8 @@ mod interpret;
 mod kind;
 mod knowledge;
 mod lanes;
+#[cfg(test)]
+mod laws;
 mod learn;
 mod libgcc;
 mod memory;
@@ -24,6 +26,7 @@ mod names;
 mod proof;
 mod references;
 mod state;
+mod step;
 mod value;
 mod verdict;
 mod words;

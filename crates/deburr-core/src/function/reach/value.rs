@@ -320,6 +320,28 @@ impl Value {
         }
     }
 
+    /// The low bytes, shifted right with copies of their sign coming in.
+    pub(super) fn shift_signed(&self, count: u64, width: u8) -> Value {
+        let top = width.min(8) * 8 - 1;
+        let count = count & u64::from(top);
+        match self {
+            // Nothing but copies of the sign.
+            Value::Bits(bits) if count == u64::from(top) && !bits.tainted => {
+                let one = Value::of_bits(Bits::build(Proof::EMPTY, false, |bit| {
+                    bits.both(top).filter(|_| bit == 0)
+                }));
+                one.negate().truncate(width)
+            }
+            Value::Bits(bits) => Value::of_bits(Bits::build(bits.rest, bits.tainted, |bit| {
+                (bit <= top).then(|| bits.both(bit.saturating_add(count as u8).min(top)))?
+            })),
+            Value::Choice(choice) => Value::map(choice, |value| {
+                (sign_extended(value, width) as i64 >> count) as u64 & mask_of(width)
+            }),
+            _ => self.truncate(width).mixed(&Value::Unknown).truncate(width),
+        }
+    }
+
     /// What an operand makes of a register.
     pub(super) fn modified(&self, by: Modifier) -> Value {
         let extended = match by {

@@ -294,6 +294,8 @@ impl Facts {
         {
             self.insn.is_signed = !zeroes_rest;
             (Operation::Extend, Some((last + 1) / 8))
+        } else if !zeroes_rest && !keeps_rest && last == whole {
+            (Operation::ShiftRightSigned, Some(rotation))
         } else if !zeroes_rest {
             return;
         } else if last == whole {

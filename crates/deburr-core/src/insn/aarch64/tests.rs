@@ -223,7 +223,7 @@ fn shifts_and_extractions_tell_where_the_bits_come_from() {
         (0x53051420, O::ExtractBits, one, Some(5 | 1 << 8)),  // ubfx w0, w1, #5, #1
         (0xd3400420, O::ExtractBits, one, Some(2 << 8)),      // ubfx x0, x1, #0, #2
         (0xd37c0c20, O::Other, one, None),                    // ubfiz x0, x1, #4, #4
-        (0x13047c20, O::Other, one, None),                    // asr w0, w1, #4
+        (0x13047c20, O::ShiftRightSigned, one, Some(4)),      // asr w0, w1, #4
         (0x9ac22820, O::Other, [x(1), x(2), None], None),     // asr x0, x1, x2
         (0x93431820, O::Other, one, None),                    // sbfx x0, x1, #3, #4
         (0xb3431820, O::Other, [x(1), x(0), None], None),     // bfxil x0, x1, #3, #4

@@ -313,8 +313,11 @@ fn operation(insn: &Instruction, class: Class) -> Operation {
         M::Lea => Operation::EffectiveAddress,
         M::Shl | M::Sal | M::Shlx => Operation::ShiftLeft,
         M::Shr | M::Shrx => Operation::ShiftRight,
+        M::Sar | M::Sarx => Operation::ShiftRightSigned,
+        M::Adc => Operation::AddCarry,
         M::Bt => Operation::BitTest,
         M::Sbb if is_same_register(insn) => Operation::SetMask,
+        M::Sbb => Operation::SubBorrow,
         M::Cpuid => Operation::CpuId,
         M::Xgetbv => Operation::ReadExtendedControl,
         M::Push => Operation::Push,
@@ -423,6 +426,7 @@ fn shape_operands(insn: &Instruction, facts: &mut Insn) {
         | Operation::BitTest
         | Operation::ShiftLeft
         | Operation::ShiftRight
+        | Operation::ShiftRightSigned
             if left_operand(insn) == OpKind::Memory =>
         {
             facts.src = [None, facts.src[0], None];
@@ -432,7 +436,9 @@ fn shape_operands(insn: &Instruction, facts: &mut Insn) {
     }
     // The processor masks counts by the width, and bit numbers that are immediate (SDM volume 2, BT, SHL).
     let mask = match facts.operation {
-        Operation::ShiftLeft | Operation::ShiftRight => Some(if facts.width == 8 { 63 } else { 31 }),
+        Operation::ShiftLeft | Operation::ShiftRight | Operation::ShiftRightSigned => {
+            Some(if facts.width == 8 { 63 } else { 31 })
+        }
         Operation::BitTest => (i64::from(facts.width) * 8).checked_sub(1),
         _ => None,
     };

@@ -7,7 +7,7 @@ use super::features::{GROUPS, Need, TABLE, need};
 use super::{decode, features_of, sweep};
 use crate::address::Svma;
 use crate::insn::sweep::{Edge, Interest, Mark, Reference, ReferenceKind, Sweep};
-use crate::insn::{Class, ClassSet, Condition, Flow, Insn, Memory, Modifier, Operation, Reg};
+use crate::insn::{Class, ClassSet, Condition, Flow, Insn, Lanes, Memory, Modifier, Operation, Reg};
 
 fn bytes(hex: &str) -> Vec<u8> {
     hex.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
@@ -224,7 +224,7 @@ fn shifts_tell_their_value_and_count() {
         assert_eq!((insn.operation, insn.dst, insn.src, insn.imm), (operation, dst, src, imm), "{hex}");
         assert_eq!(insn.width, width, "{hex}");
     }
-    assert_eq!(one("c1 f8 04").operation, Operation::Other); // sar eax, 4
+    assert_eq!(one("c1 f8 04").operation, Operation::ShiftRightSigned); // sar eax, 4
     assert_eq!(one("0f a4 c8 04").operation, Operation::Other); // shld eax, ecx, 4
     assert_eq!(one("c4 e2 60 f7 c1").operation, Operation::Other); // bextr eax, ecx, ebx
 }
@@ -315,7 +315,7 @@ fn a_register_less_itself_and_the_carry_is_a_mask() {
     assert_eq!((mask.condition, mask.width), (Some(Condition::UnsignedLess), 4));
     assert!(mask.reads.contains(Reg::FLAGS));
     let borrow = one("19 c8"); // sbb eax, ecx
-    assert_eq!((borrow.operation, borrow.condition), (Operation::Other, None));
+    assert_eq!((borrow.operation, borrow.condition), (Operation::SubBorrow, None));
     assert_eq!(one("31 c0").operation, Operation::Xor); // xor eax, eax
 }
 
@@ -657,4 +657,25 @@ fn an_extension_by_the_sign_is_told_from_one_by_zeros() {
         assert_eq!((insn.is_signed, insn.dst), (is_signed, register(0)), "{hex}");
     }
     assert!(one("48 63 04 82").is_signed); // movsxd rax, dword ptr [rdx+rax*4]
+}
+
+#[test]
+fn lanes_are_told_where_nothing_is_computed() {
+    for (hex, lanes, width) in [
+        ("66 0f 6e c2", Some(Lanes::Low), 4),               // movd xmm0, edx
+        ("66 48 0f 6e c2", Some(Lanes::Low), 8),            // movq xmm0, rdx
+        ("66 0f 62 c3", Some(Lanes::InterleaveLow32), 0),   // punpckldq xmm0, xmm3
+        ("66 0f 6c c1", Some(Lanes::InterleaveLow64), 0),   // punpcklqdq xmm0, xmm1
+        ("0f 11 05 00 00 00 00", Some(Lanes::Whole), 0),    // movups [rip], xmm0
+        ("66 0f 3a 22 c0 01", Some(Lanes::Insert), 4),      // pinsrd xmm0, eax, 1
+        ("0f 16 05 00 00 00 00", Some(Lanes::HighHalf), 0), // movhps xmm0, [rip]
+        ("66 0f ef c0", Some(Lanes::Zero), 0),              // pxor xmm0, xmm0
+        ("66 0f ef c1", Some(Lanes::Xor), 0),               // pxor xmm0, xmm1
+        ("66 0f fe c1", None, 0),                           // paddd xmm0, xmm1
+        ("0f 6e c2", None, 0),                              // movd mm0, edx
+        ("c5 fe 6f 00", None, 0),                           // vmovdqu ymm0, [rax]
+    ] {
+        assert_eq!(one(hex).lanes, lanes, "{hex}");
+        assert_eq!(if lanes.is_some() { one(hex).width } else { 0 }, width, "{hex}");
+    }
 }
