@@ -377,6 +377,9 @@ fn entries(
     (net.nodes.iter().copied().zip(entries).collect(), roots)
 }
 
+/// By node, the one before it on a path from a root.
+type Tree = HashMap<Node, Option<Node>>;
+
 struct Judge<'j, 'a> {
     checks: &'j Checks,
     image: &'j Image<'a>,
@@ -387,7 +390,7 @@ struct Judge<'j, 'a> {
     /// The exported functions that others call as they like.
     roots: BTreeSet<Node>,
     /// By what stays unproven, and whether by control flow alone: the node before each on a shortest path.
-    trees: RefCell<HashMap<(FeatureSet, bool), HashMap<Node, Option<Node>>>>,
+    trees: RefCell<HashMap<(FeatureSet, bool), Tree>>,
 }
 
 impl Judge<'_, '_> {
@@ -535,12 +538,12 @@ impl Judge<'_, '_> {
     }
 
     /// By node, the one before it on a shortest path from a root on which the features stay unproven.
-    fn tree(&self, missing: FeatureSet, is_certain: bool) -> HashMap<Node, Option<Node>> {
+    fn tree(&self, missing: FeatureSet, is_certain: bool) -> Tree {
         let is_open = |way: &Way| {
             let proves = way.proof.is_doubtful || missing.is_subset(way.proof.features);
             !proves && !way.is_loose && (way.is_certain || !is_certain)
         };
-        let mut tree: HashMap<Node, Option<Node>> = HashMap::new();
+        let mut tree = Tree::new();
         let mut onward: HashMap<Node, Vec<Node>> = HashMap::new();
         let mut pending = VecDeque::new();
         for (&to, ways) in &self.checks.ways.into {
