@@ -487,7 +487,8 @@ pub(super) fn ways(world: &World<'_, '_>, closure: Closure, learnt: &Learnt) -> 
         objects.entry(object).or_default().push(cell);
     }
     let ways = Ways { entries: closure.entries.clone(), ..Ways::default() };
-    let mains = mains(world, &closure);
+    // Where Rust's own detection stands between `main` and its choice, that is not always followed.
+    let mains = if learnt.any { BTreeSet::new() } else { mains(world, &closure) };
     let mut ways = Collector { world, closure: &closure, learnt, objects, used: HashSet::new(), mains, ways };
     ways.roots();
     ways.unasked();
@@ -664,7 +665,7 @@ impl Collector<'_, '_, '_> {
                         chooses && used.kind == UseKind::Returned && used.proof.is_empty(),
                     )),
                     is_certain: is_certain && is_function,
-                    is_loose: choices.contains(&(used.from, used.kind)),
+                    is_loose: !is_certain && choices.contains(&(used.from, used.kind)),
                     kind: if is_function { kind } else { GuardKind::Table },
                     check: used.check,
                 };

@@ -13,7 +13,8 @@ use crate::image::Image;
 use crate::insn;
 use crate::insn::sweep::CodeOffset;
 use deburr_cpu::{Feature, FeatureSet};
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque, hash_map};
 
 /// Features that a program can use only after the operating system has handed it something to use them on: a
 /// protection key, a shadow stack, tagged memory. That comes before any instruction, in a system call of the caller.
@@ -362,6 +363,11 @@ fn entries(
         let is_reached =
             |node: usize| known.get(node).is_some_and(|entry: &Entry| *entry != Entry::default());
         let is_called = |way: &Way| way.is_certain && way.proof.is_empty();
+        // The order matters only where some are roots.
+        if round == 1 && (checks.any || !pending.iter().any(|&(_, is_interface)| is_interface)) {
+            entries = known;
+            continue;
+        }
         let (outer, inner): (Vec<_>, Vec<_>) = pending.into_iter().partition(|&(node, _)| match round {
             0 => net.inside(node).next().is_none(),
             1 => !is_reached(node) && net.inside(node).any(is_called),
@@ -396,6 +402,9 @@ fn entries(
     (net.nodes.iter().copied().zip(entries).collect(), roots)
 }
 
+/// By node, the one before it on a path from a root.
+type Tree = HashMap<Node, Option<Node>>;
+
 struct Judge<'j, 'a> {
     checks: &'j Checks,
     image: &'j Image<'a>,
@@ -405,6 +414,8 @@ struct Judge<'j, 'a> {
     entries: HashMap<Node, Entry>,
     /// The exported functions that others call as they like.
     roots: BTreeSet<Node>,
+    /// By what stays unproven, and whether by control flow alone: the node before each on a shortest path.
+    trees: RefCell<HashMap<(FeatureSet, bool), Tree>>,
 }
 
 /// The instruction that decides what its function is.
@@ -435,7 +446,7 @@ impl<'j, 'a> Judge<'j, 'a> {
     ) -> Judge<'j, 'a> {
         let all: FeatureSet = Feature::all().collect();
         let (entries, roots) = entries(checks, all, permitted, stated);
-        Judge { checks, image, permitted, all, stated, entries, roots }
+        Judge { checks, image, permitted, all, stated, entries, roots, trees: RefCell::default() }
     }
 
     fn assess(&self, start: CodeOffset, hits: &[(CodeOffset, FeatureSet)]) -> Assessment {
@@ -576,39 +587,55 @@ impl<'j, 'a> Judge<'j, 'a> {
 
     /// A shortest path from a root on which the features stay unproven.
     fn path(&self, entry: CodeOffset, missing: FeatureSet) -> Vec<Step> {
-        let first = Node::Function(entry);
-        let is_certain = self.entries.get(&first).is_some_and(|entry| entry.certain.is_some());
-        let mut toward: HashMap<Node, Node> = HashMap::new();
-        let mut pending = VecDeque::from([first]);
-        let mut seen: BTreeSet<Node> = BTreeSet::from([first]);
-        while let Some(node) = pending.pop_front() {
-            for way in self.ways(node) {
-                let proves = way.proof.is_doubtful || missing.is_subset(way.proof.features);
-                if proves || way.is_loose || is_certain && !way.is_certain {
-                    continue;
-                }
+        let last = Node::Function(entry);
+        let is_certain = self.entries.get(&last).is_some_and(|entry| entry.certain.is_some());
+        let mut trees = self.trees.borrow_mut();
+        let tree = trees.entry((missing, is_certain)).or_insert_with(|| self.tree(missing, is_certain));
+        let mut path = Vec::new();
+        let mut at = Some(last);
+        while let Some(node) = at {
+            let Some(&before) = tree.get(&node) else { return Vec::new() };
+            path.push(self.step(node));
+            if before.is_none() {
+                path.extend(self.way_from_root(node).into_iter().rev());
+            }
+            at = before;
+        }
+        path.reverse();
+        path
+    }
+
+    /// By node, the one before it on a shortest path from a root on which the features stay unproven.
+    fn tree(&self, missing: FeatureSet, is_certain: bool) -> Tree {
+        let is_open = |way: &Way| {
+            let proves = way.proof.is_doubtful || missing.is_subset(way.proof.features);
+            !proves && !way.is_loose && (way.is_certain || !is_certain)
+        };
+        let mut tree = Tree::new();
+        let mut onward: HashMap<Node, Vec<Node>> = HashMap::new();
+        let mut pending = VecDeque::new();
+        for (&to, ways) in &self.checks.ways.into {
+            for way in ways.iter().filter(|way| is_open(way)) {
                 match way.from {
-                    Source::Export { .. } if !self.roots.contains(&node) => {}
+                    Source::Export { .. } if !self.roots.contains(&to) => {}
                     Source::Root | Source::Export { .. } => {
-                        let mut path = self.way_from_root(node);
-                        path.push(self.step(node));
-                        let mut at = node;
-                        while let Some(&next) = toward.get(&at) {
-                            path.push(self.step(next));
-                            at = next;
-                        }
-                        return path;
-                    }
-                    Source::Node(from) => {
-                        if seen.insert(from) {
-                            toward.insert(from, node);
-                            pending.push_back(from);
+                        if tree.insert(to, None).is_none() {
+                            pending.push_back(to);
                         }
                     }
+                    Source::Node(from) => onward.entry(from).or_default().push(to),
                 }
             }
         }
-        Vec::new()
+        while let Some(node) = pending.pop_front() {
+            for &next in onward.get(&node).map(Vec::as_slice).unwrap_or_default() {
+                if let hash_map::Entry::Vacant(place) = tree.entry(next) {
+                    place.insert(Some(node));
+                    pending.push_back(next);
+                }
+            }
+        }
+        tree
     }
 
     /// The nearest check that proves all of some features, else the nearest, among the ways to a function on which
