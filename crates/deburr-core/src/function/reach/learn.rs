@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rounds at most; words that still change then count as doubtful.
-const ROUNDS: u32 = 8;
+const ROUNDS: u32 = 16;
 /// Bytes of a function at most that is run inside its callers.
 const INSIDE: u32 = 4096;
 /// Bytes of one at most that only calls such a function, and how many calls away.
@@ -75,6 +75,7 @@ pub(super) fn learn(
     extend_by_readers(world, &mut subjects, &mut asked, &memory);
     // All subjects first, then those whose inputs have changed.
     let mut due = subjects.clone();
+    let mut waiting: BTreeSet<CodeOffset> = BTreeSet::new();
     for round in 0..ROUNDS {
         facts.extend(run(world, calls, &memory, &due));
         let mut next = known.clone();
@@ -103,13 +104,25 @@ pub(super) fn learn(
         let before = subjects.clone();
         extend_by_callers(world, &mut subjects, &returns);
         extend_by_readers(world, &mut subjects, &mut asked, &next);
-        due = subjects.difference(&before).copied().collect();
-        due.extend(outdated(
+        waiting.extend(subjects.difference(&before));
+        waiting.extend(outdated(
             world,
             &facts,
             &changed(&memory.words, &next.words),
             &changed(&world.returns, &returns),
         ));
+        // What others depend on first: until it is settled, they would only run in vain.
+        let tells = |start: &CodeOffset| {
+            let stores = facts.get(start).map(|facts| facts.stores.as_slice()).unwrap_or_default();
+            let is_told = stores.iter().any(|stored| next.words.contains_key(&(stored.at, stored.width)));
+            is_told || returns.contains_key(start)
+        };
+        due = waiting.iter().copied().filter(tells).collect();
+        if due.is_empty() {
+            due = std::mem::take(&mut waiting);
+        } else {
+            waiting.retain(|start| !due.contains(start));
+        }
         world.returns = returns;
         memory = next;
         if due.is_empty() {
@@ -117,6 +130,7 @@ pub(super) fn learn(
         }
     }
     // What still changes counts as doubtful.
+    due.extend(waiting);
     facts.extend(run(world, calls, &memory, &due));
     let any =
         !queries.is_empty() || !memory.words.is_empty() || !world.returns.is_empty() || world.asks_others();
