@@ -13,6 +13,8 @@ use std::sync::Arc;
 const REGISTERS: usize = 32;
 /// Frame slots at most that are followed.
 const SLOTS: usize = 256;
+/// Words at known addresses at most that are followed in one function.
+const WORDS: usize = 48;
 
 /// What the flags tell.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -207,7 +209,7 @@ impl State {
         for key in overlapping {
             words.remove(&key);
         }
-        if value != Value::Unknown && words.len() < SLOTS {
+        if value != Value::Unknown && words.len() < WORDS {
             words.insert((at, width), value);
         }
     }
