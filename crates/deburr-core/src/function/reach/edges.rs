@@ -794,6 +794,10 @@ impl Collector<'_, '_, '_> {
                 let is_replaced = self.learnt.readers.contains_key(&cell.0);
                 for reference in &through {
                     let Some(from) = self.world.image.code_offset(reference.from) else { continue };
+                    // It was seen what becomes of the address that is read.
+                    if reference.access == Access::Read && self.is_used(from, node) {
+                        continue;
+                    }
                     let is_function = matches!(node, Node::Function(_));
                     for way in self.ways_from(from, is_function && !is_replaced, GuardKind::Pointer) {
                         self.push(node, way);
