@@ -11,6 +11,7 @@
 
 mod callee;
 mod calls;
+mod closure;
 mod edges;
 mod glibc;
 mod interpret;
@@ -73,7 +74,7 @@ impl Checks {
         let mut world = World::new(image, linkage, program, foreign);
         let known = words::known(&world);
         let calls = calls::Calls::of(&world);
-        let reverse = edges::Reverse::of(&world);
+        let reverse = closure::Reverse::of(&world);
         let takers = reverse.takers(&world);
         let mut learnt = learn::learn(&mut world, known, &calls, &takers);
         let roots = edges::roots(&world);
@@ -81,7 +82,7 @@ impl Checks {
         let mut looked_at = BTreeSet::new();
         for _ in 0..LOOKS {
             let unasked = calls::Unasked::of(&world, &calls, &learnt.facts, &roots, stated);
-            let closure = edges::Closure::of(&world, &reverse, &calls, &learnt.facts, unasked);
+            let closure = closure::Closure::of(&world, &reverse, &calls, &learnt.facts, unasked);
             checks.ways = edges::ways(&world, closure, &learnt);
             if learnt.facts.values().all(|facts| facts.fields.is_empty()) {
                 break;

@@ -1,0 +1,388 @@
+//! The functions of interest, and what leads to them.
+//!
+//! In: the functions with instructions above the first level, and what is proven where. Out: [`Closure`]: calls, addresses
+//! and data that lead to them, as far as a check may stand there. What control reaches before anything has asked the CPU
+//! is not gone back from, nor what a check leads to that proves all that is needed.
+
+use super::World;
+use super::calls::{Calls, Unasked};
+use super::edges::{Entries, Node};
+use super::interpret::FactsByFunction;
+use super::proof::Proof;
+use super::references::{self, DataReference, references_to};
+use crate::address::{Extent, Svma};
+use crate::function::block::Graph;
+use crate::image::TransferTarget;
+use crate::insn::sweep::{CodeOffset, ReferenceKind};
+use crate::insn::{self, Flow, Insn};
+use deburr_cpu::FeatureSet;
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
+
+/// Rounds of looking for who refers to the data that refers to functions.
+const ROUNDS: u32 = 3;
+/// Functions at most that are gone back from.
+const MANY: usize = 4096;
+/// Calls at most between a check and what it guards, or the data that refers to it, where a pointer leads in between.
+const HOPS: u32 = 6;
+/// Bytes before a pointer in which the object that it belongs to may begin, where nothing names the object.
+const NEAR: u64 = 512;
+
+/// The functions of interest, and what leads to them.
+#[derive(Debug, Default)]
+pub(super) struct Closure {
+    /// Where they begin, with the features that they, and what they lead to, need and that no check right at the way has
+    /// proven. What leads to others does not matter.
+    pub needs: BTreeMap<CodeOffset, FeatureSet>,
+    /// Where those begin that have instructions above the first level.
+    pub has_hits: BTreeSet<CodeOffset>,
+    /// Targets and origins of calls and jumps into each from outside, by where it begins.
+    pub direct: HashMap<CodeOffset, Vec<(CodeOffset, CodeOffset)>>,
+    /// Instructions that make the address of each.
+    pub taken: HashMap<CodeOffset, Vec<CodeOffset>>,
+    /// Cells that hold the address of each node, and the object that each cell lies in.
+    pub cells: BTreeMap<Node, Vec<(Svma, u64)>>,
+    /// References to the objects and to the cells.
+    pub references: Vec<DataReference>,
+    /// The functions of interest that others jump into the middle of.
+    pub entries: Entries,
+    /// Functions that control reaches before anything has asked the CPU: what leads to them is left out.
+    pub unasked: Unasked,
+    /// Functions so far from those with hits that a check before them is no longer looked for.
+    pub far: BTreeSet<CodeOffset>,
+}
+
+/// Control flow and addresses, by where they lead.
+pub(super) struct Reverse {
+    /// Target and origin of calls and jumps.
+    edges: Vec<(CodeOffset, CodeOffset)>,
+    /// Target and origin of addresses made in code.
+    addresses: Vec<(CodeOffset, CodeOffset)>,
+    /// Contents and place of cells.
+    cells: Vec<(Svma, Svma)>,
+}
+
+impl Reverse {
+    /// Sorts them.
+    pub(super) fn of(world: &World<'_, '_>) -> Reverse {
+        let (image, program) = (world.image, world.program);
+        let offset = |svma: Svma| image.code_offset(svma);
+        let mut edges: Vec<(CodeOffset, CodeOffset)> =
+            program.calls().chain(program.jumps()).map(|edge| (edge.to, edge.from)).collect();
+        edges.extend(image.transfers.iter().filter_map(|transfer| match transfer.to {
+            TransferTarget::Here(to) => Some((offset(to)?, offset(transfer.from)?)),
+            TransferTarget::Elsewhere(_) => None,
+        }));
+        let made = program.references().filter(|reference| reference.kind == ReferenceKind::Address);
+        let mut addresses: Vec<(CodeOffset, CodeOffset)> =
+            made.map(|reference| (reference.to, reference.from)).collect();
+        addresses.extend(image.addresses.iter().filter_map(|&(from, to)| Some((offset(to)?, offset(from)?))));
+        let mut cells: Vec<(Svma, Svma)> =
+            world.linkage.cells.iter().map(|cell| (cell.to, cell.at)).collect();
+        edges.par_sort_unstable();
+        addresses.par_sort_unstable();
+        cells.par_sort_unstable();
+        Reverse { edges, addresses, cells }
+    }
+
+    /// Functions that take the address of one with instructions above the first level.
+    pub(super) fn takers(&self, world: &World<'_, '_>) -> BTreeSet<CodeOffset> {
+        let hits = world.program.hits_by_function();
+        let starts: BTreeSet<CodeOffset> =
+            hits.filter_map(|(function, _)| Some(world.program.whole(function?).start)).collect();
+        let taken = starts.iter().flat_map(|&start| self.addresses_of(start)).map(|&(_, from)| from);
+        // In code at a fixed place addresses stand in instructions as they are.
+        let places = starts.iter().filter(|_| references::is_fixed(world.image));
+        let places: Vec<Extent> = places.map(|&start| Extent::sized(world.image.svma(start), 1)).collect();
+        let found = references_to(world, &places);
+        let named = found.iter().filter_map(|reference| world.image.code_offset(reference.from));
+        taken.chain(named).filter_map(|from| Some(world.whole_at(from)?.start)).collect()
+    }
+
+    /// Where the address of the function is made that begins there.
+    fn addresses_of(&self, start: CodeOffset) -> &[(CodeOffset, CodeOffset)] {
+        within(&self.addresses, start, start.saturating_add(1))
+    }
+}
+
+/// The pairs whose first lies in a range.
+fn within<T: Copy + Ord, U>(pairs: &[(T, U)], from: T, to: T) -> &[(T, U)] {
+    let first = pairs.partition_point(|pair| pair.0 < from);
+    let last = pairs.partition_point(|pair| pair.0 < to);
+    pairs.get(first..last).unwrap_or_default()
+}
+
+impl Closure {
+    /// Goes back from the functions with hits, as far as those that control reaches unasked, and as checks that prove
+    /// all that is needed.
+    pub(super) fn of(
+        world: &World<'_, '_>,
+        reverse: &Reverse,
+        calls: &Calls,
+        facts: &FactsByFunction,
+        unasked: Unasked,
+    ) -> Closure {
+        let closure = Closure { unasked, ..Closure::default() };
+        let (pending, objects, grown) = Default::default();
+        let mut back = Back { world, reverse, calls, facts, closure, pending, objects, grown };
+        back.hits();
+        for _ in 0..ROUNDS {
+            back.functions();
+            if !back.data() {
+                break;
+            }
+        }
+        back.functions();
+        let mut closure = back.closure;
+        closure.references.sort_unstable();
+        closure.references.dedup();
+        closure.entries = inner_entries(world, &closure, calls);
+        closure
+    }
+
+    /// The references to places in a range.
+    pub(super) fn references_in(&self, range: Extent) -> impl Iterator<Item = &DataReference> {
+        let first = self.references.partition_point(|reference| reference.to < range.start);
+        let rest = self.references.get(first..).unwrap_or_default();
+        rest.iter().take_while(move |reference| reference.to < range.end)
+    }
+
+    /// Whether what leads to a function is known, as far as it matters.
+    pub(super) fn contains(&self, start: CodeOffset) -> bool {
+        self.needs.contains_key(&start)
+    }
+}
+
+/// Going back from the functions with hits.
+struct Back<'b, 'w, 'a> {
+    world: &'b World<'w, 'a>,
+    reverse: &'b Reverse,
+    calls: &'b Calls,
+    facts: &'b FactsByFunction,
+    closure: Closure,
+    /// Functions that more is needed from than is known of them.
+    pending: BTreeMap<CodeOffset, FeatureSet>,
+    /// The objects of interest by where they begin, with what is needed of those who refer to them.
+    objects: BTreeMap<u64, FeatureSet>,
+    /// Places in data that more is needed from, since the last time that references to them were looked for.
+    grown: Vec<Place>,
+}
+
+impl Back<'_, '_, '_> {
+    /// Begins with what each function with hits needs and has not checked itself.
+    fn hits(&mut self) {
+        let arch = self.world.image.arch;
+        let first = deburr_cpu::levels(arch).first().map_or(FeatureSet::EMPTY, |level| level.features);
+        let permitted = first.union(deburr_cpu::system_features(arch));
+        for (function, run) in self.world.program.hits_by_function() {
+            let Some(function) = function.map(|function| self.world.program.whole(function)) else {
+                continue;
+            };
+            self.closure.has_hits.insert(function.start);
+            for hit in run {
+                let needs = insn::features_of(arch, hit.group).minus(permitted);
+                let proof = self.proof_at(function.start, hit.at);
+                if let Some(proof) = proof.filter(|_| !needs.is_empty()) {
+                    self.need(function.start, needs.minus(proof.features));
+                }
+            }
+        }
+    }
+
+    /// What is proven at an instruction of a function; `None` if nothing ever runs there.
+    fn proof_at(&self, start: CodeOffset, at: CodeOffset) -> Option<Proof> {
+        // Each entry has its own.
+        let facts = self.facts.get(&start).filter(|_| !self.calls.inner.contains_key(&start));
+        facts.and_then(|facts| facts.leaving(at)).map_or(Some(Proof::EMPTY), |block| block.proof)
+    }
+
+    fn need(&mut self, start: CodeOffset, features: FeatureSet) {
+        let known = self.closure.needs.get(&start).copied().unwrap_or_default();
+        if !features.is_subset(known) {
+            let pending = self.pending.entry(start).or_default();
+            *pending = pending.union(features);
+        }
+    }
+
+    /// The function that an instruction lies in needs what is not proven there.
+    fn need_at(&mut self, from: CodeOffset, features: FeatureSet) {
+        let Some(function) = self.world.whole_at(from) else { return };
+        if let Some(proof) = self.proof_at(function.start, from) {
+            self.need(function.start, features.minus(proof.features));
+        }
+    }
+
+    /// Adds everything that leads to the pending functions by calls, jumps and addresses in code, and the cells that
+    /// hold their addresses.
+    fn functions(&mut self) {
+        for hop in 0.. {
+            if self.pending.is_empty() {
+                break;
+            }
+            for (start, features) in std::mem::take(&mut self.pending) {
+                let needs = self.closure.needs.entry(start).or_default();
+                *needs = needs.union(features);
+                let needs = *needs;
+                let unasked = &self.closure.unasked;
+                if unasked.contains(start) {
+                    continue;
+                }
+                let is_far = hop >= HOPS && unasked.is_pointed_to(start);
+                if is_far || self.closure.direct.len() >= MANY {
+                    self.closure.far.insert(start);
+                    continue;
+                }
+                self.function(start, needs);
+            }
+        }
+    }
+
+    /// Goes back from one function.
+    fn function(&mut self, start: CodeOffset, needs: FeatureSet) {
+        if !self.closure.direct.contains_key(&start) {
+            self.add(start);
+        }
+        let direct = self.closure.direct.get(&start).into_iter().flatten().map(|&(_, from)| from);
+        let taken = self.closure.taken.get(&start).into_iter().flatten().copied();
+        for from in direct.chain(taken).collect::<Vec<_>>() {
+            self.need_at(from, needs);
+        }
+        let place = Extent::sized(self.world.image.svma(start), 1);
+        if references::is_fixed(self.world.image) {
+            // Addresses of functions stand in instructions as they are.
+            self.grown.push(Place { range: place, is_named: true, needs });
+        }
+        for &(_, at) in within(&self.reverse.cells, place.start, place.end) {
+            self.cell(Node::Function(start), at, needs);
+        }
+    }
+
+    /// Notes where control comes from outside to a function, and where its address is made.
+    fn add(&mut self, start: CodeOffset) {
+        let Some(function) = self.world.program.function_from(start) else { return };
+        let parts = self.world.parts.get(&start).map(Vec::as_slice).unwrap_or_default();
+        let mut direct = Vec::new();
+        for part in std::iter::once(function).chain(parts) {
+            let edges = within(&self.reverse.edges, part.start, part.end).iter();
+            let is_outside =
+                |from: CodeOffset| self.world.whole_at(from).is_none_or(|caller| caller.start != start);
+            direct.extend(edges.filter(|&&(_, from)| is_outside(from)));
+        }
+        let taken = self.reverse.addresses_of(start).iter().map(|&(_, from)| from);
+        self.closure.taken.entry(start).or_default().extend(taken);
+        self.closure.direct.insert(start, direct);
+    }
+
+    /// A cell holds the address of a node, of which something is needed.
+    fn cell(&mut self, node: Node, at: Svma, needs: FeatureSet) {
+        let mut cells = vec![(node, at, needs)];
+        while let Some((node, at, needs)) = cells.pop() {
+            let object = holder(self.world, at);
+            let held = self.closure.cells.entry(node).or_default();
+            if !held.contains(&(at, object.start.0)) {
+                held.push((at, object.start.0));
+            }
+            self.grown.push(Place { range: Extent::sized(at, 1), is_named: true, needs });
+            let known = self.objects.get(&object.start.0).copied();
+            if known.is_some_and(|known| needs.is_subset(known)) {
+                continue;
+            }
+            let needs = known.unwrap_or_default().union(needs);
+            self.objects.insert(object.start.0, needs);
+            let is_named = self.world.linkage.object_at(at).is_some();
+            self.grown.push(Place { range: object, is_named, needs });
+            let pointers = within(&self.reverse.cells, object.start, object.end);
+            let nearest = pointers.last().map(|&(to, _)| to);
+            let pointers = pointers.iter().filter(|&&(to, _)| is_named || Some(to) == nearest);
+            cells.extend(pointers.map(|&(_, at)| (Node::Data(object.start.0), at, needs)));
+        }
+    }
+
+    /// Finds who refers to the data of interest. Returns whether there was any to look for.
+    fn data(&mut self) -> bool {
+        let mut grown = std::mem::take(&mut self.grown);
+        grown.sort_unstable_by_key(|place| (place.range, place.is_named));
+        grown.dedup_by(|later, kept| {
+            let is_same = (later.range, later.is_named) == (kept.range, kept.is_named);
+            kept.needs = if is_same { kept.needs.union(later.needs) } else { kept.needs };
+            is_same
+        });
+        let ranges: Vec<Extent> = grown.iter().map(|place| place.range).collect();
+        let found = references_to(self.world, &ranges);
+        for Place { range, is_named, needs } in grown {
+            let first = found.partition_point(|reference| reference.to < range.start);
+            let last = found.partition_point(|reference| reference.to < range.end);
+            let here = found.get(first..last).unwrap_or_default();
+            // Of an unnamed object the nearest place that something refers to is its start.
+            let nearest = here.last().map(|reference| reference.to);
+            for reference in here.iter().filter(|reference| is_named || Some(reference.to) == nearest) {
+                let Some(from) = self.world.image.code_offset(reference.from) else { continue };
+                if let Some(start) = self.world.image.code_offset(reference.to) {
+                    self.closure.taken.entry(start).or_default().push(from);
+                }
+                self.need_at(from, needs);
+            }
+        }
+        self.closure.references.extend(found);
+        !ranges.is_empty()
+    }
+}
+
+/// A place in data that something is needed from.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    range: Extent,
+    /// Whether it is known to be one object, rather than the bytes in which one may begin.
+    is_named: bool,
+    needs: FeatureSet,
+}
+
+/// The object that a cell lies in: the named one, or some bytes before.
+fn holder(world: &World<'_, '_>, at: Svma) -> Extent {
+    if let Some(object) = world.linkage.object_at(at) {
+        return object.extent;
+    }
+    let start = world.linkage.data_at(at).map_or(at, |data| data.extent.start);
+    Extent { start: Svma(at.0.saturating_sub(NEAR)).max(start), end: at.offset(8) }
+}
+
+/// The entries of the functions of interest that others jump into the middle of, and what runs after each.
+fn inner_entries(world: &World<'_, '_>, closure: &Closure, calls: &Calls) -> Entries {
+    let mut found = BTreeMap::new();
+    for (&start, entries) in calls.inner.iter().filter(|(start, _)| closure.contains(**start)) {
+        let Some(function) = world.program.function_from(start) else { continue };
+        let Some(graph) = world.graph(function) else { continue };
+        let reached = entries.iter().map(|&entry| (entry, graph_from(world, &graph, entry)));
+        found.insert(start, reached.collect());
+    }
+    found
+}
+
+/// The code that can run after an entry.
+fn graph_from(world: &World<'_, '_>, graph: &Graph, entry: CodeOffset) -> Vec<Range<CodeOffset>> {
+    let Some((first, _)) = graph.find(world.image.svma(entry)) else { return Vec::new() };
+    let mut seen: BTreeSet<usize> = BTreeSet::from([first]);
+    let mut pending = vec![first];
+    let orphans = graph.orphans();
+    let goes_anywhere =
+        |insn: &Insn| matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall | Flow::IndirectJump);
+    while let Some(block) = pending.pop() {
+        let Some(block) = graph.blocks.get(block) else { continue };
+        // Where an indirect jump leads is not known, nor what catches what a callee throws: any block that nothing else
+        // leads to.
+        let is_anywhere = block.insns.iter().any(goes_anywhere);
+        let next = block.successors.iter().copied().chain(orphans.iter().copied().filter(|_| is_anywhere));
+        pending.extend(next.filter(|&next| seen.insert(next)));
+    }
+    let range = |index: usize| {
+        let block = graph.blocks.get(index)?;
+        let start = world.image.code_offset(block.start())?;
+        let end = block.last().map(|last| last.next().0 - block.start().0)?;
+        // Of the block that the entry lies in, what comes before it does not run.
+        Some(
+            start.max(if index == first { entry } else { 0 })..start.saturating_add(u32::try_from(end).ok()?),
+        )
+    };
+    seen.iter().filter_map(|&index| range(index)).collect()
+}
