@@ -22,6 +22,11 @@ impl Block {
         self.insns.first().map_or(Svma(0), |insn| insn.svma)
     }
 
+    /// Whether it does nothing: bytes between functions or before the target of a jump.
+    pub(super) fn is_padding(&self) -> bool {
+        self.insns.iter().all(|insn| insn.class == Class::Hint)
+    }
+
     /// Its last instruction.
     pub fn last(&self) -> Option<&Insn> {
         self.insns.last()
@@ -117,8 +122,7 @@ impl Graph {
     pub(super) fn orphans(&self) -> Vec<usize> {
         let blocks = self.blocks.iter().enumerate().skip(1);
         let orphans = blocks.filter(|(_, block)| block.predecessors.is_empty());
-        let is_padding = |block: &Block| block.insns.iter().all(|insn| insn.class == Class::Hint);
-        let (padding, mut orphans): (Vec<_>, Vec<_>) = orphans.partition(|(_, block)| is_padding(block));
+        let (padding, mut orphans): (Vec<_>, Vec<_>) = orphans.partition(|(_, block)| block.is_padding());
         let mut reached = vec![false; self.blocks.len()];
         let mut pending: Vec<usize> = orphans.iter().map(|(index, _)| *index).chain([0]).collect();
         while let Some(index) = pending.pop() {

@@ -257,7 +257,12 @@ impl Run<'_, '_, '_> {
             // Landing pads: nothing in the function jumps to them, an indirect jump may seem to.
             let Some(state) = thrown.take() else { break };
             for &orphan in &orphans {
-                if states.get(orphan).is_some_and(Option::is_none) {
+                let is_reached = |at: usize| states.get(at).is_some_and(Option::is_some);
+                // Padding before what a table leads to.
+                let is_passed = graph.blocks.get(orphan).is_some_and(|block| {
+                    block.is_padding() && block.successors.iter().all(|&next| is_reached(next))
+                });
+                if !is_reached(orphan) && !is_passed {
                     arrive(&mut states, orphan, &state, false);
                     pending.insert(orphan);
                 }
@@ -391,7 +396,7 @@ impl Run<'_, '_, '_> {
 
     /// A jump to another function through a pointer.
     fn tail_to_pointer(&mut self, insn: &Insn, mut state: State) {
-        self.clobber(&mut state, None);
+        self.clobber(&mut state, None, true);
         self.leave(insn, state);
     }
 
@@ -463,7 +468,7 @@ impl Run<'_, '_, '_> {
             return None;
         }
         if let Some(value) = name.and_then(|name| words::answer(world, name, &state)) {
-            self.clobber(&mut state, None);
+            self.clobber(&mut state, None, true);
             state.write(Reg::general(0), value);
             return Some(state);
         }
@@ -476,7 +481,8 @@ impl Run<'_, '_, '_> {
         if called.is_some_and(|called| !called.returns) {
             return None;
         }
-        self.clobber(&mut state, called.and_then(|called| called.writes));
+        let is_alone = callee.is_some_and(|callee| world.alone.contains(&callee.start));
+        self.clobber(&mut state, called.and_then(|called| called.writes), !is_alone);
         if let Some(callee) = callee {
             self.facts.inputs.callees.insert(callee.start);
             if let Some(returned) = world.returns.get(&callee.start) {
@@ -505,7 +511,7 @@ impl Run<'_, '_, '_> {
             (Some(()), None) if self.steps <= STEPS => return None,
             _ => {
                 let mut after = state.clone();
-                self.clobber(&mut after, None);
+                self.clobber(&mut after, None, true);
                 after
             }
         };
@@ -520,8 +526,9 @@ impl Run<'_, '_, '_> {
         Some(after)
     }
 
-    /// Forgets what a callee may change. `writes`: the registers that it writes, if that is known.
-    fn clobber(&mut self, state: &mut State, writes: Option<RegSet>) {
+    /// Forgets what a callee may change. `writes`: the registers that it writes, if that is known. `takes_arguments`:
+    /// whether what the registers for arguments hold is for it.
+    fn clobber(&mut self, state: &mut State, writes: Option<RegSet>, takes_arguments: bool) {
         let world = self.world;
         let escaped = names::arguments(world.image.arch)
             .iter()
@@ -530,7 +537,7 @@ impl Run<'_, '_, '_> {
                 _ => None,
             })
             .min();
-        if let Some(from) = escaped {
+        if let Some(from) = escaped.filter(|_| takes_arguments) {
             state.forget_frame(from);
         }
         state.forget_words();

@@ -47,8 +47,9 @@ pub(super) fn learn(
 ) -> Learnt {
     let queries = query_functions(world);
     for function in &queries {
-        if function.end - function.start <= INSIDE && takes_arguments(world, function) {
-            world.inside.insert(function.start);
+        if function.end - function.start <= INSIDE {
+            let depends = takes_arguments(world, function);
+            if depends { &mut world.inside } else { &mut world.alone }.insert(function.start);
         }
     }
     for _ in 0..INSIDE_CALLS {
@@ -64,7 +65,7 @@ pub(super) fn learn(
     }
     let mut subjects: BTreeSet<CodeOffset> = queries.iter().map(|function| function.start).collect();
     subjects.extend(callers_by_name(world));
-    subjects.extend(callers_of(world, &world.inside.iter().copied().collect()));
+    subjects.extend(callers_of(world, &world.inside.union(&world.alone).copied().collect()));
     // What these lose sight of still comes from the CPU; what others make of it is not followed.
     let askers = subjects.clone();
     subjects.extend(world.resolvers.iter().copied());

@@ -134,6 +134,8 @@ struct World<'w, 'a> {
     parts: HashMap<CodeOffset, Vec<Function>>,
     /// Functions that are run inside their callers.
     inside: HashSet<CodeOffset>,
+    /// Functions that ask the CPU, whatever their callers give them.
+    alone: HashSet<CodeOffset>,
     /// What functions return that tells something.
     returns: BTreeMap<CodeOffset, value::Value>,
     resolvers: HashSet<CodeOffset>,
@@ -191,6 +193,7 @@ impl<'w, 'a> World<'w, 'a> {
             foreign,
             parts,
             inside: HashSet::new(),
+            alone: HashSet::new(),
             returns: BTreeMap::new(),
             resolvers,
             stubs: own_stubs(image, linkage),
