@@ -19,10 +19,12 @@ pub(super) struct Callee {
     pub returns: bool,
     /// The registers that it may change; `None`: all that the procedure call standard lets it.
     pub writes: Option<RegSet>,
+    /// Whether what the registers for arguments hold is for it.
+    pub takes_arguments: bool,
 }
 
 impl Callee {
-    const UNKNOWN: Callee = Callee { returns: true, writes: None };
+    const UNKNOWN: Callee = Callee { returns: true, writes: None, takes_arguments: true };
 
     pub(super) fn of(world: &World<'_, '_>, function: &Function) -> Callee {
         if function.end.saturating_sub(function.start) > SMALL {
@@ -57,7 +59,8 @@ impl Callee {
                 pending.extend(&block.successors);
             }
         }
-        Callee { returns, writes }
+        let takes_arguments = takes_arguments(world, function);
+        Callee { returns, writes, takes_arguments }
     }
 }
 

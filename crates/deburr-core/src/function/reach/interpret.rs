@@ -482,7 +482,8 @@ impl Run<'_, '_, '_> {
             return None;
         }
         let is_alone = callee.is_some_and(|callee| world.alone.contains(&callee.start));
-        self.clobber(&mut state, called.and_then(|called| called.writes), !is_alone);
+        let takes_arguments = !is_alone && called.is_none_or(|called| called.takes_arguments);
+        self.clobber(&mut state, called.and_then(|called| called.writes), takes_arguments);
         if let Some(callee) = callee {
             self.facts.inputs.callees.insert(callee.start);
             if let Some(returned) = world.returns.get(&callee.start) {
