@@ -21,6 +21,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Rounds at most; words that still change then count as doubtful.
 const ROUNDS: u32 = 16;
+/// Rounds after which all have their turn whose inputs have changed.
+const TURNS: u32 = 4;
 /// Bytes of a function at most that is run inside its callers.
 const INSIDE: u32 = 4096;
 /// Bytes of one at most that only calls such a function, and how many calls away.
@@ -112,14 +114,15 @@ pub(super) fn learn(
             &changed(&memory.words, &next.words),
             &changed(&world.returns, &returns),
         ));
-        // What others depend on first: until it is settled, they would only run in vain.
+        // What others depend on first: until it is settled, they would only run in vain. They may have a part in it,
+        // though, and so have their turns as well.
         let tells = |start: &CodeOffset| {
             let stores = facts.get(start).map(|facts| facts.stores.as_slice()).unwrap_or_default();
             let is_told = stores.iter().any(|stored| next.words.contains_key(&(stored.at, stored.width)));
             is_told || returns.contains_key(start)
         };
         due = waiting.iter().copied().filter(tells).collect();
-        if due.is_empty() {
+        if due.is_empty() || round % TURNS == TURNS - 1 || round + TURNS >= ROUNDS {
             due = std::mem::take(&mut waiting);
         } else {
             waiting.retain(|start| !due.contains(start));
