@@ -32,7 +32,9 @@ impl Callee {
         }
         let Some(graph) = world.graph(function) else { return Callee::UNKNOWN };
         let mut seen = vec![false; graph.blocks.len()];
-        let mut pending = vec![0usize];
+        // A part of the function may lie before it.
+        let Some((first, _)) = graph.find(world.image.svma(function.start)) else { return Callee::UNKNOWN };
+        let mut pending = vec![first];
         let (mut returns, mut writes) = (false, Some(RegSet::EMPTY));
         while let Some(index) = pending.pop() {
             let Some(block) = graph.blocks.get(index) else { continue };
@@ -70,7 +72,8 @@ pub(super) fn takes_arguments(world: &World<'_, '_>, function: &Function) -> boo
     let Some(graph) = world.graph(function).filter(|_| !world.image.build.is_go) else { return true };
     // By block, the registers that every way to it has written.
     let mut written: Vec<Option<RegSet>> = vec![None; graph.blocks.len()];
-    let mut pending = vec![(0usize, RegSet::EMPTY)];
+    let Some((first, _)) = graph.find(world.image.svma(function.start)) else { return true };
+    let mut pending = vec![(first, RegSet::EMPTY)];
     while let Some((index, before)) = pending.pop() {
         let (Some(block), Some(known)) = (graph.blocks.get(index), written.get_mut(index)) else { continue };
         let mut now = known.map_or(before, |known| known.intersection(before));
