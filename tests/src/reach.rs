@@ -182,6 +182,15 @@ fn emulate(built: &Built, cpu: &str) -> Result<Outcome, String> {
     }
 }
 
+/// What deburr reports of every build of a case, with the build's name.
+///
+/// # Panics
+/// If a build fails, or deburr gives no report.
+pub fn reports(name: &str, case: &Case) -> Vec<(String, Value)> {
+    let report = |built: &Built| (built.what.clone(), check(&built.subject, &[]).0);
+    builds(name, case).iter().map(report).collect()
+}
+
 /// Holds every build of a case against qemu.
 ///
 /// # Panics

@@ -6,7 +6,7 @@
 // tidy: table
 
 use deburr_tests::reach::Outcome::{Aborts, DiesOfSigill, Prints};
-use deburr_tests::reach::{Build, Case, assert_runs, assert_verdicts};
+use deburr_tests::reach::{Build, Case, assert_runs, assert_verdicts, reports};
 
 macro_rules! tests_of {
     ($($name:ident)*) => {$(
@@ -1014,4 +1014,17 @@ fn aarch64_an_exported_function_is_a_root() -> Case {
         path: &["add_unchecked"],
         ..NEEDS_LSE
     }
+}
+
+/// A static program has the C library's own checks in it, which ask.
+#[test]
+fn a_system_that_is_not_asked_for_its_registers_is_noted() {
+    let told = |name: &str, case: &Case| {
+        let reports = reports(name, case).into_iter().filter(|(build, _)| !build.contains("-static"));
+        reports.map(|(_, report)| report["xcr0_not_asked"].clone()).collect::<Vec<_>>()
+    };
+    let alone = told("a_check_without_xgetbv_guards", &a_check_without_xgetbv_guards());
+    assert_eq!(alone, [true; 4]);
+    let both = told("a_check_in_line_guards_its_branch", &a_check_in_line_guards_its_branch());
+    assert_eq!(both, [false; 4]);
 }

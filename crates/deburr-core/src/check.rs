@@ -144,6 +144,7 @@ fn describe(image: &Image<'_>, program: &Program) -> Report {
         level_guarded: None,
         guarded_beyond: Vec::new(),
         not_followed: 0,
+        xcr0_not_asked: false,
         stated_guards: Vec::new(),
         level_beyond: beyond.iter().map(|feature| feature.name().to_owned()).collect(),
         guards_examined: true,

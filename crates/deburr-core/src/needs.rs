@@ -6,6 +6,7 @@ use crate::address::Svma;
 use crate::function::Program;
 use crate::function::reach::{Step, Verdict};
 use crate::image::{self, ArrayKind, Image, Linkage};
+use crate::insn::{self, Class, Operation};
 use crate::report::{Hex, NeededBy, Reach, Report, Root};
 use deburr_cpu::{Feature, FeatureSet};
 use std::cmp::Reverse;
@@ -32,6 +33,8 @@ pub(crate) fn judge_file(
     let is_above =
         |verdict: &&Verdict| verdict.reach == Reach::Unknown && !verdict.features.is_subset(covered);
     report.not_followed = verdicts.iter().filter(is_above).count() as u64;
+    report.xcr0_not_asked =
+        guarded.with_implied().contains(Feature::XSAVE) && trusts_cpuid_alone(image, program);
     // The highest level first, then what has no check at all, then the shortest way.
     let weight = |verdict: &&Verdict| {
         let (level, beyond) = deburr_cpu::smallest_level(image.arch, verdict.features);
@@ -53,6 +56,21 @@ pub(crate) fn judge_file(
             .first()
             .map_or(image.place(image.svma(verdict.start)).1, |step| image.place(step.svma).1)),
     });
+}
+
+/// Whether the file runs `cpuid`, and never `xgetbv`.
+fn trusts_cpuid_alone(image: &Image<'_>, program: &Program) -> bool {
+    let queries = program.marks().filter(|mark| mark.class == Class::FeatureQuery);
+    let operations = queries.filter_map(|mark| {
+        let svma = image.svma(mark.at);
+        Some(insn::decode(image.arch, image.bytes_at(svma)?, svma)?.operation)
+    });
+    let (mut asks_cpu, mut asks_system) = (false, false);
+    for operation in operations {
+        asks_cpu |= operation == Operation::CpuId;
+        asks_system |= operation == Operation::ReadExtendedControl;
+    }
+    asks_cpu && !asks_system
 }
 
 /// The smallest level of some features, and the names of those left over.

@@ -223,6 +223,9 @@ pub struct Report {
     pub guarded_beyond: Vec<String>,
     /// Functions beyond what the file needs that are reached only by what the analysis does not follow.
     pub not_followed: u64,
+    /// Whether its own `cpuid` stands before code that uses AVX's registers, and nothing in it asks with `xgetbv` whether
+    /// the operating system saves them (XCR0).
+    pub xcr0_not_asked: bool,
     /// What became of the stated guards; the caller sums it up over a run.
     #[serde(skip)]
     pub stated_guards: Vec<GuardUse>,

@@ -205,6 +205,9 @@ fn verdict(report: &Report) -> String {
     if report.not_followed > 0 {
         text.push_str(&format!("; {} above it not followed", counted(report.not_followed, "function")));
     }
+    if report.xcr0_not_asked {
+        text.push_str("; asks cpuid for AVX, but not the system (no xgetbv)");
+    }
     text
 }
 
@@ -391,6 +394,7 @@ pub(crate) mod tests {
             level_guarded: None,
             guarded_beyond: Vec::new(),
             not_followed: 0,
+            xcr0_not_asked: false,
             stated_guards: Vec::new(),
             guards_examined: true,
             features: [("FEAT_LSE".to_owned(), 1234)].into(),
