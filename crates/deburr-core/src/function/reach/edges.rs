@@ -12,7 +12,7 @@ use super::names;
 use super::proof::Proof;
 use super::references::{Access, DataReference};
 use crate::address::{Extent, Svma};
-use crate::image::Kind;
+use crate::image::{Kind, SymbolOrigin};
 use crate::insn::sweep::CodeOffset;
 use crate::insn::{self, Flow, Reg};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -295,12 +295,33 @@ impl Collector<'_, '_, '_> {
                         chooses && used.kind == UseKind::Returned && used.proof.is_empty(),
                     )),
                     is_certain: is_certain && is_function,
-                    is_loose: !is_certain && choices.contains(&(used.from, used.kind)),
+                    is_loose: !is_certain
+                        && (choices.contains(&(used.from, used.kind)) || self.calls_elsewhere(used)),
                     kind: if is_function { kind } else { GuardKind::Table },
                     check: used.check,
                 };
                 self.push(node, way);
             }
+        }
+    }
+
+    /// Whether an address is let out by a call of another file's function: it may be an argument, or stand in the register
+    /// of one by chance.
+    fn calls_elsewhere(&self, used: &Use) -> bool {
+        let image = self.world.image;
+        let code = image.bytes_at(used.from);
+        let insn = code.and_then(|code| insn::decode(image.arch, code, used.from));
+        let symbols = &image.symbols;
+        match insn.map(|insn| (insn.flow, insn.memory)) {
+            Some((Flow::Call(to), _)) => {
+                let first = symbols.partition_point(|symbol| symbol.svma < to);
+                let here = symbols.get(first..).unwrap_or_default().iter();
+                here.take_while(|symbol| symbol.svma == to).any(|symbol| symbol.origin == SymbolOrigin::Plt)
+            }
+            Some((Flow::IndirectCall, Some(memory))) => {
+                memory.is_static && self.world.linkage.import(Svma(memory.displacement as u64)).is_some()
+            }
+            _ => false,
         }
     }
 

@@ -451,7 +451,9 @@ impl Run<'_, '_, '_> {
                 target.as_constant().map(Svma)
             }
         };
-        for reg in names::arguments(world.image.arch) {
+        // Where an argument is missing, what stands in the registers for those after it is none.
+        let arguments = names::arguments(world.image.arch).iter().take_while(|reg| !state.is_left(**reg));
+        for reg in arguments {
             let value = state.read(*reg);
             if !value.choices().is_empty() {
                 self.let_out(&value, insn, UseKind::LetOut, &state);
@@ -548,7 +550,7 @@ impl Run<'_, '_, '_> {
         }
         for &reg in names::clobbered(world.image.arch, world.image.build.is_go) {
             if writes.is_none_or(|writes| writes.contains(reg)) {
-                state.write(reg, Value::Unknown);
+                state.leave(reg);
             }
         }
         state.flags = Flags::Unknown;

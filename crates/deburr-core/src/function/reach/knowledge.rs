@@ -102,6 +102,11 @@ fn definition<'k>(foreign: &[&'k Knowledge], name: &str) -> Option<&'k Knowledge
     foreign.iter().find(|knowledge| knowledge.exports.binary_search(&hash).is_ok()).copied()
 }
 
+/// Whether one of the files at hand defines a name.
+pub(super) fn is_defined(foreign: &[&Knowledge], name: &str) -> bool {
+    definition(foreign, name).is_some()
+}
+
 /// What the imported function of a name returns.
 pub(super) fn returned<'k>(foreign: &[&'k Knowledge], name: &str) -> Option<&'k Value> {
     definition(foreign, name)?.returns.get(name)

@@ -169,8 +169,10 @@ impl<'w, 'a> World<'w, 'a> {
         let resolvers = resolvers.filter_map(|svma| image.code_offset(svma)).collect();
         let own: HashSet<&str> = linkage.named_exports.iter().map(|export| export.name).collect();
         let imported = linkage.imports.iter().map(|import| import.name);
+        let answerers = imported.filter(|name| names::tells_of_cpu(name) && !own.contains(name));
+        // Where the file is at hand that defines it, what it tells is known.
         let answerers: HashSet<&str> =
-            imported.filter(|name| names::tells_of_cpu(name) && !own.contains(name)).collect();
+            answerers.filter(|name| !knowledge::is_defined(foreign, name)).collect();
         let mut names: HashMap<Svma, &'w str> = HashMap::new();
         for symbol in &image.symbols {
             let stub = symbol.name.strip_suffix("@plt");

@@ -90,6 +90,8 @@ pub(super) struct State {
     subject: Option<Subject>,
     /// What is known of the vector registers.
     vectors: Arc<BTreeMap<Reg, Halves>>,
+    /// The registers that a callee left something in, and that nothing has written since on any way.
+    leftovers: RegSet,
     /// What the frame holds, by offset from the stack pointer at the entry, with its width in bytes.
     frame: Arc<BTreeMap<i64, (u8, Value)>>,
     pub(super) flags: Flags,
@@ -112,6 +114,7 @@ impl State {
             copies: Vec::new(),
             subject: None,
             vectors: Arc::default(),
+            leftovers: RegSet::EMPTY,
             frame: Arc::default(),
             flags: Flags::Unknown,
             proven: FeatureSet::EMPTY,
@@ -131,7 +134,19 @@ impl State {
     /// Sets a register; vector, mask and other registers are not followed.
     pub(super) fn write(&mut self, reg: Reg, value: Value) {
         self.changed(Holder::Register(reg));
+        self.leftovers = self.leftovers.without(reg);
         self.put(reg, value);
+    }
+
+    /// A callee leaves something in a register.
+    pub(super) fn leave(&mut self, reg: Reg) {
+        self.write(reg, Value::Unknown);
+        self.leftovers = self.leftovers.with(reg);
+    }
+
+    /// Whether a register holds what a callee left there.
+    pub(super) fn is_left(&self, reg: Reg) -> bool {
+        self.leftovers.contains(reg)
     }
 
     fn put(&mut self, reg: Reg, value: Value) {
@@ -508,6 +523,7 @@ impl State {
             copies: self.copies.iter().filter(|copy| other.copies.contains(copy)).copied().collect(),
             subject: self.subject.filter(|_| self.subject == other.subject),
             vectors,
+            leftovers: self.leftovers.intersection(other.leftovers),
             frame,
             flags,
             proven,
