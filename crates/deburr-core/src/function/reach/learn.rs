@@ -153,6 +153,13 @@ fn changed<K: Ord + Copy, V: PartialEq>(before: &BTreeMap<K, V>, after: &BTreeMa
     gone.chain(new).copied().collect()
 }
 
+/// Whether a word shares bytes with one of some words.
+fn overlaps_any(words: &BTreeSet<(u64, u8)>, (at, width): (u64, u8)) -> bool {
+    let end = at.saturating_add(width.into());
+    let mut near = words.range((at.saturating_sub(8), 0)..(end, 0));
+    near.any(|&(from, other)| from.saturating_add(other.into()) > at)
+}
+
 /// The functions that have loaded a word, or called a function, of which something else is known now.
 fn outdated(
     world: &World<'_, '_>,
@@ -160,12 +167,10 @@ fn outdated(
     words: &BTreeSet<(u64, u8)>,
     callees: &BTreeSet<CodeOffset>,
 ) -> BTreeSet<CodeOffset> {
-    let overlaps = |&(at, width): &(u64, u8)| {
-        let near = words.range((at.saturating_sub(8), 0)..(at.saturating_add(width.into()), 0));
-        near.into_iter().any(|&(from, stored)| from.saturating_add(stored.into()) > at)
+    let is_outdated = |facts: &Facts| {
+        let has_changed = |&place: &(u64, u8)| overlaps_any(words, place);
+        facts.inputs.words.iter().any(has_changed) || !facts.inputs.callees.is_disjoint(callees)
     };
-    let is_outdated =
-        |facts: &Facts| facts.inputs.words.iter().any(overlaps) || !facts.inputs.callees.is_disjoint(callees);
     let outdated = facts.iter().filter(|(_, facts)| is_outdated(facts));
     outdated.filter_map(|(entry, _)| Some(world.whole_at(*entry)?.start)).collect()
 }
@@ -183,7 +188,7 @@ pub(super) fn look_again(
 }
 
 /// Functions with instructions that ask the CPU.
-fn query_functions(world: &World<'_, '_>) -> Vec<Function> {
+pub(super) fn query_functions(world: &World<'_, '_>) -> Vec<Function> {
     let marks = world.program.marks().filter(|mark| mark.class == Class::FeatureQuery);
     let mut functions: Vec<Function> = marks.filter_map(|mark| world.whole_at(mark.at).copied()).collect();
     functions.sort_unstable_by_key(|function| function.start);
@@ -324,11 +329,7 @@ fn updated_words(facts: &FactsByFunction) -> BTreeSet<(u64, u8)> {
     let updated = facts.values().flat_map(|facts| {
         let stored: BTreeSet<(u64, u8)> =
             facts.stores.iter().map(|stored| (stored.at, stored.width)).collect();
-        let is_loaded = |&(at, width): &(u64, u8)| {
-            let end = at.saturating_add(width.into());
-            let mut near = facts.inputs.words.range((at.saturating_sub(8), 0)..(end, 0));
-            near.any(|&(from, loaded)| from.saturating_add(loaded.into()) > at)
-        };
+        let is_loaded = |&place: &(u64, u8)| overlaps_any(&facts.inputs.words, place);
         stored.into_iter().filter(is_loaded).collect::<Vec<_>>()
     });
     updated.collect()

@@ -6,11 +6,12 @@
 
 use super::World;
 use super::interpret::{Facts, interpret};
+use super::learn::query_functions;
 use super::memory::Memory;
 use crate::address::Svma;
 use crate::function::Function;
 use crate::function::block::Graph;
-use crate::insn::{Class, Flow, Insn};
+use crate::insn::{Flow, Insn};
 use std::collections::BTreeSet;
 
 /// "Genu", the first four letters of Intel's name.
@@ -31,10 +32,7 @@ pub(super) struct CpuModel {
 
 /// Finds them in a file for x86-64.
 pub(super) fn cpu_models(world: &World<'_, '_>) -> Vec<CpuModel> {
-    let marks = world.program.marks().filter(|mark| mark.class == Class::FeatureQuery);
-    let starts: BTreeSet<_> = marks.filter_map(|mark| Some(world.whole_at(mark.at)?.start)).collect();
-    let functions = starts.into_iter().filter_map(|start| world.program.function_from(start));
-    functions.filter_map(|function| cpu_model(world, function)).collect()
+    query_functions(world).iter().filter_map(|function| cpu_model(world, function)).collect()
 }
 
 fn insns(graph: &Graph) -> impl Iterator<Item = &Insn> {
