@@ -7,7 +7,9 @@
 use super::World;
 use super::names;
 use crate::function::Function;
+use crate::function::block::Graph;
 use crate::insn::{Class, Flow, Operation, Reg, RegSet};
+use deburr_cpu::Arch;
 
 /// Bytes of a function at most that is looked at.
 const SMALL: u32 = 512;
@@ -61,18 +63,22 @@ impl Callee {
                 pending.extend(&block.successors);
             }
         }
-        let takes_arguments = takes_arguments(world, function);
+        let takes_arguments = world.image.build.is_go || reads_arguments(world.image.arch, &graph, first);
         Callee { returns, writes, takes_arguments }
     }
 }
 
 /// Whether what a function does depends on its caller: on an argument in a register, or, in Go, on the stack.
 pub(super) fn takes_arguments(world: &World<'_, '_>, function: &Function) -> bool {
-    let arch = world.image.arch;
     let Some(graph) = world.graph(function).filter(|_| !world.image.build.is_go) else { return true };
+    let first = graph.find(world.image.svma(function.start));
+    first.is_none_or(|(first, _)| reads_arguments(world.image.arch, &graph, first))
+}
+
+/// Whether a register for arguments is read before it is written, from a block on.
+fn reads_arguments(arch: Arch, graph: &Graph, first: usize) -> bool {
     // By block, the registers that every way to it has written.
     let mut written: Vec<Option<RegSet>> = vec![None; graph.blocks.len()];
-    let Some((first, _)) = graph.find(world.image.svma(function.start)) else { return true };
     let mut pending = vec![(first, RegSet::EMPTY)];
     while let Some((index, before)) = pending.pop() {
         let (Some(block), Some(known)) = (graph.blocks.get(index), written.get_mut(index)) else { continue };
