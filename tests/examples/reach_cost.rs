@@ -28,8 +28,7 @@ fn analyse(bytes: &[u8]) -> Result<f64, Box<dyn Error + Send + Sync>> {
     let start = cpu_seconds()?;
     let linkage = Linkage::parse(bytes, &image, None);
     let checks = Checks::find(&image, &linkage, &program, &[], &HashMap::new());
-    let first = deburr_cpu::levels(image.arch).first().ok_or("no levels")?.features;
-    let permitted = first.union(deburr_cpu::system_features(image.arch));
+    let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
     black_box(checks.judge(&image, &program, permitted, &HashMap::new()));
     Ok(cpu_seconds()? - start)
 }

@@ -71,7 +71,7 @@ pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
             .as_ref()
             .map_or_else(Vec::new, |checks| checks.judge(&image, &program, permitted, &stated.all()))
     };
-    let verdicts = judge(first_level(image.arch));
+    let verdicts = judge(deburr_cpu::first_level(image.arch));
     let mut context = Context::new(&image, &program, request.target, request.baseline);
     context.verdicts = request.baseline.map(judge).unwrap_or_default();
     let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| (rule.check)(&context)).collect();
@@ -108,11 +108,6 @@ pub fn learn(bytes: &[u8], request: &Request<'_>) -> Result<Knowledge, Error> {
 /// Bytes at most that decompressed symbols or debug sections may take: memory stays in proportion to the file.
 fn auxiliary_limit(bytes: &[u8]) -> usize {
     bytes.len() / 4 + (16 << 20)
-}
-
-/// The features that every machine of an architecture has.
-pub(crate) fn first_level(arch: Arch) -> FeatureSet {
-    deburr_cpu::levels(arch).first().map_or(FeatureSet::EMPTY, |level| level.features)
 }
 
 /// Everything but the findings and the verdicts.
@@ -175,7 +170,7 @@ fn isa_functions(
     program: &Program,
     verdicts: &[Verdict],
 ) -> Vec<IsaFunction> {
-    let permitted = first_level(image.arch).union(deburr_cpu::system_features(image.arch));
+    let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
     let mut functions: BTreeMap<u32, BTreeMap<FeatureGroup, u64>> = BTreeMap::new();
     for (function, hits) in program.hits_by_function() {
         let Some(first) = hits.first() else { continue };

@@ -3,7 +3,7 @@
 //! In: what is stated, the functions and their verdicts. Out: the features known where functions begin, and for each
 //! statement a [`GuardUse`]: one that changes no verdict is stale.
 
-use crate::check::{StatedGuard, first_level};
+use crate::check::StatedGuard;
 use crate::function::Program;
 use crate::function::reach::{Checks, Verdict};
 use crate::image::{Image, demangle};
@@ -68,7 +68,7 @@ impl<'a> Stated<'a> {
         program: &Program,
         with_all: &[Verdict],
     ) -> Vec<GuardUse> {
-        let permitted = first_level(image.arch).union(deburr_cpu::system_features(image.arch));
+        let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
         let judge = |is_chosen: &dyn Fn(usize) -> bool| {
             let stated = self.chosen(is_chosen);
             checks.map_or_else(Vec::new, |checks| checks.judge(image, program, permitted, &stated))

@@ -117,8 +117,7 @@ fn described(
     brand: String,
 ) -> Result<Host, UnknownHost> {
     let Some(level) = highest_level(arch, features, visible) else {
-        let lowest = crate::levels(arch).first().map_or(FeatureSet::EMPTY, |level| level.features);
-        return Err(UnknownHost::BelowEveryLevel(lowest.minus(features)));
+        return Err(UnknownHost::BelowEveryLevel(crate::first_level(arch).minus(features)));
     };
     let name = cpu_name().unwrap_or_else(|| level.name.into());
     Ok(Host { name, brand, arch, level, features, disabled })

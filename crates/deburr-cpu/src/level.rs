@@ -151,6 +151,11 @@ pub fn levels(arch: Arch) -> &'static [Level] {
     }
 }
 
+/// The features that every machine of an architecture has: those of its first level.
+pub fn first_level(arch: Arch) -> FeatureSet {
+    levels(arch).first().map_or(FeatureSet::EMPTY, |level| level.features)
+}
+
 /// The names of the levels of an architecture, lowest first.
 pub fn level_names(arch: Arch) -> impl Iterator<Item = &'static str> {
     levels(arch).iter().map(|level| level.name)

@@ -37,7 +37,8 @@ pub use feature::{Arch, Feature, FeatureSet};
 #[cfg(feature = "std")]
 pub use host::{Host, UnknownHost, host};
 pub use level::{
-    Description, Level, describe, level_named, level_names, levels, smallest_level, system_features,
+    Description, Level, describe, first_level, level_named, level_names, levels, smallest_level,
+    system_features,
 };
 #[cfg(feature = "names")]
 pub use names::cpu_names;

@@ -173,8 +173,7 @@ impl Back<'_, '_, '_> {
     /// Begins with what each function with hits needs and has not checked itself.
     fn hits(&mut self) {
         let arch = self.world.image.arch;
-        let first = deburr_cpu::levels(arch).first().map_or(FeatureSet::EMPTY, |level| level.features);
-        let permitted = first.union(deburr_cpu::system_features(arch));
+        let permitted = deburr_cpu::first_level(arch).union(deburr_cpu::system_features(arch));
         for (function, run) in self.world.program.hits_by_function() {
             let Some(function) = function.map(|function| self.world.program.whole(function)) else {
                 continue;

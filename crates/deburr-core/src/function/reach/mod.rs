@@ -103,8 +103,7 @@ impl Checks {
 
     /// The functions on ways that no check was found on.
     fn functions_without_check(&self, image: &Image<'_>, program: &Program) -> BTreeSet<CodeOffset> {
-        let first = deburr_cpu::levels(image.arch).first().map_or(FeatureSet::EMPTY, |level| level.features);
-        let permitted = first.union(deburr_cpu::system_features(image.arch));
+        let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
         let steps = verdict::unchecked_ways(self, image, program, permitted);
         let functions = steps.into_iter().filter_map(|svma| program.function_at(image.code_offset(svma)?));
         functions.map(|function| program.whole(function).start).collect()
