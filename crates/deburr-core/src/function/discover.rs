@@ -37,15 +37,21 @@ pub fn discover(image: &Image<'_>, wants: ClassSet) -> Program {
         leave_out(image, &mut chunks, &found, wants);
         data = merge(data, found);
     }
-    let chunks: Vec<Sweep> = chunks.into_iter().map(|(_, sweep)| sweep).collect();
     let coverage = Coverage {
         executable: image.code.iter().map(|code| code.extent.len()).sum(),
-        decoded: chunks.iter().map(|chunk| chunk.decoded).sum(),
+        decoded: chunks.iter().map(|(_, chunk)| chunk.decoded).sum(),
         data: data.iter().map(|run| u64::from(run.end - run.start)).sum(),
-        undecoded: chunks.iter().map(|chunk| chunk.undecoded).sum(),
+        undecoded: chunks.iter().map(|(_, chunk)| chunk.undecoded).sum(),
     };
+    // Of a chunk in which all turned out to be data nothing begins.
+    let starts = chunks.iter().scan(0, |last, (units, _)| {
+        *last = units.first().map_or(*last, |unit| unit.start);
+        Some(*last)
+    });
+    let starts: Vec<CodeOffset> = starts.collect();
+    let chunks = starts.into_iter().zip(chunks.into_iter().map(|(_, sweep)| sweep)).collect();
     let functions = fill_gaps(image, &known, &data, &candidates);
-    let mut program = Program { functions, data, chunks, coverage };
+    let mut program = Program::new(functions, data, chunks, coverage);
     find_owners(image, &known, &mut program);
     program
 }

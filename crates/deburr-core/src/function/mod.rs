@@ -26,6 +26,8 @@ use std::ops::Range;
 const UNNAMED: u32 = u32::MAX;
 /// Index of no function.
 const WHOLE: u32 = u32::MAX;
+/// Bits of an offset within a page of code.
+const PAGE: u32 = 12;
 
 /// A function, or a part that the compiler split off from one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,11 +68,33 @@ pub struct Program {
     data: Vec<Range<CodeOffset>>,
     /// What the sweep found, chunk by chunk in order of address.
     chunks: Vec<Sweep>,
+    /// Where each chunk begins.
+    chunk_starts: Vec<CodeOffset>,
+    /// By page of code, how many functions begin before it.
+    before_page: Vec<u32>,
     /// Every executable byte, accounted for.
     pub coverage: coverage::Coverage,
 }
 
 impl Program {
+    /// Puts together what [`discover`] found: functions and chunks by address, each with where it begins.
+    fn new(
+        functions: Vec<Function>,
+        data: Vec<Range<CodeOffset>>,
+        chunks: Vec<(CodeOffset, Sweep)>,
+        coverage: coverage::Coverage,
+    ) -> Program {
+        let mut before_page = Vec::new();
+        for (before, function) in (0u32..).zip(&functions) {
+            // A function's last page needs the number as well, even if nothing begins there.
+            let pages = |at: CodeOffset| (at >> PAGE) as usize + 1;
+            before_page.resize(before_page.len().max(pages(function.start)), before);
+            before_page.resize(before_page.len().max(pages(function.end)), before + 1);
+        }
+        let (chunk_starts, chunks) = chunks.into_iter().unzip();
+        Program { functions, data, chunks, chunk_starts, before_page, coverage }
+    }
+
     /// All functions and parts, by address.
     pub fn functions(&self) -> &[Function] {
         &self.functions
@@ -83,8 +107,17 @@ impl Program {
 
     /// The function or part that holds an offset.
     pub fn function_at(&self, at: CodeOffset) -> Option<&Function> {
-        let after = self.functions.partition_point(|function| function.start <= at);
-        self.functions.get(after.checked_sub(1)?).filter(|function| function.contains(at))
+        self.functions.get(self.index_at(at)?)
+    }
+
+    /// The place among all functions of the one that holds an offset.
+    pub(super) fn index_at(&self, at: CodeOffset) -> Option<usize> {
+        let page = (at >> PAGE) as usize;
+        let before = |page: usize| self.before_page.get(page).map(|&count| count as usize);
+        let (from, to) = (before(page)?, before(page + 1).unwrap_or(self.functions.len()));
+        let after = from + self.functions.get(from..to)?.partition_point(|function| function.start <= at);
+        let index = after.checked_sub(1)?;
+        self.functions.get(index).filter(|function| function.contains(at)).map(|_| index)
     }
 
     /// The function that begins at an offset.
@@ -145,6 +178,18 @@ impl Program {
     /// Direct jumps out of a function or of a run of code without known functions, by address of the jump.
     pub fn jumps(&self) -> impl Iterator<Item = Edge> {
         self.chunks.iter().flat_map(|chunk| chunk.jumps.iter().copied())
+    }
+
+    /// Direct calls, and jumps out of a function, that begin in a range: calls first, chunk by chunk.
+    pub(super) fn edges_from(&self, range: Range<CodeOffset>) -> impl Iterator<Item = Edge> {
+        let first = self.chunk_starts.partition_point(|&start| start <= range.start).saturating_sub(1);
+        let last = self.chunk_starts.partition_point(|&start| start < range.end).max(first);
+        let chunks = self.chunks.get(first..last).unwrap_or_default().iter();
+        chunks.flat_map(|chunk| [&chunk.calls, &chunk.jumps]).flat_map(move |edges| {
+            let first = edges.partition_point(|edge| edge.from < range.start);
+            let rest = edges.get(first..).unwrap_or_default().iter().copied();
+            rest.take_while(move |edge| edge.from < range.end)
+        })
     }
 
     /// References from code to places in code, chunk by chunk.

@@ -101,6 +101,8 @@ pub struct Reference<'a> {
 /// What links code, data, loader and other files. Every list is sorted by its first field, without duplicates.
 #[derive(Debug, Clone, Default)]
 pub struct Linkage<'a> {
+    /// Whether the file is loaded where it says (`ET_EXEC`), so that its code and data may hold whole addresses.
+    pub is_fixed: bool,
     /// The data, by address, without overlap.
     pub data: Vec<Data<'a>>,
     /// Addresses of this file that data holds, those of the GOT included. In a file that is loaded where it says
@@ -136,7 +138,8 @@ impl<'a> Linkage<'a> {
     /// read is left out: the image's own parsing has reported it.
     pub fn parse(bytes: &'a [u8], image: &Image<'_>, debug_file: Option<&'a [u8]>) -> Linkage<'a> {
         let Ok(elf) = Elf::parse(bytes) else { return Linkage::default() };
-        let mut linkage = Linkage { data: data::read(&elf, image), ..Linkage::default() };
+        let mut linkage =
+            Linkage { is_fixed: elf.is_fixed, data: data::read(&elf, image), ..Linkage::default() };
         if elf.kind == Kind::Relocatable {
             relocatable::read(&elf, &mut linkage);
         } else {

@@ -5,18 +5,17 @@
 //! is not gone back from, nor what a check leads to that proves all that is needed.
 
 use super::World;
-use super::calls::{Calls, Unasked};
-use super::edges::{Entries, Node};
+use super::edges::{Entries, Node, Source};
 use super::interpret::FactsByFunction;
 use super::proof::Proof;
 use super::references::{self, DataReference, references_to};
+use super::unasked::{Asked, Unasked};
 use crate::address::{Extent, Svma};
 use crate::function::block::Graph;
-use crate::image::TransferTarget;
-use crate::insn::sweep::{CodeOffset, ReferenceKind};
+use crate::insn::sweep::{CodeOffset, Edge};
 use crate::insn::{self, Flow, Insn};
 use deburr_cpu::FeatureSet;
-use rayon::prelude::*;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
@@ -37,8 +36,8 @@ pub(super) struct Closure {
     pub needs: BTreeMap<CodeOffset, FeatureSet>,
     /// Where those begin that have instructions above the first level.
     pub has_hits: BTreeSet<CodeOffset>,
-    /// Targets and origins of calls and jumps into each from outside, by where it begins.
-    pub direct: HashMap<CodeOffset, Vec<(CodeOffset, CodeOffset)>>,
+    /// Calls and jumps into each from outside, by where it begins.
+    pub direct: HashMap<CodeOffset, Vec<Edge>>,
     /// Instructions that make the address of each.
     pub taken: HashMap<CodeOffset, Vec<CodeOffset>>,
     /// Cells that hold the address of each node, and the object that each cell lies in.
@@ -53,61 +52,22 @@ pub(super) struct Closure {
     pub far: BTreeSet<CodeOffset>,
 }
 
-/// Control flow and addresses, by where they lead.
-pub(super) struct Reverse {
-    /// Target and origin of calls and jumps.
-    edges: Vec<(CodeOffset, CodeOffset)>,
-    /// Target and origin of addresses made in code.
-    addresses: Vec<(CodeOffset, CodeOffset)>,
-    /// Contents and place of cells.
-    cells: Vec<(Svma, Svma)>,
-}
-
-impl Reverse {
-    /// Sorts them.
-    pub(super) fn of(world: &World<'_, '_>) -> Reverse {
-        let (image, program) = (world.image, world.program);
-        let offset = |svma: Svma| image.code_offset(svma);
-        let mut edges: Vec<(CodeOffset, CodeOffset)> =
-            program.calls().chain(program.jumps()).map(|edge| (edge.to, edge.from)).collect();
-        edges.extend(image.transfers.iter().filter_map(|transfer| match transfer.to {
-            TransferTarget::Here(to) => Some((offset(to)?, offset(transfer.from)?)),
-            TransferTarget::Elsewhere(_) => None,
-        }));
-        let made = program.references().filter(|reference| reference.kind == ReferenceKind::Address);
-        let mut addresses: Vec<(CodeOffset, CodeOffset)> =
-            made.map(|reference| (reference.to, reference.from)).collect();
-        addresses.extend(image.addresses.iter().filter_map(|&(from, to)| Some((offset(to)?, offset(from)?))));
-        let mut cells: Vec<(Svma, Svma)> =
-            world.linkage.cells.iter().map(|cell| (cell.to, cell.at)).collect();
-        edges.par_sort_unstable();
-        addresses.par_sort_unstable();
-        cells.par_sort_unstable();
-        Reverse { edges, addresses, cells }
-    }
-
-    /// Functions that take the address of one with instructions above the first level.
-    pub(super) fn takers(&self, world: &World<'_, '_>) -> BTreeSet<CodeOffset> {
-        let hits = world.program.hits_by_function();
-        let starts: BTreeSet<CodeOffset> =
-            hits.filter_map(|(function, _)| Some(world.program.whole(function?).start)).collect();
-        let taken = starts.iter().flat_map(|&start| self.addresses_of(start)).map(|&(_, from)| from);
-        // In code at a fixed place addresses stand in instructions as they are.
-        let places = starts.iter().filter(|_| references::is_fixed(world.image));
-        let places: Vec<Extent> = places.map(|&start| Extent::sized(world.image.svma(start), 1)).collect();
-        let found = references_to(world, &places);
-        let named = found.iter().filter_map(|reference| world.image.code_offset(reference.from));
-        taken.chain(named).filter_map(|from| Some(world.whole_at(from)?.start)).collect()
-    }
-
-    /// Where the address of the function is made that begins there.
-    fn addresses_of(&self, start: CodeOffset) -> &[(CodeOffset, CodeOffset)] {
-        within(&self.addresses, start, start.saturating_add(1))
-    }
+/// Functions that take the address of one with instructions above the first level.
+pub(super) fn takers(world: &World<'_, '_>) -> BTreeSet<CodeOffset> {
+    let hits = world.program.hits_by_function();
+    let starts: BTreeSet<CodeOffset> =
+        hits.filter_map(|(function, _)| Some(world.program.whole(function?).start)).collect();
+    let taken = starts.iter().flat_map(|&start| world.incoming.addresses_of(start));
+    // In code at a fixed place addresses stand in instructions as they are.
+    let places = starts.iter().filter(|_| references::is_fixed(world.image, world.linkage));
+    let places: Vec<Extent> = places.map(|&start| Extent::sized(world.image.svma(start), 1)).collect();
+    let found = references_to(world, &places);
+    let named = found.iter().filter_map(|reference| world.image.code_offset(reference.from));
+    taken.chain(named).filter_map(|from| Some(world.whole_at(from)?.start)).collect()
 }
 
 /// The pairs whose first lies in a range.
-fn within<T: Copy + Ord, U>(pairs: &[(T, U)], from: T, to: T) -> &[(T, U)] {
+pub(super) fn within<T: Copy + Ord, U>(pairs: &[(T, U)], from: T, to: T) -> &[(T, U)] {
     let first = pairs.partition_point(|pair| pair.0 < from);
     let last = pairs.partition_point(|pair| pair.0 < to);
     pairs.get(first..last).unwrap_or_default()
@@ -118,14 +78,14 @@ impl Closure {
     /// all that is needed.
     pub(super) fn of(
         world: &World<'_, '_>,
-        reverse: &Reverse,
-        calls: &Calls,
         facts: &FactsByFunction,
-        unasked: Unasked,
+        roots: &BTreeMap<CodeOffset, Source>,
+        stated: &HashMap<CodeOffset, FeatureSet>,
     ) -> Closure {
-        let closure = Closure { unasked, ..Closure::default() };
-        let (pending, objects, grown) = Default::default();
-        let mut back = Back { world, reverse, calls, facts, closure, pending, objects, grown };
+        let asked = Asked { world, facts, stated };
+        let closure = Closure { unasked: asked.not_from(roots), ..Closure::default() };
+        let (pointed, pending, objects, grown) = Default::default();
+        let mut back = Back { world, facts, asked, pointed, closure, pending, objects, grown };
         back.hits();
         for _ in 0..ROUNDS {
             back.functions();
@@ -137,7 +97,7 @@ impl Closure {
         let mut closure = back.closure;
         closure.references.sort_unstable();
         closure.references.dedup();
-        closure.entries = inner_entries(world, &closure, calls);
+        closure.entries = inner_entries(world, &closure);
         closure
     }
 
@@ -157,9 +117,10 @@ impl Closure {
 /// Going back from the functions with hits.
 struct Back<'b, 'w, 'a> {
     world: &'b World<'w, 'a>,
-    reverse: &'b Reverse,
-    calls: &'b Calls,
     facts: &'b FactsByFunction,
+    asked: Asked<'b, 'w, 'a>,
+    /// What control may get to by a pointer before anything has asked the CPU, once it matters.
+    pointed: OnceCell<Unasked>,
     closure: Closure,
     /// Functions that more is needed from than is known of them.
     pending: BTreeMap<CodeOffset, FeatureSet>,
@@ -192,7 +153,7 @@ impl Back<'_, '_, '_> {
     /// What is proven at an instruction of a function; `None` if nothing ever runs there.
     fn proof_at(&self, start: CodeOffset, at: CodeOffset) -> Option<Proof> {
         // Each entry has its own.
-        let facts = self.facts.get(&start).filter(|_| !self.calls.inner.contains_key(&start));
+        let facts = self.facts.get(&start).filter(|_| !self.world.incoming.inner.contains_key(&start));
         facts.and_then(|facts| facts.leaving(at)).map_or(Some(Proof::EMPTY), |block| block.proof)
     }
 
@@ -223,11 +184,11 @@ impl Back<'_, '_, '_> {
                 let needs = self.closure.needs.entry(start).or_default();
                 *needs = needs.union(features);
                 let needs = *needs;
-                let unasked = &self.closure.unasked;
-                if unasked.contains(start) {
+                if self.closure.unasked.contains(self.world, start) {
                     continue;
                 }
-                let is_far = hop >= HOPS && unasked.is_pointed_to(start);
+                let pointed = || self.pointed.get_or_init(|| self.asked.not_from_pointers());
+                let is_far = hop >= HOPS && pointed().contains(self.world, start);
                 if is_far || self.closure.direct.len() >= MANY {
                     self.closure.far.insert(start);
                     continue;
@@ -242,17 +203,17 @@ impl Back<'_, '_, '_> {
         if !self.closure.direct.contains_key(&start) {
             self.add(start);
         }
-        let direct = self.closure.direct.get(&start).into_iter().flatten().map(|&(_, from)| from);
+        let direct = self.closure.direct.get(&start).into_iter().flatten().map(|edge| edge.from);
         let taken = self.closure.taken.get(&start).into_iter().flatten().copied();
         for from in direct.chain(taken).collect::<Vec<_>>() {
             self.need_at(from, needs);
         }
         let place = Extent::sized(self.world.image.svma(start), 1);
-        if references::is_fixed(self.world.image) {
+        if references::is_fixed(self.world.image, self.world.linkage) {
             // Addresses of functions stand in instructions as they are.
             self.grown.push(Place { range: place, is_named: true, needs });
         }
-        for &(_, at) in within(&self.reverse.cells, place.start, place.end) {
+        for &(_, at) in self.world.incoming.cells_to(place) {
             self.cell(Node::Function(start), at, needs);
         }
     }
@@ -260,15 +221,8 @@ impl Back<'_, '_, '_> {
     /// Notes where control comes from outside to a function, and where its address is made.
     fn add(&mut self, start: CodeOffset) {
         let Some(function) = self.world.program.function_from(start) else { return };
-        let parts = self.world.parts.get(&start).map(Vec::as_slice).unwrap_or_default();
-        let mut direct = Vec::new();
-        for part in std::iter::once(function).chain(parts) {
-            let edges = within(&self.reverse.edges, part.start, part.end).iter();
-            let is_outside =
-                |from: CodeOffset| self.world.whole_at(from).is_none_or(|caller| caller.start != start);
-            direct.extend(edges.filter(|&&(_, from)| is_outside(from)));
-        }
-        let taken = self.reverse.addresses_of(start).iter().map(|&(_, from)| from);
+        let direct = self.world.incoming.edges_into(self.world, function);
+        let taken = self.world.incoming.addresses_of(start);
         self.closure.taken.entry(start).or_default().extend(taken);
         self.closure.direct.insert(start, direct);
     }
@@ -291,7 +245,7 @@ impl Back<'_, '_, '_> {
             self.objects.insert(object.start.0, needs);
             let is_named = self.world.linkage.object_at(at).is_some();
             self.grown.push(Place { range: object, is_named, needs });
-            let pointers = within(&self.reverse.cells, object.start, object.end);
+            let pointers = self.world.incoming.cells_to(object);
             let nearest = pointers.last().map(|&(to, _)| to);
             let pointers = pointers.iter().filter(|&&(to, _)| is_named || Some(to) == nearest);
             cells.extend(pointers.map(|&(_, at)| (Node::Data(object.start.0), at, needs)));
@@ -347,9 +301,9 @@ fn holder(world: &World<'_, '_>, at: Svma) -> Extent {
 }
 
 /// The entries of the functions of interest that others jump into the middle of, and what runs after each.
-fn inner_entries(world: &World<'_, '_>, closure: &Closure, calls: &Calls) -> Entries {
+fn inner_entries(world: &World<'_, '_>, closure: &Closure) -> Entries {
     let mut found = BTreeMap::new();
-    for (&start, entries) in calls.inner.iter().filter(|(start, _)| closure.contains(**start)) {
+    for (&start, entries) in world.incoming.inner.iter().filter(|(start, _)| closure.contains(**start)) {
         let Some(function) = world.program.function_from(start) else { continue };
         let Some(graph) = world.graph(function) else { continue };
         let reached = entries.iter().map(|&entry| (entry, graph_from(world, &graph, entry)));

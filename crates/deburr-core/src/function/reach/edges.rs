@@ -3,7 +3,6 @@
 //! In: [`Closure`], the functions of interest with what leads to them, and which tests stand where. Out: [`Ways`].
 
 use super::World;
-use super::calls::Unasked;
 use super::closure::Closure;
 use super::interpret::{Facts, Use, UseKind};
 use super::kind::GuardKind;
@@ -11,6 +10,7 @@ use super::learn::Learnt;
 use super::names;
 use super::proof::Proof;
 use super::references::{Access, DataReference};
+use super::unasked::Unasked;
 use crate::address::{Extent, Svma};
 use crate::image::{Kind, SymbolOrigin};
 use crate::insn::sweep::CodeOffset;
@@ -216,7 +216,7 @@ impl Collector<'_, '_, '_> {
     /// Functions that control reaches unasked, by ways that are not looked at one by one.
     fn unasked(&mut self) {
         let closure = self.closure;
-        for &start in closure.needs.keys().filter(|&&start| closure.unasked.contains(start)) {
+        for &start in closure.needs.keys().filter(|&&start| closure.unasked.contains(self.world, start)) {
             self.enter(start, Source::Root, true);
         }
         for &start in &closure.far {
@@ -257,9 +257,9 @@ impl Collector<'_, '_, '_> {
     fn direct(&mut self) {
         for (&start, sites) in &self.closure.direct {
             let has_entries = self.ways.entries.contains_key(&start);
-            for &(to, from) in sites {
-                for way in self.ways_from(from, true, GuardKind::Branch) {
-                    self.push(Node::Function(if has_entries { to } else { start }), way);
+            for edge in sites {
+                for way in self.ways_from(edge.from, true, GuardKind::Branch) {
+                    self.push(Node::Function(if has_entries { edge.to } else { start }), way);
                 }
             }
         }

@@ -3,7 +3,6 @@
 //! In: a shared library after [`learn`]. Out: [`Knowledge`], by the names under which the loader binds other files to
 //! it. Versions of symbols are not told apart, and what a function writes through its arguments is not followed.
 
-use super::calls::Calls;
 use super::learn::{Learnt, learn};
 use super::memory::{Memory, import_of};
 use super::value::Value;
@@ -36,7 +35,7 @@ impl Knowledge {
         let mut world = World::new(image, linkage, program, foreign);
         let known = words::known(&world);
         // Which functions are above the first level does not matter to other files.
-        let learnt = learn(&mut world, known, &Calls::default(), &BTreeSet::new());
+        let learnt = learn(&mut world, known, &BTreeSet::new());
         Knowledge::of(&world, &learnt)
     }
 

@@ -6,7 +6,6 @@
 
 use super::World;
 use super::callee::takes_arguments;
-use super::calls::Calls;
 use super::interpret::{Facts, FactsByFunction, interpret, stored_words};
 use super::memory::{Memory, initial};
 use super::proof::Proof;
@@ -41,12 +40,7 @@ pub(super) struct Learnt {
 }
 
 /// Runs the functions that ask the CPU, those that read what these write, and so on.
-pub(super) fn learn(
-    world: &mut World<'_, '_>,
-    known: Memory,
-    calls: &Calls,
-    takers: &BTreeSet<CodeOffset>,
-) -> Learnt {
+pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, takers: &BTreeSet<CodeOffset>) -> Learnt {
     let queries = query_functions(world);
     for function in &queries {
         if function.end - function.start <= INSIDE {
@@ -55,7 +49,7 @@ pub(super) fn learn(
         }
     }
     for _ in 0..INSIDE_CALLS {
-        let callers = callers_of(world, &world.inside.iter().copied().collect());
+        let callers = world.incoming.callers_of(world, &world.inside.iter().copied().collect());
         let is_small = |start: &CodeOffset| {
             let function = world.program.function_from(*start);
             function.is_some_and(|function| {
@@ -67,7 +61,7 @@ pub(super) fn learn(
     }
     let mut subjects: BTreeSet<CodeOffset> = queries.iter().map(|function| function.start).collect();
     subjects.extend(callers_by_name(world));
-    subjects.extend(callers_of(world, &world.inside.union(&world.alone).copied().collect()));
+    subjects.extend(world.incoming.callers_of(world, &world.inside.union(&world.alone).copied().collect()));
     // What these lose sight of still comes from the CPU; what others make of it is not followed.
     let askers = subjects.clone();
     subjects.extend(world.resolvers.iter().copied());
@@ -80,7 +74,7 @@ pub(super) fn learn(
     let mut due = subjects.clone();
     let mut waiting: BTreeSet<CodeOffset> = BTreeSet::new();
     for round in 0..ROUNDS {
-        facts.extend(run(world, calls, &memory, &due));
+        facts.extend(run(world, &memory, &due));
         let mut next = known.clone();
         let updated = updated_words(&facts);
         for ((at, width), value) in told_words(world, &facts, &askers) {
@@ -135,7 +129,7 @@ pub(super) fn learn(
     }
     // What still changes counts as doubtful.
     due.extend(waiting);
-    facts.extend(run(world, calls, &memory, &due));
+    facts.extend(run(world, &memory, &due));
     let any =
         !queries.is_empty() || !memory.words.is_empty() || !world.returns.is_empty() || world.asks_others();
     Learnt { readers: readers(world, &facts), facts, memory, any }
@@ -177,14 +171,9 @@ fn outdated(
 
 /// Runs functions on ways without a check again, and takes flags in structures of unknown place for what they may be:
 /// set after a check.
-pub(super) fn look_again(
-    world: &World<'_, '_>,
-    calls: &Calls,
-    learnt: &mut Learnt,
-    functions: &BTreeSet<CodeOffset>,
-) {
+pub(super) fn look_again(world: &World<'_, '_>, learnt: &mut Learnt, functions: &BTreeSet<CodeOffset>) {
     learnt.memory.fields = learnt.facts.values().flat_map(|facts| facts.fields.iter().copied()).collect();
-    learnt.facts.extend(run(world, calls, &learnt.memory, functions));
+    learnt.facts.extend(run(world, &learnt.memory, functions));
 }
 
 /// Functions with instructions that ask the CPU.
@@ -200,7 +189,7 @@ pub(super) fn query_functions(world: &World<'_, '_>) -> Vec<Function> {
 fn callers_by_name(world: &World<'_, '_>) -> BTreeSet<CodeOffset> {
     let told = world.names.iter().filter(|(_, name)| world.answers(name));
     let told: BTreeSet<CodeOffset> = told.filter_map(|(svma, _)| world.image.code_offset(*svma)).collect();
-    let mut callers = callers_of(world, &told);
+    let mut callers = world.incoming.callers_of(world, &told);
     let cells = world.linkage.imports.iter().filter(|import| world.answers(import.name));
     let cells: Vec<Extent> = cells.map(|import| Extent::sized(import.at, 8)).collect();
     for reference in references_to(world, &cells) {
@@ -213,24 +202,13 @@ fn start_of(world: &World<'_, '_>, svma: Svma) -> Option<CodeOffset> {
     Some(world.whole_at(world.image.code_offset(svma)?)?.start)
 }
 
-/// Functions that call or jump to one of the given ones.
-fn callers_of(world: &World<'_, '_>, callees: &BTreeSet<CodeOffset>) -> BTreeSet<CodeOffset> {
-    if callees.is_empty() {
-        return BTreeSet::new();
-    }
-    let is_callee = |to: &CodeOffset| callees.contains(world.stubs.get(to).unwrap_or(to));
-    let edges = world.program.calls().chain(world.program.jumps());
-    let edges = edges.filter(|edge| is_callee(&edge.to));
-    edges.filter_map(|edge| Some(world.whole_at(edge.from)?.start)).collect()
-}
-
 fn extend_by_callers(
     world: &World<'_, '_>,
     subjects: &mut BTreeSet<CodeOffset>,
     returns: &BTreeMap<CodeOffset, Value>,
 ) {
     let telling: BTreeSet<CodeOffset> = returns.keys().chain(&world.inside).copied().collect();
-    subjects.extend(callers_of(world, &telling));
+    subjects.extend(world.incoming.callers_of(world, &telling));
 }
 
 /// Adds the functions that refer to the words of known meaning, also through the pointers in the GOT.
@@ -253,26 +231,20 @@ fn extend_by_readers(
         let object = world.linkage.object_at(Svma(at)).map(|object| object.extent.start);
         places.extend(object.map(|start| Extent::sized(start, 1)));
     }
-    let pointed: Vec<Extent> = places.clone();
-    let points_there = |to: Svma| pointed.iter().any(|place| place.contains(to));
-    if !pointed.is_empty() {
-        let cells = world.linkage.cells.iter().filter(|cell| points_there(cell.to));
-        places.extend(cells.map(|cell| Extent::sized(cell.at, 8)));
-    }
+    let pointers: Vec<Extent> = (places.iter())
+        .flat_map(|&place| world.incoming.cells_to(place))
+        .map(|&(_, cell)| Extent::sized(cell, 8))
+        .collect();
+    places.extend(pointers);
     for reference in references_to(world, &places) {
         subjects.extend(start_of(world, reference.from));
     }
 }
 
 /// Runs all subjects, from every entry.
-fn run(
-    world: &World<'_, '_>,
-    calls: &Calls,
-    memory: &Memory,
-    subjects: &BTreeSet<CodeOffset>,
-) -> FactsByFunction {
+fn run(world: &World<'_, '_>, memory: &Memory, subjects: &BTreeSet<CodeOffset>) -> FactsByFunction {
     let entries = |start: CodeOffset| {
-        let inner = calls.inner.get(&start).into_iter().flatten().copied();
+        let inner = world.incoming.inner.get(&start).into_iter().flatten().copied();
         inner.filter(move |&entry| entry != start).chain([start]).map(move |entry| (start, entry))
     };
     let entries: Vec<(CodeOffset, CodeOffset)> = subjects.iter().flat_map(|&start| entries(start)).collect();

@@ -10,10 +10,10 @@
 //! goes somewhere: taking an address is not calling it.
 
 mod callee;
-mod calls;
 mod closure;
 mod edges;
 mod glibc;
+mod incoming;
 mod interpret;
 mod kind;
 mod knowledge;
@@ -28,6 +28,7 @@ mod proof;
 mod references;
 mod state;
 mod step;
+mod unasked;
 mod value;
 mod verdict;
 mod words;
@@ -73,16 +74,13 @@ impl Checks {
     ) -> Checks {
         let mut world = World::new(image, linkage, program, foreign);
         let known = words::known(&world);
-        let calls = calls::Calls::of(&world);
-        let reverse = closure::Reverse::of(&world);
-        let takers = reverse.takers(&world);
-        let mut learnt = learn::learn(&mut world, known, &calls, &takers);
+        let takers = closure::takers(&world);
+        let mut learnt = learn::learn(&mut world, known, &takers);
         let roots = edges::roots(&world);
         let mut checks = Checks { any: learnt.any, ..Checks::default() };
         let mut looked_at = BTreeSet::new();
         for _ in 0..LOOKS {
-            let unasked = calls::Unasked::of(&world, &calls, &learnt.facts, &roots, stated);
-            let closure = closure::Closure::of(&world, &reverse, &calls, &learnt.facts, unasked);
+            let closure = closure::Closure::of(&world, &learnt.facts, &roots, stated);
             checks.ways = edges::ways(&world, closure, &learnt);
             if learnt.facts.values().all(|facts| facts.fields.is_empty()) {
                 break;
@@ -94,7 +92,7 @@ impl Checks {
             if new.is_empty() {
                 break;
             }
-            learn::look_again(&world, &calls, &mut learnt, &new);
+            learn::look_again(&world, &mut learnt, &new);
             looked_at.extend(new);
         }
         checks.facts = learnt.facts;
@@ -127,6 +125,8 @@ struct World<'w, 'a> {
     image: &'w Image<'a>,
     linkage: &'w Linkage<'a>,
     program: &'w Program,
+    /// What leads where.
+    incoming: incoming::Incoming,
     /// What the files tell that it uses.
     foreign: &'w [&'w Knowledge],
     /// The parts of functions, by their owner's start.
@@ -144,8 +144,8 @@ struct World<'w, 'a> {
     answerers: HashSet<&'w str>,
     /// What calls of small functions do, as far as it was asked for.
     callees: RwLock<HashMap<CodeOffset, callee::Callee>>,
-    /// What code may refer to, once somebody asks.
-    displacements: OnceLock<references::Displacements>,
+    /// Which code may refer to data, once somebody asks.
+    candidates: OnceLock<references::Candidates>,
     /// Names of the symbols at function starts in the PLT, and of imported functions.
     names: HashMap<Svma, &'w str>,
 }
@@ -191,6 +191,7 @@ impl<'w, 'a> World<'w, 'a> {
             image,
             linkage,
             program,
+            incoming: incoming::Incoming::of(image, linkage, program),
             foreign,
             parts,
             inside: HashSet::new(),
@@ -200,7 +201,7 @@ impl<'w, 'a> World<'w, 'a> {
             stubs: own_stubs(image, linkage),
             answerers,
             callees: RwLock::default(),
-            displacements: OnceLock::new(),
+            candidates: OnceLock::new(),
             names,
         }
     }
@@ -262,6 +263,12 @@ impl<'w, 'a> World<'w, 'a> {
         Some(self.program.whole(self.program.function_at(at)?))
     }
 
+    /// A whole function and its parts.
+    fn with_parts(&self, function: &Function) -> impl Iterator<Item = Function> {
+        let parts = self.parts.get(&function.start).map(Vec::as_slice).unwrap_or_default();
+        std::iter::once(*function).chain(parts.iter().copied())
+    }
+
     /// The graph of a whole function with its parts; `None` if it is too large to be run.
     fn graph(&self, function: &Function) -> Option<Graph> {
         self.graph_entered(function, &[])
@@ -269,8 +276,7 @@ impl<'w, 'a> World<'w, 'a> {
 
     /// The same, where jumps through tables lead to some places.
     fn graph_entered(&self, function: &Function, entered: &[Svma]) -> Option<Graph> {
-        let parts = self.parts.get(&function.start).map(Vec::as_slice).unwrap_or_default();
-        let all: Vec<Function> = std::iter::once(function).chain(parts).copied().collect();
+        let all: Vec<Function> = self.with_parts(function).collect();
         let length: u64 = all.iter().map(|part| u64::from(part.end - part.start)).sum();
         (length <= LARGEST).then(|| Graph::whole(self.image, self.program, &all, entered))
     }

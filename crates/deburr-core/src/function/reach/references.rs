@@ -7,7 +7,7 @@
 use super::World;
 use crate::address::{Extent, Svma};
 use crate::function::Function;
-use crate::image::{Image, Kind, Linkage};
+use crate::image::{Image, Linkage};
 use crate::insn::sweep::CodeOffset;
 use crate::insn::{self, Class, Insn, Operation, Reg};
 use deburr_cpu::Arch;
@@ -53,21 +53,8 @@ pub(super) fn references_to(world: &World<'_, '_>, ranges: &[Extent]) -> Vec<Dat
         }
     };
     let image = world.image;
-    let mut likely: Vec<CodeOffset> = match image.arch {
-        Arch::X86_64 => {
-            let index = world.displacements.get_or_init(|| Displacements::of(image, world.linkage));
-            let relative = ranges.par_iter().flat_map_iter(|range| index.near(*range));
-            if is_fixed(image) {
-                relative.chain(absolute(image, whole, &is_wanted)).collect()
-            } else {
-                relative.collect()
-            }
-        }
-        Arch::Aarch64 => {
-            let places = chunks(image).flat_map_iter(|(bytes, start)| likely_aarch64(bytes, start, &ranges));
-            places.filter_map(|svma| image.code_offset(svma)).collect()
-        }
-    };
+    let candidates = world.candidates.get_or_init(|| Candidates::of(image, world.linkage));
+    let mut likely = candidates.near(image, world.linkage, &ranges);
     likely.par_sort_unstable();
     likely.dedup();
     let mut by_function: BTreeMap<CodeOffset, (Function, Vec<Svma>)> = BTreeMap::new();
@@ -87,13 +74,9 @@ pub(super) fn references_to(world: &World<'_, '_>, ranges: &[Extent]) -> Vec<Dat
     found
 }
 
-/// Whether the file is loaded where it says and so low that instructions hold whole addresses.
-pub(super) fn is_fixed(image: &Image<'_>) -> bool {
-    /// Position-independent files begin at 0; linkers place others here or higher.
-    const LOWEST: u64 = 0x1_0000;
-    image.arch == Arch::X86_64
-        && image.kind == Kind::Executable
-        && (LOWEST..1 << 31).contains(&image.code_base.0)
+/// Whether instructions may hold whole addresses.
+pub(super) const fn is_fixed(image: &Image<'_>, linkage: &Linkage<'_>) -> bool {
+    matches!(image.arch, Arch::X86_64) && linkage.is_fixed
 }
 
 fn merged(ranges: &[Extent]) -> Vec<Extent> {
@@ -119,86 +102,222 @@ fn chunks<'a>(image: &'a Image<'_>) -> impl ParallelIterator<Item = (&'a [u8], S
     })
 }
 
-/// Four bytes of code at a fixed place that may be a wanted address as it is.
-fn absolute<'a>(
-    image: &'a Image<'_>,
-    whole: Extent,
-    is_wanted: &'a (impl Fn(Svma) -> bool + Sync),
-) -> impl ParallelIterator<Item = CodeOffset> {
-    let places = chunks(image).flat_map_iter(move |(bytes, start)| {
-        let values = bytes.windows(4).map(|window| <[u8; 4]>::try_from(window).map_or(0, u32::from_le_bytes));
-        let places = values.zip((0i64..).map(move |at| start.offset(at)));
-        places.filter(move |&(value, _)| whole.contains(Svma(value.into())) && is_wanted(Svma(value.into())))
-    });
-    places.filter_map(|(_, place)| image.code_offset(place))
-}
-
-/// What four bytes after a ModRM byte for an address relative to the instruction pointer would refer to: candidates,
-/// since nothing says where instructions begin.
+/// Places in code that may refer to data, by the data: four bytes that may be the displacement or the address in an
+/// instruction of x86-64 (nothing says where instructions begin), and `adrp`, `adr` and literal loads of AArch64.
 #[derive(Debug, Default)]
-pub(super) struct Displacements {
-    /// The address, but for the length of an immediate after the displacement, and where the bytes stand; sorted.
-    by_target: Vec<(Svma, CodeOffset)>,
+pub(super) struct Candidates {
+    groups: Groups,
+    /// By group of addresses, where its places begin; one more at the end.
+    starts: Vec<u32>,
+    /// The places, group by group.
+    places: Vec<CodeOffset>,
 }
 
-impl Displacements {
-    /// Collects those that lead into the file.
-    fn of(image: &Image<'_>, linkage: &Linkage<'_>) -> Displacements {
-        let code = image.code.iter().map(|code| code.extent);
-        let extents: Vec<Extent> = linkage.data.iter().map(|data| data.extent).chain(code).collect();
-        let start = extents.iter().map(|extent| extent.start).min().unwrap_or(Svma(0));
-        let file = Extent { start, end: extents.iter().map(|extent| extent.end).max().unwrap_or(start) };
-        let places = chunks(image).flat_map_iter(|(bytes, start)| {
-            let is_before = |&(_, before): &(usize, &u8)| before & 0xc7 == 0x05;
-            bytes.iter().enumerate().filter(is_before).filter_map(move |(at, _)| {
-                let displacement = bytes.get(at + 1..)?.first_chunk::<4>()?;
-                let here = start.offset(at as i64 + 1);
-                let target = here.offset(4 + i64::from(i32::from_le_bytes(*displacement)));
-                file.contains(target).then_some((target, here))
-            })
-        });
-        let mut by_target: Vec<(Svma, CodeOffset)> =
-            places.filter_map(|(target, here)| Some((target, image.code_offset(here)?))).collect();
-        by_target.par_sort_unstable();
-        Displacements { by_target }
-    }
-
-    /// Where those stand that may refer to a range.
-    fn near(&self, range: Extent) -> impl Iterator<Item = CodeOffset> {
-        /// Bytes of an immediate after the displacement at most.
-        const IMMEDIATE: u64 = 4;
-        let first =
-            self.by_target.partition_point(|place| place.0.0.saturating_add(IMMEDIATE) < range.start.0);
-        let rest = self.by_target.get(first..).unwrap_or_default();
-        rest.iter().take_while(move |place| place.0 < range.end).map(|place| place.1)
-    }
+/// Data in pieces of one size.
+#[derive(Debug, Clone, Copy, Default)]
+struct Groups {
+    /// Where the first begins.
+    base: u64,
+    /// The size of each in bytes, as a power of two.
+    bits: u32,
 }
 
-/// `adrp` and `adr` of a page that has wanted places.
-fn likely_aarch64(bytes: &[u8], start: Svma, ranges: &[Extent]) -> Vec<Svma> {
-    let (words, _) = bytes.as_chunks::<4>();
-    let mut found = Vec::new();
-    for (word, at) in words.iter().zip((0i64..).step_by(4)) {
-        let word = u32::from_le_bytes(*word);
-        let is_page = word & 0x9f00_0000 == 0x9000_0000; // adrp
-        let is_near = word & 0x9f00_0000 == 0x1000_0000 || word & 0x3b00_0000 == 0x1800_0000; // adr, ldr (literal)
-        if !is_page && !is_near {
-            continue;
-        }
-        let here = start.offset(at);
-        let page = if is_page {
-            let imm = (word >> 5 & 0x7_ffff) << 2 | word >> 29 & 3;
-            let imm = i64::from((imm << 11) as i32 >> 11) << 12;
-            Extent::sized(Svma(here.0 & !0xfff).offset(imm), 0x1_0000)
-        } else {
-            Extent { start: here.offset(-(1 << 20)), end: here.offset(1 << 20) }
+impl Groups {
+    /// Groups at most: those of a file with more data are larger.
+    const MOST: u64 = 1 << 22;
+
+    /// The groups of data in a range.
+    fn over(arch: Arch, range: Extent) -> Groups {
+        let mut bits = match arch {
+            Arch::X86_64 => 6,
+            // What an `adrp` names.
+            Arch::Aarch64 => 12,
         };
-        let after = ranges.partition_point(|range| range.end <= page.start);
-        if ranges.get(after).is_some_and(|range| range.start < page.end) {
-            found.push(here);
+        while range.len() >> bits >= Groups::MOST {
+            bits += 1;
+        }
+        Groups { base: range.start.0 >> bits << bits, bits }
+    }
+
+    /// The group of an address; the first for those before it.
+    fn of(&self, at: u64) -> usize {
+        usize::try_from(at.saturating_sub(self.base) >> self.bits).unwrap_or(usize::MAX)
+    }
+}
+
+/// Bytes after the page of an `adrp` that instructions with its register reach.
+const BEYOND_PAGE: u64 = 0x1_0000;
+/// Bytes of an immediate after a displacement at most: it counts from the instruction's end.
+const IMMEDIATE: u64 = 4;
+
+impl Candidates {
+    /// Collects those that lead to what can change, to what the loader fills in, or to pointers.
+    fn of(image: &Image<'_>, linkage: &Linkage<'_>) -> Candidates {
+        let wanted = Wanted::of(image, linkage);
+        let found: Vec<Vec<(u32, CodeOffset)>> = chunks(image)
+            .map(|(bytes, start)| {
+                let mut found = Vec::new();
+                let first = image.code_offset(start).unwrap_or(0);
+                let mut note = |at: CodeOffset, to: Svma| {
+                    found.extend(wanted.group(to).map(|group| (group, first.saturating_add(at))));
+                };
+                match image.arch {
+                    Arch::X86_64 => relative(bytes, start, &mut note),
+                    Arch::Aarch64 => pages(bytes, start, &mut note),
+                }
+                if is_fixed(image, linkage) {
+                    absolute(bytes, &mut note);
+                }
+                found
+            })
+            .collect();
+        let mut starts = vec![0u32; wanted.is_wanted.len() + 1];
+        let all = || found.iter().flatten();
+        for &(group, _) in all() {
+            if let Some(count) = starts.get_mut(group as usize + 1) {
+                *count += 1;
+            }
+        }
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        let mut next = starts.clone();
+        let mut places = vec![0; sum as usize];
+        for &(group, at) in all() {
+            if let Some(next) = next.get_mut(group as usize)
+                && let Some(place) = places.get_mut(*next as usize)
+            {
+                *place = at;
+                *next += 1;
+            }
+        }
+        Candidates { groups: wanted.groups, starts, places }
+    }
+
+    /// Those that may refer to one of some ranges, sorted and apart from each other.
+    fn near(&self, image: &Image<'_>, linkage: &Linkage<'_>, ranges: &[Extent]) -> Vec<CodeOffset> {
+        let before = match image.arch {
+            Arch::X86_64 => IMMEDIATE,
+            Arch::Aarch64 => BEYOND_PAGE,
+        };
+        let mut found = Vec::new();
+        let mut next = 0;
+        for range in ranges {
+            let last = self.groups.of(range.end.0.saturating_sub(1)).min(self.starts.len());
+            for group in self.groups.of(range.start.0.saturating_sub(before)).max(next)..=last {
+                let start = self.starts.get(group).copied().unwrap_or(0) as usize;
+                let end = self.starts.get(group + 1).map_or(start, |&end| end as usize);
+                found.extend(self.places.get(start..end).unwrap_or_default());
+            }
+            next = next.max(last.saturating_add(1));
+        }
+        if image.arch == Arch::X86_64 {
+            // Of a page few places matter.
+            let is_fixed = is_fixed(image, linkage);
+            found.retain(|&at| may_refer(image, at, is_fixed, ranges));
+        }
+        found
+    }
+}
+
+/// Whether four bytes of x86-64 code refer to one of some ranges, taken for a displacement or for an address.
+fn may_refer(image: &Image<'_>, at: CodeOffset, is_fixed: bool, ranges: &[Extent]) -> bool {
+    let here = image.svma(at);
+    let Some(bytes) = image.bytes_at(here).and_then(<[u8]>::first_chunk::<4>) else { return false };
+    let is_near = |from: Svma, beyond: u64| {
+        let after = ranges.partition_point(|range| range.end <= from);
+        ranges.get(after).is_some_and(|range| range.start.0 <= from.0.saturating_add(beyond))
+    };
+    is_near(here.offset(4 + i64::from(i32::from_le_bytes(*bytes))), IMMEDIATE)
+        || is_fixed && is_near(Svma(u32::from_le_bytes(*bytes).into()), 0)
+}
+
+/// The addresses that references are looked for to.
+struct Wanted {
+    groups: Groups,
+    /// By group, whether it is of interest.
+    is_wanted: Vec<bool>,
+}
+
+impl Wanted {
+    fn of(image: &Image<'_>, linkage: &Linkage<'_>) -> Wanted {
+        let changing = linkage.data.iter().filter(|data| !data.is_constant).map(|data| data.extent);
+        let cells = linkage.cells.iter().map(|cell| cell.at);
+        let cells = cells.chain(linkage.resolved.iter().map(|cell| cell.at));
+        let cells = cells.chain(linkage.imports.iter().map(|import| import.at));
+        let code = image.code.iter().filter(|_| is_fixed(image, linkage)).map(|code| code.extent);
+        let places =
+            || changing.clone().chain(code.clone()).chain(cells.clone().map(|at| Extent::sized(at, 8)));
+        let start = places().map(|place| place.start).min().unwrap_or(Svma(0));
+        let end = places().map(|place| place.end).max().unwrap_or(start);
+        let groups = Groups::over(image.arch, Extent { start, end });
+        let mut is_wanted = vec![false; groups.of(end.0) + 1];
+        for place in places() {
+            let range = groups.of(place.start.0)..=groups.of(place.end.0.saturating_sub(1));
+            is_wanted.get_mut(range).into_iter().flatten().for_each(|is_wanted| *is_wanted = true);
+        }
+        Wanted { groups, is_wanted }
+    }
+
+    /// The group of an address of interest.
+    fn group(&self, at: Svma) -> Option<u32> {
+        let group = self.groups.of(at.0);
+        let is_wanted = at.0 >= self.groups.base && self.is_wanted.get(group).is_some_and(|wanted| *wanted);
+        u32::try_from(group).ok().filter(|_| is_wanted)
+    }
+}
+
+/// What four bytes after a ModRM byte for an address relative to the instruction pointer would refer to, but for the
+/// length of an immediate after them.
+fn relative(bytes: &[u8], start: Svma, note: &mut impl FnMut(CodeOffset, Svma)) {
+    /// The same byte eight times.
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let mut note_after = |before: CodeOffset| {
+        let at = before + 1;
+        let bytes = bytes.get(at as usize..).and_then(<[u8]>::first_chunk::<4>);
+        let displacement = bytes.map(|bytes| i64::from(i32::from_le_bytes(*bytes)));
+        displacement.map(|displacement| note(at, start.offset(i64::from(at) + 4 + displacement)));
+    };
+    let (groups, rest) = bytes.as_chunks::<8>();
+    for (first, group) in (0..).step_by(8).zip(groups) {
+        // Zero where a byte is such a ModRM byte; then the highest bit of each byte tells.
+        let other = u64::from_le_bytes(*group) & (0xc7 * EACH) ^ (0x05 * EACH);
+        let mut hits = !((other & (0x7f * EACH)) + 0x7f * EACH | other) & (0x80 * EACH);
+        while hits != 0 {
+            note_after(first + hits.trailing_zeros() / 8);
+            hits &= hits - 1;
         }
     }
-    found
+    for (at, _) in ((groups.len() as CodeOffset * 8)..).zip(rest).filter(|&(_, byte)| byte & 0xc7 == 0x05) {
+        note_after(at);
+    }
+}
+
+/// Four bytes that may be an address as it is.
+fn absolute(bytes: &[u8], note: &mut impl FnMut(CodeOffset, Svma)) {
+    for (at, value) in (0..).zip(bytes.windows(4)) {
+        note(at, Svma(<[u8; 4]>::try_from(value).map_or(0, u32::from_le_bytes).into()));
+    }
+}
+
+/// What `adrp`, `adr` and literal loads refer to: the first only the page.
+fn pages(bytes: &[u8], start: Svma, note: &mut impl FnMut(CodeOffset, Svma)) {
+    let (words, _) = bytes.as_chunks::<4>();
+    for (word, at) in words.iter().zip((0..).step_by(4)) {
+        let word = u32::from_le_bytes(*word);
+        let here = start.offset(at.into());
+        let high = i64::from(((word >> 5) << 13) as i32 >> 13); // sign-extended
+        let distance = high << 2 | i64::from(word >> 29 & 3);
+        if word & 0x9f00_0000 == 0x9000_0000 {
+            note(at, Svma(here.0 & !0xfff).offset(distance << 12)); // adrp
+        } else if word & 0x9f00_0000 == 0x1000_0000 {
+            note(at, here.offset(distance)); // adr
+        } else if word & 0x3b00_0000 == 0x1800_0000 {
+            note(at, here.offset(high << 2)); // ldr (literal)
+        }
+    }
 }
 
 /// The references of one function that has some likely ones.

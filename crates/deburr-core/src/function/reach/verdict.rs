@@ -130,7 +130,7 @@ pub(super) fn judge(
     program: &Program,
     (permitted, stated): (FeatureSet, &HashMap<CodeOffset, FeatureSet>),
 ) -> Vec<Verdict> {
-    let judge = Judge::of(checks, image, permitted, stated);
+    let judge = Judge::of(checks, (image, program), permitted, stated);
     let hits = hits_beyond(image, program, permitted);
     hits.into_iter().map(|(start, hits)| judge.function(start, &hits)).collect()
 }
@@ -143,7 +143,7 @@ pub(super) fn unchecked_ways(
     permitted: FeatureSet,
 ) -> BTreeSet<Svma> {
     let stated = HashMap::new();
-    let judge = Judge::of(checks, image, permitted, &stated);
+    let judge = Judge::of(checks, (image, program), permitted, &stated);
     let hits = hits_beyond(image, program, permitted);
     let paths = hits.into_iter().filter_map(|(start, hits)| {
         let worst = judge.assess(start, &hits).worst;
@@ -408,6 +408,7 @@ type Tree = HashMap<Node, Option<Node>>;
 struct Judge<'j, 'a> {
     checks: &'j Checks,
     image: &'j Image<'a>,
+    program: &'j Program,
     permitted: FeatureSet,
     all: FeatureSet,
     stated: &'j HashMap<CodeOffset, FeatureSet>,
@@ -440,13 +441,13 @@ struct Assessment {
 impl<'j, 'a> Judge<'j, 'a> {
     fn of(
         checks: &'j Checks,
-        image: &'j Image<'a>,
+        (image, program): (&'j Image<'a>, &'j Program),
         permitted: FeatureSet,
         stated: &'j HashMap<CodeOffset, FeatureSet>,
     ) -> Judge<'j, 'a> {
         let all: FeatureSet = Feature::all().collect();
         let (entries, roots) = entries(checks, all, permitted, stated);
-        Judge { checks, image, permitted, all, stated, entries, roots, trees: RefCell::default() }
+        Judge { checks, image, program, permitted, all, stated, entries, roots, trees: RefCell::default() }
     }
 
     fn assess(&self, start: CodeOffset, hits: &[(CodeOffset, FeatureSet)]) -> Assessment {
@@ -581,7 +582,7 @@ impl<'j, 'a> Judge<'j, 'a> {
     /// The functions on the way to one that control reaches unasked.
     fn way_from_root(&self, node: Node) -> Vec<Step> {
         let Node::Function(start) = node else { return Vec::new() };
-        let way = self.checks.ways.unasked.way_to(start).into_iter();
+        let way = self.checks.ways.unasked.way_to(self.program, start).into_iter();
         way.map(|start| self.step(Node::Function(start))).collect()
     }
 

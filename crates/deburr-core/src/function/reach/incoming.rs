@@ -1,0 +1,151 @@
+//! What leads where: direct control flow, addresses made in code and pointers in data, by their targets.
+//!
+//! In: the edges and references of a file in the order of where they begin. Out: [`Incoming`], the same in the order of
+//! where they lead. Pairs are kept as one number each: there are millions of them in a large file.
+
+use super::{World, closure::within};
+use crate::address::{Extent, Svma};
+use crate::function::{Function, Program};
+use crate::image::{Image, Linkage, TransferTarget};
+use crate::insn::sweep::{CodeOffset, Edge, ReferenceKind};
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A target in code and where it is referred to, in one number that sorts by target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Pair(u64);
+
+impl Pair {
+    const fn of(to: CodeOffset, from: CodeOffset) -> Pair {
+        Pair((to as u64) << 32 | from as u64)
+    }
+
+    const fn edge(self) -> Edge {
+        Edge { from: self.0 as CodeOffset, to: (self.0 >> 32) as CodeOffset }
+    }
+}
+
+/// Control flow and addresses, by where they lead.
+#[derive(Debug, Default)]
+pub(super) struct Incoming {
+    /// Direct calls and jumps.
+    edges: Vec<Pair>,
+    /// Addresses made in code.
+    addresses: Vec<Pair>,
+    /// Contents and place of cells.
+    cells: Vec<(Svma, Svma)>,
+    /// Of functions that others jump into the middle of, the entries, the start among them.
+    pub inner: BTreeMap<CodeOffset, BTreeSet<CodeOffset>>,
+}
+
+impl Incoming {
+    /// Sorts what a file has.
+    pub(super) fn of(image: &Image<'_>, linkage: &Linkage<'_>, program: &Program) -> Incoming {
+        let mut edges: Vec<Pair> =
+            program.calls().chain(program.jumps()).map(|edge| Pair::of(edge.to, edge.from)).collect();
+        let all = Extent { start: Svma(0), end: Svma(u64::MAX) };
+        edges.extend(transfers(image, all).map(|edge| Pair::of(edge.to, edge.from)));
+        let made = program.references().filter(|reference| reference.kind == ReferenceKind::Address);
+        let mut addresses: Vec<Pair> = made.map(|reference| Pair::of(reference.to, reference.from)).collect();
+        let relocated = image.addresses.iter();
+        addresses.extend(
+            relocated
+                .filter_map(|&(from, to)| Some(Pair::of(image.code_offset(to)?, image.code_offset(from)?))),
+        );
+        let mut cells: Vec<(Svma, Svma)> = linkage.cells.iter().map(|cell| (cell.to, cell.at)).collect();
+        edges.par_sort_unstable();
+        addresses.par_sort_unstable();
+        cells.par_sort_unstable();
+        let mut incoming = Incoming { edges, addresses, cells, inner: BTreeMap::new() };
+        incoming.inner = incoming.inner_entries(program);
+        incoming
+    }
+
+    /// The entries of functions that others jump into the middle of.
+    fn inner_entries(&self, program: &Program) -> BTreeMap<CodeOffset, BTreeSet<CodeOffset>> {
+        let mut inner: BTreeMap<CodeOffset, BTreeSet<CodeOffset>> = BTreeMap::new();
+        for Edge { from, to } in self.edges.iter().map(|pair| pair.edge()) {
+            let Some(callee) = program.function_at(to) else { continue };
+            let callee = program.whole(callee).start;
+            if callee == to {
+                continue;
+            }
+            let caller = program.function_at(from).map(|caller| program.whole(caller).start);
+            if caller.is_some_and(|caller| caller != callee) {
+                inner.entry(callee).or_insert_with(|| BTreeSet::from([callee])).insert(to);
+            }
+        }
+        inner
+    }
+
+    /// Direct calls and jumps to places in a range, by target.
+    pub(super) fn edges_to(&self, from: CodeOffset, to: CodeOffset) -> impl Iterator<Item = Edge> {
+        in_range(&self.edges, from, to)
+    }
+
+    /// Direct calls and jumps from outside into a function or its parts.
+    pub(super) fn edges_into(&self, world: &World<'_, '_>, function: &Function) -> Vec<Edge> {
+        let start = function.start;
+        let is_outside = |edge: &Edge| world.whole_at(edge.from).is_none_or(|caller| caller.start != start);
+        let parts = world.with_parts(function);
+        let edges = parts.flat_map(|part| self.edges_to(part.start, part.end));
+        edges.filter(is_outside).collect()
+    }
+
+    /// Where the address of a place in code is made.
+    pub(super) fn addresses_of(&self, place: CodeOffset) -> impl Iterator<Item = CodeOffset> {
+        in_range(&self.addresses, place, place.saturating_add(1)).map(|edge| edge.from)
+    }
+
+    /// What cells hold that lies in a range, and the cells.
+    pub(super) fn cells_to(&self, range: Extent) -> &[(Svma, Svma)] {
+        within(&self.cells, range.start, range.end)
+    }
+
+    /// The functions whose address is made in code, or held in a cell.
+    pub(super) fn pointed<'w>(&self, world: &World<'w, '_>) -> impl Iterator<Item = &'w Function> {
+        let addresses = self.addresses.iter().map(|pair| pair.edge().to);
+        let cells = self.cells.iter().filter_map(|&(to, _)| world.image.code_offset(to));
+        addresses.chain(cells).filter_map(|start| world.program.function_from(start))
+    }
+
+    /// Whether something in the file refers to a function from outside: a call, an address in code, or a cell.
+    pub(super) fn is_referred_to(&self, world: &World<'_, '_>, function: &Function) -> bool {
+        let place = Extent::sized(world.image.svma(function.start), 1);
+        self.addresses_of(function.start).next().is_some()
+            || !self.cells_to(place).is_empty()
+            || !self.edges_into(world, function).is_empty()
+    }
+
+    /// Functions that call or jump to one of the given ones, also by its stub in the PLT.
+    pub(super) fn callers_of(
+        &self,
+        world: &World<'_, '_>,
+        callees: &BTreeSet<CodeOffset>,
+    ) -> BTreeSet<CodeOffset> {
+        let stubs = world.stubs.iter().filter(|(_, callee)| callees.contains(callee)).map(|(stub, _)| stub);
+        let own = callees.iter().filter(|callee| !world.stubs.contains_key(callee));
+        let edges = own.chain(stubs).flat_map(|&callee| self.edges_to(callee, callee.saturating_add(1)));
+        edges.filter_map(|edge| Some(world.whole_at(edge.from)?.start)).collect()
+    }
+}
+
+/// The pairs that lead into a range.
+fn in_range(pairs: &[Pair], from: CodeOffset, to: CodeOffset) -> impl Iterator<Item = Edge> {
+    let first = pairs.partition_point(|pair| pair.edge().to < from);
+    let rest = pairs.get(first..).unwrap_or_default().iter().map(|pair| pair.edge());
+    rest.take_while(move |edge| edge.to < to)
+}
+
+/// The calls and jumps in a range of code that relocations lead to other code of the file.
+pub(super) fn transfers(image: &Image<'_>, range: Extent) -> impl Iterator<Item = Edge> {
+    let first = image.transfers.partition_point(|transfer| transfer.from < range.start);
+    let rest = image.transfers.get(first..).unwrap_or_default().iter();
+    let here = rest.take_while(move |transfer| transfer.from < range.end);
+    here.filter_map(|transfer| match transfer.to {
+        TransferTarget::Here(to) => {
+            Some(Edge { from: image.code_offset(transfer.from)?, to: image.code_offset(to)? })
+        }
+        TransferTarget::Elsewhere(_) => None,
+    })
+}

@@ -1,0 +1,143 @@
+//! Which functions control reaches before anything has asked the CPU.
+//!
+//! In: the calls and jumps of a file, and what is proven where. Out: [`Unasked`]. Most of a large program is called from
+//! its entry without any check in between; nothing more needs to be known of such a function, so that only the few others
+//! are looked at closely.
+
+use super::World;
+use super::edges::Source;
+use super::incoming::transfers;
+use super::interpret::{Facts, FactsByFunction};
+use crate::address::Svma;
+use crate::function::{Function, Program};
+use crate::insn::sweep::{CodeOffset, Edge, ReferenceKind};
+use deburr_cpu::FeatureSet;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+/// The functions that some others lead to by calls that no check stands before.
+#[derive(Debug, Default)]
+pub(super) struct Unasked {
+    /// By a function's place among all: the place of its caller on a shortest way, or its own if the way begins there.
+    callers: Vec<Option<u32>>,
+}
+
+/// Where the CPU is known to have been asked.
+pub(super) struct Asked<'k, 'w, 'a> {
+    pub world: &'k World<'w, 'a>,
+    pub facts: &'k FactsByFunction,
+    /// Functions that the user knows to be guarded.
+    pub stated: &'k HashMap<CodeOffset, FeatureSet>,
+}
+
+impl Asked<'_, '_, '_> {
+    /// Goes on from the roots. Of what other files may call, only those functions count that this file does not refer to
+    /// itself.
+    pub(super) fn not_from(&self, roots: &BTreeMap<CodeOffset, Source>) -> Unasked {
+        let (image, program) = (self.world.image, self.world.program);
+        let is_root = |function: &Function, source: &Source| match source {
+            Source::Root => true,
+            Source::Export { is_interface } => {
+                *is_interface && !self.world.incoming.is_referred_to(self.world, function)
+            }
+            Source::Node(_) => false,
+        };
+        let roots = roots.iter().filter_map(|(&start, source)| Some((program.function_from(start)?, source)));
+        let roots =
+            roots.filter(|(function, source)| is_root(function, source)).map(|(function, _)| function);
+        let entry = image.entry_point.and_then(|svma| image.code_offset(svma));
+        let mains = entry.into_iter().flat_map(|entry| handed_out(self.world, entry));
+        self.spread(roots.chain(mains.filter_map(|start| program.function_from(start))))
+    }
+
+    /// Goes on from what pointers lead to.
+    pub(super) fn not_from_pointers(&self) -> Unasked {
+        self.spread(self.world.incoming.pointed(self.world))
+    }
+
+    /// Goes on from some functions along calls that no check stands before. What runs after an entry in the middle of a
+    /// function is another matter.
+    fn spread<'f>(&self, from: impl Iterator<Item = &'f Function>) -> Unasked {
+        let world = self.world;
+        let is_simple = |start: &CodeOffset| {
+            !world.incoming.inner.contains_key(start) && !self.stated.contains_key(start)
+        };
+        let mut callers: Vec<Option<u32>> = vec![None; world.program.functions().len()];
+        let mut pending = VecDeque::new();
+        let mut reach = |start: CodeOffset, caller: Option<u32>, pending: &mut VecDeque<u32>| {
+            let Some(place) = world.program.index_at(start).filter(|_| is_simple(&start)) else { return };
+            let (Some(known), Ok(place)) = (callers.get_mut(place), u32::try_from(place)) else { return };
+            if known.is_none() {
+                *known = Some(caller.unwrap_or(place));
+                pending.push_back(place);
+            }
+        };
+        for function in from {
+            reach(function.start, None, &mut pending);
+        }
+        while let Some(caller) = pending.pop_front() {
+            let Some(function) = world.program.functions().get(caller as usize) else { continue };
+            let facts = self.facts.get(&function.start);
+            for edge in edges_from(world, function).filter(|edge| is_unchecked(facts, edge.from)) {
+                if let Some(callee) = world.whole_at(edge.to) {
+                    reach(callee.start, Some(caller), &mut pending);
+                }
+            }
+        }
+        Unasked { callers }
+    }
+}
+
+/// The direct calls and jumps that a function and its parts make.
+fn edges_from(world: &World<'_, '_>, function: &Function) -> impl Iterator<Item = Edge> {
+    world.with_parts(function).flat_map(|part| {
+        world.program.edges_from(part.start..part.end).chain(transfers(world.image, part.extent(world.image)))
+    })
+}
+
+impl Unasked {
+    /// Whether control reaches the function that begins there.
+    pub(super) fn contains(&self, world: &World<'_, '_>, start: CodeOffset) -> bool {
+        let place = world.program.index_at(start);
+        place.and_then(|place| self.callers.get(place)).is_some_and(Option::is_some)
+    }
+
+    /// The functions on the way to the one that begins there, from the root on, itself left out.
+    pub(super) fn way_to(&self, program: &Program, start: CodeOffset) -> Vec<CodeOffset> {
+        let caller = |&place: &usize| {
+            let caller = self.callers.get(place).copied().flatten()? as usize;
+            (caller != place).then_some(caller)
+        };
+        let first = program.index_at(start).and_then(|place| caller(&place));
+        let places = std::iter::successors(first, caller);
+        let functions = places.filter_map(|place| program.functions().get(place));
+        let mut way: Vec<CodeOffset> = functions.map(|function| function.start).collect();
+        way.reverse();
+        way
+    }
+}
+
+/// The functions whose addresses the entry point hands to the C library: `main`.
+fn handed_out(world: &World<'_, '_>, entry: CodeOffset) -> Vec<CodeOffset> {
+    let (image, program) = (world.image, world.program);
+    let Some(function) = program.function_from(entry) else { return Vec::new() };
+    let mut handed: Vec<CodeOffset> = program
+        .references()
+        .filter(|reference| reference.kind == ReferenceKind::Address && function.contains(reference.from))
+        .map(|reference| reference.to)
+        .collect();
+    let Some(graph) = world.graph(function) else { return handed };
+    let operands = graph.blocks.iter().flat_map(|block| &block.insns).filter_map(|insn| insn.memory);
+    let cells = operands.filter(|memory| memory.is_static && memory.read);
+    let held = cells.filter_map(|memory| world.linkage.cell(Svma(memory.displacement as u64)));
+    handed.extend(held.filter_map(|svma| image.code_offset(svma)));
+    handed.retain(|&start| program.function_from(start).is_some());
+    handed
+}
+
+/// Whether control gets to an instruction, and nothing is known of the CPU there.
+fn is_unchecked(facts: Option<&Facts>, at: CodeOffset) -> bool {
+    match facts.and_then(|facts| facts.leaving(at)) {
+        Some(block) => block.proof.is_some_and(|proof| proof.is_empty()),
+        None => true,
+    }
+}
