@@ -6,7 +6,7 @@
 
 use super::World;
 use super::edges::{Entries, Node, Source};
-use super::interpret::FactsByFunction;
+use super::interpret::{BlockFacts, Facts, FactsByFunction};
 use super::proof::Proof;
 use super::references::{self, DataReference, references_to};
 use super::unasked::{Asked, Unasked};
@@ -140,9 +140,16 @@ impl Back<'_, '_, '_> {
                 continue;
             };
             self.closure.has_hits.insert(function.start);
+            let mut last = None;
             for hit in run {
+                let block = self.block_at(function.start, hit.at);
+                let same = Some((hit.group, block.map(|block| block.start)));
+                if last == same {
+                    continue;
+                }
+                last = same;
                 let needs = insn::features_of(arch, hit.group).minus(permitted);
-                let proof = self.proof_at(function.start, hit.at);
+                let proof = block.map_or(Some(Proof::EMPTY), |block| block.proof);
                 if let Some(proof) = proof.filter(|_| !needs.is_empty()) {
                     self.need(function.start, needs.minus(proof.features));
                 }
@@ -152,9 +159,18 @@ impl Back<'_, '_, '_> {
 
     /// What is proven at an instruction of a function; `None` if nothing ever runs there.
     fn proof_at(&self, start: CodeOffset, at: CodeOffset) -> Option<Proof> {
-        // Each entry has its own.
-        let facts = self.facts.get(&start).filter(|_| !self.world.incoming.inner.contains_key(&start));
+        let facts = self.facts_of(start);
         facts.and_then(|facts| facts.leaving(at)).map_or(Some(Proof::EMPTY), |block| block.proof)
+    }
+
+    /// The block of a function that an instruction lies in.
+    fn block_at(&self, start: CodeOffset, at: CodeOffset) -> Option<&BlockFacts> {
+        self.facts_of(start).and_then(|facts| facts.at(at))
+    }
+
+    /// What is known of a function, whose every entry is its start.
+    fn facts_of(&self, start: CodeOffset) -> Option<&Facts> {
+        self.facts.get(&start).filter(|_| !self.world.incoming.inner.contains_key(&start))
     }
 
     fn need(&mut self, start: CodeOffset, features: FeatureSet) {

@@ -74,16 +74,26 @@ pub(super) struct Ways {
 pub(super) type Entries = BTreeMap<CodeOffset, Vec<(CodeOffset, Vec<Range<CodeOffset>>)>>;
 
 impl Ways {
-    /// The entries of a function from which an instruction can run.
-    pub(super) fn entries_to(&self, start: CodeOffset, at: CodeOffset) -> Vec<CodeOffset> {
-        match self.entries.get(&start) {
-            Some(entries) => {
-                let leads = |ranges: &[Range<CodeOffset>]| ranges.iter().any(|range| range.contains(&at));
-                entries.iter().filter(|(_, ranges)| leads(ranges)).map(|(entry, _)| *entry).collect()
-            }
-            None => vec![start],
-        }
+    /// The entries of a function, each with the code that can run after it; `None` for all of it.
+    pub(super) fn entries_of(
+        &self,
+        start: CodeOffset,
+    ) -> impl Iterator<Item = (CodeOffset, Option<&[Range<CodeOffset>]>)> {
+        let entries = self.entries.get(&start);
+        let only = entries.is_none().then_some((start, None));
+        let several = entries.into_iter().flatten().map(|(entry, ranges)| (*entry, Some(ranges.as_slice())));
+        several.chain(only)
     }
+
+    /// The entries of a function from which an instruction can run.
+    pub(super) fn entries_to(&self, start: CodeOffset, at: CodeOffset) -> impl Iterator<Item = CodeOffset> {
+        self.entries_of(start).filter(move |(_, ranges)| leads_to(*ranges, at)).map(|(entry, _)| entry)
+    }
+}
+
+/// Whether an instruction can run after an entry.
+pub(super) fn leads_to(ranges: Option<&[Range<CodeOffset>]>, at: CodeOffset) -> bool {
+    ranges.is_none_or(|ranges| ranges.iter().any(|range| range.contains(&at)))
 }
 
 /// Where control enters the file: where the loader does, and where other files may.
@@ -190,7 +200,7 @@ impl Collector<'_, '_, '_> {
             let (from, proof, check) = (Source::Root, Proof::EMPTY, None);
             return vec![Way { from, at: svma, proof, is_certain: false, is_loose: false, kind, check }];
         };
-        let entries = self.ways.entries_to(function.start, at).into_iter();
+        let entries = self.ways.entries_to(function.start, at);
         let ways = entries.filter_map(|entry| {
             let block = self.facts(entry).and_then(|facts| facts.leaving(at));
             let proof = match block {

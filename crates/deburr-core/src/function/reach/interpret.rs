@@ -20,6 +20,7 @@ use crate::insn::{Flow, Insn, Reg, RegSet};
 use deburr_cpu::{Arch, FeatureSet};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// Functions inside functions at most.
 const DEPTH: u32 = 6;
@@ -151,6 +152,8 @@ pub(super) struct Run<'r, 'w, 'a> {
     pub(super) memory: &'r Memory,
     depth: u32,
     pub(super) facts: Facts,
+    /// The place of each among the facts' uses.
+    used: HashMap<(Svma, Svma, UseKind), usize>,
     /// Blocks run so far.
     steps: u32,
     /// What the block has stored in structures of unknown place.
@@ -178,6 +181,7 @@ pub(super) fn interpret(
             memory,
             depth: 0,
             facts: Facts::default(),
+            used: HashMap::new(),
             steps: 0,
             beside: Vec::new(),
             words: RefCell::default(),
@@ -205,7 +209,10 @@ pub(super) fn interpret(
 impl Run<'_, '_, '_> {
     fn function(&mut self, function: &Function, from: CodeOffset, entry: State) -> Option<()> {
         let entered: Vec<Svma> = self.entered.iter().copied().collect();
-        let graph = self.world.graph_entered(function, &entered)?;
+        let graph = match entered.as_slice() {
+            [] => self.world.graph(function)?,
+            entered => Arc::new(self.world.graph_entered(function, entered)?),
+        };
         let count = graph.blocks.len();
         let orphans: Vec<usize> = graph.orphans();
         let mut states: Vec<Option<State>> = vec![None; count];
@@ -562,14 +569,12 @@ impl Run<'_, '_, '_> {
             if self.world.is_place(Svma(address)) {
                 let proof = proof.union(state.proof());
                 let check = state.check.or(Some(insn.svma)).filter(|_| !proof.is_empty());
-                let used = Use { address: Svma(address), from: insn.svma, kind, proof, check };
-                let is_same = |known: &&mut Use| {
-                    (known.address, known.from, known.kind) == (used.address, used.from, used.kind)
-                };
-                match self.facts.uses.iter_mut().find(is_same) {
+                let address = Svma(address);
+                let place = *self.used.entry((address, insn.svma, kind)).or_insert(self.facts.uses.len());
+                match self.facts.uses.get_mut(place) {
                     // The block has run before, with less known of the ways to it.
                     Some(known) => known.proof = known.proof.intersection(proof),
-                    None => self.facts.uses.push(used),
+                    None => self.facts.uses.push(Use { address, from: insn.svma, kind, proof, check }),
                 }
             }
         }

@@ -39,6 +39,15 @@ pub(super) struct Learnt {
     pub any: bool,
 }
 
+impl Learnt {
+    /// Whether functions that were not run may find more: flags in structures of unknown place, or words that were not
+    /// followed to those who read them.
+    pub(super) fn leaves_open(&self, world: &World<'_, '_>) -> bool {
+        self.facts.values().any(|facts| !facts.fields.is_empty())
+            || self.memory.words.values().any(|word| !informs(world, word))
+    }
+}
+
 /// Runs the functions that ask the CPU, those that read what these write, and so on.
 pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, takers: &BTreeSet<CodeOffset>) -> Learnt {
     let queries = query_functions(world);
@@ -73,15 +82,29 @@ pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, takers: &BTreeSet<
     // All subjects first, then those whose inputs have changed.
     let mut due = subjects.clone();
     let mut waiting: BTreeSet<CodeOffset> = BTreeSet::new();
+    let mut late: BTreeSet<CodeOffset> = BTreeSet::new();
+    // How often words were told and then no more, and those that came back more than once: these go round for ever.
+    let mut dropped: BTreeMap<(u64, u8), u32> = BTreeMap::new();
+    let mut doubtful: BTreeSet<(u64, u8)> = BTreeSet::new();
     for round in 0..ROUNDS {
         facts.extend(run(world, &memory, &due));
         let mut next = known.clone();
         let updated = updated_words(&facts);
-        for ((at, width), value) in told_words(world, &facts, &askers) {
+        let told = told_words(world, &facts, &askers);
+        doubtful.extend(told.keys().filter(|place| dropped.get(place).is_some_and(|&count| count > 1)));
+        for place in &doubtful {
+            next.words.entry(*place).or_insert(Value::Tainted);
+        }
+        for ((at, width), value) in told {
             // A word that is written from itself as well must not start with what is lost of it.
-            let is_new = !memory.words.contains_key(&(at, width)) && updated.contains(&(at, width));
+            let is_new = !memory.words.contains_key(&(at, width))
+                && updated.contains(&(at, width))
+                && !is_pointer(world, &value);
             let start = || Value::constant(initial(world.linkage, at, width).unwrap_or(0));
             next.words.entry((at, width)).or_insert(if is_new { start() } else { value });
+        }
+        for place in memory.words.keys().filter(|place| !next.words.contains_key(place)) {
+            *dropped.entry(*place).or_default() += 1;
         }
         if round + 1 == ROUNDS {
             for (place, value) in &mut next.words {
@@ -102,17 +125,22 @@ pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, takers: &BTreeSet<
         extend_by_callers(world, &mut subjects, &returns);
         extend_by_readers(world, &mut subjects, &mut asked, &next);
         waiting.extend(subjects.difference(&before));
-        waiting.extend(outdated(
-            world,
-            &facts,
-            &changed(&memory.words, &next.words),
-            &changed(&world.returns, &returns),
-        ));
+        // What is chosen as a pointer tells nobody how to choose: who reads it runs again when all else is settled.
+        let has_pointer = |place: &(u64, u8)| {
+            let values = [memory.words.get(place), next.words.get(place)];
+            values.into_iter().flatten().any(|word| is_pointer(world, word))
+        };
+        let (pointers, words) = changed(&memory.words, &next.words).into_iter().partition(has_pointer);
+        waiting.extend(outdated(world, &facts, &words, &changed(&world.returns, &returns)));
+        late.extend(outdated(world, &facts, &pointers, &BTreeSet::new()));
         // What others depend on first: until it is settled, they would only run in vain. They may have a part in it,
         // though, and so have their turns as well.
         let tells = |start: &CodeOffset| {
             let stores = facts.get(start).map(|facts| facts.stores.as_slice()).unwrap_or_default();
-            let is_told = stores.iter().any(|stored| next.words.contains_key(&(stored.at, stored.width)));
+            let is_told = stores.iter().any(|stored| {
+                let word = next.words.get(&(stored.at, stored.width));
+                word.is_some_and(|word| !is_pointer(world, word))
+            });
             is_told || returns.contains_key(start)
         };
         due = waiting.iter().copied().filter(tells).collect();
@@ -128,7 +156,7 @@ pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, takers: &BTreeSet<
         }
     }
     // What still changes counts as doubtful.
-    due.extend(waiting);
+    due.extend(waiting.into_iter().chain(late));
     facts.extend(run(world, &memory, &due));
     let any =
         !queries.is_empty() || !memory.words.is_empty() || !world.returns.is_empty() || world.asks_others();
@@ -211,6 +239,17 @@ fn extend_by_callers(
     subjects.extend(world.incoming.callers_of(world, &telling));
 }
 
+/// Whether those who read a word learn what the CPU has. What a pointer to code leads to is known from those who store it,
+/// and what is doubtful says no more than that: its readers are run when they stand on a way without a check.
+fn informs(world: &World<'_, '_>, word: &Value) -> bool {
+    word.discriminates(false) && !is_pointer(world, word)
+}
+
+/// Whether a word may hold an address of code.
+fn is_pointer(world: &World<'_, '_>, word: &Value) -> bool {
+    word.choices().iter().any(|&(value, _)| world.image.code_offset(Svma(value)).is_some())
+}
+
 /// Adds the functions that refer to the words of known meaning, also through the pointers in the GOT.
 fn extend_by_readers(
     world: &World<'_, '_>,
@@ -218,7 +257,8 @@ fn extend_by_readers(
     asked: &mut BTreeSet<(u64, u8)>,
     memory: &Memory,
 ) {
-    let new: Vec<(u64, u8)> = memory.words.keys().filter(|place| !asked.contains(*place)).copied().collect();
+    let new = memory.words.iter().filter(|(place, value)| !asked.contains(*place) && informs(world, value));
+    let new: Vec<(u64, u8)> = new.map(|(place, _)| *place).collect();
     let mut places: Vec<Extent> = Vec::new();
     for &(at, width) in &new {
         asked.insert((at, width));

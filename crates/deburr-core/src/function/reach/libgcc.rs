@@ -13,6 +13,7 @@ use crate::function::Function;
 use crate::function::block::Graph;
 use crate::insn::{Flow, Insn};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// "Genu", the first four letters of Intel's name.
 const GENU: i64 = 0x756e_6547;
@@ -48,8 +49,8 @@ fn cpu_model(world: &World<'_, '_>, function: &Function) -> Option<CpuModel> {
         Flow::Call(to) => world.called_at(to).and_then(|callee| world.graph(callee)),
         _ => None,
     });
-    let graphs: Vec<Graph> = callees.chain([graph.clone()]).collect();
-    let places = graphs.iter().flat_map(insns).filter_map(|insn| insn.memory);
+    let graphs: Vec<Arc<Graph>> = callees.chain([Arc::clone(&graph)]).collect();
+    let places = graphs.iter().flat_map(|graph| insns(graph)).filter_map(|insn| insn.memory);
     let places = places.filter(|memory| memory.is_static).map(|memory| memory.displacement as u64);
     let is_other = |at: &u64| {
         !(model..model + MODEL_SIZE).contains(at)

@@ -9,6 +9,7 @@
 //! returns, a call through a word that the function was stored in), and as a *pointer* if the function's address only
 //! goes somewhere: taking an address is not calling it.
 
+mod bits;
 mod callee;
 mod closure;
 mod edges;
@@ -45,12 +46,14 @@ use crate::image::{Image, Linkage, SymbolKind, SymbolOrigin};
 use crate::insn::sweep::CodeOffset;
 use deburr_cpu::FeatureSet;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::{OnceLock, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 /// How often ways without a check are looked at again.
 const LOOKS: u32 = 8;
 /// Bytes of a function at most that is run.
 const LARGEST: u64 = 256 * 1024;
+/// Blocks at most of the graphs that are kept.
+const BLOCKS: usize = 1 << 14;
 
 /// What is known of a file's run-time checks, before it is asked what they are good for.
 #[derive(Debug, Default)]
@@ -82,7 +85,7 @@ impl Checks {
         for _ in 0..LOOKS {
             let closure = closure::Closure::of(&world, &learnt.facts, &roots, stated);
             checks.ways = edges::ways(&world, closure, &learnt);
-            if learnt.facts.values().all(|facts| facts.fields.is_empty()) {
+            if !learnt.leaves_open(&world) {
                 break;
             }
             std::mem::swap(&mut checks.facts, &mut learnt.facts);
@@ -120,6 +123,22 @@ impl Checks {
     }
 }
 
+/// Graphs by where their functions begin, with how many blocks they have.
+#[derive(Debug, Default)]
+struct Graphs {
+    kept: HashMap<CodeOffset, Arc<Graph>>,
+    blocks: usize,
+}
+
+impl Graphs {
+    fn keep(&mut self, start: CodeOffset, graph: &Arc<Graph>) {
+        let blocks = self.blocks + graph.blocks.len();
+        if blocks <= BLOCKS && self.kept.insert(start, Arc::clone(graph)).is_none() {
+            self.blocks = blocks;
+        }
+    }
+}
+
 /// The file, with what is looked up often.
 struct World<'w, 'a> {
     image: &'w Image<'a>,
@@ -144,6 +163,8 @@ struct World<'w, 'a> {
     answerers: HashSet<&'w str>,
     /// What calls of small functions do, as far as it was asked for.
     callees: RwLock<HashMap<CodeOffset, callee::Callee>>,
+    /// The graphs of functions that were run, which often are run again, as far as they are few.
+    graphs: RwLock<Graphs>,
     /// Which code may refer to data, once somebody asks.
     candidates: OnceLock<references::Candidates>,
     /// Names of the symbols at function starts in the PLT, and of imported functions.
@@ -201,6 +222,7 @@ impl<'w, 'a> World<'w, 'a> {
             stubs: own_stubs(image, linkage),
             answerers,
             callees: RwLock::default(),
+            graphs: RwLock::default(),
             candidates: OnceLock::new(),
             names,
         }
@@ -270,8 +292,17 @@ impl<'w, 'a> World<'w, 'a> {
     }
 
     /// The graph of a whole function with its parts; `None` if it is too large to be run.
-    fn graph(&self, function: &Function) -> Option<Graph> {
-        self.graph_entered(function, &[])
+    fn graph(&self, function: &Function) -> Option<Arc<Graph>> {
+        if let Some(known) =
+            self.graphs.read().ok().and_then(|graphs| graphs.kept.get(&function.start).cloned())
+        {
+            return Some(known);
+        }
+        let graph = Arc::new(self.graph_entered(function, &[])?);
+        if let Ok(mut graphs) = self.graphs.write() {
+            graphs.keep(function.start, &graph);
+        }
+        Some(graph)
     }
 
     /// The same, where jumps through tables lead to some places.

@@ -263,9 +263,9 @@ impl Wanted {
 
     /// The group of an address of interest.
     fn group(&self, at: Svma) -> Option<u32> {
-        let group = self.groups.of(at.0);
-        let is_wanted = at.0 >= self.groups.base && self.is_wanted.get(group).is_some_and(|wanted| *wanted);
-        u32::try_from(group).ok().filter(|_| is_wanted)
+        let group = at.0.checked_sub(self.groups.base)? >> self.groups.bits;
+        let is_wanted = self.is_wanted.get(usize::try_from(group).ok()?)?;
+        is_wanted.then_some(group as u32)
     }
 }
 
@@ -277,14 +277,16 @@ fn relative(bytes: &[u8], start: Svma, note: &mut impl FnMut(CodeOffset, Svma)) 
     let mut note_after = |before: CodeOffset| {
         let at = before + 1;
         let bytes = bytes.get(at as usize..).and_then(<[u8]>::first_chunk::<4>);
-        let displacement = bytes.map(|bytes| i64::from(i32::from_le_bytes(*bytes)));
-        displacement.map(|displacement| note(at, start.offset(i64::from(at) + 4 + displacement)));
+        if let Some(displacement) = bytes {
+            let displacement = i64::from(i32::from_le_bytes(*displacement));
+            note(at, start.offset(i64::from(at) + 4 + displacement));
+        }
     };
     let (groups, rest) = bytes.as_chunks::<8>();
     for (first, group) in (0..).step_by(8).zip(groups) {
         // Zero where a byte is such a ModRM byte; then the highest bit of each byte tells.
         let other = u64::from_le_bytes(*group) & (0xc7 * EACH) ^ (0x05 * EACH);
-        let mut hits = !((other & (0x7f * EACH)) + 0x7f * EACH | other) & (0x80 * EACH);
+        let mut hits = !(((other & (0x7f * EACH)) + 0x7f * EACH) | other) & (0x80 * EACH);
         while hits != 0 {
             note_after(first + hits.trailing_zeros() / 8);
             hits &= hits - 1;
@@ -297,8 +299,8 @@ fn relative(bytes: &[u8], start: Svma, note: &mut impl FnMut(CodeOffset, Svma)) 
 
 /// Four bytes that may be an address as it is.
 fn absolute(bytes: &[u8], note: &mut impl FnMut(CodeOffset, Svma)) {
-    for (at, value) in (0..).zip(bytes.windows(4)) {
-        note(at, Svma(<[u8; 4]>::try_from(value).map_or(0, u32::from_le_bytes).into()));
+    for (at, value) in (0..).zip(bytes.array_windows::<4>()) {
+        note(at, Svma(u32::from_le_bytes(*value).into()));
     }
 }
 

@@ -474,11 +474,12 @@ impl State {
             (Value::Unknown | Value::Stack(_), _) | (_, Value::Unknown | Value::Stack(_)) => a.join(b),
             _ => a.under(mine).join(&b.under(others)),
         };
-        let registers: Vec<Value> =
-            self.registers.iter().zip(&other.registers).map(|(a, b)| join(a, b)).collect();
-        let frame = if Arc::ptr_eq(&self.frame, &other.frame) && mine == others {
-            Arc::clone(&self.frame)
-        } else {
+        let mut changed = false;
+        for (a, b) in self.registers.iter_mut().zip(&other.registers).filter(|(a, b)| a != b) {
+            let joined = join(a, b);
+            changed |= replace(a, joined);
+        }
+        if self.frame != other.frame {
             // What one way has not written is as good as unknown there.
             let unknown = (0, Value::Unknown);
             let other_at = |at: &i64, width: u8| {
@@ -492,48 +493,42 @@ impl State {
             let others_only =
                 others_only.map(|(&at, (width, value))| (at, (*width, join(&unknown.1, value))));
             let frame = mine_first.chain(others_only).filter(|(_, (_, value))| *value != Value::Unknown);
-            let frame: BTreeMap<i64, (u8, Value)> = frame.collect();
-            if frame == *self.frame { Arc::clone(&self.frame) } else { Arc::new(frame) }
-        };
-        let flags = if self.flags == other.flags { self.flags.clone() } else { Flags::Unknown };
-        let words = if Arc::ptr_eq(&self.words, &other.words) && mine == others {
-            Arc::clone(&self.words)
-        } else {
+            let frame = Arc::new(frame.collect());
+            changed |= replace(&mut self.frame, frame);
+        }
+        if self.words != other.words {
             let both = self.words.iter().filter_map(|(key, a)| Some((*key, join(a, other.words.get(key)?))));
-            let words: BTreeMap<(u64, u8), Value> =
-                both.filter(|(_, value)| *value != Value::Unknown).collect();
-            if words == *self.words { Arc::clone(&self.words) } else { Arc::new(words) }
-        };
-        let check =
-            if proven.is_empty() { None } else { self.check.min(other.check).or(self.check).or(other.check) };
-        let vectors = if Arc::ptr_eq(&self.vectors, &other.vectors) && mine == others {
-            Arc::clone(&self.vectors)
-        } else {
+            let words = both.filter(|(_, value)| *value != Value::Unknown).collect();
+            changed |= replace(&mut self.words, Arc::new(words));
+        }
+        if self.vectors != other.vectors {
             let known = self.vectors.keys().chain(other.vectors.keys());
             let halves = |reg: &Reg| {
                 let ([a, b], [c, d]) = (self.vector(*reg), other.vector(*reg));
                 (*reg, [join(&a, &c), join(&b, &d)])
             };
             let is_known = |(_, halves): &(Reg, Halves)| halves.iter().any(|half| *half != Value::Unknown);
-            Arc::new(known.map(halves).filter(is_known).collect())
-        };
-        let joined = State {
-            registers,
-            words,
-            copies: self.copies.iter().filter(|copy| other.copies.contains(copy)).copied().collect(),
-            subject: self.subject.filter(|_| self.subject == other.subject),
-            vectors,
-            leftovers: self.leftovers.intersection(other.leftovers),
-            frame,
-            flags,
-            proven,
-            absent: self.absent.intersection(other.absent),
-            doubts,
-            check,
-        };
-        let changed = joined != *self;
-        *self = joined;
-        changed
+            let vectors = known.map(halves).filter(is_known).collect();
+            changed |= replace(&mut self.vectors, Arc::new(vectors));
+        }
+        if self.flags != other.flags {
+            changed |= replace(&mut self.flags, Flags::Unknown);
+        }
+        let copies = self.copies.len();
+        self.copies.retain(|copy| other.copies.contains(copy));
+        changed |= self.copies.len() < copies;
+        if self.subject != other.subject {
+            changed |= replace(&mut self.subject, None);
+        }
+        let leftovers = self.leftovers.intersection(other.leftovers);
+        changed |= replace(&mut self.leftovers, leftovers);
+        let check =
+            if proven.is_empty() { None } else { self.check.min(other.check).or(self.check).or(other.check) };
+        changed |= replace(&mut self.check, check);
+        changed |= replace(&mut self.proven, proven);
+        let absent = self.absent.intersection(other.absent);
+        changed |= replace(&mut self.absent, absent);
+        changed | replace(&mut self.doubts, doubts)
     }
 
     /// Takes in another way to the same place, and gives up all numbers that it changes. Returns whether that changed
@@ -563,6 +558,15 @@ impl State {
     pub(super) fn test(&self, condition: Condition) -> (Outcome, Outcome) {
         test(&self.flags, condition)
     }
+}
+
+/// Puts a value in a place; returns whether it was another.
+fn replace<T: PartialEq>(place: &mut T, value: T) -> bool {
+    let is_other = *place != value;
+    if is_other {
+        *place = value;
+    }
+    is_other
 }
 
 /// What flags say of a condition: when it holds, and when it does not.

@@ -4,9 +4,12 @@
 //! that the CPU is known to have when the value is that constant, or when that bit is set or clear. Every operation may
 //! lose facts and never invents one. [`Value::Tainted`] is what depends on an answer of the CPU in a way that was lost.
 
+use super::bits::{Bits, Told, positions};
 use super::proof::Proof;
 use crate::insn::Modifier;
 use deburr_cpu::FeatureSet;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 /// Constants at most that a value is told apart by; beyond, only its bits are.
@@ -34,30 +37,6 @@ pub(super) enum Value {
     Bits(Arc<Bits>),
 }
 
-/// A word, bit by bit.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Bits {
-    /// The bits that are always clear.
-    zeros: u64,
-    /// By bit, the features that the CPU has when it is set.
-    set: Vec<(u8, Proof)>,
-    /// By bit, the features that the CPU has when it is clear.
-    clear: Vec<(u8, Proof)>,
-    /// The features that the CPU has when any bit is set that is neither in `zeros` nor in `set`.
-    rest: Proof,
-    /// Whether those bits depend on an answer of the CPU.
-    tainted: bool,
-}
-
-fn find(facts: &[(u8, Proof)], bit: u8) -> Option<Proof> {
-    facts.iter().find(|fact| fact.0 == bit).map(|fact| fact.1)
-}
-
-/// The positions of the bits of a mask.
-fn positions(mask: u64) -> impl Iterator<Item = u8> {
-    (0..64).filter(move |bit| mask >> bit & 1 != 0)
-}
-
 /// All bits of a width in bytes.
 pub(super) const fn mask_of(width: u8) -> u64 {
     match width {
@@ -75,54 +54,6 @@ pub(super) const fn sign_extended(value: u64, width: u8) -> u64 {
         2 => value as u16 as i16 as i64 as u64,
         4 => value as u32 as i32 as i64 as u64,
         _ => value,
-    }
-}
-
-impl Bits {
-    fn bit_set(&self, bit: u8) -> Proof {
-        find(&self.set, bit).unwrap_or(self.rest)
-    }
-
-    fn bit_clear(&self, bit: u8) -> Proof {
-        find(&self.clear, bit).unwrap_or_default()
-    }
-
-    fn is_zero(&self, bit: u8) -> bool {
-        self.zeros >> bit & 1 != 0
-    }
-
-    /// Whether all bits but those given are without facts.
-    fn is_plain(&self) -> bool {
-        self.set.is_empty() && self.clear.is_empty() && self.rest.is_empty() && !self.tainted
-    }
-
-    /// Whether it is the CPU's answer as a whole, rather than a flag made of it.
-    fn is_answer(&self) -> bool {
-        const SEVERAL: usize = 4;
-        !self.tainted && self.set.iter().filter(|(_, proof)| !proof.features.is_empty()).count() >= SEVERAL
-    }
-
-    /// Builds a word from what each bit is: `None` for always clear, or the features when set and when clear.
-    fn build(rest: Proof, tainted: bool, of: impl Fn(u8) -> Option<(Proof, Proof)>) -> Bits {
-        let mut bits = Bits { rest, tainted, ..Bits::default() };
-        for bit in 0..64 {
-            match of(bit) {
-                None => bits.zeros |= 1 << bit,
-                Some((set, clear)) => {
-                    if set != rest {
-                        bits.set.push((bit, set));
-                    }
-                    if !clear.is_empty() {
-                        bits.clear.push((bit, clear));
-                    }
-                }
-            }
-        }
-        bits
-    }
-
-    fn both(&self, bit: u8) -> Option<(Proof, Proof)> {
-        (!self.is_zero(bit)).then(|| (self.bit_set(bit), self.bit_clear(bit)))
     }
 }
 
@@ -150,8 +81,10 @@ impl Value {
 
     /// A word whose bits stand for features.
     pub(super) fn word(set: impl IntoIterator<Item = (u8, Proof)>, width: u8) -> Value {
-        let bits = Bits { zeros: !mask_of(width), set: set.into_iter().collect(), ..Bits::default() };
-        Value::Bits(Arc::new(bits))
+        let set: BTreeMap<u8, Proof> = set.into_iter().collect();
+        let apart = set.keys().fold(0, |apart, bit| apart | 1 << bit);
+        let told = |bit: u8| Told::new(set.get(&bit).copied().unwrap_or_default(), Proof::EMPTY);
+        Value::Bits(Arc::new(Bits::build(!mask_of(width), apart, told, Told::default(), false)))
     }
 
     /// The constant, if it can only be one.
@@ -193,29 +126,24 @@ impl Value {
                 let common = choice.iter().map(|(_, proof)| proof.features).reduce(FeatureSet::intersection);
                 choice.iter().any(|(_, proof)| Some(proof.features) != common)
             }
-            Value::Bits(bits) => {
-                let tells = |facts: &[(u8, Proof)]| facts.iter().any(|(_, proof)| !proof.features.is_empty());
-                bits.tainted && or_is_tainted
-                    || tells(&bits.set)
-                    || tells(&bits.clear)
-                    || !bits.rest.features.is_empty()
-            }
+            Value::Bits(bits) => bits.tainted && or_is_tainted || bits.has_features(),
         }
     }
 
-    fn bits(&self) -> Bits {
-        match self {
+    fn bits(&self) -> Cow<'_, Bits> {
+        Cow::Owned(match self {
             Value::Unknown | Value::Stack(_) => Bits::default(),
-            Value::Tainted => Bits { tainted: true, ..Bits::default() },
-            Value::Bits(bits) => Bits::clone(bits),
-            Value::Choice(choice) => Bits::build(Proof::EMPTY, false, |bit| {
-                let meet = |wanted: u64| {
+            Value::Tainted => Bits::tainted(),
+            Value::Bits(bits) => return Cow::Borrowed(bits),
+            Value::Choice(choice) => {
+                let meet = |bit: u8, wanted: u64| {
                     let with = choice.iter().filter(|(value, _)| value >> bit & 1 == wanted);
-                    with.map(|(_, features)| *features).reduce(Proof::intersection)
+                    with.map(|(_, features)| *features).reduce(Proof::intersection).unwrap_or_default()
                 };
-                meet(1).map(|set| (set, meet(0).unwrap_or_default()))
-            }),
-        }
+                let told = |bit| Told::new(meet(bit, 1), meet(bit, 0));
+                Bits::build(self.zeros(), u64::MAX, told, Told::default(), false)
+            }
+        })
     }
 
     /// The bits that are always clear.
@@ -239,7 +167,7 @@ impl Value {
 
     /// The same, without saying which constants it may be.
     pub(super) fn as_bits(&self) -> Value {
-        Value::of_bits(self.bits())
+        Value::of_bits(self.bits().into_owned())
     }
 
     fn of_bits(bits: Bits) -> Value {
@@ -250,8 +178,8 @@ impl Value {
             return Value::Unknown;
         }
         // Constants go through more operations than bits do.
-        if bits.zeros.count_zeros() <= FEW && !bits.tainted {
-            return Value::Choice(bits.enumerate(!bits.zeros).into());
+        if bits.open().count_ones() <= FEW && !bits.tainted {
+            return Value::Choice(bits.enumerate(bits.open()).into());
         }
         Value::Bits(Arc::new(bits))
     }
@@ -271,7 +199,7 @@ impl Value {
             same
         });
         let value = Value::Choice(choice.into());
-        if value.choices().len() > MANY { Value::of_bits(value.bits()) } else { value }
+        if value.choices().len() > MANY { value.as_bits() } else { value }
     }
 
     /// The same value where the CPU is known to have `proven`.
@@ -284,16 +212,7 @@ impl Value {
                 choice.iter().map(|&(value, features)| (value, features.union(proven))).collect(),
             ),
             Value::Stack(_) => self.clone(),
-            _ => {
-                let mut bits = self.bits();
-                bits.rest = bits.rest.union(proven);
-                for (_, features) in &mut bits.set {
-                    *features = features.union(proven);
-                }
-                let clear = |bit| (bit, bits.bit_clear(bit).union(proven));
-                bits.clear = positions(!bits.zeros).map(clear).collect();
-                Value::Bits(Arc::new(bits))
-            }
+            _ => Value::Bits(Arc::new(self.bits().into_owned().under(proven))),
         }
     }
 
@@ -311,10 +230,17 @@ impl Value {
     pub(super) fn sign_extend(&self, width: u8) -> Value {
         match self {
             Value::Choice(choice) => Value::map(choice, |value| sign_extended(value, width)),
-            Value::Bits(_) if width < 8 => {
-                let old = self.bits();
+            Value::Bits(old) if width < 8 => {
                 let top = width * 8 - 1;
-                Value::of_bits(Bits::build(old.rest, old.tainted, |bit| old.both(bit.min(top))))
+                let zeros = sign_extended(old.zeros, width);
+                let apart = old.apart() | !mask_of(width);
+                Value::of_bits(Bits::build(
+                    zeros,
+                    apart,
+                    |bit| old.told(bit.min(top)),
+                    old.rest(),
+                    old.tainted,
+                ))
             }
             _ => self.truncate(width).mixed(&Value::Unknown),
         }
@@ -327,14 +253,17 @@ impl Value {
         match self {
             // Nothing but copies of the sign.
             Value::Bits(bits) if count == u64::from(top) && !bits.tainted => {
-                let one = Value::of_bits(Bits::build(Proof::EMPTY, false, |bit| {
-                    bits.both(top).filter(|_| bit == 0)
-                }));
-                one.negate().truncate(width)
+                let zeros = !1 | bits.zeros >> top;
+                let one = Bits::build(zeros, 1, |_| bits.told(top), Told::default(), false);
+                Value::of_bits(one).negate().truncate(width)
             }
-            Value::Bits(bits) => Value::of_bits(Bits::build(bits.rest, bits.tainted, |bit| {
-                (bit <= top).then(|| bits.both(bit.saturating_add(count as u8).min(top)))?
-            })),
+            Value::Bits(bits) => {
+                let from = |bit: u8| bit.saturating_add(count as u8).min(top);
+                let zeros = (0..=top).filter(|&bit| bits.bit(from(bit)).is_none());
+                let zeros = zeros.fold(!mask_of(width), |zeros, bit| zeros | 1 << bit);
+                let told = |bit: u8| bits.told(from(bit));
+                Value::of_bits(Bits::build(zeros, u64::MAX, told, bits.rest(), bits.tainted))
+            }
             Value::Choice(choice) => Value::map(choice, |value| {
                 (sign_extended(value, width) as i64 >> count) as u64 & mask_of(width)
             }),
@@ -384,20 +313,11 @@ impl Value {
                 Value::Bits(Arc::clone(answer))
             }
             _ => {
-                let (a, b) = (self.bits(), other.bits());
-                let rest = match (a.zeros == u64::MAX, b.zeros == u64::MAX) {
-                    (true, _) => b.rest,
-                    (_, true) => a.rest,
-                    _ => a.rest.intersection(b.rest),
-                };
-                Value::of_bits(Bits::build(rest, a.tainted || b.tainted, |bit| {
-                    match (a.both(bit), b.both(bit)) {
-                        (None, None) => None,
-                        // Always clear on one side: set, it comes from the other; clear, from either.
-                        (Some((set, _)), None) | (None, Some((set, _))) => Some((set, Proof::EMPTY)),
-                        (Some(a), Some(b)) => Some((a.0.intersection(b.0), a.1.intersection(b.1))),
-                    }
-                }))
+                let both =
+                    |a: Told, b: Told| Told::new(a.set.intersection(b.set), a.clear.intersection(b.clear));
+                // Always clear on one side: set, it comes from the other; clear, from either.
+                let one = |told: Told| Told::new(told.set, Proof::EMPTY);
+                Value::of_bits(self.bits().merged(&other.bits(), both, one))
             }
         }
     }
@@ -413,8 +333,7 @@ impl Value {
             _ if self.zeros() | mask == u64::MAX => self.clone(),
             Value::Unknown if mask == mask_of(4) => {
                 // Every result of 32 bits that nothing is known of.
-                static HALF: LazyLock<Arc<Bits>> =
-                    LazyLock::new(|| Arc::new(Bits { zeros: !mask_of(4), ..Bits::default() }));
+                static HALF: LazyLock<Arc<Bits>> = LazyLock::new(|| Arc::new(Bits::plain(!mask_of(4))));
                 Value::Bits(Arc::clone(&HALF))
             }
             Value::Choice(choice) => Value::map(choice, |value| value & mask),
@@ -423,13 +342,7 @@ impl Value {
                 Value::Stack(at.wrapping_sub(ALIGNED_BELOW))
             }
             Value::Stack(_) => Value::Unknown,
-            _ => {
-                let mut bits = self.bits();
-                bits.zeros |= !mask;
-                bits.set.retain(|(bit, _)| mask >> bit & 1 != 0);
-                bits.clear.retain(|(bit, _)| mask >> bit & 1 != 0);
-                Value::of_bits(bits)
-            }
+            _ => Value::of_bits(self.bits().masked(mask)),
         }
     }
 
@@ -448,14 +361,12 @@ impl Value {
             return value;
         }
         let (a, b) = (self.bits(), other.bits());
-        if !self.is_telling() && !other.is_telling() {
-            return Value::of_bits(Bits { zeros: a.zeros | b.zeros, ..Bits::default() });
-        }
         // A set bit is set on both sides.
-        Value::of_bits(Bits::build(a.rest.union(b.rest), a.tainted || b.tainted, |bit| {
-            let (a, b) = (a.both(bit)?, b.both(bit)?);
-            Some((a.0.union(b.0), a.1.intersection(b.1)))
-        }))
+        let told = |a: Told, b: Told| Told::new(a.set.union(b.set), a.clear.intersection(b.clear));
+        let of = |bit| told(a.told(bit), b.told(bit));
+        let rest = told(a.rest(), b.rest());
+        let (zeros, apart) = (a.zeros | b.zeros, a.apart() | b.apart());
+        Value::of_bits(Bits::build(zeros, apart, of, rest, a.tainted || b.tainted))
     }
 
     /// Keeps what is known of the one constant that the operation was with.
@@ -474,15 +385,9 @@ impl Value {
         if let Some(value) = self.pairs(other, |a, b| a | b) {
             return value;
         }
-        let (a, b) = (self.bits(), other.bits());
-        Value::of_bits(Bits::build(a.rest.intersection(b.rest), a.tainted || b.tainted, |bit| {
-            match (a.both(bit), b.both(bit)) {
-                (None, None) => None,
-                // Clear, it is clear on both sides.
-                (Some(one), None) | (None, Some(one)) => Some(one),
-                (Some(a), Some(b)) => Some((a.0.intersection(b.0), a.1.union(b.1))),
-            }
-        }))
+        // Clear, it is clear on both sides.
+        let both = |a: Told, b: Told| Told::new(a.set.intersection(b.set), a.clear.union(b.clear));
+        Value::of_bits(self.bits().merged(&other.bits(), both, |told| told))
     }
 
     /// `self ^ other`.
@@ -501,15 +406,13 @@ impl Value {
             Value::Stack(_) => Value::Unknown,
             _ => {
                 let old = self.bits();
-                Value::of_bits(Bits::build(Proof::EMPTY, old.tainted, |bit| {
-                    let flips = mask >> bit & 1 != 0;
-                    match (flips, old.both(bit)) {
-                        (false, facts) => facts,
-                        // Always clear becomes always set.
-                        (true, None) => Some((Proof::EMPTY, Proof::EMPTY)),
-                        (true, Some((set, clear))) => Some((clear, set)),
-                    }
-                }))
+                let told = |bit: u8| match (mask >> bit & 1 != 0, old.bit(bit)) {
+                    (false, told) => told.unwrap_or_default(),
+                    // Always clear becomes always set.
+                    (true, told) => told.map(Told::flipped).unwrap_or_default(),
+                };
+                let apart = if old.rest() == Told::default() { old.apart() } else { u64::MAX };
+                Value::of_bits(Bits::build(old.zeros & !mask, apart, told, Told::default(), old.tainted))
             }
         }
     }
@@ -524,18 +427,13 @@ impl Value {
         match self {
             _ if count == 0 => self.clone(),
             Value::Choice(choice) => Value::map(choice, shift),
-            Value::Bits(bits) if bits.is_plain() => {
-                let open = shift(!bits.zeros);
-                Value::of_bits(Bits { zeros: !open, ..Bits::default() })
-            }
-            Value::Unknown => Value::of_bits(Bits { zeros: !shift(u64::MAX), ..Bits::default() }),
+            Value::Unknown => Value::of_bits(Bits::plain(!shift(u64::MAX))),
             Value::Stack(_) => Value::Unknown,
             _ => {
                 let old = self.bits();
-                Value::of_bits(Bits::build(old.rest, old.tainted, |bit| {
-                    let from = u8::try_from(i32::from(bit) - count).ok().filter(|&from| from < 64)?;
-                    old.both(from)
-                }))
+                let told = |bit| old.told(u8::try_from(i32::from(bit) - count).unwrap_or(0));
+                let (open, apart) = (shift(old.open()), shift(old.apart()));
+                Value::of_bits(Bits::build(!open, apart, told, old.rest(), old.tainted))
             }
         }
     }
@@ -568,8 +466,8 @@ impl Value {
     /// All bits like bit 0.
     pub(super) fn spread(&self) -> Value {
         let old = self.bits();
-        let Some((set, clear)) = old.both(0) else { return Value::constant(0) };
-        Value::of_bits(Bits::build(set, old.tainted, |_| Some((set, clear))))
+        let Some(told) = old.bit(0) else { return Value::constant(0) };
+        Value::of_bits(Bits::build(0, 0, |_| told, told, old.tainted))
     }
 
     /// The low 32 bits in both halves.
@@ -603,26 +501,21 @@ impl Value {
         let bits = value.bits();
         let doubt = Proof::doubt(bits.tainted);
         let (mut equal, mut unequal) = (Outcome::of(doubt), Outcome::of(doubt));
-        for bit in 0..64 {
-            let wants_set = constant >> bit & 1 != 0;
-            match (bits.both(bit), wants_set) {
-                (None, true) => equal.impossible = true,
-                (None, false) => {}
-                (Some((set, _)), true) => equal.proven = equal.proven.union(set),
-                (Some((_, clear)), false) => equal.proven = equal.proven.union(clear),
-            }
-        }
-        let open = !bits.zeros & mask_of(width);
+        equal.impossible = constant & bits.zeros != 0;
+        let set = bits.reduce(constant, |told| told.set, Proof::union);
+        let clear = bits.reduce(!constant, |told| told.clear, Proof::union);
+        equal.proven = equal.proven.union(set.unwrap_or_default()).union(clear.unwrap_or_default());
+        let open = bits.open() & mask_of(width);
         if constant == 0 {
             // Some bit is set, and which is not known.
-            let sets = positions(open).map(|bit| bits.bit_set(bit));
-            unequal.proven = unequal.proven.union(sets.reduce(Proof::intersection).unwrap_or_default());
+            let sets = bits.reduce(open, |told| told.set, Proof::intersection);
+            unequal.proven = unequal.proven.union(sets.unwrap_or_default());
             unequal.impossible = open == 0;
             equal.absent = unequal.proven.features;
         } else {
             unequal.absent = equal.proven.features;
             if open == constant && open.is_power_of_two() {
-                let clear = positions(open).map(|bit| bits.bit_clear(bit)).next();
+                let clear = positions(open).map(|bit| bits.told(bit).clear).next();
                 unequal.proven = unequal.proven.union(clear.unwrap_or_default());
                 equal.absent = unequal.proven.features;
             }
@@ -646,7 +539,7 @@ impl Value {
             Value::Choice(choice) => choice.to_vec(),
             _ => {
                 let bits = value.bits();
-                let open = !bits.zeros & mask_of(width);
+                let open = bits.open() & mask_of(width);
                 if bits.tainted || open.count_ones() > TRIED {
                     let (_, nonzero) = value.equals(0, width);
                     let nonzero = Outcome { absent: FeatureSet::EMPTY, ..nonzero };
@@ -686,22 +579,6 @@ impl Outcome {
 
     fn of(proven: Proof) -> Outcome {
         Outcome { proven, ..Outcome::default() }
-    }
-}
-
-impl Bits {
-    /// The values that the open bits can make, each with what its bits prove.
-    fn enumerate(&self, open: u64) -> Vec<(u64, Proof)> {
-        let mut values = vec![(0u64, Proof::EMPTY)];
-        for bit in positions(open) {
-            let (set, clear) = (self.bit_set(bit), self.bit_clear(bit));
-            let split = |(value, proof): (u64, Proof)| {
-                [(value, proof.union(clear)), (value | 1 << bit, proof.union(set))]
-            };
-            values = values.into_iter().flat_map(split).collect();
-        }
-        values.sort_unstable_by_key(|(value, _)| *value);
-        values
     }
 }
 

@@ -3,7 +3,7 @@
 //! In: [`Checks`]. Out: one [`Verdict`] for each function that needs more than what is permitted.
 
 use super::Checks;
-use super::edges::{Node, Source, Way};
+use super::edges::{Node, Source, Way, leads_to};
 use super::kind::{GuardKind, Reach};
 use super::proof::Proof;
 use crate::address::Svma;
@@ -160,12 +160,19 @@ fn hits_beyond(
 ) -> BTreeMap<CodeOffset, Vec<(CodeOffset, FeatureSet)>> {
     let mut hits: BTreeMap<CodeOffset, Vec<(CodeOffset, FeatureSet)>> = BTreeMap::new();
     for (function, run) in program.hits_by_function() {
-        for hit in run {
-            let needs = insn::features_of(image.arch, hit.group).minus(permitted);
-            if !needs.is_empty() && !is_text(image, image.svma(hit.at)) {
-                let start = function.map_or(hit.at, |function| program.whole(function).start);
-                hits.entry(start).or_default().push((hit.at, needs));
-            }
+        let mut last = None;
+        let needed = run.iter().filter_map(|hit| {
+            let needs = match last {
+                Some((group, needs)) if group == hit.group => needs,
+                _ => insn::features_of(image.arch, hit.group).minus(permitted),
+            };
+            last = Some((hit.group, needs));
+            (!needs.is_empty() && !is_text(image, image.svma(hit.at))).then_some((hit.at, needs))
+        });
+        let mut needed = needed.peekable();
+        if let Some(&(first, _)) = needed.peek() {
+            let start = function.map_or(first, |function| program.whole(function).start);
+            hits.entry(start).or_default().extend(needed);
         }
     }
     hits
@@ -175,10 +182,11 @@ fn hits_beyond(
 fn is_text(image: &Image<'_>, at: Svma) -> bool {
     /// Letters in a row, the instruction among them.
     const LETTERS: usize = 20;
-    [0, 8, 16].into_iter().any(|before| {
-        let bytes = image.bytes_at(at.offset(-before)).and_then(|bytes| bytes.get(..LETTERS));
+    let are_letters = |before: i64, count: usize| {
+        let bytes = image.bytes_at(at.offset(-before)).and_then(|bytes| bytes.get(..count));
         bytes.is_some_and(|bytes| bytes.iter().all(|byte| matches!(byte, b' '..=b'~')))
-    })
+    };
+    are_letters(0, LETTERS - 16) && [0, 8, 16].into_iter().any(|before| are_letters(before, LETTERS))
 }
 
 /// What is made of an exported function's callers in other files.
@@ -454,15 +462,23 @@ impl<'j, 'a> Judge<'j, 'a> {
         let mut worst: Option<Decisive> = None;
         let mut by_severity = [FeatureSet::EMPTY; 5];
         let mut local = None;
-        for &(at, needs) in hits {
-            for entry in self.checks.ways.entries_to(start, at) {
-                let block = self.checks.facts.get(&entry).and_then(|facts| facts.at(at));
+        for (entry, ranges) in self.checks.ways.entries_of(start) {
+            let facts = self.checks.facts.get(&entry);
+            let known = self.entries.get(&Node::Function(entry)).copied().unwrap_or_default();
+            let mut last = None;
+            for &(at, needs) in hits.iter().filter(|(at, _)| leads_to(ranges, *at)) {
+                let block = facts.and_then(|facts| facts.at(at));
+                // What needs the same in the same block is judged alike.
+                let same = Some((needs, block.map(|block| block.start)));
+                if last == same {
+                    continue;
+                }
+                last = same;
                 let proof = match block.map(|block| block.proof) {
                     Some(None) => continue,
                     Some(Some(proof)) => proof,
                     None => Proof::EMPTY,
                 };
-                let known = self.entries.get(&Node::Function(entry)).copied().unwrap_or_default();
                 // Whoever sets the byte that an outlined helper tests has asked: the helper is made for nothing else.
                 let outlined =
                     if needs == LSE { helper::guard_of(self.image, self.image.svma(at)) } else { None };
