@@ -9,6 +9,7 @@
 //! returns, a call through a word that the function was stored in), and as a *pointer* if the function's address only
 //! goes somewhere: taking an address is not calling it.
 
+mod auxv;
 mod bits;
 mod callee;
 mod closure;
@@ -204,6 +205,9 @@ impl<'w, 'a> World<'w, 'a> {
             if is_told || is_foreign {
                 names.entry(symbol.svma).or_insert(name);
             }
+        }
+        if linkage.imports.is_empty() {
+            names.extend(auxv::getauxval(image, program).map(|svma| (svma, "getauxval")));
         }
         for (index, import) in linkage.imports.iter().enumerate() {
             names.insert(Svma(memory::foreign(index)), import.name);
