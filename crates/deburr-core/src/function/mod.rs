@@ -120,6 +120,13 @@ impl Program {
         self.functions.get(index).filter(|function| function.contains(at)).map(|_| index)
     }
 
+    /// The place among all functions of the whole one that an offset lies in.
+    pub(super) fn whole_index_at(&self, at: CodeOffset) -> Option<usize> {
+        let index = self.index_at(at)?;
+        let owner = self.functions.get(index)?.owner;
+        Some(if owner == WHOLE { index } else { owner as usize })
+    }
+
     /// The function that begins at an offset.
     pub fn function_from(&self, start: CodeOffset) -> Option<&Function> {
         self.function_at(start).filter(|function| function.start == start)

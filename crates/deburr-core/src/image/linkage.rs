@@ -29,6 +29,8 @@ pub struct Data<'a> {
     /// Whether nothing ever writes it: what is read-only only after relocation may be written at start-up, as the dynamic
     /// linker writes what it learns of the CPU.
     pub is_constant: bool,
+    /// Whether it is the global offset table, where each cell stands alone. Without sections nothing tells.
+    pub is_offset_table: bool,
 }
 
 /// Eight bytes of data that hold an address of this file.

@@ -15,7 +15,6 @@ use crate::function::block::Graph;
 use crate::insn::sweep::{CodeOffset, Edge};
 use crate::insn::{self, Flow, Insn};
 use deburr_cpu::FeatureSet;
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
@@ -119,8 +118,8 @@ struct Back<'b, 'w, 'a> {
     world: &'b World<'w, 'a>,
     facts: &'b FactsByFunction,
     asked: Asked<'b, 'w, 'a>,
-    /// What control may get to by a pointer before anything has asked the CPU, once it matters.
-    pointed: OnceCell<Unasked>,
+    /// Whether control may get to functions by a pointer before anything has asked the CPU, as far as it mattered.
+    pointed: HashMap<CodeOffset, bool>,
     closure: Closure,
     /// Functions that more is needed from than is known of them.
     pending: BTreeMap<CodeOffset, FeatureSet>,
@@ -203,8 +202,7 @@ impl Back<'_, '_, '_> {
                 if self.closure.unasked.contains(self.world, start) {
                     continue;
                 }
-                let pointed = || self.pointed.get_or_init(|| self.asked.not_from_pointers());
-                let is_far = hop >= HOPS && pointed().contains(self.world, start);
+                let is_far = hop >= HOPS && self.asked.is_pointed_to(start, &mut self.pointed);
                 if is_far || self.closure.direct.len() >= MANY {
                     self.closure.far.insert(start);
                     continue;
@@ -307,13 +305,17 @@ struct Place {
     needs: FeatureSet,
 }
 
-/// The object that a cell lies in: the named one, or some bytes before.
+/// The object that a cell lies in: the named one, itself in the global offset table, or some bytes before.
 fn holder(world: &World<'_, '_>, at: Svma) -> Extent {
     if let Some(object) = world.linkage.object_at(at) {
         return object.extent;
     }
-    let start = world.linkage.data_at(at).map_or(at, |data| data.extent.start);
-    Extent { start: Svma(at.0.saturating_sub(NEAR)).max(start), end: at.offset(8) }
+    let data = world.linkage.data_at(at);
+    let start = match data.filter(|data| !data.is_offset_table) {
+        Some(data) => Svma(at.0.saturating_sub(NEAR)).max(data.extent.start),
+        None => at,
+    };
+    Extent { start, end: at.offset(8) }
 }
 
 /// The entries of the functions of interest that others jump into the middle of, and what runs after each.
@@ -322,27 +324,37 @@ fn inner_entries(world: &World<'_, '_>, closure: &Closure) -> Entries {
     for (&start, entries) in world.incoming.inner.iter().filter(|(start, _)| closure.contains(**start)) {
         let Some(function) = world.program.function_from(start) else { continue };
         let Some(graph) = world.graph(function) else { continue };
-        let reached = entries.iter().map(|&entry| (entry, graph_from(world, &graph, entry)));
+        let orphans = graph.orphans();
+        let reached = entries.iter().map(|&entry| (entry, graph_from(world, &graph, &orphans, entry)));
         found.insert(start, reached.collect());
     }
     found
 }
 
 /// The code that can run after an entry.
-fn graph_from(world: &World<'_, '_>, graph: &Graph, entry: CodeOffset) -> Vec<Range<CodeOffset>> {
+fn graph_from(
+    world: &World<'_, '_>,
+    graph: &Graph,
+    orphans: &[usize],
+    entry: CodeOffset,
+) -> Vec<Range<CodeOffset>> {
     let Some((first, _)) = graph.find(world.image.svma(entry)) else { return Vec::new() };
-    let mut seen: BTreeSet<usize> = BTreeSet::from([first]);
+    let mut seen = vec![false; graph.blocks.len()];
     let mut pending = vec![first];
-    let orphans = graph.orphans();
+    // Where an indirect jump leads is not known, nor what catches what a callee throws: any block that nothing else
+    // leads to.
+    let mut orphans = Some(orphans);
     let goes_anywhere =
         |insn: &Insn| matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall | Flow::IndirectJump);
-    while let Some(block) = pending.pop() {
-        let Some(block) = graph.blocks.get(block) else { continue };
-        // Where an indirect jump leads is not known, nor what catches what a callee throws: any block that nothing else
-        // leads to.
-        let is_anywhere = block.insns.iter().any(goes_anywhere);
-        let next = block.successors.iter().copied().chain(orphans.iter().copied().filter(|_| is_anywhere));
-        pending.extend(next.filter(|&next| seen.insert(next)));
+    while let Some(index) = pending.pop() {
+        let (Some(block), Some(seen)) = (graph.blocks.get(index), seen.get_mut(index)) else { continue };
+        if std::mem::replace(seen, true) {
+            continue;
+        }
+        pending.extend(&block.successors);
+        if orphans.is_some() && block.insns.iter().any(goes_anywhere) {
+            pending.extend(orphans.take().into_iter().flatten());
+        }
     }
     let range = |index: usize| {
         let block = graph.blocks.get(index)?;
@@ -353,5 +365,13 @@ fn graph_from(world: &World<'_, '_>, graph: &Graph, entry: CodeOffset) -> Vec<Ra
             start.max(if index == first { entry } else { 0 })..start.saturating_add(u32::try_from(end).ok()?),
         )
     };
-    seen.iter().filter_map(|&index| range(index)).collect()
+    let ranges = seen.iter().enumerate().filter(|(_, seen)| **seen).filter_map(|(index, _)| range(index));
+    let mut joined: Vec<Range<CodeOffset>> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => joined.push(range),
+        }
+    }
+    joined
 }

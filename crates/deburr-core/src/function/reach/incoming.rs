@@ -102,19 +102,15 @@ impl Incoming {
         within(&self.cells, range.start, range.end)
     }
 
-    /// The functions whose address is made in code, or held in a cell.
-    pub(super) fn pointed<'w>(&self, world: &World<'w, '_>) -> impl Iterator<Item = &'w Function> {
-        let addresses = self.addresses.iter().map(|pair| pair.edge().to);
-        let cells = self.cells.iter().filter_map(|&(to, _)| world.image.code_offset(to));
-        addresses.chain(cells).filter_map(|start| world.program.function_from(start))
+    /// Whether the address of a function is made in code, or held in a cell.
+    pub(super) fn is_pointed_to(&self, world: &World<'_, '_>, start: CodeOffset) -> bool {
+        let place = Extent::sized(world.image.svma(start), 1);
+        self.addresses_of(start).next().is_some() || !self.cells_to(place).is_empty()
     }
 
     /// Whether something in the file refers to a function from outside: a call, an address in code, or a cell.
     pub(super) fn is_referred_to(&self, world: &World<'_, '_>, function: &Function) -> bool {
-        let place = Extent::sized(world.image.svma(function.start), 1);
-        self.addresses_of(function.start).next().is_some()
-            || !self.cells_to(place).is_empty()
-            || !self.edges_into(world, function).is_empty()
+        self.is_pointed_to(world, function.start) || !self.edges_into(world, function).is_empty()
     }
 
     /// Functions that call or jump to one of the given ones, also by its stub in the PLT.

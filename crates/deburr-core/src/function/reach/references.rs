@@ -145,8 +145,8 @@ impl Groups {
     }
 }
 
-/// Bytes after the page of an `adrp` that instructions with its register reach.
-const BEYOND_PAGE: u64 = 0x1_0000;
+/// Bytes from the page of an `adrp` on that code reaches from there: the page, and structures that begin in it.
+const BEYOND_PAGE: u64 = 0x2000;
 /// Bytes of an immediate after a displacement at most: it counts from the instruction's end.
 const IMMEDIATE: u64 = 4;
 
@@ -213,11 +213,12 @@ impl Candidates {
             }
             next = next.max(last.saturating_add(1));
         }
-        if image.arch == Arch::X86_64 {
-            // Of a page few places matter.
-            let is_fixed = is_fixed(image, linkage);
-            found.retain(|&at| may_refer(image, at, is_fixed, ranges));
-        }
+        // Of a group few places matter.
+        let is_fixed = is_fixed(image, linkage);
+        found.retain(|&at| match image.arch {
+            Arch::X86_64 => may_refer(image, at, is_fixed, ranges),
+            Arch::Aarch64 => may_reach(image, at, ranges),
+        });
         found
     }
 }
@@ -226,12 +227,99 @@ impl Candidates {
 fn may_refer(image: &Image<'_>, at: CodeOffset, is_fixed: bool, ranges: &[Extent]) -> bool {
     let here = image.svma(at);
     let Some(bytes) = image.bytes_at(here).and_then(<[u8]>::first_chunk::<4>) else { return false };
-    let is_near = |from: Svma, beyond: u64| {
-        let after = ranges.partition_point(|range| range.end <= from);
-        ranges.get(after).is_some_and(|range| range.start.0 <= from.0.saturating_add(beyond))
-    };
+    let is_near = |from: Svma, beyond: u64| overlaps(ranges, Extent::sized(from, beyond + 1));
     is_near(here.offset(4 + i64::from(i32::from_le_bytes(*bytes))), IMMEDIATE)
         || is_fixed && is_near(Svma(u32::from_le_bytes(*bytes).into()), 0)
+}
+
+/// Whether one of some sorted ranges shares bytes with another.
+fn overlaps(ranges: &[Extent], other: Extent) -> bool {
+    let after = ranges.partition_point(|range| range.end <= other.start);
+    ranges.get(after).is_some_and(|range| range.start < other.end)
+}
+
+/// Whether code that begins with an `adrp`, or that is another reference of AArch64, may refer to one of some ranges. What
+/// is made of the page is followed in order of address, as far as single instructions tell it without being decoded.
+fn may_reach(image: &Image<'_>, at: CodeOffset, ranges: &[Extent]) -> bool {
+    /// Instructions at most that are followed.
+    const NEAR: usize = 48;
+    /// Bytes before and after an address that a structure there has.
+    const STRUCTURE: (i64, i64) = (256, 0x1000);
+    /// Bytes of the widest register.
+    const WIDEST: u64 = 16;
+    /// The last register that a callee may change.
+    const CLOBBERED: u32 = 18;
+    let here = image.svma(at);
+    let Some((words, _)) = image.bytes_at(here).map(<[u8]>::as_chunks::<4>) else { return false };
+    let mut words = words.iter().map(|word| u32::from_le_bytes(*word));
+    let Some(first) = words.next() else { return false };
+    let Some(page) = page_of(first, here) else { return true };
+    let register = first & 31;
+    let structure =
+        |place: Svma| Extent { start: place.offset(-STRUCTURE.0), end: place.offset(STRUCTURE.1) };
+    // What the register holds, and what code may reach from there by instructions that are not told apart here.
+    let (mut base, mut beyond) = (page, Extent::sized(page, BEYOND_PAGE));
+    for word in words.take(NEAR) {
+        let [dst, src, second] = [0, 5, 16].map(|field| word >> field & 31 == register);
+        let immediate = i64::from(word >> 10 & 0xfff);
+        let is_replaced = match word {
+            _ if word & 0x3b00_0000 == 0x3900_0000 => {
+                // Loads and stores of [register, immediate].
+                let (is_vector, is_store) = (word & 1 << 26 != 0, word & 0x00c0_0000 == 0);
+                let scale = if is_vector && word & 0x0080_0000 != 0 { 4 } else { word >> 30 };
+                if src && overlaps(ranges, Extent::sized(base.offset(immediate << scale), WIDEST)) {
+                    return true;
+                }
+                dst && !is_store && !is_vector
+            }
+            // add
+            _ if word & 0xffc0_0000 == 0x9100_0000 && src => {
+                let place = base.offset(immediate);
+                let reached = if dst { Extent::sized(place, 1) } else { structure(place) };
+                if overlaps(ranges, reached) {
+                    return true;
+                }
+                if dst {
+                    (base, beyond) = (place, structure(place));
+                }
+                false
+            }
+            // b, b.cond; cbz, tbz.
+            _ if word & 0xfc00_0000 == 0x1400_0000 || word & 0xff00_0000 == 0x5400_0000 => false,
+            _ if word & 0x7c00_0000 == 0x3400_0000 => false,
+            // bl, blr.
+            _ if word & 0xfc00_0000 == 0x9400_0000 || word & 0xffff_fc1f == 0xd63f_0000 => {
+                register <= CLOBBERED
+            }
+            // adr, adrp; movz, movn, movk.
+            _ if word & 0x1f00_0000 == 0x1000_0000 || word & 0x1f80_0000 == 0x1280_0000 => dst,
+            // Arithmetic with immediates.
+            _ if word & 0x1c00_0000 == 0x1000_0000 && !src => dst,
+            // Arithmetic with registers.
+            _ if word & 0x0e00_0000 == 0x0a00_0000 && !src && !second => dst,
+            _ if dst || src || second => return overlaps(ranges, beyond),
+            _ => false,
+        };
+        if is_replaced {
+            return false;
+        }
+    }
+    overlaps(ranges, beyond)
+}
+
+/// The page of an `adrp`.
+fn page_of(word: u32, here: Svma) -> Option<Svma> {
+    (word & 0x9f00_0000 == 0x9000_0000).then(|| Svma(here.0 & !0xfff).offset(distance(word) << 12))
+}
+
+/// The distance in an `adr` or `adrp`.
+const fn distance(word: u32) -> i64 {
+    (high(word) << 2) | (word >> 29 & 3) as i64
+}
+
+/// The 19 bits of an immediate that stand together, with their sign.
+const fn high(word: u32) -> i64 {
+    (((word >> 5) << 13) as i32 >> 13) as i64
 }
 
 /// The addresses that references are looked for to.
@@ -310,14 +398,12 @@ fn pages(bytes: &[u8], start: Svma, note: &mut impl FnMut(CodeOffset, Svma)) {
     for (word, at) in words.iter().zip((0..).step_by(4)) {
         let word = u32::from_le_bytes(*word);
         let here = start.offset(at.into());
-        let high = i64::from(((word >> 5) << 13) as i32 >> 13); // sign-extended
-        let distance = high << 2 | i64::from(word >> 29 & 3);
-        if word & 0x9f00_0000 == 0x9000_0000 {
-            note(at, Svma(here.0 & !0xfff).offset(distance << 12)); // adrp
+        if let Some(page) = page_of(word, here) {
+            note(at, page);
         } else if word & 0x9f00_0000 == 0x1000_0000 {
-            note(at, here.offset(distance)); // adr
+            note(at, here.offset(distance(word))); // adr
         } else if word & 0x3b00_0000 == 0x1800_0000 {
-            note(at, here.offset(high << 2)); // ldr (literal)
+            note(at, here.offset(high(word) << 2)); // ldr (literal)
         }
     }
 }
@@ -333,38 +419,65 @@ fn references_of(
     let length = usize::try_from(extent.len()).unwrap_or(usize::MAX);
     let code = image.bytes_at(extent.start).unwrap_or_default();
     let code = code.get(..length).unwrap_or(code);
-    let is_x86 = image.arch == Arch::X86_64;
-    let insns = match image.arch {
-        Arch::X86_64 => insn::x86_64::decode_holding(code, extent.start, likely),
-        Arch::Aarch64 => decode_from(code, extent.start, likely.first().copied().unwrap_or(extent.end)),
-    };
+    match image.arch {
+        Arch::X86_64 => {
+            let insns = insn::x86_64::decode_holding(code, extent.start, likely);
+            let none = BTreeMap::new();
+            insns
+                .iter()
+                .filter_map(|insn| reference(insn, &none))
+                .filter(|found| is_wanted(found.to))
+                .collect()
+        }
+        Arch::Aarch64 => followed(code, extent.start, likely, is_wanted),
+    }
+}
+
+/// The references of AArch64 code that begins at `start`, whose addresses are made in two steps, the first at one of the
+/// likely places: decodes only what uses their registers.
+fn followed(
+    code: &[u8],
+    start: Svma,
+    likely: &[Svma],
+    is_wanted: &impl Fn(Svma) -> bool,
+) -> Vec<DataReference> {
     let mut found = Vec::new();
-    // AArch64 makes an address in two steps.
     let mut pages: BTreeMap<Reg, i64> = BTreeMap::new();
-    for insn in &insns {
-        if let Some((to, access)) = reference(insn, &pages)
-            && is_wanted(to)
-        {
-            found.push(DataReference { to, from: insn.svma, access });
+    // The registers in `pages`.
+    let mut tracked = 0u32;
+    let mut due = likely.iter().copied().peekable();
+    let first = likely.first().and_then(|first| usize::try_from(first.since(start)? / 4).ok());
+    let (words, _) = code.as_chunks::<4>();
+    let places = (0i64..).step_by(4).map(|at| start.offset(at));
+    for (bytes, svma) in words.iter().zip(places).skip(first.unwrap_or(usize::MAX)) {
+        if tracked == 0 && due.peek().is_none() {
+            break;
         }
-        if !is_x86 {
-            follow(insn, &mut pages);
+        let word = u32::from_le_bytes(*bytes);
+        let is_likely = due.next_if_eq(&svma).is_some();
+        let is_used = [0, 5, 16].into_iter().any(|field| tracked >> (word >> field & 31) & 1 != 0);
+        let Some(insn) = (is_likely || is_used).then(|| insn::decode(Arch::Aarch64, bytes, svma)).flatten()
+        else {
+            continue;
+        };
+        found.extend(reference(&insn, &pages).filter(|found| is_wanted(found.to)));
+        follow(&insn, &mut pages);
+        if !is_likely && let Some(dst) = insn.dst.filter(|_| insn.operation == Operation::Address) {
+            pages.remove(&dst);
         }
+        tracked = pages.keys().filter_map(|reg| reg.index()).fold(0, |mask, index| mask | 1 << index);
     }
     found
 }
 
-/// Decodes AArch64 code that begins at `start`, from an address on.
-fn decode_from(code: &[u8], start: Svma, from: Svma) -> Vec<Insn> {
-    let skipped = from.since(start).and_then(|from| usize::try_from(from / 4).ok()).unwrap_or(usize::MAX);
-    let (words, _) = code.as_chunks::<4>();
-    let places = (0i64..).step_by(4).map(|at| start.offset(at));
-    let words = words.iter().zip(places).skip(skipped);
-    words.filter_map(|(word, svma)| insn::decode(Arch::Aarch64, word, svma)).collect()
+/// The place that an instruction refers to.
+fn reference(insn: &Insn, pages: &BTreeMap<Reg, i64>) -> Option<DataReference> {
+    let (to, access) = place(insn, pages)?;
+    Some(DataReference { to, from: insn.svma, access })
 }
 
-/// The place that an instruction refers to.
-fn reference(insn: &Insn, pages: &BTreeMap<Reg, i64>) -> Option<(Svma, Access)> {
+/// The place, and what is done there.
+fn place(insn: &Insn, pages: &BTreeMap<Reg, i64>) -> Option<(Svma, Access)> {
     if let Some(memory) = insn.memory {
         let base = memory.base.and_then(|base| pages.get(&base)).copied();
         let at = match (memory.is_static, base) {
@@ -411,5 +524,41 @@ fn follow(insn: &Insn, pages: &mut BTreeMap<Reg, i64>) {
     match made {
         Some(made) => drop(pages.insert(dst, made)),
         None => drop(pages.remove(&dst)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What GNU as makes of `adrp x0, . + 0x1000`, `adrp x0, . - 0x1000` and `adr x1, . - 4`.
+    #[test]
+    fn distances_have_their_sign() {
+        let here = Svma(0x40_1234);
+        assert_eq!(page_of(0xb000_0000, here), Some(Svma(0x40_2000)));
+        assert_eq!(page_of(0xf0ff_ffe0, here), Some(Svma(0x40_0000)));
+        assert_eq!(page_of(0x10ff_ffe1, here), None);
+        assert_eq!(distance(0x10ff_ffe1), -4);
+    }
+
+    #[test]
+    fn ranges_overlap_where_they_share_a_byte() {
+        let ranges = [Extent::sized(Svma(16), 8), Extent::sized(Svma(64), 1)];
+        let shares = |from: u64, length: u64| overlaps(&ranges, Extent::sized(Svma(from), length));
+        assert!(shares(23, 1) && shares(0, 17) && shares(60, 100) && shares(64, 1));
+        assert!(!shares(24, 40) && !shares(0, 16) && !shares(65, 9));
+    }
+
+    #[test]
+    fn modrm_bytes_are_found_at_every_place() {
+        // `lea rax, [rip + displacement]` after more and more padding.
+        for before in 0..20usize {
+            let mut code = vec![0x90; before];
+            code.extend([0x48, 0x8d, 0x05, 0x10, 0, 0, 0]);
+            code.resize(code.len() + 9 - before % 8, 0x90);
+            let mut found = Vec::new();
+            relative(&code, Svma(0x1000), &mut |at, to| found.push((at as usize, to)));
+            assert_eq!(found, [(before + 3, Svma(0x1000 + before as u64 + 7 + 0x10))]);
+        }
     }
 }

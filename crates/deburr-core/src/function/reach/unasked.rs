@@ -12,7 +12,7 @@ use crate::address::Svma;
 use crate::function::{Function, Program};
 use crate::insn::sweep::{CodeOffset, Edge, ReferenceKind};
 use deburr_cpu::FeatureSet;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// The functions that some others lead to by calls that no check stands before.
 #[derive(Debug, Default)]
@@ -49,37 +49,68 @@ impl Asked<'_, '_, '_> {
         self.spread(roots.chain(mains.filter_map(|start| program.function_from(start))))
     }
 
-    /// Goes on from what pointers lead to.
-    pub(super) fn not_from_pointers(&self) -> Unasked {
-        self.spread(self.world.incoming.pointed(self.world))
+    /// Whether control gets to a function that something points to, and from there to this one, before anything has
+    /// asked the CPU. `known`: what was found before.
+    pub(super) fn is_pointed_to(&self, start: CodeOffset, known: &mut HashMap<CodeOffset, bool>) -> bool {
+        let mut seen = BTreeSet::from([start]);
+        let mut pending = vec![start];
+        let mut is_pointed_to = false;
+        while let Some(callee) = pending.pop().filter(|_| !is_pointed_to) {
+            let function = self.world.program.function_from(callee).filter(|_| self.is_simple(callee));
+            let Some(function) = function else { continue };
+            is_pointed_to = match known.get(&callee) {
+                Some(&is_pointed_to) => is_pointed_to,
+                None => self.world.incoming.is_pointed_to(self.world, callee),
+            };
+            for edge in self.world.incoming.edges_into(self.world, function) {
+                if let Some(caller) = self.world.whole_at(edge.from).map(|caller| caller.start)
+                    && is_unchecked(self.facts.get(&caller), edge.from)
+                    && seen.insert(caller)
+                {
+                    pending.push(caller);
+                }
+            }
+        }
+        if is_pointed_to {
+            known.insert(start, true);
+        } else {
+            known.extend(seen.into_iter().map(|start| (start, false)));
+        }
+        is_pointed_to
+    }
+
+    /// Whether a function is entered at its start only, and not known to be guarded.
+    fn is_simple(&self, start: CodeOffset) -> bool {
+        !self.world.incoming.inner.contains_key(&start) && !self.stated.contains_key(&start)
     }
 
     /// Goes on from some functions along calls that no check stands before. What runs after an entry in the middle of a
     /// function is another matter.
     fn spread<'f>(&self, from: impl Iterator<Item = &'f Function>) -> Unasked {
         let world = self.world;
-        let is_simple = |start: &CodeOffset| {
-            !world.incoming.inner.contains_key(start) && !self.stated.contains_key(start)
-        };
-        let mut callers: Vec<Option<u32>> = vec![None; world.program.functions().len()];
+        let functions = world.program.functions();
+        let is_simple =
+            |place: usize| functions.get(place).is_some_and(|function| self.is_simple(function.start));
+        let mut callers: Vec<Option<u32>> = vec![None; functions.len()];
         let mut pending = VecDeque::new();
-        let mut reach = |start: CodeOffset, caller: Option<u32>, pending: &mut VecDeque<u32>| {
-            let Some(place) = world.program.index_at(start).filter(|_| is_simple(&start)) else { return };
-            let (Some(known), Ok(place)) = (callers.get_mut(place), u32::try_from(place)) else { return };
-            if known.is_none() {
-                *known = Some(caller.unwrap_or(place));
-                pending.push_back(place);
+        let mut reach = |place: usize, caller: Option<u32>, pending: &mut VecDeque<u32>| {
+            let (Some(known), Ok(number)) = (callers.get_mut(place), u32::try_from(place)) else { return };
+            if known.is_none() && is_simple(place) {
+                *known = Some(caller.unwrap_or(number));
+                pending.push_back(number);
             }
         };
         for function in from {
-            reach(function.start, None, &mut pending);
+            if let Some(place) = world.program.index_at(function.start) {
+                reach(place, None, &mut pending);
+            }
         }
         while let Some(caller) = pending.pop_front() {
-            let Some(function) = world.program.functions().get(caller as usize) else { continue };
+            let Some(function) = functions.get(caller as usize) else { continue };
             let facts = self.facts.get(&function.start);
             for edge in edges_from(world, function).filter(|edge| is_unchecked(facts, edge.from)) {
-                if let Some(callee) = world.whole_at(edge.to) {
-                    reach(callee.start, Some(caller), &mut pending);
+                if let Some(callee) = world.program.whole_index_at(edge.to) {
+                    reach(callee, Some(caller), &mut pending);
                 }
             }
         }

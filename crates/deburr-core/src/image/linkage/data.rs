@@ -54,6 +54,7 @@ fn of_sections<'a>(elf: &Elf<'a>, image: &Image<'_>) -> Vec<Data<'a>> {
                 bytes: elf.data(section).unwrap_or(&[]),
                 is_writable: section.flags & SHF_WRITE != 0 && !is_relro(section, extent),
                 is_constant: section.flags & SHF_WRITE == 0,
+                is_offset_table: matches!(section.name, ".got" | ".got.plt"),
             }
         })
         .collect();
@@ -109,6 +110,7 @@ fn of_segments<'a>(elf: &Elf<'a>, image: &Image<'_>) -> Vec<Data<'a>> {
                 bytes: bytes_of(elf, segment, piece),
                 is_writable: is_writable && !relro.contains(start),
                 is_constant: !is_writable,
+                is_offset_table: false,
             });
         }
     }
