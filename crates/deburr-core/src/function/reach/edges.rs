@@ -289,7 +289,11 @@ impl Collector<'_, '_, '_> {
                 let Some(node) = self.node_of(used.address) else { continue };
                 self.used.insert((start, node));
                 let (is_certain, kind) = match used.kind {
-                    UseKind::Called => (true, GuardKind::Branch),
+                    // Of a table that holds plain functions as well, something chooses one.
+                    UseKind::Called => {
+                        let is_chosen = used.proof.is_empty() && choices.contains(&(used.from, used.kind));
+                        (!is_chosen, GuardKind::Branch)
+                    }
                     UseKind::Returned if is_resolver => (true, GuardKind::Ifunc),
                     UseKind::Stored(at) => (self.is_called_through(at), GuardKind::Pointer),
                     UseKind::Returned | UseKind::LetOut => {
@@ -336,26 +340,28 @@ impl Collector<'_, '_, '_> {
     }
 
     /// Where several addresses may be let out, of which one is chosen: by one instruction, by several that store to the
-    /// same place, or by what a function returns. One of them at least is of a function that needs nothing.
+    /// same place, or by what a function returns. Their functions do not all need the same.
     fn choices(&self, facts: &Facts) -> HashSet<(Svma, UseKind)> {
         let image = self.world.image;
         type Place = (UseKind, Option<(Option<Reg>, i64)>, Option<Svma>);
         let mut places: BTreeMap<Place, Vec<&Use>> = BTreeMap::new();
-        for used in facts.uses.iter().filter(|used| matches!(used.kind, UseKind::LetOut | UseKind::Returned))
-        {
+        let is_chosen = |used: &&Use| !matches!(used.kind, UseKind::Stored(_));
+        for used in facts.uses.iter().filter(is_chosen) {
             let code = image.bytes_at(used.from);
             let insn = code.and_then(|code| insn::decode(image.arch, code, used.from));
             let memory = insn.and_then(|insn| insn.memory).filter(|memory| memory.write);
-            let from = (memory.is_none() && used.kind == UseKind::LetOut).then_some(used.from);
+            let from = (memory.is_none() && used.kind != UseKind::Returned).then_some(used.from);
             let stored = memory.map(|memory| (memory.base, memory.displacement));
             places.entry((used.kind, stored, from)).or_default().push(used);
         }
         let mut choices = HashSet::new();
         for uses in places.into_values() {
-            let is_plain = |used: &&Use| {
-                image.code_offset(used.address).is_some_and(|at| !self.closure.has_hits.contains(&at))
+            let needs = |used: &&Use| {
+                let start = image.code_offset(used.address)?;
+                Some(self.closure.needs.get(&start).copied().unwrap_or_default())
             };
-            if uses.iter().any(is_plain) && !uses.iter().all(is_plain) {
+            let first = uses.iter().find_map(needs);
+            if uses.iter().filter_map(needs).any(|needs| Some(needs) != first) {
                 choices.extend(uses.iter().map(|used| (used.from, used.kind)));
             }
         }

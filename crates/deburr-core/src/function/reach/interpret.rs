@@ -5,7 +5,7 @@
 //! callers, since leaf and place of the answer come in as arguments.
 
 use super::World;
-use super::memory::Memory;
+use super::memory::{Argument, Memory};
 use super::names;
 use super::proof::Proof;
 use super::state::{Flags, State, stack_pointer};
@@ -95,6 +95,8 @@ pub(super) struct Facts {
     pub exits: Vec<(CodeOffset, BlockFacts)>,
     /// Offsets in structures of unknown place at which it stores flags after a check.
     pub fields: BTreeSet<i64>,
+    /// The arguments in which it gives others what tells of the CPU.
+    pub arguments: BTreeSet<(CodeOffset, Argument)>,
     /// What it stores in words of known place.
     pub stores: Vec<Stored>,
     /// Addresses that it lets out.
@@ -174,6 +176,13 @@ pub(super) fn interpret(
     from: CodeOffset,
 ) -> Option<Facts> {
     let mut entered = BTreeSet::new();
+    let mut entry = words::entry_state(world, from);
+    for argument in memory.arguments.get(&from).into_iter().flatten() {
+        match *argument {
+            Argument::Register(reg) => entry.write(reg, Value::Tainted),
+            Argument::Stack(at) => entry.store(at, 8, Value::Tainted),
+        }
+    }
     let run = loop {
         let count = entered.len();
         let mut run = Run {
@@ -188,7 +197,7 @@ pub(super) fn interpret(
             exit: None,
             entered,
         };
-        run.function(function, from, words::entry_state(world, from))?;
+        run.function(function, from, entry.clone())?;
         // Blocks begin where tables lead: again, with those.
         if run.entered.len() == count || count > MOST_ENTERED {
             break run;
@@ -306,7 +315,7 @@ impl Run<'_, '_, '_> {
             match insn.flow {
                 Flow::Call(_) | Flow::IndirectCall => {
                     at_call = Some(state.clone());
-                    match self.call(insn, state) {
+                    match self.call(insn, state, false) {
                         Some(after) => state = after,
                         None => return (Vec::new(), at_call),
                     }
@@ -414,7 +423,7 @@ impl Run<'_, '_, '_> {
             self.facts.exits.push((start, facts));
         }
         let call = Insn { flow: Flow::Call(target), ..*insn };
-        if let Some(state) = self.call(&call, state) {
+        if let Some(state) = self.call(&call, state, true) {
             self.leave(insn, state);
         }
     }
@@ -447,8 +456,8 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// A call: what is known after it; `None` if it does not come back.
-    fn call(&mut self, insn: &Insn, mut state: State) -> Option<State> {
+    /// A call, or a jump that takes its place: what is known after it; `None` if it does not come back.
+    fn call(&mut self, insn: &Insn, mut state: State, is_jump: bool) -> Option<State> {
         let world = self.world;
         let target = match insn.flow {
             Flow::Call(target) => Some(target),
@@ -486,6 +495,9 @@ impl Run<'_, '_, '_> {
         {
             return self.run_inside(callee, state);
         }
+        if let Some(callee) = callee {
+            self.pass(callee.start, &state, is_jump);
+        }
         let called = callee.map(|callee| world.callee(callee));
         if called.is_some_and(|called| !called.returns) {
             return None;
@@ -500,6 +512,28 @@ impl Run<'_, '_, '_> {
             }
         }
         Some(state)
+    }
+
+    /// Notes the arguments of a call that tell of the CPU.
+    fn pass(&mut self, callee: CodeOffset, state: &State, is_jump: bool) {
+        /// Bytes of arguments on the stack at most.
+        const MOST: i64 = 128;
+        let arch = self.world.image.arch;
+        let is_flag = |value: &Value| {
+            let is_address = |choice: &(u64, Proof)| self.world.is_place(Svma(choice.0));
+            value.is_telling() && !value.choices().iter().any(is_address)
+        };
+        let registers = names::arguments(arch).iter().take_while(|reg| !state.is_left(**reg));
+        let registers =
+            registers.filter(|reg| is_flag(&state.read(**reg))).map(|reg| Argument::Register(*reg));
+        self.facts.arguments.extend(registers.map(|argument| (callee, argument)));
+        if let Value::Stack(top) = state.read(stack_pointer(arch)) {
+            let pushed = if arch == Arch::X86_64 && !is_jump { 8 } else { 0 };
+            let above = state.frame_between(top, top.saturating_add(MOST));
+            let flags = above.filter(|(_, value)| is_flag(value));
+            let arguments = flags.map(|(at, _)| (callee, Argument::Stack(at - top + pushed)));
+            self.facts.arguments.extend(arguments);
+        }
     }
 
     /// Runs a callee with what its caller knows.

@@ -7,7 +7,7 @@
 use super::World;
 use super::callee::takes_arguments;
 use super::interpret::{Facts, FactsByFunction, interpret, stored_words};
-use super::memory::{Memory, initial};
+use super::memory::{Argument, Memory, initial};
 use super::proof::Proof;
 use super::references::{Access, references_to};
 use super::value::Value;
@@ -40,10 +40,10 @@ pub(super) struct Learnt {
 }
 
 impl Learnt {
-    /// Whether functions that were not run may find more: flags in structures of unknown place, or words that were not
-    /// followed to those who read them.
+    /// Whether functions that were not run may find more: flags in structures of unknown place or in arguments, or words
+    /// that were not followed to those who read them.
     pub(super) fn leaves_open(&self, world: &World<'_, '_>) -> bool {
-        self.facts.values().any(|facts| !facts.fields.is_empty())
+        self.facts.values().any(|facts| !facts.fields.is_empty() || !facts.arguments.is_empty())
             || self.memory.words.values().any(|word| !informs(world, word))
     }
 }
@@ -70,6 +70,7 @@ pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, takers: &BTreeSet<
     }
     let mut subjects: BTreeSet<CodeOffset> = queries.iter().map(|function| function.start).collect();
     subjects.extend(callers_by_name(world));
+    subjects.extend(callers_by_pointer(world));
     subjects.extend(world.incoming.callers_of(world, &world.inside.union(&world.alone).copied().collect()));
     // What these lose sight of still comes from the CPU; what others make of it is not followed.
     let askers = subjects.clone();
@@ -197,11 +198,37 @@ fn outdated(
     outdated.filter_map(|(entry, _)| Some(world.whole_at(*entry)?.start)).collect()
 }
 
-/// Runs functions on ways without a check again, and takes flags in structures of unknown place for what they may be:
-/// set after a check.
-pub(super) fn look_again(world: &World<'_, '_>, learnt: &mut Learnt, functions: &BTreeSet<CodeOffset>) {
-    learnt.memory.fields = learnt.facts.values().flat_map(|facts| facts.fields.iter().copied()).collect();
-    learnt.facts.extend(run(world, &learnt.memory, functions));
+/// Runs functions on ways without a check again, and takes flags in structures of unknown place, and those that callers
+/// give them, for what they may be: set after a check. `new`: those that did not run so before.
+pub(super) fn look_again(
+    world: &World<'_, '_>,
+    learnt: &mut Learnt,
+    functions: &BTreeSet<CodeOffset>,
+    new: &BTreeSet<CodeOffset>,
+) {
+    /// Calls at most that a flag is followed through.
+    const CALLS: u32 = 12;
+    let mut due = new.clone();
+    for _ in 0..CALLS {
+        if due.is_empty() {
+            break;
+        }
+        let mut arguments = BTreeMap::<_, BTreeSet<_>>::new();
+        for &(callee, argument) in learnt.facts.values().flat_map(|facts| &facts.arguments) {
+            arguments.entry(callee).or_default().insert(argument);
+        }
+        let grown = arguments.iter().filter(|&(start, now)| learnt.memory.arguments.get(start) != Some(now));
+        due.extend(grown.map(|(start, _)| *start).filter(|start| functions.contains(start)));
+        learnt.memory.arguments = arguments;
+        learnt.memory.fields = learnt.facts.values().flat_map(|facts| facts.fields.iter().copied()).collect();
+        learnt.facts.extend(run(world, &learnt.memory, &due));
+        let given = learnt.facts.values().flat_map(|facts| &facts.arguments);
+        let is_new = |&&(callee, argument): &&(CodeOffset, Argument)| {
+            let known = learnt.memory.arguments.get(&callee);
+            functions.contains(&callee) && known.is_none_or(|known| !known.contains(&argument))
+        };
+        due = given.filter(is_new).map(|&(callee, _)| callee).collect();
+    }
 }
 
 /// Functions with instructions that ask the CPU.
@@ -224,6 +251,18 @@ fn callers_by_name(world: &World<'_, '_>) -> BTreeSet<CodeOffset> {
         callers.extend(start_of(world, reference.from));
     }
     callers
+}
+
+/// Functions that read a pointer to one that is run inside its callers.
+fn callers_by_pointer(world: &World<'_, '_>) -> BTreeSet<CodeOffset> {
+    let cells_to =
+        |place: Extent| world.incoming.cells_to(place).iter().map(|&(_, cell)| Extent::sized(cell, 8));
+    let places = world.inside.iter().map(|&start| Extent::sized(world.image.svma(start), 1));
+    let mut cells: Vec<Extent> = places.flat_map(cells_to).collect();
+    // Also through the GOT.
+    cells.extend(cells.clone().into_iter().flat_map(cells_to));
+    let references = references_to(world, &cells).into_iter();
+    references.filter_map(|reference| start_of(world, reference.from)).collect()
 }
 
 fn start_of(world: &World<'_, '_>, svma: Svma) -> Option<CodeOffset> {

@@ -4,6 +4,8 @@
 use super::value::Value;
 use crate::address::Svma;
 use crate::image::Linkage;
+use crate::insn::Reg;
+use crate::insn::sweep::CodeOffset;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Addresses that stand for other files' symbols: no file states addresses up there.
@@ -30,6 +32,16 @@ pub(super) struct Memory {
     /// Offsets in structures of unknown place at which flags may lie that are set after a check. Only the second look
     /// at a way without a check asks for them.
     pub(super) fields: BTreeSet<i64>,
+    /// By where functions begin, the arguments that some caller gives them such a flag in. For the second look, too.
+    pub(super) arguments: BTreeMap<CodeOffset, BTreeSet<Argument>>,
+}
+
+/// Where a caller leaves an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Argument {
+    Register(Reg),
+    /// On the stack, so many bytes above the stack pointer that the callee begins with.
+    Stack(i64),
 }
 
 impl Memory {

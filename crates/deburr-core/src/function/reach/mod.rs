@@ -83,10 +83,10 @@ impl Checks {
         let roots = edges::roots(&world);
         let mut checks = Checks { any: learnt.any, ..Checks::default() };
         let mut looked_at = BTreeSet::new();
-        for _ in 0..LOOKS {
+        for look in 0..=LOOKS {
             let closure = closure::Closure::of(&world, &learnt.facts, &roots, stated);
             checks.ways = edges::ways(&world, closure, &learnt);
-            if !learnt.leaves_open(&world) {
+            if look == LOOKS || !learnt.leaves_open(&world) {
                 break;
             }
             std::mem::swap(&mut checks.facts, &mut learnt.facts);
@@ -96,8 +96,8 @@ impl Checks {
             if new.is_empty() {
                 break;
             }
-            learn::look_again(&world, &mut learnt, &new);
-            looked_at.extend(new);
+            looked_at.extend(&new);
+            learn::look_again(&world, &mut learnt, &looked_at, &new);
         }
         checks.facts = learnt.facts;
         checks

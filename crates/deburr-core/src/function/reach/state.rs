@@ -375,10 +375,22 @@ impl State {
         values.filter(|value| !value.choices().is_empty()).cloned().collect()
     }
 
-    /// Forgets the frame from an address on: somebody else may write there.
+    /// What the frame holds in a range of addresses, and where.
+    pub(super) fn frame_between(&self, from: i64, to: i64) -> impl Iterator<Item = (i64, &Value)> {
+        self.frame.range(from..to).map(|(at, (_, value))| (*at, value))
+    }
+
+    /// Forgets the frame from an address on: somebody else may write there. What is passed on of the frame leads to no
+    /// argument that the function has got itself.
     pub(super) fn forget_frame(&mut self, from: i64) {
-        Arc::make_mut(&mut self.frame).split_off(&from);
-        let is_lost = |place: &Holder| matches!(place, Holder::Frame(at, width) if at.saturating_add((*width).into()) > from);
+        let end = if from < 0 { 0 } else { i64::MAX };
+        if self.frame.range(from..end).next().is_some() {
+            Arc::make_mut(&mut self.frame).retain(|at, _| !(from..end).contains(at));
+        }
+        let is_lost = |place: &Holder| match place {
+            Holder::Frame(at, width) => at.saturating_add((*width).into()) > from && *at < end,
+            _ => false,
+        };
         self.copies.retain(|(_, of)| !is_lost(of));
         self.subject = self.subject.filter(|subject| !is_lost(&subject.holder));
     }

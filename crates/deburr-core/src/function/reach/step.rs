@@ -133,8 +133,9 @@ impl Run<'_, '_, '_> {
     fn store_field(&mut self, memory: &Operand, at: i64, value: &Value, insn: &Insn, state: &State) {
         /// Bytes at most between an address and its flag.
         const BESIDE: i64 = 32;
-        let is_flag = memory.size <= 4 && (insn.imm.is_some() || !value.choices().is_empty());
-        if is_flag && !state.proven.is_empty() {
+        let is_flag = insn.imm.is_some() || !value.choices().is_empty();
+        let is_told = is_flag && !state.proven.is_empty() || value.discriminates(false);
+        if is_told && memory.size <= 4 {
             self.facts.fields.insert(at);
         }
         let Some(base) = memory.base else { return };
