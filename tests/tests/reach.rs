@@ -113,6 +113,9 @@ tests_of! {
     a_cached_flag_guards
     a_bit_of_a_cached_word_guards_what_that_bit_means
     a_member_of_a_struct_guards
+    a_flag_in_an_object_guards_what_it_is_passed_to
+    a_flag_in_an_object_that_nobody_asks_for_guards_nothing
+    a_function_asked_through_a_pointer_guards
     a_flag_set_in_a_constructor_guards
     the_compilers_feature_word_guards
     a_clone_for_a_target_is_guarded_by_its_resolver
@@ -249,6 +252,19 @@ fn a_bit_of_a_cached_word_guards_what_that_bit_means() -> Case {
 
 fn a_member_of_a_struct_guards() -> Case {
     Case { sources: &["cached_struct.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn a_flag_in_an_object_guards_what_it_is_passed_to() -> Case {
+    // That it comes from a check is seen; that it does on every way is not.
+    Case { sources: &["flag_in_object.c"], expects: &[("twice_avx2", "guarded|unknown")], ..ASKS_FOR_AVX2 }
+}
+
+fn a_flag_in_an_object_that_nobody_asks_for_guards_nothing() -> Case {
+    Case { sources: &["trap_flag_in_object_ignored.c"], ..NEEDS_AVX2 }
+}
+
+fn a_function_asked_through_a_pointer_guards() -> Case {
+    Case { sources: &["asked_by_pointer.c"], ..ASKS_FOR_AVX2 }
 }
 
 fn a_flag_set_in_a_constructor_guards() -> Case {
