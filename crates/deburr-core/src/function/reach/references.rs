@@ -124,7 +124,7 @@ struct Groups {
 
 impl Groups {
     /// Groups at most: those of a file with more data are larger.
-    const MOST: u64 = 1 << 22;
+    const MOST: u64 = 1 << 20;
 
     /// The groups of data in a range.
     fn over(arch: Arch, range: Extent) -> Groups {

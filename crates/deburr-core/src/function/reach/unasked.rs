@@ -58,10 +58,12 @@ impl Asked<'_, '_, '_> {
         while let Some(callee) = pending.pop().filter(|_| !is_pointed_to) {
             let function = self.world.program.function_from(callee).filter(|_| self.is_simple(callee));
             let Some(function) = function else { continue };
-            is_pointed_to = match known.get(&callee) {
-                Some(&is_pointed_to) => is_pointed_to,
-                None => self.world.incoming.is_pointed_to(self.world, callee),
-            };
+            match known.get(&callee) {
+                // What leads there is known as well.
+                Some(false) => continue,
+                Some(true) => is_pointed_to = true,
+                None => is_pointed_to = self.world.incoming.is_pointed_to(self.world, callee),
+            }
             for edge in self.world.incoming.edges_into(self.world, function) {
                 if let Some(caller) = self.world.whole_at(edge.from).map(|caller| caller.start)
                     && is_unchecked(self.facts.get(&caller), edge.from)
