@@ -198,6 +198,35 @@ fn outdated(
     outdated.filter_map(|(entry, _)| Some(world.whole_at(*entry)?.start)).collect()
 }
 
+/// Of some functions those that may learn something when they run a second time: from a flag in a structure of unknown
+/// place or in an argument, or from a word that was not followed to those who read it.
+pub(super) fn worth_a_look(
+    world: &World<'_, '_>,
+    learnt: &Learnt,
+    functions: &BTreeSet<CodeOffset>,
+) -> BTreeSet<CodeOffset> {
+    let facts = || learnt.facts.values();
+    let given: BTreeSet<CodeOffset> = facts().flat_map(|facts| &facts.arguments).map(|(to, _)| *to).collect();
+    let fields: BTreeSet<i64> = facts().flat_map(|facts| facts.fields.iter().copied()).collect();
+    let words = learnt.memory.words.iter().filter(|(_, word)| !informs(world, word));
+    let words: Vec<Extent> = words.map(|(&(at, width), _)| Extent::sized(Svma(at), width.into())).collect();
+    let references = references_to(world, &words).into_iter();
+    let readers: BTreeSet<CodeOffset> =
+        references.filter_map(|reference| start_of(world, reference.from)).collect();
+    let reads_field = |start: CodeOffset| {
+        let graph = world.program.function_from(start).and_then(|function| world.graph(function));
+        graph.is_some_and(|graph| {
+            let mut operands =
+                graph.blocks.iter().flat_map(|block| &block.insns).filter_map(|insn| insn.memory);
+            operands.any(|memory| memory.read && !memory.is_static && fields.contains(&memory.displacement))
+        })
+    };
+    let is_worth = |start: &CodeOffset| {
+        given.contains(start) || readers.contains(start) || !fields.is_empty() && reads_field(*start)
+    };
+    functions.iter().copied().filter(is_worth).collect()
+}
+
 /// Runs functions on ways without a check again, and takes flags in structures of unknown place, and those that callers
 /// give them, for what they may be: set after a check. `new`: those that did not run so before.
 pub(super) fn look_again(
@@ -253,12 +282,17 @@ fn callers_by_name(world: &World<'_, '_>) -> BTreeSet<CodeOffset> {
     callers
 }
 
-/// Functions that read a pointer to one that is run inside its callers.
+/// Functions that read a pointer to one that is run inside its callers, and that nothing writes to: a pointer that is
+/// written to leads to what was chosen.
 fn callers_by_pointer(world: &World<'_, '_>) -> BTreeSet<CodeOffset> {
     let cells_to =
         |place: Extent| world.incoming.cells_to(place).iter().map(|&(_, cell)| Extent::sized(cell, 8));
     let places = world.inside.iter().map(|&start| Extent::sized(world.image.svma(start), 1));
     let mut cells: Vec<Extent> = places.flat_map(cells_to).collect();
+    let written = references_to(world, &cells).into_iter();
+    let written = written.filter(|reference| reference.access == Access::Write);
+    let written: BTreeSet<Svma> = written.map(|reference| reference.to).collect();
+    cells.retain(|cell| !written.contains(&cell.start));
     // Also through the GOT.
     cells.extend(cells.clone().into_iter().flat_map(cells_to));
     let references = references_to(world, &cells).into_iter();

@@ -93,6 +93,7 @@ impl Checks {
             let without = checks.functions_without_check(image, program);
             std::mem::swap(&mut checks.facts, &mut learnt.facts);
             let new: BTreeSet<CodeOffset> = without.difference(&looked_at).copied().collect();
+            let new = learn::worth_a_look(&world, &learnt, &new);
             if new.is_empty() {
                 break;
             }
