@@ -1,8 +1,6 @@
 /* The flag lies in an object on the heap, and goes from there through two functions as their seventh argument. */
-#include "x86_64.h"
+#include "flag_in_object.h"
 
-struct context { long used; int bmi2, avx2; int *numbers; };
-int numbers[8] = {1, 2, 3};
 AVX2 const char *twice_avx2(int *x) { TWICE_AVX2(x); return "avx2"; }
 PLAIN const char *twice_plain(int *x) { TWICE_PLAIN(x); return "plain"; }
 
@@ -15,14 +13,6 @@ __attribute__((noinline)) const char *outer(int *x, long a, long b, long c, long
     const char *said = inner(x, e, d, c, b, a, avx2);
     __asm__ volatile("" : : "r"(said));
     return said;
-}
-
-__attribute__((noinline)) struct context *create(void) {
-    struct context *context = calloc(1, sizeof *context);
-    if (!context) exit(1);
-    context->avx2 = detect_avx2();
-    context->numbers = numbers;
-    return context;
 }
 
 __attribute__((noinline)) const char *use(struct context *context) {

@@ -1,21 +1,11 @@
 /* The flag lies in an object on the heap and is passed on, and what is called does not ask for it. */
-#include "x86_64.h"
+#include "flag_in_object.h"
 
-struct context { long used; int bmi2, avx2; int *numbers; };
-int numbers[8] = {1, 2, 3};
 AVX2 const char *twice_avx2(int *x) { TWICE_AVX2(x); return "avx2"; }
 
 __attribute__((noinline)) const char *inner(int *x, long a, long b, long c, long d, long e, int avx2) {
     __asm__ volatile("" : : "r"(a), "r"(b), "r"(c), "r"(d), "r"(e), "r"(avx2));
     return twice_avx2(x);
-}
-
-__attribute__((noinline)) struct context *create(void) {
-    struct context *context = calloc(1, sizeof *context);
-    if (!context) exit(1);
-    context->avx2 = detect_avx2();
-    context->numbers = numbers;
-    return context;
 }
 
 __attribute__((noinline)) const char *use(struct context *context) {
