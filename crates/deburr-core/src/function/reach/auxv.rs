@@ -29,17 +29,18 @@ pub(super) fn getauxval(image: &Image<'_>, program: &Program) -> Option<Svma> {
         let length = usize::try_from(extent.len()).unwrap_or(usize::MAX);
         let (words, _) = code.get(..length).unwrap_or(code).as_chunks::<4>();
         let compares = |word: &u32| words.iter().take(NEAR).any(|other| u32::from_le_bytes(*other) == *word);
-        COMPARISONS.iter().all(compares) && !takes_second_argument(image.arch, words, extent.start)
+        COMPARISONS.iter().all(compares) && !takes_second_argument(words, extent.start)
     });
     found.next().map(|extent| extent.start)
 }
 
 /// Whether code reads the register of the second argument before it writes it, taken in order of address: glibc's
 /// `__getauxval2`, which is told where to store the answer.
-fn takes_second_argument(arch: Arch, words: &[[u8; 4]], start: Svma) -> bool {
+fn takes_second_argument(words: &[[u8; 4]], start: Svma) -> bool {
     let second = Reg::general(1);
     let places = (0i64..).step_by(4).map(|at| start.offset(at));
-    let insns = words.iter().zip(places).filter_map(|(word, svma)| insn::decode(arch, word, svma));
+    let mut insns =
+        words.iter().zip(places).filter_map(|(word, svma)| insn::decode(Arch::Aarch64, word, svma));
     let touches = |insn: &insn::Insn| insn.reads.contains(second) || insn.writes.contains(second);
-    insns.into_iter().find(touches).is_some_and(|insn| insn.reads.contains(second))
+    insns.find(touches).is_some_and(|insn| insn.reads.contains(second))
 }

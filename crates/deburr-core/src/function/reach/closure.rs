@@ -65,13 +65,6 @@ pub(super) fn takers(world: &World<'_, '_>) -> BTreeSet<CodeOffset> {
     taken.chain(named).filter_map(|from| Some(world.whole_at(from)?.start)).collect()
 }
 
-/// The pairs whose first lies in a range.
-pub(super) fn within<T: Copy + Ord, U>(pairs: &[(T, U)], from: T, to: T) -> &[(T, U)] {
-    let first = pairs.partition_point(|pair| pair.0 < from);
-    let last = pairs.partition_point(|pair| pair.0 < to);
-    pairs.get(first..last).unwrap_or_default()
-}
-
 impl Closure {
     /// Goes back from the functions with hits, as far as those that control reaches unasked, and as checks that prove
     /// all that is needed.

@@ -289,7 +289,7 @@ impl Collector<'_, '_, '_> {
                 let Some(node) = self.node_of(used.address) else { continue };
                 self.used.insert((start, node));
                 let (is_certain, kind) = match used.kind {
-                    // Of a table that holds plain functions as well, something chooses one.
+                    // Of several whose functions do not all need the same, something chooses one.
                     UseKind::Called => {
                         let is_chosen = used.proof.is_empty() && choices.contains(&(used.from, used.kind));
                         (!is_chosen, GuardKind::Branch)

@@ -3,7 +3,7 @@
 //! In: the edges and references of a file in the order of where they begin. Out: [`Incoming`], the same in the order of
 //! where they lead. Pairs are kept as one number each: there are millions of them in a large file.
 
-use super::{World, closure::within};
+use super::World;
 use crate::address::{Extent, Svma};
 use crate::function::{Function, Program};
 use crate::image::{Image, Linkage, TransferTarget};
@@ -124,6 +124,13 @@ impl Incoming {
         let edges = own.chain(stubs).flat_map(|&callee| self.edges_to(callee, callee.saturating_add(1)));
         edges.filter_map(|edge| Some(world.whole_at(edge.from)?.start)).collect()
     }
+}
+
+/// The pairs whose first lies in a range.
+fn within<T: Copy + Ord, U>(pairs: &[(T, U)], from: T, to: T) -> &[(T, U)] {
+    let first = pairs.partition_point(|pair| pair.0 < from);
+    let last = pairs.partition_point(|pair| pair.0 < to);
+    pairs.get(first..last).unwrap_or_default()
 }
 
 /// The pairs that lead into a range.

@@ -467,10 +467,8 @@ impl Run<'_, '_, '_> {
                 target.as_constant().map(Svma)
             }
         };
-        // Where an argument is missing, what stands in the registers for those after it is none.
-        let arguments = names::arguments(world.image.arch).iter().take_while(|reg| !state.is_left(**reg));
-        for reg in arguments {
-            let value = state.read(*reg);
+        for reg in self.argument_registers(&state) {
+            let value = state.read(reg);
             if !value.choices().is_empty() {
                 self.let_out(&value, insn, UseKind::LetOut, &state);
             }
@@ -514,6 +512,12 @@ impl Run<'_, '_, '_> {
         Some(state)
     }
 
+    /// The registers that hold arguments: where one is missing, what stands in those after it is none.
+    fn argument_registers<'s>(&self, state: &'s State) -> impl Iterator<Item = Reg> + use<'s> {
+        let registers = names::arguments(self.world.image.arch).iter().copied();
+        registers.take_while(|reg| !state.is_left(*reg))
+    }
+
     /// Notes the arguments of a call that tell of the CPU.
     fn pass(&mut self, callee: CodeOffset, state: &State, is_jump: bool) {
         /// Bytes of arguments on the stack at most.
@@ -523,10 +527,8 @@ impl Run<'_, '_, '_> {
             let is_address = |choice: &(u64, Proof)| self.world.is_place(Svma(choice.0));
             value.is_telling() && !value.choices().iter().any(is_address)
         };
-        let registers = names::arguments(arch).iter().take_while(|reg| !state.is_left(**reg));
-        let registers =
-            registers.filter(|reg| is_flag(&state.read(**reg))).map(|reg| Argument::Register(*reg));
-        self.facts.arguments.extend(registers.map(|argument| (callee, argument)));
+        let registers = self.argument_registers(state).filter(|reg| is_flag(&state.read(*reg)));
+        self.facts.arguments.extend(registers.map(|reg| (callee, Argument::Register(reg))));
         if let Value::Stack(top) = state.read(stack_pointer(arch)) {
             let pushed = if arch == Arch::X86_64 && !is_jump { 8 } else { 0 };
             let above = state.frame_between(top, top.saturating_add(MOST));

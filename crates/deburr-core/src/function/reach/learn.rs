@@ -210,9 +210,7 @@ pub(super) fn worth_a_look(
     let fields: BTreeSet<i64> = facts().flat_map(|facts| facts.fields.iter().copied()).collect();
     let words = learnt.memory.words.iter().filter(|(_, word)| !informs(world, word));
     let words: Vec<Extent> = words.map(|(&(at, width), _)| Extent::sized(Svma(at), width.into())).collect();
-    let references = references_to(world, &words).into_iter();
-    let readers: BTreeSet<CodeOffset> =
-        references.filter_map(|reference| start_of(world, reference.from)).collect();
+    let readers = referrers_to(world, &words);
     let reads_field = |start: CodeOffset| {
         let graph = world.program.function_from(start).and_then(|function| world.graph(function));
         graph.is_some_and(|graph| {
@@ -276,26 +274,33 @@ fn callers_by_name(world: &World<'_, '_>) -> BTreeSet<CodeOffset> {
     let mut callers = world.incoming.callers_of(world, &told);
     let cells = world.linkage.imports.iter().filter(|import| world.answers(import.name));
     let cells: Vec<Extent> = cells.map(|import| Extent::sized(import.at, 8)).collect();
-    for reference in references_to(world, &cells) {
-        callers.extend(start_of(world, reference.from));
-    }
+    callers.extend(referrers_to(world, &cells));
     callers
 }
 
 /// Functions that read a pointer to one that is run inside its callers, and that nothing writes to: a pointer that is
 /// written to leads to what was chosen.
 fn callers_by_pointer(world: &World<'_, '_>) -> BTreeSet<CodeOffset> {
-    let cells_to =
-        |place: Extent| world.incoming.cells_to(place).iter().map(|&(_, cell)| Extent::sized(cell, 8));
     let places = world.inside.iter().map(|&start| Extent::sized(world.image.svma(start), 1));
-    let mut cells: Vec<Extent> = places.flat_map(cells_to).collect();
+    let mut cells = pointers_to(world, &places.collect::<Vec<_>>());
     let written = references_to(world, &cells).into_iter();
     let written = written.filter(|reference| reference.access == Access::Write);
     let written: BTreeSet<Svma> = written.map(|reference| reference.to).collect();
     cells.retain(|cell| !written.contains(&cell.start));
     // Also through the GOT.
-    cells.extend(cells.clone().into_iter().flat_map(cells_to));
-    let references = references_to(world, &cells).into_iter();
+    cells.extend(pointers_to(world, &cells));
+    referrers_to(world, &cells)
+}
+
+/// The cells that hold an address in one of some places.
+fn pointers_to(world: &World<'_, '_>, places: &[Extent]) -> Vec<Extent> {
+    let cells = places.iter().flat_map(|&place| world.incoming.cells_to(place));
+    cells.map(|&(_, cell)| Extent::sized(cell, 8)).collect()
+}
+
+/// The functions that refer to some places in data.
+fn referrers_to(world: &World<'_, '_>, places: &[Extent]) -> BTreeSet<CodeOffset> {
+    let references = references_to(world, places).into_iter();
     references.filter_map(|reference| start_of(world, reference.from)).collect()
 }
 
@@ -344,14 +349,8 @@ fn extend_by_readers(
         let object = world.linkage.object_at(Svma(at)).map(|object| object.extent.start);
         places.extend(object.map(|start| Extent::sized(start, 1)));
     }
-    let pointers: Vec<Extent> = (places.iter())
-        .flat_map(|&place| world.incoming.cells_to(place))
-        .map(|&(_, cell)| Extent::sized(cell, 8))
-        .collect();
-    places.extend(pointers);
-    for reference in references_to(world, &places) {
-        subjects.extend(start_of(world, reference.from));
-    }
+    places.extend(pointers_to(world, &places));
+    subjects.extend(referrers_to(world, &places));
 }
 
 /// Runs all subjects, from every entry.

@@ -1,8 +1,8 @@
 //! Which instructions refer to given places in data.
 //!
 //! In: ranges of addresses. Out: each instruction that makes or accesses an address in one of them. The sweep does not
-//! record these, since nearly every function refers to data and few places are ever asked for: here the encoded
-//! displacements are compared first, and only functions with a likely one are decoded.
+//! record these, since nearly every function refers to data and few places are ever asked for. [`Candidates`] has the
+//! places in code whose bytes may refer to data, by the data; only those that may refer to what is asked for are decoded.
 
 use super::World;
 use crate::address::{Extent, Svma};
@@ -44,14 +44,10 @@ const CHUNK: usize = 1 << 20;
 /// Finds the references to places in the given ranges, sorted by place.
 pub(super) fn references_to(world: &World<'_, '_>, ranges: &[Extent]) -> Vec<DataReference> {
     let ranges = merged(ranges);
-    let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else { return Vec::new() };
-    let whole = Extent { start: first.start, end: last.end };
-    let is_wanted = |svma: Svma| {
-        whole.contains(svma) && {
-            let after = ranges.partition_point(|range| range.start <= svma);
-            after.checked_sub(1).and_then(|at| ranges.get(at)).is_some_and(|range| range.contains(svma))
-        }
-    };
+    if ranges.is_empty() {
+        return Vec::new();
+    }
+    let is_wanted = |svma: Svma| overlaps(&ranges, Extent::sized(svma, 1));
     let image = world.image;
     let candidates = world.candidates.get_or_init(|| Candidates::of(image, world.linkage));
     let mut likely = candidates.near(image, world.linkage, &ranges);

@@ -371,7 +371,7 @@ impl State {
 
     /// What the frame holds from an address on, as far as it is one of a few constants.
     pub(super) fn frame_from(&self, from: i64) -> Vec<Value> {
-        let values = self.frame.range(from..).map(|(_, (_, value))| value);
+        let values = self.frame_between(from, i64::MAX).map(|(_, value)| value);
         values.filter(|value| !value.choices().is_empty()).cloned().collect()
     }
 
