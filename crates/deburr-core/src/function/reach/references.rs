@@ -49,7 +49,7 @@ pub(super) fn references_to(world: &World<'_, '_>, ranges: &[Extent]) -> Vec<Dat
     }
     let is_wanted = |svma: Svma| overlaps(&ranges, Extent::sized(svma, 1));
     let image = world.image;
-    let candidates = world.candidates.get_or_init(|| Candidates::of(image, world.linkage));
+    let candidates = world.candidates.get_or_init(|| Candidates::of(world));
     let mut likely = candidates.near(image, world.linkage, &ranges);
     likely.par_sort_unstable();
     likely.dedup();
@@ -70,9 +70,10 @@ pub(super) fn references_to(world: &World<'_, '_>, ranges: &[Extent]) -> Vec<Dat
     found
 }
 
-/// Whether instructions may hold whole addresses.
-pub(super) const fn is_fixed(image: &Image<'_>, linkage: &Linkage<'_>) -> bool {
-    matches!(image.arch, Arch::X86_64) && linkage.is_fixed
+/// Whether instructions may hold whole addresses: those of a file at a fixed place, unless Go's compiler made them all.
+pub(super) fn is_fixed(image: &Image<'_>, linkage: &Linkage<'_>) -> bool {
+    let is_go = image.build.is_go && image.build.compilers.is_empty();
+    image.arch == Arch::X86_64 && linkage.is_fixed && !is_go
 }
 
 fn merged(ranges: &[Extent]) -> Vec<Extent> {
@@ -135,6 +136,11 @@ impl Groups {
         Groups { base: range.start.0 >> bits << bits, bits }
     }
 
+    /// The part of its group that an address lies in.
+    fn part(&self, at: u64) -> u32 {
+        (at >> (self.bits - Wanted::PARTS)) as u32 % u64::BITS
+    }
+
     /// The group of an address; the first for those before it.
     fn of(&self, at: u64) -> usize {
         usize::try_from(at.saturating_sub(self.base) >> self.bits).unwrap_or(usize::MAX)
@@ -147,9 +153,11 @@ const BEYOND_PAGE: u64 = 0x2000;
 const IMMEDIATE: u64 = 4;
 
 impl Candidates {
-    /// Collects those that lead to what can change, to what the loader fills in, or to pointers.
-    fn of(image: &Image<'_>, linkage: &Linkage<'_>) -> Candidates {
-        let wanted = Wanted::of(image, linkage);
+    /// Collects those that lead to what can change, to what the loader fills in, to pointers, or, where instructions
+    /// hold whole addresses, to functions.
+    fn of(world: &World<'_, '_>) -> Candidates {
+        let (image, linkage) = (world.image, world.linkage);
+        let wanted = Wanted::of(world);
         let found: Vec<Vec<(u32, CodeOffset)>> = chunks(image)
             .map(|(bytes, start)| {
                 let mut found = Vec::new();
@@ -167,7 +175,7 @@ impl Candidates {
                 found
             })
             .collect();
-        let mut starts = vec![0u32; wanted.is_wanted.len() + 1];
+        let mut starts = vec![0u32; wanted.parts.len() + 1];
         let all = || found.iter().flatten();
         for &(group, _) in all() {
             if let Some(count) = starts.get_mut(group as usize + 1) {
@@ -321,35 +329,45 @@ const fn high(word: u32) -> i64 {
 /// The addresses that references are looked for to.
 struct Wanted {
     groups: Groups,
-    /// By group, whether it is of interest.
-    is_wanted: Vec<bool>,
+    /// By group, which of its parts are of interest.
+    parts: Vec<u64>,
 }
 
 impl Wanted {
-    fn of(image: &Image<'_>, linkage: &Linkage<'_>) -> Wanted {
+    /// Parts of a group, as a power of two: bytes, where groups are smallest.
+    const PARTS: u32 = u64::BITS.ilog2();
+
+    fn of(world: &World<'_, '_>) -> Wanted {
+        let (image, linkage) = (world.image, world.linkage);
         let changing = linkage.data.iter().filter(|data| !data.is_constant).map(|data| data.extent);
         let cells = linkage.cells.iter().map(|cell| cell.at);
         let cells = cells.chain(linkage.resolved.iter().map(|cell| cell.at));
         let cells = cells.chain(linkage.imports.iter().map(|import| import.at));
-        let code = image.code.iter().filter(|_| is_fixed(image, linkage)).map(|code| code.extent);
-        let places =
-            || changing.clone().chain(code.clone()).chain(cells.clone().map(|at| Extent::sized(at, 8)));
+        let data = || changing.clone().chain(cells.clone().map(|at| Extent::sized(at, 8)));
+        let functions = world.program.functions().iter().filter(|_| is_fixed(image, linkage));
+        let functions = functions.map(|function| image.svma(function.start));
+        let places = || data().chain(functions.clone().map(|start| Extent::sized(start, 1)));
         let start = places().map(|place| place.start).min().unwrap_or(Svma(0));
         let end = places().map(|place| place.end).max().unwrap_or(start);
         let groups = Groups::over(image.arch, Extent { start, end });
-        let mut is_wanted = vec![false; groups.of(end.0) + 1];
-        for place in places() {
+        let mut parts = vec![0; groups.of(end.0) + 1];
+        for place in data() {
             let range = groups.of(place.start.0)..=groups.of(place.end.0.saturating_sub(1));
-            is_wanted.get_mut(range).into_iter().flatten().for_each(|is_wanted| *is_wanted = true);
+            parts.get_mut(range).into_iter().flatten().for_each(|parts| *parts = u64::MAX);
         }
-        Wanted { groups, is_wanted }
+        for start in functions {
+            if let Some(parts) = parts.get_mut(groups.of(start.0)) {
+                *parts |= 1 << groups.part(start.0);
+            }
+        }
+        Wanted { groups, parts }
     }
 
     /// The group of an address of interest.
     fn group(&self, at: Svma) -> Option<u32> {
         let group = at.0.checked_sub(self.groups.base)? >> self.groups.bits;
-        let is_wanted = self.is_wanted.get(usize::try_from(group).ok()?)?;
-        is_wanted.then_some(group as u32)
+        let parts = self.parts.get(usize::try_from(group).ok()?)?;
+        (parts >> self.groups.part(at.0) & 1 != 0).then_some(group as u32)
     }
 }
 
