@@ -9,8 +9,6 @@ use deburr_cpu::{Arch, FeatureSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// General registers and, on AArch64, the stack pointer.
-const REGISTERS: usize = 32;
 /// Frame slots at most that are followed.
 const SLOTS: usize = 256;
 /// Words at known addresses at most that are followed in one function.
@@ -81,7 +79,8 @@ pub(super) struct Subject {
 /// What is known at one place of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct State {
-    registers: Vec<Value>,
+    /// The general registers and, on AArch64, the stack pointer.
+    registers: Arc<[Value]>,
     /// Words at known addresses that are known better here than everywhere: stored or tested since the last call.
     words: Arc<BTreeMap<(u64, u8), Value>>,
     /// Registers that hold what also lies elsewhere, zero-extended.
@@ -108,8 +107,12 @@ pub(super) struct State {
 impl State {
     /// At a function's entry.
     pub(super) fn entry(arch: Arch) -> State {
+        let registers = match arch {
+            Arch::X86_64 => 16,
+            Arch::Aarch64 => 32,
+        };
         let mut state = State {
-            registers: vec![Value::Unknown; REGISTERS],
+            registers: std::iter::repeat_n(Value::Unknown, registers).collect(),
             words: Arc::default(),
             copies: Vec::new(),
             subject: None,
@@ -150,7 +153,15 @@ impl State {
     }
 
     fn put(&mut self, reg: Reg, value: Value) {
-        if let Some(register) = reg.index().and_then(|index| self.registers.get_mut(index)) {
+        if let Some(index) = reg.index()
+            && self.registers.get(index).is_some_and(|register| *register != value)
+        {
+            self.set_register(index, value);
+        }
+    }
+
+    fn set_register(&mut self, index: usize, value: Value) {
+        if let Some(register) = Arc::make_mut(&mut self.registers).get_mut(index) {
             *register = value;
         }
     }
@@ -487,9 +498,15 @@ impl State {
             _ => a.under(mine).join(&b.under(others)),
         };
         let mut changed = false;
-        for (a, b) in self.registers.iter_mut().zip(&other.registers).filter(|(a, b)| a != b) {
-            let joined = join(a, b);
-            changed |= replace(a, joined);
+        if !Arc::ptr_eq(&self.registers, &other.registers) {
+            let both = (0..).zip(self.registers.iter().zip(&*other.registers)).filter(|(_, (a, b))| a != b);
+            let joined =
+                both.map(|(index, (a, b))| (index, a, join(a, b))).filter(|(_, a, joined)| joined != *a);
+            let joined: Vec<(usize, Value)> = joined.map(|(index, _, joined)| (index, joined)).collect();
+            changed |= !joined.is_empty();
+            for (index, value) in joined {
+                self.set_register(index, value);
+            }
         }
         if self.frame != other.frame {
             // What one way has not written is as good as unknown there.
@@ -555,9 +572,8 @@ impl State {
             _ if new.is_telling() => new.as_bits(),
             _ => Value::Unknown,
         };
-        for (new, old) in self.registers.iter_mut().zip(&before.registers) {
-            *new = widened(old, new);
-        }
+        let registers = before.registers.iter().zip(&*self.registers).map(|(old, new)| widened(old, new));
+        self.registers = registers.collect();
         let unknown = (0, Value::Unknown);
         let frame = self.frame.iter().map(|(&at, (width, value))| {
             (at, (*width, widened(&before.frame.get(&at).unwrap_or(&unknown).1, value)))
