@@ -4,6 +4,7 @@ use super::{Function, Program};
 use crate::address::{Extent, Svma};
 use crate::image::Image;
 use crate::insn::{self, Class, Flow, Insn};
+use std::sync::OnceLock;
 
 /// A run of instructions that is entered only at the top and left only at the end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,6 +39,16 @@ impl Block {
 pub struct Graph {
     /// Its blocks, by address; the first is the entry.
     pub blocks: Vec<Block>,
+    /// In which order they run, once somebody asks.
+    order: OnceLock<Order>,
+}
+
+/// In which order the blocks of a graph run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Order {
+    orphans: Vec<usize>,
+    /// By block.
+    ranks: Vec<usize>,
 }
 
 /// Bytes of a function at most that a graph is built for; a longer run of code is looked at around a place.
@@ -100,7 +111,7 @@ impl Graph {
                 block.successors.dedup();
             }
         }
-        let mut graph = Graph { blocks };
+        let mut graph = Graph { blocks, ..Graph::default() };
         graph.link_back();
         graph
     }
@@ -119,7 +130,63 @@ impl Graph {
 
     /// The blocks that nothing in the function goes to, but for the first: what an indirect jump leads to, and what runs
     /// when a callee throws. Padding is among them where nothing else leads to what it seems to fall into.
-    pub(super) fn orphans(&self) -> Vec<usize> {
+    pub(super) fn orphans(&self) -> &[usize] {
+        &self.order().orphans
+    }
+
+    /// A block's place in an order in which, loops aside, each block comes after those that it runs after.
+    pub(super) fn rank(&self, block: usize) -> usize {
+        self.order().ranks.get(block).copied().unwrap_or(usize::MAX)
+    }
+
+    fn order(&self) -> &Order {
+        self.order.get_or_init(|| {
+            let orphans = self.find_orphans();
+            let mut seen = vec![false; self.blocks.len()];
+            let mut ranks = vec![0; self.blocks.len()];
+            let mut next = 0..;
+            // What only a callee that throws leads to comes last.
+            for entry in 0..self.blocks.len() {
+                let mut reached = Vec::new();
+                self.visit(entry, &orphans, &mut seen, &mut reached);
+                for (block, number) in reached.into_iter().rev().zip(&mut next) {
+                    if let Some(rank) = ranks.get_mut(block) {
+                        *rank = number;
+                    }
+                }
+            }
+            Order { orphans, ranks }
+        })
+    }
+
+    /// Appends the unseen blocks reached from `entry`, in postorder. `indirect`: where indirect jumps lead.
+    pub(super) fn visit(
+        &self,
+        entry: usize,
+        indirect: &[usize],
+        seen: &mut [bool],
+        postorder: &mut Vec<usize>,
+    ) {
+        let mut see = |block: usize| seen.get_mut(block).is_some_and(|seen| !std::mem::replace(seen, true));
+        let successors = |block: usize| {
+            let block = self.blocks.get(block);
+            let is_indirect = block.and_then(Block::last).is_some_and(|last| last.flow == Flow::IndirectJump);
+            let direct = block.into_iter().flat_map(|block| &block.successors);
+            direct.chain(if is_indirect { indirect } else { &[] })
+        };
+        let mut path: Vec<_> = see(entry).then(|| (entry, successors(entry))).into_iter().collect();
+        while let Some((block, successors_left)) = path.last_mut() {
+            match successors_left.next() {
+                Some(&next) => path.extend(see(next).then(|| (next, successors(next)))),
+                None => {
+                    postorder.push(*block);
+                    path.pop();
+                }
+            }
+        }
+    }
+
+    fn find_orphans(&self) -> Vec<usize> {
         let blocks = self.blocks.iter().enumerate().skip(1);
         let orphans = blocks.filter(|(_, block)| block.predecessors.is_empty());
         let (padding, mut orphans): (Vec<_>, Vec<_>) = orphans.partition(|(_, block)| block.is_padding());

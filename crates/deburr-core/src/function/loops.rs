@@ -152,35 +152,11 @@ fn postorder(graph: &Graph) -> (Vec<usize>, Vec<usize>) {
     for entry in (0..root).filter(is_plain).chain(0..root) {
         if seen.get(entry) == Some(&false) {
             entries.push(entry);
-            visit(entry, graph, &mut seen, &mut order);
+            graph.visit(entry, &[], &mut seen, &mut order);
         }
     }
     order.push(root);
     (order, entries)
-}
-
-/// Appends the unseen blocks reached from `entry`, in postorder.
-fn visit(entry: usize, graph: &Graph, seen: &mut [bool], order: &mut Vec<usize>) {
-    let mut path = vec![(entry, 0usize)];
-    if let Some(flag) = seen.get_mut(entry) {
-        *flag = true;
-    }
-    while let Some((block, position)) = path.last_mut() {
-        let successor = graph.blocks.get(*block).and_then(|block| block.successors.get(*position)).copied();
-        *position += 1;
-        match successor {
-            Some(successor) => {
-                if let Some(flag) = seen.get_mut(successor).filter(|flag| !**flag) {
-                    *flag = true;
-                    path.push((successor, 0));
-                }
-            }
-            None => {
-                order.push(*block);
-                path.pop();
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -190,7 +166,8 @@ mod tests {
 
     fn graph(successors: &[&[usize]]) -> Graph {
         let block = |next: &&[usize]| Block { successors: next.to_vec(), ..Block::default() };
-        let mut graph = Graph { blocks: successors.iter().map(block).collect() };
+        let mut graph = Graph::default();
+        graph.blocks = successors.iter().map(block).collect();
         graph.link_back();
         graph
     }

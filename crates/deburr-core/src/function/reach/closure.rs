@@ -317,26 +317,20 @@ fn inner_entries(world: &World<'_, '_>, closure: &Closure) -> Entries {
     for (&start, entries) in world.incoming.inner.iter().filter(|(start, _)| closure.contains(**start)) {
         let Some(function) = world.program.function_from(start) else { continue };
         let Some(graph) = world.graph(function) else { continue };
-        let orphans = graph.orphans();
-        let reached = entries.iter().map(|&entry| (entry, graph_from(world, &graph, &orphans, entry)));
+        let reached = entries.iter().map(|&entry| (entry, graph_from(world, &graph, entry)));
         found.insert(start, reached.collect());
     }
     found
 }
 
 /// The code that can run after an entry.
-fn graph_from(
-    world: &World<'_, '_>,
-    graph: &Graph,
-    orphans: &[usize],
-    entry: CodeOffset,
-) -> Vec<Range<CodeOffset>> {
+fn graph_from(world: &World<'_, '_>, graph: &Graph, entry: CodeOffset) -> Vec<Range<CodeOffset>> {
     let Some((first, _)) = graph.find(world.image.svma(entry)) else { return Vec::new() };
     let mut seen = vec![false; graph.blocks.len()];
     let mut pending = vec![first];
     // Where an indirect jump leads is not known, nor what catches what a callee throws: any block that nothing else
     // leads to.
-    let mut orphans = Some(orphans);
+    let mut orphans = Some(graph.orphans());
     let goes_anywhere =
         |insn: &Insn| matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall | Flow::IndirectJump);
     while let Some(index) = pending.pop() {

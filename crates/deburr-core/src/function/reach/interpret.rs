@@ -28,8 +28,11 @@ const DEPTH: u32 = 6;
 const VISITS: u32 = 16;
 /// How often a block is run before what each round of a loop counts on is taken for any number.
 const ROUNDS: u32 = 8;
-/// Runs of blocks at most in one function, those inside it included.
+/// Runs of blocks at most in one function, those inside it included; of a function of many blocks each may run twice.
 const STEPS: u32 = 4096;
+/// Runs of blocks at most in a function inside another one, or for each of its blocks.
+const STEPS_INSIDE: u32 = 256;
+const STEPS_INSIDE_EACH: u32 = 8;
 
 /// Places at most that jumps through tables lead to, before the rest is not looked for.
 const MOST_ENTERED: usize = 32;
@@ -158,6 +161,10 @@ pub(super) struct Run<'r, 'w, 'a> {
     used: HashMap<(Svma, Svma, UseKind), usize>,
     /// Blocks run so far.
     steps: u32,
+    /// How many have run when the function that is running is given up.
+    last_step: u32,
+    /// Functions that were given up inside this one.
+    given_up: BTreeSet<CodeOffset>,
     /// What the block has stored in structures of unknown place.
     pub(super) beside: Vec<Beside>,
     /// The words that it has loaded, by address and width in bytes.
@@ -192,6 +199,8 @@ pub(super) fn interpret(
             facts: Facts::default(),
             used: HashMap::new(),
             steps: 0,
+            last_step: u32::MAX,
+            given_up: BTreeSet::new(),
             beside: Vec::new(),
             words: RefCell::default(),
             exit: None,
@@ -217,28 +226,43 @@ pub(super) fn interpret(
 
 impl Run<'_, '_, '_> {
     fn function(&mut self, function: &Function, from: CodeOffset, entry: State) -> Option<()> {
-        let entered: Vec<Svma> = self.entered.iter().copied().collect();
+        let parts: Vec<Function> = self.world.with_parts(function).collect();
+        let is_here = |svma: &Svma| {
+            let at = self.world.image.code_offset(*svma);
+            at.is_some_and(|at| parts.iter().any(|part| part.contains(at)))
+        };
+        let entered: Vec<Svma> = self.entered.iter().copied().filter(is_here).collect();
         let graph = match entered.as_slice() {
             [] => self.world.graph(function)?,
             entered => Arc::new(self.world.graph_entered(function, entered)?),
         };
         let count = graph.blocks.len();
-        let orphans: Vec<usize> = graph.orphans();
+        let times = |each: u32| u32::try_from(count).unwrap_or(u32::MAX).saturating_mul(each);
+        let most = match self.depth {
+            0 => STEPS.max(times(2)),
+            _ => STEPS_INSIDE.max(times(STEPS_INSIDE_EACH)),
+        };
+        self.last_step = self.last_step.min(self.steps.saturating_add(most));
+        let orphans = graph.orphans();
         let mut states: Vec<Option<State>> = vec![None; count];
         let mut visits = vec![0u32; count];
-        let mut pending: BTreeSet<usize> = BTreeSet::new();
+        // By rank.
+        let mut pending: BTreeSet<(usize, usize)> = BTreeSet::new();
         let first = graph.find(self.world.image.svma(from)).map_or(0, |(block, _)| block);
         *states.get_mut(first)? = Some(entry);
-        pending.insert(first);
+        pending.insert((graph.rank(first), first));
         // What every call may continue with when the callee throws.
         let mut thrown: Option<State> = None;
         loop {
-            while let Some(block) = pending.pop_first() {
+            while let Some((_, block)) = pending.pop_first() {
                 let Some(state) = states.get(block).cloned().flatten() else { continue };
                 self.steps += 1;
+                if self.depth > 0 && self.steps > self.last_step {
+                    return None;
+                }
                 if let Some(visits) = visits.get_mut(block) {
                     *visits += 1;
-                    if *visits > VISITS || self.steps > STEPS {
+                    if *visits > VISITS || self.steps > self.last_step {
                         // What is not followed to its end may prove more.
                         *visits = VISITS + 1;
                         continue;
@@ -254,7 +278,7 @@ impl Run<'_, '_, '_> {
                 for edge in edges {
                     let (targets, state) = match &edge {
                         Onward::To(to, state) => (vec![*to], state),
-                        Onward::Anywhere(_, state) => (orphans.clone(), state),
+                        Onward::Anywhere(_, state) => (orphans.to_vec(), state),
                     };
                     let is_chosen = matches!(&edge, Onward::Anywhere(true, _));
                     for to in targets {
@@ -265,14 +289,14 @@ impl Run<'_, '_, '_> {
                             if is_chosen { state.after(&doubt, start, true) } else { Some(state.clone()) };
                         let is_loop = visits.get(to).is_some_and(|&visits| visits >= ROUNDS);
                         if state.is_some_and(|state| arrive(&mut states, to, &state, is_loop)) {
-                            pending.insert(to);
+                            pending.insert((graph.rank(to), to));
                         }
                     }
                 }
             }
             // Landing pads: nothing in the function jumps to them, an indirect jump may seem to.
             let Some(state) = thrown.take() else { break };
-            for &orphan in &orphans {
+            for &orphan in orphans {
                 let is_reached = |at: usize| states.get(at).is_some_and(Option::is_some);
                 // Padding before what a table leads to.
                 let is_passed = graph.blocks.get(orphan).is_some_and(|block| {
@@ -280,7 +304,7 @@ impl Run<'_, '_, '_> {
                 });
                 if !is_reached(orphan) && !is_passed {
                     arrive(&mut states, orphan, &state, false);
-                    pending.insert(orphan);
+                    pending.insert((graph.rank(orphan), orphan));
                 }
             }
             if pending.is_empty() {
@@ -288,7 +312,7 @@ impl Run<'_, '_, '_> {
             }
         }
         if self.depth == 0 {
-            let is_cut = self.steps > STEPS;
+            let is_cut = self.steps > self.last_step;
             let has_tests = states.iter().flatten().any(|state| !state.proof().is_empty());
             // What the run did not come to, because it was cut short, may well be reached.
             let beyond = is_cut.then_some(Proof::doubt(has_tests));
@@ -489,8 +513,10 @@ impl Run<'_, '_, '_> {
             return Some(state);
         }
         let callee = target.and_then(|target| world.called_at(target));
-        if let Some(callee) = callee.filter(|callee| self.depth < DEPTH && world.is_run_inside(callee.start))
-        {
+        let is_inside = |start: CodeOffset| {
+            self.depth < DEPTH && world.is_run_inside(start) && !self.given_up.contains(&start)
+        };
+        if let Some(callee) = callee.filter(|callee| is_inside(callee.start)) {
             return self.run_inside(callee, state);
         }
         if let Some(callee) = callee {
@@ -547,15 +573,17 @@ impl Run<'_, '_, '_> {
             state.write(pointer, Value::Stack(at.wrapping_sub(8)));
         }
         state.flags = Flags::Unknown;
-        let outer = self.exit.take();
+        let outer = (self.exit.take(), self.last_step);
         self.depth += 1;
         let ran = self.function(callee, callee.start, state.clone());
         self.depth -= 1;
-        let inner = std::mem::replace(&mut self.exit, outer);
+        let inner = std::mem::replace(&mut self.exit, outer.0);
+        self.last_step = outer.1;
         let mut after = match (ran, inner) {
             (Some(()), Some(inner)) => inner,
-            (Some(()), None) if self.steps <= STEPS => return None,
-            _ => {
+            (Some(()), None) => return None,
+            (None, _) => {
+                self.given_up.insert(callee.start);
                 let mut after = state.clone();
                 self.clobber(&mut after, None, true);
                 after
