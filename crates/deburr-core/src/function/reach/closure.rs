@@ -24,6 +24,8 @@ const ROUNDS: u32 = 3;
 const MANY: usize = 4096;
 /// Calls at most between a check and what it guards, or the data that refers to it, where a pointer leads in between.
 const HOPS: u32 = 6;
+/// Pointers at most from object to object that lead to a function.
+const POINTERS: u32 = 4;
 /// Bytes before a pointer in which the object that it belongs to may begin, where nothing names the object.
 const NEAR: u64 = 512;
 
@@ -47,8 +49,8 @@ pub(super) struct Closure {
     pub entries: Entries,
     /// Functions that control reaches before anything has asked the CPU: what leads to them is left out.
     pub unasked: Unasked,
-    /// Functions so far from those with hits that a check before them is no longer looked for.
-    pub far: BTreeSet<CodeOffset>,
+    /// Functions and objects so far from those with hits that a check before them is no longer looked for.
+    pub far: BTreeSet<Node>,
 }
 
 /// Functions that take the address of one with instructions above the first level.
@@ -116,8 +118,8 @@ struct Back<'b, 'w, 'a> {
     closure: Closure,
     /// Functions that more is needed from than is known of them.
     pending: BTreeMap<CodeOffset, FeatureSet>,
-    /// The objects of interest by where they begin, with what is needed of those who refer to them.
-    objects: BTreeMap<u64, FeatureSet>,
+    /// The objects of interest by where they begin.
+    objects: BTreeMap<u64, Object>,
     /// Places in data that more is needed from, since the last time that references to them were looked for.
     grown: Vec<Place>,
 }
@@ -197,7 +199,7 @@ impl Back<'_, '_, '_> {
                 }
                 let is_far = hop >= HOPS && self.asked.is_pointed_to(start, &mut self.pointed);
                 if is_far || self.closure.direct.len() >= MANY {
-                    self.closure.far.insert(start);
+                    self.closure.far.insert(Node::Function(start));
                     continue;
                 }
                 self.function(start, needs);
@@ -236,26 +238,33 @@ impl Back<'_, '_, '_> {
 
     /// A cell holds the address of a node, of which something is needed.
     fn cell(&mut self, node: Node, at: Svma, needs: FeatureSet) {
-        let mut cells = vec![(node, at, needs)];
-        while let Some((node, at, needs)) = cells.pop() {
+        let mut cells = vec![(node, at, Object { needs, pointers: 0 })];
+        while let Some((node, at, new)) = cells.pop() {
             let object = holder(self.world, at);
             let held = self.closure.cells.entry(node).or_default();
             if !held.contains(&(at, object.start.0)) {
                 held.push((at, object.start.0));
             }
-            self.grown.push(Place { range: Extent::sized(at, 1), is_named: true, needs });
+            self.grown.push(Place { range: Extent::sized(at, 1), is_named: true, needs: new.needs });
             let known = self.objects.get(&object.start.0).copied();
-            if known.is_some_and(|known| needs.is_subset(known)) {
+            let merged = known.map_or(new, |known| known.merge(new));
+            if known == Some(merged) {
                 continue;
             }
-            let needs = known.unwrap_or_default().union(needs);
-            self.objects.insert(object.start.0, needs);
+            self.objects.insert(object.start.0, merged);
             let is_named = self.world.linkage.object_at(at).is_some();
-            self.grown.push(Place { range: object, is_named, needs });
+            self.grown.push(Place { range: object, is_named, needs: merged.needs });
+            let node = Node::Data(object.start.0);
+            if merged.pointers == POINTERS {
+                self.closure.far.insert(node);
+                continue;
+            }
+            self.closure.far.remove(&node);
             let pointers = self.world.incoming.cells_to(object);
             let nearest = pointers.last().map(|&(to, _)| to);
             let pointers = pointers.iter().filter(|&&(to, _)| is_named || Some(to) == nearest);
-            cells.extend(pointers.map(|&(_, at)| (Node::Data(object.start.0), at, needs)));
+            let next = Object { pointers: merged.pointers + 1, ..merged };
+            cells.extend(pointers.map(|&(_, at)| (node, at, next)));
         }
     }
 
@@ -286,6 +295,21 @@ impl Back<'_, '_, '_> {
         }
         self.closure.references.extend(found);
         !ranges.is_empty()
+    }
+}
+
+/// What is known of an object of interest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Object {
+    /// What is needed of those who refer to it.
+    needs: FeatureSet,
+    /// The pointers between it and the object that points to a function.
+    pointers: u32,
+}
+
+impl Object {
+    fn merge(self, other: Object) -> Object {
+        Object { needs: self.needs.union(other.needs), pointers: self.pointers.min(other.pointers) }
     }
 }
 

@@ -218,7 +218,7 @@ impl Collector<'_, '_, '_> {
     fn roots(&mut self) {
         for (start, from) in roots(self.world) {
             if self.closure.contains(start) {
-                self.enter(start, from, true);
+                self.enter(start, from);
             }
         }
     }
@@ -227,10 +227,10 @@ impl Collector<'_, '_, '_> {
     fn unasked(&mut self) {
         let closure = self.closure;
         for &start in closure.needs.keys().filter(|&&start| closure.unasked.contains(self.world, start)) {
-            self.enter(start, Source::Root, true);
+            self.enter(start, Source::Root);
         }
-        for &start in &closure.far {
-            self.enter(start, Source::Root, false);
+        for &node in &closure.far {
+            self.enter_node(node, Source::Root, false);
         }
     }
 
@@ -246,22 +246,31 @@ impl Collector<'_, '_, '_> {
             function.is_some_and(|function| !self.closure.contains(function.start))
         };
         for start in sources.filter(|&start| is_open(start)).collect::<BTreeSet<_>>() {
-            self.enter(start, Source::Root, true);
+            self.enter(start, Source::Root);
         }
     }
 
-    /// Control, or a pointer, enters a function from outside.
-    fn enter(&mut self, start: CodeOffset, from: Source, is_certain: bool) {
+    /// Control enters a function from outside.
+    fn enter(&mut self, start: CodeOffset, from: Source) {
+        self.enter_node(Node::Function(start), from, true);
+    }
+
+    /// Control, or a pointer, comes to a node from outside.
+    fn enter_node(&mut self, node: Node, from: Source, is_certain: bool) {
+        let at = match node {
+            Node::Function(start) => self.world.image.svma(start),
+            Node::Data(start) => Svma(start),
+        };
         let way = Way {
             from,
-            at: self.world.image.svma(start),
+            at,
             proof: Proof::EMPTY,
             is_certain,
             is_loose: false,
             kind: GuardKind::Branch,
             check: None,
         };
-        self.push(Node::Function(start), way);
+        self.push(node, way);
     }
 
     fn direct(&mut self) {
