@@ -178,12 +178,12 @@ impl Program {
     }
 
     /// Direct calls, by address of the call.
-    pub fn calls(&self) -> impl Iterator<Item = Edge> {
+    pub fn calls(&self) -> impl Iterator<Item = Edge> + Clone {
         self.chunks.iter().flat_map(|chunk| chunk.calls.iter().copied())
     }
 
     /// Direct jumps out of a function or of a run of code without known functions, by address of the jump.
-    pub fn jumps(&self) -> impl Iterator<Item = Edge> {
+    pub fn jumps(&self) -> impl Iterator<Item = Edge> + Clone {
         self.chunks.iter().flat_map(|chunk| chunk.jumps.iter().copied())
     }
 

@@ -4,15 +4,17 @@
 //! where they lead. Pairs are kept as one number each: there are millions of them in a large file.
 
 use super::World;
+use super::grouped::Grouped;
 use crate::address::{Extent, Svma};
 use crate::function::{Function, Program};
 use crate::image::{Image, Linkage, TransferTarget};
 use crate::insn::sweep::{CodeOffset, Edge, ReferenceKind};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// A target in code and where it is referred to, in one number that sorts by target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Pair(u64);
 
 impl Pair {
@@ -28,8 +30,8 @@ impl Pair {
 /// Control flow and addresses, by where they lead.
 #[derive(Debug, Default)]
 pub(super) struct Incoming {
-    /// Direct calls and jumps.
-    edges: Vec<Pair>,
+    /// Direct calls and jumps, by pieces of code that they lead to.
+    edges: Grouped<Pair>,
     /// Addresses made in code.
     addresses: Vec<Pair>,
     /// Contents and place of cells.
@@ -41,10 +43,8 @@ pub(super) struct Incoming {
 impl Incoming {
     /// Sorts what a file has.
     pub(super) fn of(image: &Image<'_>, linkage: &Linkage<'_>, program: &Program) -> Incoming {
-        let mut edges: Vec<Pair> =
-            program.calls().chain(program.jumps()).map(|edge| Pair::of(edge.to, edge.from)).collect();
         let all = Extent { start: Svma(0), end: Svma(u64::MAX) };
-        edges.extend(transfers(image, all).map(|edge| Pair::of(edge.to, edge.from)));
+        let edges = program.calls().chain(program.jumps()).chain(transfers(image, all));
         let made = program.references().filter(|reference| reference.kind == ReferenceKind::Address);
         let mut addresses: Vec<Pair> = made.map(|reference| Pair::of(reference.to, reference.from)).collect();
         let relocated = image.addresses.iter();
@@ -53,9 +53,8 @@ impl Incoming {
                 .filter_map(|&(from, to)| Some(Pair::of(image.code_offset(to)?, image.code_offset(from)?))),
         );
         let mut cells: Vec<(Svma, Svma)> = linkage.cells.iter().map(|cell| (cell.to, cell.at)).collect();
-        edges.par_sort_unstable();
         addresses.par_sort_unstable();
-        cells.par_sort_unstable();
+        let (edges, ()) = rayon::join(|| by_target(edges), || cells.par_sort_unstable());
         let mut incoming = Incoming { edges, addresses, cells, inner: BTreeMap::new() };
         incoming.inner = incoming.inner_entries(program);
         incoming
@@ -64,32 +63,34 @@ impl Incoming {
     /// The entries of functions that others jump into the middle of.
     fn inner_entries(&self, program: &Program) -> BTreeMap<CodeOffset, BTreeSet<CodeOffset>> {
         let mut inner: BTreeMap<CodeOffset, BTreeSet<CodeOffset>> = BTreeMap::new();
-        for Edge { from, to } in self.edges.iter().map(|pair| pair.edge()) {
-            let Some(callee) = program.function_at(to) else { continue };
-            let callee = program.whole(callee).start;
-            if callee == to {
-                continue;
-            }
-            let caller = program.function_at(from).map(|caller| program.whole(caller).start);
-            if caller.is_some_and(|caller| caller != callee) {
-                inner.entry(callee).or_insert_with(|| BTreeSet::from([callee])).insert(to);
-            }
+        let whole = |at: CodeOffset| program.function_at(at).map(|function| program.whole(function).start);
+        let entered = self.edges.all().par_iter().filter_map(|pair| {
+            let Edge { from, to } = pair.edge();
+            let callee = whole(to).filter(|&callee| callee != to)?;
+            let is_outside = whole(from).is_some_and(|caller| caller != callee);
+            is_outside.then_some((callee, to))
+        });
+        for (callee, to) in entered.collect::<Vec<_>>() {
+            inner.entry(callee).or_insert_with(|| BTreeSet::from([callee])).insert(to);
         }
         inner
     }
 
-    /// Direct calls and jumps to places in a range, by target.
-    pub(super) fn edges_to(&self, from: CodeOffset, to: CodeOffset) -> impl Iterator<Item = Edge> {
-        in_range(&self.edges, from, to)
+    /// Direct calls and jumps to places in a range.
+    fn edges_to(&self, range: Range<CodeOffset>) -> impl Iterator<Item = Edge> {
+        let near = self.edges.within(group_of(range.start)..=group_of(range.end));
+        near.iter().map(|pair| pair.edge()).filter(move |edge| range.contains(&edge.to))
     }
 
-    /// Direct calls and jumps from outside into a function or its parts.
+    /// Direct calls and jumps from outside into a function or its parts, by target.
     pub(super) fn edges_into(&self, world: &World<'_, '_>, function: &Function) -> Vec<Edge> {
         let start = function.start;
         let is_outside = |edge: &Edge| world.whole_at(edge.from).is_none_or(|caller| caller.start != start);
         let parts = world.with_parts(function);
-        let edges = parts.flat_map(|part| self.edges_to(part.start, part.end));
-        edges.filter(is_outside).collect()
+        let edges = parts.flat_map(|part| self.edges_to(part.start..part.end));
+        let mut edges: Vec<Edge> = edges.filter(is_outside).collect();
+        edges.sort_unstable_by_key(|edge| (edge.to, edge.from));
+        edges
     }
 
     /// Where the address of a place in code is made.
@@ -121,9 +122,22 @@ impl Incoming {
     ) -> BTreeSet<CodeOffset> {
         let stubs = world.stubs.iter().filter(|(_, callee)| callees.contains(callee)).map(|(stub, _)| stub);
         let own = callees.iter().filter(|callee| !world.stubs.contains_key(callee));
-        let edges = own.chain(stubs).flat_map(|&callee| self.edges_to(callee, callee.saturating_add(1)));
+        let edges = own.chain(stubs).flat_map(|&callee| self.edges_to(callee..callee.saturating_add(1)));
         edges.filter_map(|edge| Some(world.whole_at(edge.from)?.start)).collect()
     }
+}
+
+/// The piece of code that an edge leads to.
+const fn group_of(to: CodeOffset) -> usize {
+    /// The size of the pieces, as a power of two.
+    const BITS: u32 = 12;
+    (to >> BITS) as usize
+}
+
+/// Edges by the pieces of code that they lead to.
+fn by_target(edges: impl Iterator<Item = Edge> + Clone) -> Grouped<Pair> {
+    let groups = edges.clone().map(|edge| group_of(edge.to) + 1).max().unwrap_or(0);
+    Grouped::of(groups, edges.map(|edge| (group_of(edge.to), Pair::of(edge.to, edge.from))))
 }
 
 /// The pairs whose first lies in a range.
@@ -141,7 +155,7 @@ fn in_range(pairs: &[Pair], from: CodeOffset, to: CodeOffset) -> impl Iterator<I
 }
 
 /// The calls and jumps in a range of code that relocations lead to other code of the file.
-pub(super) fn transfers(image: &Image<'_>, range: Extent) -> impl Iterator<Item = Edge> {
+pub(super) fn transfers(image: &Image<'_>, range: Extent) -> impl Iterator<Item = Edge> + Clone {
     let first = image.transfers.partition_point(|transfer| transfer.from < range.start);
     let rest = image.transfers.get(first..).unwrap_or_default().iter();
     let here = rest.take_while(move |transfer| transfer.from < range.end);

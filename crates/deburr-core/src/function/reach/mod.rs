@@ -15,6 +15,7 @@ mod callee;
 mod closure;
 mod edges;
 mod glibc;
+mod grouped;
 mod incoming;
 mod interpret;
 mod kind;

@@ -5,6 +5,7 @@
 //! places in code whose bytes may refer to data, by the data; only those that may refer to what is asked for are decoded.
 
 use super::World;
+use super::grouped::{Grouped, Groups};
 use crate::address::{Extent, Svma};
 use crate::function::Function;
 use crate::image::{Image, Linkage};
@@ -104,47 +105,7 @@ fn chunks<'a>(image: &'a Image<'_>) -> impl ParallelIterator<Item = (&'a [u8], S
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
     groups: Groups,
-    /// By group of addresses, where its places begin; one more at the end.
-    starts: Vec<u32>,
-    /// The places, group by group.
-    places: Vec<CodeOffset>,
-}
-
-/// Data in pieces of one size.
-#[derive(Debug, Clone, Copy, Default)]
-struct Groups {
-    /// Where the first begins.
-    base: u64,
-    /// The size of each in bytes, as a power of two.
-    bits: u32,
-}
-
-impl Groups {
-    /// Groups at most: those of a file with more data are larger.
-    const MOST: u64 = 1 << 20;
-
-    /// The groups of data in a range.
-    fn over(arch: Arch, range: Extent) -> Groups {
-        let mut bits = match arch {
-            Arch::X86_64 => 6,
-            // What an `adrp` names.
-            Arch::Aarch64 => 12,
-        };
-        while range.len() >> bits >= Groups::MOST {
-            bits += 1;
-        }
-        Groups { base: range.start.0 >> bits << bits, bits }
-    }
-
-    /// The part of its group that an address lies in.
-    fn part(&self, at: u64) -> u32 {
-        (at >> (self.bits - Wanted::PARTS)) as u32 % u64::BITS
-    }
-
-    /// The group of an address; the first for those before it.
-    fn of(&self, at: u64) -> usize {
-        usize::try_from(at.saturating_sub(self.base) >> self.bits).unwrap_or(usize::MAX)
-    }
+    places: Grouped<CodeOffset>,
 }
 
 /// Bytes from the page of an `adrp` on that code reaches from there: the page, and structures that begin in it.
@@ -175,45 +136,23 @@ impl Candidates {
                 found
             })
             .collect();
-        let mut starts = vec![0u32; wanted.parts.len() + 1];
-        let all = || found.iter().flatten();
-        for &(group, _) in all() {
-            if let Some(count) = starts.get_mut(group as usize + 1) {
-                *count += 1;
-            }
-        }
-        let mut sum = 0;
-        for start in &mut starts {
-            sum += *start;
-            *start = sum;
-        }
-        let mut next = starts.clone();
-        let mut places = vec![0; sum as usize];
-        for &(group, at) in all() {
-            if let Some(next) = next.get_mut(group as usize)
-                && let Some(place) = places.get_mut(*next as usize)
-            {
-                *place = at;
-                *next += 1;
-            }
-        }
-        Candidates { groups: wanted.groups, starts, places }
+        let found = found.iter().flatten().map(|&(group, at)| (group as usize, at));
+        Candidates { groups: wanted.groups, places: Grouped::of(wanted.parts.len(), found) }
     }
 
     /// Those that may refer to one of some ranges, sorted and apart from each other.
     fn near(&self, image: &Image<'_>, linkage: &Linkage<'_>, ranges: &[Extent]) -> Vec<CodeOffset> {
         let before = match image.arch {
-            Arch::X86_64 => IMMEDIATE,
-            Arch::Aarch64 => BEYOND_PAGE,
+            Arch::X86_64 => IMMEDIATE as i64,
+            Arch::Aarch64 => BEYOND_PAGE as i64,
         };
         let mut found = Vec::new();
         let mut next = 0;
         for range in ranges {
-            let last = self.groups.of(range.end.0.saturating_sub(1)).min(self.starts.len());
-            for group in self.groups.of(range.start.0.saturating_sub(before)).max(next)..=last {
-                let start = self.starts.get(group).copied().unwrap_or(0) as usize;
-                let end = self.starts.get(group + 1).map_or(start, |&end| end as usize);
-                found.extend(self.places.get(start..end).unwrap_or_default());
+            let last = self.groups.of(range.end.offset(-1));
+            let first = self.groups.of(range.start.offset(-before)).max(next);
+            if first <= last {
+                found.extend(self.places.within(first..=last));
             }
             next = next.max(last.saturating_add(1));
         }
@@ -349,25 +288,35 @@ impl Wanted {
         let places = || data().chain(functions.clone().map(|start| Extent::sized(start, 1)));
         let start = places().map(|place| place.start).min().unwrap_or(Svma(0));
         let end = places().map(|place| place.end).max().unwrap_or(start);
-        let groups = Groups::over(image.arch, Extent { start, end });
-        let mut parts = vec![0; groups.of(end.0) + 1];
+        let least_bits = match image.arch {
+            Arch::X86_64 => Wanted::PARTS,
+            // What an `adrp` names.
+            Arch::Aarch64 => 12,
+        };
+        let groups = Groups::over(Extent { start, end }, least_bits);
+        let mut parts = vec![0; groups.of(end) + 1];
         for place in data() {
-            let range = groups.of(place.start.0)..=groups.of(place.end.0.saturating_sub(1));
+            let range = groups.of(place.start)..=groups.of(place.end.offset(-1));
             parts.get_mut(range).into_iter().flatten().for_each(|parts| *parts = u64::MAX);
         }
         for start in functions {
-            if let Some(parts) = parts.get_mut(groups.of(start.0)) {
-                *parts |= 1 << groups.part(start.0);
+            if let Some(parts) = parts.get_mut(groups.of(start)) {
+                *parts |= 1 << Wanted::part(groups, start);
             }
         }
         Wanted { groups, parts }
+    }
+
+    /// The part of its group that an address lies in.
+    fn part(groups: Groups, at: Svma) -> u32 {
+        (at.0 >> (groups.bits - Wanted::PARTS)) as u32 % u64::BITS
     }
 
     /// The group of an address of interest.
     fn group(&self, at: Svma) -> Option<u32> {
         let group = at.0.checked_sub(self.groups.base)? >> self.groups.bits;
         let parts = self.parts.get(usize::try_from(group).ok()?)?;
-        (parts >> self.groups.part(at.0) & 1 != 0).then_some(group as u32)
+        (parts >> Wanted::part(self.groups, at) & 1 != 0).then_some(group as u32)
     }
 }
 
