@@ -48,7 +48,7 @@ use crate::image::{Image, Linkage, SymbolKind, SymbolOrigin};
 use crate::insn::sweep::CodeOffset;
 use deburr_cpu::FeatureSet;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, OnceLock, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 /// How often ways without a check are looked at again.
 const LOOKS: u32 = 8;
@@ -170,6 +170,8 @@ struct World<'w, 'a> {
     graphs: RwLock<Graphs>,
     /// Which code may refer to data, once somebody asks.
     candidates: OnceLock<references::Candidates>,
+    /// Which code does refer to data, as far as somebody has asked.
+    references: Mutex<references::Found>,
     /// Names of the symbols at function starts in the PLT, and of imported functions.
     names: HashMap<Svma, &'w str>,
 }
@@ -230,6 +232,7 @@ impl<'w, 'a> World<'w, 'a> {
             callees: RwLock::default(),
             graphs: RwLock::default(),
             candidates: OnceLock::new(),
+            references: Mutex::default(),
             names,
         }
     }

@@ -13,7 +13,8 @@ use crate::insn::sweep::CodeOffset;
 use crate::insn::{self, Class, Insn, Operation, Reg};
 use deburr_cpu::Arch;
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::PoisonError;
 
 /// How an instruction refers to a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,16 +43,38 @@ pub(super) struct DataReference {
 /// Bytes of code that one thread looks through at a time.
 const CHUNK: usize = 1 << 20;
 
+/// What was found so far, by the range that it was asked for.
+pub(super) type Found = BTreeMap<Extent, Vec<DataReference>>;
+
 /// Finds the references to places in the given ranges, sorted by place.
 pub(super) fn references_to(world: &World<'_, '_>, ranges: &[Extent]) -> Vec<DataReference> {
-    let ranges = merged(ranges);
-    if ranges.is_empty() {
-        return Vec::new();
+    let asked: BTreeSet<Extent> = ranges.iter().copied().filter(|range| !range.is_empty()).collect();
+    // Threads that look for references lend a hand elsewhere meanwhile: they must not hold a lock.
+    let found = || world.references.lock().unwrap_or_else(PoisonError::into_inner);
+    let new: BTreeSet<Extent> = {
+        let found = found();
+        asked.iter().copied().filter(|range| !found.contains_key(range)).collect()
+    };
+    if !new.is_empty() {
+        let references = search(world, &merged(&new));
+        let start = |at: Svma| references.partition_point(|reference| reference.to < at);
+        let here = |range: Extent| references.get(start(range.start)..start(range.end)).unwrap_or_default();
+        found().extend(new.into_iter().map(|range| (range, here(range).to_vec())));
     }
-    let is_wanted = |svma: Svma| overlaps(&ranges, Extent::sized(svma, 1));
+    let found = found();
+    let all = asked.iter().filter_map(|range| found.get(range)).flatten().copied();
+    let mut all: Vec<DataReference> = all.collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Looks for the references to places in some ranges, sorted and apart from each other.
+fn search(world: &World<'_, '_>, ranges: &[Extent]) -> Vec<DataReference> {
+    let is_wanted = |svma: Svma| overlaps(ranges, Extent::sized(svma, 1));
     let image = world.image;
     let candidates = world.candidates.get_or_init(|| Candidates::of(world));
-    let mut likely = candidates.near(image, world.linkage, &ranges);
+    let mut likely = candidates.near(image, world.linkage, ranges);
     likely.par_sort_unstable();
     likely.dedup();
     let mut by_function: BTreeMap<CodeOffset, (Function, Vec<Svma>)> = BTreeMap::new();
@@ -77,11 +100,9 @@ pub(super) fn is_fixed(image: &Image<'_>, linkage: &Linkage<'_>) -> bool {
     image.arch == Arch::X86_64 && linkage.is_fixed && !is_go
 }
 
-fn merged(ranges: &[Extent]) -> Vec<Extent> {
-    let mut sorted: Vec<Extent> = ranges.iter().copied().filter(|range| !range.is_empty()).collect();
-    sorted.sort_unstable();
+fn merged(ranges: &BTreeSet<Extent>) -> Vec<Extent> {
     let mut merged: Vec<Extent> = Vec::new();
-    for range in sorted {
+    for &range in ranges {
         match merged.last_mut() {
             Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
             _ => merged.push(range),
@@ -146,23 +167,23 @@ impl Candidates {
             Arch::X86_64 => IMMEDIATE as i64,
             Arch::Aarch64 => BEYOND_PAGE as i64,
         };
-        let mut found = Vec::new();
+        let mut near: Vec<&[CodeOffset]> = Vec::new();
         let mut next = 0;
         for range in ranges {
             let last = self.groups.of(range.end.offset(-1));
             let first = self.groups.of(range.start.offset(-before)).max(next);
             if first <= last {
-                found.extend(self.places.within(first..=last));
+                near.push(self.places.within(first..=last));
             }
             next = next.max(last.saturating_add(1));
         }
         // Of a group few places matter.
         let is_fixed = is_fixed(image, linkage);
-        found.retain(|&at| match image.arch {
-            Arch::X86_64 => may_refer(image, at, is_fixed, ranges),
-            Arch::Aarch64 => may_reach(image, at, ranges),
-        });
-        found
+        let matters = |at: &CodeOffset| match image.arch {
+            Arch::X86_64 => may_refer(image, *at, is_fixed, ranges),
+            Arch::Aarch64 => may_reach(image, *at, ranges),
+        };
+        near.par_iter().flat_map(|places| places.par_iter().copied().filter(matters)).collect()
     }
 }
 
