@@ -149,6 +149,7 @@ tests_of! {
     an_unchecked_call_is_required
     an_address_that_nothing_calls_is_not_required
     a_list_of_addresses_calls_nothing
+    what_only_glibcs_list_of_variants_names_is_not_reached
     a_table_in_text_jumps_nowhere
     a_comdat_function_from_an_avx2_unit_is_required
     an_inverted_check_guards_nothing
@@ -539,6 +540,16 @@ fn an_address_that_nothing_calls_is_not_required() -> Case {
 
 fn a_list_of_addresses_calls_nothing() -> Case {
     Case { sources: &["trap_address_list.c"], ..ASKS_FOR_AVX2 }
+}
+
+fn what_only_glibcs_list_of_variants_names_is_not_reached() -> Case {
+    Case {
+        sources: &["library_guarded.c"],
+        library: &["library_variant_list_part.c"],
+        builds: SHARED,
+        expects: &[("twice_avx2", "guarded"), ("thrice_avx2", "unreached")],
+        ..ASKS_FOR_AVX2
+    }
 }
 
 fn a_table_in_text_jumps_nowhere() -> Case {

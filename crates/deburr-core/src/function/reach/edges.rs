@@ -129,7 +129,10 @@ pub(super) fn ways(world: &World<'_, '_>, closure: Closure, learnt: &Learnt) -> 
     let ways = Ways { entries: closure.entries.clone(), ..Ways::default() };
     // Where Rust's own detection stands between `main` and its choice, that is not always followed.
     let mains = if learnt.any { BTreeSet::new() } else { mains(world, &closure) };
-    let mut ways = Collector { world, closure: &closure, learnt, objects, used: HashSet::new(), mains, ways };
+    let lists = world.linkage.named_exports.iter().filter(|export| names::lists_variants(export.name));
+    let lists = lists.filter_map(|export| world.image.code_offset(export.at)).collect();
+    let used = HashSet::new();
+    let mut ways = Collector { world, closure: &closure, learnt, objects, lists, used, mains, ways };
     ways.roots();
     ways.unasked();
     ways.direct();
@@ -177,6 +180,8 @@ struct Collector<'c, 'w, 'a> {
     objects: BTreeMap<u64, Vec<Svma>>,
     /// The functions that start Rust's `main`.
     mains: BTreeSet<CodeOffset>,
+    /// The functions that only list variants.
+    lists: BTreeSet<CodeOffset>,
     /// Which function lets out the address of which node.
     used: HashSet<(CodeOffset, Node)>,
     ways: Ways,
@@ -297,6 +302,10 @@ impl Collector<'_, '_, '_> {
             for used in &facts.uses {
                 let Some(node) = self.node_of(used.address) else { continue };
                 self.used.insert((start, node));
+                // The flag beside it was not followed.
+                if used.proof.is_empty() && self.lists.contains(&start) {
+                    continue;
+                }
                 let (is_certain, kind) = match used.kind {
                     // Of several whose functions do not all need the same, something chooses one.
                     UseKind::Called => {
@@ -404,12 +413,13 @@ impl Collector<'_, '_, '_> {
     fn addresses(&mut self) {
         for (&start, sites) in &self.closure.taken {
             for &from in sites {
-                if self.is_used(from, Node::Function(start)) {
+                let taker = self.world.whole_at(from).map(|taker| taker.start);
+                let is_listed = taker.is_some_and(|taker| self.lists.contains(&taker));
+                if is_listed || self.is_used(from, Node::Function(start)) {
                     continue;
                 }
                 let is_certain = self.is_callback(Some(from));
                 // A function that was run and lets it go nowhere compares it, or loses it in the frame.
-                let taker = self.world.whole_at(from).map(|taker| taker.start);
                 let is_loose = !is_certain && taker.is_some_and(|taker| self.facts(taker).is_some());
                 for way in self.ways_from(from, is_certain, GuardKind::Pointer) {
                     self.push(Node::Function(start), Way { is_loose, ..way });

@@ -139,6 +139,12 @@ pub(super) fn does_not_return(name: &str) -> bool {
     )
 }
 
+/// Whether an exported function of this name only lists variants, each with a flag that says whether it can be used:
+/// glibc's, for its own tests.
+pub(super) fn lists_variants(name: &str) -> bool {
+    name == "__libc_ifunc_impl_list"
+}
+
 /// Whether a function of this name calls a function that it is given.
 pub(super) fn calls_back(name: &str) -> bool {
     matches!(
