@@ -113,8 +113,8 @@ fn merged(ranges: &BTreeSet<Extent>) -> Vec<Extent> {
 
 /// The code in pieces, each with where it begins; a piece reaches a little into the next.
 fn chunks<'a>(image: &'a Image<'_>) -> impl ParallelIterator<Item = (&'a [u8], Svma)> {
-    image.code.par_iter().flat_map_iter(|code| {
-        (0..code.bytes.len()).step_by(CHUNK).map(|from| {
+    image.code.par_iter().flat_map(|code| {
+        (0..code.bytes.len()).into_par_iter().step_by(CHUNK).map(|from| {
             let until = from.saturating_add(CHUNK + 8).min(code.bytes.len());
             (code.bytes.get(from..until).unwrap_or_default(), code.extent.start.offset(from as i64))
         })
