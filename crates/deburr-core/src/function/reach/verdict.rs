@@ -10,8 +10,8 @@ use crate::address::Svma;
 use crate::function::Program;
 use crate::function::atomics::helper;
 use crate::image::Image;
-use crate::insn;
-use crate::insn::sweep::CodeOffset;
+use crate::insn::sweep::{CodeOffset, FeatureHit};
+use crate::insn::{self, FeatureGroup};
 use deburr_cpu::{Feature, FeatureSet};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque, hash_map};
@@ -131,8 +131,7 @@ pub(super) fn judge(
     (permitted, stated): (FeatureSet, &HashMap<CodeOffset, FeatureSet>),
 ) -> Vec<Verdict> {
     let judge = Judge::of(checks, (image, program), permitted, stated);
-    let hits = hits_beyond(image, program, permitted);
-    hits.into_iter().map(|(start, hits)| judge.function(start, &hits)).collect()
+    judge.hits().into_iter().map(|(start, hits)| judge.function(start, &hits)).collect()
 }
 
 /// The steps of a path to each function that is required or under-guarded.
@@ -144,38 +143,11 @@ pub(super) fn unchecked_ways(
 ) -> BTreeSet<Svma> {
     let stated = HashMap::new();
     let judge = Judge::of(checks, (image, program), permitted, &stated);
-    let hits = hits_beyond(image, program, permitted);
-    let paths = hits.into_iter().filter_map(|(start, hits)| {
+    let paths = judge.hits().into_iter().filter_map(|(start, hits)| {
         let worst = judge.assess(start, &hits).worst;
         worst.reach.is_unsafe().then(|| judge.path(worst.entry, worst.missing))
     });
     paths.flatten().map(|step| step.svma).collect()
-}
-
-/// By function, its instructions that need more than what is permitted, with what they need.
-fn hits_beyond(
-    image: &Image<'_>,
-    program: &Program,
-    permitted: FeatureSet,
-) -> BTreeMap<CodeOffset, Vec<(CodeOffset, FeatureSet)>> {
-    let mut hits: BTreeMap<CodeOffset, Vec<(CodeOffset, FeatureSet)>> = BTreeMap::new();
-    for (function, run) in program.hits_by_function() {
-        let mut last = None;
-        let needed = run.iter().filter_map(|hit| {
-            let needs = match last {
-                Some((group, needs)) if group == hit.group => needs,
-                _ => insn::features_of(image.arch, hit.group).minus(permitted),
-            };
-            last = Some((hit.group, needs));
-            (!needs.is_empty() && !is_text(image, image.svma(hit.at))).then_some((hit.at, needs))
-        });
-        let mut needed = needed.peekable();
-        if let Some(&(first, _)) = needed.peek() {
-            let start = function.map_or(first, |function| program.whole(function).start);
-            hits.entry(start).or_default().extend(needed);
-        }
-    }
-    hits
 }
 
 /// Whether what was decoded as an instruction stands amid letters: assembly often has its author's name behind it.
@@ -419,6 +391,8 @@ struct Judge<'j, 'a> {
     program: &'j Program,
     permitted: FeatureSet,
     all: FeatureSet,
+    /// By group of features, those that are not permitted.
+    needs: Vec<FeatureSet>,
     stated: &'j HashMap<CodeOffset, FeatureSet>,
     entries: HashMap<Node, Entry>,
     /// The exported functions that others call as they like.
@@ -455,10 +429,33 @@ impl<'j, 'a> Judge<'j, 'a> {
     ) -> Judge<'j, 'a> {
         let all: FeatureSet = Feature::all().collect();
         let (entries, roots) = entries(checks, all, permitted, stated);
-        Judge { checks, image, program, permitted, all, stated, entries, roots, trees: RefCell::default() }
+        let groups = (0..).map(FeatureGroup).take(insn::feature_group_count(image.arch));
+        let needs = groups.map(|group| insn::features_of(image.arch, group).minus(permitted)).collect();
+        let trees = RefCell::default();
+        Judge { checks, image, program, permitted, all, needs, stated, entries, roots, trees }
     }
 
-    fn assess(&self, start: CodeOffset, hits: &[(CodeOffset, FeatureSet)]) -> Assessment {
+    /// The features that an instruction needs and that are not permitted.
+    fn needs(&self, hit: &FeatureHit) -> FeatureSet {
+        self.needs.get(usize::from(hit.group.0)).copied().unwrap_or_default()
+    }
+
+    /// By function, its instructions that need more than what is permitted.
+    fn hits(&self) -> BTreeMap<CodeOffset, Vec<FeatureHit>> {
+        let is_beyond =
+            |hit: &FeatureHit| !self.needs(hit).is_empty() && !is_text(self.image, self.image.svma(hit.at));
+        let mut hits: BTreeMap<CodeOffset, Vec<FeatureHit>> = BTreeMap::new();
+        for (function, run) in self.program.hits_by_function() {
+            let mut beyond = run.iter().copied().filter(is_beyond).peekable();
+            if let Some(first) = beyond.peek() {
+                let start = function.map_or(first.at, |function| self.program.whole(function).start);
+                hits.entry(start).or_default().extend(beyond);
+            }
+        }
+        hits
+    }
+
+    fn assess(&self, start: CodeOffset, hits: &[FeatureHit]) -> Assessment {
         let mut worst: Option<Decisive> = None;
         let mut by_severity = [FeatureSet::EMPTY; 5];
         let mut local = None;
@@ -466,10 +463,11 @@ impl<'j, 'a> Judge<'j, 'a> {
             let facts = self.checks.facts.get(&entry);
             let known = self.entries.get(&Node::Function(entry)).copied().unwrap_or_default();
             let mut last = None;
-            for &(at, needs) in hits.iter().filter(|(at, _)| leads_to(ranges, *at)) {
+            for hit in hits.iter().filter(|hit| leads_to(ranges, hit.at)) {
+                let (at, needs) = (hit.at, self.needs(hit));
                 let block = facts.and_then(|facts| facts.at(at));
                 // What needs the same in the same block is judged alike.
-                let same = Some((needs, block.map(|block| block.start)));
+                let same = Some((hit.group, block.map(|block| block.start)));
                 if last == same {
                     continue;
                 }
@@ -504,12 +502,13 @@ impl<'j, 'a> Judge<'j, 'a> {
                 }
             }
         }
-        let (at, missing) = hits.first().copied().unwrap_or((start, FeatureSet::EMPTY));
+        let first = hits.first().map(|hit| (hit.at, self.needs(hit)));
+        let (at, missing) = first.unwrap_or((start, FeatureSet::EMPTY));
         let worst = worst.unwrap_or(Decisive { reach: Reach::Unreached, at, missing, entry: start });
         Assessment { worst, by_severity, local }
     }
 
-    fn function(&self, start: CodeOffset, hits: &[(CodeOffset, FeatureSet)]) -> Verdict {
+    fn function(&self, start: CodeOffset, hits: &[FeatureHit]) -> Verdict {
         let Assessment { worst, by_severity, local } = self.assess(start, hits);
         let [unreached, guarded, unknown, under, required] = by_severity;
         // The path is that of the instruction that the verdict points at.
