@@ -125,14 +125,56 @@ fn chunks<'a>(image: &'a Image<'_>) -> impl ParallelIterator<Item = (&'a [u8], S
 /// instruction of x86-64 (nothing says where instructions begin), and `adrp`, `adr` and literal loads of AArch64.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
+    /// By what they refer to, but for how far beyond that they may reach.
+    near: Index,
+    /// Of AArch64 those that load from one place and lose the page: most are loads of pointers, from few pages.
+    exact: Index,
+}
+
+/// Places in code by the group of addresses that they refer to.
+#[derive(Debug, Default)]
+struct Index {
     groups: Groups,
     places: Grouped<CodeOffset>,
+}
+
+impl Index {
+    fn of(groups: Groups, count: usize, found: impl Iterator<Item = Candidate> + Clone) -> Index {
+        let places = found.map(|candidate| (groups.of(candidate.to), candidate.at));
+        Index { groups, places: Grouped::of(count, places) }
+    }
+
+    /// Those that refer to one of some ranges, or to some bytes before.
+    fn within<'i>(&'i self, ranges: &[Extent], before: u64) -> Vec<&'i [CodeOffset]> {
+        let mut found = Vec::new();
+        let mut next = 0;
+        for range in ranges {
+            let last = self.groups.of(range.end.offset(-1));
+            let first = self.groups.of(Svma(range.start.0.saturating_sub(before))).max(next);
+            if first <= last {
+                found.push(self.places.within(first..=last));
+            }
+            next = next.max(last.saturating_add(1));
+        }
+        found
+    }
+}
+
+/// A place in code that may refer to data.
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    at: CodeOffset,
+    to: Svma,
+    /// Whether it refers to nothing but that address.
+    is_exact: bool,
 }
 
 /// Bytes from the page of an `adrp` on that code reaches from there: the page, and structures that begin in it.
 const BEYOND_PAGE: u64 = 0x2000;
 /// Bytes of an immediate after a displacement at most: it counts from the instruction's end.
 const IMMEDIATE: u64 = 4;
+/// Bytes of the widest register.
+const WIDEST: u64 = 16;
 
 impl Candidates {
     /// Collects those that lead to what can change, to what the loader fills in, to pointers, or, where instructions
@@ -140,43 +182,41 @@ impl Candidates {
     fn of(world: &World<'_, '_>) -> Candidates {
         let (image, linkage) = (world.image, world.linkage);
         let wanted = Wanted::of(world);
-        let found: Vec<Vec<(u32, CodeOffset)>> = chunks(image)
+        let found: Vec<Vec<Candidate>> = chunks(image)
             .map(|(bytes, start)| {
                 let mut found = Vec::new();
                 let first = image.code_offset(start).unwrap_or(0);
-                let mut note = |at: CodeOffset, to: Svma| {
-                    found.extend(wanted.group(to).map(|group| (group, first.saturating_add(at))));
+                let mut note = |at: CodeOffset, to: Svma, is_exact: bool| {
+                    let candidate = Candidate { at: first.saturating_add(at), to, is_exact };
+                    found.extend(wanted.contains(to).then_some(candidate));
                 };
                 match image.arch {
-                    Arch::X86_64 => relative(bytes, start, &mut note),
+                    Arch::X86_64 => relative(bytes, start, &mut |at, to| note(at, to, false)),
                     Arch::Aarch64 => pages(bytes, start, &mut note),
                 }
                 if is_fixed(image, linkage) {
-                    absolute(bytes, &mut note);
+                    absolute(bytes, &mut |at, to| note(at, to, false));
                 }
                 found
             })
             .collect();
-        let found = found.iter().flatten().map(|&(group, at)| (group as usize, at));
-        Candidates { groups: wanted.groups, places: Grouped::of(wanted.parts.len(), found) }
+        let found = |is_exact: bool| {
+            found.iter().flatten().copied().filter(move |candidate| candidate.is_exact == is_exact)
+        };
+        let small = Groups::over(wanted.range, Wanted::PARTS);
+        let count = if found(true).next().is_some() { small.of(wanted.range.end) + 1 } else { 0 };
+        let near = Index::of(wanted.groups, wanted.parts.len(), found(false));
+        Candidates { near, exact: Index::of(small, count, found(true)) }
     }
 
     /// Those that may refer to one of some ranges, sorted and apart from each other.
     fn near(&self, image: &Image<'_>, linkage: &Linkage<'_>, ranges: &[Extent]) -> Vec<CodeOffset> {
         let before = match image.arch {
-            Arch::X86_64 => IMMEDIATE as i64,
-            Arch::Aarch64 => BEYOND_PAGE as i64,
+            Arch::X86_64 => IMMEDIATE,
+            Arch::Aarch64 => BEYOND_PAGE,
         };
-        let mut near: Vec<&[CodeOffset]> = Vec::new();
-        let mut next = 0;
-        for range in ranges {
-            let last = self.groups.of(range.end.offset(-1));
-            let first = self.groups.of(range.start.offset(-before)).max(next);
-            if first <= last {
-                near.push(self.places.within(first..=last));
-            }
-            next = next.max(last.saturating_add(1));
-        }
+        let mut near = self.near.within(ranges, before);
+        near.extend(self.exact.within(ranges, WIDEST));
         // Of a group few places matter.
         let is_fixed = is_fixed(image, linkage);
         let matters = |at: &CodeOffset| match image.arch {
@@ -209,8 +249,6 @@ fn may_reach(image: &Image<'_>, at: CodeOffset, ranges: &[Extent]) -> bool {
     const NEAR: usize = 48;
     /// Bytes before and after an address that a structure there has.
     const STRUCTURE: (i64, i64) = (256, 0x1000);
-    /// Bytes of the widest register.
-    const WIDEST: u64 = 16;
     /// The last register that a callee may change.
     const CLOBBERED: u32 = 18;
     let here = image.svma(at);
@@ -288,6 +326,8 @@ const fn high(word: u32) -> i64 {
 
 /// The addresses that references are looked for to.
 struct Wanted {
+    /// Where all of them lie.
+    range: Extent,
     groups: Groups,
     /// By group, which of its parts are of interest.
     parts: Vec<u64>,
@@ -314,7 +354,8 @@ impl Wanted {
             // What an `adrp` names.
             Arch::Aarch64 => 12,
         };
-        let groups = Groups::over(Extent { start, end }, least_bits);
+        let range = Extent { start, end };
+        let groups = Groups::over(range, least_bits);
         let mut parts = vec![0; groups.of(end) + 1];
         for place in data() {
             let range = groups.of(place.start)..=groups.of(place.end.offset(-1));
@@ -325,7 +366,7 @@ impl Wanted {
                 *parts |= 1 << Wanted::part(groups, start);
             }
         }
-        Wanted { groups, parts }
+        Wanted { range, groups, parts }
     }
 
     /// The part of its group that an address lies in.
@@ -333,11 +374,10 @@ impl Wanted {
         (at.0 >> (groups.bits - Wanted::PARTS)) as u32 % u64::BITS
     }
 
-    /// The group of an address of interest.
-    fn group(&self, at: Svma) -> Option<u32> {
-        let group = at.0.checked_sub(self.groups.base)? >> self.groups.bits;
-        let parts = self.parts.get(usize::try_from(group).ok()?)?;
-        (parts >> Wanted::part(self.groups, at) & 1 != 0).then_some(group as u32)
+    /// Whether an address is of interest.
+    fn contains(&self, at: Svma) -> bool {
+        let parts = (at.0 >= self.groups.base).then(|| self.parts.get(self.groups.of(at))).flatten();
+        parts.is_some_and(|parts| parts >> Wanted::part(self.groups, at) & 1 != 0)
     }
 }
 
@@ -376,20 +416,41 @@ fn absolute(bytes: &[u8], note: &mut impl FnMut(CodeOffset, Svma)) {
     }
 }
 
-/// What `adrp`, `adr` and literal loads refer to: the first only the page.
-fn pages(bytes: &[u8], start: Svma, note: &mut impl FnMut(CodeOffset, Svma)) {
+/// What `adrp`, `adr` and literal loads refer to, and whether to that alone: of an `adrp` mostly the page.
+fn pages(bytes: &[u8], start: Svma, note: &mut impl FnMut(CodeOffset, Svma, bool)) {
     let (words, _) = bytes.as_chunks::<4>();
-    for (word, at) in words.iter().zip((0..).step_by(4)) {
+    for (index, at) in (0..words.len()).zip((0..).step_by(4)) {
+        let Some((word, after)) = words.get(index..).and_then(<[[u8; 4]]>::split_first) else { break };
         let word = u32::from_le_bytes(*word);
         let here = start.offset(at.into());
         if let Some(page) = page_of(word, here) {
-            note(at, page);
+            let loaded = loaded_only(word & 31, after);
+            note(at, page.offset(loaded.unwrap_or(0)), loaded.is_some());
         } else if word & 0x9f00_0000 == 0x1000_0000 {
-            note(at, here.offset(distance(word))); // adr
+            note(at, here.offset(distance(word)), false); // adr
         } else if word & 0x3b00_0000 == 0x1800_0000 {
-            note(at, here.offset(high(word) << 2)); // ldr (literal)
+            note(at, here.offset(high(word) << 2), false); // ldr (literal)
         }
     }
+}
+
+/// Where a load lies from the page in a register, if it is the first use of the register and replaces it, as what loads a
+/// pointer does, with no branch before it.
+fn loaded_only(register: u32, words: &[[u8; 4]]) -> Option<i64> {
+    /// Instructions at most up to the load.
+    const NEAR: usize = 8;
+    for word in words.iter().take(NEAR).map(|word| u32::from_le_bytes(*word)) {
+        let [dst, src, second] = [0, 5, 16].map(|field| word >> field & 31 == register);
+        // ldr x, [x, immediate]
+        if word & 0xffc0_0000 == 0xf940_0000 && dst && src {
+            return Some(i64::from(word >> 10 & 0xfff) << 3);
+        }
+        let is_branch = word & 0x1c00_0000 == 0x1400_0000;
+        if dst || src || second || is_branch {
+            return None;
+        }
+    }
+    None
 }
 
 /// The references of one function that has some likely ones.
