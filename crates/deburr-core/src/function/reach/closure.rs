@@ -20,7 +20,9 @@ use std::ops::Range;
 
 /// Rounds of looking for who refers to the data that refers to functions.
 const ROUNDS: u32 = 3;
-/// Functions at most that are gone back from.
+/// Functions at most that are gone back from: some, a few for each with hits, and all together.
+const SOME: usize = 512;
+const FEW_EACH: usize = 8;
 const MANY: usize = 4096;
 /// Calls at most between a check and what it guards, or the data that refers to it, where a pointer leads in between.
 const HOPS: u32 = 6;
@@ -186,6 +188,7 @@ impl Back<'_, '_, '_> {
     /// Adds everything that leads to the pending functions by calls, jumps and addresses in code, and the cells that
     /// hold their addresses.
     fn functions(&mut self) {
+        let most = (SOME + FEW_EACH * self.closure.has_hits.len()).min(MANY);
         for hop in 0.. {
             if self.pending.is_empty() {
                 break;
@@ -198,7 +201,7 @@ impl Back<'_, '_, '_> {
                     continue;
                 }
                 let is_far = hop >= HOPS && self.asked.is_pointed_to(start, &mut self.pointed);
-                if is_far || self.closure.direct.len() >= MANY {
+                if is_far || self.closure.direct.len() >= most {
                     self.closure.far.insert(Node::Function(start));
                     continue;
                 }
