@@ -269,7 +269,7 @@ impl Run<'_, '_, '_> {
                     }
                 }
                 let (edges, calls) = self.block(&graph, block, state);
-                if let Some(call) = calls {
+                if let Some(call) = calls.filter(|_| !orphans.is_empty()) {
                     match &mut thrown {
                         Some(thrown) => drop(thrown.join(&call)),
                         None => thrown = Some(call),

@@ -195,7 +195,7 @@ impl Candidates {
                     Arch::Aarch64 => pages(bytes, start, &mut note),
                 }
                 if is_fixed(image, linkage) {
-                    absolute(bytes, &mut |at, to| note(at, to, false));
+                    absolute(bytes, wanted.range, &mut |at, to| note(at, to, false));
                 }
                 found
             })
@@ -409,10 +409,15 @@ fn relative(bytes: &[u8], start: Svma, note: &mut impl FnMut(CodeOffset, Svma)) 
     }
 }
 
-/// Four bytes that may be an address as it is.
-fn absolute(bytes: &[u8], note: &mut impl FnMut(CodeOffset, Svma)) {
+/// Four bytes that may be an address in a range, as it is.
+fn absolute(bytes: &[u8], range: Extent, note: &mut impl FnMut(CodeOffset, Svma)) {
+    let Ok(start) = u32::try_from(range.start.0) else { return };
+    let length = u32::try_from(range.len()).unwrap_or(u32::MAX);
     for (at, value) in (0..).zip(bytes.array_windows::<4>()) {
-        note(at, Svma(u32::from_le_bytes(*value).into()));
+        let value = u32::from_le_bytes(*value);
+        if value.wrapping_sub(start) < length {
+            note(at, Svma(value.into()));
+        }
     }
 }
 

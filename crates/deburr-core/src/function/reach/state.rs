@@ -508,22 +508,30 @@ impl State {
                 self.set_register(index, value);
             }
         }
-        if self.frame != other.frame {
+        if !Arc::ptr_eq(&self.frame, &other.frame) {
             // What one way has not written is as good as unknown there.
             let unknown = (0, Value::Unknown);
             let other_at = |at: &i64, width: u8| {
-                other.frame.get(at).filter(|(other, _)| *other == width).unwrap_or(&unknown)
+                &other.frame.get(at).filter(|(other, _)| *other == width).unwrap_or(&unknown).1
             };
-            let mine_first = self
-                .frame
-                .iter()
-                .map(|(&at, (width, value))| (at, (*width, join(value, &other_at(&at, *width).1))));
+            let mine = self.frame.iter().map(|(at, (width, a))| (at, width, a, other_at(at, *width)));
             let others_only = other.frame.iter().filter(|(at, _)| !self.frame.contains_key(at));
-            let others_only =
-                others_only.map(|(&at, (width, value))| (at, (*width, join(&unknown.1, value))));
-            let frame = mine_first.chain(others_only).filter(|(_, (_, value))| *value != Value::Unknown);
-            let frame = Arc::new(frame.collect());
-            changed |= replace(&mut self.frame, frame);
+            let others_only = others_only.map(|(at, (width, b))| (at, width, &unknown.1, b));
+            let differing = mine.chain(others_only).filter(|(_, _, a, b)| a != b);
+            let joined = differing.map(|(at, width, a, b)| (*at, *width, a, join(a, b)));
+            let joined = joined.filter(|(_, _, a, joined)| joined != *a);
+            let joined: Vec<(i64, u8, Value)> =
+                joined.map(|(at, width, _, joined)| (at, width, joined)).collect();
+            if !joined.is_empty() {
+                changed = true;
+                let frame = Arc::make_mut(&mut self.frame);
+                for (at, width, value) in joined {
+                    match value {
+                        Value::Unknown => drop(frame.remove(&at)),
+                        value => drop(frame.insert(at, (width, value))),
+                    }
+                }
+            }
         }
         if self.words != other.words {
             let both = self.words.iter().filter_map(|(key, a)| Some((*key, join(a, other.words.get(key)?))));
