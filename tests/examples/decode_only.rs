@@ -1,17 +1,13 @@
 //! The floor of the measurements: decodes all executable sections of a file and does nothing else.
 //!
-//! Prints the bytes of code, the instructions, and the CPU seconds of the loop alone (`/proc/thread-self/schedstat`, so that reading
-//! the file does not count). The same decoders as deburr's, one thread.
+//! Prints the bytes of code, the instructions, and the CPU seconds of the loop alone, so that reading the file does not
+//! count. The same decoders as deburr's, one thread.
 
+use deburr_tests::cpu_time::thread_seconds;
 use iced_x86::{Decoder, DecoderOptions, Instruction};
 use object::{Architecture, Object, ObjectSection, SectionKind};
 use std::error::Error;
 use std::hint::black_box;
-
-fn cpu_seconds() -> Result<f64, Box<dyn Error>> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
-    Ok(text.split(' ').next().ok_or("schedstat is empty")?.parse::<f64>()? / 1e9)
-}
 
 fn x86_64(code: &[u8]) -> u64 {
     let mut decoder = Decoder::with_ip(64, code, 0, DecoderOptions::NONE);
@@ -37,12 +33,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bytes = std::fs::read(path)?;
     let file = object::File::parse(&*bytes)?;
     let decode = if file.architecture() == Architecture::Aarch64 { aarch64 } else { x86_64 };
-    let (mut length, mut count, start) = (0, 0, cpu_seconds()?);
+    let (mut length, mut count, start) = (0, 0, thread_seconds());
     for section in file.sections().filter(|section| section.kind() == SectionKind::Text) {
         let code = section.data()?;
         length += code.len();
         count += decode(code);
     }
-    println!("{length} {count} {:.6}", cpu_seconds()? - start);
+    println!("{length} {count} {:.6}", thread_seconds() - start);
     Ok(())
 }

@@ -1,51 +1,47 @@
 //! What the analysis of run-time checks costs beside everything else.
 //!
 //! Checks each file once as a whole, and runs the analysis on it once more alone. Prints, for all files together, how many
-//! there are, how many of them have instructions above the first level, and the CPU seconds of the whole and of the analysis
-//! (`/proc/thread-self/schedstat`; one thread). What is no ELF file is passed over.
+//! there are, how many of them have instructions above the first level, and the CPU seconds of the whole and of the analysis,
+//! with one thread. What is no ELF file is passed over.
 
 use deburr_core::check::{Request, check};
 use deburr_core::function::discover;
 use deburr_core::function::reach::Checks;
 use deburr_core::image::{Image, Linkage};
 use deburr_core::insn::{Class, ClassSet};
+use deburr_tests::cpu_time::thread_seconds;
 use std::collections::HashMap;
 use std::error::Error;
 use std::hint::black_box;
 
-fn cpu_seconds() -> Result<f64, Box<dyn Error + Send + Sync>> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
-    Ok(text.split(' ').next().ok_or("schedstat is empty")?.parse::<f64>()? / 1e9)
-}
-
-/// The CPU seconds of the analysis of one file; 0 where nothing lies above the first level.
-fn analyse(bytes: &[u8]) -> Result<f64, Box<dyn Error + Send + Sync>> {
+/// The CPU seconds of the analysis of one file; `None` where nothing lies above the first level.
+fn analyse(bytes: &[u8]) -> Result<Option<f64>, Box<dyn Error + Send + Sync>> {
     let image = Image::parse(bytes, None, None)?;
     let program = discover(&image, ClassSet::of(&[Class::FeatureQuery]));
     if program.hits_by_function().next().is_none() {
-        return Ok(0.0);
+        return Ok(None);
     }
-    let start = cpu_seconds()?;
+    let start = thread_seconds();
     let linkage = Linkage::parse(bytes, &image, None);
     let checks = Checks::find(&image, &linkage, &program, &[], &HashMap::new());
     let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
     black_box(checks.judge(&image, &program, permitted, &HashMap::new()));
-    Ok(cpu_seconds()? - start)
+    Ok(Some(thread_seconds() - start))
 }
 
 fn measure(paths: &[String]) -> Result<(u64, u64, f64, f64), Box<dyn Error + Send + Sync>> {
     let (mut files, mut above, mut whole, mut reach) = (0, 0, 0.0, 0.0);
     for path in paths {
         let Ok(bytes) = std::fs::read(path) else { continue };
-        let start = cpu_seconds()?;
+        let start = thread_seconds();
         let report = check(&bytes, &Request::default());
-        let seconds = cpu_seconds()? - start;
+        let seconds = thread_seconds() - start;
         if black_box(report).is_err() {
             continue;
         }
         let analysis = analyse(&bytes)?;
-        (files, whole, reach) = (files + 1, whole + seconds, reach + analysis);
-        above += u64::from(analysis > 0.0);
+        (files, whole, reach) = (files + 1, whole + seconds, reach + analysis.unwrap_or(0.0));
+        above += u64::from(analysis.is_some());
     }
     Ok((files, above, whole, reach))
 }

@@ -8,6 +8,7 @@
 pub mod catalogue;
 pub mod command;
 pub mod compare;
+pub mod cpu_time;
 pub mod mutation;
 pub mod oracle;
 pub mod package;
