@@ -35,7 +35,7 @@ impl Block {
 }
 
 /// The control-flow graph of one function.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Graph {
     /// Its blocks, by address; the first is the entry.
     pub blocks: Vec<Block>,
@@ -44,7 +44,7 @@ pub struct Graph {
 }
 
 /// In which order the blocks of a graph run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 struct Order {
     orphans: Vec<usize>,
     /// By block.

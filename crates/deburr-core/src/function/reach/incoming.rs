@@ -1,7 +1,7 @@
 //! What leads where: direct control flow, addresses made in code and pointers in data, by their targets.
 //!
-//! In: the edges and references of a file in the order of where they begin. Out: [`Incoming`], the same in the order of
-//! where they lead. Pairs are kept as one number each: there are millions of them in a large file.
+//! In: the edges and references of a file in the order of where they begin. Out: [`Incoming`], the same by where they
+//! lead. Pairs are kept as one number each: there are millions of them in a large file.
 
 use super::World;
 use super::grouped::Grouped;
@@ -30,7 +30,7 @@ impl Pair {
 /// Control flow and addresses, by where they lead.
 #[derive(Debug, Default)]
 pub(super) struct Incoming {
-    /// Direct calls and jumps, by pieces of code that they lead to.
+    /// Direct calls and jumps, by the pieces of code that they lead to.
     edges: Grouped<Pair>,
     /// Addresses made in code.
     addresses: Vec<Pair>,
@@ -41,7 +41,7 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
-    /// Sorts what a file has.
+    /// Puts what a file has by where it leads.
     pub(super) fn of(image: &Image<'_>, linkage: &Linkage<'_>, program: &Program) -> Incoming {
         let all = Extent { start: Svma(0), end: Svma(u64::MAX) };
         let edges = program.calls().chain(program.jumps()).chain(transfers(image, all));

@@ -573,12 +573,12 @@ impl Run<'_, '_, '_> {
             state.write(pointer, Value::Stack(at.wrapping_sub(8)));
         }
         state.flags = Flags::Unknown;
-        let outer = (self.exit.take(), self.last_step);
+        let (outer, last_step) = (self.exit.take(), self.last_step);
         self.depth += 1;
         let ran = self.function(callee, callee.start, state.clone());
         self.depth -= 1;
-        let inner = std::mem::replace(&mut self.exit, outer.0);
-        self.last_step = outer.1;
+        let inner = std::mem::replace(&mut self.exit, outer);
+        self.last_step = last_step;
         let mut after = match (ran, inner) {
             (Some(()), Some(inner)) => inner,
             (Some(()), None) => return None,
