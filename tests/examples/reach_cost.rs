@@ -8,6 +8,7 @@ use deburr_core::check::{Request, check};
 use deburr_core::function::discover;
 use deburr_core::function::reach::Checks;
 use deburr_core::image::{Image, Linkage};
+use deburr_core::insn::sweep::Wants;
 use deburr_core::insn::{Class, ClassSet};
 use deburr_tests::cpu_time::thread_seconds;
 use std::collections::HashMap;
@@ -17,7 +18,7 @@ use std::hint::black_box;
 /// The CPU seconds of the analysis of one file; `None` where nothing lies above the first level.
 fn analyse(bytes: &[u8]) -> Result<Option<f64>, Box<dyn Error + Send + Sync>> {
     let image = Image::parse(bytes, None, None)?;
-    let program = discover(&image, ClassSet::of(&[Class::FeatureQuery]));
+    let program = discover(&image, Wants::classes(ClassSet::of(&[Class::FeatureQuery])));
     if program.hits_by_function().next().is_none() {
         return Ok(None);
     }

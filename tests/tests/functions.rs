@@ -5,7 +5,7 @@
 
 use deburr_core::function::discover;
 use deburr_core::image::{Image, wanted_debug_file};
-use deburr_core::insn::ClassSet;
+use deburr_core::insn::sweep::Wants;
 use deburr_tests::command::deburr;
 use deburr_tests::package::{elf_files, fetch};
 use deburr_tests::toolchain::{compile, require, run, stripped, work_dir};
@@ -85,7 +85,7 @@ fn bounds_agree(what: &str, program: &Path, strip: &str) {
 fn bounds_agree_with(what: &str, named: &BTreeMap<u64, (BTreeSet<u64>, String)>, program: &Path) {
     let bytes = std::fs::read(program).expect("a program just made or fetched");
     let image = Image::parse(&bytes, None, None).expect("a program that runs");
-    let found: BTreeMap<u64, u64> = discover(&image, ClassSet::EMPTY)
+    let found: BTreeMap<u64, u64> = discover(&image, Wants::default())
         .functions()
         .iter()
         .map(|function| function.extent(&image))

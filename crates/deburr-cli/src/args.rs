@@ -106,6 +106,9 @@ pub(crate) struct Check {
     /// Leave these rules out
     #[arg(long, value_name = "RULE,…", value_delimiter = ',', help_heading = "Rules")]
     pub(crate) ignore: Vec<String>,
+    /// Run the rules in preview, too: they guess, or matter only to some
+    #[arg(long, help_heading = "Rules")]
+    pub(crate) preview: bool,
     /// Where guards are stated [default: deburr.toml in the current folder or the nearest above it]
     #[arg(long, value_name = "FILE", help_heading = "Rules")]
     pub(crate) config: Option<PathBuf>,

@@ -7,14 +7,18 @@ use crate::function::reach::{Checks, Knowledge, Verdict};
 use crate::function::{Function, Program, discover};
 use crate::image::lines::SourceLines;
 use crate::image::{self, Error, Image, Linkage};
+use crate::insn::sweep::Wants;
 use crate::insn::{self, Class, ClassSet, FeatureGroup};
 use crate::needs;
 use crate::report::{self, Build, Coverage, Hex, IsaFunction, PlacedFinding, Reach, Report};
-use crate::rule::{self, Context, Rule};
+use crate::rule::{self, Context, Rule, Shared};
 use crate::stated;
 use deburr_cpu::{Arch, Feature, FeatureSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// What the analysis of run-time checks wants of the sweep.
+const QUERIES: Wants = Wants::classes(ClassSet::of(&[Class::FeatureQuery]));
 
 /// What is asked of a check.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,7 +29,7 @@ pub struct Request<'a> {
     pub target: Option<FeatureSet>,
     /// Features that the file may use.
     pub baseline: Option<FeatureSet>,
-    /// Ids of the rules to run; `None`: all.
+    /// Ids of the rules to run; `None`: all but those in preview.
     pub rules: Option<&'a [&'a str]>,
     /// Checks that the user knows of.
     pub guards: &'a [StatedGuard<'a>],
@@ -51,10 +55,10 @@ pub struct StatedGuard<'a> {
 pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
     let mini_debug = image::mini_debug(bytes, auxiliary_limit(bytes));
     let image = Image::parse(bytes, mini_debug.as_ref().ok().and_then(Option::as_deref), request.debug_file)?;
-    let is_asked = |rule: &&Rule| request.rules.is_none_or(|ids| ids.contains(&rule.id));
+    let is_asked = |rule: &&Rule| request.rules.map_or(!rule.preview, |ids| ids.contains(&rule.id));
     let rules: Vec<&Rule> = rule::RULES.iter().filter(is_asked).collect();
-    let wants = rules.iter().fold(ClassSet::EMPTY, |wants, rule| wants.union(rule.wants));
-    let program = discover(&image, wants.union(ClassSet::of(&[Class::FeatureQuery])));
+    let wants = rules.iter().fold(Wants::default(), |wants, rule| wants.union(rule.wants));
+    let program = discover(&image, wants.union(QUERIES));
     if !program.coverage.adds_up() {
         return Err(Error::Inconsistent(format!("{:?}", program.coverage)));
     }
@@ -72,8 +76,17 @@ pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
             .map_or_else(Vec::new, |checks| checks.judge(&image, &program, permitted, &stated.all()))
     };
     let verdicts = judge(deburr_cpu::first_level(image.arch));
-    let mut context = Context::new(&image, &program, request.target, request.baseline);
-    context.verdicts = request.baseline.map(judge).unwrap_or_default();
+    let above_baseline = request.baseline.map(judge).unwrap_or_default();
+    let context = Context {
+        image: &image,
+        program: &program,
+        target: request.target,
+        baseline: request.baseline,
+        verdicts: &verdicts,
+        above_baseline: &above_baseline,
+        linkage: linkage.as_ref(),
+        shared: Shared::default(),
+    };
     let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| (rule.check)(&context)).collect();
     findings.sort_by_key(|finding| (finding.at, finding.rule));
     let lines = (!findings.is_empty())
@@ -83,7 +96,8 @@ pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
     report.isa_functions = isa_functions(&image, linkage.as_ref(), &program, &verdicts);
     report.stated_guards = stated.uses(checks.as_ref(), &image, &program, &verdicts);
     needs::judge_file(&mut report, &image, linkage.as_ref(), &program, &verdicts);
-    report.atomics = (image.arch == Arch::Aarch64 && !wants.is_empty()).then(|| count(context.atomics()));
+    report.atomics =
+        (image.arch == Arch::Aarch64 && !wants.classes.is_empty()).then(|| count(context.atomics()));
     let mut names = Names::default();
     report.findings = findings
         .into_iter()
@@ -100,7 +114,7 @@ pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
 /// [`Error`], where the bytes are no ELF file that deburr reads.
 pub fn learn(bytes: &[u8], request: &Request<'_>) -> Result<Knowledge, Error> {
     let image = Image::parse(bytes, None, request.debug_file)?;
-    let program = discover(&image, ClassSet::of(&[Class::FeatureQuery]));
+    let program = discover(&image, QUERIES);
     let linkage = Linkage::parse(bytes, &image, request.debug_file);
     Ok(Knowledge::learn(&image, &linkage, &program, request.foreign))
 }

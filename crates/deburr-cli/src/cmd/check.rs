@@ -11,7 +11,7 @@ use crate::render::style::Palette;
 use crate::render::text::{self, Detail};
 use crate::render::totals::Totals;
 use deburr_core::finding::Severity;
-use deburr_core::rule::RULES;
+use deburr_core::rule::{RULES, Rule};
 use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -162,7 +162,7 @@ fn plan(options: &Check) -> Result<Plan, String> {
     Ok(Plan {
         target: machines_named("--target", &options.target)?,
         baseline: machines_named("--baseline", &options.baseline)?,
-        rules: chosen_rules(&options.select, &options.ignore)?,
+        rules: chosen_rules(options)?,
         debug_dirs: (!options.no_debug_files).then_some(debug_dirs),
         closure: options.closure,
         root: options.root.clone(),
@@ -171,19 +171,23 @@ fn plan(options: &Check) -> Result<Plan, String> {
     })
 }
 
-/// The rules to run; `None`: all.
-fn chosen_rules(select: &[String], ignore: &[String]) -> Result<Option<Vec<&'static str>>, String> {
+/// The rules to run; `None`: all but those in preview.
+fn chosen_rules(options: &Check) -> Result<Option<Vec<&'static str>>, String> {
+    let Check { select, ignore, preview, .. } = options;
     for name in select.iter().chain(ignore) {
         if !RULES.iter().any(|rule| rule.id == name) {
             let nearest = nearest(name, RULES.iter().map(|rule| rule.id));
             return Err(unknown("rule", name, nearest, "`deburr rules` lists them"));
         }
     }
-    if select.is_empty() && ignore.is_empty() {
+    let is_selected = |rule: &&Rule| match select.as_slice() {
+        [] => *preview || !rule.preview,
+        names => names.iter().any(|name| name == rule.id) || (*preview && rule.preview),
+    };
+    let is_ignored = |rule: &Rule| ignore.iter().any(|name| name == rule.id);
+    if select.is_empty() && ignore.is_empty() && !preview {
         return Ok(None);
     }
-    let chosen = |id: &str| {
-        (select.is_empty() || select.iter().any(|name| name == id)) && !ignore.iter().any(|name| name == id)
-    };
-    Ok(Some(RULES.iter().map(|rule| rule.id).filter(|id| chosen(id)).collect()))
+    let chosen = RULES.iter().filter(is_selected).filter(|rule| !is_ignored(rule));
+    Ok(Some(chosen.map(|rule| rule.id).collect()))
 }

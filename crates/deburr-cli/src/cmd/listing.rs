@@ -95,13 +95,15 @@ pub(super) fn rules(format: Format, color: bool, out: &mut dyn Write) -> Result<
         Format::Json => {
             let list = RULES
                 .iter()
-                .map(|rule| json!({"id": rule.id, "severity": rule.severity, "summary": rule.summary}));
+                .map(|rule| json!({"id": rule.id, "severity": rule.severity, "summary": rule.summary, "preview": rule.preview}));
             writeln!(out, "{:#}", json!({ "rules": list.collect::<Vec<_>>() }))?;
         }
         Format::Text => {
             for rule in RULES {
                 writeln!(out, "{}  {}", palette.bold(&format!("{:width$}", rule.id)), rule.summary)?;
-                writeln!(out, "{:width$}  {}", "", palette.dim(rule.severity))?;
+                let preview = if rule.preview { "; in preview: runs with --preview or --select" } else { "" };
+                let severity = format!("{}{preview}", rule.severity);
+                writeln!(out, "{:width$}  {}", "", palette.dim(&severity))?;
             }
         }
     }

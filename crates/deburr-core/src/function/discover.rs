@@ -9,15 +9,15 @@ use super::offsets::Offsets;
 use super::partition::{Unit, partition};
 use super::{Function, Program, UNNAMED, WHOLE, coverage::Coverage, padding};
 use crate::image::{Image, SymbolKind, TransferTarget};
-use crate::insn::sweep::{CodeOffset, Edge, Interest, Sweep};
-use crate::insn::{self, ClassSet};
+use crate::insn;
+use crate::insn::sweep::{CodeOffset, Edge, Interest, Sweep, Wants};
 use deburr_cpu::Arch;
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Finds the functions of an image and sweeps its code once, marking instructions of the wanted classes.
-pub fn discover(image: &Image<'_>, wants: ClassSet) -> Program {
+/// Finds the functions of an image and sweeps its code once, noting what is wanted.
+pub fn discover(image: &Image<'_>, wants: Wants) -> Program {
     let known = known_functions(image);
     let mut data = known_data(image);
     let starts = known_starts(image, &known);
@@ -170,7 +170,7 @@ fn known_starts(image: &Image<'_>, known: &[Known]) -> Vec<CodeOffset> {
 /// Sweeps all chunks in parallel. A chunk that begins at an arbitrary cut is first tried where a short
 /// run-up says, and again where the sweep of the chunk before it really ended, if that differs: the result is
 /// that of one sequential sweep.
-fn sweep_chunks(image: &Image<'_>, chunks: Vec<Vec<Unit>>, wants: ClassSet) -> Vec<(Vec<Unit>, Sweep)> {
+fn sweep_chunks(image: &Image<'_>, chunks: Vec<Vec<Unit>>, wants: Wants) -> Vec<(Vec<Unit>, Sweep)> {
     let after_cut: Vec<bool> = std::iter::once(false)
         .chain(chunks.iter().map(|chunk| chunk.last().is_some_and(Unit::is_cut)))
         .collect();
@@ -214,12 +214,7 @@ fn run_up(image: &Image<'_>, at: CodeOffset) -> CodeOffset {
 
 /// Sweeps the units of one chunk; returns also where the last instruction ended. Lists grow in `scratch`, which the next
 /// chunk finds grown already, so that those returned take no more memory than they need.
-fn sweep_units(
-    image: &Image<'_>,
-    units: &[Unit],
-    wants: ClassSet,
-    scratch: &mut Sweep,
-) -> (Sweep, CodeOffset) {
+fn sweep_units(image: &Image<'_>, units: &[Unit], wants: Wants, scratch: &mut Sweep) -> (Sweep, CodeOffset) {
     scratch.clear();
     let mut end = units.first().map_or(0, |unit| unit.start);
     let code_length = sections(image).map(|section| section.end).max().unwrap_or(0);
@@ -239,12 +234,7 @@ fn sweep_units(
 }
 
 /// Sweeps again the chunks in which data was found, without it.
-fn leave_out(
-    image: &Image<'_>,
-    chunks: &mut [(Vec<Unit>, Sweep)],
-    data: &[Range<CodeOffset>],
-    wants: ClassSet,
-) {
+fn leave_out(image: &Image<'_>, chunks: &mut [(Vec<Unit>, Sweep)], data: &[Range<CodeOffset>], wants: Wants) {
     /// Bytes of the longest instruction: so far a sweep looks beyond a chunk's end.
     const LONGEST: CodeOffset = 15;
     chunks.par_iter_mut().for_each(|(units, sweep)| {

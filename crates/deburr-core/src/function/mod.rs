@@ -19,7 +19,7 @@ pub use discover::discover;
 use crate::address::Extent;
 use crate::image::{Image, Symbol};
 use crate::insn::FeatureGroup;
-use crate::insn::sweep::{CodeOffset, Edge, FeatureHit, Mark, Reference, Sweep};
+use crate::insn::sweep::{BackEdge, CodeOffset, Edge, FeatureHit, Mark, Reference, Sweep};
 use std::ops::Range;
 
 /// Index of no symbol.
@@ -175,6 +175,11 @@ impl Program {
     /// Instructions whose class some rule wants, by address.
     pub fn marks(&self) -> impl Iterator<Item = Mark> {
         self.chunks.iter().flat_map(|chunk| chunk.marks.iter().copied())
+    }
+
+    /// Short loops, of the kind that was asked for, by address of the jump that closes them.
+    pub fn back_edges(&self) -> impl Iterator<Item = BackEdge> {
+        self.chunks.iter().flat_map(|chunk| chunk.back_edges.iter().copied())
     }
 
     /// Direct calls, by address of the call.

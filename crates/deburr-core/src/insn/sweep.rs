@@ -58,11 +58,59 @@ pub struct Mark {
     pub class: Class,
 }
 
+/// Which short loops the pass notes. Each kind includes those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Loops {
+    /// None.
+    #[default]
+    None,
+    /// Those in which nothing is stored and nothing is called.
+    Quiet,
+    /// All.
+    All,
+}
+
+/// Bytes at most from a short loop's first instruction to the jump that closes it.
+pub const SHORT_LOOP: u32 = 128;
+
+/// A direct jump or branch back within one unit, over at most [`SHORT_LOOP`] bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BackEdge {
+    /// The jump.
+    pub from: CodeOffset,
+    /// Its target, at or before it; on x86-64 not always where an instruction begins.
+    pub to: CodeOffset,
+    /// Whether nothing between the two stores to memory (atomics count, too), calls, or enters the system.
+    pub is_quiet: bool,
+}
+
+/// What rules want noted of the code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Wants {
+    /// The classes to mark.
+    pub classes: ClassSet,
+    /// The short loops to note.
+    pub loops: Loops,
+}
+
+impl Wants {
+    /// Classes alone.
+    pub const fn classes(classes: ClassSet) -> Wants {
+        Wants { classes, loops: Loops::None }
+    }
+
+    /// What either wants.
+    #[must_use]
+    pub fn union(self, other: Wants) -> Wants {
+        Wants { classes: self.classes.union(other.classes), loops: self.loops.max(other.loops) }
+    }
+}
+
 /// What the pass is asked to look for.
 #[derive(Debug, Clone, Copy)]
 pub struct Interest {
-    /// The classes to mark.
-    pub wants: ClassSet,
+    /// What to note besides.
+    pub wants: Wants,
     /// The address of code offset 0, for page-relative addresses (`adrp`).
     pub code_base: Svma,
     /// The length of all code in bytes: a target at or beyond it is not in code and is not recorded.
@@ -91,6 +139,8 @@ pub struct Sweep {
     pub references: Vec<Reference>,
     /// Instructions whose class is wanted, in order.
     pub marks: Vec<Mark>,
+    /// Short loops of the kind asked for, in order of `from`.
+    pub back_edges: Vec<BackEdge>,
     /// Starts of undecodable runs, in order, at most one per run.
     pub undecodable: Vec<CodeOffset>,
 }
@@ -98,7 +148,18 @@ pub struct Sweep {
 impl Sweep {
     /// Makes it empty again, but keeps the memory of its lists.
     pub fn clear(&mut self) {
-        let Sweep { decoded, undecoded, groups, hits, calls, jumps, references, marks, undecodable } = self;
+        let Sweep {
+            decoded,
+            undecoded,
+            groups,
+            hits,
+            calls,
+            jumps,
+            references,
+            marks,
+            back_edges,
+            undecodable,
+        } = self;
         (*decoded, *undecoded) = (0, 0);
         groups.clear();
         hits.clear();
@@ -106,6 +167,7 @@ impl Sweep {
         jumps.clear();
         references.clear();
         marks.clear();
+        back_edges.clear();
         undecodable.clear();
     }
 }

@@ -6,7 +6,7 @@ use crate::address::{Extent, Svma};
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::reach::{Guard, GuardKind, Reach, Verdict};
 use crate::image::demangle;
-use crate::insn::{self, ClassSet};
+use crate::insn::{self, ClassSet, sweep::Wants};
 use deburr_cpu::{Feature, FeatureSet};
 
 /// The rule. It is silent unless the user states a baseline.
@@ -15,7 +15,8 @@ pub(super) const RULE: Rule = Rule {
     summary: "instruction that the stated baseline does not have, and that no check guards",
     severity: "error; warning where the way to it is not followed",
     page: include_str!("../../pages/above-baseline.md"),
-    wants: ClassSet::EMPTY,
+    preview: false,
+    wants: Wants::classes(ClassSet::EMPTY),
     check,
 };
 
@@ -23,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
 const STEPS: usize = 6;
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    context.verdicts.iter().filter_map(|verdict| finding(context, verdict)).collect()
+    context.above_baseline.iter().filter_map(|verdict| finding(context, verdict)).collect()
 }
 
 fn finding(context: &Context<'_>, verdict: &Verdict) -> Option<Finding> {

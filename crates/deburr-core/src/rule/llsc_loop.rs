@@ -3,7 +3,7 @@
 use super::{Context, Rule};
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::atomics::{self, Fate, Sequence};
-use crate::insn::Ordering;
+use crate::insn::{Ordering, sweep::Wants};
 use deburr_cpu::Feature;
 
 /// The rule.
@@ -12,7 +12,8 @@ pub(super) const RULE: Rule = Rule {
     summary: "inline load-exclusive/store-exclusive loop with no LSE path",
     severity: "warning; note where written by hand, or for a target without LSE",
     page: include_str!("../../pages/llsc-loop.md"),
-    wants: atomics::WANTS,
+    preview: false,
+    wants: Wants::classes(atomics::WANTS),
     check,
 };
 

@@ -8,8 +8,8 @@ use crate::finding::Finding;
 use crate::function::Program;
 use crate::function::atomics::{Atomics, atomics};
 use crate::function::reach::Verdict;
-use crate::image::Image;
-use crate::insn::ClassSet;
+use crate::image::{Image, Linkage};
+use crate::insn::sweep::Wants;
 use deburr_cpu::FeatureSet;
 use std::cell::OnceCell;
 
@@ -26,25 +26,26 @@ pub struct Context<'a> {
     pub target: Option<FeatureSet>,
     /// Features that the file may use; `None`: the user did not say.
     pub baseline: Option<FeatureSet>,
+    /// How the program reaches each function above the architecture's first level.
+    pub verdicts: &'a [Verdict],
     /// How the program reaches each function above the baseline; empty without one.
-    pub verdicts: Vec<Verdict>,
+    pub above_baseline: &'a [Verdict],
+    /// What the loader and other files do with it; `None` where nothing lies above the first level.
+    pub linkage: Option<&'a Linkage<'a>>,
+    /// Worked out once, for the first who asks.
+    pub shared: Shared,
+}
+
+/// Facts that several rules ask for.
+#[derive(Default)]
+pub struct Shared {
     atomics: OnceCell<Atomics>,
 }
 
-impl<'a> Context<'a> {
-    /// For one file.
-    pub fn new(
-        image: &'a Image<'a>,
-        program: &'a Program,
-        target: Option<FeatureSet>,
-        baseline: Option<FeatureSet>,
-    ) -> Context<'a> {
-        Context { image, program, target, baseline, verdicts: Vec::new(), atomics: OnceCell::new() }
-    }
-
+impl Context<'_> {
     /// How the file's atomics were compiled; worked out once, for the first who asks.
     pub fn atomics(&self) -> &Atomics {
-        self.atomics.get_or_init(|| atomics(self.image, self.program))
+        self.shared.atomics.get_or_init(|| atomics(self.image, self.program))
     }
 }
 
@@ -58,8 +59,10 @@ pub struct Rule {
     pub severity: &'static str,
     /// Its page: what it finds, why that costs, what to do.
     pub page: &'static str,
-    /// The instruction classes that it asks for; the driver marks them in the sweep.
-    pub wants: ClassSet,
+    /// Whether it must be asked for by name: it guesses, or matters only to some.
+    pub preview: bool,
+    /// What it asks the sweep to note.
+    pub wants: Wants,
     /// Runs it over one file.
     pub check: fn(&Context<'_>) -> Vec<Finding>,
 }

@@ -4,6 +4,7 @@ use super::{Context, Rule};
 use crate::address::Extent;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::atomics::{self, HelperCall};
+use crate::insn::sweep::Wants;
 use deburr_cpu::Feature;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +15,8 @@ pub(super) const RULE: Rule = Rule {
     summary: "call of an outlined atomic helper, which tests for LSE on every call",
     severity: "note; warning for a target with LSE",
     page: include_str!("../../pages/outlined-atomic.md"),
-    wants: atomics::WANTS,
+    preview: false,
+    wants: Wants::classes(atomics::WANTS),
     check,
 };
 

@@ -3,7 +3,10 @@
 //! In: the bytes of one unit. Out: counts and events in a [`Sweep`]. The prefilter settles nine words of ten; the few
 //! that name a place are read straight from the word, and only the rest goes through the decoder.
 
-use super::super::sweep::{CodeOffset, Edge, FeatureHit, Interest, Mark, Reference, ReferenceKind, Sweep};
+use super::super::sweep::{
+    BackEdge, CodeOffset, Edge, FeatureHit, Interest, Loops, Mark, Reference, ReferenceKind, SHORT_LOOP,
+    Sweep,
+};
 use super::super::{Class, ClassSet, FeatureGroup};
 use super::features::Group;
 use super::plain::{self, CALL, CONDITIONAL, JUMP, Kind, Row};
@@ -32,10 +35,13 @@ pub fn sweep(
     let whole = begins.div_ceil(4).min(code.len() / 4) * 4;
     let words = code.get(..whole).unwrap_or_default();
     let unit = Unit { words, at, length, interest };
-    if interest.wants.intersects(HIDDEN) {
+    if interest.wants.classes.intersects(HIDDEN) {
         unit.run::<false>(sweep)
     } else {
         unit.run::<true>(sweep)
+    }
+    if interest.wants.loops != Loops::None {
+        unit.note_loops(interest.wants.loops, &mut sweep.back_edges);
     }
     let tail = if whole < begins { code.len() - whole } else { 0 };
     if tail != 0 {
@@ -120,6 +126,21 @@ impl Unit<'_> {
         sweep.undecoded += counts.undecoded;
     }
 
+    /// Notes the short loops.
+    fn note_loops(&self, loops: Loops, found: &mut Vec<BackEdge>) {
+        let words = self.words.as_chunks::<4>().0;
+        for (index, bytes) in words.iter().enumerate() {
+            let Some(back) = words_back(u32::from_le_bytes(*bytes)).filter(|back| *back <= index) else {
+                continue;
+            };
+            let body = words.get(index - back..index).unwrap_or_default();
+            let is_quiet = !body.iter().any(|bytes| acts(u32::from_le_bytes(*bytes)));
+            if is_quiet || loops == Loops::All {
+                found.push(BackEdge { from: self.offset(index), to: self.offset(index - back), is_quiet });
+            }
+        }
+    }
+
     /// Records a call, or a jump that leaves the unit.
     #[inline(always)]
     fn transfer_of(&self, row: &Row, word: u32, index: usize, sweep: &mut Sweep) {
@@ -176,7 +197,7 @@ impl Unit<'_> {
                     return false;
                 }
                 let class = of_hint(word).class;
-                if self.interest.wants.contains(class) {
+                if self.interest.wants.classes.contains(class) {
                     sweep.marks.push(Mark { at: self.offset(index), class });
                 }
             }
@@ -184,7 +205,7 @@ impl Unit<'_> {
                 if !is_trap(word) {
                     return false;
                 }
-                if self.interest.wants.contains(Class::Trap) {
+                if self.interest.wants.classes.contains(Class::Trap) {
                     sweep.marks.push(Mark { at: self.offset(index), class: Class::Trap });
                 }
             }
@@ -281,7 +302,7 @@ impl Unit<'_> {
         if group as u16 > Group::Asimd as u16 {
             sweep.hits.push(FeatureHit { at: self.offset(index), group: FeatureGroup(group as u16) });
         }
-        if self.interest.wants.contains(class) {
+        if self.interest.wants.classes.contains(class) {
             sweep.marks.push(Mark { at: self.offset(index), class });
         }
         match control {
@@ -300,6 +321,53 @@ impl Unit<'_> {
         }
         true
     }
+}
+
+/// How many words back a direct jump or branch goes, if it goes no more than a short loop back. DDI 0487 C4.1.
+#[inline(always)]
+fn words_back(word: u32) -> Option<usize> {
+    let displacement = match word >> 24 {
+        0x14..=0x17 => (word << 6) as i32 >> 6,                       // b
+        0x54 | 0x34 | 0x35 | 0xb4 | 0xb5 => (word << 8) as i32 >> 13, // b.cond, cbz, cbnz
+        0x36 | 0x37 | 0xb6 | 0xb7 => (word << 13) as i32 >> 18,       // tbz, tbnz
+        _ => return None,
+    };
+    let back = displacement.checked_neg()?;
+    (0 <= back && back as u32 <= SHORT_LOOP / 4).then_some(back as usize)
+}
+
+/// Whether a word stores, calls or enters the system. Of the loads and stores, what is not known to be a load counts.
+fn acts(word: u32) -> bool {
+    if word & 0x0a00_0000 != 0x0800_0000 {
+        let is_call = word & 0xfc00_0000 == 0x9400_0000 || word & 0xffff_fc1f == 0xd63f_0000; // bl, blr
+        // svc, brk and the like; SVE's stores
+        return is_call || matches!(word >> 24, 0xd4 | 0xe4 | 0xe5);
+    }
+    let loads = match bits(word, 29, 27) {
+        // ldr of a literal; prfm
+        0b011 => word & 0x0100_0000 == 0,
+        // ldp, ldnp
+        0b101 => word & 0x0040_0000 != 0,
+        0b111 => {
+            let is_ordered_load = word & 0x3fff_fc00 == 0x38bf_c000; // ldapr
+            let is_atomic = word & 0x0120_0c00 == 0x0020_0000 && !is_ordered_load;
+            let stores = match (bits(word, 26, 26), bits(word, 23, 22)) {
+                (_, 0) => true,
+                _ if is_ordered_load => false,
+                (1, 2) => word >> 30 == 0, // str q
+                _ => false,
+            };
+            !is_atomic && !stores
+        }
+        // ld1 to ld4, exclusives and ordered accesses by L; `cas` and `casp` have o1 set, as `ldxp` has.
+        0b001 => {
+            let is_pair_exclusive = word & 0x8080_0000 == 0x8000_0000;
+            let is_swap = word & 0x0420_0000 == 0x0020_0000 && !is_pair_exclusive;
+            word & 0x0040_0000 != 0 && !is_swap
+        }
+        _ => false,
+    };
+    !loads
 }
 
 /// The bytes that a load with an unsigned offset reads; `None` for `prfm`.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Svma;
-use crate::insn::sweep::{Edge, Interest, ReferenceKind, Sweep};
+use crate::insn::sweep::{BackEdge, Edge, Interest, Loops, ReferenceKind, Sweep, Wants};
 use crate::insn::{Class, ClassSet, Condition, Flow, Insn, Operation, Ordering, Reg};
 use deburr_cpu::Feature;
 
@@ -411,7 +411,12 @@ fn the_prefilter_agrees_with_the_decoder() {
 }
 
 fn interest(wants: ClassSet, length: usize) -> Interest {
-    Interest { wants, code_base: HERE, code_length: length as u32, conditional_exits: true }
+    Interest {
+        wants: Wants::classes(wants),
+        code_base: HERE,
+        code_length: length as u32,
+        conditional_exits: true,
+    }
 }
 
 /// Sweeps words as one unit.
@@ -544,4 +549,53 @@ fn a_conditional_comparison_says_what_the_flags_else_are() {
         super::decode(&0x3a400824u32.to_le_bytes(), Svma(0)).map(|insn| insn.operation),
         Some(Operation::ConditionalCompareNegative)
     ); // ccmn w1, #0, #4, eq
+}
+
+#[test]
+fn short_loops_are_noted_and_those_that_act_are_told_apart() {
+    let back_edges = |words: &[u32], loops| {
+        let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let wants = Wants { loops, ..Wants::default() };
+        let mut found = Sweep::default();
+        sweep(&code, code.len(), 0, &Interest { wants, ..interest(ClassSet::EMPTY, code.len()) }, &mut found);
+        found.back_edges
+    };
+    for (word, is_quiet) in [
+        (0xb940_0001, true),  // ldr w1, [x0]
+        (0x88df_fc01, true),  // ldar w1, [x0]
+        (0xb8bf_c001, true),  // ldapr w1, [x0]
+        (0x885f_fc01, true),  // ldaxr w1, [x0]
+        (0xc87f_0801, true),  // ldxp x1, x2, [x0]
+        (0xa940_0801, true),  // ldp x1, x2, [x0]
+        (0x3dc0_0001, true),  // ldr q1, [x0]
+        (0x4c40_7801, true),  // ld1 {v1.4s}, [x0]
+        (0xf980_0000, true),  // prfm pldl1keep, [x0]
+        (0xd503_203f, true),  // yield
+        (0xb900_0001, false), // str w1, [x0]
+        (0x889f_fc01, false), // stlr w1, [x0]
+        (0x8801_fc02, false), // stlxr w1, w2, [x0]
+        (0xa900_0801, false), // stp x1, x2, [x0]
+        (0x3d80_0001, false), // str q1, [x0]
+        (0x4c00_7801, false), // st1 {v1.4s}, [x0]
+        (0x88e1_fc02, false), // casal w1, w2, [x0]
+        (0x4862_fc04, false), // caspal x2, x3, x4, x5, [x0]
+        (0xb8e1_0002, false), // ldaddal w1, w2, [x0]
+        (0xb8e1_8002, false), // swpal w1, w2, [x0]
+        (0x9400_0000, false), // bl
+        (0xd63f_0020, false), // blr x1
+        (0xd400_0001, false), // svc
+    ] {
+        let words = [0xb900_0001, word, 0x34ff_ffe1]; // cbz w1, to the word
+        let edge = BackEdge { from: 8, to: 4, is_quiet };
+        assert_eq!(back_edges(&words, Loops::All), [edge], "{word:08x}");
+        assert_eq!(
+            back_edges(&words, Loops::Quiet),
+            if is_quiet { vec![edge] } else { vec![] },
+            "{word:08x}"
+        );
+    }
+    // b, b.eq, tbz: to the word before, itself, and the word before; then ahead, and to before the unit.
+    let words = [0xd503_201f, 0x17ff_ffff, 0x5400_0000, 0x3607_ffe1, 0x3400_0041, 0x17ff_ff00];
+    let found: Vec<_> = back_edges(&words, Loops::Quiet).iter().map(|edge| (edge.from, edge.to)).collect();
+    assert_eq!(found, [(4, 0), (8, 8), (12, 8)]);
 }

@@ -52,6 +52,10 @@ impl CodeFacts {
     pub(super) const BRANCH: u64 = 1 << 11;
     /// A direct call.
     pub(super) const CALL: u64 = 1 << 12;
+    /// May store if its first operand is memory.
+    pub(super) const MAY_STORE: u64 = 1 << 13;
+    /// Stores whatever its operands are, calls, or enters the system.
+    pub(super) const ACTS: u64 = 1 << 14;
 
     const CLASSES: u32 = 32;
 
@@ -261,7 +265,28 @@ fn flags_of_code(code: Code, features: FeatureSet) -> u64 {
     };
     let above = if is_above_baseline(features) { CodeFacts::ABOVE_BASELINE } else { 0 };
     let invalid = if code == Code::INVALID { CodeFacts::INVALID } else { 0 };
-    flow | above | invalid
+    flow | above | invalid | effect_of_code(code)
+}
+
+/// What an instruction of the code does beyond its registers, for all that the code alone tells.
+fn effect_of_code(code: Code) -> u64 {
+    use Mnemonic as M;
+    let calls = matches!(
+        code.flow_control(),
+        FlowControl::Call | FlowControl::IndirectCall | FlowControl::Interrupt | FlowControl::Exception
+    );
+    if calls || code.is_string_instruction() {
+        return CodeFacts::ACTS;
+    }
+    match code.mnemonic() {
+        M::Push | M::Pushf | M::Pushfq | M::Enter | M::Maskmovq | M::Maskmovdqu | M::Vmaskmovdqu => {
+            CodeFacts::ACTS
+        }
+        // The instructions of loops that wait or search whose first operand is only read.
+        M::Cmp | M::Test | M::Bt | M::Nop | M::Mul | M::Imul | M::Div | M::Idiv => 0,
+        M::Prefetchnta | M::Prefetcht0 | M::Prefetcht1 | M::Prefetcht2 | M::Prefetchw | M::Jmp => 0,
+        _ => CodeFacts::MAY_STORE,
+    }
 }
 
 /// The classes that the code alone makes possible. What only a `lock` prefix makes atomic is left out: the

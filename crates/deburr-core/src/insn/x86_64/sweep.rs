@@ -3,17 +3,34 @@
 //! In: the bytes of one unit. Out: what [`Sweep`] asks for. The pass must cost little more than decoding
 //! alone, so an instruction of no interest costs one table lookup and one count.
 
-use iced_x86::{Decoder, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register};
+use iced_x86::{Decoder, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};
 
 use super::features::{CodeFacts, GROUPS, TABLE};
 use super::{BITNESS, OPTIONS, class_of};
 use crate::insn::FeatureGroup;
-use crate::insn::sweep::{CodeOffset, Edge, FeatureHit, Interest, Mark, Reference, ReferenceKind, Sweep};
+use crate::insn::sweep::{
+    BackEdge, CodeOffset, Edge, FeatureHit, Interest, Loops, Mark, Reference, ReferenceKind, SHORT_LOOP,
+    Sweep,
+};
 
 /// Sweeps one unit. `code` reaches from the unit's start, at offset `at`, to the next place where an
 /// instruction is known to begin; instructions that begin at or after `length` bytes are left to the caller's next
 /// call. An instruction that does not fit into `code` is undecodable. Returns where the last one ended.
 pub fn sweep(
+    code: &[u8],
+    length: usize,
+    at: CodeOffset,
+    interest: &Interest,
+    sweep: &mut Sweep,
+) -> CodeOffset {
+    match interest.wants.loops {
+        Loops::None => sweep_unit::<false>(code, length, at, interest, sweep),
+        Loops::Quiet | Loops::All => sweep_unit::<true>(code, length, at, interest, sweep),
+    }
+}
+
+/// With `LOOPS`, notes short loops, too.
+fn sweep_unit<const LOOPS: bool>(
     code: &[u8],
     length: usize,
     at: CodeOffset,
@@ -33,7 +50,7 @@ pub fn sweep(
         | CodeFacts::ABOVE_BASELINE
         | CodeFacts::CALL
         | jumps
-        | CodeFacts::wanting(interest.wants);
+        | CodeFacts::wanting(interest.wants.classes);
 
     // Offsets are the decoder's addresses: then its targets are offsets too, and those before the code are
     // huge.
@@ -41,6 +58,8 @@ pub fn sweep(
     let mut insn = Instruction::default();
     let mut undecoded = 0;
     let mut undecoded_end = usize::MAX;
+    // Where the last instruction ended that stores, calls or enters the system.
+    let mut active_end = 0;
     let mut position = 0;
     while position < length {
         decoder.decode_out(&mut insn);
@@ -67,12 +86,42 @@ pub fn sweep(
         if let Some(count) = counts.get_mut(usize::from(facts.group())) {
             *count += 1;
         }
+        if LOOPS {
+            if facts.any(CodeFacts::BRANCH | CodeFacts::JUMP)
+                && let Some(edge) = back_edge(&insn, at, position, active_end, interest.wants.loops)
+            {
+                sweep.back_edges.push(edge);
+            }
+            let acts = facts.any(CodeFacts::ACTS)
+                || (facts.any(CodeFacts::MAY_STORE) && insn.op0_kind() == OpKind::Memory);
+            active_end = if acts { position + insn.len() } else { active_end };
+        }
         position += insn.len();
     }
     sweep.groups = groups;
     sweep.undecoded += undecoded;
     sweep.decoded += position as u64 - undecoded;
     at.wrapping_add(position as CodeOffset)
+}
+
+/// The loop that a jump at `position` of the unit at `at` closes, if it is short and of a kind asked for.
+#[inline(always)]
+fn back_edge(
+    insn: &Instruction,
+    at: CodeOffset,
+    position: usize,
+    active_end: usize,
+    loops: Loops,
+) -> Option<BackEdge> {
+    let from = at.wrapping_add(position as CodeOffset);
+    let to = insn.near_branch_target();
+    // A target ahead wraps to a huge length.
+    let length = u64::from(from).wrapping_sub(to);
+    if length > u64::from(SHORT_LOOP) || to < u64::from(at) {
+        return None;
+    }
+    let is_quiet = active_end as u64 + length <= position as u64;
+    (is_quiet || loops == Loops::All).then_some(BackEdge { from, to: to as CodeOffset, is_quiet })
 }
 
 /// Records an instruction that is above the baseline, goes somewhere or may be of a wanted class.
@@ -99,9 +148,9 @@ fn record(
     if facts.any(CodeFacts::ABOVE_BASELINE) {
         sweep.hits.push(FeatureHit { at: from, group: FeatureGroup(facts.group().into()) });
     }
-    if facts.any(CodeFacts::wanting(interest.wants)) || insn.has_lock_prefix() {
+    if facts.any(CodeFacts::wanting(interest.wants.classes)) || insn.has_lock_prefix() {
         let class = class_of(insn);
-        if interest.wants.contains(class) {
+        if interest.wants.classes.contains(class) {
             sweep.marks.push(Mark { at: from, class });
         }
     }

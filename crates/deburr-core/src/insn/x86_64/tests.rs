@@ -6,7 +6,7 @@ use iced_x86::{Code, CpuidFeature};
 use super::features::{GROUPS, Need, TABLE, need};
 use super::{decode, features_of, sweep};
 use crate::address::Svma;
-use crate::insn::sweep::{Edge, Interest, Mark, Reference, ReferenceKind, Sweep};
+use crate::insn::sweep::{BackEdge, Edge, Interest, Loops, Mark, Reference, ReferenceKind, Sweep, Wants};
 use crate::insn::{Class, ClassSet, Condition, Flow, Insn, Lanes, Memory, Modifier, Operation, Reg};
 
 fn bytes(hex: &str) -> Vec<u8> {
@@ -31,8 +31,12 @@ fn swept(code: &[u8], length: usize, interest: &Interest) -> (Sweep, u32) {
     (found, end)
 }
 
-const EVERYWHERE: Interest =
-    Interest { wants: ClassSet::EMPTY, code_base: Svma(0), code_length: u32::MAX, conditional_exits: true };
+const EVERYWHERE: Interest = Interest {
+    wants: Wants::classes(ClassSet::EMPTY),
+    code_base: Svma(0),
+    code_length: u32::MAX,
+    conditional_exits: true,
+};
 
 fn register(n: u8) -> Option<Reg> {
     Some(Reg::general(n))
@@ -551,7 +555,7 @@ fn only_wanted_classes_are_marked() {
     // lock inc dword [rax]; inc dword [rax]; pause; xchg eax, ecx; xchg [rdi], eax
     let code = bytes("f0 ff 00 ff 00 f3 90 91 87 07");
     let wants = ClassSet::of(&[Class::LockedAtomic]);
-    let (found, _) = swept(&code, code.len(), &Interest { wants, ..EVERYWHERE });
+    let (found, _) = swept(&code, code.len(), &Interest { wants: Wants::classes(wants), ..EVERYWHERE });
     let mark = |at| Mark { at, class: Class::LockedAtomic };
     assert_eq!(found.marks, [mark(0x100), mark(0x108)]);
 }
@@ -678,4 +682,36 @@ fn lanes_are_told_where_nothing_is_computed() {
         assert_eq!(one(hex).lanes, lanes, "{hex}");
         assert_eq!(if lanes.is_some() { one(hex).width } else { 0 }, width, "{hex}");
     }
+}
+
+#[test]
+fn short_loops_are_noted_and_those_that_act_are_told_apart() {
+    let quiet = Interest { wants: Wants { loops: Loops::Quiet, ..Wants::default() }, ..EVERYWHERE };
+    let all = Interest { wants: Wants { loops: Loops::All, ..Wants::default() }, ..EVERYWHERE };
+    for (hex, is_quiet) in [
+        ("f3 90 8b 07 85 c0 74 f8", true), // pause; mov eax, [rdi]; test eax, eax; je
+        ("39 07 90 eb fb", true),          // cmp [rdi], eax; nop; jmp
+        ("89 07 ff c8 75 fa", false),      // mov [rdi], eax; dec eax; jne
+        ("f0 0f b1 17 75 fa", false),      // lock cmpxchg [rdi], edx; jne
+        ("87 07 85 c0 75 fa", false),      // xchg [rdi], eax; test; jne
+        ("e8 00 00 00 00 85 c0 75 f7", false), // call; test; jne
+        ("ff d0 85 c0 75 fa", false),      // call rax; test; jne
+        ("0f 05 85 c0 75 fa", false),      // syscall; test; jne
+        ("aa ff c9 75 fb", false),         // stosb; dec; jne
+        ("50 ff c9 75 fb", false),         // push rax; dec; jne
+    ] {
+        let mut code = bytes("89 07"); // mov [rdi], eax: before the loop
+        code.extend(bytes(hex));
+        let from = 0x100 + code.len() as u32 - 2;
+        let edge = BackEdge { from, to: 0x102, is_quiet };
+        assert_eq!(swept(&code, code.len(), &all).0.back_edges, [edge], "{hex}");
+        let found = swept(&code, code.len(), &quiet).0.back_edges;
+        assert_eq!(found, if is_quiet { vec![edge] } else { vec![] }, "{hex}");
+        assert!(swept(&code, code.len(), &EVERYWHERE).0.back_edges.is_empty());
+    }
+    // A loop of 130 bytes, and a jump to before the unit.
+    let mut long = vec![0x90; 130];
+    long.extend(bytes("0f 84 78 ff ff ff eb d0"));
+    assert_eq!(swept(&long, long.len(), &all).0.back_edges.len(), 1);
+    assert!(swept(&bytes("74 f0"), 2, &all).0.back_edges.is_empty());
 }
