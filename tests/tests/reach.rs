@@ -200,6 +200,7 @@ tests_of! {
     a_call_after_a_counted_loop_is_required
     a_handler_of_exceptions_beside_a_jump_table_is_reached
     aarch64_hwcap_guards
+    aarch64_what_came_back_without_a_signal_guards
     aarch64_each_bit_of_hwcap_guards_its_feature
     aarch64_hwcap2_guards
     aarch64_an_outlined_helper_is_guarded_by_construction
@@ -214,6 +215,7 @@ tests_of! {
     aarch64_a_check_guards_three_calls_deep
     aarch64_hints_are_no_feature
     aarch64_gos_standard_library_needs_nothing
+    aarch64_a_probe_that_nobody_heeds_guards_nothing
     aarch64_an_unchecked_call_is_required
     aarch64_a_program_compiled_for_lse_is_required_from_main
     aarch64_a_check_for_less_is_named_as_such
@@ -862,6 +864,14 @@ fn a_handler_of_exceptions_beside_a_jump_table_is_reached() -> Case {
 
 fn aarch64_hwcap_guards() -> Case {
     Case { sources: &["arm_hwcap.c"], ..ASKS_FOR_LSE }
+}
+
+fn aarch64_what_came_back_without_a_signal_guards() -> Case {
+    Case { sources: &["arm_probed_by_signal.c"], ..ASKS_FOR_LSE }
+}
+
+fn aarch64_a_probe_that_nobody_heeds_guards_nothing() -> Case {
+    Case { sources: &["arm_trap_probe_ignored.c"], ..NEEDS_LSE }
 }
 
 fn aarch64_each_bit_of_hwcap_guards_its_feature() -> Case {

@@ -252,6 +252,8 @@ pub enum Operation {
     XorNot,
     /// `dst = src0` or `dst = imm`.
     Move,
+    /// A64 `movk`: `dst = src0`, where the low 16 bits of `imm` replace the 16 bits from bit `imm >> 16` on.
+    MoveKeep,
     /// Flags from `src0 - src1|imm`, no other result: `cmp`.
     Compare,
     /// Flags from `src0 + src1|imm`: `cmn`.

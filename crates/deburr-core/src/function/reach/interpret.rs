@@ -10,6 +10,7 @@ use super::names;
 use super::proof::Proof;
 use super::state::{Flags, State, stack_pointer};
 use super::step::narrowed;
+use super::trap::{self, Trap};
 use super::value::{Outcome, Value};
 use super::words;
 use crate::address::Svma;
@@ -321,7 +322,7 @@ impl Run<'_, '_, '_> {
                     let doubt = Proof::doubt(*visits > VISITS);
                     Some(BlockFacts {
                         start: self.world.image.code_offset(block.start())?,
-                        proof: state.as_ref().map(|state| state.proof().union(doubt)).or(beyond),
+                        proof: state.as_ref().map(|state| self.guard(state).union(doubt)).or(beyond),
                         check: state.as_ref().and_then(|state| state.check),
                     })
                 })
@@ -349,7 +350,12 @@ impl Run<'_, '_, '_> {
                     return (Vec::new(), at_call);
                 }
                 Flow::Stop => return (Vec::new(), at_call),
-                _ => self.step(insn, &mut state),
+                _ => {
+                    self.step(insn, &mut state);
+                    if state.trap == Trap::Survived {
+                        state.prove(trap::proven_by(self.world, insn), insn.svma);
+                    }
+                }
             }
         }
         let Some(last) = block.last() else { return (Vec::new(), at_call) };
@@ -434,6 +440,14 @@ impl Run<'_, '_, '_> {
         is_split.then_some(all)
     }
 
+    /// What guards whatever runs next.
+    fn guard(&self, state: &State) -> Proof {
+        match state.trap {
+            Trap::Survived => state.proof().union(trap::everything(self.world.image.arch)),
+            Trap::Deadly | Trap::Caught => state.proof(),
+        }
+    }
+
     /// A jump to another function through a pointer.
     fn tail_to_pointer(&mut self, insn: &Insn, mut state: State) {
         self.clobber(&mut state, None, true);
@@ -443,7 +457,7 @@ impl Run<'_, '_, '_> {
     /// A jump to another function: it runs in this one's place.
     fn tail(&mut self, insn: &Insn, target: Svma, state: State) {
         if let Some(start) = self.world.image.code_offset(insn.svma).filter(|_| self.depth == 0) {
-            let facts = BlockFacts { start, proof: Some(state.proof()), check: state.check };
+            let facts = BlockFacts { start, proof: Some(self.guard(&state)), check: state.check };
             self.facts.exits.push((start, facts));
         }
         let call = Insn { flow: Flow::Call(target), ..*insn };
@@ -507,6 +521,11 @@ impl Run<'_, '_, '_> {
         if name.is_some_and(names::does_not_return) {
             return None;
         }
+        let trap = trap::after_call(world, name, &state);
+        if trap == Trap::Survived && state.trap != trap {
+            state.check = Some(insn.svma);
+        }
+        state.trap = trap;
         if let Some(value) = name.and_then(|name| words::answer(world, name, &state)) {
             self.clobber(&mut state, None, true);
             state.write(Reg::general(0), value);
@@ -533,6 +552,9 @@ impl Run<'_, '_, '_> {
             self.facts.inputs.callees.insert(callee.start);
             if let Some(returned) = world.returns.get(&callee.start) {
                 state.write(Reg::general(0), returned.clone());
+            }
+            if state.trap == Trap::Survived {
+                state.prove(trap::proven_by_call(world, callee), insn.svma);
             }
         }
         Some(state)

@@ -10,6 +10,7 @@ use super::interpret::{Facts, FactsByFunction, interpret, stored_words};
 use super::memory::{Argument, Memory, initial};
 use super::proof::Proof;
 use super::references::{Access, references_to};
+use super::trap;
 use super::value::Value;
 use crate::address::{Extent, Svma};
 use crate::function::Function;
@@ -69,7 +70,8 @@ pub(super) fn learn(world: &mut World<'_, '_>, known: Memory, takers: &BTreeSet<
         world.inside.extend(callers);
     }
     let mut subjects: BTreeSet<CodeOffset> = queries.iter().map(|function| function.start).collect();
-    subjects.extend(callers_by_name(world));
+    subjects.extend(callers_by_name(world, |name| world.answers(name)));
+    subjects.extend(trap::functions(world));
     subjects.extend(callers_by_pointer(world));
     subjects.extend(world.incoming.callers_of(world, &world.inside.union(&world.alone).copied().collect()));
     // What these lose sight of still comes from the CPU; what others make of it is not followed.
@@ -267,12 +269,15 @@ pub(super) fn query_functions(world: &World<'_, '_>) -> Vec<Function> {
     functions
 }
 
-/// Functions that call one which, by its name, tells something.
-fn callers_by_name(world: &World<'_, '_>) -> BTreeSet<CodeOffset> {
-    let told = world.names.iter().filter(|(_, name)| world.answers(name));
+/// Functions that call one of some names that tell something.
+pub(super) fn callers_by_name(
+    world: &World<'_, '_>,
+    is_meant: impl Fn(&str) -> bool,
+) -> BTreeSet<CodeOffset> {
+    let told = world.names.iter().filter(|(_, name)| is_meant(name));
     let told: BTreeSet<CodeOffset> = told.filter_map(|(svma, _)| world.image.code_offset(*svma)).collect();
     let mut callers = world.incoming.callers_of(world, &told);
-    let cells = world.linkage.imports.iter().filter(|import| world.answers(import.name));
+    let cells = world.linkage.imports.iter().filter(|import| is_meant(import.name));
     let cells: Vec<Extent> = cells.map(|import| Extent::sized(import.at, 8)).collect();
     callers.extend(referrers_to(world, &cells));
     callers

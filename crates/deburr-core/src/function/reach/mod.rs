@@ -31,6 +31,7 @@ mod proof;
 mod references;
 mod state;
 mod step;
+mod trap;
 mod unasked;
 mod value;
 mod verdict;
@@ -202,7 +203,10 @@ impl<'w, 'a> World<'w, 'a> {
         for symbol in &image.symbols {
             let stub = symbol.name.strip_suffix("@plt");
             let name = stub.unwrap_or(&symbol.name);
-            let is_told = names::does_not_return(name) || names::calls_back(name) || words::answers(name);
+            let is_told = names::does_not_return(name)
+                || names::calls_back(name)
+                || words::answers(name)
+                || trap::is_told(name);
             // A function of the file's own is not the foreign one of its name.
             let is_foreign = stub
                 .is_some_and(|name| knowledge::returned(foreign, name).is_some() || answerers.contains(name));

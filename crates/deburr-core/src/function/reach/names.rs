@@ -254,6 +254,15 @@ pub(super) fn is_module_entry(name: &str) -> bool {
     PREFIXES.iter().any(|prefix| name.len() > prefix.len() && name.starts_with(prefix))
 }
 
+/// Whether an exported function is a vector variant for a part of the instruction set that its name states: `_ZGVdN4v_cos` is
+/// for AVX2, and what calls it was compiled for that (x86-64 Vector Function ABI, "Vector Function Name Mangling"; Vector
+/// Function ABI for AArch64). Those of the first level, `b` and `n`, need nothing.
+pub(super) fn is_vector_variant(name: &str) -> bool {
+    let Some(mangled) = name.strip_prefix("_ZGV") else { return false };
+    let masked = mangled.strip_prefix(['c', 'd', 'e', 's']);
+    masked.is_some_and(|rest| rest.starts_with(['N', 'M']) && rest.contains('_'))
+}
+
 /// Whether a function is exported without being meant for others: an inline function or a template's instance of C++,
 /// which every unit that uses it has and the linker merges, or one in a version that says so.
 pub(super) fn is_incidental(export: &Export<'_>) -> bool {
@@ -334,6 +343,13 @@ mod tests {
             "napi_create_object",
         ];
         assert!(!others.into_iter().any(is_module_entry));
+    }
+
+    #[test]
+    fn vector_variants_state_their_instruction_set() {
+        assert!(["_ZGVdN4v_cos", "_ZGVeN8vvv_sincos", "_ZGVsMxv_exp"].into_iter().all(is_vector_variant));
+        let others = ["_ZGVbN2v_cos", "_ZGVnN2v_cos", "_ZGVZ4mainE5cache", "_ZGVN3foo3barE", "_ZGV", "cos"];
+        assert!(!others.into_iter().any(is_vector_variant));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::lanes::Halves;
 use super::proof::Proof;
+use super::trap::Trap;
 use super::value::{Outcome, Value};
 use crate::address::Svma;
 use crate::insn::{Condition, Reg, RegSet};
@@ -102,6 +103,8 @@ pub(super) struct State {
     doubts: Vec<(Svma, bool)>,
     /// The last branch that proved something.
     pub(super) check: Option<Svma>,
+    /// What happens where the CPU lacks an instruction.
+    pub(super) trap: Trap,
 }
 
 impl State {
@@ -124,6 +127,7 @@ impl State {
             absent: FeatureSet::EMPTY,
             doubts: Vec::new(),
             check: None,
+            trap: Trap::Deadly,
         };
         state.write(stack_pointer(arch), Value::Stack(0));
         state
@@ -462,16 +466,21 @@ impl State {
         self
     }
 
+    /// Something at `place` has proven features.
+    pub(super) fn prove(&mut self, proven: Proof, place: Svma) {
+        if !proven.features.is_subset(self.proven) {
+            self.proven = self.proven.union(proven.features);
+            self.check = Some(place);
+        }
+    }
+
     /// What holds after a test at `branch` came out one way; `None` if it cannot.
     pub(super) fn after(&self, outcome: &Outcome, branch: Svma, taken: bool) -> Option<State> {
         if outcome.impossible {
             return None;
         }
         let mut state = self.clone();
-        if !outcome.proven.features.is_subset(state.proven) {
-            state.proven = state.proven.union(outcome.proven.features);
-            state.check = Some(branch);
-        }
+        state.prove(outcome.proven, branch);
         state.absent = state.absent.union(outcome.absent);
         if outcome.proven.is_doubtful
             && let Err(place) = state.doubts.binary_search(&(branch, taken))
@@ -561,6 +570,8 @@ impl State {
         changed |= replace(&mut self.leftovers, leftovers);
         let check =
             if proven.is_empty() { None } else { self.check.min(other.check).or(self.check).or(other.check) };
+        let trap = self.trap.min(other.trap);
+        changed |= replace(&mut self.trap, trap);
         changed |= replace(&mut self.check, check);
         changed |= replace(&mut self.proven, proven);
         let absent = self.absent.intersection(other.absent);

@@ -322,6 +322,12 @@ impl Run<'_, '_, '_> {
                 let mask = 1u64.checked_shl(count as u32).unwrap_or(0).wrapping_sub(1);
                 self.source(insn, state).shift(-low).and_mask(mask)
             }
+            Operation::MoveKeep => {
+                let imm = insn.imm.unwrap_or(0) as u64;
+                let at = (imm >> 16) as u32;
+                let kept = self.source(insn, state).and_mask(!(0xffff_u64.checked_shl(at).unwrap_or(0)));
+                kept.or(&Value::constant((imm & 0xffff).checked_shl(at).unwrap_or(0)))
+            }
             Operation::SetCondition => {
                 let (holds, fails) = self.test(insn, state);
                 Value::truth(&holds, &fails)

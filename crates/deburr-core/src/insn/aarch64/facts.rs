@@ -15,8 +15,8 @@ use disarm64_defn::{InsnClass as C, InsnFeatureSet as F};
 
 /// Decodes the first instruction of `code`, which lies at `svma`; `None` if it is not one.
 ///
-/// `imm` is set for plain immediates only; a register operand that is shifted or extended sets `modified`. `movk` and
-/// the carry forms are [`Operation::Other`].
+/// `imm` is set for plain immediates only; a register operand that is shifted or extended sets `modified`. The carry
+/// forms are [`Operation::Other`].
 pub fn decode(code: &[u8], svma: Svma) -> Option<Insn> {
     let word = u32::from_le_bytes(*code.first_chunk::<4>()?);
     let Decoded { summary, definition } = define(word)?;
@@ -270,8 +270,11 @@ impl Facts {
         let value = match self.field(30, 29) {
             0 => !value,
             2 => value,
-            // MOVK keeps the other three quarters.
-            _ => return self.sources([zero_form(self.rd()), None, None]),
+            _ => {
+                self.insn.operation = Operation::MoveKeep;
+                self.insn.imm = Some(i64::from(self.field(20, 5) | self.field(22, 21) << 20));
+                return self.sources([zero_form(self.rd()), None, None]);
+            }
         };
         self.insn.operation = Operation::Move;
         self.insn.imm = Some(self.truncated(value));

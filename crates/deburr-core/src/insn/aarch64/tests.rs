@@ -67,7 +67,7 @@ fn classes_and_operations_follow_the_mnemonic() {
         (0x7200001f, C::Other, O::Test),                      // tst w0, #1
         (0xea01001f, C::Other, O::Test),                      // tst x0, x1
         (0xaa0003f0, C::Other, O::Move),                      // mov x16, x0
-        (0xf2a00020, C::Other, O::Other),                     // movk x0, #1, lsl #16
+        (0xf2a00020, C::Other, O::MoveKeep),                  // movk x0, #1, lsl #16
         (0xfa410000, C::Other, O::ConditionalCompare),        // ccmp x0, x1, #0, eq
         (0x1a9f07e0, C::Other, O::SetCondition),              // cset w0, ne
         (0x13001c20, C::Other, O::Extend),                    // sxtb w0, w1
