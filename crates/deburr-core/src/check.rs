@@ -11,7 +11,7 @@ use crate::insn::sweep::Wants;
 use crate::insn::{self, Class, ClassSet, FeatureGroup};
 use crate::needs;
 use crate::report::{self, Build, Coverage, Hex, IsaFunction, PlacedFinding, Reach, Report};
-use crate::rule::{self, Context, Rule, Shared};
+use crate::rule::{self, Context, FileFacts, Rule, Shared};
 use crate::stated;
 use deburr_cpu::{Arch, Feature, FeatureSet};
 use std::collections::BTreeMap;
@@ -103,8 +103,21 @@ pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
         .into_iter()
         .map(|finding| place(finding, &image, &program, &mut names, lines.as_ref()))
         .collect();
+    let compared = rule::ACROSS.iter().any(|across| rules.iter().any(|rule| rule.id == across.rule));
+    report.facts = compared.then(|| context.facts(""));
     report.faults.extend(mini_debug.err().map(|error| error.to_string()));
     Ok(report)
+}
+
+/// Compares the files of a run, by what their reports' [`Report::facts`] say. `rules` as in [`Request`].
+pub fn across(files: &[FileFacts], rules: Option<&[&str]>) -> Vec<report::AcrossFinding> {
+    let is_asked = |across: &&rule::Across| match rules {
+        Some(ids) => ids.contains(&across.rule),
+        None => rule::find(across.rule).is_some_and(|rule| !rule.preview),
+    };
+    let asked = rule::ACROSS.iter().filter(is_asked);
+    let found = asked.flat_map(|across| (across.check)(files));
+    found.map(report::AcrossFinding::from).collect()
 }
 
 /// Learns what a shared library tells the files that need it: which of its words, and of its functions' results, tell
@@ -173,6 +186,7 @@ fn describe(image: &Image<'_>, program: &Program) -> Report {
         },
         closure: None,
         missing_libraries: Vec::new(),
+        facts: None,
         faults: image.faults.clone(),
     }
 }

@@ -88,3 +88,33 @@ pub struct Finding {
     /// The facts behind it.
     pub evidence: Evidence,
 }
+
+/// A place in one file of several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Located {
+    /// The file, as the caller calls it.
+    pub path: Arc<str>,
+    /// The function's name, as the file has it.
+    pub function: Arc<str>,
+    /// The section, in relocatable objects, whose `address` is an offset in it.
+    pub section: Option<Arc<str>>,
+    /// The address as other tools show it.
+    pub address: u64,
+}
+
+/// What a rule says about a place in one file, by comparison with another file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AcrossFinding {
+    /// The rule's id.
+    pub rule: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// The place it is about.
+    pub at: Located,
+    /// The place it is compared with.
+    pub other: Located,
+    /// One sentence for people, without the place.
+    pub message: Arc<str>,
+    /// The facts behind it.
+    pub evidence: Evidence,
+}

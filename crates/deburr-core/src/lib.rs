@@ -25,7 +25,7 @@ pub mod rule;
 mod stated;
 
 pub use address::Svma;
-pub use check::{Request, StatedGuard, check, learn};
+pub use check::{Request, StatedGuard, across, check, learn};
 pub use function::reach::Knowledge;
 pub use image::{Error, wanted_debug_file};
 pub use report::Report;

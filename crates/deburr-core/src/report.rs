@@ -1,6 +1,8 @@
 //! The report on one file, as it is rendered: the model behind every output format. Schema version 1.
 
-use crate::finding::{Evidence, Severity};
+use crate::finding::{self, Evidence, Severity};
+use crate::image::demangle;
+use crate::rule::FileFacts;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -141,6 +143,59 @@ pub struct PlacedFinding {
     pub evidence: Evidence,
 }
 
+/// A place that a finding is compared with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OtherPlace {
+    /// The file.
+    pub path: Arc<str>,
+    /// The address there.
+    pub svma: Hex,
+    /// The section, in relocatable objects, whose `svma` is an offset in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section: Option<Arc<str>>,
+}
+
+/// A finding by comparison of two files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AcrossFinding {
+    /// The rule's id.
+    pub rule: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// The file it is about.
+    pub path: Arc<str>,
+    /// The function's name, demangled.
+    pub function: Arc<str>,
+    /// Its address.
+    pub svma: Hex,
+    /// The section, in relocatable objects, whose `svma` is an offset in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section: Option<Arc<str>>,
+    /// What it is compared with.
+    pub other: OtherPlace,
+    /// One sentence.
+    pub message: Arc<str>,
+    /// The facts behind it.
+    pub evidence: Evidence,
+}
+
+impl From<finding::AcrossFinding> for AcrossFinding {
+    fn from(found: finding::AcrossFinding) -> AcrossFinding {
+        let (at, other) = (found.at, found.other);
+        AcrossFinding {
+            rule: found.rule,
+            severity: found.severity,
+            path: at.path,
+            function: demangle(&at.function).into(),
+            svma: Hex(at.address),
+            section: at.section,
+            other: OtherPlace { path: other.path, svma: Hex(other.address), section: other.section },
+            message: found.message,
+            evidence: found.evidence,
+        }
+    }
+}
+
 /// How the file's atomics were compiled (AArch64).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Atomics {
@@ -251,6 +306,9 @@ pub struct Report {
     /// Shared libraries that it needs, itself or through others, and that were not found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing_libraries: Vec<String>,
+    /// What comparisons with other files need, where a rule compares files; see [`crate::across`].
+    #[serde(skip)]
+    pub facts: Option<FileFacts>,
     /// Faults met in the file that did not stop the check.
     pub faults: Vec<String>,
 }

@@ -5,7 +5,8 @@
 
 use deburr_core::finding::{Severity, Value};
 use deburr_core::report::PlacedFinding;
-use deburr_core::{Request, check};
+use deburr_core::rule::FileFacts;
+use deburr_core::{Request, across, check};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,7 +50,7 @@ fn line(finding: &PlacedFinding) -> u32 {
 fn marked_lines_and_no_others_are_reported() {
     let mut faults = Vec::new();
     let rules = deburr_core::rule::RULES.iter().map(|rule| rule.id);
-    for rule_id in rules.filter(|id| *id != "above-baseline") {
+    for rule_id in rules.filter(|id| !["above-baseline", "scalar-twin"].contains(id)) {
         for source in fixtures(rule_id) {
             let expected = marked(rule_id, &source);
             let found: Vec<u32> = findings(rule_id, &source).iter().map(line).collect();
@@ -116,6 +117,32 @@ fn function_behind_a_pointer_that_is_not_followed_is_a_warning() {
     let message = "AVX, AVX2 reached only through a pointer or a check that is not followed";
     assert_eq!(&*found.message, message);
     assert_eq!(found.evidence.get("reach"), Some(&Value::Text("unknown".into())));
+}
+
+/// `scalar-twin` compares files: each fixture with the one that its source names.
+#[test]
+fn scalar_copies_are_reported_beside_their_twins_and_nothing_else_is() {
+    for source in fixtures("scalar-twin") {
+        let text = fs::read_to_string(&source).unwrap();
+        let with =
+            text.split("deburr: --with ").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap();
+        let facts = [source.clone(), source.with_file_name(with)].map(|path| {
+            let object = fs::read(path.with_extension("o")).unwrap();
+            let request = Request { rules: Some(&["scalar-twin"]), ..Request::default() };
+            let report = check(&object, &request).unwrap();
+            assert!(report.findings.is_empty(), "{}: alone it has no twin", path.display());
+            FileFacts { path: path.display().to_string().into(), ..report.facts.unwrap() }
+        });
+        let found = across(&facts, Some(&["scalar-twin"]));
+        let here: Vec<_> = found.iter().filter(|finding| *finding.path == *facts[0].path).collect();
+        assert_eq!(here.len(), marked("scalar-twin", &source).len(), "{}: {found:?}", source.display());
+        for finding in here {
+            assert_eq!(finding.other.path, facts[1].path);
+            assert_eq!(finding.evidence.get("vector_bits"), Some(&Value::Number(128)));
+            assert!(finding.message.contains("128-bit"), "{}", finding.message);
+        }
+    }
+    assert!(across(&[], Some(&["scalar-twin"])).is_empty());
 }
 
 #[test]

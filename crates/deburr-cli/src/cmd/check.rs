@@ -10,8 +10,9 @@ use crate::render::json::Document;
 use crate::render::style::Palette;
 use crate::render::text::{self, Detail};
 use crate::render::totals::Totals;
+use deburr_core::Report;
 use deburr_core::finding::Severity;
-use deburr_core::rule::{RULES, Rule};
+use deburr_core::rule::{FileFacts, RULES, Rule};
 use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -68,6 +69,7 @@ pub(super) fn run(
         },
         failed: false,
         uses: Uses::of(&plan.config),
+        compared: Compared::default(),
     };
     for skip in walked.skipped {
         run.skip(skip, complaints);
@@ -75,7 +77,8 @@ pub(super) fn run(
     batch::check_all(&walked.files, &plan, options.progress, |outcomes| -> Result<(), Failure> {
         for outcome in outcomes {
             match outcome {
-                Outcome::Checked { report, bytes } => {
+                Outcome::Checked { mut report, bytes } => {
+                    run.compared.add(&mut report);
                     run.totals.add(&report, bytes);
                     run.uses.add(&report);
                     match &mut run.document {
@@ -89,15 +92,27 @@ pub(super) fn run(
         Ok(())
     })?;
 
-    let Run { mut totals, mut skipped, document, mut failed, uses } = run;
+    let Run { mut totals, mut skipped, document, mut failed, uses, compared } = run;
+    let across = deburr_core::across(&compared.files, plan.rules.as_deref());
+    totals.add_across(&across);
+    if compared.left_out > 0 {
+        let _ = writeln!(
+            complaints,
+            "deburr: {} files were not compared with others: too many",
+            compared.left_out
+        );
+    }
     let stale = uses.stale(&plan.config);
     skipped.sort_by(|a, b| a.path.cmp(&b.path));
     totals.files_skipped = skipped.len() as u64;
     totals.elapsed_seconds = options.statistics.then(|| since.elapsed().as_secs_f64());
     match document {
-        Some(document) => document.end(out, (&skipped, &stale), &totals)?,
-        None if options.quiet => {}
-        None => text::summary(out, &totals, &skipped, &detail)?,
+        Some(document) => document.end(out, &across, (&skipped, &stale), &totals)?,
+        None if options.quiet => text::across(out, &across, &detail)?,
+        None => {
+            text::across(out, &across, &detail)?;
+            text::summary(out, &totals, &skipped, &detail)?;
+        }
     }
     out.flush()?;
     for guard in &stale {
@@ -129,6 +144,32 @@ struct Run {
     document: Option<Document>,
     failed: bool,
     uses: Uses,
+    compared: Compared,
+}
+
+/// Functions at most, of all files together, that are kept in order to compare them.
+const MOST_COMPARED: usize = 500_000;
+
+/// What comparisons at the end of the run need.
+#[derive(Default)]
+struct Compared {
+    files: Vec<FileFacts>,
+    functions: usize,
+    /// Files for which there was no more room.
+    left_out: u64,
+}
+
+impl Compared {
+    /// Takes a report's facts out of it.
+    fn add(&mut self, report: &mut Report) {
+        let Some(facts) = report.facts.take().filter(|facts| !facts.shapes.is_empty()) else { return };
+        if self.functions + facts.shapes.len() > MOST_COMPARED {
+            self.left_out += 1;
+            return;
+        }
+        self.functions += facts.shapes.len();
+        self.files.push(FileFacts { path: report.path.as_str().into(), ..facts });
+    }
 }
 
 impl Run {

@@ -4,7 +4,7 @@ use super::totals::Totals;
 use crate::config::StaleGuard;
 use crate::input::walk::Skipped;
 use deburr_core::Report;
-use deburr_core::report::SCHEMA_VERSION;
+use deburr_core::report::{AcrossFinding, SCHEMA_VERSION};
 use serde::Serialize;
 use serde_json::json;
 use std::io::{self, Write};
@@ -42,6 +42,7 @@ impl Document {
     pub(crate) fn end(
         self,
         out: &mut dyn Write,
+        across: &[AcrossFinding],
         (skipped, stale): (&[Skipped], &[StaleGuard]),
         totals: &Totals,
     ) -> io::Result<()> {
@@ -49,7 +50,9 @@ impl Document {
         let skipped: Vec<_> =
             skipped.iter().map(|skip| json!({"path": skip.path, "reason": skip.reason})).collect();
         let before_end = if self.files > 0 { line } else { "" };
-        write!(out, "{before_end}],{line}\"skipped\":{colon}")?;
+        write!(out, "{before_end}],{line}\"across_files\":{colon}")?;
+        self.value(out, &across, "\n  ")?;
+        write!(out, ",{line}\"skipped\":{colon}")?;
         self.value(out, &skipped, "\n  ")?;
         write!(out, ",{line}\"stale_guards\":{colon}")?;
         self.value(out, &stale, "\n  ")?;
@@ -76,7 +79,7 @@ impl Document {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::text::tests::example;
+    use crate::render::text::tests::{example, example_across};
 
     fn document(pretty: bool, reports: &[Report]) -> serde_json::Value {
         let mut out = Vec::new();
@@ -91,7 +94,7 @@ mod tests {
         let reason_it_is_stale = "it matches no function of the run";
         let place = "deburr.toml:1".to_owned();
         let stale = [StaleGuard { function: "sum_*".to_owned(), reason_it_is_stale, place }];
-        document.end(&mut out, (&skipped, &stale), &totals).unwrap();
+        document.end(&mut out, &[example_across()], (&skipped, &stale), &totals).unwrap();
         serde_json::from_slice(&out).unwrap()
     }
 

@@ -6,7 +6,7 @@ use super::totals::Totals;
 use crate::input::walk::Skipped;
 use deburr_core::Report;
 use deburr_core::finding::Severity;
-use deburr_core::report::{Atomics, PlacedFinding, Root};
+use deburr_core::report::{AcrossFinding, Atomics, PlacedFinding, Root};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
@@ -53,6 +53,33 @@ pub(crate) fn file(out: &mut dyn Write, report: &Report, detail: &Detail) -> io:
         writeln!(out)?;
     }
     Ok(())
+}
+
+/// Renders the findings by comparison of files, file by file.
+pub(crate) fn across(out: &mut dyn Write, findings: &[AcrossFinding], detail: &Detail) -> io::Result<()> {
+    let Some(first) = findings.first() else { return Ok(()) };
+    let palette = detail.palette;
+    writeln!(out, "{}", palette.bold("across files:"))?;
+    for run in findings.chunk_by(|a, b| (a.rule, &a.path) == (b.rule, &b.path)) {
+        let severity = run.iter().map(|finding| finding.severity).max().unwrap_or(first.severity);
+        let Some(first) = run.first() else { continue };
+        let head = palette.severity(severity, &format!("{}[{}]", severity.name(), first.rule));
+        writeln!(out, "  {head} {} in {}", counted(run.len() as u64, "finding"), palette.bold(&first.path))?;
+        let shown = if detail.limit == 0 { run.len() } else { detail.limit.min(run.len()) };
+        for finding in run.iter().take(shown) {
+            let section = finding.section.as_deref().map(|name| format!("{name}+")).unwrap_or_default();
+            let place = format!("{section}{}", finding.svma);
+            let indent = 4 + place.chars().count() + 2;
+            let function = fit(&finding.function, detail.width.map(|width| width.saturating_sub(indent)));
+            writeln!(out, "    {}  {}", palette.dim(&place), palette.bold(&function))?;
+            writeln!(out, "{:indent$}{}", "", finding.message)?;
+        }
+        if shown < run.len() {
+            let more = format!("… and {} more (--limit 0 shows all)", grouped((run.len() - shown) as u64));
+            writeln!(out, "    {}", palette.dim(&more))?;
+        }
+    }
+    writeln!(out)
 }
 
 /// The findings of each rule, worst first.
@@ -361,8 +388,23 @@ pub(crate) mod tests {
     use super::*;
     use deburr_core::finding::Value;
     use deburr_core::report::{
-        Build, Coverage, Guard, GuardKind, Hex, IsaFunction, NeededBy, Reach, SourceLocation, Step,
+        Build, Coverage, Guard, GuardKind, Hex, IsaFunction, NeededBy, OtherPlace, Reach, SourceLocation,
+        Step,
     };
+
+    pub(crate) fn example_across() -> AcrossFinding {
+        AcrossFinding {
+            rule: "scalar-twin",
+            severity: Severity::Warning,
+            path: "bin/verify".into(),
+            function: "checksum_block".into(),
+            svma: Hex(0x1180),
+            section: None,
+            other: OtherPlace { path: "bin/server".into(), svma: Hex(0x2200), section: None },
+            message: "scalar loop, where bin/server has it on 128-bit vectors".into(),
+            evidence: [("vector_bits", Value::Number(128))].into(),
+        }
+    }
 
     /// A report with all parts.
     pub(crate) fn example() -> Report {
@@ -422,6 +464,7 @@ pub(crate) mod tests {
             coverage: Coverage { executable_bytes: 4000, decoded_bytes: 4000, ..Coverage::default() },
             closure: Some(vec!["lib/libfast.so".to_owned()]),
             missing_libraries: vec!["libslow.so.1".to_owned()],
+            facts: None,
             faults: Vec::new(),
         }
     }

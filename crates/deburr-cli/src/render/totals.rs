@@ -3,9 +3,10 @@
 use crate::machine::ARCHES;
 use deburr_core::Report;
 use deburr_core::finding::Severity;
+use deburr_core::report::AcrossFinding;
 use deburr_cpu::level_names;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The sums of a run.
 #[derive(Debug, Default, Serialize)]
@@ -75,6 +76,23 @@ impl Totals {
             of_level.examples.push(report.path.clone());
         }
         self.with_faults += u64::from(!report.faults.is_empty());
+    }
+
+    /// Adds the findings by comparison of files.
+    pub(crate) fn add_across(&mut self, findings: &[AcrossFinding]) {
+        let mut files: BTreeMap<&'static str, BTreeSet<&str>> = BTreeMap::new();
+        for finding in findings {
+            *self.findings_by_rule.entry(finding.rule).or_default() += 1;
+            *self.findings_by_severity.entry(finding.severity).or_default() += 1;
+            let (worst, _) = self.rules.entry(finding.rule).or_insert((finding.severity, 0));
+            *worst = (*worst).max(finding.severity);
+            files.entry(finding.rule).or_default().insert(&finding.path);
+        }
+        for (rule, files) in files {
+            if let Some((_, count)) = self.rules.get_mut(rule) {
+                *count += files.len() as u64;
+            }
+        }
     }
 
     /// The severest finding of the run.

@@ -5,6 +5,7 @@
 
 pub mod atomics;
 pub mod block;
+pub mod counted;
 pub mod coverage;
 mod data;
 mod discover;
@@ -13,13 +14,14 @@ mod offsets;
 mod padding;
 mod partition;
 pub mod reach;
+pub mod shape;
 
 pub use discover::discover;
 
 use crate::address::Extent;
 use crate::image::{Image, Symbol};
 use crate::insn::FeatureGroup;
-use crate::insn::sweep::{BackEdge, CodeOffset, Edge, FeatureHit, Mark, Reference, Sweep};
+use crate::insn::sweep::{BackEdge, CodeOffset, ComputingLoop, Edge, FeatureHit, Mark, Reference, Sweep};
 use std::ops::Range;
 
 /// Index of no symbol.
@@ -180,6 +182,11 @@ impl Program {
     /// Short loops, of the kind that was asked for, by address of the jump that closes them.
     pub fn back_edges(&self) -> impl Iterator<Item = BackEdge> {
         self.chunks.iter().flat_map(|chunk| chunk.back_edges.iter().copied())
+    }
+
+    /// Loops that compute, where they were asked for, by address of the jump that closes them.
+    pub fn computing_loops(&self) -> impl Iterator<Item = ComputingLoop> {
+        self.chunks.iter().flat_map(|chunk| chunk.computing_loops.iter().copied())
     }
 
     /// Direct calls, by address of the call.

@@ -228,6 +228,8 @@ pub struct Image<'a> {
     /// Instructions that make an address of code, and that address, where the linker fills it in, by instruction
     /// (relocatable objects only).
     pub addresses: Vec<(Svma, Svma)>,
+    /// Data that nothing ever writes, by section; empty for relocatable objects, where the linker still fills it in.
+    pub constants: Vec<(Extent, &'a [u8])>,
     /// Who built it, and with what.
     pub build: BuildFacts,
     /// Non-fatal faults met on the way: `overlapping sections .a and .b: .b left out`.
@@ -287,6 +289,13 @@ impl<'a> Image<'a> {
     pub fn bytes_at(&self, svma: Svma) -> Option<&'a [u8]> {
         let code = self.code_at(svma)?;
         code.bytes.get(usize::try_from(svma.since(code.extent.start)?).ok()?..)
+    }
+
+    /// Bytes of read-only data.
+    pub fn constant(&self, at: Svma, length: u64) -> Option<&'a [u8]> {
+        let (extent, bytes) = self.constants.iter().find(|(extent, _)| extent.contains(at))?;
+        let from = usize::try_from(at.since(extent.start)?).ok()?;
+        bytes.get(from..from.checked_add(usize::try_from(length).ok()?)?)
     }
 
     /// The address of an offset.

@@ -5,7 +5,7 @@
 //! Follows the gABI, "Sections" and "Program Header".
 
 use super::elf::{
-    Elf, PF_X, PT_DYNAMIC, PT_GNU_EH_FRAME, PT_LOAD, SHT_NOBITS, SHT_PROGBITS, Section, range_of,
+    Elf, PF_X, PT_DYNAMIC, PT_GNU_EH_FRAME, PT_LOAD, SHF_WRITE, SHT_NOBITS, SHT_PROGBITS, Section, range_of,
 };
 use super::{
     Code, Error, Image, Kind, Symbol, SymbolOrigin, build, frames, pclntab, plt, relocations, symbols,
@@ -68,6 +68,19 @@ fn code_of_sections<'a>(elf: &Elf<'a>, faults: &mut Vec<String>) -> Result<Vec<C
         }
         _ => Ok(found),
     }
+}
+
+/// The sections that hold constants.
+fn constants<'a>(elf: &Elf<'a>) -> Vec<(Extent, &'a [u8])> {
+    let is_constant = |section: &&Section<'a>| {
+        section.is_alloc()
+            && !section.is_executable()
+            && section.flags & SHF_WRITE == 0
+            && section.kind == SHT_PROGBITS
+            && elf.kind != Kind::Relocatable
+    };
+    let sections = elf.sections.iter().filter(is_constant);
+    sections.filter_map(|section| Some((section.extent(), elf.data(section)?))).collect()
 }
 
 /// The executable segments, where section headers are missing. A segment that also holds the ELF header begins,
@@ -270,6 +283,7 @@ pub(super) fn parse<'a>(
         pointers: Vec::new(),
         transfers: Vec::new(),
         addresses: Vec::new(),
+        constants: constants(&elf),
         build: build::facts(&elf, debug_file, &mut faults),
         faults,
     };

@@ -5,6 +5,7 @@
 //! (iced-x86, disarm64); their types do not leave it.
 
 pub mod aarch64;
+pub mod arithmetic;
 pub mod sweep;
 pub mod x86_64;
 
@@ -88,6 +89,12 @@ impl RegSet {
     #[must_use]
     pub const fn union(self, other: RegSet) -> RegSet {
         RegSet(self.0 | other.0)
+    }
+
+    /// This set without the registers of another.
+    #[must_use]
+    pub const fn minus(self, other: RegSet) -> RegSet {
+        RegSet(self.0 & !other.0)
     }
 
     /// The registers of both sets alike.

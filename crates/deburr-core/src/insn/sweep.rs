@@ -84,6 +84,21 @@ pub struct BackEdge {
     pub is_quiet: bool,
 }
 
+/// Bytes at most from the first instruction of a loop that computes to the jump that closes it.
+pub const COMPUTING_LOOP: u32 = 1024;
+
+/// A direct jump or branch back within one unit, over at most [`COMPUTING_LOOP`] bytes, among which lies arithmetic on
+/// vectors or on floating-point numbers, or a multiplication.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ComputingLoop {
+    /// The jump.
+    pub from: CodeOffset,
+    /// Its target, before it; on x86-64 not always where an instruction begins.
+    pub to: CodeOffset,
+    /// Whether there seems to be arithmetic on vectors.
+    pub is_vector: bool,
+}
+
 /// What rules want noted of the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Wants {
@@ -91,18 +106,24 @@ pub struct Wants {
     pub classes: ClassSet,
     /// The short loops to note.
     pub loops: Loops,
+    /// Whether to note loops that compute.
+    pub computing: bool,
 }
 
 impl Wants {
     /// Classes alone.
     pub const fn classes(classes: ClassSet) -> Wants {
-        Wants { classes, loops: Loops::None }
+        Wants { classes, loops: Loops::None, computing: false }
     }
 
     /// What either wants.
     #[must_use]
     pub fn union(self, other: Wants) -> Wants {
-        Wants { classes: self.classes.union(other.classes), loops: self.loops.max(other.loops) }
+        Wants {
+            classes: self.classes.union(other.classes),
+            loops: self.loops.max(other.loops),
+            computing: self.computing || other.computing,
+        }
     }
 }
 
@@ -141,6 +162,8 @@ pub struct Sweep {
     pub marks: Vec<Mark>,
     /// Short loops of the kind asked for, in order of `from`.
     pub back_edges: Vec<BackEdge>,
+    /// Loops that compute, where they are asked for, in order of `from`.
+    pub computing_loops: Vec<ComputingLoop>,
     /// Starts of undecodable runs, in order, at most one per run.
     pub undecodable: Vec<CodeOffset>,
 }
@@ -158,6 +181,7 @@ impl Sweep {
             references,
             marks,
             back_edges,
+            computing_loops,
             undecodable,
         } = self;
         (*decoded, *undecoded) = (0, 0);
@@ -168,6 +192,7 @@ impl Sweep {
         references.clear();
         marks.clear();
         back_edges.clear();
+        computing_loops.clear();
         undecodable.clear();
     }
 }

@@ -2,19 +2,55 @@
 
 mod above_baseline;
 mod llsc_loop;
+mod narrow_vectors;
 mod outlined_atomic;
+mod scalar_hot_loop;
+mod scalar_twin;
 
-use crate::finding::Finding;
+use crate::finding::{AcrossFinding, Finding};
 use crate::function::Program;
 use crate::function::atomics::{Atomics, atomics};
 use crate::function::reach::Verdict;
+use crate::function::shape::{Shape, shapes};
 use crate::image::{Image, Linkage};
 use crate::insn::sweep::Wants;
-use deburr_cpu::FeatureSet;
+use deburr_cpu::{Arch, FeatureSet};
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 /// All rules.
-pub const RULES: &[Rule] = &[above_baseline::RULE, llsc_loop::RULE, outlined_atomic::RULE];
+pub const RULES: &[Rule] = &[
+    above_baseline::RULE,
+    llsc_loop::RULE,
+    narrow_vectors::RULE,
+    outlined_atomic::RULE,
+    scalar_hot_loop::RULE,
+    scalar_twin::RULE,
+];
+
+/// What rules do besides at the end of a run, when all files are known.
+pub const ACROSS: &[Across] = &[scalar_twin::ACROSS];
+
+/// A comparison of files: a pure function from the facts of all files to findings.
+pub struct Across {
+    /// The id of the rule that it belongs to.
+    pub rule: &'static str,
+    /// Runs it over the facts of a run.
+    pub check: fn(&[FileFacts]) -> Vec<AcrossFinding>,
+}
+
+/// What comparisons need to know of one file: little, since those of a whole run are held together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileFacts {
+    /// The file, as the caller calls it; the core leaves it empty.
+    pub path: Arc<str>,
+    /// Its instruction set.
+    pub arch: Arch,
+    /// Features that its machines have for certain: those of the first level, of the target and of the baseline.
+    pub guaranteed: FeatureSet,
+    /// Its named functions that compute in loops.
+    pub shapes: Arc<[Shape]>,
+}
 
 /// What a rule may look at.
 pub struct Context<'a> {
@@ -40,12 +76,24 @@ pub struct Context<'a> {
 #[derive(Default)]
 pub struct Shared {
     atomics: OnceCell<Atomics>,
+    shapes: OnceCell<Arc<[Shape]>>,
 }
 
 impl Context<'_> {
     /// How the file's atomics were compiled; worked out once, for the first who asks.
     pub fn atomics(&self) -> &Atomics {
         self.shared.atomics.get_or_init(|| atomics(self.image, self.program))
+    }
+
+    /// What comparisons need to know of the file; its shapes are worked out once, for the first who asks.
+    pub fn facts(&self, path: &str) -> FileFacts {
+        let stated = self.target.unwrap_or_default().union(self.baseline.unwrap_or_default());
+        FileFacts {
+            path: path.into(),
+            arch: self.image.arch,
+            guaranteed: deburr_cpu::first_level(self.image.arch).union(stated),
+            shapes: self.shared.shapes.get_or_init(|| shapes(self.image, self.program).into()).clone(),
+        }
     }
 }
 

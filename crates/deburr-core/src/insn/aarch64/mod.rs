@@ -5,6 +5,7 @@
 //! from disarm64, whose types stay in this module.
 
 mod access;
+mod arithmetic;
 mod facts;
 mod features;
 mod operands;
@@ -16,6 +17,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
+pub use arithmetic::arithmetic;
 pub use facts::decode;
 #[doc(hidden)]
 pub use plain::{Disagreement, check_prefilter};

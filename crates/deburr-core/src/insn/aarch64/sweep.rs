@@ -4,10 +4,11 @@
 //! that name a place are read straight from the word, and only the rest goes through the decoder.
 
 use super::super::sweep::{
-    BackEdge, CodeOffset, Edge, FeatureHit, Interest, Loops, Mark, Reference, ReferenceKind, SHORT_LOOP,
-    Sweep,
+    BackEdge, COMPUTING_LOOP, CodeOffset, ComputingLoop, Edge, FeatureHit, Interest, Loops, Mark, Reference,
+    ReferenceKind, SHORT_LOOP, Sweep,
 };
 use super::super::{Class, ClassSet, FeatureGroup};
+use super::arithmetic::{may_be_scalar, may_be_vector};
 use super::features::Group;
 use super::plain::{self, CALL, CONDITIONAL, JUMP, Kind, Row};
 use super::summary::{Control, Summary, is_hint, is_trap, of_hint, summarize};
@@ -42,6 +43,9 @@ pub fn sweep(
     }
     if interest.wants.loops != Loops::None {
         unit.note_loops(interest.wants.loops, &mut sweep.back_edges);
+    }
+    if interest.wants.computing {
+        unit.note_computing_loops(&mut sweep.computing_loops);
     }
     let tail = if whole < begins { code.len() - whole } else { 0 };
     if tail != 0 {
@@ -130,13 +134,29 @@ impl Unit<'_> {
     fn note_loops(&self, loops: Loops, found: &mut Vec<BackEdge>) {
         let words = self.words.as_chunks::<4>().0;
         for (index, bytes) in words.iter().enumerate() {
-            let Some(back) = words_back(u32::from_le_bytes(*bytes)).filter(|back| *back <= index) else {
-                continue;
-            };
+            let back = words_back(u32::from_le_bytes(*bytes), SHORT_LOOP);
+            let Some(back) = back.filter(|back| *back <= index) else { continue };
             let body = words.get(index - back..index).unwrap_or_default();
             let is_quiet = !body.iter().any(|bytes| acts(u32::from_le_bytes(*bytes)));
             if is_quiet || loops == Loops::All {
                 found.push(BackEdge { from: self.offset(index), to: self.offset(index - back), is_quiet });
+            }
+        }
+    }
+
+    /// Notes the loops that compute.
+    fn note_computing_loops(&self, found: &mut Vec<ComputingLoop>) {
+        let words = self.words.as_chunks::<4>().0;
+        // Where the last words are that seem to compute, counted from 1.
+        let (mut vector, mut scalar) = (0, 0);
+        for (index, bytes) in words.iter().enumerate() {
+            let word = u32::from_le_bytes(*bytes);
+            vector = if may_be_vector(word) { index + 1 } else { vector };
+            scalar = if may_be_scalar(word) { index + 1 } else { scalar };
+            let Some(back) = words_back(word, COMPUTING_LOOP).filter(|back| *back <= index) else { continue };
+            let (start, is_vector) = (index - back, vector > index - back);
+            if is_vector || scalar > start {
+                found.push(ComputingLoop { from: self.offset(index), to: self.offset(start), is_vector });
             }
         }
     }
@@ -323,9 +343,9 @@ impl Unit<'_> {
     }
 }
 
-/// How many words back a direct jump or branch goes, if it goes no more than a short loop back. DDI 0487 C4.1.
+/// How many words back a direct jump or branch goes, if it goes no more than `longest` bytes back. DDI 0487 C4.1.
 #[inline(always)]
-fn words_back(word: u32) -> Option<usize> {
+fn words_back(word: u32, longest: u32) -> Option<usize> {
     let displacement = match word >> 24 {
         0x14..=0x17 => (word << 6) as i32 >> 6,                       // b
         0x54 | 0x34 | 0x35 | 0xb4 | 0xb5 => (word << 8) as i32 >> 13, // b.cond, cbz, cbnz
@@ -333,7 +353,7 @@ fn words_back(word: u32) -> Option<usize> {
         _ => return None,
     };
     let back = displacement.checked_neg()?;
-    (0 <= back && back as u32 <= SHORT_LOOP / 4).then_some(back as usize)
+    (0 <= back && back as u32 <= longest / 4).then_some(back as usize)
 }
 
 /// Whether a word stores, calls or enters the system. Of the loads and stores, what is not known to be a load counts.

@@ -599,3 +599,41 @@ fn short_loops_are_noted_and_those_that_act_are_told_apart() {
     let found: Vec<_> = back_edges(&words, Loops::Quiet).iter().map(|edge| (edge.from, edge.to)).collect();
     assert_eq!(found, [(4, 0), (8, 8), (12, 8)]);
 }
+
+#[test]
+fn arithmetic_is_told_with_its_width() {
+    use crate::insn::arithmetic::{Arithmetic, SCALABLE, Work};
+    let told = |word: u32| super::arithmetic(&word.to_le_bytes());
+    let of = |work, is_float, bits| Some(Arithmetic { work, is_float, is_double: false, bits });
+    assert_eq!(told(0x4ea2_8420), of(Work::Add, false, 128)); // add v0.4s, v1.4s, v2.4s
+    assert_eq!(told(0x0ea2_9c20), of(Work::Multiply, false, 64)); // mul v0.2s, v1.2s, v2.2s
+    assert_eq!(told(0x4e22_cc20), of(Work::MultiplyAdd, true, 128)); // fmla v0.4s, v1.4s, v2.4s
+    assert_eq!(told(0x2ea2_c020), of(Work::Multiply, false, 64)); // umull v0.2d, v1.2s, v2.2s
+    assert_eq!(told(0x4e22_1c20), of(Work::Logic, false, 128)); // and v0.16b, v1.16b, v2.16b
+    assert_eq!(told(0x6f3f_0420), of(Work::Shift, false, 128)); // ushr v0.4s, v1.4s, #1
+    assert_eq!(told(0x1e22_2820), of(Work::Add, true, 0)); // fadd s0, s1, s2
+    assert!(told(0x1e62_2820).unwrap().is_double); // fadd d0, d1, d2
+    assert_eq!(told(0x1f02_0c20), of(Work::MultiplyAdd, true, 0)); // fmadd s0, s1, s2, s3
+    assert_eq!(told(0x1b02_7c20), of(Work::Multiply, false, 0)); // mul w0, w1, w2
+    assert_eq!(told(0x6582_0020), of(Work::Add, true, SCALABLE)); // fadd z0.s, z1.s, z2.s
+    assert_eq!(told(0x4e04_0420), None); // dup v0.4s, v1.s[0]
+    assert_eq!(told(0x4f00_e400), None); // movi v0.16b, #0
+    assert_eq!(told(0x1e60_4020), None); // fmov d0, d1
+    assert_eq!(told(0x0b02_0020), None); // add w0, w1, w2
+}
+
+#[test]
+fn loops_that_compute_are_noted() {
+    let noted = |words: &[u32]| {
+        let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let wants = Wants { computing: true, ..Wants::default() };
+        let mut found = Sweep::default();
+        sweep(&code, code.len(), 0, &Interest { wants, ..interest(ClassSet::EMPTY, code.len()) }, &mut found);
+        found.computing_loops.iter().map(|noted| (noted.from, noted.to, noted.is_vector)).collect::<Vec<_>>()
+    };
+    let branch = 0x54ff_ffe1; // b.ne to the word before
+    assert_eq!(noted(&[0x4ea2_8420, branch]), [(4, 0, true)]); // add v0.4s, v1.4s, v2.4s
+    assert_eq!(noted(&[0x1e62_2820, branch]), [(4, 0, false)]); // fadd d0, d1, d2
+    assert_eq!(noted(&[0x0b02_0020, branch]), []); // add w0, w1, w2
+    assert_eq!(noted(&[0x4ea2_8420, 0xd503_201f, branch]), []); // before the loop
+}

@@ -10,7 +10,9 @@ use std::sync::LazyLock;
 use deburr_cpu::{Feature, FeatureSet};
 use iced_x86::{Code, CpuidFeature, FlowControl, Mnemonic};
 
+use super::arithmetic::{Named, named};
 use super::possible_classes;
+use crate::insn::arithmetic::Work;
 use crate::insn::{Class, ClassSet, FeatureGroup};
 
 /// How many groups there can be; group numbers are below it. A power of two, so that eight bits of
@@ -56,6 +58,10 @@ impl CodeFacts {
     pub(super) const MAY_STORE: u64 = 1 << 13;
     /// Stores whatever its operands are, calls, or enters the system.
     pub(super) const ACTS: u64 = 1 << 14;
+    /// Computes on vectors.
+    pub(super) const VECTOR: u64 = 1 << 15;
+    /// Computes on one floating-point number, or multiplies general registers.
+    pub(super) const SCALAR: u64 = 1 << 16;
 
     const CLASSES: u32 = 32;
 
@@ -265,7 +271,21 @@ fn flags_of_code(code: Code, features: FeatureSet) -> u64 {
     };
     let above = if is_above_baseline(features) { CodeFacts::ABOVE_BASELINE } else { 0 };
     let invalid = if code == Code::INVALID { CodeFacts::INVALID } else { 0 };
-    flow | above | invalid | effect_of_code(code)
+    flow | above | invalid | effect_of_code(code) | work_of_code(code)
+}
+
+/// Whether a loop with an instruction of the code is one that computes. Floating-point logic is left out: compilers
+/// clear registers and make absolute values with it.
+fn work_of_code(code: Code) -> u64 {
+    match named(code.mnemonic()) {
+        Some(
+            Named { work: Work::Logic, is_float: true, .. }
+            | Named { work: Work::Convert, is_packed: false, .. },
+        ) => 0,
+        Some(Named { is_packed: true, .. }) => CodeFacts::VECTOR,
+        Some(Named { is_packed: false, .. }) => CodeFacts::SCALAR,
+        None => 0,
+    }
 }
 
 /// What an instruction of the code does beyond its registers, for all that the code alone tells.

@@ -6,6 +6,7 @@
 //! encodings, and MPX as the no-operation that it is on processors without it.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
+mod arithmetic;
 mod facts;
 mod features;
 mod lanes;
@@ -13,6 +14,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
+pub use arithmetic::arithmetic;
 pub use facts::{decode, decode_holding};
 pub use features::{feature_group_count, features_of};
 pub use sweep::sweep;

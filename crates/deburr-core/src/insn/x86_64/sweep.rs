@@ -9,8 +9,8 @@ use super::features::{CodeFacts, GROUPS, TABLE};
 use super::{BITNESS, OPTIONS, class_of};
 use crate::insn::FeatureGroup;
 use crate::insn::sweep::{
-    BackEdge, CodeOffset, Edge, FeatureHit, Interest, Loops, Mark, Reference, ReferenceKind, SHORT_LOOP,
-    Sweep,
+    BackEdge, COMPUTING_LOOP, CodeOffset, ComputingLoop, Edge, FeatureHit, Interest, Loops, Mark, Reference,
+    ReferenceKind, SHORT_LOOP, Sweep,
 };
 
 /// Sweeps one unit. `code` reaches from the unit's start, at offset `at`, to the next place where an
@@ -23,14 +23,15 @@ pub fn sweep(
     interest: &Interest,
     sweep: &mut Sweep,
 ) -> CodeOffset {
-    match interest.wants.loops {
-        Loops::None => sweep_unit::<false>(code, length, at, interest, sweep),
-        Loops::Quiet | Loops::All => sweep_unit::<true>(code, length, at, interest, sweep),
+    match (interest.wants.loops, interest.wants.computing) {
+        (Loops::None, false) => sweep_unit::<false, false>(code, length, at, interest, sweep),
+        (_, false) => sweep_unit::<true, false>(code, length, at, interest, sweep),
+        (_, true) => sweep_unit::<true, true>(code, length, at, interest, sweep),
     }
 }
 
-/// With `LOOPS`, notes short loops, too.
-fn sweep_unit<const LOOPS: bool>(
+/// With `LOOPS`, notes short loops, too; with `COMPUTING`, those that compute.
+fn sweep_unit<const LOOPS: bool, const COMPUTING: bool>(
     code: &[u8],
     length: usize,
     at: CodeOffset,
@@ -60,6 +61,8 @@ fn sweep_unit<const LOOPS: bool>(
     let mut undecoded_end = usize::MAX;
     // Where the last instruction ended that stores, calls or enters the system.
     let mut active_end = 0;
+    // Where the last instructions ended that compute on vectors, and on single numbers.
+    let (mut vector_end, mut scalar_end) = (0, 0);
     let mut position = 0;
     while position < length {
         decoder.decode_out(&mut insn);
@@ -87,10 +90,18 @@ fn sweep_unit<const LOOPS: bool>(
             *count += 1;
         }
         if LOOPS {
-            if facts.any(CodeFacts::BRANCH | CodeFacts::JUMP)
-                && let Some(edge) = back_edge(&insn, at, position, active_end, interest.wants.loops)
-            {
-                sweep.back_edges.push(edge);
+            if facts.any(CodeFacts::BRANCH | CodeFacts::JUMP) {
+                if let Some(edge) = back_edge(&insn, at, position, active_end, interest.wants.loops) {
+                    sweep.back_edges.push(edge);
+                }
+                if COMPUTING {
+                    sweep.computing_loops.extend(computing_loop(&insn, at, position, vector_end, scalar_end));
+                }
+            }
+            if COMPUTING {
+                let end = position + insn.len();
+                vector_end = if facts.any(CodeFacts::VECTOR) { end } else { vector_end };
+                scalar_end = if facts.any(CodeFacts::SCALAR) { end } else { scalar_end };
             }
             let acts = facts.any(CodeFacts::ACTS)
                 || (facts.any(CodeFacts::MAY_STORE) && insn.op0_kind() == OpKind::Memory);
@@ -117,11 +128,32 @@ fn back_edge(
     let to = insn.near_branch_target();
     // A target ahead wraps to a huge length.
     let length = u64::from(from).wrapping_sub(to);
-    if length > u64::from(SHORT_LOOP) || to < u64::from(at) {
+    if loops == Loops::None || length > u64::from(SHORT_LOOP) || to < u64::from(at) {
         return None;
     }
     let is_quiet = active_end as u64 + length <= position as u64;
     (is_quiet || loops == Loops::All).then_some(BackEdge { from, to: to as CodeOffset, is_quiet })
+}
+
+/// The loop that a jump at `position` of the unit at `at` closes, if it is not long and something in it computes.
+#[inline(always)]
+fn computing_loop(
+    insn: &Instruction,
+    at: CodeOffset,
+    position: usize,
+    vector_end: usize,
+    scalar_end: usize,
+) -> Option<ComputingLoop> {
+    let from = at.wrapping_add(position as CodeOffset);
+    let to = insn.near_branch_target();
+    // A target ahead wraps to a huge length.
+    let length = u64::from(from).wrapping_sub(to);
+    if length > u64::from(COMPUTING_LOOP) || to < u64::from(at) {
+        return None;
+    }
+    let is_in = |end: usize| end as u64 + length > position as u64;
+    let is_vector = is_in(vector_end);
+    (is_vector || is_in(scalar_end)).then_some(ComputingLoop { from, to: to as CodeOffset, is_vector })
 }
 
 /// Records an instruction that is above the baseline, goes somewhere or may be of a wanted class.

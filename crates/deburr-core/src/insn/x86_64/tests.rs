@@ -715,3 +715,37 @@ fn short_loops_are_noted_and_those_that_act_are_told_apart() {
     assert_eq!(swept(&long, long.len(), &all).0.back_edges.len(), 1);
     assert!(swept(&bytes("74 f0"), 2, &all).0.back_edges.is_empty());
 }
+
+#[test]
+fn arithmetic_is_told_with_its_width() {
+    use crate::insn::arithmetic::{Arithmetic, Work};
+    let told = |hex: &str| super::arithmetic(&bytes(hex));
+    let of = |work, is_float, bits| Some(Arithmetic { work, is_float, is_double: false, bits });
+    assert_eq!(told("66 0f fe c1"), of(Work::Add, false, 128)); // paddd xmm0, xmm1
+    assert_eq!(told("c5 f4 59 c2"), of(Work::Multiply, true, 256)); // vmulps ymm0, ymm1, ymm2
+    assert_eq!(told("62 f1 75 48 fe c2"), of(Work::Add, false, 512)); // vpaddd zmm0, zmm1, zmm2
+    assert_eq!(told("f3 0f 58 c1"), of(Work::Add, true, 0)); // addss xmm0, xmm1
+    assert!(told("f2 0f 58 c1").unwrap().is_double); // addsd xmm0, xmm1
+    assert_eq!(told("69 c0 93 01 00 01"), of(Work::Multiply, false, 0)); // imul eax, eax, 0x1000193
+    assert_eq!(told("66 0f ef c1"), of(Work::Logic, false, 128)); // pxor xmm0, xmm1
+    assert_eq!(told("66 0f ef c0"), None); // pxor xmm0, xmm0
+    assert_eq!(told("c5 f1 ef c0"), of(Work::Logic, false, 128)); // vpxor xmm0, xmm1, xmm0
+    assert_eq!(told("c5 f9 ef c0"), None); // vpxor xmm0, xmm0, xmm0
+    assert_eq!(told("f3 0f 6f 07"), None); // movdqu xmm0, [rdi]
+    assert_eq!(told("01 c8"), None); // add eax, ecx
+}
+
+#[test]
+fn loops_that_compute_are_noted() {
+    let computing = Interest { wants: Wants { computing: true, ..Wants::default() }, ..EVERYWHERE };
+    let noted = |hex: &str| {
+        let code = bytes(hex);
+        let found = swept(&code, code.len(), &computing).0;
+        assert!(found.back_edges.is_empty(), "{hex}");
+        found.computing_loops.iter().map(|noted| (noted.from, noted.to, noted.is_vector)).collect::<Vec<_>>()
+    };
+    assert_eq!(noted("66 0f fe c1 ff c9 75 f8"), [(0x106, 0x100, true)]); // paddd; dec ecx; jne
+    assert_eq!(noted("f2 0f 58 c1 ff c9 75 f8"), [(0x106, 0x100, false)]); // addsd; dec ecx; jne
+    assert_eq!(noted("66 0f fe c1 ff c9 75 fc"), []); // paddd; dec ecx; jne to the dec
+    assert_eq!(noted("f3 0f 6f 07 ff c9 75 f8"), []); // movdqu; dec ecx; jne
+}
