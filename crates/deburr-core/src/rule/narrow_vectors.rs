@@ -106,7 +106,8 @@ fn widening(context: &Context<'_>, counted: &Counted) -> Option<bool> {
 /// Whether all accesses of 16 bytes go through arrays without gaps, and at least one of them reads.
 fn has_streams(counted: &Counted) -> bool {
     let accesses = counted.steps.iter().filter_map(|step| step.insn.memory).filter(|m| m.read || m.write);
-    let mut streams: BTreeMap<(Option<insn::Reg>, Option<insn::Reg>, bool), (u64, u64)> = BTreeMap::new();
+    // By registers and direction: the stride, and the bytes of all accesses.
+    let mut streams = BTreeMap::new();
     let mut reads = false;
     for memory in accesses {
         let Some(stride) = counted.stride(&memory) else { return false };
