@@ -190,8 +190,10 @@ impl<'a> Reader<'a> {
         }
         let moves_stack = insn.dst == Some(Reg::SP)
             || (self.image.arch == Arch::X86_64 && insn.dst.is_some_and(is_x86_frame));
-        let is_number = !matches!(insn.operation, Operation::Address | Operation::ReadSystemRegister)
-            && insn.flow.target().is_none()
+        let is_number = !matches!(
+            insn.operation,
+            Operation::Address | Operation::MoveKeep | Operation::ReadSystemRegister
+        ) && insn.flow.target().is_none()
             && !completes_address
             && !moves_stack;
         if let Some(value) = insn.imm.filter(|_| is_number && !self.is_address(insn.imm)) {
