@@ -8,7 +8,7 @@ use crate::repository;
 use object::{Object, ObjectSection, SectionFlags};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// Compares, or with `bless` writes, all objects.
 pub fn run(bless: bool) -> Result<(), String> {
@@ -28,8 +28,8 @@ pub fn run(bless: bool) -> Result<(), String> {
     for source in &sources {
         let committed = source.with_extension("o");
         let fresh = if bless { committed.clone() } else { scratch.join("fresh.o") };
-        if let Err(fault) =
-            assemble(source, &fresh).and_then(|()| if bless { Ok(()) } else { compare(&committed, &fresh) })
+        if let Err(fault) = assemble(source, &fresh)
+            .and_then(|()| if bless { Ok(()) } else { compare(&committed, &fresh, is_linked(source)) })
         {
             faults.push(fault);
         }
@@ -63,19 +63,28 @@ fn orphans(root: &Path, sources: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     Ok(objects)
 }
 
+/// Whether a fixture is a shared object: for rules on files as they are loaded.
+fn is_linked(source: &Path) -> bool {
+    fs::read_to_string(source).is_ok_and(|text| text.lines().any(|line| line == LINKED))
+}
+
+/// The line of a fixture that is to be linked.
+const LINKED: &str = "# deburr: linked";
+
 /// x86 fixtures open with a `#` comment, A64 ones with `//`: each assembler's own.
 fn assemble(source: &Path, to: &Path) -> Result<(), String> {
     let text = fs::read_to_string(source).map_err(|error| format!("{}: {error}", source.display()))?;
-    let (assembler, package) = if text.starts_with("//") {
-        ("aarch64-linux-gnu-as", "binutils-aarch64-linux-gnu")
+    let (prefix, package) = if text.starts_with("//") {
+        ("aarch64-linux-gnu-", "binutils-aarch64-linux-gnu")
     } else if cfg!(target_arch = "x86_64") {
-        ("as", "binutils")
+        ("", "binutils")
     } else {
-        ("x86_64-linux-gnu-as", "binutils-x86-64-linux-gnu")
+        ("x86_64-linux-gnu-", "binutils-x86-64-linux-gnu")
     };
+    let assembler = format!("{prefix}as");
     // Line tables let a test compare findings with the marks in the source. The path in them must be the same for all.
     let root = repository();
-    let output = Command::new(assembler)
+    let output = Command::new(&assembler)
         .current_dir(root)
         .arg("-g")
         .arg(format!("--debug-prefix-map={}=.", root.display()))
@@ -84,12 +93,24 @@ fn assemble(source: &Path, to: &Path) -> Result<(), String> {
         .arg(source.strip_prefix(root).unwrap_or(source))
         .output()
         .map_err(|error| format!("{assembler}: {error} (Debian and Ubuntu: {package})"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    if output.status.success() && said.is_empty() {
-        Ok(())
-    } else {
-        Err(format!("{}: {said}", source.display()))
+    let said = |output: &Output| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let is_well = output.status.success() && said.is_empty();
+        if is_well { Ok(()) } else { Err(format!("{}: {said}", source.display())) }
+    };
+    said(&output)?;
+    if !is_linked(source) {
+        return Ok(());
     }
+    let linker = format!("{prefix}ld");
+    let linked = to.with_extension("so");
+    let output = Command::new(&linker)
+        .args(["-shared", "--build-id=none", "-z", "noseparate-code", "-o"])
+        .args([&linked, to])
+        .output()
+        .map_err(|error| format!("{linker}: {error} (Debian and Ubuntu: {package})"))?;
+    said(&output)?;
+    fs::rename(&linked, to).map_err(|error| format!("{}: {error}", linked.display()))
 }
 
 type Section = (String, u64, Vec<u8>);
@@ -112,8 +133,14 @@ fn loaded_sections(path: &Path) -> Result<Vec<Section>, String> {
     Ok(sections)
 }
 
-fn compare(committed: &Path, fresh: &Path) -> Result<(), String> {
-    if loaded_sections(committed)? == loaded_sections(fresh)? {
+/// Compares; of a linked fixture the code alone, since linkers lay out the rest as they like.
+fn compare(committed: &Path, fresh: &Path, is_linked: bool) -> Result<(), String> {
+    let sections = |path: &Path| {
+        let mut sections = loaded_sections(path)?;
+        sections.retain(|(name, ..)| !is_linked || name == ".text");
+        Ok::<_, String>(sections)
+    };
+    if sections(committed)? == sections(fresh)? {
         Ok(())
     } else {
         Err(format!(
