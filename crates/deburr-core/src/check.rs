@@ -85,6 +85,7 @@ pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
         verdicts: &verdicts,
         above_baseline: &above_baseline,
         linkage: linkage.as_ref(),
+        bytes: (bytes, request.debug_file),
         shared: Shared::default(),
     };
     let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| (rule.check)(&context)).collect();

@@ -4,12 +4,11 @@
 
 use crate::address::Svma;
 use crate::function::Program;
-use crate::function::reach::{Step, Verdict};
+use crate::function::reach::{self, Step, Verdict};
 use crate::image::{self, ArrayKind, Image, Linkage};
 use crate::insn::{self, Class, Operation};
 use crate::report::{Hex, NeededBy, Reach, Report, Root};
 use deburr_cpu::{Feature, FeatureSet};
-use std::cmp::Reverse;
 
 /// Fills in what the file needs.
 pub(crate) fn judge_file(
@@ -20,9 +19,8 @@ pub(crate) fn judge_file(
     verdicts: &[Verdict],
 ) {
     let is_needed = |verdict: &&Verdict| matches!(verdict.reach, Reach::Required | Reach::UnderGuarded);
-    let union = |sets: &mut dyn Iterator<Item = FeatureSet>| sets.fold(FeatureSet::EMPTY, FeatureSet::union);
-    let needed = union(&mut verdicts.iter().filter(is_needed).map(|verdict| verdict.features));
-    let guarded = union(&mut verdicts.iter().map(|verdict| verdict.guarded));
+    let needed = reach::features_of(verdicts.iter().filter(is_needed));
+    let guarded = verdicts.iter().fold(FeatureSet::EMPTY, |all, verdict| all.union(verdict.guarded));
     (report.level, report.needed_beyond) = level_of(image, needed);
     if !guarded.is_empty() {
         let (level, beyond) = level_of(image, needed.union(guarded));
@@ -35,27 +33,16 @@ pub(crate) fn judge_file(
     report.not_followed = verdicts.iter().filter(is_above).count() as u64;
     report.xcr0_not_asked =
         guarded.with_implied().contains(Feature::XSAVE) && trusts_cpuid_alone(image, program);
-    // The highest level first, then what has no check at all, then the shortest way.
-    let weight = |verdict: &&Verdict| {
-        let (level, beyond) = deburr_cpu::smallest_level(image.arch, verdict.features);
-        let place = deburr_cpu::levels(image.arch).iter().position(|known| Some(known) == level);
-        (
-            place,
-            !beyond.is_empty(),
-            verdict.reach == Reach::Required,
-            Reverse(verdict.path.len()),
-            Reverse(verdict.start),
-        )
-    };
-    report.needed_by = verdicts.iter().filter(is_needed).max_by_key(weight).map(|verdict| NeededBy {
-        function: name_at(image, program, image.svma(verdict.start)),
-        svma: Hex(image.place(image.svma(verdict.start)).1),
-        root: root_of(image, linkage, verdict),
-        from: Hex(verdict
-            .path
-            .first()
-            .map_or(image.place(image.svma(verdict.start)).1, |step| image.place(step.svma).1)),
-    });
+    report.needed_by =
+        reach::most_needing(image.arch, verdicts.iter().filter(is_needed)).map(|verdict| NeededBy {
+            function: name_at(image, program, image.svma(verdict.start)),
+            svma: Hex(image.place(image.svma(verdict.start)).1),
+            root: root_of(image, linkage, verdict),
+            from: Hex(verdict
+                .path
+                .first()
+                .map_or(image.place(image.svma(verdict.start)).1, |step| image.place(step.svma).1)),
+        });
 }
 
 /// Whether the file runs `cpuid`, and never `xgetbv`.

@@ -7,12 +7,15 @@ pub mod atomics;
 pub mod block;
 pub mod counted;
 pub mod coverage;
+pub mod crc;
 mod data;
 mod discover;
+pub mod dispatch;
 pub mod loops;
 mod offsets;
 mod padding;
 mod partition;
+pub mod popcount;
 pub mod reach;
 pub mod shape;
 

@@ -135,6 +135,11 @@ const OBJECT: u8 = 1;
 const TLS: u8 = 6;
 const IFUNC: u8 = 10;
 
+/// The data of a file alone, by address, without overlap.
+pub fn data<'a>(bytes: &'a [u8], image: &Image<'_>) -> Vec<Data<'a>> {
+    Elf::parse(bytes).map_or_else(|_| Vec::new(), |elf| data::read(&elf, image))
+}
+
 impl<'a> Linkage<'a> {
     /// Reads it. `debug_file` is the separate debug file, where there is one: it names objects. What cannot be
     /// read is left out: the image's own parsing has reported it.

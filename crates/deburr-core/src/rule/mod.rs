@@ -1,17 +1,22 @@
 //! The rules. One file a rule; [`RULES`] is the only place that names them all.
 
 mod above_baseline;
+mod dispatched_leaf;
+mod isa_note_missing;
 mod llsc_loop;
 mod narrow_vectors;
 mod outlined_atomic;
 mod scalar_hot_loop;
 mod scalar_twin;
+mod software_crc;
+mod software_popcount;
 
 use crate::finding::{AcrossFinding, Finding};
 use crate::function::Program;
 use crate::function::atomics::{Atomics, atomics};
 use crate::function::reach::Verdict;
 use crate::function::shape::{Shape, shapes};
+use crate::image::linkage::{self, Data};
 use crate::image::{Image, Linkage};
 use crate::insn::sweep::Wants;
 use deburr_cpu::{Arch, FeatureSet};
@@ -21,11 +26,15 @@ use std::sync::Arc;
 /// All rules.
 pub const RULES: &[Rule] = &[
     above_baseline::RULE,
+    dispatched_leaf::RULE,
+    isa_note_missing::RULE,
     llsc_loop::RULE,
     narrow_vectors::RULE,
     outlined_atomic::RULE,
     scalar_hot_loop::RULE,
     scalar_twin::RULE,
+    software_crc::RULE,
+    software_popcount::RULE,
 ];
 
 /// What rules do besides at the end of a run, when all files are known.
@@ -66,20 +75,45 @@ pub struct Context<'a> {
     pub verdicts: &'a [Verdict],
     /// How the program reaches each function above the baseline; empty without one.
     pub above_baseline: &'a [Verdict],
-    /// What the loader and other files do with it; `None` where nothing lies above the first level.
+    /// What the loader and other files do with it, where it was read before; see [`Context::linkage`].
     pub linkage: Option<&'a Linkage<'a>>,
+    /// The bytes of the file, and of its debug file if there is one: what is read of them on demand.
+    pub bytes: (&'a [u8], Option<&'a [u8]>),
     /// Worked out once, for the first who asks.
-    pub shared: Shared,
+    pub shared: Shared<'a>,
 }
 
 /// Facts that several rules ask for.
 #[derive(Default)]
-pub struct Shared {
+pub struct Shared<'a> {
     atomics: OnceCell<Atomics>,
     shapes: OnceCell<Arc<[Shape]>>,
+    data: OnceCell<Vec<Data<'a>>>,
+    linkage: OnceCell<Linkage<'a>>,
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    /// The file's data, by address; cheap to have.
+    pub fn data(&self) -> &[Data<'a>] {
+        match self.linkage {
+            Some(linkage) => &linkage.data,
+            None => self.shared.data.get_or_init(|| linkage::data(self.bytes.0, self.image)),
+        }
+    }
+
+    /// What the loader and other files do with the file. Reads all its relocations, unless that was done before: only for
+    /// rules that have found something.
+    pub fn linkage(&self) -> &Linkage<'a> {
+        let (bytes, debug_file) = self.bytes;
+        let read = || Linkage::parse(bytes, self.image, debug_file);
+        self.linkage.unwrap_or_else(|| self.shared.linkage.get_or_init(read))
+    }
+
+    /// Features that are there wherever the file runs: the target's, or else the baseline's.
+    pub fn guaranteed(&self) -> Option<FeatureSet> {
+        self.target.or(self.baseline)
+    }
+
     /// How the file's atomics were compiled; worked out once, for the first who asks.
     pub fn atomics(&self) -> &Atomics {
         self.shared.atomics.get_or_init(|| atomics(self.image, self.program))

@@ -27,8 +27,9 @@ mod learn;
 mod libgcc;
 mod memory;
 mod names;
+mod needed;
 mod proof;
-mod references;
+pub(super) mod references;
 mod state;
 mod step;
 mod trap;
@@ -39,6 +40,7 @@ mod words;
 
 pub use kind::{GuardKind, Reach};
 pub use knowledge::Knowledge;
+pub use needed::{features_of, most_needing};
 pub use proof::Proof;
 pub use verdict::{Guard, Step, Verdict};
 

@@ -7,8 +7,9 @@
 use super::World;
 use super::grouped::{Grouped, Groups};
 use crate::address::{Extent, Svma};
-use crate::function::Function;
-use crate::image::{Image, Linkage};
+use crate::function::{Function, Program};
+use crate::image::linkage::ReferenceTarget;
+use crate::image::{Image, Kind, Linkage};
 use crate::insn::sweep::CodeOffset;
 use crate::insn::{self, Class, Insn, Operation, Reg};
 use deburr_cpu::Arch;
@@ -18,7 +19,7 @@ use std::sync::PoisonError;
 
 /// How an instruction refers to a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Access {
+pub(in crate::function) enum Access {
     /// Makes its address.
     Address,
     /// Reads it.
@@ -31,7 +32,7 @@ pub(super) enum Access {
 
 /// A reference from code to data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct DataReference {
+pub(in crate::function) struct DataReference {
     /// The place.
     pub to: Svma,
     /// The instruction.
@@ -74,12 +75,68 @@ fn search(world: &World<'_, '_>, ranges: &[Extent]) -> Vec<DataReference> {
     let is_wanted = |svma: Svma| overlaps(ranges, Extent::sized(svma, 1));
     let image = world.image;
     let candidates = world.candidates.get_or_init(|| Candidates::of(world));
-    let mut likely = candidates.near(image, world.linkage, ranges);
+    let likely = candidates.near(image, world.linkage, ranges);
+    decoded(image, world.program, likely, &is_wanted)
+}
+
+/// Finds the references to places in some ranges, sorted and apart from each other, by one look through all code: for places
+/// that nobody else asks for, constants among them. Of relocatable objects the relocations tell them.
+pub(in crate::function) fn search_once(
+    image: &Image<'_>,
+    linkage: &Linkage<'_>,
+    program: &Program,
+    ranges: &[Extent],
+) -> Vec<DataReference> {
+    let is_wanted = |svma: Svma| overlaps(ranges, Extent::sized(svma, 1));
+    if image.kind == Kind::Relocatable {
+        let here = linkage.references.iter().filter_map(|reference| match reference.to {
+            ReferenceTarget::Here(to) if is_wanted(to) => {
+                Some(DataReference { to, from: reference.at, access: Access::Address })
+            }
+            _ => None,
+        });
+        return here.collect();
+    }
+    let is_fixed = is_fixed(image, linkage);
+    let start = ranges.first().map_or(Svma(0), |range| range.start);
+    let range = Extent { start, end: ranges.last().map_or(start, |range| range.end) };
+    let likely = chunks(image).flat_map_iter(|(bytes, start)| {
+        let mut likely = Vec::new();
+        let first = image.code_offset(start).unwrap_or(0);
+        let mut note = |at: CodeOffset, to: Svma, beyond: u64| {
+            // The first test is the cheaper one, and settles nearly all.
+            let to = Extent::sized(to, beyond);
+            if to.overlaps(range) && overlaps(ranges, to) {
+                likely.push(first.saturating_add(at));
+            }
+        };
+        match image.arch {
+            Arch::X86_64 => relative(bytes, start, &mut |at, to| note(at, to, IMMEDIATE + 1)),
+            Arch::Aarch64 => pages(bytes, start, &mut |at, to, is_exact| {
+                note(at, to, if is_exact { 1 } else { BEYOND_PAGE });
+            }),
+        }
+        if is_fixed {
+            absolute(bytes, range, &mut |at, to| note(at, to, 1));
+        }
+        likely
+    });
+    let likely = likely.filter(|&at| image.arch != Arch::Aarch64 || may_reach(image, at, ranges));
+    decoded(image, program, likely.collect(), &is_wanted)
+}
+
+/// The references of code to places that are wanted, by decoding it around the places that may refer to them.
+fn decoded(
+    image: &Image<'_>,
+    program: &Program,
+    mut likely: Vec<CodeOffset>,
+    is_wanted: &(impl Fn(Svma) -> bool + Sync),
+) -> Vec<DataReference> {
     likely.par_sort_unstable();
     likely.dedup();
     let mut by_function: BTreeMap<CodeOffset, (Function, Vec<Svma>)> = BTreeMap::new();
     for at in likely {
-        if let Some(function) = world.program.function_at(at) {
+        if let Some(function) = program.function_at(at) {
             let (_, places) = by_function.entry(function.start).or_insert((*function, Vec::new()));
             places.push(image.svma(at));
         }
@@ -87,7 +144,7 @@ fn search(world: &World<'_, '_>, ranges: &[Extent]) -> Vec<DataReference> {
     let functions: Vec<(Function, Vec<Svma>)> = by_function.into_values().collect();
     let mut found: Vec<DataReference> = functions
         .par_iter()
-        .flat_map_iter(|(function, places)| references_of(image, function, places, &is_wanted))
+        .flat_map_iter(|(function, places)| references_of(image, function, places, is_wanted))
         .collect();
     found.par_sort_unstable();
     found.dedup();

@@ -1,0 +1,218 @@
+//! Population counts by arithmetic: bits summed in pairs, fours and bytes by masks and shifts ("SIMD within a register").
+//!
+//! In: code. Out: [`Popcount`]. The shape is that of libgcc's and compiler-rt's `__popcountdi2`, of clang's expansion of
+//! `__builtin_popcount` and of Warren, "Hacker's Delight", section 5-1. Its first mask is rare and is looked for in the bytes;
+//! functions are decoded around it only. Reversing bits and interleaving them take the same masks, but sum no bytes.
+
+use super::block::Graph;
+use super::{Function, Program};
+use crate::address::{Extent, Svma};
+use crate::image::{Image, SymbolOrigin, TransferTarget};
+use crate::insn::sweep::CodeOffset;
+use crate::insn::{self, Flow, Insn, Operation};
+use deburr_cpu::{Arch, Feature};
+use memchr::memmem;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What libgcc and compiler-rt call it.
+const NAMES: [&str; 3] = ["__popcountsi2", "__popcountdi2", "__popcountti2"];
+/// Instructions at most of a function that does nothing else.
+const BODY: usize = 40;
+
+/// A function that counts bits by arithmetic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Popcount {
+    /// The first instruction with the mask; of a foreign function the first call.
+    pub at: Extent,
+    /// How it counts.
+    pub kind: PopcountKind,
+    /// Whether it stands beside the instruction, as the other side of a check: in the same function, in all its callers, or
+    /// chosen without a direct call, itself or its callers, in a file that checks.
+    pub is_fallback: bool,
+}
+
+/// How a function counts bits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PopcountKind {
+    /// It is nothing else, counts so many bits, and is called from so many places directly.
+    Body(u8, u64),
+    /// Among other things, of so many bits.
+    InLine(u8),
+    /// By so many calls of the compiler's library in another file.
+    Call(&'static str, u64),
+}
+
+/// Finds them, by address. `checks`: whether the file has the instruction behind checks.
+pub fn popcounts(image: &Image<'_>, program: &Program, checks: bool) -> Vec<Popcount> {
+    let instruction = |start: CodeOffset, users: &BTreeSet<CodeOffset>| users.contains(&start);
+    let bodies: Vec<(&Function, Shape)> = candidates(image, program)
+        .into_iter()
+        .filter_map(|(function, at)| Some((function, shape(image, program, function, at)?)))
+        .collect();
+    let calls = foreign_calls(image, program);
+    if bodies.is_empty() && calls.is_empty() {
+        return Vec::new();
+    }
+    let users = instruction_users(image, program);
+    let mut callers: BTreeMap<CodeOffset, Vec<CodeOffset>> =
+        bodies.iter().map(|(function, _)| (function.start, Vec::new())).collect();
+    for edge in program.calls().chain(program.jumps()) {
+        if let Some(callers) = callers.get_mut(&edge.to) {
+            callers.extend(program.function_at(edge.from).map(|caller| program.whole(caller).start));
+        }
+    }
+    let uncalled =
+        if checks { uncalled(program, callers.values().flatten().copied()) } else { BTreeSet::new() };
+    let mut found: Vec<Popcount> = Vec::new();
+    for (function, shape) in bodies {
+        let start = program.whole(function).start;
+        let callers = callers.get(&function.start).map(Vec::as_slice).unwrap_or_default();
+        let is_chosen = if callers.is_empty() {
+            checks
+        } else {
+            callers.iter().all(|&caller| instruction(caller, &users) || uncalled.contains(&caller))
+        };
+        let kind = if shape.is_body {
+            PopcountKind::Body(shape.bits, callers.len() as u64)
+        } else {
+            PopcountKind::InLine(shape.bits)
+        };
+        found.push(Popcount { at: shape.at, kind, is_fallback: is_chosen || instruction(start, &users) });
+    }
+    for (start, (at, name, count)) in calls {
+        let is_fallback = instruction(start, &users);
+        found.push(Popcount { at, kind: PopcountKind::Call(name, count), is_fallback });
+    }
+    found.sort_by_key(|popcount| popcount.at);
+    found
+}
+
+/// Those of some functions that nothing calls directly: what a pointer or a resolver chooses, where a file chooses.
+fn uncalled(program: &Program, functions: impl Iterator<Item = CodeOffset>) -> BTreeSet<CodeOffset> {
+    let mut uncalled: BTreeSet<CodeOffset> = functions.collect();
+    for edge in program.calls().chain(program.jumps()) {
+        uncalled.remove(&edge.to);
+    }
+    uncalled
+}
+
+/// The functions with the first mask, and where it is in each.
+fn candidates<'p>(image: &Image<'_>, program: &'p Program) -> Vec<(&'p Function, Svma)> {
+    let mut found: BTreeMap<CodeOffset, (&Function, Svma)> = BTreeMap::new();
+    let mut note = |svma: Svma| {
+        let Some(at) = image.code_offset(svma).filter(|&at| !program.is_data(at)) else { return };
+        if let Some(function) = program.function_at(at) {
+            found.entry(function.start).or_insert((function, svma));
+        }
+    };
+    for code in &image.code {
+        let svma = |at: usize| code.extent.start.offset(i64::try_from(at).unwrap_or(i64::MAX));
+        match image.arch {
+            Arch::X86_64 => memmem::find_iter(code.bytes, &[0x55; 4]).for_each(|at| note(svma(at))),
+            Arch::Aarch64 => {
+                let (words, _) = code.bytes.as_chunks::<4>();
+                for (index, word) in words.iter().enumerate() {
+                    // and w0, w0, #0x55555555 of all widths and with all operations, mov among them.
+                    if u32::from_le_bytes(*word) & 0x1fff_fc00 == 0x1200_f000 {
+                        note(svma(index * 4));
+                    }
+                }
+            }
+        }
+    }
+    found.into_values().collect()
+}
+
+/// A count in one function.
+struct Shape {
+    at: Extent,
+    bits: u8,
+    is_body: bool,
+}
+
+/// Whether a function counts bits, by its constants.
+fn shape(image: &Image<'_>, program: &Program, function: &Function, around: Svma) -> Option<Shape> {
+    let graph = Graph::of(image, program, function, around);
+    let insns: Vec<&Insn> = graph.blocks.iter().flat_map(|block| &block.insns).collect();
+    let useful = insns.iter().filter(|insn| insn.class != insn::Class::Hint);
+    let is_straight = !insns.iter().any(|insn| match insn.flow {
+        Flow::Call(_) | Flow::IndirectCall | Flow::IndirectJump => true,
+        Flow::Jump(to) | Flow::Branch(to) => to <= insn.svma,
+        _ => false,
+    });
+    let is_body = is_straight && useful.count() <= BODY;
+    let bits = [64u8, 32].into_iter().find(|&bits| counts(&insns, bits, is_body))?;
+    let first = insns.iter().find(|insn| has(insn, 0x5555_5555_5555_5555, bits))?;
+    Some(Shape { at: Extent { start: first.svma, end: first.next() }, bits, is_body })
+}
+
+/// Whether the constant of an instruction is a mask, cut to a width.
+fn has(insn: &Insn, mask: u64, bits: u8) -> bool {
+    let all = if bits == 64 { u64::MAX } else { u64::from(u32::MAX) };
+    let is_wide = bits == 32 || insn.width == 8;
+    is_wide && insn.imm.is_some_and(|imm| imm as u64 & all == mask & all && (bits == 64 || is_half(imm)))
+}
+
+/// Whether a constant has 32 bits.
+const fn is_half(imm: i64) -> bool {
+    imm >= i32::MIN as i64 && imm <= u32::MAX as i64
+}
+
+/// Whether code has all the constants of a count of so many bits: the three masks, and what sums the bytes up, a multiplication
+/// whose highest byte is taken, or in a function that is nothing else shifts and the mask of the sum. (DES has all of the
+/// latter, too, among other things.)
+fn counts(insns: &[&Insn], bits: u8, is_body: bool) -> bool {
+    let has = |mask: u64| insns.iter().any(|insn| has(insn, mask, bits));
+    let shifts =
+        |by: i64| insns.iter().any(|insn| insn.operation == Operation::ShiftRight && insn.imm == Some(by));
+    let sums = insns.iter().any(|insn| matches!(insn.operation, Operation::Sub | Operation::Add));
+    let masks =
+        |mask: i64| insns.iter().any(|insn| insn.operation == Operation::And && insn.imm == Some(mask));
+    has(0x5555_5555_5555_5555)
+        && has(0x3333_3333_3333_3333)
+        && has(0x0f0f_0f0f_0f0f_0f0f)
+        && sums
+        && (has(0x0101_0101_0101_0101) && shifts(i64::from(bits) - 8)
+            || is_body && [0x3f, 0x7f].into_iter().any(masks) && shifts(8) && shifts(16))
+}
+
+/// The functions that have the instruction.
+fn instruction_users(image: &Image<'_>, program: &Program) -> BTreeSet<CodeOffset> {
+    let has_it = |group| {
+        let features = insn::features_of(image.arch, group);
+        features.contains(Feature::POPCNT) || features.contains(Feature::FEAT_CSSC)
+    };
+    let runs = program.hits_by_function();
+    let runs = runs.filter(|(_, hits)| hits.iter().any(|hit| has_it(hit.group)));
+    runs.filter_map(|(function, _)| Some(program.whole(function?).start)).collect()
+}
+
+/// By function, the first call of the compiler's library in another file, its name, and how many calls there are.
+fn foreign_calls(image: &Image<'_>, program: &Program) -> BTreeMap<CodeOffset, (Extent, &'static str, u64)> {
+    let name_of = |name: &str| NAMES.into_iter().find(|&known| known == name);
+    let stubs = image.symbols.iter().filter(|symbol| symbol.origin == SymbolOrigin::Plt);
+    let stubs: BTreeMap<CodeOffset, &'static str> = stubs
+        .filter_map(|symbol| {
+            Some((image.code_offset(symbol.svma)?, name_of(symbol.name.strip_suffix("@plt")?)?))
+        })
+        .collect();
+    let mut calls: Vec<(Svma, &'static str)> = Vec::new();
+    if !stubs.is_empty() {
+        let edges = program.calls().chain(program.jumps());
+        calls.extend(edges.filter_map(|edge| Some((image.svma(edge.from), *stubs.get(&edge.to)?))));
+    }
+    calls.extend(image.transfers.iter().filter_map(|transfer| match transfer.to {
+        TransferTarget::Elsewhere(name) => Some((transfer.from, name_of(name)?)),
+        TransferTarget::Here(_) => None,
+    }));
+    calls.sort_unstable();
+    let mut by_function: BTreeMap<CodeOffset, (Extent, &'static str, u64)> = BTreeMap::new();
+    for (from, name) in calls {
+        let function = image.code_offset(from).and_then(|at| program.function_at(at));
+        let call = image.bytes_at(from).and_then(|code| insn::decode(image.arch, code, from));
+        let (Some(function), Some(call)) = (function, call) else { continue };
+        let at = Extent { start: from, end: call.next() };
+        by_function.entry(program.whole(function).start).or_insert((at, name, 0)).2 += 1;
+    }
+    by_function
+}

@@ -1,0 +1,80 @@
+//! `isa-note-missing`: x86-64 code that needs more than the ELF note says, so that the loader starts it where it dies.
+
+use super::{Context, Rule};
+use crate::address::Extent;
+use crate::finding::{Evidence, Finding, Severity, Value};
+use crate::function::reach::{self, Reach, Verdict};
+use crate::image::{Kind, demangle};
+use crate::insn::{self, Class, ClassSet, sweep::Wants};
+use deburr_cpu::{Arch, Feature, Level};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule {
+    id: "isa-note-missing",
+    summary: "the ELF note claims a lower x86-64 level than the code needs",
+    severity: "warning",
+    page: include_str!("../../pages/isa-note-missing.md"),
+    preview: false,
+    wants: Wants::classes(ClassSet::EMPTY),
+    check,
+};
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    finding(context).into_iter().collect()
+}
+
+fn finding(context: &Context<'_>) -> Option<Finding> {
+    let image = context.image;
+    let is_loaded = image.kind != Kind::Relocatable && !image.build.is_linux_kernel;
+    if image.arch != Arch::X86_64 || !is_loaded {
+        return None;
+    }
+    let claimed = image.build.isa_needed.as_deref();
+    let levels = deburr_cpu::levels(image.arch);
+    let place = |level: &Level| levels.iter().position(|known| known == level);
+    // `x86-64-baseline` is the first level.
+    let stated = levels.iter().position(|level| Some(level.name) == claimed).unwrap_or(0);
+    let above = levels.iter().enumerate().skip(stated + 1).rev();
+    let (level, required) = above
+        .map(|(number, level)| {
+            let needs_it = |verdict: &&Verdict| {
+                let (needed, _) = deburr_cpu::smallest_level(image.arch, verdict.features);
+                verdict.reach == Reach::Required && needed.and_then(place) == Some(number)
+            };
+            (level, context.verdicts.iter().filter(needs_it).collect::<Vec<_>>())
+        })
+        .find(|(_, required)| is_proven(context, required))?;
+    let most = reach::most_needing(image.arch, required.iter().copied())?;
+    let at = image.svma(most.at);
+    let length = image.bytes_at(at).and_then(|code| insn::decode(image.arch, code, at))?.length;
+    let says = claimed.map_or("there is no note".to_owned(), |claimed| format!("the note says {claimed}"));
+    let needs = most.features.iter().map(Feature::name).collect::<Vec<_>>().join(", ");
+    let function = context.program.function_at(most.at);
+    let name = function.and_then(|function| context.program.name(function, image)).map(demangle);
+    let name = name.map_or_else(|| format!("code at {:#x}", image.place(at).1), |name| name.to_string());
+    let message = format!("the file needs {} and {says}: {name} needs {needs} without a check", level.name);
+    Some(Finding {
+        rule: RULE.id,
+        at,
+        extent: Extent::sized(at, length.into()),
+        severity: Severity::Warning,
+        message: message.into(),
+        evidence: Evidence::from([
+            ("level", Value::Text(level.name.into())),
+            ("claimed", Value::Text(claimed.unwrap_or("none").into())),
+            ("functions", Value::Number(required.len() as u64)),
+        ]),
+    })
+}
+
+/// Whether a file needs what some required functions need: the loader or the system makes one of them run, or they are reached
+/// from what the file exports, are more than a few, and the file never asks the CPU. Whoever asks may leave it to callers to
+/// ask, too; and a few may be variants that another library chooses.
+fn is_proven(context: &Context<'_>, required: &[&Verdict]) -> bool {
+    /// One function in so many.
+    const FEW: usize = 100;
+    let roots = || required.iter().filter_map(|verdict| verdict.path.first()).filter(|root| root.is_function);
+    let asks = || context.program.marks().any(|mark| mark.class == Class::FeatureQuery);
+    roots().any(|root| context.image.entries.contains(&root.svma))
+        || roots().count() > context.program.functions().len() / FEW && !asks()
+}

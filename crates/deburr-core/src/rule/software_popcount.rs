@@ -1,0 +1,61 @@
+//! `software-popcount`: bits counted by masks and shifts, where one instruction would do.
+
+use super::{Context, Rule};
+use crate::finding::{Evidence, Finding, Severity, Value};
+use crate::function::popcount::{self, Popcount, PopcountKind};
+use crate::insn::{ClassSet, sweep::Wants};
+use deburr_cpu::{Arch, Feature};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule {
+    id: "software-popcount",
+    summary: "population count by masks and shifts, with no hardware path beside it",
+    severity: "note; warning for a target that has the instruction",
+    page: include_str!("../../pages/software-popcount.md"),
+    preview: false,
+    wants: Wants::classes(ClassSet::EMPTY),
+    check,
+};
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    // The kernel's code may not touch vector registers, and writes POPCNT over its calls at run time.
+    if context.image.build.is_linux_kernel {
+        return Vec::new();
+    }
+    let checks = context.verdicts.iter().any(|verdict| verdict.guarded.contains(Feature::POPCNT));
+    let found = popcount::popcounts(context.image, context.program, checks);
+    let found = found.iter().filter(|popcount| !popcount.is_fallback);
+    found.map(|popcount| finding(context, popcount)).collect()
+}
+
+fn finding(context: &Context<'_>, popcount: &Popcount) -> Finding {
+    let (feature, instead) = match context.image.arch {
+        Arch::X86_64 => (Feature::POPCNT, "popcnt"),
+        Arch::Aarch64 => (Feature::FEAT_CSSC, "cnt"),
+    };
+    let is_there = context.guaranteed().is_some_and(|features| features.contains(feature));
+    let (message, evidence) = match popcount.kind {
+        PopcountKind::Body(bits, callers) => (
+            format!(
+                "population count of {bits} bits by masks and shifts, called directly {callers} times, where {instead} would do"
+            ),
+            vec![("bits", Value::Number(bits.into())), ("callers", Value::Number(callers))],
+        ),
+        PopcountKind::InLine(bits) => (
+            format!("population count of {bits} bits by masks and shifts, in line, where {instead} would do"),
+            vec![("bits", Value::Number(bits.into()))],
+        ),
+        PopcountKind::Call(name, calls) => (
+            format!("call of {name}, which counts bits by arithmetic, where {instead} would do"),
+            vec![("callee", Value::Text(name.into())), ("calls", Value::Number(calls))],
+        ),
+    };
+    Finding {
+        rule: RULE.id,
+        at: popcount.at.start,
+        extent: popcount.at,
+        severity: if is_there { Severity::Warning } else { Severity::Note },
+        message: message.into(),
+        evidence: Evidence::from(evidence),
+    }
+}
