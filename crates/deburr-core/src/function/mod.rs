@@ -18,6 +18,7 @@ mod partition;
 pub mod popcount;
 pub mod reach;
 pub mod shape;
+pub mod split_frame;
 
 pub use discover::discover;
 

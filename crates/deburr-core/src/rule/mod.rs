@@ -10,6 +10,7 @@ mod scalar_hot_loop;
 mod scalar_twin;
 mod software_crc;
 mod software_popcount;
+mod split_frame_reload;
 
 use crate::finding::{AcrossFinding, Finding};
 use crate::function::Program;
@@ -35,6 +36,7 @@ pub const RULES: &[Rule] = &[
     scalar_twin::RULE,
     software_crc::RULE,
     software_popcount::RULE,
+    split_frame_reload::RULE,
 ];
 
 /// What rules do besides at the end of a run, when all files are known.
@@ -60,6 +62,8 @@ pub struct FileFacts {
     /// Its named functions that compute in loops.
     pub shapes: Arc<[Shape]>,
 }
+pub const RULES: &[Rule] =
+    &[
 
 /// What a rule may look at.
 pub struct Context<'a> {
