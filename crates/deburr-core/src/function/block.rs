@@ -3,6 +3,7 @@
 use super::{Function, Program};
 use crate::address::{Extent, Svma};
 use crate::image::Image;
+use crate::insn::sweep::CodeOffset;
 use crate::insn::{self, Class, Flow, Insn};
 use std::sync::OnceLock;
 
@@ -221,22 +222,34 @@ fn inner_target(flow: Flow) -> Option<Svma> {
     }
 }
 
-/// Decodes every instruction of a range, without its data; undecodable bytes are passed over.
+/// Every instruction of a range, without its data; undecodable bytes are passed over.
 fn decode_all(image: &Image<'_>, program: &Program, extent: Extent) -> Vec<Insn> {
-    let mut insns = Vec::new();
+    decode_run(image, program, extent).collect()
+}
+
+/// Decodes every instruction of a range, one by one, as [`decode_all`] does.
+pub(super) fn decode_run<'a>(
+    image: &Image<'a>,
+    program: &'a Program,
+    extent: Extent,
+) -> impl Iterator<Item = Insn> + use<'a> {
+    let (arch, base) = (image.arch, image.code_base);
+    let code = image.bytes_at(extent.start).unwrap_or_default();
     let mut at = extent.start;
-    let Some(code) = image.bytes_at(extent.start) else { return insns };
-    while at < extent.end {
-        let rest = at.since(extent.start).and_then(|from| code.get(usize::try_from(from).ok()?..));
-        let Some(rest) = rest.filter(|rest| !rest.is_empty()) else { break };
-        let is_data = image.code_offset(at).is_some_and(|offset| program.is_data(offset));
-        match insn::decode(image.arch, rest, at).filter(|_| !is_data) {
-            Some(insn) => {
-                at = insn.next();
-                insns.push(insn);
+    std::iter::from_fn(move || {
+        while at < extent.end {
+            let from = usize::try_from(at.since(extent.start)?).ok()?;
+            let rest = code.get(from..).filter(|rest| !rest.is_empty())?;
+            let offset = at.since(base).and_then(|offset| CodeOffset::try_from(offset).ok());
+            let is_data = offset.is_some_and(|offset| program.is_data(offset));
+            match insn::decode(arch, rest, at).filter(|_| !is_data) {
+                Some(insn) => {
+                    at = insn.next();
+                    return Some(insn);
+                }
+                None => at = at.offset(if arch == deburr_cpu::Arch::Aarch64 { 4 } else { 1 }),
             }
-            None => at = at.offset(if image.arch == deburr_cpu::Arch::Aarch64 { 4 } else { 1 }),
         }
-    }
-    insns
+        None
+    })
 }

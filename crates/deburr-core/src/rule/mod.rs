@@ -4,6 +4,7 @@ mod above_baseline;
 mod dispatched_leaf;
 mod isa_note_missing;
 mod llsc_loop;
+mod narrow_store_wide_load;
 mod narrow_vectors;
 mod outlined_atomic;
 mod scalar_hot_loop;
@@ -30,6 +31,7 @@ pub const RULES: &[Rule] = &[
     dispatched_leaf::RULE,
     isa_note_missing::RULE,
     llsc_loop::RULE,
+    narrow_store_wide_load::RULE,
     narrow_vectors::RULE,
     outlined_atomic::RULE,
     scalar_hot_loop::RULE,
