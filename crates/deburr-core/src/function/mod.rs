@@ -19,6 +19,7 @@ mod partition;
 pub mod popcount;
 pub mod reach;
 pub mod shape;
+pub mod small_loop;
 pub mod split_frame;
 
 pub use discover::discover;

@@ -89,6 +89,9 @@ pub struct Code<'a> {
     pub at: CodeOffset,
     /// Its position in the file.
     pub file_offset: u64,
+    /// The alignment that its section asks for: in a relocatable object all that is known of its final place. 1 without
+    /// sections.
+    pub alignment: u64,
     /// Its bytes, as many as `extent` is long.
     pub bytes: &'a [u8],
 }

@@ -28,12 +28,13 @@ impl CodeRanges {
     }
 }
 
-fn code<'a>(name: &str, svma: u64, offset: u64, bytes: &'a [u8]) -> Code<'a> {
+fn code<'a>(name: &str, svma: u64, offset: u64, alignment: u64, bytes: &'a [u8]) -> Code<'a> {
     Code {
         name: name.to_owned(),
         extent: Extent::sized(Svma(svma), bytes.len() as u64),
         at: 0,
         file_offset: offset,
+        alignment,
         bytes,
     }
 }
@@ -49,7 +50,7 @@ fn code_of_sections<'a>(elf: &Elf<'a>, faults: &mut Vec<String>) -> Result<Vec<C
     let mut first_bad = None;
     for section in sections.into_iter().filter(|section| section.kind == SHT_PROGBITS) {
         match elf.data(section).filter(|_| section.svma.checked_add(section.size).is_some()) {
-            Some(bytes) => found.push(code(section.name, section.svma, section.offset, bytes)),
+            Some(bytes) => found.push(code(section.name, section.svma, section.offset, section.align, bytes)),
             None => {
                 first_bad = first_bad.or(Some(section.offset));
                 faults.push(format!(
@@ -133,6 +134,7 @@ fn code_of_segments<'a>(
                 &format!("segment {index}"),
                 segment.svma.saturating_add(skipped),
                 offset,
+                1,
                 bytes,
             ));
         }

@@ -12,6 +12,7 @@ mod scalar_twin;
 mod software_crc;
 mod software_popcount;
 mod split_frame_reload;
+mod straddling_loop;
 
 use crate::finding::{AcrossFinding, Finding};
 use crate::function::Program;
@@ -39,6 +40,7 @@ pub const RULES: &[Rule] = &[
     software_crc::RULE,
     software_popcount::RULE,
     split_frame_reload::RULE,
+    straddling_loop::RULE,
 ];
 
 /// What rules do besides at the end of a run, when all files are known.
@@ -64,8 +66,6 @@ pub struct FileFacts {
     /// Its named functions that compute in loops.
     pub shapes: Arc<[Shape]>,
 }
-pub const RULES: &[Rule] =
-    &[
 
 /// What a rule may look at.
 pub struct Context<'a> {
