@@ -67,7 +67,9 @@ impl<'a> Fates<'a> {
             || self.is_described && is_generated(image, program, function)
         {
             Fate::NoFlagHelps
-        } else if is_written_by_hand(image, program, function, graph, sequence) {
+        } else if is_written_by_hand(image, program, function, graph, sequence)
+            || pair.is_conditional() && sequence.operation != Operation::CompareSwap
+        {
             Fate::WrittenByHand
         } else {
             Fate::MissedFlag

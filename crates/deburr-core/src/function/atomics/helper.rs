@@ -26,6 +26,7 @@ const BTI_C: u32 = 0xd503_245f;
 const CBZ_W16_12: u32 = 0x3400_0070;
 const RET: u32 = 0xd65f_03c0;
 const DMB_ISH: u32 = 0xd503_3bbf;
+const BR_X16: u32 = 0xd61f_0200;
 /// Words of the longest body, `cas16` with `bti` and `dmb`, and some to spare.
 const LONGEST: u64 = 20;
 /// How the helpers' names begin.
@@ -61,23 +62,32 @@ pub(super) fn find(image: &Image<'_>, program: &Program) -> Vec<Helper> {
 
 /// The branch that the LSE instruction at an address is behind, where it is that of a helper.
 pub(in crate::function) fn guard_of(image: &Image<'_>, lse: Svma) -> Option<Svma> {
-    body_around(image, lse).map(|_| lse.offset(-4))
+    let word = |at: Svma| Some(u32::from_le_bytes(*image.bytes_at(at)?.first_chunk()?));
+    let guard = lse.offset(-4);
+    body_around(image, lse).filter(|_| word(guard) == Some(CBZ_W16_12)).map(|_| guard)
 }
 
 /// The helper body whose LSE instruction is at an address.
 fn body_around(image: &Image<'_>, lse: Svma) -> Option<Helper> {
     let word = |at: Svma| Some(u32::from_le_bytes(*image.bytes_at(at)?.first_chunk()?));
-    let is_prologue = word(lse.offset(-4))? == CBZ_W16_12
+    let is_tested = word(lse.offset(-4))? == CBZ_W16_12
         && is_ldrb_w16(word(lse.offset(-8))?)
-        && is_adrp_x16(word(lse.offset(-12))?)
-        && word(lse.offset(4))? == RET;
-    if !is_prologue {
+        && is_adrp_x16(word(lse.offset(-12))?);
+    // BOLT moves a body and writes a jump to it over the first three words of the old one.
+    let moved = [-4, -8].into_iter().find(|&at| {
+        let word = |offset: i64| word(lse.offset(at + offset)).unwrap_or_default();
+        word(0) == BR_X16 && is_add_x16(word(-4)) && is_adrp_x16(word(-8))
+    });
+    if word(lse.offset(4))? != RET || !is_tested && moved.is_none() {
         return None;
     }
     let has_bti = word(lse.offset(-16)) == Some(BTI_C);
-    let start = lse.offset(if has_bti { -16 } else { -12 });
-    let mut end = lse.offset(8);
+    let start = match moved {
+        Some(at) => lse.offset(at - 8),
+        None => lse.offset(if has_bti { -16 } else { -12 }),
+    };
     let latest = Extent::sized(start, 4 * LONGEST).end;
+    let mut end = lse.offset(8);
     let mut has_fallback = false;
     while word(end)? != RET {
         has_fallback |= is_exclusive(word(end)?);
@@ -102,6 +112,11 @@ const fn is_ldrb_w16(word: u32) -> bool {
 /// `adrp x16, page`
 const fn is_adrp_x16(word: u32) -> bool {
     word & 0x9f00_001f == 0x9000_0010
+}
+
+/// `add x16, x16, #imm`
+const fn is_add_x16(word: u32) -> bool {
+    word & 0xffc0_03ff == 0x9100_0210
 }
 
 /// `ldxr`, `stxr`, `ldxp`, `stxp` and their like; `casp` shares the pairs' bits but the highest.
@@ -206,12 +221,10 @@ fn ways_in<'h>(image: &Image<'_>, program: &Program, helpers: &'h [Helper]) -> V
 /// The destination of the veneer at an address: linkers put `adrp x16; add x16; br x16` in the way of calls that
 /// reach too far.
 fn veneer_target(image: &Image<'_>, at: Svma) -> Option<Svma> {
-    const BR_X16: u32 = 0xd61f_0200;
     let word = |at: Svma| Some(u32::from_le_bytes(*image.bytes_at(at)?.first_chunk()?));
     let adrp = word(at).filter(|&word| is_adrp_x16(word))?;
     let (add, br) = (word(at.offset(4))?, word(at.offset(8))?);
-    // add x16, x16, #imm
-    let is_veneer = add & 0xffc0_03ff == 0x9100_0210 && br == BR_X16;
+    let is_veneer = is_add_x16(add) && br == BR_X16;
     let page = insn::decode(image.arch, &adrp.to_le_bytes(), at)?.imm?;
     is_veneer.then(|| Svma(page.cast_unsigned()).offset(i64::from(add >> 10 & 0xfff)))
 }

@@ -210,24 +210,37 @@ impl Pair {
         }
     }
 
+    /// Whether a branch decides between the two if there is a store.
+    pub(super) fn is_conditional(&self) -> bool {
+        self.body.iter().any(|insn| matches!(insn.flow, Flow::Branch(_)))
+    }
+
     /// What the body makes of the loaded value.
     fn operation(&self) -> Operation {
-        if self.body.iter().any(|insn| matches!(insn.flow, Flow::Branch(_))) {
-            return Operation::CompareSwap;
-        }
         let mut contents: Vec<(Reg, Content)> =
             registers(self.load.writes).map(|reg| (reg, Content::Old)).collect();
+        let mut tests_for_zero = false;
         for insn in &self.body {
+            tests_for_zero |= insn.operation == insn::Operation::BranchZero
+                && contents.iter().any(|&(reg, held)| held == Content::Old && insn.src[0] == Some(reg));
             let content = self.content_made(insn, &contents);
             contents.retain(|(reg, _)| !insn.writes.contains(*reg));
             if let (Some(content), Some(dst)) = (content, insn.dst) {
                 contents.push((dst, content));
             }
         }
-        let stored = self.store.src[0];
-        match stored.and_then(|reg| contents.iter().find(|(held, _)| *held == reg)) {
-            Some((_, Content::Old)) => Operation::Load,
-            Some((_, Content::Made(operation))) => *operation,
+        let content = |stored: Option<Reg>| {
+            contents.iter().find(|(held, _)| Some(*held) == stored).map(|(_, content)| *content)
+        };
+        let [low, high, _] = self.store.src;
+        match content(low) {
+            // Stores a change of what it loaded unless that is zero: a semaphore, which no compare-and-swap is.
+            Some(Content::Made(_)) if tests_for_zero => Operation::Other,
+            _ if self.is_conditional() => Operation::CompareSwap,
+            // One half may be kept and the other changed.
+            Some(Content::Old) if high.is_none() || content(high) == Some(Content::Old) => Operation::Load,
+            Some(Content::Old) => Operation::Other,
+            Some(Content::Made(operation)) => operation,
             None => Operation::Swap,
         }
     }
