@@ -5,15 +5,18 @@
 //! symbols. The shapes are those that gcc, clang, rustc and Go emit for the C11 operations; the helpers are
 //! libgcc's `lse.S` and compiler-rt's `outline_atomic_helpers`.
 
+mod barrier;
 mod fate;
 pub(in crate::function) mod helper;
 mod sequence;
 
+pub use barrier::{AtomicBarrier, BarrierKind, WANTS as BARRIER_WANTS, atomic_barriers};
 pub use fate::Fate;
 pub use helper::{Helper, HelperCall};
 pub use sequence::{Operation, Sequence};
 
 use super::Program;
+use crate::address::Svma;
 use crate::image::Image;
 use crate::insn::{Class, ClassSet};
 use deburr_cpu::Arch;
@@ -43,15 +46,20 @@ pub fn atomics(image: &Image<'_>, program: &Program) -> Atomics {
     }
     let helpers = helper::find(image, program);
     let calls = helper::calls(image, program, &helpers);
-    let in_helper = |at| {
-        let svma = image.svma(at);
-        let after = helpers.partition_point(|helper| helper.extent.start <= svma);
-        after.checked_sub(1).and_then(|i| helpers.get(i)).is_some_and(|helper| helper.extent.contains(svma))
+    let outside = |class| {
+        program
+            .marks()
+            .filter(move |mark| mark.class == class)
+            .filter(|mark| !is_in_helper(&helpers, image.svma(mark.at)))
     };
-    let outside =
-        |class| program.marks().filter(move |mark| mark.class == class).filter(|mark| !in_helper(mark.at));
     let loads: Vec<_> = outside(Class::LoadExclusive).map(|mark| mark.at).collect();
     let is_outlined = !helpers.is_empty() || !calls.is_empty();
     let (sequences, unpaired) = sequence::find(image, program, &loads, is_outlined);
     Atomics { inline_lse: outside(Class::LseAtomic).count() as u64, helpers, calls, sequences, unpaired }
+}
+
+/// Whether an address lies in one of some helper bodies, sorted by address.
+fn is_in_helper(helpers: &[Helper], at: Svma) -> bool {
+    let after = helpers.partition_point(|helper| helper.extent.start <= at);
+    after.checked_sub(1).and_then(|i| helpers.get(i)).is_some_and(|helper| helper.extent.contains(at))
 }

@@ -1,6 +1,7 @@
 //! The rules. One file a rule; [`RULES`] is the only place that names them all.
 
 mod above_baseline;
+mod barrier_around_atomic;
 mod dispatched_leaf;
 mod isa_note_missing;
 mod llsc_loop;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 /// All rules.
 pub const RULES: &[Rule] = &[
     above_baseline::RULE,
+    barrier_around_atomic::RULE,
     dispatched_leaf::RULE,
     isa_note_missing::RULE,
     llsc_loop::RULE,

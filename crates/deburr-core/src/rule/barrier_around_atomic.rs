@@ -1,0 +1,99 @@
+//! `barrier-around-atomic`: a barrier beside an atomic operation that orders by itself, or would in another form.
+
+use super::{Context, Rule};
+use crate::address::Extent;
+use crate::finding::{Evidence, Finding, Severity, Value};
+use crate::function::atomics::{self, AtomicBarrier, BarrierKind, HelperCall};
+use crate::insn::sweep::Wants;
+use deburr_cpu::{Arch, Feature};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule {
+    id: "barrier-around-atomic",
+    summary: "barrier beside an atomic operation that needs none",
+    severity: "warning; note where the source asked for the barrier",
+    page: include_str!("../../pages/barrier-around-atomic.md"),
+    preview: false,
+    wants: Wants::classes(atomics::BARRIER_WANTS),
+    check,
+};
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let barriers = atomics::atomic_barriers(context.image, context.program, context.atomics());
+    let mut findings: Vec<Finding> =
+        barriers.iter().map(|barrier| finding(barrier, context.image.arch)).collect();
+    // With LSE the helpers' barriers do not run.
+    if !context.target.is_some_and(|target| target.contains(Feature::FEAT_LSE)) {
+        let calls = context.atomics().calls.iter();
+        findings.extend(calls.filter(|call| call.helper.ends_with("_sync")).map(in_helper));
+    }
+    findings
+}
+
+fn finding(barrier: &AtomicBarrier, arch: Arch) -> Finding {
+    let AtomicBarrier { operation, size, kind, .. } = *barrier;
+    let (name, place) = (operation.name(), if barrier.is_before { "before" } else { "behind" });
+    let bytes = if size == 1 { "byte" } else { "bytes" };
+    let what = format!("{name} of {size} {bytes}");
+    let (word, severity, message) = match kind {
+        BarrierKind::SyncBuiltin => (
+            "sync-builtin",
+            Severity::Warning,
+            format!(
+                "barrier behind {what}, as gcc makes of the __sync builtins; acquire and release need none"
+            ),
+        ),
+        BarrierKind::LockTestAndSet => (
+            "lock-test-and-set",
+            Severity::Warning,
+            format!(
+                "barrier behind plain {what}, as gcc makes of __sync_lock_test_and_set; acquire needs none"
+            ),
+        ),
+        BarrierKind::BothSides => (
+            "both-sides",
+            Severity::Note,
+            format!("barriers on both sides of plain {what}, where acquire and release need none"),
+        ),
+        BarrierKind::FullBarrier => (
+            "full-barrier",
+            Severity::Note,
+            format!("barrier {place} {what}, which is a full barrier itself"),
+        ),
+    };
+    let barrier_is = match arch {
+        Arch::Aarch64 => "dmb ish",
+        Arch::X86_64 => "full fence",
+    };
+    Finding {
+        rule: RULE.id,
+        at: barrier.at,
+        extent: barrier.extent,
+        severity,
+        message: message.into(),
+        evidence: Evidence::from([
+            ("kind", Value::Text(word.into())),
+            ("barrier", Value::Text(barrier_is.into())),
+            ("operation", Value::Text(name.into())),
+            ("size", Value::Number(size.into())),
+            ("atomic", Value::Text(barrier.atomic.to_string().into())),
+        ]),
+    }
+}
+
+/// A call of a helper that ends with a barrier where the CPU lacks LSE.
+fn in_helper(call: &HelperCall) -> Finding {
+    let message = format!("call of {}, which runs a barrier where the CPU lacks LSE", call.helper);
+    Finding {
+        rule: RULE.id,
+        at: call.from,
+        extent: Extent::sized(call.from, 4),
+        severity: Severity::Note,
+        message: message.into(),
+        evidence: Evidence::from([
+            ("kind", Value::Text("sync-helper".into())),
+            ("barrier", Value::Text("dmb ish".into())),
+            ("helper", Value::Text(call.helper.clone())),
+        ]),
+    }
+}
