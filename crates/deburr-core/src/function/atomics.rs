@@ -6,11 +6,14 @@
 //! libgcc's `lse.S` and compiler-rt's `outline_atomic_helpers`.
 
 mod barrier;
+mod cas_loop;
 mod fate;
 pub(in crate::function) mod helper;
 mod sequence;
+mod way;
 
 pub use barrier::{AtomicBarrier, BarrierKind, WANTS as BARRIER_WANTS, atomic_barriers};
+pub use cas_loop::{CasForm, CasLoop, WANTS as CAS_WANTS, cas_loops};
 pub use fate::Fate;
 pub use helper::{Helper, HelperCall};
 pub use sequence::{Operation, Sequence};

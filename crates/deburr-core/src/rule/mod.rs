@@ -2,6 +2,7 @@
 
 mod above_baseline;
 mod barrier_around_atomic;
+mod cas_for_rmw;
 mod dispatched_leaf;
 mod isa_note_missing;
 mod llsc_loop;
@@ -31,6 +32,7 @@ use std::sync::Arc;
 pub const RULES: &[Rule] = &[
     above_baseline::RULE,
     barrier_around_atomic::RULE,
+    cas_for_rmw::RULE,
     dispatched_leaf::RULE,
     isa_note_missing::RULE,
     llsc_loop::RULE,
