@@ -199,7 +199,8 @@ impl From<finding::AcrossFinding> for AcrossFinding {
 /// How the file's atomics were compiled (AArch64).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Atomics {
-    /// Load-exclusive/store-exclusive loops with no LSE path: the findings of `llsc-loop`.
+    /// Load-exclusive/store-exclusive loops with no LSE path: the findings of `llsc-loop`, and those of `llsc-pair` but for
+    /// loads.
     pub inline_llsc: u64,
     /// LSE instructions outside helpers and dispatches.
     pub inline_lse: u64,

@@ -84,8 +84,7 @@ fn functions_above_the_baseline_are_reported_with_all_their_instructions() {
 
 /// The severity, the message and the evidence of the only finding in a fixture of `above-baseline`.
 fn verdict(name: &str) -> PlacedFinding {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/above_baseline").join(name);
-    let mut found = findings("above-baseline", &path);
+    let mut found = findings("above-baseline", &fixture("above-baseline", name));
     assert_eq!(found.len(), 1, "{name}: {found:?}");
     found.remove(0)
 }
@@ -143,6 +142,66 @@ fn scalar_copies_are_reported_beside_their_twins_and_nothing_else_is() {
         }
     }
     assert!(across(&[], Some(&["scalar-twin"])).is_empty());
+}
+
+/// The text under a name in the evidence of every finding in a fixture.
+fn texts(rule_id: &str, name: &str, evidence: &str) -> Vec<String> {
+    let path = fixture(rule_id, name);
+    let text = |finding: &PlacedFinding| match finding.evidence.get(evidence) {
+        Some(Value::Text(text)) => text.to_string(),
+        other => panic!("{name}: {evidence} is {other:?}"),
+    };
+    findings(rule_id, &path).iter().map(text).collect()
+}
+
+fn fixture(rule_id: &str, name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(rule_id.replace('-', "_")).join(name)
+}
+
+/// The severities of a fixture's findings for a target.
+fn severities(rule_id: &str, name: &str, target: Option<&str>) -> Vec<Severity> {
+    let object = fs::read(fixture(rule_id, name).with_extension("o")).unwrap();
+    let target = target.map(|name| deburr_cpu::level_named(name).unwrap().features);
+    let request = Request { target, rules: Some(&[rule_id]), ..Request::default() };
+    check(&object, &request).unwrap().findings.iter().map(|finding| finding.severity).collect()
+}
+
+#[test]
+fn barriers_are_told_apart_by_what_makes_them_needless() {
+    let kinds = |name| texts("barrier-around-atomic", name, "kind");
+    assert_eq!(kinds("hit-sync.s"), ["sync-builtin"; 3]);
+    assert_eq!(kinds("hit-lock-test-and-set.s"), ["lock-test-and-set"]);
+    assert_eq!(kinds("hit-both-sides.s"), ["both-sides"]);
+    assert_eq!(kinds("hit-behind-lse.s"), ["full-barrier"; 2]);
+    assert_eq!(kinds("hit-sync-helper.s"), ["sync-helper"]);
+    assert_eq!(kinds("hit-locked.s"), ["full-barrier"; 3]);
+    let severity = |name| severities("barrier-around-atomic", name, None);
+    assert_eq!(severity("hit-sync.s"), [Severity::Warning; 3]);
+    assert_eq!(severity("hit-both-sides.s"), [Severity::Note]);
+    assert_eq!(severity("hit-locked.s"), [Severity::Note; 3]);
+}
+
+#[test]
+fn a_compare_and_swap_loop_names_the_instruction_in_its_place() {
+    let lse = texts("cas-for-rmw", "hit-lse.s", "operation");
+    assert_eq!(lse, ["add", "swap", "min-max", "add", "and"]);
+    let exclusives = texts("cas-for-rmw", "hit-exclusives.s", "instruction");
+    assert_eq!(exclusives, ["ldadd", "ldset", "ldadd"]);
+    let locked = texts("cas-for-rmw", "hit-locked.s", "instruction");
+    assert_eq!(locked, ["lock xadd", "xchg", "lock xadd", "lock or"]);
+}
+
+#[test]
+fn severity_of_atomics_depends_on_the_target() {
+    use Severity::{Note, Warning};
+    let exclusives = |target| severities("cas-for-rmw", "hit-exclusives-clang.s", target);
+    assert_eq!((exclusives(None), exclusives(Some("armv8.1-a"))), (vec![Note], vec![Warning]));
+    assert_eq!(severities("cas-for-rmw", "hit-locked.s", None), [Warning; 4]);
+    let pair = |target| severities("llsc-pair", "hit-cas.s", target);
+    assert_eq!((pair(None), pair(Some("armv8.0-a"))), (vec![Warning; 2], vec![Note; 2]));
+    let load = |target| severities("llsc-pair", "hit-load.s", target);
+    assert_eq!((load(Some("armv8.1-a")), load(Some("armv8.4-a"))), (vec![Note; 2], vec![Warning; 2]));
+    assert_eq!(severities("llsc-loop", "hit-semaphore.s", Some("armv8.1-a")), [Note]);
 }
 
 #[test]

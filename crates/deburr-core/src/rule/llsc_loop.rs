@@ -22,7 +22,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         Some(target) if !target.contains(Feature::FEAT_LSE) => Severity::Note,
         _ => Severity::Warning,
     };
-    let sequences = context.atomics().sequences.iter();
+    // Pairs of registers are another question: other instructions would take their place.
+    let sequences = context.atomics().sequences.iter().filter(|sequence| sequence.size < 16);
     let worth_reporting = sequences.filter_map(|sequence| match sequence.fate {
         Fate::MissedFlag => Some(finding(sequence, severity)),
         // Only its author can do something about it.

@@ -6,6 +6,7 @@ mod cas_for_rmw;
 mod dispatched_leaf;
 mod isa_note_missing;
 mod llsc_loop;
+mod llsc_pair;
 mod narrow_store_wide_load;
 mod narrow_vectors;
 mod outlined_atomic;
@@ -36,6 +37,7 @@ pub const RULES: &[Rule] = &[
     dispatched_leaf::RULE,
     isa_note_missing::RULE,
     llsc_loop::RULE,
+    llsc_pair::RULE,
     narrow_store_wide_load::RULE,
     narrow_vectors::RULE,
     outlined_atomic::RULE,
