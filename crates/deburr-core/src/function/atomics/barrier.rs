@@ -112,14 +112,14 @@ fn kind_behind(image: &Image<'_>, sequence: &Sequence) -> Option<BarrierKind> {
 
 /// Whether a barrier stands right before an address, or before a copy, an extension or a prefetch that does.
 fn is_behind_barrier(image: &Image<'_>, at: Svma) -> bool {
-    let before = (1..=BETWEEN as i64).map(|words| at.offset(-4 * words));
+    let mut before = (1..=BETWEEN as i64).map(|words| at.offset(-4 * words));
     let passed_by = |at: &Svma| {
         decode(image, *at).is_some_and(|insn| {
             let accesses = insn.memory.is_some_and(|memory| memory.read || memory.write);
             insn.flow == Flow::Next && insn.class == Class::Other && !accesses
         })
     };
-    before.skip_while(passed_by).next().is_some_and(|at| is_dmb_ish(image, at))
+    before.find(|at| !passed_by(at)).is_some_and(|at| is_dmb_ish(image, at))
 }
 
 /// Whether control goes from the end of a sequence straight to an address: past the branch that tries again, and past
