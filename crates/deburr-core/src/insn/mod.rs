@@ -7,6 +7,7 @@
 pub mod aarch64;
 pub mod arithmetic;
 pub mod sweep;
+pub mod text;
 pub mod x86_64;
 
 use crate::address::Svma;

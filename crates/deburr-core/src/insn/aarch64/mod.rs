@@ -13,6 +13,7 @@ mod plain;
 mod reserved;
 mod summary;
 mod sweep;
+mod text;
 
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ pub use facts::decode;
 #[doc(hidden)]
 pub use plain::{Disagreement, check_prefilter};
 pub use sweep::sweep;
+pub use text::disassemble;
 
 use super::FeatureGroup;
 use deburr_cpu::FeatureSet;

@@ -13,11 +13,13 @@ mod lanes;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod text;
 
 pub use arithmetic::arithmetic;
 pub use facts::{decode, decode_holding};
 pub use features::{feature_group_count, features_of};
 pub use sweep::sweep;
+pub use text::disassemble;
 
 use iced_x86::{Code, DecoderOptions, Instruction, Mnemonic, OpKind};
 
