@@ -1,5 +1,8 @@
 //! The command line: argv → [`Arguments`]. Names are checked for their form here; what they name, by the verbs.
 
+pub(crate) mod asked;
+pub(crate) mod show;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -29,6 +32,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Verb {
     /// Check binaries: files, directories, static archives, or - for the standard input
     Check(Box<Check>),
+    /// Show the disassembly of a function, with findings, loops and source lines
+    Show(Box<show::Show>),
     /// Show what this machine offers, and the names that --target and --baseline accept
     #[command(after_help = "Examples:
   deburr cpu

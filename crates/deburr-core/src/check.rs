@@ -53,6 +53,15 @@ pub struct StatedGuard<'a> {
 /// # Errors
 /// [`Error`], where the bytes are no ELF file that deburr reads, or contradict themselves.
 pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
+    examine(bytes, request, |_, _, report| report)
+}
+
+/// Checks one ELF file, and makes something of the report and of what it rests on.
+pub(crate) fn examine<T>(
+    bytes: &[u8],
+    request: &Request<'_>,
+    make: impl FnOnce(&Image<'_>, &Program, Report) -> T,
+) -> Result<T, Error> {
     let mini_debug = image::mini_debug(bytes, auxiliary_limit(bytes));
     let image = Image::parse(bytes, mini_debug.as_ref().ok().and_then(Option::as_deref), request.debug_file)?;
     let is_asked = |rule: &&Rule| request.rules.map_or(!rule.preview, |ids| ids.contains(&rule.id));
@@ -106,8 +115,8 @@ pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
         .collect();
     let compared = rule::ACROSS.iter().any(|across| rules.iter().any(|rule| rule.id == across.rule));
     report.facts = compared.then(|| context.facts(""));
-    report.faults.extend(mini_debug.err().map(|error| error.to_string()));
-    Ok(report)
+    report.faults.extend(mini_debug.as_ref().err().map(|error| error.to_string()));
+    Ok(make(&image, &program, report))
 }
 
 /// Compares the files of a run, by what their reports' [`Report::facts`] say. `rules` as in [`Request`].
@@ -134,7 +143,7 @@ pub fn learn(bytes: &[u8], request: &Request<'_>) -> Result<Knowledge, Error> {
 }
 
 /// Bytes at most that decompressed symbols or debug sections may take: memory stays in proportion to the file.
-fn auxiliary_limit(bytes: &[u8]) -> usize {
+pub(crate) fn auxiliary_limit(bytes: &[u8]) -> usize {
     bytes.len() / 4 + (16 << 20)
 }
 
@@ -267,7 +276,7 @@ fn place(
 }
 
 /// Section (relocatable objects only) and address.
-fn place_of(image: &Image<'_>, svma: crate::Svma) -> (Option<Arc<str>>, Hex) {
+pub(crate) fn place_of(image: &Image<'_>, svma: crate::Svma) -> (Option<Arc<str>>, Hex) {
     let (section, address) = image.place(svma);
     let section = section.filter(|_| image.kind == image::Kind::Relocatable);
     (section.map(Arc::from), Hex(address))

@@ -1,8 +1,10 @@
 //! The verbs: arguments → what is printed, and the exit status.
 
+mod asked;
 mod check;
 mod listing;
 mod shell;
+mod show;
 
 use crate::args::{Arguments, Verb, When};
 use std::io::{self, IsTerminal, Write};
@@ -32,6 +34,7 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
     let mut out = io::BufWriter::new(io::stdout().lock());
     let status = match arguments.verb {
         Verb::Check(options) => check::run(&options, arguments.color, &mut out, complaints)?,
+        Verb::Show(options) => show::run(&options, arguments.color, &mut out)?,
         Verb::Cpu { format } => listing::cpu(format, color, &mut out)?,
         Verb::Rules { format } => listing::rules(format, color, &mut out)?,
         Verb::Explain { rule } => listing::explain(&rule, color, &mut out)?,

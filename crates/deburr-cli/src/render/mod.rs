@@ -3,6 +3,7 @@
 
 pub(crate) mod functions;
 pub(crate) mod json;
+pub(crate) mod listing;
 pub(crate) mod style;
 pub(crate) mod text;
 pub(crate) mod totals;

@@ -16,7 +16,7 @@ pub use barrier::{AtomicBarrier, BarrierKind, WANTS as BARRIER_WANTS, atomic_bar
 pub use cas_loop::{CasForm, CasLoop, WANTS as CAS_WANTS, cas_loops};
 pub use fate::Fate;
 pub use helper::{Helper, HelperCall};
-pub use sequence::{Operation, Sequence};
+pub use sequence::{Operation, Sequence, exclusive_runs};
 
 use super::Program;
 use crate::address::Svma;

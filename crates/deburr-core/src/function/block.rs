@@ -53,7 +53,7 @@ struct Order {
 }
 
 /// Bytes of a function at most that a graph is built for; a longer run of code is looked at around a place.
-const LARGEST: u64 = 1 << 20;
+pub(crate) const LARGEST: u64 = 1 << 20;
 /// Bytes before and after the place, where the function is longer.
 const WINDOW: u64 = 16 * 1024;
 
@@ -69,8 +69,14 @@ impl Graph {
         Graph::of_insns(decode_all(image, program, extent))
     }
 
+    /// Builds the graph of a run of code that belongs to no function.
+    pub(crate) fn of_extent(image: &Image<'_>, program: &Program, extent: Extent) -> Graph {
+        let end = extent.end.min(Svma(extent.start.0.saturating_add(WINDOW)));
+        Graph::of_insns(decode_all(image, program, Extent { end, ..extent }))
+    }
+
     /// Builds the graph of a function and its parts, however large. `entered`: where jumps through tables lead.
-    pub(super) fn whole(image: &Image<'_>, program: &Program, parts: &[Function], entered: &[Svma]) -> Graph {
+    pub(crate) fn whole(image: &Image<'_>, program: &Program, parts: &[Function], entered: &[Svma]) -> Graph {
         let mut extents: Vec<Extent> = parts.iter().map(|part| part.extent(image)).collect();
         extents.sort_unstable();
         let insns = extents.into_iter().flat_map(|extent| decode_all(image, program, extent)).collect();

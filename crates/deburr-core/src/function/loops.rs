@@ -146,11 +146,16 @@ fn postorder(graph: &Graph) -> (Vec<usize>, Vec<usize>) {
     let is_plain = |&block: &usize| {
         block == 0 || graph.blocks.get(block).is_some_and(|block| block.predecessors.is_empty())
     };
+    // Padding in front of the target of a jump seems to fall into a loop; nothing ever runs it.
+    let is_padding = |&block: &usize| {
+        let orphan = graph.blocks.get(block).filter(|orphan| block > 0 && orphan.predecessors.is_empty());
+        orphan.is_some_and(|orphan| !orphan.insns.is_empty() && orphan.is_padding())
+    };
     let mut seen = vec![false; root];
     let mut order = Vec::with_capacity(root + 1);
     let mut entries = Vec::new();
     for entry in (0..root).filter(is_plain).chain(0..root) {
-        if seen.get(entry) == Some(&false) {
+        if seen.get(entry) == Some(&false) && !is_padding(&entry) {
             entries.push(entry);
             graph.visit(entry, &[], &mut seen, &mut order);
         }
@@ -177,6 +182,17 @@ mod tests {
         // 0 → 1 → 2 → 2, 2 → 1, 1 → 3
         let loops = natural_loops(&graph(&[&[1], &[2, 3], &[2, 1], &[]]));
         assert_eq!(loops, [Loop { header: 1, blocks: vec![1, 2] }, Loop { header: 2, blocks: vec![2] }]);
+    }
+
+    #[test]
+    fn padding_in_the_middle_of_a_loop_is_no_entry() {
+        // 0 → 1 → 3 → 1; nothing leads to 2, a `nop` in front of 3.
+        let mut graph = graph(&[&[1], &[3], &[3], &[1]]);
+        let nop = crate::insn::decode(deburr_cpu::Arch::X86_64, &[0x90], crate::Svma(0)).unwrap();
+        graph.blocks[2].insns.push(nop);
+        let loops = natural_loops(&graph);
+        assert_eq!(loops.len(), 1);
+        assert_eq!(loops[0].header, 1);
     }
 
     #[test]

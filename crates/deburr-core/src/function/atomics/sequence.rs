@@ -127,6 +127,19 @@ pub(super) fn find(
     (sequences, unpaired)
 }
 
+/// The instructions of each load-exclusive/store-exclusive pair of a function, from the load on the shortest way to the
+/// store; helpers are functions like any other here.
+pub fn exclusive_runs(graph: &Graph) -> Vec<Vec<Svma>> {
+    let insns = graph.blocks.iter().flat_map(|block| &block.insns);
+    let loads = insns.filter(|insn| insn.class == Class::LoadExclusive);
+    let pairs = loads.filter_map(|load| pair(graph, load.svma));
+    let run = |pair: Pair| {
+        let body = pair.body.iter().map(|insn| insn.svma);
+        [pair.load.svma].into_iter().chain(body).chain([pair.store.svma]).collect()
+    };
+    pairs.map(run).collect()
+}
+
 /// A load-exclusive, its store-exclusive, and the instructions on the shortest way between them.
 pub(super) struct Pair {
     pub(super) load: Insn,
