@@ -1,6 +1,7 @@
 //! The command line: argv → [`Arguments`]. Names are checked for their form here; what they name, by the verbs.
 
 pub(crate) mod asked;
+pub(crate) mod diff;
 pub(crate) mod show;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -34,6 +35,8 @@ pub(crate) enum Verb {
     Check(Box<Check>),
     /// Show the disassembly of a function, with findings, loops and source lines
     Show(Box<show::Show>),
+    /// Compare two builds: levels, findings, and how functions came out
+    Diff(Box<diff::Diff>),
     /// Show what this machine offers, and the names that --target and --baseline accept
     #[command(after_help = "Examples:
   deburr cpu
@@ -62,10 +65,15 @@ pub(crate) enum Verb {
         /// The rule's id, as a finding shows it
         rule: String,
     },
-    /// Print the JSON Schema of what `check --format json` writes
+    /// Print the JSON Schema of what `--format json` writes
     #[command(after_help = "Examples:
-  deburr schema > deburr.schema.json")]
-    Schema,
+  deburr schema > deburr.schema.json
+  deburr schema diff")]
+    Schema {
+        /// The verb that writes it
+        #[arg(value_enum, default_value_t = Writer::Check, value_name = "VERB")]
+        of: Writer,
+    },
     /// Print a completion script for a shell
     #[command(after_help = "Examples:
   deburr completions bash > ~/.local/share/bash-completion/completions/deburr
@@ -164,6 +172,14 @@ pub(crate) struct Check {
     /// Threads to use [default: one per CPU]
     #[arg(short = 'j', long, value_name = "N", help_heading = "Input")]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
+}
+
+/// A verb whose JSON has a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Writer {
+    Check,
+    Show,
+    Diff,
 }
 
 /// `auto` asks whether the output is a terminal.

@@ -53,13 +53,15 @@ pub struct StatedGuard<'a> {
 /// # Errors
 /// [`Error`], where the bytes are no ELF file that deburr reads, or contradict themselves.
 pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
-    examine(bytes, request, |_, _, report| report)
+    examine(bytes, request, ClassSet::EMPTY, |_, _, report| report)
 }
 
-/// Checks one ELF file, and makes something of the report and of what it rests on.
+/// Checks one ELF file, and makes something of the report and of what it rests on. `marks`: classes that the sweep is to
+/// mark beside those that rules want.
 pub(crate) fn examine<T>(
     bytes: &[u8],
     request: &Request<'_>,
+    marks: ClassSet,
     make: impl FnOnce(&Image<'_>, &Program, Report) -> T,
 ) -> Result<T, Error> {
     let mini_debug = image::mini_debug(bytes, auxiliary_limit(bytes));
@@ -67,7 +69,7 @@ pub(crate) fn examine<T>(
     let is_asked = |rule: &&Rule| request.rules.map_or(!rule.preview, |ids| ids.contains(&rule.id));
     let rules: Vec<&Rule> = rule::RULES.iter().filter(is_asked).collect();
     let wants = rules.iter().fold(Wants::default(), |wants, rule| wants.union(rule.wants));
-    let program = discover(&image, wants.union(QUERIES));
+    let program = discover(&image, wants.union(QUERIES).union(Wants::classes(marks)));
     if !program.coverage.adds_up() {
         return Err(Error::Inconsistent(format!("{:?}", program.coverage)));
     }

@@ -54,6 +54,13 @@ impl Evidence {
     }
 }
 
+impl Evidence {
+    /// All facts, in the order in which the rule states them.
+    pub fn facts(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        self.0.iter().map(|(name, value)| (*name, value))
+    }
+}
+
 impl From<Vec<(&'static str, Value)>> for Evidence {
     fn from(facts: Vec<(&'static str, Value)>) -> Evidence {
         Evidence(facts.into())

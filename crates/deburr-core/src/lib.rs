@@ -14,6 +14,7 @@
 
 pub mod address;
 pub mod check;
+pub mod compare;
 pub mod finding;
 pub mod function;
 pub mod image;
@@ -27,6 +28,7 @@ mod stated;
 
 pub use address::Svma;
 pub use check::{Request, StatedGuard, across, check, learn};
+pub use compare::{compare, inspect};
 pub use function::reach::Knowledge;
 pub use image::{Error, wanted_debug_file};
 pub use listing::{Place, Shown, View, listing};

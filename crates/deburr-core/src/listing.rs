@@ -14,7 +14,7 @@ use crate::function::loops::natural_loops;
 use crate::function::{Function, Program};
 use crate::image::{self, Error, Image, Kind, SourceLines, TransferTarget};
 use crate::insn::text::{Syntax, disassemble};
-use crate::insn::{self, Insn};
+use crate::insn::{self, ClassSet, Insn};
 use crate::pattern;
 use crate::report::{Hex, PlacedFinding, Report, SourceLocation};
 use deburr_cpu::FeatureSet;
@@ -178,7 +178,7 @@ pub enum Edge {
 /// # Errors
 /// [`Error`], as of [`crate::check`].
 pub fn listing(bytes: &[u8], request: &Request<'_>, place: Place<'_>, view: View) -> Result<Shown, Error> {
-    examine(bytes, request, |image, program, report| {
+    examine(bytes, request, ClassSet::EMPTY, |image, program, report| {
         let file = File { image, program };
         match file.find(place) {
             Found::At { function, focus } => {
@@ -301,9 +301,12 @@ impl<'f> File<'f> {
         if !exact.is_empty() {
             return exact;
         }
+        // Entries of procedure linkage tables are meant only where one is named.
+        let is_meant = |name: &str| wanted.contains('@') || !name.ends_with("@plt");
         let is_readable = |name: &str| {
             let readable = image::demangle(name);
-            readable == wanted || readable.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('('))
+            let rest = readable.strip_prefix(wanted).filter(|_| is_meant(name));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('('))
         };
         let exact = of(&is_readable);
         if !exact.is_empty() {
@@ -314,7 +317,7 @@ impl<'f> File<'f> {
             let readable = image::demangle(name);
             match is_pattern {
                 true => pattern::matches(wanted, name) || pattern::matches(wanted, &readable),
-                false => (wanted.contains('@') || !name.contains('@')) && readable.contains(wanted),
+                false => is_meant(name) && readable.contains(wanted),
             }
         })
     }

@@ -2,11 +2,12 @@
 
 mod asked;
 mod check;
+mod diff;
 mod listing;
 mod shell;
 mod show;
 
-use crate::args::{Arguments, Verb, When};
+use crate::args::{Arguments, Verb, When, Writer};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -34,12 +35,17 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
     let mut out = io::BufWriter::new(io::stdout().lock());
     let status = match arguments.verb {
         Verb::Check(options) => check::run(&options, arguments.color, &mut out, complaints)?,
+        Verb::Diff(options) => diff::run(&options, arguments.color, &mut out, complaints)?,
         Verb::Show(options) => show::run(&options, arguments.color, &mut out)?,
         Verb::Cpu { format } => listing::cpu(format, color, &mut out)?,
         Verb::Rules { format } => listing::rules(format, color, &mut out)?,
         Verb::Explain { rule } => listing::explain(&rule, color, &mut out)?,
-        Verb::Schema => {
-            out.write_all(include_bytes!("../schema.json"))?;
+        Verb::Schema { of } => {
+            out.write_all(match of {
+                Writer::Check => include_bytes!("../schema.json").as_slice(),
+                Writer::Show => include_bytes!("../schema-show.json"),
+                Writer::Diff => include_bytes!("../schema-diff.json"),
+            })?;
             ExitCode::SUCCESS
         }
         Verb::Completions { shell } => shell::completions(shell, &mut out)?,

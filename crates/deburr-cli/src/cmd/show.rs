@@ -152,8 +152,7 @@ fn several(wanted: &str, candidates: &[(String, Candidate)], with_path: bool) ->
 fn nowhere(options: &Show, place: Place<'_>, names: &[String]) -> String {
     let file = options.file.display();
     match place.base {
-        None => format!("{file}: no code at {}", options.place),
-        Some(base) => {
+        Some(base) if place.offset.is_none() => {
             let hint = match nearest(base, names.iter().map(String::as_str)) {
                 Some(nearest) => format!("; did you mean `{nearest}`?"),
                 None if names.is_empty() => ": the file names no function, give an address".to_owned(),
@@ -161,5 +160,6 @@ fn nowhere(options: &Show, place: Place<'_>, names: &[String]) -> String {
             };
             format!("{file}: no function is called `{base}`{hint}")
         }
+        _ => format!("{file}: no code at {}", options.place),
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod closure;
 pub(crate) mod debug_file;
 pub(crate) mod gate;
 pub(crate) mod mapped;
+pub(crate) mod pairs;
 pub(crate) mod walk;
 
 use deburr_cpu::Arch;

@@ -9,12 +9,12 @@ const OUTLINED: &str = "outlined_atomic/hit-libgcc.o";
 const AVX512: &str = "above_baseline/hit-avx512-above-v3.o";
 const PLAIN: &str = "above_baseline/miss-first-level.o";
 
-fn folder() -> PathBuf {
+pub(super) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../deburr-core/fixtures")
 }
 
 /// Runs in the folder of the fixtures, so that paths are the same everywhere.
-fn run(arguments: &[&str]) -> Output {
+pub(super) fn run(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
     command.current_dir(folder()).args(arguments).output().unwrap()
 }
@@ -126,7 +126,7 @@ fn output_does_not_depend_on_the_number_of_threads() {
 }
 
 /// A static archive in the GNU format.
-fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
+pub(super) fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut bytes = b"!<arch>\n".to_vec();
     for (name, body) in members {
         let name = format!("{name}/");

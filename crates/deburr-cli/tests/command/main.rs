@@ -4,6 +4,7 @@
 
 mod adversity;
 mod fixtures;
+mod show;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -75,7 +76,7 @@ fn json(arguments: &[&str]) -> (serde_json::Value, Output) {
 
 #[test]
 fn help_texts_are_as_recorded() {
-    for verb in ["", "check", "cpu", "rules", "explain", "schema", "completions", "man"] {
+    for verb in ["", "check", "show", "diff", "cpu", "rules", "explain", "schema", "completions", "man"] {
         let mut arguments: Vec<_> = verb.split_whitespace().collect();
         arguments.push("--help");
         let text = stdout(&deburr(&arguments));

@@ -11,6 +11,7 @@ pub mod crc;
 mod data;
 mod discover;
 pub mod dispatch;
+pub mod facts;
 pub mod forwarding;
 pub mod loops;
 mod offsets;

@@ -8,6 +8,7 @@ pub mod aarch64;
 pub mod arithmetic;
 pub mod sweep;
 pub mod text;
+pub mod vector;
 pub mod x86_64;
 
 use crate::address::Svma;

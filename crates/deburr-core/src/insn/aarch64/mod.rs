@@ -14,6 +14,7 @@ mod reserved;
 mod summary;
 mod sweep;
 mod text;
+mod vector;
 
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ pub use facts::decode;
 pub use plain::{Disagreement, check_prefilter};
 pub use sweep::sweep;
 pub use text::disassemble;
+pub use vector::vector_use;
 
 use super::FeatureGroup;
 use deburr_cpu::FeatureSet;

@@ -14,12 +14,14 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod text;
+mod vector;
 
 pub use arithmetic::arithmetic;
 pub use facts::{decode, decode_holding};
 pub use features::{feature_group_count, features_of};
 pub use sweep::sweep;
 pub use text::disassemble;
+pub use vector::vector_use;
 
 use iced_x86::{Code, DecoderOptions, Instruction, Mnemonic, OpKind};
 

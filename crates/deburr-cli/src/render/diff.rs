@@ -1,0 +1,271 @@
+//! What differs between two builds, as text for people or JSON for programs: the worst first.
+
+use super::style::Palette;
+use super::text::{counted, fit};
+use deburr_core::compare::{CallDiff, FileDiff, FindingGroup};
+use deburr_core::finding::Severity;
+use deburr_core::report::SCHEMA_VERSION;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// Two files that were compared, or one that only the new build has.
+#[derive(Debug, Serialize)]
+pub(crate) struct Compared {
+    /// The path in the old build.
+    pub(crate) old: Option<String>,
+    /// The path in the new build.
+    pub(crate) new: String,
+    /// The level that the new file needs.
+    pub(crate) level: String,
+    #[serde(skip)]
+    pub(crate) old_level: Option<String>,
+    #[serde(flatten)]
+    pub(crate) diff: FileDiff,
+}
+
+/// A file that was not compared.
+#[derive(Debug, Serialize)]
+pub(crate) struct Skipped {
+    pub(crate) path: String,
+    pub(crate) reason: String,
+    /// Whether work was asked for and not done.
+    #[serde(skip)]
+    pub(crate) is_fault: bool,
+}
+
+/// All but the files.
+#[derive(Debug, Default)]
+pub(crate) struct Summary {
+    pub(crate) fail_on: Option<Severity>,
+    pub(crate) is_worse: bool,
+    pub(crate) only_old: Vec<String>,
+    pub(crate) skipped: Vec<Skipped>,
+}
+
+/// How to lay it out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Layout {
+    pub(crate) palette: Palette,
+    /// Columns that a line may take; `None`: as many as it needs.
+    pub(crate) width: Option<usize>,
+    /// Lines for each kind of change; 0: all.
+    pub(crate) limit: usize,
+}
+
+/// Renders the JSON document.
+pub(crate) fn json(
+    out: &mut dyn Write,
+    compared: &[Compared],
+    summary: &Summary,
+    pretty: bool,
+) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        schema_version: u32,
+        tool_version: &'static str,
+        worse: bool,
+        files: &'a [Compared],
+        only_old: &'a [String],
+        skipped: &'a [Skipped],
+    }
+    let document = Document {
+        schema_version: SCHEMA_VERSION,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        worse: summary.is_worse,
+        files: compared,
+        only_old: &summary.only_old,
+        skipped: &summary.skipped,
+    };
+    let written = match pretty {
+        true => serde_json::to_writer_pretty(&mut *out, &document),
+        false => serde_json::to_writer(&mut *out, &document),
+    };
+    written.map_err(io::Error::from)?;
+    writeln!(out)
+}
+
+/// Renders the text.
+pub(crate) fn text(
+    out: &mut dyn Write,
+    compared: &[Compared],
+    summary: &Summary,
+    layout: &Layout,
+) -> io::Result<()> {
+    let palette = layout.palette;
+    for it in compared.iter().filter(|it| it.old.is_none() || !it.diff.is_empty()) {
+        file(out, it, summary, layout)?;
+        writeln!(out)?;
+    }
+    for path in &summary.only_old {
+        writeln!(out, "{}: only in the old build", palette.bold(path))?;
+    }
+    let pairs = compared.iter().filter(|it| it.old.is_some());
+    let changed = pairs.clone().filter(|it| !it.diff.is_empty()).count();
+    let count = |find: fn(&FileDiff) -> u64| compared.iter().map(|it| find(&it.diff)).sum::<u64>();
+    let sum = |groups: &[FindingGroup]| groups.iter().map(|group| group.count).sum::<u64>();
+    let came: u64 = compared.iter().map(|it| sum(&it.diff.came)).sum();
+    let went: u64 = compared.iter().map(|it| sum(&it.diff.went)).sum();
+    let moved = count(|diff| diff.moved.iter().map(|moved| moved.count).sum());
+    let same = count(|diff| diff.same);
+    writeln!(
+        out,
+        "{} compared: {} with changes; findings: {came} came, {went} went, {moved} moved, {same} the same",
+        counted(pairs.count() as u64, "file"),
+        changed
+    )?;
+    let only_new = compared.iter().filter(|it| it.old.is_none()).count();
+    if only_new + summary.only_old.len() > 0 {
+        writeln!(out, "{only_new} only in the new build, {} only in the old one", summary.only_old.len())?;
+    }
+    if !summary.skipped.is_empty() {
+        writeln!(out, "{} not compared", counted(summary.skipped.len() as u64, "file"))?;
+    }
+    let verdict = match summary.is_worse {
+        true => "The new build is worse.",
+        false if compared.is_empty() => "Nothing was compared.",
+        false => "Nothing is worse.",
+    };
+    writeln!(out, "{}", palette.bold(verdict))
+}
+
+fn file(out: &mut dyn Write, it: &Compared, summary: &Summary, layout: &Layout) -> io::Result<()> {
+    let palette = layout.palette;
+    let diff = &it.diff;
+    let new = palette.bold(&it.new);
+    match &it.old {
+        None => writeln!(out, "{new}: {}, only in the new build, needs {}", diff.arch, it.level)?,
+        Some(old) => writeln!(out, "{old} → {new}: {}", diff.arch)?,
+    }
+    for level in &diff.levels {
+        let (name, line) = match level.what {
+            "needed" => ("level needed", format!("{} → {}", or_none(&level.old), or_none(&level.new))),
+            "guarded" => ("with checks", format!("{} → {}", or_none(&level.old), or_none(&level.new))),
+            _ => ("contained", format!("{} → {}", or_none(&level.old), or_none(&level.new))),
+        };
+        let line = format!("{name}: {line}{}", if level.raised { " (raised)" } else { "" });
+        let is_worse = level.raised && level.what == "needed";
+        let line = if is_worse { palette.severity(Severity::Error, &line) } else { line };
+        writeln!(out, "  {line}")?;
+    }
+    findings(out, "came", &diff.came, summary, layout)?;
+    findings(out, "went", &diff.went, summary, layout)?;
+    let moved: Vec<String> = diff
+        .moved
+        .iter()
+        .map(|moved| format!("{} from {} to {}{}", moved.rule, moved.from, moved.to, times(moved.count)))
+        .collect();
+    section(out, "findings that moved", &moved, layout)?;
+    code_generation(out, diff, layout)?;
+    let calls: Vec<String> = diff.calls.iter().map(calls_line).collect();
+    section(out, "calls", &calls, layout)?;
+    for (count, what) in [(diff.functions_came, "new"), (diff.functions_went, "gone")] {
+        if count > 0 {
+            let verb = if count == 1 { "is" } else { "are" };
+            writeln!(out, "  {} {verb} {what}", counted(count, "function"))?;
+        }
+    }
+    Ok(())
+}
+
+fn or_none(text: &str) -> &str {
+    if text.is_empty() { "none" } else { text }
+}
+
+fn times(count: u64) -> String {
+    if count > 1 { format!(" ×{count}") } else { String::new() }
+}
+
+/// The findings that came or went, by rule.
+fn findings(
+    out: &mut dyn Write,
+    verb: &str,
+    groups: &[FindingGroup],
+    summary: &Summary,
+    layout: &Layout,
+) -> io::Result<()> {
+    let mut rules: Vec<(&str, Severity)> = Vec::new();
+    for group in groups {
+        if !rules.contains(&(group.rule, group.severity)) {
+            rules.push((group.rule, group.severity));
+        }
+    }
+    for (rule, severity) in rules {
+        let of_rule = || groups.iter().filter(|group| (group.rule, group.severity) == (rule, severity));
+        let count: u64 = of_rule().map(|group| group.count).sum();
+        let label = format!("{verb} {}[{rule}]", severity.name());
+        let is_worse = verb == "came" && summary.fail_on.is_some_and(|from| severity >= from);
+        let label = if is_worse { layout.palette.severity(severity, &label) } else { label };
+        let lines: Vec<String> = of_rule()
+            .map(|group| {
+                let name = group.function.as_deref().unwrap_or("(no name)");
+                let section = group.section.as_ref().map(|it| format!("{it}+")).unwrap_or_default();
+                format!("{name} at {section}{}: {}{}", group.svma, group.message, times(group.count))
+            })
+            .collect();
+        writeln!(out, "  {label} {}", counted(count, "finding"))?;
+        list(out, &lines, layout)?;
+    }
+    Ok(())
+}
+
+/// How functions came out, by what changed.
+fn code_generation(out: &mut dyn Write, diff: &FileDiff, layout: &Layout) -> io::Result<()> {
+    const TITLES: [(&str, &str); 5] = [
+        ("vector-width", "vector width"),
+        ("vector-moves", "vector width of moves"),
+        ("atomics", "atomics"),
+        ("features", "features above the first level"),
+        ("size", "size in bytes"),
+    ];
+    for (what, title) in TITLES {
+        // Like changes together, the commonest first.
+        let mut by_change: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+        for function in &diff.functions {
+            for change in function.changes.iter().filter(|change| change.what == what) {
+                by_change.entry((&change.old, &change.new)).or_default().push(&function.function);
+            }
+        }
+        let mut by_change: Vec<_> = by_change.into_iter().collect();
+        by_change.sort_by_key(|(_, functions)| std::cmp::Reverse(functions.len()));
+        let lines: Vec<String> = by_change
+            .iter()
+            .flat_map(|((old, new), functions)| {
+                functions.iter().map(move |function| format!("{function}: {old} → {new}"))
+            })
+            .collect();
+        section(out, title, &lines, layout)?;
+    }
+    Ok(())
+}
+
+fn calls_line(call: &CallDiff) -> String {
+    let why = match (call.new_calls, call.is_new, call.is_old) {
+        (0, false, _) => " (inlined or no longer called; the function is gone)",
+        (0, true, _) => " (inlined or no longer called)",
+        (_, _, false) => " (the function is new)",
+        _ if call.old_calls == 0 => " (no longer inlined, or newly called)",
+        _ => "",
+    };
+    format!("{}: call sites {} → {}{why}", call.function, call.old_calls, call.new_calls)
+}
+
+fn section(out: &mut dyn Write, title: &str, lines: &[String], layout: &Layout) -> io::Result<()> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "  {title}: {}", lines.len())?;
+    list(out, lines, layout)
+}
+
+fn list(out: &mut dyn Write, lines: &[String], layout: &Layout) -> io::Result<()> {
+    let limit = if layout.limit == 0 { lines.len() } else { layout.limit };
+    for line in lines.iter().take(limit) {
+        writeln!(out, "{}", fit(&format!("    {line}"), layout.width))?;
+    }
+    if lines.len() > limit {
+        let more = format!("… and {} more (--limit 0 shows all)", lines.len() - limit);
+        writeln!(out, "    {}", layout.palette.dim(&more))?;
+    }
+    Ok(())
+}
