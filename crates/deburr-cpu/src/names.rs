@@ -208,6 +208,10 @@ pub(crate) fn features_of_flag(arch: Arch, flag: &str) -> FeatureSet {
         .map_or(FeatureSet::EMPTY, |(_, features)| FeatureSet::of(features))
 }
 
+/// Cores of Armv8.0 that archspec does not have. Each has the CRC32 instructions; the cryptographic ones are their
+/// makers' choice (Arm's technical reference manuals; gcc's `aarch64-cores.def`).
+const CORES_OF_ARMV8_0: [&str; 4] = ["cortex-a35", "cortex-a53", "cortex-a57", "cortex-a73"];
+
 /// The features of a microarchitecture: its own, those of its ancestors, and all that these imply.
 fn features_of_cpu(arch: Arch, cpu: &Microarchitecture) -> FeatureSet {
     let missing = |name: &str| {
@@ -225,8 +229,11 @@ fn features_of_cpu(arch: Arch, cpu: &Microarchitecture) -> FeatureSet {
         .with_implied()
 }
 
-/// A CPU that archspec knows, by name.
+/// A CPU, by name.
 pub(crate) fn cpu_named(name: &str) -> Option<(Arch, String, FeatureSet)> {
+    if let Some(cpu) = CORES_OF_ARMV8_0.iter().find(|cpu| same_name(cpu, name)) {
+        return Some((Arch::Aarch64, String::from(*cpu), features_of_armv8_0()));
+    }
     let name = ALIASES.iter().find(|(alias, _)| same_name(alias, name)).map_or(name, |(_, cpu)| cpu);
     let cpu = known().find(|(_, cpu)| same_name(cpu.name(), name));
     cpu.map(|(arch, cpu)| (arch, spelling(cpu.name()), features_of_cpu(arch, cpu)))
@@ -245,10 +252,27 @@ fn spelling(name: &str) -> String {
     name.replace('_', "-")
 }
 
+/// The features of [`CORES_OF_ARMV8_0`].
+fn features_of_armv8_0() -> FeatureSet {
+    let level = level_named("armv8.0-a").map_or(FeatureSet::EMPTY, |level| level.features);
+    level.union(FeatureSet::of(&[FEAT_CRC32])).with_implied()
+}
+
+/// The CPUs that lack some of the features, those with the most features first.
+pub fn cpus_lacking(arch: Arch, features: FeatureSet) -> Vec<String> {
+    let named = cpu_names(arch).into_iter().filter_map(|name| cpu_named(&name));
+    let mut lacking: Vec<_> = named.filter(|(_, _, has)| !features.is_subset(*has)).collect();
+    lacking.sort_by_key(|(_, name, has)| (core::cmp::Reverse(has.iter().count()), name.clone()));
+    lacking.into_iter().map(|(_, name, _)| name).collect()
+}
+
 /// The names of all CPUs of an architecture that `--target` accepts, sorted, other spellings left out.
 pub fn cpu_names(arch: Arch) -> Vec<String> {
     let of_arch = known().filter(|(cpu_arch, _)| *cpu_arch == arch);
     let mut names: Vec<_> = of_arch.map(|(_, cpu)| spelling(cpu.name())).collect();
+    if arch == Arch::Aarch64 {
+        names.extend(CORES_OF_ARMV8_0.map(String::from));
+    }
     names.sort_unstable();
     names
 }
@@ -295,6 +319,21 @@ mod tests {
                 assert!(features.iter().all(|feature| feature.arch() == arch), "{flag}");
             }
         }
+    }
+
+    #[test]
+    fn cpus_that_lack_features_are_told_the_best_first() {
+        let lse = FeatureSet::of(&[Feature::FEAT_LSE]);
+        let cores = cpus_lacking(Arch::Aarch64, lse);
+        for old in ["cortex-a53", "cortex-a57", "cortex-a72", "cortex-a73"] {
+            assert!(cores.iter().any(|name| name == old), "{old}: {cores:?}");
+        }
+        assert!(!cores.iter().any(|name| name == "neoverse-n1" || name == "thunderx2"), "{cores:?}");
+        let v3 = level_named("x86-64-v3").unwrap().features;
+        let lacking = cpus_lacking(Arch::X86_64, v3);
+        let place = |wanted: &str| lacking.iter().position(|name| name == wanted);
+        assert!(place("ivybridge") < place("nehalem") && place("nehalem") < place("core2"), "{lacking:?}");
+        assert!(place("ivybridge").is_some() && place("haswell").is_none() && place("zen2").is_none());
     }
 
     #[test]
