@@ -1,6 +1,7 @@
 //! The driver: bytes → report.
 
 use crate::Svma;
+use crate::advice;
 use crate::finding::Finding;
 use crate::function::atomics::{Atomics, Fate};
 use crate::function::reach::{Checks, Knowledge, Verdict};
@@ -117,6 +118,7 @@ pub(crate) fn examine<T>(
         .collect();
     let compared = rule::ACROSS.iter().any(|across| rules.iter().any(|rule| rule.id == across.rule));
     report.facts = compared.then(|| context.facts(""));
+    report.advice = advice::advise(&report, request.target);
     report.faults.extend(mini_debug.as_ref().err().map(|error| error.to_string()));
     Ok(make(&image, &program, report))
 }
@@ -187,6 +189,8 @@ fn describe(image: &Image<'_>, program: &Program) -> Report {
         atomics: None,
         build: build(image),
         findings: Vec::new(),
+        allowed: 0,
+        advice: Vec::new(),
         coverage: Coverage {
             executable_bytes: program.coverage.executable,
             decoded_bytes: program.coverage.decoded,

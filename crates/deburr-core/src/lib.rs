@@ -13,6 +13,7 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 pub mod address;
+pub mod advice;
 pub mod check;
 pub mod compare;
 pub mod finding;

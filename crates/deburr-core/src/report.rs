@@ -236,6 +236,24 @@ pub struct Build {
     pub properties: Vec<String>,
 }
 
+/// Flags that remove findings of the file, for the compiler that made it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Advice {
+    /// The compiler, and its version: the one found, or the first that has the flags.
+    pub compiler: String,
+    /// As they are written on a command line or in the environment; empty where that version alone does it.
+    pub flags: &'static str,
+    /// The rules whose findings they remove.
+    pub rules: Vec<&'static str>,
+    /// How many findings those are.
+    pub findings: u64,
+    /// The level that every machine must have then; `None`: it runs where it ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needs: Option<&'static str>,
+    /// CPUs that it no longer runs on, the best first.
+    pub breaks: Vec<String>,
+}
+
 /// Every executable byte, accounted for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Coverage {
@@ -298,6 +316,10 @@ pub struct Report {
     pub build: Build,
     /// The findings, by address.
     pub findings: Vec<PlacedFinding>,
+    /// Findings that the user allows: the caller takes them out, and counts them here.
+    pub allowed: u64,
+    /// Flags that remove findings; see [`advise`](crate::advice::advise).
+    pub advice: Vec<Advice>,
     /// Every executable byte, accounted for.
     pub coverage: Coverage,
     /// The shared libraries that were looked at with it, in the loader's order; `None` where that was not asked for. The

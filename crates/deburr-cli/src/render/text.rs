@@ -456,6 +456,8 @@ pub(crate) mod tests {
             }],
             atomics: Some(Atomics { helper_bodies: 7, outlined_calls: 330, ..Atomics::default() }),
             build: Build { compilers: vec!["GCC 12.2.0".to_owned()], ..Build::default() },
+            allowed: 0,
+            advice: Vec::new(),
             findings: vec![
                 finding("outlined-atomic", Severity::Note, 0x1000, "calls a helper"),
                 finding("outlined-atomic", Severity::Note, 0x1010, "calls a helper"),

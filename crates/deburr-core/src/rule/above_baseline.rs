@@ -16,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
     severity: "error; warning where the way to it is not followed",
     page: include_str!("../../pages/above-baseline.md"),
     preview: false,
+    remedies: &[],
     wants: Wants::classes(ClassSet::EMPTY),
     check,
 };

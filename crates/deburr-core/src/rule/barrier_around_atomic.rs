@@ -13,6 +13,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "barrier beside an atomic operation that needs none",
     severity: "warning; note where the source asked for the barrier",
     page: include_str!("../../pages/barrier-around-atomic.md"),
+    remedies: &[],
     preview: false,
     wants: Wants::classes(atomics::BARRIER_WANTS),
     check,

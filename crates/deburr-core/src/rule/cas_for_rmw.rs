@@ -12,6 +12,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "compare-and-swap loop for what one atomic instruction does",
     severity: "warning; on AArch64 without cas in line, note but for a target with LSE",
     page: include_str!("../../pages/cas-for-rmw.md"),
+    remedies: &[],
     preview: false,
     wants: Wants::classes(atomics::CAS_WANTS),
     check,

@@ -14,6 +14,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "small function chosen at run time for an instruction that the target guarantees",
     severity: "warning",
     page: include_str!("../../pages/dispatched-leaf.md"),
+    remedies: &[],
     preview: false,
     wants: Wants::classes(ClassSet::EMPTY),
     check,

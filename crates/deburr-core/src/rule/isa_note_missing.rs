@@ -14,6 +14,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "the ELF note claims a lower x86-64 level than the code needs",
     severity: "warning",
     page: include_str!("../../pages/isa-note-missing.md"),
+    remedies: &[],
     preview: false,
     wants: Wants::classes(ClassSet::EMPTY),
     check,

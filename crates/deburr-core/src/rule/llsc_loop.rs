@@ -1,6 +1,6 @@
 //! `llsc-loop`: atomics compiled as load-exclusive/store-exclusive loops, with no LSE path.
 
-use super::{Context, Rule};
+use super::{Compiler, Context, Remedy, Rule};
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::atomics::{self, Fate, Sequence};
 use crate::insn::{Ordering, sweep::Wants};
@@ -13,9 +13,25 @@ pub(super) const RULE: Rule = Rule {
     severity: "warning; note where written by hand, or for a target without LSE",
     page: include_str!("../../pages/llsc-loop.md"),
     preview: false,
+    remedies: REMEDIES,
     wants: Wants::classes(atomics::WANTS),
     check,
 };
+
+/// What a helper of rustc does is left out: some versions of it have the loop only.
+const REMEDIES: &[Remedy] = &[
+    Remedy { compiler: Compiler::Gcc, since: (10, 1), flags: "-moutline-atomics", needs: None },
+    Remedy { compiler: Compiler::Clang, since: (12, 0), flags: "-moutline-atomics", needs: None },
+    Remedy { compiler: Compiler::Gcc, since: (6, 0), flags: "-march=armv8.1-a", needs: Some("armv8.1-a") },
+    Remedy { compiler: Compiler::Clang, since: (3, 9), flags: "-march=armv8.1-a", needs: Some("armv8.1-a") },
+    Remedy {
+        compiler: Compiler::Rustc,
+        since: (1, 27),
+        flags: "-C target-feature=+lse",
+        needs: Some("armv8.1-a"),
+    },
+    Remedy { compiler: Compiler::Go, since: (1, 23), flags: "GOARM64=v8.1", needs: Some("armv8.1-a") },
+];
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let severity = match context.target {

@@ -12,6 +12,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "16-byte compare-and-swap or load as a loop of exclusive pairs",
     severity: "warning; note where written by hand, for a target without the instruction, or for a load",
     page: include_str!("../../pages/llsc-pair.md"),
+    remedies: &[],
     preview: false,
     wants: Wants::classes(atomics::WANTS),
     check,

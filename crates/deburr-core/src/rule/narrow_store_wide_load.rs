@@ -13,6 +13,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "load of bytes that several recent stores wrote, or one wrote in part: not forwarded",
     severity: "warning; on AArch64 a note for two halves of 16 bytes or more",
     page: include_str!("../../pages/narrow-store-wide-load.md"),
+    remedies: &[],
     preview: true,
     wants: Wants::classes(ClassSet::EMPTY),
     check,

@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "loop on 128-bit vectors where the stated target has 256-bit ones",
     severity: "note",
     page: include_str!("../../pages/narrow-vectors.md"),
+    remedies: &[],
     preview: true,
     wants: Wants { classes: ClassSet::EMPTY, loops: Loops::None, computing: true },
     check,

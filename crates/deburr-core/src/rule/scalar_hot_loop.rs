@@ -15,6 +15,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "innermost loop of element-wise arithmetic over arrays left scalar; guesses that it is hot",
     severity: "note",
     page: include_str!("../../pages/scalar-hot-loop.md"),
+    remedies: &[],
     preview: true,
     wants: Wants { classes: ClassSet::EMPTY, loops: Loops::All, computing: true },
     check,

@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "function left scalar here and compiled to vector code elsewhere in the run",
     severity: "warning",
     page: include_str!("../../pages/scalar-twin.md"),
+    remedies: &[],
     preview: true,
     wants: Wants { classes: ClassSet::EMPTY, loops: Loops::None, computing: true },
     check,

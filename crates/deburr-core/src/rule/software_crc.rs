@@ -14,6 +14,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "CRC-32 or CRC-32C computed with a table, with no hardware path in the file",
     severity: "note; warning for a target that has the instruction",
     page: include_str!("../../pages/software-crc.md"),
+    remedies: &[],
     preview: false,
     wants: Wants::classes(ClassSet::EMPTY),
     check,

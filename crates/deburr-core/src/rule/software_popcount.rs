@@ -12,6 +12,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "population count by masks and shifts, with no hardware path beside it",
     severity: "note; warning for a target that has the instruction",
     page: include_str!("../../pages/software-popcount.md"),
+    remedies: &[],
     preview: false,
     wants: Wants::classes(ClassSet::EMPTY),
     check,

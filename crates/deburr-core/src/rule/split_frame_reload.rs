@@ -13,6 +13,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "Go function that stores x30 and x29 apart and loads both with one ldp (Go before 1.24)",
     severity: "note",
     page: include_str!("../../pages/split-frame-reload.md"),
+    remedies: &[],
     preview: false,
     wants: Wants::classes(ClassSet::EMPTY),
     check,

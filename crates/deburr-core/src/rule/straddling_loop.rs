@@ -13,6 +13,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "small innermost loop placed so that it lies in one more 32-byte line than its size demands",
     severity: "note",
     page: include_str!("../../pages/straddling-loop.md"),
+    remedies: &[],
     preview: true,
     wants: Wants { classes: ClassSet::EMPTY, loops: Loops::All, computing: false },
     check,
