@@ -1,6 +1,7 @@
-//! Names of machines: what the user wrote after `--target` and `--baseline` → features. The one place of the
-//! command that asks `deburr-cpu` about names and about this machine.
+//! Names that the user writes: machines, after `--target` and `--baseline` → features; rules → their ids. The one place of
+//! the command that asks `deburr-cpu` about names and about this machine.
 
+use deburr_core::rule::{self, RULES};
 use deburr_cpu::{Arch, FeatureSet, Target};
 
 /// The architectures that deburr reads.
@@ -26,6 +27,14 @@ pub(crate) fn machines_named(option: &str, names: &[String]) -> Result<Vec<Targe
 /// The features given for files of an architecture.
 pub(crate) fn features_for(machines: &[Target], arch: Option<Arch>) -> Option<FeatureSet> {
     machines.iter().find(|machine| Some(machine.arch) == arch).map(|machine| machine.features)
+}
+
+/// The id of a rule.
+pub(crate) fn rule_named(name: &str) -> Result<&'static str, String> {
+    rule::find(name).map(|rule| rule.id).ok_or_else(|| {
+        let nearest = nearest(name, RULES.iter().map(|rule| rule.id));
+        unknown("rule", name, nearest, "`deburr rules` lists them")
+    })
 }
 
 /// The known name that is closest to a mistyped one, if any is close.

@@ -7,6 +7,7 @@ mod args;
 mod batch;
 mod cmd;
 mod config;
+mod fingerprint;
 mod input;
 mod machine;
 mod render;

@@ -94,7 +94,7 @@ struct Tree {
 
 impl Tree {
     fn walk(root: &Path, threads: usize, skipped: &mut Vec<Skipped>) -> Result<Tree, Failure> {
-        let walked = walk::walk(&[root.to_owned()], threads, None);
+        let walked = walk::walk(&[root.to_owned()], threads, &[]);
         for skip in walked.skipped {
             if skip.named {
                 return Err(Failure::Message(format!("{}: {}", skip.path, skip.reason)));

@@ -4,8 +4,10 @@ mod asked;
 mod check;
 mod diff;
 mod listing;
+mod plan;
 mod shell;
 mod show;
+mod sink;
 
 use crate::args::{Arguments, Verb, When, Writer};
 use std::io::{self, IsTerminal, Write};

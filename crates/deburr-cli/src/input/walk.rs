@@ -60,10 +60,10 @@ pub(crate) struct Walked {
 /// The (device, inode) of a file.
 pub(crate) type Identity = (u64, u64);
 
-/// Walks all paths. The file that the output goes to, if it is one, is left out: it is no input, even where it
-/// lies in a tree of the user.
-pub(crate) fn walk(paths: &[PathBuf], threads: usize, output: Option<Identity>) -> Walked {
-    let mut found = Found { output, ..Found::default() };
+/// Walks all paths. The files that the output goes to are left out: they are no input, even where they lie in a tree of
+/// the user.
+pub(crate) fn walk(paths: &[PathBuf], threads: usize, outputs: &[Identity]) -> Walked {
+    let mut found = Found { outputs, ..Found::default() };
     let mut seen = HashSet::new();
     for path in paths {
         if path.as_os_str() == "-" {
@@ -118,12 +118,12 @@ pub(crate) fn walk(paths: &[PathBuf], threads: usize, output: Option<Identity>) 
 
 /// What has been found so far.
 #[derive(Default)]
-struct Found {
+struct Found<'o> {
     walked: Walked,
     links: Vec<PathBuf>,
     /// Files of other kinds met already, so that two links to one script count once.
     others: HashSet<Identity>,
-    output: Option<Identity>,
+    outputs: &'o [Identity],
 }
 
 impl Candidate {
@@ -133,7 +133,7 @@ impl Candidate {
     }
 }
 
-impl Found {
+impl Found<'_> {
     fn skip(&mut self, path: &Path, reason: String, origin: Origin, fault: bool) {
         let named = origin == Origin::Named;
         self.walked.skipped.push(Skipped { path: path.display().to_string(), reason, named, fault });
@@ -152,7 +152,7 @@ impl Found {
             return self.skip(path, what.to_owned(), origin, false);
         }
         let identity = (metadata.dev(), metadata.ino());
-        if self.output == Some(identity) && origin != Origin::Named {
+        if self.outputs.contains(&identity) && origin != Origin::Named {
             return;
         }
         let mut first = Vec::with_capacity(64);
@@ -187,7 +187,7 @@ impl Found {
         }
     }
 
-    fn merge(&mut self, other: Found) {
+    fn merge(&mut self, other: Found<'_>) {
         self.walked.files.extend(other.walked.files);
         self.walked.skipped.extend(other.walked.skipped);
         self.links.extend(other.links);
@@ -208,13 +208,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Reads directories and all below them, in parallel; symbolic links are left in `found.links`.
-fn read_trees(roots: Vec<PathBuf>, threads: usize, seen: &mut HashSet<(u64, u64)>, found: &mut Found) {
+fn read_trees(roots: Vec<PathBuf>, threads: usize, seen: &mut HashSet<(u64, u64)>, found: &mut Found<'_>) {
     let queue = Mutex::new(Queue { waiting: roots, busy: 0 });
     let changed = Condvar::new();
     let shared_seen = Mutex::new(std::mem::take(seen));
-    let output = found.output;
+    let outputs = found.outputs;
     let read_some = || {
-        let mut found = Found { output, ..Found::default() };
+        let mut found = Found { outputs, ..Found::default() };
         loop {
             let mut state = changed
                 .wait_while(lock(&queue), |queue| queue.waiting.is_empty() && queue.busy > 0)
@@ -230,7 +230,7 @@ fn read_trees(roots: Vec<PathBuf>, threads: usize, seen: &mut HashSet<(u64, u64)
             changed.notify_all();
         }
     };
-    let parts: Vec<Found> = std::thread::scope(|scope| {
+    let parts: Vec<Found<'_>> = std::thread::scope(|scope| {
         let handles: Vec<_> = (1..threads).map(|_| scope.spawn(read_some)).collect();
         let own = read_some();
         handles.into_iter().filter_map(|handle| handle.join().ok()).chain([own]).collect()
@@ -242,7 +242,11 @@ fn read_trees(roots: Vec<PathBuf>, threads: usize, seen: &mut HashSet<(u64, u64)
 }
 
 /// Reads one directory, and returns those in it that nobody has read.
-fn read_directory(directory: &Path, seen: &Mutex<HashSet<(u64, u64)>>, found: &mut Found) -> Vec<PathBuf> {
+fn read_directory(
+    directory: &Path,
+    seen: &Mutex<HashSet<(u64, u64)>>,
+    found: &mut Found<'_>,
+) -> Vec<PathBuf> {
     let mut below = Vec::new();
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,

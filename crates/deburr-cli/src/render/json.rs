@@ -1,10 +1,7 @@
 //! The JSON document of `deburr check`, written piece by piece: its schema is `schema.json`.
 
-use super::totals::Totals;
-use crate::config::StaleGuard;
-use crate::input::walk::Skipped;
-use deburr_core::Report;
-use deburr_core::report::{AcrossFinding, SCHEMA_VERSION};
+use super::{Checked, Finished, Renderer};
+use deburr_core::report::SCHEMA_VERSION;
 use serde::Serialize;
 use serde_json::json;
 use std::io::{self, Write};
@@ -15,19 +12,15 @@ pub(crate) struct Document {
     files: u64,
 }
 
-impl Document {
-    /// Opens the document.
-    pub(crate) fn begin(out: &mut dyn Write, pretty: bool) -> io::Result<Document> {
-        let document = Document { pretty, files: 0 };
-        let (line, colon) = document.space();
+impl Renderer for Document {
+    fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let (line, colon) = self.space();
         let version = env!("CARGO_PKG_VERSION");
         write!(out, "{{{line}\"schema_version\":{colon}{SCHEMA_VERSION},{line}")?;
-        write!(out, "\"tool_version\":{colon}\"{version}\",{line}\"files\":{colon}[")?;
-        Ok(document)
+        write!(out, "\"tool_version\":{colon}\"{version}\",{line}\"files\":{colon}[")
     }
 
-    /// Adds one report.
-    pub(crate) fn file(&mut self, out: &mut dyn Write, report: &Report) -> io::Result<()> {
+    fn file(&mut self, out: &mut dyn Write, file: Checked<'_>) -> io::Result<()> {
         if self.files > 0 {
             out.write_all(b",")?;
         }
@@ -35,30 +28,33 @@ impl Document {
         if self.pretty {
             out.write_all(b"\n    ")?;
         }
-        self.value(out, report, "\n    ")
+        self.value(out, file.report, "\n    ")
     }
 
-    /// Closes the document.
-    pub(crate) fn end(
-        self,
-        out: &mut dyn Write,
-        across: &[AcrossFinding],
-        (skipped, stale): (&[Skipped], &[StaleGuard]),
-        totals: &Totals,
-    ) -> io::Result<()> {
+    fn end(&mut self, out: &mut dyn Write, run: Finished<'_>) -> io::Result<()> {
         let (line, colon) = self.space();
         let skipped: Vec<_> =
-            skipped.iter().map(|skip| json!({"path": skip.path, "reason": skip.reason})).collect();
+            run.skipped.iter().map(|skip| json!({"path": skip.path, "reason": skip.reason})).collect();
         let before_end = if self.files > 0 { line } else { "" };
         write!(out, "{before_end}],{line}\"across_files\":{colon}")?;
-        self.value(out, &across, "\n  ")?;
+        self.value(out, &run.across, "\n  ")?;
         write!(out, ",{line}\"skipped\":{colon}")?;
         self.value(out, &skipped, "\n  ")?;
         write!(out, ",{line}\"stale_guards\":{colon}")?;
-        self.value(out, &stale, "\n  ")?;
+        self.value(out, &run.stale_guards, "\n  ")?;
+        write!(out, ",{line}\"stale_allowances\":{colon}")?;
+        self.value(out, &run.remarks.stale, "\n  ")?;
+        write!(out, ",{line}\"exceeded_allowances\":{colon}")?;
+        self.value(out, &run.remarks.exceeded, "\n  ")?;
         write!(out, ",{line}\"statistics\":{colon}")?;
-        self.value(out, totals, "\n  ")?;
+        self.value(out, run.totals, "\n  ")?;
         writeln!(out, "{}}}", if self.pretty { "\n" } else { "" })
+    }
+}
+
+impl Document {
+    pub(crate) const fn new(pretty: bool) -> Document {
+        Document { pretty, files: 0 }
     }
 
     /// What stands between members, and after a colon.
@@ -67,35 +63,34 @@ impl Document {
     }
 
     fn value(&self, out: &mut dyn Write, value: &impl Serialize, indent: &str) -> io::Result<()> {
-        if self.pretty {
-            // JSON strings hold no raw line ends, so that every one is layout.
-            out.write_all(serde_json::to_string_pretty(value)?.replace('\n', indent).as_bytes())
-        } else {
-            serde_json::to_writer(out, value).map_err(io::Error::from)
-        }
+        write_value(out, self.pretty, value, indent)
+    }
+}
+
+/// Writes a value, in one line or with so much before each further line.
+pub(super) fn write_value(
+    out: &mut dyn Write,
+    pretty: bool,
+    value: &impl Serialize,
+    indent: &str,
+) -> io::Result<()> {
+    if pretty {
+        // JSON strings hold no raw line ends, so that every one is layout.
+        out.write_all(serde_json::to_string_pretty(value)?.replace('\n', indent).as_bytes())
+    } else {
+        serde_json::to_writer(out, value).map_err(io::Error::from)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::text::tests::{example, example_across};
+    use crate::render::example::{example, example_across, rendered_with};
+    use deburr_core::Report;
 
     fn document(pretty: bool, reports: &[Report]) -> serde_json::Value {
-        let mut out = Vec::new();
-        let mut totals = Totals::default();
-        let mut document = Document::begin(&mut out, pretty).unwrap();
-        for report in reports {
-            totals.add(report, 4096);
-            document.file(&mut out, report).unwrap();
-        }
-        let reason = "32-bit Arm ELF: not supported".to_owned();
-        let skipped = [Skipped { path: "old.so".to_owned(), reason, named: false, fault: false }];
-        let reason_it_is_stale = "it matches no function of the run";
-        let place = "deburr.toml:1".to_owned();
-        let stale = [StaleGuard { function: "sum_*".to_owned(), reason_it_is_stale, place }];
-        document.end(&mut out, &[example_across()], (&skipped, &stale), &totals).unwrap();
-        serde_json::from_slice(&out).unwrap()
+        serde_json::from_str(&rendered_with(&mut Document::new(pretty), reports, &[example_across()]))
+            .unwrap()
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Text for people: one report → a few lines, grouped by rule, worst first; and a summary of the run.
 
-use super::functions;
 use super::style::Palette;
 use super::totals::Totals;
+use super::{Checked, Finished, Renderer, functions};
+use crate::config::allow::NO_NAME;
 use crate::input::walk::Skipped;
 use deburr_core::Report;
 use deburr_core::finding::Severity;
@@ -25,8 +26,26 @@ pub(crate) struct Detail {
     pub(crate) show_skipped: bool,
 }
 
+/// Text for people.
+pub(crate) struct Text {
+    pub(crate) detail: Detail,
+    /// Whether the end of the run is told.
+    pub(crate) summary: bool,
+}
+
+impl Renderer for Text {
+    fn file(&mut self, out: &mut dyn Write, file: Checked<'_>) -> io::Result<()> {
+        self::file(out, file.report, &self.detail)
+    }
+
+    fn end(&mut self, out: &mut dyn Write, run: Finished<'_>) -> io::Result<()> {
+        across(out, run.across, &self.detail)?;
+        if self.summary { summary(out, run.totals, run.skipped, &self.detail) } else { Ok(()) }
+    }
+}
+
 /// Renders one file.
-pub(crate) fn file(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<()> {
+fn file(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<()> {
     if report.findings.is_empty() && report.faults.is_empty() && !detail.clean_files {
         return Ok(());
     }
@@ -49,6 +68,10 @@ pub(crate) fn file(out: &mut dyn Write, report: &Report, detail: &Detail) -> io:
     for group in groups(&report.findings) {
         rule_group(out, &group, detail)?;
     }
+    advice(out, report, detail)?;
+    if report.allowed > 0 {
+        writeln!(out, "  {}", palette.dim(&format!("{} allowed", counted(report.allowed, "finding"))))?;
+    }
     if !report.findings.is_empty() || detail.verbose {
         writeln!(out)?;
     }
@@ -56,7 +79,7 @@ pub(crate) fn file(out: &mut dyn Write, report: &Report, detail: &Detail) -> io:
 }
 
 /// Renders the findings by comparison of files, file by file.
-pub(crate) fn across(out: &mut dyn Write, findings: &[AcrossFinding], detail: &Detail) -> io::Result<()> {
+fn across(out: &mut dyn Write, findings: &[AcrossFinding], detail: &Detail) -> io::Result<()> {
     let Some(first) = findings.first() else { return Ok(()) };
     let palette = detail.palette;
     writeln!(out, "{}", palette.bold("across files:"))?;
@@ -80,6 +103,26 @@ pub(crate) fn across(out: &mut dyn Write, findings: &[AcrossFinding], detail: &D
         }
     }
     writeln!(out)
+}
+
+/// CPUs named for each flag that breaks some.
+const BROKEN_SHOWN: usize = 4;
+
+/// The flags that remove findings, and what they break.
+fn advice(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<()> {
+    for advice in &report.advice {
+        let flags = if advice.flags.is_empty() { String::new() } else { format!(": {}", advice.flags) };
+        let mut line =
+            format!("To remove {} with {}{flags}", counted(advice.findings, "finding"), advice.compiler);
+        if let Some(shown) =
+            advice.breaks.get(..advice.breaks.len().min(BROKEN_SHOWN)).filter(|it| !it.is_empty())
+        {
+            let more = if advice.breaks.len() > shown.len() { ", …" } else { "" };
+            line.push_str(&format!(" (no longer runs on {}{more})", shown.join(", ")));
+        }
+        writeln!(out, "  {}", fit(&line, detail.width.map(|width| width.saturating_sub(2))))?;
+    }
+    Ok(())
 }
 
 /// The findings of each rule, worst first.
@@ -118,7 +161,7 @@ fn rule_group(out: &mut dyn Write, group: &[&PlacedFinding], detail: &Detail) ->
         let place = format!("{section}{:<width$}", finding.svma);
         let indent = 4 + place.chars().count() + 2;
         let room = detail.width.map(|width| width.saturating_sub(indent));
-        let function = fit(finding.function.as_deref().unwrap_or("(no name)"), room);
+        let function = fit(finding.function.as_deref().unwrap_or(NO_NAME), room);
         let source = match &finding.source {
             Some(source) => format!(" at {}:{}", source.file, source.line),
             None => String::new(),
@@ -266,19 +309,17 @@ fn facts(out: &mut dyn Write, report: &Report) -> io::Result<()> {
 }
 
 /// Renders the end of a run.
-pub(crate) fn summary(
-    out: &mut dyn Write,
-    totals: &Totals,
-    skipped: &[Skipped],
-    detail: &Detail,
-) -> io::Result<()> {
+fn summary(out: &mut dyn Write, totals: &Totals, skipped: &[Skipped], detail: &Detail) -> io::Result<()> {
     let palette = detail.palette;
     let counts: Vec<_> = [Severity::Error, Severity::Warning, Severity::Note]
         .into_iter()
         .filter_map(|severity| Some((severity, *totals.findings_by_severity.get(&severity)?)))
         .map(|(severity, count)| palette.severity(severity, &counted(count, severity.name())))
         .collect();
-    let verdict = if counts.is_empty() { "no findings".to_owned() } else { counts.join(", ") };
+    let mut verdict = if counts.is_empty() { "no findings".to_owned() } else { counts.join(", ") };
+    if totals.allowed > 0 {
+        verdict.push_str(&format!("; {} allowed", counted(totals.allowed, "finding")));
+    }
     match totals.files_checked {
         0 => writeln!(out, "No file was checked: nothing here is ELF for x86-64 or AArch64.")?,
         n => writeln!(out, "{} checked: {verdict}", counted(n, "file"))?,
@@ -384,92 +425,10 @@ fn grouped(number: u64) -> String {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
-    use deburr_core::finding::Value;
-    use deburr_core::report::{
-        Build, Coverage, Guard, GuardKind, Hex, IsaFunction, NeededBy, OtherPlace, Reach, SourceLocation,
-        Step,
-    };
-
-    pub(crate) fn example_across() -> AcrossFinding {
-        AcrossFinding {
-            rule: "scalar-twin",
-            severity: Severity::Warning,
-            path: "bin/verify".into(),
-            function: "checksum_block".into(),
-            svma: Hex(0x1180),
-            section: None,
-            other: OtherPlace { path: "bin/server".into(), svma: Hex(0x2200), section: None },
-            message: "scalar loop, where bin/server has it on 128-bit vectors".into(),
-            evidence: [("vector_bits", Value::Number(128))].into(),
-        }
-    }
-
-    /// A report with all parts.
-    pub(crate) fn example() -> Report {
-        let finding = |rule, severity, svma: u64, message: &str| PlacedFinding {
-            rule,
-            severity,
-            function: Some("spin_lock".into()),
-            svma: Hex(svma),
-            section: None,
-            extent: 12,
-            source: Some(Box::new(SourceLocation { file: "lock.c".to_owned(), line: 7 })),
-            message: message.into(),
-            evidence: [("helper", Value::Text("cas4_acq".into())), ("size", Value::Number(4))].into(),
-        };
-        Report {
-            path: "bin/server".to_owned(),
-            arch: "aarch64",
-            build_id: Some("00ff".to_owned()),
-            level: "armv8.1-a".to_owned(),
-            level_present: "armv8.1-a".to_owned(),
-            level_beyond: vec!["FEAT_SVE".to_owned()],
-            needed_beyond: vec!["FEAT_SVE".to_owned()],
-            needed_by: Some(NeededBy {
-                function: Some("crc".to_owned()),
-                svma: Hex(0x400),
-                root: Some(Root::EntryPoint),
-                from: Hex(0x300),
-            }),
-            level_guarded: None,
-            guarded_beyond: Vec::new(),
-            not_followed: 0,
-            xcr0_not_asked: false,
-            stated_guards: Vec::new(),
-            guards_examined: true,
-            features: [("FEAT_LSE".to_owned(), 1234)].into(),
-            isa_functions: vec![IsaFunction {
-                function: Some("crc".to_owned()),
-                svma: Hex(0x400),
-                section: None,
-                features: [("FEAT_CRC32".to_owned(), 9)].into(),
-                reach: Reach::Required,
-                path: ["_start", "main", "crc"]
-                    .into_iter()
-                    .zip([0x300, 0x380, 0x400])
-                    .map(|(name, svma)| Step { function: Some(name.to_owned()), svma: Hex(svma) })
-                    .collect(),
-                root: Some(Root::EntryPoint),
-                guard: None,
-            }],
-            atomics: Some(Atomics { helper_bodies: 7, outlined_calls: 330, ..Atomics::default() }),
-            build: Build { compilers: vec!["GCC 12.2.0".to_owned()], ..Build::default() },
-            allowed: 0,
-            advice: Vec::new(),
-            findings: vec![
-                finding("outlined-atomic", Severity::Note, 0x1000, "calls a helper"),
-                finding("outlined-atomic", Severity::Note, 0x1010, "calls a helper"),
-                finding("llsc-loop", Severity::Warning, 0x2000, "compare-and-swap of 4 bytes"),
-            ],
-            coverage: Coverage { executable_bytes: 4000, decoded_bytes: 4000, ..Coverage::default() },
-            closure: Some(vec!["lib/libfast.so".to_owned()]),
-            missing_libraries: vec!["libslow.so.1".to_owned()],
-            facts: None,
-            faults: Vec::new(),
-        }
-    }
+    use crate::render::example::example;
+    use deburr_core::report::{Guard, GuardKind, Hex, IsaFunction, NeededBy, Reach};
 
     fn detail(limit: usize) -> Detail {
         Detail {
@@ -498,6 +457,7 @@ bin/server: aarch64, needs armv8.1-a + FEAT_SVE in crc (0x400)
   note[outlined-atomic] 2 findings
     0x1000  spin_lock at lock.c:7
             calls a helper ×2
+  To remove 3 findings with gcc 12: -march=armv8.1-a (no longer runs on a72, a73, a53, a57, …)
 
 ";
         assert_eq!(String::from_utf8(out).unwrap(), expected);

@@ -20,6 +20,8 @@ pub(crate) struct Totals {
     pub(crate) data_bytes: u64,
     pub(crate) undecoded_bytes: u64,
     pub(crate) functions: u64,
+    /// Findings that the user allows; the counts below are without them.
+    pub(crate) allowed: u64,
     pub(crate) findings_by_rule: BTreeMap<&'static str, u64>,
     pub(crate) findings_by_severity: BTreeMap<Severity, u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,6 +58,7 @@ impl Totals {
         self.data_bytes += report.coverage.data_bytes;
         self.undecoded_bytes += report.coverage.undecoded_bytes;
         self.functions += report.coverage.functions;
+        self.allowed += report.allowed;
         let mut in_this_file: BTreeMap<&'static str, Severity> = BTreeMap::new();
         for finding in &report.findings {
             *self.findings_by_rule.entry(finding.rule).or_default() += 1;

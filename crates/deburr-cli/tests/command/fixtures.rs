@@ -19,7 +19,7 @@ pub(super) fn run(arguments: &[&str]) -> Output {
     command.current_dir(folder()).args(arguments).output().unwrap()
 }
 
-fn check(arguments: &[&str]) -> Output {
+pub(super) fn check(arguments: &[&str]) -> Output {
     run(&[&["check"], arguments].concat())
 }
 

@@ -3,7 +3,9 @@
 //! `DEBURR_RECORD=1 cargo test -p deburr` writes the recorded texts anew.
 
 mod adversity;
+mod configured;
 mod fixtures;
+mod formats;
 mod show;
 
 use std::fs;

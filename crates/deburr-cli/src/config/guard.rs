@@ -1,0 +1,138 @@
+//! Stated guards: `[[guard]]` tables → what the core is told of each file, and which of them serve no purpose.
+
+use super::{Config, Names, Source, is_file};
+use crate::machine::nearest;
+use deburr_core::report::GuardUse;
+use deburr_core::{Report, StatedGuard};
+use deburr_cpu::{Arch, Feature, FeatureSet, level_named};
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+/// A guard that the user states.
+#[derive(Debug, Clone)]
+pub(crate) struct Guard {
+    function: String,
+    /// The files it speaks of; `None`: all.
+    file: Option<String>,
+    features: Vec<(Arch, FeatureSet)>,
+    /// `deburr.toml:3`.
+    place: String,
+}
+
+/// A stated guard that should be taken out.
+#[derive(Debug, Serialize)]
+pub(crate) struct StaleGuard {
+    pub(crate) function: String,
+    pub(crate) reason_it_is_stale: &'static str,
+    #[serde(skip)]
+    pub(crate) place: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawGuard {
+    #[serde(alias = "symbol")]
+    function: Spanned<String>,
+    file: Option<String>,
+    implies: Spanned<Names>,
+    reason: Spanned<String>,
+}
+
+/// Understands one table.
+pub(super) fn parse(raw: Spanned<RawGuard>, source: &Source<'_>) -> Result<Guard, String> {
+    let place = source.place(raw.span());
+    let raw = raw.into_inner();
+    let function = source.filled("function", raw.function, "")?;
+    source.filled("reason", raw.reason, ": say why the guard holds")?;
+    let span = raw.implies.span();
+    let names = raw.implies.into_inner().list();
+    if names.is_empty() {
+        return Err(source.fault(span, "`implies` is empty"));
+    }
+    let features = names.iter().map(|name| implied(name).map_err(|text| source.fault(span.clone(), &text)));
+    Ok(Guard { function, file: raw.file, features: features.collect::<Result<_, _>>()?, place })
+}
+
+impl Config {
+    /// The guards that speak of a file.
+    pub(crate) fn guards_for(&self, path: &str, arch: Option<Arch>) -> Vec<StatedGuard<'_>> {
+        let stated = self.guards.iter().enumerate().filter_map(|(id, guard)| {
+            let features = guard.features.iter().filter(|(of, _)| Some(*of) == arch);
+            let features = features.fold(FeatureSet::EMPTY, |all, (_, features)| all.union(*features));
+            let is_meant = guard.file.as_deref().is_none_or(|file| is_file(file, path));
+            (is_meant && !features.is_empty()).then_some(StatedGuard {
+                id,
+                function: &guard.function,
+                features,
+            })
+        });
+        stated.collect()
+    }
+}
+
+/// The features that a name stands for: a level, or one feature and what it implies.
+fn implied(name: &str) -> Result<(Arch, FeatureSet), String> {
+    if let Some(level) = level_named(name) {
+        return Ok((level.arch, level.features));
+    }
+    // `SSE4.2` and `sse4_2` are one.
+    let plain = |name: &str| {
+        let letters = name.chars().filter(char::is_ascii_alphanumeric);
+        letters.map(|letter| letter.to_ascii_lowercase()).collect::<String>()
+    };
+    let known = |feature: &Feature| {
+        plain(feature.name()) == plain(name)
+            || feature.name().strip_prefix("FEAT_").is_some_and(|short| plain(short) == plain(name))
+    };
+    match Feature::all().find(known) {
+        Some(feature) => Ok((feature.arch(), FeatureSet::of(&[feature]).with_implied())),
+        None => {
+            let lower: Vec<String> = Feature::all().map(|feature| feature.name().to_lowercase()).collect();
+            let nearest = nearest(name, lower.iter().map(String::as_str));
+            let nearest = nearest
+                .and_then(|nearest| Feature::all().find(|feature| feature.name().to_lowercase() == nearest));
+            Err(match nearest {
+                Some(nearest) => {
+                    format!("no feature or level is called `{name}`; did you mean `{}`?", nearest.name())
+                }
+                None => format!("no feature or level is called `{name}`"),
+            })
+        }
+    }
+}
+
+/// What became of the stated guards over a run.
+#[derive(Debug)]
+pub(crate) struct Uses(Vec<GuardUse>);
+
+impl Uses {
+    /// Of no file yet.
+    pub(crate) fn of(config: &Config) -> Uses {
+        let fresh = |id| GuardUse { id, functions: 0, is_needed: false };
+        Uses((0..config.guards.len()).map(fresh).collect())
+    }
+
+    /// Adds one file.
+    pub(crate) fn add(&mut self, report: &Report) {
+        for used in &report.stated_guards {
+            if let Some(sum) = self.0.get_mut(used.id) {
+                sum.functions += used.functions;
+                sum.is_needed |= used.is_needed;
+            }
+        }
+    }
+
+    /// The guards that did nothing in the whole run.
+    pub(crate) fn stale(&self, config: &Config) -> Vec<StaleGuard> {
+        let idle = self.0.iter().zip(&config.guards).filter(|(used, _)| !used.is_needed);
+        idle.map(|(used, guard)| StaleGuard {
+            function: guard.function.clone(),
+            reason_it_is_stale: match used.functions {
+                0 => "it matches no function of the run",
+                _ => "no verdict depends on it: what it guards is proven, or not reached, without it",
+            },
+            place: guard.place.clone(),
+        })
+        .collect()
+    }
+}

@@ -1,0 +1,138 @@
+//! The command with a configuration: machines, rules, severities, allowances, and the file that --add-allowances writes.
+
+use super::fixtures::{check, folder};
+use super::{Scratch, assert_as_recorded, stderr, stdout};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const LLSC: &str = "llsc_loop/hit-cas.o";
+const OUTLINED: &str = "outlined_atomic/hit-libgcc.o";
+const AVX512: &str = "above_baseline/hit-avx512-above-v3.o";
+
+/// Checks with a configuration, and returns the findings of the first file by rule and severity, too.
+fn configured(text: &str, arguments: &[&str]) -> (Output, Vec<(String, String)>) {
+    // Tests run side by side in one process.
+    static TURN: AtomicUsize = AtomicUsize::new(0);
+    let scratch = Scratch::new(&format!("configured-{}", TURN.fetch_add(1, Ordering::Relaxed)));
+    let config = scratch.file("deburr.toml", text.as_bytes());
+    let output = check(&[&["--format", "json", "--config", &config], arguments].concat());
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let findings = document["files"][0]["findings"].as_array().cloned().unwrap_or_default();
+    let word = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
+    let findings = findings.iter().map(|it| (word(it, "rule"), word(it, "severity"))).collect();
+    (output, findings)
+}
+
+#[test]
+fn configuration_is_an_option_that_the_command_line_overrides() {
+    for (text, arguments, findings, status) in [
+        ("", &[LLSC][..], 3, 1),
+        ("target = \"armv8.0-a\"", &[LLSC], 3, 0),
+        ("target = \"armv8.0-a\"", &[LLSC, "--target", "armv8.1-a"], 3, 1),
+        ("target = \"armv8.0-a\"", &[LLSC, "--target", "zen4"], 3, 0),
+        ("baseline = [\"x86-64-v3\", \"armv8.0-a\"]", &[AVX512], 1, 1),
+        ("baseline = \"x86-64-v3\"", &[AVX512, "--baseline", "x86-64-v4"], 0, 0),
+        ("select = \"outlined-atomic\"", &[LLSC], 0, 0),
+        ("select = \"outlined-atomic\"", &[LLSC, "--select", "llsc-loop"], 3, 1),
+        ("ignore = [\"llsc-loop\"]", &[LLSC], 0, 0),
+        ("ignore = [\"llsc-loop\"]", &[LLSC, "--select", "llsc-loop"], 3, 1),
+        ("ignore = [\"llsc-loop\"]", &[LLSC, "--ignore", "outlined-atomic"], 3, 1),
+        ("fail-on = \"note\"", &[OUTLINED], 2, 1),
+        ("fail-on = \"note\"", &[OUTLINED, "--fail-on", "error"], 2, 0),
+        ("[severity]\noutlined-atomic = \"error\"", &[OUTLINED, "--fail-on", "error"], 2, 1),
+        ("[severity]\nllsc-loop = \"off\"", &[LLSC], 0, 0),
+        ("[severity]\nllsc-loop = \"off\"", &[LLSC, "--select", "llsc-loop"], 3, 1),
+    ] {
+        let (output, found) = configured(text, arguments);
+        assert_eq!((found.len(), output.status.code()), (findings, Some(status)), "{text} {arguments:?}");
+    }
+    let (_, found) = configured("[severity]\nllsc-loop = \"note\"", &[LLSC]);
+    assert!(found.iter().all(|finding| *finding == ("llsc-loop".to_owned(), "note".to_owned())), "{found:?}");
+}
+
+#[test]
+fn allowed_findings_are_counted_and_no_longer_found() {
+    let text = "[[allow]]\nrule = \"llsc-loop\"\nfunction = \"cas_?_*\"\nreason = \"start-up only\"\n";
+    let (output, found) = configured(text, &[LLSC]);
+    assert_eq!((found.len(), output.status.code(), stderr(&output).as_str()), (0, Some(0), ""));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&document["files"][0]["allowed"], &document["statistics"]["allowed"]),
+        (&json!(3), &json!(3))
+    );
+    assert_eq!(document["statistics"]["findings_by_rule"], json!({}));
+    let (output, found) = configured(&text.replace("cas_?_*", "cas_1_acquire"), &[LLSC]);
+    assert_eq!((found.len(), output.status.code()), (2, Some(1)));
+}
+
+#[test]
+fn stale_and_exceeded_allowances_are_told() {
+    let text = "[[allow]]\nrule = \"llsc-loop\"\nfunction = \"gone\"\nreason = \"r\"\n\
+                [[allow]]\nrule = \"llsc-loop\"\nfile = \"hit-cas.o\"\ncount = 2\nreason = \"r\"\n";
+    let (output, found) = configured(text, &[LLSC]);
+    assert_eq!((found.len(), output.status.code()), (3, Some(1)));
+    let told = stderr(&output);
+    for expected in [
+        "deburr.toml:1: the allowance of `llsc-loop` in gone is stale: it allows no finding of the run\n",
+        "deburr.toml:5: the allowance of `llsc-loop` of hit-cas.o is exceeded: it allows 2 a file, but \
+         llsc_loop/hit-cas.o has 3\n",
+    ] {
+        assert!(told.contains(expected), "{told}");
+    }
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["stale_allowances"][0]["function"], "gone");
+    assert_eq!(document["exceeded_allowances"][0]["file"], "hit-cas.o");
+}
+
+#[test]
+fn run_with_allowances_is_as_recorded() {
+    let scratch = Scratch::new("recorded-allowances");
+    let text = "[[allow]]\nrule = \"llsc-loop\"\nfunction = \"cas_4_*\"\nreason = \"start-up only\"\n";
+    let config = scratch.file("deburr.toml", text.as_bytes());
+    let output = check(&["--config", &config, LLSC]);
+    let session =
+        format!("$ cat deburr.toml\n{text}$ deburr check {LLSC}\n{}[exit status 1]\n", stdout(&output));
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(1), ""));
+    assert_as_recorded("allowed.session", &session);
+}
+
+#[test]
+fn added_allowances_make_the_next_run_clean() {
+    let scratch = Scratch::new("added");
+    for name in [LLSC, OUTLINED, "outlined_atomic/hit-stripped.o"] {
+        let object = std::fs::read(folder().join(name)).unwrap();
+        scratch.file(&format!("build/{}", name.replace('/', "-")), &object);
+    }
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+        let output =
+            command.current_dir(scratch.path()).args(["check", "build"]).args(arguments).output().unwrap();
+        (output.status.code(), stdout(&output), stderr(&output))
+    };
+    assert_eq!(run(&["--fail-on", "note"]).0, Some(1));
+    let (status, text, told) = run(&["--fail-on", "note", "--add-allowances"]);
+    assert_eq!(status, Some(0), "{text}{told}");
+    assert!(told.starts_with("deburr: ") && told.ends_with(" findings added to deburr.toml\n"), "{told}");
+    let path = Path::new(scratch.path()).join("deburr.toml");
+    let written = std::fs::read_to_string(&path).unwrap();
+    assert!(
+        written.starts_with("[[allow]]\nrule = \"llsc-loop\"\nfile = \"build/llsc_loop-hit-cas.o\"\n"),
+        "{written}"
+    );
+    let (status, text, told) = run(&["--fail-on", "note"]);
+    assert_eq!((status, told.as_str()), (Some(0), ""), "{text}");
+    assert!(
+        text.contains("3 files checked: no findings; ") && text.contains(" findings allowed\n"),
+        "{text}"
+    );
+    let (_, _, told) = run(&["--add-allowances"]);
+    let nothing = format!("deburr: no allowances added to {}: there is nothing to allow\n", path.display());
+    assert_eq!(told, nothing);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), written);
+    std::fs::remove_file(&path).unwrap();
+    run(&["--add-allowances=ci.toml"]);
+    assert_eq!(std::fs::read_to_string(Path::new(scratch.path()).join("ci.toml")).unwrap(), written);
+    assert!(!path.exists());
+}
