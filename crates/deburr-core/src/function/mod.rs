@@ -21,6 +21,7 @@ pub mod popcount;
 pub mod reach;
 pub mod shape;
 pub mod small_loop;
+pub mod spin;
 pub mod split_frame;
 
 pub use discover::discover;

@@ -558,3 +558,12 @@ pub fn sweep_unit(
         Arch::Aarch64 => aarch64::sweep(code, length, at, interest, found),
     }
 }
+
+/// Whether the body of a short quiet loop, without the jump that closes it, may load from the same place each time
+/// round: no load of it, as far as is easily seen, uses a register that an earlier round changed.
+pub fn loads_in_place(arch: Arch, body: &[u8]) -> bool {
+    match arch {
+        Arch::X86_64 => x86_64::loads_in_place(body),
+        Arch::Aarch64 => aarch64::loads_in_place(body),
+    }
+}

@@ -16,6 +16,7 @@ mod software_crc;
 mod software_popcount;
 mod split_frame_reload;
 mod straddling_loop;
+mod unrelaxed_spin_loop;
 
 use crate::finding::{AcrossFinding, Finding};
 use crate::function::Program;
@@ -47,6 +48,7 @@ pub const RULES: &[Rule] = &[
     software_popcount::RULE,
     split_frame_reload::RULE,
     straddling_loop::RULE,
+    unrelaxed_spin_loop::RULE,
 ];
 
 /// What rules do besides at the end of a run, when all files are known.

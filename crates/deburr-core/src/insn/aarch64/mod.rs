@@ -10,6 +10,7 @@ mod facts;
 mod features;
 mod operands;
 mod plain;
+mod reload;
 mod reserved;
 mod summary;
 mod sweep;
@@ -23,6 +24,7 @@ pub use arithmetic::arithmetic;
 pub use facts::decode;
 #[doc(hidden)]
 pub use plain::{Disagreement, check_prefilter};
+pub use reload::loads_in_place;
 pub use sweep::sweep;
 pub use text::disassemble;
 pub use vector::vector_use;

@@ -10,6 +10,7 @@ mod arithmetic;
 mod facts;
 mod features;
 mod lanes;
+mod reload;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ mod vector;
 pub use arithmetic::arithmetic;
 pub use facts::{decode, decode_holding};
 pub use features::{feature_group_count, features_of};
+pub use reload::loads_in_place;
 pub use sweep::sweep;
 pub use text::disassemble;
 pub use vector::vector_use;

@@ -1,0 +1,13 @@
+//! Spin loops: what they wait for, and how.
+//!
+//! In: the short loops and the marks of a sweep. Out: [`Wait`]s, loops that load until memory changes and never pause.
+//!
+//! A loop waits if nothing that it computes in one round reaches the next, but for a counter, and it stores nothing: a
+//! later round can then differ from the first only by what another processor did. That is proven on the control-flow
+//! graph: loops that only look alike (searches, lists, delays) are a thousand times as many.
+
+mod cycle;
+mod flow;
+mod wait;
+
+pub use wait::{Sign, Wait, waits};
