@@ -17,6 +17,7 @@ mod software_popcount;
 mod split_frame_reload;
 mod straddling_loop;
 mod unrelaxed_spin_loop;
+mod yield_in_spin_loop;
 
 use crate::finding::{AcrossFinding, Finding};
 use crate::function::Program;
@@ -49,6 +50,7 @@ pub const RULES: &[Rule] = &[
     split_frame_reload::RULE,
     straddling_loop::RULE,
     unrelaxed_spin_loop::RULE,
+    yield_in_spin_loop::RULE,
 ];
 
 /// What rules do besides at the end of a run, when all files are known.

@@ -1,6 +1,7 @@
 //! Spin loops: what they wait for, and how.
 //!
-//! In: the short loops and the marks of a sweep. Out: [`Wait`]s, loops that load until memory changes and never pause.
+//! In: the short loops and the marks of a sweep. Out: [`Wait`]s, loops that load until memory changes and never pause,
+//! and [`Hint`]s, `yield`s in loops.
 //!
 //! A loop waits if nothing that it computes in one round reaches the next, but for a counter, and it stores nothing: a
 //! later round can then differ from the first only by what another processor did. That is proven on the control-flow
@@ -8,6 +9,8 @@
 
 mod cycle;
 mod flow;
+mod hint;
 mod wait;
 
+pub use hint::{Hint, Purpose, hints};
 pub use wait::{Sign, Wait, waits};

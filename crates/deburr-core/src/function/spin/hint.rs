@@ -1,0 +1,132 @@
+//! Loops with `yield` in them.
+//!
+//! In: the spin hints that the sweep marked in A64 code. Out: [`Hint`]s, those (the first of each row) around which control can come back
+//! without a call or a system call in between. A loop that calls does something else while it waits.
+
+use crate::address::Svma;
+use crate::function::atomics::Atomics;
+use crate::function::block::Graph;
+use crate::function::{Function, Program};
+use crate::image::Image;
+use crate::insn::sweep::CodeOffset;
+use crate::insn::{Class, Flow, Insn, Reg};
+use deburr_cpu::Arch;
+use std::collections::VecDeque;
+
+/// Bytes of a `yield`.
+const LENGTH: CodeOffset = 4;
+/// Instructions of the way from a `yield` back to it, at most.
+const LONGEST: usize = 64;
+
+/// What a loop with a `yield` in it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Tries an atomic operation.
+    Retry,
+    /// Loads.
+    Wait,
+    /// Neither: it only takes time.
+    Delay,
+}
+
+impl Purpose {
+    /// The word in the evidence.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Purpose::Retry => "retry",
+            Purpose::Wait => "wait",
+            Purpose::Delay => "delay",
+        }
+    }
+}
+
+/// A `yield` in a loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hint {
+    /// The `yield`.
+    pub at: Svma,
+    /// What the shortest loop around it does.
+    pub purpose: Purpose,
+}
+
+/// Every `yield` in a short loop, by address, of several in a row the first; none in the Linux kernel and its modules, where one macro has it, nor in
+/// other code than A64.
+pub fn hints(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<Hint> {
+    if image.arch != Arch::Aarch64 || image.build.is_linux_kernel {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut built: Option<(Function, Graph)> = None;
+    let mut after = None;
+    for mark in program.marks().filter(|mark| mark.class == Class::SpinHint) {
+        let Some(&function) = program.function_at(mark.at) else { continue };
+        let at = image.svma(mark.at);
+        // Of several in a row, the first stands for all.
+        if after == Some(mark.at) {
+            after = Some(mark.at + LENGTH);
+            continue;
+        }
+        after = Some(mark.at + LENGTH);
+        let is_built = built.as_ref().is_some_and(|(of, graph)| *of == function && graph.find(at).is_some());
+        if !is_built {
+            built = Some((function, Graph::of(image, program, &function, at)));
+        }
+        let Some((_, graph)) = &built else { continue };
+        found.extend(purpose(graph, atomics, at).map(|purpose| Hint { at, purpose }));
+    }
+    found
+}
+
+/// What the shortest way from the `yield` back to it does; `None` if there is none.
+fn purpose(graph: &Graph, atomics: &Atomics, at: Svma) -> Option<Purpose> {
+    let (home, _) = graph.find(at)?;
+    let insns = |block: usize| graph.blocks.get(block).map_or(&[][..], |block| &block.insns);
+    let is_atomic_call = |insn: &Insn| {
+        let calls = &atomics.calls;
+        calls.binary_search_by_key(&insn.svma, |call| call.from).is_ok()
+    };
+    let goes_elsewhere = |insn: &Insn| {
+        let calls = matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall) && !is_atomic_call(insn);
+        calls || insn.flow == Flow::IndirectJump || insn.class == Class::SystemCall
+    };
+    // Breadth first: by block, the one before it, and the instructions so far.
+    let mut came_from: Vec<Option<(usize, usize)>> = vec![None; graph.blocks.len()];
+    let mut pending = VecDeque::from([(home, 0)]);
+    while let Some((block, before)) = pending.pop_front() {
+        let length = before + insns(block).len();
+        if length > LONGEST || insns(block).iter().any(goes_elsewhere) {
+            continue;
+        }
+        for &next in graph.blocks.get(block).map_or(&[][..], |block| &block.successors) {
+            let Some(slot) = came_from.get_mut(next).filter(|slot| slot.is_none()) else { continue };
+            *slot = Some((block, length));
+            pending.push_back((next, length));
+        }
+    }
+    let mut blocks = vec![home];
+    while let Some(Some((before, _))) = came_from.get(*blocks.last()?).filter(|_| blocks.len() <= LONGEST) {
+        if *before == home {
+            let mut around = blocks.iter().flat_map(|&block| insns(block));
+            return Some(purpose_of(&mut around, is_atomic_call));
+        }
+        blocks.push(*before);
+    }
+    None
+}
+
+fn purpose_of<'a>(
+    around: &mut dyn Iterator<Item = &'a Insn>,
+    is_atomic_call: impl Fn(&Insn) -> bool,
+) -> Purpose {
+    around.fold(Purpose::Delay, |purpose, insn| match insn.class {
+        Class::LseAtomic | Class::LoadExclusive => Purpose::Retry,
+        _ if is_atomic_call(insn) => Purpose::Retry,
+        // What lies in the frame is a count.
+        Class::Load if purpose == Purpose::Delay && !is_of_stack(insn) => Purpose::Wait,
+        _ => purpose,
+    })
+}
+
+fn is_of_stack(load: &Insn) -> bool {
+    load.memory.is_some_and(|memory| memory.base == Some(Reg::SP))
+}
