@@ -14,6 +14,7 @@ mod scalar_hot_loop;
 mod scalar_twin;
 mod software_crc;
 mod software_popcount;
+mod spin_on_rmw;
 mod split_frame_reload;
 mod straddling_loop;
 mod unrelaxed_spin_loop;
@@ -47,6 +48,7 @@ pub const RULES: &[Rule] = &[
     scalar_twin::RULE,
     software_crc::RULE,
     software_popcount::RULE,
+    spin_on_rmw::RULE,
     split_frame_reload::RULE,
     straddling_loop::RULE,
     unrelaxed_spin_loop::RULE,

@@ -1,7 +1,7 @@
 //! Spin loops: what they wait for, and how.
 //!
-//! In: the short loops and the marks of a sweep. Out: [`Wait`]s, loops that load until memory changes and never pause,
-//! and [`Hint`]s, `yield`s in loops.
+//! In: the short loops and the marks of a sweep. Out: [`Wait`]s, loops that load until memory changes and never pause;
+//! [`Retry`]s, loops that try an atomic operation until it succeeds; and [`Hint`]s, `yield`s in loops.
 //!
 //! A loop waits if nothing that it computes in one round reaches the next, but for a counter, and it stores nothing: a
 //! later round can then differ from the first only by what another processor did. That is proven on the control-flow
@@ -10,7 +10,9 @@
 mod cycle;
 mod flow;
 mod hint;
+mod retry;
 mod wait;
 
 pub use hint::{Hint, Purpose, hints};
+pub use retry::{Means, Retry, retries};
 pub use wait::{Sign, Wait, waits};
