@@ -131,7 +131,7 @@ fn retry_in(image: &Image<'_>, atomics: &Atomics, graph: &Graph, from: Svma, to:
         is_tried_by(&calls.get(index).filter(|call| !call.is_tail)?.helper)
     };
     let flow = Flow::of(image, &cycle, &outlined)?;
-    let [tried] = &flow.atomics[..] else { return None };
+    let [tried] = flow.atomics.as_slice() else { return None };
     let (means, is_compare) = kind(atomics, tried)?;
     // The old value decides, alone or with a count, and it is this round's.
     let decides = flow.exits.iter().any(|exit| exit.atomic && !flow.accumulates(*exit));
