@@ -15,7 +15,10 @@ pub(super) const RULE: Rule = Rule {
     severity: "warning; note with a pause, or where a failed try takes no line",
     page: include_str!("../../pages/spin-on-rmw.md"),
     preview: true,
-    wants: Wants { classes: ClassSet::of(&[Class::LockedAtomic]).union(atomics::WANTS), loops: Loops::All },
+    wants: Wants {
+        loops: Loops::All,
+        ..Wants::classes(ClassSet::of(&[Class::LockedAtomic]).union(atomics::WANTS))
+    },
     check,
 };
 

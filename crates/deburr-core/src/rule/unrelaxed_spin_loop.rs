@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     severity: "warning",
     page: include_str!("../../pages/unrelaxed-spin-loop.md"),
     preview: true,
-    wants: Wants { classes: atomics::WANTS, loops: Loops::Quiet },
+    wants: Wants { loops: Loops::Quiet, ..Wants::classes(atomics::WANTS) },
     check,
 };
 
