@@ -14,6 +14,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "loop that waits by trying a compare-and-swap or an exchange, with no plain load first",
     severity: "warning; note with a pause, or where a failed try takes no line",
     page: include_str!("../../pages/spin-on-rmw.md"),
+    remedies: &[],
     preview: true,
     wants: Wants {
         loops: Loops::All,

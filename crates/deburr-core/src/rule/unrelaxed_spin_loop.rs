@@ -12,6 +12,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "loop that waits for memory to change, with no pause in it",
     severity: "warning",
     page: include_str!("../../pages/unrelaxed-spin-loop.md"),
+    remedies: &[],
     preview: true,
     wants: Wants { loops: Loops::Quiet, ..Wants::classes(atomics::WANTS) },
     check,

@@ -14,6 +14,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "yield in a spin loop, where most AArch64 cores do nothing",
     severity: "warning",
     page: include_str!("../../pages/yield-in-spin-loop.md"),
+    remedies: &[],
     preview: false,
     wants: Wants::classes(ClassSet::of(&[Class::SpinHint]).union(atomics::WANTS)),
     check,
