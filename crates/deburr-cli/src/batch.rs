@@ -4,7 +4,11 @@
 //! parallel loops would steal another file and hold two at a time. Each of these threads is a rayon pool of
 //! one, so that the core's parallel loops run where the file is; a file too large to share the gate with one
 //! file per thread gets a pool of all threads instead. Outcomes wait in a window of bounded length, so that
-//! ten thousand reports are never held together.
+//! ten thousand reports are never held together. Packages are read by such a thread, member by member.
+
+mod board;
+mod package;
+mod progress;
 
 use crate::args;
 use crate::config::Config;
@@ -15,17 +19,19 @@ use crate::input::mapped::{Bytes, MAX_FILE};
 use crate::input::walk::{Candidate, Skipped, error_text};
 use crate::input::{Content, arch_of};
 use crate::machine::features_for;
+use board::{Board, Seat};
 use deburr_core::image::Archive;
 use deburr_core::report::Reach;
 use deburr_core::{Error, Knowledge, Report, Request, check, wanted_debug_file};
 use deburr_cpu::Target;
+use deburr_package::Limits;
+use progress::Meter;
 use rayon::prelude::*;
-use std::collections::BTreeMap;
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 /// How files are checked.
 #[derive(Debug, Default)]
@@ -41,30 +47,39 @@ pub(crate) struct Plan {
     /// What stands for `/` where libraries are looked for.
     pub(crate) root: Option<PathBuf>,
     pub(crate) threads: usize,
+    /// How much a package may hold.
+    pub(crate) limits: Limits,
     /// What the user states.
     pub(crate) config: Config,
 }
 
-/// What became of one file, or of one member of an archive.
+/// What became of one file, or of one member of an archive or a package.
 pub(crate) enum Outcome {
-    Checked { report: Box<Report>, bytes: u64 },
+    Checked {
+        report: Box<Report>,
+        bytes: u64,
+    },
     Skipped(Skipped),
+    /// Members of a package that are neither binaries nor packages.
+    PassedOver(u64),
 }
 
-/// Outcomes that may wait for their turn.
-const WINDOW: usize = 64;
-/// A run shorter than this shows no progress.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Where bytes come from.
+#[derive(Clone, Copy)]
+enum Origin<'a> {
+    File(&'a Candidate),
+    /// A package, beside which no debug files lie.
+    Member,
+}
+
+impl Origin<'_> {
+    fn is_named(self) -> bool {
+        matches!(self, Origin::File(file) if file.is_named())
+    }
+}
 
 /// A lone file of fewer bytes is done before a second thread has started.
 const WORTH_A_POOL: u64 = 1 << 20;
-
-struct Turns {
-    next: usize,
-    emitted: usize,
-    done: BTreeMap<usize, Vec<Outcome>>,
-    stopped: bool,
-}
 
 /// Checks all files, and hands each one's outcomes to `emit` in order; an error of `emit` ends the run.
 pub(crate) fn check_all<E>(
@@ -74,102 +89,45 @@ pub(crate) fn check_all<E>(
     mut emit: impl FnMut(Vec<Outcome>) -> Result<(), E>,
 ) -> Result<(), E> {
     let closures = plan.closure.then(|| Closures::new(files, plan.root.as_deref(), plan.debug_dirs.clone()));
-    let alone = files.len() == 1;
+    // What the standard input is tells itself.
+    let packages = files.iter().any(|file| file.content.is_package() || file.is_stdin);
+    let alone = files.len() == 1 && !packages;
     let crew = Crew { plan, gate: Gate::default(), alone, pool: OnceLock::new(), closures };
-    let workers = plan.threads.min(files.len());
-    if workers <= 1 {
+    let workers = if packages { plan.threads } else { plan.threads.min(files.len()) };
+    if workers <= 1 && !packages {
         let _here = pool_of_this_thread();
         return files.iter().try_for_each(|file| emit(crew.check_file(file)));
     }
-    let turns = Mutex::new(Turns { next: 0, emitted: 0, done: BTreeMap::new(), stopped: false });
-    let changed = Condvar::new();
+    let board = Board::new(files.len(), |member| crew.check_member(member));
     let work = || {
         let _here = pool_of_this_thread();
-        loop {
-            let mut state = changed
-                .wait_while(turns.lock().unwrap_or_else(PoisonError::into_inner), |turns| {
-                    !turns.stopped && turns.next < files.len() && turns.next >= turns.emitted + WINDOW
-                })
-                .unwrap_or_else(PoisonError::into_inner);
-            let Some(file) = files.get(state.next).filter(|_| !state.stopped) else { return };
-            let turn = state.next;
-            state.next += 1;
-            drop(state);
-            let outcomes = crew.check_file(file);
-            turns.lock().unwrap_or_else(PoisonError::into_inner).done.insert(turn, outcomes);
-            changed.notify_all();
+        while let Some(mut seat) = board.next_file() {
+            let Some(file) = files.get(seat.turn()) else { return };
+            let outcomes = crew.check_at(file, &mut seat);
+            seat.end(outcomes);
         }
     };
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(work);
         }
-        let mut meter = Meter::new(progress, files.len());
+        let mut meter = Meter::new(progress, files);
         for turn in 0..files.len() {
-            let outcomes = loop {
-                let state = turns.lock().unwrap_or_else(PoisonError::into_inner);
-                let (mut state, _) = changed
-                    .wait_timeout_while(state, PATIENCE, |turns| !turns.done.contains_key(&turn))
-                    .unwrap_or_else(PoisonError::into_inner);
-                if let Some(outcomes) = state.done.remove(&turn) {
-                    state.emitted = turn + 1;
-                    break outcomes;
+            let mut piece = 0;
+            let read = || board.bytes.load(Ordering::Relaxed);
+            while let Some(outcomes) = board.emit(turn, piece, || meter.show(turn, read())) {
+                piece += 1;
+                meter.show(turn, read());
+                if let Err(error) = meter.aside(|| emit(outcomes)) {
+                    board.stop();
+                    return Err(error);
                 }
-                drop(state);
-                meter.show(turn);
-            };
-            changed.notify_all();
-            meter.show(turn + 1);
-            if let Err(error) = meter.aside(|| emit(outcomes)) {
-                turns.lock().unwrap_or_else(PoisonError::into_inner).stopped = true;
-                changed.notify_all();
-                return Err(error);
             }
+            meter.show(turn + 1, read());
         }
         meter.finish();
         Ok(())
     })
-}
-
-/// Progress on the standard error, where it is a terminal.
-struct Meter {
-    wanted: bool,
-    since: Instant,
-    files: usize,
-    bar: Option<indicatif::ProgressBar>,
-}
-
-impl Meter {
-    fn new(progress: args::Progress, files: usize) -> Meter {
-        let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-        Meter {
-            wanted: progress == args::Progress::Auto && terminal,
-            since: Instant::now(),
-            files,
-            bar: None,
-        }
-    }
-
-    fn show(&mut self, done: usize) {
-        if !self.wanted || self.since.elapsed() < PATIENCE {
-            return;
-        }
-        let files = self.files as u64;
-        self.bar.get_or_insert_with(|| indicatif::ProgressBar::new(files)).set_position(done as u64);
-    }
-
-    fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
-        match &self.bar {
-            Some(bar) => bar.suspend(write),
-            None => write(),
-        }
-    }
-
-    fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
 }
 
 /// A rayon pool of the calling thread alone: parallel loops run in it as plain loops. Where rayon refuses, its
@@ -189,11 +147,15 @@ struct Crew<'a> {
     closures: Option<Closures>,
 }
 
-impl Crew<'_> {
+impl<'a> Crew<'a> {
+    fn threads(&self) -> u64 {
+        u64::try_from(self.plan.threads).unwrap_or(u64::MAX).max(1)
+    }
+
     /// The pool of all threads, for a file that is worth it.
     fn pool_for(&self, bytes: u64) -> Option<&rayon::ThreadPool> {
         let threads = self.plan.threads;
-        let share = BUDGET / u64::try_from(threads).unwrap_or(u64::MAX).max(1);
+        let share = BUDGET / self.threads();
         if threads < 2 || bytes < if self.alone { WORTH_A_POOL } else { share } {
             return None;
         }
@@ -201,33 +163,49 @@ impl Crew<'_> {
         self.pool.get_or_init(build).as_ref()
     }
 
+    /// Checks a file of any kind, or reads it as a package.
+    fn check_at(&'a self, file: &Candidate, seat: &mut Seat<'_, 'a>) -> Vec<Outcome> {
+        let opened = match file.content {
+            Content::Layout => return self.check_package(file, None, seat),
+            _ if file.is_stdin => standard_input(),
+            Content::Package => Bytes::open(&file.path),
+            _ => {
+                let outcomes = self.check_file(file);
+                seat.count(file.size);
+                return outcomes;
+            }
+        };
+        let bytes = match opened {
+            Ok(bytes) => bytes,
+            Err(error) => return vec![skipped(file, error_text(&error))],
+        };
+        // A first block that cannot be decoded is a package's: the reading tells.
+        match Content::of(&bytes, || Ok(&*bytes)).unwrap_or(Content::Package) {
+            Content::Package if self.plan.limits.depth > 0 => self.check_package(file, Some(&bytes), seat),
+            content => self.check_opened(file, &bytes, content),
+        }
+    }
+
     /// Checks one file, or all members of an archive.
     fn check_file(&self, file: &Candidate) -> Vec<Outcome> {
         let _pass = self.gate.pass(file.size);
+        match Bytes::open(&file.path) {
+            Ok(bytes) => self.check_opened(file, &bytes, file.content),
+            Err(error) => vec![skipped(file, error_text(&error))],
+        }
+    }
+
+    fn check_opened(&self, file: &Candidate, bytes: &Bytes, content: Content) -> Vec<Outcome> {
         let path = file.path.display().to_string();
-        let skipped = |reason: String| {
-            let path = path.clone();
-            Outcome::Skipped(Skipped { path, reason, named: file.is_named(), fault: true })
-        };
-        let opened = if file.is_stdin { standard_input() } else { Bytes::open(&file.path) };
-        let bytes = match opened {
-            Ok(bytes) => bytes,
-            Err(error) => return vec![skipped(error_text(&error))],
-        };
-        let content = if file.is_stdin { Content::of(&bytes) } else { file.content };
+        let origin = Origin::File(file);
         let check = || match content {
-            Content::Elf => vec![check_bytes(&bytes, path.clone(), file, self.plan, &[])],
-            Content::Archive => match Archive::parse(&bytes) {
-                Ok(archive) => {
-                    let mut outcomes = check_members(&bytes, archive.as_ref(), &path, file, self.plan);
-                    let faults = archive.into_iter().flat_map(|archive| archive.faults);
-                    outcomes.extend(faults.map(&skipped));
-                    outcomes
-                }
-                Err(error) => vec![skipped(error.to_string())],
+            Content::Elf => vec![self.check_bytes(bytes, path.clone(), origin)],
+            Content::Archive => match Archive::parse(bytes) {
+                Ok(archive) => self.check_members(bytes, archive, &path, origin),
+                Err(error) => vec![skipped(file, error.to_string())],
             },
-            Content::Empty => vec![skipped("an empty file".to_owned())],
-            Content::Other | Content::ThinArchive => vec![skipped("no ELF file".to_owned())],
+            Content::Empty => vec![skipped(file, "an empty file".to_owned())],
+            _ => vec![skipped(file, "no ELF file".to_owned())],
         };
         let pool = self.pool_for(bytes.len() as u64);
         let mut outcomes = match pool {
@@ -237,12 +215,12 @@ impl Crew<'_> {
         if let (Some(closures), [Outcome::Checked { report, .. }], Content::Elf) =
             (&self.closures, outcomes.as_mut_slice(), content)
         {
-            let closure = closures.of(&bytes, (!file.is_stdin).then_some(file.path.as_path()));
+            let closure = closures.of(bytes, (!file.is_stdin).then_some(file.path.as_path()));
             // Not in the pool: a worker that waits there could take up another file that waits for the same library.
             let known = if is_open(report) { closures.knowledge(&closure) } else { Vec::new() };
             if !known.is_empty() {
                 let foreign: Vec<&Knowledge> = known.iter().map(Arc::as_ref).collect();
-                let again = || check_bytes(&bytes, path.clone(), file, self.plan, &foreign);
+                let again = || self.check_knowing(bytes, path.clone(), origin, &foreign);
                 outcomes = vec![match pool {
                     Some(pool) => pool.install(again),
                     None => again(),
@@ -258,68 +236,91 @@ impl Crew<'_> {
         if is_whole && bytes.is_intact() {
             outcomes
         } else {
-            vec![skipped("the file changed while it was read".to_owned())]
+            vec![skipped(file, "the file changed while it was read".to_owned())]
+        }
+    }
+
+    /// Checks the members of an archive that are ELF files.
+    fn check_members(
+        &self,
+        bytes: &[u8],
+        archive: Option<Archive>,
+        path: &str,
+        origin: Origin<'_>,
+    ) -> Vec<Outcome> {
+        let Some(archive) = archive else { return Vec::new() };
+        let checked = archive.members.par_iter().filter_map(|member| {
+            let object = bytes.get(member.range.clone()).filter(|object| object.starts_with(b"\x7fELF"))?;
+            Some(self.check_bytes(object, format!("{path}({})", member.name), origin))
+        });
+        let mut outcomes: Vec<Outcome> = checked.collect();
+        outcomes.extend(archive.faults.into_iter().map(|reason| {
+            let (path, named) = (path.to_owned(), origin.is_named());
+            Outcome::Skipped(Skipped { path, reason, named, fault: true })
+        }));
+        outcomes
+    }
+
+    fn check_bytes(&self, bytes: &[u8], path: String, origin: Origin<'_>) -> Outcome {
+        self.check_knowing(bytes, path, origin, &[])
+    }
+
+    fn check_knowing(
+        &self,
+        bytes: &[u8],
+        path: String,
+        origin: Origin<'_>,
+        foreign: &[&Knowledge],
+    ) -> Outcome {
+        let (plan, arch) = (self.plan, arch_of(bytes));
+        let beside = match origin {
+            Origin::File(file) if !file.is_stdin => Some(file.path.as_path()),
+            _ => None,
+        };
+        let debug_file = plan
+            .debug_dirs
+            .as_deref()
+            .and_then(|dirs| debug_file::find(&wanted_debug_file(bytes)?, beside?, dirs));
+        let guards = plan.config.guards_for(&path, arch);
+        let request = Request {
+            debug_file: debug_file.as_deref(),
+            target: features_for(&plan.target, arch),
+            baseline: features_for(&plan.baseline, arch),
+            rules: plan.rules.as_deref(),
+            guards: &guards,
+            foreign,
+        };
+        // A panic is a fault of deburr, yet it must cost one file and not the batch, whose turns would wait for ever.
+        let checked = catch_unwind(AssertUnwindSafe(|| check(bytes, &request)));
+        let Ok(checked) = checked else {
+            let reason = "deburr itself failed on this file; please report it".to_owned();
+            return Outcome::Skipped(Skipped { path, reason, named: origin.is_named(), fault: true });
+        };
+        match checked {
+            Ok(mut report) => {
+                report.path = path;
+                if debug_file.as_ref().is_some_and(|debug| !debug.is_intact()) {
+                    report.faults.push("the debug file changed while it was read".to_owned());
+                }
+                Outcome::Checked { report: Box::new(report), bytes: bytes.len() as u64 }
+            }
+            Err(error) => {
+                let fault = !matches!(error, Error::Unsupported(_));
+                Outcome::Skipped(Skipped { path, reason: error.to_string(), named: origin.is_named(), fault })
+            }
         }
     }
 }
 
-/// Checks the members of an archive that are ELF files.
-fn check_members(
-    bytes: &[u8],
-    archive: Option<&Archive>,
-    path: &str,
-    file: &Candidate,
-    plan: &Plan,
-) -> Vec<Outcome> {
-    let members = archive.map_or(&[][..], |archive| &archive.members);
-    let checked = members.par_iter().filter_map(|member| {
-        let object = bytes.get(member.range.clone()).filter(|object| Content::of(object) == Content::Elf)?;
-        Some(check_bytes(object, format!("{path}({})", member.name), file, plan, &[]))
-    });
-    checked.collect()
+fn skipped(file: &Candidate, reason: String) -> Outcome {
+    let path = file.path.display().to_string();
+    Outcome::Skipped(Skipped { path, reason, named: file.is_named(), fault: true })
 }
 
 /// Whether a check in another file could change the verdict on a function.
 fn is_open(report: &Report) -> bool {
     let mut reach = report.isa_functions.iter().map(|function| function.reach);
     reach.any(|reach| !matches!(reach, Reach::Guarded | Reach::Unreached))
-}
-
-fn check_bytes(bytes: &[u8], path: String, file: &Candidate, plan: &Plan, foreign: &[&Knowledge]) -> Outcome {
-    let arch = arch_of(bytes);
-    let debug_file = plan
-        .debug_dirs
-        .as_deref()
-        .filter(|_| !file.is_stdin)
-        .and_then(|dirs| debug_file::find(&wanted_debug_file(bytes)?, &file.path, dirs));
-    let guards = plan.config.guards_for(&path, arch);
-    let request = Request {
-        debug_file: debug_file.as_deref(),
-        target: features_for(&plan.target, arch),
-        baseline: features_for(&plan.baseline, arch),
-        rules: plan.rules.as_deref(),
-        guards: &guards,
-        foreign,
-    };
-    // A panic is a fault of deburr, yet it must cost one file and not the batch, whose turns would wait for ever.
-    let checked = catch_unwind(AssertUnwindSafe(|| check(bytes, &request)));
-    let Ok(checked) = checked else {
-        let reason = "deburr itself failed on this file; please report it".to_owned();
-        return Outcome::Skipped(Skipped { path, reason, named: file.is_named(), fault: true });
-    };
-    match checked {
-        Ok(mut report) => {
-            report.path = path;
-            if debug_file.as_ref().is_some_and(|debug| !debug.is_intact()) {
-                report.faults.push("the debug file changed while it was read".to_owned());
-            }
-            Outcome::Checked { report: Box::new(report), bytes: bytes.len() as u64 }
-        }
-        Err(error) => {
-            let fault = !matches!(error, Error::Unsupported(_));
-            Outcome::Skipped(Skipped { path, reason: error.to_string(), named: file.is_named(), fault })
-        }
-    }
 }
 
 /// Reads the standard input, up to the size that files may have.

@@ -30,7 +30,7 @@ pub(super) fn run(
     let plan = plan(options).map_err(Failure::Message)?;
     let outlets = sink::open(options, stdout)?;
     let outputs: Vec<_> = outlets.iter().filter_map(|outlet| outlet.identity).collect();
-    let walked = walk::walk(&options.paths, plan.threads, &outputs);
+    let walked = walk::walk(&options.paths, plan.threads, &outputs, plan.limits.depth > 0);
     let fail_on = options.fail_on.or(plan.config.fail_on).unwrap_or(FailOn::Warning);
     let mut sinks = Sinks::begin(outlets, options, color, fail_on, walked.files.len())?;
     let mut run = Run {
@@ -53,6 +53,7 @@ pub(super) fn run(
                     sinks.file(Checked { report: &report, allowed: &allowed })?;
                 }
                 Outcome::Skipped(skip) => run.skip(skip, complaints),
+                Outcome::PassedOver(members) => run.totals.other_files += members,
             }
         }
         Ok(())

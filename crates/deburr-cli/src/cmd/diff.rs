@@ -94,7 +94,7 @@ struct Tree {
 
 impl Tree {
     fn walk(root: &Path, threads: usize, skipped: &mut Vec<Skipped>) -> Result<Tree, Failure> {
-        let walked = walk::walk(&[root.to_owned()], threads, &[]);
+        let walked = walk::walk(&[root.to_owned()], threads, &[], false);
         for skip in walked.skipped {
             if skip.named {
                 return Err(Failure::Message(format!("{}: {}", skip.path, skip.reason)));
@@ -156,14 +156,14 @@ impl Opened {
         } else {
             Bytes::open(&file.path).map_err(|error| refuse(error_text(&error)))?
         };
-        let is_archive = Content::of(&bytes) == Content::Archive;
+        let is_archive = Content::of_all(&bytes) == Content::Archive;
         let objects = match is_archive {
             false => vec![(String::new(), 0..bytes.len())],
             true => {
                 let archive = Archive::parse(&bytes).map_err(|error| refuse(error.to_string()))?;
                 let members = archive.map(|archive| archive.members).unwrap_or_default();
                 let is_elf = |range: &std::ops::Range<usize>| {
-                    bytes.get(range.clone()).is_some_and(|object| Content::of(object) == Content::Elf)
+                    bytes.get(range.clone()).is_some_and(|object| Content::of_all(object) == Content::Elf)
                 };
                 members
                     .into_iter()

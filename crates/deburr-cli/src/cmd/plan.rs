@@ -24,6 +24,7 @@ pub(super) fn plan(options: &Check) -> Result<Plan, String> {
         closure: options.closure,
         root: options.root.clone(),
         threads: threads.map_or(1, std::num::NonZeroUsize::get),
+        limits: options.packages.limits(),
         config,
     })
 }

@@ -48,7 +48,7 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
         asking.ask(object, path, within, |request| deburr_core::listing(object, request, place, view))
     };
     let path = file.display().to_string();
-    let asked: Vec<(String, Result<Shown, Refusal>)> = match Content::of(&bytes) {
+    let asked: Vec<(String, Result<Shown, Refusal>)> = match Content::of_all(&bytes) {
         Content::Elf if member.is_none() => vec![(path.clone(), ask(&bytes, &path, Some(&file)))],
         Content::Archive => {
             let archive = Archive::parse(&bytes).map_err(|error| complain(&error.to_string()))?;
@@ -57,7 +57,7 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
             let objects = chosen.filter_map(|member| {
                 let object = bytes.get(member.range.clone())?;
                 let path = format!("{path}({})", member.name);
-                (Content::of(object) == Content::Elf).then(|| (path.clone(), ask(object, &path, None)))
+                (Content::of_all(object) == Content::Elf).then(|| (path.clone(), ask(object, &path, None)))
             });
             objects.collect()
         }

@@ -5,9 +5,12 @@
 //! not depend on which thread was faster.
 
 use super::Content;
+use super::layout::Layout;
+use deburr_package::BLOCK;
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -20,7 +23,7 @@ pub(crate) struct Candidate {
     pub(crate) path: PathBuf,
     /// Its size in bytes; 0 for the standard input.
     pub(crate) size: u64,
-    /// ELF or archive.
+    /// ELF, archive or package.
     pub(crate) content: Content,
     /// Whether it is the standard input.
     pub(crate) is_stdin: bool,
@@ -53,7 +56,7 @@ pub(crate) struct Skipped {
 pub(crate) struct Walked {
     pub(crate) files: Vec<Candidate>,
     pub(crate) skipped: Vec<Skipped>,
-    /// Regular files in directories that are neither ELF nor archive.
+    /// Regular files in directories that are neither ELF nor archive nor package.
     pub(crate) other_files: u64,
 }
 
@@ -61,9 +64,9 @@ pub(crate) struct Walked {
 pub(crate) type Identity = (u64, u64);
 
 /// Walks all paths. The files that the output goes to are left out: they are no input, even where they lie in a tree of
-/// the user.
-pub(crate) fn walk(paths: &[PathBuf], threads: usize, outputs: &[Identity]) -> Walked {
-    let mut found = Found { outputs, ..Found::default() };
+/// the user. `packages`: whether these are input, too.
+pub(crate) fn walk(paths: &[PathBuf], threads: usize, outputs: &[Identity], packages: bool) -> Walked {
+    let mut found = Found { outputs, packages, ..Found::default() };
     let mut seen = HashSet::new();
     for path in paths {
         if path.as_os_str() == "-" {
@@ -124,6 +127,7 @@ struct Found<'o> {
     /// Files of other kinds met already, so that two links to one script count once.
     others: HashSet<Identity>,
     outputs: &'o [Identity],
+    packages: bool,
 }
 
 impl Candidate {
@@ -155,20 +159,29 @@ impl Found<'_> {
         if self.outputs.contains(&identity) && origin != Origin::Named {
             return;
         }
-        let mut first = Vec::with_capacity(64);
-        match File::open(path).and_then(|file| file.take(64).read_to_end(&mut first)) {
+        let mut first = Vec::with_capacity(BLOCK);
+        match File::open(path).and_then(|file| file.take(BLOCK as u64).read_to_end(&mut first)) {
             Ok(_) => {}
             Err(error) => return self.skip(path, error_text(&error), origin, true),
         }
-        match (Content::of(&first), origin) {
-            (content @ (Content::Elf | Content::Archive), _) => self.walked.files.push(Candidate {
-                path: path.to_owned(),
-                size: metadata.len(),
-                content,
-                is_stdin: false,
-                identity,
-                origin,
-            }),
+        let content = match Content::of(&first, || File::open(path).map(BufReader::new)) {
+            Ok(content) => content,
+            // Where it was asked for, the reading tells.
+            Err(_) if origin == Origin::Named => Content::Package,
+            Err(error) => return self.skip(path, error.to_string(), origin, false),
+        };
+        let content = if content == Content::Package && !self.packages { Content::Other } else { content };
+        match (content, origin) {
+            (Content::Elf | Content::Archive | Content::Package | Content::Layout, _) => {
+                self.walked.files.push(Candidate {
+                    path: path.to_owned(),
+                    size: metadata.len(),
+                    content,
+                    is_stdin: false,
+                    identity,
+                    origin,
+                });
+            }
             (Content::ThinArchive, _) => {
                 self.skip(
                     path,
@@ -184,6 +197,21 @@ impl Found<'_> {
                     self.walked.other_files += 1;
                 }
             }
+        }
+    }
+
+    /// A folder that is a container image, and with all below it one input.
+    fn add_layout(&mut self, folder: &Path) {
+        match fs::metadata(folder) {
+            Ok(metadata) => self.walked.files.push(Candidate {
+                path: folder.to_owned(),
+                size: 0,
+                content: Content::Layout,
+                is_stdin: false,
+                identity: (metadata.dev(), metadata.ino()),
+                origin: Origin::Tree,
+            }),
+            Err(error) => self.skip(folder, error_text(&error), Origin::Tree, true),
         }
     }
 
@@ -212,9 +240,9 @@ fn read_trees(roots: Vec<PathBuf>, threads: usize, seen: &mut HashSet<(u64, u64)
     let queue = Mutex::new(Queue { waiting: roots, busy: 0 });
     let changed = Condvar::new();
     let shared_seen = Mutex::new(std::mem::take(seen));
-    let outputs = found.outputs;
+    let (outputs, packages) = (found.outputs, found.packages);
     let read_some = || {
-        let mut found = Found { outputs, ..Found::default() };
+        let mut found = Found { outputs, packages, ..Found::default() };
         loop {
             let mut state = changed
                 .wait_while(lock(&queue), |queue| queue.waiting.is_empty() && queue.busy > 0)
@@ -255,14 +283,21 @@ fn read_directory(
             return below;
         }
     };
+    let (mut listed, mut names) = (Vec::new(), Vec::new());
     for entry in entries {
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(error) => {
-                found.skip(directory, error_text(&error), Origin::Tree, true);
-                continue;
+        match entry {
+            Ok(entry) => {
+                names.push(entry.file_name());
+                listed.push(entry);
             }
-        };
+            Err(error) => found.skip(directory, error_text(&error), Origin::Tree, true),
+        }
+    }
+    if found.packages && Layout::is_one(names.iter().map(OsString::as_os_str)) {
+        found.add_layout(directory);
+        return below;
+    }
+    for entry in listed {
         let path = entry.path();
         match entry.metadata() {
             Ok(metadata) if metadata.is_symlink() => found.links.push(path),

@@ -1,0 +1,116 @@
+//! A package in the batch: what `deburr-package` finds in it → members at the board, and what could not be read.
+
+use super::board::{Member, Seat};
+use super::{Crew, Outcome};
+use crate::input::gate::{BUDGET, Pass};
+use crate::input::layout::Layout;
+use crate::input::mapped::Bytes;
+use crate::input::walk::{Candidate, Skipped};
+use deburr_core::image::Archive;
+use deburr_package::{Kind, Object, Sink, Stopped, read, read_layout};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Takes what one package holds.
+struct Taker<'t, 'b, 'a> {
+    crew: &'a Crew<'a>,
+    seat: &'t mut Seat<'b, 'a>,
+    file: &'t Candidate,
+    path: String,
+    others: u64,
+    /// Bytes of the package read so far.
+    read: u64,
+}
+
+impl<'a> Sink for Taker<'_, '_, 'a> {
+    type Permit = Pass<'a>;
+
+    fn admit(&mut self, bytes: u64) -> Result<Pass<'a>, Stopped> {
+        self.seat.wait_for_room()?;
+        Ok(self.crew.gate.pass(bytes))
+    }
+
+    fn hold(&mut self, bytes: u64) -> Result<(), Stopped> {
+        // Each thread may hold its share of the budget, and one package more: that whose turn it is.
+        match bytes > BUDGET / self.crew.threads() {
+            true => self.seat.wait_for_turn(),
+            false => Ok(()),
+        }
+    }
+
+    fn object(&mut self, object: Object, pass: Pass<'a>) -> Result<(), Stopped> {
+        self.seat.check(Member { object, pass });
+        Ok(())
+    }
+
+    fn pass_over(&mut self) {
+        self.others += 1;
+    }
+
+    fn skip(&mut self, path: String, reason: String, fault: bool) -> Result<(), Stopped> {
+        self.seat.wait_for_room()?;
+        // A member is not named by the user, as a file in a folder is not.
+        let named = path == self.path && self.file.is_named();
+        self.seat.push(vec![Outcome::Skipped(Skipped { path, reason, named, fault })]);
+        Ok(())
+    }
+
+    fn progress(&mut self, bytes: u64) {
+        self.seat.count(bytes.saturating_sub(self.read));
+        self.read = self.read.max(bytes);
+    }
+}
+
+impl<'a> Crew<'a> {
+    /// Reads a package; its members are checked on the way. Returns what is left to say.
+    pub(super) fn check_package(
+        &'a self,
+        file: &Candidate,
+        bytes: Option<&Bytes>,
+        seat: &mut Seat<'_, 'a>,
+    ) -> Vec<Outcome> {
+        let path = file.path.display().to_string();
+        let mut taker = Taker { crew: self, seat, file, path: path.clone(), others: 0, read: 0 };
+        let limits = &self.plan.limits;
+        // A panic must cost one package and not the batch.
+        let result = catch_unwind(AssertUnwindSafe(|| match bytes {
+            Some(bytes) => read(&path, bytes, limits, &mut taker),
+            None => read_layout(&path, &Layout::new(&file.path), limits, &mut taker),
+        }));
+        let mut outcomes = vec![Outcome::PassedOver(taker.others)];
+        let rest = file.size.saturating_sub(taker.read);
+        seat.count(rest);
+        let named = file.is_named();
+        let mut skipped = |reason: &str| {
+            let (path, reason) = (path.clone(), reason.to_owned());
+            outcomes.push(Outcome::Skipped(Skipped { path, reason, named, fault: true }));
+        };
+        if result.is_err() {
+            skipped("deburr itself failed on this package; please report it");
+        }
+        if bytes
+            .is_some_and(|bytes| !file.is_stdin && (!bytes.is_intact() || bytes.len() as u64 != file.size))
+        {
+            skipped("the file changed while it was read");
+        }
+        outcomes
+    }
+
+    /// Checks a member of a package.
+    pub(super) fn check_member(&self, member: Member<'_>) -> Vec<Outcome> {
+        let Member { object: Object { path, kind, bytes }, pass: _pass } = member;
+        let check = || match kind {
+            Kind::Elf => vec![self.check_bytes(&bytes, path.clone(), super::Origin::Member)],
+            Kind::Archive => match Archive::parse(&bytes) {
+                Ok(archive) => self.check_members(&bytes, archive, &path, super::Origin::Member),
+                Err(error) => {
+                    let (path, reason) = (path.clone(), error.to_string());
+                    vec![Outcome::Skipped(Skipped { path, reason, named: false, fault: true })]
+                }
+            },
+        };
+        match self.pool_for(bytes.len() as u64) {
+            Some(pool) => pool.install(check),
+            None => check(),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Progress of a run on the standard error, where it is a terminal: files, or bytes where there are packages.
+
+use crate::args;
+use crate::input::walk::Candidate;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::time::{Duration, Instant};
+
+/// A run shorter than this shows no progress.
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The meter.
+pub(super) struct Meter {
+    wanted: bool,
+    since: Instant,
+    /// Files, or bytes.
+    length: u64,
+    is_bytes: bool,
+    bar: Option<ProgressBar>,
+}
+
+impl Meter {
+    pub(super) fn new(progress: args::Progress, files: &[Candidate]) -> Meter {
+        let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
+        let is_bytes = files.iter().any(|file| file.content.is_package());
+        Meter {
+            wanted: progress == args::Progress::Auto && terminal,
+            since: Instant::now(),
+            length: if is_bytes { files.iter().map(|file| file.size).sum() } else { files.len() as u64 },
+            is_bytes,
+            bar: None,
+        }
+    }
+
+    /// Shows how far the run is.
+    pub(super) fn show(&mut self, files: usize, bytes: u64) {
+        if !self.wanted || self.since.elapsed() < PATIENCE {
+            return;
+        }
+        let begin = || {
+            let bar = ProgressBar::new(self.length);
+            match ProgressStyle::with_template("{wide_bar} {bytes}/{total_bytes}") {
+                Ok(style) if self.is_bytes => bar.with_style(style),
+                _ => bar,
+            }
+        };
+        let position = if self.is_bytes { bytes } else { files as u64 };
+        self.bar.get_or_insert_with(begin).set_position(position);
+    }
+
+    /// Writes with the bar out of the way.
+    pub(super) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+        match &self.bar {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        }
+    }
+
+    pub(super) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! The recursion: something at a path → told by its first block → a binary for the sink, a decoder, a package, or nothing.
+
+use crate::decode::Metered;
+use crate::image::Covered;
+use crate::meter::{Counted, Meter};
+use crate::sniff::{BLOCK, Codec, Format, Found, sniff};
+use crate::{Kind, Object, Sink, Stopped, deb, rpm, tar, zip};
+use std::io::{self, BufReader, Read};
+use std::rc::Rc;
+
+/// Why a reading ends.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// The sink wants no more.
+    Stopped,
+    /// A decoder gave up, and that is told; whoever made it goes on behind it.
+    Broken(u32),
+    /// A limit of the whole package, and that is told.
+    Over,
+}
+
+impl From<Stopped> for Trouble {
+    fn from(_: Stopped) -> Trouble {
+        Trouble::Stopped
+    }
+}
+
+pub(crate) type Flow<T = ()> = Result<T, Trouble>;
+
+/// Bytes to be read.
+pub(crate) enum Bytes<'a> {
+    /// In memory, or mapped.
+    Slice(&'a [u8]),
+    /// As they come; with their number, where something states it.
+    Stream(&'a mut dyn Read, Option<u64>),
+}
+
+/// Where something lies.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    /// Packages around it.
+    pub(crate) depth: u32,
+    /// Compressed streams right around it.
+    pub(crate) compressed: u32,
+    /// Whether it must be readable: a damaged file of test data in a package is nobody's fault, a damaged payload is.
+    pub(crate) is_payload: bool,
+}
+
+impl Place {
+    pub(crate) const TOP: Place = Place { depth: 0, compressed: 0, is_payload: true };
+
+    /// The place of a member.
+    pub(crate) fn within(self) -> Place {
+        Place { depth: self.depth + 1, compressed: 0, is_payload: false }
+    }
+}
+
+/// The state of one reading.
+pub(crate) struct Reader<'s, S> {
+    pub(crate) sink: &'s mut S,
+    pub(crate) meter: Rc<Meter>,
+    /// The whole package's path.
+    package: String,
+    members: u64,
+    /// Bytes in memory that no permit covers.
+    held: u64,
+    /// What the layers above have already shown, for the next tar archive to be read.
+    pub(crate) layer: Option<Covered>,
+}
+
+impl<'s, S: Sink> Reader<'s, S> {
+    pub(crate) fn new(package: &str, meter: Rc<Meter>, sink: &'s mut S) -> Reader<'s, S> {
+        Reader { sink, meter, package: package.to_owned(), members: 0, held: 0, layer: None }
+    }
+
+    /// Reads whatever lies at a path.
+    pub(crate) fn content(&mut self, path: &str, bytes: Bytes<'_>, place: Place) -> Flow {
+        match bytes {
+            Bytes::Slice(slice) => {
+                if let Some(at) = self.meter.offset_of(slice) {
+                    self.meter.position.set(at);
+                }
+                self.found(path, sniff(slice), bytes, place)
+            }
+            Bytes::Stream(stream, size) => {
+                let first = match first_block(stream) {
+                    Ok(first) => first,
+                    Err(error) => return self.failed(path, &error, place.is_payload),
+                };
+                let mut whole = first.as_slice().chain(stream);
+                self.found(path, sniff(&first), Bytes::Stream(&mut whole, size), place)
+            }
+        }
+    }
+
+    fn found(&mut self, path: &str, found: Found, bytes: Bytes<'_>, place: Place) -> Flow {
+        match found {
+            Found::Elf => self.object(path, Kind::Elf, bytes),
+            Found::Archive => self.object(path, Kind::Archive, bytes),
+            Found::Compressed(codec) => {
+                // One compression belongs to what it holds; those in one another are levels.
+                let depth = place.depth + u32::from(place.compressed > 0);
+                if self.is_too_deep(path, depth)? {
+                    return Ok(());
+                }
+                let place = Place { depth, compressed: place.compressed + 1, ..place };
+                self.decoded(codec, bytes, |reader, stream| {
+                    reader.content(path, Bytes::Stream(stream, None), place)
+                })
+            }
+            Found::Package(format) => {
+                if self.is_too_deep(path, place.depth)? {
+                    return Ok(());
+                }
+                match format {
+                    Format::Tar => tar::read(self, path, bytes, place),
+                    Format::Zip => zip::read(self, path, bytes, place),
+                    Format::Deb => {
+                        self.streamed(bytes, |reader, stream| deb::read(reader, path, stream, place))
+                    }
+                    Format::Rpm => {
+                        self.streamed(bytes, |reader, stream| rpm::read(reader, path, stream, place))
+                    }
+                    Format::Adb => self.skip(path, "a package of apk-tools 3: not read", place.is_payload),
+                }
+            }
+            Found::Other => {
+                self.sink.pass_over();
+                Ok(())
+            }
+        }
+    }
+
+    fn is_too_deep(&mut self, path: &str, depth: u32) -> Flow<bool> {
+        let most = self.meter.limits.depth;
+        if depth >= most {
+            self.skip(path, &format!("nested in more than {most} packages (--max-depth)"), true)?;
+        }
+        Ok(depth >= most)
+    }
+
+    /// Puts a decoder before bytes, and goes on behind it if it fails.
+    pub(crate) fn decoded(
+        &mut self,
+        codec: Codec,
+        bytes: Bytes<'_>,
+        read: impl FnOnce(&mut Self, &mut Metered<'_>) -> Flow,
+    ) -> Flow {
+        let meter = Rc::clone(&self.meter);
+        let compressed = match bytes {
+            Bytes::Slice(slice) => Counted::new(Box::new(slice), meter.offset_of(slice), &meter),
+            Bytes::Stream(stream, _) => {
+                Counted::new(Box::new(BufReader::with_capacity(1 << 16, stream)), None, &meter)
+            }
+        };
+        let mut stream = Metered::new(codec, compressed, &meter);
+        let number = stream.number();
+        match read(self, &mut stream) {
+            Err(Trouble::Broken(broken)) if broken == number => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Reads bytes from front to end, wherever they are.
+    fn streamed(&mut self, bytes: Bytes<'_>, read: impl FnOnce(&mut Self, &mut dyn Read) -> Flow) -> Flow {
+        match bytes {
+            Bytes::Slice(slice) => {
+                let at = self.meter.offset_of(slice);
+                let mut counted = Counted::new(Box::new(slice), at, &Rc::clone(&self.meter));
+                read(self, &mut counted)
+            }
+            Bytes::Stream(stream, _) => read(self, stream),
+        }
+    }
+
+    /// Begins a member of the package at a path.
+    pub(crate) fn begin_member(&mut self) -> Flow {
+        self.sink.progress(self.meter.position.get());
+        self.members += 1;
+        let most = self.meter.limits.members;
+        if self.members > most {
+            let reason = format!("more than {most} members: the rest is left out (--max-members)");
+            self.sink.skip(self.package.clone(), reason, true)?;
+            return Err(Trouble::Over);
+        }
+        Ok(())
+    }
+
+    /// Reads a binary into memory, and hands it over.
+    fn object(&mut self, path: &str, kind: Kind, bytes: Bytes<'_>) -> Flow {
+        let size = match &bytes {
+            Bytes::Slice(slice) => Some(slice.len() as u64),
+            Bytes::Stream(_, size) => *size,
+        };
+        let most = self.meter.limits.member_bytes;
+        if let Some(size) = size.filter(|size| *size > most) {
+            return self.skip(
+                path,
+                &format!("{size} bytes, where at most {most} are read (--max-member)"),
+                true,
+            );
+        }
+        let (bytes, permit) = match (bytes, size) {
+            (Bytes::Slice(slice), _) => {
+                let permit = self.sink.admit(slice.len() as u64)?;
+                (slice.to_vec(), permit)
+            }
+            (Bytes::Stream(stream, _), Some(size)) => {
+                let permit = self.sink.admit(size)?;
+                match self.exactly(path, stream, size)? {
+                    Some(bytes) => (bytes, permit),
+                    None => return Ok(()),
+                }
+            }
+            (Bytes::Stream(stream, _), None) => {
+                let Some(bytes) = self.held(path, stream)? else { return Ok(()) };
+                self.release(&bytes);
+                let permit = self.sink.admit(bytes.len() as u64)?;
+                (bytes, permit)
+            }
+        };
+        self.sink.object(Object { path: path.to_owned(), kind, bytes }, permit)?;
+        Ok(())
+    }
+
+    /// Reads so many bytes, and sees that the stream ends there; `None` if it is told why not.
+    fn exactly(&mut self, path: &str, stream: &mut dyn Read, size: u64) -> Flow<Option<Vec<u8>>> {
+        let mut bytes = Vec::new();
+        let most = usize::try_from(size).unwrap_or(usize::MAX);
+        if bytes.try_reserve_exact(most).is_err() {
+            self.skip(path, &format!("no memory for {size} bytes"), true)?;
+            return Ok(None);
+        }
+        let read = stream.take(size).read_to_end(&mut bytes);
+        // A checksum is compared at the end.
+        match read.and_then(|_| stream.read(&mut [0])) {
+            Ok(0) if bytes.len() as u64 == size => Ok(Some(bytes)),
+            Ok(0) => {
+                let reason = format!("cut off: {} of {size} bytes are there", bytes.len());
+                self.skip(path, &reason, true)?;
+                Ok(None)
+            }
+            Ok(_) => {
+                self.skip(path, &format!("longer than its stated {size} bytes"), true)?;
+                Ok(None)
+            }
+            Err(error) => {
+                self.failed(path, &error, true)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Reads all of a stream whose length nobody states, and holds it; `None` if it is told why not.
+    pub(crate) fn held(&mut self, path: &str, stream: &mut dyn Read) -> Flow<Option<Vec<u8>>> {
+        let most = self.meter.limits.member_bytes.saturating_sub(self.held);
+        let mut bytes = Vec::new();
+        loop {
+            // Twice as much each time, as a vector grows.
+            let step =
+                (bytes.len() as u64).clamp(1 << 16, (most + 1).saturating_sub(bytes.len() as u64).max(1));
+            self.sink.hold(self.held.saturating_add(bytes.len() as u64).saturating_add(step))?;
+            match stream.take(step).read_to_end(&mut bytes) {
+                Ok(read) if (read as u64) < step => break,
+                Ok(_) if bytes.len() as u64 > most => {
+                    self.skip(
+                        path,
+                        &format!("more than {most} bytes to be held in memory (--max-member)"),
+                        true,
+                    )?;
+                    return Ok(None);
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    self.failed(path, &error, true)?;
+                    return Ok(None);
+                }
+            }
+        }
+        self.held += bytes.len() as u64;
+        Ok(Some(bytes))
+    }
+
+    /// Gives up what [`Reader::held`] gave.
+    pub(crate) fn release(&mut self, bytes: &[u8]) {
+        self.held = self.held.saturating_sub(bytes.len() as u64);
+    }
+
+    /// Tells that something could not be read.
+    pub(crate) fn skip(&mut self, path: &str, reason: &str, fault: bool) -> Flow {
+        Ok(self.sink.skip(path.to_owned(), reason.to_owned(), fault)?)
+    }
+
+    /// Tells of a failed read. A failed decoder ends all that lies behind it; anything else is this place's own damage.
+    pub(crate) fn failed(&mut self, path: &str, error: &io::Error, fault: bool) -> Flow {
+        match self.meter.failure() {
+            Some(failure) => {
+                self.sink.skip(path.to_owned(), failure.reason, fault || failure.is_over)?;
+                Err(if failure.is_over { Trouble::Over } else { Trouble::Broken(failure.decoder) })
+            }
+            None if error.kind() == io::ErrorKind::UnexpectedEof => self.skip(path, "cut off", fault),
+            None => self.skip(path, &error.to_string(), fault),
+        }
+    }
+
+    /// Reads a stream to its end, so that its last checksum is compared.
+    pub(crate) fn drained(&mut self, path: &str, stream: &mut dyn Read) -> Flow {
+        match io::copy(stream, &mut io::sink()) {
+            Ok(_) => Ok(()),
+            Err(error) => self.failed(path, &error, true),
+        }
+    }
+}
+
+/// Up to [`BLOCK`] bytes.
+pub(crate) fn first_block(stream: &mut dyn Read) -> io::Result<Vec<u8>> {
+    let mut first = Vec::with_capacity(BLOCK);
+    stream.take(BLOCK as u64).read_to_end(&mut first)?;
+    Ok(first)
+}
