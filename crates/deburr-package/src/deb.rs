@@ -42,10 +42,9 @@ pub(crate) fn read<S: Sink>(
         let is_data = name.starts_with(b"data.tar");
         has_data |= is_data;
         if is_data {
-            let place = Place { compressed: 0, is_payload: true, ..place };
-            reader.content(path, Bytes::Stream(&mut member, Some(size)), place)?;
+            reader.content(path, Bytes::Stream(&mut member, Some(size)), place.payload())?;
         } else if name.starts_with(b"control.tar") {
-            let place = Place { is_payload: true, ..place.within() };
+            let place = place.within().payload();
             reader.content(
                 &format!("{path}!{}", shown(&name)),
                 Bytes::Stream(&mut member, Some(size)),

@@ -215,7 +215,7 @@ pub(crate) fn read<S: Sink>(
                 continue;
             };
             reader.layer = Some(covered);
-            let place = Place { is_payload: true, ..place.within() };
+            let place = place.within().payload();
             reader.content(&path, Bytes::Slice((*blob).as_ref()), place)?;
             covered = reader.layer.take().unwrap_or_default();
             covered.settle();

@@ -60,6 +60,11 @@ impl Meter {
         self.failure.borrow_mut().get_or_insert(failure);
     }
 
+    /// The decoder that failed and has not been told of.
+    pub(crate) fn failing(&self) -> Option<u32> {
+        self.failure.borrow().as_ref().map(|failure| failure.decoder)
+    }
+
     /// Takes the failure, in order to tell it once.
     pub(crate) fn failure(&self) -> Option<Failure> {
         self.failure.borrow_mut().take()

@@ -42,16 +42,24 @@ pub(crate) struct Place {
     pub(crate) depth: u32,
     /// Compressed streams right around it.
     pub(crate) compressed: u32,
-    /// Whether it must be readable: a damaged file of test data in a package is nobody's fault, a damaged payload is.
+    /// Whether it is what a package is there for.
     pub(crate) is_payload: bool,
+    /// The decoder of a compressed member that may hold anything: if not even its first block can be had, it is some file of
+    /// test data, and no fault.
+    own: Option<u32>,
 }
 
 impl Place {
-    pub(crate) const TOP: Place = Place { depth: 0, compressed: 0, is_payload: true };
+    pub(crate) const TOP: Place = Place { depth: 0, compressed: 0, is_payload: true, own: None };
+
+    /// The place of what a package is there for.
+    pub(crate) fn payload(self) -> Place {
+        Place { compressed: 0, is_payload: true, own: None, ..self }
+    }
 
     /// The place of a member.
     pub(crate) fn within(self) -> Place {
-        Place { depth: self.depth + 1, compressed: 0, is_payload: false }
+        Place { depth: self.depth + 1, compressed: 0, is_payload: false, own: None }
     }
 }
 
@@ -85,7 +93,10 @@ impl<'s, S: Sink> Reader<'s, S> {
             Bytes::Stream(stream, size) => {
                 let first = match first_block(stream) {
                     Ok(first) => first,
-                    Err(error) => return self.failed(path, &error, place.is_payload),
+                    Err(error) => {
+                        let fault = place.own.is_none_or(|own| self.meter.failing() != Some(own));
+                        return self.failed(path, &error, fault);
+                    }
                 };
                 let mut whole = first.as_slice().chain(stream);
                 self.found(path, sniff(&first), Bytes::Stream(&mut whole, size), place)
@@ -105,7 +116,8 @@ impl<'s, S: Sink> Reader<'s, S> {
                 }
                 let place = Place { depth, compressed: place.compressed + 1, ..place };
                 self.decoded(codec, bytes, |reader, stream| {
-                    reader.content(path, Bytes::Stream(stream, None), place)
+                    let own = (!place.is_payload).then_some(stream.number());
+                    reader.content(path, Bytes::Stream(stream, None), Place { own, ..place })
                 })
             }
             Found::Package(format) => {
@@ -256,10 +268,10 @@ impl<'s, S: Sink> Reader<'s, S> {
         let most = self.meter.limits.member_bytes.saturating_sub(self.held);
         let mut bytes = Vec::new();
         loop {
-            // Twice as much each time, as a vector grows.
-            let step =
-                (bytes.len() as u64).clamp(1 << 16, (most + 1).saturating_sub(bytes.len() as u64).max(1));
-            self.sink.hold(self.held.saturating_add(bytes.len() as u64).saturating_add(step))?;
+            // Twice as much each time, as a vector grows; one byte more than allowed tells that there is more.
+            let length = bytes.len() as u64;
+            let step = length.max(1 << 16).min((most + 1).saturating_sub(length)).max(1);
+            self.sink.hold(self.held.saturating_add(length).saturating_add(step))?;
             match stream.take(step).read_to_end(&mut bytes) {
                 Ok(read) if (read as u64) < step => break,
                 Ok(_) if bytes.len() as u64 > most => {

@@ -54,7 +54,7 @@ fn members<S: Sink>(reader: &mut Reader<'_, S>, path: &str, bytes: &[u8], place:
         member(reader, &format!("{path}!{last}"), &archive, &entry, place.within())?;
     }
     if encrypted > 0 {
-        reader.skip(path, &format!("zip: {encrypted} encrypted members are not read"), true)?;
+        reader.skip(path, &format!("zip: encrypted members are not read: {encrypted}"), true)?;
     }
     Ok(())
 }
