@@ -1,5 +1,5 @@
 //! What is too long for every push: the ignored tests (larger packages, exhaustive tables), the A64 prefilter on every
-//! word, and the fuzz target. One command does it all on a fresh machine: the distribution's tools are installed first,
+//! word, and the fuzz targets. One command does it all on a fresh machine: the distribution's tools are installed first,
 //! and what only a person can install is named at the start and again at the end.
 
 use crate::repository;
@@ -10,7 +10,7 @@ use std::{fs, io};
 /// Bytes at most of an input to the fuzz target.
 const LONGEST_INPUT: usize = 256 << 10;
 
-/// Runs everything; the fuzz target for so many seconds.
+/// Runs everything; the fuzz targets for so many seconds together.
 pub fn run(seconds: u32) -> Result<(), String> {
     let mut faults = Vec::new();
     let missing = missing_for_fuzzing();
@@ -21,8 +21,8 @@ pub fn run(seconds: u32) -> Result<(), String> {
     }
     if missing.is_none() {
         match seed_corpus() {
-            Ok(seeds) => println!("nightly: {seeds} seeds for the fuzz target"),
-            Err(error) => faults.push(format!("nightly: the fuzz target's seeds: {error}")),
+            Ok(seeds) => println!("nightly: {seeds} seeds for the fuzz targets"),
+            Err(error) => faults.push(format!("nightly: the fuzz targets' seeds: {error}")),
         }
     }
     let mut step = |what: &str, command: &mut Command| {
@@ -42,10 +42,12 @@ pub fn run(seconds: u32) -> Result<(), String> {
         Command::new(env!("CARGO")).args(prefilter),
     );
     if missing.is_none() {
-        let mut fuzz = Command::new("cargo");
-        fuzz.args(["+nightly", "fuzz", "run", "check", "--", "-rss_limit_mb=2048", "-timeout=20"]);
-        fuzz.args([format!("-max_len={LONGEST_INPUT}"), format!("-max_total_time={seconds}")]);
-        step("the fuzz target", &mut fuzz);
+        for target in ["check", "package"] {
+            let mut fuzz = Command::new("cargo");
+            fuzz.args(["+nightly", "fuzz", "run", target, "--", "-rss_limit_mb=2048", "-timeout=20"]);
+            fuzz.args([format!("-max_len={LONGEST_INPUT}"), format!("-max_total_time={}", seconds / 2)]);
+            step(&format!("the fuzz target {target}"), &mut fuzz);
+        }
     }
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }
@@ -64,7 +66,20 @@ fn missing_for_fuzzing() -> Option<&'static str> {
     None
 }
 
-/// Puts small real files into the fuzz target's corpus: the rules' fixtures, which are objects, and two of this machine's
+/// Puts the fixtures of the package reader into the corpus of its target. Returns how many there are.
+fn seed_packages() -> io::Result<usize> {
+    let corpus = repository().join("fuzz/corpus/package");
+    fs::create_dir_all(&corpus)?;
+    let mut seeds = 0;
+    for file in fs::read_dir(repository().join("crates/deburr-package/fixtures"))? {
+        let file = file?;
+        fs::copy(file.path(), corpus.join(file.file_name()))?;
+        seeds += 1;
+    }
+    Ok(seeds)
+}
+
+/// Puts small real files into the fuzz targets' corpora. For `check`: the rules' fixtures, which are objects, and two of this machine's
 /// programs, which are linked. Each goes in once for either choice that the first byte makes. Returns how many there are.
 fn seed_corpus() -> io::Result<usize> {
     let corpus = repository().join("fuzz/corpus/check");
@@ -78,7 +93,7 @@ fn seed_corpus() -> io::Result<usize> {
             }
         }
     }
-    let mut seeds = 0;
+    let mut seeds = seed_packages()?;
     for file in files {
         seeds += seed(&corpus, &file)?;
     }

@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Check binaries: files, directories, static archives, or - for the standard input
+    /// Check binaries: files, directories, packages, container images, or - for the standard input
     Check(Box<Check>),
     /// Show the disassembly of a function, with findings, loops and source lines
     Show(Box<show::Show>),
@@ -101,6 +101,7 @@ pub(crate) enum Verb {
   deburr check --target armv8.1-a --target x86-64-v3 /opt/app
   deburr check --baseline x86-64-v2 --select above-baseline build/
   deburr check --format json --output report.json /usr/lib
+  deburr check app.deb app.whl image.tar
   deburr check --format text --format sarif=deburr.sarif --format junit=deburr.xml build/
   deburr check --add-allowances build/    accept what is found today, in deburr.toml
   deburr check --closure --root unpacked/ unpacked/usr/bin/server
@@ -119,7 +120,7 @@ findings and state guards; the command line wins.
 
 Exit status: 0 clean, 1 findings at or above --fail-on, 2 some file could not be checked.")]
 pub(crate) struct Check {
-    /// Files and directories; - is the standard input
+    /// Files, directories and packages; - is the standard input
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 

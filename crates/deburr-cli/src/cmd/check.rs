@@ -10,6 +10,7 @@ use crate::config::allow::{Allowed, Ledger};
 use crate::config::guard::Uses;
 use crate::input::walk::{self, Skipped};
 use crate::machine::{ARCHES, features_for};
+use crate::render::few::FEW_FILES;
 use crate::render::totals::Totals;
 use crate::render::{Checked, Finished};
 use deburr_core::Report;
@@ -32,7 +33,13 @@ pub(super) fn run(
     let outputs: Vec<_> = outlets.iter().filter_map(|outlet| outlet.identity).collect();
     let walked = walk::walk(&options.paths, plan.threads, &outputs, plan.limits.depth > 0);
     let fail_on = options.fail_on.or(plan.config.fail_on).unwrap_or(FailOn::Warning);
-    let mut sinks = Sinks::begin(outlets, options, color, fail_on, walked.files.len())?;
+    let packages = walked.files.iter().any(|file| file.content.is_package() || file.is_stdin);
+    if plan.closure && packages {
+        let note = "--closure does not look into packages: their members are checked each by itself";
+        let _ = writeln!(complaints, "deburr: note: {note}");
+    }
+    let few = (walked.files.len() <= FEW_FILES).then_some(packages);
+    let mut sinks = Sinks::begin(outlets, options, color, fail_on, few)?;
     let mut run = Run {
         totals: Totals { other_files: walked.other_files, ..Totals::default() },
         skipped: Vec::new(),

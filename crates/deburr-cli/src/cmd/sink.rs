@@ -4,6 +4,7 @@ use super::{Failure, colored, width_of_terminal};
 use crate::args::{Check, Destination, FailOn, ReportFormat, When};
 use crate::input::walk::{Identity, error_text};
 use crate::render::concise::Concise;
+use crate::render::few::Few;
 use crate::render::github::Github;
 use crate::render::json::Document;
 use crate::render::junit::Junit;
@@ -16,9 +17,6 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-/// Files without findings have a line of their own up to this many files.
-const FEW_FILES: usize = 10;
 
 /// A place to write to, opened before any file is read: what cannot be written should fail at once.
 pub(super) struct Outlet<'o> {
@@ -99,13 +97,13 @@ struct Sink<'o> {
 pub(super) struct Sinks<'o>(Vec<Sink<'o>>);
 
 impl<'o> Sinks<'o> {
-    /// Opens the documents, for a run over so many files.
+    /// Opens the documents. `few`: whether there may be more files than it seems, if they seem few.
     pub(super) fn begin(
         outlets: Vec<Outlet<'o>>,
         options: &Check,
         color: When,
         fail_on: FailOn,
-        files: usize,
+        few: Option<bool>,
     ) -> io::Result<Sinks<'o>> {
         let here = std::env::current_dir().ok().map(|here| here.display().to_string());
         let mut sinks = Vec::new();
@@ -118,11 +116,12 @@ impl<'o> Sinks<'o> {
                         palette,
                         width: is_terminal.then(width_of_terminal).flatten(),
                         limit: options.limit,
-                        clean_files: options.verbose || (!options.quiet && files <= FEW_FILES),
+                        clean_files: options.verbose || (!options.quiet && few == Some(false)),
                         verbose: options.verbose,
                         statistics: options.statistics,
                         show_skipped: options.show_skipped,
                     },
+                    few: Few::new(few == Some(true) && !options.quiet && !options.verbose),
                     summary: !options.quiet,
                 }),
                 ReportFormat::Concise => Box::new(Concise { palette }),

@@ -5,6 +5,7 @@ pub(crate) mod concise;
 pub(crate) mod diff;
 #[cfg(test)]
 pub(crate) mod example;
+pub(crate) mod few;
 pub(crate) mod functions;
 pub(crate) mod github;
 pub(crate) mod json;

@@ -1,5 +1,6 @@
 //! Text for people: one report → a few lines, grouped by rule, worst first; and a summary of the run.
 
+use super::few::Few;
 use super::style::Palette;
 use super::totals::Totals;
 use super::{Checked, Finished, Renderer, functions};
@@ -29,23 +30,25 @@ pub(crate) struct Detail {
 /// Text for people.
 pub(crate) struct Text {
     pub(crate) detail: Detail,
+    pub(crate) few: Few,
     /// Whether the end of the run is told.
     pub(crate) summary: bool,
 }
 
 impl Renderer for Text {
     fn file(&mut self, out: &mut dyn Write, file: Checked<'_>) -> io::Result<()> {
-        self::file(out, file.report, &self.detail)
+        self.few.file(out, file.report, &self.detail)
     }
 
     fn end(&mut self, out: &mut dyn Write, run: Finished<'_>) -> io::Result<()> {
+        self.few.end(out, &self.detail)?;
         across(out, run.across, &self.detail)?;
         if self.summary { summary(out, run.totals, run.skipped, &self.detail) } else { Ok(()) }
     }
 }
 
 /// Renders one file.
-fn file(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<()> {
+pub(super) fn file(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<()> {
     if report.findings.is_empty() && report.faults.is_empty() && !detail.clean_files {
         return Ok(());
     }

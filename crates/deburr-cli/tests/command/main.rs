@@ -6,6 +6,7 @@ mod adversity;
 mod configured;
 mod fixtures;
 mod formats;
+mod packages;
 mod show;
 
 use std::fs;
