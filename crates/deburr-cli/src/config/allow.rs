@@ -423,8 +423,8 @@ mod tests {
                 "deburr.toml:3: `reason` is empty: say why the findings are accepted",
             ),
             (
-                table("rule = \"llsc\""),
-                "deburr.toml:2: no rule is called `llsc`; did you mean `llsc-loop`? (`deburr rules` lists them)",
+                table("rule = \"llsc-lop\""),
+                "deburr.toml:2: no rule is called `llsc-lop`; did you mean `llsc-loop`? (`deburr rules` lists them)",
             ),
         ] {
             assert_eq!(Config::parse(&text, NAME).unwrap_err(), expected);

@@ -160,12 +160,11 @@ pub fn users(image: &Image<'_>, linkage: &Linkage<'_>, program: &Program, tables
         let graph = Graph::of(image, program, function, references.first()?.0);
         let insns: Vec<&Insn> = graph.blocks.iter().flat_map(|block| &block.insns).collect();
         let mixes = insns.iter().any(|insn| shifts_a_byte_out(image, insn));
-        let used = references.into_iter().filter(|_| mixes).find_map(|(from, table)| {
+        references.into_iter().filter(|_| mixes).find_map(|(from, table)| {
             let first = insns.partition_point(|insn| insn.next() <= from);
             let rest = insns.get(first..)?;
             looks_up(rest).then(|| Some(User { at: **rest.first()?, table: *table }))?
-        });
-        used
+        })
     });
     users.collect()
 }

@@ -114,10 +114,7 @@ fn purpose(graph: &Graph, atomics: &Atomics, at: Svma) -> Option<Purpose> {
     None
 }
 
-fn purpose_of<'a>(
-    around: &mut dyn Iterator<Item = &'a Insn>,
-    is_atomic_call: impl Fn(&Insn) -> bool,
-) -> Purpose {
+fn purpose_of(around: &mut dyn Iterator<Item = &Insn>, is_atomic_call: impl Fn(&Insn) -> bool) -> Purpose {
     around.fold(Purpose::Delay, |purpose, insn| match insn.class {
         Class::LseAtomic | Class::LoadExclusive => Purpose::Retry,
         _ if is_atomic_call(insn) => Purpose::Retry,

@@ -139,7 +139,7 @@ fn retry_in(image: &Image<'_>, atomics: &Atomics, graph: &Graph, from: Svma, to:
     let tests = flow.branches.iter().any(|branch| flow.resolved(*branch).loads != 0);
     let changes = |origins| flow.accumulates(origins) || flow.resolved(origins).atomic;
     let operand = flow.resolved(tried.operand);
-    let is_same = !changes(tried.address) && !changes(tried.operand) && !(is_compare && operand.loads != 0);
+    let is_same = !(changes(tried.address) || changes(tried.operand) || is_compare && operand.loads != 0);
     if !decides || learns || tests || !is_same || flow.works() {
         return None;
     }
