@@ -120,7 +120,25 @@ fn candidates<'p>(image: &Image<'_>, program: &'p Program) -> Vec<(&'p Function,
             }
         }
     }
-    found.into_values().collect()
+    let has_masks = |(function, _): &(&Function, Svma)| {
+        image.bytes_at(function.extent(image).start).is_some_and(|code| {
+            let length = (function.end - function.start) as usize;
+            has_masks(image.arch, code.get(..length).unwrap_or(code))
+        })
+    };
+    found.into_values().filter(has_masks).collect()
+}
+
+/// Whether code may hold the second and the third mask: most that only has the first counts nothing.
+fn has_masks(arch: Arch, code: &[u8]) -> bool {
+    match arch {
+        Arch::X86_64 => [0x33u8, 0x0f].iter().all(|&byte| memmem::find(code, &[byte; 4]).is_some()),
+        // The same field for 0x33333333 and 0x0f0f0f0f as for 0x55555555.
+        Arch::Aarch64 => [0x1200_e400u32, 0x1200_cc00].iter().all(|&mask| {
+            let words = code.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word));
+            words.map(|word| word & 0x1fff_fc00).any(|word| word == mask)
+        }),
+    }
 }
 
 /// A count in one function.
