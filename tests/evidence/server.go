@@ -1,0 +1,6 @@
+// Enough of a program to have thousands of small frames.
+package main
+
+import "fmt"
+
+func main() { fmt.Println("served") }
