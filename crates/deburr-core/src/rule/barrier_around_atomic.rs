@@ -1,9 +1,8 @@
 //! `barrier-around-atomic`: a barrier beside an atomic operation that orders by itself, or would in another form.
 
 use super::{Context, Rule};
-use crate::address::Extent;
 use crate::finding::{Evidence, Finding, Severity, Value};
-use crate::function::atomics::{self, AtomicBarrier, BarrierKind, HelperCall};
+use crate::function::atomics::{self, AtomicBarrier, BarrierKind, Helper};
 use crate::insn::sweep::Wants;
 use deburr_cpu::{Arch, Feature};
 
@@ -25,8 +24,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         barriers.iter().map(|barrier| finding(barrier, context.image.arch)).collect();
     // With LSE the helpers' barriers do not run.
     if !context.target.is_some_and(|target| target.contains(Feature::FEAT_LSE)) {
-        let calls = context.atomics().calls.iter();
-        findings.extend(calls.filter(|call| call.helper.ends_with("_sync")).map(in_helper));
+        let helpers = context.atomics().helpers.iter().filter(|helper| helper.name.ends_with("_sync"));
+        findings.extend(helpers.filter_map(|helper| in_helper(context, helper)));
     }
     findings
 }
@@ -82,19 +81,22 @@ fn finding(barrier: &AtomicBarrier, arch: Arch) -> Finding {
     }
 }
 
-/// A call of a helper that ends with a barrier where the CPU lacks LSE.
-fn in_helper(call: &HelperCall) -> Finding {
-    let message = format!("call of {}, which runs a barrier where the CPU lacks LSE", call.helper);
-    Finding {
+/// A helper that ends with a barrier where the CPU lacks LSE, if anything calls it.
+fn in_helper(context: &Context<'_>, helper: &Helper) -> Option<Finding> {
+    let calls = context.atomics().calls.iter().filter(|call| call.helper == helper.name).count() as u64;
+    let noun = if calls == 1 { "call" } else { "calls" };
+    let message = format!("barrier behind {}, of {calls} {noun}, where the CPU lacks LSE", helper.name);
+    (calls > 0).then(|| Finding {
         rule: RULE.id,
-        at: call.from,
-        extent: Extent::sized(call.from, 4),
+        at: helper.extent.start,
+        extent: helper.extent,
         severity: Severity::Note,
         message: message.into(),
         evidence: Evidence::from([
             ("kind", Value::Text("sync-helper".into())),
             ("barrier", Value::Text("dmb ish".into())),
-            ("helper", Value::Text(call.helper.clone())),
+            ("helper", Value::Text(helper.name.clone())),
+            ("calls", Value::Number(calls)),
         ]),
-    }
+    })
 }
