@@ -12,13 +12,16 @@ use super::state::State;
 use crate::Svma;
 use crate::function::Function;
 use crate::insn::sweep::CodeOffset;
-use crate::insn::{self, Insn, Operation};
+use crate::insn::{self, Insn};
 use deburr_cpu::{Arch, Feature, FeatureSet};
+use memchr::memmem;
 use std::collections::BTreeSet;
 
 const SIGILL: u64 = 4;
 /// `SIG_DFL` and `SIG_IGN`.
 const NO_HANDLERS: [u64; 2] = [0, 1];
+/// Bytes of a function at most that tries instructions.
+const TRIES: u32 = 4096;
 /// Bytes of a function at most that is called to try its instructions.
 const PROBE: u32 = 1024;
 
@@ -45,16 +48,20 @@ fn is_return_point(name: &str) -> bool {
 
 /// Functions that name SIGILL and a place for its handler to come back to.
 pub(super) fn functions(world: &World<'_, '_>) -> BTreeSet<CodeOffset> {
-    let callers = callers_by_name(world, is_return_point);
-    let first = names::arguments(world.image.arch).first().copied();
-    let names_signal = |insn: &Insn| {
-        insn.operation == Operation::Move && insn.dst == first && insn.imm == Some(SIGILL as i64)
+    // mov edi, 4; mov w0, #4
+    let names_signal: &[u8] = match world.image.arch {
+        Arch::X86_64 => &[0xbf, 4, 0, 0, 0],
+        Arch::Aarch64 => &[0x80, 0, 0x80, 0x52],
     };
     let is_probing = |start: &CodeOffset| {
-        let graph = world.whole_at(*start).and_then(|function| world.graph(function));
-        graph.is_some_and(|graph| graph.blocks.iter().flat_map(|block| &block.insns).any(names_signal))
+        let function = world.whole_at(*start).filter(|function| function.end - function.start <= TRIES);
+        let code = function.and_then(|function| {
+            let length = (function.end - function.start) as usize;
+            world.image.bytes_at(world.image.svma(function.start))?.get(..length)
+        });
+        code.is_some_and(|code| memmem::find(code, names_signal).is_some())
     };
-    callers.into_iter().filter(is_probing).collect()
+    callers_by_name(world, is_return_point).into_iter().filter(is_probing).collect()
 }
 
 /// What a call makes of it. `name`: the callee's, as far as it tells something.
