@@ -3,10 +3,10 @@
 //! Each rule owns its remedies; here they are only chosen by compiler and version, and added up. What a flag breaks
 //! follows from the level that it needs, by the CPUs that `deburr-cpu` knows.
 
-use crate::finding::Value;
+use crate::remedy::{Compiler, Remedy};
 use crate::report::{Advice, Build, PlacedFinding, Report};
-use crate::rule::{self, Compiler, Remedy};
-use deburr_cpu::{FeatureSet, cpus_lacking, level_named};
+use crate::rule;
+use deburr_cpu::{FeatureSet, cpus_having, cpus_lacking, level_named};
 use std::collections::BTreeMap;
 
 /// A compiler that took part, and its version as major and minor.
@@ -15,50 +15,55 @@ type Made = (Compiler, (u32, u32));
 /// Chooses flags for the findings that a report has now. `target` is what every machine has that the file will run on:
 /// flags that would break it are left out.
 pub fn advise(report: &Report, target: Option<FeatureSet>) -> Vec<Advice> {
-    let mut counts: BTreeMap<&'static str, u64> = BTreeMap::new();
-    for finding in report.findings.iter().filter(|finding| !is_written_by_hand(finding)) {
-        *counts.entry(finding.rule).or_default() += 1;
+    advise_on(report.arch, &report.build, &report.findings, target)
+}
+
+fn advise_on(
+    arch: &str,
+    build: &Build,
+    findings: &[PlacedFinding],
+    target: Option<FeatureSet>,
+) -> Vec<Advice> {
+    let mut by_rule: BTreeMap<&'static str, Vec<&PlacedFinding>> = BTreeMap::new();
+    for finding in findings {
+        by_rule.entry(finding.rule).or_default().push(finding);
     }
-    if counts.is_empty() {
-        return Vec::new();
-    }
-    let made = compilers(&report.build);
-    let mut all: Vec<(bool, Advice)> = Vec::new();
-    for (id, count) in counts {
-        let Some(rule) = rule::find(id) else { continue };
-        for remedy in rule.remedies {
+    let made = compilers(build);
+    let mut all: Vec<Advice> = Vec::new();
+    for (id, findings) in by_rule {
+        for remedy in rule::find(id).map_or(&[][..], |rule| rule.remedies) {
+            let removed = findings.iter().filter(|finding| remedy.removes(&finding.evidence)).count() as u64;
             let level = remedy.needs.and_then(level_named);
             let lacks = |has: FeatureSet| level.is_some_and(|level| !level.features.is_subset(has));
-            let is_elsewhere = level.is_some_and(|level| level.arch.name() != report.arch);
-            if is_elsewhere || target.is_some_and(lacks) {
+            let is_elsewhere = level.is_some_and(|level| level.arch.name() != arch);
+            if removed == 0 || is_elsewhere || target.is_some_and(lacks) {
                 continue;
             }
             let Some(compiler) = named(remedy, &made) else { continue };
-            let same = |advice: &&mut (bool, Advice)| {
-                (advice.1.flags, &advice.1.compiler) == (remedy.flags, &compiler)
-            };
-            if let Some((_, advice)) = all.iter_mut().find(same) {
-                advice.rules.push(id);
-                advice.findings += count;
+            let same = |advice: &&mut Advice| (advice.flags, &advice.compiler) == (remedy.flags, &compiler);
+            if let Some(advice) = all.iter_mut().find(same) {
+                if !advice.rules.contains(&id) {
+                    advice.rules.push(id);
+                }
+                advice.findings += removed;
                 continue;
             }
-            let breaks = match level {
-                Some(level) if target.is_none() => cpus_lacking(level.arch, level.features),
-                _ => Vec::new(),
+            // Where the target is stated, its machines have what the flags need.
+            let new_need = level.filter(|_| target.is_none());
+            let (breaks, oldest) = match new_need {
+                Some(level) => {
+                    let having = cpus_having(level.arch, level.features);
+                    (cpus_lacking(level.arch, level.features), having.into_iter().next())
+                }
+                None => (Vec::new(), None),
             };
             let (flags, needs) = (remedy.flags, remedy.needs);
-            let advice = Advice { compiler, flags, rules: vec![id], findings: count, needs, breaks };
-            all.push((needs.is_some(), advice));
+            all.push(Advice { compiler, flags, rules: vec![id], findings: removed, needs, breaks, oldest });
         }
     }
     // What removes most comes first, and of that what breaks nothing.
-    all.sort_by_key(|(breaks, advice)| (std::cmp::Reverse(advice.findings), *breaks));
-    all.into_iter().map(|(_, advice)| advice).collect()
-}
-
-/// Whether the rule says that only another source removes a finding.
-fn is_written_by_hand(finding: &PlacedFinding) -> bool {
-    finding.evidence.get("written_by_hand") == Some(&Value::Flag(true))
+    all.sort_by_key(|advice| (std::cmp::Reverse(advice.findings), advice.needs.is_some()));
+    all
 }
 
 /// The compiler that a remedy is for, with its version, if it made the file. Stripped files often do not tell: then it is
@@ -130,6 +135,8 @@ fn version(text: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::{Evidence, Severity, Value};
+    use crate::report::Hex;
 
     #[test]
     fn compiler_is_told_by_what_it_writes() {
@@ -181,7 +188,7 @@ mod tests {
 
     #[test]
     fn remedy_is_named_for_the_version_found_or_for_the_first_that_has_it() {
-        let remedy = |compiler, since| Remedy { compiler, since, flags: "-f", needs: None };
+        let remedy = |compiler, since| Remedy::new(compiler, since, "-f");
         let gcc = |since| remedy(Compiler::Gcc, since);
         assert_eq!(named(&gcc((10, 1)), &[(Compiler::Gcc, (12, 2))]).as_deref(), Some("gcc 12"));
         assert_eq!(named(&gcc((10, 1)), &[(Compiler::Gcc, (9, 4))]).as_deref(), Some("gcc 10 or later"));
@@ -190,6 +197,43 @@ mod tests {
         let go = remedy(Compiler::Go, (1, 23));
         assert_eq!(named(&go, &[(Compiler::Go, (1, 22))]).as_deref(), Some("Go 1.23 or later"));
         assert_eq!(named(&go, &[]), None);
+    }
+
+    fn found(rule: &'static str, evidence: (&'static str, Value)) -> PlacedFinding {
+        PlacedFinding {
+            rule,
+            severity: Severity::Warning,
+            function: None,
+            svma: Hex(0),
+            section: None,
+            extent: 4,
+            source: None,
+            message: "".into(),
+            evidence: Evidence::from([evidence]),
+        }
+    }
+
+    #[test]
+    fn flags_count_what_they_remove_and_no_more() {
+        let text = |text: &str| Value::Text(text.into());
+        let build = build(&["GCC: (GNU) 12.2.0"], &[], None);
+        let findings = [
+            found("llsc-loop", ("written_by_hand", Value::Flag(true))),
+            found("llsc-loop", ("written_by_hand", Value::Flag(false))),
+            found("barrier-around-atomic", ("kind", text("sync-builtin"))),
+            found("barrier-around-atomic", ("kind", text("lock-test-and-set"))),
+            found("barrier-around-atomic", ("kind", text("both-sides"))),
+        ];
+        let told = |target| {
+            let advice = advise_on("aarch64", &build, &findings, target).into_iter();
+            advice.map(|it| (it.flags, it.rules, it.findings, it.oldest)).collect::<Vec<_>>()
+        };
+        let level = |name| level_named(name).map(|level| level.features);
+        let outline = ("-moutline-atomics", vec!["llsc-loop"], 1, None);
+        let one = |oldest| ("-march=armv8.1-a", vec!["barrier-around-atomic", "llsc-loop"], 3, oldest);
+        assert_eq!(told(None), [one(Some("thunderx2".to_owned())), outline.clone()]);
+        assert_eq!(told(level("armv8.2-a")), [one(None), outline.clone()]);
+        assert_eq!(told(level("armv8.0-a")), [outline], "a target is not to be broken");
     }
 
     #[test]

@@ -234,6 +234,21 @@ impl FileDiff {
 }
 
 /// Compares two builds of a file for one architecture; with nothing, all is new.
+///
+/// ```
+/// use deburr_core::{Request, compare, inspect};
+/// use deburr_core::finding::Severity;
+///
+/// let with_lse = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/llsc_loop/miss-lse.o"));
+/// let inline = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/llsc_loop/hit-cas.o"));
+/// let old = inspect(with_lse, &Request::default())?;
+/// let new = inspect(inline, &Request::default())?;
+///
+/// let diff = compare(Some(&old), &new);
+/// assert_eq!(diff.came[0].rule, "llsc-loop");
+/// assert!(diff.is_worse(Some(Severity::Warning)));
+/// # Ok::<(), deburr_core::Error>(())
+/// ```
 pub fn compare(old: Option<&Inspected>, new: &Inspected) -> FileDiff {
     let mut diff = FileDiff { arch: new.report.arch, ..FileDiff::default() };
     compare_findings(old, new, &mut diff);

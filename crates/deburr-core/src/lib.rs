@@ -8,6 +8,38 @@
 //! [`check`] is that line. Each stage takes what the stage before it made and knows nothing of the stages
 //! after it. The crate opens no file, reads no clock and prints nothing: where it needs another file
 //! (separate debug information), [`wanted_debug_file`] says which, and the caller brings its bytes.
+//!
+//! # Checking a file
+//!
+//! ```
+//! use deburr_core::{Request, check};
+//!
+//! // An object for AArch64; from anywhere, for instance `std::fs::read`.
+//! let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/llsc_loop/hit-cas.o"));
+//!
+//! let report = check(bytes, &Request::default())?;
+//! assert_eq!(report.level, "armv8.0-a");
+//! let finding = &report.findings[0];
+//! assert_eq!(finding.rule, "llsc-loop");
+//! println!("{}: {}", finding.svma, finding.message);
+//!
+//! // What could be better, given machines of Armv8.1, by some rules only; features and levels are `deburr-cpu`'s.
+//! let target = deburr_cpu::level_named("armv8.1-a").map(|level| level.features);
+//! let request = Request { target, rules: Some(&["outlined-atomic"]), ..Request::default() };
+//! assert!(check(bytes, &request)?.findings.is_empty());
+//! # Ok::<(), deburr_core::Error>(())
+//! ```
+//!
+//! Bytes that cannot be read are an [`Error`], which tells what is wrong and where:
+//!
+//! ```
+//! let error = deburr_core::check(b"\x7fELF", &deburr_core::Request::default()).unwrap_err();
+//! println!("{error}");
+//! ```
+//!
+//! [`compare()`] tells what differs between two builds, [`listing()`] shows the code at a place, [`learn`] and
+//! [`Request::foreign`] carry what one shared library knows of the CPU to the files that need it, and [`rule::RULES`] lists
+//! the rules. What a [`Report`] serialises to is the JSON that `deburr check --format json` prints under `files`.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
@@ -23,6 +55,7 @@ pub mod insn;
 pub mod listing;
 mod needs;
 pub mod pattern;
+pub mod remedy;
 pub mod report;
 pub mod rule;
 mod stated;

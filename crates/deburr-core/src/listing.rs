@@ -175,6 +175,19 @@ pub enum Edge {
 
 /// Lists the code at a place.
 ///
+/// ```
+/// use deburr_core::{Place, Request, Shown, View, listing};
+///
+/// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/llsc_loop/hit-cas.o"));
+/// let Shown::Listing(listing) = listing(bytes, &Request::default(), Place::parse("0x0"), View::default())? else {
+///     panic!("there is code at the start");
+/// };
+/// for line in &listing.insns {
+///     println!("{}  {}", line.svma, line.text);
+/// }
+/// # Ok::<(), deburr_core::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error`], as of [`crate::check`].
 pub fn listing(bytes: &[u8], request: &Request<'_>, place: Place<'_>, view: View) -> Result<Shown, Error> {

@@ -252,6 +252,9 @@ pub struct Advice {
     pub needs: Option<&'static str>,
     /// CPUs that it no longer runs on, the best first.
     pub breaks: Vec<String>,
+    /// The CPU with the fewest features that still runs it; `None` where nothing breaks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oldest: Option<String>,
 }
 
 /// Every executable byte, accounted for.

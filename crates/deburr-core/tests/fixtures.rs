@@ -62,6 +62,28 @@ fn marked_lines_and_no_others_are_reported() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// A key or a word misspelt would leave users without the advice, and say nothing.
+#[test]
+fn remedies_for_some_findings_find_them_in_fixtures() {
+    for rule in deburr_core::rule::RULES {
+        let picky: Vec<_> = rule.remedies.iter().filter(|remedy| remedy.only.is_some()).collect();
+        if picky.is_empty() {
+            continue;
+        }
+        let found: Vec<_> = fixtures(rule.id).iter().flat_map(|source| findings(rule.id, source)).collect();
+        assert!(
+            picky.iter().any(|remedy| found.iter().any(|it| remedy.removes(&it.evidence))),
+            "{}",
+            rule.id
+        );
+        for (key, word) in picky.iter().filter_map(|remedy| remedy.only) {
+            let is_said = |it: &PlacedFinding| it.evidence.get(key) == Some(&Value::Text(word.into()));
+            let is_level = deburr_cpu::level_named(word).is_some();
+            assert!(is_level || found.iter().any(is_said), "{}: {key} {word}", rule.id);
+        }
+    }
+}
+
 /// `above-baseline` reports functions: at the first marked instruction, with the count of all.
 #[test]
 fn functions_above_the_baseline_are_reported_with_all_their_instructions() {

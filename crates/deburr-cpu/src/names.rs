@@ -260,10 +260,24 @@ fn features_of_armv8_0() -> FeatureSet {
 
 /// The CPUs that lack some of the features, those with the most features first.
 pub fn cpus_lacking(arch: Arch, features: FeatureSet) -> Vec<String> {
+    let mut lacking = cpus_by_features(arch);
+    lacking.retain(|(_, has)| !features.is_subset(*has));
+    lacking.into_iter().rev().map(|(name, _)| name).collect()
+}
+
+/// The CPUs that have all of the features, those with the fewest features first: mostly the oldest.
+pub fn cpus_having(arch: Arch, features: FeatureSet) -> Vec<String> {
+    let mut having = cpus_by_features(arch);
+    having.retain(|(_, has)| features.is_subset(*has));
+    having.into_iter().map(|(name, _)| name).collect()
+}
+
+/// The CPUs, those with the fewest features first.
+fn cpus_by_features(arch: Arch) -> Vec<(String, FeatureSet)> {
     let named = cpu_names(arch).into_iter().filter_map(|name| cpu_named(&name));
-    let mut lacking: Vec<_> = named.filter(|(_, _, has)| !features.is_subset(*has)).collect();
-    lacking.sort_by_key(|(_, name, has)| (core::cmp::Reverse(has.iter().count()), name.clone()));
-    lacking.into_iter().map(|(_, name, _)| name).collect()
+    let mut cpus: Vec<_> = named.map(|(_, name, has)| (name, has)).collect();
+    cpus.sort_by_key(|(name, has)| (has.iter().count(), name.clone()));
+    cpus
 }
 
 /// The names of all CPUs of an architecture that `--target` accepts, sorted, other spellings left out.
@@ -334,6 +348,10 @@ mod tests {
         let place = |wanted: &str| lacking.iter().position(|name| name == wanted);
         assert!(place("ivybridge") < place("nehalem") && place("nehalem") < place("core2"), "{lacking:?}");
         assert!(place("ivybridge").is_some() && place("haswell").is_none() && place("zen2").is_none());
+        let first = |arch, level| cpus_having(arch, level_named(level).unwrap().features).remove(0);
+        assert_eq!(first(Arch::X86_64, "x86-64-v3"), "haswell");
+        assert_eq!(first(Arch::X86_64, "x86-64-v2"), "nehalem");
+        assert_eq!(first(Arch::Aarch64, "armv8.1-a"), "thunderx2");
     }
 
     #[test]

@@ -86,6 +86,7 @@ pub(crate) fn example() -> Report {
             findings: 3,
             needs: Some("armv8.1-a"),
             breaks: ["a72", "a73", "a53", "a57", "a35"].map(str::to_owned).to_vec(),
+            oldest: Some("n1".to_owned()),
         }],
         findings: vec![
             finding("outlined-atomic", Severity::Note, 0x1000, "calls a helper"),

@@ -117,11 +117,10 @@ fn advice(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<(
         let flags = if advice.flags.is_empty() { String::new() } else { format!(": {}", advice.flags) };
         let mut line =
             format!("To remove {} with {}{flags}", counted(advice.findings, "finding"), advice.compiler);
-        if let Some(shown) =
-            advice.breaks.get(..advice.breaks.len().min(BROKEN_SHOWN)).filter(|it| !it.is_empty())
-        {
-            let more = if advice.breaks.len() > shown.len() { ", …" } else { "" };
-            line.push_str(&format!(" (no longer runs on {}{more})", shown.join(", ")));
+        if let Some(oldest) = &advice.oldest {
+            let shown = advice.breaks.get(..BROKEN_SHOWN).unwrap_or(&advice.breaks).join(", ");
+            let more = if advice.breaks.len() > BROKEN_SHOWN { ", …" } else { "" };
+            line.push_str(&format!(" (runs from {oldest} on, no longer on {shown}{more})"));
         }
         writeln!(out, "  {}", fit(&line, detail.width.map(|width| width.saturating_sub(2))))?;
     }
@@ -460,7 +459,7 @@ bin/server: aarch64, needs armv8.1-a + FEAT_SVE in crc (0x400)
   note[outlined-atomic] 2 findings
     0x1000  spin_lock at lock.c:7
             calls a helper ×2
-  To remove 3 findings with gcc 12: -march=armv8.1-a (no longer runs on a72, a73, a53, a57, …)
+  To remove 3 findings with gcc 12: -march=armv8.1-a (runs from n1 on, no longer on a72, a73, a53, a57, …)
 
 ";
         assert_eq!(String::from_utf8(out).unwrap(), expected);

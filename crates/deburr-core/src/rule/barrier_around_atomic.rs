@@ -4,6 +4,7 @@ use super::{Context, Rule};
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::atomics::{self, AtomicBarrier, BarrierKind, Helper};
 use crate::insn::sweep::Wants;
+use crate::remedy;
 use deburr_cpu::{Arch, Feature};
 
 /// The rule.
@@ -12,7 +13,11 @@ pub(super) const RULE: Rule = Rule {
     summary: "barrier beside an atomic operation that needs none",
     severity: "warning; note where the source asked for the barrier",
     page: include_str!("../../pages/barrier-around-atomic.md"),
-    remedies: &[],
+    remedies: &[
+        remedy::GCC_LSE.only("kind", "sync-builtin"),
+        remedy::GCC_LSE.only("kind", "lock-test-and-set"),
+        remedy::GCC_LSE.only("kind", "sync-helper"),
+    ],
     preview: false,
     wants: Wants::classes(atomics::BARRIER_WANTS),
     check,

@@ -6,6 +6,7 @@ use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::reach::{self, Reach, Verdict};
 use crate::image::{Kind, demangle};
 use crate::insn::{self, Class, ClassSet, sweep::Wants};
+use crate::remedy::{Compiler, Remedy};
 use deburr_cpu::{Arch, Feature, Level};
 
 /// The rule.
@@ -14,7 +15,15 @@ pub(super) const RULE: Rule = Rule {
     summary: "the ELF note claims a lower x86-64 level than the code needs",
     severity: "warning",
     page: include_str!("../../pages/isa-note-missing.md"),
-    remedies: &[],
+    remedies: &[
+        Remedy::new(Compiler::Gcc, (11, 1), "-mneeded"),
+        Remedy::new(Compiler::Clang, (1, 0), "-Wl,-z,x86-64-v2").only("level", "x86-64-v2"),
+        Remedy::new(Compiler::Clang, (1, 0), "-Wl,-z,x86-64-v3").only("level", "x86-64-v3"),
+        Remedy::new(Compiler::Clang, (1, 0), "-Wl,-z,x86-64-v4").only("level", "x86-64-v4"),
+        Remedy::new(Compiler::Rustc, (1, 0), "-C link-arg=-Wl,-z,x86-64-v2").only("level", "x86-64-v2"),
+        Remedy::new(Compiler::Rustc, (1, 0), "-C link-arg=-Wl,-z,x86-64-v3").only("level", "x86-64-v3"),
+        Remedy::new(Compiler::Rustc, (1, 0), "-C link-arg=-Wl,-z,x86-64-v4").only("level", "x86-64-v4"),
+    ],
     preview: false,
     wants: Wants::classes(ClassSet::EMPTY),
     check,

@@ -1,9 +1,10 @@
 //! `llsc-loop`: atomics compiled as load-exclusive/store-exclusive loops, with no LSE path.
 
-use super::{Compiler, Context, Remedy, Rule};
+use super::{Context, Rule};
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::atomics::{self, Fate, Sequence};
 use crate::insn::{Ordering, sweep::Wants};
+use crate::remedy::{self, Compiler, Remedy};
 use deburr_cpu::Feature;
 
 /// The rule.
@@ -20,17 +21,12 @@ pub(super) const RULE: Rule = Rule {
 
 /// What a helper of rustc does is left out: some versions of it have the loop only.
 const REMEDIES: &[Remedy] = &[
-    Remedy { compiler: Compiler::Gcc, since: (10, 1), flags: "-moutline-atomics", needs: None },
-    Remedy { compiler: Compiler::Clang, since: (12, 0), flags: "-moutline-atomics", needs: None },
-    Remedy { compiler: Compiler::Gcc, since: (6, 0), flags: "-march=armv8.1-a", needs: Some("armv8.1-a") },
-    Remedy { compiler: Compiler::Clang, since: (3, 9), flags: "-march=armv8.1-a", needs: Some("armv8.1-a") },
-    Remedy {
-        compiler: Compiler::Rustc,
-        since: (1, 27),
-        flags: "-C target-feature=+lse",
-        needs: Some("armv8.1-a"),
-    },
-    Remedy { compiler: Compiler::Go, since: (1, 23), flags: "GOARM64=v8.1", needs: Some("armv8.1-a") },
+    Remedy::new(Compiler::Gcc, (10, 1), "-moutline-atomics"),
+    Remedy::new(Compiler::Clang, (12, 0), "-moutline-atomics"),
+    remedy::GCC_LSE,
+    remedy::CLANG_LSE,
+    remedy::RUSTC_LSE,
+    remedy::GO_LSE,
 ];
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

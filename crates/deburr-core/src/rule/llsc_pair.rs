@@ -4,6 +4,7 @@ use super::{Context, Rule};
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::atomics::{self, Fate, Operation, Sequence};
 use crate::insn::sweep::Wants;
+use crate::remedy;
 use deburr_cpu::{Feature, FeatureSet};
 
 /// The rule.
@@ -12,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "16-byte compare-and-swap or load as a loop of exclusive pairs",
     severity: "warning; note where written by hand, for a target without the instruction, or for a load",
     page: include_str!("../../pages/llsc-pair.md"),
-    remedies: &[],
+    remedies: &[remedy::CLANG_LSE.only("operation", "cas")],
     preview: false,
     wants: Wants::classes(atomics::WANTS),
     check,

@@ -28,6 +28,7 @@ use crate::function::shape::{Shape, shapes};
 use crate::image::linkage::{self, Data};
 use crate::image::{Image, Linkage};
 use crate::insn::sweep::Wants;
+use crate::remedy::Remedy;
 use deburr_cpu::{Arch, FeatureSet};
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -167,44 +168,6 @@ pub struct Rule {
     pub wants: Wants,
     /// Runs it over one file.
     pub check: fn(&Context<'_>) -> Vec<Finding>,
-}
-
-/// A compiler, as far as its flags differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Compiler {
-    /// GNU's, for any language.
-    Gcc,
-    /// LLVM's for C and C++.
-    Clang,
-    /// Rust's.
-    Rustc,
-    /// Go's own.
-    Go,
-}
-
-impl Compiler {
-    /// Its name as users know it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Compiler::Gcc => "gcc",
-            Compiler::Clang => "clang",
-            Compiler::Rustc => "rustc",
-            Compiler::Go => "Go",
-        }
-    }
-}
-
-/// Flags of one compiler that remove findings.
-#[derive(Debug, Clone, Copy)]
-pub struct Remedy {
-    /// The compiler.
-    pub compiler: Compiler,
-    /// Its first version, major and minor, that has the flags.
-    pub since: (u32, u32),
-    /// As they are written on a command line or in the environment; empty where the version alone does it.
-    pub flags: &'static str,
-    /// The level that every machine must have then (`armv8.1-a`); `None`: it runs where it ran.
-    pub needs: Option<&'static str>,
 }
 
 /// The rule with an id.

@@ -8,6 +8,7 @@ use crate::function::counted::Counted;
 use crate::function::reach::{Reach, Verdict};
 use crate::insn::sweep::{Loops, Wants};
 use crate::insn::{self, ClassSet};
+use crate::remedy::{Compiler, Remedy};
 use deburr_cpu::{Arch, Feature, FeatureSet};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +18,11 @@ pub(super) const RULE: Rule = Rule {
     summary: "loop on 128-bit vectors where the stated target has 256-bit ones",
     severity: "note",
     page: include_str!("../../pages/narrow-vectors.md"),
-    remedies: &[],
+    remedies: &[
+        Remedy::new(Compiler::Gcc, (11, 1), "-march=x86-64-v3").needing("x86-64-v3"),
+        Remedy::new(Compiler::Clang, (12, 0), "-march=x86-64-v3").needing("x86-64-v3"),
+        Remedy::new(Compiler::Rustc, (1, 52), "-C target-cpu=x86-64-v3").needing("x86-64-v3"),
+    ],
     preview: true,
     wants: Wants { classes: ClassSet::EMPTY, loops: Loops::None, computing: true },
     check,

@@ -1,10 +1,11 @@
 //! `outlined-atomic`: calls of the helpers that choose between LSE and LL/SC at run time.
 
-use super::{Compiler, Context, Remedy, Rule};
+use super::{Context, Rule};
 use crate::address::Extent;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::atomics::{self, HelperCall};
 use crate::insn::sweep::Wants;
+use crate::remedy;
 use deburr_cpu::Feature;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,21 +17,10 @@ pub(super) const RULE: Rule = Rule {
     severity: "note; warning for a target with LSE",
     page: include_str!("../../pages/outlined-atomic.md"),
     preview: false,
-    remedies: REMEDIES,
+    remedies: &[remedy::GCC_LSE, remedy::CLANG_LSE, remedy::RUSTC_LSE],
     wants: Wants::classes(atomics::WANTS),
     check,
 };
-
-const REMEDIES: &[Remedy] = &[
-    Remedy { compiler: Compiler::Gcc, since: (6, 0), flags: "-march=armv8.1-a", needs: Some("armv8.1-a") },
-    Remedy { compiler: Compiler::Clang, since: (3, 9), flags: "-march=armv8.1-a", needs: Some("armv8.1-a") },
-    Remedy {
-        compiler: Compiler::Rustc,
-        since: (1, 27),
-        flags: "-C target-feature=+lse",
-        needs: Some("armv8.1-a"),
-    },
-];
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let guaranteed = context.target.is_some_and(|target| target.contains(Feature::FEAT_LSE));

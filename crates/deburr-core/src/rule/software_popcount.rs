@@ -4,6 +4,7 @@ use super::{Context, Rule};
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::popcount::{self, Popcount, PopcountKind};
 use crate::insn::{ClassSet, sweep::Wants};
+use crate::remedy::{Compiler, Remedy};
 use deburr_cpu::{Arch, Feature};
 
 /// The rule.
@@ -12,7 +13,12 @@ pub(super) const RULE: Rule = Rule {
     summary: "population count by masks and shifts, with no hardware path beside it",
     severity: "note; warning for a target that has the instruction",
     page: include_str!("../../pages/software-popcount.md"),
-    remedies: &[],
+    remedies: &[
+        Remedy::new(Compiler::Gcc, (11, 1), "-march=x86-64-v2").needing("x86-64-v2"),
+        Remedy::new(Compiler::Clang, (12, 0), "-march=x86-64-v2").needing("x86-64-v2"),
+        Remedy::new(Compiler::Rustc, (1, 52), "-C target-cpu=x86-64-v2").needing("x86-64-v2"),
+        Remedy::new(Compiler::Go, (1, 18), "GOAMD64=v2").needing("x86-64-v2"),
+    ],
     preview: false,
     wants: Wants::classes(ClassSet::EMPTY),
     check,

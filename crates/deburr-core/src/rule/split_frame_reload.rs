@@ -6,6 +6,7 @@ use crate::address::Extent;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::split_frame::{SplitFrame, split_frames};
 use crate::insn::{ClassSet, sweep::Wants};
+use crate::remedy::{Compiler, Remedy};
 
 /// The rule.
 pub(super) const RULE: Rule = Rule {
@@ -13,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "Go function that stores x30 and x29 apart and loads both with one ldp (Go before 1.24)",
     severity: "note",
     page: include_str!("../../pages/split-frame-reload.md"),
-    remedies: &[],
+    remedies: &[Remedy::new(Compiler::Go, (1, 24), "")],
     preview: false,
     wants: Wants::classes(ClassSet::EMPTY),
     check,

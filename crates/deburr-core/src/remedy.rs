@@ -1,0 +1,88 @@
+//! Remedies: flags of compilers that remove findings.
+//!
+//! Versions are those of the first release that has a flag. Sources: gcc's `-moutline-atomics`, `-mneeded` and the levels of
+//! x86-64: the release notes of GCC 10 and 11; clang's `-moutline-atomics`: LLVM 12 (its review D91157), FEAT_LSE in its
+//! code generation: LLVM 5 (D33586), which Rust 1.25 passed with LLVM 6; levels of x86-64 elsewhere: archspec's data (Rust 1.52 came with LLVM 12); Go's
+//! `GOARM64` and `GOAMD64`: the release notes of Go 1.23 and 1.18.
+
+use crate::finding::{Evidence, Value};
+
+/// A compiler, as far as its flags differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Compiler {
+    /// GNU's, for any language.
+    Gcc,
+    /// LLVM's for C and C++.
+    Clang,
+    /// Rust's.
+    Rustc,
+    /// Go's own.
+    Go,
+}
+
+impl Compiler {
+    /// Its name as users know it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Compiler::Gcc => "gcc",
+            Compiler::Clang => "clang",
+            Compiler::Rustc => "rustc",
+            Compiler::Go => "Go",
+        }
+    }
+}
+
+/// Flags of one compiler that remove findings.
+#[derive(Debug, Clone, Copy)]
+pub struct Remedy {
+    /// The compiler.
+    pub compiler: Compiler,
+    /// Its first version, major and minor, that has the flags.
+    pub since: (u32, u32),
+    /// As they are written on a command line or in the environment; empty where the version alone does it.
+    pub flags: &'static str,
+    /// The level that every machine must have then (`armv8.1-a`); `None`: it runs where it ran.
+    pub needs: Option<&'static str>,
+    /// What the evidence of a finding must say, if not all are removed: a key and the text there.
+    pub only: Option<(&'static str, &'static str)>,
+}
+
+impl Remedy {
+    /// Flags that leave the program running where it ran, and remove every finding of the rule.
+    pub const fn new(compiler: Compiler, since: (u32, u32), flags: &'static str) -> Remedy {
+        Remedy { compiler, since, flags, needs: None, only: None }
+    }
+
+    /// With the level that every machine must have then.
+    pub const fn needing(self, level: &'static str) -> Remedy {
+        Remedy { needs: Some(level), ..self }
+    }
+
+    /// For the findings alone whose evidence says so.
+    pub const fn only(self, key: &'static str, text: &'static str) -> Remedy {
+        Remedy { only: Some((key, text)), ..self }
+    }
+
+    /// Whether it removes a finding with this evidence.
+    pub fn removes(&self, evidence: &Evidence) -> bool {
+        // Where only another source helps, the rules say so.
+        let is_by_hand = evidence.get("written_by_hand") == Some(&Value::Flag(true));
+        let says = |(key, text): (&str, &str)| match evidence.get(key) {
+            Some(Value::Text(said)) => &**said == text,
+            _ => false,
+        };
+        !is_by_hand && self.only.is_none_or(says)
+    }
+}
+
+/// gcc: one LSE instruction for each atomic.
+pub(crate) const GCC_LSE: Remedy =
+    Remedy::new(Compiler::Gcc, (6, 0), "-march=armv8.1-a").needing("armv8.1-a");
+/// clang: the same.
+pub(crate) const CLANG_LSE: Remedy =
+    Remedy::new(Compiler::Clang, (5, 0), "-march=armv8.1-a").needing("armv8.1-a");
+/// rustc: the same.
+pub(crate) const RUSTC_LSE: Remedy =
+    Remedy::new(Compiler::Rustc, (1, 25), "-C target-feature=+lse").needing("armv8.1-a");
+/// Go: the same.
+pub(crate) const GO_LSE: Remedy = Remedy::new(Compiler::Go, (1, 23), "GOARM64=v8.1").needing("armv8.1-a");
