@@ -118,6 +118,9 @@ fn features_of_code(code: Code) -> FeatureSet {
         Mnemonic::Tzcnt => FeatureSet::EMPTY,
         // The leaf behind OSXSAVE that run-time checks of AVX read: part of a check, no use of a feature.
         Mnemonic::Xgetbv => FeatureSet::EMPTY,
+        // Faults outside a transaction (SDM, XEND), so who comes to it has run XBEGIN, which is looked at itself. What leads
+        // to it is often kept in the lock.
+        Mnemonic::Xend => FeatureSet::EMPTY,
         // In the range of reserved no-operations (0F 1E): leaves its register alone without CET.
         Mnemonic::Rdsspd | Mnemonic::Rdsspq => FeatureSet::EMPTY,
         // In 64-bit mode it has a CPUID flag of its own (8000_0001h, ECX bit 0).

@@ -141,6 +141,7 @@ fn what_runs_everywhere_needs_nothing() {
         "f3 0f 1b 00" "nop (bndmk where MPX is)" => ;
         "0f a2" "cpuid" => ;
         "0f 01 d0" "xgetbv" => ;
+        "0f 01 d5" "xend" => ;
         "0f 31" "rdtsc" => ;
         "0f 05" "syscall" => ;
         "0f 0b" "ud2" => ;
