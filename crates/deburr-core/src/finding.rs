@@ -101,8 +101,8 @@ pub struct Finding {
 pub struct Located {
     /// The file, as the caller calls it.
     pub path: Arc<str>,
-    /// The function's name, as the file has it.
-    pub function: Arc<str>,
+    /// The function's name, as the file has it; `None` where it has none.
+    pub function: Option<Arc<str>>,
     /// The section, in relocatable objects, whose `address` is an offset in it.
     pub section: Option<Arc<str>>,
     /// The address as other tools show it.

@@ -164,8 +164,8 @@ pub struct AcrossFinding {
     pub severity: Severity,
     /// The file it is about.
     pub path: Arc<str>,
-    /// The function's name, demangled.
-    pub function: Arc<str>,
+    /// The function's name, demangled; `None` where the file has none for it.
+    pub function: Option<Arc<str>>,
     /// Its address.
     pub svma: Hex,
     /// The section, in relocatable objects, whose `svma` is an offset in it.
@@ -186,7 +186,7 @@ impl From<finding::AcrossFinding> for AcrossFinding {
             rule: found.rule,
             severity: found.severity,
             path: at.path,
-            function: demangle(&at.function).into(),
+            function: at.function.map(|name| demangle(&name).into()),
             svma: Hex(at.address),
             section: at.section,
             other: OtherPlace { path: other.path, svma: Hex(other.address), section: other.section },

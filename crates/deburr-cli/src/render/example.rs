@@ -18,7 +18,7 @@ pub(crate) fn example_across() -> AcrossFinding {
         rule: "scalar-twin",
         severity: Severity::Warning,
         path: "bin/verify".into(),
-        function: "checksum_block".into(),
+        function: Some("checksum_block".into()),
         svma: Hex(0x1180),
         section: None,
         other: OtherPlace { path: "bin/server".into(), svma: Hex(0x2200), section: None },

@@ -50,7 +50,7 @@ fn placed(finding: &AcrossFinding) -> PlacedFinding {
     PlacedFinding {
         rule: finding.rule,
         severity: finding.severity,
-        function: Some(finding.function.clone()),
+        function: finding.function.clone(),
         svma: finding.svma,
         section: finding.section.clone(),
         extent: 0,

@@ -96,7 +96,8 @@ fn across(out: &mut dyn Write, findings: &[AcrossFinding], detail: &Detail) -> i
             let section = finding.section.as_deref().map(|name| format!("{name}+")).unwrap_or_default();
             let place = format!("{section}{}", finding.svma);
             let indent = 4 + place.chars().count() + 2;
-            let function = fit(&finding.function, detail.width.map(|width| width.saturating_sub(indent)));
+            let name = finding.function.as_deref().unwrap_or(NO_NAME);
+            let function = fit(name, detail.width.map(|width| width.saturating_sub(indent)));
             writeln!(out, "    {}  {}", palette.dim(&place), palette.bold(&function))?;
             writeln!(out, "{:indent$}{}", "", finding.message)?;
         }

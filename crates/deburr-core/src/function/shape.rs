@@ -1,8 +1,8 @@
 //! The shape of a function that computes in loops: what survives when a compiler turns its loops into vector code.
 //!
-//! In: the loops that the sweep noted. Out: a [`Shape`] for each named function with such a loop: the kinds of work that its
-//! loops do, on vectors and on single numbers, and its rare constants. Two functions of one name and one shape come from one
-//! source.
+//! In: the loops that the sweep noted. Out: a [`Shape`] for each function with such a loop: the kinds of work that its loops
+//! do, on vectors and on single numbers, and its rare constants. Two functions of one name and one shape come from one source,
+//! and so do two with one shape that load the same table.
 
 use super::{Function, Program};
 use crate::address::{Extent, Svma};
@@ -71,8 +71,8 @@ impl WorkSet {
 /// The shape of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
-    /// The function's name as the file has it, without the suffixes of clones.
-    pub name: Arc<str>,
+    /// The function's name as the file has it, without the suffixes of clones; `None` where it has none.
+    pub name: Option<Arc<str>>,
     /// Whether it had such a suffix.
     pub is_clone: bool,
     /// Its first loop that computes on vectors, or where there is none its first that computes.
@@ -91,14 +91,21 @@ pub struct Shape {
     pub features: FeatureSet,
     /// Constants that few functions have, sorted: immediates, and what it loads from read-only data.
     pub constants: Box<[u64]>,
+    /// The numbers of 32 bits in what it loads by 16 bytes or more from read-only data, sorted: as of a table that it copies,
+    /// or keeps in vectors. Repeated numbers and small ones are left out.
+    pub table: Box<[u64]>,
 }
 
+/// Numbers up to this may be offsets, sizes or characters.
+const SMALL: u64 = 1 << 20;
 /// Functions longer than this are left out: they are no kernels.
 const LONGEST: u32 = 16 * 1024;
 /// Constants that a shape holds at most.
 const MOST: usize = 40;
+/// So many numbers of a table tell a function by themselves; several checksums start with the same eight numbers of 64 bits.
+pub const TELLING: usize = 20;
 
-/// The shapes of all named functions that compute in loops, by address.
+/// The shapes of all functions that compute in loops and that something tells from others, by address.
 pub fn shapes(image: &Image<'_>, program: &Program) -> Vec<Shape> {
     let mut loops: Vec<(usize, Range<CodeOffset>)> = Vec::new();
     for noted in program.computing_loops() {
@@ -110,10 +117,10 @@ pub fn shapes(image: &Image<'_>, program: &Program) -> Vec<Shape> {
     let by_function: Vec<&[(usize, Range<CodeOffset>)]> = loops.chunk_by(|a, b| a.0 == b.0).collect();
     let shapes = by_function.into_par_iter().filter_map(|loops| {
         let function = program.functions().get(loops.first()?.0)?;
-        let name = program.name(function, image).filter(|_| !function.is_part())?;
+        let name = program.name(function, image);
         let ranges: Vec<Range<CodeOffset>> = loops.iter().map(|(_, range)| range.clone()).collect();
-        (function.end - function.start <= LONGEST)
-            .then(|| Reader::new(image, function).read(name, &ranges))?
+        let is_kernel = function.end - function.start <= LONGEST && !function.is_part();
+        is_kernel.then(|| Reader::new(image, function).read(name, &ranges))?
     });
     shapes.collect()
 }
@@ -125,19 +132,20 @@ struct Reader<'a> {
     /// By register of AArch64: the page or the constant in the making that it holds.
     partial: [Option<u64>; 32],
     constants: Vec<u64>,
+    table: Vec<u64>,
 }
 
 impl<'a> Reader<'a> {
     fn new(image: &'a Image<'a>, function: &Function) -> Reader<'a> {
         let extent = function.extent(image);
-        Reader { image, extent, partial: [None; 32], constants: Vec::new() }
+        Reader { image, extent, partial: [None; 32], constants: Vec::new(), table: Vec::new() }
     }
 
-    fn read(mut self, name: &str, loops: &[Range<CodeOffset>]) -> Option<Shape> {
+    fn read(mut self, name: Option<&str>, loops: &[Range<CodeOffset>]) -> Option<Shape> {
         let code = self.image.bytes_at(self.extent.start)?;
         let mut shape = Shape {
-            name: without_suffix(name).into(),
-            is_clone: without_suffix(name) != name,
+            name: name.map(|name| without_suffix(name).into()),
+            is_clone: name.is_some_and(|name| without_suffix(name) != name),
             at: self.image.svma(loops.first()?.start),
             address: 0,
             section: None,
@@ -146,6 +154,7 @@ impl<'a> Reader<'a> {
             on_numbers: WorkSet::EMPTY,
             features: FeatureSet::EMPTY,
             constants: Box::default(),
+            table: Box::default(),
         };
         let mut at = self.extent.start;
         while at < self.extent.end {
@@ -169,12 +178,18 @@ impl<'a> Reader<'a> {
             self.take_constants(&insn, here);
             at = insn.next();
         }
-        let is_kernel = !shape.on_vectors.is_empty() || (shape.bits == 0 && !shape.on_numbers.is_empty());
+        shape.constants = sorted(self.constants);
+        shape.table = sorted(self.table);
+        let is_told = shape.table.len() >= TELLING;
+        // Vectors multiply by a constant with shifts and additions where they have no multiplication.
+        let is_kernel = match shape.bits {
+            0 => !shape.on_numbers.is_empty(),
+            _ => is_told || !shape.on_vectors.is_empty(),
+        };
         let (section, address) = self.image.place(shape.at);
         shape.address = address;
         shape.section = section.filter(|_| self.image.kind == Kind::Relocatable).map(Arc::from);
-        shape.constants = sorted(self.constants);
-        is_kernel.then_some(shape)
+        (is_kernel && (is_told || shape.name.is_some())).then_some(shape)
     }
 
     /// Notes the constants of one instruction.
@@ -186,7 +201,14 @@ impl<'a> Reader<'a> {
         let read = insn.memory.filter(|memory| memory.read && self.image.kind != Kind::Relocatable);
         if let Some((memory, at)) = read.zip(place) {
             let bytes = self.image.constant(at, u64::from(memory.size));
-            self.constants.extend(bytes.into_iter().flat_map(lanes).filter(|value| is_rare(*value)));
+            let found = bytes.into_iter().flat_map(lanes).filter(|value| is_rare(*value));
+            let known = self.constants.len();
+            self.constants.extend(found);
+            let new = self.constants.get(known..).unwrap_or_default();
+            // One number is repeated, or it is no load of several.
+            if new.len() > 1 {
+                self.table.extend(new.iter().filter(|value| **value > SMALL && !is_counting(**value)));
+            }
         }
         let moves_stack = insn.dst == Some(Reg::SP)
             || (self.image.arch == Arch::X86_64 && insn.dst.is_some_and(is_x86_frame));
@@ -292,6 +314,14 @@ fn is_rare(value: u64) -> bool {
     size > 255 && !is_round && !is_fraction
 }
 
+/// Whether the bytes of a number of 32 bits count, as in the indices of a shuffle.
+fn is_counting(value: u64) -> bool {
+    let bytes = (value as u32).to_le_bytes();
+    bytes
+        .windows(2)
+        .all(|pair| matches!(pair, [a, b] if b.wrapping_sub(*a) == bytes[1].wrapping_sub(bytes[0])))
+}
+
 fn sorted<T: Ord>(mut values: Vec<T>) -> Box<[T]> {
     values.sort_unstable();
     values.dedup();
@@ -318,6 +348,12 @@ mod tests {
     fn a_vector_of_one_repeated_number_is_that_number() {
         assert_eq!(lanes(&[0x93, 1, 0, 1, 0x93, 1, 0, 1, 0x93, 1, 0, 1, 0x93, 1, 0, 1]), [16_777_619]);
         assert_eq!(lanes(&[1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0]), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn indices_count_and_checksums_do_not() {
+        assert!(is_counting(0x0302_0100) && is_counting(0x1f1e_1d1c) && is_counting(0x0c0d_0e0f));
+        assert!(!is_counting(0x0100_0193) && !is_counting(0x6a09_e667));
     }
 
     #[test]

@@ -4,11 +4,12 @@
 use super::{Across, Context, FileFacts, Rule};
 use crate::address::Extent;
 use crate::finding::{AcrossFinding, Evidence, Finding, Located, Severity, Value};
-use crate::function::shape::Shape;
+use crate::function::shape::{Shape, TELLING};
+use crate::image::demangle;
 use crate::insn::ClassSet;
 use crate::insn::arithmetic::SCALABLE;
 use crate::insn::sweep::{Loops, Wants};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// The rule.
@@ -37,7 +38,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         at: scalar.at,
         extent: Extent::sized(scalar.at, 1),
         severity: Severity::Warning,
-        message: message(vector, &format!("the copy at {:#x}", vector.address)).into(),
+        message: message(scalar, vector, &format!("the copy at {:#x}", vector.address)).into(),
         evidence: evidence(scalar, vector),
     };
     twins.into_iter().map(finding).collect()
@@ -56,7 +57,7 @@ fn across(files: &[FileFacts]) -> Vec<AcrossFinding> {
         AcrossFinding {
             rule: RULE.id,
             severity: Severity::Warning,
-            message: message(vector.1, &other.path).into(),
+            message: message(scalar.1, vector.1, &other.path).into(),
             evidence: evidence(scalar.1, vector.1),
             at,
             other,
@@ -65,28 +66,31 @@ fn across(files: &[FileFacts]) -> Vec<AcrossFinding> {
     twins.map(finding).collect()
 }
 
-/// Each scalar shape that has a twin on vectors, with the first such; a copy in the same file goes before others.
+/// Each scalar shape that has a twin on vectors, with the first such; a copy in the same file goes before others, and one of
+/// the same name before one that only has the same table.
 fn twins(files: &[FileFacts]) -> Vec<(Placed<'_>, Placed<'_>)> {
     let mut by_name: BTreeMap<&str, (Vec<Placed<'_>>, Vec<Placed<'_>>)> = BTreeMap::new();
+    let mut told: (Vec<Placed<'_>>, Vec<Placed<'_>>) = Default::default();
     for (number, file) in files.iter().enumerate() {
         for shape in file.shapes.iter() {
-            let (scalars, vectors) = by_name.entry(&shape.name).or_default();
-            if shape.bits == 0 { scalars } else { vectors }.push((number, shape));
+            let place = |(scalars, vectors): &mut (Vec<_>, Vec<_>)| {
+                if shape.bits == 0 { scalars } else { vectors }.push((number, shape));
+            };
+            if let Some(name) = &shape.name {
+                place(by_name.entry(name).or_default());
+            }
+            if shape.table.len() >= TELLING {
+                place(&mut told);
+            }
         }
     }
     let mut found = Vec::new();
     for (scalars, vectors) in by_name.into_values().filter(|(_, vectors)| !vectors.is_empty()) {
         for scalar in scalars {
             let is_twin = |vector: &&Placed<'_>| {
-                let (of, with) = (files.get(scalar.0), files.get(vector.0));
-                let both = of.zip(with).filter(|(of, with)| of.arch == with.arch);
                 // A compiler makes clones of one function, and not all of them have the loop.
                 let is_clone = scalar.0 == vector.0 && (scalar.1.is_clone || vector.1.is_clone);
-                !is_clone
-                    && both.is_some_and(|(of, _)| {
-                        let has = of.guaranteed.union(scalar.1.features);
-                        vector.1.features.is_subset(has) && is_same_source(scalar.1, vector.1)
-                    })
+                !is_clone && runs_there(files, scalar, **vector) && is_same_source(scalar.1, vector.1)
             };
             let here = vectors.iter().filter(|vector| vector.0 == scalar.0).find(is_twin);
             if let Some(vector) = here.or_else(|| vectors.iter().find(is_twin)) {
@@ -94,8 +98,62 @@ fn twins(files: &[FileFacts]) -> Vec<(Placed<'_>, Placed<'_>)> {
             }
         }
     }
+    let by_table = twins_by_table(files, &told.0, &told.1);
+    let is_new = |(scalar, _): &(Placed<'_>, _)| {
+        !found.iter().any(|(known, _): &(Placed<'_>, _)| (known.0, known.1.at) == (scalar.0, scalar.1.at))
+    };
+    let by_table: Vec<_> = by_table.into_iter().filter(is_new).collect();
+    found.extend(by_table);
     found.sort_by_key(|(scalar, _)| (scalar.0, scalar.1.at));
     found
+}
+
+/// Whether the machines of the scalar copy have what the other needs.
+fn runs_there(files: &[FileFacts], scalar: Placed<'_>, vector: Placed<'_>) -> bool {
+    let both = files.get(scalar.0).zip(files.get(vector.0)).filter(|(of, with)| of.arch == with.arch);
+    both.is_some_and(|(of, _)| {
+        let has = of.guaranteed.union(scalar.1.features);
+        vector.1.features.is_subset(has)
+    })
+}
+
+/// The twins in other files of scalar shapes that a table tells. Where a shape's own file has them in vector code
+/// too, that one is chosen at run time, or stands beside it for another reason.
+fn twins_by_table<'a>(
+    files: &[FileFacts],
+    scalars: &[Placed<'a>],
+    vectors: &[Placed<'a>],
+) -> Vec<(Placed<'a>, Placed<'a>)> {
+    let mut with: HashMap<u64, Vec<Placed<'a>>> = HashMap::new();
+    for vector in vectors {
+        for number in &vector.1.table {
+            with.entry(*number).or_default().push(*vector);
+        }
+    }
+    let twin = |scalar: &Placed<'a>| {
+        let sharing = scalar.1.table.iter().filter_map(|number| with.get(number)).flatten();
+        let mut sharing: Vec<Placed<'a>> = sharing.copied().collect();
+        sharing.sort_by_key(|vector| (vector.0, vector.1.at));
+        sharing.dedup_by_key(|vector| (vector.0, vector.1.at));
+        sharing.retain(|vector| shares_most(scalar.1, vector.1));
+        if sharing.iter().any(|vector| vector.0 == scalar.0) {
+            return None;
+        }
+        let vector = sharing.into_iter().find(|vector| {
+            runs_there(files, *scalar, *vector)
+                && scalar.1.on_numbers.covers(vector.1.on_vectors)
+                && scalar.1.on_numbers.floats().is_empty() == vector.1.on_vectors.floats().is_empty()
+        });
+        Some((*scalar, vector?))
+    };
+    scalars.iter().filter_map(twin).collect()
+}
+
+/// Whether two functions load the same table: so many numbers of it, and most of those of either.
+fn shares_most(a: &Shape, b: &Shape) -> bool {
+    let (shared, _) = overlap(&a.table, &b.table);
+    let more = a.table.len().max(b.table.len());
+    shared >= TELLING && shared * 4 >= more * 3
 }
 
 /// Whether two functions of one name do the same work, and something shows that it is no accident: a rare constant, or a
@@ -104,8 +162,8 @@ fn is_same_source(scalar: &Shape, vector: &Shape) -> bool {
     let all = vector.on_vectors.union(vector.on_numbers);
     let same_work = scalar.on_numbers.covers(vector.on_vectors) && all.covers(scalar.on_numbers.floats());
     let (shared, fewer) = overlap(&scalar.constants, &vector.constants);
-    let is_mangled =
-        vector.name.len() > 16 && (vector.name.starts_with("_Z") || vector.name.starts_with("_R"));
+    let name = vector.name.as_deref().unwrap_or_default();
+    let is_mangled = name.len() > 16 && (name.starts_with("_Z") || name.starts_with("_R"));
     same_work && shared * 2 >= fewer && (shared > 0 || is_mangled)
 }
 
@@ -115,11 +173,14 @@ fn overlap<T: Ord>(a: &[T], b: &[T]) -> (usize, usize) {
     (shared, a.len().min(b.len()))
 }
 
-fn message(vector: &Shape, place: &str) -> String {
-    match vector.bits {
-        SCALABLE => format!("scalar loop, where {place} has it on scalable vectors"),
-        bits => format!("scalar loop, where {place} has it on {bits}-bit vectors"),
-    }
+fn message(scalar: &Shape, vector: &Shape, place: &str) -> String {
+    let width = match vector.bits {
+        SCALABLE => "scalable".to_owned(),
+        bits => format!("{bits}-bit"),
+    };
+    let other_name = vector.name.as_deref().filter(|_| vector.name != scalar.name);
+    let there = other_name.map(|name| format!(", in {}", demangle(name))).unwrap_or_default();
+    format!("scalar loop, where {place} has it on {width} vectors{there}")
 }
 
 fn evidence(scalar: &Shape, vector: &Shape) -> Evidence {
