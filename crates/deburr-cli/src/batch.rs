@@ -10,38 +10,32 @@ mod board;
 mod package;
 mod progress;
 
-use crate::args;
-use crate::config::Config;
+use crate::args::asked::Asked;
+use crate::args::batch::{Batch, Progress};
+use crate::asking::{Asking, Refusal, Whence};
+use crate::input::Content;
 use crate::input::closure::Closures;
-use crate::input::debug_file;
 use crate::input::gate::{BUDGET, Gate};
 use crate::input::mapped::{Bytes, MAX_FILE};
 use crate::input::walk::{Candidate, Skipped, error_text};
-use crate::input::{Content, arch_of};
-use crate::machine::features_for;
 use board::{Board, Seat};
 use deburr_core::image::Archive;
 use deburr_core::report::Reach;
-use deburr_core::{Error, Knowledge, Report, Request, check, wanted_debug_file};
-use deburr_cpu::Target;
+use deburr_core::{Knowledge, Report, check};
 use deburr_package::Limits;
 use progress::Meter;
 use rayon::prelude::*;
 use std::io::Read;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 /// How files are checked.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Plan {
-    pub(crate) target: Vec<Target>,
-    pub(crate) baseline: Vec<Target>,
-    /// Ids of the rules to run; `None`: all.
-    pub(crate) rules: Option<Vec<&'static str>>,
-    /// Where separate debug files are looked for; `None`: nowhere.
-    pub(crate) debug_dirs: Option<Vec<PathBuf>>,
+    /// What is asked of each.
+    pub(crate) asking: Asking,
     /// Whether the shared libraries that a file needs are looked at with it.
     pub(crate) closure: bool,
     /// What stands for `/` where libraries are looked for.
@@ -49,8 +43,20 @@ pub(crate) struct Plan {
     pub(crate) threads: usize,
     /// How much a package may hold.
     pub(crate) limits: Limits,
-    /// What the user states.
-    pub(crate) config: Config,
+}
+
+impl Plan {
+    /// Understands the options.
+    pub(crate) fn new(asked: &Asked, batch: &Batch) -> Result<Plan, String> {
+        let threads = batch.threads.or_else(|| std::thread::available_parallelism().ok());
+        Ok(Plan {
+            asking: Asking::new(asked, &batch.debug_files)?,
+            closure: false,
+            root: None,
+            threads: threads.map_or(1, NonZeroUsize::get),
+            limits: batch.packages.limits(),
+        })
+    }
 }
 
 /// What became of one file, or of one member of an archive or a package.
@@ -85,10 +91,11 @@ const WORTH_A_POOL: u64 = 1 << 20;
 pub(crate) fn check_all<E>(
     files: &[Candidate],
     plan: &Plan,
-    progress: args::Progress,
+    progress: Progress,
     mut emit: impl FnMut(Vec<Outcome>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let closures = plan.closure.then(|| Closures::new(files, plan.root.as_deref(), plan.debug_dirs.clone()));
+    let closures =
+        plan.closure.then(|| Closures::new(files, plan.root.as_deref(), plan.asking.debug_dirs.clone()));
     // What the standard input is tells itself.
     let packages = files.iter().any(|file| file.content.is_package() || file.is_stdin);
     let alone = files.len() == 1 && !packages;
@@ -272,41 +279,18 @@ impl<'a> Crew<'a> {
         origin: Origin<'_>,
         foreign: &[&Knowledge],
     ) -> Outcome {
-        let (plan, arch) = (self.plan, arch_of(bytes));
-        let beside = match origin {
+        let file = match origin {
             Origin::File(file) if !file.is_stdin => Some(file.path.as_path()),
             _ => None,
         };
-        let debug_file = plan
-            .debug_dirs
-            .as_deref()
-            .and_then(|dirs| debug_file::find(&wanted_debug_file(bytes)?, beside?, dirs));
-        let guards = plan.config.guards_for(&path, arch);
-        let request = Request {
-            debug_file: debug_file.as_deref(),
-            target: features_for(&plan.target, arch),
-            baseline: features_for(&plan.baseline, arch),
-            rules: plan.rules.as_deref(),
-            guards: &guards,
-            foreign,
-        };
-        // A panic is a fault of deburr, yet it must cost one file and not the batch, whose turns would wait for ever.
-        let checked = catch_unwind(AssertUnwindSafe(|| check(bytes, &request)));
-        let Ok(checked) = checked else {
-            let reason = "deburr itself failed on this file; please report it".to_owned();
-            return Outcome::Skipped(Skipped { path, reason, named: origin.is_named(), fault: true });
-        };
-        match checked {
+        let whence = Whence { path: &path, file };
+        match self.plan.asking.ask(bytes, whence, foreign, check) {
             Ok(mut report) => {
                 report.path = path;
-                if debug_file.as_ref().is_some_and(|debug| !debug.is_intact()) {
-                    report.faults.push("the debug file changed while it was read".to_owned());
-                }
                 Outcome::Checked { report: Box::new(report), bytes: bytes.len() as u64 }
             }
-            Err(error) => {
-                let fault = !matches!(error, Error::Unsupported(_));
-                Outcome::Skipped(Skipped { path, reason: error.to_string(), named: origin.is_named(), fault })
+            Err(Refusal { reason, fault }) => {
+                Outcome::Skipped(Skipped { path, reason, named: origin.is_named(), fault })
             }
         }
     }

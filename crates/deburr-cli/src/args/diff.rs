@@ -1,6 +1,7 @@
 //! The options of `deburr diff`.
 
 use super::asked::Asked;
+use super::batch::Batch;
 use super::{FailOn, Format};
 use clap::Args;
 use std::path::PathBuf;
@@ -29,19 +30,19 @@ pub(crate) struct Diff {
     #[arg(value_name = "NEW")]
     pub(crate) new: PathBuf,
 
-    /// The severity from which a finding that came makes the exit status 1
-    #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY", help_heading = "Rules")]
-    pub(crate) fail_on: FailOn,
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+    /// The severity from which a finding that came makes the exit status 1 [default: warning]
+    #[arg(long, value_enum, value_name = "SEVERITY", help_heading = "Rules")]
+    pub(crate) fail_on: Option<FailOn>,
+
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     pub(crate) format: Format,
     /// Lines shown for each kind of change of a file in text; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Output")]
     pub(crate) limit: usize,
-    /// Threads to use [default: one per CPU]
-    #[arg(short = 'j', long, value_name = "N", help_heading = "Input")]
-    pub(crate) threads: Option<std::num::NonZeroUsize>,
 
     #[command(flatten)]
-    pub(crate) asked: Asked,
+    pub(crate) batch: Batch,
 }

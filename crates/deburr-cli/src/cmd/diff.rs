@@ -1,9 +1,9 @@
 //! `deburr diff`: two builds → what differs, file by file, and whether the new one is worse.
 
-use super::asked::{Asking, Refusal};
 use super::{Failure, colored, width_of_terminal};
 use crate::args::diff::Diff;
 use crate::args::{FailOn, Format, When};
+use crate::asking::{Asking, Refusal, Whence};
 use crate::input::Content;
 use crate::input::mapped::Bytes;
 use crate::input::pairs::pair;
@@ -11,7 +11,6 @@ use crate::input::walk::{self, Candidate, error_text};
 use crate::render::diff::{self, Compared, Layout, Skipped, Summary};
 use crate::render::style::Palette;
 use deburr_core::compare::Inspected;
-use deburr_core::finding::Severity;
 use deburr_core::image::Archive;
 use deburr_core::{compare, inspect};
 use deburr_cpu::level_names;
@@ -29,15 +28,10 @@ pub(super) fn run(
     out: &mut dyn Write,
     complaints: &mut dyn Write,
 ) -> Result<ExitCode, Failure> {
-    let asking = Asking::new(&options.asked).map_err(Failure::Message)?;
-    let threads = options.threads.or_else(|| std::thread::available_parallelism().ok());
+    let asking = Asking::new(&options.asked, &options.batch.debug_files).map_err(Failure::Message)?;
+    let threads = options.batch.threads.or_else(|| std::thread::available_parallelism().ok());
     let threads = threads.map_or(1, std::num::NonZeroUsize::get);
-    let from = match options.fail_on {
-        FailOn::Note => Some(Severity::Note),
-        FailOn::Warning => Some(Severity::Warning),
-        FailOn::Error => Some(Severity::Error),
-        FailOn::Never => None,
-    };
+    let from = options.fail_on.or(asking.config.fail_on).unwrap_or(FailOn::Warning).threshold();
     let mut skipped = Vec::new();
     let old = Tree::walk(&options.old, threads, &mut skipped)?;
     let new = Tree::walk(&options.new, threads, &mut skipped)?;
@@ -187,11 +181,11 @@ impl Opened {
         let path = self.name(index);
         let object = self.objects.get(index).and_then(|(_, range)| self.bytes.get(range.clone()));
         let place = (!self.is_archive).then_some(self.path.as_path());
-        let inspected = asking.ask(object.unwrap_or_default(), &path, place, |request| {
-            inspect(object.unwrap_or_default(), request)
-        });
+        let whence = Whence { path: &path, file: place };
+        let inspected = asking.ask(object.unwrap_or_default(), whence, &[], inspect);
         let refused = |Refusal { reason, fault }| Skipped { path: path.clone(), reason, is_fault: fault };
-        let inspected = inspected.map_err(refused)?;
+        let mut inspected = inspected.map_err(refused)?;
+        asking.config.change_severities(&mut inspected.report.findings);
         match self.bytes.is_intact() {
             true => Ok(inspected),
             false => {
