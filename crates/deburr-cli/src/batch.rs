@@ -21,7 +21,7 @@ use crate::input::walk::{Candidate, Skipped, error_text};
 use board::{Board, Seat};
 use deburr_core::image::Archive;
 use deburr_core::report::Reach;
-use deburr_core::{Knowledge, Report, check};
+use deburr_core::{Error, Knowledge, Report, Request, check};
 use deburr_package::Limits;
 use progress::Meter;
 use rayon::prelude::*;
@@ -59,13 +59,33 @@ impl Plan {
     }
 }
 
+/// What is made of each binary.
+pub(crate) trait Made: Send + Sized {
+    /// Makes it.
+    fn of(bytes: &[u8], request: &Request<'_>) -> Result<Self, Error>;
+    /// The report that it is, or has.
+    fn report(&mut self) -> &mut Report;
+}
+
+impl Made for Report {
+    fn of(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
+        check(bytes, request)
+    }
+
+    fn report(&mut self) -> &mut Report {
+        self
+    }
+}
+
 /// What became of one file, or of one member of an archive or a package.
-pub(crate) enum Outcome {
+pub(crate) enum Outcome<M> {
     Checked {
-        report: Box<Report>,
+        made: Box<M>,
         bytes: u64,
     },
     Skipped(Skipped),
+    /// A fault of a package or an archive: it may hold more than was found.
+    Incomplete(Skipped),
     /// Members of a package that are neither binaries nor packages.
     PassedOver(u64),
 }
@@ -87,12 +107,12 @@ impl Origin<'_> {
 /// A lone file of fewer bytes is done before a second thread has started.
 const WORTH_A_POOL: u64 = 1 << 20;
 
-/// Checks all files, and hands each one's outcomes to `emit` in order; an error of `emit` ends the run.
-pub(crate) fn check_all<E>(
+/// Checks all files, and hands each one's outcomes to `emit` with its number, in order; an error of `emit` ends the run.
+pub(crate) fn check_all<M: Made, E>(
     files: &[Candidate],
     plan: &Plan,
     progress: Progress,
-    mut emit: impl FnMut(Vec<Outcome>) -> Result<(), E>,
+    mut emit: impl FnMut(usize, Vec<Outcome<M>>) -> Result<(), E>,
 ) -> Result<(), E> {
     let closures =
         plan.closure.then(|| Closures::new(files, plan.root.as_deref(), plan.asking.debug_dirs.clone()));
@@ -103,7 +123,7 @@ pub(crate) fn check_all<E>(
     let workers = if packages { plan.threads } else { plan.threads.min(files.len()) };
     if workers <= 1 && !packages {
         let _here = pool_of_this_thread();
-        return files.iter().try_for_each(|file| emit(crew.check_file(file)));
+        return files.iter().enumerate().try_for_each(|(turn, file)| emit(turn, crew.check_file(file)));
     }
     let board = Board::new(files.len(), |member| crew.check_member(member));
     let work = || {
@@ -125,7 +145,7 @@ pub(crate) fn check_all<E>(
             while let Some(outcomes) = board.emit(turn, piece, || meter.show(turn, read())) {
                 piece += 1;
                 meter.show(turn, read());
-                if let Err(error) = meter.aside(|| emit(outcomes)) {
+                if let Err(error) = meter.aside(|| emit(turn, outcomes)) {
                     board.stop();
                     return Err(error);
                 }
@@ -171,7 +191,7 @@ impl<'a> Crew<'a> {
     }
 
     /// Checks a file of any kind, or reads it as a package.
-    fn check_at(&'a self, file: &Candidate, seat: &mut Seat<'_, 'a>) -> Vec<Outcome> {
+    fn check_at<M: Made>(&'a self, file: &Candidate, seat: &mut Seat<'_, 'a, M>) -> Vec<Outcome<M>> {
         let opened = match file.content {
             Content::Layout => return self.check_package(file, None, seat),
             _ if file.is_stdin => standard_input(),
@@ -194,7 +214,7 @@ impl<'a> Crew<'a> {
     }
 
     /// Checks one file, or all members of an archive.
-    fn check_file(&self, file: &Candidate) -> Vec<Outcome> {
+    fn check_file<M: Made>(&self, file: &Candidate) -> Vec<Outcome<M>> {
         let _pass = self.gate.pass(file.size);
         match Bytes::open(&file.path) {
             Ok(bytes) => self.check_opened(file, &bytes, file.content),
@@ -202,11 +222,11 @@ impl<'a> Crew<'a> {
         }
     }
 
-    fn check_opened(&self, file: &Candidate, bytes: &Bytes, content: Content) -> Vec<Outcome> {
+    fn check_opened<M: Made>(&self, file: &Candidate, bytes: &Bytes, content: Content) -> Vec<Outcome<M>> {
         let path = file.path.display().to_string();
         let origin = Origin::File(file);
         let check = || match content {
-            Content::Elf => vec![self.check_bytes(bytes, path.clone(), origin)],
+            Content::Elf => vec![self.check_bytes::<M>(bytes, path.clone(), origin)],
             Content::Archive => match Archive::parse(bytes) {
                 Ok(archive) => self.check_members(bytes, archive, &path, origin),
                 Err(error) => vec![skipped(file, error.to_string())],
@@ -219,12 +239,12 @@ impl<'a> Crew<'a> {
             Some(pool) => pool.install(check),
             None => check(),
         };
-        if let (Some(closures), [Outcome::Checked { report, .. }], Content::Elf) =
+        if let (Some(closures), [Outcome::Checked { made, .. }], Content::Elf) =
             (&self.closures, outcomes.as_mut_slice(), content)
         {
             let closure = closures.of(bytes, (!file.is_stdin).then_some(file.path.as_path()));
             // Not in the pool: a worker that waits there could take up another file that waits for the same library.
-            let known = if is_open(report) { closures.knowledge(&closure) } else { Vec::new() };
+            let known = if is_open(made.report()) { closures.knowledge(&closure) } else { Vec::new() };
             if !known.is_empty() {
                 let foreign: Vec<&Knowledge> = known.iter().map(Arc::as_ref).collect();
                 let again = || self.check_knowing(bytes, path.clone(), origin, &foreign);
@@ -233,7 +253,8 @@ impl<'a> Crew<'a> {
                     None => again(),
                 }];
             }
-            if let [Outcome::Checked { report, .. }] = outcomes.as_mut_slice() {
+            if let [Outcome::Checked { made, .. }] = outcomes.as_mut_slice() {
+                let report = made.report();
                 let libraries = closure.libraries.iter().map(|library| library.display().to_string());
                 report.closure = Some(libraries.collect());
                 report.missing_libraries = closure.missing;
@@ -248,46 +269,46 @@ impl<'a> Crew<'a> {
     }
 
     /// Checks the members of an archive that are ELF files.
-    fn check_members(
+    fn check_members<M: Made>(
         &self,
         bytes: &[u8],
         archive: Option<Archive>,
         path: &str,
         origin: Origin<'_>,
-    ) -> Vec<Outcome> {
+    ) -> Vec<Outcome<M>> {
         let Some(archive) = archive else { return Vec::new() };
         let checked = archive.members.par_iter().filter_map(|member| {
             let object = bytes.get(member.range.clone()).filter(|object| object.starts_with(b"\x7fELF"))?;
             Some(self.check_bytes(object, format!("{path}({})", member.name), origin))
         });
-        let mut outcomes: Vec<Outcome> = checked.collect();
+        let mut outcomes: Vec<Outcome<M>> = checked.collect();
         outcomes.extend(archive.faults.into_iter().map(|reason| {
             let (path, named) = (path.to_owned(), origin.is_named());
-            Outcome::Skipped(Skipped { path, reason, named, fault: true })
+            Outcome::Incomplete(Skipped { path, reason, named, fault: true })
         }));
         outcomes
     }
 
-    fn check_bytes(&self, bytes: &[u8], path: String, origin: Origin<'_>) -> Outcome {
+    fn check_bytes<M: Made>(&self, bytes: &[u8], path: String, origin: Origin<'_>) -> Outcome<M> {
         self.check_knowing(bytes, path, origin, &[])
     }
 
-    fn check_knowing(
+    fn check_knowing<M: Made>(
         &self,
         bytes: &[u8],
         path: String,
         origin: Origin<'_>,
         foreign: &[&Knowledge],
-    ) -> Outcome {
+    ) -> Outcome<M> {
         let file = match origin {
             Origin::File(file) if !file.is_stdin => Some(file.path.as_path()),
             _ => None,
         };
         let whence = Whence { path: &path, file };
-        match self.plan.asking.ask(bytes, whence, foreign, check) {
-            Ok(mut report) => {
-                report.path = path;
-                Outcome::Checked { report: Box::new(report), bytes: bytes.len() as u64 }
+        match self.plan.asking.ask(bytes, whence, foreign, M::of) {
+            Ok(mut made) => {
+                made.report().path = path;
+                Outcome::Checked { made: Box::new(made), bytes: bytes.len() as u64 }
             }
             Err(Refusal { reason, fault }) => {
                 Outcome::Skipped(Skipped { path, reason, named: origin.is_named(), fault })
@@ -296,7 +317,7 @@ impl<'a> Crew<'a> {
     }
 }
 
-fn skipped(file: &Candidate, reason: String) -> Outcome {
+fn skipped<M>(file: &Candidate, reason: String) -> Outcome<M> {
     let path = file.path.display().to_string();
     Outcome::Skipped(Skipped { path, reason, named: file.is_named(), fault: true })
 }

@@ -52,16 +52,16 @@ pub(super) fn run(
     for skip in walked.skipped {
         run.skip(skip, complaints);
     }
-    batch::check_all(&walked.files, &plan, options.batch.progress, |outcomes| -> Result<(), Failure> {
+    batch::check_all(&walked.files, &plan, options.batch.progress, |_, outcomes| -> Result<(), Failure> {
         for outcome in outcomes {
             match outcome {
-                Outcome::Checked { mut report, bytes } => {
+                Outcome::Checked { made: mut report, bytes } => {
                     run.compared.add(&mut report);
                     let allowed = run.rulings.settle(&mut report);
                     run.totals.add(&report, bytes);
                     sinks.file(Checked { report: &report, allowed: &allowed })?;
                 }
-                Outcome::Skipped(skip) => run.skip(skip, complaints),
+                Outcome::Skipped(skip) | Outcome::Incomplete(skip) => run.skip(skip, complaints),
                 Outcome::PassedOver(members) => run.totals.other_files += members,
             }
         }
