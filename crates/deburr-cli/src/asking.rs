@@ -33,6 +33,9 @@ pub(crate) struct Whence<'a> {
     pub(crate) file: Option<&'a Path>,
 }
 
+/// What is said of a panic.
+pub(crate) const FAILED: &str = "deburr itself failed on this file; please report it";
+
 /// Why a binary gave no answer.
 #[derive(Debug)]
 pub(crate) struct Refusal {
@@ -83,8 +86,7 @@ impl Asking {
         };
         let fault = |reason: &str| Refusal { reason: reason.to_owned(), fault: true };
         // A panic is a fault of deburr, yet it must cost one file and not the batch, whose turns would wait for ever.
-        let done = catch_unwind(AssertUnwindSafe(|| work(bytes, &request)))
-            .map_err(|_| fault("deburr itself failed on this file; please report it"))?;
+        let done = catch_unwind(AssertUnwindSafe(|| work(bytes, &request))).map_err(|_| fault(FAILED))?;
         if debug_file.as_ref().is_some_and(|debug| !debug.is_intact()) {
             return Err(fault("the debug file changed while it was read"));
         }
