@@ -40,7 +40,7 @@ pub(crate) enum Verb {
     Check(Box<Check>),
     /// Show the disassembly of a function, with findings, loops and source lines
     Show(Box<show::Show>),
-    /// Compare two builds: levels, findings, and how functions came out
+    /// Compare two builds, as files, directories or packages: levels, findings, and how functions came out
     Diff(Box<diff::Diff>),
     /// Show what this machine offers, and the names that --target and --baseline accept
     #[command(after_help = "Examples:
