@@ -1,6 +1,7 @@
 //! The command line: argv → [`Arguments`]. Names are checked for their form here; what they name, by the verbs.
 
 pub(crate) mod asked;
+pub(crate) mod batch;
 pub(crate) mod diff;
 pub(crate) mod show;
 
@@ -39,7 +40,7 @@ pub(crate) enum Verb {
     Check(Box<Check>),
     /// Show the disassembly of a function, with findings, loops and source lines
     Show(Box<show::Show>),
-    /// Compare two builds: levels, findings, and how functions came out
+    /// Compare two builds, as files, directories or packages: levels, findings, and how functions came out
     Diff(Box<diff::Diff>),
     /// Show what this machine offers, and the names that --target and --baseline accept
     #[command(after_help = "Examples:
@@ -124,25 +125,9 @@ pub(crate) struct Check {
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// What every machine that will run the files has, such as armv8.1-a, x86-64-v3, native (once per architecture)
-    #[arg(long, value_name = "NAME", help_heading = "Machines")]
-    pub(crate) target: Vec<String>,
-    /// The most that the files may use; whatever needs more is a finding (once per architecture)
-    #[arg(long, value_name = "NAME", help_heading = "Machines")]
-    pub(crate) baseline: Vec<String>,
+    #[command(flatten)]
+    pub(crate) asked: asked::Asked,
 
-    /// Run these rules only
-    #[arg(long, value_name = "RULE,…", value_delimiter = ',', help_heading = "Rules")]
-    pub(crate) select: Vec<String>,
-    /// Leave these rules out
-    #[arg(long, value_name = "RULE,…", value_delimiter = ',', help_heading = "Rules")]
-    pub(crate) ignore: Vec<String>,
-    /// Run the rules in preview, too: they guess, or matter only to some
-    #[arg(long, help_heading = "Rules")]
-    pub(crate) preview: bool,
-    /// The configuration [default: deburr.toml in the current folder or the nearest above it]
-    #[arg(long, value_name = "FILE", help_heading = "Rules")]
-    pub(crate) config: Option<PathBuf>,
     /// Accept all findings of this run: write allowances into the configuration, or into FILE
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, help_heading = "Rules")]
     pub(crate) add_allowances: Option<Option<PathBuf>>,
@@ -174,76 +159,15 @@ pub(crate) struct Check {
     /// Show every file, its features and who built it
     #[arg(short, long, help_heading = "Output")]
     pub(crate) verbose: bool,
-    /// When to show progress on the standard error
-    #[arg(long, value_enum, default_value_t = Progress::Auto, value_name = "WHEN", help_heading = "Output")]
-    pub(crate) progress: Progress,
 
-    /// Do not look for separate debug files
-    #[arg(long, conflicts_with = "debug_dir", help_heading = "Input")]
-    pub(crate) no_debug_files: bool,
-    /// Where separate debug files lie (can be given more than once) [default: /usr/lib/debug]
-    #[arg(long, value_name = "DIR", help_heading = "Input")]
-    pub(crate) debug_dir: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) batch: batch::Batch,
     /// Look at the shared libraries that each file needs, too: what they ask the CPU guards code of others
     #[arg(long, help_heading = "Input")]
     pub(crate) closure: bool,
     /// The folder that stands for / where libraries are looked for, such as an unpacked package [default: /]
     #[arg(long, value_name = "DIR", requires = "closure", help_heading = "Input")]
     pub(crate) root: Option<PathBuf>,
-    /// Threads to use [default: one per CPU]
-    #[arg(short = 'j', long, value_name = "N", help_heading = "Input")]
-    pub(crate) threads: Option<std::num::NonZeroUsize>,
-
-    #[command(flatten)]
-    pub(crate) packages: Packages,
-}
-
-/// The limits of packages.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Packages")]
-pub(crate) struct Packages {
-    /// Packages within packages that are looked into; 0 looks into none at all
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    pub(crate) max_depth: u32,
-    /// The largest binary, and the most that one package may need in memory beside it
-    #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = size)]
-    pub(crate) max_member: u64,
-    /// The most that a package may unpack to
-    #[arg(long, value_name = "SIZE", default_value = "64G", value_parser = size)]
-    pub(crate) max_unpacked: u64,
-    /// How many times its size a compressed stream may unpack to, above 64 MiB
-    #[arg(long, value_name = "N", default_value_t = 200)]
-    pub(crate) max_ratio: u64,
-    /// The most members of a package, with those of packages in it
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
-    pub(crate) max_members: u64,
-}
-
-impl Packages {
-    /// The same, for the reader.
-    pub(crate) fn limits(&self) -> deburr_package::Limits {
-        deburr_package::Limits {
-            depth: self.max_depth,
-            members: self.max_members,
-            member_bytes: self.max_member,
-            unpacked_bytes: self.max_unpacked,
-            ratio: self.max_ratio,
-        }
-    }
-}
-
-/// A number of bytes, such as 512M or 2G; the units are powers of 1024.
-fn size(text: &str) -> Result<u64, String> {
-    let (digits, shift) = match text.char_indices().next_back() {
-        Some((at, 'k' | 'K')) => (&text[..at], 10),
-        Some((at, 'm' | 'M')) => (&text[..at], 20),
-        Some((at, 'g' | 'G')) => (&text[..at], 30),
-        Some((at, 't' | 'T')) => (&text[..at], 40),
-        _ => (text, 0),
-    };
-    let number: Option<u64> = digits.parse().ok();
-    let bytes = number.and_then(|number| number.checked_mul(1 << shift));
-    bytes.ok_or_else(|| "expected a number of bytes, such as 512M or 2G".to_owned())
 }
 
 /// A verb whose JSON has a schema.
@@ -259,13 +183,6 @@ pub(crate) enum Writer {
 pub(crate) enum When {
     Auto,
     Always,
-    Never,
-}
-
-/// Whether progress is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Progress {
-    Auto,
     Never,
 }
 

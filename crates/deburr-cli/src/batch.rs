@@ -10,38 +10,32 @@ mod board;
 mod package;
 mod progress;
 
-use crate::args;
-use crate::config::Config;
+use crate::args::asked::Asked;
+use crate::args::batch::{Batch, Progress};
+use crate::asking::{Asking, Refusal, Whence};
+use crate::input::Content;
 use crate::input::closure::Closures;
-use crate::input::debug_file;
 use crate::input::gate::{BUDGET, Gate};
 use crate::input::mapped::{Bytes, MAX_FILE};
 use crate::input::walk::{Candidate, Skipped, error_text};
-use crate::input::{Content, arch_of};
-use crate::machine::features_for;
 use board::{Board, Seat};
 use deburr_core::image::Archive;
 use deburr_core::report::Reach;
-use deburr_core::{Error, Knowledge, Report, Request, check, wanted_debug_file};
-use deburr_cpu::Target;
+use deburr_core::{Error, Knowledge, Report, Request, check};
 use deburr_package::Limits;
 use progress::Meter;
 use rayon::prelude::*;
 use std::io::Read;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 /// How files are checked.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Plan {
-    pub(crate) target: Vec<Target>,
-    pub(crate) baseline: Vec<Target>,
-    /// Ids of the rules to run; `None`: all.
-    pub(crate) rules: Option<Vec<&'static str>>,
-    /// Where separate debug files are looked for; `None`: nowhere.
-    pub(crate) debug_dirs: Option<Vec<PathBuf>>,
+    /// What is asked of each.
+    pub(crate) asking: Asking,
     /// Whether the shared libraries that a file needs are looked at with it.
     pub(crate) closure: bool,
     /// What stands for `/` where libraries are looked for.
@@ -49,17 +43,49 @@ pub(crate) struct Plan {
     pub(crate) threads: usize,
     /// How much a package may hold.
     pub(crate) limits: Limits,
-    /// What the user states.
-    pub(crate) config: Config,
+}
+
+impl Plan {
+    /// Understands the options.
+    pub(crate) fn new(asked: &Asked, batch: &Batch) -> Result<Plan, String> {
+        let threads = batch.threads.or_else(|| std::thread::available_parallelism().ok());
+        Ok(Plan {
+            asking: Asking::new(asked, &batch.debug_files)?,
+            closure: false,
+            root: None,
+            threads: threads.map_or(1, NonZeroUsize::get),
+            limits: batch.packages.limits(),
+        })
+    }
+}
+
+/// What is made of each binary.
+pub(crate) trait Made: Send + Sized {
+    /// Makes it.
+    fn of(bytes: &[u8], request: &Request<'_>) -> Result<Self, Error>;
+    /// The report that it is, or has.
+    fn report(&mut self) -> &mut Report;
+}
+
+impl Made for Report {
+    fn of(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
+        check(bytes, request)
+    }
+
+    fn report(&mut self) -> &mut Report {
+        self
+    }
 }
 
 /// What became of one file, or of one member of an archive or a package.
-pub(crate) enum Outcome {
+pub(crate) enum Outcome<M> {
     Checked {
-        report: Box<Report>,
+        made: Box<M>,
         bytes: u64,
     },
     Skipped(Skipped),
+    /// A fault of a package or an archive: it may hold more than was found.
+    Incomplete(Skipped),
     /// Members of a package that are neither binaries nor packages.
     PassedOver(u64),
 }
@@ -81,14 +107,15 @@ impl Origin<'_> {
 /// A lone file of fewer bytes is done before a second thread has started.
 const WORTH_A_POOL: u64 = 1 << 20;
 
-/// Checks all files, and hands each one's outcomes to `emit` in order; an error of `emit` ends the run.
-pub(crate) fn check_all<E>(
+/// Checks all files, and hands each one's outcomes to `emit` with its number, in order; an error of `emit` ends the run.
+pub(crate) fn check_all<M: Made, E>(
     files: &[Candidate],
     plan: &Plan,
-    progress: args::Progress,
-    mut emit: impl FnMut(Vec<Outcome>) -> Result<(), E>,
+    progress: Progress,
+    mut emit: impl FnMut(usize, Vec<Outcome<M>>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let closures = plan.closure.then(|| Closures::new(files, plan.root.as_deref(), plan.debug_dirs.clone()));
+    let closures =
+        plan.closure.then(|| Closures::new(files, plan.root.as_deref(), plan.asking.debug_dirs.clone()));
     // What the standard input is tells itself.
     let packages = files.iter().any(|file| file.content.is_package() || file.is_stdin);
     let alone = files.len() == 1 && !packages;
@@ -96,7 +123,7 @@ pub(crate) fn check_all<E>(
     let workers = if packages { plan.threads } else { plan.threads.min(files.len()) };
     if workers <= 1 && !packages {
         let _here = pool_of_this_thread();
-        return files.iter().try_for_each(|file| emit(crew.check_file(file)));
+        return files.iter().enumerate().try_for_each(|(turn, file)| emit(turn, crew.check_file(file)));
     }
     let board = Board::new(files.len(), |member| crew.check_member(member));
     let work = || {
@@ -118,7 +145,7 @@ pub(crate) fn check_all<E>(
             while let Some(outcomes) = board.emit(turn, piece, || meter.show(turn, read())) {
                 piece += 1;
                 meter.show(turn, read());
-                if let Err(error) = meter.aside(|| emit(outcomes)) {
+                if let Err(error) = meter.aside(|| emit(turn, outcomes)) {
                     board.stop();
                     return Err(error);
                 }
@@ -164,7 +191,7 @@ impl<'a> Crew<'a> {
     }
 
     /// Checks a file of any kind, or reads it as a package.
-    fn check_at(&'a self, file: &Candidate, seat: &mut Seat<'_, 'a>) -> Vec<Outcome> {
+    fn check_at<M: Made>(&'a self, file: &Candidate, seat: &mut Seat<'_, 'a, M>) -> Vec<Outcome<M>> {
         let opened = match file.content {
             Content::Layout => return self.check_package(file, None, seat),
             _ if file.is_stdin => standard_input(),
@@ -187,7 +214,7 @@ impl<'a> Crew<'a> {
     }
 
     /// Checks one file, or all members of an archive.
-    fn check_file(&self, file: &Candidate) -> Vec<Outcome> {
+    fn check_file<M: Made>(&self, file: &Candidate) -> Vec<Outcome<M>> {
         let _pass = self.gate.pass(file.size);
         match Bytes::open(&file.path) {
             Ok(bytes) => self.check_opened(file, &bytes, file.content),
@@ -195,11 +222,11 @@ impl<'a> Crew<'a> {
         }
     }
 
-    fn check_opened(&self, file: &Candidate, bytes: &Bytes, content: Content) -> Vec<Outcome> {
+    fn check_opened<M: Made>(&self, file: &Candidate, bytes: &Bytes, content: Content) -> Vec<Outcome<M>> {
         let path = file.path.display().to_string();
         let origin = Origin::File(file);
         let check = || match content {
-            Content::Elf => vec![self.check_bytes(bytes, path.clone(), origin)],
+            Content::Elf => vec![self.check_bytes::<M>(bytes, path.clone(), origin)],
             Content::Archive => match Archive::parse(bytes) {
                 Ok(archive) => self.check_members(bytes, archive, &path, origin),
                 Err(error) => vec![skipped(file, error.to_string())],
@@ -212,12 +239,12 @@ impl<'a> Crew<'a> {
             Some(pool) => pool.install(check),
             None => check(),
         };
-        if let (Some(closures), [Outcome::Checked { report, .. }], Content::Elf) =
+        if let (Some(closures), [Outcome::Checked { made, .. }], Content::Elf) =
             (&self.closures, outcomes.as_mut_slice(), content)
         {
             let closure = closures.of(bytes, (!file.is_stdin).then_some(file.path.as_path()));
             // Not in the pool: a worker that waits there could take up another file that waits for the same library.
-            let known = if is_open(report) { closures.knowledge(&closure) } else { Vec::new() };
+            let known = if is_open(made.report()) { closures.knowledge(&closure) } else { Vec::new() };
             if !known.is_empty() {
                 let foreign: Vec<&Knowledge> = known.iter().map(Arc::as_ref).collect();
                 let again = || self.check_knowing(bytes, path.clone(), origin, &foreign);
@@ -226,7 +253,8 @@ impl<'a> Crew<'a> {
                     None => again(),
                 }];
             }
-            if let [Outcome::Checked { report, .. }] = outcomes.as_mut_slice() {
+            if let [Outcome::Checked { made, .. }] = outcomes.as_mut_slice() {
+                let report = made.report();
                 let libraries = closure.libraries.iter().map(|library| library.display().to_string());
                 report.closure = Some(libraries.collect());
                 report.missing_libraries = closure.missing;
@@ -241,78 +269,55 @@ impl<'a> Crew<'a> {
     }
 
     /// Checks the members of an archive that are ELF files.
-    fn check_members(
+    fn check_members<M: Made>(
         &self,
         bytes: &[u8],
         archive: Option<Archive>,
         path: &str,
         origin: Origin<'_>,
-    ) -> Vec<Outcome> {
+    ) -> Vec<Outcome<M>> {
         let Some(archive) = archive else { return Vec::new() };
         let checked = archive.members.par_iter().filter_map(|member| {
             let object = bytes.get(member.range.clone()).filter(|object| object.starts_with(b"\x7fELF"))?;
             Some(self.check_bytes(object, format!("{path}({})", member.name), origin))
         });
-        let mut outcomes: Vec<Outcome> = checked.collect();
+        let mut outcomes: Vec<Outcome<M>> = checked.collect();
         outcomes.extend(archive.faults.into_iter().map(|reason| {
             let (path, named) = (path.to_owned(), origin.is_named());
-            Outcome::Skipped(Skipped { path, reason, named, fault: true })
+            Outcome::Incomplete(Skipped { path, reason, named, fault: true })
         }));
         outcomes
     }
 
-    fn check_bytes(&self, bytes: &[u8], path: String, origin: Origin<'_>) -> Outcome {
+    fn check_bytes<M: Made>(&self, bytes: &[u8], path: String, origin: Origin<'_>) -> Outcome<M> {
         self.check_knowing(bytes, path, origin, &[])
     }
 
-    fn check_knowing(
+    fn check_knowing<M: Made>(
         &self,
         bytes: &[u8],
         path: String,
         origin: Origin<'_>,
         foreign: &[&Knowledge],
-    ) -> Outcome {
-        let (plan, arch) = (self.plan, arch_of(bytes));
-        let beside = match origin {
+    ) -> Outcome<M> {
+        let file = match origin {
             Origin::File(file) if !file.is_stdin => Some(file.path.as_path()),
             _ => None,
         };
-        let debug_file = plan
-            .debug_dirs
-            .as_deref()
-            .and_then(|dirs| debug_file::find(&wanted_debug_file(bytes)?, beside?, dirs));
-        let guards = plan.config.guards_for(&path, arch);
-        let request = Request {
-            debug_file: debug_file.as_deref(),
-            target: features_for(&plan.target, arch),
-            baseline: features_for(&plan.baseline, arch),
-            rules: plan.rules.as_deref(),
-            guards: &guards,
-            foreign,
-        };
-        // A panic is a fault of deburr, yet it must cost one file and not the batch, whose turns would wait for ever.
-        let checked = catch_unwind(AssertUnwindSafe(|| check(bytes, &request)));
-        let Ok(checked) = checked else {
-            let reason = "deburr itself failed on this file; please report it".to_owned();
-            return Outcome::Skipped(Skipped { path, reason, named: origin.is_named(), fault: true });
-        };
-        match checked {
-            Ok(mut report) => {
-                report.path = path;
-                if debug_file.as_ref().is_some_and(|debug| !debug.is_intact()) {
-                    report.faults.push("the debug file changed while it was read".to_owned());
-                }
-                Outcome::Checked { report: Box::new(report), bytes: bytes.len() as u64 }
+        let whence = Whence { path: &path, file };
+        match self.plan.asking.ask(bytes, whence, foreign, M::of) {
+            Ok(mut made) => {
+                made.report().path = path;
+                Outcome::Checked { made: Box::new(made), bytes: bytes.len() as u64 }
             }
-            Err(error) => {
-                let fault = !matches!(error, Error::Unsupported(_));
-                Outcome::Skipped(Skipped { path, reason: error.to_string(), named: origin.is_named(), fault })
+            Err(Refusal { reason, fault }) => {
+                Outcome::Skipped(Skipped { path, reason, named: origin.is_named(), fault })
             }
         }
     }
 }
 
-fn skipped(file: &Candidate, reason: String) -> Outcome {
+fn skipped<M>(file: &Candidate, reason: String) -> Outcome<M> {
     let path = file.path.display().to_string();
     Outcome::Skipped(Skipped { path, reason, named: file.is_named(), fault: true })
 }

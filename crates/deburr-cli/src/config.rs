@@ -12,7 +12,8 @@ use crate::machine::{machines_named, nearest, rule_named};
 use allow::{Allowance, RawAllowance};
 use clap::ValueEnum;
 use deburr_core::finding::Severity;
-use deburr_core::{Report, pattern};
+use deburr_core::pattern;
+use deburr_core::report::PlacedFinding;
 use deburr_cpu::Target;
 use guard::{Guard, RawGuard};
 use serde::Deserialize;
@@ -177,11 +178,11 @@ impl Config {
     }
 
     /// Gives findings the severity that the user wants their rules to have.
-    pub(crate) fn change_severities(&self, report: &mut Report) {
+    pub(crate) fn change_severities(&self, findings: &mut [PlacedFinding]) {
         if self.severity.is_empty() {
             return;
         }
-        for finding in &mut report.findings {
+        for finding in findings {
             if let Some(Some(severity)) = self.severity.get(finding.rule) {
                 finding.severity = *severity;
             }

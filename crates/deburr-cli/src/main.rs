@@ -4,6 +4,7 @@
 //! exit status: 0 clean, 1 findings at or above the chosen severity, 2 some work could not be done.
 
 mod args;
+mod asking;
 mod batch;
 mod cmd;
 mod config;

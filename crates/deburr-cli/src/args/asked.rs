@@ -1,9 +1,9 @@
-//! What is asked of a check, as the verbs take it that show or compare its findings.
+//! What is asked of a check, as all verbs take it that look into binaries.
 
 use clap::Args;
 use std::path::PathBuf;
 
-/// Machines, rules and debug files.
+/// Machines, rules and the configuration.
 #[derive(Debug, Args)]
 pub(crate) struct Asked {
     /// What every machine that will run the files has, such as armv8.1-a, x86-64-v3, native (once per architecture)
@@ -22,7 +22,14 @@ pub(crate) struct Asked {
     /// Run the rules in preview, too: they guess, or matter only to some
     #[arg(long, help_heading = "Rules")]
     pub(crate) preview: bool,
+    /// The configuration [default: deburr.toml in the current folder or the nearest above it]
+    #[arg(long, value_name = "FILE", help_heading = "Rules")]
+    pub(crate) config: Option<PathBuf>,
+}
 
+/// Where separate debug files are looked for.
+#[derive(Debug, Args)]
+pub(crate) struct DebugFiles {
     /// Do not look for separate debug files
     #[arg(long, conflicts_with = "debug_dir", help_heading = "Input")]
     pub(crate) no_debug_files: bool,

@@ -1,6 +1,7 @@
 //! The options of `deburr diff`.
 
 use super::asked::Asked;
+use super::batch::Batch;
 use super::{FailOn, Format};
 use clap::Args;
 use std::path::PathBuf;
@@ -9,39 +10,49 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   deburr diff build-old/server build-new/server
-  deburr diff unpacked-1.2/ unpacked-1.3/            files are paired by path, versions in names left out
+  deburr diff unpacked-1.2/ unpacked-1.3/
+  deburr diff curl_7.88.1-10_arm64.deb curl_8.5.0-2_arm64.deb
+  deburr diff pool-old/ pool-new/         packages in folders pair by their names, without versions
+  deburr diff server.rpm unpacked/        a package, and a folder with the files of another
+  docker save app:2 | deburr diff app-1.tar -
   deburr diff --baseline x86-64-v2 --fail-on error old/ new/
   deburr diff --format json old.so new.so
 
-Functions are matched by name: demangled, without .part, .constprop, .isra, .cold and .llvm suffixes. Code without
-names is compared by its findings alone.
+Files are paired by their paths in the folder or the package; then without the versions and hashes
+in their names; then, if they moved, by their names alone. Whatever check reads as a package can be
+either side, or lie in it; a package's own name does not matter.
 
-NEW is worse than OLD if one of its files needs a higher level, or has findings at or above --fail-on that the file in
-OLD has not; all findings of a file that only NEW has count. Whatever else changed is told, and is neither better nor
-worse.
+Functions are matched by name: demangled, without .part, .constprop, .isra, .cold and .llvm
+suffixes. Code without names is compared by its findings alone.
+
+NEW is worse than OLD if one of its files needs a higher level, or has findings at or above
+--fail-on that the file in OLD has not; all findings of a file that only NEW has count. Whatever
+else changed is told, and is neither better nor worse.
+
+deburr.toml holds as it does for check: findings that it allows are none in either build.
 
 Exit status: 0 nothing is worse, 1 something is worse, 2 something could not be compared.")]
 pub(crate) struct Diff {
-    /// The old build: a file, or a directory
+    /// The old build: a file, a directory, a package, a container image, or - for the standard input
     #[arg(value_name = "OLD")]
     pub(crate) old: PathBuf,
-    /// The new build
+    /// The new build, likewise
     #[arg(value_name = "NEW")]
     pub(crate) new: PathBuf,
 
-    /// The severity from which a finding that came makes the exit status 1
-    #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY", help_heading = "Rules")]
-    pub(crate) fail_on: FailOn,
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+    /// The severity from which a finding that came makes the exit status 1 [default: warning]
+    #[arg(long, value_enum, value_name = "SEVERITY", help_heading = "Rules")]
+    pub(crate) fail_on: Option<FailOn>,
+
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     pub(crate) format: Format,
     /// Lines shown for each kind of change of a file in text; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Output")]
     pub(crate) limit: usize,
-    /// Threads to use [default: one per CPU]
-    #[arg(short = 'j', long, value_name = "N", help_heading = "Input")]
-    pub(crate) threads: Option<std::num::NonZeroUsize>,
 
     #[command(flatten)]
-    pub(crate) asked: Asked,
+    pub(crate) batch: Batch,
 }

@@ -1,7 +1,7 @@
 //! The options of `deburr show`.
 
 use super::Format;
-use super::asked::Asked;
+use super::asked::{Asked, DebugFiles};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -49,6 +49,8 @@ pub(crate) struct Show {
 
     #[command(flatten)]
     pub(crate) asked: Asked,
+    #[command(flatten)]
+    pub(crate) debug_files: DebugFiles,
 }
 
 /// How x86-64 instructions are written.

@@ -33,15 +33,14 @@ struct Job<'a> {
     member: Member<'a>,
 }
 
-#[derive(Default)]
-struct State<'a> {
+struct State<'a, M> {
     /// The next file to be taken.
     next: usize,
     /// The file whose outcomes are being emitted.
     head: usize,
     /// Its pieces that are.
     emitted: u64,
-    done: BTreeMap<(usize, u64), Vec<Outcome>>,
+    done: BTreeMap<(usize, u64), Vec<Outcome<M>>>,
     /// How many pieces a file has, where that is known.
     ends: HashMap<usize, u64>,
     jobs: VecDeque<Job<'a>>,
@@ -52,26 +51,45 @@ struct State<'a> {
     stopped: bool,
 }
 
+impl<M> Default for State<'_, M> {
+    fn default() -> Self {
+        State {
+            next: 0,
+            head: 0,
+            emitted: 0,
+            done: BTreeMap::new(),
+            ends: HashMap::new(),
+            jobs: VecDeque::new(),
+            idle: 0,
+            reading: 0,
+            stopped: false,
+        }
+    }
+}
+
 /// The board.
-pub(super) struct Board<'a> {
-    state: Mutex<State<'a>>,
+pub(super) struct Board<'a, M> {
+    state: Mutex<State<'a, M>>,
     changed: Condvar,
     files: usize,
     /// Bytes of the input that have been read, for the progress.
     pub(super) bytes: AtomicU64,
     /// Checks a member.
-    check: Box<dyn Fn(Member<'a>) -> Vec<Outcome> + Sync + 'a>,
+    check: Box<dyn Fn(Member<'a>) -> Vec<Outcome<M>> + Sync + 'a>,
 }
 
 /// The place of one file at the board.
-pub(super) struct Seat<'b, 'a> {
-    board: &'b Board<'a>,
+pub(super) struct Seat<'b, 'a, M> {
+    board: &'b Board<'a, M>,
     turn: usize,
     pieces: u64,
 }
 
-impl<'a> Board<'a> {
-    pub(super) fn new(files: usize, check: impl Fn(Member<'a>) -> Vec<Outcome> + Sync + 'a) -> Board<'a> {
+impl<'a, M> Board<'a, M> {
+    pub(super) fn new(
+        files: usize,
+        check: impl Fn(Member<'a>) -> Vec<Outcome<M>> + Sync + 'a,
+    ) -> Board<'a, M> {
         Board {
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -81,12 +99,12 @@ impl<'a> Board<'a> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<'a>> {
+    fn lock(&self) -> MutexGuard<'_, State<'a, M>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits, and checks members of packages meanwhile.
-    fn wait<T>(&self, mut ready: impl FnMut(&mut State<'a>) -> Option<T>) -> T {
+    fn wait<T>(&self, mut ready: impl FnMut(&mut State<'a, M>) -> Option<T>) -> T {
         let mut state = self.lock();
         loop {
             if let Some(job) = state.jobs.pop_front() {
@@ -110,7 +128,7 @@ impl<'a> Board<'a> {
     }
 
     /// Takes the next file; `None` where there is nothing more to do.
-    pub(super) fn next_file(&self) -> Option<Seat<'_, 'a>> {
+    pub(super) fn next_file(&self) -> Option<Seat<'_, 'a, M>> {
         let turn = self.wait(|state| {
             if state.stopped || state.next >= self.files && state.reading == 0 {
                 return Some(None);
@@ -125,7 +143,12 @@ impl<'a> Board<'a> {
     }
 
     /// Waits for the next piece of a file whose turn it is; `None` after the last. `meanwhile` is called now and then.
-    pub(super) fn emit(&self, turn: usize, piece: u64, mut meanwhile: impl FnMut()) -> Option<Vec<Outcome>> {
+    pub(super) fn emit(
+        &self,
+        turn: usize,
+        piece: u64,
+        mut meanwhile: impl FnMut(),
+    ) -> Option<Vec<Outcome<M>>> {
         let mut state = self.lock();
         let outcomes = loop {
             if let Some(outcomes) = state.done.remove(&(turn, piece)) {
@@ -159,7 +182,7 @@ impl<'a> Board<'a> {
     }
 }
 
-impl<'a> Seat<'_, 'a> {
+impl<'a, M> Seat<'_, 'a, M> {
     /// The number of the file.
     pub(super) fn turn(&self) -> usize {
         self.turn
@@ -200,7 +223,7 @@ impl<'a> Seat<'_, 'a> {
     }
 
     /// Adds a piece that is done.
-    pub(super) fn push(&mut self, outcomes: Vec<Outcome>) {
+    pub(super) fn push(&mut self, outcomes: Vec<Outcome<M>>) {
         self.board.lock().done.insert((self.turn, self.pieces), outcomes);
         self.pieces += 1;
         self.board.changed.notify_all();
@@ -212,7 +235,7 @@ impl<'a> Seat<'_, 'a> {
     }
 
     /// Adds the last piece.
-    pub(super) fn end(mut self, outcomes: Vec<Outcome>) {
+    pub(super) fn end(mut self, outcomes: Vec<Outcome<M>>) {
         self.push(outcomes);
         let mut state = self.board.lock();
         state.ends.insert(self.turn, self.pieces);

@@ -1,7 +1,7 @@
 //! A package in the batch: what `deburr-package` finds in it → members at the board, and what could not be read.
 
 use super::board::{Member, Seat};
-use super::{Crew, Outcome};
+use super::{Crew, Made, Outcome};
 use crate::input::gate::{BUDGET, Pass};
 use crate::input::layout::Layout;
 use crate::input::mapped::Bytes;
@@ -11,9 +11,9 @@ use deburr_package::{Kind, Object, Sink, Stopped, read, read_layout};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Takes what one package holds.
-struct Taker<'t, 'b, 'a> {
+struct Taker<'t, 'b, 'a, M> {
     crew: &'a Crew<'a>,
-    seat: &'t mut Seat<'b, 'a>,
+    seat: &'t mut Seat<'b, 'a, M>,
     file: &'t Candidate,
     path: String,
     others: u64,
@@ -21,7 +21,7 @@ struct Taker<'t, 'b, 'a> {
     read: u64,
 }
 
-impl<'a> Sink for Taker<'_, '_, 'a> {
+impl<'a, M: Made> Sink for Taker<'_, '_, 'a, M> {
     type Permit = Pass<'a>;
 
     fn admit(&mut self, bytes: u64) -> Result<Pass<'a>, Stopped> {
@@ -50,7 +50,8 @@ impl<'a> Sink for Taker<'_, '_, 'a> {
         self.seat.wait_for_room()?;
         // A member is not named by the user, as a file in a folder is not.
         let named = path == self.path && self.file.is_named();
-        self.seat.push(vec![Outcome::Skipped(Skipped { path, reason, named, fault })]);
+        let skipped = Skipped { path, reason, named, fault };
+        self.seat.push(vec![if fault { Outcome::Incomplete(skipped) } else { Outcome::Skipped(skipped) }]);
         Ok(())
     }
 
@@ -62,12 +63,12 @@ impl<'a> Sink for Taker<'_, '_, 'a> {
 
 impl<'a> Crew<'a> {
     /// Reads a package; its members are checked on the way. Returns what is left to say.
-    pub(super) fn check_package(
+    pub(super) fn check_package<M: Made>(
         &'a self,
         file: &Candidate,
         bytes: Option<&Bytes>,
-        seat: &mut Seat<'_, 'a>,
-    ) -> Vec<Outcome> {
+        seat: &mut Seat<'_, 'a, M>,
+    ) -> Vec<Outcome<M>> {
         let path = file.path.display().to_string();
         let mut taker = Taker { crew: self, seat, file, path: path.clone(), others: 0, read: 0 };
         let limits = &self.plan.limits;
@@ -82,7 +83,7 @@ impl<'a> Crew<'a> {
         let named = file.is_named();
         let mut skipped = |reason: &str| {
             let (path, reason) = (path.clone(), reason.to_owned());
-            outcomes.push(Outcome::Skipped(Skipped { path, reason, named, fault: true }));
+            outcomes.push(Outcome::Incomplete(Skipped { path, reason, named, fault: true }));
         };
         if result.is_err() {
             skipped("deburr itself failed on this package; please report it");
@@ -96,7 +97,7 @@ impl<'a> Crew<'a> {
     }
 
     /// Checks a member of a package.
-    pub(super) fn check_member(&self, member: Member<'_>) -> Vec<Outcome> {
+    pub(super) fn check_member<M: Made>(&self, member: Member<'_>) -> Vec<Outcome<M>> {
         let Member { object: Object { path, kind, bytes }, pass: _pass } = member;
         let check = || match kind {
             Kind::Elf => vec![self.check_bytes(&bytes, path.clone(), super::Origin::Member)],

@@ -1,6 +1,6 @@
 //! Progress of a run on the standard error, where it is a terminal: files, or bytes where there are packages.
 
-use crate::args;
+use crate::args::batch::Progress;
 use crate::input::walk::Candidate;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::{Duration, Instant};
@@ -19,11 +19,11 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    pub(super) fn new(progress: args::Progress, files: &[Candidate]) -> Meter {
+    pub(super) fn new(progress: Progress, files: &[Candidate]) -> Meter {
         let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
         let is_bytes = files.iter().any(|file| file.content.is_package());
         Meter {
-            wanted: progress == args::Progress::Auto && terminal,
+            wanted: progress == Progress::Auto && terminal,
             since: Instant::now(),
             length: if is_bytes { files.iter().map(|file| file.size).sum() } else { files.len() as u64 },
             is_bytes,

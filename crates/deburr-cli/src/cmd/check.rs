@@ -1,9 +1,9 @@
 //! `deburr check`: paths → reports, rendered in the order of the paths.
 
 use super::Failure;
-use super::plan::plan;
 use super::sink::{self, Sinks};
 use crate::args::{Check, FailOn, When};
+use crate::asking::Asking;
 use crate::batch::{self, Outcome, Plan};
 use crate::config::add::Additions;
 use crate::config::allow::{Allowed, Ledger};
@@ -28,11 +28,13 @@ pub(super) fn run(
     complaints: &mut dyn Write,
 ) -> Result<ExitCode, Failure> {
     let since = Instant::now();
-    let plan = plan(options).map_err(Failure::Message)?;
+    let plan = Plan::new(&options.asked, &options.batch).map_err(Failure::Message)?;
+    let plan = Plan { closure: options.closure, root: options.root.clone(), ..plan };
+    let config = &plan.asking.config;
     let outlets = sink::open(options, stdout)?;
     let outputs: Vec<_> = outlets.iter().filter_map(|outlet| outlet.identity).collect();
     let walked = walk::walk(&options.paths, plan.threads, &outputs, plan.limits.depth > 0);
-    let fail_on = options.fail_on.or(plan.config.fail_on).unwrap_or(FailOn::Warning);
+    let fail_on = options.fail_on.or(config.fail_on).unwrap_or(FailOn::Warning);
     let packages = walked.files.iter().any(|file| file.content.is_package() || file.is_stdin);
     if plan.closure && packages {
         let note = "--closure does not look into packages: their members are checked each by itself";
@@ -44,22 +46,22 @@ pub(super) fn run(
         totals: Totals { other_files: walked.other_files, ..Totals::default() },
         skipped: Vec::new(),
         failed: false,
-        rulings: Rulings::new(&plan, options),
+        rulings: Rulings::new(&plan.asking, options),
         compared: Compared::default(),
     };
     for skip in walked.skipped {
         run.skip(skip, complaints);
     }
-    batch::check_all(&walked.files, &plan, options.progress, |outcomes| -> Result<(), Failure> {
+    batch::check_all(&walked.files, &plan, options.batch.progress, |_, outcomes| -> Result<(), Failure> {
         for outcome in outcomes {
             match outcome {
-                Outcome::Checked { mut report, bytes } => {
+                Outcome::Checked { made: mut report, bytes } => {
                     run.compared.add(&mut report);
                     let allowed = run.rulings.settle(&mut report);
                     run.totals.add(&report, bytes);
                     sinks.file(Checked { report: &report, allowed: &allowed })?;
                 }
-                Outcome::Skipped(skip) => run.skip(skip, complaints),
+                Outcome::Skipped(skip) | Outcome::Incomplete(skip) => run.skip(skip, complaints),
                 Outcome::PassedOver(members) => run.totals.other_files += members,
             }
         }
@@ -67,7 +69,7 @@ pub(super) fn run(
     })?;
 
     let Run { mut totals, mut skipped, mut failed, rulings, compared } = run;
-    let across = deburr_core::across(&compared.files, plan.rules.as_deref());
+    let across = deburr_core::across(&compared.files, Some(&plan.asking.rules));
     totals.add_across(&across);
     if compared.left_out > 0 {
         let _ = writeln!(
@@ -80,8 +82,8 @@ pub(super) fn run(
     totals.files_skipped = skipped.len() as u64;
     totals.elapsed_seconds = options.statistics.then(|| since.elapsed().as_secs_f64());
     let Rulings { uses, ledger, additions, .. } = rulings;
-    let stale_guards = uses.stale(&plan.config);
-    let remarks = ledger.remarks(|rule| plan.rules.as_ref().is_none_or(|rules| rules.contains(&rule)));
+    let stale_guards = uses.stale(config);
+    let remarks = ledger.remarks(|rule| plan.asking.rules.contains(&rule));
     sinks.end(Finished {
         totals: &totals,
         skipped: &skipped,
@@ -108,8 +110,7 @@ pub(super) fn run(
         );
     }
     if let (Some(additions), Some(given)) = (additions, &options.add_allowances) {
-        let added =
-            additions.write(given.as_deref(), plan.config.path.as_deref()).map_err(Failure::Message)?;
+        let added = additions.write(given.as_deref(), config.path.as_deref()).map_err(Failure::Message)?;
         let _ = writeln!(complaints, "deburr: {added}");
     }
     // A run that was given files and checked none of them has not found them clean.
@@ -170,7 +171,7 @@ impl Run<'_> {
 
 /// What the user decided about findings, and what came of it.
 struct Rulings<'p> {
-    plan: &'p Plan,
+    asking: &'p Asking,
     uses: Uses,
     ledger: Ledger<'p>,
     /// Where all findings shall be allowed from now on.
@@ -178,18 +179,18 @@ struct Rulings<'p> {
 }
 
 impl<'p> Rulings<'p> {
-    fn new(plan: &'p Plan, options: &Check) -> Rulings<'p> {
+    fn new(asking: &'p Asking, options: &Check) -> Rulings<'p> {
         Rulings {
-            plan,
-            uses: Uses::of(&plan.config),
-            ledger: Ledger::new(&plan.config.allowances),
+            asking,
+            uses: Uses::of(&asking.config),
+            ledger: Ledger::new(&asking.config.allowances),
             additions: options.add_allowances.as_ref().map(|_| Additions::default()),
         }
     }
 
     /// Applies them to one report: severities, then allowances.
     fn settle(&mut self, report: &mut Report) -> Vec<Allowed> {
-        self.plan.config.change_severities(report);
+        self.asking.config.change_severities(&mut report.findings);
         self.uses.add(report);
         let mut allowed = self.ledger.settle(report);
         if let Some(additions) = &mut self.additions {
@@ -197,7 +198,7 @@ impl<'p> Rulings<'p> {
         }
         if !allowed.is_empty() {
             let arch = ARCHES.into_iter().find(|arch| arch.name() == report.arch);
-            report.advice = advise(report, features_for(&self.plan.target, arch));
+            report.advice = advise(report, features_for(&self.asking.target, arch));
         }
         allowed
     }

@@ -1,10 +1,8 @@
 //! The verbs: arguments → what is printed, and the exit status.
 
-mod asked;
 mod check;
 mod diff;
 mod listing;
-mod plan;
 mod shell;
 mod show;
 mod sink;

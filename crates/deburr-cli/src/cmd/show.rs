@@ -1,9 +1,9 @@
 //! `deburr show`: a file and a place in it → annotated disassembly.
 
-use super::asked::{Asking, Refusal};
 use super::{Failure, colored, width_of_terminal};
 use crate::args::show::{Show, Syntax};
 use crate::args::{Format, When};
+use crate::asking::{Asking, Refusal, Whence};
 use crate::input::Content;
 use crate::input::mapped::Bytes;
 use crate::input::walk::error_text;
@@ -34,7 +34,7 @@ struct Document<'a> {
 
 /// Runs the verb.
 pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<ExitCode, Failure> {
-    let asking = Asking::new(&options.asked).map_err(Failure::Message)?;
+    let asking = Asking::new(&options.asked, &options.debug_files).map_err(Failure::Message)?;
     let syntax = match options.syntax {
         Syntax::Att => text::Syntax::Att,
         Syntax::Intel => text::Syntax::Intel,
@@ -44,8 +44,9 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
     let complain = |reason: &str| Failure::Message(format!("{}: {reason}", options.file.display()));
     let bytes = Bytes::open(&file).map_err(|error| complain(&error_text(&error)))?;
     let place = Place::parse(&options.place);
-    let ask = |object: &[u8], path: &str, within: Option<&Path>| {
-        asking.ask(object, path, within, |request| deburr_core::listing(object, request, place, view))
+    let ask = |object: &[u8], path: &str, file: Option<&Path>| {
+        let whence = Whence { path, file };
+        asking.ask(object, whence, &[], |bytes, request| deburr_core::listing(bytes, request, place, view))
     };
     let path = file.display().to_string();
     let asked: Vec<(String, Result<Shown, Refusal>)> = match Content::of_all(&bytes) {
@@ -81,6 +82,9 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
     if let ([_], []) = (listings.as_slice(), candidates.as_slice()) {
         let Some((path, mut listing)) = listings.pop() else { return Ok(ExitCode::from(2)) };
         listing.path = path;
+        for insn in &mut listing.insns {
+            asking.config.change_severities(&mut insn.findings);
+        }
         return render(options, color, listing, out);
     }
     candidates.extend(listings.into_iter().map(|(path, listing)| (path, listing.function)));

@@ -1,29 +1,35 @@
 //! Pairs: the names of files in two builds → which belongs to which.
 //!
-//! First by the same name, then by the name without versions: `libx.so.1.2.3` goes with `libx.so.1.2.4`, and
-//! `lib/postgresql/15/bin/postgres` with `lib/postgresql/17/bin/postgres`.
+//! First by the same name; then by the name without versions: `libx.so.1.2.3` goes with `libx.so.1.2.4`, and
+//! `lib/postgresql/15/bin/postgres` with `lib/postgresql/17/bin/postgres`; then without all that packages have in their
+//! names beside what is in them, as no two versions need look alike; and at last, what has moved to another folder, by
+//! the file's own name, where each build has one of that name left.
 
 use std::collections::BTreeMap;
 
 /// The indices of a file in the old and in the new list; one of them at least.
 pub(crate) type Pair = (Option<usize>, Option<usize>);
 
-/// Pairs two lists of names. Pairs come in the order of the new list, then what only the old one has.
+/// Pairs two lists of names; those of packages end in `!`, and those of what is in them go on behind it. Pairs come in the
+/// order of the new list, then what only the old one has.
 pub(crate) fn pair(old: &[String], new: &[String]) -> Vec<Pair> {
+    let keys: [fn(&str) -> String; 4] =
+        [str::to_owned, without_versions, without_versions_of_packages, without_folders];
     let mut partner: Vec<Option<usize>> = vec![None; new.len()];
     let mut is_taken = vec![false; old.len()];
-    for key in [str::to_owned as fn(&str) -> String, without_versions] {
-        let mut waiting: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for (index, name) in old.iter().enumerate().rev().filter(|(index, _)| !is_taken[*index]) {
-            waiting.entry(key(name)).or_default().push(index);
+    for (stage, key) in keys.into_iter().enumerate() {
+        let mut left: BTreeMap<String, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+        for (index, name) in old.iter().enumerate().filter(|(index, _)| !is_taken[*index]) {
+            left.entry(key(name)).or_default().0.push(index);
         }
-        for (index, name) in new.iter().enumerate() {
-            if partner[index].is_none()
-                && let Some(found) = waiting.get_mut(&key(name)).and_then(Vec::pop)
-            {
-                partner[index] = Some(found);
-                is_taken[found] = true;
-            }
+        for (index, name) in new.iter().enumerate().filter(|(index, _)| partner[*index].is_none()) {
+            left.entry(key(name)).or_default().1.push(index);
+        }
+        let must_be_alone = stage + 1 == keys.len();
+        let alike = left.into_values().filter(|(a, b)| !must_be_alone || (a.len(), b.len()) == (1, 1));
+        for (found, index) in alike.flat_map(|(a, b)| a.into_iter().zip(b)) {
+            partner[index] = Some(found);
+            is_taken[found] = true;
         }
     }
     let paired = partner.into_iter().enumerate().map(|(new, old)| (old, Some(new)));
@@ -31,30 +37,75 @@ pub(crate) fn pair(old: &[String], new: &[String]) -> Vec<Pair> {
     paired.chain(left.map(|(old, _)| (Some(old), None))).collect()
 }
 
-/// A path with every number, and every run of numbers with dots in between, as `#`; a version at the end of a shared
-/// object's name is left out.
+/// A path with the names of the packages in it cut down to what they are called before their version, and the architecture:
+/// `curl_7.88.1-10+deb12u5_arm64.deb!` and `curl_8.5.0-2_arm64.deb!` are alike.
+fn without_versions_of_packages(path: &str) -> String {
+    let mut out = String::new();
+    let mut rest = path;
+    while let Some((package, inner)) = rest.split_once('!') {
+        let file = package.rfind('/').map_or(0, |at| at + 1);
+        let is_version = |at: &usize| package[at + 1..].starts_with(|c: char| c.is_ascii_digit());
+        let version =
+            package.match_indices(['-', '_']).map(|(at, _)| at).filter(|at| *at > file).find(is_version);
+        match version {
+            Some(at) => {
+                let behind = &package[at + 1..];
+                let end = behind.rfind('_').or_else(|| behind.rfind('.')).unwrap_or(behind.len());
+                let name = &package[..at];
+                // Debian's libraries of 2024 whose time_t grew on 32-bit machines have a new name on all others, too.
+                out.push_str(name.strip_suffix("t64").unwrap_or(name));
+                out.push_str(&behind[end..]);
+            }
+            None => out.push_str(package),
+        }
+        out.push('!');
+        rest = inner;
+    }
+    out.push_str(rest);
+    without_versions(&out)
+}
+
+/// The file's own name, without versions; a member of an archive keeps the archive's.
+fn without_folders(path: &str) -> String {
+    let file = path.find('(').map_or(path, |at| &path[..at]);
+    without_versions(&path[file.trim_end_matches('!').rfind(['/', '!']).map_or(0, |at| at + 1)..])
+}
+
+/// A path with every number, and every run of numbers with dots in between, as `#`; so are the hashes that tools put into
+/// names, 8 or 16 hexadecimal digits as in `libgfortran-8f1e9814.so.5`. A version at the end of a shared object's name is
+/// left out.
 fn without_versions(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
-    let mut rest = path.chars().peekable();
-    while let Some(c) = rest.next() {
-        if !c.is_ascii_digit() {
-            out.push(c);
-            continue;
+    let mut rest = path;
+    while let Some(c) = rest.chars().next() {
+        let length = version_length(rest).max(if out.ends_with('-') { hash_length(rest) } else { 0 });
+        match length {
+            0 => out.push(c),
+            _ => out.push('#'),
         }
-        out.push('#');
-        loop {
-            let mut ahead = rest.clone();
-            match ahead.next() {
-                Some(c) if c.is_ascii_digit() => rest = ahead,
-                Some('.') if ahead.peek().is_some_and(char::is_ascii_digit) => rest = ahead,
-                _ => break,
-            }
-        }
+        rest = &rest[length.max(c.len_utf8())..];
     }
     match out.strip_suffix(".#") {
         Some(stem) if stem.ends_with(".so") => stem.to_owned(),
         _ => out,
     }
+}
+
+/// Bytes of the numbers, with dots between them, that a text begins with.
+fn version_length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    (0..bytes.len())
+        .take_while(|&at| is_digit(at) || (at > 0 && bytes[at] == b'.' && is_digit(at + 1)))
+        .count()
+}
+
+/// Bytes of the hashes, with hyphens between them, that a text begins with, up to a dot or the end.
+fn hash_length(text: &str) -> usize {
+    let hashes = text.find('.').map_or(text, |end| &text[..end]);
+    let is_hash =
+        |part: &str| matches!(part.len(), 8 | 16) && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if hashes.split('-').all(is_hash) { hashes.len() } else { 0 }
 }
 
 #[cfg(test)]
@@ -88,8 +139,45 @@ mod tests {
             ("libx-1.2.so", "libx-#.so"),
             ("lib/15/bin/postgres", "lib/#/bin/postgres"),
             ("a.1.b", "a.#.b"),
+            ("a.1.", "a.#."),
+            ("libgfortran-8f1e9814.so.5.0.0", "libgfortran-#.so"),
+            ("libgfortran-daac5196-038a5e3c.so.5", "libgfortran-#.so"),
+            ("libx-deadbeef0123abcd.rlib", "libx-#.rlib"),
+            ("libx-12345678.9.so", "libx-#.so"),
+            ("libx-deadbeef1.so", "libx-deadbeef#.so"),
+            ("é-1/ü", "é-#/ü"),
         ] {
             assert_eq!(without_versions(path), expected);
         }
+    }
+
+    #[test]
+    fn packages_pair_by_what_they_are_called_before_their_version() {
+        for (path, expected) in [
+            ("pool/curl_7.88.1-10+deb12u5_arm64.deb!", "pool/curl_arm#.deb!"),
+            ("libssl3_3.0.11-1~deb12u2_amd64.deb!usr/lib/libssl.so.3", "libssl#_amd#.deb!usr/lib/libssl.so"),
+            ("libssl3t64_3.5.7-1~deb13u2_amd64.deb!x", "libssl#_amd#.deb!x"),
+            ("bash-5.2.15-3.fc38.aarch64.rpm!bin/bash", "bash.rpm!bin/bash"),
+            ("a.conda!pkg-lz4-4.3.2-py311_0.tar.zst!x", "a.conda!pkg-lz#_#.tar.zst!x"),
+            ("-1!x", "-#!x"),
+            ("no-package", "no-package"),
+        ] {
+            assert_eq!(without_versions_of_packages(path), expected);
+        }
+        let old = names(&["curl_7.88.1-10+deb12u5_arm64.deb!", "curl_7.88.1-10+deb12u5_amd64.deb!"]);
+        let new = names(&["curl_8.5.0-2_amd64.deb!", "curl_8.5.0-2_arm64.deb!"]);
+        assert_eq!(pair(&old, &new), [(Some(1), Some(0)), (Some(0), Some(1))]);
+    }
+
+    #[test]
+    fn file_that_moved_is_found_by_its_name_unless_there_are_several() {
+        let old = names(&["lib/libc.so.6", "a/x.o", "b/x.o", "old/libx.a(m.o)"]);
+        let new = names(&["usr/lib/libc.so.6", "c/x.o", "new/libx.a(m.o)"]);
+        let expected =
+            [(Some(0), Some(0)), (None, Some(1)), (Some(3), Some(2)), (Some(1), None), (Some(2), None)];
+        assert_eq!(pair(&old, &new), expected);
+        assert_eq!(without_folders("pool/a.deb!"), "a.deb!");
+        assert_eq!(without_folders("a.deb!usr/lib/libx.so.1"), "libx.so");
+        assert_eq!(without_folders("libx.a(dir/m.o)"), "libx.a(dir/m.o)");
     }
 }

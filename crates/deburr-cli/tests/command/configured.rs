@@ -1,6 +1,6 @@
 //! The command with a configuration: machines, rules, severities, allowances, and the file that --add-allowances writes.
 
-use super::fixtures::{check, folder};
+use super::fixtures::{check, folder, run};
 use super::{Scratch, assert_as_recorded, stderr, stdout};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -50,6 +50,48 @@ fn configuration_is_an_option_that_the_command_line_overrides() {
     }
     let (_, found) = configured("[severity]\nllsc-loop = \"note\"", &[LLSC]);
     assert!(found.iter().all(|finding| *finding == ("llsc-loop".to_owned(), "note".to_owned())), "{found:?}");
+}
+
+#[test]
+fn show_and_diff_are_configured_as_check_is() {
+    let scratch = Scratch::new("configured-show-diff");
+    let asked = |text: &str, arguments: &[&str]| {
+        let config = scratch.file("deburr.toml", text.as_bytes());
+        let output = run(&[arguments, &["--config", &config, "--format", "json"]].concat());
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (document, output.status.code())
+    };
+    for (text, arguments, severities) in [
+        ("", &[][..], &["warning"][..]),
+        ("target = \"armv8.0-a\"", &[], &["note"]),
+        ("target = \"armv8.0-a\"", &["--target", "armv8.1-a"], &["warning"]),
+        ("ignore = \"llsc-loop\"", &[], &[]),
+        ("select = \"outlined-atomic\"", &[], &[]),
+        ("[severity]\nllsc-loop = \"error\"", &[], &["error"]),
+        ("[severity]\nllsc-loop = \"off\"", &[], &[]),
+    ] {
+        let (document, _) = asked(text, &[&["show", LLSC, "cas_4_seq_cst"], arguments].concat());
+        let insns = document["insns"].as_array().unwrap().iter();
+        let findings = insns.flat_map(|insn| insn["findings"].as_array().unwrap());
+        let found: Vec<_> = findings.map(|finding| finding["severity"].as_str().unwrap()).collect();
+        assert_eq!(found, severities, "{text} {arguments:?}");
+    }
+    let plain = "llsc_loop/miss-lse.o";
+    for (text, arguments, severity, status) in [
+        ("", &[][..], Some("warning"), 1),
+        ("target = \"armv8.0-a\"", &[], Some("note"), 0),
+        ("target = \"armv8.0-a\"\nfail-on = \"note\"", &[], Some("note"), 1),
+        ("fail-on = \"error\"", &[], Some("warning"), 0),
+        ("fail-on = \"error\"", &["--fail-on", "warning"], Some("warning"), 1),
+        ("ignore = \"llsc-loop\"", &[], None, 0),
+        ("[severity]\nllsc-loop = \"off\"", &[], None, 0),
+        ("[severity]\nllsc-loop = \"error\"", &["--fail-on", "error"], Some("error"), 1),
+    ] {
+        let (document, code) = asked(text, &[&["diff", plain, LLSC], arguments].concat());
+        let came = document["files"][0]["came"].as_array().unwrap();
+        assert_eq!((came.len(), code), (severity.map_or(0, |_| 3), Some(status)), "{text} {came:?}");
+        assert!(came.iter().all(|group| group["severity"].as_str() == severity), "{text}");
+    }
 }
 
 #[test]

@@ -1,0 +1,74 @@
+//! How many files are worked on, as the verbs take it that do so: progress, debug files, threads, the limits of packages.
+
+use super::asked::DebugFiles;
+use clap::{Args, ValueEnum};
+
+/// The options of a batch.
+#[derive(Debug, Args)]
+pub(crate) struct Batch {
+    /// When to show progress on the standard error
+    #[arg(long, value_enum, default_value_t = Progress::Auto, value_name = "WHEN", help_heading = "Output")]
+    pub(crate) progress: Progress,
+    #[command(flatten)]
+    pub(crate) debug_files: DebugFiles,
+    /// Threads to use [default: one per CPU]
+    #[arg(short = 'j', long, value_name = "N", help_heading = "Input")]
+    pub(crate) threads: Option<std::num::NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) packages: Packages,
+}
+
+/// Whether progress is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Progress {
+    Auto,
+    Never,
+}
+
+/// The limits of packages.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Packages")]
+pub(crate) struct Packages {
+    /// Packages within packages that are looked into; 0 looks into none at all
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub(crate) max_depth: u32,
+    /// The largest binary, and the most that one package may need in memory beside it
+    #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = size)]
+    pub(crate) max_member: u64,
+    /// The most that a package may unpack to
+    #[arg(long, value_name = "SIZE", default_value = "64G", value_parser = size)]
+    pub(crate) max_unpacked: u64,
+    /// How many times its size a compressed stream may unpack to, above 64 MiB
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub(crate) max_ratio: u64,
+    /// The most members of a package, with those of packages in it
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub(crate) max_members: u64,
+}
+
+impl Packages {
+    /// The same, for the reader.
+    pub(crate) fn limits(&self) -> deburr_package::Limits {
+        deburr_package::Limits {
+            depth: self.max_depth,
+            members: self.max_members,
+            member_bytes: self.max_member,
+            unpacked_bytes: self.max_unpacked,
+            ratio: self.max_ratio,
+        }
+    }
+}
+
+/// A number of bytes, such as 512M or 2G; the units are powers of 1024.
+fn size(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.char_indices().next_back() {
+        Some((at, 'k' | 'K')) => (&text[..at], 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 30),
+        Some((at, 't' | 'T')) => (&text[..at], 40),
+        _ => (text, 0),
+    };
+    let number: Option<u64> = digits.parse().ok();
+    let bytes = number.and_then(|number| number.checked_mul(1 << shift));
+    bytes.ok_or_else(|| "expected a number of bytes, such as 512M or 2G".to_owned())
+}

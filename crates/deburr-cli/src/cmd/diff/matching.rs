@@ -1,0 +1,236 @@
+//! Matching: what becomes of each binary of two builds, as the batch tells it → pairs that are compared, and what has no
+//! partner.
+//!
+//! Of the old build is held what a comparison needs of each binary, never its bytes. A binary of the new build is compared
+//! as soon as it is there if the old one has the same name; others wait for the end of their scope.
+
+use super::scope::{Place, Side};
+use crate::asking::{Asking, FAILED};
+use crate::batch::{Made, Outcome};
+use crate::config::allow::Ledger;
+use crate::input::pairs::pair;
+use crate::input::walk;
+use crate::render::diff::{Compared, Skipped};
+use deburr_core::compare::Inspected;
+use deburr_core::{Error, Report, Request, compare, inspect};
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+impl Made for Inspected {
+    fn of(bytes: &[u8], request: &Request<'_>) -> Result<Inspected, Error> {
+        let mut inspected = inspect(bytes, request)?;
+        // Many may have to be held: what no comparison asks for goes at once.
+        let report = &mut inspected.report;
+        (report.facts, report.isa_functions, report.advice) = (None, Vec::new(), Vec::new());
+        Ok(inspected)
+    }
+
+    fn report(&mut self) -> &mut Report {
+        &mut self.report
+    }
+}
+
+/// A binary of one build.
+struct Binary {
+    path: String,
+    inspected: Result<Box<Inspected>, Skipped>,
+}
+
+/// One build's part of a scope.
+struct Part {
+    /// Names, and the binaries that have not been compared.
+    binaries: Vec<(String, Option<Binary>)>,
+    /// Whether all that it has was found.
+    is_whole: bool,
+}
+
+impl Default for Part {
+    fn default() -> Part {
+        Part { binaries: Vec::new(), is_whole: true }
+    }
+}
+
+impl Part {
+    /// The names of those that have not been compared, and where they stand.
+    fn left(&self) -> (Vec<usize>, Vec<String>) {
+        let left = self.binaries.iter().enumerate().filter(|(_, (_, binary))| binary.is_some());
+        left.map(|(index, (name, _))| (index, name.clone())).unzip()
+    }
+
+    fn take(&mut self, index: usize) -> Option<Binary> {
+        self.binaries.get_mut(index)?.1.take()
+    }
+}
+
+/// What came of the pairs.
+#[derive(Default)]
+pub(super) struct Matched {
+    pub(super) compared: Vec<Compared>,
+    /// Paths that only the old build has.
+    pub(super) only_old: Vec<String>,
+    pub(super) skipped: Vec<Skipped>,
+}
+
+/// The matching at work.
+pub(super) struct Matching<'a> {
+    asking: &'a Asking,
+    ledger: Ledger<'a>,
+    scope: usize,
+    old: Part,
+    new: Part,
+    /// Binaries of the old build by their names, those of one name in order.
+    waiting: HashMap<String, VecDeque<usize>>,
+    /// What came of the scope so far, by the place in the new build.
+    done: Vec<(usize, Matched)>,
+    matched: Matched,
+}
+
+impl<'a> Matching<'a> {
+    /// Of nothing yet.
+    pub(super) fn new(asking: &'a Asking) -> Matching<'a> {
+        Matching {
+            asking,
+            ledger: Ledger::new(&asking.config.allowances),
+            scope: 0,
+            old: Part::default(),
+            new: Part::default(),
+            waiting: HashMap::new(),
+            done: Vec::new(),
+            matched: Matched::default(),
+        }
+    }
+
+    /// Takes what became of a file, or of some of what is in it.
+    pub(super) fn take(&mut self, place: &Place, outcomes: Vec<Outcome<Inspected>>) {
+        if place.scope != self.scope {
+            self.end_scope();
+            self.scope = place.scope;
+        }
+        for outcome in outcomes {
+            match outcome {
+                Outcome::Checked { made: mut inspected, .. } => {
+                    let report = &mut inspected.report;
+                    self.asking.config.change_severities(&mut report.findings);
+                    self.ledger.settle(report);
+                    let path = report.path.clone();
+                    self.add(place, Binary { path, inspected: Ok(inspected) });
+                }
+                Outcome::Skipped(skip) => {
+                    let may_lack = skip.fault && !place.is_binary && place.is_at(&skip.path);
+                    self.skip(place, skip, may_lack);
+                }
+                Outcome::Incomplete(skip) => self.skip(place, skip, true),
+                Outcome::PassedOver(_) => {}
+            }
+        }
+    }
+
+    fn skip(&mut self, place: &Place, skip: walk::Skipped, may_lack: bool) {
+        let part = if place.side == Side::Old { &mut self.old } else { &mut self.new };
+        part.is_whole &= !may_lack;
+        let walk::Skipped { path, reason, fault: is_fault, .. } = skip;
+        let skipped = Skipped { path: path.clone(), reason, is_fault };
+        self.add(place, Binary { path, inspected: Err(skipped) });
+    }
+
+    fn add(&mut self, place: &Place, binary: Binary) {
+        let name = place.name_of(&binary.path);
+        match place.side {
+            Side::Old => {
+                self.waiting.entry(name.clone()).or_default().push_back(self.old.binaries.len());
+                self.old.binaries.push((name, Some(binary)));
+            }
+            Side::New => {
+                let partner = self.waiting.get_mut(&name).and_then(VecDeque::pop_front);
+                let index = self.new.binaries.len();
+                match partner.and_then(|partner| self.old.take(partner)) {
+                    Some(old) => {
+                        self.done.push((index, compared(old, binary)));
+                        self.new.binaries.push((name, None));
+                    }
+                    None => self.new.binaries.push((name, Some(binary))),
+                }
+            }
+        }
+    }
+
+    /// Compares what is left of a scope, now that all its names are known.
+    fn end_scope(&mut self) {
+        let (mut old, mut new) = (std::mem::take(&mut self.old), std::mem::take(&mut self.new));
+        let mut done = std::mem::take(&mut self.done);
+        self.waiting.clear();
+        let ((old_at, old_names), (new_at, new_names)) = (old.left(), new.left());
+        let at = |places: &[usize], index: Option<usize>| index.and_then(|index| places.get(index).copied());
+        for (a, b) in pair(&old_names, &new_names) {
+            let index = at(&new_at, b);
+            let a = at(&old_at, a).and_then(|index| old.take(index));
+            let b = index.and_then(|index| new.take(index));
+            let matched = match (a, b) {
+                (Some(a), Some(b)) => compared(a, b),
+                (None, Some(b)) => only_new(b, old.is_whole),
+                (Some(a), None) => only_old(a, new.is_whole),
+                (None, None) => continue,
+            };
+            done.push((index.unwrap_or(usize::MAX), matched));
+        }
+        done.sort_by_key(|(index, _)| *index);
+        for (_, matched) in done {
+            self.matched.compared.extend(matched.compared);
+            self.matched.only_old.extend(matched.only_old);
+            self.matched.skipped.extend(matched.skipped);
+        }
+    }
+
+    /// All that came of it.
+    pub(super) fn end(mut self) -> Matched {
+        self.end_scope();
+        self.matched
+    }
+}
+
+/// What cannot be compared, and why.
+fn skipped(path: String, reason: &str, is_fault: bool) -> Matched {
+    Matched { skipped: vec![Skipped { path, reason: reason.to_owned(), is_fault }], ..Matched::default() }
+}
+
+fn compared(old: Binary, new: Binary) -> Matched {
+    match (old.inspected, new.inspected) {
+        (Ok(before), Ok(after)) if before.report.arch != after.report.arch => {
+            skipped(new.path, "another architecture than in the old build", true)
+        }
+        (Ok(before), Ok(after)) => one(Some((old.path, &before)), new.path, &after),
+        (before, after) => {
+            // What neither build can have compared is told once.
+            let before = before.err().filter(|skip| skip.is_fault || after.is_ok());
+            let skipped = before.into_iter().chain(after.err()).collect();
+            Matched { skipped, ..Matched::default() }
+        }
+    }
+}
+
+fn one(old: Option<(String, &Inspected)>, new: String, after: &Inspected) -> Matched {
+    let (path, before) = old.unzip();
+    // Here it would cost the whole batch, whose threads would wait for ever.
+    let Ok(diff) = catch_unwind(AssertUnwindSafe(|| compare(before, after))) else {
+        return skipped(new, FAILED, true);
+    };
+    let level = after.report.level.clone();
+    let old_level = before.map(|before| before.report.level.clone());
+    Matched { compared: vec![Compared { old: path, new, level, old_level, diff }], ..Matched::default() }
+}
+
+fn only_new(new: Binary, is_old_whole: bool) -> Matched {
+    match new.inspected {
+        Ok(after) if is_old_whole => one(None, new.path, &after),
+        Ok(_) => skipped(new.path, "not in what could be read of the old build", false),
+        Err(skip) => Matched { skipped: vec![skip], ..Matched::default() },
+    }
+}
+
+fn only_old(old: Binary, is_new_whole: bool) -> Matched {
+    match old.inspected {
+        Ok(_) if is_new_whole => Matched { only_old: vec![old.path], ..Matched::default() },
+        Ok(_) => skipped(old.path, "not in what could be read of the new build", false),
+        Err(skip) => Matched { skipped: vec![skip], ..Matched::default() },
+    }
+}
