@@ -104,11 +104,12 @@ pub(super) fn roots(world: &World<'_, '_>) -> BTreeMap<CodeOffset, Source> {
     // What a program exports is for its own plug-ins.
     let is_module =
         image.kind == Kind::Executable || exports.iter().any(|export| names::is_module_entry(export.name));
+    let variants = names::variants(exports);
     for export in exports.iter().filter(|export| !names::is_vector_variant(export.name)) {
         let Some(start) = image.code_offset(export.at) else { continue };
         let is_interface = match is_module {
             true => image.kind != Kind::Executable && names::is_module_entry(export.name),
-            false => !names::is_incidental(export),
+            false => !names::is_incidental(export) && !variants.contains(export.name),
         };
         let source = roots.entry(start).or_insert(Source::Export { is_interface });
         if is_interface {

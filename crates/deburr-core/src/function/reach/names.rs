@@ -4,6 +4,7 @@ use crate::image::demangle;
 use crate::image::linkage::Export;
 use crate::insn::Reg;
 use deburr_cpu::Arch;
+use std::collections::{HashMap, HashSet};
 
 const X86_64_ARGUMENTS: &[Reg] =
     &[Reg::general(7), Reg::general(6), Reg::general(2), Reg::general(1), Reg::general(8), Reg::general(9)];
@@ -270,11 +271,89 @@ pub(super) fn is_incidental(export: &Export<'_>) -> bool {
     export.is_weak && export.name.starts_with("_Z") || export.version.is_some_and(is_private)
 }
 
+/// The exported functions whose names say for which CPUs they are, and that have siblings for others: `scopy_k_NEOVERSEN2`
+/// beside `scopy_k_ARMV8`. Who calls one of them has chosen it.
+pub(super) fn variants<'a>(exports: &[Export<'a>]) -> HashSet<&'a str> {
+    let mut by_stem: HashMap<&'a str, Vec<&Export<'a>>> = HashMap::new();
+    for export in exports {
+        if let Some((stem, _)) = export.name.rsplit_once('_') {
+            by_stem.entry(stem).or_default().push(export);
+        }
+    }
+    let families = by_stem.into_values().filter(|family| {
+        // One function may be exported in several versions.
+        family.iter().any(|export| Some(export.name) != family.first().map(|first| first.name))
+    });
+    let of_cpus =
+        |export: &&Export<'a>| export.name.rsplit_once('_').is_some_and(|(_, suffix)| is_of_cpus(suffix));
+    families.flatten().filter(of_cpus).map(|export| export.name).collect()
+}
+
+/// Whether a suffix of a name is for some CPUs: an extension of the instruction set, or a core.
+fn is_of_cpus(suffix: &str) -> bool {
+    const BEGINNINGS: &[&str] = &[
+        "a64fx",
+        "amx",
+        "armv8",
+        "armv9",
+        "avx",
+        "barcelona",
+        "bmi",
+        "bulldozer",
+        "cooperlake",
+        "cortex",
+        "crc32",
+        "dotprod",
+        "emag",
+        "excavator",
+        "fma",
+        "haswell",
+        "i8mm",
+        "neon",
+        "neoverse",
+        "nehalem",
+        "piledriver",
+        "pmull",
+        "popcnt",
+        "sandybridge",
+        "sapphirerapids",
+        "skylake",
+        "sme",
+        "sse",
+        "ssse",
+        "steamroller",
+        "sve",
+        "thunderx",
+        "tsv110",
+        "vnni",
+        "zen",
+    ];
+    let suffix = suffix.to_ascii_lowercase();
+    BEGINNINGS.iter().any(|beginning| suffix.starts_with(beginning))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::address::Svma;
 
+    #[test]
+    fn exports_for_some_cpus_with_siblings_are_variants() {
+        let exports = [
+            "copy_AVX2",
+            "copy_C",
+            "scopy_k_ARMV8",
+            "scopy_k_NEOVERSEN2",
+            "list_first",
+            "list_last",
+            "hash_sse42",
+            "hash",
+        ];
+        let exports = exports.map(|name| Export { at: Svma(0), name, is_weak: false, version: None });
+        let mut found: Vec<_> = variants(&exports).into_iter().collect();
+        found.sort_unstable();
+        assert_eq!(found, ["copy_AVX2", "scopy_k_ARMV8", "scopy_k_NEOVERSEN2"]);
+    }
     #[test]
     fn imported_functions_that_tell_of_the_cpu_are_known_by_their_names() {
         let told = [
