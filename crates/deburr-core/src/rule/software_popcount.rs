@@ -34,10 +34,13 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let checks = context.verdicts.iter().any(|verdict| verdict.guarded.contains(Feature::POPCNT));
-    let may_be_chosen = |verdict: &&Verdict| {
-        let is_chosen = matches!(verdict.reach, Reach::Guarded | Reach::Unknown | Reach::Unreached);
-        is_chosen && verdict.features.contains(Feature::POPCNT)
+    // What only data leads to may be chosen by whoever reads that.
+    let is_chosen = |verdict: &Verdict| match verdict.reach {
+        Reach::Guarded | Reach::Unknown | Reach::Unreached => true,
+        Reach::Required => verdict.path.first().is_some_and(|root| !root.is_function),
+        Reach::UnderGuarded => false,
     };
+    let may_be_chosen = |verdict: &&Verdict| verdict.features.contains(Feature::POPCNT) && is_chosen(verdict);
     let is_small = |verdict: &Verdict| {
         let function = context.program.function_from(verdict.start);
         function.is_some_and(|function| function.extent(context.image).len() <= SMALL)
