@@ -5,16 +5,20 @@
 //! choice is among whole loops, which calls hardly slow down.
 
 use super::block::Graph;
+use super::loops::natural_loops;
 use super::reach::references::{Access, search_once};
 use super::reach::{Guard, GuardKind, Reach, Verdict};
 use super::{Function, Program};
 use crate::address::{Extent, Svma};
 use crate::image::{Image, Kind, Linkage, SymbolKind, SymbolOrigin};
+use crate::insn::sweep::Edge;
 use crate::insn::{self, Class, Flow, Insn, Operation};
 use deburr_cpu::{Feature, FeatureSet};
 
-/// Instructions of a leaf at most.
-const LARGEST: usize = 24;
+/// Instructions of a leaf at most: as many as a CRC of a buffer takes, by words and by bytes.
+const LARGEST: usize = 40;
+/// Loops of a leaf at most.
+const LOOPS: usize = 2;
 /// Features of scalar instructions.
 const SCALAR: FeatureSet = FeatureSet::of(&[
     Feature::POPCNT,
@@ -59,6 +63,11 @@ pub fn leaves<'v>(
         };
         let function = program.function_from(verdict.start).filter(|_| is_fit && is_chosen)?;
         let instructions = leaf_length(image, program, function)?;
+        // Called directly it is a part of something larger that is chosen.
+        let is_caller = |edge: &Edge| edge.to == function.start && !function.contains(edge.from);
+        if program.calls().chain(program.jumps()).any(|edge| is_caller(&edge)) {
+            return None;
+        }
         Some(Leaf { verdict, guard, instructions, uses: None })
     });
     found.collect()
@@ -96,7 +105,7 @@ fn is_exported_ifunc(image: &Image<'_>, program: &Program, within: Svma) -> bool
     })
 }
 
-/// The length of a function that calls nothing, has one loop at most and no vector registers; `None` of others.
+/// The length of a function that calls nothing, has few loops and no vector registers; `None` of others.
 fn leaf_length(image: &Image<'_>, program: &Program, function: &Function) -> Option<usize> {
     let extent = function.extent(image);
     if extent.len() > 15 * LARGEST as u64 {
@@ -112,11 +121,7 @@ fn leaf_length(image: &Image<'_>, program: &Program, function: &Function) -> Opt
         Flow::Jump(to) | Flow::Branch(to) => !extent.contains(to),
         _ => false,
     });
-    let backward = insns.iter().filter(|insn| match insn.flow {
-        Flow::Jump(to) | Flow::Branch(to) => to <= insn.svma,
-        _ => false,
-    });
-    let is_small = count <= LARGEST && backward.count() <= 1;
+    let is_small = count <= LARGEST && natural_loops(&graph).len() <= LOOPS;
     (is_small && !leaves && !insns.iter().any(|insn| is_vector(insn))).then_some(count)
 }
 

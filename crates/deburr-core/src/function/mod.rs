@@ -5,6 +5,7 @@
 
 pub mod atomics;
 pub mod block;
+mod chosen;
 pub mod counted;
 pub mod coverage;
 pub mod crc;

@@ -5,14 +5,15 @@
 //! functions are decoded around it only. Reversing bits and interleaving them take the same masks, but sum no bytes.
 
 use super::block::Graph;
+use super::chosen::chosen_functions;
 use super::{Function, Program};
 use crate::address::{Extent, Svma};
 use crate::image::{Image, SymbolOrigin, TransferTarget};
 use crate::insn::sweep::CodeOffset;
-use crate::insn::{self, Flow, Insn, Operation};
+use crate::insn::{self, Flow, Insn, Operation, Reg};
 use deburr_cpu::{Arch, Feature};
 use memchr::memmem;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// What libgcc and compiler-rt call it.
 const NAMES: [&str; 3] = ["__popcountsi2", "__popcountdi2", "__popcountti2"];
@@ -26,8 +27,8 @@ pub struct Popcount {
     pub at: Extent,
     /// How it counts.
     pub kind: PopcountKind,
-    /// Whether it stands beside the instruction, as the other side of a check: in the same function, in all its callers, or
-    /// chosen without a direct call, itself or its callers, in a file that checks.
+    /// Whether it stands beside the instruction, as the other side of a check: in the same function, in all its callers,
+    /// chosen without a direct call, itself or its callers, in a file that checks, or chosen by an ifunc resolver.
     pub is_fallback: bool,
 }
 
@@ -42,9 +43,24 @@ pub enum PopcountKind {
     Call(&'static str, u64),
 }
 
-/// Finds them, by address. `checks`: whether the file has the instruction behind checks.
-pub fn popcounts(image: &Image<'_>, program: &Program, checks: bool) -> Vec<Popcount> {
-    let instruction = |start: CodeOffset, users: &BTreeSet<CodeOffset>| users.contains(&start);
+/// Where else a file has the instruction.
+#[derive(Debug, Clone, Copy)]
+pub struct Elsewhere {
+    /// Behind checks.
+    pub checks: bool,
+    /// Behind checks, or where it is not known what leads there.
+    pub anywhere: bool,
+    /// So, in a function that is hardly more.
+    pub alone: bool,
+}
+
+/// Finds them, by address. `resolvers`: where ifunc resolvers begin.
+pub fn popcounts(
+    image: &Image<'_>,
+    program: &Program,
+    elsewhere: Elsewhere,
+    resolvers: impl Iterator<Item = Svma>,
+) -> Vec<Popcount> {
     let bodies: Vec<(&Function, Shape)> = candidates(image, program)
         .into_iter()
         .filter_map(|(function, at)| Some((function, shape(image, program, function, at)?)))
@@ -61,26 +77,32 @@ pub fn popcounts(image: &Image<'_>, program: &Program, checks: bool) -> Vec<Popc
             callers.extend(program.function_at(edge.from).map(|caller| program.whole(caller).start));
         }
     }
-    let uncalled =
-        if checks { uncalled(program, callers.values().flatten().copied()) } else { BTreeSet::new() };
+    let chosen =
+        if elsewhere.anywhere { chosen_functions(image, program, resolvers) } else { HashSet::new() };
+    let is_beside = |start: CodeOffset| users.contains(&start) || chosen.contains(&start);
+    let uncalled = if elsewhere.checks {
+        uncalled(program, callers.values().flatten().copied())
+    } else {
+        BTreeSet::new()
+    };
     let mut found: Vec<Popcount> = Vec::new();
     for (function, shape) in bodies {
         let start = program.whole(function).start;
         let callers = callers.get(&function.start).map(Vec::as_slice).unwrap_or_default();
         let is_chosen = if callers.is_empty() {
-            checks
+            elsewhere.checks || elsewhere.alone && shape.is_body
         } else {
-            callers.iter().all(|&caller| instruction(caller, &users) || uncalled.contains(&caller))
+            callers.iter().all(|&caller| is_beside(caller) || uncalled.contains(&caller))
         };
         let kind = if shape.is_body {
             PopcountKind::Body(shape.bits, callers.len() as u64)
         } else {
             PopcountKind::InLine(shape.bits)
         };
-        found.push(Popcount { at: shape.at, kind, is_fallback: is_chosen || instruction(start, &users) });
+        found.push(Popcount { at: shape.at, kind, is_fallback: is_chosen || is_beside(start) });
     }
     for (start, (at, name, count)) in calls {
-        let is_fallback = instruction(start, &users);
+        let is_fallback = is_beside(start);
         found.push(Popcount { at, kind: PopcountKind::Call(name, count), is_fallback });
     }
     found.sort_by_key(|popcount| popcount.at);
@@ -190,8 +212,30 @@ fn counts(insns: &[&Insn], bits: u8, is_body: bool) -> bool {
         && has(0x3333_3333_3333_3333)
         && has(0x0f0f_0f0f_0f0f_0f0f)
         && sums
+        && !only_swaps(insns, bits)
         && (has(0x0101_0101_0101_0101) && shifts(i64::from(bits) - 8)
             || is_body && [0x3f, 0x7f].into_iter().any(masks) && shifts(8) && shifts(16))
+}
+
+/// Whether what the first mask leaves is only swapped, by exclusive ors, and never summed: permutations, as in DES.
+fn only_swaps(insns: &[&Insn], bits: u8) -> bool {
+    /// Instructions at most between the two.
+    const NEAR: usize = 8;
+    let is_mask = |insn: &Insn| has(insn, 0x5555_5555_5555_5555, bits);
+    let held = insns.iter().filter(|insn| insn.operation == Operation::Move && is_mask(insn));
+    let held: BTreeSet<Reg> = held.filter_map(|insn| insn.dst).collect();
+    let masks = |insn: &Insn| {
+        insn.operation == Operation::And
+            && (is_mask(insn) || insn.src.iter().flatten().any(|reg| held.contains(reg)))
+    };
+    let is_summed = |(index, masked): (usize, &&Insn)| {
+        let after = insns.get(index + 1..).unwrap_or_default().iter().take(NEAR);
+        let mut sums = after
+            .filter(|insn| matches!(insn.operation, Operation::Add | Operation::Sub | Operation::Address));
+        masked.dst.is_some_and(|dst| sums.any(|insn| insn.reads.contains(dst)))
+    };
+    let mut masked = insns.iter().enumerate().filter(|(_, insn)| masks(insn)).peekable();
+    masked.peek().is_some() && !masked.any(is_summed)
 }
 
 /// The functions that have the instruction.

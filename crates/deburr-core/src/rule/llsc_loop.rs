@@ -3,6 +3,7 @@
 use super::{Context, Rule};
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::atomics::{self, Fate, Sequence};
+use crate::image::Image;
 use crate::insn::{Ordering, sweep::Wants};
 use crate::remedy::{self, Compiler, Remedy};
 use deburr_cpu::Feature;
@@ -30,6 +31,7 @@ const REMEDIES: &[Remedy] = &[
 ];
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
+    let image = context.image;
     let severity = match context.target {
         Some(target) if !target.contains(Feature::FEAT_LSE) => Severity::Note,
         _ => Severity::Warning,
@@ -37,15 +39,15 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     // Pairs of registers are another question: other instructions would take their place.
     let sequences = context.atomics().sequences.iter().filter(|sequence| sequence.size < 16);
     let worth_reporting = sequences.filter_map(|sequence| match sequence.fate {
-        Fate::MissedFlag => Some(finding(sequence, severity)),
+        Fate::MissedFlag => Some(finding(image, sequence, severity)),
         // Only its author can do something about it.
-        Fate::WrittenByHand => Some(finding(sequence, Severity::Note)),
+        Fate::WrittenByHand => Some(finding(image, sequence, Severity::Note)),
         Fate::InlineDispatch | Fate::RunTimeChoice | Fate::NoFlagHelps => None,
     });
     worth_reporting.collect()
 }
 
-fn finding(sequence: &Sequence, severity: Severity) -> Finding {
+fn finding(image: &Image<'_>, sequence: &Sequence, severity: Severity) -> Finding {
     let (operation, size, order) = (sequence.operation.name(), sequence.size, order(sequence.ordering));
     let shape = if sequence.retries { "loop" } else { "pair" };
     let bytes = if size == 1 { "byte" } else { "bytes" };
@@ -66,7 +68,7 @@ fn finding(sequence: &Sequence, severity: Severity) -> Finding {
             ("order", Value::Text(order.into())),
             ("written_by_hand", Value::Flag(by_hand)),
             ("retries", Value::Flag(sequence.retries)),
-            ("store_exclusive", Value::Text(sequence.store.to_string().into())),
+            ("store_exclusive", Value::Text(format!("{:#x}", image.place(sequence.store).1).into())),
         ]),
     }
 }

@@ -3,6 +3,7 @@
 use super::{Context, Rule};
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::atomics::{self, Fate, Operation, Sequence};
+use crate::image::Image;
 use crate::insn::sweep::Wants;
 use crate::remedy;
 use deburr_cpu::{Feature, FeatureSet};
@@ -21,7 +22,8 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let pairs = context.atomics().sequences.iter().filter(|sequence| sequence.size == 16);
-    pairs.filter_map(|sequence| Some(finding(sequence, severity(sequence, context.target)?))).collect()
+    let finding = |sequence| Some(finding(context.image, sequence, severity(sequence, context.target)?));
+    pairs.filter_map(finding).collect()
 }
 
 /// `None` where nothing is to be said of it.
@@ -40,7 +42,7 @@ fn severity(sequence: &Sequence, target: Option<FeatureSet>) -> Option<Severity>
     }
 }
 
-fn finding(sequence: &Sequence, severity: Severity) -> Finding {
+fn finding(image: &Image<'_>, sequence: &Sequence, severity: Severity) -> Finding {
     let by_hand = sequence.fate == Fate::WrittenByHand;
     let hint = if by_hand { " (written by hand: no compiler flag changes it)" } else { "" };
     let message = match sequence.operation {
@@ -66,7 +68,7 @@ fn finding(sequence: &Sequence, severity: Severity) -> Finding {
             ("release", Value::Flag(sequence.ordering.release)),
             ("written_by_hand", Value::Flag(by_hand)),
             ("retries", Value::Flag(sequence.retries)),
-            ("store_exclusive", Value::Text(sequence.store.to_string().into())),
+            ("store_exclusive", Value::Text(format!("{:#x}", image.place(sequence.store).1).into())),
         ]),
     }
 }

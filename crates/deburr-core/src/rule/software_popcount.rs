@@ -1,8 +1,10 @@
 //! `software-popcount`: bits counted by masks and shifts, where one instruction would do.
 
 use super::{Context, Rule};
+use crate::address::Svma;
 use crate::finding::{Evidence, Finding, Severity, Value};
-use crate::function::popcount::{self, Popcount, PopcountKind};
+use crate::function::popcount::{self, Elsewhere, Popcount, PopcountKind};
+use crate::function::reach::{Reach, Verdict};
 use crate::insn::{ClassSet, sweep::Wants};
 use crate::remedy::{Compiler, Remedy};
 use deburr_cpu::{Arch, Feature};
@@ -25,12 +27,34 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
+    /// Bytes at most of a function that is there for the instruction.
+    const SMALL: u64 = 128;
     // The kernel's code may not touch vector registers, and writes POPCNT over its calls at run time.
     if context.image.build.is_linux_kernel {
         return Vec::new();
     }
     let checks = context.verdicts.iter().any(|verdict| verdict.guarded.contains(Feature::POPCNT));
-    let found = popcount::popcounts(context.image, context.program, checks);
+    // What only data leads to may be chosen by whoever reads that.
+    let is_chosen = |verdict: &Verdict| match verdict.reach {
+        Reach::Guarded | Reach::Unknown | Reach::Unreached => true,
+        Reach::Required => verdict.path.first().is_some_and(|root| !root.is_function),
+        Reach::UnderGuarded => false,
+    };
+    let may_be_chosen = |verdict: &&Verdict| verdict.features.contains(Feature::POPCNT) && is_chosen(verdict);
+    let is_small = |verdict: &Verdict| {
+        let function = context.program.function_from(verdict.start);
+        function.is_some_and(|function| function.extent(context.image).len() <= SMALL)
+    };
+    let mut others = context.verdicts.iter().filter(may_be_chosen).peekable();
+    let elsewhere =
+        Elsewhere { checks, anywhere: checks || others.peek().is_some(), alone: others.any(is_small) };
+    let resolvers = || {
+        let linkage = context.linkage();
+        let resolved = linkage.resolved.iter().map(|cell| cell.resolver);
+        linkage.resolvers.iter().copied().chain(resolved).collect()
+    };
+    let resolvers: Vec<Svma> = if elsewhere.anywhere { resolvers() } else { Vec::new() };
+    let found = popcount::popcounts(context.image, context.program, elsewhere, resolvers.into_iter());
     let found = found.iter().filter(|popcount| !popcount.is_fallback);
     found.map(|popcount| finding(context, popcount)).collect()
 }

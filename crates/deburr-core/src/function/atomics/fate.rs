@@ -7,9 +7,10 @@
 use super::sequence::{Operation, Pair, Sequence};
 use crate::address::Svma;
 use crate::function::block::Graph;
+use crate::function::chosen::chosen_functions;
 use crate::function::{Function, Program};
 use crate::image::{Image, SymbolKind};
-use crate::insn::sweep::{CodeOffset, ReferenceKind};
+use crate::insn::sweep::CodeOffset;
 use crate::insn::{self, Class, Flow, Insn, Reg};
 use std::collections::HashSet;
 
@@ -18,7 +19,7 @@ use std::collections::HashSet;
 pub enum Fate {
     /// The compiler would have emitted an LSE instruction, or a call of a helper, had it been asked to.
     MissedFlag,
-    /// An LSE instruction stands beside it, and a flag is tested in line.
+    /// An LSE instruction, or for a load of 16 bytes a plain one, stands beside it, and a flag is tested in line.
     InlineDispatch,
     /// Its function is chosen or replaced at run time.
     RunTimeChoice,
@@ -42,11 +43,13 @@ pub(super) struct Fates<'a> {
 
 impl<'a> Fates<'a> {
     pub(super) fn new(image: &'a Image<'a>, program: &'a Program, is_outlined: bool) -> Fates<'a> {
+        let resolvers = image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::IfuncResolver);
+        let resolvers = resolvers.map(|symbol| symbol.svma);
         let described: u64 = image.frames.iter().map(|frame| frame.extent.len()).sum();
         Fates {
             image,
             program,
-            chosen: chosen_functions(image, program),
+            chosen: chosen_functions(image, program, resolvers),
             is_outlined,
             is_described: described > program.coverage.executable / 2,
         }
@@ -61,7 +64,7 @@ impl<'a> Fates<'a> {
             || image.build.is_linux_kernel
         {
             Fate::RunTimeChoice
-        } else if is_dispatched(graph, sequence.load) {
+        } else if is_dispatched(graph, pair, sequence) {
             Fate::InlineDispatch
         } else if no_flag_helps(image, graph, pair, sequence, self.is_outlined)
             || self.is_described && is_generated(image, program, function)
@@ -75,64 +78,6 @@ impl<'a> Fates<'a> {
             Fate::MissedFlag
         }
     }
-}
-
-/// Functions whose address an ifunc resolver makes (one of them is chosen when the program starts), and those that only
-/// such functions call.
-fn chosen_functions(image: &Image<'_>, program: &Program) -> HashSet<CodeOffset> {
-    /// How far down the calls are followed.
-    const DEPTH: usize = 4;
-    let resolvers: Vec<&Function> = image
-        .symbols
-        .iter()
-        .filter(|symbol| symbol.kind == SymbolKind::IfuncResolver)
-        .filter_map(|symbol| program.function_at(image.code_offset(symbol.svma)?))
-        .collect();
-    if resolvers.is_empty() {
-        return HashSet::new();
-    }
-    let is_in_resolver = |at: CodeOffset| resolvers.iter().any(|resolver| resolver.contains(at));
-    let by_code = program
-        .references()
-        .filter(|reference| reference.kind == ReferenceKind::Address && is_in_resolver(reference.from))
-        .map(|reference| reference.to);
-    let by_linker = image.addresses.iter().filter_map(|&(from, to)| {
-        is_in_resolver(image.code_offset(from)?).then(|| image.code_offset(to)).flatten()
-    });
-    let mut chosen: HashSet<CodeOffset> = by_code.chain(by_linker).collect();
-    for _ in 0..DEPTH {
-        let callees = called_only_from(image, program, &chosen);
-        if callees.is_empty() {
-            break;
-        }
-        chosen.extend(callees);
-    }
-    chosen
-}
-
-/// Functions outside `callers` that direct calls and jumps reach from these alone, and whose address no data holds.
-fn called_only_from(
-    image: &Image<'_>,
-    program: &Program,
-    callers: &HashSet<CodeOffset>,
-) -> HashSet<CodeOffset> {
-    let is_caller = |at: CodeOffset| {
-        program.function_at(at).is_some_and(|function| callers.contains(&program.whole(function).start))
-    };
-    let edges = || program.calls().chain(program.jumps());
-    let mut only: HashSet<CodeOffset> = edges()
-        .filter(|edge| !callers.contains(&edge.to) && is_caller(edge.from))
-        .filter(|edge| program.function_from(edge.to).is_some())
-        .map(|edge| edge.to)
-        .collect();
-    let mut leave = |at: CodeOffset| {
-        only.remove(&at);
-    };
-    edges().filter(|edge| !is_caller(edge.from)).for_each(|edge| leave(edge.to));
-    image.pointers.iter().filter_map(|&pointer| image.code_offset(pointer)).for_each(&mut leave);
-    let global = image.symbols.iter().filter(|symbol| symbol.is_global);
-    global.filter_map(|symbol| image.code_offset(symbol.svma)).for_each(leave);
-    only
 }
 
 /// Whether a function is a stub that a run-time compiler replaces: named so (OpenJDK's
@@ -156,10 +101,16 @@ fn begins_as_jvm_stub(image: &Image<'_>, function: &Function) -> bool {
 }
 
 /// Whether the way to a load-exclusive leaves, a few blocks before it, a branch on a flag in memory whose other arm
-/// holds an LSE instruction.
-fn is_dispatched(graph: &Graph, load: Svma) -> bool {
+/// holds what does without: an LSE instruction, or for a load of 16 bytes the plain load that LSE2 makes atomic (QEMU).
+fn is_dispatched(graph: &Graph, pair: &Pair, sequence: &Sequence) -> bool {
     const BLOCKS_BACK: usize = 4;
-    let Some((home, _)) = graph.find(load) else { return false };
+    let Some((home, _)) = graph.find(sequence.load) else { return false };
+    let is_wide_load = sequence.operation == Operation::Load && sequence.size == 16;
+    let place = |insn: &Insn| insn.memory.map(|memory| (memory.base, memory.displacement, memory.size));
+    let does = |insn: &Insn| {
+        insn.class == Class::LseAtomic
+            || is_wide_load && insn.class == Class::Load && place(insn) == place(&pair.load)
+    };
     let mut front = vec![home];
     let mut seen = front.clone();
     for _ in 0..BLOCKS_BACK {
@@ -170,7 +121,7 @@ fn is_dispatched(graph: &Graph, load: Svma) -> bool {
             .filter(|block| !seen.contains(block))
             .collect();
         if before.iter().any(|&block| {
-            tests_flag(graph, block) && leads_to_lse(graph, block, &seen) || is_patched(graph, block, &seen)
+            tests_flag(graph, block) && leads_to(graph, block, &seen, does) || is_patched(graph, block, &seen)
         }) {
             return true;
         }
@@ -198,25 +149,25 @@ fn is_patched(graph: &Graph, block: usize, arm: &[usize]) -> bool {
     let is_unreached = graph.blocks.get(after).is_some_and(|after| after.predecessors.is_empty());
     jumps.is_some_and(|last| matches!(last.flow, Flow::Jump(_)))
         && is_unreached
-        && reaches_lse(graph, vec![after], arm)
+        && reaches(graph, vec![after], arm, |insn| insn.class == Class::LseAtomic)
 }
 
-/// Whether an arm of a branch, other than those in `arm`, soon comes to an LSE instruction.
-fn leads_to_lse(graph: &Graph, branch: usize, arm: &[usize]) -> bool {
+/// Whether an arm of a branch, other than those in `arm`, soon comes to an instruction of a kind.
+fn leads_to(graph: &Graph, branch: usize, arm: &[usize], is_it: impl Fn(&Insn) -> bool) -> bool {
     let next = graph.blocks.get(branch).map_or(&[][..], |block| &block.successors);
-    reaches_lse(graph, next.iter().copied().filter(|block| !arm.contains(block)).collect(), arm)
+    reaches(graph, next.iter().copied().filter(|block| !arm.contains(block)).collect(), arm, is_it)
 }
 
-/// Whether one of some blocks, or one soon after them and not in `arm`, has an LSE instruction.
-fn reaches_lse(graph: &Graph, mut front: Vec<usize>, arm: &[usize]) -> bool {
+/// Whether one of some blocks, or one soon after them and not in `arm`, has an instruction of a kind.
+fn reaches(graph: &Graph, mut front: Vec<usize>, arm: &[usize], is_it: impl Fn(&Insn) -> bool) -> bool {
     const BLOCKS_ON: usize = 3;
     let next = |block: usize| graph.blocks.get(block).map_or(&[][..], |block| &block.successors);
     for _ in 0..BLOCKS_ON {
-        let has_lse = |&block: &usize| {
+        let has_it = |&block: &usize| {
             let insns = graph.blocks.get(block).map_or(&[][..], |block| &block.insns);
-            insns.iter().any(|insn| insn.class == Class::LseAtomic)
+            insns.iter().any(&is_it)
         };
-        if front.iter().any(has_lse) {
+        if front.iter().any(has_it) {
             return true;
         }
         front = front

@@ -147,13 +147,15 @@ pub(super) struct Pair {
     pub(super) store: Insn,
 }
 
-/// Finds the store-exclusive of the load-exclusive at an address, breadth first.
+/// Finds the store-exclusive of the load-exclusive at an address, breadth first; that of a failed comparison, which only
+/// writes back what was read, if there is no other.
 fn pair(graph: &Graph, load: Svma) -> Option<Pair> {
     let (block, index) = graph.find(load)?;
     let at = |(block, index): (usize, usize)| graph.blocks.get(block)?.insns.get(index);
     let load = *at((block, index))?;
     let mut came_from: HashMap<(usize, usize), (usize, usize)> = HashMap::new();
     let mut pending = VecDeque::from([(block, index)]);
+    let mut written_back = None;
     while let Some(place) = pending.pop_front() {
         let block = graph.blocks.get(place.0)?;
         let next: Vec<(usize, usize)> = if place.1 + 1 < block.insns.len() {
@@ -174,15 +176,19 @@ fn pair(graph: &Graph, load: Svma) -> Option<Pair> {
                         step = *came_from.get(&step)?;
                     }
                     body.reverse();
-                    return Some(Pair { load, body, store });
+                    let pair = Pair { load, body, store };
+                    if !pair.writes_back() {
+                        return Some(pair);
+                    }
+                    written_back.get_or_insert(pair);
                 }
                 Class::LoadExclusive | Class::StoreExclusive | Class::ClearExclusive => {}
-                _ if came_from.len() > LONGEST => return None,
+                _ if came_from.len() > LONGEST => return written_back,
                 _ => pending.push_back(step),
             }
         }
     }
-    None
+    written_back
 }
 
 /// Whether the two access the same bytes: the same size through the same base register.
@@ -226,6 +232,14 @@ impl Pair {
     /// Whether a branch decides between the two if there is a store.
     pub(super) fn is_conditional(&self) -> bool {
         self.body.iter().any(|insn| matches!(insn.flow, Flow::Branch(_)))
+    }
+
+    /// Whether it stores what it loaded, on one way of a branch.
+    fn writes_back(&self) -> bool {
+        let is_old =
+            |reg| self.load.writes.contains(reg) && !self.body.iter().any(|insn| insn.writes.contains(reg));
+        let [low, high, _] = self.store.src;
+        self.is_conditional() && low.is_some_and(is_old) && high.is_none_or(is_old)
     }
 
     /// What the body makes of the loaded value.
