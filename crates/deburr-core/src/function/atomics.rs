@@ -5,6 +5,7 @@
 //! symbols. The shapes are those that gcc, clang, rustc and Go emit for the C11 operations; the helpers are
 //! libgcc's `lse.S` and compiler-rt's `outline_atomic_helpers`.
 
+mod again;
 mod barrier;
 mod cas_loop;
 mod fate;

@@ -12,7 +12,6 @@ use crate::image::linkage::Data;
 use crate::image::{Image, Linkage};
 use crate::insn::{self, FeatureGroup, Insn, Operation, Reg, RegSet};
 use deburr_cpu::{Arch, Feature, FeatureSet};
-use memchr::memmem;
 use std::collections::BTreeMap;
 
 /// Entries of a table, one for each byte.
@@ -83,29 +82,68 @@ pub struct Table {
     pub slices: usize,
 }
 
-/// The tables in some data.
+/// The tables in some data. Any entry but the first tells by its highest byte which it is, since those of all entries differ:
+/// so a few bytes are looked at as often as the shortest table is long.
 pub fn tables(data: &[Data<'_>]) -> Vec<Table> {
+    /// Bytes that hold an entry other than the first, wherever entries begin and whichever size they have.
+    const PROBE: usize = 20;
+    let kinds = Polynomial::ALL.map(Remainders::of);
     let mut found = Vec::new();
-    for polynomial in Polynomial::ALL {
-        let remainders: Vec<u32> = (0..=u8::MAX).map(|byte| polynomial.entry(byte)).collect();
-        let second = polynomial.entry(1).to_le_bytes();
-        let finder = memmem::Finder::new(&second);
-        for run in data {
-            for at in finder.find_iter(run.bytes) {
-                // A `long` of older sources takes eight bytes.
-                let table = [4usize, 8].into_iter().find_map(|size| {
-                    let start = at.checked_sub(size)?;
-                    let slices = slices(run.bytes.get(start..)?, size, &remainders)?;
-                    let start = run.extent.start.offset(i64::try_from(start).ok()?);
-                    let length = slices * ENTRIES * size;
-                    Some(Table { polynomial, extent: Extent::sized(start, length as u64), slices })
-                });
-                found.extend(table);
+    for run in data {
+        for from in (0..run.bytes.len()).step_by(ENTRIES * 4 - PROBE) {
+            let probe = run.bytes.get(from..).unwrap_or_default();
+            let probe = probe.get(..PROBE).unwrap_or(probe);
+            for (at, word) in (from..).zip(probe.array_windows::<4>()) {
+                let word = u32::from_le_bytes(*word);
+                for kind in kinds.iter().filter(|kind| kind.has(word)) {
+                    found.extend(kind.table_around(run, at, word));
+                }
             }
         }
     }
-    found.sort_by_key(|table| table.extent);
+    found.sort_by_key(|table: &Table| (table.extent, table.polynomial));
+    found.dedup();
     found
+}
+
+/// The remainders of one polynomial.
+struct Remainders {
+    polynomial: Polynomial,
+    /// By byte.
+    all: [u32; ENTRIES],
+    /// Those of other bytes than zero, by their highest byte, which no two share.
+    by_highest: [u32; ENTRIES],
+}
+
+impl Remainders {
+    fn of(polynomial: Polynomial) -> Remainders {
+        let mut remainders = Remainders { polynomial, all: [0; ENTRIES], by_highest: [0; ENTRIES] };
+        for (entry, byte) in remainders.all.iter_mut().zip(0..=u8::MAX) {
+            *entry = polynomial.entry(byte);
+            if let Some(slot) = remainders.by_highest.get_mut((*entry >> 24) as usize) {
+                *slot = *entry;
+            }
+        }
+        remainders
+    }
+
+    /// Whether a word is an entry, other than zero.
+    fn has(&self, word: u32) -> bool {
+        word != 0 && self.by_highest.get((word >> 24) as usize) == Some(&word)
+    }
+
+    /// The table in some data that has an entry at a place.
+    fn table_around(&self, run: &Data<'_>, at: usize, entry: u32) -> Option<Table> {
+        let place = self.all.iter().position(|&remainder| remainder == entry)?;
+        // A `long` of older sources takes eight bytes.
+        [4usize, 8].into_iter().find_map(|size| {
+            let start = at.checked_sub(place * size)?;
+            let slices = slices(run.bytes.get(start..)?, size, &self.all)?;
+            let start = run.extent.start.offset(i64::try_from(start).ok()?);
+            let length = slices * ENTRIES * size;
+            Some(Table { polynomial: self.polynomial, extent: Extent::sized(start, length as u64), slices })
+        })
+    }
 }
 
 /// How many tables bytes begin with, of entries that are so many bytes long: each but the first has the remainders of the one

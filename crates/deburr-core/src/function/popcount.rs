@@ -4,7 +4,7 @@
 //! `__builtin_popcount` and of Warren, "Hacker's Delight", section 5-1. Its first mask is rare and is looked for in the bytes;
 //! functions are decoded around it only. Reversing bits and interleaving them take the same masks, but sum no bytes.
 
-use super::block::Graph;
+use super::block::{self, Graph};
 use super::chosen::chosen_functions;
 use super::{Function, Program};
 use crate::address::{Extent, Svma};
@@ -70,16 +70,13 @@ pub fn popcounts(
         return Vec::new();
     }
     let users = instruction_users(image, program);
-    let mut callers: BTreeMap<CodeOffset, Vec<CodeOffset>> =
-        bodies.iter().map(|(function, _)| (function.start, Vec::new())).collect();
-    for edge in program.calls().chain(program.jumps()) {
-        if let Some(callers) = callers.get_mut(&edge.to) {
-            callers.extend(program.function_at(edge.from).map(|caller| program.whole(caller).start));
-        }
-    }
     let chosen =
         if elsewhere.anywhere { chosen_functions(image, program, resolvers) } else { HashSet::new() };
     let is_beside = |start: CodeOffset| users.contains(&start) || chosen.contains(&start);
+    // Of what only counts among other things, callers matter for a choice alone.
+    let may_be_chosen = elsewhere.checks || !users.is_empty() || !chosen.is_empty();
+    let called = bodies.iter().filter(|(_, shape)| shape.is_body || may_be_chosen);
+    let callers = callers(program, called.map(|(function, _)| function.start));
     let uncalled = if elsewhere.checks {
         uncalled(program, callers.values().flatten().copied())
     } else {
@@ -109,6 +106,30 @@ pub fn popcounts(
     found
 }
 
+/// Which functions call or jump to some functions.
+fn callers(
+    program: &Program,
+    functions: impl Iterator<Item = CodeOffset>,
+) -> BTreeMap<CodeOffset, Vec<CodeOffset>> {
+    /// Bits of an offset within a page.
+    const PAGE: u32 = 12;
+    let mut callers: BTreeMap<CodeOffset, Vec<CodeOffset>> = functions.map(|at| (at, Vec::new())).collect();
+    // Nearly every call leads to a page without any of them.
+    let mut pages: Vec<bool> = Vec::new();
+    for start in callers.keys() {
+        pages.resize((start >> PAGE) as usize + 1, false);
+        pages.last_mut().into_iter().for_each(|page| *page = true);
+    }
+    for edge in program.calls().chain(program.jumps()) {
+        if pages.get((edge.to >> PAGE) as usize) == Some(&true)
+            && let Some(callers) = callers.get_mut(&edge.to)
+        {
+            callers.extend(program.function_at(edge.from).map(|caller| program.whole(caller).start));
+        }
+    }
+    callers
+}
+
 /// Those of some functions that nothing calls directly: what a pointer or a resolver chooses, where a file chooses.
 fn uncalled(program: &Program, functions: impl Iterator<Item = CodeOffset>) -> BTreeSet<CodeOffset> {
     let mut uncalled: BTreeSet<CodeOffset> = functions.collect();
@@ -120,6 +141,8 @@ fn uncalled(program: &Program, functions: impl Iterator<Item = CodeOffset>) -> B
 
 /// The functions with the first mask, and where it is in each.
 fn candidates<'p>(image: &Image<'_>, program: &'p Program) -> Vec<(&'p Function, Svma)> {
+    /// Words of A64 that are looked at together.
+    const BLOCK: usize = 64;
     let mut found: BTreeMap<CodeOffset, (&Function, Svma)> = BTreeMap::new();
     let mut note = |svma: Svma| {
         let Some(at) = image.code_offset(svma).filter(|&at| !program.is_data(at)) else { return };
@@ -132,11 +155,13 @@ fn candidates<'p>(image: &Image<'_>, program: &'p Program) -> Vec<(&'p Function,
         match image.arch {
             Arch::X86_64 => memmem::find_iter(code.bytes, &[0x55; 4]).for_each(|at| note(svma(at))),
             Arch::Aarch64 => {
-                let (words, _) = code.bytes.as_chunks::<4>();
-                for (index, word) in words.iter().enumerate() {
-                    // and w0, w0, #0x55555555 of all widths and with all operations, mov among them.
-                    if u32::from_le_bytes(*word) & 0x1fff_fc00 == 0x1200_f000 {
-                        note(svma(index * 4));
+                // and w0, w0, #0x55555555 of all widths and with all operations, mov among them.
+                let is_mask = |word: &[u8; 4]| u32::from_le_bytes(*word) & 0x1fff_fc00 == 0x1200_f000;
+                let blocks = code.bytes.as_chunks::<4>().0.chunks(BLOCK);
+                for (words, first) in blocks.zip((0..).step_by(BLOCK)) {
+                    if words.iter().fold(false, |any, word| any | is_mask(word)) {
+                        let places = (first..).zip(words).filter(|(_, word)| is_mask(word));
+                        places.for_each(|(index, _)| note(svma(index * 4)));
                     }
                 }
             }
@@ -172,6 +197,9 @@ struct Shape {
 
 /// Whether a function counts bits, by its constants.
 fn shape(image: &Image<'_>, program: &Program, function: &Function, around: Svma) -> Option<Shape> {
+    if let Some(shape) = long_shape(image, program, function) {
+        return Some(shape);
+    }
     let graph = Graph::of(image, program, function, around);
     let insns: Vec<&Insn> = graph.blocks.iter().flat_map(|block| &block.insns).collect();
     let useful = insns.iter().filter(|insn| insn.class != insn::Class::Hint);
@@ -180,10 +208,47 @@ fn shape(image: &Image<'_>, program: &Program, function: &Function, around: Svma
         Flow::Jump(to) | Flow::Branch(to) => to <= insn.svma,
         _ => false,
     });
-    let is_body = is_straight && useful.count() <= BODY;
-    let bits = [64u8, 32].into_iter().find(|&bits| counts(&insns, bits, is_body))?;
+    shape_of(&insns, &insns, is_straight && useful.count() <= BODY)
+}
+
+/// What instructions count, those of a whole function or all that matter of them. `behind_masks`: the runs that begin with a
+/// first mask.
+fn shape_of(insns: &[&Insn], behind_masks: &[&Insn], is_body: bool) -> Option<Shape> {
+    let bits = [64u8, 32].into_iter().find(|&bits| {
+        counts(insns, bits, is_body) && is_summed(behind_masks) && !only_swaps(behind_masks, bits)
+    })?;
     let first = insns.iter().find(|insn| has(insn, 0x5555_5555_5555_5555, bits))?;
     Some(Shape { at: Extent { start: first.svma, end: first.next() }, bits, is_body })
+}
+
+/// Whether a long function of x86-64 counts bits among other things: of most of it only the lengths of the instructions are
+/// decoded. `None` as well where that does not tell.
+fn long_shape(image: &Image<'_>, program: &Program, function: &Function) -> Option<Shape> {
+    /// Bytes that a function has at least which does something else, too.
+    const LONG: u64 = 16 * BODY as u64;
+    /// Instructions from one with the first mask to an addition or a subtraction.
+    const NEAR: usize = 16;
+    let extent = function.extent(image);
+    let is_whole = !program.data().iter().any(|data| data.start < function.end && function.start < data.end);
+    if image.arch != Arch::X86_64 || !is_whole || !(LONG..=block::LARGEST).contains(&extent.len()) {
+        return None;
+    }
+    let code = image.bytes_at(extent.start)?.get(..usize::try_from(extent.len()).ok()?)?;
+    let masks = [0x55u8, 0x33, 0x0f, 0x01].map(|byte| [byte; 4]);
+    let masks = masks.iter().flat_map(|mask| memmem::find_iter(code, mask).collect::<Vec<usize>>());
+    // shr with a number: C0 or C1 /5
+    let is_shift = |pair: &[u8; 2]| matches!(pair, [0xc0 | 0xc1, operands] if operands >> 3 & 7 == 5);
+    let shifts = code.array_windows::<2>().enumerate().filter(|(_, pair)| is_shift(pair)).map(|(at, _)| at);
+    let mut places: Vec<Svma> =
+        masks.chain(shifts).filter_map(|at| Some(extent.start.offset(i64::try_from(at).ok()?))).collect();
+    places.sort_unstable();
+    let insns = insn::x86_64::decode_holding(code, extent.start, &places);
+    let has_first = |insn: &&Insn| [64, 32].iter().any(|&bits| has(insn, 0x5555_5555_5555_5555, bits));
+    let behind = |first: &Insn| {
+        block::decode_run(image, program, Extent { start: first.svma, ..extent }).take(NEAR)
+    };
+    let behind: Vec<Insn> = insns.iter().filter(has_first).flat_map(behind).collect();
+    shape_of(&insns.iter().collect::<Vec<_>>(), &behind.iter().collect::<Vec<_>>(), false)
 }
 
 /// Whether the constant of an instruction is a mask, cut to a width.
@@ -205,16 +270,18 @@ fn counts(insns: &[&Insn], bits: u8, is_body: bool) -> bool {
     let has = |mask: u64| insns.iter().any(|insn| has(insn, mask, bits));
     let shifts =
         |by: i64| insns.iter().any(|insn| insn.operation == Operation::ShiftRight && insn.imm == Some(by));
-    let sums = insns.iter().any(|insn| matches!(insn.operation, Operation::Sub | Operation::Add));
     let masks =
         |mask: i64| insns.iter().any(|insn| insn.operation == Operation::And && insn.imm == Some(mask));
     has(0x5555_5555_5555_5555)
         && has(0x3333_3333_3333_3333)
         && has(0x0f0f_0f0f_0f0f_0f0f)
-        && sums
-        && !only_swaps(insns, bits)
         && (has(0x0101_0101_0101_0101) && shifts(i64::from(bits) - 8)
             || is_body && [0x3f, 0x7f].into_iter().any(masks) && shifts(8) && shifts(16))
+}
+
+/// Whether anything is added up, or taken off.
+fn is_summed(insns: &[&Insn]) -> bool {
+    insns.iter().any(|insn| matches!(insn.operation, Operation::Sub | Operation::Add))
 }
 
 /// Whether what the first mask leaves is only swapped, by exclusive ors, and never summed: permutations, as in DES.

@@ -6,6 +6,7 @@
 
 pub mod aarch64;
 pub mod arithmetic;
+mod rounds;
 pub mod sweep;
 pub mod text;
 pub mod vector;

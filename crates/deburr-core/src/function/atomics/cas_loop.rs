@@ -5,6 +5,7 @@
 //! control goes, nothing else is stored, the expected value is the old one, and the new one is an operation on it and
 //! on a value that the loop does not change. A way is followed symbolically ([`super::way`]).
 
+use super::again::tries_again;
 use super::way::{Atom, Decision, Site, Swap, Term, Way, register};
 use super::{Atomics, Fate, Operation, is_in_helper};
 use crate::address::{Extent, Svma};
@@ -29,6 +30,17 @@ pub enum CasForm {
     Outlined,
     /// By x86's `lock cmpxchg`.
     Locked,
+}
+
+impl CasForm {
+    /// What a way passes.
+    const fn site(self) -> Site {
+        match self {
+            CasForm::Lse | CasForm::Locked => Site::Instruction,
+            CasForm::Exclusives => Site::Exclusives,
+            CasForm::Outlined => Site::Helper,
+        }
+    }
 }
 
 /// A compare-and-swap loop that computes what one instruction does.
@@ -66,7 +78,12 @@ struct Candidate {
 /// The loops, by address of the compare-and-swap.
 pub fn cas_loops(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<CasLoop> {
     let mut candidates = candidates(image, program, atomics);
-    candidates.retain(|candidate| candidate.size <= 8 && goes_back(image, candidate.at));
+    let decode = |at: Svma| insn::decode(image.arch, image.bytes_at(at)?, at);
+    candidates.retain(|candidate| {
+        candidate.size <= 8
+            && tries_again(decode, candidate.at, candidate.form.site())
+            && goes_back(image, candidate.at)
+    });
     candidates.sort_by_key(|candidate| candidate.at);
     let mut found = Vec::new();
     let mut built: Option<(Function, Graph, Vec<Loop>)> = None;
@@ -101,7 +118,8 @@ fn candidates(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<Ca
     };
     let marked = program.marks().filter(|mark| mark.class == class).map(|mark| image.svma(mark.at));
     let instructions = marked.filter(|&at| !is_in_helper(&atomics.helpers, at)).filter_map(|at| {
-        let insn = insn::decode(image.arch, image.bytes_at(at)?, at)?;
+        let code = image.bytes_at(at).filter(|code| may_compare_swap(image.arch, code))?;
+        let insn = insn::decode(image.arch, code, at)?;
         let size = insn.memory?.size;
         (insn.operation == InsnOperation::CompareSwap).then_some(Candidate { at, form, size })
     });
@@ -119,6 +137,13 @@ fn candidates(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<Ca
         Some(Candidate { at: call.from, form: CasForm::Outlined, size: size.parse().ok()? })
     });
     instructions.chain(exclusives).chain(calls).collect()
+}
+
+/// Whether an atomic instruction may be a compare-and-swap; most are none. SDM volume 2, CMPXCHG: prefixes, 0F B0 or B1, or
+/// 0F C7.
+fn may_compare_swap(arch: Arch, code: &[u8]) -> bool {
+    let mut pairs = code.iter().zip(code.iter().skip(1)).take(14);
+    arch != Arch::X86_64 || pairs.any(|pair| matches!(pair, (0x0f, 0xb0 | 0xb1 | 0xc7)))
 }
 
 /// Whether, soon behind an address, a branch goes back to it or to what is just before it. Most compare-and-swaps are in
@@ -221,11 +246,7 @@ fn operation(swap: &Swap, expected: Atom, is_fixed: impl Fn(Reg) -> bool) -> Opt
 fn follow_all(graph: &Graph, around: &Loop, candidate: Candidate) -> Option<Vec<End>> {
     /// Steps at most from block to block.
     const STEPS: usize = 64;
-    let site = match candidate.form {
-        CasForm::Lse | CasForm::Locked => Site::Instruction,
-        CasForm::Exclusives => Site::Exclusives,
-        CasForm::Outlined => Site::Helper,
-    };
+    let site = candidate.form.site();
     let mut ends = Vec::new();
     let mut pending = vec![(around.header, Way::new(site, candidate.size), Vec::new())];
     let mut steps = 0;

@@ -112,9 +112,12 @@ pub(in crate::function) fn search_once(
         };
         match image.arch {
             Arch::X86_64 => relative(bytes, start, &mut |at, to| note(at, to, IMMEDIATE + 1)),
-            Arch::Aarch64 => pages(bytes, start, &mut |at, to, is_exact| {
-                note(at, to, if is_exact { 1 } else { BEYOND_PAGE });
-            }),
+            Arch::Aarch64 => {
+                let is_near = |reached: Extent| reached.overlaps(range);
+                pages(bytes, start, is_near, &mut |at, to, is_exact| {
+                    note(at, to, if is_exact { 1 } else { BEYOND_PAGE });
+                });
+            }
         }
         if is_fixed {
             absolute(bytes, range, &mut |at, to| note(at, to, 1));
@@ -249,7 +252,7 @@ impl Candidates {
                 };
                 match image.arch {
                     Arch::X86_64 => relative(bytes, start, &mut |at, to| note(at, to, false)),
-                    Arch::Aarch64 => pages(bytes, start, &mut note),
+                    Arch::Aarch64 => pages(bytes, start, |_| true, &mut note),
                 }
                 if is_fixed(image, linkage) {
                     absolute(bytes, wanted.range, &mut |at, to| note(at, to, false));
@@ -479,14 +482,29 @@ fn absolute(bytes: &[u8], range: Extent, note: &mut impl FnMut(CodeOffset, Svma)
 }
 
 /// What `adrp`, `adr` and literal loads refer to, and whether to that alone: of an `adrp` mostly the page.
-fn pages(bytes: &[u8], start: Svma, note: &mut impl FnMut(CodeOffset, Svma, bool)) {
+/// `is_near`: whether what an `adrp` names, or what is loaded from there, is of interest.
+fn pages(
+    bytes: &[u8],
+    start: Svma,
+    is_near: impl Fn(Extent) -> bool,
+    note: &mut impl FnMut(CodeOffset, Svma, bool),
+) {
+    /// Bytes from a page on that one load reaches: 4,096 times those of a pointer.
+    const LOADED: u64 = 0x8000;
     let (words, _) = bytes.as_chunks::<4>();
-    for (index, at) in (0..words.len()).zip((0..).step_by(4)) {
-        let Some((word, after)) = words.get(index..).and_then(<[[u8; 4]]>::split_first) else { break };
-        let word = u32::from_le_bytes(*word);
+    for (index, bytes) in words.iter().enumerate() {
+        let word = u32::from_le_bytes(*bytes);
+        // Nearly all words are none of them.
+        if word & 0x1f00_0000 != 0x1000_0000 && word & 0x3b00_0000 != 0x1800_0000 {
+            continue;
+        }
+        let at = (index * 4) as CodeOffset;
         let here = start.offset(at.into());
         if let Some(page) = page_of(word, here) {
-            let loaded = loaded_only(word & 31, after);
+            if !is_near(Extent::sized(page, LOADED)) {
+                continue;
+            }
+            let loaded = loaded_only(word & 31, words.get(index + 1..).unwrap_or_default());
             note(at, page.offset(loaded.unwrap_or(0)), loaded.is_some());
         } else if word & 0x9f00_0000 == 0x1000_0000 {
             note(at, here.offset(distance(word)), false); // adr

@@ -349,7 +349,7 @@ fn slots(registers: RegSet) -> Option<u64> {
 }
 
 /// What an outlined helper may change: its result, what its body uses, and the link register.
-fn helper_writes() -> RegSet {
+pub(super) fn helper_writes() -> RegSet {
     [0, 15, 16, 17, 30].map(Reg::general).into_iter().fold(RegSet::EMPTY.with(Reg::FLAGS), RegSet::with)
 }
 

@@ -5,14 +5,14 @@
 //! here each round tries the same, until another processor gives way.
 
 use super::cycle::Cycle;
-use super::flow::{Atomic, Flow, Outlined};
+use super::flow::{Atomic, Flow, Outlined, helper_writes};
 use crate::address::{Extent, Svma};
 use crate::function::atomics::{self, Atomics, Sequence};
 use crate::function::block::Graph;
 use crate::function::{Function, Program};
 use crate::image::Image;
 use crate::insn::sweep::CodeOffset;
-use crate::insn::{self, Class, Insn, Operation};
+use crate::insn::{self, Class, Flow as Transfer, Insn, Operation, Reg};
 
 /// How an atomic operation is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +73,9 @@ pub fn retries(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<R
         let Some(&place) = last.filter(|&&place| edge.to <= place) else { continue };
         let Some(&function) = program.function_at(place) else { continue };
         let (from, to) = (image.svma(edge.from), image.svma(edge.to));
+        if expects_what_it_read(image, atomics, Extent { start: to, end: from }, image.svma(place)) {
+            continue;
+        }
         let is_built =
             built.as_ref().is_some_and(|(of, graph)| *of == function && graph.find(from).is_some());
         if !is_built {
@@ -84,6 +87,38 @@ pub fn retries(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<R
     found.sort_by_key(|retry| (retry.at, retry.pauses, retry.extent.len()));
     found.dedup_by_key(|retry| retry.at);
     found
+}
+
+/// Whether a compare-and-swap at a place in a loop surely expects, in the next round, what it read in this one: told by the
+/// instructions in order of address, the branch at the end last, if control may run through them. Most loops are such
+/// read-modify-writes, and graphs are dear.
+fn expects_what_it_read(image: &Image<'_>, atomics: &Atomics, round: Extent, swap: Svma) -> bool {
+    let decode = |at: Svma| insn::decode(image.arch, image.bytes_at(at)?, at);
+    let is_call = |at: Svma| atomics.calls.binary_search_by_key(&at, |call| call.from).is_ok();
+    let Some(insn) = decode(swap) else { return false };
+    // Registers that hold something made of the value that it read.
+    let (expected, mut read) = match insn.class {
+        Class::LockedAtomic | Class::LseAtomic if insn.operation == Operation::CompareSwap => {
+            (insn.src[0], insn.writes)
+        }
+        // A helper's expected value and its result are in the same register.
+        _ if is_call(swap) => (Some(Reg::general(0)), helper_writes()),
+        _ => return false,
+    };
+    let mut at = insn.next();
+    while at != swap {
+        let Some(insn) = decode(at).filter(|insn| round.start <= insn.svma && insn.svma <= round.end) else {
+            return false;
+        };
+        match insn.flow {
+            Transfer::Next | Transfer::Branch(_) => {}
+            Transfer::Jump(_) if at == round.end => {}
+            _ => return false,
+        }
+        read = if insn.reads.intersects(read) { read.union(insn.writes) } else { read.minus(insn.writes) };
+        at = if at == round.end { round.start } else { insn.next() };
+    }
+    expected.is_some_and(|expected| read.contains(expected))
 }
 
 /// Where operations are that a loop may retry, sorted.

@@ -13,7 +13,7 @@ use super::flow::{Flow, Origins};
 use crate::address::{Extent, Svma};
 use crate::function::atomics::Atomics;
 use crate::function::block::Graph;
-use crate::function::loops::{Loop, natural_loops};
+use crate::function::loops::natural_loops;
 use crate::function::{Function, Program};
 use crate::image::Image;
 use crate::insn::sweep::BackEdge;
@@ -80,19 +80,17 @@ pub fn waits(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<Wai
         .copied()
         .collect();
     let mut found: Vec<(Svma, Wait)> = Vec::new();
-    let mut built: Option<(Function, Graph, Vec<Loop>)> = None;
+    let mut built: Option<(Function, Graph)> = None;
     for edge in candidates {
         let (from, to) = (image.svma(edge.from), image.svma(edge.to));
         let Some(&function) = program.function_at(edge.from) else { continue };
         let is_built =
-            built.as_ref().is_some_and(|(of, graph, _)| *of == function && graph.find(from).is_some());
+            built.as_ref().is_some_and(|(of, graph)| *of == function && graph.find(from).is_some());
         if !is_built {
-            let graph = Graph::of(image, program, &function, from);
-            let loops = natural_loops(&graph);
-            built = Some((function, graph, loops));
+            built = Some((function, Graph::of(image, program, &function, from)));
         }
-        let Some((_, graph, loops)) = &built else { continue };
-        let place = Place { image, program, atomics, graph, loops };
+        let Some((_, graph)) = &built else { continue };
+        let place = Place { image, program, atomics, graph };
         found.extend(place.wait(from, to).map(|wait| (to, wait)));
     }
     found.sort_by_key(|(header, wait)| (*header, wait.extent));
@@ -139,7 +137,6 @@ struct Place<'a> {
     program: &'a Program,
     atomics: &'a Atomics,
     graph: &'a Graph,
-    loops: &'a [Loop],
 }
 
 impl Place<'_> {
@@ -150,10 +147,11 @@ impl Place<'_> {
         let decides = flow.resolved(decides);
         // The last load of a chain is the one of the value; those before it are of pointers.
         let load = flow.loads.get(decides.loads.ilog2() as usize)?;
+        let sign = self.sign(&cycle, &flow, decides, &load.insn)?;
         if self.goes_to_part(&cycle)
             || self.switches(&cycle)
-            || self.pauses(&cycle)
             || self.is_of_stack(&load.insn)
+            || self.pauses(&cycle)
         {
             return None;
         }
@@ -165,7 +163,7 @@ impl Place<'_> {
             instructions: cycle.insns().count(),
             counts: flow.counters != 0,
             looks_at_time: flow.exits.iter().any(|exit| flow.resolved(*exit).time),
-            sign: self.sign(&cycle, &flow, decides, &load.insn)?,
+            sign,
         })
     }
 
@@ -237,7 +235,8 @@ impl Place<'_> {
 
     /// Whether another way round the same loop pauses.
     fn pauses(&self, cycle: &Cycle<'_>) -> bool {
-        let around = self.loops.iter().filter(|around| Some(&around.header) == cycle.blocks.first());
+        let loops = natural_loops(self.graph);
+        let around = loops.iter().filter(|around| Some(&around.header) == cycle.blocks.first());
         let mut insns = around.flat_map(|around| &around.blocks).flat_map(|&block| cycle.insns_of(block));
         insns.any(|insn| matches!(insn.class, Class::SpinHint | Class::WaitEvent | Class::InstructionBarrier))
     }

@@ -3,9 +3,10 @@
 //! In: bytes. Out: [`Insn`]. Implicit operands and flags count among the registers read and written.
 
 use iced_x86::{
-    ConditionCode, Decoder, FlowControl, Instruction, InstructionInfo, InstructionInfoFactory, Mnemonic,
-    OpAccess, OpKind, Register,
+    ConditionCode, Decoder, FlowControl, Instruction, InstructionInfo, InstructionInfoFactory,
+    InstructionInfoOptions, Mnemonic, OpAccess, OpKind, Register,
 };
+use std::cell::RefCell;
 
 use super::features::TABLE;
 use super::{BITNESS, OPTIONS, class_of};
@@ -14,6 +15,11 @@ use crate::insn::{
     Class, Condition, FeatureGroup, Flow, Insn, Memory, Modifier, Operation, Ordering, Reg, RegSet,
 };
 
+thread_local! {
+    /// It holds memory, which is dear to get anew for each instruction.
+    static FACTORY: RefCell<InstructionInfoFactory> = RefCell::new(InstructionInfoFactory::new());
+}
+
 /// Decodes the first instruction of `code`.
 pub fn decode(code: &[u8], svma: Svma) -> Option<Insn> {
     let mut insn = Instruction::default();
@@ -21,20 +27,27 @@ pub fn decode(code: &[u8], svma: Svma) -> Option<Insn> {
     if insn.is_invalid() {
         return None;
     }
-    let mut factory = InstructionInfoFactory::new();
-    let info = factory.info(&insn);
-    let class = class_of(&insn);
-    let (reads, writes) = registers(&insn, info);
-    let operation = operation(&insn, class);
+    FACTORY.with_borrow_mut(|factory| {
+        // The one memory operand tells what is accessed, and is read from the instruction.
+        let info = factory.info_options(&insn, InstructionInfoOptions::NO_MEMORY_USAGE);
+        Some(facts_of(&insn, info, svma))
+    })
+}
+
+/// All facts of a valid instruction.
+fn facts_of(insn: &Instruction, info: &InstructionInfo, svma: Svma) -> Insn {
+    let class = class_of(insn);
+    let (reads, writes) = registers(insn, info);
+    let operation = operation(insn, class);
     let mut facts = Insn {
         svma,
         length: insn.len() as u8,
         class,
         operation,
-        flow: flow(&insn),
-        dst: destination(&insn, info),
-        src: sources(&insn, info),
-        imm: immediate(&insn),
+        flow: flow(insn),
+        dst: destination(insn, info),
+        src: sources(insn, info),
+        imm: immediate(insn),
         modified: false,
         modifier: Some(Modifier::NONE),
         is_signed: matches!(
@@ -42,13 +55,13 @@ pub fn decode(code: &[u8], svma: Svma) -> Option<Insn> {
             Mnemonic::Movsx | Mnemonic::Movsxd | Mnemonic::Cbw | Mnemonic::Cwde | Mnemonic::Cdqe
         ),
         nzcv: 0,
-        lanes: super::lanes::lanes(&insn),
-        high_byte: high_byte(&insn, info),
-        condition: condition(&insn, operation),
-        width: width(&insn),
+        lanes: super::lanes::lanes(insn),
+        high_byte: high_byte(insn, info),
+        condition: condition(insn, operation),
+        width: width(insn),
         reads,
         writes,
-        memory: memory(&insn, info),
+        memory: memory(insn, info),
         ordering: Ordering::default(),
         features: FeatureGroup(TABLE.facts(insn.code()).group().into()),
     };
@@ -57,8 +70,8 @@ pub fn decode(code: &[u8], svma: Svma) -> Option<Insn> {
         facts.width =
             general.filter(|register| register.is_gpr()).map(|register| register.size() as u8).sum();
     }
-    shape_operands(&insn, &mut facts);
-    Some(facts)
+    shape_operands(insn, &mut facts);
+    facts
 }
 
 /// Decodes a run of code, and tells all facts of those instructions only that hold one of some places, sorted by address.
