@@ -244,9 +244,8 @@ fn long_shape(image: &Image<'_>, program: &Program, function: &Function) -> Opti
     places.sort_unstable();
     let insns = insn::x86_64::decode_holding(code, extent.start, &places);
     let has_first = |insn: &&Insn| [64, 32].iter().any(|&bits| has(insn, 0x5555_5555_5555_5555, bits));
-    let behind = |first: &Insn| {
-        block::decode_run(image, program, Extent { start: first.svma, ..extent }).take(NEAR)
-    };
+    let behind =
+        |first: &Insn| block::decode_run(image, program, Extent { start: first.svma, ..extent }).take(NEAR);
     let behind: Vec<Insn> = insns.iter().filter(has_first).flat_map(behind).collect();
     shape_of(&insns.iter().collect::<Vec<_>>(), &behind.iter().collect::<Vec<_>>(), false)
 }
