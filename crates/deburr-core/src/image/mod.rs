@@ -282,6 +282,11 @@ impl<'a> Image<'a> {
         }
     }
 
+    /// An address as text, as such tools show it.
+    pub fn shown(&self, svma: Svma) -> String {
+        format!("{:#x}", self.place(svma).1)
+    }
+
     /// The run of code that holds an address.
     pub fn code_at(&self, svma: Svma) -> Option<&Code<'a>> {
         let after = self.code.partition_point(|code| code.extent.start <= svma);

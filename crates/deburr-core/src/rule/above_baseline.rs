@@ -93,7 +93,7 @@ fn named(context: &Context<'_>, svma: Svma) -> String {
 
 /// An address as other tools show it.
 fn hex(context: &Context<'_>, svma: Svma) -> String {
-    format!("{:#x}", context.image.place(svma).1)
+    context.image.shown(svma)
 }
 
 /// `resolver sum_resolver`, `branch at 0x1139 in main`.

@@ -3,6 +3,7 @@
 use super::{Context, Rule};
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::atomics::{self, AtomicBarrier, BarrierKind, Helper};
+use crate::image::Image;
 use crate::insn::sweep::Wants;
 use crate::remedy;
 use deburr_cpu::{Arch, Feature};
@@ -25,8 +26,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let barriers = atomics::atomic_barriers(context.image, context.program, context.atomics());
-    let mut findings: Vec<Finding> =
-        barriers.iter().map(|barrier| finding(barrier, context.image.arch)).collect();
+    let mut findings: Vec<Finding> = barriers.iter().map(|barrier| finding(context.image, barrier)).collect();
     // With LSE the helpers' barriers do not run.
     if !context.target.is_some_and(|target| target.contains(Feature::FEAT_LSE)) {
         let helpers = context.atomics().helpers.iter().filter(|helper| helper.name.ends_with("_sync"));
@@ -35,7 +35,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     findings
 }
 
-fn finding(barrier: &AtomicBarrier, arch: Arch) -> Finding {
+fn finding(image: &Image<'_>, barrier: &AtomicBarrier) -> Finding {
     let AtomicBarrier { operation, size, kind, .. } = *barrier;
     let (name, place) = (operation.name(), if barrier.is_before { "before" } else { "behind" });
     let bytes = if size == 1 { "byte" } else { "bytes" };
@@ -66,7 +66,7 @@ fn finding(barrier: &AtomicBarrier, arch: Arch) -> Finding {
             format!("barrier {place} {what}, which is a full barrier itself"),
         ),
     };
-    let barrier_is = match arch {
+    let barrier_is = match image.arch {
         Arch::Aarch64 => "dmb ish",
         Arch::X86_64 => "full fence",
     };
@@ -81,7 +81,7 @@ fn finding(barrier: &AtomicBarrier, arch: Arch) -> Finding {
             ("barrier", Value::Text(barrier_is.into())),
             ("operation", Value::Text(name.into())),
             ("size", Value::Number(size.into())),
-            ("atomic", Value::Text(barrier.atomic.to_string().into())),
+            ("atomic", Value::Text(image.shown(barrier.atomic).into())),
         ]),
     }
 }

@@ -36,7 +36,7 @@ fn finding(context: &Context<'_>, leaf: &Leaf<'_>) -> Option<Finding> {
     let extent = function.extent(image);
     let features: Vec<String> = leaf.verdict.features.iter().map(Feature::name).map(str::to_owned).collect();
     let (needs, instructions) = (features.join(", "), leaf.instructions);
-    let place = format!("{:#x}", image.place(leaf.guard.svma).1);
+    let place = image.shown(leaf.guard.svma);
     let within = image.code_offset(leaf.guard.svma).and_then(|at| context.program.function_at(at));
     let within = within.and_then(|function| context.program.name(function, image)).map(demangle);
     let within = within.map_or_else(String::new, |name| format!(" in {name}"));

@@ -61,7 +61,7 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
     let needs = most.features.iter().map(Feature::name).collect::<Vec<_>>().join(", ");
     let function = context.program.function_at(most.at);
     let name = function.and_then(|function| context.program.name(function, image)).map(demangle);
-    let name = name.map_or_else(|| format!("code at {:#x}", image.place(at).1), |name| name.to_string());
+    let name = name.map_or_else(|| format!("code at {}", image.shown(at)), |name| name.to_string());
     let message = format!("the file needs {} and {says}: {name} needs {needs} without a check", level.name);
     Some(Finding {
         rule: RULE.id,

@@ -68,7 +68,7 @@ fn finding(image: &Image<'_>, sequence: &Sequence, severity: Severity) -> Findin
             ("order", Value::Text(order.into())),
             ("written_by_hand", Value::Flag(by_hand)),
             ("retries", Value::Flag(sequence.retries)),
-            ("store_exclusive", Value::Text(format!("{:#x}", image.place(sequence.store).1).into())),
+            ("store_exclusive", Value::Text(image.shown(sequence.store).into())),
         ]),
     }
 }

@@ -68,7 +68,7 @@ fn finding(image: &Image<'_>, sequence: &Sequence, severity: Severity) -> Findin
             ("release", Value::Flag(sequence.ordering.release)),
             ("written_by_hand", Value::Flag(by_hand)),
             ("retries", Value::Flag(sequence.retries)),
-            ("store_exclusive", Value::Text(format!("{:#x}", image.place(sequence.store).1).into())),
+            ("store_exclusive", Value::Text(image.shown(sequence.store).into())),
         ]),
     }
 }

@@ -4,6 +4,7 @@
 use super::{Context, Rule};
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::forwarding::{BlockedLoad, blocked_loads};
+use crate::image::Image;
 use crate::insn::{ClassSet, sweep::Wants};
 use deburr_cpu::Arch;
 
@@ -21,10 +22,10 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let loads = blocked_loads(context.image, context.program);
-    loads.iter().map(|load| finding(context.image.arch, load)).collect()
+    loads.iter().map(|load| finding(context.image, load)).collect()
 }
 
-fn finding(arch: Arch, load: &BlockedLoad) -> Finding {
+fn finding(image: &Image<'_>, load: &BlockedLoad) -> Finding {
     let sizes: Vec<String> = load.stores.iter().map(|store| store.size.to_string()).collect();
     let count = sizes.len();
     let stores = if count == 1 { "a store".to_owned() } else { format!("{count} stores") };
@@ -36,7 +37,7 @@ fn finding(arch: Arch, load: &BlockedLoad) -> Finding {
     let last =
         if distance == 1 { "just before".to_owned() } else { format!("{distance} instructions before") };
     // Arm's Software Optimization Guides, "Store to Load Forwarding".
-    let forwarded_by_some = arch == Arch::Aarch64 && load.is_halves && load.size >= 16;
+    let forwarded_by_some = image.arch == Arch::Aarch64 && load.is_halves && load.size >= 16;
     let hint = if forwarded_by_some { " (Cortex-A78, Neoverse V2 and V3 join two halves)" } else { "" };
     Finding {
         rule: RULE.id,
@@ -52,7 +53,7 @@ fn finding(arch: Arch, load: &BlockedLoad) -> Finding {
         evidence: Evidence::from([
             ("size", Value::Number(load.size.into())),
             ("store_sizes", Value::List(sizes)),
-            ("stores", Value::List(load.stores.iter().map(|store| store.at.to_string()).collect())),
+            ("stores", Value::List(load.stores.iter().map(|store| image.shown(store.at)).collect())),
             ("older_bytes", Value::Number(load.older_bytes.into())),
             ("halves", Value::Flag(load.is_halves)),
             ("distance", Value::Number(distance.into())),

@@ -5,6 +5,7 @@ use super::{Context, Rule};
 use crate::address::Extent;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::split_frame::{SplitFrame, split_frames};
+use crate::image::Image;
 use crate::insn::{ClassSet, sweep::Wants};
 use crate::remedy::{Compiler, Remedy};
 
@@ -21,10 +22,13 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    split_frames(context.image, context.program).iter().filter_map(finding).collect()
+    split_frames(context.image, context.program)
+        .iter()
+        .filter_map(|frame| finding(context.image, frame))
+        .collect()
 }
 
-fn finding(frame: &SplitFrame) -> Option<Finding> {
+fn finding(image: &Image<'_>, frame: &SplitFrame) -> Option<Finding> {
     let at = *frame.reloads.first()?;
     let sites = frame.reloads.len();
     let places = if sites == 1 { String::new() } else { format!(", at {sites} places") };
@@ -39,7 +43,7 @@ fn finding(frame: &SplitFrame) -> Option<Finding> {
         evidence: Evidence::from([
             ("sites", Value::Number(sites as u64)),
             ("frame_size", Value::Number(frame.size.into())),
-            ("store", Value::Text(frame.store.to_string().into())),
+            ("store", Value::Text(image.shown(frame.store).into())),
         ]),
     })
 }
