@@ -1,0 +1,39 @@
+//! The patch stage: what a finding's code may be replaced by, and whether the two are the same.
+//!
+//! [`prove`] is the gate: two sequences of A64 words at one place in, a [`Proof`] or a [`Refusal`] out. The old one holds
+//! a load-exclusive and a store-exclusive, the new one a single-copy atomic of FEAT_LSE; they are compared over every
+//! initial value of the 31 general registers, SP, NZCV and the memory cell. One thing is assumed, that a store-exclusive
+//! eventually succeeds. So the new code is the old one restricted to those of its executions in which it does, with the
+//! two exclusives drawn together into one access: every new behaviour is an old one (Arm ARM, B2.3 and B2.9).
+//!
+//! | module | from | to |
+//! |---|---|---|
+//! | `semantics` | words | operations, each checked to be allocated |
+//! | `bits` | operations on values | an and-inverter graph, in which what is computed alike is one literal |
+//! | `run` | operations | the ways through the sequence |
+//! | `prove` | the ways of both | what differs, as literals |
+//! | `search` | a literal | never, a state, or undecided |
+//!
+//! # Why this engine
+//!
+//! The new code runs the old code's arithmetic on the same inputs, so that nearly all there is to compare is one literal
+//! already, and equality costs nothing. An SMT solver would bring a C++ library or a process for the few cases left: the
+//! flags of a compare that is known to find equality, a minimum of bytes written with `csel`. Those go to a CDCL solver
+//! in Rust (`batsat`, MiniSat's algorithm; MIT; one small dependency), which counts its decisions and gives up: undecided
+//! is refused. The solver is trusted for "no state differs" only; a state that it finds is evaluated again in the graph.
+//!
+//! # What is not compared, and is the plan's to see to
+//!
+//! That nothing enters the sequence but at its first word. What follows a way out that has not stored yet: a
+//! store-exclusive there would find no monitor armed. `wfe` and `sevl` outside of the sequence. The state when the access
+//! itself faults, where the new code may have written its scratch register already. By which dependency a value reaches a
+//! register: one that is the same by its bits is the same. Registers that are dead behind the sequence are compared like
+//! the others, so that a replacement which leaves another value in one is refused.
+
+mod bits;
+mod prove;
+mod run;
+mod search;
+mod semantics;
+
+pub use prove::{Cause, Difference, Proof, Refusal, Side, State, prove};

@@ -1,0 +1,444 @@
+//! Patch stage: every way through a short sequence, as the conditions under which it is taken and what it leaves.
+//!
+//! A [`Path`] ends where it leaves the sequence. A branch on what is not constant makes two of one; so does a
+//! compare-and-swap, whose two outcomes are the two ways of the loop that it replaces. The status of a store-exclusive is
+//! 0, the one assumption of the proof, so that the way back to the load-exclusive is never gone.
+
+use super::bits::{FALSE, Graph, Lit, Sum, TRUE, Word};
+use super::prove::{Cause, Refusal, Side};
+use super::search::{Answer, search};
+use super::semantics::{
+    Change, Field, Insn, Logic, Operand, Reference, Register, Shift, Test, Width, ZERO, decode,
+};
+
+/// Words of a sequence; a bit set of them is 64 bits.
+pub(super) const LONGEST: usize = 64;
+/// Ways through a sequence; a compare-and-swap has two.
+const PATHS: usize = 16;
+
+/// What both sequences start from.
+pub(super) struct Initial {
+    /// The general registers, then SP.
+    pub(super) registers: [Word; 32],
+    /// N, Z, C, V.
+    pub(super) flags: [Lit; 4],
+    /// What memory holds at the address of the access, low bits first.
+    pub(super) cell: Word,
+}
+
+impl Initial {
+    pub(super) fn new(graph: &mut Graph) -> Initial {
+        Initial {
+            registers: std::array::from_fn(|_| graph.input_word()),
+            cell: graph.input_word(),
+            flags: std::array::from_fn(|_| graph.input()),
+        }
+    }
+}
+
+/// The one access of a path.
+#[derive(Clone)]
+pub(super) struct Access {
+    pub(super) address: Word,
+    pub(super) bits: usize,
+    pub(super) acquire: bool,
+    /// Only where something is stored.
+    pub(super) release: bool,
+    pub(super) stored: bool,
+    /// What memory holds after it.
+    pub(super) value: Word,
+}
+
+#[derive(Clone)]
+pub(super) struct Path {
+    /// When it is taken.
+    pub(super) condition: Lit,
+    pub(super) registers: [Word; 32],
+    pub(super) flags: [Lit; 4],
+    pub(super) access: Option<Access>,
+    /// Options of the barriers before and after the access.
+    pub(super) before: Vec<u8>,
+    pub(super) after: Vec<u8>,
+    /// The next word; beyond the sequence, where it was left. In words from the first.
+    pub(super) at: i64,
+    /// What the condition is made of.
+    assumed: Vec<Lit>,
+    visited: u64,
+    /// Whether the monitor of a load-exclusive is armed.
+    armed: bool,
+}
+
+/// The ways through a sequence, and how many store-exclusives lie on them.
+pub(super) struct Ways {
+    pub(super) paths: Vec<Path>,
+    pub(super) stores: usize,
+}
+
+pub(super) fn run(graph: &mut Graph, initial: &Initial, words: &[u32], side: Side) -> Result<Ways, Refusal> {
+    let start = Path {
+        condition: TRUE,
+        registers: initial.registers,
+        flags: initial.flags,
+        access: None,
+        before: Vec::new(),
+        after: Vec::new(),
+        at: 0,
+        assumed: Vec::new(),
+        visited: 0,
+        armed: false,
+    };
+    let (mut waiting, mut paths, mut stores) = (vec![start], Vec::new(), 0_u64);
+    while let Some(mut path) = waiting.pop() {
+        let Some((index, word)) = usize::try_from(path.at).ok().and_then(|at| Some((at, *words.get(at)?)))
+        else {
+            paths.push(path);
+            continue;
+        };
+        let mut machine = Machine { graph, cell: &initial.cell, side };
+        match machine.step(&mut path, index, word) {
+            Ok(other) => {
+                stores |= u64::from(matches!(decode(word), Ok(Insn::StoreExclusive { .. }))) << index;
+                waiting.extend(other);
+                waiting.push(path);
+            }
+            // What no state reaches refuses nothing.
+            Err(_) if matches!(search(graph, path.condition), Answer::Never) => {}
+            Err(cause) => return Err(Refusal::Instruction { side, index, cause }),
+        }
+        if graph.full() || waiting.len() + paths.len() > PATHS {
+            return Err(Refusal::TooLarge);
+        }
+    }
+    Ok(Ways { paths, stores: stores.count_ones() as usize })
+}
+
+struct Machine<'a> {
+    graph: &'a mut Graph,
+    cell: &'a Word,
+    side: Side,
+}
+
+impl Path {
+    fn read(&self, register: Register, width: Width) -> Word {
+        self.registers.get(usize::from(register.0)).map_or(Word::ZERO, |word| word.low(width.0))
+    }
+
+    /// The high bits become zero; the zero register takes nothing.
+    fn write(&mut self, register: Register, value: Word, width: Width) {
+        if let Some(slot) = self.registers.get_mut(usize::from(register.0)) {
+            *slot = value.low(width.0);
+        }
+    }
+
+    fn assume(&mut self, graph: &mut Graph, lit: Lit) {
+        self.condition = graph.and(self.condition, lit);
+        self.assumed.push(lit);
+    }
+
+    /// Goes on where `lit` holds; the other way, where both are possible. `None` and unchanged: `lit` never holds.
+    fn split(&mut self, graph: &mut Graph, lit: Lit) -> (bool, Option<Path>) {
+        if lit == TRUE || self.assumed.contains(&lit) {
+            return (true, None);
+        }
+        if lit == FALSE || self.assumed.contains(&!lit) {
+            return (false, None);
+        }
+        let mut other = self.clone();
+        other.assume(graph, !lit);
+        self.assume(graph, lit);
+        (true, Some(other))
+    }
+}
+
+impl Machine<'_> {
+    /// One word; the second path, where there are two from here on.
+    fn step(&mut self, path: &mut Path, index: usize, word: u32) -> Result<Option<Path>, Cause> {
+        let here = 1_u64.checked_shl(index as u32).unwrap_or(0);
+        if path.visited & here != 0 {
+            return Err(Cause::Endless);
+        }
+        path.visited |= here;
+        path.at += 1;
+        match decode(word)? {
+            Insn::Branch { test, offset } => {
+                let lit = self.test(path, test);
+                let (taken, other) = path.split(self.graph, lit);
+                if taken {
+                    path.at += offset - 1;
+                }
+                return Ok(other);
+            }
+            Insn::CompareAndSwap { reference, rs, rt } => {
+                return self.compare_and_swap(path, reference, rs, rt);
+            }
+            Insn::LoadExclusive { reference, rt } => {
+                self.begin(path, reference, Side::Old)?;
+                path.armed = true;
+                path.write(rt, self.cell.low(reference.bits), Width(64));
+            }
+            Insn::StoreExclusive { reference, rs, rt } => self.store_exclusive(path, reference, rs, rt)?,
+            Insn::Update { reference, change, rs, rt } => self.update(path, reference, change, rs, rt)?,
+            Insn::Barrier(option) if path.access.is_none() => path.before.push(option),
+            Insn::Barrier(option) => path.after.push(option),
+            Insn::ClearExclusive => path.armed = false,
+            insn => self.compute(path, insn),
+        }
+        Ok(None)
+    }
+
+    /// What only registers and flags take part in.
+    fn compute(&mut self, path: &mut Path, insn: Insn) {
+        match insn {
+            Insn::Move { width, rd, value } => path.write(rd, Word::constant(value), width),
+            Insn::Keep { width, rd, at, value } => {
+                let (old, value) = (path.read(rd, width), Word::constant(value));
+                let kept = Word::of(|bit| if bit / 16 == at / 16 { value.bit(bit) } else { old.bit(bit) });
+                path.write(rd, kept, width);
+            }
+            Insn::AddSubtract { width, subtract, flags, rd, rn, operand } => {
+                let (a, b) = (path.read(rn, width), operand_value(path, operand, width));
+                let (sum, nzcv) = self.add(&a, &b, subtract, width);
+                path.write(rd, sum, width);
+                if flags {
+                    path.flags = nzcv;
+                }
+            }
+            Insn::Logical { width, logic, invert, flags, rd, rn, operand } => {
+                let (a, b) = (path.read(rn, width), operand_value(path, operand, width));
+                let b = if invert { b.complement().low(width.0) } else { b };
+                let value = match logic {
+                    Logic::And => self.graph.and_words(&a, &b),
+                    Logic::Or => self.graph.or_words(&a, &b),
+                    Logic::Xor => self.graph.xor_words(&a, &b),
+                };
+                path.write(rd, value, width);
+                if flags {
+                    path.flags = [value.bit(width.0 - 1), self.graph.is_zero(&value), FALSE, FALSE];
+                }
+            }
+            Insn::Bitfield { width, field, rd, rn, immr, imms } => {
+                let (from, into) = (path.read(rn, width), path.read(rd, width));
+                path.write(rd, bitfield(&from, &into, field, width, immr, imms), width);
+            }
+            Insn::Extract { width, rd, rn, rm, lsb } => {
+                let (high, low) = (path.read(rn, width), path.read(rm, width));
+                let value = Word::of(|bit| {
+                    if bit + lsb < width.0 { low.bit(bit + lsb) } else { high.bit(bit + lsb - width.0) }
+                });
+                path.write(rd, value, width);
+            }
+            Insn::ShiftBy { width, shift, rd, rn, rm } => {
+                let (mut value, by) = (path.read(rn, width), path.read(rm, width));
+                for stage in (0..6).filter(|stage| 1 << stage < width.0) {
+                    let moved = shifted(&value, shift, 1 << stage, width);
+                    value = self.graph.choose_word(by.bit(stage), &moved, &value);
+                }
+                path.write(rd, value, width);
+            }
+            Insn::MultiplyAdd { width, subtract, rd, rn, rm, ra } => {
+                let (a, b, c) = (path.read(rn, width), path.read(rm, width), path.read(ra, width));
+                let product = self.graph.product(&a, &b, width.0);
+                let (value, _) = self.add(&c, &product, subtract, width);
+                path.write(rd, value, width);
+            }
+            Insn::Select { width, condition, invert, increment, rd, rn, rm } => {
+                let holds = self.condition(path, condition);
+                let (then, other) = (path.read(rn, width), path.read(rm, width));
+                let other = if invert { other.complement().low(width.0) } else { other };
+                let other = match increment {
+                    true => self.graph.sum(&other, &Word::constant(1), FALSE, width.0).word,
+                    false => other,
+                };
+                let value = self.graph.choose_word(holds, &then, &other);
+                path.write(rd, value, width);
+            }
+            Insn::Compare { width, subtract, condition, nzcv, rn, operand } => {
+                let holds = self.condition(path, condition);
+                let (a, b) = (path.read(rn, width), operand_value(path, operand, width));
+                let (_, [n, z, c, v]) = self.add(&a, &b, subtract, width);
+                let stated = |bit: u8| Lit::constant(nzcv >> bit & 1 != 0);
+                path.flags = [(n, 3), (z, 2), (c, 1), (v, 0)]
+                    .map(|(flag, bit)| self.graph.choose(holds, flag, stated(bit)));
+            }
+            // No registers and no flags: `step` has them.
+            _ => {}
+        }
+    }
+
+    /// A sum or difference, and its flags.
+    fn add(&mut self, a: &Word, b: &Word, subtract: bool, width: Width) -> (Word, [Lit; 4]) {
+        let second = if subtract { b.complement() } else { *b };
+        let Sum { word, carry, overflow } = self.graph.sum(a, &second, Lit::constant(subtract), width.0);
+        // A difference is zero where its operands are equal: the same literal as in a compare-and-swap.
+        let zero = if subtract { self.graph.equal(a, b) } else { self.graph.is_zero(&word) };
+        (word, [word.bit(width.0 - 1), zero, carry, overflow])
+    }
+
+    fn condition(&mut self, path: &Path, condition: u8) -> Lit {
+        let [n, z, c, v] = path.flags;
+        let less = self.graph.xor(n, v);
+        let holds = match condition >> 1 {
+            0 => z,
+            1 => c,
+            2 => n,
+            3 => v,
+            4 => self.graph.and(c, !z),
+            5 => !less,
+            6 => self.graph.and(!z, !less),
+            _ => return TRUE,
+        };
+        if condition & 1 != 0 { !holds } else { holds }
+    }
+
+    fn test(&mut self, path: &Path, test: Test) -> Lit {
+        match test {
+            Test::Always => TRUE,
+            Test::Condition(condition) => self.condition(path, condition),
+            Test::Bits { rt, from, bits, set } => {
+                let tested = path.read(rt, Width(64)).shifted_right(from).low(bits);
+                let zero = self.graph.is_zero(&tested);
+                if set { !zero } else { zero }
+            }
+        }
+    }
+
+    /// The access as far as it has only loaded. Each side has its own kind, and one of them.
+    fn begin(&mut self, path: &mut Path, reference: Reference, of: Side) -> Result<(), Cause> {
+        if path.access.is_some() || self.side != of {
+            return Err(Cause::Access);
+        }
+        path.access = Some(Access {
+            address: path.read(reference.base, Width(64)),
+            bits: reference.bits,
+            acquire: reference.acquire,
+            release: false,
+            stored: false,
+            value: self.cell.low(reference.bits),
+        });
+        Ok(())
+    }
+
+    fn store_exclusive(
+        &mut self,
+        path: &mut Path,
+        reference: Reference,
+        rs: Register,
+        rt: Register,
+    ) -> Result<(), Cause> {
+        let (address, value) = (path.read(reference.base, Width(64)), path.read(rt, Width(reference.bits)));
+        let Some(access) = path.access.as_mut().filter(|_| path.armed) else { return Err(Cause::Unpaired) };
+        if access.address != address || access.bits != reference.bits {
+            return Err(Cause::Unpaired);
+        }
+        if !path.after.is_empty() {
+            return Err(Cause::Barrier);
+        }
+        (access.stored, access.release, access.value) = (true, reference.release, value);
+        path.armed = false;
+        path.write(rs, Word::ZERO, Width(32));
+        Ok(())
+    }
+
+    fn update(
+        &mut self,
+        path: &mut Path,
+        reference: Reference,
+        change: Change,
+        rs: Register,
+        rt: Register,
+    ) -> Result<(), Cause> {
+        if rt == ZERO {
+            return Err(Cause::ZeroDestination);
+        }
+        let bits = reference.bits;
+        let (cell, operand) = (self.cell.low(bits), path.read(rs, Width(bits)));
+        self.begin(path, reference, Side::New)?;
+        let graph = &mut *self.graph;
+        let value = match change {
+            Change::Swap => operand,
+            Change::Add => graph.sum(&cell, &operand, FALSE, bits).word,
+            Change::Clear => graph.and_words(&cell, &operand.complement()),
+            Change::Xor => graph.xor_words(&cell, &operand),
+            Change::Set => graph.or_words(&cell, &operand),
+            Change::Maximum { signed } => {
+                let less = less(graph, &cell, &operand, bits, signed);
+                graph.choose_word(less, &operand, &cell)
+            }
+            Change::Minimum { signed } => {
+                let less = less(graph, &cell, &operand, bits, signed);
+                graph.choose_word(less, &cell, &operand)
+            }
+        };
+        if let Some(access) = &mut path.access {
+            (access.stored, access.release, access.value) = (true, reference.release, value.low(bits));
+        }
+        path.write(rt, cell, Width(64));
+        Ok(())
+    }
+
+    fn compare_and_swap(
+        &mut self,
+        path: &mut Path,
+        reference: Reference,
+        rs: Register,
+        rt: Register,
+    ) -> Result<Option<Path>, Cause> {
+        if rs == ZERO {
+            return Err(Cause::ZeroDestination);
+        }
+        let width = Width(reference.bits);
+        let (cell, expected, value) = (self.cell.low(width.0), path.read(rs, width), path.read(rt, width));
+        self.begin(path, reference, Side::New)?;
+        path.write(rs, cell, Width(64));
+        let equal = self.graph.equal(&cell, &expected);
+        let (stores, other) = path.split(self.graph, equal);
+        if let Some(access) = path.access.as_mut().filter(|_| stores) {
+            (access.stored, access.release, access.value) = (true, reference.release, value);
+        }
+        Ok(other)
+    }
+}
+
+/// As a compiler compares them: bytes and halfwords extended to words.
+fn less(graph: &mut Graph, a: &Word, b: &Word, bits: usize, signed: bool) -> Lit {
+    let extended = |word: &Word| if signed { word.sign_extended(bits) } else { word.low(bits) };
+    graph.less(&extended(a), &extended(b), bits.max(32), signed)
+}
+
+fn operand_value(path: &Path, operand: Operand, width: Width) -> Word {
+    match operand {
+        Operand::Value(value) => Word::constant(value).low(width.0),
+        Operand::Shifted(rm, shift, by) => shifted(&path.read(rm, width), shift, by, width),
+        Operand::Extended { rm, bits, signed, by } => {
+            let value = path.read(rm, Width(64));
+            let extended = if signed { value.sign_extended(bits) } else { value.low(bits) };
+            extended.shifted_left(by).low(width.0)
+        }
+    }
+}
+
+/// `value` has zeros above `width`.
+fn shifted(value: &Word, shift: Shift, by: usize, width: Width) -> Word {
+    match shift {
+        Shift::Left => value.shifted_left(by).low(width.0),
+        Shift::Right => value.shifted_right(by),
+        Shift::Arithmetic => Word::of(|bit| value.bit((bit + by).min(width.0 - 1))).low(width.0),
+        Shift::Rotate => value.rotated_right(by, width.0),
+    }
+}
+
+/// `sbfm`, `bfm`, `ubfm` (C6.2): the bits `immr..=imms` moved down, or `0..=imms` moved up to `width - immr`.
+fn bitfield(from: &Word, into: &Word, field: Field, width: Width, immr: usize, imms: usize) -> Word {
+    let (length, at, taken) = match imms.checked_sub(immr) {
+        Some(more) => (more + 1, 0, from.shifted_right(immr)),
+        None => (imms + 1, width.0 - immr, *from),
+    };
+    match field {
+        Field::Unsigned => taken.low(length).shifted_left(at),
+        Field::Signed => taken.sign_extended(length).shifted_left(at),
+        Field::Insert => Word::of(|bit| match bit.checked_sub(at) {
+            Some(offset) if offset < length => taken.bit(offset),
+            _ => into.bit(bit),
+        }),
+    }
+}
