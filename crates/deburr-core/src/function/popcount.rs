@@ -294,14 +294,14 @@ fn only_swaps(insns: &[&Insn], bits: u8) -> bool {
         insn.operation == Operation::And
             && (is_mask(insn) || insn.src.iter().flatten().any(|reg| held.contains(reg)))
     };
-    let is_summed = |(index, masked): (usize, &&Insn)| {
+    let adds_up = |(index, masked): (usize, &&Insn)| {
         let after = insns.get(index + 1..).unwrap_or_default().iter().take(NEAR);
         let mut sums = after
             .filter(|insn| matches!(insn.operation, Operation::Add | Operation::Sub | Operation::Address));
         masked.dst.is_some_and(|dst| sums.any(|insn| insn.reads.contains(dst)))
     };
     let mut masked = insns.iter().enumerate().filter(|(_, insn)| masks(insn)).peekable();
-    masked.peek().is_some() && !masked.any(is_summed)
+    masked.peek().is_some() && !masked.any(adds_up)
 }
 
 /// The functions that have the instruction.

@@ -19,8 +19,9 @@
 //! The new code runs the old code's arithmetic on the same inputs, so that nearly all there is to compare is one literal
 //! already, and equality costs nothing. An SMT solver would bring a C++ library or a process for the few cases left: the
 //! flags of a compare that is known to find equality, a minimum of bytes written with `csel`. Those go to a CDCL solver
-//! in Rust (`batsat`, MiniSat's algorithm; MIT; one small dependency), which counts its decisions and gives up: undecided
-//! is refused. The solver is trusted for "no state differs" only; a state that it finds is evaluated again in the graph.
+//! in Rust (`batsat`, MiniSat's algorithm; MIT; one small dependency; varisat is older, splr's licence none of ours),
+//! which counts its decisions and gives up: undecided is refused. The solver is trusted for "no state differs" only; a
+//! state that it finds is evaluated again in the graph.
 //!
 //! # What is not compared, and is the plan's to see to
 //!

@@ -1,9 +1,7 @@
 //! Patch stage: whether some initial state makes a literal true.
 //!
 //! First sixty-four states at a time are tried, made of values that meet often (0, all ones, the ends of each size, and
-//! one another); what they do not show goes to a CDCL solver in the clauses of Tseitin, with a bound on its work. A small
-//! solver in Rust, and not an SMT solver, since few pairs come this far: no C++ library, no other process, and the same
-//! answer in every run. (splr's licence, MPL-2.0, is none of ours; varisat is older and brings more.)
+//! one another); what they do not show goes to a CDCL solver in the clauses of Tseitin, with a bound on its work.
 
 use super::bits::{FALSE, Graph, Lit, Node, TRUE};
 use batsat::{Callbacks, Solver, SolverInterface, SolverOpts, lbool};

@@ -104,7 +104,7 @@ pub(super) fn roots(world: &World<'_, '_>) -> BTreeMap<CodeOffset, Source> {
     // What a program exports is for its own plug-ins.
     let is_module =
         image.kind == Kind::Executable || exports.iter().any(|export| names::is_module_entry(export.name));
-    let variants = names::variants(exports);
+    let variants = if is_module { HashSet::new() } else { names::variants(exports) };
     for export in exports.iter().filter(|export| !names::is_vector_variant(export.name)) {
         let Some(start) = image.code_offset(export.at) else { continue };
         let is_interface = match is_module {

@@ -321,6 +321,7 @@ mod tests {
         found.sort_unstable();
         assert_eq!(found, ["copy_AVX2", "scopy_k_ARMV8", "scopy_k_NEOVERSEN2"]);
     }
+
     #[test]
     fn imported_functions_that_tell_of_the_cpu_are_known_by_their_names() {
         let told = [
