@@ -32,9 +32,11 @@
 //! the others, so that a replacement which leaves another value in one is refused.
 
 mod bits;
+mod plan;
 mod prove;
 mod run;
 mod search;
 mod semantics;
 
+pub use plan::{Plan, Site};
 pub use prove::{Cause, Difference, Proof, Refusal, Side, State, prove};
