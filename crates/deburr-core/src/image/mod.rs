@@ -318,6 +318,12 @@ impl<'a> Image<'a> {
     }
 }
 
+/// Where in the code of a linked file relocations apply, by address: code that the loader changes, or that another section
+/// describes.
+pub fn relocated_code(bytes: &[u8]) -> Vec<Svma> {
+    elf::Elf::parse(bytes).map_or_else(|_| Vec::new(), |elf| relocations::places_in_code(&elf))
+}
+
 /// Decompresses `.gnu_debugdata`, where the file has it.
 ///
 /// # Errors

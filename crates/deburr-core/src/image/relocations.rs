@@ -66,6 +66,22 @@ pub(super) fn dynamic_kind(arch: Arch, kind: u32) -> Option<Dynamic> {
     })
 }
 
+/// Where in code relocations apply, by address: text relocations, and those that `--emit-relocs` keeps.
+pub(super) fn places_in_code(elf: &Elf<'_>) -> Vec<Svma> {
+    let code = elf.sections.iter().filter(|section| section.is_executable() && section.is_alloc());
+    let code: Vec<Extent> = code.map(Section::extent).collect();
+    let tables = elf.sections.iter().filter(|section| section.kind == SHT_RELA);
+    let about_code = tables.filter(|table| {
+        let target = elf.sections.get(table.info as usize);
+        table.is_alloc() || target.is_some_and(Section::is_executable)
+    });
+    let entries = about_code.filter_map(|table| elf.data(table)).flat_map(entries_of);
+    let mut found: Vec<Svma> =
+        entries.map(|entry| Svma(entry.offset)).filter(|&at| code.iter().any(|it| it.contains(at))).collect();
+    found.sort_unstable();
+    found
+}
+
 /// What a slot of the global offset table will hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slot<'a> {

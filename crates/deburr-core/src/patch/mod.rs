@@ -32,11 +32,20 @@
 //! the others, so that a replacement which leaves another value in one is refused.
 
 mod bits;
+mod encode;
+mod exclusive;
+mod extension;
+mod lone;
 mod plan;
 mod prove;
 mod run;
 mod search;
 mod semantics;
+mod surroundings;
+mod unfit;
 
-pub use plan::{Plan, Site};
-pub use prove::{Cause, Difference, Proof, Refusal, Side, State, prove};
+pub use exclusive::NoShape;
+pub use plan::{Plan, PlanError, PlanRequest, RULES, Reason, Refused, Site, plan};
+pub use prove::{Cause, Difference, Given, Proof, Refusal, Side, State, prove, prove_given};
+pub use surroundings::Obstacle;
+pub use unfit::Unfit;

@@ -1,15 +1,59 @@
 //! Patch stage: what is to be written over what.
 //!
-//! In: a file's findings. Out: a [`Plan`], each [`Site`] of which was proven, and for every place that is left as it is
-//! the reason. Nothing here writes; `apply` does.
+//! In: the bytes of an AArch64 file. Out: a [`Plan`], each [`Site`] of which was proven, and for every place that is left as
+//! it is the reason. What rules find on atomics, spin loops and frames is found by the same functions here. Nothing here
+//! writes; `apply` does.
 
-use crate::address::Svma;
+use super::exclusive::{self, NoShape, Proposal};
+use super::extension;
+use super::lone;
+use super::prove::{Given, Refusal, prove_given};
+use super::surroundings::{self, Entries, Obstacle, word_at};
+use super::unfit::{self, Unfit};
+use crate::address::{Extent, Svma};
+use crate::function::atomics::{self, Fate, Sequence};
+use crate::function::{Program, discover};
+use crate::image::{self, Error, Image};
+use crate::insn::sweep::Wants;
+use crate::insn::{Class, ClassSet};
+use deburr_cpu::FeatureSet;
+use rayon::prelude::*;
+use std::fmt;
+use std::sync::Arc;
+
+/// Words from a load-exclusive on that a proposal may look at.
+const LONGEST: i64 = 24;
+
+/// The rules whose findings a plan can remove.
+pub const RULES: &[&str] = &[
+    "llsc-loop",
+    "llsc-pair",
+    "outlined-atomic",
+    "yield-in-spin-loop",
+    "split-frame-reload",
+    "barrier-around-atomic",
+];
+
+/// What is asked of a plan.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PlanRequest<'a> {
+    /// The separate debug file, if the caller has it: it names functions.
+    pub debug_file: Option<&'a [u8]>,
+    /// Features that every machine the file will run on has.
+    pub target: Option<FeatureSet>,
+    /// Ids of the rules whose findings to remove; `None`: all of [`RULES`].
+    pub rules: Option<&'a [&'a str]>,
+    /// Leaves compare-and-swaps alone that try again at once where they fail: LSE takes the cache line for each.
+    pub skip_spinning: bool,
+}
 
 /// Words that take the place of others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
     /// The id of the rule whose finding goes away.
     pub rule: &'static str,
+    /// The function that it lies in, as demangled, where that has a name.
+    pub function: Option<Arc<str>>,
     /// The address of the first word.
     pub at: Svma,
     /// Where that word lies in the file, in bytes.
@@ -18,6 +62,86 @@ pub struct Site {
     pub old: Vec<u32>,
     /// The words in their place, as many.
     pub new: Vec<u32>,
+    /// Whether it is a compare-and-swap that tries again at once where it fails.
+    pub spins: bool,
+}
+
+impl Site {
+    /// Where its words lie.
+    pub fn extent(&self) -> Extent {
+        Extent::sized(self.at, 4 * self.old.len() as u64)
+    }
+
+    /// Whether the new words run on CPUs with LSE only.
+    pub fn needs_lse(&self) -> bool {
+        matches!(self.rule, "llsc-loop" | "llsc-pair" | "outlined-atomic")
+    }
+}
+
+/// A place that is left as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// The id of the rule that finds it.
+    pub rule: &'static str,
+    /// The function that it lies in, where that has a name.
+    pub function: Option<Arc<str>>,
+    /// Its address.
+    pub at: Svma,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why a place is left as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// Code beside it is chosen at run time, on machines that have better.
+    RunTimeChoice,
+    /// The target was not said to have LSE.
+    TargetWithoutLse,
+    /// None of the shapes that are understood.
+    NoShape(NoShape),
+    /// Something around it.
+    Obstacle(Obstacle),
+    /// A shape, but not the same by proof.
+    Unproven(Refusal),
+    /// It lies in the words of another site.
+    Overlaps,
+    /// It spins where it fails, and was asked to be left.
+    Spins,
+    /// The call is a jump, in whose place the return does not fit.
+    TailCall,
+    /// The helper is not the one that its name says, or lies elsewhere.
+    Helper,
+    /// A register that the call would have overwritten is read behind it.
+    LiveRegister,
+    /// The frame is too large for the load that releases it.
+    LargeFrame,
+    /// A barrier that is not shown to be needless.
+    Barrier,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::NoShape(shape) => return shape.fmt(f),
+            Reason::Obstacle(obstacle) => return obstacle.fmt(f),
+            // The state differs from place to place; the kind is what they share.
+            Reason::Unproven(refusal) => return write!(f, "not proven: {refusal}"),
+            _ => {}
+        }
+        f.write_str(match self {
+            Reason::RunTimeChoice => "already behind a run-time choice",
+            Reason::TargetWithoutLse => "the target does not guarantee LSE (--target armv8.1-a)",
+            Reason::Overlaps => "overlaps another site",
+            Reason::Spins => "spins where it fails",
+            Reason::TailCall => "a tail call: LSE instruction and return do not fit",
+            Reason::Helper => "the helper is not in this file, or not as libgcc writes it",
+            Reason::LiveRegister => "x16, x17 or x30 is read behind the call",
+            Reason::LargeFrame => "the frame is larger than 255 bytes",
+            _ => "not shown to be needless",
+        })
+    }
 }
 
 /// All that is to be written.
@@ -25,4 +149,275 @@ pub struct Site {
 pub struct Plan {
     /// By address, without overlap.
     pub sites: Vec<Site>,
+    /// By address.
+    pub refused: Vec<Refused>,
+}
+
+impl Plan {
+    /// Whether a site has words in some run.
+    fn touches(&self, run: Extent) -> bool {
+        let after = self.sites.partition_point(|site| site.extent().end <= run.start);
+        self.sites.get(after).is_some_and(|site| site.at < run.end)
+    }
+}
+
+/// Why a file has no plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// It cannot be read.
+    Unreadable(Error),
+    /// It must not be changed.
+    Unfit(Unfit),
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlanError::Unreadable(error) => error.fmt(f),
+            PlanError::Unfit(unfit) => unfit.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+impl From<Error> for PlanError {
+    fn from(error: Error) -> PlanError {
+        PlanError::Unreadable(error)
+    }
+}
+
+/// A draft, or why there is none.
+pub(super) type Drafted = Result<Draft, (Svma, &'static str, Reason)>;
+
+/// What a place is to become, before anything is known of its surroundings.
+#[derive(Debug, Clone)]
+pub(super) struct Draft {
+    pub(super) rule: &'static str,
+    /// Where the rule finds it.
+    pub(super) at: Svma,
+    pub(super) attempts: Vec<Attempt>,
+}
+
+/// One way to write over a place.
+#[derive(Debug, Clone)]
+pub(super) struct Attempt {
+    /// Where the old words lie.
+    pub(super) start: Svma,
+    pub(super) old: Vec<u32>,
+    pub(super) candidates: Vec<Vec<u32>>,
+    pub(super) spins: bool,
+    /// What the proof may rest on; `None`: the words follow from a fixed pattern.
+    pub(super) given: Option<Vec<Given>>,
+    /// From where on nothing may enter, but at the first instruction.
+    pub(super) entry: Svma,
+}
+
+impl Attempt {
+    pub(super) fn extent(&self) -> Extent {
+        Extent::sized(self.start, 4 * self.old.len() as u64)
+    }
+
+    /// What only its first instruction may be entered at.
+    fn closed(&self) -> Extent {
+        Extent { start: self.entry, end: self.extent().end }
+    }
+}
+
+/// Says what may be written over what, and proves each of it.
+///
+/// # Errors
+/// [`PlanError`], where the bytes are no ELF file that deburr reads, or one that must not be changed.
+pub fn plan(bytes: &[u8], request: &PlanRequest<'_>) -> Result<Plan, PlanError> {
+    let mini_debug = image::mini_debug(bytes, crate::check::auxiliary_limit(bytes));
+    let image = Image::parse(bytes, mini_debug.as_ref().ok().and_then(Option::as_deref), request.debug_file)?;
+    if let Some(unfit) = unfit::unfit(bytes, &image) {
+        return Err(PlanError::Unfit(unfit));
+    }
+    let wants = atomics::WANTS.union(atomics::BARRIER_WANTS).union(ClassSet::of(&[Class::SpinHint]));
+    let program = discover(&image, Wants::classes(wants));
+    let atomics = atomics::atomics(&image, &program);
+    let is_asked = |rule: &str| request.rules.is_none_or(|rules| rules.contains(&rule));
+    let mut drafts: Vec<Drafted> = Vec::new();
+    if is_asked("llsc-loop") || is_asked("llsc-pair") {
+        let drawn =
+            atomics.sequences.par_iter().map(|sequence| draw(&image, sequence, request.skip_spinning));
+        drafts.par_extend(drawn);
+        drafts.retain(|draft| is_asked(draft.as_ref().map_or_else(|(_, rule, _)| *rule, |draft| draft.rule)));
+    }
+    let lone = lone::drafts(&image, &program, &atomics, request.target, is_asked);
+    drafts.extend(lone);
+    Ok(settle(bytes, &image, &program, drafts))
+}
+
+/// What a sequence may become.
+fn draw(image: &Image<'_>, sequence: &Sequence, skip_spinning: bool) -> Drafted {
+    let rule = if sequence.size == 16 { "llsc-pair" } else { "llsc-loop" };
+    let refuse = |reason| Err((sequence.load, rule, reason));
+    if matches!(sequence.fate, Fate::InlineDispatch | Fate::RunTimeChoice) {
+        return refuse(Reason::RunTimeChoice);
+    }
+    let words: Vec<u32> = (0..LONGEST).map_while(|at| word_at(image, sequence.load.offset(4 * at))).collect();
+    let Proposal { length, candidates, operand, spins } = match exclusive::propose(&words) {
+        Ok(proposal) => proposal,
+        Err(shape) => return refuse(Reason::NoShape(shape)),
+    };
+    if skip_spinning && spins {
+        return refuse(Reason::Spins);
+    }
+    let start = sequence.load;
+    let old = words.get(..length).unwrap_or_default().to_vec();
+    let plain = Attempt { start, old, candidates, spins, given: Some(Vec::new()), entry: start };
+    // A branch straight back does not pass the instruction that tells.
+    let known = operand.filter(|_| !spins).and_then(|operand| extension::known(image, start, operand));
+    let knowing = known.map(|(entry, given)| Attempt { given: Some(vec![given]), entry, ..plain.clone() });
+    Ok(Draft { rule, at: start, attempts: [plain].into_iter().chain(knowing).collect() })
+}
+
+/// A draft on its way into the plan.
+struct Pending {
+    draft: Draft,
+    /// Why its first attempt failed.
+    reason: Option<Reason>,
+}
+
+/// A draft of which an attempt was proven.
+struct Proven {
+    pending: Pending,
+    attempt: Attempt,
+    new: Vec<u32>,
+}
+
+/// Proves what is drafted, and looks around it. What fails in one round is tried another way in the next.
+fn settle(bytes: &[u8], image: &Image<'_>, program: &Program, drafts: Vec<Drafted>) -> Plan {
+    let mut names = Names { image, program, last: None };
+    let mut plan = Plan::default();
+    let mut pending: Vec<Pending> = Vec::new();
+    for draft in drafts {
+        match draft {
+            Ok(draft) => pending.push(Pending { draft, reason: None }),
+            Err((at, rule, reason)) => {
+                plan.refused.push(Refused { rule, function: names.of(at), at, reason });
+            }
+        }
+    }
+    let relocated = image::relocated_code(bytes);
+    for round in 0.. {
+        let tried: Vec<Result<Proven, Pending>> =
+            pending.into_par_iter().map(|pending| try_attempt(image, program, pending, round)).collect();
+        let (mut proven, mut failed) = (Vec::new(), Vec::new());
+        for result in tried {
+            match result {
+                Ok(one) => proven.push(one),
+                Err(pending) => failed.push(pending),
+            }
+        }
+        proven.sort_by_key(|one| one.attempt.extent());
+        let entries = Entries::find(image, program, proven.iter().map(|one| one.attempt.closed()).collect());
+        let mut end = Svma(0);
+        for Proven { mut pending, attempt, new } in proven {
+            let extent = attempt.extent();
+            let is_relocated = relocated.get(relocated.partition_point(|&at| at < extent.start));
+            let reason = if extent.start < end || plan.touches(extent) {
+                Some(Reason::Overlaps)
+            } else if entries.lead_into(extent, attempt.entry) {
+                Some(Reason::Obstacle(Obstacle::Entered))
+            } else if is_relocated.is_some_and(|&at| at < extent.end) {
+                Some(Reason::Obstacle(Obstacle::Relocated))
+            } else {
+                None
+            };
+            let (rule, at) = (pending.draft.rule, pending.draft.at);
+            match (reason, file_offset(image, extent.start)) {
+                (None, Some(file_offset)) => {
+                    let Attempt { start, old, spins, .. } = attempt;
+                    let function = names.of(at);
+                    plan.sites.push(Site { rule, function, at: start, file_offset, old, new, spins });
+                    end = extent.end;
+                }
+                (reason, _) => {
+                    pending.reason = pending.reason.or(reason);
+                    failed.push(pending);
+                }
+            }
+        }
+        let (again, refused): (Vec<_>, Vec<_>) =
+            failed.into_iter().partition(|pending| pending.draft.attempts.len() > round + 1);
+        plan.refused.extend(refused.into_iter().map(|Pending { draft: Draft { rule, at, .. }, reason }| {
+            let reason = reason.unwrap_or(Reason::NoShape(NoShape::Operation));
+            Refused { rule, function: names.of(at), at, reason }
+        }));
+        plan.sites.sort_by_key(|site| site.at);
+        pending = again;
+        if pending.is_empty() {
+            break;
+        }
+    }
+    plan.refused.sort_by_key(|refused| refused.at);
+    plan
+}
+
+/// Proves the attempt that a draft has for a round.
+fn try_attempt(
+    image: &Image<'_>,
+    program: &Program,
+    mut pending: Pending,
+    round: usize,
+) -> Result<Proven, Pending> {
+    let Some(attempt) = pending.draft.attempts.get(round).cloned() else { return Err(pending) };
+    match prove_attempt(image, program, &attempt) {
+        Ok(new) => Ok(Proven { pending, attempt, new }),
+        Err(reason) => {
+            pending.reason.get_or_insert(reason);
+            Err(pending)
+        }
+    }
+}
+
+/// The first candidate of an attempt that is proven, if nothing around the words speaks against it.
+fn prove_attempt(image: &Image<'_>, program: &Program, attempt: &Attempt) -> Result<Vec<u32>, Reason> {
+    let extent = attempt.extent();
+    if let Some(obstacle) =
+        surroundings::obstacle(image, program, extent, attempt.given.as_ref().map(|_| &*attempt.old))
+    {
+        return Err(Reason::Obstacle(obstacle));
+    }
+    let mut reason = None;
+    for candidate in &attempt.candidates {
+        let proof = attempt.given.as_ref().map(|given| prove_given(&attempt.old, candidate, given));
+        match proof.transpose() {
+            Ok(_) => return Ok(candidate.clone()),
+            Err(refusal) => reason = reason.or(Some(Reason::Unproven(refusal))),
+        }
+    }
+    Err(reason.unwrap_or(Reason::NoShape(NoShape::Operation)))
+}
+
+fn file_offset(image: &Image<'_>, at: Svma) -> Option<u64> {
+    let code = image.code_at(at)?;
+    code.file_offset.checked_add(at.since(code.extent.start)?)
+}
+
+/// Demangled names of functions; neighbours share theirs.
+struct Names<'a> {
+    image: &'a Image<'a>,
+    program: &'a Program,
+    last: Option<(Svma, Option<Arc<str>>)>,
+}
+
+impl Names<'_> {
+    fn of(&mut self, at: Svma) -> Option<Arc<str>> {
+        let function = self.program.function_at(self.image.code_offset(at)?)?;
+        let start = self.image.svma(self.program.whole(function).start);
+        match &self.last {
+            Some((last, name)) if *last == start => name.clone(),
+            _ => {
+                let name = self.program.name(function, self.image);
+                let name: Option<Arc<str>> = name.map(|name| image::demangle(name).into());
+                self.last = Some((start, name.clone()));
+                name
+            }
+        }
+    }
 }

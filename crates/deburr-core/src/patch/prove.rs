@@ -210,6 +210,23 @@ impl fmt::Display for Difference {
 /// # Ok::<(), Refusal>(())
 /// ```
 pub fn prove(old: &[u32], new: &[u32]) -> Result<Proof, Refusal> {
+    prove_given(old, new, &[])
+}
+
+/// What is known of a register where a sequence begins.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Given {
+    /// Its number, 0 to 30.
+    pub register: u8,
+    /// Its bits from this one on are zero.
+    pub zero_from: u8,
+}
+
+/// As [`prove`], over the states only in which what is given holds.
+///
+/// # Errors
+/// [`Refusal`], where the replacement is not shown to do the same.
+pub fn prove_given(old: &[u32], new: &[u32], given: &[Given]) -> Result<Proof, Refusal> {
     if old.is_empty() || old.len() != new.len() {
         return Err(Refusal::Length);
     }
@@ -217,7 +234,7 @@ pub fn prove(old: &[u32], new: &[u32]) -> Result<Proof, Refusal> {
         return Err(Refusal::TooLarge);
     }
     let mut graph = Graph::new();
-    let initial = Initial::new(&mut graph);
+    let initial = Initial::new(&mut graph, given);
     let old = run(&mut graph, &initial, old, Side::Old)?;
     let new = run(&mut graph, &initial, new, Side::New)?;
     for (ways, side) in [(&old, Side::Old), (&new, Side::New)] {

@@ -5,7 +5,7 @@
 //! 0, the one assumption of the proof, so that the way back to the load-exclusive is never gone.
 
 use super::bits::{FALSE, Graph, Lit, Sum, TRUE, Word};
-use super::prove::{Cause, Refusal, Side};
+use super::prove::{Cause, Given, Refusal, Side};
 use super::search::{Answer, search};
 use super::semantics::{
     Change, Field, Insn, Logic, Operand, Reference, Register, Shift, Test, Width, ZERO, decode,
@@ -27,12 +27,18 @@ pub(super) struct Initial {
 }
 
 impl Initial {
-    pub(super) fn new(graph: &mut Graph) -> Initial {
-        Initial {
+    pub(super) fn new(graph: &mut Graph, given: &[Given]) -> Initial {
+        let mut initial = Initial {
             registers: std::array::from_fn(|_| graph.input_word()),
             cell: graph.input_word(),
             flags: std::array::from_fn(|_| graph.input()),
+        };
+        for Given { register, zero_from } in given {
+            if let Some(word) = initial.registers.get_mut(usize::from(*register)) {
+                *word = word.low(usize::from(*zero_from));
+            }
         }
+        initial
     }
 }
 
@@ -89,8 +95,8 @@ pub(super) fn run(graph: &mut Graph, initial: &Initial, words: &[u32], side: Sid
     };
     let (mut waiting, mut paths, mut stores) = (vec![start], Vec::new(), 0_u64);
     while let Some(mut path) = waiting.pop() {
-        let Some((index, word)) = usize::try_from(path.at).ok().and_then(|at| Some((at, *words.get(at)?)))
-        else {
+        let inside = usize::try_from(path.at).ok().filter(|_| !path.is_back());
+        let Some((index, word)) = inside.and_then(|at| Some((at, *words.get(at)?))) else {
             paths.push(path);
             continue;
         };
@@ -119,6 +125,12 @@ struct Machine<'a> {
 }
 
 impl Path {
+    /// Whether it has come back to the first word after the access. What follows is what both sequences do from any state,
+    /// this one too: it leaves the sequence there as anywhere else.
+    fn is_back(&self) -> bool {
+        self.at == 0 && self.access.is_some()
+    }
+
     fn read(&self, register: Register, width: Width) -> Word {
         self.registers.get(usize::from(register.0)).map_or(Word::ZERO, |word| word.low(width.0))
     }

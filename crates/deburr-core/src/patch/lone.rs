@@ -1,0 +1,199 @@
+//! Patch stage: what stands in the place of single instructions: calls of outlined helpers, `yield`, the epilogues of Go's
+//! small frames, barriers beside atomics that are barriers.
+//!
+//! In: what the rules find. Out: drafts, in words that follow from fixed patterns. A helper is read word by word: where the
+//! target has LSE, it does nothing but the one instruction that takes the call's place.
+
+use super::encode::NOP;
+use super::exclusive::NoShape;
+use super::plan::{Attempt, Draft, Drafted, Reason};
+use super::semantics::{Change, Insn, ZERO, decode};
+use super::surroundings::word_at;
+use crate::address::Svma;
+use crate::function::Program;
+use crate::function::atomics::{Atomics, BarrierKind, Helper, HelperCall, atomic_barriers};
+use crate::function::spin;
+use crate::function::split_frame::split_frames;
+use crate::image::Image;
+use crate::insn::{self, Flow, Reg};
+use deburr_cpu::{Feature, FeatureSet};
+use std::collections::{HashMap, HashSet};
+
+const YIELD: u32 = 0xd503_203f;
+const ISB: u32 = 0xd503_3fdf;
+const RET: u32 = 0xd65f_03c0;
+const DMB_ISH: u32 = 0xd503_3bbf;
+const BTI_C: u32 = 0xd503_245f;
+const CBZ_W16_12: u32 = 0x3400_0070;
+/// `ldp x29, x30, [sp, #-8]`, and Go 1.24's `ldur x29, [sp, #-8]` and `ldr x30, [sp], #0`; the immediate is in bits 12 to 20.
+const LOAD_BOTH: u32 = 0xa97f_fbfd;
+const LOAD_FRAME: u32 = 0xf85f_83fd;
+const LOAD_LINK: u32 = 0xf840_07fe;
+/// Instructions behind a call among which x30 is written again.
+const WALK: usize = 4096;
+
+/// Drafts for all findings of the rules that are asked for.
+pub(super) fn drafts(
+    image: &Image<'_>,
+    program: &Program,
+    atomics: &Atomics,
+    target: Option<FeatureSet>,
+    is_asked: impl Fn(&str) -> bool,
+) -> Vec<Drafted> {
+    let mut drafts = Vec::new();
+    if is_asked("outlined-atomic") {
+        drafts.extend(calls(image, program, atomics, target));
+    }
+    if is_asked("yield-in-spin-loop") {
+        let hints = spin::hints(image, program, atomics);
+        drafts.extend(hints.iter().map(|hint| fixed(image, "yield-in-spin-loop", hint.at, &[(YIELD, ISB)])));
+    }
+    if is_asked("split-frame-reload") {
+        let frames = split_frames(image, program);
+        drafts.extend(
+            frames.iter().flat_map(|frame| frame.reloads.iter().map(|&at| reload(image, at, frame.size))),
+        );
+    }
+    if is_asked("barrier-around-atomic") {
+        drafts.extend(barriers(image, program, atomics));
+    }
+    drafts
+}
+
+/// A draft that writes given words over given ones.
+fn fixed(image: &Image<'_>, rule: &'static str, at: Svma, words: &[(u32, u32)]) -> Drafted {
+    let (old, new): (Vec<u32>, Vec<u32>) = words.iter().copied().unzip();
+    let found = (0..).zip(&old).all(|(index, word)| word_at(image, at.offset(4 * index)) == Some(*word));
+    if !found {
+        return Err((at, rule, Reason::NoShape(NoShape::Operation)));
+    }
+    let attempt = Attempt { start: at, old, candidates: vec![new], spins: false, given: None, entry: at };
+    Ok(Draft { rule, at, attempts: vec![attempt] })
+}
+
+/// The two loads of Go 1.24 in the place of `ldp` and `add`.
+fn reload(image: &Image<'_>, at: Svma, size: u32) -> Drafted {
+    const RULE: &str = "split-frame-reload";
+    /// The largest immediate of a load with post-index.
+    const LARGEST: u32 = 255;
+    if size > LARGEST {
+        return Err((at, RULE, Reason::LargeFrame));
+    }
+    let release = 0x9100_03ff | size << 10; // add sp, sp, #size
+    fixed(image, RULE, at, &[(LOAD_BOTH, LOAD_FRAME), (release, LOAD_LINK | size << 12)])
+}
+
+/// A `dmb ish` right beside an LSE instruction with acquire and release that always stores. Such an instruction orders all
+/// before it against all behind it (DDI 0487 B2.3.3, barrier-ordered-before); a compare-and-swap that fails does not.
+fn barriers(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<Drafted> {
+    const RULE: &str = "barrier-around-atomic";
+    let found = atomic_barriers(image, program, atomics);
+    let drafted = found.iter().map(|barrier| {
+        let next_to = if barrier.is_before { barrier.at.offset(4) } else { barrier.at.offset(-4) };
+        let is_full = matches!(
+            word_at(image, next_to).map(decode),
+            Some(Ok(Insn::Update { reference, rt, .. })) if reference.acquire && reference.release && rt != ZERO
+        );
+        if barrier.kind != BarrierKind::FullBarrier || !is_full {
+            return Err((barrier.at, RULE, Reason::Barrier));
+        }
+        fixed(image, RULE, barrier.at, &[(DMB_ISH, NOP)])
+    });
+    drafted.collect()
+}
+
+/// The instruction of a helper in the place of each call of it.
+fn calls(
+    image: &Image<'_>,
+    program: &Program,
+    atomics: &Atomics,
+    target: Option<FeatureSet>,
+) -> Vec<Drafted> {
+    const RULE: &str = "outlined-atomic";
+    let has_lse = target.is_some_and(|target| target.contains(Feature::FEAT_LSE));
+    // Bodies by name; a file that two compilers made has some of them twice.
+    let mut bodies: HashMap<&str, HashSet<Option<u32>>> = HashMap::new();
+    for helper in &atomics.helpers {
+        bodies.entry(&helper.name).or_default().insert(only_instruction(image, helper));
+    }
+    let draft = |call: &HelperCall| {
+        let refuse = |reason| Err((call.from, RULE, reason));
+        if !has_lse {
+            return refuse(Reason::TargetWithoutLse);
+        }
+        let body = bodies.get(&*call.helper).filter(|words| words.len() == 1);
+        let word = body.and_then(|words| words.iter().next().copied().flatten());
+        let (Some(word), Some(old)) = (word.filter(|_| !call.is_external), word_at(image, call.from)) else {
+            return refuse(Reason::Helper);
+        };
+        let next = call.from.offset(4);
+        match old >> 26 {
+            // bl
+            0x25 if reads_overwritten(image, next) => refuse(Reason::LiveRegister),
+            0x25 => fixed(image, RULE, call.from, &[(old, word)]),
+            // b, with padding behind it
+            0x05 if word_at(image, next) == Some(NOP) && is_between_functions(image, program, next) => {
+                fixed(image, RULE, call.from, &[(old, word), (NOP, RET)])
+            }
+            _ => refuse(Reason::TailCall),
+        }
+    };
+    atomics.calls.iter().map(draft).collect()
+}
+
+/// The instruction that is all that a helper does where the CPU has LSE.
+fn only_instruction(image: &Image<'_>, helper: &Helper) -> Option<u32> {
+    let start = helper.extent.start;
+    let word = |index: i64| word_at(image, start.offset(4 * index));
+    let first = i64::from(word(0)? == BTI_C);
+    let [adrp, load, test, lse, ret] =
+        [word(first)?, word(first + 1)?, word(first + 2)?, word(first + 3)?, word(first + 4)?];
+    // adrp x16; ldrb w16, [x16, #imm]
+    let asks = adrp & 0x9f00_001f == 0x9000_0010 && load & 0xffc0_03ff == 0x3940_0210;
+    let is_atomic = match decode(lse) {
+        Ok(Insn::Update { rt, change, .. }) => rt != ZERO || change == Change::Swap,
+        Ok(Insn::CompareAndSwap { .. }) => true,
+        // casp, of 16 bytes
+        Err(_) => lse & 0xbfa0_7c00 == 0x0820_7c00,
+        _ => false,
+    };
+    (asks && test == CBZ_W16_12 && ret == RET && is_atomic).then_some(lse)
+}
+
+/// Whether no function holds an address.
+fn is_between_functions(image: &Image<'_>, program: &Program, at: Svma) -> bool {
+    image.code_offset(at).is_some_and(|at| program.function_at(at).is_none() && !program.is_data(at))
+}
+
+/// Whether something behind a call reads x16, x17 or x30 before it is written again: it would find there what the call
+/// leaves. Behind a jump through a register nothing is looked for: no compiler carries a return address through one.
+fn reads_overwritten(image: &Image<'_>, from: Svma) -> bool {
+    let overwritten = [16, 17, 30].map(Reg::general);
+    let mut pending = vec![(from, [true; 3])];
+    let mut seen = HashSet::new();
+    while let Some((at, live)) = pending.pop() {
+        if seen.len() > WALK {
+            return true;
+        }
+        let code = image.bytes_at(at).filter(|_| seen.insert((at, live)));
+        let Some(insn) = code.and_then(|code| insn::decode(image.arch, code, at)) else { continue };
+        let is_live = |reg: Reg| overwritten.iter().zip(live).any(|(&other, live)| live && other == reg);
+        if overwritten.iter().any(|&reg| is_live(reg) && insn.reads.contains(reg)) {
+            return true;
+        }
+        let mut still = live;
+        for (live, &reg) in still.iter_mut().zip(&overwritten) {
+            *live &= !insn.writes.contains(reg);
+        }
+        match insn.flow {
+            _ if still == [false; 3] => {}
+            Flow::Next => pending.push((insn.next(), still)),
+            Flow::Jump(to) => pending.push((to, still)),
+            Flow::Branch(to) => pending.extend([(to, still), (insn.next(), still)]),
+            Flow::Return => return is_live(Reg::general(30)),
+            // A call overwrites them all.
+            _ => {}
+        }
+    }
+    false
+}
