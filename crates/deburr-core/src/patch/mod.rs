@@ -13,6 +13,10 @@
 //! | `run` | operations | the ways through the sequence |
 //! | `prove` | the ways of both | what differs, as literals |
 //! | `search` | a literal | never, a state, or undecided |
+//! | `apply` | a file, a plan | the file with the plan's words and a note of what it was before |
+//! | `revert` | a patched file | the original |
+//! | `difference` | both | the words that differ, if nothing else does |
+//! | `note` | | what a patched file says of itself |
 //!
 //! # Why this engine
 //!
@@ -31,12 +35,26 @@
 //! register: one that is the same by its bits is the same. Registers that are dead behind the sequence are compared like
 //! the others, so that a replacement which leaves another value in one is refused.
 
+mod apply;
 mod bits;
+mod difference;
+mod note;
 mod plan;
 mod prove;
+mod revert;
 mod run;
 mod search;
 mod semantics;
 
+pub use apply::{ApplyError, ApplyOptions, apply};
+pub use difference::{Change, DifferenceError, difference};
+pub use note::NoteError;
 pub use plan::{Plan, Site};
 pub use prove::{Cause, Difference, Proof, Refusal, Side, State, prove};
+pub use revert::{RevertError, revert};
+
+/// Writes bytes over others; `None` where there is no room.
+fn put(bytes: &mut [u8], at: usize, what: &[u8]) -> Option<()> {
+    bytes.get_mut(at..at.checked_add(what.len())?)?.copy_from_slice(what);
+    Some(())
+}
