@@ -9,6 +9,7 @@ use super::{Error, Kind};
 use crate::address::{Extent, Svma};
 use deburr_cpu::Arch;
 use std::ffi::CStr;
+use std::ops::Range;
 
 pub(super) const SHT_PROGBITS: u32 = 1;
 pub(super) const SHT_SYMTAB: u32 = 2;
@@ -455,45 +456,53 @@ impl<'a> Elf<'a> {
         end.saturating_add(7) & !7
     }
 
-    /// Descriptors of the notes of an owner and type, from note sections or else segments.
+    /// Descriptors of the notes of an owner and type.
     pub(super) fn notes(&self, owner: &[u8], wanted: u32) -> Vec<&'a [u8]> {
-        let sections = self.sections.iter().filter(|section| section.kind == SHT_NOTE);
-        let mut areas: Vec<(&'a [u8], u64)> =
-            sections.filter_map(|section| Some((self.data(section)?, section.align))).collect();
-        if areas.is_empty() {
+        self.note_ranges(owner, wanted).into_iter().filter_map(|range| self.bytes.get(range)).collect()
+    }
+
+    /// Where in the file these descriptors lie: in note sections, and where none of those is loaded in segments.
+    pub(super) fn note_ranges(&self, owner: &[u8], wanted: u32) -> Vec<Range<usize>> {
+        let sections = || self.sections.iter().filter(|section| section.kind == SHT_NOTE);
+        let mut areas: Vec<(u64, u64, u64)> =
+            sections().map(|section| (section.offset, section.size, section.align)).collect();
+        if !sections().any(Section::is_alloc) {
             let segments = self.segments.iter().filter(|segment| segment.kind == PT_NOTE);
-            areas = segments
-                .filter_map(|segment| Some((range_of(self.bytes, segment.offset, segment.file_size)?, 4)))
-                .collect();
+            areas.extend(segments.map(|segment| (segment.offset, segment.file_size, 4)));
         }
         let mut found = Vec::new();
-        for (mut rest, align) in areas {
+        for (offset, size, align) in areas {
+            let Some(area) = range_of(self.bytes, offset, size) else { continue };
             let align = if align == 8 { 8 } else { 4 };
-            while let Some((description, kind, name, next)) = note(rest, align) {
+            let mut at = 0;
+            while let Some((description, kind, name, next)) = note(area, at, align) {
                 if kind == wanted && name == owner {
-                    found.push(description);
+                    // The area lies in the file, so its offset is one in memory.
+                    let start = offset as usize;
+                    found.push(start + description.start..start + description.end);
                 }
-                rest = next;
+                at = next;
             }
         }
         found
     }
 }
 
-/// Description, type, owner, and what follows.
-type Note<'a> = (&'a [u8], u32, &'a [u8], &'a [u8]);
+/// Where the description lies, type, owner, and where the next note begins.
+type Note<'a> = (Range<usize>, u32, &'a [u8], usize);
 
-/// The first note of an area: description, type, owner and the rest of the area.
-fn note(area: &[u8], align: usize) -> Option<Note<'_>> {
-    let name_size = usize::try_from(u32_at(area, 0)?).ok()?;
-    let size = usize::try_from(u32_at(area, 4)?).ok()?;
-    let kind = u32_at(area, 8)?;
-    let name = area.get(12..12usize.checked_add(name_size)?)?;
+/// The note at an offset in an area.
+fn note(area: &[u8], at: usize, align: usize) -> Option<Note<'_>> {
+    let rest = area.get(at..)?;
+    let name_size = usize::try_from(u32_at(rest, 0)?).ok()?;
+    let size = usize::try_from(u32_at(rest, 4)?).ok()?;
+    let kind = u32_at(rest, 8)?;
+    let name = rest.get(12..12usize.checked_add(name_size)?)?;
     let start = 12usize.checked_add(name_size)?.checked_next_multiple_of(align.max(1))?;
     let end = start.checked_add(size)?;
-    let description = area.get(start..end)?;
+    rest.get(start..end)?;
     let next = end.checked_next_multiple_of(align.max(1))?;
     // Go counts its padding as part of the name.
     let name = name.split(|&byte| byte == 0).next().unwrap_or(name);
-    Some((description, kind, name, area.get(next..).unwrap_or(&[])))
+    Some((at.checked_add(start)?..at.checked_add(end)?, kind, name, at.checked_add(next)?))
 }

@@ -12,6 +12,7 @@ mod debug;
 pub mod demangle;
 mod elf;
 mod frames;
+pub(crate) mod layout;
 pub mod lines;
 pub mod linkage;
 pub mod needed;

@@ -157,7 +157,7 @@ pub(super) fn dynamic_tables<'a>(elf: &Elf<'a>) -> Vec<&'a [u8]> {
         }
     }
     let first = elf.segments.iter().find(|segment| segment.kind == PT_LOAD && segment.offset == 0);
-    if let Some(first) = first.filter(|_| found.is_empty() && elf.sections.is_empty()) {
+    if let Some(first) = first.filter(|_| found.is_empty() && !elf.sections.iter().any(Section::is_alloc)) {
         let segment = Extent::sized(Svma(first.svma), first.file_size);
         found.extend(behind_notes(elf, segment).map(|table| (first.svma, table)));
     }

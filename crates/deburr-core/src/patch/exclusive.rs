@@ -451,6 +451,22 @@ impl Sequence<'_> {
     }
 }
 
+/// Whether a sequence writes a register and may then go back, to its own start or before that. Behind the store-exclusive
+/// it only goes back where that failed.
+pub(super) fn goes_back_with_another(words: &[u32], register: Register) -> bool {
+    let mut is_written = false;
+    for (&word, at) in words.iter().zip(0_i64..) {
+        match decode(word) {
+            Ok(Insn::StoreExclusive { .. }) => break,
+            Ok(Insn::Branch { offset, .. }) if is_written && at + offset <= 0 => return true,
+            Ok(Insn::LoadExclusive { rt, .. }) => is_written |= rt == register,
+            Ok(insn) => is_written |= destination(&insn) == Some(register),
+            Err(_) => return true,
+        }
+    }
+    false
+}
+
 /// The branch at an index of the words as a way out, and the index where the body goes on. gcc and clang also write the
 /// opposite branch over the way out: `cbz old, on; clrex; b out; on:`.
 fn way_out(words: &[u32], at: usize, offset: i64) -> Option<(Step, usize)> {

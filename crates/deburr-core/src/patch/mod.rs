@@ -1,5 +1,10 @@
 //! The patch stage: what a finding's code may be replaced by, and whether the two are the same.
 //!
+//! ```text
+//! bytes ──▶ plan ──▶ apply ──▶ patched bytes ──▶ verify
+//!                                  └──▶ revert ──▶ bytes
+//! ```
+//!
 //! [`prove`] is the gate: two sequences of A64 words at one place in, a [`Proof`] or a [`Refusal`] out. The old one holds
 //! a load-exclusive and a store-exclusive, the new one a single-copy atomic of FEAT_LSE; they are compared over every
 //! initial value of the 31 general registers, SP, NZCV and the memory cell. One thing is assumed, that a store-exclusive
@@ -13,6 +18,17 @@
 //! | `run` | operations | the ways through the sequence |
 //! | `prove` | the ways of both | what differs, as literals |
 //! | `search` | a literal | never, a state, or undecided |
+//! | `exclusive` | the words of a sequence | words that may stand in their place |
+//! | `lone` | findings on single instructions | words in their place, by fixed patterns |
+//! | `extension` | the code before a sequence | which bits of a register are zero |
+//! | `surroundings` | the file around a site | what speaks against writing there |
+//! | `unfit` | a file | whether it must stay as it is |
+//! | `plan` | a file | all sites, each proven, and what is refused |
+//! | `apply` | a file, a plan | the file with the plan's words and a note of what it was before |
+//! | `revert` | a patched file | the original |
+//! | `difference` | both | the words that differ, if nothing else does |
+//! | `verify` | both | the same differences, proven again |
+//! | `note` | | what a patched file says of itself |
 //!
 //! # Why this engine
 //!
@@ -31,21 +47,37 @@
 //! register: one that is the same by its bits is the same. Registers that are dead behind the sequence are compared like
 //! the others, so that a replacement which leaves another value in one is refused.
 
+mod apply;
 mod bits;
+mod difference;
 mod encode;
 mod exclusive;
 mod extension;
 mod lone;
+mod note;
 mod plan;
 mod prove;
+mod revert;
 mod run;
 mod search;
 mod semantics;
 mod surroundings;
 mod unfit;
+mod verify;
 
+pub use apply::{ApplyError, ApplyOptions, apply};
+pub use difference::{Change, DifferenceError, difference};
 pub use exclusive::NoShape;
+pub use note::NoteError;
 pub use plan::{Plan, PlanError, PlanRequest, RULES, Reason, Refused, Site, plan};
 pub use prove::{Cause, Difference, Given, Proof, Refusal, Side, State, prove, prove_given};
+pub use revert::{RevertError, revert};
 pub use surroundings::Obstacle;
 pub use unfit::Unfit;
+pub use verify::{Verified, VerifyError, verify};
+
+/// Writes bytes over others; `None` where there is no room.
+fn put(bytes: &mut [u8], at: usize, what: &[u8]) -> Option<()> {
+    bytes.get_mut(at..at.checked_add(what.len())?)?.copy_from_slice(what);
+    Some(())
+}

@@ -8,15 +8,16 @@ use super::exclusive::{self, NoShape, Proposal};
 use super::extension;
 use super::lone;
 use super::prove::{Given, Refusal, prove_given};
+use super::semantics::Register;
 use super::surroundings::{self, Entries, Obstacle, word_at};
 use super::unfit::{self, Unfit};
 use crate::address::{Extent, Svma};
-use crate::function::atomics::{self, Fate, Sequence};
+use crate::function::atomics::{self, Atomics, Fate, Sequence};
 use crate::function::{Program, discover};
 use crate::image::{self, Error, Image};
 use crate::insn::sweep::Wants;
 use crate::insn::{Class, ClassSet};
-use deburr_cpu::FeatureSet;
+use deburr_cpu::{Feature, FeatureSet};
 use rayon::prelude::*;
 use std::fmt;
 use std::sync::Arc;
@@ -74,7 +75,7 @@ impl Site {
 
     /// Whether the new words run on CPUs with LSE only.
     pub fn needs_lse(&self) -> bool {
-        matches!(self.rule, "llsc-loop" | "llsc-pair" | "outlined-atomic")
+        is_exclusive(self.rule) || self.rule == "outlined-atomic"
     }
 }
 
@@ -119,6 +120,8 @@ pub enum Reason {
     LargeFrame,
     /// A barrier that is not shown to be needless.
     Barrier,
+    /// Other words than those that a fixed pattern has.
+    OtherWords,
 }
 
 impl fmt::Display for Reason {
@@ -138,6 +141,7 @@ impl fmt::Display for Reason {
             Reason::TailCall => "a tail call: LSE instruction and return do not fit",
             Reason::Helper => "the helper is not in this file, or not as libgcc writes it",
             Reason::LiveRegister => "x16, x17 or x30 is read behind the call",
+            Reason::OtherWords => "not the words that take its place",
             Reason::LargeFrame => "the frame is larger than 255 bytes",
             _ => "not shown to be needless",
         })
@@ -219,6 +223,14 @@ impl Attempt {
         Extent::sized(self.start, 4 * self.old.len() as u64)
     }
 
+    /// The same, resting on what the code before says of a register.
+    fn knowing(&self, image: &Image<'_>, register: Register) -> Option<Attempt> {
+        let (entry, given) = extension::known(image, self.start, register)?;
+        // A way back that does not pass the instruction that tells must not bring another value.
+        (!exclusive::goes_back_with_another(&self.old, register)).then_some(())?;
+        Some(Attempt { given: Some(vec![given]), entry, ..self.clone() })
+    }
+
     /// What only its first instruction may be entered at.
     fn closed(&self) -> Extent {
         Extent { start: self.entry, end: self.extent().end }
@@ -230,25 +242,61 @@ impl Attempt {
 /// # Errors
 /// [`PlanError`], where the bytes are no ELF file that deburr reads, or one that must not be changed.
 pub fn plan(bytes: &[u8], request: &PlanRequest<'_>) -> Result<Plan, PlanError> {
-    let mini_debug = image::mini_debug(bytes, crate::check::auxiliary_limit(bytes));
-    let image = Image::parse(bytes, mini_debug.as_ref().ok().and_then(Option::as_deref), request.debug_file)?;
-    if let Some(unfit) = unfit::unfit(bytes, &image) {
-        return Err(PlanError::Unfit(unfit));
-    }
-    let wants = atomics::WANTS.union(atomics::BARRIER_WANTS).union(ClassSet::of(&[Class::SpinHint]));
-    let program = discover(&image, Wants::classes(wants));
-    let atomics = atomics::atomics(&image, &program);
     let is_asked = |rule: &str| request.rules.is_none_or(|rules| rules.contains(&rule));
-    let mut drafts: Vec<Drafted> = Vec::new();
-    if is_asked("llsc-loop") || is_asked("llsc-pair") {
-        let drawn =
-            atomics.sequences.par_iter().map(|sequence| draw(&image, sequence, request.skip_spinning));
-        drafts.par_extend(drawn);
-        drafts.retain(|draft| is_asked(draft.as_ref().map_or_else(|(_, rule, _)| *rule, |draft| draft.rule)));
+    let seen = See { debug_file: request.debug_file, target: request.target };
+    seen.settle(bytes, is_asked, |image, atomics, mut drafts| {
+        let exclusives = atomics.sequences.par_iter();
+        let drawn = exclusives.map(|sequence| draw(image, sequence, request.skip_spinning));
+        drafts.par_extend(
+            drawn.filter(|draft| {
+                is_asked(draft.as_ref().map_or_else(|(_, rule, _)| *rule, |draft| draft.rule))
+            }),
+        );
+        drafts
+    })
+}
+
+/// Proves what somebody else drafted, who gets to see what single instructions may become where there is LSE.
+pub(super) fn plan_for(
+    bytes: &[u8],
+    draft: impl FnOnce(&Image<'_>, Vec<Drafted>) -> Vec<Drafted>,
+) -> Result<Plan, PlanError> {
+    let target = FeatureSet::from_iter([Feature::FEAT_LSE]);
+    let seen = See { debug_file: None, target: Some(target) };
+    seen.settle(bytes, |_| true, |image, _, lone| draft(image, lone))
+}
+
+/// What to look at a file with.
+struct See<'a> {
+    debug_file: Option<&'a [u8]>,
+    target: Option<FeatureSet>,
+}
+
+impl See<'_> {
+    /// Reads a file, has all drafts made from those of single instructions, and settles them.
+    fn settle(
+        &self,
+        bytes: &[u8],
+        is_asked: impl Fn(&str) -> bool,
+        draft: impl FnOnce(&Image<'_>, &Atomics, Vec<Drafted>) -> Vec<Drafted>,
+    ) -> Result<Plan, PlanError> {
+        let mini_debug = image::mini_debug(bytes, crate::check::auxiliary_limit(bytes));
+        let mini_debug = mini_debug.as_ref().ok().and_then(Option::as_deref);
+        let image = Image::parse(bytes, mini_debug, self.debug_file)?;
+        if let Some(unfit) = unfit::unfit(bytes, &image) {
+            return Err(PlanError::Unfit(unfit));
+        }
+        let wants = atomics::WANTS.union(atomics::BARRIER_WANTS).union(ClassSet::of(&[Class::SpinHint]));
+        let program = discover(&image, Wants::classes(wants));
+        let atomics = atomics::atomics(&image, &program);
+        let lone = lone::drafts(&image, &program, &atomics, self.target, is_asked);
+        Ok(settle(bytes, &image, &program, draft(&image, &atomics, lone)))
     }
-    let lone = lone::drafts(&image, &program, &atomics, request.target, is_asked);
-    drafts.extend(lone);
-    Ok(settle(bytes, &image, &program, drafts))
+}
+
+/// Whether what a rule finds are exclusive sequences.
+pub(super) fn is_exclusive(rule: &str) -> bool {
+    matches!(rule, "llsc-loop" | "llsc-pair")
 }
 
 /// What a sequence may become.
@@ -269,10 +317,29 @@ fn draw(image: &Image<'_>, sequence: &Sequence, skip_spinning: bool) -> Drafted 
     let start = sequence.load;
     let old = words.get(..length).unwrap_or_default().to_vec();
     let plain = Attempt { start, old, candidates, spins, given: Some(Vec::new()), entry: start };
-    // A branch straight back does not pass the instruction that tells.
-    let known = operand.filter(|_| !spins).and_then(|operand| extension::known(image, start, operand));
-    let knowing = known.map(|(entry, given)| Attempt { given: Some(vec![given]), entry, ..plain.clone() });
+    let knowing = operand.and_then(|operand| plain.knowing(image, operand));
     Ok(Draft { rule, at: start, attempts: [plain].into_iter().chain(knowing).collect() })
+}
+
+/// A draft of words that stand in a file already in the place of exclusives.
+pub(super) fn draft_of_words(
+    image: &Image<'_>,
+    rule: &'static str,
+    at: Svma,
+    old: &[u32],
+    new: &[u32],
+) -> Draft {
+    let plain = Attempt {
+        start: at,
+        old: old.to_vec(),
+        candidates: vec![new.to_vec()],
+        spins: false,
+        given: Some(Vec::new()),
+        entry: at,
+    };
+    let knowing = (0..31).filter_map(|number| plain.knowing(image, Register(number)));
+    let knowing: Vec<Attempt> = knowing.collect();
+    Draft { rule, at, attempts: [plain].into_iter().chain(knowing).collect() }
 }
 
 /// A draft on its way into the plan.

@@ -1,0 +1,104 @@
+//! Patch stage: an original and its patched file → what words differ.
+//!
+//! In: the bytes of both, from whoever. Out: every change of code, to be proven again; or an error, if the patched file is
+//! anything but what `apply` makes of the original with these changes. That is found out by making it: a byte that is not
+//! a new word has only one value that it can have.
+
+use super::apply::{ApplyError, ApplyOptions, rewrite};
+use super::note::{Note, NoteError, sha256};
+use crate::address::Svma;
+use std::fmt;
+use std::sync::Arc;
+
+/// Words that took the place of others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The id of a rule, as the patched file has it.
+    pub rule: Arc<str>,
+    /// The address of the first word.
+    pub at: Svma,
+    /// Where that word lies in the file, in bytes.
+    pub file_offset: u64,
+    /// The words of the original.
+    pub old: Vec<u32>,
+    /// The words in their place, as many.
+    pub new: Vec<u32>,
+}
+
+/// Why a file is not the other one with changes of code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DifferenceError {
+    /// The patched file has no note that says what was changed.
+    Note(NoteError),
+    /// The note tells of another original.
+    OtherOriginal {
+        /// Length and SHA-256 by the note.
+        expected: (u64, String),
+        /// Length and SHA-256 of the file that is given.
+        found: (u64, String),
+    },
+    /// A site of the note lies outside of the patched file.
+    Outside {
+        /// Where.
+        file_offset: u64,
+    },
+    /// The original cannot be changed as the note says.
+    Apply(ApplyError),
+    /// A byte differs that the changes leave alone, or one file is longer.
+    Byte {
+        /// The first such byte.
+        file_offset: u64,
+    },
+}
+
+impl fmt::Display for DifferenceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DifferenceError::Note(error) => write!(f, "{error}"),
+            DifferenceError::OtherOriginal { expected, found } => write!(
+                f,
+                "not the original: {} bytes of SHA-256 {} instead of {} bytes of {}",
+                found.0, found.1, expected.0, expected.1
+            ),
+            DifferenceError::Outside { file_offset } => {
+                write!(f, "deburr's note tells of words at file offset {file_offset:#x}, outside of the file")
+            }
+            DifferenceError::Apply(error) => write!(f, "deburr's note contradicts the original: {error}"),
+            DifferenceError::Byte { file_offset } => {
+                write!(f, "another difference than deburr's note tells of at file offset {file_offset:#x}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for DifferenceError {}
+
+/// What the patched file has changed, if that is all in which the two differ.
+pub fn difference(original: &[u8], patched: &[u8]) -> Result<Vec<Change>, DifferenceError> {
+    let note = Note::of(patched).map_err(DifferenceError::Note)?;
+    let expected = (note.original.length, note.original.sha256.clone());
+    let found = (original.len() as u64, sha256(original));
+    if found != expected {
+        return Err(DifferenceError::OtherOriginal { expected, found });
+    }
+    let changes = note.sites().map(|(rule, at, file_offset, old)| {
+        let new = words(patched, file_offset, old.len()).ok_or(DifferenceError::Outside { file_offset })?;
+        Ok(Change { rule, at, file_offset, old: old.to_vec(), new })
+    });
+    let changes: Vec<Change> = changes.collect::<Result<_, _>>()?;
+    // Bytes behind the last section were there before, and are held against the original like any others.
+    let options = ApplyOptions { new_build_id: note.original.build_id_replaced_at.is_some(), trailer: true };
+    let again = rewrite(original, &changes, &options, &note.tool).map_err(DifferenceError::Apply)?;
+    if again != patched {
+        let equal = again.iter().zip(patched).take_while(|(one, other)| one == other).count();
+        return Err(DifferenceError::Byte { file_offset: equal as u64 });
+    }
+    Ok(changes)
+}
+
+fn words(bytes: &[u8], file_offset: u64, count: usize) -> Option<Vec<u32>> {
+    let start = usize::try_from(file_offset).ok()?;
+    let range = bytes.get(start..start.checked_add(count.checked_mul(4)?)?)?;
+    range.chunks_exact(4).map(|word| Some(u32::from_le_bytes(word.try_into().ok()?))).collect()
+}
