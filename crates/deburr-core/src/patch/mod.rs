@@ -14,6 +14,8 @@
 //! | `prove` | the ways of both | what differs, as literals |
 //! | `search` | a literal | never, a state, or undecided |
 //!
+//! [`prove_loads`] is the same gate for plain loads, of which both sequences have the same in the same order.
+//!
 //! # Why this engine
 //!
 //! The new code runs the old code's arithmetic on the same inputs, so that nearly all there is to compare is one literal
@@ -29,7 +31,7 @@
 //! store-exclusive there would find no monitor armed. `wfe` and `sevl` outside of the sequence. The state when the access
 //! itself faults, where the new code may have written its scratch register already. By which dependency a value reaches a
 //! register: one that is the same by its bits is the same. Registers that are dead behind the sequence are compared like
-//! the others, so that a replacement which leaves another value in one is refused.
+//! the others, unless [`prove_with`] is told of them.
 
 mod bits;
 mod encode;
@@ -46,6 +48,8 @@ mod unfit;
 
 pub use exclusive::NoShape;
 pub use plan::{Plan, PlanError, PlanRequest, RULES, Reason, Refused, Site, plan};
-pub use prove::{Cause, Difference, Given, Proof, Refusal, Side, State, prove, prove_given};
+pub use prove::{
+    Cause, Dead, Difference, Given, Proof, Refusal, Side, State, prove, prove_given, prove_loads, prove_with,
+};
 pub use surroundings::Obstacle;
 pub use unfit::Unfit;
