@@ -23,6 +23,8 @@ pub(super) struct Proposal {
     pub(super) length: usize,
     /// Words in their place, each as many.
     pub(super) candidates: Vec<Vec<u32>>,
+    /// More such, which leave other values in registers that are often dead.
+    pub(super) lossy: Vec<Vec<u32>>,
     /// Of less than 4 bytes: the register whose higher bits LSE ignores, where the sequence may not.
     pub(super) operand: Option<Register>,
     /// Whether a failed comparison goes straight back to the load-exclusive.
@@ -64,7 +66,17 @@ impl fmt::Display for NoShape {
     }
 }
 
+/// What a replacement does to the status register.
+#[derive(Clone, Copy)]
+enum Status {
+    /// 0 in it, and flags as of a comparison with 0.
+    Zero { flags: bool },
+    /// Nothing more.
+    Left,
+}
+
 /// An instruction between the exclusives.
+#[derive(Clone, Copy)]
 struct Step {
     insn: Insn,
     word: u32,
@@ -118,13 +130,15 @@ pub(super) fn propose(words: &[u32]) -> Result<Proposal, NoShape> {
         return Err(NoShape::Operation);
     }
     let candidates: Vec<Vec<u32>> = atomics.iter().flat_map(|atomic| sequence.assemble(atomic)).collect();
-    if candidates.is_empty() {
+    let lossy: Vec<Vec<u32>> = exit.map_or_else(Vec::new, |exit| sequence.making_new_first(exit));
+    if candidates.is_empty() && lossy.is_empty() {
         return Err(NoShape::NoRoom);
     }
     let operand = atomics.iter().find_map(|atomic| atomic.operand);
     Ok(Proposal {
         length: sequence.end,
         candidates,
+        lossy,
         operand: operand.filter(|_| sequence.reference.bits < 32),
         spins: sequence.body.iter().any(|step| step.to == Some(0)),
     })
@@ -215,7 +229,7 @@ impl Sequence<'_> {
                     flags: true,
                     rd: ZERO,
                     rn,
-                    operand: Operand::Value(0),
+                    operand: Operand::Value(0) | Operand::Shifted(ZERO, ..),
                     ..
                 } if rn == self.status => {
                     (self.tail, self.end, self.compares_status) = (tail, at + 1, true);
@@ -269,6 +283,65 @@ impl Sequence<'_> {
         let operand = register_of(expected);
         let atomic = |setup: u32| Atomic { hoists: false, setup: Some(setup), word, operand };
         copies.into_iter().map(atomic).collect()
+    }
+
+    /// For a compare-and-swap whose new value is made between the exclusives: it has to be made before, where nothing may
+    /// need what it overwrites.
+    fn making_new_first(&self, exit: usize) -> Vec<Vec<u32>> {
+        let Some(expected) = self.expected(exit) else { return Vec::new() };
+        let (Some(before), Some(making)) = (self.body.get(..=exit), self.body.get(exit + 1..)) else {
+            return Vec::new();
+        };
+        let is_made = making.iter().any(|step| destination(&step.insn) == Some(self.new));
+        if !is_made || making.iter().any(|step| reads(&step.insn, self.old) || step.to.is_some()) {
+            return Vec::new();
+        }
+        let setups: Vec<u32> = operands(expected, self.reference.bits)
+            .into_iter()
+            .filter_map(|operand| encode::prepare(Prepare::AsIs, self.width(), self.old, operand))
+            .collect();
+        let words = || making.iter().map(|step| step.word);
+        let again: Vec<Step> = before.iter().chain(making).copied().collect();
+        let cas = |new| encode::compare_and_swap(self.reference, self.old, new);
+        let zero = Status::Zero { flags: false };
+        let mut found = Vec::new();
+        for setup in setups {
+            if self.new != self.old {
+                let last = [setup, cas(self.new)];
+                found.push(self.finish(words().chain(last).collect(), before, zero));
+            }
+            // In the status register, and again in its own place.
+            if let [Step { word, .. }] = making {
+                let first = vec![word & !31 | u32::from(self.status.0 & 31), setup, cas(self.status)];
+                found.push(self.finish(first.clone(), &again, zero));
+                found.push(self.finish(first, &again, Status::Left));
+            }
+        }
+        found.into_iter().flatten().collect()
+    }
+
+    /// A whole replacement: what comes up to the access, the steps behind it, and what becomes of the status register.
+    fn finish(&self, first: Vec<u32>, steps: &[Step], status: Status) -> Option<Vec<u32>> {
+        let mut new = first;
+        for step in steps {
+            new.push(match step.to {
+                Some(to) => encode::retargeted(step.word, to - new.len() as i64)?,
+                None => step.word,
+            });
+        }
+        match status {
+            Status::Zero { flags } => new.push(encode::zero(self.status, flags)),
+            Status::Left => {}
+        }
+        new.extend(&self.tail);
+        if let Some(to) = self.goes_to.filter(|&to| to != self.end as i64) {
+            new.push(encode::branch(to - new.len() as i64)?);
+        }
+        if new.len() > self.end {
+            return None;
+        }
+        new.resize(self.end, NOP);
+        Some(new)
     }
 
     /// What the loaded value is compared with.
@@ -424,30 +497,14 @@ impl Sequence<'_> {
     }
 
     fn assemble_one(&self, atomic: &Atomic, flags: bool) -> Option<Vec<u32>> {
-        let mut new: Vec<u32> = Vec::with_capacity(self.end);
-        if atomic.hoists {
-            new.extend(self.body.iter().map(|step| step.word));
-        }
-        new.extend(atomic.setup);
-        new.push(atomic.word);
-        if !atomic.hoists {
-            for step in &self.body {
-                new.push(match step.to {
-                    Some(to) => encode::retargeted(step.word, to - new.len() as i64)?,
-                    None => step.word,
-                });
+        let access = atomic.setup.into_iter().chain([atomic.word]);
+        match atomic.hoists {
+            true => {
+                let first = self.body.iter().map(|step| step.word).chain(access).collect();
+                self.finish(first, &[], Status::Zero { flags })
             }
+            false => self.finish(access.collect(), &self.body, Status::Zero { flags }),
         }
-        new.push(encode::zero(self.status, flags));
-        new.extend(&self.tail);
-        if let Some(to) = self.goes_to.filter(|&to| to != self.end as i64) {
-            new.push(encode::branch(to - new.len() as i64)?);
-        }
-        if new.len() > self.end {
-            return None;
-        }
-        new.resize(self.end, NOP);
-        Some(new)
     }
 }
 
@@ -465,6 +522,24 @@ pub(super) fn goes_back_with_another(words: &[u32], register: Register) -> bool 
         }
     }
     false
+}
+
+/// Where branches among some words lead, in words from the first.
+pub(super) fn exits(words: &[u32]) -> impl Iterator<Item = i64> {
+    words.iter().zip(0_i64..).filter_map(|(&word, at)| match decode(word) {
+        Ok(Insn::Branch { offset, .. }) => Some(at + offset),
+        _ => None,
+    })
+}
+
+/// The registers that some words write: bit n is xn.
+pub(super) fn written(words: &[u32]) -> u32 {
+    let registers = words.iter().filter_map(|&word| match decode(word).ok()? {
+        Insn::LoadExclusive { rt, .. } | Insn::Update { rt, .. } => Some(rt),
+        Insn::StoreExclusive { rs, .. } | Insn::CompareAndSwap { rs, .. } => Some(rs),
+        insn => destination(&insn),
+    });
+    registers.filter(|register| register.0 < 31).fold(0, |all, register| all | 1 << register.0)
 }
 
 /// The branch at an index of the words as a way out, and the index where the body goes on. gcc and clang also write the

@@ -6,7 +6,7 @@
 
 use super::encode::NOP;
 use super::exclusive::NoShape;
-use super::plan::{Attempt, Draft, Drafted, Reason};
+use super::plan::{Attempt, Basis, Draft, Drafted, Reason};
 use super::semantics::{Change, Insn, ZERO, decode};
 use super::surroundings::word_at;
 use crate::address::Svma;
@@ -62,12 +62,16 @@ pub(super) fn drafts(
 
 /// A draft that writes given words over given ones.
 fn fixed(image: &Image<'_>, rule: &'static str, at: Svma, words: &[(u32, u32)]) -> Drafted {
+    based(image, rule, at, words, Basis::Pattern)
+}
+
+fn based(image: &Image<'_>, rule: &'static str, at: Svma, words: &[(u32, u32)], proof: Basis) -> Drafted {
     let (old, new): (Vec<u32>, Vec<u32>) = words.iter().copied().unzip();
     let found = (0..).zip(&old).all(|(index, word)| word_at(image, at.offset(4 * index)) == Some(*word));
     if !found {
         return Err((at, rule, Reason::NoShape(NoShape::Operation)));
     }
-    let attempt = Attempt { start: at, old, candidates: vec![new], spins: false, given: None, entry: at };
+    let attempt = Attempt { start: at, old, candidates: vec![new], spins: false, proof, entry: at };
     Ok(Draft { rule, at, attempts: vec![attempt] })
 }
 
@@ -80,7 +84,7 @@ fn reload(image: &Image<'_>, at: Svma, size: u32) -> Drafted {
         return Err((at, RULE, Reason::LargeFrame));
     }
     let release = 0x9100_03ff | size << 10; // add sp, sp, #size
-    fixed(image, RULE, at, &[(LOAD_BOTH, LOAD_FRAME), (release, LOAD_LINK | size << 12)])
+    based(image, RULE, at, &[(LOAD_BOTH, LOAD_FRAME), (release, LOAD_LINK | size << 12)], Basis::Loads)
 }
 
 /// A `dmb ish` right beside an LSE instruction with acquire and release that always stores. Such an instruction orders all

@@ -21,6 +21,7 @@
 //! | `exclusive` | the words of a sequence | words that may stand in their place |
 //! | `lone` | findings on single instructions | words in their place, by fixed patterns |
 //! | `extension` | the code before a sequence | which bits of a register are zero |
+//! | `liveness` | the code behind a sequence | which registers are dead |
 //! | `surroundings` | the file around a site | what speaks against writing there |
 //! | `unfit` | a file | whether it must stay as it is |
 //! | `plan` | a file | all sites, each proven, and what is refused |
@@ -29,6 +30,8 @@
 //! | `difference` | both | the words that differ, if nothing else does |
 //! | `verify` | both | the same differences, proven again |
 //! | `note` | | what a patched file says of itself |
+//!
+//! [`prove_loads`] is the same gate for plain loads, of which both sequences have the same in the same order.
 //!
 //! # Why this engine
 //!
@@ -45,7 +48,7 @@
 //! store-exclusive there would find no monitor armed. `wfe` and `sevl` outside of the sequence. The state when the access
 //! itself faults, where the new code may have written its scratch register already. By which dependency a value reaches a
 //! register: one that is the same by its bits is the same. Registers that are dead behind the sequence are compared like
-//! the others, so that a replacement which leaves another value in one is refused.
+//! the others, unless [`prove_with`] is told of them.
 
 mod apply;
 mod bits;
@@ -53,6 +56,7 @@ mod difference;
 mod encode;
 mod exclusive;
 mod extension;
+mod liveness;
 mod lone;
 mod note;
 mod plan;
@@ -70,7 +74,9 @@ pub use difference::{Change, DifferenceError, difference};
 pub use exclusive::NoShape;
 pub use note::NoteError;
 pub use plan::{Plan, PlanError, PlanRequest, RULES, Reason, Refused, Site, plan};
-pub use prove::{Cause, Difference, Given, Proof, Refusal, Side, State, prove, prove_given};
+pub use prove::{
+    Cause, Dead, Difference, Given, Proof, Refusal, Side, State, prove, prove_given, prove_loads, prove_with,
+};
 pub use revert::{RevertError, revert};
 pub use surroundings::Obstacle;
 pub use unfit::Unfit;

@@ -6,8 +6,9 @@
 
 use super::exclusive::{self, NoShape, Proposal};
 use super::extension;
+use super::liveness;
 use super::lone;
-use super::prove::{Given, Refusal, prove_given};
+use super::prove::{Dead, Given, Refusal, prove_loads, prove_with};
 use super::semantics::Register;
 use super::surroundings::{self, Entries, Obstacle, word_at};
 use super::unfit::{self, Unfit};
@@ -19,6 +20,7 @@ use crate::insn::sweep::Wants;
 use crate::insn::{Class, ClassSet};
 use deburr_cpu::{Feature, FeatureSet};
 use rayon::prelude::*;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -212,10 +214,28 @@ pub(super) struct Attempt {
     pub(super) old: Vec<u32>,
     pub(super) candidates: Vec<Vec<u32>>,
     pub(super) spins: bool,
-    /// What the proof may rest on; `None`: the words follow from a fixed pattern.
-    pub(super) given: Option<Vec<Given>>,
+    pub(super) proof: Basis,
     /// From where on nothing may enter, but at the first instruction.
     pub(super) entry: Svma,
+}
+
+/// How a candidate is shown to do the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Basis {
+    /// Exclusives: over all states in which something is given, but for dead registers where `lossy`.
+    Exclusives { given: Vec<Given>, lossy: bool },
+    /// Plain loads.
+    Loads,
+    /// Nothing to compute with: the words follow from a fixed pattern.
+    Pattern,
+}
+
+impl Basis {
+    pub(super) const PLAIN: Basis = Basis::Exclusives { given: Vec::new(), lossy: false };
+
+    fn is_lossy(&self) -> bool {
+        matches!(self, Basis::Exclusives { lossy: true, .. })
+    }
 }
 
 impl Attempt {
@@ -228,7 +248,28 @@ impl Attempt {
         let (entry, given) = extension::known(image, self.start, register)?;
         // A way back that does not pass the instruction that tells must not bring another value.
         (!exclusive::goes_back_with_another(&self.old, register)).then_some(())?;
-        Some(Attempt { given: Some(vec![given]), entry, ..self.clone() })
+        let proof = Basis::Exclusives { given: vec![given], lossy: self.proof.is_lossy() };
+        Some(Attempt { proof, entry, ..self.clone() })
+    }
+
+    /// The same, with candidates that leave other values in dead registers.
+    fn lossy(&self, candidates: Vec<Vec<u32>>) -> Option<Attempt> {
+        let proof = Basis::Exclusives { given: Vec::new(), lossy: true };
+        (!candidates.is_empty()).then(|| Attempt { candidates, proof, ..self.clone() })
+    }
+
+    /// The registers that a candidate may leave other values in.
+    fn dead(&self, image: &Image<'_>, candidate: &[u32]) -> Vec<Dead> {
+        let written = exclusive::written(&self.old) | exclusive::written(candidate);
+        let length = self.old.len() as i64;
+        let exits = exclusive::exits(&self.old).filter(|exit| !(0..length).contains(exit)).chain([length]);
+        let dead_at = |exit: i64| {
+            let numbers = (0..31).filter(|number| written >> number & 1 != 0);
+            let at = self.start.offset(4 * exit);
+            let dead = numbers.filter(|&number| liveness::is_dead(image, at, number));
+            Dead { exit, registers: dead.fold(0, |all, number| all | 1 << number) }
+        };
+        exits.collect::<BTreeSet<i64>>().into_iter().map(dead_at).collect()
     }
 
     /// What only its first instruction may be entered at.
@@ -307,7 +348,7 @@ fn draw(image: &Image<'_>, sequence: &Sequence, skip_spinning: bool) -> Drafted 
         return refuse(Reason::RunTimeChoice);
     }
     let words: Vec<u32> = (0..LONGEST).map_while(|at| word_at(image, sequence.load.offset(4 * at))).collect();
-    let Proposal { length, candidates, operand, spins } = match exclusive::propose(&words) {
+    let Proposal { length, candidates, lossy, operand, spins } = match exclusive::propose(&words) {
         Ok(proposal) => proposal,
         Err(shape) => return refuse(Reason::NoShape(shape)),
     };
@@ -316,9 +357,14 @@ fn draw(image: &Image<'_>, sequence: &Sequence, skip_spinning: bool) -> Drafted 
     }
     let start = sequence.load;
     let old = words.get(..length).unwrap_or_default().to_vec();
-    let plain = Attempt { start, old, candidates, spins, given: Some(Vec::new()), entry: start };
-    let knowing = operand.and_then(|operand| plain.knowing(image, operand));
-    Ok(Draft { rule, at: start, attempts: [plain].into_iter().chain(knowing).collect() })
+    let plain = Attempt { start, old, candidates, spins, proof: Basis::PLAIN, entry: start };
+    let lossy = plain.lossy(lossy);
+    let knowing = |attempt: &Attempt| operand.and_then(|operand| attempt.knowing(image, operand));
+    let attempts = [knowing(&plain), lossy.as_ref().and_then(knowing)];
+    let [plain_knowing, lossy_knowing] = attempts;
+    let attempts = [Some(plain), plain_knowing, lossy, lossy_knowing].into_iter().flatten();
+    let attempts = attempts.filter(|attempt| !attempt.candidates.is_empty());
+    Ok(Draft { rule, at: start, attempts: attempts.collect() })
 }
 
 /// A draft of words that stand in a file already in the place of exclusives.
@@ -334,12 +380,15 @@ pub(super) fn draft_of_words(
         old: old.to_vec(),
         candidates: vec![new.to_vec()],
         spins: false,
-        given: Some(Vec::new()),
+        proof: Basis::PLAIN,
         entry: at,
     };
-    let knowing = (0..31).filter_map(|number| plain.knowing(image, Register(number)));
+    let lossy = plain.lossy(vec![new.to_vec()]);
+    let ways: Vec<Attempt> = [plain].into_iter().chain(lossy).collect();
+    let knowing =
+        ways.iter().flat_map(|way| (0..31).filter_map(|number| way.knowing(image, Register(number))));
     let knowing: Vec<Attempt> = knowing.collect();
-    Draft { rule, at, attempts: [plain].into_iter().chain(knowing).collect() }
+    Draft { rule, at, attempts: ways.into_iter().chain(knowing).collect() }
 }
 
 /// A draft on its way into the plan.
@@ -444,17 +493,22 @@ fn try_attempt(
 
 /// The first candidate of an attempt that is proven, if nothing around the words speaks against it.
 fn prove_attempt(image: &Image<'_>, program: &Program, attempt: &Attempt) -> Result<Vec<u32>, Reason> {
-    let extent = attempt.extent();
-    if let Some(obstacle) =
-        surroundings::obstacle(image, program, extent, attempt.given.as_ref().map(|_| &*attempt.old))
-    {
+    let exclusives = matches!(attempt.proof, Basis::Exclusives { .. }).then_some(&*attempt.old);
+    if let Some(obstacle) = surroundings::obstacle(image, program, attempt.extent(), exclusives) {
         return Err(Reason::Obstacle(obstacle));
     }
     let mut reason = None;
     for candidate in &attempt.candidates {
-        let proof = attempt.given.as_ref().map(|given| prove_given(&attempt.old, candidate, given));
-        match proof.transpose() {
-            Ok(_) => return Ok(candidate.clone()),
+        let proof = match &attempt.proof {
+            Basis::Exclusives { given, lossy } => {
+                let dead = if *lossy { attempt.dead(image, candidate) } else { Vec::new() };
+                prove_with(&attempt.old, candidate, given, &dead).map(drop)
+            }
+            Basis::Loads => prove_loads(&attempt.old, candidate).map(drop),
+            Basis::Pattern => Ok(()),
+        };
+        match proof {
+            Ok(()) => return Ok(candidate.clone()),
             Err(refusal) => reason = reason.or(Some(Reason::Unproven(refusal))),
         }
     }
