@@ -2,8 +2,8 @@
 //!
 //! In: code from a place on. Out: whether every way from there writes the register before anything can read it. Calls and
 //! returns by the psABI (AAPCS64, "General-purpose Registers"), with less than it allows: a call is taken to keep what it
-//! may clobber, as one for a thread-local address does, and in Go, whose own convention returns values in x0 to x15, nothing is
-//! dead at a return.
+//! may clobber, as one for a thread-local address does, and in Go, whose own convention passes values in x0 to x15, nothing is
+//! dead at a call or a return.
 
 use crate::address::Svma;
 use crate::image::Image;
@@ -38,7 +38,7 @@ pub(super) fn is_dead(image: &Image<'_>, at: Svma, number: u8) -> bool {
             Flow::Next => pending.push(insn.next()),
             Flow::Jump(to) => pending.push(to),
             Flow::Branch(to) => pending.extend([to, insn.next()]),
-            Flow::Call(_) | Flow::IndirectCall if is_scratch => pending.push(insn.next()),
+            Flow::Call(_) | Flow::IndirectCall if is_scratch && !is_go => pending.push(insn.next()),
             Flow::Return if is_scratch && !is_go => {}
             _ => return false,
         }

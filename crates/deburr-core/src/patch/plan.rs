@@ -497,6 +497,9 @@ fn prove_attempt(image: &Image<'_>, program: &Program, attempt: &Attempt) -> Res
     if let Some(obstacle) = surroundings::obstacle(image, program, attempt.extent(), exclusives) {
         return Err(Reason::Obstacle(obstacle));
     }
+    if attempt.entry != attempt.start && surroundings::may_jump_by_table(image, program, attempt.start) {
+        return Err(Reason::Obstacle(Obstacle::JumpTable));
+    }
     let mut reason = None;
     for candidate in &attempt.candidates {
         let proof = match &attempt.proof {

@@ -27,6 +27,8 @@ pub enum Obstacle {
     Event,
     /// A relocation changes or describes the words.
     Relocated,
+    /// What is known of a register may not hold, since the function jumps through tables.
+    JumpTable,
     /// A store-exclusive behind a way out relies on the monitor.
     StillArmed,
 }
@@ -38,6 +40,9 @@ impl fmt::Display for Obstacle {
             Obstacle::Data => "data lies there",
             Obstacle::Event => "wfe or sevl near it may use the monitor as a source of events",
             Obstacle::Relocated => "relocations describe its words",
+            Obstacle::JumpTable => {
+                "the function jumps through a table, so that a register's high bits are not known"
+            }
             Obstacle::StillArmed => "a store-exclusive behind a way out relies on its load-exclusive",
         })
     }
@@ -131,6 +136,19 @@ pub(super) fn obstacle(
     });
     let outside = |at: &Svma| !run.contains(*at);
     exits.filter(outside).any(|exit| meets_store(image, exit)).then_some(Obstacle::StillArmed)
+}
+
+/// Whether the function around an address has a jump through a register that stays inside, whose targets nothing names. A
+/// function that cannot be told may have one.
+pub(super) fn may_jump_by_table(image: &Image<'_>, program: &Program, at: Svma) -> bool {
+    let function = image.code_offset(at).and_then(|at| program.function_at(at));
+    let words = function.and_then(|function| {
+        let length = usize::try_from(function.extent(image).len()).ok()?;
+        image.bytes_at(function.extent(image).start)?.get(..length)
+    });
+    // br, braa and their like
+    let is_jump = |word: &[u8; 4]| u32::from_le_bytes(*word) & 0xfefe_0000 == 0xd61e_0000;
+    words.is_none_or(|words| words.as_chunks::<4>().0.iter().any(is_jump))
 }
 
 /// `wfe`, `wfi`, `sev`, `sevl`; `wfet` with any register.
