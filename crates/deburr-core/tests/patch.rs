@@ -2,6 +2,8 @@
 
 #[path = "patch/interpreter.rs"]
 mod interpreter;
+#[path = "patch/loads.rs"]
+mod loads;
 #[path = "patch/pairs.rs"]
 mod pairs;
 #[path = "patch/wrong.rs"]
@@ -106,22 +108,22 @@ fn states(count: usize) -> Vec<State> {
             2 => registers[(random.next() % 9) as usize] & 0xff | random.next() << 32,
             _ => random.value(),
         };
-        State { registers, sp: random.value(), nzcv: (random.next() % 16) as u8, memory }
+        State { registers, sp: random.value(), nzcv: (random.next() % 16) as u8, memory, loads: Vec::new() }
     };
     (0..count).map(|_| state()).collect()
 }
 
 /// Whether the second outcome is what the first is, but for stronger order.
 fn agree(old: &Outcome, new: &Outcome) -> bool {
-    let rest = (old.exit, old.registers, old.nzcv, &old.barriers)
-        == (new.exit, new.registers, new.nzcv, &new.barriers);
+    let rest = (old.exit, old.registers, old.nzcv, &old.barriers, &old.loads)
+        == (new.exit, new.registers, new.nzcv, &new.barriers, &new.loads);
     let accesses = match (&old.access, &new.access) {
         (Some(old), Some(new)) => {
             (old.place, old.address, old.bits, old.stored) == (new.place, new.address, new.bits, new.stored)
                 && (new.acquire || !old.acquire)
                 && (new.release || !old.release)
         }
-        _ => false,
+        (old, new) => old.is_none() && new.is_none(),
     };
     rest && accesses
 }
@@ -344,7 +346,13 @@ fn each_class_of_instruction_means_what_the_interpreter_says() {
     for (name, fixed, drawn) in CLASSES {
         for _ in 0..400 {
             let word = fixed | random.next() as u32 & drawn;
-            let mut state = State { registers: [0; 31], sp: 0, nzcv: (random.next() % 16) as u8, memory: 0 };
+            let mut state = State {
+                registers: [0; 31],
+                sp: 0,
+                nzcv: (random.next() % 16) as u8,
+                memory: 0,
+                loads: Vec::new(),
+            };
             let mut setup = Vec::new();
             for register in 0..4 {
                 let value = random.value();

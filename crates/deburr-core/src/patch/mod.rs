@@ -30,6 +30,8 @@
 //! | `verify` | both | the same differences, proven again |
 //! | `note` | | what a patched file says of itself |
 //!
+//! [`prove_loads`] is the same gate for plain loads, of which both sequences have the same in the same order.
+//!
 //! # Why this engine
 //!
 //! The new code runs the old code's arithmetic on the same inputs, so that nearly all there is to compare is one literal
@@ -45,7 +47,7 @@
 //! store-exclusive there would find no monitor armed. `wfe` and `sevl` outside of the sequence. The state when the access
 //! itself faults, where the new code may have written its scratch register already. By which dependency a value reaches a
 //! register: one that is the same by its bits is the same. Registers that are dead behind the sequence are compared like
-//! the others, so that a replacement which leaves another value in one is refused.
+//! the others, unless [`prove_with`] is told of them.
 
 mod apply;
 mod bits;
@@ -70,7 +72,9 @@ pub use difference::{Change, DifferenceError, difference};
 pub use exclusive::NoShape;
 pub use note::NoteError;
 pub use plan::{Plan, PlanError, PlanRequest, RULES, Reason, Refused, Site, plan};
-pub use prove::{Cause, Difference, Given, Proof, Refusal, Side, State, prove, prove_given};
+pub use prove::{
+    Cause, Dead, Difference, Given, Proof, Refusal, Side, State, prove, prove_given, prove_loads, prove_with,
+};
 pub use revert::{RevertError, revert};
 pub use surroundings::Obstacle;
 pub use unfit::Unfit;

@@ -1,8 +1,9 @@
 //! Patch stage: whether one sequence of words may stand in another's place.
 
 use super::bits::{FALSE, Graph, Lit, TRUE, Word};
-use super::run::{Initial, LONGEST, Path, run};
+use super::run::{Initial, Kind, LONGEST, Path, run};
 use super::search::{Answer, search, value_of};
+use super::semantics::{Insn, Step, decode};
 use std::fmt;
 
 /// What was shown: on every way through both sequences one access, and the same of everything else.
@@ -28,7 +29,7 @@ pub enum Side {
 }
 
 /// Why an instruction cannot be part of a proof.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Cause {
     /// Not among the instructions that are understood, unallocated, or constrained unpredictable.
@@ -39,7 +40,7 @@ pub enum Cause {
     Call,
     /// `wfe`, `sevl` and their like: the monitor may be an event source.
     Event,
-    /// A barrier between load-exclusive and store-exclusive.
+    /// A barrier between load-exclusive and store-exclusive, or among plain loads.
     Barrier,
     /// A store-exclusive without its load-exclusive: none before it, `clrex` between, or another address or size.
     Unpaired,
@@ -55,8 +56,10 @@ pub enum Cause {
 pub enum Difference {
     /// Where the sequence is left.
     Exit,
-    /// The address of the access.
+    /// The address of the access, or of a plain load.
     Address,
+    /// How many plain loads there are.
+    Loads,
     /// The size of the access.
     Size,
     /// Whether anything is stored.
@@ -88,6 +91,26 @@ pub struct State {
     pub nzcv: u8,
     /// What memory holds at the address of the access, low bits first.
     pub memory: u64,
+    /// What the plain loads read, the first first; two of them may contradict each other where they read the same place.
+    pub loads: Vec<u64>,
+}
+
+/// What is known of a register where a sequence begins.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Given {
+    /// Its number, 0 to 30.
+    pub register: u8,
+    /// Its bits from this one on are zero.
+    pub zero_from: u8,
+}
+
+/// Registers that nothing reads any more where the sequences are left at one place.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Dead {
+    /// Where, in words from the sequence's first; a place inside the sequence is none.
+    pub exit: i64,
+    /// Bit n is xn, up to x30.
+    pub registers: u32,
 }
 
 /// Why the replacement is not proven. All of them mean: leave the code as it is.
@@ -156,7 +179,7 @@ impl fmt::Display for Cause {
             Cause::Access => "a memory access other than the one",
             Cause::Call => "a call",
             Cause::Event => "waits for an event or sends one",
-            Cause::Barrier => "a barrier between the exclusives",
+            Cause::Barrier => "a barrier among the accesses",
             Cause::Unpaired => "a store-exclusive without its load-exclusive",
             Cause::ZeroDestination => "the zero register as an atomic's destination",
             Cause::Endless => "reached twice",
@@ -169,6 +192,7 @@ impl fmt::Display for Difference {
         match self {
             Difference::Exit => f.write_str("where they are left"),
             Difference::Address => f.write_str("the address of the access"),
+            Difference::Loads => f.write_str("the number of loads"),
             Difference::Size => f.write_str("the size of the access"),
             Difference::Stored => f.write_str("whether they store"),
             Difference::Memory => f.write_str("what memory holds afterwards"),
@@ -210,77 +234,166 @@ impl fmt::Display for Difference {
 /// # Ok::<(), Refusal>(())
 /// ```
 pub fn prove(old: &[u32], new: &[u32]) -> Result<Proof, Refusal> {
-    prove_given(old, new, &[])
+    prove_with(old, new, &[], &[])
 }
 
-/// What is known of a register where a sequence begins.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Given {
-    /// Its number, 0 to 30.
-    pub register: u8,
-    /// Its bits from this one on are zero.
-    pub zero_from: u8,
-}
-
-/// As [`prove`], over the states only in which what is given holds.
+/// As [`prove`], over the states only in which what is given holds. A way back to the first word is refused then: what was
+/// known may not hold there.
 ///
 /// # Errors
 /// [`Refusal`], where the replacement is not shown to do the same.
 pub fn prove_given(old: &[u32], new: &[u32], given: &[Given]) -> Result<Proof, Refusal> {
-    if old.is_empty() || old.len() != new.len() {
-        return Err(Refusal::Length);
-    }
-    if old.len() > LONGEST {
-        return Err(Refusal::TooLarge);
-    }
-    let mut graph = Graph::new();
-    let initial = Initial::new(&mut graph, given);
-    let old = run(&mut graph, &initial, old, Side::Old)?;
-    let new = run(&mut graph, &initial, new, Side::New)?;
-    for (ways, side) in [(&old, Side::Old), (&new, Side::New)] {
-        let idle =
-            |path: &Path| path.access.is_none() && !matches!(search(&graph, path.condition), Answer::Never);
-        if ways.paths.iter().any(idle) {
-            return Err(Refusal::NoAccess { side });
-        }
-    }
-    if old.stores != 1 {
-        return Err(Refusal::StoreExclusives(old.stores));
-    }
-    let mut searched = false;
-    for first in &old.paths {
-        for second in &new.paths {
-            let both = graph.and(first.condition, second.condition);
-            let differences = differences(&mut graph, first, second);
-            let any = differences.iter().fold(FALSE, |any, (_, lit)| graph.or(any, *lit));
-            let goal = graph.and(both, any);
-            if graph.full() {
-                return Err(Refusal::TooLarge);
-            }
-            searched |= goal != FALSE;
-            match search(&graph, goal) {
-                Answer::Never => {}
-                Answer::Undecided => return Err(Refusal::Undecided),
-                Answer::Sometimes(values) => {
-                    let shown = differences.iter().find(|(_, lit)| value_of(&values, *lit));
-                    let difference = shown.map_or(Difference::Exit, |(difference, _)| *difference);
-                    let state = Box::new(state(&initial, &values));
-                    return Err(Refusal::Different { difference, state });
-                }
-            }
-        }
-    }
-    let accesses = || old.paths.iter().filter_map(|path| path.access.as_ref());
-    Ok(Proof {
-        size: accesses().next().map_or(0, |access| (access.bits / 8) as u8),
-        acquire: accesses().any(|access| access.acquire),
-        release: accesses().any(|access| access.release),
-        searched,
-    })
+    prove_with(old, new, given, &[])
 }
 
-/// What may differ where both paths are taken, and when it does; what never does is left out.
-fn differences(graph: &mut Graph, old: &Path, new: &Path) -> Vec<(Difference, Lit)> {
+/// As [`prove_given`], where some registers are dead besides: they are not compared where the sequences are left at that
+/// exit.
+///
+/// # Errors
+/// [`Refusal`], where the replacement is not shown to do the same.
+pub fn prove_with(old: &[u32], new: &[u32], given: &[Given], dead: &[Dead]) -> Result<Proof, Refusal> {
+    Question::new(old, new, Kind::Atomic, given, dead)?.answer()
+}
+
+/// As [`prove`], for sequences of plain loads and no other access.
+///
+/// Both load from the same addresses in the same order, what each load reads is the same, and so is everything else. Of the
+/// plain loads `ldur`, post-indexed `ldr` and `ldp` of 64-bit registers are understood, the last from SP only. Where a load
+/// faults, registers and SP may already hold what they do behind the sequence; and by memory tagging (FEAT_MTE2) the
+/// post-indexed load checks the tag of SP, which one with an offset from SP does not.
+///
+/// ```
+/// use deburr_core::patch::prove_loads;
+///
+/// let old = [
+///     0xa97ffbfd, // ldp x29, x30, [sp, #-8]
+///     0x9100c3ff, // add sp, sp, #48
+/// ];
+/// let new = [
+///     0xf85f83fd, // ldur x29, [sp, #-8]
+///     0xf84307fe, // ldr  x30, [sp], #48
+/// ];
+/// assert!(prove_loads(&old, &new).is_ok());
+/// ```
+///
+/// # Errors
+/// [`Refusal`], where the replacement is not shown to do the same.
+pub fn prove_loads(old: &[u32], new: &[u32]) -> Result<Proof, Refusal> {
+    Question::new(old, new, Kind::Loads, &[], &[])?.answer()
+}
+
+/// All that an answer depends on.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) struct Question {
+    /// The old sequence, and behind it the new one, as long.
+    pub(super) steps: Vec<Step>,
+    pub(super) kind: Kind,
+    pub(super) given: Vec<Given>,
+    pub(super) dead: Vec<Dead>,
+}
+
+impl Question {
+    pub(super) fn new(
+        old: &[u32],
+        new: &[u32],
+        kind: Kind,
+        given: &[Given],
+        dead: &[Dead],
+    ) -> Result<Question, Refusal> {
+        if old.is_empty() || old.len() != new.len() {
+            return Err(Refusal::Length);
+        }
+        if old.len() > LONGEST {
+            return Err(Refusal::TooLarge);
+        }
+        let mut steps = Vec::with_capacity(2 * old.len());
+        steps.extend(old.iter().chain(new).map(|word| decode(*word)));
+        let is_told = |given: &&Given| given.register <= 30 && given.zero_from < 64;
+        let given = given.iter().filter(is_told).copied().collect();
+        // Back at the first word both must be in one state again, in all registers.
+        let is_exit = |dead: &&Dead| !(0..old.len() as i64).contains(&dead.exit);
+        let dead = dead.iter().filter(is_exit).copied().collect();
+        Ok(Question { steps, kind, given, dead })
+    }
+
+    /// Words of either sequence.
+    pub(super) fn length(&self) -> usize {
+        self.steps.len() / 2
+    }
+
+    pub(super) fn answer(&self) -> Result<Proof, Refusal> {
+        let (old, new) = self.steps.split_at_checked(self.length()).ok_or(Refusal::Length)?;
+        let mut graph = Graph::new();
+        let initial = Initial::new(
+            &mut graph,
+            &self.given,
+            if self.kind == Kind::Loads { loads(old).max(loads(new)) } else { 0 },
+        );
+        let old = run(&mut graph, &initial, old, Side::Old, self.kind)?;
+        let new = run(&mut graph, &initial, new, Side::New, self.kind)?;
+        for (ways, side) in [(&old, Side::Old), (&new, Side::New)] {
+            let idle = |path: &Path| {
+                let none = path.access.is_none() && path.loads.is_empty();
+                none && !matches!(search(&graph, path.condition), Answer::Never)
+            };
+            if ways.paths.iter().any(idle) {
+                return Err(Refusal::NoAccess { side });
+            }
+        }
+        if self.kind == Kind::Atomic && old.stores != 1 {
+            return Err(Refusal::StoreExclusives(old.stores));
+        }
+        let mut searched = false;
+        for (first, second) in
+            old.paths.iter().flat_map(|first| new.paths.iter().map(move |new| (first, new)))
+        {
+            searched |= self.compare(&mut graph, &initial, first, second)?;
+        }
+        let accesses = || old.paths.iter().filter_map(|path| path.access.as_ref());
+        Ok(Proof {
+            size: accesses().next().map_or(8, |access| (access.bits / 8) as u8),
+            acquire: accesses().any(|access| access.acquire),
+            release: accesses().any(|access| access.release),
+            searched,
+        })
+    }
+
+    /// That nothing differs where both paths are taken. Gives whether folding left that open.
+    fn compare(&self, graph: &mut Graph, initial: &Initial, old: &Path, new: &Path) -> Result<bool, Refusal> {
+        let both = graph.and(old.condition, new.condition);
+        let dead = self.dead.iter().filter(|dead| dead.exit == old.at);
+        let dead = dead.fold(0, |all, dead| all | dead.registers);
+        let differences = differences(graph, old, new, dead);
+        let any = differences.iter().fold(FALSE, |any, (_, lit)| graph.or(any, *lit));
+        let goal = graph.and(both, any);
+        if graph.full() {
+            return Err(Refusal::TooLarge);
+        }
+        match search(graph, goal) {
+            Answer::Never => Ok(goal != FALSE),
+            Answer::Undecided => Err(Refusal::Undecided),
+            Answer::Sometimes(values) => {
+                let shown = differences.iter().find(|(_, lit)| value_of(&values, *lit));
+                let difference = shown.map_or(Difference::Exit, |(difference, _)| *difference);
+                let state = Box::new(state(initial, &values));
+                Err(Refusal::Different { difference, state })
+            }
+        }
+    }
+}
+
+/// How many plain loads one way through the sequence has at most.
+fn loads(steps: &[Step]) -> usize {
+    let loads = |step: &Step| match step {
+        Ok(Insn::Load { .. } | Insn::LoadAndAdd { .. }) => 1,
+        Ok(Insn::LoadPair { .. }) => 2,
+        _ => 0,
+    };
+    steps.iter().map(loads).sum()
+}
+
+/// What may differ where both paths are taken, and when it does; what never does is left out, and so is what is dead.
+fn differences(graph: &mut Graph, old: &Path, new: &Path, dead: u32) -> Vec<(Difference, Lit)> {
     let mut found = vec![
         (Difference::Exit, Lit::constant(old.at != new.at)),
         (Difference::Barriers, Lit::constant((&old.before, &old.after) != (&new.before, &new.after))),
@@ -294,12 +407,17 @@ fn differences(graph: &mut Graph, old: &Path, new: &Path) -> Vec<(Difference, Li
             (Difference::Acquire, Lit::constant(old.acquire && !new.acquire)),
             (Difference::Release, Lit::constant(old.release && !new.release)),
         ]);
-    } else {
+    } else if old.access.is_some() || new.access.is_some() {
         found.push((Difference::Stored, TRUE));
+    }
+    found.push((Difference::Loads, Lit::constant(old.loads.len() != new.loads.len())));
+    for (old, new) in old.loads.iter().zip(&new.loads) {
+        found.push((Difference::Address, unlike(graph, old, new)));
     }
     for (number, (old, new)) in (0_u8..).zip(old.registers.iter().zip(&new.registers)) {
         let difference = match number {
             31 => Difference::StackPointer,
+            _ if dead >> number & 1 != 0 => continue,
             _ => Difference::Register(number),
         };
         found.push((difference, unlike(graph, old, new)));
@@ -324,5 +442,6 @@ fn state(initial: &Initial, values: &[bool]) -> State {
         sp: registers.last().copied().unwrap_or(0),
         nzcv: initial.flags.iter().fold(0, |all, lit| all << 1 | u8::from(value_of(values, *lit))),
         memory: word(&initial.cell),
+        loads: initial.loads.iter().map(word).collect(),
     }
 }

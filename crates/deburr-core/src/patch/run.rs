@@ -8,13 +8,22 @@ use super::bits::{FALSE, Graph, Lit, Sum, TRUE, Word};
 use super::prove::{Cause, Given, Refusal, Side};
 use super::search::{Answer, search};
 use super::semantics::{
-    Change, Field, Insn, Logic, Operand, Reference, Register, Shift, Test, Width, ZERO, decode,
+    Change, Field, Insn, Logic, Operand, Reference, Register, Shift, Step, Test, Width, ZERO,
 };
 
 /// Words of a sequence; a bit set of them is 64 bits.
 pub(super) const LONGEST: usize = 64;
 /// Ways through a sequence; a compare-and-swap has two.
 const PATHS: usize = 16;
+
+/// What is accessed on each way.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Kind {
+    /// One location, by the exclusives or by one single-copy atomic.
+    Atomic,
+    /// Any, by plain loads in one order: the loads of both sequences read the same, the first what the first does.
+    Loads,
+}
 
 /// What both sequences start from.
 pub(super) struct Initial {
@@ -24,14 +33,20 @@ pub(super) struct Initial {
     pub(super) flags: [Lit; 4],
     /// What memory holds at the address of the access, low bits first.
     pub(super) cell: Word,
+    /// What the plain loads read.
+    pub(super) loads: Vec<Word>,
+    /// Whether any state may be the first, so that it may be that of coming back.
+    is_any: bool,
 }
 
 impl Initial {
-    pub(super) fn new(graph: &mut Graph, given: &[Given]) -> Initial {
+    pub(super) fn new(graph: &mut Graph, given: &[Given], loads: usize) -> Initial {
         let mut initial = Initial {
             registers: std::array::from_fn(|_| graph.input_word()),
             cell: graph.input_word(),
+            loads: (0..loads).map(|_| graph.input_word()).collect(),
             flags: std::array::from_fn(|_| graph.input()),
+            is_any: given.is_empty(),
         };
         for Given { register, zero_from } in given {
             if let Some(word) = initial.registers.get_mut(usize::from(*register)) {
@@ -62,6 +77,8 @@ pub(super) struct Path {
     pub(super) registers: [Word; 32],
     pub(super) flags: [Lit; 4],
     pub(super) access: Option<Access>,
+    /// The addresses of the plain loads, in their order.
+    pub(super) loads: Vec<Word>,
     /// Options of the barriers before and after the access.
     pub(super) before: Vec<u8>,
     pub(super) after: Vec<u8>,
@@ -80,12 +97,19 @@ pub(super) struct Ways {
     pub(super) stores: usize,
 }
 
-pub(super) fn run(graph: &mut Graph, initial: &Initial, words: &[u32], side: Side) -> Result<Ways, Refusal> {
+pub(super) fn run(
+    graph: &mut Graph,
+    initial: &Initial,
+    steps: &[Step],
+    side: Side,
+    kind: Kind,
+) -> Result<Ways, Refusal> {
     let start = Path {
         condition: TRUE,
         registers: initial.registers,
         flags: initial.flags,
         access: None,
+        loads: Vec::new(),
         before: Vec::new(),
         after: Vec::new(),
         at: 0,
@@ -95,15 +119,15 @@ pub(super) fn run(graph: &mut Graph, initial: &Initial, words: &[u32], side: Sid
     };
     let (mut waiting, mut paths, mut stores) = (vec![start], Vec::new(), 0_u64);
     while let Some(mut path) = waiting.pop() {
-        let inside = usize::try_from(path.at).ok().filter(|_| !path.is_back());
-        let Some((index, word)) = inside.and_then(|at| Some((at, *words.get(at)?))) else {
+        let inside = usize::try_from(path.at).ok().filter(|_| !path.is_back(initial));
+        let Some((index, step)) = inside.and_then(|at| Some((at, *steps.get(at)?))) else {
             paths.push(path);
             continue;
         };
-        let mut machine = Machine { graph, cell: &initial.cell, side };
-        match machine.step(&mut path, index, word) {
+        let mut machine = Machine { graph, initial, side, kind };
+        match machine.step(&mut path, index, step) {
             Ok(other) => {
-                stores |= u64::from(matches!(decode(word), Ok(Insn::StoreExclusive { .. }))) << index;
+                stores |= u64::from(matches!(step, Ok(Insn::StoreExclusive { .. }))) << index;
                 waiting.extend(other);
                 waiting.push(path);
             }
@@ -120,15 +144,16 @@ pub(super) fn run(graph: &mut Graph, initial: &Initial, words: &[u32], side: Sid
 
 struct Machine<'a> {
     graph: &'a mut Graph,
-    cell: &'a Word,
+    initial: &'a Initial,
     side: Side,
+    kind: Kind,
 }
 
 impl Path {
     /// Whether it has come back to the first word after the access. What follows is what both sequences do from any state,
     /// this one too: it leaves the sequence there as anywhere else.
-    fn is_back(&self) -> bool {
-        self.at == 0 && self.access.is_some()
+    fn is_back(&self, initial: &Initial) -> bool {
+        self.at == 0 && self.access.is_some() && initial.is_any
     }
 
     fn read(&self, register: Register, width: Width) -> Word {
@@ -164,14 +189,14 @@ impl Path {
 
 impl Machine<'_> {
     /// One word; the second path, where there are two from here on.
-    fn step(&mut self, path: &mut Path, index: usize, word: u32) -> Result<Option<Path>, Cause> {
+    fn step(&mut self, path: &mut Path, index: usize, step: Step) -> Result<Option<Path>, Cause> {
         let here = 1_u64.checked_shl(index as u32).unwrap_or(0);
         if path.visited & here != 0 {
             return Err(Cause::Endless);
         }
         path.visited |= here;
         path.at += 1;
-        match decode(word)? {
+        match step? {
             Insn::Branch { test, offset } => {
                 let lit = self.test(path, test);
                 let (taken, other) = path.split(self.graph, lit);
@@ -186,13 +211,26 @@ impl Machine<'_> {
             Insn::LoadExclusive { reference, rt } => {
                 self.begin(path, reference, Side::Old)?;
                 path.armed = true;
-                path.write(rt, self.cell.low(reference.bits), Width(64));
+                path.write(rt, self.initial.cell.low(reference.bits), Width(64));
             }
             Insn::StoreExclusive { reference, rs, rt } => self.store_exclusive(path, reference, rs, rt)?,
             Insn::Update { reference, change, rs, rt } => self.update(path, reference, change, rs, rt)?,
+            Insn::Barrier(_) if self.kind == Kind::Loads => return Err(Cause::Barrier),
+            Insn::ClearExclusive if self.kind == Kind::Loads => return Err(Cause::Access),
             Insn::Barrier(option) if path.access.is_none() => path.before.push(option),
             Insn::Barrier(option) => path.after.push(option),
             Insn::ClearExclusive => path.armed = false,
+            Insn::Load { rt, base, offset } => self.load(path, rt, base, offset)?,
+            Insn::LoadAndAdd { rt, base, by } => {
+                let moved = self.offset(path, base, by);
+                self.load(path, rt, base, 0)?;
+                path.write(base, moved, Width(64));
+            }
+            // Its base is SP, which no load writes.
+            Insn::LoadPair { rt, second, base, offset } => {
+                self.load(path, rt, base, offset)?;
+                self.load(path, second, base, offset + 8)?;
+            }
             insn => self.compute(path, insn),
         }
         Ok(None)
@@ -314,9 +352,25 @@ impl Machine<'_> {
         }
     }
 
+    fn offset(&mut self, path: &Path, base: Register, by: i64) -> Word {
+        let by = Word::constant(by.cast_unsigned());
+        self.graph.sum(&path.read(base, Width(64)), &by, FALSE, 64).word
+    }
+
+    fn load(&mut self, path: &mut Path, rt: Register, base: Register, offset: i64) -> Result<(), Cause> {
+        if self.kind != Kind::Loads {
+            return Err(Cause::Access);
+        }
+        let value = self.initial.loads.get(path.loads.len()).copied().ok_or(Cause::Access)?;
+        let address = self.offset(path, base, offset);
+        path.loads.push(address);
+        path.write(rt, value, Width(64));
+        Ok(())
+    }
+
     /// The access as far as it has only loaded. Each side has its own kind, and one of them.
     fn begin(&mut self, path: &mut Path, reference: Reference, of: Side) -> Result<(), Cause> {
-        if path.access.is_some() || self.side != of {
+        if path.access.is_some() || self.side != of || self.kind != Kind::Atomic {
             return Err(Cause::Access);
         }
         path.access = Some(Access {
@@ -325,7 +379,7 @@ impl Machine<'_> {
             acquire: reference.acquire,
             release: false,
             stored: false,
-            value: self.cell.low(reference.bits),
+            value: self.initial.cell.low(reference.bits),
         });
         Ok(())
     }
@@ -363,7 +417,7 @@ impl Machine<'_> {
             return Err(Cause::ZeroDestination);
         }
         let bits = reference.bits;
-        let (cell, operand) = (self.cell.low(bits), path.read(rs, Width(bits)));
+        let (cell, operand) = (self.initial.cell.low(bits), path.read(rs, Width(bits)));
         self.begin(path, reference, Side::New)?;
         let graph = &mut *self.graph;
         let value = match change {
@@ -399,7 +453,8 @@ impl Machine<'_> {
             return Err(Cause::ZeroDestination);
         }
         let width = Width(reference.bits);
-        let (cell, expected, value) = (self.cell.low(width.0), path.read(rs, width), path.read(rt, width));
+        let (cell, expected, value) =
+            (self.initial.cell.low(width.0), path.read(rs, width), path.read(rt, width));
         self.begin(path, reference, Side::New)?;
         path.write(rs, cell, Width(64));
         let equal = self.graph.equal(&cell, &expected);

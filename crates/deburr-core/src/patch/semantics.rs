@@ -1,23 +1,25 @@
 //! Patch stage: the words of A64 that the prover understands, as operations on values.
 //!
 //! Arm ARM (DDI 0487), C4.1: data processing with immediates and registers, the branches to fixed places, load- and
-//! store-exclusives of one register, the single-copy atomics of FEAT_LSE of one register. Every fixed bit is checked: an
-//! unallocated or unpredictable encoding is [`Cause::Unknown`], never a neighbour of what it looks like. The floating-point and
-//! vector registers are no part of the state, so that whatever reads or writes them is unknown too.
+//! store-exclusives of one register, the single-copy atomics of FEAT_LSE of one register, and what Go's epilogues load
+//! their frames with. Every fixed bit is checked: an unallocated or unpredictable encoding is [`Cause::Unknown`] or
+//! [`Cause::Access`], never a neighbour of what it looks like. The floating-point and vector registers are no part of the
+//! state, so that whatever reads or writes them is unknown too.
 
 use super::prove::Cause;
 
 /// A general register: 0 to 30, the stack pointer (31), or the zero register.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Register(pub(super) u8);
 
+pub(super) const SP: Register = Register(31);
 pub(super) const ZERO: Register = Register(32);
 
 /// 64 or 32 bits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Width(pub(super) usize);
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Shift {
     Left,
     Right,
@@ -25,7 +27,7 @@ pub(super) enum Shift {
     Rotate,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Operand {
     Value(u64),
     Shifted(Register, Shift, usize),
@@ -38,14 +40,14 @@ pub(super) enum Operand {
     },
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Logic {
     And,
     Or,
     Xor,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Field {
     Signed,
     Insert,
@@ -53,7 +55,7 @@ pub(super) enum Field {
 }
 
 /// What a read-modify-write leaves in memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Change {
     Swap,
     Add,
@@ -65,7 +67,7 @@ pub(super) enum Change {
 }
 
 /// Size in bits, base register and order of an access.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Reference {
     pub(super) bits: usize,
     pub(super) base: Register,
@@ -74,7 +76,7 @@ pub(super) struct Reference {
 }
 
 /// When a branch is taken; the others are unconditional.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Test {
     Always,
     Condition(u8),
@@ -87,7 +89,10 @@ pub(super) enum Test {
     },
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A word of a sequence: its operation, or why there is none.
+pub(super) type Step = Result<Insn, Cause>;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Insn {
     Nothing,
     ClearExclusive,
@@ -195,6 +200,25 @@ pub(super) enum Insn {
     },
     /// `dmb` with its option.
     Barrier(u8),
+    /// A plain load of 8 bytes.
+    Load {
+        rt: Register,
+        base: Register,
+        offset: i64,
+    },
+    /// A plain load of 8 bytes from the base itself, to which `by` is added.
+    LoadAndAdd {
+        rt: Register,
+        base: Register,
+        by: i64,
+    },
+    /// Two plain loads of 8 bytes, of which the second reads what lies behind the first.
+    LoadPair {
+        rt: Register,
+        second: Register,
+        base: Register,
+        offset: i64,
+    },
 }
 
 fn bits(word: u32, high: u32, low: u32) -> u32 {
@@ -236,11 +260,13 @@ fn shift(number: u32) -> Shift {
 }
 
 /// The operation, or why there is none.
-pub(super) fn decode(word: u32) -> Result<Insn, Cause> {
+pub(super) fn decode(word: u32) -> Step {
     let insn = match bits(word, 28, 25) {
         0b1000 | 0b1001 => immediate(word),
         0b1010 | 0b1011 => return branch_or_system(word),
-        0b0100 | 0b0110 | 0b1100 | 0b1110 => access(word).ok_or(Cause::Access).map(Some)?,
+        0b0100 | 0b0110 | 0b1100 | 0b1110 => {
+            load(word).or_else(|| access(word)).ok_or(Cause::Access).map(Some)?
+        }
         0b0101 | 0b1101 => register_form(word),
         _ => None,
     };
@@ -471,4 +497,24 @@ fn access(word: u32) -> Option<Insn> {
         _ => return None,
     };
     Some(Insn::Update { reference: reference(is_set(word, 23), is_set(word, 22)), change, rs, rt })
+}
+
+/// `ldur`, `ldr` with the offset added afterwards, `ldp`: 8 bytes to a general register each.
+fn load(word: u32) -> Option<Insn> {
+    let (rt, base) = (register(word, 0), register_or_sp(word, 5));
+    let nine = signed(bits(word, 20, 12), 9);
+    match word {
+        _ if word & 0xffe0_0c00 == 0xf840_0000 => Some(Insn::Load { rt, base, offset: nine }),
+        // Constrained unpredictable: the base is what is loaded.
+        _ if word & 0xffe0_0c00 == 0xf840_0400 && rt != base => Some(Insn::LoadAndAdd { rt, base, by: nine }),
+        _ if word & 0xffc0_0000 == 0xa940_0000 => {
+            let (second, seven) = (register(word, 10), signed(bits(word, 21, 15), 7));
+            // FEAT_LSE2 (B2.2.1.1) makes one access of the two where they lie in 16 bytes that are aligned. That they do
+            // not is known of an odd multiple of 8 from SP only, which is aligned itself. Twice one register is
+            // constrained unpredictable.
+            let two = base == SP && seven % 2 != 0 && rt != second;
+            two.then_some(Insn::LoadPair { rt, second, base, offset: 8 * seven })
+        }
+        _ => None,
+    }
 }

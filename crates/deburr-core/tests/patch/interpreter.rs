@@ -13,6 +13,8 @@ pub(crate) struct Outcome {
     pub(crate) nzcv: u32,
     pub(crate) barriers: Vec<u32>,
     pub(crate) access: Option<Access>,
+    /// The addresses of the plain loads.
+    pub(crate) loads: Vec<u64>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,6 +41,9 @@ struct Cpu {
     memory: u64,
     barriers: Vec<u32>,
     access: Option<Access>,
+    loads: Vec<u64>,
+    /// What the loads still to come read, the last first.
+    read: Vec<u64>,
 }
 
 fn ones(count: u32) -> u64 {
@@ -64,13 +69,17 @@ pub(crate) fn execute(words: &[u32], state: &State) -> Result<Outcome, Stuck> {
         memory: state.memory,
         barriers: Vec::new(),
         access: None,
+        loads: Vec::new(),
+        read: state.loads.iter().rev().copied().collect(),
     };
     let mut pc = 0_i64;
     for _ in 0..500 {
-        let Some(word) = usize::try_from(pc).ok().and_then(|pc| words.get(pc)) else {
+        // Back at the first word after the access is out: what follows is another run, from another state.
+        let inside = usize::try_from(pc).ok().filter(|pc| *pc > 0 || cpu.access.is_none());
+        let Some(word) = inside.and_then(|pc| words.get(pc)) else {
             let nzcv = [cpu.n, cpu.z, cpu.c, cpu.v].iter().fold(0, |all, flag| all * 2 + u32::from(*flag));
-            let Cpu { x, barriers, access, .. } = cpu;
-            return Ok(Outcome { exit: pc, registers: x, nzcv, barriers, access });
+            let Cpu { x, barriers, access, loads, .. } = cpu;
+            return Ok(Outcome { exit: pc, registers: x, nzcv, barriers, access, loads });
         };
         pc += cpu.step(*word)?;
     }
@@ -271,7 +280,38 @@ impl Cpu {
         }
     }
 
+    fn load(&mut self, address: u64, rt: u32) -> Result<(), Stuck> {
+        let value = self.read.pop().ok_or(Stuck)?;
+        self.loads.push(address);
+        self.set(rt, true, value);
+        Ok(())
+    }
+
+    /// `ldur` and post-indexed `ldr` of an x register, `ldp` of two from SP.
+    fn step_load(&mut self, w: u32) -> Result<bool, Stuck> {
+        let f = |low: u32, count: u32| w >> low & ((1 << count) - 1);
+        let (rt, rn) = (f(0, 5), f(5, 5));
+        let base = self.get_sp(rn, true);
+        match (f(21, 11), f(10, 2)) {
+            (0x7c2, 0) => self.load(base.wrapping_add(sign(u64::from(f(12, 9)), 9) as u64), rt)?,
+            (0x7c2, 1) if rt != rn || rn == 31 => {
+                self.load(base, rt)?;
+                self.set_sp(rn, true, base.wrapping_add(sign(u64::from(f(12, 9)), 9) as u64));
+            }
+            (high, _) if high >> 1 == 0x2a5 && rn == 31 && f(15, 1) == 1 && f(10, 5) != rt => {
+                let first = base.wrapping_add((sign(u64::from(f(15, 7)), 7) * 8) as u64);
+                self.load(first, rt)?;
+                self.load(first.wrapping_add(8), f(10, 5))?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
     fn step_memory(&mut self, w: u32) -> Result<(), Stuck> {
+        if self.step_load(w)? {
+            return Ok(());
+        }
         let f = |low: u32, count: u32| w >> low & ((1 << count) - 1);
         let (rt, rn, rs, bits) = (f(0, 5), f(5, 5), f(16, 5), 8 << f(30, 2));
         let value = |cpu: &Cpu, register: u32| cpu.get(register, true) & ones(bits);
