@@ -6,6 +6,8 @@ mod interpreter;
 mod loads;
 #[path = "patch/pairs.rs"]
 mod pairs;
+#[path = "patch/templates.rs"]
+mod templates;
 #[path = "patch/wrong.rs"]
 mod wrong;
 
