@@ -4,6 +4,8 @@
 mod interpreter;
 #[path = "patch/loads.rs"]
 mod loads;
+#[path = "patch/mutants.rs"]
+mod mutants;
 #[path = "patch/pairs.rs"]
 mod pairs;
 #[path = "patch/templates.rs"]

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 /// Where register numbers stand in a word of the pairs, by its mnemonic: the lowest bit of each.
 ///
 /// Written from the Arm ARM's tables once more: what the library takes for registers is not asked.
-fn fields(word: u32) -> &'static [u32] {
+pub(crate) fn fields(word: u32) -> &'static [u32] {
     match word {
         _ if word & 0x7c00_0000 == 0x1400_0000 || word >> 24 == 0x54 => &[],
         _ if word >> 25 == 0x6a => &[],
