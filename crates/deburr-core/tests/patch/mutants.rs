@@ -4,8 +4,9 @@
 
 use crate::interpreter::execute;
 use crate::pairs::PAIRS;
+use crate::states::states;
 use crate::templates::fields;
-use crate::{Pair, agree_in, states, words};
+use crate::{Pair, agree_in, words};
 use deburr_core::patch::{Refusal, State, prove};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

@@ -1,8 +1,9 @@
 //! The prover that remembers: it answers as the one that does not, whatever the registers and the exits are called.
 
 use crate::pairs::PAIRS;
+use crate::states::Random;
 use crate::wrong::WRONG;
-use crate::{Random, Reason, agree_in, reason, words};
+use crate::{Reason, agree_in, reason, words};
 use deburr_core::patch::{
     Cause, Dead, Difference, Given, Proof, Prover, Refusal, prove, prove_given, prove_loads, prove_with,
 };
