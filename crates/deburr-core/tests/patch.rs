@@ -4,8 +4,14 @@
 mod interpreter;
 #[path = "patch/loads.rs"]
 mod loads;
+#[path = "patch/mutants.rs"]
+mod mutants;
 #[path = "patch/pairs.rs"]
 mod pairs;
+#[path = "patch/states.rs"]
+mod states;
+#[path = "patch/templates.rs"]
+mod templates;
 #[path = "patch/wrong.rs"]
 mod wrong;
 
@@ -15,6 +21,7 @@ use deburr_core::patch::{Cause, Difference, Refusal, Side, State, prove};
 use deburr_cpu::Arch;
 use interpreter::{Outcome, execute};
 use pairs::PAIRS;
+use states::{Random, states};
 
 /// A sequence: words and their text, from address 0.
 type Sequence = &'static [(u32, &'static str)];
@@ -58,59 +65,6 @@ fn reason(refusal: &Refusal) -> Reason {
 
 fn words(sequence: Sequence) -> Vec<u32> {
     sequence.iter().map(|(word, _)| *word).collect()
-}
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    fn value(&mut self) -> u64 {
-        const ENDS: [u64; 12] = [
-            0,
-            1,
-            7,
-            0x7f,
-            0x80,
-            0xff,
-            0x8000,
-            0xffff,
-            0x7fff_ffff,
-            0x8000_0000,
-            0x7fff_ffff_ffff_ffff,
-            u64::MAX,
-        ];
-        let end = ENDS[(self.next() % 12) as usize];
-        match self.next() % 4 {
-            0 => end,
-            1 => !end,
-            2 => self.next() << 32 | end,
-            _ => self.next(),
-        }
-    }
-}
-
-/// States of boundary values and random ones, in which memory often holds what a register does.
-fn states(count: usize) -> Vec<State> {
-    let mut random = Random(7);
-    let mut state = || {
-        let common = random.value();
-        let registers: [u64; 31] =
-            std::array::from_fn(|_| if random.next().is_multiple_of(3) { common } else { random.value() });
-        let memory = match random.next() % 4 {
-            0 => common,
-            1 => registers[(random.next() % 9) as usize],
-            2 => registers[(random.next() % 9) as usize] & 0xff | random.next() << 32,
-            _ => random.value(),
-        };
-        State { registers, sp: random.value(), nzcv: (random.next() % 16) as u8, memory, loads: Vec::new() }
-    };
-    (0..count).map(|_| state()).collect()
 }
 
 /// Whether the second outcome is what the first is, but for stronger order.

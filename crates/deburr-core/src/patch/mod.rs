@@ -18,6 +18,7 @@
 //! | `run` | operations | the ways through the sequence |
 //! | `prove` | the ways of both | what differs, as literals |
 //! | `search` | a literal | never, a state, or undecided |
+//! | `templates` | many pairs | their proofs, each kind of pair proven once |
 //! | `exclusive` | the words of a sequence | words that may stand in their place |
 //! | `lone` | findings on single instructions | words in their place, by fixed patterns |
 //! | `extension` | the code before a sequence | which bits of a register are zero |
@@ -66,6 +67,7 @@ mod run;
 mod search;
 mod semantics;
 mod surroundings;
+mod templates;
 mod unfit;
 mod verify;
 
@@ -79,6 +81,7 @@ pub use prove::{
 };
 pub use revert::{RevertError, revert};
 pub use surroundings::Obstacle;
+pub use templates::Prover;
 pub use unfit::Unfit;
 pub use verify::{Verified, VerifyError, verify};
 

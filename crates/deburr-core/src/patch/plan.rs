@@ -8,9 +8,10 @@ use super::exclusive::{self, NoShape, Proposal};
 use super::extension;
 use super::liveness;
 use super::lone;
-use super::prove::{Dead, Given, Refusal, prove_loads, prove_with};
+use super::prove::{Dead, Given, Refusal};
 use super::semantics::Register;
 use super::surroundings::{self, Entries, Obstacle, word_at};
+use super::templates::Prover;
 use super::unfit::{self, Unfit};
 use crate::address::{Extent, Svma};
 use crate::function::atomics::{self, Atomics, Fate, Sequence};
@@ -419,9 +420,12 @@ fn settle(bytes: &[u8], image: &Image<'_>, program: &Program, drafts: Vec<Drafte
         }
     }
     let relocated = image::relocated_code(bytes);
+    let prover = Prover::default();
     for round in 0.. {
-        let tried: Vec<Result<Proven, Pending>> =
-            pending.into_par_iter().map(|pending| try_attempt(image, program, pending, round)).collect();
+        let tried: Vec<Result<Proven, Pending>> = pending
+            .into_par_iter()
+            .map(|pending| try_attempt(image, program, &prover, pending, round))
+            .collect();
         let (mut proven, mut failed) = (Vec::new(), Vec::new());
         for result in tried {
             match result {
@@ -478,11 +482,12 @@ fn settle(bytes: &[u8], image: &Image<'_>, program: &Program, drafts: Vec<Drafte
 fn try_attempt(
     image: &Image<'_>,
     program: &Program,
+    prover: &Prover,
     mut pending: Pending,
     round: usize,
 ) -> Result<Proven, Pending> {
     let Some(attempt) = pending.draft.attempts.get(round).cloned() else { return Err(pending) };
-    match prove_attempt(image, program, &attempt) {
+    match prove_attempt(image, program, prover, &attempt) {
         Ok(new) => Ok(Proven { pending, attempt, new }),
         Err(reason) => {
             pending.reason.get_or_insert(reason);
@@ -492,7 +497,12 @@ fn try_attempt(
 }
 
 /// The first candidate of an attempt that is proven, if nothing around the words speaks against it.
-fn prove_attempt(image: &Image<'_>, program: &Program, attempt: &Attempt) -> Result<Vec<u32>, Reason> {
+fn prove_attempt(
+    image: &Image<'_>,
+    program: &Program,
+    prover: &Prover,
+    attempt: &Attempt,
+) -> Result<Vec<u32>, Reason> {
     let exclusives = matches!(attempt.proof, Basis::Exclusives { .. }).then_some(&*attempt.old);
     if let Some(obstacle) = surroundings::obstacle(image, program, attempt.extent(), exclusives) {
         return Err(Reason::Obstacle(obstacle));
@@ -505,9 +515,9 @@ fn prove_attempt(image: &Image<'_>, program: &Program, attempt: &Attempt) -> Res
         let proof = match &attempt.proof {
             Basis::Exclusives { given, lossy } => {
                 let dead = if *lossy { attempt.dead(image, candidate) } else { Vec::new() };
-                prove_with(&attempt.old, candidate, given, &dead).map(drop)
+                prover.prove_with(&attempt.old, candidate, given, &dead).map(drop)
             }
-            Basis::Loads => prove_loads(&attempt.old, candidate).map(drop),
+            Basis::Loads => prover.prove_loads(&attempt.old, candidate).map(drop),
             Basis::Pattern => Ok(()),
         };
         match proof {

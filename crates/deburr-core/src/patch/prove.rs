@@ -308,8 +308,9 @@ impl Question {
         }
         let mut steps = Vec::with_capacity(2 * old.len());
         steps.extend(old.iter().chain(new).map(|word| decode(*word)));
-        let is_told = |given: &&Given| given.register <= 30 && given.zero_from < 64;
-        let given = given.iter().filter(is_told).copied().collect();
+        // What no word names is of no account.
+        let tells = |given: &&Given| given.zero_from < 64 && is_named(&steps, given.register);
+        let given = given.iter().filter(tells).copied().collect();
         // Back at the first word both must be in one state again, in all registers.
         let is_exit = |dead: &&Dead| !(0..old.len() as i64).contains(&dead.exit);
         let dead = dead.iter().filter(is_exit).copied().collect();
@@ -380,6 +381,16 @@ impl Question {
             }
         }
     }
+}
+
+/// Whether an instruction names a register, 0 to 30.
+fn is_named(steps: &[Step], number: u8) -> bool {
+    let names = |insn: &Insn| {
+        let (mut insn, mut found) = (*insn, false);
+        insn.for_each_register(|register| found |= register.0 == number);
+        found
+    };
+    number <= 30 && steps.iter().flatten().any(names)
 }
 
 /// How many plain loads one way through the sequence has at most.

@@ -221,6 +221,53 @@ pub(super) enum Insn {
     },
 }
 
+impl Insn {
+    /// Shows each register that it names, in an order of its own; `f` may put others in their place. All registers 0 to 30
+    /// are alike to every instruction here: there is none that reads or writes one that it does not name.
+    pub(super) fn for_each_register(&mut self, mut f: impl FnMut(&mut Register)) {
+        let mut all = |registers: &mut [&mut Register]| registers.iter_mut().for_each(|register| f(register));
+        match self {
+            Insn::Nothing | Insn::ClearExclusive | Insn::Barrier(_) => {}
+            Insn::Move { rd, width: _, value: _ } | Insn::Keep { rd, width: _, at: _, value: _ } => {
+                all(&mut [rd])
+            }
+            Insn::AddSubtract { rd, rn, operand, width: _, subtract: _, flags: _ }
+            | Insn::Logical { rd, rn, operand, width: _, logic: _, invert: _, flags: _ } => {
+                all(&mut [rd, rn]);
+                operand.register().into_iter().for_each(|rm| all(&mut [rm]));
+            }
+            Insn::Compare { rn, operand, width: _, subtract: _, condition: _, nzcv: _ } => {
+                all(&mut [rn]);
+                operand.register().into_iter().for_each(|rm| all(&mut [rm]));
+            }
+            Insn::Bitfield { rd, rn, width: _, field: _, immr: _, imms: _ } => all(&mut [rd, rn]),
+            Insn::Extract { rd, rn, rm, width: _, lsb: _ }
+            | Insn::ShiftBy { rd, rn, rm, width: _, shift: _ }
+            | Insn::Select { rd, rn, rm, width: _, condition: _, invert: _, increment: _ } => {
+                all(&mut [rd, rn, rm])
+            }
+            Insn::MultiplyAdd { rd, rn, rm, ra, width: _, subtract: _ } => all(&mut [rd, rn, rm, ra]),
+            Insn::Branch { test: Test::Always | Test::Condition(_), offset: _ } => {}
+            Insn::Branch { test: Test::Bits { rt, from: _, bits: _, set: _ }, offset: _ } => all(&mut [rt]),
+            Insn::LoadExclusive { reference, rt } => all(&mut [&mut reference.base, rt]),
+            Insn::StoreExclusive { reference, rs, rt }
+            | Insn::Update { reference, rs, rt, change: _ }
+            | Insn::CompareAndSwap { reference, rs, rt } => all(&mut [&mut reference.base, rs, rt]),
+            Insn::Load { rt, base, offset: _ } | Insn::LoadAndAdd { rt, base, by: _ } => all(&mut [base, rt]),
+            Insn::LoadPair { rt, second, base, offset: _ } => all(&mut [base, rt, second]),
+        }
+    }
+}
+
+impl Operand {
+    fn register(&mut self) -> Option<&mut Register> {
+        match self {
+            Operand::Value(_) => None,
+            Operand::Shifted(rm, _, _) | Operand::Extended { rm, bits: _, signed: _, by: _ } => Some(rm),
+        }
+    }
+}
+
 fn bits(word: u32, high: u32, low: u32) -> u32 {
     word >> low & ((1 << (high - low + 1)) - 1)
 }

@@ -1,6 +1,7 @@
 //! Sequences of plain loads: Go's epilogues, and what may not stand in their place.
 
-use crate::{Random, Reason, agree_in, reason, words};
+use crate::states::Random;
+use crate::{Reason, agree_in, reason, words};
 use deburr_core::Svma;
 use deburr_core::insn::text::{Syntax, disassemble};
 use deburr_core::patch::{Cause, Difference, Proof, Refusal, State, prove, prove_loads};
@@ -13,7 +14,7 @@ fn epilogue(by: u32) -> ([u32; 2], [u32; 2]) {
 
 fn states(count: usize) -> Vec<State> {
     let mut random = Random(23);
-    let mut states = crate::states(count);
+    let mut states = crate::states::states(count);
     states.iter_mut().for_each(|state| state.loads = (0..4).map(|_| random.value()).collect());
     states
 }

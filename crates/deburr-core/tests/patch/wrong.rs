@@ -711,7 +711,7 @@ pub(crate) const WRONG: &[Wrong] = &[
     },
     Wrong {
         name: "a spin inside the exclusives",
-        refusal: Reason::Old(0, Cause::Endless),
+        refusal: Reason::Different(Difference::Exit),
         old: &[
             (0x885ffc02, "ldaxr w2, [x0]"),
             (0x35ffffe2, "cbnz w2, 0x0"),
@@ -727,7 +727,7 @@ pub(crate) const WRONG: &[Wrong] = &[
     },
     Wrong {
         name: "a loop in the new sequence",
-        refusal: Reason::New(0, Cause::Endless),
+        refusal: Reason::Different(Difference::Exit),
         old: &[
             (0x885ffc03, "ldaxr w3, [x0]"),
             (0x6b01007f, "cmp w3, w1"),
