@@ -16,7 +16,7 @@ mod way;
 pub use barrier::{AtomicBarrier, BarrierKind, WANTS as BARRIER_WANTS, atomic_barriers};
 pub use cas_loop::{CasForm, CasLoop, WANTS as CAS_WANTS, cas_loops};
 pub use fate::Fate;
-pub use helper::{Helper, HelperCall};
+pub use helper::{Helper, HelperCall, is_helper_name};
 pub use sequence::{Operation, Sequence, exclusive_runs};
 
 use super::Program;

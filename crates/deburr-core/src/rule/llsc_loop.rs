@@ -2,11 +2,15 @@
 
 use super::{Context, Rule};
 use crate::finding::{Evidence, Finding, Severity, Value};
+use crate::function::Program;
 use crate::function::atomics::{self, Fate, Sequence};
 use crate::image::Image;
-use crate::insn::{Ordering, sweep::Wants};
+use crate::insn::Ordering;
+use crate::insn::sweep::{CodeOffset, Wants};
 use crate::remedy::{self, Compiler, Remedy};
 use deburr_cpu::Feature;
+use std::cell::OnceCell;
+use std::collections::HashMap;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule {
@@ -39,12 +43,49 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     // Pairs of registers are another question: other instructions would take their place.
     let sequences = context.atomics().sequences.iter().filter(|sequence| sequence.size < 16);
     let worth_reporting = sequences.filter_map(|sequence| match sequence.fate {
-        Fate::MissedFlag => Some(finding(image, sequence, severity)),
+        Fate::MissedFlag => Some((sequence, severity)),
         // Only its author can do something about it.
-        Fate::WrittenByHand => Some(finding(image, sequence, Severity::Note)),
+        Fate::WrittenByHand => Some((sequence, Severity::Note)),
         Fate::InlineDispatch | Fate::RunTimeChoice | Fate::NoFlagHelps => None,
     });
-    worth_reporting.collect()
+    let calls = OnceCell::new();
+    let reported = worth_reporting.map(|(sequence, severity)| match helper_around(context, sequence) {
+        Some((start, name)) => {
+            let calls = calls.get_or_init(|| calls_by_target(context.program));
+            in_helper(image, sequence, severity, name, calls.get(&start).copied().unwrap_or(0))
+        }
+        None => finding(image, sequence, severity),
+    });
+    reported.collect()
+}
+
+/// The function that holds a sequence, where it has an outlined helper's name; real helpers have an LSE path, and none of
+/// their loops is a sequence.
+fn helper_around<'a>(context: &'a Context<'_>, sequence: &Sequence) -> Option<(CodeOffset, &'a str)> {
+    let function = context.program.function_at(context.image.code_offset(sequence.load)?)?;
+    let name = context.program.name(function, context.image)?;
+    atomics::is_helper_name(name).then_some((context.program.whole(function).start, name))
+}
+
+/// How many direct calls and jumps each place has.
+fn calls_by_target(program: &Program) -> HashMap<CodeOffset, u64> {
+    let mut calls = HashMap::new();
+    for edge in program.calls().chain(program.jumps()) {
+        *calls.entry(edge.to).or_default() += 1;
+    }
+    calls
+}
+
+/// A finding in a helper that has the loop only: it stands for all that call it.
+fn in_helper(image: &Image<'_>, sequence: &Sequence, severity: Severity, name: &str, calls: u64) -> Finding {
+    let noun = if calls == 1 { "place" } else { "places" };
+    let message = format!(
+        "{name} has a load-exclusive/store-exclusive loop only, and no LSE path; called from {calls} {noun}"
+    );
+    let finding = finding(image, sequence, severity);
+    let more = [("helper", Value::Text(name.into())), ("calls", Value::Number(calls))];
+    let evidence = finding.evidence.facts().map(|(name, value)| (name, value.clone())).chain(more);
+    Finding { message: message.into(), evidence: evidence.collect::<Vec<_>>().into(), ..finding }
 }
 
 fn finding(image: &Image<'_>, sequence: &Sequence, severity: Severity) -> Finding {

@@ -194,6 +194,12 @@ fn external_calls(image: &Image<'_>) -> impl Iterator<Item = HelperCall> {
     })
 }
 
+/// Whether a function's name is an outlined helper's. Its body need not have an LSE path: those in Rust's compiler-builtins had
+/// none from June 2023 to August 2025.
+pub fn is_helper_name(name: &str) -> bool {
+    name.strip_prefix(PREFIX).is_some_and(is_operation)
+}
+
 /// Whether a name, without its prefix, is a helper's: not `have_lse_atomics`.
 fn is_operation(name: &str) -> bool {
     ["cas", "swp", "ldadd", "ldclr", "ldeor", "ldset"].iter().any(|operation| {
