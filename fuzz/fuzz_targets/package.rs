@@ -1,8 +1,8 @@
-//! The package reader: whatever the bytes are, no panic, no more memory than the limits allow, and an end.
+//! The package reader and the rewriter: whatever the bytes are, no panic, no more memory than the limits allow, and an end.
 
 #![no_main]
 
-use deburr_package::{Limits, Object, Sink, Stopped, read};
+use deburr_package::{Limits, Object, Sink, Stopped, read, rewrite};
 use libfuzzer_sys::fuzz_target;
 
 const LIMITS: Limits =
@@ -41,4 +41,11 @@ impl Sink for Held {
 
 fuzz_target!(|data: &[u8]| {
     let _ = read("p", data, &LIMITS, &mut Held);
+    let longer = &mut |object: &Object| {
+        assert!(object.bytes.len() as u64 <= LIMITS.member_bytes);
+        Some([object.bytes.as_slice(), b"!"].concat())
+    };
+    if let Ok(made) = rewrite("p", data, &LIMITS, longer) {
+        assert_eq!(made.changed.is_empty(), made.bytes == data);
+    }
 });

@@ -1,4 +1,5 @@
-//! From packages to the binaries in them: bytes → ELF files and static archives, one at a time, never unpacked to disk.
+//! From packages to the binaries in them: bytes → ELF files and static archives, one at a time, never unpacked to disk. And
+//! back: [`rewrite`] puts changed binaries in their places.
 //!
 //! In: the bytes of a package, or the blobs of a container image. Out: calls of a [`Sink`], in the package's order. Wheels,
 //! jars, conda packages and other zip files; `.deb`, `.rpm` and Alpine's `.apk`; tar with gzip, xz, zstd, bzip2 or none; npm's
@@ -18,6 +19,7 @@ mod image;
 mod meter;
 mod name;
 mod reader;
+mod rewrite;
 mod rpm;
 mod sniff;
 mod tar;
@@ -25,6 +27,7 @@ mod zip;
 
 pub use image::Blobs;
 pub use name::shown;
+pub use rewrite::{RewriteError, Rewritten, rewrite};
 pub use sniff::{BLOCK, Codec, Format, Found, sniff};
 
 use decode::Metered;

@@ -1,0 +1,369 @@
+//! A tar archive with some members changed, as a stream: bytes are pulled out of it while it reads those of the old one. A
+//! changed member's header is the old one but for size and checksum; all else passes through as it is: names and headers of
+//! any kind, links, padding, what follows the end.
+//!
+//! What readers do not agree on is refused: a link or a folder with bytes of its own, a name or size for all that follow.
+
+use super::pax::{Header, records, set_size};
+use super::{Job, Made, PEEK, RewriteError, failed};
+use crate::meter::Meter;
+use crate::name::{shown, tidied};
+use crate::sniff::sniff;
+use crate::{BLOCK, Found, Kind};
+use md5::{Digest, Md5};
+use std::collections::HashMap;
+use std::io::{self, Read};
+use std::rc::Rc;
+
+/// Bytes of one header and its extensions, as in reading.
+const HEADER: u64 = 1 << 20;
+
+/// A member, without its bytes.
+pub(crate) struct Member {
+    pub(crate) name: Vec<u8>,
+    /// What a hard link stands for; `None` for all else.
+    pub(crate) twin: Option<Vec<u8>>,
+    /// Bytes of a regular file; `None` for all else.
+    pub(crate) size: Option<u64>,
+    /// Whether its header holds a hash or a signature of its bytes.
+    pub(crate) is_signed: bool,
+}
+
+/// Who changes members.
+pub(crate) trait Edit {
+    /// Whether a member's bytes are wanted; asked for each, in order. `first`: [`PEEK`] of a regular file's bytes.
+    fn wants(&mut self, member: &Member, first: &[u8]) -> Made<bool>;
+
+    /// What a member whose bytes were wanted shall hold, and whether that is new.
+    fn edit(&mut self, member: &Member, bytes: Vec<u8>) -> Made<(Vec<u8>, bool)>;
+}
+
+/// What extends the next header.
+#[derive(Default)]
+struct Extensions {
+    name: Option<Vec<u8>>,
+    link: Option<Vec<u8>>,
+    size: Option<u64>,
+    is_sparse: bool,
+    is_signed: bool,
+}
+
+/// The new archive, as it is read.
+pub(crate) struct Rewriting<'e, R> {
+    path: String,
+    source: R,
+    meter: Rc<Meter>,
+    edit: &'e mut dyn Edit,
+    /// Bytes to be given next, and how many of them are.
+    ready: Vec<u8>,
+    given: usize,
+    /// Bytes of the source that pass through after them.
+    passing: u64,
+    /// Whether the marker was met, behind which all passes through.
+    is_ended: bool,
+    /// Bytes of the source that were read.
+    read: u64,
+    last: Option<String>,
+    /// Where in the source the first changed member's header begins.
+    changed_at: Option<u64>,
+}
+
+impl<'e, R: Read> Rewriting<'e, R> {
+    pub(crate) fn new(path: &str, source: R, meter: Rc<Meter>, edit: &'e mut dyn Edit) -> Rewriting<'e, R> {
+        Rewriting {
+            path: path.to_owned(),
+            source,
+            meter,
+            edit,
+            ready: Vec::new(),
+            given: 0,
+            passing: 0,
+            is_ended: false,
+            read: 0,
+            last: None,
+            changed_at: None,
+        }
+    }
+
+    /// Goes to the first member that is changed, and says where its header begins: what was before is as in the source.
+    /// `None` if there is none.
+    pub(crate) fn first_change(&mut self) -> Made<Option<u64>> {
+        while self.changed_at.is_none() && !self.is_ended {
+            let passing = std::mem::take(&mut self.passing);
+            self.skip(passing)?;
+            self.advance()?;
+        }
+        if self.is_ended && self.changed_at.is_none() {
+            // Its checksum is at the end of a stream.
+            io::copy(&mut self.source, &mut io::sink())
+                .map_err(|error| failed(&self.path, &self.meter, error))?;
+        }
+        Ok(self.changed_at)
+    }
+
+    fn broken(&self, what: &str) -> RewriteError {
+        let after = self.last.as_deref().map(|last| format!(" after {last}")).unwrap_or_default();
+        let reason = format!("tar: {what}{after}, at byte {}", self.read);
+        RewriteError::Unreadable { path: self.path.clone(), reason }
+    }
+
+    fn refused(&self, name: &[u8], reason: &str) -> RewriteError {
+        let path = format!("{}!{}", self.path, shown(tidied(name)));
+        RewriteError::Refused { path, reason: format!("tar: {reason}") }
+    }
+
+    /// Reads so many bytes, if there are so many.
+    fn take(&mut self, bytes: u64) -> Made<Vec<u8>> {
+        let mut taken = Vec::new();
+        let read = (&mut self.source).take(bytes).read_to_end(&mut taken);
+        let read = read.map_err(|error| failed(&self.path, &self.meter, error))? as u64;
+        self.read += read;
+        if read < bytes { Err(self.broken("cut off")) } else { Ok(taken) }
+    }
+
+    fn skip(&mut self, bytes: u64) -> Made<()> {
+        let skipped = io::copy(&mut (&mut self.source).take(bytes), &mut io::sink());
+        let skipped = skipped.map_err(|error| failed(&self.path, &self.meter, error))?;
+        self.read += skipped;
+        if skipped < bytes { Err(self.broken("cut off")) } else { Ok(()) }
+    }
+
+    /// Makes the next header ready, with all that extends it, and what has to be held of its member.
+    fn advance(&mut self) -> Made<()> {
+        self.ready.clear();
+        self.given = 0;
+        let start = self.read;
+        let mut extensions = Extensions::default();
+        loop {
+            let block = self.take(BLOCK as u64)?;
+            if block.iter().all(|byte| *byte == 0) {
+                if !self.ready.is_empty() {
+                    return Err(self.broken("no header where one begins"));
+                }
+                self.ready = block;
+                self.is_ended = true;
+                return Ok(());
+            }
+            let Some(header) = Header::parse(&block) else {
+                return Err(self.broken("no header where one begins"));
+            };
+            let Some(size) = header.size() else { return Err(self.broken("no size in a header")) };
+            let main = self.ready.len();
+            self.ready.extend_from_slice(&block);
+            let kind = header.kind();
+            if !matches!(kind, b'x' | b'g' | b'L' | b'K') {
+                return self.member(&header, size, main, extensions, start);
+            }
+            if (self.ready.len() as u64).saturating_add(size) > HEADER {
+                return Err(self.broken(&format!("a header of more than {HEADER} bytes")));
+            }
+            let body = self.take(padded(size))?;
+            self.extended(kind, body.get(..size as usize).unwrap_or_default(), &mut extensions)?;
+            self.ready.extend_from_slice(&body);
+        }
+    }
+
+    fn extended(&self, kind: u8, body: &[u8], extensions: &mut Extensions) -> Made<()> {
+        let name = || Some(body.strip_suffix(b"\0").unwrap_or(body).to_vec());
+        match kind {
+            b'L' => extensions.name = name(),
+            b'K' => extensions.link = name(),
+            _ => {
+                let Some(records) = records(body) else { return Err(self.broken("no pax header")) };
+                for (key, value) in records {
+                    let is_sparse = key.starts_with(b"GNU.sparse.");
+                    if kind == b'g' && (is_sparse || [&b"path"[..], b"linkpath", b"size"].contains(&key)) {
+                        return Err(self.refused(b"", "a global header with a name or a size"));
+                    }
+                    match key {
+                        b"path" => extensions.name = Some(value.to_vec()),
+                        b"linkpath" => extensions.link = Some(value.to_vec()),
+                        b"size" => {
+                            let digits = std::str::from_utf8(value).ok();
+                            extensions.size = digits.and_then(|digits| digits.parse().ok());
+                            if extensions.size.is_none() {
+                                return Err(self.broken("no size in a pax header"));
+                            }
+                        }
+                        _ => {}
+                    }
+                    extensions.is_sparse |= is_sparse;
+                    extensions.is_signed |=
+                        key.ends_with(b".security.ima") || key.ends_with(b".security.evm");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a member ready, whose header stands at `main` and with all that extends it begins at `start` of the source.
+    fn member(
+        &mut self,
+        header: &Header<'_>,
+        stated: u64,
+        main: usize,
+        extensions: Extensions,
+        start: u64,
+    ) -> Made<()> {
+        let kind = header.kind();
+        let name = extensions.name.unwrap_or_else(|| header.name());
+        self.last = Some(shown(tidied(&name)).chars().take(200).collect());
+        let size = extensions.size.unwrap_or(stated);
+        let is_directory = kind == b'5' || name.ends_with(b"/");
+        match kind {
+            b'X' | b'M' => return Err(self.refused(&name, &format!("type {}: not read", char::from(kind)))),
+            b'1'..=b'6' if size > 0 => return Err(self.refused(&name, "a link or a folder with bytes")),
+            _ if is_directory && size > 0 => return Err(self.refused(&name, "a folder with bytes")),
+            _ => {}
+        }
+        let mut is_extended = kind == b'S' && header.is_extended();
+        while is_extended {
+            let block = self.take(BLOCK as u64)?;
+            is_extended = block.get(504).is_some_and(|flag| *flag != 0);
+            self.ready.extend_from_slice(&block);
+            if self.ready.len() as u64 > HEADER {
+                return Err(self.broken(&format!("a header of more than {HEADER} bytes")));
+            }
+        }
+        let is_plain = matches!(kind, 0 | b'0' | b'7') && !extensions.is_sparse && !is_directory;
+        let twin = (kind == b'1').then(|| extensions.link.unwrap_or_else(|| header.link()));
+        let member = Member { name, twin, size: is_plain.then_some(size), is_signed: extensions.is_signed };
+        let first = if is_plain { self.take(size.min(PEEK))? } else { Vec::new() };
+        let left = size - first.len() as u64;
+        if !self.edit.wants(&member, &first)? {
+            self.ready.extend_from_slice(&first);
+            self.passing = left.saturating_add(padding(size));
+            return Ok(());
+        }
+        let mut whole = first;
+        whole.append(&mut self.take(left)?);
+        let (bytes, is_new) = self.edit.edit(&member, whole)?;
+        if is_new {
+            let new_size = bytes.len() as u64;
+            let block = self.ready.get_mut(main..).unwrap_or_default();
+            let is_set = new_size == size || extensions.size.is_none() && set_size(block, new_size);
+            if !is_set {
+                return Err(self.refused(&member.name, "its header has no room for the new size"));
+            }
+            self.skip(padding(size))?;
+            self.ready.extend_from_slice(&bytes);
+            let padding = padding(new_size) as usize;
+            self.ready.resize(self.ready.len() + padding, 0);
+            self.changed_at.get_or_insert(start);
+        } else {
+            self.ready.extend_from_slice(&bytes);
+            self.passing = padding(size);
+        }
+        Ok(())
+    }
+}
+
+impl<R: Read> Read for Rewriting<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let mut ready = self.ready.get(self.given..).unwrap_or_default();
+            if !ready.is_empty() || into.is_empty() {
+                let read = ready.read(into)?;
+                self.given += read;
+                return Ok(read);
+            }
+            let most = if self.is_ended { u64::MAX } else { self.passing };
+            if most > 0 {
+                let read = (&mut self.source).take(most).read(into);
+                let read = read.map_err(|error| io::Error::other(failed(&self.path, &self.meter, error)))?;
+                if read == 0 && !self.is_ended {
+                    return Err(io::Error::other(self.broken("cut off")));
+                }
+                self.read += read as u64;
+                self.passing = self.passing.saturating_sub(read as u64);
+                return Ok(read);
+            }
+            self.advance().map_err(io::Error::other)?;
+        }
+    }
+}
+
+fn padding(size: u64) -> u64 {
+    let over = size % BLOCK as u64;
+    if over == 0 { 0 } else { BLOCK as u64 - over }
+}
+
+fn padded(size: u64) -> u64 {
+    size.saturating_add(padding(size))
+}
+
+/// A replaced file, under each of its names.
+#[derive(Clone, Copy)]
+pub(crate) struct Replaced {
+    pub(crate) md5: [u8; 16],
+    /// KiB that it takes more, parts of one counted as one.
+    pub(crate) more: i64,
+}
+
+/// The editor of binaries.
+pub(crate) struct Payload<'p, 'j> {
+    job: &'p mut Job<'j>,
+    /// Whether the archive lies in a package that says what it is.
+    is_inner: bool,
+    pub(crate) replaced: HashMap<Vec<u8>, Replaced>,
+}
+
+impl<'p, 'j> Payload<'p, 'j> {
+    pub(crate) fn new(job: &'p mut Job<'j>, is_inner: bool) -> Payload<'p, 'j> {
+        Payload { job, is_inner, replaced: HashMap::new() }
+    }
+
+    /// What an archive is whose members have hashes or signatures in places that are not made anew.
+    fn foreign(name: &[u8]) -> Option<&'static str> {
+        match name {
+            b".PKGINFO" | b".MTREE" | b".BUILDINFO" => Some("a package of apk or pacman"),
+            name if name.starts_with(b".SIGN.") => Some("a package of apk"),
+            b"+MANIFEST" | b"+COMPACT_MANIFEST" => Some("a FreeBSD package"),
+            b"props.plist" | b"files.plist" => Some("an XBPS package"),
+            b"info/index.json" | b"info/paths.json" => Some("a conda package"),
+            b"oci-layout" => Some("a container image"),
+            _ => None,
+        }
+    }
+}
+
+impl Edit for Payload<'_, '_> {
+    fn wants(&mut self, member: &Member, first: &[u8]) -> Made<bool> {
+        self.job.begin_member()?;
+        let name = tidied(&member.name);
+        if let Some(format) = Self::foreign(name).filter(|_| !self.is_inner) {
+            return Err(self.job.refused(&format!("{format}: its hashes and signatures are not made anew")));
+        }
+        let twin = member.twin.as_deref().and_then(|twin| self.replaced.get(tidied(twin)).copied());
+        match twin {
+            // A second name takes no room.
+            Some(replaced) => drop(self.replaced.insert(name.to_vec(), Replaced { more: 0, ..replaced })),
+            // What was unpacked under the name before is lost.
+            None => drop(self.replaced.remove(name)),
+        }
+        match member.size {
+            Some(size) if self.job.told_by(&member.name, first).is_some() => {
+                self.job.admit(&member.name, size)?;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn edit(&mut self, member: &Member, bytes: Vec<u8>) -> Made<(Vec<u8>, bool)> {
+        let kind = if sniff(&bytes) == Found::Elf { Kind::Elf } else { Kind::Archive };
+        let old = bytes.len();
+        let (bytes, is_new) = self.job.offered(&member.name, kind, bytes);
+        if is_new {
+            let kib = |length: usize| i64::try_from(length.div_ceil(1024)).unwrap_or(i64::MAX);
+            let more = kib(bytes.len()).saturating_sub(kib(old));
+            let replaced = Replaced { md5: Md5::digest(&bytes).into(), more };
+            self.replaced.insert(tidied(&member.name).to_vec(), replaced);
+            if member.is_signed {
+                let name = shown(tidied(&member.name));
+                self.job.notes.push(format!("{name}: its IMA hash or signature holds no longer"));
+            }
+        }
+        Ok((bytes, is_new))
+    }
+}
