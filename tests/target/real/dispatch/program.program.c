@@ -1,0 +1,3 @@
+#include <stdio.h>
+int count(int *);
+int main(void) { int n = 41; printf("%d\n", count(&n)); }
