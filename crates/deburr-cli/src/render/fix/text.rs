@@ -143,7 +143,11 @@ impl Text {
             )?;
         }
         if self.layout.is_plan && summary.sites > 0 {
-            writeln!(out, "Nothing was written: -o OUT writes a new file, --in-place changes this one.")?;
+            let ways = match summary.is_several {
+                false => "-o OUT writes a new file, --in-place changes this one",
+                true => "-o DIR writes a new tree, --in-place changes these files",
+            };
+            writeln!(out, "Nothing was written: {ways}.")?;
         }
         Ok(())
     }
