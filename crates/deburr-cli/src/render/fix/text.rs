@@ -242,11 +242,8 @@ impl Render for Text {
 
     fn end(&mut self, out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
         self.closing(out, summary)?;
-        match &summary.manifest {
-            Some(manifest) => {
-                let files = counted(manifest.files.len() as u64, "file");
-                writeln!(out, "manifest.json tells what each of {files} needs.")
-            }
+        match summary.manifest {
+            Some(_) => writeln!(out, "manifest.json tells what each form of a file needs."),
             None => Ok(()),
         }
     }
