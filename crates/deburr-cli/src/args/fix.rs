@@ -13,26 +13,28 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("destination").args(["output", "in_place", "dispatch"]))]
 #[command(after_help = "Examples:
-  deburr fix ./libstore.so                              what could be rewritten, and what not; changes nothing
-  deburr fix ./libstore.so -o libstore-lse.so           write a new file
-  deburr fix --target armv8.1-a -o new/ unpacked/       a whole tree; calls of outlined helpers, too
-  deburr fix --in-place --only llsc-loop ./server       the old file stays as server.orig
+  deburr fix ./libstore.so                         show what could be rewritten; changes nothing
+  deburr fix ./libstore.so -o libstore-lse.so      write a new file
+  deburr fix --target armv8.1-a -o new/ unpacked/  a whole tree, and calls of outlined helpers, too
+  deburr fix --in-place --only llsc-loop ./server  the old file stays as server.orig
   deburr fix --site 0x13b77c --function 'spin_*' ./server
-  deburr fix --dispatch dist/ ./libstore.so             original and rewritten file, with manifest.json
-  deburr fix --verify libstore.so libstore-lse.so       prove the difference, from the two files alone
-  deburr fix --revert libstore-lse.so -o libstore.so    the original again, byte for byte
+  deburr fix --dispatch dist/ ./libstore.so        both files, and what each needs
+  deburr fix --verify libstore.so libstore-lse.so  prove the difference from the two files alone
+  deburr fix --revert libstore-lse.so -o old.so    the original again, byte for byte
 
-Nothing moves in a rewritten file: new words stand in the place of old ones, each proven to do the same,
-and a note says what was changed. What was written is read again and verified before it gets its name.
-A place that is not proven is not touched.
+Nothing moves in a rewritten file: new words stand in the place of old ones, each proven to do the
+same, and a note says what was changed. What was written is read again and verified before it gets
+its name. A place that is not proven is not touched.
 
-Where exclusive loops or outlined calls became LSE instructions, the new file needs FEAT_LSE: on CPUs before
-Armv8.1 it dies of SIGILL. --dispatch keeps both files; its manifest.json lists them the best first, with
-the features that each needs, for a launcher to take the first that the CPU can run.
+Where exclusive loops or outlined calls became LSE instructions, the new file needs FEAT_LSE: on
+CPUs before Armv8.1 it dies of SIGILL. --dispatch keeps both files, as rewritten/NAME and
+original/NAME; manifest.json lists them the best first, with the features that each needs, for a
+launcher to take the first that the CPU can run.
 
-Where there is nothing to rewrite, -o writes the file as it is, and --in-place leaves it alone: both succeed.
-In a directory, files that must stay as they are, such as other architectures, archives and relocatable
-objects, are left so, or copied; named themselves, they are an error. Links are kept and not followed.
+Where there is nothing to rewrite, -o writes the file as it is, and --in-place leaves it alone: both
+succeed. In a directory, files that must stay as they are (other architectures, archives,
+relocatable objects) are left so, or copied; named themselves, they are an error. Links are kept and
+not followed.
 
 Exit status: 0 planned, written or verified; 1 not verified; 2 some work could not be done.")]
 pub(crate) struct Fix {

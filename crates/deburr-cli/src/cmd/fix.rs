@@ -18,16 +18,18 @@ use deburr_cpu::Feature;
 use place::{Existing, Inherited};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::{self, File, Metadata};
 use std::io::{self, IsTerminal, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use work::{Made, Trouble, Work};
 
 /// Folders whose files belong to a package manager.
-const MANAGED: [&str; 6] = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt"];
+const MANAGED: [&str; 5] = ["/usr", "/bin", "/sbin", "/lib", "/lib64"];
 
 /// Runs the verb.
 pub(super) fn run(
@@ -107,7 +109,13 @@ impl Run<'_> {
                 Ok(metadata) if metadata.is_dir() => {
                     let entries = self.read_tree(path)?;
                     for entry in entries.iter().filter(|entry| entry.metadata.is_file()) {
-                        self.member(&path.join(&entry.relative), goal)?;
+                        let path = path.join(&entry.relative);
+                        // Otherwise a second run would rewrite what the first one kept.
+                        if self.options.in_place && self.is_backup(&path) {
+                            self.leave(&path, Trouble::left("the backup of a file beside it"), false);
+                        } else {
+                            self.member(&path, goal)?;
+                        }
                     }
                 }
                 _ => self.named(path, goal)?,
@@ -268,6 +276,9 @@ impl Run<'_> {
         };
         if let Some(destination) = destination {
             let is_changed = patched.is_some();
+            if let (true, Some(backup)) = (is_changed, &backup) {
+                refuse_existing(backup)?;
+            }
             let is_replaced = backup.is_some();
             let new: &[u8] = patched.as_deref().unwrap_or(&source.bytes);
             if is_changed || !is_replaced {
@@ -307,6 +318,20 @@ impl Run<'_> {
         self.options.paths.len() == 1 && !self.summary.is_tree
     }
 
+    /// What is added to the name of a file that is replaced.
+    fn suffix(&self) -> &str {
+        self.options.backup.as_deref().unwrap_or(".orig")
+    }
+
+    /// Whether a file is the backup of one beside it.
+    fn is_backup(&self, path: &Path) -> bool {
+        let bytes = path.as_os_str().as_bytes();
+        bytes.strip_suffix(self.suffix().as_bytes()).is_some_and(|rest| {
+            let rest = Path::new(OsStr::from_bytes(rest));
+            rest.parent() == path.parent() && rest.exists()
+        })
+    }
+
     /// Where a file goes, and what the old one is called then; refuses what must not be written to.
     fn destination(
         &self,
@@ -318,18 +343,11 @@ impl Run<'_> {
             Goal::Plan => Ok((None, None)),
             Goal::New(output) => Ok((Some(new_file(output, source)?), None)),
             Goal::Replace => {
-                // Behind a link lies the file that is meant.
-                let real = fs::canonicalize(path).map_err(|error| Trouble::fault(error_text(&error)))?;
+                let real = behind_links(path)?;
                 let mut backup = real.clone().into_os_string();
-                backup.push(self.options.backup.as_deref().unwrap_or(".orig"));
+                backup.push(self.suffix());
                 let backup = PathBuf::from(backup);
-                match fs::symlink_metadata(&backup) {
-                    Ok(_) => Err(Trouble::fault(format!(
-                        "the backup {} exists; --backup gives it another suffix",
-                        backup.display()
-                    ))),
-                    Err(_) => Ok((Some(real), Some(backup))),
-                }
+                Ok((Some(real), Some(backup)))
             }
         }
     }
@@ -454,6 +472,25 @@ impl Source {
             false => Err(Trouble::fault("the file changed while it was read")),
         }
     }
+}
+
+/// What is a backup already is not written over.
+fn refuse_existing(backup: &Path) -> Result<(), Trouble> {
+    match fs::symlink_metadata(backup) {
+        Ok(_) => {
+            let backup = backup.display();
+            Err(Trouble::fault(format!("the backup {backup} exists; --backup gives it another suffix")))
+        }
+        Err(_) => Ok(()),
+    }
+}
+
+/// The file that is meant, where a path is a link.
+fn behind_links(path: &Path) -> Result<PathBuf, Trouble> {
+    if !path.is_symlink() {
+        return Ok(path.to_owned());
+    }
+    fs::canonicalize(path).map_err(|error| Trouble::fault(error_text(&error)))
 }
 
 /// The path of a new file, with links followed; it may replace a regular file, but not the one that is read.

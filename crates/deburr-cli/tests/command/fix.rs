@@ -86,7 +86,7 @@ fn sessions_of_fix_are_as_recorded() {
     scratch.file("tree/lib/libcounters.so", LIBRARY);
     scratch.file("tree/lib/object.o", &fs::read(folder().join(OBJECT)).unwrap());
     scratch.file("tree/start.sh", b"#!/bin/sh\n");
-    let sessions: [(&str, &[&str]); 10] = [
+    let sessions: [(&str, &[&str]); 11] = [
         ("fix-plan", &["libcounters.so"]),
         ("fix-few", &["--limit", "1", "--target", "neoverse-n1", "libcounters.so"]),
         ("fix-old-target", &["--target", "cortex-a72", "libcounters.so"]),
@@ -96,6 +96,7 @@ fn sessions_of_fix_are_as_recorded() {
         ("fix-verify", &["--verify", "libcounters.so", "new.so"]),
         ("fix-not-verified", &["--verify", "new.so", "libcounters.so"]),
         ("fix-revert", &["--revert", "new.so", "-o", "old.so"]),
+        ("fix-dispatch", &["--dispatch", "dist", "libcounters.so"]),
         ("fix-in-place", &["--in-place", "--skip-spin-cas", "--only", "llsc-loop", "libcounters.so"]),
     ];
     for (name, arguments) in sessions {
@@ -356,10 +357,14 @@ fn tree_is_rewritten_in_place_without_following_links() {
     assert!(fs::read(scratch.0.join("libcounters.so")).unwrap() == LIBRARY);
     assert!(fs::read(scratch.0.join("tree/libcounters.so")).unwrap() != LIBRARY);
     assert!(fs::read(scratch.0.join("tree/libcounters.so.orig")).unwrap() == LIBRARY);
-    // Once more there is nothing to do, but for the backup, whose backup is another's by name.
-    let output = fix(&scratch, &["--in-place", "tree/libcounters.so"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("the backup"), "{}", stderr(&output));
+    // Once more, everything is as it should be, the backup among it.
+    let before = files(&scratch.0);
+    let told = fixed(&scratch, &["--in-place", "tree"]);
+    assert!(told.contains("deburr has patched it already"), "{told}");
+    assert!(told.contains("the backup of a file beside it"), "{told}");
+    assert!(before == files(&scratch.0));
+    scratch.file("tree/libcounters.so", LIBRARY);
+    refused(&scratch, &["--in-place", "tree"], "the backup");
 }
 
 #[test]

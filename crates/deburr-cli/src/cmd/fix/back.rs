@@ -2,7 +2,7 @@
 
 use super::place::{self, Existing, Inherited};
 use super::work::{Trouble, guarded};
-use super::{Goal, Run, Source, Stop, new_file, sha256};
+use super::{Goal, Run, Source, Stop, behind_links, new_file, refuse_existing, sha256};
 use crate::cmd::Failure;
 use crate::input::mapped::Bytes;
 use crate::input::walk::error_text;
@@ -24,13 +24,13 @@ impl Run<'_> {
                 (real.unwrap_or_else(|| path.to_owned()), backup)
             }
             // What was rewritten once can be so again.
-            (_, None) => {
-                let real = fs::canonicalize(path).map_err(|error| Trouble::fault(error_text(&error)))?;
-                (real, None)
-            }
+            (_, None) => (behind_links(path)?, None),
         };
         let reverted = guarded(|| patch::revert(&source.bytes))?;
         let original = reverted.map_err(|error| Trouble::fault(error.to_string()))?;
+        if let Some(backup) = &backup {
+            refuse_existing(backup)?;
+        }
         let is_replaced = matches!(goal, Goal::Replace);
         let inherited =
             Inherited { metadata: &source.metadata, replaced: is_replaced.then_some(&source.file) };

@@ -143,7 +143,11 @@ impl Text {
             )?;
         }
         if self.layout.is_plan && summary.sites > 0 {
-            writeln!(out, "Nothing was written: -o OUT writes a new file, --in-place changes this one.")?;
+            let ways = match summary.is_several {
+                false => "-o OUT writes a new file, --in-place changes this one",
+                true => "-o DIR writes a new tree, --in-place changes these files",
+            };
+            writeln!(out, "Nothing was written: {ways}.")?;
         }
         Ok(())
     }
@@ -238,11 +242,8 @@ impl Render for Text {
 
     fn end(&mut self, out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
         self.closing(out, summary)?;
-        match &summary.manifest {
-            Some(manifest) => {
-                let files = counted(manifest.files.len() as u64, "file");
-                writeln!(out, "manifest.json tells what each of {files} needs.")
-            }
+        match summary.manifest {
+            Some(_) => writeln!(out, "manifest.json tells what each form of a file needs."),
             None => Ok(()),
         }
     }
