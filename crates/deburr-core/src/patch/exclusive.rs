@@ -25,10 +25,12 @@ pub(super) struct Proposal {
     pub(super) candidates: Vec<Vec<u32>>,
     /// More such, which leave other values in registers that are often dead.
     pub(super) lossy: Vec<Vec<u32>>,
-    /// Of less than 4 bytes: the register whose higher bits LSE ignores, where the sequence may not.
+    /// What is compared with, or the operand, where that is a register.
     pub(super) operand: Option<Register>,
-    /// Whether a failed comparison goes straight back to the load-exclusive.
-    pub(super) spins: bool,
+    /// Whether LSE ignores the operand's higher bits, where the sequence may not.
+    pub(super) is_narrow: bool,
+    /// Where it goes on after a failed comparison, in words from the load-exclusive.
+    pub(super) ways_out: Vec<i64>,
 }
 
 /// Why there is nothing to propose.
@@ -139,8 +141,9 @@ pub(super) fn propose(words: &[u32]) -> Result<Proposal, NoShape> {
         length: sequence.end,
         candidates,
         lossy,
-        operand: operand.filter(|_| sequence.reference.bits < 32),
-        spins: sequence.body.iter().any(|step| step.to == Some(0)),
+        operand,
+        is_narrow: sequence.reference.bits < 32,
+        ways_out: sequence.body.iter().filter_map(|step| step.to).collect(),
     })
 }
 
@@ -586,7 +589,7 @@ fn sets_flags(insn: &Insn) -> bool {
 
 /// The register that a plain instruction writes, the zero register for one that only sets flags. `None`: an access, a
 /// branch, a barrier.
-fn destination(insn: &Insn) -> Option<Register> {
+pub(super) fn destination(insn: &Insn) -> Option<Register> {
     match *insn {
         Insn::Move { rd, .. }
         | Insn::Keep { rd, .. }

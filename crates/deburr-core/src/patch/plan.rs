@@ -349,10 +349,13 @@ fn draw(image: &Image<'_>, sequence: &Sequence, skip_spinning: bool) -> Drafted 
         return refuse(Reason::RunTimeChoice);
     }
     let words: Vec<u32> = (0..LONGEST).map_while(|at| word_at(image, sequence.load.offset(4 * at))).collect();
-    let Proposal { length, candidates, lossy, operand, spins } = match exclusive::propose(&words) {
-        Ok(proposal) => proposal,
-        Err(shape) => return refuse(Reason::NoShape(shape)),
-    };
+    let Proposal { length, candidates, lossy, operand, is_narrow, ways_out } =
+        match exclusive::propose(&words) {
+            Ok(proposal) => proposal,
+            Err(shape) => return refuse(Reason::NoShape(shape)),
+        };
+    let out = ways_out.iter().map(|to| sequence.load.offset(4 * to));
+    let spins = out.into_iter().any(|out| surroundings::comes_back(image, out, sequence.load, operand));
     if skip_spinning && spins {
         return refuse(Reason::Spins);
     }
@@ -360,7 +363,8 @@ fn draw(image: &Image<'_>, sequence: &Sequence, skip_spinning: bool) -> Drafted 
     let old = words.get(..length).unwrap_or_default().to_vec();
     let plain = Attempt { start, old, candidates, spins, proof: Basis::PLAIN, entry: start };
     let lossy = plain.lossy(lossy);
-    let knowing = |attempt: &Attempt| operand.and_then(|operand| attempt.knowing(image, operand));
+    let knowing =
+        |attempt: &Attempt| operand.filter(|_| is_narrow).and_then(|operand| attempt.knowing(image, operand));
     let attempts = [knowing(&plain), lossy.as_ref().and_then(knowing)];
     let [plain_knowing, lossy_knowing] = attempts;
     let attempts = [Some(plain), plain_knowing, lossy, lossy_knowing].into_iter().flatten();
