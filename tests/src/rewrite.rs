@@ -4,7 +4,8 @@
 
 use crate::oracle::{Listing, is_load_exclusive, is_store_exclusive};
 use crate::toolchain::require;
-use deburr_core::patch::{ApplyOptions, Plan, PlanRequest, apply, plan, revert, verify};
+use deburr_core::patch::{ApplyOptions, Plan, PlanRequest, RULES, Site, apply, plan, revert, verify};
+use deburr_core::{Request, Svma, check};
 use deburr_cpu::{FeatureSet, level_named};
 use std::collections::BTreeMap;
 use std::fs;
@@ -91,6 +92,23 @@ impl Rewritten {
         assert_eq!(exclusives(&self.patched), expected, "{}", self.patched.display());
         let of_exclusives = self.plan.sites.iter().filter(|site| site.rule == "llsc-loop").count();
         assert!(before - expected.len() >= 2 * of_exclusives, "{}", self.patched.display());
+    }
+
+    /// Insists that the rules find nothing any more where something was written.
+    ///
+    /// # Panics
+    /// If they do, or the file cannot be read.
+    pub fn assert_sites_are_clean(&self) {
+        let what = self.patched.display();
+        let bytes = fs::read(&self.patched).unwrap_or_else(|error| panic!("{what}: {error}"));
+        let request = Request { target: Some(with_lse()), rules: Some(RULES), ..Request::default() };
+        let report = check(&bytes, &request).unwrap_or_else(|error| panic!("{what}: {error}"));
+        let found = report.findings.iter().filter(|finding| {
+            let is_there = |site: &&Site| site.extent().contains(Svma(finding.svma.0));
+            self.plan.sites.iter().find(is_there).is_some_and(|site| site.rule == finding.rule)
+        });
+        let found: Vec<_> = found.take(4).collect();
+        assert!(found.is_empty(), "{what}: {found:#?}");
     }
 
     /// Runs both forms, and insists that they end alike and say the same. Returns what they said.

@@ -92,6 +92,7 @@ fn hold(test: &str, compiler: &str, levels: &[&str], seeds: u32) {
             });
             assert!(refusals.is_empty(), "{compiler} {level} {program}: {refusals:#?}");
             rewritten.assert_sites_are_free_of_exclusives();
+            rewritten.assert_sites_are_clean();
             for seed in 0..seeds {
                 said.insert((program, rewritten.assert_same_behaviour(&[&seed.to_string()])));
             }
