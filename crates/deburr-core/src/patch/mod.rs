@@ -6,7 +6,7 @@
 //! ```
 //!
 //! [`prove`] is the gate: two sequences of A64 words at one place in, a [`Proof`] or a [`Refusal`] out. The old one holds
-//! a load-exclusive and a store-exclusive, the new one a single-copy atomic of FEAT_LSE; they are compared over every
+//! a load-exclusive and a store-exclusive, the new one a single-copy atomic of FEAT_LSE, of one register or of two; they are compared over every
 //! initial value of the 31 general registers, SP, NZCV and the memory cell. One thing is assumed, that a store-exclusive
 //! eventually succeeds. So the new code is the old one restricted to those of its executions in which it does, with the
 //! two exclusives drawn together into one access: every new behaviour is an old one (Arm ARM, B2.3 and B2.9).
