@@ -147,6 +147,14 @@ fn bitfield(field: Field, width: Width, rd: Register, rn: Register, immr: usize,
     opcode | sf(width) | n | (immr as u32) << 16 | (imms as u32) << 10 | number(rn) << 5 | number(rd)
 }
 
+/// An instruction on two registers that reads another one in the place of one.
+pub(super) fn with_source(word: u32, old: Register, new: Register) -> u32 {
+    [5, 16].into_iter().fold(word, |word, low| match word >> low & 31 == number(old) {
+        true => word & !(31 << low) | number(new) << low,
+        false => word,
+    })
+}
+
 /// `mov rd, wzr`, or `subs rd, wzr, wzr`, which sets the flags as a comparison of 0 with 0 does.
 pub(super) fn zero(rd: Register, flags: bool) -> u32 {
     if flags { 0x6b1f_03e0 | number(rd) } else { copy(Width(32), rd, ZERO) }

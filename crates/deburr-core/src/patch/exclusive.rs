@@ -341,6 +341,20 @@ impl Sequence<'_> {
                 found.push(self.finish(first.clone(), &again, zero));
                 found.push(self.finish(first, &again, Status::Left));
             }
+            // Over what it is compared with, which the status register then keeps for the comparison.
+            let overwritten = register_of(expected)
+                .filter(|&register| making.iter().any(|step| destination(&step.insn) == Some(register)));
+            if let Some(register) = overwritten.filter(|_| self.new != self.old) {
+                let kept = encode::copy(Width(64), self.status, register);
+                let first = [kept, setup].into_iter().chain(words()).chain([cas(self.new)]).collect();
+                let compared = before.iter().map(|step| match step.insn {
+                    Insn::AddSubtract {
+                        operand: Operand::Shifted(..) | Operand::Extended { .. }, ..
+                    } => Step { word: encode::with_source(step.word, register, self.status), ..*step },
+                    _ => *step,
+                });
+                found.push(self.finish(first, &compared.collect::<Vec<_>>(), Status::Left));
+            }
         }
         found.into_iter().flatten().collect()
     }

@@ -68,8 +68,9 @@ pub(super) fn propose(sequence: &Sequence<'_>, high: [Register; 2]) -> Result<Pr
     if lossy.is_empty() {
         return Err(NoShape::Pair);
     }
-    let spins = sequence.body.iter().any(|step| step.to == Some(0));
-    Ok(Proposal { length: sequence.end, candidates, lossy, operand: None, spins })
+    let ways_out = sequence.body.iter().filter_map(|step| step.to).collect();
+    let length = sequence.end;
+    Ok(Proposal { length, candidates, lossy, operand: None, is_narrow: false, ways_out })
 }
 
 /// The words around an access, with each of what may become of the status register.
