@@ -59,9 +59,11 @@ pub enum NoShape {
 impl fmt::Display for NoShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            NoShape::Pair => "two registers: they are no pairs as casp needs them, and there is no room to move them",
+            NoShape::Pair => {
+                "two registers: they are no pairs as casp needs them, and there is no room to move them"
+            }
             NoShape::StoresBack => {
-                "two registers, stored back as they were loaded: casp has no such store to order what was before"
+                "two registers, stored back as they were loaded: casp need not store, and then orders less"
             }
             NoShape::Apart => "the store-exclusive does not follow the load-exclusive closely",
             NoShape::Body => {

@@ -54,7 +54,10 @@ pub(crate) fn states(count: usize) -> Vec<State> {
         };
         // Two neighbours, as a pair is compared with.
         let high = if random.next().is_multiple_of(8) { random.value() } else { registers[place + 1] };
-        let memory = u128::from(low) | u128::from(high) << 64;
+        let memory = match random.next() % 16 {
+            0 => 0,
+            _ => u128::from(low) | u128::from(high) << 64,
+        };
         State { registers, sp: random.value(), nzcv: (random.next() % 16) as u8, memory, loads: Vec::new() }
     };
     (0..count).map(|_| state()).collect()

@@ -1057,14 +1057,4 @@ pub(crate) const WRONG: &[Wrong] = &[
             (0xd503201f, "nop"),
         ],
     },
-    Wrong {
-        name: "a load of two registers that stores them back",
-        refusal: Reason::Different(Difference::Stored),
-        old: &[
-            (0xc87f8440, "ldaxp x0, x1, [x2]"),
-            (0xc8248440, "stlxp w4, x0, x1, [x2]"),
-            (0x35ffffc4, "cbnz w4, 0x0"),
-        ],
-        new: &[(0x4860fc40, "caspal x0, x1, x0, x1, [x2]"), (0x2a1f03e4, "mov w4, wzr"), (0xd503201f, "nop")],
-    },
 ];
