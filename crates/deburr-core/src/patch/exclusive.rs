@@ -11,6 +11,8 @@ use super::semantics::{
 };
 use std::fmt;
 
+mod pair;
+
 /// Words of a body; compilers write at most five.
 const BODY: usize = 16;
 /// Words looked at behind the store-exclusive, up to the test of its status.
@@ -34,8 +36,10 @@ pub(super) struct Proposal {
 /// Why there is nothing to propose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NoShape {
-    /// A pair of registers: 16 bytes.
+    /// A pair of registers, which `casp` takes only as an even one and the next.
     Pair,
+    /// A pair of registers that is stored back as it was loaded.
+    StoresBack,
     /// The store-exclusive does not follow the load-exclusive in a short run of words.
     Apart,
     /// An access, a call or an instruction that is not understood, between the exclusives.
@@ -53,7 +57,12 @@ pub enum NoShape {
 impl fmt::Display for NoShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            NoShape::Pair => "16 bytes: casp needs pairs of registers that the sequence does not use",
+            NoShape::Pair => {
+                "two registers: they are no pairs as casp needs them, and there is no room to move them"
+            }
+            NoShape::StoresBack => {
+                "two registers, stored back as they were loaded: casp need not store, and then orders less"
+            }
             NoShape::Apart => "the store-exclusive does not follow the load-exclusive closely",
             NoShape::Body => {
                 "a memory access, a call, a barrier or an unknown instruction between the exclusives"
@@ -95,6 +104,8 @@ struct Sequence<'a> {
     reference: Reference,
     old: Register,
     new: Register,
+    /// Of a pair of registers the second ones, loaded and stored.
+    high: Option<[Register; 2]>,
     status: Register,
     body: Vec<Step>,
     /// Words behind the store-exclusive that have nothing to do with its status.
@@ -120,7 +131,13 @@ struct Atomic {
 /// # Errors
 /// [`NoShape`], where it is none of the shapes that are understood.
 pub(super) fn propose(words: &[u32]) -> Result<Proposal, NoShape> {
+    if pair::stores_back(words) {
+        return Err(NoShape::StoresBack);
+    }
     let sequence = Sequence::read(words)?;
+    if let Some(high) = sequence.high {
+        return pair::propose(&sequence, high);
+    }
     let exit = sequence.body.iter().position(|step| step.to.is_some());
     let atomics = match exit {
         Some(at) => sequence.compare_and_swaps(at),
@@ -147,21 +164,25 @@ pub(super) fn propose(words: &[u32]) -> Result<Proposal, NoShape> {
 impl Sequence<'_> {
     fn read(words: &[u32]) -> Result<Sequence<'_>, NoShape> {
         let word_at = |at: usize| words.get(at).copied().ok_or(NoShape::Apart);
-        let first = word_at(0)?;
-        // Bit 21 of an exclusive: a pair of registers.
-        if first & 0x3f20_0000 == 0x0820_0000 {
-            return Err(NoShape::Pair);
-        }
-        let Ok(Insn::LoadExclusive { reference, rt: old }) = decode(first) else { return Err(NoShape::Body) };
+        let (reference, old, second) = match decode(word_at(0)?) {
+            Ok(Insn::LoadExclusive { reference, rt }) => (reference, rt, None),
+            Ok(Insn::LoadExclusivePair { reference, rt: [rt, second] }) => (reference, rt, Some(second)),
+            _ => return Err(NoShape::Body),
+        };
         let (mut body, mut at) = (Vec::new(), 1);
-        let (stored, status, new) = loop {
+        let (stored, status, new, second_new) = loop {
             if at > BODY {
                 return Err(NoShape::Apart);
             }
             let word = word_at(at)?;
             match decode(word) {
-                Ok(Insn::StoreExclusive { reference, rs, rt }) => break (reference, rs, rt),
-                Ok(Insn::LoadExclusive { .. }) => return Err(NoShape::Apart),
+                Ok(Insn::StoreExclusive { reference, rs, rt }) => break (reference, rs, rt, None),
+                Ok(Insn::StoreExclusivePair { reference, rs, rt: [rt, second] }) => {
+                    break (reference, rs, rt, Some(second));
+                }
+                Ok(Insn::LoadExclusive { .. } | Insn::LoadExclusivePair { .. }) => {
+                    return Err(NoShape::Apart);
+                }
                 Ok(Insn::Barrier(_) | Insn::ClearExclusive) | Err(_) => return Err(NoShape::Body),
                 Ok(Insn::Branch { test: Test::Always, .. }) => return Err(NoShape::BranchInside),
                 Ok(Insn::Branch { offset, .. }) => {
@@ -174,11 +195,13 @@ impl Sequence<'_> {
             }
             at += 1;
         };
-        if (stored.bits, stored.base) != (reference.bits, reference.base) {
+        let high = second.zip(second_new).map(|(old, new)| [old, new]);
+        let is_partner = high.is_some() || second.is_none() && second_new.is_none();
+        if !is_partner || (stored.bits, stored.base) != (reference.bits, reference.base) {
             return Err(NoShape::Apart);
         }
         let overwrites_base = |step: &Step| destination(&step.insn) == Some(reference.base);
-        if old == reference.base || body.iter().any(overwrites_base) {
+        if [Some(old), second].contains(&Some(reference.base)) || body.iter().any(overwrites_base) {
             return Err(NoShape::Base);
         }
         let reference = Reference { acquire: reference.acquire, release: stored.release, ..reference };
@@ -189,6 +212,7 @@ impl Sequence<'_> {
             reference,
             old,
             new,
+            high,
             status,
             body,
             tail: Vec::new(),
@@ -514,9 +538,10 @@ pub(super) fn goes_back_with_another(words: &[u32], register: Register) -> bool 
     let mut is_written = false;
     for (&word, at) in words.iter().zip(0_i64..) {
         match decode(word) {
-            Ok(Insn::StoreExclusive { .. }) => break,
+            Ok(Insn::StoreExclusive { .. } | Insn::StoreExclusivePair { .. }) => break,
             Ok(Insn::Branch { offset, .. }) if is_written && at + offset <= 0 => return true,
             Ok(Insn::LoadExclusive { rt, .. }) => is_written |= rt == register,
+            Ok(Insn::LoadExclusivePair { rt, .. }) => is_written |= rt.contains(&register),
             Ok(insn) => is_written |= destination(&insn) == Some(register),
             Err(_) => return true,
         }
@@ -534,11 +559,17 @@ pub(super) fn exits(words: &[u32]) -> impl Iterator<Item = i64> {
 
 /// The registers that some words write: bit n is xn.
 pub(super) fn written(words: &[u32]) -> u32 {
-    let registers = words.iter().filter_map(|&word| match decode(word).ok()? {
-        Insn::LoadExclusive { rt, .. } | Insn::Update { rt, .. } => Some(rt),
-        Insn::StoreExclusive { rs, .. } | Insn::CompareAndSwap { rs, .. } => Some(rs),
-        insn => destination(&insn),
+    let registers = words.iter().filter_map(|&word| decode(word).ok()).flat_map(|insn| match insn {
+        Insn::LoadExclusive { rt, .. } | Insn::Update { rt, .. } => [Some(rt), None],
+        Insn::StoreExclusive { rs, .. }
+        | Insn::StoreExclusivePair { rs, .. }
+        | Insn::CompareAndSwap { rs, .. } => [Some(rs), None],
+        Insn::LoadExclusivePair { rt: pair, .. } | Insn::CompareAndSwapPair { rs: pair, .. } => {
+            pair.map(Some)
+        }
+        insn => [destination(&insn), None],
     });
+    let registers = registers.flatten();
     registers.filter(|register| register.0 < 31).fold(0, |all, register| all | 1 << register.0)
 }
 
