@@ -3,8 +3,10 @@
 use deburr_core::Svma;
 use deburr_core::image::Image;
 use deburr_core::patch::{
-    ApplyError, ApplyOptions, DifferenceError, NoteError, Plan, RevertError, Site, apply, difference, revert,
+    ApplyError, ApplyOptions, DifferenceError, NoShape, NoSpace, NoteError, Outside, Plan, PlanRequest,
+    Reason, RevertError, Site, VerifyError, apply, difference, plan as planned, revert, verify,
 };
+use deburr_cpu::{Feature, FeatureSet};
 use object::read::elf::{ElfFile64, SectionHeader};
 use object::{LittleEndian, Object, ObjectSection, ObjectSymbol};
 use std::ops::Range;
@@ -99,7 +101,8 @@ fn words(bytes: &[u8], file_offset: u64, count: usize) -> Vec<u32> {
 fn site(bytes: &[u8], svma: u64, file_offset: u64, count: usize) -> Site {
     let old = words(bytes, file_offset, count);
     let new = vec![NOP; count];
-    Site { rule: "llsc-loop", function: None, at: Svma(svma), file_offset, old, new, spins: false }
+    let at = Svma(svma);
+    Site { rule: "llsc-loop", function: None, at, file_offset, old, new, outside: None, spins: false }
 }
 
 /// Two sites in each file.
@@ -446,7 +449,7 @@ fn a_note_that_lies_is_told_so() {
     };
     assert_eq!(revert(&with_note(&text)).unwrap(), original, "but for the place of the note nothing is new");
     assert!(difference(&original, &with_note(&text)).is_err());
-    assert_eq!(with("\"format\":1", "\"format\":2,\"more\":[]"), RevertError::Note(NoteError::Format(2)));
+    assert_eq!(with("\"format\":1", "\"format\":3,\"more\":[]"), RevertError::Note(NoteError::Format(3)));
     let outside = RevertError::Outside { file_offset: 4_000_256 };
     assert_eq!(with(",256,\"", ",4000256,\""), outside);
     assert_eq!(with(",256,\"", ",18446744073709551615,\""), RevertError::Outside { file_offset: u64::MAX });
@@ -463,6 +466,8 @@ fn a_note_that_lies_is_told_so() {
         ("256,\"9", "256,\"\u{e9}"),
         ("\"shnum\":4", "\"shnum\":65536"),
         ("\"format\":1", "\"format\":1e400"),
+        ("\"format\":1", "\"format\":2"),
+        ("\"digest\"", "\"outside\":{\"phoff\":64,\"phnum\":2,\"words\":[]},\"digest\""),
         ("{", ""),
     ] {
         let error = with(from, to);
@@ -521,4 +526,222 @@ fn a_hundred_thousand_sites_fit() {
     assert!(patched.len() - original.len() < 64 * plan.sites.len(), "{} bytes", patched.len());
     assert_eq!(difference(&original, &patched).unwrap().len(), plan.sites.len());
     assert_eq!(revert(&patched).unwrap(), original);
+}
+
+/// The code of a made file: a function that has no room for what replaces its sequence, and one that no LSE instruction says.
+const LONG: [u32; 16] = [
+    0x885ffc03, // ldaxr w3, [x0]
+    0x6b01007f, // cmp   w3, w1
+    0x54000061, // b.ne  #12
+    0x8804fc02, // stlxr w4, w2, [x0]
+    0xd65f03c0, // ret
+    0x52800004, // mov   w4, #0
+    0xd65f03c0, // ret
+    0xd503201f, // nop
+    0x885ffc08, // ldaxr w8, [x0]
+    0x0a010108, // and   w8, w8, w1
+    0x2a2803e8, // mvn   w8, w8
+    0x8809fc08, // stlxr w9, w8, [x0]
+    0x35ffff89, // cbnz  w9, #-16
+    0xd65f03c0, // ret
+    0xd503201f, // nop
+    0xd503201f, // nop
+];
+
+/// A made file with that code, whose entry point calls nothing: both functions are found behind one another.
+fn long() -> Vec<u8> {
+    let mut bytes = made(Made { words: 18, ..SMALL });
+    // bl #8; b #36
+    for (at, word) in (CODE.start as usize..).step_by(4).zip([0x94000002, 0x14000009].iter().chain(&LONG)) {
+        put(&mut bytes, at, u64::from(*word), 4);
+    }
+    bytes
+}
+
+fn planned_with(bytes: &[u8], trampolines: bool) -> Plan {
+    let target = Some(FeatureSet::from_iter([Feature::FEAT_LSE]));
+    planned(bytes, &PlanRequest { target, trampolines, ..PlanRequest::default() }).unwrap()
+}
+
+#[test]
+fn what_is_longer_than_its_place_goes_to_added_space_only_if_asked_for() {
+    let original = long();
+    let without = planned_with(&original, false);
+    let shapes: Vec<Reason> = without.refused.iter().map(|refused| refused.reason.clone()).collect();
+    assert_eq!(shapes, [Reason::NoShape(NoShape::NoRoom), Reason::NoShape(NoShape::Operation)]);
+    assert_eq!(without.sites, []);
+    let plan = planned_with(&original, true);
+    assert_eq!(plan.refused, []);
+    let [compare, nand] = &plan.sites[..] else { panic!("{:?}", plan.sites) };
+    // b #0x1fef8, b #0x1ff08 and the trap behind them.
+    let start = Svma(0x41_0000 + 0x1_0000 * u64::from(original.len() > 0x1_0000));
+    let outside = |site: &Site| site.outside.clone().unwrap();
+    assert_eq!(outside(compare).at, start);
+    assert_eq!(compare.new.iter().skip(1).collect::<Vec<_>>(), [&0, &0, &0]);
+    let expected = [
+        0x2a0103e3, // mov   w3, w1
+        0x88e3fc02, // casal w3, w2, [x0]
+        0x6b01007f, // cmp   w3, w1
+        0x54000061, // b.ne  #12
+        0x2a1f03e4, // mov   w4, wzr
+    ];
+    assert_eq!(outside(compare).words[..5], expected);
+    assert_eq!(outside(compare).words.len(), 7);
+    assert_eq!(outside(nand).at, start.offset(32));
+    let patched = apply(&original, &plan, &ApplyOptions::default()).unwrap();
+    assert_eq!(verify(&original, &patched).unwrap().changes.len(), 2);
+    assert_eq!(revert(&patched).unwrap(), original);
+    let image = Image::parse(&patched, None, None).unwrap();
+    assert!(image.code.iter().any(|code| code.name == ".text.deburr" && code.extent.start == start));
+    assert_eq!(image.faults, Vec::<String>::new());
+}
+
+#[test]
+fn no_flipped_bit_passes_for_words_in_added_space() {
+    let original = long();
+    let plan = planned_with(&original, true);
+    let patched = apply(&original, &plan, &ApplyOptions::default()).unwrap();
+    let mut flipped = patched.clone();
+    // All of the file but most of its padding.
+    let padding = original.len() + 64..0x1_0000 - 64;
+    for at in (0..patched.len()).filter(|at| !padding.contains(at) || at % 1021 == 0) {
+        for bit in 0..8 {
+            flipped[at] ^= 1 << bit;
+            assert!(difference(&original, &flipped).is_err(), "bit {bit} of byte {at:#x}");
+            if let Ok(reverted) = revert(&flipped) {
+                assert_eq!(reverted, original, "bit {bit} of byte {at:#x}");
+            }
+            flipped[at] = patched[at];
+        }
+    }
+}
+
+#[test]
+fn words_in_added_space_are_proven_from_the_two_files() {
+    let original = long();
+    let good = planned_with(&original, true);
+    let with = |change: &dyn Fn(&mut Site, &mut Site)| {
+        let mut plan = good.clone();
+        let [first, second] = &mut plan.sites[..] else { panic!("two sites") };
+        change(first, second);
+        let patched = apply(&original, &plan, &ApplyOptions::default()).unwrap();
+        assert_eq!(revert(&patched).unwrap(), original);
+        match verify(&original, &patched) {
+            Err(VerifyError::Unproven { .. }) => {}
+            other => panic!("{other:?}"),
+        }
+    };
+    fn word(site: &mut Site, at: usize) -> &mut u32 {
+        &mut site.outside.as_mut().unwrap().words[at]
+    }
+    with(&|compare, _| *word(compare, 1) = 0x88e37c02); // casa w3, w2, [x0]
+    with(&|compare, _| *word(compare, 5) += 1); // back to the word behind the next
+    with(&|compare, _| *word(compare, 6) += 1);
+    with(&|compare, _| *word(compare, 3) = 0xd503201f); // nop
+    with(&|compare, _| compare.new[1] = 0xd503201f); // nop
+    with(&|compare, _| compare.new[0] += 1); // b one word farther
+    with(&|_, nand| *word(nand, 0) = 0x39400010); // ldrb w16, [x0]
+    with(&|_, nand| *word(nand, 7) = 0xd503201f); // nop
+    with(&|_, nand| *word(nand, 5) = 0x88e97c08); // casa w9, w8, [x0]
+    let mut other = good.clone();
+    other.sites[1].outside.as_mut().unwrap().at = Svma(0x42_0000);
+    let error = apply(&original, &other, &ApplyOptions::default());
+    assert_eq!(error, Err(ApplyError::Outside { at: other.sites[1].at }));
+}
+
+/// The shared object with words in added space, as many as it has sites.
+fn shared_with_outside() -> Plan {
+    let mut plan = plan(SHARED_OBJECT);
+    let mut at = Svma(0x1_0000);
+    for (site, length) in plan.sites.iter_mut().zip([3, 6]) {
+        site.outside = Some(Outside { at, words: vec![NOP; length] });
+        at = at.offset(16);
+    }
+    plan
+}
+
+#[test]
+fn an_added_segment_leaves_the_others_where_they_are() {
+    type Header = object::elf::ProgramHeader64<LittleEndian>;
+    use object::read::elf::{FileHeader, ProgramHeader};
+    let headers = |bytes: &[u8]| -> Vec<Header> {
+        let header = object::elf::FileHeader64::<LittleEndian>::parse(bytes).unwrap();
+        header.program_headers(LittleEndian, bytes).unwrap().to_vec()
+    };
+    let with = long();
+    let files = [(with.clone(), planned_with(&with, true)), (SHARED_OBJECT.to_vec(), shared_with_outside())];
+    for (original, plan) in files {
+        let patched = apply(&original, &plan, &ApplyOptions::default()).unwrap();
+        assert_eq!(difference(&original, &patched).unwrap().len(), plan.sites.len());
+        assert_eq!(revert(&patched).unwrap(), original);
+        let (before, after) = (headers(&original), headers(&patched));
+        assert_eq!(after.len(), before.len() + 1);
+        let end = LittleEndian;
+        for (old, new) in before.iter().zip(&after) {
+            assert_eq!((old.p_type(end), old.p_flags(end)), (new.p_type(end), new.p_flags(end)));
+            assert_eq!((old.p_vaddr(end), old.p_offset(end)), (new.p_vaddr(end), new.p_offset(end)));
+            assert_eq!((old.p_filesz(end), old.p_memsz(end)), (new.p_filesz(end), new.p_memsz(end)));
+        }
+        let added = after.last().unwrap();
+        let first = after.iter().find(|header| header.p_type(end).0 == 1).unwrap();
+        assert_eq!((added.p_type(end).0, added.p_flags(end).0), (1, 5));
+        assert_eq!(
+            added.p_vaddr(end).wrapping_sub(added.p_offset(end)),
+            first.p_vaddr(end).wrapping_sub(first.p_offset(end))
+        );
+        assert_eq!(added.p_vaddr(end) % 0x1_0000, added.p_offset(end) % 0x1_0000);
+        for other in &before {
+            assert!(other.p_vaddr(end) + other.p_memsz(end) <= added.p_vaddr(end) & !0xffff);
+        }
+        let file = ElfFile64::<LittleEndian>::parse(&*patched).unwrap();
+        let section = file.section_by_name(".text.deburr").unwrap();
+        let first = plan.sites[0].outside.as_ref().unwrap();
+        assert_eq!((section.address(), section.kind()), (first.at.0, object::SectionKind::Text));
+        assert_eq!(file.segments().count(), 1 + before.iter().filter(|one| one.p_type(end).0 == 1).count());
+    }
+}
+
+#[test]
+fn files_without_space_for_code_are_refused() {
+    let good = long();
+    let plan = planned_with(&good, true);
+    let with = |changes: &[(usize, u64, usize)]| {
+        let mut bytes = good.clone();
+        for &(at, value, size) in changes {
+            put(&mut bytes, at, value, size);
+        }
+        assert_eq!(planned_with(&bytes, true).sites, []);
+        match &planned_with(&bytes, true).refused[0].reason {
+            Reason::NoSpace(why) => *why,
+            other => panic!("{other}"),
+        }
+    };
+    // The second header: a segment of 2 GiB of zeros, one up to the end of all addresses, one that ends behind that.
+    let segment = |svma: u64, size: u64| [(120, 1, 4), (136, svma, 8), (160, size, 8)];
+    assert_eq!(with(&segment(0x50_0000, 1 << 27)), NoSpace::Padding);
+    assert_eq!(with(&segment(0xffff_ffff_ffff_0000, 0xfff)), NoSpace::Addresses);
+    assert_eq!(with(&segment(0xffff_ffff_ffff_0000, u64::MAX)), NoSpace::Addresses);
+    let mut far = good.clone();
+    for (at, value, size) in segment(0x50_0000, 1 << 25) {
+        put(&mut far, at, value, size);
+    }
+    let far_plan = planned_with(&far, true);
+    let patched = apply(&far, &far_plan, &ApplyOptions::default()).unwrap();
+    assert_eq!(verify(&far, &patched).unwrap().changes.len(), 2);
+    // Without sections the code has no name; what is planned for is refused.
+    let mut bare = good.clone();
+    put(&mut bare, 40, 0, 8);
+    put(&mut bare, 60, 0, 2);
+    put(&mut bare, 62, 0, 2);
+    let options = ApplyOptions { trailer: true, ..ApplyOptions::default() };
+    assert_eq!(apply(&bare, &plan, &options), Err(ApplyError::NoSpace(NoSpace::Sections)));
+}
+
+#[test]
+fn the_note_tells_of_added_space() {
+    let original = long();
+    let patched = apply(&original, &planned_with(&original, true), &ApplyOptions::default()).unwrap();
+    let text = String::from_utf8_lossy(&patched);
+    assert!(text.contains("{\"format\":2,\"tool\""));
+    assert!(text.contains("\"outside\":{\"phoff\":64,\"phnum\":2,\"words\":[[0,7],[1,13]]},\"digest\":\""));
 }

@@ -8,6 +8,8 @@ mod loads;
 mod mutants;
 #[path = "patch/pairs.rs"]
 mod pairs;
+#[path = "patch/retrying.rs"]
+mod retrying;
 #[path = "patch/states.rs"]
 mod states;
 #[path = "patch/templates.rs"]

@@ -30,10 +30,12 @@ pub(super) const PT_LOAD: u32 = 1;
 pub(super) const PT_DYNAMIC: u32 = 2;
 pub(super) const PT_INTERP: u32 = 3;
 pub(super) const PT_NOTE: u32 = 4;
+pub(super) const PT_PHDR: u32 = 6;
 pub(super) const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
 pub(super) const PT_GNU_RELRO: u32 = 0x6474_e552;
 pub(super) const PF_X: u32 = 1;
 pub(super) const PF_W: u32 = 2;
+pub(super) const PF_R: u32 = 4;
 const SECTION_HEADER: usize = 64;
 const PROGRAM_HEADER: usize = 56;
 /// Faults of one kind that are told one by one.

@@ -6,15 +6,25 @@
 
 use super::Error;
 use super::elf::{
-    Elf, PF_X, PT_LOAD, SHF_COMPRESSED, SHT_NOBITS, SHT_PROGBITS, Section, range_of, u16_at, u64_at,
+    Elf, PF_R, PF_X, PT_LOAD, PT_PHDR, SHF_COMPRESSED, SHT_NOBITS, SHT_PROGBITS, Section, range_of, u16_at,
+    u32_at, u64_at,
 };
 use crate::address::Svma;
+use std::fmt;
 use std::ops::Range;
 
 const ELF_HEADER: u64 = 64;
 const PROGRAM_HEADER: u64 = 56;
 pub(crate) const SECTION_HEADER: u64 = 64;
 const SHT_STRTAB: u32 = 3;
+/// The largest page; segments lie in pages of their own.
+const PAGE: u64 = 1 << 16;
+/// The smallest page.
+const SMALLEST_PAGE: u64 = 1 << 12;
+/// What code in added space is aligned to.
+const CODE_ALIGNMENT: u64 = 16;
+/// Bytes that a file may grow by for nothing but the right offset.
+const PADDING: u64 = 64 << 20;
 
 /// The file, by where its parts lie.
 pub(crate) struct Layout<'a> {
@@ -60,6 +70,71 @@ impl Runs {
     }
 }
 
+/// Space for code at the end of a file, in a segment of its own, which ends with the program headers: they are one more
+/// than before, and nothing before them moves. (They do not come first: llvm-strip and llvm-objcopy take what begins where
+/// the headers do for a part of these.)
+///
+/// Linux before 5.18 tells a program that its program headers lie at the address of the first segment and their offset,
+/// and so do the loaders of glibc and musl for themselves. So what an address is more than its offset is the same here as in
+/// the first segment. That may take padding, as much as the file has of zeroed data and no bytes for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// Where the segment begins in the file.
+    file_offset: u64,
+    bias: u64,
+    alignment: u64,
+    /// Program headers before and after.
+    headers: u16,
+}
+
+/// Why no code can be added to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum NoSpace {
+    /// There are no sections that are loaded, so that nothing would tell the added code from data.
+    Sections,
+    /// The program headers have no room for another, or nothing is loaded.
+    Headers,
+    /// No address is left above all others, or addresses and file offsets differ by no multiple of a page.
+    Addresses,
+    /// The file would have to be padded with more than 64 MiB.
+    Padding,
+}
+
+impl fmt::Display for NoSpace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NoSpace::Sections => "no section is loaded",
+            NoSpace::Headers => "no program header can be added",
+            NoSpace::Addresses => "no address is free behind the last segment",
+            NoSpace::Padding => "more than 64 MiB of padding",
+        })
+    }
+}
+
+impl Room {
+    /// The first address, which is one for code.
+    pub(crate) fn code(&self) -> Svma {
+        // The space was found to be there, so this is no overflow.
+        Svma(self.bias.wrapping_add(self.file_offset))
+    }
+
+    /// Where a run of code begins that follows another's end.
+    pub(crate) fn after(end: Svma) -> Option<Svma> {
+        end.0.checked_next_multiple_of(CODE_ALIGNMENT).map(Svma)
+    }
+
+    /// Where an address of the segment lies in the file.
+    pub(crate) fn file_offset_of(&self, at: Svma) -> u64 {
+        at.0.wrapping_sub(self.bias)
+    }
+
+    /// How many program headers there are with the new one.
+    pub(crate) fn header_count(&self) -> u16 {
+        self.headers
+    }
+}
+
 /// The section that holds the names of the others.
 pub(crate) enum Names<'a> {
     /// The file has none.
@@ -89,6 +164,58 @@ impl<'a> Layout<'a> {
     fn program_headers(&self) -> Range<u64> {
         let start = u64_at(self.elf.bytes, 32).unwrap_or(0);
         start..start.saturating_add((self.elf.segments.len() as u64).saturating_mul(PROGRAM_HEADER))
+    }
+
+    /// Where code can be added.
+    pub(crate) fn room(&self) -> Result<Room, NoSpace> {
+        if self.sections.is_none() {
+            return Err(NoSpace::Sections);
+        }
+        let stated = u16_at(self.elf.bytes, 56).filter(|count| *count < 0xfffe);
+        let headers = stated.filter(|count| usize::from(*count) == self.elf.segments.len());
+        let headers = headers.ok_or(NoSpace::Headers)? + 1;
+        let mut loaded = self.elf.segments.iter().filter(|segment| segment.kind == PT_LOAD);
+        let first = loaded.next().ok_or(NoSpace::Headers)?;
+        let bias = first.svma.checked_sub(first.offset).filter(|bias| bias.is_multiple_of(SMALLEST_PAGE));
+        let bias = bias.ok_or(NoSpace::Addresses)?;
+        let alignment = 1 << bias.trailing_zeros().min(PAGE.trailing_zeros());
+        let mut ends = self.elf.segments.iter().map(|segment| segment.svma.checked_add(segment.memory_size));
+        let end = ends.try_fold(0, |last, end| Some(end?.max(last)));
+        let free = end.and_then(|end: u64| end.checked_next_multiple_of(PAGE));
+        let length = self.elf.bytes.len() as u64;
+        let behind = length.checked_next_multiple_of(CODE_ALIGNMENT).and_then(|end| bias.checked_add(end));
+        // A quarter of all addresses is the kernel's; the rest leaves sums far from an overflow.
+        let start = free.zip(behind).map(|(free, behind)| free.max(behind)).filter(|at| *at < 3 << 62);
+        let start = start.ok_or(NoSpace::Addresses)?;
+        let file_offset = start.checked_sub(bias).ok_or(NoSpace::Addresses)?;
+        if file_offset.saturating_sub(length) > PADDING {
+            return Err(NoSpace::Padding);
+        }
+        Ok(Room { file_offset, bias, alignment, headers })
+    }
+
+    /// The program headers with one more, for a segment of so many bytes of code and them; and where they lie in the file.
+    pub(crate) fn headers_with(&self, room: &Room, code: u64) -> Option<(u64, Vec<u8>)> {
+        let table = self.program_headers();
+        let mut headers =
+            range_of(self.elf.bytes, table.start, table.end.checked_sub(table.start)?)?.to_vec();
+        let length = headers.len() as u64 + PROGRAM_HEADER;
+        let start = room.file_offset.checked_add(code)?.checked_next_multiple_of(8)?;
+        let end = start.checked_add(length)?;
+        room.bias.checked_add(end)?;
+        let header = |kind: u32, flags: u32, file: Range<u64>, alignment: u64| -> Vec<u8> {
+            let (svma, size) = (file.start.wrapping_add(room.bias), file.end.saturating_sub(file.start));
+            let fields = [file.start, svma, svma, size, size, alignment];
+            let words = [kind, flags].into_iter().flat_map(u32::to_le_bytes);
+            words.chain(fields.into_iter().flat_map(u64::to_le_bytes)).collect()
+        };
+        for entry in headers.chunks_exact_mut(PROGRAM_HEADER as usize) {
+            if u32_at(entry, 0) == Some(PT_PHDR) {
+                entry.copy_from_slice(&header(PT_PHDR, u32_at(entry, 4)?, start..end, u64_at(entry, 48)?));
+            }
+        }
+        headers.extend(header(PT_LOAD, PF_R | PF_X, room.file_offset..end, room.alignment));
+        Some((start, headers))
     }
 
     /// Whether these bytes of the file are loaded as code, the first of them at the address, and are no headers.

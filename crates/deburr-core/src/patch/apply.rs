@@ -6,27 +6,35 @@
 //!
 //! | part | aligned to | |
 //! |---|---|---|
+//! | `.text.deburr` | 16 | words in added space, each run aligned; only where there are any, like the next part |
+//! | program headers | 8 | those of the file, and one for the segment of these two parts |
 //! | `.note.deburr` | 4 | what was done (`note`); not loaded |
-//! | section names | | those of the file and its name; the file's own stay as dead bytes |
-//! | section headers | 8 | those of the file and its header, with one for the names where there was none |
+//! | section names | | those of the file and the new ones; the file's own stay as dead bytes |
+//! | section headers | 8 | those of the file and the new ones, with one for the names where there was none |
 //!
-//! Of the ELF header only what describes section headers changes. The same input gives the same bytes.
+//! Of the ELF header only what describes section headers and, with words in added space, program headers changes. The same input gives the same bytes.
 //! Follows the gABI, chapters "ELF Header" and "Sections".
 
 use super::difference::Change;
-use super::note::{Hex, Note, Original, SECTION, SectionFields, is_in, sha256};
+use super::note::{Added, Hex, Note, Original, SECTION, SectionFields, is_in, sha256};
 use super::{Plan, Site};
 use crate::address::Svma;
 use crate::image;
-use crate::image::layout::{Layout, Names, SECTION_HEADER};
+use crate::image::layout::{Layout, Names, NoSpace, Room, SECTION_HEADER};
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::ops::Range;
 
 /// From this many sections on, the ELF header does not hold their number (`SHN_LORESERVE`).
 const SECTIONS: u16 = 0xff00;
+const SHT_PROGBITS: u32 = 1;
 const SHT_STRTAB: u32 = 3;
 const SHT_NOTE: u32 = 7;
+
+const SHF_ALLOC: u64 = 2;
+const SHF_EXECINSTR: u64 = 4;
+/// The section of words in added space.
+const OUTSIDE: &[u8] = b".text.deburr\0";
 
 /// How a plan is applied.
 #[derive(Debug, Clone, Copy, Default)]
@@ -90,6 +98,13 @@ pub enum ApplyError {
         /// What was found, unless the file ends.
         found: Option<u32>,
     },
+    /// Words need added space, and there is none.
+    NoSpace(NoSpace),
+    /// Words in added space lie elsewhere than behind those of the site before, or there are none.
+    Outside {
+        /// The site.
+        at: Svma,
+    },
     /// The note would not fit in 4 GiB.
     TooLarge,
 }
@@ -126,6 +141,10 @@ impl fmt::Display for ApplyError {
                 f,
                 "{at}: expected the word {expected:#010x} at file offset {file_offset:#x}, but the file ends"
             ),
+            ApplyError::NoSpace(why) => write!(f, "no code can be added: {why}"),
+            ApplyError::Outside { at } => {
+                write!(f, "{at}: words in added space that do not lie where they belong")
+            }
             ApplyError::TooLarge => write!(f, "too many sites for one note"),
         }
     }
@@ -141,6 +160,7 @@ impl From<&Site> for Change {
             file_offset: site.file_offset,
             old: site.old.clone(),
             new: site.new.clone(),
+            outside: site.outside.clone(),
         }
     }
 }
@@ -180,8 +200,11 @@ pub(super) fn rewrite(
         build_id_replaced_at: replaced.as_ref().map(|range| range.start as u64),
         header: SectionFields::of(original).ok_or(ApplyError::TooLarge)?,
     };
-    let note = Note::new(about, changes, tool).encode(changes).ok_or(ApplyError::TooLarge)?;
-    let appended = Appended::of(&layout, original.len(), note)?;
+    let added = Segment::of(&layout, original.len(), changes)?;
+    let outside = added.as_ref().map(|_| Added::of(original, changes).ok_or(ApplyError::TooLarge));
+    let note = Note::new(about, changes, outside.transpose()?, tool);
+    let note = note.encode(changes).ok_or(ApplyError::TooLarge)?;
+    let appended = Appended::of(&layout, original.len(), added, note)?;
 
     let mut patched = Vec::with_capacity(original.len().saturating_add(appended.bytes.len()));
     patched.extend_from_slice(original);
@@ -196,6 +219,9 @@ pub(super) fn rewrite(
         put(range.start as u64, &derived_build_id(&old, changes))?;
     }
     appended.fields.put(&mut patched).ok_or(ApplyError::TooLarge)?;
+    if let Some((phoff, phnum)) = appended.program_headers {
+        Added::put(phoff, phnum, &mut patched).ok_or(ApplyError::TooLarge)?;
+    }
     patched.extend(appended.bytes);
     Ok(patched)
 }
@@ -264,20 +290,77 @@ fn derived_build_id(old: &[u8], changes: &[Change]) -> Vec<u8> {
     for change in changes {
         hash.update(change.file_offset.to_le_bytes());
         hash.update(bytes_of(&change.new));
+        hash.update(bytes_of(change.outside.as_ref().map_or(&[], |outside| &outside.words)));
     }
     let block = |number: u64| hash.clone().chain_update(number.to_le_bytes()).finalize();
     (0..).flat_map(block).take(old.len()).collect()
+}
+
+/// The segment with the words in added space.
+struct Segment {
+    /// The bytes from the end of the original on.
+    bytes: Vec<u8>,
+    /// Where the program headers lie, and how many there are.
+    headers: (u64, u16),
+    /// Where the words lie.
+    at: Svma,
+    code: Range<u64>,
+}
+
+impl Segment {
+    /// Behind a file of so many bytes; `None` where no change needs it.
+    fn of(layout: &Layout<'_>, length: usize, changes: &[Change]) -> Result<Option<Segment>, ApplyError> {
+        if changes.iter().all(|change| change.outside.is_none()) {
+            return Ok(None);
+        }
+        let room = layout.room().map_err(ApplyError::NoSpace)?;
+        let at = room.code();
+        let (mut next, mut code) = (Some(at), Vec::new());
+        for change in changes {
+            let Some(outside) = &change.outside else { continue };
+            if next != Some(outside.at) || outside.words.is_empty() {
+                return Err(ApplyError::Outside { at: change.at });
+            }
+            // Zeros are no instruction.
+            let start = outside.at.since(at).and_then(|start| usize::try_from(start).ok());
+            code.resize(start.ok_or(ApplyError::TooLarge)?, 0);
+            code.extend(bytes_of(&outside.words));
+            next = Room::after(outside.extent().end);
+        }
+        let start = room.file_offset_of(at);
+        let length_of_code = code.len() as u64;
+        let headers = layout.headers_with(&room, length_of_code);
+        let (headers_at, headers) = headers.ok_or(ApplyError::TooLarge)?;
+        let mut bytes = Vec::new();
+        let mut put = |at: u64, part: Vec<u8>| {
+            let at = usize::try_from(at).ok().and_then(|at| at.checked_sub(length));
+            bytes.resize(at.ok_or(ApplyError::TooLarge)?, 0);
+            bytes.extend(part);
+            Ok(())
+        };
+        put(start, code)?;
+        put(headers_at, headers)?;
+        let code = start..start.saturating_add(length_of_code);
+        Ok(Some(Segment { bytes, headers: (headers_at, room.header_count()), at, code }))
+    }
 }
 
 /// What comes behind the original, and the fields that point there.
 struct Appended {
     bytes: Vec<u8>,
     fields: SectionFields,
+    /// Where the program headers lie, and how many there are, if they do there.
+    program_headers: Option<(u64, u16)>,
 }
 
 impl Appended {
     /// For a file of so many bytes.
-    fn of(layout: &Layout<'_>, length: usize, note: Vec<u8>) -> Result<Appended, ApplyError> {
+    fn of(
+        layout: &Layout<'_>,
+        length: usize,
+        segment: Option<Segment>,
+        note: Vec<u8>,
+    ) -> Result<Appended, ApplyError> {
         let count = layout.section_count().filter(|count| *count < SECTIONS - 2);
         let mut count = count.ok_or(ApplyError::Sections)?;
         let mut headers = layout.section_headers().to_vec();
@@ -289,7 +372,7 @@ impl Appended {
         let (index, mut names) = match layout.section_names() {
             Names::Section(index, names) => (index, names.to_vec()),
             Names::Missing => {
-                headers.extend(section_header(1, SHT_STRTAB, 0..0, 1));
+                headers.extend(section_header(1, SHT_STRTAB, None, 0..0, 1));
                 count += 1;
                 (usize::from(count - 1), b"\0.shstrtab\0".to_vec())
             }
@@ -298,10 +381,22 @@ impl Appended {
         if names.last() != Some(&0) {
             names.push(0);
         }
-        let name = u32::try_from(names.len()).map_err(|_| ApplyError::TooLarge)?;
-        names.extend_from_slice(SECTION);
+        let mut add_name = |name: &[u8]| {
+            let at = u32::try_from(names.len()).map_err(|_| ApplyError::TooLarge);
+            names.extend_from_slice(name);
+            at
+        };
+        let mut bytes = Vec::with_capacity(note.len());
+        let mut program_headers = None;
+        if let Some(segment) = segment {
+            let name = add_name(OUTSIDE)?;
+            headers.extend(section_header(name, SHT_PROGBITS, Some(segment.at), segment.code, 16));
+            count = Some(count + 1).filter(|count| *count < SECTIONS - 1).ok_or(ApplyError::Sections)?;
+            program_headers = Some(segment.headers);
+            bytes = segment.bytes;
+        }
+        let name = add_name(SECTION)?;
 
-        let mut bytes = Vec::with_capacity(note.len().saturating_add(names.len()));
         let pad = |bytes: &mut Vec<u8>, alignment: usize| {
             let end = length.saturating_add(bytes.len());
             bytes.resize(bytes.len() + (end.next_multiple_of(alignment) - end), 0);
@@ -310,7 +405,7 @@ impl Appended {
         let note_at = pad(&mut bytes, 4);
         bytes.extend(note);
         let names_at = pad(&mut bytes, 1);
-        headers.extend(section_header(name, SHT_NOTE, note_at..names_at, 4));
+        headers.extend(section_header(name, SHT_NOTE, None, note_at..names_at, 4));
         bytes.extend_from_slice(&names);
         let header = index.saturating_mul(SECTION_HEADER as usize);
         // `sh_offset` and `sh_size`.
@@ -325,17 +420,17 @@ impl Appended {
             shnum: count + 1,
             shstrndx: u16::try_from(index).map_err(|_| ApplyError::SectionNames)?,
         };
-        Ok(Appended { bytes, fields })
+        Ok(Appended { bytes, fields, program_headers })
     }
 }
 
-/// The header of a section that is not loaded.
-fn section_header(name: u32, kind: u32, file: Range<u64>, alignment: u64) -> Vec<u8> {
+/// The header of a section: of code at an address, or not loaded.
+fn section_header(name: u32, kind: u32, at: Option<Svma>, file: Range<u64>, alignment: u64) -> Vec<u8> {
     let mut header = Vec::with_capacity(SECTION_HEADER as usize);
     header.extend(name.to_le_bytes());
     header.extend(kind.to_le_bytes());
-    // Flags and address.
-    header.extend([0; 16]);
+    header.extend(at.map_or(0, |_| SHF_ALLOC | SHF_EXECINSTR).to_le_bytes());
+    header.extend(at.map_or(0, |at| at.0).to_le_bytes());
     header.extend(file.start.to_le_bytes());
     header.extend(file.end.saturating_sub(file.start).to_le_bytes());
     // Link and information.

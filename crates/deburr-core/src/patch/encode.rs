@@ -99,6 +99,21 @@ pub(super) fn copy(width: Width, rd: Register, rn: Register) -> u32 {
     0x2a00_03e0 | sf(width) | number(rn) << 16 | number(rd)
 }
 
+/// A plain load of so many bits, zeros above them.
+pub(super) fn load(bits: usize, rt: Register, base: Register) -> u32 {
+    0x3940_0000 | size_field(bits) | number(base) << 5 | number(rt)
+}
+
+/// `eor rd, rd, rm`
+pub(super) fn exclusive_or(width: Width, rd: Register, rm: Register) -> u32 {
+    0x4a00_0000 | sf(width) | number(rm) << 16 | number(rd) << 5 | number(rd)
+}
+
+/// `cbnz`, by an offset in words.
+pub(super) fn branch_unless_zero(width: Width, rt: Register, offset: i64) -> Option<u32> {
+    retargeted(0x3500_0000 | sf(width) | number(rt), offset)
+}
+
 /// What is done to an operand on its way into a scratch register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Prepare {
@@ -234,6 +249,18 @@ mod tests {
             assert_eq!(compare_and_swap_pair(reference, apart, pair(0)), None);
             assert_eq!(compare_and_swap_pair(reference, pair(0), zero), None);
         }
+    }
+
+    #[test]
+    fn words_around_a_body_are_what_they_were_made_of() {
+        use super::super::semantics::plain_load;
+        for bits in [8, 16, 32, 64] {
+            let made = plain_load(load(bits, X[0], Register(31)));
+            assert_eq!(made, Some(Insn::Guess { bits, rt: X[0], base: Register(31) }));
+        }
+        assert_eq!(load(32, X[0], X[1]), 0xb940_0041); // ldr w1, [x2]
+        assert_eq!(exclusive_or(Width(64), X[0], X[1]), 0xca02_0021); // eor x1, x1, x2
+        assert_eq!(branch_unless_zero(Width(32), X[2], -5), Some(0x35ff_ff63)); // cbnz w3, #-20
     }
 
     #[test]

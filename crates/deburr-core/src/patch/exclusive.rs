@@ -5,6 +5,10 @@
 //! behind the atomic on the same inputs, and leave 0 in the status register, so that no register needs to be dead. The
 //! status register is the scratch register: it is never live into a sequence.
 
+mod longer;
+
+pub(super) use longer::{measure, propose_outside, retrying};
+
 use super::encode::{self, NOP, Prepare};
 use super::semantics::{
     Change, Field, Insn, Logic, Operand, Reference, Register, Shift, Test, Width, ZERO, decode,

@@ -26,6 +26,7 @@
 //! | `search` | a literal | never, a state, or undecided |
 //! | `templates` | many pairs | their proofs, each kind of pair proven once |
 //! | `exclusive` | the words of a sequence | words that may stand in their place; its `pair` those for two registers |
+//! | `outside` | words too long for their place | words for it and for added space, and back |
 //! | `lone` | findings on single instructions | words in their place, by fixed patterns |
 //! | `extension` | the code before a sequence | which bits of a register are zero |
 //! | `liveness` | the code behind a sequence | which registers are dead |
@@ -38,7 +39,8 @@
 //! | `verify` | both | the same differences, proven again |
 //! | `note` | | what a patched file says of itself |
 //!
-//! [`prove_loads`] is the same gate for plain loads, of which both sequences have the same in the same order.
+//! [`prove_loads`] is the same gate for plain loads, of which both sequences have the same in the same order, and
+//! [`prove_retrying`] for a compare-and-swap that is tried again where it fails.
 //!
 //! # Why this engine
 //!
@@ -66,6 +68,7 @@ mod extension;
 mod liveness;
 mod lone;
 mod note;
+mod outside;
 mod plan;
 mod prove;
 mod revert;
@@ -77,13 +80,16 @@ mod templates;
 mod unfit;
 mod verify;
 
+pub use crate::image::layout::NoSpace;
 pub use apply::{ApplyError, ApplyOptions, apply};
 pub use difference::{Change, DifferenceError, difference};
 pub use exclusive::NoShape;
 pub use note::NoteError;
+pub use outside::Outside;
 pub use plan::{Plan, PlanError, PlanRequest, RULES, Reason, Refused, Site, plan};
 pub use prove::{
-    Cause, Dead, Difference, Given, Proof, Refusal, Side, State, prove, prove_given, prove_loads, prove_with,
+    Cause, Dead, Difference, Given, Proof, Refusal, Side, State, prove, prove_given, prove_loads,
+    prove_retrying, prove_with,
 };
 pub use revert::{RevertError, revert};
 pub use surroundings::Obstacle;

@@ -22,6 +22,8 @@ const OWNER: &[u8] = b"deburr";
 const KIND: u32 = 1;
 /// What the fields mean, and what is appended to a file: a change in either is another number.
 const FORMAT: u32 = 1;
+/// The same with words in added space.
+const FORMAT_OUTSIDE: u32 = 2;
 
 /// The description of the note.
 #[derive(Debug, Serialize, Deserialize)]
@@ -34,6 +36,9 @@ pub(super) struct Note {
     /// The ids that `sites` count in.
     rules: Vec<Arc<str>>,
     sites: Vec<Site>,
+    /// Where there are words in added space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) outside: Option<Added>,
     /// SHA-256 of this description with an empty digest, and of the new words.
     digest: String,
 }
@@ -48,6 +53,17 @@ pub(super) struct Original {
     /// Where in the file another build-id stands now.
     pub(super) build_id_replaced_at: Option<u64>,
     pub(super) header: SectionFields,
+}
+
+/// What is in added space, and the fields of the ELF header that described the program headers before, by their names
+/// without `e_`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Added {
+    pub(super) phoff: u64,
+    pub(super) phnum: u16,
+    /// For each site that has some, by its number: how many words.
+    pub(super) words: Vec<(usize, usize)>,
 }
 
 /// The fields of the ELF header that describe the section headers, by their names without `e_`.
@@ -130,13 +146,33 @@ impl SectionFields {
     }
 }
 
+impl Added {
+    /// Those of a file; `None` where it is shorter than an ELF header.
+    pub(super) fn of(bytes: &[u8], changes: &[Change]) -> Option<Added> {
+        let words = changes.iter().enumerate();
+        Some(Added {
+            phoff: u64::from_le_bytes(bytes.get(32..40)?.try_into().ok()?),
+            phnum: u16::from_le_bytes(bytes.get(56..58)?.try_into().ok()?),
+            words: words
+                .filter_map(|(site, change)| Some((site, change.outside.as_ref()?.words.len())))
+                .collect(),
+        })
+    }
+
+    /// Writes them; `None` where there is no room.
+    pub(super) fn put(phoff: u64, phnum: u16, bytes: &mut [u8]) -> Option<()> {
+        super::put(bytes, 32, &phoff.to_le_bytes())?;
+        super::put(bytes, 56, &phnum.to_le_bytes())
+    }
+}
+
 /// Whether a file has such a note.
 pub(super) fn is_in(layout: &Layout<'_>) -> bool {
     !layout.notes(OWNER, KIND).is_empty()
 }
 
 impl Note {
-    pub(super) fn new(original: Original, changes: &[Change], tool: &str) -> Note {
+    pub(super) fn new(original: Original, changes: &[Change], outside: Option<Added>, tool: &str) -> Note {
         let mut rules: Vec<Arc<str>> = Vec::new();
         let mut known: HashMap<&str, usize> = HashMap::new();
         let mut sites = Vec::with_capacity(changes.len());
@@ -148,14 +184,17 @@ impl Note {
             }
             sites.push(Site(index, change.at.0, change.file_offset, Words(change.old.clone())));
         }
-        Note { format: FORMAT, tool: tool.to_owned(), original, rules, sites, digest: String::new() }
+        let format = if outside.is_some() { FORMAT_OUTSIDE } else { FORMAT };
+        Note { format, tool: tool.to_owned(), original, rules, sites, outside, digest: String::new() }
     }
 
     /// The note as its section holds it, a multiple of four bytes, with the digest of all this; `None` beyond 4 GiB.
     pub(super) fn encode(mut self, changes: &[Change]) -> Option<Vec<u8>> {
         self.digest.clear();
         let mut hash = Sha256::new_with_prefix(serde_json::to_vec(&self).ok()?);
-        for word in changes.iter().flat_map(|change| &change.new) {
+        let outside = changes.iter().filter_map(|change| change.outside.as_ref());
+        let outside = outside.flat_map(|outside| &outside.words);
+        for word in changes.iter().flat_map(|change| &change.new).chain(outside) {
             hash.update(word.to_le_bytes());
         }
         self.digest = Hex(hash.finalize().to_vec()).to_string();
@@ -191,10 +230,13 @@ impl Note {
         let json = |error: serde_json::Error| malformed(error.to_string());
         let description = patched.get(range).unwrap_or(&[]);
         let Format { format } = serde_json::from_slice(description).map_err(json)?;
-        if format != FORMAT {
+        if format != FORMAT && format != FORMAT_OUTSIDE {
             return Err(NoteError::Format(format));
         }
         let note: Note = serde_json::from_slice(description).map_err(json)?;
+        if note.outside.is_some() != (format == FORMAT_OUTSIDE) {
+            return Err(malformed(format!("not what format {format} has")));
+        }
         match note.sites.iter().find(|site| site.0 >= note.rules.len()) {
             Some(site) => Err(malformed(format!("rule {} of {}", site.0, note.rules.len()))),
             None => Ok(note),

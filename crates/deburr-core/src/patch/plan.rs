@@ -8,25 +8,29 @@ use super::exclusive::{self, NoShape, Proposal};
 use super::extension;
 use super::liveness;
 use super::lone;
+use super::outside::{self, Outside};
 use super::prove::{Dead, Given, Refusal};
-use super::semantics::Register;
+use super::semantics::{Register, plain_load};
 use super::surroundings::{self, Entries, Obstacle, word_at};
 use super::templates::Prover;
 use super::unfit::{self, Unfit};
 use crate::address::{Extent, Svma};
 use crate::function::atomics::{self, Atomics, Fate, Sequence};
 use crate::function::{Program, discover};
+use crate::image::layout::{Layout, NoSpace, Room};
 use crate::image::{self, Error, Image};
 use crate::insn::sweep::Wants;
 use crate::insn::{Class, ClassSet};
 use deburr_cpu::{Feature, FeatureSet};
 use rayon::prelude::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
 /// Words from a load-exclusive on that a proposal may look at.
 const LONGEST: i64 = 24;
+/// Registers to try as a scratch register where they are dead; the platform's x18 and the frame are left alone.
+const SCRATCH: [u8; 15] = [16, 17, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3];
 
 /// The rules whose findings a plan can remove.
 pub const RULES: &[&str] = &[
@@ -49,6 +53,8 @@ pub struct PlanRequest<'a> {
     pub rules: Option<&'a [&'a str]>,
     /// Leaves compare-and-swaps alone that try again at once where they fail: LSE takes the cache line for each.
     pub skip_spinning: bool,
+    /// Writes what is longer than the sequence that it replaces into space added to the file.
+    pub trampolines: bool,
 }
 
 /// Words that take the place of others.
@@ -66,6 +72,8 @@ pub struct Site {
     pub old: Vec<u32>,
     /// The words in their place, as many.
     pub new: Vec<u32>,
+    /// Words in added space that the first of the new ones branches to.
+    pub outside: Option<Outside>,
     /// Whether it is a compare-and-swap that tries again at once where it fails.
     pub spins: bool,
 }
@@ -125,6 +133,10 @@ pub enum Reason {
     Barrier,
     /// Other words than those that a fixed pattern has.
     OtherWords,
+    /// It needs added space, and there is none.
+    NoSpace(NoSpace),
+    /// It needs added space, and that is too far away for a branch.
+    Far,
 }
 
 impl fmt::Display for Reason {
@@ -132,6 +144,7 @@ impl fmt::Display for Reason {
         match self {
             Reason::NoShape(shape) => return shape.fmt(f),
             Reason::Obstacle(obstacle) => return obstacle.fmt(f),
+            Reason::NoSpace(why) => return write!(f, "no code can be added to the file: {why}"),
             // The state differs from place to place; the kind is what they share.
             Reason::Unproven(refusal) => return write!(f, "not proven: {refusal}"),
             _ => {}
@@ -145,6 +158,7 @@ impl fmt::Display for Reason {
             Reason::Helper => "the helper is not in this file, or not as libgcc writes it",
             Reason::LiveRegister => "x16, x17 or x30 is read behind the call",
             Reason::OtherWords => "not the words that take its place",
+            Reason::Far => "added space is farther away than a branch reaches, 128 MiB",
             Reason::LargeFrame => "the frame is larger than 255 bytes",
             _ => "not shown to be needless",
         })
@@ -215,6 +229,8 @@ pub(super) struct Attempt {
     pub(super) old: Vec<u32>,
     pub(super) candidates: Vec<Vec<u32>>,
     pub(super) spins: bool,
+    /// Whether the candidates are of any length, in the form of `outside`.
+    pub(super) outside: bool,
     pub(super) proof: Basis,
     /// From where on nothing may enter, but at the first instruction.
     pub(super) entry: Svma,
@@ -225,6 +241,8 @@ pub(super) struct Attempt {
 pub(super) enum Basis {
     /// Exclusives: over all states in which something is given, but for dead registers where `lossy`.
     Exclusives { given: Vec<Given>, lossy: bool },
+    /// Exclusives, by a compare-and-swap that is tried again; but for dead registers where `lossy`.
+    Retry { lossy: bool },
     /// Plain loads.
     Loads,
     /// Nothing to compute with: the words follow from a fixed pattern.
@@ -235,7 +253,7 @@ impl Basis {
     pub(super) const PLAIN: Basis = Basis::Exclusives { given: Vec::new(), lossy: false };
 
     fn is_lossy(&self) -> bool {
-        matches!(self, Basis::Exclusives { lossy: true, .. })
+        matches!(self, Basis::Exclusives { lossy: true, .. } | Basis::Retry { lossy: true })
     }
 }
 
@@ -261,6 +279,9 @@ impl Attempt {
 
     /// The registers that a candidate may leave other values in.
     fn dead(&self, image: &Image<'_>, candidate: &[u32]) -> Vec<Dead> {
+        if !self.proof.is_lossy() {
+            return Vec::new();
+        }
         let written = exclusive::written(&self.old) | exclusive::written(candidate);
         let length = self.old.len() as i64;
         let exits = exclusive::exits(&self.old).filter(|exit| !(0..length).contains(exit)).chain([length]);
@@ -268,9 +289,29 @@ impl Attempt {
             let numbers = (0..31).filter(|number| written >> number & 1 != 0);
             let at = self.start.offset(4 * exit);
             let dead = numbers.filter(|&number| liveness::is_dead(image, at, number));
+            let exit = outside::exit(exit, self.old.len(), outside::width(self.old.len(), candidate.len()));
             Dead { exit, registers: dead.fold(0, |all, number| all | 1 << number) }
         };
         exits.collect::<BTreeSet<i64>>().into_iter().map(dead_at).collect()
+    }
+
+    /// Proves one of the candidates.
+    fn prove(&self, image: &Image<'_>, prover: &Prover, candidate: &[u32]) -> Result<(), Refusal> {
+        let (mut old, mut new) = (self.old.clone(), candidate.to_vec());
+        if self.outside {
+            let width = outside::width(old.len(), new.len());
+            old = outside::widened(&old, width).ok_or(Refusal::TooLarge)?;
+            new = outside::filled(new, width);
+        }
+        let proof = match &self.proof {
+            Basis::Exclusives { given, .. } => {
+                prover.prove_with(&old, &new, given, &self.dead(image, candidate))
+            }
+            Basis::Retry { .. } => prover.prove_retrying(&old, &new, &self.dead(image, candidate)),
+            Basis::Loads => prover.prove_loads(&old, &new),
+            Basis::Pattern => return Ok(()),
+        };
+        proof.map(drop)
     }
 
     /// What only its first instruction may be entered at.
@@ -288,7 +329,7 @@ pub fn plan(bytes: &[u8], request: &PlanRequest<'_>) -> Result<Plan, PlanError> 
     let seen = See { debug_file: request.debug_file, target: request.target };
     seen.settle(bytes, is_asked, |image, atomics, mut drafts| {
         let exclusives = atomics.sequences.par_iter();
-        let drawn = exclusives.map(|sequence| draw(image, sequence, request.skip_spinning));
+        let drawn = exclusives.map(|sequence| draw(image, sequence, request));
         drafts.par_extend(
             drawn.filter(|draft| {
                 is_asked(draft.as_ref().map_or_else(|(_, rule, _)| *rule, |draft| draft.rule))
@@ -342,58 +383,99 @@ pub(super) fn is_exclusive(rule: &str) -> bool {
 }
 
 /// What a sequence may become.
-fn draw(image: &Image<'_>, sequence: &Sequence, skip_spinning: bool) -> Drafted {
+fn draw(image: &Image<'_>, sequence: &Sequence, request: &PlanRequest<'_>) -> Drafted {
     let rule = if sequence.size == 16 { "llsc-pair" } else { "llsc-loop" };
     let refuse = |reason| Err((sequence.load, rule, reason));
     if matches!(sequence.fate, Fate::InlineDispatch | Fate::RunTimeChoice) {
         return refuse(Reason::RunTimeChoice);
     }
     let words: Vec<u32> = (0..LONGEST).map_while(|at| word_at(image, sequence.load.offset(4 * at))).collect();
-    let Proposal { length, candidates, lossy, operand, is_narrow, ways_out } =
-        match exclusive::propose(&words) {
-            Ok(proposal) => proposal,
-            Err(shape) => return refuse(Reason::NoShape(shape)),
-        };
-    let out = ways_out.iter().map(|to| sequence.load.offset(4 * to));
-    let spins = out.into_iter().any(|out| surroundings::comes_back(image, out, sequence.load, operand));
-    if skip_spinning && spins {
+    let (shape, mut attempts) = match exclusive::propose(&words) {
+        Ok(proposal) => (NoShape::Operation, within(image, sequence.load, &words, proposal)),
+        Err(shape @ (NoShape::NoRoom | NoShape::Operation)) if request.trampolines => (shape, Vec::new()),
+        Err(shape) => return refuse(Reason::NoShape(shape)),
+    };
+    if request.trampolines {
+        attempts.extend(beyond(image, sequence.load, &words));
+    }
+    attempts.retain(|attempt| !attempt.candidates.is_empty());
+    if request.skip_spinning && attempts.iter().any(|attempt| attempt.spins) {
         return refuse(Reason::Spins);
     }
-    let start = sequence.load;
+    match attempts.is_empty() {
+        true => refuse(Reason::NoShape(shape)),
+        false => Ok(Draft { rule, at: sequence.load, attempts }),
+    }
+}
+
+/// Ways to write a proposal over the sequence.
+fn within(image: &Image<'_>, start: Svma, words: &[u32], proposal: Proposal) -> Vec<Attempt> {
+    let Proposal { length, candidates, lossy, operand, is_narrow, ways_out } = proposal;
+    let out = ways_out.iter().map(|to| start.offset(4 * to));
+    let spins = out.into_iter().any(|out| surroundings::comes_back(image, out, start, operand));
     let old = words.get(..length).unwrap_or_default().to_vec();
-    let plain = Attempt { start, old, candidates, spins, proof: Basis::PLAIN, entry: start };
+    let plain = Attempt { start, old, candidates, spins, outside: false, proof: Basis::PLAIN, entry: start };
     let lossy = plain.lossy(lossy);
     let knowing =
         |attempt: &Attempt| operand.filter(|_| is_narrow).and_then(|operand| attempt.knowing(image, operand));
     let attempts = [knowing(&plain), lossy.as_ref().and_then(knowing)];
     let [plain_knowing, lossy_knowing] = attempts;
-    let attempts = [Some(plain), plain_knowing, lossy, lossy_knowing].into_iter().flatten();
-    let attempts = attempts.filter(|attempt| !attempt.candidates.is_empty());
-    Ok(Draft { rule, at: start, attempts: attempts.collect() })
+    [Some(plain), plain_knowing, lossy, lossy_knowing].into_iter().flatten().collect()
 }
 
-/// A draft of words that stand in a file already in the place of exclusives.
+/// Ways to write what is longer than the sequence into added space.
+fn beyond(image: &Image<'_>, start: Svma, words: &[u32]) -> Vec<Attempt> {
+    let Some((length, spins)) = exclusive::measure(words) else { return Vec::new() };
+    let old = words.get(..length).unwrap_or_default().to_vec();
+    let end = start.offset(4 * length as i64);
+    let attempt = |candidates: Vec<Vec<u32>>, proof: Basis| {
+        let old = old.clone();
+        Attempt { start, old, candidates, spins, outside: true, proof, entry: start }
+    };
+    let is_dead = |number: u8| liveness::is_dead(image, end, number);
+    let scratch = SCRATCH.into_iter().find_map(|number| {
+        let candidates = exclusive::retrying(words, Some(Register(number)));
+        (!candidates.is_empty() && is_dead(number)).then_some(candidates)
+    });
+    vec![
+        attempt(exclusive::propose_outside(words), Basis::PLAIN),
+        attempt(exclusive::retrying(words, None), Basis::Retry { lossy: false }),
+        attempt(scratch.unwrap_or_default(), Basis::Retry { lossy: true }),
+    ]
+}
+
+/// A draft of words that stand in a file already in the place of exclusives, and in added space.
 pub(super) fn draft_of_words(
     image: &Image<'_>,
     rule: &'static str,
     at: Svma,
-    old: &[u32],
-    new: &[u32],
-) -> Draft {
+    (old, new): (&[u32], &[u32]),
+    outside: Option<&Outside>,
+) -> Drafted {
+    let added = outside.map(|outside| outside::read(at, new, outside).ok_or((at, rule, Reason::OtherWords)));
+    let new = added.transpose()?.unwrap_or_else(|| new.to_vec());
     let plain = Attempt {
         start: at,
         old: old.to_vec(),
-        candidates: vec![new.to_vec()],
+        candidates: vec![new.clone()],
         spins: false,
+        outside: outside.is_some(),
         proof: Basis::PLAIN,
         entry: at,
     };
-    let lossy = plain.lossy(vec![new.to_vec()]);
+    // Its first word tells which proof it is for.
+    if outside.is_some()
+        && plain.candidates.iter().flatten().next().is_some_and(|&word| plain_load(word).is_some())
+    {
+        let retry = |lossy| Attempt { proof: Basis::Retry { lossy }, ..plain.clone() };
+        return Ok(Draft { rule, at, attempts: [false, true].map(retry).to_vec() });
+    }
+    let lossy = plain.lossy(vec![new]);
     let ways: Vec<Attempt> = [plain].into_iter().chain(lossy).collect();
     let knowing =
         ways.iter().flat_map(|way| (0..31).filter_map(|number| way.knowing(image, Register(number))));
     let knowing: Vec<Attempt> = knowing.collect();
-    Draft { rule, at, attempts: ways.into_iter().chain(knowing).collect() }
+    Ok(Draft { rule, at, attempts: ways.into_iter().chain(knowing).collect() })
 }
 
 /// A draft on its way into the plan.
@@ -425,6 +507,7 @@ fn settle(bytes: &[u8], image: &Image<'_>, program: &Program, drafts: Vec<Drafte
     }
     let relocated = image::relocated_code(bytes);
     let prover = Prover::default();
+    let mut added = BTreeMap::new();
     for round in 0.. {
         let tried: Vec<Result<Proven, Pending>> = pending
             .into_par_iter()
@@ -455,9 +538,20 @@ fn settle(bytes: &[u8], image: &Image<'_>, program: &Program, drafts: Vec<Drafte
             let (rule, at) = (pending.draft.rule, pending.draft.at);
             match (reason, file_offset(image, extent.start)) {
                 (None, Some(file_offset)) => {
-                    let Attempt { start, old, spins, .. } = attempt;
+                    let Attempt { start, old, spins, outside, .. } = attempt;
                     let function = names.of(at);
-                    plan.sites.push(Site { rule, function, at: start, file_offset, old, new, spins });
+                    let new = if outside { added.insert(start, new).unwrap_or_default() } else { new };
+                    let outside = None;
+                    plan.sites.push(Site {
+                        rule,
+                        function,
+                        at: start,
+                        file_offset,
+                        old,
+                        new,
+                        outside,
+                        spins,
+                    });
                     end = extent.end;
                 }
                 (reason, _) => {
@@ -478,8 +572,33 @@ fn settle(bytes: &[u8], image: &Image<'_>, program: &Program, drafts: Vec<Drafte
             break;
         }
     }
+    place_added(bytes, &mut plan, added);
     plan.refused.sort_by_key(|refused| refused.at);
     plan
+}
+
+/// Gives words that need added space their place in it, by the addresses of their sites.
+fn place_added(bytes: &[u8], plan: &mut Plan, mut added: BTreeMap<Svma, Vec<u32>>) {
+    if added.is_empty() {
+        return;
+    }
+    let room = Layout::of(bytes).map_err(|_| NoSpace::Headers).and_then(|layout| layout.room());
+    let mut next = room.as_ref().ok().map(Room::code);
+    for mut site in std::mem::take(&mut plan.sites) {
+        let Some(words) = added.remove(&site.at) else {
+            plan.sites.push(site);
+            continue;
+        };
+        let placed = next.and_then(|at| outside::place((site.at, site.old.len()), &words, at));
+        if let Some((new, outside)) = placed {
+            next = Room::after(outside.extent().end);
+            (site.new, site.outside) = (new, Some(outside));
+            plan.sites.push(site);
+        } else {
+            let reason = room.as_ref().map_or_else(|why| Reason::NoSpace(*why), |_| Reason::Far);
+            plan.refused.push(Refused { rule: site.rule, function: site.function, at: site.at, reason });
+        }
+    }
 }
 
 /// Proves the attempt that a draft has for a round.
@@ -507,7 +626,8 @@ fn prove_attempt(
     prover: &Prover,
     attempt: &Attempt,
 ) -> Result<Vec<u32>, Reason> {
-    let exclusives = matches!(attempt.proof, Basis::Exclusives { .. }).then_some(&*attempt.old);
+    let exclusives = matches!(attempt.proof, Basis::Exclusives { .. } | Basis::Retry { .. });
+    let exclusives = exclusives.then_some(&*attempt.old);
     if let Some(obstacle) = surroundings::obstacle(image, program, attempt.extent(), exclusives) {
         return Err(Reason::Obstacle(obstacle));
     }
@@ -516,15 +636,7 @@ fn prove_attempt(
     }
     let mut reason = None;
     for candidate in &attempt.candidates {
-        let proof = match &attempt.proof {
-            Basis::Exclusives { given, lossy } => {
-                let dead = if *lossy { attempt.dead(image, candidate) } else { Vec::new() };
-                prover.prove_with(&attempt.old, candidate, given, &dead).map(drop)
-            }
-            Basis::Loads => prover.prove_loads(&attempt.old, candidate).map(drop),
-            Basis::Pattern => Ok(()),
-        };
-        match proof {
+        match attempt.prove(image, prover, candidate) {
             Ok(()) => return Ok(candidate.clone()),
             Err(refusal) => reason = reason.or(Some(Reason::Unproven(refusal))),
         }

@@ -1,9 +1,9 @@
 //! Patch stage: whether one sequence of words may stand in another's place.
 
 use super::bits::{FALSE, Graph, Lit, TRUE, Word};
-use super::run::{Initial, Kind, LONGEST, Path, Value, run};
+use super::run::{Initial, Kind, LONGEST, Path, Value, Ways, run};
 use super::search::{Answer, search, value_of};
-use super::semantics::{Insn, Step, decode};
+use super::semantics::{Insn, Step, decode, plain_load};
 use std::fmt;
 
 /// What was shown: on every way through both sequences one access, and the same of everything else.
@@ -145,6 +145,8 @@ pub enum Refusal {
         /// Where it shows.
         state: Box<State>,
     },
+    /// A compare-and-swap that fails does not lead back to the first word, with all that is read from there on as it was.
+    Retry,
     /// The solver's bound was reached.
     Undecided,
 }
@@ -166,6 +168,7 @@ impl fmt::Display for Refusal {
             }
             Refusal::StoreExclusives(count) => write!(f, "{count} store-exclusives instead of one"),
             Refusal::Different { difference, .. } => write!(f, "the sequences differ in {difference}"),
+            Refusal::Retry => write!(f, "a retry does not begin as the first try did"),
             Refusal::Undecided => write!(f, "not decided within the bound"),
         }
     }
@@ -283,6 +286,45 @@ pub fn prove_loads(old: &[u32], new: &[u32]) -> Result<Proof, Refusal> {
     Question::new(old, new, Kind::Loads, &[], &[])?.answer()
 }
 
+/// As [`prove_with`], where `new` tries a compare-and-swap until it succeeds.
+///
+/// `new` loads once with a plain `ldr`, `ldrh` or `ldrb`, and with the same base and size compares what it loaded, all of it,
+/// and swaps. The load may read anything: it is a guess, of which only the compare-and-swap says whether it was right. Where
+/// it was not, `new` goes back to its first word, and of the registers and flags it has changed there only such as it writes
+/// again before it reads them; shown with any values in them. Where it was right the two are compared as ever. What is
+/// assumed is what is of store-exclusives: at some time it succeeds.
+///
+/// ```
+/// use deburr_core::patch::prove_retrying;
+///
+/// let old = [
+///     0x885f7c02, // ldxr  w2, [x0]
+///     0x0a010043, // and   w3, w2, w1
+///     0x2a2303e3, // mvn   w3, w3
+///     0x88047c03, // stxr  w4, w3, [x0]
+///     0x35ffff84, // cbnz  w4, #-16
+///     0xd503201f, 0xd503201f, 0xd503201f, 0xd503201f, // nop
+/// ];
+/// let new = [
+///     0xb9400002, // ldr   w2, [x0]
+///     0x0a010043, // and   w3, w2, w1
+///     0x2a2303e3, // mvn   w3, w3
+///     0x2a0203e4, // mov   w4, w2
+///     0x88a47c03, // cas   w4, w3, [x0]
+///     0x4a040042, // eor   w2, w2, w4
+///     0x35ffff42, // cbnz  w2, #-24
+///     0x2a0403e2, // mov   w2, w4
+///     0x2a1f03e4, // mov   w4, wzr
+/// ];
+/// assert!(prove_retrying(&old, &new, &[]).is_ok());
+/// ```
+///
+/// # Errors
+/// [`Refusal`], where the replacement is not shown to do the same.
+pub fn prove_retrying(old: &[u32], new: &[u32], dead: &[Dead]) -> Result<Proof, Refusal> {
+    Question::new(old, new, Kind::Retry, &[], dead)?.answer()
+}
+
 /// All that an answer depends on.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) struct Question {
@@ -308,7 +350,9 @@ impl Question {
             return Err(Refusal::TooLarge);
         }
         let mut steps = Vec::with_capacity(2 * old.len());
-        steps.extend(old.iter().chain(new).map(|word| decode(*word)));
+        steps.extend(old.iter().map(|word| decode(*word)));
+        let guess = |word: u32| plain_load(word).filter(|_| kind == Kind::Retry);
+        steps.extend(new.iter().map(|word| guess(*word).map_or_else(|| decode(*word), Ok)));
         // What no word names is of no account.
         let tells = |given: &&Given| given.zero_from < 64 && is_named(&steps, given.register);
         let given = given.iter().filter(tells).copied().collect();
@@ -332,7 +376,10 @@ impl Question {
             if self.kind == Kind::Loads { loads(old).max(loads(new)) } else { 0 },
         );
         let old = run(&mut graph, &initial, old, Side::Old, self.kind)?;
-        let new = run(&mut graph, &initial, new, Side::New, self.kind)?;
+        let new = match self.kind {
+            Kind::Retry => retried(&mut graph, &initial, new)?,
+            _ => run(&mut graph, &initial, new, Side::New, self.kind)?,
+        };
         for (ways, side) in [(&old, Side::Old), (&new, Side::New)] {
             let idle = |path: &Path| {
                 let none = path.access.is_none() && path.loads.is_empty();
@@ -342,7 +389,7 @@ impl Question {
                 return Err(Refusal::NoAccess { side });
             }
         }
-        if self.kind == Kind::Atomic && old.stores != 1 {
+        if self.kind != Kind::Loads && old.stores != 1 {
             return Err(Refusal::StoreExclusives(old.stores));
         }
         let mut searched = false;
@@ -381,6 +428,54 @@ impl Question {
                 Err(Refusal::Different { difference, state })
             }
         }
+    }
+}
+
+/// The ways of a try that succeeds, from any state that a try may begin in.
+fn retried(graph: &mut Graph, initial: &Initial, steps: &[Step]) -> Result<Ways, Refusal> {
+    let first = Initial { guess: graph.input_word(), ..initial.clone() };
+    // What a try leaves changed is anything where the next one begins.
+    let mut any = first.clone();
+    for path in failures(graph, &first, steps)? {
+        for (slot, (before, after)) in
+            any.registers.iter_mut().zip(first.registers.iter().zip(&path.registers))
+        {
+            if before != after {
+                *slot = graph.input_word();
+            }
+        }
+        for (slot, (before, after)) in any.flags.iter_mut().zip(first.flags.iter().zip(&path.flags)) {
+            if before != after {
+                *slot = graph.input();
+            }
+        }
+    }
+    // From there no try changes more. So by induction all begin in one of these states.
+    for path in failures(graph, &any, steps)? {
+        let registers = first.registers.iter().zip(&any.registers).zip(&path.registers);
+        let flags = first.flags.iter().zip(&any.flags).zip(&path.flags);
+        let keeps = registers.into_iter().all(|((first, any), after)| any != first || after == first);
+        if !keeps || !flags.into_iter().all(|((first, any), after)| any != first || after == first) {
+            return Err(Refusal::Retry);
+        }
+    }
+    // It succeeds where the guess was right.
+    let [cell, _] = initial.cell;
+    let right = Initial { guess: cell, ..any };
+    let ways = run(graph, &right, steps, Side::New, Kind::Retry)?;
+    match ways.paths.iter().any(|path| path.fails) {
+        true => Err(Refusal::Retry),
+        false => Ok(ways),
+    }
+}
+
+/// The ways of a try that does not succeed; all of them lead back to the first word.
+fn failures(graph: &mut Graph, initial: &Initial, steps: &[Step]) -> Result<Vec<Path>, Refusal> {
+    let mut paths = run(graph, initial, steps, Side::New, Kind::Retry)?.paths;
+    paths.retain(|path| path.fails && !matches!(search(graph, path.condition), Answer::Never));
+    match paths.iter().all(|path| path.at == 0) {
+        true => Ok(paths),
+        false => Err(Refusal::Retry),
     }
 }
 

@@ -3,7 +3,7 @@
 //! In: the bytes of a file that `apply` wrote. Out: the bytes that it was given, which the SHA-256 in the note vouches for.
 
 use super::apply::bytes_of;
-use super::note::{Note, NoteError, sha256};
+use super::note::{Added, Note, NoteError, sha256};
 use std::fmt;
 
 /// Why a file does not give its original back.
@@ -73,6 +73,9 @@ pub fn revert(patched: &[u8]) -> Result<Vec<u8>, RevertError> {
     }
     if let Some(at) = about.build_id_replaced_at {
         put(at, about.build_id.as_ref().map_or(&[], |id| &id.0))?;
+    }
+    if let Some(Added { phoff, phnum, .. }) = note.outside {
+        Added::put(phoff, phnum, &mut original).ok_or(RevertError::Outside { file_offset: 0 })?;
     }
     about.header.put(&mut original).ok_or(RevertError::Outside { file_offset: 0 })?;
     let found = sha256(&original);

@@ -21,6 +21,8 @@ const PATHS: usize = 16;
 pub(super) enum Kind {
     /// One location, by the exclusives or by one single-copy atomic.
     Atomic,
+    /// One location, by the exclusives or by a plain load and a compare-and-swap, again until that succeeds.
+    Retry,
     /// Any, by plain loads in one order: the loads of both sequences read the same, the first what the first does.
     Loads,
 }
@@ -29,6 +31,7 @@ pub(super) enum Kind {
 pub(super) type Value = [Word; 2];
 
 /// What both sequences start from.
+#[derive(Clone)]
 pub(super) struct Initial {
     /// The general registers, then SP.
     pub(super) registers: [Word; 32],
@@ -38,8 +41,10 @@ pub(super) struct Initial {
     pub(super) cell: Value,
     /// What the plain loads read.
     pub(super) loads: Vec<Word>,
+    /// What the plain load before a compare-and-swap reads.
+    pub(super) guess: Word,
     /// Whether any state may be the first, so that it may be that of coming back.
-    is_any: bool,
+    pub(super) is_any: bool,
 }
 
 impl Initial {
@@ -49,6 +54,7 @@ impl Initial {
             cell: std::array::from_fn(|_| graph.input_word()),
             loads: (0..loads).map(|_| graph.input_word()).collect(),
             flags: std::array::from_fn(|_| graph.input()),
+            guess: Word::ZERO,
             is_any: given.is_empty(),
         };
         for Given { register, zero_from } in given {
@@ -82,6 +88,10 @@ pub(super) struct Path {
     pub(super) access: Option<Access>,
     /// The addresses of the plain loads, in their order.
     pub(super) loads: Vec<Word>,
+    /// Address and bits of the plain load before a compare-and-swap.
+    guess: Option<(Word, usize)>,
+    /// Whether it is the way of a compare-and-swap that found something else.
+    pub(super) fails: bool,
     /// Options of the barriers before and after the access.
     pub(super) before: Vec<u8>,
     pub(super) after: Vec<u8>,
@@ -113,6 +123,8 @@ pub(super) fn run(
         flags: initial.flags,
         access: None,
         loads: Vec::new(),
+        guess: None,
+        fails: false,
         before: Vec::new(),
         after: Vec::new(),
         at: 0,
@@ -233,12 +245,21 @@ impl Machine<'_> {
                 }
                 let width = Width(reference.bits);
                 let [expected, value] = [rs, rt].map(|register| [path.read(register, width), Word::ZERO]);
+                // It succeeds where memory holds what was loaded before, and nowhere else.
+                let loaded = Some((path.read(reference.base, Width(64)), reference.bits));
+                let guess = self.initial.guess.low(reference.bits);
+                if self.guesses() && (path.guess != loaded || expected[0] != guess) {
+                    return Err(Cause::Unpaired);
+                }
                 self.begin(path, reference, Side::New)?;
                 path.write(rs, self.loaded(reference)[0], Width(64));
                 return Ok(self.compare_and_swap(path, reference, expected, value));
             }
             Insn::CompareAndSwapPair { reference, rs, rt } => {
                 let [expected, value] = [rs, rt].map(|pair| path.read_pair(pair, reference));
+                if self.guesses() {
+                    return Err(Cause::Access);
+                }
                 self.begin(path, reference, Side::New)?;
                 path.write_pair(rs, self.loaded(reference), reference);
                 return Ok(self.compare_and_swap(path, reference, expected, value));
@@ -262,11 +283,18 @@ impl Machine<'_> {
                 self.store_exclusive(path, reference, rs, value)?;
             }
             Insn::Update { reference, change, rs, rt } => self.update(path, reference, change, rs, rt)?,
-            Insn::Barrier(_) if self.kind == Kind::Loads => return Err(Cause::Barrier),
+            Insn::Barrier(_) if self.kind == Kind::Loads || self.guesses() => return Err(Cause::Barrier),
             Insn::ClearExclusive if self.kind == Kind::Loads => return Err(Cause::Access),
             Insn::Barrier(option) if path.access.is_none() => path.before.push(option),
             Insn::Barrier(option) => path.after.push(option),
             Insn::ClearExclusive => path.armed = false,
+            Insn::Guess { bits, rt, base } => {
+                if !self.guesses() || path.access.is_some() || path.guess.is_some() {
+                    return Err(Cause::Access);
+                }
+                path.guess = Some((path.read(base, Width(64)), bits));
+                path.write(rt, self.initial.guess.low(bits), Width(64));
+            }
             Insn::Load { rt, base, offset } => self.load(path, rt, base, offset)?,
             Insn::LoadAndAdd { rt, base, by } => {
                 let moved = self.offset(path, base, by);
@@ -281,6 +309,11 @@ impl Machine<'_> {
             insn => self.compute(path, insn),
         }
         Ok(None)
+    }
+
+    /// Whether the sequence tries a compare-and-swap until it succeeds.
+    fn guesses(&self) -> bool {
+        self.kind == Kind::Retry && self.side == Side::New
     }
 
     /// What only registers and flags take part in.
@@ -422,7 +455,7 @@ impl Machine<'_> {
 
     /// The access as far as it has only loaded. Each side has its own kind, and one of them.
     fn begin(&mut self, path: &mut Path, reference: Reference, of: Side) -> Result<(), Cause> {
-        if path.access.is_some() || self.side != of || self.kind != Kind::Atomic {
+        if path.access.is_some() || self.side != of || self.kind == Kind::Loads {
             return Err(Cause::Access);
         }
         path.access = Some(Access {
@@ -468,6 +501,9 @@ impl Machine<'_> {
         if rt == ZERO {
             return Err(Cause::ZeroDestination);
         }
+        if self.guesses() {
+            return Err(Cause::Access);
+        }
         let bits = reference.bits;
         let (cell, operand) = (self.loaded(reference)[0], path.read(rs, Width(bits)));
         self.begin(path, reference, Side::New)?;
@@ -506,7 +542,11 @@ impl Machine<'_> {
         let [low, high] = self.loaded(reference);
         let (low, high) = (self.graph.equal(&low, &expected[0]), self.graph.equal(&high, &expected[1]));
         let equal = self.graph.and(low, high);
-        let (stores, other) = path.split(self.graph, equal);
+        let (stores, mut other) = path.split(self.graph, equal);
+        path.fails = !stores;
+        if let Some(other) = &mut other {
+            other.fails = true;
+        }
         if let Some(access) = path.access.as_mut().filter(|_| stores) {
             (access.stored, access.release, access.value) = (true, reference.release, value);
         }

@@ -227,6 +227,12 @@ pub(super) enum Insn {
         base: Register,
         by: i64,
     },
+    /// A plain load of what a compare-and-swap is then to find, zeros above it.
+    Guess {
+        bits: usize,
+        rt: Register,
+        base: Register,
+    },
     /// Two plain loads of 8 bytes, of which the second reads what lies behind the first.
     LoadPair {
         rt: Register,
@@ -277,6 +283,7 @@ impl Insn {
             Insn::CompareAndSwapPair { reference, rs: [expected, above], rt: [low, high] } => {
                 all(&mut [&mut reference.base, expected, above, low, high]);
             }
+            Insn::Guess { rt, base, bits: _ } => all(&mut [base, rt]),
             Insn::Load { rt, base, offset: _ } | Insn::LoadAndAdd { rt, base, by: _ } => all(&mut [base, rt]),
             Insn::LoadPair { rt, second, base, offset: _ } => all(&mut [base, rt, second]),
         }
@@ -600,6 +607,14 @@ fn pair(word: u32) -> Option<Insn> {
         }
         _ => None,
     }
+}
+
+/// `ldr`, `ldrh` or `ldrb` from the base itself; only where a compare-and-swap follows is it an operation of its own.
+pub(super) fn plain_load(word: u32) -> Option<Insn> {
+    // The immediate is zero.
+    let is_load = word & 0x3fff_fc00 == 0x3940_0000;
+    let (rt, base) = (register(word, 0), register_or_sp(word, 5));
+    is_load.then_some(Insn::Guess { bits: 8 << bits(word, 31, 30), rt, base })
 }
 
 /// `ldur`, `ldr` with the offset added afterwards, `ldp`: 8 bytes to a general register each.

@@ -80,6 +80,14 @@ impl Prover {
         self.answer(Question::new(old, new, Kind::Loads, &[], &[])?)
     }
 
+    /// As [`prove_retrying`](super::prove_retrying()).
+    ///
+    /// # Errors
+    /// As for [`Prover::prove`].
+    pub fn prove_retrying(&self, old: &[u32], new: &[u32], dead: &[Dead]) -> Result<Proof, Refusal> {
+        self.answer(Question::new(old, new, Kind::Retry, &[], dead)?)
+    }
+
     /// How many pairs are remembered.
     pub fn templates(&self) -> usize {
         self.known.read().unwrap_or_else(PoisonError::into_inner).answers.len()

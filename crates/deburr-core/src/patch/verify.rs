@@ -81,13 +81,15 @@ pub fn verify(original: &[u8], patched: &[u8]) -> Result<Verified, VerifyError> 
             .collect();
         let drafts = wanted.iter().map(|&(rule, change)| {
             if plan::is_exclusive(rule) {
-                return Ok(plan::draft_of_words(image, rule, change.at, &change.old, &change.new));
+                let words = (&*change.old, &*change.new);
+                return plan::draft_of_words(image, rule, change.at, words, change.outside.as_ref());
             }
             let draft = lone.remove(&(rule, change.at));
             let is_same = |draft: &Draft| {
-                draft.attempts.first().is_some_and(|attempt| {
-                    attempt.old == change.old && attempt.candidates.first() == Some(&change.new)
-                })
+                change.outside.is_none()
+                    && draft.attempts.first().is_some_and(|attempt| {
+                        attempt.old == change.old && attempt.candidates.first() == Some(&change.new)
+                    })
             };
             draft.filter(is_same).ok_or((change.at, rule, Reason::OtherWords))
         });
@@ -101,7 +103,8 @@ pub fn verify(original: &[u8], patched: &[u8]) -> Result<Verified, VerifyError> 
         let at = planned.sites.binary_search_by_key(&change.at, |site| site.at).ok();
         let site = at.and_then(|at| planned.sites.get(at));
         site.is_some_and(|site| {
-            (site.file_offset, &site.old, &site.new) == (change.file_offset, &change.old, &change.new)
+            (site.file_offset, &site.old, &site.new, &site.outside)
+                == (change.file_offset, &change.old, &change.new, &change.outside)
         })
     };
     match changes.iter().find(|change| !is_planned(change)) {
