@@ -8,7 +8,7 @@
 
 mod board;
 mod package;
-mod progress;
+pub(crate) mod progress;
 
 use crate::args::asked::Asked;
 use crate::args::batch::{Batch, Progress};

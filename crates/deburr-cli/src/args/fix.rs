@@ -1,12 +1,11 @@
 //! The options of `deburr fix`.
 
 use super::Format;
-use super::asked::DebugFiles;
+use super::batch::Batch;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args};
 use deburr_core::Svma;
 use deburr_core::patch::RULES;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// The options of `deburr fix`.
@@ -16,6 +15,7 @@ use std::path::PathBuf;
   deburr fix ./libstore.so                         show what could be rewritten; changes nothing
   deburr fix ./libstore.so -o libstore-lse.so      write a new file
   deburr fix --target armv8.1-a -o new/ unpacked/  a whole tree, and calls of outlined helpers, too
+  deburr fix app.whl -o app-lse.whl                a package: its hashes stay right
   deburr fix --in-place --only llsc-loop ./server  the old file stays as server.orig
   deburr fix --site 0x13b77c --function 'spin_*' ./server
   deburr fix --dispatch dist/ ./libstore.so        both files, and what each needs
@@ -36,9 +36,16 @@ succeed. In a directory, files that must stay as they are (other architectures, 
 relocatable objects) are left so, or copied; named themselves, they are an error. Links are kept and
 not followed.
 
+A package that is named is rewritten as a whole. Binaries in it that must stay as they are do so, and
+all else stays byte for byte, but for the hashes that a package has of its files, which are made
+right (RECORD of wheels, md5sums of .deb). Before it gets its name, it is read again, and its
+binaries are compared with those of the original. Signatures of the package hold no longer; a note
+names them. --revert gives the binaries back; the package around them may be compressed otherwise
+than it was. Packages in directories and in packages are left as they are.
+
 Exit status: 0 planned, written or verified; 1 not verified; 2 some work could not be done.")]
 pub(crate) struct Fix {
-    /// ELF files for AArch64, and directories of them
+    /// ELF files for AArch64, directories of them, and packages (wheels and other zip files, .deb, tar)
     #[arg(required_unless_present = "verify", value_name = "FILE")]
     pub(crate) paths: Vec<PathBuf>,
 
@@ -97,10 +104,7 @@ pub(crate) struct Fix {
     pub(crate) limit: usize,
 
     #[command(flatten)]
-    pub(crate) debug_files: DebugFiles,
-    /// Threads to use [default: one per CPU]
-    #[arg(short = 'j', long, value_name = "N", help_heading = "Input")]
-    pub(crate) threads: Option<NonZeroUsize>,
+    pub(crate) batch: Batch,
 }
 
 /// The options that choose what is rewritten, and how.

@@ -1,8 +1,11 @@
-//! Progress of a run on the standard error, where it is a terminal: files, or bytes where there are packages.
+//! Progress of a run on the standard error, where it is a terminal: files, or bytes where there are packages; and a sign of
+//! life where nobody knows how much there is to do.
 
 use crate::args::batch::Progress;
 use crate::input::walk::Candidate;
 use indicatif::{ProgressBar, ProgressStyle};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// A run shorter than this shows no progress.
@@ -58,6 +61,47 @@ impl Meter {
     pub(super) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
+        }
+    }
+}
+
+/// A sign of life beside one long piece of work, until it is dropped. Nothing else may be written meanwhile.
+pub(crate) struct Life {
+    /// Its end is what the thread waits for.
+    over: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Life {
+    pub(crate) fn new(progress: Progress, what: String) -> Life {
+        let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
+        if progress == Progress::Never || !terminal {
+            return Life { over: None, thread: None };
+        }
+        let (over, is_over) = channel();
+        let show = move || {
+            if is_over.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+            let bar = ProgressBar::new_spinner().with_message(what).with_elapsed(PATIENCE);
+            let bar = match ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
+                Ok(style) => bar.with_style(style),
+                Err(_) => bar,
+            };
+            bar.enable_steady_tick(Duration::from_millis(100));
+            let _ = is_over.recv();
+            bar.finish_and_clear();
+        };
+        // Without a thread, there is only no sign.
+        Life { over: Some(over), thread: thread::Builder::new().spawn(show).ok() }
+    }
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        drop(self.over.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
         }
     }
 }

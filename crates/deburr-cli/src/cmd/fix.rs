@@ -2,6 +2,7 @@
 
 mod back;
 mod dispatch;
+mod package;
 mod place;
 mod tree;
 mod work;
@@ -14,6 +15,7 @@ use crate::input::mapped::Bytes;
 use crate::input::walk::error_text;
 use crate::render::fix::{Break, Document, Fixed, Layout, Left, Render, Summary, Text, Written};
 use crate::render::style::Palette;
+use deburr_core::patch::Plan;
 use deburr_cpu::Feature;
 use place::{Existing, Inherited};
 use sha2::{Digest, Sha256};
@@ -38,7 +40,7 @@ pub(super) fn run(
     out: &mut dyn Write,
     complaints: &mut dyn Write,
 ) -> Result<ExitCode, Failure> {
-    if let Some(threads) = options.threads {
+    if let Some(threads) = options.batch.threads {
         // Refused only where there is a pool already.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global();
     }
@@ -222,6 +224,10 @@ impl Run<'_> {
         }
         match Bytes::open(path).map(|bytes| Content::of_all(&bytes)) {
             Ok(Content::Empty | Content::Other) => self.summary.other_files += 1,
+            // There may be many in a tree, and each is made anew as a whole: that is to be asked for.
+            Ok(Content::Package | Content::Layout) => {
+                self.leave(path, Trouble::left("a package: give its own name to rewrite it"), false);
+            }
             Ok(_) => match self.fix(path, goal) {
                 Ok(()) => {}
                 Err(Stop::Failure(failure)) => return Err(failure),
@@ -246,23 +252,19 @@ impl Run<'_> {
     /// Plans for a file, and writes what was asked for.
     fn fix(&mut self, path: &Path, goal: Goal<'_>) -> Result<(), Stop> {
         let source = Source::open(path)?;
-        let (destination, backup) = self.destination(path, &source, goal)?;
+        if Content::of_all(&source.bytes) == Content::Package {
+            return self.package(path, &source, goal);
+        }
+        let destination = self.destination(path, &source, goal)?;
         let Made { plan, patched, trailer } = self.work.make(&source.bytes, Some(path))?;
         if let (true, Some(unmet)) = (self.is_alone(), self.work.unmet().into_iter().next()) {
             return Err(Trouble::fault(unmet).into());
         }
-        if !source.bytes.is_intact() {
-            return Err(Trouble::fault("the file changed while it was read").into());
+        source.check()?;
+        let mut fixed = self.planned(path.display().to_string(), plan, trailer);
+        if !fixed.plan.sites.is_empty() {
+            fixed.breaks.extend(self.breaks_around(path, &source));
         }
-        let needs_lse = plan.sites.iter().any(|site| site.needs_lse());
-        let mut fixed = Fixed {
-            path: path.display().to_string(),
-            needs: needs_lse.then(|| Feature::FEAT_LSE.name()).into_iter().collect(),
-            breaks: self.breaks(path, &source, trailer, &plan),
-            plan,
-            obstacle: None,
-            written: None,
-        };
         let patched = match (patched, destination.is_some()) {
             (Some(Err(error)), true) => {
                 return Err(Trouble::left(self.hint(&error.to_string(), &error)).into());
@@ -275,42 +277,32 @@ impl Run<'_> {
             (None, _) => None,
         };
         if let Some(destination) = destination {
-            let is_changed = patched.is_some();
-            if let (true, Some(backup)) = (is_changed, &backup) {
-                refuse_existing(backup)?;
-            }
-            let is_replaced = backup.is_some();
-            let new: &[u8] = patched.as_deref().unwrap_or(&source.bytes);
-            if is_changed || !is_replaced {
-                let replaced = is_replaced.then_some(&source.file);
-                let inherited = Inherited { metadata: &source.metadata, replaced };
-                let existing = backup.as_deref().map_or(Existing::Replace, Existing::Rename);
-                let lost = place::put(new, &destination, inherited, existing, |written| {
-                    if is_changed {
-                        work::verify(&source.bytes, written, &fixed.plan)?;
-                    }
-                    source.check()
-                })?;
-                if !lost.is_empty() {
-                    let text = format!("attributes that could not be kept: {}", lost.join(", "));
-                    fixed.breaks.push(Break { what: "attributes", text });
-                }
-            }
-            let shown = if is_replaced { path } else { &destination };
-            fixed.written = Some(Written {
-                path: shown.display().to_string(),
-                is_changed,
-                sha256: sha256(new),
-                backup: backup.filter(|_| is_changed).map(|path| path.display().to_string()),
-            });
+            let new = patched.as_deref();
+            let (written, lost) = destination
+                .deliver(path, &source, new, |written| work::verify(&source.bytes, written, &fixed.plan))?;
+            fixed.breaks.extend(lost);
+            fixed.written = Some(written);
         }
-        self.tell(&fixed)?;
+        self.tell(&fixed, !self.summary.is_tree)?;
         Ok(())
     }
 
-    fn tell(&mut self, fixed: &Fixed) -> io::Result<()> {
+    /// A plan, with what is to be known of it.
+    fn planned(&self, path: String, plan: Plan, trailer: Option<u64>) -> Fixed {
+        let needs_lse = plan.sites.iter().any(|site| site.needs_lse());
+        Fixed {
+            path,
+            needs: needs_lse.then(|| Feature::FEAT_LSE.name()).into_iter().collect(),
+            breaks: if plan.sites.is_empty() { Vec::new() } else { self.breaks_inside(trailer) },
+            plan,
+            obstacle: None,
+            written: None,
+        }
+    }
+
+    fn tell(&mut self, fixed: &Fixed, is_named: bool) -> io::Result<()> {
         self.summary.add(fixed);
-        self.render.fixed(self.out, fixed, !self.summary.is_tree)
+        self.render.fixed(self.out, fixed, is_named)
     }
 
     /// Whether there is one file only, so that what is not in it is nowhere.
@@ -332,24 +324,30 @@ impl Run<'_> {
         })
     }
 
-    /// Where a file goes, and what the old one is called then; refuses what must not be written to.
+    /// Where a file goes, if anywhere; refuses what must not be written to.
     fn destination(
         &self,
         path: &Path,
         source: &Source,
         goal: Goal<'_>,
-    ) -> Result<(Option<PathBuf>, Option<PathBuf>), Trouble> {
-        match goal {
-            Goal::Plan => Ok((None, None)),
-            Goal::New(output) => Ok((Some(new_file(output, source)?), None)),
+    ) -> Result<Option<Destination>, Trouble> {
+        Ok(match goal {
+            Goal::Plan => None,
+            Goal::New(output) => {
+                Some(Destination { path: new_file(output, source)?, backup: None, is_replaced: false })
+            }
             Goal::Replace => {
                 let real = behind_links(path)?;
-                let mut backup = real.clone().into_os_string();
-                backup.push(self.suffix());
-                let backup = PathBuf::from(backup);
-                Ok((Some(real), Some(backup)))
+                // What was rewritten once can be so again.
+                let is_kept = !self.options.revert || self.options.backup.is_some();
+                let backup = is_kept.then(|| {
+                    let mut backup = real.clone().into_os_string();
+                    backup.push(self.suffix());
+                    PathBuf::from(backup)
+                });
+                Some(Destination { path: real, backup, is_replaced: true })
             }
-        }
+        })
     }
 
     /// What stands against writing, and what could be done about it.
@@ -363,18 +361,26 @@ impl Run<'_> {
         }
     }
 
-    /// What outside of the file does not fit the rewritten one.
-    fn breaks(
-        &self,
-        path: &Path,
-        source: &Source,
-        trailer: Option<u64>,
-        plan: &deburr_core::patch::Plan,
-    ) -> Vec<Break> {
+    /// What in a rewritten file fits no longer.
+    fn breaks_inside(&self, trailer: Option<u64>) -> Vec<Break> {
         let mut breaks = Vec::new();
-        if plan.sites.is_empty() {
-            return breaks;
+        if let Some(length) = trailer {
+            let text = format!(
+                "{length} bytes behind the last section, such as a signature or an archive, are not at the end of \
+                 the rewritten file"
+            );
+            breaks.push(Break { what: "trailer", text });
         }
+        if self.options.new_build_id {
+            let text = "debug files of the original are not found by the new build-id".to_owned();
+            breaks.push(Break { what: "build-id", text });
+        }
+        breaks
+    }
+
+    /// What outside of the file does not fit the rewritten one.
+    fn breaks_around(&self, path: &Path, source: &Source) -> Vec<Break> {
+        let mut breaks = Vec::new();
         let mut add = |what, text: &str| breaks.push(Break { what, text: text.to_owned() });
         if place::is_measured(&source.file) {
             add(
@@ -383,15 +389,6 @@ impl Run<'_> {
                  enforced, the rewritten file must be signed anew",
             );
         }
-        if let Some(length) = trailer {
-            let mut text = String::new();
-            let _ = write!(
-                text,
-                "{length} bytes behind the last section, such as a signature or an archive, are not at the end of \
-                 the rewritten file"
-            );
-            add("trailer", &text);
-        }
         let real = fs::canonicalize(path).unwrap_or_default();
         if MANAGED.iter().any(|folder| real.starts_with(folder)) && !real.starts_with("/usr/local") {
             add(
@@ -399,9 +396,6 @@ impl Run<'_> {
                 "where it takes the original's place, the package manager's checksums tell of it (debsums, rpm -V), \
                  and an update brings the original back",
             );
-        }
-        if self.options.new_build_id {
-            add("build-id", "debug files of the original are not found by the new build-id");
         }
         if self.options.in_place && source.metadata.nlink() > 1 {
             add("hard-links", "other names of the file (hard links) keep the original");
@@ -417,7 +411,9 @@ impl Run<'_> {
             }
         }
         self.summary.left.sort_by(|a, b| a.path.cmp(&b.path));
-        self.summary.is_several = self.summary.is_tree || self.options.paths.len() > 1;
+        let (packages, paths) = (self.summary.packages, self.options.paths.len());
+        self.summary.is_several = self.summary.is_tree || packages > 0 || paths > 1;
+        self.summary.is_package = packages == 1 && paths == 1;
         self.render.end(self.out, &self.summary)?;
         Ok(if self.failed { ExitCode::from(2) } else { ExitCode::SUCCESS })
     }
@@ -439,6 +435,53 @@ impl From<Trouble> for Stop {
 impl From<io::Error> for Stop {
     fn from(error: io::Error) -> Stop {
         Stop::Failure(error.into())
+    }
+}
+
+/// Where a file goes.
+struct Destination {
+    path: PathBuf,
+    /// What the old file there is called then.
+    backup: Option<PathBuf>,
+    /// Whether it takes the place of the file that was read.
+    is_replaced: bool,
+}
+
+impl Destination {
+    /// Writes what was made of a file, or a copy of the file where that is nothing; `check` sees what was made, once it is
+    /// written. Returns what was lost as well.
+    fn deliver(
+        self,
+        path: &Path,
+        source: &Source,
+        made: Option<&[u8]>,
+        check: impl FnOnce(&[u8]) -> Result<(), Trouble>,
+    ) -> Result<(Written, Option<Break>), Trouble> {
+        let Destination { path: destination, backup, is_replaced } = self;
+        let backup = backup.filter(|_| made.is_some());
+        if let Some(backup) = &backup {
+            refuse_existing(backup)?;
+        }
+        let (new, mut lost) = (made.unwrap_or(&source.bytes), Vec::new());
+        if made.is_some() || !is_replaced {
+            let inherited =
+                Inherited { metadata: &source.metadata, replaced: is_replaced.then_some(&source.file) };
+            let existing = backup.as_deref().map_or(Existing::Replace, Existing::Rename);
+            lost = place::put(new, &destination, inherited, existing, |written| {
+                if made.is_some() {
+                    check(written)?;
+                }
+                source.check()
+            })?;
+        }
+        let text = format!("attributes that could not be kept: {}", lost.join(", "));
+        let written = Written {
+            path: if is_replaced { path } else { &destination }.display().to_string(),
+            is_changed: made.is_some(),
+            sha256: sha256(new),
+            backup: backup.map(|path| path.display().to_string()),
+        };
+        Ok((written, (!lost.is_empty()).then_some(Break { what: "attributes", text })))
     }
 }
 

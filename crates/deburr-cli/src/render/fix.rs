@@ -43,6 +43,19 @@ pub(crate) struct Written {
     pub(crate) backup: Option<String>,
 }
 
+/// A package, and what became of it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Packed {
+    pub(crate) path: String,
+    /// The files in it that are not what they were, as `package!inner/path`.
+    pub(crate) changed: Vec<String>,
+    pub(crate) breaks: Vec<Break>,
+    pub(crate) written: Option<Written>,
+    /// Whether those files are originals that were given back.
+    #[serde(skip)]
+    pub(crate) is_reverted: bool,
+}
+
 /// An original that was given back.
 #[derive(Debug, Serialize)]
 pub(crate) struct Reverted {
@@ -123,6 +136,10 @@ pub(crate) struct Summary {
     pub(crate) manifest: Option<Manifest>,
     /// Whether a directory was given.
     pub(crate) is_tree: bool,
+    /// Packages that were looked into.
+    pub(crate) packages: u64,
+    /// Whether there is one package and nothing else.
+    pub(crate) is_package: bool,
     /// Whether there may be several files.
     pub(crate) is_several: bool,
 }
@@ -151,6 +168,9 @@ pub(crate) trait Render {
 
     /// Adds a file. `is_named`: whether it is told of though there is nothing in it.
     fn fixed(&mut self, out: &mut dyn Write, fixed: &Fixed, is_named: bool) -> io::Result<()>;
+
+    /// Adds a package, behind the files in it.
+    fn packed(&mut self, out: &mut dyn Write, packed: &Packed) -> io::Result<()>;
 
     /// Adds a file that was given back.
     fn reverted(&mut self, out: &mut dyn Write, reverted: &Reverted) -> io::Result<()>;

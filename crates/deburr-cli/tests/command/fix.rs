@@ -1,5 +1,7 @@
 //! `deburr fix` on a linked library: sessions, every way to write, what is refused, and the documents.
 
+mod packages;
+
 use super::fixtures::{archive, folder};
 use super::{Scratch, assert_as_recorded, deburr, stderr, stdout};
 use serde_json::Value;
@@ -208,7 +210,7 @@ fn what_cannot_be_done_is_told_and_nothing_is_written() {
         (&["x86.o"], "only AArch64 code is rewritten"),
         (&["object.o"], "a relocatable object"),
         (&["lib.a"], "a static archive"),
-        (&["app.whl"], "a package"),
+        (&["app.whl"], "app.whl: zip: "),
         (&["text"], "no ELF file"),
         (&["empty"], "an empty file"),
         (&["pipe"], "no regular file"),

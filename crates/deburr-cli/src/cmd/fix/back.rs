@@ -1,51 +1,31 @@
 //! The ways back: a rewritten file → its original; both → whether they do the same.
 
-use super::place::{self, Existing, Inherited};
 use super::work::{Trouble, guarded};
-use super::{Goal, Run, Source, Stop, behind_links, new_file, refuse_existing, sha256};
+use super::{Goal, Run, Source, Stop};
 use crate::cmd::Failure;
+use crate::input::Content;
 use crate::input::mapped::Bytes;
 use crate::input::walk::error_text;
-use crate::render::fix::{Render, Reverted, Summary, Verdict, Written};
+use crate::render::fix::{Render, Reverted, Summary, Verdict};
 use deburr_core::patch::{self, PlanError, VerifyError};
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 impl Run<'_> {
     /// Gives the original of a file back.
     pub(super) fn revert(&mut self, path: &Path, goal: Goal<'_>) -> Result<(), Stop> {
         let source = Source::open(path)?;
-        let (destination, backup) = match (goal, &self.options.backup) {
-            (Goal::New(output), _) => (new_file(output, &source)?, None),
-            (_, Some(_)) => {
-                let (real, backup) = self.destination(path, &source, goal)?;
-                (real.unwrap_or_else(|| path.to_owned()), backup)
-            }
-            // What was rewritten once can be so again.
-            (_, None) => (behind_links(path)?, None),
-        };
+        if Content::of_all(&source.bytes) == Content::Package {
+            return self.package(path, &source, goal);
+        }
+        let Some(destination) = self.destination(path, &source, goal)? else { return Ok(()) };
         let reverted = guarded(|| patch::revert(&source.bytes))?;
         let original = reverted.map_err(|error| Trouble::fault(error.to_string()))?;
-        if let Some(backup) = &backup {
-            refuse_existing(backup)?;
-        }
-        let is_replaced = matches!(goal, Goal::Replace);
-        let inherited =
-            Inherited { metadata: &source.metadata, replaced: is_replaced.then_some(&source.file) };
-        let existing = backup.as_deref().map_or(Existing::Replace, Existing::Rename);
-        place::put(&original, &destination, inherited, existing, |_| source.check())?;
-        let shown = if is_replaced { path } else { &destination };
-        let reverted = Reverted {
-            path: path.display().to_string(),
-            written: Written {
-                path: shown.display().to_string(),
-                is_changed: true,
-                sha256: sha256(&original),
-                backup: backup.as_ref().map(|path: &PathBuf| path.display().to_string()),
-            },
-        };
+        // That it is the original, the note's own SHA-256 has told.
+        let (written, _) = destination.deliver(path, &source, Some(&original), |_| Ok(()))?;
+        let reverted = Reverted { path: path.display().to_string(), written };
         self.render.reverted(self.out, &reverted)?;
         Ok(())
     }
@@ -67,6 +47,11 @@ pub(super) fn verify(
         }
     };
     let (old, new) = (open(original)?, open(patched)?);
+    for (path, bytes) in [(original, &old), (patched, &new)] {
+        if Content::of_all(bytes) == Content::Package {
+            return Err(complain(path, "a package: unpack both, and verify their files"));
+        }
+    }
     let verified =
         guarded(|| patch::verify(&old, &new)).map_err(|trouble| complain(patched, &trouble.reason))?;
     for (path, bytes) in [(original, &old), (patched, &new)] {

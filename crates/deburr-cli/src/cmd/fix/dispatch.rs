@@ -6,7 +6,7 @@ use super::work::{self, Made, Trouble, guarded};
 use super::{Run, Source, Stop, sha256};
 use crate::cmd::Failure;
 use crate::input::walk::error_text;
-use crate::render::fix::{Fixed, Manifest, ManifestFile, Variant, Written};
+use crate::render::fix::{Manifest, ManifestFile, Variant, Written};
 use deburr_core::{Request, check};
 use deburr_cpu::{Arch, Feature, FeatureSet, first_level, level_named};
 use std::collections::{BTreeSet, HashSet};
@@ -91,20 +91,17 @@ impl Run<'_> {
         // The best first.
         variants.reverse();
         let bytes: &[u8] = patched.as_deref().unwrap_or(&source.bytes);
-        let fixed = Fixed {
-            path: path.display().to_string(),
-            needs: needs_lse.then(|| Feature::FEAT_LSE.name()).into_iter().collect(),
-            breaks: self.breaks(path, &source, trailer, &plan),
-            plan,
-            obstacle: None,
-            written: Some(Written {
-                is_changed: rewritten.is_some(),
-                path: rewritten.unwrap_or(original),
-                sha256: sha256(bytes),
-                backup: None,
-            }),
-        };
-        self.tell(&fixed)?;
+        let mut fixed = self.planned(path.display().to_string(), plan, trailer);
+        if rewritten.is_some() {
+            fixed.breaks.extend(self.breaks_around(path, &source));
+        }
+        fixed.written = Some(Written {
+            is_changed: rewritten.is_some(),
+            path: rewritten.unwrap_or(original),
+            sha256: sha256(bytes),
+            backup: None,
+        });
+        self.tell(&fixed, true)?;
         Ok(ManifestFile { name: name.to_string_lossy().into_owned(), variants })
     }
 }

@@ -68,7 +68,7 @@ impl<'o> Work<'o> {
             target: features_for(&target, Some(Arch::Aarch64)),
             skip_spinning: options.skip_spin_cas,
             options: ApplyOptions { new_build_id: options.new_build_id, trailer: options.trailer },
-            debug_dirs: debug_dirs(&options.debug_files),
+            debug_dirs: debug_dirs(&options.batch.debug_files),
             functions: options
                 .function
                 .iter()
@@ -80,14 +80,13 @@ impl<'o> Work<'o> {
 
     /// Plans for a file and applies the plan, in memory. `file`: what its debug file may lie beside.
     pub(super) fn make(&mut self, bytes: &[u8], file: Option<&Path>) -> Result<Made, Trouble> {
-        // The one place that tells kinds of files apart: packages would be taken apart here.
         match Content::of_all(bytes) {
             Content::Elf => self.make_elf(bytes, file),
             Content::Archive | Content::ThinArchive => {
                 Err(Trouble::left("a static archive: rewrite what it is linked into"))
             }
             Content::Package | Content::Layout => {
-                Err(Trouble::left("a package: unpack it, rewrite the folder, and pack that"))
+                Err(Trouble::left("a package: unpack it, and give its files"))
             }
             Content::Empty => Err(Trouble::left("an empty file")),
             Content::Other => Err(Trouble::left("no ELF file")),

@@ -1,6 +1,6 @@
 //! The JSON document of `deburr fix`, written file by file.
 
-use super::{Break, Fixed, Render, Reverted, Summary, Verdict, Written};
+use super::{Break, Fixed, Packed, Render, Reverted, Summary, Verdict, Written};
 use crate::render::json::write_value;
 use deburr_core::Svma;
 use deburr_core::patch::{Refused, Site};
@@ -58,6 +58,10 @@ impl Render for Document {
                 written: fixed.written.as_ref(),
             },
         )
+    }
+
+    fn packed(&mut self, out: &mut dyn Write, packed: &Packed) -> io::Result<()> {
+        self.file(out, packed)
     }
 
     fn reverted(&mut self, out: &mut dyn Write, reverted: &Reverted) -> io::Result<()> {

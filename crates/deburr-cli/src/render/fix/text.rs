@@ -1,6 +1,6 @@
 //! Text for people: sites by rule, old words beside new ones; what is refused by reason; and what to know of the new file.
 
-use super::{Fixed, Render, Reverted, Summary, Verdict, Written};
+use super::{Fixed, Packed, Render, Reverted, Summary, Verdict, Written};
 use crate::config::allow::NO_NAME;
 use crate::render::one_line;
 use crate::render::style::Palette;
@@ -145,6 +145,7 @@ impl Text {
         if self.layout.is_plan && summary.sites > 0 {
             let ways = match summary.is_several {
                 false => "-o OUT writes a new file, --in-place changes this one",
+                true if summary.is_package => "-o OUT writes a new package, --in-place changes this one",
                 true => "-o DIR writes a new tree, --in-place changes these files",
             };
             writeln!(out, "Nothing was written: {ways}.")?;
@@ -209,6 +210,37 @@ impl Render for Text {
             writeln!(out, "  cannot be written: {obstacle}")?;
         }
         for it in &fixed.breaks {
+            writeln!(out, "  note: {}", it.text)?;
+        }
+        Ok(())
+    }
+
+    fn packed(&mut self, out: &mut dyn Write, packed: &Packed) -> io::Result<()> {
+        let Packed { path, changed, breaks, written, is_reverted } = packed;
+        if written.is_none() && breaks.is_empty() {
+            return Ok(());
+        }
+        if self.files > 0 {
+            writeln!(out)?;
+        }
+        self.files += 1;
+        let files = counted(changed.len() as u64, "file");
+        let verdict = match (written, changed.is_empty()) {
+            (None, _) => "a package".to_owned(),
+            (Some(_), true) => "no file in it rewritten".to_owned(),
+            (Some(_), false) if *is_reverted => format!("{files} in it given back"),
+            (Some(_), false) => format!("{files} in it rewritten and verified"),
+        };
+        writeln!(out, "{}: {verdict}", self.layout.palette.bold(&one_line(path)))?;
+        if *is_reverted {
+            for path in changed {
+                writeln!(out, "  {}", one_line(path))?;
+            }
+        }
+        if let Some(written) = written {
+            writeln!(out, "  {}", place(written, path))?;
+        }
+        for it in breaks {
             writeln!(out, "  note: {}", it.text)?;
         }
         Ok(())

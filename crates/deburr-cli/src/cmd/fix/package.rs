@@ -1,0 +1,259 @@
+//! A package: the binaries in it → plans; and the package with what was made of them in their places, read again and compared
+//! with the original before it gets its name.
+//!
+//! Compared are all binaries, those of packages within it among them: each that differs must be one that was proven when it
+//! was made. What else is in a package is copied by `deburr_package::rewrite`, and counted here.
+
+use super::work::{self, Made, Trouble, guarded};
+use super::{Goal, Run, Source, Stop, sha256};
+use crate::batch::progress::Life;
+use crate::render::fix::{Break, Fixed, Packed, Written};
+use deburr_core::patch::{self, NoteError, RevertError};
+use deburr_package::{Limits, Object, RewriteError, Rewritten, Sink, Stopped, read, rewrite};
+use std::path::Path;
+
+/// A binary that is not what it was.
+#[derive(Debug, PartialEq, Eq)]
+struct Change {
+    path: String,
+    /// SHA-256 of what it was, and of what it is.
+    old: String,
+    new: String,
+}
+
+/// What was made of the binaries of one package.
+struct Members<'a> {
+    /// The package, and what it will be, as they are called before a member's own name.
+    path: &'a str,
+    new_path: Option<&'a str>,
+    fixed: Vec<Fixed>,
+    changes: Vec<Change>,
+    left: Vec<(String, Trouble)>,
+}
+
+impl Run<'_> {
+    /// Plans for what is in a package, or gives back what it was, and writes what was asked for.
+    pub(super) fn package(&mut self, path: &Path, source: &Source, goal: Goal<'_>) -> Result<(), Stop> {
+        let limits = self.options.batch.packages.limits();
+        if limits.depth == 0 {
+            return Err(Trouble::left("a package, and --max-depth 0 looks into none").into());
+        }
+        let destination = self.destination(path, source, goal)?;
+        let name = path.display().to_string();
+        let new_path = destination
+            .as_ref()
+            .map(|to| if to.is_replaced { name.clone() } else { to.path.display().to_string() });
+        let mut members = Members {
+            path: &name,
+            new_path: new_path.as_deref(),
+            fixed: Vec::new(),
+            changes: Vec::new(),
+            left: Vec::new(),
+        };
+        let life = || Life::new(self.options.batch.progress, name.clone());
+        let rewritten = guarded(|| {
+            let _life = life();
+            rewrite(&name, &source.bytes, &limits, &mut |object| match self.options.revert {
+                true => give_back(object, &mut members),
+                false => self.inside(object, &mut members),
+            })
+        })?;
+        let Rewritten { bytes, changed, notes } = rewritten.map_err(|error| trouble(&name, &error))?;
+        let Members { fixed, changes, left, .. } = members;
+        for (path, trouble) in left {
+            self.leave(Path::new(&path), trouble, false);
+        }
+        if let (1, Some(unmet)) = (self.options.paths.len(), self.work.unmet().into_iter().next()) {
+            return Err(Trouble::fault(unmet).into());
+        }
+        source.check()?;
+        if self.options.revert && changed.is_empty() {
+            return Err(Trouble::fault("no file in it gives its original back").into());
+        }
+        let mut breaks = match changed.is_empty() {
+            true => Vec::new(),
+            false => self.breaks_around(path, source),
+        };
+        breaks.extend(notes.into_iter().map(|text| Break { what: "package", text }));
+        if self.options.revert {
+            let text =
+                "the files in it are the originals; the package may be compressed otherwise than it was";
+            breaks.push(Break { what: "package", text: text.to_owned() });
+        }
+        let mut packed =
+            Packed { path: name.clone(), changed, breaks, written: None, is_reverted: self.options.revert };
+        if let Some(destination) = destination {
+            let _life = life();
+            let made = (!packed.changed.is_empty()).then_some(&*bytes);
+            let (written, lost) = destination.deliver(path, source, made, |written| {
+                let differing = differing(&name, &source.bytes, written, &limits)?;
+                match differing == changes {
+                    true => Ok(()),
+                    false => Err(unproven("not the binaries that were proven differ")),
+                }
+            })?;
+            packed.breaks.extend(lost);
+            packed.written = Some(written);
+        }
+        self.summary.packages += u64::from(!packed.is_reverted);
+        for fixed in &fixed {
+            self.tell(fixed, false)?;
+        }
+        self.render.packed(self.out, &packed)?;
+        Ok(())
+    }
+
+    /// Plans for a binary in a package; returns what it is to become.
+    fn inside(&mut self, object: &Object, members: &mut Members<'_>) -> Option<Vec<u8>> {
+        let mut leave = |trouble| members.left.push((object.path.clone(), trouble));
+        let Made { plan, patched, trailer } = self.work.make(&object.bytes, None).map_err(&mut leave).ok()?;
+        let mut fixed = self.planned(object.path.clone(), plan, trailer);
+        let patched = match (patched.transpose(), members.new_path) {
+            (Ok(patched), _) => patched,
+            (Err(error), Some(_)) => {
+                leave(Trouble::left(self.hint(&error.to_string(), &error)));
+                return None;
+            }
+            (Err(error), None) => {
+                fixed.obstacle = Some(self.hint(&error.to_string(), &error));
+                None
+            }
+        };
+        if let Some(new_path) = members.new_path {
+            if let Some(patched) = &patched
+                && let Err(trouble) = work::verify(&object.bytes, patched, &fixed.plan)
+            {
+                leave(trouble);
+                return None;
+            }
+            let new = patched.as_deref().unwrap_or(&object.bytes);
+            let inner = object.path.strip_prefix(members.path).unwrap_or(&object.path);
+            fixed.written = Some(Written {
+                path: format!("{new_path}{inner}"),
+                is_changed: patched.is_some(),
+                sha256: sha256(new),
+                backup: None,
+            });
+        }
+        members.fixed.push(fixed);
+        let patched = patched.filter(|_| members.new_path.is_some())?;
+        members.changes.push(Change::of(object, &patched));
+        Some(patched)
+    }
+}
+
+impl Change {
+    fn of(object: &Object, new: &[u8]) -> Change {
+        Change { path: object.path.clone(), old: sha256(&object.bytes), new: sha256(new) }
+    }
+}
+
+/// The original of a binary in a package, if it was rewritten.
+fn give_back(object: &Object, members: &mut Members<'_>) -> Option<Vec<u8>> {
+    let trouble = match guarded(|| patch::revert(&object.bytes)) {
+        Ok(Ok(original)) => {
+            members.changes.push(Change::of(object, &original));
+            return Some(original);
+        }
+        // What deburr writes, it can read again.
+        Ok(Err(RevertError::Note(NoteError::Missing | NoteError::File(_)))) => return None,
+        Ok(Err(error)) => Trouble::fault(error.to_string()),
+        Err(trouble) => trouble,
+    };
+    members.left.push((object.path.clone(), trouble));
+    None
+}
+
+/// What stands against a package, without the name that goes before it.
+fn trouble(package: &str, error: &RewriteError) -> Trouble {
+    let text = error.to_string();
+    let reason = text.strip_prefix(package).map(|rest| rest.trim_start_matches([':', '!', ' ']));
+    let reason = reason.unwrap_or(&text).to_owned();
+    Trouble { reason, is_fault: !matches!(error, RewriteError::Refused { .. }) }
+}
+
+fn unproven(reason: &str) -> Trouble {
+    Trouble::fault(format!("what was written is not proven and was removed, please report it: {reason}"))
+}
+
+/// All binaries of a package, by their hashes, and what else is in it.
+#[derive(Default)]
+struct Contents {
+    binaries: Vec<(String, String)>,
+    others: u64,
+    skipped: Vec<String>,
+}
+
+impl Sink for Contents {
+    type Permit = ();
+
+    fn admit(&mut self, _bytes: u64) -> Result<(), Stopped> {
+        Ok(())
+    }
+
+    fn hold(&mut self, _bytes: u64) -> Result<(), Stopped> {
+        Ok(())
+    }
+
+    fn object(&mut self, object: Object, _permit: ()) -> Result<(), Stopped> {
+        self.binaries.push((object.path, sha256(&object.bytes)));
+        Ok(())
+    }
+
+    fn pass_over(&mut self) {
+        self.others += 1;
+    }
+
+    fn skip(&mut self, path: String, _reason: String, _fault: bool) -> Result<(), Stopped> {
+        self.skipped.push(path);
+        Ok(())
+    }
+
+    fn progress(&mut self, _bytes: u64) {}
+}
+
+/// The binaries in which two packages differ that are the same but for these.
+fn differing(path: &str, old: &[u8], new: &[u8], limits: &Limits) -> Result<Vec<Change>, Trouble> {
+    let contents = |bytes: &[u8]| {
+        let mut contents = Contents::default();
+        // Nothing in the sink stops it.
+        let _ = guarded(|| read(path, bytes, limits, &mut contents))?;
+        Ok::<_, Trouble>(contents)
+    };
+    let (old, new) = (contents(old)?, contents(new)?);
+    let same_names = old.binaries.iter().map(|(path, _)| path).eq(new.binaries.iter().map(|(path, _)| path));
+    if !same_names || (old.others, old.skipped) != (new.others, new.skipped) {
+        return Err(unproven("it does not hold the files that the original holds"));
+    }
+    let pairs = old.binaries.into_iter().zip(new.binaries).filter(|(old, new)| old != new);
+    Ok(pairs.map(|((path, old), (_, new))| Change { path, old, new }).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An archive of two binaries and a text.
+    fn package(first: &[u8], second: &str) -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
+        for (name, bytes) in [("a.so", first), (second, b"\x7fELF 2"), ("text", b"text")] {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(bytes.len() as u64);
+            header.set_mode(0o644);
+            builder.append_data(&mut header, name, bytes).unwrap();
+        }
+        builder.into_inner().unwrap()
+    }
+
+    #[test]
+    fn binaries_that_differ_are_all_told_and_anything_else_is_a_fault() {
+        let old = package(b"\x7fELF 1", "b.so");
+        let differing = |new: &[u8]| differing("p", &old, new, &Limits::default());
+        assert_eq!(differing(&old).unwrap(), []);
+        let expected = Change { path: "p!a.so".into(), old: sha256(b"\x7fELF 1"), new: sha256(b"\x7fELF 3") };
+        assert_eq!(differing(&package(b"\x7fELF 3", "b.so")).unwrap(), [expected]);
+        for other in [package(b"\x7fELF 1", "c.so"), package(b"no ELF", "b.so"), old[..1600].to_vec()] {
+            assert!(differing(&other).unwrap_err().reason.contains("the files that the original holds"));
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! `deburr fix` on packages that are made here: a wheel whose members are stored, so that all of them are at hand, and a `.deb`.
+
+use super::super::fixtures::{archive, folder};
+use super::super::packages::{gzip, tar};
+use super::super::{Scratch, assert_as_recorded, stderr, stdout};
+use super::{LIBRARY, X86, document, files, fix, fixed, refused};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::process::Command;
+
+type Members = Vec<(String, Vec<u8>)>;
+
+/// A zip file without compression (APPNOTE.TXT, section 4.3).
+fn zip(members: &[(String, Vec<u8>)]) -> Vec<u8> {
+    let (mut file, mut directory) = (Vec::new(), Vec::new());
+    for (name, bytes) in members {
+        let mut common: Vec<u8> = [20_u16, 0, 0, 0, 0x21].into_iter().flat_map(u16::to_le_bytes).collect();
+        let size = bytes.len() as u32;
+        common.extend([crc32fast::hash(bytes), size, size].into_iter().flat_map(u32::to_le_bytes));
+        common.extend((name.len() as u16).to_le_bytes());
+        common.extend([0; 2]);
+        let offset = file.len() as u32;
+        file.extend([b"PK\x03\x04", common.as_slice(), name.as_bytes(), bytes].concat());
+        directory.extend([b"PK\x01\x02\x14\x03", common.as_slice(), &[0; 6]].concat());
+        directory.extend([0o100_644_u32 << 16, offset].into_iter().flat_map(u32::to_le_bytes));
+        directory.extend(name.as_bytes());
+    }
+    let [start, length, count] = [file.len(), directory.len(), members.len()].map(|number| number as u32);
+    file.extend(directory);
+    file.extend(b"PK\x05\x06\0\0\0\0");
+    file.extend([count as u16; 2].into_iter().flat_map(u16::to_le_bytes));
+    file.extend([length, start].into_iter().flat_map(u32::to_le_bytes));
+    file.extend([0; 2]);
+    file
+}
+
+/// The members of such a file.
+fn unzip(mut file: &[u8]) -> Members {
+    let mut members = Vec::new();
+    while let Some(rest) = file.strip_prefix(b"PK\x03\x04") {
+        let number = |at: usize| usize::from(u16::from_le_bytes(rest[at..at + 2].try_into().unwrap()));
+        let (size, name) = (u32::from_le_bytes(rest[18..22].try_into().unwrap()) as usize, number(22));
+        assert_eq!((number(4), number(24)), (0, 0));
+        let (name, rest) = rest[26..].split_at(name);
+        members.push((String::from_utf8(name.to_vec()).unwrap(), rest[..size].to_vec()));
+        file = &rest[size..];
+    }
+    members
+}
+
+/// A wheel's line for a file: urlsafe base64 (RFC 4648, section 5) of its SHA-256.
+fn line(name: &str, bytes: &[u8]) -> String {
+    let letters: Vec<char> = ('A'..='Z').chain('a'..='z').chain('0'..='9').chain(['-', '_']).collect();
+    let bits: Vec<u8> =
+        Sha256::digest(bytes).iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1)).collect();
+    let six = |bits: &[u8]| (0..6).fold(0, |six, at| six << 1 | usize::from(*bits.get(at).unwrap_or(&0)));
+    format!(
+        "{name},sha256={},{}\n",
+        bits.chunks(6).map(|bits| letters[six(bits)]).collect::<String>(),
+        bytes.len()
+    )
+}
+
+const RECORD: &str = "counters-1.dist-info/RECORD";
+const MEMBER: &str = "counters/libcounters.so";
+
+/// The members of a wheel around the library.
+fn wheel(library: &[u8]) -> Members {
+    let x86 = fs::read(folder().join(X86)).unwrap();
+    let files =
+        [("counters/__init__.py", &b"import ctypes\n"[..]), (MEMBER, library), ("counters/x86.o", &x86)];
+    let lines: String = files.iter().map(|(name, bytes)| line(name, bytes)).collect();
+    let record = format!("{lines}{RECORD},,\n");
+    let others = [(RECORD, record.as_bytes()), ("counters-1.dist-info/RECORD.jws", b"{}")];
+    files.into_iter().chain(others).map(|(name, bytes)| (name.to_owned(), bytes.to_vec())).collect()
+}
+
+/// A Debian package around the library.
+fn deb() -> Vec<u8> {
+    let member = |name: &str, bytes: &[u8]| (name.to_owned(), bytes.to_vec());
+    let data =
+        [member("usr/lib/libcounters.so", LIBRARY), member("usr/share/doc/counters/copyright", b"free\n")];
+    let library = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/libcounters.so");
+    let summed = stdout(&Command::new("md5sum").arg(library).output().unwrap());
+    let sums = format!("{}  usr/lib/libcounters.so\n", &summed[..32]);
+    let control = [
+        member("./control", b"Package: counters\nVersion: 1\nInstalled-Size: 6\n"),
+        member("./md5sums", sums.as_bytes()),
+    ];
+    archive(&[
+        ("debian-binary", b"2.0\n"),
+        ("control.tar.gz", &gzip(&tar(&control))),
+        ("data.tar.gz", &gzip(&tar(&data))),
+    ])
+}
+
+/// What is in an archive of the Debian package at a path.
+fn part(package: &[u8], name: &str) -> Members {
+    let at = package.windows(name.len()).position(|window| window == name.as_bytes()).unwrap();
+    let size: usize = std::str::from_utf8(&package[at + 48..at + 58]).unwrap().trim_end().parse().unwrap();
+    let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(&package[at + 60..at + 60 + size]));
+    let mut members = Vec::new();
+    for entry in archive.entries().unwrap() {
+        let mut entry = entry.unwrap();
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes).unwrap();
+        members.push((entry.path().unwrap().display().to_string(), bytes));
+    }
+    members
+}
+
+fn scratch(name: &str) -> Scratch {
+    let scratch = Scratch::new(&format!("fix-package-{name}"));
+    scratch.file("app.whl", &zip(&wheel(LIBRARY)));
+    scratch.file("app.deb", &deb());
+    scratch
+}
+
+#[test]
+fn sessions_with_packages_are_as_recorded() {
+    let scratch = scratch("sessions");
+    let sessions: [(&str, &[&str]); 5] = [
+        ("fix-wheel-plan", &["--limit", "1", "app.whl"]),
+        ("fix-wheel", &["--target", "armv8.1-a", "app.whl", "-o", "app-lse.whl"]),
+        ("fix-wheel-again", &["app-lse.whl", "-o", "app-twice.whl"]),
+        ("fix-wheel-revert", &["--revert", "app-lse.whl", "-o", "app-old.whl"]),
+        ("fix-deb", &["--in-place", "--only", "llsc-loop", "app.deb"]),
+    ];
+    for (name, arguments) in sessions {
+        let output = fix(&scratch, arguments);
+        let (status, line) = (output.status.code().unwrap(), arguments.join(" "));
+        let session =
+            format!("$ deburr fix {line}\n{}{}[exit status {status}]\n", stdout(&output), stderr(&output));
+        assert_as_recorded(&format!("{name}.session"), &session);
+    }
+}
+
+#[test]
+fn wheel_differs_in_the_library_and_its_record_only() {
+    let scratch = scratch("wheel");
+    let path = scratch.0.join("app.whl");
+    fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
+    let before = files(&scratch.0);
+    fixed(&scratch, &["app.whl"]);
+    assert!(files(&scratch.0) == before, "a plan wrote something");
+    fixed(&scratch, &["app.whl", "-o", "new.whl"]);
+    let new = fs::read(scratch.0.join("new.whl")).unwrap();
+    assert_eq!(fs::metadata(scratch.0.join("new.whl")).unwrap().mode() & 0o777, 0o640);
+    let members = unzip(&new);
+    let library = &members.iter().find(|(name, _)| name == MEMBER).unwrap().1;
+    assert!(library != LIBRARY);
+    // With the right lines in RECORD, and whole.
+    assert!(new == zip(&wheel(library)));
+    let [old, new] = [("old.so", LIBRARY), ("new.so", library)].map(|(name, it)| scratch.file(name, it));
+    fixed(&scratch, &["--verify", &old, &new]);
+    // What is patched already stays as it is.
+    let again = fixed(&scratch, &["new.whl", "-o", "again.whl"]);
+    assert!(again.contains("deburr has patched it already"), "{again}");
+    assert!(fs::read(scratch.0.join("again.whl")).unwrap() == fs::read(scratch.0.join("new.whl")).unwrap());
+    fixed(&scratch, &["--revert", "new.whl", "-o", "old.whl"]);
+    assert!(fs::read(scratch.0.join("old.whl")).unwrap() == fs::read(&path).unwrap());
+}
+
+#[test]
+fn debian_package_is_replaced_with_its_sums_made_right() {
+    let scratch = scratch("deb");
+    let path = scratch.0.join("app.deb");
+    fixed(&scratch, &["--in-place", "app.deb"]);
+    assert!(fs::read(scratch.0.join("app.deb.orig")).unwrap() == deb());
+    let new = fs::read(&path).unwrap();
+    let data = part(&new, "data.tar.gz");
+    for (name, bytes) in &data {
+        scratch.file(&format!("unpacked/{name}"), bytes);
+    }
+    assert!(data[0].1 != LIBRARY && data[1] == part(&deb(), "data.tar.gz")[1]);
+    let control = part(&new, "control.tar.gz");
+    scratch.file("unpacked/md5sums", &control[1].1);
+    let mut checking = Command::new("md5sum");
+    let checked =
+        checking.args(["--check", "md5sums"]).current_dir(scratch.0.join("unpacked")).output().unwrap();
+    assert!(checked.status.success(), "{}", stdout(&checked));
+    fixed(&scratch, &["--revert", "--in-place", "app.deb"]);
+    let reverted = fs::read(&path).unwrap();
+    for name in ["control.tar.gz", "data.tar.gz"] {
+        assert!(part(&reverted, name) == part(&deb(), name), "{name}");
+    }
+    refused(&scratch, &["--revert", "--in-place", "app.deb"], "no file in it gives its original back");
+    refused(&scratch, &["--in-place", "app.deb"], "the backup");
+}
+
+#[test]
+fn archives_of_every_compression_that_is_written_are_rewritten() {
+    let scratch = scratch("tar");
+    let plain = tar(&wheel(LIBRARY));
+    for (name, bytes) in [("app.tar", plain.clone()), ("app.tgz", gzip(&plain))] {
+        scratch.file(name, &bytes);
+        let told = document(&scratch, &[name, "-o", "new"]);
+        let changed = &told["files"].as_array().unwrap().last().unwrap()["changed"];
+        assert_eq!(changed, &json!([format!("{name}!{MEMBER}")]));
+        let told = document(&scratch, &["--revert", "new", "-o", "old"]);
+        assert_eq!(told["files"][0]["changed"], json!([format!("new!{MEMBER}")]));
+    }
+}
+
+#[test]
+fn documents_tell_of_members_and_of_the_package() {
+    let scratch = scratch("json");
+    let plan = document(&scratch, &["app.whl"]);
+    assert_eq!(plan["files"][0]["path"], format!("app.whl!{MEMBER}"));
+    assert_eq!(plan["files"][0]["sites"].as_array().unwrap().len(), 5);
+    assert_eq!(plan["files"][1], json!({"path": "app.whl", "changed": [], "breaks": [], "written": null}));
+    assert_eq!(plan["left"][0]["path"], "app.whl!counters/x86.o");
+    assert_eq!(plan["left"][0]["is_fault"], false);
+    let told = document(&scratch, &["app.whl", "-o", "new.whl"]);
+    let [member, package] = [0, 1].map(|at| &told["files"][at]);
+    let sha256 = |bytes: &[u8]| -> Value {
+        Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()
+    };
+    let new = fs::read(scratch.0.join("new.whl")).unwrap();
+    assert_eq!(member["written"]["path"], format!("new.whl!{MEMBER}"));
+    assert_eq!(member["written"]["sha256"], sha256(&unzip(&new)[1].1));
+    assert_eq!(
+        (&package["written"]["path"], &package["written"]["sha256"]),
+        (&"new.whl".into(), &sha256(&new))
+    );
+    assert_eq!(package["breaks"][0]["what"], "package");
+    assert!(package["breaks"][0]["text"].as_str().unwrap().contains("RECORD.jws"), "{package}");
+    assert_eq!(told["statistics"]["files_rewritten"], 1);
+}
+
+#[test]
+fn what_cannot_be_done_with_packages_is_told_and_nothing_is_written() {
+    let scratch = scratch("refused");
+    let whole = zip(&wheel(LIBRARY));
+    scratch.file("cut.whl", &whole[..whole.len() - 10]);
+    scratch.file("image.rpm", &[&[0xed, 0xab, 0xee, 0xdb, 3, 0][..], &[0; 200]].concat());
+    scratch.file("app.so.gz", &gzip(LIBRARY));
+    let twice = [wheel(LIBRARY), vec![(MEMBER.to_owned(), LIBRARY.to_vec())]].concat();
+    scratch.file("twice.whl", &zip(&twice));
+    for (arguments, message) in [
+        (&["cut.whl"][..], "cut.whl: zip: "),
+        (&["image.rpm"], "image.rpm: an RPM package"),
+        (&["app.so.gz"], "no tar archive in it"),
+        (&["-o", "new.whl", "twice.whl"], "more than one member named"),
+        (&["-o", "app.whl", "app.whl"], "the same file"),
+        (&["-o", "no/where.whl", "app.whl"], "no such file"),
+        (&["--max-depth", "0", "app.whl"], "looks into none"),
+        (&["--max-member", "1K", "app.whl"], "--max-member"),
+        (&["--site", "0x460", "-o", "new.whl", "app.whl"], "--site 0x460: no rule"),
+        (&["--revert", "-o", "new.whl", "app.whl"], "no file in it gives its original back"),
+        (&["--verify", "app.whl", "app.whl"], "unpack both"),
+    ] {
+        refused(&scratch, arguments, message);
+    }
+    let output = fix(&scratch, &["--dispatch", "dist", "app.whl"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("app.whl: a package: unpack it"), "{}", stderr(&output));
+}
+
+#[test]
+fn packages_in_trees_stay_as_they_are() {
+    let scratch = scratch("tree");
+    scratch.file("tree/app.whl", &zip(&wheel(LIBRARY)));
+    let told = fixed(&scratch, &["-o", "new", "tree"]);
+    assert!(told.contains("1 file left as it is: a package"), "{told}");
+    assert!(fs::read(scratch.0.join("new/app.whl")).unwrap() == zip(&wheel(LIBRARY)));
+}
