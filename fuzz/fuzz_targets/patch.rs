@@ -11,7 +11,8 @@ fuzz_target!(|data: &[u8]| {
     let _ = revert(bytes);
     let _ = difference(bytes, bytes);
     let target = deburr_cpu::level_named("armv8.1-a").map(|level| level.features);
-    let Ok(plan) = plan(bytes, &PlanRequest { target, ..PlanRequest::default() }) else { return };
+    let request = PlanRequest { target, trampolines: choice & 4 == 4, ..PlanRequest::default() };
+    let Ok(plan) = plan(bytes, &request) else { return };
     let options = ApplyOptions { new_build_id: choice & 1 == 1, trailer: choice & 2 == 2, ..ApplyOptions::default() };
     let Ok(patched) = apply(bytes, &plan, &options) else { return };
     assert!(verify(bytes, &patched).is_ok_and(|verified| verified.changes.len() == plan.sites.len()));

@@ -88,6 +88,9 @@ pub(crate) struct Fix {
     #[arg(long, value_name = "FILE", help_heading = "Choice")]
     pub(crate) config: Option<PathBuf>,
 
+    /// Write what is longer than its place into executable space added to the file, with a branch there and back
+    #[arg(long, help_heading = "New file")]
+    pub(crate) trampolines: bool,
     /// Give the new file a build-id of its own; debug files of the original are then not found any more
     #[arg(long, help_heading = "New file")]
     pub(crate) new_build_id: bool,
@@ -108,8 +111,17 @@ pub(crate) struct Fix {
 }
 
 /// The options that choose what is rewritten, and how.
-const CHOICES: [&str; 8] =
-    ["only", "function", "site", "skip_spin_cas", "target", "config", "new_build_id", "trailer"];
+const CHOICES: [&str; 9] = [
+    "only",
+    "function",
+    "site",
+    "skip_spin_cas",
+    "target",
+    "config",
+    "trampolines",
+    "new_build_id",
+    "trailer",
+];
 
 /// An address as the plan shows it.
 fn address(text: &str) -> Result<Svma, String> {

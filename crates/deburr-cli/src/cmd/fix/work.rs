@@ -19,6 +19,7 @@ pub(super) struct Work<'o> {
     rules: Option<Vec<&'o str>>,
     target: Option<FeatureSet>,
     skip_spinning: bool,
+    trampolines: bool,
     options: ApplyOptions,
     debug_dirs: Option<Vec<PathBuf>>,
     functions: Vec<Wanted<&'o str>>,
@@ -67,6 +68,7 @@ impl<'o> Work<'o> {
             rules: (!options.only.is_empty()).then(|| options.only.iter().map(String::as_str).collect()),
             target: features_for(&target, Some(Arch::Aarch64)),
             skip_spinning: options.skip_spin_cas,
+            trampolines: options.trampolines,
             options: ApplyOptions { new_build_id: options.new_build_id, trailer: options.trailer },
             debug_dirs: debug_dirs(&options.batch.debug_files),
             functions: options
@@ -104,6 +106,7 @@ impl<'o> Work<'o> {
             target: self.target,
             rules: self.rules.as_deref(),
             skip_spinning: self.skip_spinning,
+            trampolines: self.trampolines,
         };
         let planned = guarded(|| patch::plan(bytes, &request))?;
         if debug_file.as_ref().is_some_and(|debug| !debug.is_intact()) {

@@ -108,6 +108,12 @@ impl Text {
             };
             writeln!(out, "{}", line.trim_end())?;
         }
+        if let Some(outside) = &site.outside {
+            writeln!(out, "      in added space")?;
+            for (text, at) in insns(&outside.words, outside.at).iter().zip(addresses(outside.at)) {
+                writeln!(out, "      {at}  {}", palette.bold(&aligned(text)))?;
+            }
+        }
         Ok(())
     }
 
