@@ -232,6 +232,18 @@ mod tests {
     }
 
     #[test]
+    fn words_around_a_body_are_what_they_were_made_of() {
+        use super::super::semantics::plain_load;
+        for bits in [8, 16, 32, 64] {
+            let made = plain_load(load(bits, X[0], Register(31)));
+            assert_eq!(made, Some(Insn::Guess { bits, rt: X[0], base: Register(31) }));
+        }
+        assert_eq!(load(32, X[0], X[1]), 0xb940_0041); // ldr w1, [x2]
+        assert_eq!(exclusive_or(Width(64), X[0], X[1]), 0xca02_0021); // eor x1, x1, x2
+        assert_eq!(branch_unless_zero(Width(32), X[2], -5), Some(0x35ff_ff63)); // cbnz w3, #-20
+    }
+
+    #[test]
     fn pairs_decode_to_what_they_were_made_of() {
         let orders = [(false, false), (true, false), (false, true), (true, true)];
         let pair = |first: u8| [Register(first), Register(first + 1)];
@@ -249,18 +261,6 @@ mod tests {
             assert_eq!(compare_and_swap_pair(reference, apart, pair(0)), None);
             assert_eq!(compare_and_swap_pair(reference, pair(0), zero), None);
         }
-    }
-
-    #[test]
-    fn words_around_a_body_are_what_they_were_made_of() {
-        use super::super::semantics::plain_load;
-        for bits in [8, 16, 32, 64] {
-            let made = plain_load(load(bits, X[0], Register(31)));
-            assert_eq!(made, Some(Insn::Guess { bits, rt: X[0], base: Register(31) }));
-        }
-        assert_eq!(load(32, X[0], X[1]), 0xb940_0041); // ldr w1, [x2]
-        assert_eq!(exclusive_or(Width(64), X[0], X[1]), 0xca02_0021); // eor x1, x1, x2
-        assert_eq!(branch_unless_zero(Width(32), X[2], -5), Some(0x35ff_ff63)); // cbnz w3, #-20
     }
 
     #[test]

@@ -460,8 +460,7 @@ fn retried(graph: &mut Graph, initial: &Initial, steps: &[Step]) -> Result<Ways,
         }
     }
     // It succeeds where the guess was right.
-    let [cell, _] = initial.cell;
-    let right = Initial { guess: cell, ..any };
+    let right = Initial { guess: initial.cell[0], ..any };
     let ways = run(graph, &right, steps, Side::New, Kind::Retry)?;
     match ways.paths.iter().any(|path| path.fails) {
         true => Err(Refusal::Retry),

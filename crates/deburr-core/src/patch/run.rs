@@ -247,8 +247,8 @@ impl Machine<'_> {
                 let [expected, value] = [rs, rt].map(|register| [path.read(register, width), Word::ZERO]);
                 // It succeeds where memory holds what was loaded before, and nowhere else.
                 let loaded = Some((path.read(reference.base, Width(64)), reference.bits));
-                let guess = self.initial.guess.low(reference.bits);
-                if self.guesses() && (path.guess != loaded || expected[0] != guess) {
+                let is_guess = path.guess == loaded && expected[0] == self.initial.guess.low(reference.bits);
+                if self.guesses() && !is_guess {
                     return Err(Cause::Unpaired);
                 }
                 self.begin(path, reference, Side::New)?;
@@ -256,10 +256,10 @@ impl Machine<'_> {
                 return Ok(self.compare_and_swap(path, reference, expected, value));
             }
             Insn::CompareAndSwapPair { reference, rs, rt } => {
-                let [expected, value] = [rs, rt].map(|pair| path.read_pair(pair, reference));
                 if self.guesses() {
                     return Err(Cause::Access);
                 }
+                let [expected, value] = [rs, rt].map(|pair| path.read_pair(pair, reference));
                 self.begin(path, reference, Side::New)?;
                 path.write_pair(rs, self.loaded(reference), reference);
                 return Ok(self.compare_and_swap(path, reference, expected, value));

@@ -274,6 +274,7 @@ impl Insn {
             Insn::StoreExclusive { reference, rs, rt }
             | Insn::Update { reference, rs, rt, change: _ }
             | Insn::CompareAndSwap { reference, rs, rt } => all(&mut [&mut reference.base, rs, rt]),
+            Insn::Guess { rt, base, bits: _ } => all(&mut [base, rt]),
             Insn::LoadExclusivePair { reference, rt: [low, high] } => {
                 all(&mut [&mut reference.base, low, high])
             }
@@ -283,7 +284,6 @@ impl Insn {
             Insn::CompareAndSwapPair { reference, rs: [expected, above], rt: [low, high] } => {
                 all(&mut [&mut reference.base, expected, above, low, high]);
             }
-            Insn::Guess { rt, base, bits: _ } => all(&mut [base, rt]),
             Insn::Load { rt, base, offset: _ } | Insn::LoadAndAdd { rt, base, by: _ } => all(&mut [base, rt]),
             Insn::LoadPair { rt, second, base, offset: _ } => all(&mut [base, rt, second]),
         }
@@ -580,6 +580,14 @@ fn access(word: u32) -> Option<Insn> {
     Some(Insn::Update { reference: reference(is_set(word, 23), is_set(word, 22)), change, rs, rt })
 }
 
+/// `ldr`, `ldrh` or `ldrb` from the base itself; only where a compare-and-swap follows is it an operation of its own.
+pub(super) fn plain_load(word: u32) -> Option<Insn> {
+    // The immediate is zero.
+    let is_load = word & 0x3fff_fc00 == 0x3940_0000;
+    let (rt, base) = (register(word, 0), register_or_sp(word, 5));
+    is_load.then_some(Insn::Guess { bits: 8 << bits(word, 31, 30), rt, base })
+}
+
 /// `ldxp`, `stxp`, `casp` and those with order, of two registers of one size.
 fn pair(word: u32) -> Option<Insn> {
     let (load, ordered) = (is_set(word, 22), is_set(word, 15));
@@ -607,14 +615,6 @@ fn pair(word: u32) -> Option<Insn> {
         }
         _ => None,
     }
-}
-
-/// `ldr`, `ldrh` or `ldrb` from the base itself; only where a compare-and-swap follows is it an operation of its own.
-pub(super) fn plain_load(word: u32) -> Option<Insn> {
-    // The immediate is zero.
-    let is_load = word & 0x3fff_fc00 == 0x3940_0000;
-    let (rt, base) = (register(word, 0), register_or_sp(word, 5));
-    is_load.then_some(Insn::Guess { bits: 8 << bits(word, 31, 30), rt, base })
 }
 
 /// `ldur`, `ldr` with the offset added afterwards, `ldp`: 8 bytes to a general register each.
