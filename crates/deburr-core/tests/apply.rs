@@ -745,3 +745,34 @@ fn the_note_tells_of_added_space() {
     assert!(text.contains("{\"format\":2,\"tool\""));
     assert!(text.contains("\"outside\":{\"phoff\":64,\"phnum\":2,\"words\":[[0,7],[1,13]]},\"digest\":\""));
 }
+
+#[test]
+fn damaged_headers_give_a_file_that_is_proven_or_none() {
+    let original = long();
+    let mut state = 5_u64;
+    let mut random = |limit: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % limit
+    };
+    let (mut whole, mut refused) = (0, 0);
+    for _ in 0..3_000 {
+        let mut bytes = original.clone();
+        for _ in 0..=random(3) {
+            let header = [16..64, 64..176, CODE.end as usize + 40..original.len()][random(3)].clone();
+            let at = header.start + random(header.len());
+            bytes[at] = [0, 1, 0x7f, 0x80, 0xff, random(256) as u8][random(6)];
+        }
+        let target = Some(FeatureSet::from_iter([Feature::FEAT_LSE]));
+        let request = PlanRequest { target, trampolines: true, ..PlanRequest::default() };
+        let Ok(plan) = planned(&bytes, &request) else { continue };
+        match apply(&bytes, &plan, &ApplyOptions { trailer: true, ..ApplyOptions::default() }) {
+            Ok(patched) => {
+                assert_eq!(verify(&bytes, &patched).unwrap().changes.len(), plan.sites.len());
+                assert!(revert(&patched).unwrap() == bytes);
+                whole += 1;
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(whole > 300 && refused > 100, "{whole} patched, {refused} refused");
+}
