@@ -3,7 +3,7 @@
    which it may be left. */
     .set SP_AT, 248
     .set NZCV_AT, 256
-    .set PLACE_AT, 288
+    .set PLACE_AT, 296
 
     .text
     .global enter

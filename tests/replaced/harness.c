@@ -7,8 +7,8 @@
 
 struct state {
     uint64_t x[31], sp, nzcv;
-    /* What lies before, at and behind the cell. */
-    uint64_t memory[3];
+    /* What lies before, at (both halves of 16 bytes) and behind the cell. */
+    uint64_t memory[4];
     /* Before: which sequence. Afterwards: where it was left, in words. */
     uint64_t place;
 };
@@ -22,7 +22,7 @@ int main(void) {
         perror("mmap");
         return 2;
     }
-    uint64_t *memory = (uint64_t *)page + 8;
+    uint64_t *memory = (uint64_t *)page + 9;
     struct state before, after;
     while (fread(&before, sizeof before, 1, stdin) == 1) {
         memcpy(memory, before.memory, sizeof before.memory);

@@ -88,12 +88,7 @@ fn read_modify_write(text: &mut String, size: u32, kind: &str, order: &str, cons
 }
 
 fn compare_and_swap(text: &mut String, size: u32, kind: &str, order: &str, constant: &str) {
-    // A failed exchange stores nothing, so its order has no release part.
-    let failure = match order {
-        "relaxed" | "release" => "__ATOMIC_RELAXED",
-        "seq_cst" => "__ATOMIC_SEQ_CST",
-        _ => "__ATOMIC_ACQUIRE",
-    };
+    let failure = failure_of(order);
     line(
         text,
         format_args!(
@@ -174,6 +169,90 @@ fn extremes(text: &mut String, size: u32, kind: &str, order: &str, constant: &st
                 ),
             );
         }
+    }
+}
+
+/// The forms that code generation tells apart beyond operation, size and order: signed types, operands and expected values
+/// that are constants, old values through memory, results that nobody wants, and loops around a compare-and-swap. What is
+/// weak is called `weak_` or `loop_`.
+pub fn c_forms() -> String {
+    let mut text = String::new();
+    for (size, unsigned) in SIZES {
+        for (sign, kind) in [("u", unsigned.to_owned()), ("s", unsigned.replace("unsigned", "signed"))] {
+            for (order, constant) in ORDERS {
+                let failure = failure_of(order);
+                for (name, value) in [("T", &*kind), ("ORDER", constant), ("FAILURE", failure)] {
+                    line(&mut text, format_args!("#undef {name}\n#define {name} {value}"));
+                }
+                forms_of_read_modify_write(&mut text, &format!("{sign}{size}_{order}"));
+                forms_of_compare_and_swap(&mut text, &format!("{sign}{size}_{order}"));
+            }
+        }
+    }
+    text
+}
+
+/// With `T`, `ORDER` and `FAILURE` defined.
+fn forms_of_read_modify_write(text: &mut String, name: &str) {
+    let operations = ["exchange_n", "fetch_add", "fetch_sub", "fetch_or", "fetch_and", "fetch_xor"];
+    let after = ["add_fetch", "sub_fetch", "or_fetch", "and_fetch", "xor_fetch"];
+    for operation in operations.iter().chain(&after) {
+        let call = format!("__atomic_{operation}(p, v, ORDER)");
+        line(text, format_args!("T {operation}_{name}(T *p, T v) {{ return {call}; }}"));
+        line(text, format_args!("void only_{operation}_{name}(T *p, T v) {{ {call}; }}"));
+    }
+    // Immediates that an instruction has room for, and that it has not.
+    let operands = [("one", "1"), ("minus", "-1"), ("mask", "255"), ("page", "4096"), ("odd", "0x12345")];
+    for (word, operand) in operands {
+        for operation in operations {
+            let call = format!("__atomic_{operation}(p, (T){operand}, ORDER)");
+            line(text, format_args!("T {operation}_{word}_{name}(T *p) {{ return {call}; }}"));
+        }
+    }
+}
+
+/// With `T`, `ORDER` and `FAILURE` defined.
+fn forms_of_compare_and_swap(text: &mut String, name: &str) {
+    let single = [
+        ("cas_memory", "T *p, T *e, T v", "", "e, v, 0"),
+        ("cas", "T *p, T e, T v", "", "&e, v, 0"),
+        ("cas_from_zero", "T *p, T v", "T e = 0;", "&e, v, 0"),
+        ("cas_from_constant", "T *p, T v", "T e = 42;", "&e, v, 0"),
+        ("cas_from_all_ones", "T *p, T v", "T e = (T)-1;", "&e, v, 0"),
+        ("cas_zero_to_one", "T *p", "T e = 0;", "&e, 1, 0"),
+        ("cas_one_to_zero", "T *p", "T e = 1;", "&e, 0, 0"),
+        ("cas_to_zero", "T *p, T e", "", "&e, 0, 0"),
+        ("cas_next", "T *p, T e", "", "&e, (T)(e + 1), 0"),
+        ("weak_memory", "T *p, T *e, T v", "", "e, v, 1"),
+        ("weak", "T *p, T e, T v", "", "&e, v, 1"),
+        ("weak_zero_to_one", "T *p", "T e = 0;", "&e, 1, 1"),
+    ];
+    for (what, parameters, before, arguments) in single {
+        let call = format!("__atomic_compare_exchange_n(p, {arguments}, ORDER, FAILURE)");
+        line(text, format_args!("_Bool {what}_{name}({parameters}) {{ {before} return {call}; }}"));
+        if !what.starts_with("weak") && !parameters.contains("*e") {
+            let body = format!("{before} {call}; return e;");
+            line(text, format_args!("T {what}_value_{name}({parameters}) {{ {body} }}"));
+        }
+    }
+    let loops = [
+        ("spin", "T e; do e = 0;", "v, 0"),
+        ("cas_loop", "T e = *(volatile T *)p;", "(T)(e * 3 + v), 0"),
+        ("loop", "T e = *(volatile T *)p;", "(T)(e * 3 + v), 1"),
+        ("loop_next", "T e = *(volatile T *)p;", "(T)(e + 1), 1"),
+    ];
+    for (what, before, arguments) in loops {
+        let call = format!("__atomic_compare_exchange_n(p, &e, {arguments}, ORDER, FAILURE)");
+        line(text, format_args!("void {what}_{name}(T *p, T v) {{ {before} while (!{call}); }}"));
+    }
+}
+
+/// A failed exchange stores nothing, so its order has no release part.
+fn failure_of(order: &str) -> &'static str {
+    match order {
+        "relaxed" | "release" => "__ATOMIC_RELAXED",
+        "seq_cst" => "__ATOMIC_SEQ_CST",
+        _ => "__ATOMIC_ACQUIRE",
     }
 }
 

@@ -27,6 +27,7 @@ fn package_of(tool: &str) -> &'static str {
         | "aarch64-linux-gnu-strip"
         | "aarch64-linux-gnu-as"
         | "aarch64-linux-gnu-nm" => "Debian and Ubuntu: binutils-aarch64-linux-gnu",
+        "timeout" => "Debian and Ubuntu: coreutils",
         "clang" => "Debian and Ubuntu: clang",
         "llvm-objdump" | "llvm-mc" => "Debian and Ubuntu: llvm",
         "go" => "Debian and Ubuntu: golang-go",

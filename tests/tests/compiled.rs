@@ -7,8 +7,8 @@
 use deburr_tests::catalogue::{c_source, rust_source};
 use deburr_tests::command::check;
 use deburr_tests::compare::assert_atomics;
+use deburr_tests::languages::rustc_for_arm64;
 use deburr_tests::oracle::{Atomics, Listing};
-use deburr_tests::package::fetch;
 use deburr_tests::toolchain::{compile, require, run, stripped, without_section_headers, work_dir};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -165,52 +165,13 @@ fn a_static_c_library_with_outlined_atomics_is_counted_as_objdump_counts_it() {
     assert!(oracle.helper_calls.len() > 500);
 }
 
-/// Debian's rustc with its standard library for arm64, through apt: the toolchain that builds deburr need not have that target.
-/// Returns the compiler, its libraries and the sysroot.
-fn rust_for_arm64(dir: &Path) -> (PathBuf, String, PathBuf) {
-    let host = run(Command::new("dpkg").arg("--print-architecture")).trim().to_owned();
-    let (_, rustc) = fetch(&host, &["rustc"]);
-    let versions = ["1.63", "1.75", "1.80", "1.85", "1.86", "1.87", "1.88", "1.89", "1.90"];
-    let libraries: Vec<String> = versions.iter().map(|version| format!("libstd-rust-{version}")).collect();
-    let libraries: Vec<&str> = libraries.iter().map(String::as_str).collect();
-    let (_, libstd) = fetch(&host, &libraries);
-    let llvm = ["libllvm14", "libllvm17", "libllvm18", "libllvm19", "libllvm20"];
-    let (_, libllvm) = fetch(&host, &llvm);
-    let (_, target) = fetch("arm64", &["libstd-rust-dev"]);
-    let sysroot = dir.join("sysroot");
-    std::fs::create_dir_all(&sysroot).expect("a writable folder");
-    std::os::unix::fs::symlink(target.join("usr/lib"), sysroot.join("lib")).expect("a writable folder");
-    let folders =
-        [&libstd, &libllvm].map(|root| root.join("usr/lib").join(triplet(&host)).display().to_string());
-    (rustc.join("usr/bin/rustc"), folders.join(":"), sysroot)
-}
-
-fn triplet(architecture: &str) -> &'static str {
-    if architecture == "arm64" { "aarch64-linux-gnu" } else { "x86_64-linux-gnu" }
-}
-
 fn rust_program(test: &str, flags: &[&str]) -> PathBuf {
     let dir = work_dir(test);
-    let (rustc, libraries, sysroot) = rust_for_arm64(&dir);
-    std::fs::write(dir.join("atomics.rs"), rust_source()).expect("a writable folder");
     require(CROSS_GCC);
-    run(Command::new(rustc)
-        .env("LD_LIBRARY_PATH", libraries)
-        .arg("--sysroot")
-        .arg(sysroot)
-        // Exported, so that the linker keeps them.
-        .args([
-            "--target",
-            "aarch64-unknown-linux-gnu",
-            "-Clinker=aarch64-linux-gnu-gcc",
-            "-Clink-arg=-Wl,--export-dynamic",
-        ])
-        .args(["-Clink-dead-code", "-Ccodegen-units=1", "-O"])
-        .args(flags)
-        .arg(dir.join("atomics.rs"))
-        .arg("-o")
-        .arg(dir.join("atomics")));
-    dir.join("atomics")
+    // Exported, so that the linker keeps them.
+    let linking = ["-Clinker=aarch64-linux-gnu-gcc", "-Clink-arg=-Wl,--export-dynamic", "-Clink-dead-code"];
+    let flags: Vec<&str> = linking.iter().chain(&["-O"]).chain(flags).copied().collect();
+    rustc_for_arm64(&dir, ("atomics", &rust_source()), &flags).1
 }
 
 #[test]

@@ -4,11 +4,12 @@
 //! have the same `ldp`. Each function of Go has one prologue at most, so the last one above an `ldp` is its own.
 
 use deburr_tests::command::check;
+use deburr_tests::languages::go_server;
 use deburr_tests::oracle::Listing;
 use deburr_tests::package::fetch;
-use deburr_tests::toolchain::{require, run, work_dir};
+use deburr_tests::toolchain::run;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 const OBJDUMP: &str = "aarch64-linux-gnu-objdump";
@@ -62,38 +63,6 @@ fn compare(what: &str, program: &Path) -> (usize, u64) {
     (found.len(), sites)
 }
 
-const SERVER: &str = r#"package main
-
-import (
-	"fmt"
-	"net/http"
-)
-
-func main() {
-	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, r.URL.Path) })
-	fmt.Println(http.ListenAndServe("127.0.0.1:0", nil))
-}
-"#;
-
-/// A small web server for AArch64, built by that version of Go.
-fn server(test: &str, toolchain: &str, flags: &[&str], is_cgo: bool) -> PathBuf {
-    require("go");
-    let dir = work_dir(test);
-    std::fs::write(dir.join("main.go"), SERVER).expect("the work folder can be written");
-    std::fs::write(dir.join("go.mod"), "module server\n\ngo 1.19\n").expect("the work folder can be written");
-    let mut build = Command::new("go");
-    build.current_dir(&dir).args(["build", "-o", "server"]).args(flags);
-    build.envs([("GOARCH", "arm64"), ("GOOS", "linux"), ("GOTOOLCHAIN", toolchain), ("GOFLAGS", "")]);
-    if is_cgo {
-        require("aarch64-linux-gnu-gcc");
-        build.envs([("CGO_ENABLED", "1"), ("CC", "aarch64-linux-gnu-gcc")]);
-    } else {
-        build.env("CGO_ENABLED", "0");
-    }
-    run(&mut build);
-    dir.join("server")
-}
-
 /// Whether the machine's own Go has frames that are not split: from 1.24 on.
 fn is_go_1_24_or_later() -> bool {
     let version = run(Command::new("go").args(["env", "GOVERSION"]).env("GOTOOLCHAIN", "local"));
@@ -106,7 +75,7 @@ fn is_go_1_24_or_later() -> bool {
 
 #[test]
 fn from_go_1_24_on_no_frame_is_split() {
-    let program = server("go-frames", "local", &[], false);
+    let program = go_server("go-frames", "local", &[], false);
     let (functions, sites) = compare("go", &program);
     if is_go_1_24_or_later() {
         assert_eq!((functions, sites), (0, 0));
@@ -130,11 +99,11 @@ fn a_package_built_by_go_has_the_split_frames_that_objdump_shows() {
 #[test]
 #[ignore = "downloads Go 1.23.4, some 70 MB; `cargo xtask nightly` runs it"]
 fn frames_of_go_1_23_are_split_however_the_program_is_linked() {
-    let plain = compare("go1.23.4", &server("go-1.23", "go1.23.4", &[], false));
+    let plain = compare("go1.23.4", &go_server("go-1.23", "go1.23.4", &[], false));
     assert!(plain.0 > 3000 && plain.1 > 5000, "{plain:?}");
-    let stripped = server("go-1.23-stripped", "go1.23.4", &["-ldflags=-s -w"], false);
+    let stripped = go_server("go-1.23-stripped", "go1.23.4", &["-ldflags=-s -w"], false);
     assert_eq!(compare("go1.23.4 -s -w", &stripped), plain);
     let external = ["-buildmode=pie", "-ldflags=-linkmode=external"];
-    let external = compare("go1.23.4, external PIE", &server("go-1.23-pie", "go1.23.4", &external, true));
+    let external = compare("go1.23.4, external PIE", &go_server("go-1.23-pie", "go1.23.4", &external, true));
     assert!(external.0 >= plain.0 && external.1 >= plain.1, "{external:?}");
 }

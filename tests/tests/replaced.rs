@@ -24,9 +24,9 @@ use std::process::Command;
 
 /// States of each pair.
 const STATES: usize = 256;
-/// The page with the cell in it, 64 bytes and 8 from its start.
+/// The page with the cell in it, whose 16 bytes are aligned.
 const PAGE: u64 = 0x2000_0000;
-const CELL: u64 = PAGE + 72;
+const CELL: u64 = PAGE + 80;
 
 /// A sequence: words and their text, from address 0.
 type Sequence = &'static [(u32, &'static str)];
@@ -58,8 +58,8 @@ enum Reason {
 }
 
 /// A state as the program reads and writes it: x0 to x30, SP, NZCV in bits 31 to 28, what lies before, at and behind the
-/// cell; then which sequence, and afterwards where it was left.
-type Record = [u64; 37];
+/// cell, which is two of them; then which sequence, and afterwards where it was left.
+type Record = [u64; 38];
 
 /// Two sequences, and what they start from.
 struct Run {
@@ -67,7 +67,7 @@ struct Run {
     sequences: [Vec<u32>; 2],
     /// Where the state has the address of the cell: a general register, or 31 for SP.
     base: usize,
-    states: Vec<(State, [u64; 3])>,
+    states: Vec<(State, [u64; 4])>,
 }
 
 fn words(sequence: Sequence) -> Vec<u32> {
@@ -99,14 +99,15 @@ impl Run {
         let mut random = states::Random(17);
         let prepared = |state: &State| {
             let mut state = based(state, base);
-            let memory = [random.value(), state.memory, random.value()];
+            let [low, high] = [state.memory as u64, (state.memory >> 64) as u64];
+            let memory = [random.value(), low, high, random.value()];
             if loads {
                 state.loads = memory[..2].to_vec();
             }
             (state, memory)
         };
         let states: Vec<_> = all.iter().map(prepared).collect();
-        let ends = |(state, _): &(State, [u64; 3])| {
+        let ends = |(state, _): &(State, [u64; 4])| {
             [&old, &new].iter().all(|words| execute(words, state).is_ok_and(|outcome| outcome.exit != 0))
         };
         states.iter().all(ends).then_some(())?;
@@ -115,17 +116,17 @@ impl Run {
 }
 
 /// What the interpreter says of one state, as the program would write it.
-fn interpreted(words: &[u32], state: &State, memory: &[u64; 3]) -> Record {
+fn interpreted(words: &[u32], state: &State, memory: &[u64; 4]) -> Record {
     let outcome = execute(words, state).expect("a sequence that is understood");
-    let mut record = [0; 37];
+    let mut record = [0; 38];
     record[..32].copy_from_slice(&outcome.registers);
     record[32] = u64::from(outcome.nzcv) << 28;
-    record[33..36].copy_from_slice(memory);
+    record[33..37].copy_from_slice(memory);
     if let Some((stored, bits)) = outcome.access.and_then(|access| Some((access.stored?, access.bits))) {
-        let kept = if bits == 64 { 0 } else { memory[1] >> bits << bits };
-        record[34] = kept | stored;
+        let kept = state.memory.checked_shr(bits).unwrap_or(0).checked_shl(bits).unwrap_or(0);
+        (record[34], record[35]) = ((kept | stored) as u64, ((kept | stored) >> 64) as u64);
     }
-    record[36] = outcome.exit as u64;
+    record[37] = outcome.exit as u64;
     record
 }
 
@@ -187,11 +188,11 @@ fn emulated(dir: &Path, runs: &[Run]) -> Vec<Record> {
         for (sequence, (state, memory)) in
             (0..2).flat_map(|at| run.states.iter().map(move |state| (at, state)))
         {
-            let mut record: Record = [0; 37];
+            let mut record: Record = [0; 38];
             record[..31].copy_from_slice(&state.registers);
             (record[31], record[32]) = (state.sp, u64::from(state.nzcv) << 28);
-            record[33..36].copy_from_slice(memory);
-            record[36] = (2 * number + sequence) as u64;
+            record[33..37].copy_from_slice(memory);
+            record[37] = (2 * number + sequence) as u64;
             input.extend(record.iter().flat_map(|value| value.to_le_bytes()));
         }
     }
@@ -253,7 +254,7 @@ fn proven_pairs_do_the_same_on_an_emulated_processor() {
     for (run, apart) in runs.iter().zip(&apart) {
         assert_eq!(*apart, 0, "{}", run.name);
         // Both ways of a compare-and-swap are taken.
-        let stores = |(state, _): &&(State, [u64; 3])| {
+        let stores = |(state, _): &&(State, [u64; 4])| {
             let access = execute(&run.sequences[0], state).ok().and_then(|outcome| outcome.access);
             access.is_some_and(|access| access.stored.is_some())
         };

@@ -42,10 +42,10 @@ pub fn run(seconds: u32) -> Result<(), String> {
         Command::new(env!("CARGO")).args(prefilter),
     );
     if missing.is_none() {
-        for target in ["check", "package"] {
+        for target in ["check", "package", "patch"] {
             let mut fuzz = Command::new("cargo");
             fuzz.args(["+nightly", "fuzz", "run", target, "--", "-rss_limit_mb=2048", "-timeout=20"]);
-            fuzz.args([format!("-max_len={LONGEST_INPUT}"), format!("-max_total_time={}", seconds / 2)]);
+            fuzz.args([format!("-max_len={LONGEST_INPUT}"), format!("-max_total_time={}", seconds / 3)]);
             step(&format!("the fuzz target {target}"), &mut fuzz);
         }
     }
@@ -79,6 +79,31 @@ fn seed_packages() -> io::Result<usize> {
     Ok(seeds)
 }
 
+/// Puts shared libraries with something to rewrite into the corpus of the patch target: fixtures, linked. Returns how many
+/// there are.
+fn seed_patches() -> io::Result<usize> {
+    let corpus = repository().join("fuzz/corpus/patch");
+    fs::create_dir_all(&corpus)?;
+    let mut seeds = 0;
+    for rule in ["llsc_loop", "outlined_atomic", "yield_in_spin_loop", "barrier_around_atomic"] {
+        for file in fs::read_dir(repository().join("crates/deburr-core/fixtures").join(rule))? {
+            let object = file?.path();
+            if object.extension().is_none_or(|extension| extension != "o") {
+                continue;
+            }
+            let linked = corpus.join("linked.so");
+            let mut linker = Command::new("aarch64-linux-gnu-ld");
+            linker.args(["-shared", "-o"]).args([&linked, &object]);
+            // A fixture of another instruction set, or one that does not link, is no seed.
+            if linker.output()?.status.success() {
+                seeds += seed(&corpus, &linked, &object)?;
+                fs::remove_file(&linked)?;
+            }
+        }
+    }
+    Ok(seeds)
+}
+
 /// Puts small real files into the fuzz targets' corpora. For `check`: the rules' fixtures, which are objects, and two of this machine's
 /// programs, which are linked. Each goes in once for either choice that the first byte makes. Returns how many there are.
 fn seed_corpus() -> io::Result<usize> {
@@ -93,20 +118,20 @@ fn seed_corpus() -> io::Result<usize> {
             }
         }
     }
-    let mut seeds = seed_packages()?;
+    let mut seeds = seed_packages()? + seed_patches()?;
     for file in files {
-        seeds += seed(&corpus, &file)?;
+        seeds += seed(&corpus, &file, &file)?;
     }
     Ok(seeds)
 }
 
-/// Puts one file in, if it is there and short enough.
-fn seed(corpus: &Path, file: &Path) -> io::Result<usize> {
+/// Puts one file in, if it is there and short enough, under the name of another.
+fn seed(corpus: &Path, file: &Path, named: &Path) -> io::Result<usize> {
     let Ok(bytes) = fs::read(file) else { return Ok(0) };
     if bytes.len() >= LONGEST_INPUT {
         return Ok(0);
     }
-    let name: Vec<_> = file.iter().rev().take(2).map(|part| part.to_string_lossy()).collect();
+    let name: Vec<_> = named.iter().rev().take(2).map(|part| part.to_string_lossy()).collect();
     for choice in [0u8, 1] {
         let input = [std::slice::from_ref(&choice), &bytes].concat();
         fs::write(corpus.join(format!("seed-{}-{choice}", name.join("-"))), input)?;

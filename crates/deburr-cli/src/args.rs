@@ -3,6 +3,7 @@
 pub(crate) mod asked;
 pub(crate) mod batch;
 pub(crate) mod diff;
+pub(crate) mod fix;
 pub(crate) mod show;
 
 use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
@@ -42,6 +43,8 @@ pub(crate) enum Verb {
     Show(Box<show::Show>),
     /// Compare two builds, as files, directories or packages: levels, findings, and how functions came out
     Diff(Box<diff::Diff>),
+    /// Rewrite binaries without their source, and prove every change; without options: show what would change
+    Fix(Box<fix::Fix>),
     /// Show what this machine offers, and the names that --target and --baseline accept
     #[command(after_help = "Examples:
   deburr cpu
@@ -176,6 +179,7 @@ pub(crate) enum Writer {
     Check,
     Show,
     Diff,
+    Fix,
 }
 
 /// `auto` asks whether the output is a terminal.

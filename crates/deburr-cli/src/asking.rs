@@ -48,15 +48,11 @@ impl Asking {
     /// Understands the options.
     pub(crate) fn new(asked: &Asked, debug_files: &DebugFiles) -> Result<Asking, String> {
         let config = Config::read(asked.config.as_deref())?;
-        let debug_dirs = match debug_files.debug_dir.as_slice() {
-            [] => vec![PathBuf::from("/usr/lib/debug")],
-            dirs => dirs.to_vec(),
-        };
         Ok(Asking {
             target: machines(machines_named("--target", &asked.target)?, &config.target),
             baseline: machines(machines_named("--baseline", &asked.baseline)?, &config.baseline),
             rules: chosen_rules(asked, &config)?,
-            debug_dirs: (!debug_files.no_debug_files).then_some(debug_dirs),
+            debug_dirs: debug_dirs(debug_files),
             config,
         })
     }
@@ -97,8 +93,17 @@ impl Asking {
     }
 }
 
+/// Where separate debug files are looked for; `None`: nowhere.
+pub(crate) fn debug_dirs(options: &DebugFiles) -> Option<Vec<PathBuf>> {
+    let dirs = match options.debug_dir.as_slice() {
+        [] => vec![PathBuf::from("/usr/lib/debug")],
+        dirs => dirs.to_vec(),
+    };
+    (!options.no_debug_files).then_some(dirs)
+}
+
 /// The machines of an option, and those that are configured for other architectures.
-fn machines(mut given: Vec<Target>, configured: &[Target]) -> Vec<Target> {
+pub(crate) fn machines(mut given: Vec<Target>, configured: &[Target]) -> Vec<Target> {
     for machine in configured {
         if !given.iter().any(|other| other.arch == machine.arch) {
             given.push(machine.clone());

@@ -2,6 +2,7 @@
 
 mod check;
 mod diff;
+mod fix;
 mod listing;
 mod shell;
 mod show;
@@ -36,6 +37,7 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
     let status = match arguments.verb {
         Verb::Check(options) => check::run(&options, arguments.color, &mut out, complaints)?,
         Verb::Diff(options) => diff::run(&options, arguments.color, &mut out, complaints)?,
+        Verb::Fix(options) => fix::run(&options, arguments.color, &mut out, complaints)?,
         Verb::Show(options) => show::run(&options, arguments.color, &mut out)?,
         Verb::Cpu { format } => listing::cpu(format, color, &mut out)?,
         Verb::Rules { format } => listing::rules(format, color, &mut out)?,
@@ -45,6 +47,7 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
                 Writer::Check => include_bytes!("../schema.json").as_slice(),
                 Writer::Show => include_bytes!("../schema-show.json"),
                 Writer::Diff => include_bytes!("../schema-diff.json"),
+                Writer::Fix => include_bytes!("../schema-fix.json"),
             })?;
             ExitCode::SUCCESS
         }

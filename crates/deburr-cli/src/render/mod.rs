@@ -6,6 +6,7 @@ pub(crate) mod diff;
 #[cfg(test)]
 pub(crate) mod example;
 pub(crate) mod few;
+pub(crate) mod fix;
 pub(crate) mod functions;
 pub(crate) mod github;
 pub(crate) mod json;

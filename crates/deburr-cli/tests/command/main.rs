@@ -5,6 +5,7 @@
 mod adversity;
 mod compared;
 mod configured;
+mod fix;
 mod fixtures;
 mod formats;
 mod packages;
@@ -80,7 +81,9 @@ fn json(arguments: &[&str]) -> (serde_json::Value, Output) {
 
 #[test]
 fn help_texts_are_as_recorded() {
-    for verb in ["", "check", "show", "diff", "cpu", "rules", "explain", "schema", "completions", "man"] {
+    for verb in
+        ["", "check", "show", "diff", "fix", "cpu", "rules", "explain", "schema", "completions", "man"]
+    {
         let mut arguments: Vec<_> = verb.split_whitespace().collect();
         arguments.push("--help");
         let text = stdout(&deburr(&arguments));

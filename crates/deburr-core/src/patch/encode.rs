@@ -46,6 +46,19 @@ pub(super) fn compare_and_swap(reference: Reference, rs: Register, rt: Register)
     0x08a0_7c00 | size_field(reference.bits) | order | registers
 }
 
+/// `casp`, for pairs of which the first is even and the second follows; `None` for others.
+pub(super) fn compare_and_swap_pair(
+    reference: Reference,
+    rs: [Register; 2],
+    rt: [Register; 2],
+) -> Option<u32> {
+    let is_pair = |[low, high]: [Register; 2]| low.0 % 2 == 0 && high.0 == low.0 + 1 && high.0 < 30;
+    let size = u32::from(reference.bits == 128) << 30;
+    let order = u32::from(reference.acquire) << 22 | u32::from(reference.release) << 15;
+    let registers = number(rs[0]) << 16 | number(reference.base) << 5 | number(rt[0]);
+    (is_pair(rs) && is_pair(rt)).then_some(0x0820_7c00 | size | order | registers)
+}
+
 /// `mov rd, #value`: `movz`, `movn`, or `orr` with a bitmask.
 pub(super) fn move_value(width: Width, rd: Register, value: u64) -> Option<u32> {
     let mask = if width.0 == 64 { u64::MAX } else { u64::from(u32::MAX) };
@@ -149,6 +162,14 @@ fn bitfield(field: Field, width: Width, rd: Register, rn: Register, immr: usize,
     opcode | sf(width) | n | (immr as u32) << 16 | (imms as u32) << 10 | number(rn) << 5 | number(rd)
 }
 
+/// An instruction on two registers that reads another one in the place of one.
+pub(super) fn with_source(word: u32, old: Register, new: Register) -> u32 {
+    [5, 16].into_iter().fold(word, |word, low| match word >> low & 31 == number(old) {
+        true => word & !(31 << low) | number(new) << low,
+        false => word,
+    })
+}
+
 /// `mov rd, wzr`, or `subs rd, wzr, wzr`, which sets the flags as a comparison of 0 with 0 does.
 pub(super) fn zero(rd: Register, flags: bool) -> u32 {
     if flags { 0x6b1f_03e0 | number(rd) } else { copy(Width(32), rd, ZERO) }
@@ -220,6 +241,26 @@ mod tests {
         assert_eq!(load(32, X[0], X[1]), 0xb940_0041); // ldr w1, [x2]
         assert_eq!(exclusive_or(Width(64), X[0], X[1]), 0xca02_0021); // eor x1, x1, x2
         assert_eq!(branch_unless_zero(Width(32), X[2], -5), Some(0x35ff_ff63)); // cbnz w3, #-20
+    }
+
+    #[test]
+    fn pairs_decode_to_what_they_were_made_of() {
+        let orders = [(false, false), (true, false), (false, true), (true, true)];
+        let pair = |first: u8| [Register(first), Register(first + 1)];
+        for (bits, (acquire, release)) in [64, 128].into_iter().flat_map(|bits| orders.map(|o| (bits, o))) {
+            let reference = Reference { bits, base: Register(31), acquire, release };
+            for (first, second) in (0..30).flat_map(|first| (0..30).map(move |second| (first, second))) {
+                let (rs, rt) = (pair(first), pair(second));
+                let Some(made) = compare_and_swap_pair(reference, rs, rt) else {
+                    assert!(first % 2 == 1 || second % 2 == 1);
+                    continue;
+                };
+                assert_eq!(decode(made), Ok(Insn::CompareAndSwapPair { reference, rs, rt }), "{made:08x}");
+            }
+            let (apart, zero) = ([Register(2), Register(4)], [Register(30), ZERO]);
+            assert_eq!(compare_and_swap_pair(reference, apart, pair(0)), None);
+            assert_eq!(compare_and_swap_pair(reference, pair(0), zero), None);
+        }
     }
 
     #[test]

@@ -15,6 +15,8 @@ use super::semantics::{
 };
 use std::fmt;
 
+mod pair;
+
 /// Words of a body; compilers write at most five.
 const BODY: usize = 16;
 /// Words looked at behind the store-exclusive, up to the test of its status.
@@ -29,17 +31,21 @@ pub(super) struct Proposal {
     pub(super) candidates: Vec<Vec<u32>>,
     /// More such, which leave other values in registers that are often dead.
     pub(super) lossy: Vec<Vec<u32>>,
-    /// Of less than 4 bytes: the register whose higher bits LSE ignores, where the sequence may not.
+    /// What is compared with, or the operand, where that is a register.
     pub(super) operand: Option<Register>,
-    /// Whether a failed comparison goes straight back to the load-exclusive.
-    pub(super) spins: bool,
+    /// Whether LSE ignores the operand's higher bits, where the sequence may not.
+    pub(super) is_narrow: bool,
+    /// Where it goes on after a failed comparison, in words from the load-exclusive.
+    pub(super) ways_out: Vec<i64>,
 }
 
 /// Why there is nothing to propose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NoShape {
-    /// A pair of registers: 16 bytes.
+    /// A pair of registers, which `casp` takes only as an even one and the next.
     Pair,
+    /// A pair of registers that is stored back as it was loaded.
+    StoresBack,
     /// The store-exclusive does not follow the load-exclusive in a short run of words.
     Apart,
     /// An access, a call or an instruction that is not understood, between the exclusives.
@@ -57,7 +63,12 @@ pub enum NoShape {
 impl fmt::Display for NoShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            NoShape::Pair => "16 bytes: casp needs pairs of registers that the sequence does not use",
+            NoShape::Pair => {
+                "two registers: they are no pairs as casp needs them, and there is no room to move them"
+            }
+            NoShape::StoresBack => {
+                "two registers, stored back as they were loaded: casp need not store, and then orders less"
+            }
             NoShape::Apart => "the store-exclusive does not follow the load-exclusive closely",
             NoShape::Body => {
                 "a memory access, a call, a barrier or an unknown instruction between the exclusives"
@@ -99,6 +110,8 @@ struct Sequence<'a> {
     reference: Reference,
     old: Register,
     new: Register,
+    /// Of a pair of registers the second ones, loaded and stored.
+    high: Option<[Register; 2]>,
     status: Register,
     body: Vec<Step>,
     /// Words behind the store-exclusive that have nothing to do with its status.
@@ -124,7 +137,13 @@ struct Atomic {
 /// # Errors
 /// [`NoShape`], where it is none of the shapes that are understood.
 pub(super) fn propose(words: &[u32]) -> Result<Proposal, NoShape> {
+    if pair::stores_back(words) {
+        return Err(NoShape::StoresBack);
+    }
     let sequence = Sequence::read(words)?;
+    if let Some(high) = sequence.high {
+        return pair::propose(&sequence, high);
+    }
     let exit = sequence.body.iter().position(|step| step.to.is_some());
     let atomics = match exit {
         Some(at) => sequence.compare_and_swaps(at),
@@ -143,29 +162,34 @@ pub(super) fn propose(words: &[u32]) -> Result<Proposal, NoShape> {
         length: sequence.end,
         candidates,
         lossy,
-        operand: operand.filter(|_| sequence.reference.bits < 32),
-        spins: sequence.body.iter().any(|step| step.to == Some(0)),
+        operand,
+        is_narrow: sequence.reference.bits < 32,
+        ways_out: sequence.body.iter().filter_map(|step| step.to).collect(),
     })
 }
 
 impl Sequence<'_> {
     fn read(words: &[u32]) -> Result<Sequence<'_>, NoShape> {
         let word_at = |at: usize| words.get(at).copied().ok_or(NoShape::Apart);
-        let first = word_at(0)?;
-        // Bit 21 of an exclusive: a pair of registers.
-        if first & 0x3f20_0000 == 0x0820_0000 {
-            return Err(NoShape::Pair);
-        }
-        let Ok(Insn::LoadExclusive { reference, rt: old }) = decode(first) else { return Err(NoShape::Body) };
+        let (reference, old, second) = match decode(word_at(0)?) {
+            Ok(Insn::LoadExclusive { reference, rt }) => (reference, rt, None),
+            Ok(Insn::LoadExclusivePair { reference, rt: [rt, second] }) => (reference, rt, Some(second)),
+            _ => return Err(NoShape::Body),
+        };
         let (mut body, mut at) = (Vec::new(), 1);
-        let (stored, status, new) = loop {
+        let (stored, status, new, second_new) = loop {
             if at > BODY {
                 return Err(NoShape::Apart);
             }
             let word = word_at(at)?;
             match decode(word) {
-                Ok(Insn::StoreExclusive { reference, rs, rt }) => break (reference, rs, rt),
-                Ok(Insn::LoadExclusive { .. }) => return Err(NoShape::Apart),
+                Ok(Insn::StoreExclusive { reference, rs, rt }) => break (reference, rs, rt, None),
+                Ok(Insn::StoreExclusivePair { reference, rs, rt: [rt, second] }) => {
+                    break (reference, rs, rt, Some(second));
+                }
+                Ok(Insn::LoadExclusive { .. } | Insn::LoadExclusivePair { .. }) => {
+                    return Err(NoShape::Apart);
+                }
                 Ok(Insn::Barrier(_) | Insn::ClearExclusive) | Err(_) => return Err(NoShape::Body),
                 Ok(Insn::Branch { test: Test::Always, .. }) => return Err(NoShape::BranchInside),
                 Ok(Insn::Branch { offset, .. }) => {
@@ -178,11 +202,13 @@ impl Sequence<'_> {
             }
             at += 1;
         };
-        if (stored.bits, stored.base) != (reference.bits, reference.base) {
+        let high = second.zip(second_new).map(|(old, new)| [old, new]);
+        let is_partner = high.is_some() || second.is_none() && second_new.is_none();
+        if !is_partner || (stored.bits, stored.base) != (reference.bits, reference.base) {
             return Err(NoShape::Apart);
         }
         let overwrites_base = |step: &Step| destination(&step.insn) == Some(reference.base);
-        if old == reference.base || body.iter().any(overwrites_base) {
+        if [Some(old), second].contains(&Some(reference.base)) || body.iter().any(overwrites_base) {
             return Err(NoShape::Base);
         }
         let reference = Reference { acquire: reference.acquire, release: stored.release, ..reference };
@@ -193,6 +219,7 @@ impl Sequence<'_> {
             reference,
             old,
             new,
+            high,
             status,
             body,
             tail: Vec::new(),
@@ -319,6 +346,20 @@ impl Sequence<'_> {
                 let first = vec![word & !31 | u32::from(self.status.0 & 31), setup, cas(self.status)];
                 found.push(self.finish(first.clone(), &again, zero));
                 found.push(self.finish(first, &again, Status::Left));
+            }
+            // Over what it is compared with, which the status register then keeps for the comparison.
+            let overwritten = register_of(expected)
+                .filter(|&register| making.iter().any(|step| destination(&step.insn) == Some(register)));
+            if let Some(register) = overwritten.filter(|_| self.new != self.old) {
+                let kept = encode::copy(Width(64), self.status, register);
+                let first = [kept, setup].into_iter().chain(words()).chain([cas(self.new)]).collect();
+                let compared = before.iter().map(|step| match step.insn {
+                    Insn::AddSubtract {
+                        operand: Operand::Shifted(..) | Operand::Extended { .. }, ..
+                    } => Step { word: encode::with_source(step.word, register, self.status), ..*step },
+                    _ => *step,
+                });
+                found.push(self.finish(first, &compared.collect::<Vec<_>>(), Status::Left));
             }
         }
         found.into_iter().flatten().collect()
@@ -518,9 +559,10 @@ pub(super) fn goes_back_with_another(words: &[u32], register: Register) -> bool 
     let mut is_written = false;
     for (&word, at) in words.iter().zip(0_i64..) {
         match decode(word) {
-            Ok(Insn::StoreExclusive { .. }) => break,
+            Ok(Insn::StoreExclusive { .. } | Insn::StoreExclusivePair { .. }) => break,
             Ok(Insn::Branch { offset, .. }) if is_written && at + offset <= 0 => return true,
             Ok(Insn::LoadExclusive { rt, .. }) => is_written |= rt == register,
+            Ok(Insn::LoadExclusivePair { rt, .. }) => is_written |= rt.contains(&register),
             Ok(insn) => is_written |= destination(&insn) == Some(register),
             Err(_) => return true,
         }
@@ -538,11 +580,17 @@ pub(super) fn exits(words: &[u32]) -> impl Iterator<Item = i64> {
 
 /// The registers that some words write: bit n is xn.
 pub(super) fn written(words: &[u32]) -> u32 {
-    let registers = words.iter().filter_map(|&word| match decode(word).ok()? {
-        Insn::LoadExclusive { rt, .. } | Insn::Update { rt, .. } => Some(rt),
-        Insn::StoreExclusive { rs, .. } | Insn::CompareAndSwap { rs, .. } => Some(rs),
-        insn => destination(&insn),
+    let registers = words.iter().filter_map(|&word| decode(word).ok()).flat_map(|insn| match insn {
+        Insn::LoadExclusive { rt, .. } | Insn::Update { rt, .. } => [Some(rt), None],
+        Insn::StoreExclusive { rs, .. }
+        | Insn::StoreExclusivePair { rs, .. }
+        | Insn::CompareAndSwap { rs, .. } => [Some(rs), None],
+        Insn::LoadExclusivePair { rt: pair, .. } | Insn::CompareAndSwapPair { rs: pair, .. } => {
+            pair.map(Some)
+        }
+        insn => [destination(&insn), None],
     });
+    let registers = registers.flatten();
     registers.filter(|register| register.0 < 31).fold(0, |all, register| all | 1 << register.0)
 }
 
@@ -590,7 +638,7 @@ fn sets_flags(insn: &Insn) -> bool {
 
 /// The register that a plain instruction writes, the zero register for one that only sets flags. `None`: an access, a
 /// branch, a barrier.
-fn destination(insn: &Insn) -> Option<Register> {
+pub(super) fn destination(insn: &Insn) -> Option<Register> {
     match *insn {
         Insn::Move { rd, .. }
         | Insn::Keep { rd, .. }

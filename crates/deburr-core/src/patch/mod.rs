@@ -6,10 +6,16 @@
 //! ```
 //!
 //! [`prove`] is the gate: two sequences of A64 words at one place in, a [`Proof`] or a [`Refusal`] out. The old one holds
-//! a load-exclusive and a store-exclusive, the new one a single-copy atomic of FEAT_LSE; they are compared over every
-//! initial value of the 31 general registers, SP, NZCV and the memory cell. One thing is assumed, that a store-exclusive
-//! eventually succeeds. So the new code is the old one restricted to those of its executions in which it does, with the
-//! two exclusives drawn together into one access: every new behaviour is an old one (Arm ARM, B2.3 and B2.9).
+//! a load-exclusive and a store-exclusive, the new one a single-copy atomic of FEAT_LSE, of one register or of two; they
+//! are compared over every initial value of the 31 general registers, SP, NZCV and the memory cell. One thing is assumed,
+//! that a store-exclusive eventually succeeds. So the new code is the old one restricted to those of its executions in
+//! which it does, with the two exclusives drawn together into one access: every new behaviour is an old one (Arm ARM,
+//! B2.3 and B2.9). What a pair loads is one access where its store succeeds and two otherwise (B2.2.1); `casp` is always
+//! one, as the two may be.
+//!
+//! A sequence that stores back what it loaded, so that a pair is read at once, is no load: that store is in the order of all
+//! stores to the place, and what comes before it is ordered before the next of them. A `casp` that fails is only a load, so
+//! such sequences are refused.
 //!
 //! | module | from | to |
 //! |---|---|---|
@@ -19,7 +25,7 @@
 //! | `prove` | the ways of both | what differs, as literals |
 //! | `search` | a literal | never, a state, or undecided |
 //! | `templates` | many pairs | their proofs, each kind of pair proven once |
-//! | `exclusive` | the words of a sequence | words that may stand in their place |
+//! | `exclusive` | the words of a sequence | words that may stand in their place; its `pair` those for two registers |
 //! | `outside` | words too long for their place | words for it and for added space, and back |
 //! | `lone` | findings on single instructions | words in their place, by fixed patterns |
 //! | `extension` | the code before a sequence | which bits of a register are zero |

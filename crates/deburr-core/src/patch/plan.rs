@@ -410,19 +410,28 @@ fn draw(image: &Image<'_>, sequence: &Sequence, request: &PlanRequest<'_>) -> Dr
 
 /// Ways to write a proposal over the sequence.
 fn within(image: &Image<'_>, start: Svma, words: &[u32], proposal: Proposal) -> Vec<Attempt> {
-    let Proposal { length, candidates, lossy, operand, spins } = proposal;
+    let Proposal { length, candidates, lossy, operand, is_narrow, ways_out } = proposal;
+    let spins = spins(image, start, &ways_out, operand);
     let old = words.get(..length).unwrap_or_default().to_vec();
     let plain = Attempt { start, old, candidates, spins, outside: false, proof: Basis::PLAIN, entry: start };
     let lossy = plain.lossy(lossy);
-    let knowing = |attempt: &Attempt| operand.and_then(|operand| attempt.knowing(image, operand));
+    let knowing =
+        |attempt: &Attempt| operand.filter(|_| is_narrow).and_then(|operand| attempt.knowing(image, operand));
     let attempts = [knowing(&plain), lossy.as_ref().and_then(knowing)];
     let [plain_knowing, lossy_knowing] = attempts;
     [Some(plain), plain_knowing, lossy, lossy_knowing].into_iter().flatten().collect()
 }
 
+/// Whether a failed comparison leads to the next try at once.
+fn spins(image: &Image<'_>, start: Svma, ways_out: &[i64], expected: Option<Register>) -> bool {
+    let mut out = ways_out.iter().map(|to| start.offset(4 * to));
+    out.any(|out| surroundings::comes_back(image, out, start, expected))
+}
+
 /// Ways to write what is longer than the sequence into added space.
 fn beyond(image: &Image<'_>, start: Svma, words: &[u32]) -> Vec<Attempt> {
-    let Some((length, spins)) = exclusive::measure(words) else { return Vec::new() };
+    let Some((length, ways_out)) = exclusive::measure(words) else { return Vec::new() };
+    let spins = spins(image, start, &ways_out, None);
     let old = words.get(..length).unwrap_or_default().to_vec();
     let end = start.offset(4 * length as i64);
     let attempt = |candidates: Vec<Vec<u32>>, proof: Basis| {

@@ -1,7 +1,7 @@
 //! Patch stage: whether one sequence of words may stand in another's place.
 
 use super::bits::{FALSE, Graph, Lit, TRUE, Word};
-use super::run::{Initial, Kind, LONGEST, Path, Ways, run};
+use super::run::{Initial, Kind, LONGEST, Path, Value, Ways, run};
 use super::search::{Answer, search, value_of};
 use super::semantics::{Insn, Step, decode, plain_load};
 use std::fmt;
@@ -9,7 +9,7 @@ use std::fmt;
 /// What was shown: on every way through both sequences one access, and the same of everything else.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Proof {
-    /// Bytes of the access: 1, 2, 4 or 8.
+    /// Bytes of the access: 1, 2, 4, 8 or 16.
     pub size: u8,
     /// Whether the old sequence loads with acquire semantics; so does the new one.
     pub acquire: bool,
@@ -34,7 +34,8 @@ pub enum Side {
 pub enum Cause {
     /// Not among the instructions that are understood, unallocated, or constrained unpredictable.
     Unknown,
-    /// A memory access that is not the sequence's one: plain, paired, a second, or of the other sequence's kind.
+    /// A memory access that is not the sequence's one: plain, a second, or of the other sequence's kind; or an encoding of one
+    /// that is unallocated or unpredictable.
     Access,
     /// A call, or an exception that something else handles.
     Call,
@@ -90,7 +91,7 @@ pub struct State {
     /// N, Z, C, V in bits 3 to 0.
     pub nzcv: u8,
     /// What memory holds at the address of the access, low bits first.
-    pub memory: u64,
+    pub memory: u128,
     /// What the plain loads read, the first first; two of them may contradict each other where they read the same place.
     pub loads: Vec<u64>,
 }
@@ -459,7 +460,7 @@ fn retried(graph: &mut Graph, initial: &Initial, steps: &[Step]) -> Result<Ways,
         }
     }
     // It succeeds where the guess was right.
-    let right = Initial { guess: initial.cell, ..any };
+    let right = Initial { guess: initial.cell[0], ..any };
     let ways = run(graph, &right, steps, Side::New, Kind::Retry)?;
     match ways.paths.iter().any(|path| path.fails) {
         true => Err(Refusal::Retry),
@@ -508,7 +509,7 @@ fn differences(graph: &mut Graph, old: &Path, new: &Path, dead: u32) -> Vec<(Dif
             (Difference::Size, Lit::constant(old.bits != new.bits)),
             (Difference::Address, unlike(graph, &old.address, &new.address)),
             (Difference::Stored, Lit::constant(old.stored != new.stored)),
-            (Difference::Memory, unlike(graph, &old.value, &new.value)),
+            (Difference::Memory, unlike_values(graph, &old.value, &new.value)),
             (Difference::Acquire, Lit::constant(old.acquire && !new.acquire)),
             (Difference::Release, Lit::constant(old.release && !new.release)),
         ]);
@@ -538,6 +539,13 @@ fn unlike(graph: &mut Graph, a: &Word, b: &Word) -> Lit {
     if a == b { FALSE } else { !graph.equal(a, b) }
 }
 
+fn unlike_values(graph: &mut Graph, a: &Value, b: &Value) -> Lit {
+    a.iter().zip(b).fold(FALSE, |any, (a, b)| {
+        let unlike = unlike(graph, a, b);
+        graph.or(any, unlike)
+    })
+}
+
 fn state(initial: &Initial, values: &[bool]) -> State {
     let word =
         |word: &Word| word.bits().rev().fold(0, |all, lit| all << 1 | u64::from(value_of(values, lit)));
@@ -546,7 +554,7 @@ fn state(initial: &Initial, values: &[bool]) -> State {
         registers: std::array::from_fn(|number| registers.get(number).copied().unwrap_or(0)),
         sp: registers.last().copied().unwrap_or(0),
         nzcv: initial.flags.iter().fold(0, |all, lit| all << 1 | u8::from(value_of(values, *lit))),
-        memory: word(&initial.cell),
+        memory: initial.cell.iter().rev().fold(0, |all, half| all << 64 | u128::from(word(half))),
         loads: initial.loads.iter().map(word).collect(),
     }
 }

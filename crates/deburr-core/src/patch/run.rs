@@ -27,6 +27,9 @@ pub(super) enum Kind {
     Loads,
 }
 
+/// What an access reads or stores: of 16 bytes the low 8 first, of fewer these and nothing.
+pub(super) type Value = [Word; 2];
+
 /// What both sequences start from.
 #[derive(Clone)]
 pub(super) struct Initial {
@@ -34,8 +37,8 @@ pub(super) struct Initial {
     pub(super) registers: [Word; 32],
     /// N, Z, C, V.
     pub(super) flags: [Lit; 4],
-    /// What memory holds at the address of the access, low bits first.
-    pub(super) cell: Word,
+    /// What memory holds at the address of the access, the low 8 bytes first.
+    pub(super) cell: Value,
     /// What the plain loads read.
     pub(super) loads: Vec<Word>,
     /// What the plain load before a compare-and-swap reads.
@@ -48,7 +51,7 @@ impl Initial {
     pub(super) fn new(graph: &mut Graph, given: &[Given], loads: usize) -> Initial {
         let mut initial = Initial {
             registers: std::array::from_fn(|_| graph.input_word()),
-            cell: graph.input_word(),
+            cell: std::array::from_fn(|_| graph.input_word()),
             loads: (0..loads).map(|_| graph.input_word()).collect(),
             flags: std::array::from_fn(|_| graph.input()),
             guess: Word::ZERO,
@@ -73,7 +76,7 @@ pub(super) struct Access {
     pub(super) release: bool,
     pub(super) stored: bool,
     /// What memory holds after it.
-    pub(super) value: Word,
+    pub(super) value: Value,
 }
 
 #[derive(Clone)]
@@ -139,7 +142,9 @@ pub(super) fn run(
         let mut machine = Machine { graph, initial, side, kind };
         match machine.step(&mut path, index, step) {
             Ok(other) => {
-                stores |= u64::from(matches!(step, Ok(Insn::StoreExclusive { .. }))) << index;
+                let is_store =
+                    matches!(step, Ok(Insn::StoreExclusive { .. } | Insn::StoreExclusivePair { .. }));
+                stores |= u64::from(is_store) << index;
                 waiting.extend(other);
                 waiting.push(path);
             }
@@ -176,6 +181,23 @@ impl Path {
     fn write(&mut self, register: Register, value: Word, width: Width) {
         if let Some(slot) = self.registers.get_mut(usize::from(register.0)) {
             *slot = value.low(width.0);
+        }
+    }
+
+    fn read_pair(&self, pair: [Register; 2], reference: Reference) -> Value {
+        let half = reference.bits / 2;
+        let [low, high] = pair.map(|register| self.read(register, Width(half)));
+        match half {
+            64 => [low, high],
+            _ => [Word::of(|bit| if bit < half { low.bit(bit) } else { high.bit(bit - half) }), Word::ZERO],
+        }
+    }
+
+    fn write_pair(&mut self, pair: [Register; 2], [low, high]: Value, reference: Reference) {
+        let half = reference.bits / 2;
+        let halves = if half == 64 { [low, high] } else { [low, low.shifted_right(half)] };
+        for (register, value) in pair.into_iter().zip(halves) {
+            self.write(register, value, Width(half));
         }
     }
 
@@ -218,14 +240,48 @@ impl Machine<'_> {
                 return Ok(other);
             }
             Insn::CompareAndSwap { reference, rs, rt } => {
-                return self.compare_and_swap(path, reference, rs, rt);
+                if rs == ZERO {
+                    return Err(Cause::ZeroDestination);
+                }
+                let width = Width(reference.bits);
+                let [expected, value] = [rs, rt].map(|register| [path.read(register, width), Word::ZERO]);
+                // It succeeds where memory holds what was loaded before, and nowhere else.
+                let loaded = Some((path.read(reference.base, Width(64)), reference.bits));
+                let is_guess = path.guess == loaded && expected[0] == self.initial.guess.low(reference.bits);
+                if self.guesses() && !is_guess {
+                    return Err(Cause::Unpaired);
+                }
+                self.begin(path, reference, Side::New)?;
+                path.write(rs, self.loaded(reference)[0], Width(64));
+                return Ok(self.compare_and_swap(path, reference, expected, value));
+            }
+            Insn::CompareAndSwapPair { reference, rs, rt } => {
+                if self.guesses() {
+                    return Err(Cause::Access);
+                }
+                let [expected, value] = [rs, rt].map(|pair| path.read_pair(pair, reference));
+                self.begin(path, reference, Side::New)?;
+                path.write_pair(rs, self.loaded(reference), reference);
+                return Ok(self.compare_and_swap(path, reference, expected, value));
             }
             Insn::LoadExclusive { reference, rt } => {
                 self.begin(path, reference, Side::Old)?;
                 path.armed = true;
-                path.write(rt, self.initial.cell.low(reference.bits), Width(64));
+                path.write(rt, self.loaded(reference)[0], Width(64));
             }
-            Insn::StoreExclusive { reference, rs, rt } => self.store_exclusive(path, reference, rs, rt)?,
+            Insn::LoadExclusivePair { reference, rt } => {
+                self.begin(path, reference, Side::Old)?;
+                path.armed = true;
+                path.write_pair(rt, self.loaded(reference), reference);
+            }
+            Insn::StoreExclusive { reference, rs, rt } => {
+                let value = [path.read(rt, Width(reference.bits)), Word::ZERO];
+                self.store_exclusive(path, reference, rs, value)?;
+            }
+            Insn::StoreExclusivePair { reference, rs, rt } => {
+                let value = path.read_pair(rt, reference);
+                self.store_exclusive(path, reference, rs, value)?;
+            }
             Insn::Update { reference, change, rs, rt } => self.update(path, reference, change, rs, rt)?,
             Insn::Barrier(_) if self.kind == Kind::Loads || self.guesses() => return Err(Cause::Barrier),
             Insn::ClearExclusive if self.kind == Kind::Loads => return Err(Cause::Access),
@@ -392,6 +448,11 @@ impl Machine<'_> {
         Ok(())
     }
 
+    fn loaded(&self, reference: Reference) -> Value {
+        let [low, high] = self.initial.cell;
+        if reference.bits > 64 { [low, high] } else { [low.low(reference.bits), Word::ZERO] }
+    }
+
     /// The access as far as it has only loaded. Each side has its own kind, and one of them.
     fn begin(&mut self, path: &mut Path, reference: Reference, of: Side) -> Result<(), Cause> {
         if path.access.is_some() || self.side != of || self.kind == Kind::Loads {
@@ -403,7 +464,7 @@ impl Machine<'_> {
             acquire: reference.acquire,
             release: false,
             stored: false,
-            value: self.initial.cell.low(reference.bits),
+            value: self.loaded(reference),
         });
         Ok(())
     }
@@ -413,9 +474,9 @@ impl Machine<'_> {
         path: &mut Path,
         reference: Reference,
         rs: Register,
-        rt: Register,
+        value: Value,
     ) -> Result<(), Cause> {
-        let (address, value) = (path.read(reference.base, Width(64)), path.read(rt, Width(reference.bits)));
+        let address = path.read(reference.base, Width(64));
         let Some(access) = path.access.as_mut().filter(|_| path.armed) else { return Err(Cause::Unpaired) };
         if access.address != address || access.bits != reference.bits {
             return Err(Cause::Unpaired);
@@ -444,7 +505,7 @@ impl Machine<'_> {
             return Err(Cause::Access);
         }
         let bits = reference.bits;
-        let (cell, operand) = (self.initial.cell.low(bits), path.read(rs, Width(bits)));
+        let (cell, operand) = (self.loaded(reference)[0], path.read(rs, Width(bits)));
         self.begin(path, reference, Side::New)?;
         let graph = &mut *self.graph;
         let value = match change {
@@ -463,33 +524,24 @@ impl Machine<'_> {
             }
         };
         if let Some(access) = &mut path.access {
-            (access.stored, access.release, access.value) = (true, reference.release, value.low(bits));
+            (access.stored, access.release) = (true, reference.release);
+            access.value = [value.low(bits), Word::ZERO];
         }
         path.write(rt, cell, Width(64));
         Ok(())
     }
 
+    /// What follows the load: the two ways.
     fn compare_and_swap(
         &mut self,
         path: &mut Path,
         reference: Reference,
-        rs: Register,
-        rt: Register,
-    ) -> Result<Option<Path>, Cause> {
-        if rs == ZERO {
-            return Err(Cause::ZeroDestination);
-        }
-        let width = Width(reference.bits);
-        let (cell, expected, value) =
-            (self.initial.cell.low(width.0), path.read(rs, width), path.read(rt, width));
-        // It succeeds where memory holds what was loaded before, and nowhere else.
-        let loaded = Some((path.read(reference.base, Width(64)), reference.bits));
-        if self.guesses() && (path.guess != loaded || expected != self.initial.guess.low(reference.bits)) {
-            return Err(Cause::Unpaired);
-        }
-        self.begin(path, reference, Side::New)?;
-        path.write(rs, cell, Width(64));
-        let equal = self.graph.equal(&cell, &expected);
+        expected: Value,
+        value: Value,
+    ) -> Option<Path> {
+        let [low, high] = self.loaded(reference);
+        let (low, high) = (self.graph.equal(&low, &expected[0]), self.graph.equal(&high, &expected[1]));
+        let equal = self.graph.and(low, high);
         let (stores, mut other) = path.split(self.graph, equal);
         path.fails = !stores;
         if let Some(other) = &mut other {
@@ -498,7 +550,7 @@ impl Machine<'_> {
         if let Some(access) = path.access.as_mut().filter(|_| stores) {
             (access.stored, access.release, access.value) = (true, reference.release, value);
         }
-        Ok(other)
+        other
     }
 }
 

@@ -1,8 +1,8 @@
 //! Patch stage: the words of A64 that the prover understands, as operations on values.
 //!
 //! Arm ARM (DDI 0487), C4.1: data processing with immediates and registers, the branches to fixed places, load- and
-//! store-exclusives of one register, the single-copy atomics of FEAT_LSE of one register, and what Go's epilogues load
-//! their frames with. Every fixed bit is checked: an unallocated or unpredictable encoding is [`Cause::Unknown`] or
+//! store-exclusives, the single-copy atomics of FEAT_LSE, and what Go's epilogues load their frames with. Registers of a
+//! pair are each named, whatever the encoding makes of them. Every fixed bit is checked: an unallocated or unpredictable encoding is [`Cause::Unknown`] or
 //! [`Cause::Access`], never a neighbour of what it looks like. The floating-point and vector registers are no part of the
 //! state, so that whatever reads or writes them is unknown too.
 
@@ -198,6 +198,21 @@ pub(super) enum Insn {
         rs: Register,
         rt: Register,
     },
+    /// Of a pair of registers, of which the first holds the low half of memory; a reference tells the bits of both.
+    LoadExclusivePair {
+        reference: Reference,
+        rt: [Register; 2],
+    },
+    StoreExclusivePair {
+        reference: Reference,
+        rs: Register,
+        rt: [Register; 2],
+    },
+    CompareAndSwapPair {
+        reference: Reference,
+        rs: [Register; 2],
+        rt: [Register; 2],
+    },
     /// `dmb` with its option.
     Barrier(u8),
     /// A plain load of 8 bytes.
@@ -260,6 +275,15 @@ impl Insn {
             | Insn::Update { reference, rs, rt, change: _ }
             | Insn::CompareAndSwap { reference, rs, rt } => all(&mut [&mut reference.base, rs, rt]),
             Insn::Guess { rt, base, bits: _ } => all(&mut [base, rt]),
+            Insn::LoadExclusivePair { reference, rt: [low, high] } => {
+                all(&mut [&mut reference.base, low, high])
+            }
+            Insn::StoreExclusivePair { reference, rs, rt: [low, high] } => {
+                all(&mut [&mut reference.base, rs, low, high]);
+            }
+            Insn::CompareAndSwapPair { reference, rs: [expected, above], rt: [low, high] } => {
+                all(&mut [&mut reference.base, expected, above, low, high]);
+            }
             Insn::Load { rt, base, offset: _ } | Insn::LoadAndAdd { rt, base, by: _ } => all(&mut [base, rt]),
             Insn::LoadPair { rt, second, base, offset: _ } => all(&mut [base, rt, second]),
         }
@@ -519,6 +543,9 @@ fn access(word: u32) -> Option<Insn> {
     let (rt, rs, base) = (register(word, 0), register(word, 16), register_or_sp(word, 5));
     let size = 8 << bits(word, 31, 30);
     let reference = |acquire, release| Reference { bits: size, base, acquire, release };
+    if bits(word, 29, 24) == 0b001000 && !is_set(word, 23) && is_set(word, 21) {
+        return pair(word);
+    }
     if bits(word, 29, 24) == 0b001000 {
         let (load, ordered) = (is_set(word, 22), is_set(word, 15));
         return match (is_set(word, 23), is_set(word, 21)) {
@@ -559,6 +586,35 @@ pub(super) fn plain_load(word: u32) -> Option<Insn> {
     let is_load = word & 0x3fff_fc00 == 0x3940_0000;
     let (rt, base) = (register(word, 0), register_or_sp(word, 5));
     is_load.then_some(Insn::Guess { bits: 8 << bits(word, 31, 30), rt, base })
+}
+
+/// `ldxp`, `stxp`, `casp` and those with order, of two registers of one size.
+fn pair(word: u32) -> Option<Insn> {
+    let (load, ordered) = (is_set(word, 22), is_set(word, 15));
+    let base = register_or_sp(word, 5);
+    let reference = |acquire, release| Reference { bits: 64 << bits(word, 30, 30), base, acquire, release };
+    if !is_set(word, 31) {
+        // Undefined with an odd register; assemblers write x30 and the zero register, which here are none.
+        let even = |low: u32| {
+            let first = register(word, low);
+            (first.0.is_multiple_of(2) && first.0 < 30).then_some([first, Register(first.0 + 1)])
+        };
+        let (rs, rt) = (even(16)?, even(0)?);
+        let allocated = bits(word, 14, 10) == 31;
+        return allocated.then_some(Insn::CompareAndSwapPair { reference: reference(load, ordered), rs, rt });
+    }
+    let (rs, rt) = (register(word, 16), [register(word, 0), register(word, 10)]);
+    match (load, rt) {
+        // Constrained unpredictable: twice one register.
+        (true, [low, high]) if low != high && bits(word, 20, 16) == 31 => {
+            Some(Insn::LoadExclusivePair { reference: reference(ordered, false), rt })
+        }
+        // Constrained unpredictable: the status is a value stored or the base.
+        (false, rt) if !rt.contains(&rs) && rs != base => {
+            Some(Insn::StoreExclusivePair { reference: reference(false, ordered), rs, rt })
+        }
+        _ => None,
+    }
 }
 
 /// `ldur`, `ldr` with the offset added afterwards, `ldp`: 8 bytes to a general register each.

@@ -3,7 +3,8 @@
 //! In: an image, its program, and the runs of words that are to change. Out: for each run what stands in the way. A branch
 //! from anywhere is looked for in every word of the file, whatever function it is taken to belong to.
 
-use super::semantics::{Insn, decode};
+use super::exclusive::destination;
+use super::semantics::{Insn, Register, Test, decode};
 use crate::address::{Extent, Svma};
 use crate::function::Program;
 use crate::image::Image;
@@ -174,14 +175,39 @@ fn meets_store(image: &Image<'_>, from: Svma) -> bool {
         }
         match decode(word) {
             Ok(Insn::ClearExclusive) => {}
-            Ok(Insn::Branch { test: super::semantics::Test::Always, offset }) => {
-                pending.push(at.offset(4 * offset))
-            }
+            Ok(Insn::Branch { test: Test::Always, offset }) => pending.push(at.offset(4 * offset)),
             Ok(Insn::Branch { offset, .. }) => pending.extend([at.offset(4 * offset), at.offset(4)]),
             // Calls, returns and jumps through registers: what comes there has its own load-exclusive.
             Err(super::prove::Cause::Call) => {}
             Err(_) if word & 0xfe00_0000 == 0xd600_0000 => {}
             _ => pending.push(at.offset(4)),
+        }
+    }
+    false
+}
+
+/// Whether control comes from an address to a load-exclusive with nothing but arithmetic on the way: no load that would
+/// wait for another value, no call, no barrier, and nothing new to compare with.
+pub(super) fn comes_back(image: &Image<'_>, from: Svma, load: Svma, expected: Option<Register>) -> bool {
+    /// Instructions that a compiler writes between a failed comparison and the next try.
+    const SHORT: usize = 12;
+    let mut pending = vec![from];
+    let mut seen = HashSet::new();
+    while let Some(at) = pending.pop() {
+        if at == load {
+            return true;
+        }
+        if seen.len() >= SHORT || !seen.insert(at) {
+            continue;
+        }
+        match word_at(image, at).map(decode) {
+            Some(Ok(Insn::Branch { test: Test::Always, offset })) => pending.push(at.offset(4 * offset)),
+            Some(Ok(Insn::Branch { offset, .. })) => pending.extend([at.offset(4 * offset), at.offset(4)]),
+            Some(Ok(Insn::Move { .. } | Insn::ClearExclusive)) => pending.push(at.offset(4)),
+            Some(Ok(insn)) if destination(&insn).is_some_and(|register| Some(register) != expected) => {
+                pending.push(at.offset(4));
+            }
+            _ => {}
         }
     }
     false

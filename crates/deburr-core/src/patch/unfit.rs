@@ -1,5 +1,7 @@
 //! Patch stage: files that must stay as they are, whatever is in them.
 
+use super::note;
+use crate::image::layout::Layout;
 use crate::image::{Image, Kind};
 use deburr_cpu::Arch;
 use std::fmt;
@@ -56,6 +58,8 @@ pub(super) fn unfit(bytes: &[u8], image: &Image<'_>) -> Option<Unfit> {
         Some(Unfit::Kernel)
     } else if image.kind == Kind::Relocatable {
         Some(Unfit::Relocatable)
+    } else if Layout::of(bytes).is_ok_and(|layout| note::is_in(&layout)) {
+        Some(Unfit::Patched)
     } else if is_packed() {
         Some(Unfit::Packed)
     } else if is_hashed() {

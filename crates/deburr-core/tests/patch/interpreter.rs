@@ -25,7 +25,7 @@ pub(crate) struct Access {
     pub(crate) bits: u32,
     pub(crate) acquire: bool,
     pub(crate) release: bool,
-    pub(crate) stored: Option<u64>,
+    pub(crate) stored: Option<u128>,
 }
 
 /// The word is not one of those, or the sequence does not end.
@@ -38,7 +38,7 @@ struct Cpu {
     z: bool,
     c: bool,
     v: bool,
-    memory: u64,
+    memory: u128,
     barriers: Vec<u32>,
     access: Option<Access>,
     loads: Vec<u64>,
@@ -270,12 +270,12 @@ impl Cpu {
         }
         let (place, address) = (self.barriers.len(), self.get_sp(rn, true));
         self.access = Some(Access { place, address, bits, acquire, release: false, stored: None });
-        Ok(self.memory & ones(bits))
+        Ok(self.memory as u64 & ones(bits))
     }
 
-    fn store(&mut self, value: u64, release: bool) {
+    fn store(&mut self, value: u128, release: bool) {
         if let Some(access) = &mut self.access {
-            access.stored = Some(value & ones(access.bits));
+            access.stored = Some(value);
             access.release = release;
         }
     }
@@ -308,8 +308,48 @@ impl Cpu {
         Ok(true)
     }
 
+    /// `ldxp`, `stxp` and `casp`: two registers are one number, the second its high half.
+    fn step_pair(&mut self, w: u32) -> Result<bool, Stuck> {
+        let f = |low: u32, count: u32| w >> low & ((1 << count) - 1);
+        let (rt, rn, rt2, rs) = (f(0, 5), f(5, 5), f(10, 5), f(16, 5));
+        let (wide, half) = (f(30, 1) == 1, 32 << f(30, 1));
+        let join = |cpu: &Cpu, low: u32, high: u32| {
+            u128::from(cpu.get(low, wide)) | u128::from(cpu.get(high, wide)) << half
+        };
+        let cell = if wide { self.memory } else { self.memory & u128::from(u64::MAX) };
+        let part = |cpu: &mut Cpu, low: u32, high: u32| {
+            cpu.set(low, wide, cell as u64);
+            cpu.set(high, wide, (cell >> half) as u64);
+        };
+        match w {
+            _ if w & 0xbfff0000 == 0x887f0000 && rt != rt2 => {
+                self.touch(2 * half, rn, f(15, 1) == 1)?;
+                part(self, rt, rt2);
+            }
+            _ if w & 0xbfe00000 == 0x88200000 => {
+                let access = self.access.as_ref().filter(|access| access.stored.is_none()).ok_or(Stuck)?;
+                let elsewhere = access.address != self.get_sp(rn, true) || access.bits != 2 * half;
+                if elsewhere || rs == rt || rs == rt2 || rs == rn && rn != 31 {
+                    return Err(Stuck);
+                }
+                self.store(join(self, rt, rt2), f(15, 1) == 1);
+                self.set(rs, false, 0);
+            }
+            _ if w & 0xbfa07c00 == 0x08207c00 && rs % 2 == 0 && rt % 2 == 0 && rs < 30 && rt < 30 => {
+                let (expected, new) = (join(self, rs, rs + 1), join(self, rt, rt + 1));
+                self.touch(2 * half, rn, f(22, 1) == 1)?;
+                if cell == expected {
+                    self.store(new, f(15, 1) == 1);
+                }
+                part(self, rs, rs + 1);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
     fn step_memory(&mut self, w: u32) -> Result<(), Stuck> {
-        if self.step_load(w)? {
+        if self.step_load(w)? || self.step_pair(w)? {
             return Ok(());
         }
         let f = |low: u32, count: u32| w >> low & ((1 << count) - 1);
@@ -329,14 +369,14 @@ impl Cpu {
                 {
                     return Err(Stuck);
                 }
-                self.store(value(self, rt), f(15, 1) == 1);
+                self.store(value(self, rt).into(), f(15, 1) == 1);
                 self.set(rs, false, 0);
             }
             masked if masked & 0x3fa07c00 == 0x08a07c00 => {
                 let (expected, new) = (value(self, rs), value(self, rt));
                 let loaded = self.touch(bits, rn, f(22, 1) == 1)?;
                 if loaded == expected {
-                    self.store(new, f(15, 1) == 1);
+                    self.store(new.into(), f(15, 1) == 1);
                 }
                 self.set(rs, true, loaded);
             }
@@ -356,7 +396,7 @@ impl Cpu {
                     8 => b,
                     _ => return Err(Stuck),
                 };
-                self.store(new, f(22, 1) == 1);
+                self.store((new & ones(bits)).into(), f(22, 1) == 1);
                 self.set(rt, true, a);
             }
             _ => return Err(Stuck),

@@ -37,6 +37,10 @@ fn is_compare_and_swap(word: u32) -> bool {
     word & 0x3fa0_7c00 == 0x08a0_7c00
 }
 
+fn is_pair(word: u32) -> bool {
+    word & 0xbfa0_7c00 == 0x0820_7c00
+}
+
 fn is_branch(word: u32) -> bool {
     word >> 24 == 0x54 || word & 0x7c00_0000 == 0x3400_0000 || word & 0xfc00_0000 == 0x1400_0000
 }
@@ -64,7 +68,8 @@ impl Mutants<'_> {
         let named = all().flat_map(|word| fields(*word).iter().map(move |at| word >> at & 31));
         let registers = named.filter(|register| *register != 31).collect();
         let mut mutants = Mutants { old, new, registers, found: Vec::new() };
-        let atomic = new.iter().position(|word| is_update(*word) || is_compare_and_swap(*word));
+        let atomic =
+            new.iter().position(|word| is_update(*word) || is_compare_and_swap(*word) || is_pair(*word));
         let atomic = atomic.expect("an atomic");
         mutants.atomic(atomic);
         for (index, word) in new.iter().copied().enumerate() {
@@ -94,7 +99,12 @@ impl Mutants<'_> {
         let word = self.new[index];
         let (acquire, release) = if is_update(word) { (1 << 23, 1 << 22) } else { (1 << 22, 1 << 15) };
         // Letters that no exclusive has are none to lose.
-        let ordered = |fixed: u32| self.old.iter().any(|word| word & 0x3fe0_fc00 == fixed);
+        let ordered = |fixed: u32| {
+            let is = |word: &u32| {
+                word & 0x3fe0_fc00 == fixed || word & 0xbfe0_8000 == fixed & 0x3fc0_8000 | 1 << 31 | 1 << 21
+            };
+            self.old.iter().any(is)
+        };
         let needed = [(ordered(0x0840_fc00), acquire), (ordered(0x0800_fc00), release)];
         let needed: Vec<u32> =
             needed.iter().filter(|(ordered, _)| *ordered).map(|(_, letter)| *letter).collect();
@@ -111,7 +121,7 @@ impl Mutants<'_> {
         }
         if is_update(word) {
             (0..9).for_each(|change| self.put(Decision::Operation, index, word & !(15 << 12) | change << 12));
-        } else {
+        } else if !is_pair(word) {
             // swp of the new value, whatever the old one is.
             let letters = (word >> 22 & 1) << 23 | (word >> 15 & 1) << 22;
             let (value, expected) = (word & 31, word >> 16 & 31);
@@ -212,7 +222,8 @@ impl Mutants<'_> {
     fn set_up(&mut self, index: usize, word: u32) {
         self.put(Decision::SetUp, index, NOP);
         // Half of eight bytes; what is too wide makes no difference.
-        if self.old.iter().any(|word| word & 0xffff_7c00 == 0xc85f_7c00) && word >> 31 == 1 {
+        let is_wide = |word: &u32| word & 0xffff_7c00 == 0xc85f_7c00 || word & 0xffff_0000 == 0xc87f_0000;
+        if self.old.iter().any(is_wide) && word >> 31 == 1 {
             let narrow = word & !(1 << 31);
             let bitfield = word & 0x1f80_0000 == 0x1300_0000;
             self.put(Decision::Width, index, if bitfield { narrow & !(1 << 22) } else { narrow });
@@ -260,7 +271,14 @@ impl Mutants<'_> {
 fn telling_states(name: &str, old: &[u32]) -> Vec<State> {
     let mut all = states(256);
     for at in 0..64 {
-        for memory in (0..9).map(|register| all[at].registers[register]).chain([0, 7]).collect::<Vec<_>>() {
+        let pair = |low: u64, high: u64| u128::from(low) | u128::from(high) << 64;
+        let held = |register: usize| pair(all[at].registers[register], all[at].registers[register + 1]);
+        let narrow = |register: usize| {
+            let [low, high] = [0, 1].map(|next| all[at].registers[register + next]);
+            u128::from(low & 0xffff_ffff | high << 32)
+        };
+        let pairs = (0..9).map(held).chain((0..9).map(narrow));
+        for memory in pairs.chain([0, 7]).collect::<Vec<_>>() {
             all.push(State { memory, ..all[at].clone() });
         }
     }

@@ -43,11 +43,20 @@ pub(crate) fn states(count: usize) -> Vec<State> {
         let common = random.value();
         let registers: [u64; 31] =
             std::array::from_fn(|_| if random.next().is_multiple_of(3) { common } else { random.value() });
-        let memory = match random.next() % 4 {
+        let place = (random.next() % 9) as usize;
+        let low = match random.next() % 4 {
             0 => common,
-            1 => registers[(random.next() % 9) as usize],
+            1 => registers[place],
+            // The low halves of two.
+            2 if random.next().is_multiple_of(2) => registers[2] & 0xffff_ffff | registers[3] << 32,
             2 => registers[(random.next() % 9) as usize] & 0xff | random.next() << 32,
             _ => random.value(),
+        };
+        // Two neighbours, as a pair is compared with.
+        let high = if random.next().is_multiple_of(8) { random.value() } else { registers[place + 1] };
+        let memory = match random.next() % 16 {
+            0 => 0,
+            _ => u128::from(low) | u128::from(high) << 64,
         };
         State { registers, sp: random.value(), nzcv: (random.next() % 16) as u8, memory, loads: Vec::new() }
     };

@@ -64,7 +64,7 @@ impl Sequence<'_> {
 
 /// As [`propose`], where nothing limits the length.
 pub(in super::super) fn propose_outside(words: &[u32]) -> Vec<Vec<u32>> {
-    let Ok(sequence) = Sequence::read(words) else { return Vec::new() };
+    let Some(sequence) = read(words) else { return Vec::new() };
     let exit = sequence.body.iter().position(|step| step.to.is_some());
     let atomics = match exit {
         Some(at) => sequence.compare_and_swaps(at),
@@ -89,7 +89,7 @@ pub(in super::super) fn propose_outside(words: &[u32]) -> Vec<Vec<u32>> {
 /// A compare-and-swap around the body of a sequence that always stores. `scratch`: a register that is dead behind the
 /// sequence and that it does not name, where the body overwrites what was loaded.
 pub(in super::super) fn retrying(words: &[u32], scratch: Option<Register>) -> Vec<Vec<u32>> {
-    let Ok(sequence) = Sequence::read(words) else { return Vec::new() };
+    let Some(sequence) = read(words) else { return Vec::new() };
     let stores = sequence.body.iter().all(|step| step.to.is_none());
     let named = words.get(..sequence.end).unwrap_or_default();
     let is_free = scratch.is_none_or(|scratch| !named.iter().any(|&word| names(word, scratch)));
@@ -106,8 +106,14 @@ fn names(word: u32, register: Register) -> bool {
     found
 }
 
-/// How many words the sequence has that begins with a load-exclusive, and whether a failed comparison goes straight back.
-pub(in super::super) fn measure(words: &[u32]) -> Option<(usize, bool)> {
-    let sequence = Sequence::read(words).ok()?;
-    Some((sequence.end, sequence.body.iter().any(|step| step.to == Some(0))))
+/// How many words the sequence has that begins with a load-exclusive, and where it goes on after a failed comparison, in
+/// words from there.
+pub(in super::super) fn measure(words: &[u32]) -> Option<(usize, Vec<i64>)> {
+    let sequence = read(words)?;
+    Some((sequence.end, sequence.body.iter().filter_map(|step| step.to).collect()))
+}
+
+/// A sequence of one register.
+fn read(words: &[u32]) -> Option<Sequence<'_>> {
+    Sequence::read(words).ok().filter(|sequence| sequence.high.is_none())
 }

@@ -1,0 +1,123 @@
+//! The options of `deburr fix`.
+
+use super::Format;
+use super::asked::DebugFiles;
+use clap::builder::PossibleValuesParser;
+use clap::{ArgGroup, Args};
+use deburr_core::Svma;
+use deburr_core::patch::RULES;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// The options of `deburr fix`.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("destination").args(["output", "in_place", "dispatch"]))]
+#[command(after_help = "Examples:
+  deburr fix ./libstore.so                         show what could be rewritten; changes nothing
+  deburr fix ./libstore.so -o libstore-lse.so      write a new file
+  deburr fix --target armv8.1-a -o new/ unpacked/  a whole tree, and calls of outlined helpers, too
+  deburr fix --in-place --only llsc-loop ./server  the old file stays as server.orig
+  deburr fix --site 0x13b77c --function 'spin_*' ./server
+  deburr fix --dispatch dist/ ./libstore.so        both files, and what each needs
+  deburr fix --verify libstore.so libstore-lse.so  prove the difference from the two files alone
+  deburr fix --revert libstore-lse.so -o old.so    the original again, byte for byte
+
+Nothing moves in a rewritten file: new words stand in the place of old ones, each proven to do the
+same, and a note says what was changed. What was written is read again and verified before it gets
+its name. A place that is not proven is not touched.
+
+Where exclusive loops or outlined calls became LSE instructions, the new file needs FEAT_LSE: on
+CPUs before Armv8.1 it dies of SIGILL. --dispatch keeps both files, as rewritten/NAME and
+original/NAME; manifest.json lists them the best first, with the features that each needs, for a
+launcher to take the first that the CPU can run.
+
+Where there is nothing to rewrite, -o writes the file as it is, and --in-place leaves it alone: both
+succeed. In a directory, files that must stay as they are (other architectures, archives,
+relocatable objects) are left so, or copied; named themselves, they are an error. Links are kept and
+not followed.
+
+Exit status: 0 planned, written or verified; 1 not verified; 2 some work could not be done.")]
+pub(crate) struct Fix {
+    /// ELF files for AArch64, and directories of them
+    #[arg(required_unless_present = "verify", value_name = "FILE")]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Write the rewritten file here; for a directory, a copy of it with rewritten files
+    #[arg(short, long, value_name = "OUT", help_heading = "What to do")]
+    pub(crate) output: Option<PathBuf>,
+    /// Put the rewritten file in the place of FILE, which stays as FILE.orig
+    #[arg(long, help_heading = "What to do")]
+    pub(crate) in_place: bool,
+    /// What is added to the name of a file that is replaced; nothing that exists is overwritten [default: .orig]
+    #[arg(long, value_name = "SUFFIX", requires = "in_place", value_parser = suffix, help_heading = "What to do")]
+    pub(crate) backup: Option<String>,
+    /// Write the original and the rewritten file into DIR, with manifest.json that tells what each needs
+    #[arg(long, value_name = "DIR", help_heading = "What to do")]
+    pub(crate) dispatch: Option<PathBuf>,
+    /// Give the original of a rewritten FILE back, into OUT or in its place; a backup is made only with --backup
+    #[arg(long, requires = "destination", conflicts_with_all = CHOICES, conflicts_with = "dispatch", help_heading = "What to do")]
+    pub(crate) revert: bool,
+    /// Prove that PATCHED is ORIGINAL with changes that do the same, and nothing else
+    #[arg(long, num_args = 2, value_names = ["ORIGINAL", "PATCHED"], conflicts_with_all = CHOICES, help_heading = "What to do")]
+    #[arg(conflicts_with_all = ["paths", "revert", "destination"])]
+    pub(crate) verify: Option<Vec<PathBuf>>,
+
+    /// Rewrite what these rules find only (can be given more than once)
+    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = PossibleValuesParser::new(RULES), help_heading = "Choice")]
+    pub(crate) only: Vec<String>,
+    /// Rewrite in these functions only: a name, or a pattern with * and ? (can be given more than once)
+    #[arg(long, value_name = "NAME", help_heading = "Choice")]
+    pub(crate) function: Vec<String>,
+    /// Rewrite at these addresses only (can be given more than once)
+    #[arg(long, value_name = "ADDRESS", value_parser = address, help_heading = "Choice")]
+    pub(crate) site: Vec<Svma>,
+    /// Leave compare-and-swaps alone that try again at once where they fail: LSE may be slower there
+    #[arg(long, help_heading = "Choice")]
+    pub(crate) skip_spin_cas: bool,
+    /// What every machine that will run the files has, such as armv8.1-a; calls of helpers are rewritten only with LSE
+    #[arg(long, value_name = "NAME", help_heading = "Choice")]
+    pub(crate) target: Vec<String>,
+    /// The configuration, of which `target` is read [default: deburr.toml in the current folder or the nearest above it]
+    #[arg(long, value_name = "FILE", help_heading = "Choice")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Give the new file a build-id of its own; debug files of the original are then not found any more
+    #[arg(long, help_heading = "New file")]
+    pub(crate) new_build_id: bool,
+    /// Rewrite a file although bytes follow its last section, such as a signature or an archive: whoever looks for them
+    /// at the end of the file finds them no more
+    #[arg(long, help_heading = "New file")]
+    pub(crate) trailer: bool,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
+    pub(crate) format: Format,
+    /// Sites shown for each rule of a file in a plan, and addresses for each reason; 0 shows all
+    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Output")]
+    pub(crate) limit: usize,
+
+    #[command(flatten)]
+    pub(crate) debug_files: DebugFiles,
+    /// Threads to use [default: one per CPU]
+    #[arg(short = 'j', long, value_name = "N", help_heading = "Input")]
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+/// The options that choose what is rewritten, and how.
+const CHOICES: [&str; 8] =
+    ["only", "function", "site", "skip_spin_cas", "target", "config", "new_build_id", "trailer"];
+
+/// An address as the plan shows it.
+fn address(text: &str) -> Result<Svma, String> {
+    let number = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    number.map(Svma).ok_or_else(|| "expected an address such as 0x13b77c".to_owned())
+}
+
+/// What can be added to a file's name.
+fn suffix(text: &str) -> Result<String, String> {
+    match text {
+        "" => Err("expected a suffix such as .orig".to_owned()),
+        text if text.contains('/') => Err("a suffix is no path".to_owned()),
+        text => Ok(text.to_owned()),
+    }
+}

@@ -1,0 +1,538 @@
+//! `deburr fix`: binaries → what can be rewritten in them, and the rewritten files.
+
+mod back;
+mod dispatch;
+mod place;
+mod tree;
+mod work;
+
+use super::{Failure, colored, width_of_terminal};
+use crate::args::fix::Fix;
+use crate::args::{Format, When};
+use crate::input::Content;
+use crate::input::mapped::Bytes;
+use crate::input::walk::error_text;
+use crate::render::fix::{Break, Document, Fixed, Layout, Left, Render, Summary, Text, Written};
+use crate::render::style::Palette;
+use deburr_cpu::Feature;
+use place::{Existing, Inherited};
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs::{self, File, Metadata};
+use std::io::{self, IsTerminal, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use work::{Made, Trouble, Work};
+
+/// Folders whose files belong to a package manager.
+const MANAGED: [&str; 5] = ["/usr", "/bin", "/sbin", "/lib", "/lib64"];
+
+/// Runs the verb.
+pub(super) fn run(
+    options: &Fix,
+    color: When,
+    out: &mut dyn Write,
+    complaints: &mut dyn Write,
+) -> Result<ExitCode, Failure> {
+    if let Some(threads) = options.threads {
+        // Refused only where there is a pool already.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global();
+    }
+    let terminal = io::stdout().is_terminal();
+    let action = match options {
+        Fix { verify: Some(_), .. } => "verify",
+        Fix { revert: true, .. } => "revert",
+        Fix { output: None, in_place: false, dispatch: None, .. } => "plan",
+        _ => "rewrite",
+    };
+    let mut render: Box<dyn Render> = match options.format {
+        Format::Json => Box::new(Document::new(action, terminal)),
+        Format::Text => Box::new(Text::new(Layout {
+            palette: Palette::new(colored(color, terminal)),
+            width: terminal.then(width_of_terminal).flatten(),
+            limit: options.limit,
+            is_plan: action == "plan",
+        })),
+    };
+    if let Some([original, patched]) = options.verify.as_deref() {
+        return back::verify(original, patched, render.as_mut(), out);
+    }
+    let mut run = Run {
+        options,
+        work: Work::new(options).map_err(Failure::Message)?,
+        render: render.as_mut(),
+        out,
+        complaints,
+        summary: Summary::default(),
+        failed: false,
+    };
+    run.render.begin(run.out)?;
+    match (&options.output, &options.dispatch) {
+        (_, Some(folder)) => run.dispatch(folder)?,
+        (Some(output), None) => run.write(output)?,
+        (None, None) => run.each()?,
+    }
+    run.end()
+}
+
+/// What is to become of a binary.
+#[derive(Debug, Clone, Copy)]
+enum Goal<'p> {
+    Plan,
+    /// The rewritten file goes there.
+    New(&'p Path),
+    /// It comes in the place of the old one.
+    Replace,
+}
+
+/// A run so far.
+struct Run<'r> {
+    options: &'r Fix,
+    work: Work<'r>,
+    render: &'r mut dyn Render,
+    out: &'r mut dyn Write,
+    complaints: &'r mut dyn Write,
+    summary: Summary,
+    failed: bool,
+}
+
+impl Run<'_> {
+    /// Plans for all paths, or rewrites them where they are.
+    fn each(&mut self) -> Result<(), Failure> {
+        let goal = if self.options.in_place { Goal::Replace } else { Goal::Plan };
+        for path in &self.options.paths {
+            match fs::metadata(path) {
+                Ok(metadata) if metadata.is_dir() => {
+                    let entries = self.read_tree(path)?;
+                    for entry in entries.iter().filter(|entry| entry.metadata.is_file()) {
+                        let path = path.join(&entry.relative);
+                        // Otherwise a second run would rewrite what the first one kept.
+                        if self.options.in_place && self.is_backup(&path) {
+                            self.leave(&path, Trouble::left("the backup of a file beside it"), false);
+                        } else {
+                            self.member(&path, goal)?;
+                        }
+                    }
+                }
+                _ => self.named(path, goal)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a new file, or a new tree.
+    fn write(&mut self, output: &Path) -> Result<(), Failure> {
+        let [path] = self.options.paths.as_slice() else {
+            return Err(Failure::Message("-o: give one file or directory".to_owned()));
+        };
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => self.mirror(path, output),
+            _ => self.named(path, Goal::New(output)),
+        }
+    }
+
+    /// Copies a tree, with rewritten files where there is something to rewrite.
+    fn mirror(&mut self, root: &Path, output: &Path) -> Result<(), Failure> {
+        let complain = |path: &Path, error: &io::Error| {
+            Failure::Message(format!("{}: {}", path.display(), error_text(error)))
+        };
+        let inside = fs::canonicalize(root).map_err(|error| complain(root, &error))?;
+        if lands_at(output).map_err(|error| complain(output, &error))?.starts_with(&inside) {
+            let (output, root) = (output.display(), root.display());
+            return Err(Failure::Message(format!("{output}: lies in {root}, which is to be copied")));
+        }
+        if self.options.revert {
+            return Err(Failure::Message(format!("{}: give a file to --revert", root.display())));
+        }
+        let entries = self.read_tree(root)?;
+        place::new_folder(output).map_err(Failure::Message)?;
+        // Several names of one file stay that.
+        let mut names: HashMap<(u64, u64), PathBuf> = HashMap::new();
+        for entry in &entries {
+            let (from, to) = (tree::below(root, &entry.relative), tree::below(output, &entry.relative));
+            let kind = entry.metadata.file_type();
+            let identity = (entry.metadata.dev(), entry.metadata.ino());
+            let done = match names.get(&identity) {
+                _ if kind.is_dir() && to == output => Ok(()),
+                _ if kind.is_dir() => fs::create_dir(&to),
+                _ if kind.is_symlink() => {
+                    fs::read_link(&from).and_then(|target| std::os::unix::fs::symlink(target, &to))
+                }
+                Some(first) => fs::hard_link(first, &to),
+                None if kind.is_file() => {
+                    self.member(&from, Goal::New(&to))?;
+                    // Where it was left as it is.
+                    let copied = if to.exists() { Ok(()) } else { copy(&from, &to, &entry.metadata) };
+                    if entry.metadata.nlink() > 1 {
+                        names.insert(identity, to.clone());
+                    }
+                    copied
+                }
+                None => {
+                    self.leave(&from, Trouble::left("no regular file: not copied"), false);
+                    Ok(())
+                }
+            };
+            if let Err(error) = done {
+                self.leave(&to, Trouble::fault(error_text(&error)), false);
+            }
+        }
+        // Folders at last: one that may not be written to could not be filled.
+        for entry in entries.iter().rev().filter(|entry| entry.metadata.is_dir()) {
+            let to = tree::below(output, &entry.relative);
+            let own = std::os::unix::fs::chown(&to, Some(entry.metadata.uid()), Some(entry.metadata.gid()));
+            // As with cp, they are the user's own where they cannot be another's.
+            let _ = own
+                .and_then(|()| fs::set_permissions(&to, entry.metadata.permissions()))
+                .or_else(|_| fs::set_permissions(&to, entry.metadata.permissions()));
+        }
+        Ok(())
+    }
+
+    fn read_tree(&mut self, root: &Path) -> Result<Vec<tree::Entry>, Failure> {
+        self.summary.is_tree = true;
+        let (entries, faults) = tree::read(root);
+        for (path, reason) in faults {
+            self.leave(&path, Trouble::fault(reason), false);
+        }
+        Ok(entries)
+    }
+
+    /// A file that the user named.
+    fn named(&mut self, path: &Path, goal: Goal<'_>) -> Result<(), Failure> {
+        let done = if self.options.revert { self.revert(path, goal) } else { self.fix(path, goal) };
+        match done {
+            Ok(()) => Ok(()),
+            Err(Stop::Failure(failure)) => Err(failure),
+            Err(Stop::Trouble(trouble)) => {
+                self.leave(path, trouble, true);
+                Ok(())
+            }
+        }
+    }
+
+    /// A file of a tree.
+    fn member(&mut self, path: &Path, goal: Goal<'_>) -> Result<(), Failure> {
+        if self.options.revert {
+            return Err(Failure::Message(format!("{}: give files to --revert", path.display())));
+        }
+        match Bytes::open(path).map(|bytes| Content::of_all(&bytes)) {
+            Ok(Content::Empty | Content::Other) => self.summary.other_files += 1,
+            Ok(_) => match self.fix(path, goal) {
+                Ok(()) => {}
+                Err(Stop::Failure(failure)) => return Err(failure),
+                Err(Stop::Trouble(trouble)) => self.leave(path, trouble, false),
+            },
+            Err(error) => self.leave(path, Trouble::fault(error_text(&error)), false),
+        }
+        Ok(())
+    }
+
+    /// Notes a file that stays as it is; says so at once if it was asked for, or if it is a fault.
+    fn leave(&mut self, path: &Path, trouble: Trouble, is_named: bool) {
+        let (path, reason) = (path.display().to_string(), trouble.reason);
+        if is_named || trouble.is_fault {
+            // Where the standard error is gone, the exit status still tells.
+            let _ = writeln!(self.complaints, "deburr: {path}: {reason}");
+            self.failed = true;
+        }
+        self.summary.left.push(Left { path, reason, is_fault: trouble.is_fault });
+    }
+
+    /// Plans for a file, and writes what was asked for.
+    fn fix(&mut self, path: &Path, goal: Goal<'_>) -> Result<(), Stop> {
+        let source = Source::open(path)?;
+        let (destination, backup) = self.destination(path, &source, goal)?;
+        let Made { plan, patched, trailer } = self.work.make(&source.bytes, Some(path))?;
+        if let (true, Some(unmet)) = (self.is_alone(), self.work.unmet().into_iter().next()) {
+            return Err(Trouble::fault(unmet).into());
+        }
+        if !source.bytes.is_intact() {
+            return Err(Trouble::fault("the file changed while it was read").into());
+        }
+        let needs_lse = plan.sites.iter().any(|site| site.needs_lse());
+        let mut fixed = Fixed {
+            path: path.display().to_string(),
+            needs: needs_lse.then(|| Feature::FEAT_LSE.name()).into_iter().collect(),
+            breaks: self.breaks(path, &source, trailer, &plan),
+            plan,
+            obstacle: None,
+            written: None,
+        };
+        let patched = match (patched, destination.is_some()) {
+            (Some(Err(error)), true) => {
+                return Err(Trouble::left(self.hint(&error.to_string(), &error)).into());
+            }
+            (Some(Err(error)), false) => {
+                fixed.obstacle = Some(self.hint(&error.to_string(), &error));
+                None
+            }
+            (Some(Ok(patched)), _) => Some(patched),
+            (None, _) => None,
+        };
+        if let Some(destination) = destination {
+            let is_changed = patched.is_some();
+            if let (true, Some(backup)) = (is_changed, &backup) {
+                refuse_existing(backup)?;
+            }
+            let is_replaced = backup.is_some();
+            let new: &[u8] = patched.as_deref().unwrap_or(&source.bytes);
+            if is_changed || !is_replaced {
+                let replaced = is_replaced.then_some(&source.file);
+                let inherited = Inherited { metadata: &source.metadata, replaced };
+                let existing = backup.as_deref().map_or(Existing::Replace, Existing::Rename);
+                let lost = place::put(new, &destination, inherited, existing, |written| {
+                    if is_changed {
+                        work::verify(&source.bytes, written, &fixed.plan)?;
+                    }
+                    source.check()
+                })?;
+                if !lost.is_empty() {
+                    let text = format!("attributes that could not be kept: {}", lost.join(", "));
+                    fixed.breaks.push(Break { what: "attributes", text });
+                }
+            }
+            let shown = if is_replaced { path } else { &destination };
+            fixed.written = Some(Written {
+                path: shown.display().to_string(),
+                is_changed,
+                sha256: sha256(new),
+                backup: backup.filter(|_| is_changed).map(|path| path.display().to_string()),
+            });
+        }
+        self.tell(&fixed)?;
+        Ok(())
+    }
+
+    fn tell(&mut self, fixed: &Fixed) -> io::Result<()> {
+        self.summary.add(fixed);
+        self.render.fixed(self.out, fixed, !self.summary.is_tree)
+    }
+
+    /// Whether there is one file only, so that what is not in it is nowhere.
+    fn is_alone(&self) -> bool {
+        self.options.paths.len() == 1 && !self.summary.is_tree
+    }
+
+    /// What is added to the name of a file that is replaced.
+    fn suffix(&self) -> &str {
+        self.options.backup.as_deref().unwrap_or(".orig")
+    }
+
+    /// Whether a file is the backup of one beside it.
+    fn is_backup(&self, path: &Path) -> bool {
+        let bytes = path.as_os_str().as_bytes();
+        bytes.strip_suffix(self.suffix().as_bytes()).is_some_and(|rest| {
+            let rest = Path::new(OsStr::from_bytes(rest));
+            rest.parent() == path.parent() && rest.exists()
+        })
+    }
+
+    /// Where a file goes, and what the old one is called then; refuses what must not be written to.
+    fn destination(
+        &self,
+        path: &Path,
+        source: &Source,
+        goal: Goal<'_>,
+    ) -> Result<(Option<PathBuf>, Option<PathBuf>), Trouble> {
+        match goal {
+            Goal::Plan => Ok((None, None)),
+            Goal::New(output) => Ok((Some(new_file(output, source)?), None)),
+            Goal::Replace => {
+                let real = behind_links(path)?;
+                let mut backup = real.clone().into_os_string();
+                backup.push(self.suffix());
+                let backup = PathBuf::from(backup);
+                Ok((Some(real), Some(backup)))
+            }
+        }
+    }
+
+    /// What stands against writing, and what could be done about it.
+    fn hint(&self, reason: &str, error: &deburr_core::patch::ApplyError) -> String {
+        match error {
+            deburr_core::patch::ApplyError::Trailer { .. } => format!(
+                "{reason}, such as a signature or an archive, which nobody would find there any more (--trailer \
+                 rewrites it all the same)"
+            ),
+            _ => reason.to_owned(),
+        }
+    }
+
+    /// What outside of the file does not fit the rewritten one.
+    fn breaks(
+        &self,
+        path: &Path,
+        source: &Source,
+        trailer: Option<u64>,
+        plan: &deburr_core::patch::Plan,
+    ) -> Vec<Break> {
+        let mut breaks = Vec::new();
+        if plan.sites.is_empty() {
+            return breaks;
+        }
+        let mut add = |what, text: &str| breaks.push(Break { what, text: text.to_owned() });
+        if place::is_measured(&source.file) {
+            add(
+                "ima",
+                "the kernel holds the original against its attribute security.ima or security.evm: where that is \
+                 enforced, the rewritten file must be signed anew",
+            );
+        }
+        if let Some(length) = trailer {
+            let mut text = String::new();
+            let _ = write!(
+                text,
+                "{length} bytes behind the last section, such as a signature or an archive, are not at the end of \
+                 the rewritten file"
+            );
+            add("trailer", &text);
+        }
+        let real = fs::canonicalize(path).unwrap_or_default();
+        if MANAGED.iter().any(|folder| real.starts_with(folder)) && !real.starts_with("/usr/local") {
+            add(
+                "checksums",
+                "where it takes the original's place, the package manager's checksums tell of it (debsums, rpm -V), \
+                 and an update brings the original back",
+            );
+        }
+        if self.options.new_build_id {
+            add("build-id", "debug files of the original are not found by the new build-id");
+        }
+        if self.options.in_place && source.metadata.nlink() > 1 {
+            add("hard-links", "other names of the file (hard links) keep the original");
+        }
+        breaks
+    }
+
+    fn end(mut self) -> Result<ExitCode, Failure> {
+        if !self.is_alone() {
+            for unmet in self.work.unmet() {
+                let _ = writeln!(self.complaints, "deburr: {unmet}");
+                self.failed = true;
+            }
+        }
+        self.summary.left.sort_by(|a, b| a.path.cmp(&b.path));
+        self.summary.is_several = self.summary.is_tree || self.options.paths.len() > 1;
+        self.render.end(self.out, &self.summary)?;
+        Ok(if self.failed { ExitCode::from(2) } else { ExitCode::SUCCESS })
+    }
+}
+
+/// Why a file was not done.
+enum Stop {
+    Trouble(Trouble),
+    /// The run ends.
+    Failure(Failure),
+}
+
+impl From<Trouble> for Stop {
+    fn from(trouble: Trouble) -> Stop {
+        Stop::Trouble(trouble)
+    }
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Stop {
+        Stop::Failure(error.into())
+    }
+}
+
+/// A file that is read.
+struct Source {
+    file: File,
+    metadata: Metadata,
+    bytes: Bytes,
+}
+
+impl Source {
+    fn open(path: &Path) -> Result<Source, Trouble> {
+        let fault = |error: io::Error| Trouble::fault(error_text(&error));
+        if path == Path::new("-") {
+            return Err(Trouble::fault("the standard input cannot be rewritten: give a file"));
+        }
+        // The type is asked first: opening a fifo would wait for a writer.
+        let kind = fs::metadata(path).map_err(fault)?;
+        if !kind.is_file() {
+            return Err(Trouble::fault(if kind.is_dir() { "a directory" } else { "no regular file" }));
+        }
+        let file = File::open(path).map_err(fault)?;
+        let metadata = file.metadata().map_err(fault)?;
+        let bytes = file.try_clone().and_then(Bytes::of).map_err(fault)?;
+        Ok(Source { file, metadata, bytes })
+    }
+
+    fn check(&self) -> Result<(), Trouble> {
+        match self.bytes.is_intact() {
+            true => Ok(()),
+            false => Err(Trouble::fault("the file changed while it was read")),
+        }
+    }
+}
+
+/// What is a backup already is not written over.
+fn refuse_existing(backup: &Path) -> Result<(), Trouble> {
+    match fs::symlink_metadata(backup) {
+        Ok(_) => {
+            let backup = backup.display();
+            Err(Trouble::fault(format!("the backup {backup} exists; --backup gives it another suffix")))
+        }
+        Err(_) => Ok(()),
+    }
+}
+
+/// The file that is meant, where a path is a link.
+fn behind_links(path: &Path) -> Result<PathBuf, Trouble> {
+    if !path.is_symlink() {
+        return Ok(path.to_owned());
+    }
+    fs::canonicalize(path).map_err(|error| Trouble::fault(error_text(&error)))
+}
+
+/// The path of a new file, with links followed; it may replace a regular file, but not the one that is read.
+fn new_file(output: &Path, source: &Source) -> Result<PathBuf, Trouble> {
+    let refuse = |reason: &str| Err(Trouble::fault(format!("{}: {reason}", output.display())));
+    match fs::metadata(output) {
+        Ok(there) if (there.dev(), there.ino()) == (source.metadata.dev(), source.metadata.ino()) => {
+            refuse("the same file; --in-place rewrites it and keeps a backup")
+        }
+        Ok(there) if there.is_dir() => refuse("a directory; give the name of the new file"),
+        Ok(there) if !there.is_file() => refuse("no regular file"),
+        Ok(_) => fs::canonicalize(output).map_err(|error| Trouble::fault(error_text(&error))),
+        Err(_) if output.file_name().is_none() => refuse("no name of a file"),
+        Err(_) => Ok(output.to_owned()),
+    }
+}
+
+/// Where a folder is, or will be, with links followed.
+fn lands_at(path: &Path) -> io::Result<PathBuf> {
+    match fs::canonicalize(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let folder = fs::canonicalize(parent.unwrap_or(Path::new(".")))?;
+            Ok(path.file_name().map_or(folder.clone(), |name| folder.join(name)))
+        }
+        found => found,
+    }
+}
+
+/// Copies a file of a tree, with its mode; owner and group as well where that is permitted.
+fn copy(from: &Path, to: &Path, metadata: &Metadata) -> io::Result<()> {
+    fs::copy(from, to)?;
+    if std::os::unix::fs::chown(to, Some(metadata.uid()), Some(metadata.gid())).is_ok() {
+        fs::set_permissions(to, metadata.permissions())?;
+    }
+    Ok(())
+}
+
+/// In lower-case hexadecimal digits.
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

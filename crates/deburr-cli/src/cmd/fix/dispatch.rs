@@ -1,0 +1,119 @@
+//! Files for a launcher: binaries → a folder with the original and the rewritten file of each, and `manifest.json`, which
+//! tells what each needs.
+
+use super::place::{self, Existing, Inherited};
+use super::work::{self, Made, Trouble, guarded};
+use super::{Run, Source, Stop, sha256};
+use crate::cmd::Failure;
+use crate::input::walk::error_text;
+use crate::render::fix::{Fixed, Manifest, ManifestFile, Variant, Written};
+use deburr_core::{Request, check};
+use deburr_cpu::{Arch, Feature, FeatureSet, first_level, level_named};
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
+use std::path::Path;
+
+/// The folders in the folder.
+const ORIGINAL: &str = "original";
+const REWRITTEN: &str = "rewritten";
+
+impl Run<'_> {
+    /// Writes both files of each path, and the manifest.
+    pub(super) fn dispatch(&mut self, folder: &Path) -> Result<(), Failure> {
+        let mut names = HashSet::new();
+        for path in &self.options.paths {
+            let complain = |reason: &str| Failure::Message(format!("{}: {reason}", path.display()));
+            if fs::metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
+                return Err(complain("a directory; give its files to --dispatch"));
+            }
+            if !names.insert(path.file_name()) {
+                return Err(complain("two files of this name cannot lie in one folder"));
+            }
+        }
+        place::new_folder(folder).map_err(Failure::Message)?;
+        let mut manifest = Manifest::default();
+        for path in &self.options.paths {
+            match self.dispatch_one(path, folder) {
+                Ok(file) => manifest.files.push(file),
+                Err(Stop::Failure(failure)) => return Err(failure),
+                Err(Stop::Trouble(trouble)) => self.leave(path, trouble, true),
+            }
+        }
+        if !manifest.files.is_empty() {
+            let path = folder.join("manifest.json");
+            let text = serde_json::to_string_pretty(&manifest).map_err(std::io::Error::from)? + "\n";
+            fs::write(&path, text)
+                .map_err(|error| Failure::Message(format!("{}: {}", path.display(), error_text(&error))))?;
+            self.summary.manifest = Some(manifest);
+        }
+        Ok(())
+    }
+
+    fn dispatch_one(&mut self, path: &Path, folder: &Path) -> Result<ManifestFile, Stop> {
+        let source = Source::open(path)?;
+        let Made { plan, patched, trailer } = self.work.make(&source.bytes, Some(path))?;
+        if let (true, Some(unmet)) = (self.is_alone(), self.work.unmet().into_iter().next()) {
+            return Err(Trouble::fault(unmet).into());
+        }
+        let patched = patched.transpose();
+        let patched = patched.map_err(|error| Trouble::left(self.hint(&error.to_string(), &error)))?;
+        let name = path.file_name().ok_or_else(|| Trouble::fault("no name of a file"))?;
+        let mut variants = Vec::new();
+        let mut add = |part: &str, bytes: &[u8], needs: &BTreeSet<String>| -> Result<String, Trouble> {
+            let part_folder = folder.join(part);
+            if let Err(error) = fs::create_dir(&part_folder)
+                && error.kind() != std::io::ErrorKind::AlreadyExists
+            {
+                return Err(Trouble::fault(format!("{}: {}", part_folder.display(), error_text(&error))));
+            }
+            let to = part_folder.join(name);
+            let inherited = Inherited { metadata: &source.metadata, replaced: None };
+            let is_changed = part == REWRITTEN;
+            place::put(bytes, &to, inherited, Existing::Replace, |written| {
+                if is_changed {
+                    work::verify(&source.bytes, written, &plan)?;
+                }
+                source.check()
+            })?;
+            variants.push(Variant {
+                path: format!("{part}/{}", name.to_string_lossy()),
+                needs: needs.iter().cloned().collect(),
+                sha256: sha256(bytes),
+                size: bytes.len() as u64,
+            });
+            Ok(to.display().to_string())
+        };
+        let mut needs = needs(&source.bytes)?;
+        let original = add(ORIGINAL, &source.bytes, &needs)?;
+        let needs_lse = plan.sites.iter().any(|site| site.needs_lse());
+        needs.extend(needs_lse.then(|| Feature::FEAT_LSE.name().to_owned()));
+        let rewritten = patched.as_deref().map(|bytes| add(REWRITTEN, bytes, &needs)).transpose()?;
+        // The best first.
+        variants.reverse();
+        let bytes: &[u8] = patched.as_deref().unwrap_or(&source.bytes);
+        let fixed = Fixed {
+            path: path.display().to_string(),
+            needs: needs_lse.then(|| Feature::FEAT_LSE.name()).into_iter().collect(),
+            breaks: self.breaks(path, &source, trailer, &plan),
+            plan,
+            obstacle: None,
+            written: Some(Written {
+                is_changed: rewritten.is_some(),
+                path: rewritten.unwrap_or(original),
+                sha256: sha256(bytes),
+                backup: None,
+            }),
+        };
+        self.tell(&fixed)?;
+        Ok(ManifestFile { name: name.to_string_lossy().into_owned(), variants })
+    }
+}
+
+/// The features beyond the architecture's first level without which a file does not run, by name.
+fn needs(bytes: &[u8]) -> Result<BTreeSet<String>, Trouble> {
+    let request = Request { rules: Some(&[]), ..Request::default() };
+    let report = guarded(|| check(bytes, &request))?.map_err(|error| Trouble::fault(error.to_string()))?;
+    let of_level = level_named(&report.level).map_or(FeatureSet::default(), |level| level.features);
+    let beyond = of_level.minus(first_level(Arch::Aarch64));
+    Ok(beyond.iter().map(|feature| feature.name().to_owned()).chain(report.needed_beyond).collect())
+}

@@ -1,0 +1,44 @@
+//! A directory as it is: all below it, links as links, by path.
+
+use crate::input::walk::error_text;
+use std::fs::{self, Metadata};
+use std::path::{Path, PathBuf};
+
+/// Something in a directory.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// From the directory on; empty for itself.
+    pub(super) relative: PathBuf,
+    pub(super) metadata: Metadata,
+}
+
+/// A directory and all below it, each folder before what is in it; and what could not be read.
+pub(super) fn read(root: &Path) -> (Vec<Entry>, Vec<(PathBuf, String)>) {
+    let (mut entries, mut faults) = (Vec::new(), Vec::new());
+    let mut waiting = vec![PathBuf::new()];
+    while let Some(relative) = waiting.pop() {
+        let path = below(root, &relative);
+        let is_root = relative.as_os_str().is_empty();
+        // A link that is named is followed.
+        let found = if is_root { fs::metadata(&path) } else { fs::symlink_metadata(&path) };
+        let listed = found.and_then(|metadata| {
+            if metadata.is_dir() {
+                for entry in fs::read_dir(&path)? {
+                    waiting.push(relative.join(entry?.file_name()));
+                }
+            }
+            Ok(metadata)
+        });
+        match listed {
+            Ok(metadata) => entries.push(Entry { relative, metadata }),
+            Err(error) => faults.push((path, error_text(&error))),
+        }
+    }
+    entries.sort_unstable_by(|a, b| a.relative.cmp(&b.relative));
+    (entries, faults)
+}
+
+/// A path in a directory; the directory's own without a `/` at its end.
+pub(super) fn below(root: &Path, relative: &Path) -> PathBuf {
+    if relative.as_os_str().is_empty() { root.to_owned() } else { root.join(relative) }
+}

@@ -1,0 +1,196 @@
+//! What is done with one binary: options → [`Work`], and from it, file by file, what is to be rewritten and the bytes with it.
+//!
+//! Knows bytes only; where they come from and go to is the business of whoever calls.
+
+use crate::args::fix::Fix;
+use crate::asking::{FAILED, debug_dirs, machines};
+use crate::config::Config;
+use crate::input::{Content, debug_file};
+use crate::machine::{features_for, machines_named};
+use deburr_core::image::demangle;
+use deburr_core::patch::{self, ApplyError, ApplyOptions, Plan, PlanError, PlanRequest, Reason, Refused};
+use deburr_core::{Error, Svma, pattern, wanted_debug_file};
+use deburr_cpu::{Arch, Feature, FeatureSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+/// What is asked for.
+pub(super) struct Work<'o> {
+    rules: Option<Vec<&'o str>>,
+    target: Option<FeatureSet>,
+    skip_spinning: bool,
+    options: ApplyOptions,
+    debug_dirs: Option<Vec<PathBuf>>,
+    functions: Vec<Wanted<&'o str>>,
+    sites: Vec<Wanted<Svma>>,
+}
+
+/// A place that the user names, and whether any file has it.
+struct Wanted<T> {
+    what: T,
+    is_met: bool,
+}
+
+/// What can be made of a binary.
+pub(super) struct Made {
+    pub(super) plan: Plan,
+    /// The file with it, or why it cannot be written; `None` where there is nothing to write.
+    pub(super) patched: Option<Result<Vec<u8>, ApplyError>>,
+    /// Bytes behind the last section that were overridden.
+    pub(super) trailer: Option<u64>,
+}
+
+/// Why nothing can be made of a file.
+#[derive(Debug)]
+pub(super) struct Trouble {
+    pub(super) reason: String,
+    /// Whether it is a fault, and not a file of a kind that stays as it is.
+    pub(super) is_fault: bool,
+}
+
+impl Trouble {
+    pub(super) fn fault(reason: impl Into<String>) -> Trouble {
+        Trouble { reason: reason.into(), is_fault: true }
+    }
+
+    pub(super) fn left(reason: impl Into<String>) -> Trouble {
+        Trouble { reason: reason.into(), is_fault: false }
+    }
+}
+
+impl<'o> Work<'o> {
+    /// Understands the options.
+    pub(super) fn new(options: &'o Fix) -> Result<Work<'o>, String> {
+        let config = Config::read(options.config.as_deref())?;
+        let target = machines(machines_named("--target", &options.target)?, &config.target);
+        Ok(Work {
+            rules: (!options.only.is_empty()).then(|| options.only.iter().map(String::as_str).collect()),
+            target: features_for(&target, Some(Arch::Aarch64)),
+            skip_spinning: options.skip_spin_cas,
+            options: ApplyOptions { new_build_id: options.new_build_id, trailer: options.trailer },
+            debug_dirs: debug_dirs(&options.debug_files),
+            functions: options
+                .function
+                .iter()
+                .map(|it| Wanted { what: it.as_str(), is_met: false })
+                .collect(),
+            sites: options.site.iter().map(|it| Wanted { what: *it, is_met: false }).collect(),
+        })
+    }
+
+    /// Plans for a file and applies the plan, in memory. `file`: what its debug file may lie beside.
+    pub(super) fn make(&mut self, bytes: &[u8], file: Option<&Path>) -> Result<Made, Trouble> {
+        // The one place that tells kinds of files apart: packages would be taken apart here.
+        match Content::of_all(bytes) {
+            Content::Elf => self.make_elf(bytes, file),
+            Content::Archive | Content::ThinArchive => {
+                Err(Trouble::left("a static archive: rewrite what it is linked into"))
+            }
+            Content::Package | Content::Layout => {
+                Err(Trouble::left("a package: unpack it, rewrite the folder, and pack that"))
+            }
+            Content::Empty => Err(Trouble::left("an empty file")),
+            Content::Other => Err(Trouble::left("no ELF file")),
+        }
+    }
+
+    fn make_elf(&mut self, bytes: &[u8], file: Option<&Path>) -> Result<Made, Trouble> {
+        let debug_file = self
+            .debug_dirs
+            .as_deref()
+            .zip(file)
+            .and_then(|(dirs, file)| debug_file::find(&wanted_debug_file(bytes)?, file, dirs));
+        let request = PlanRequest {
+            debug_file: debug_file.as_deref(),
+            target: self.target,
+            rules: self.rules.as_deref(),
+            skip_spinning: self.skip_spinning,
+        };
+        let planned = guarded(|| patch::plan(bytes, &request))?;
+        if debug_file.as_ref().is_some_and(|debug| !debug.is_intact()) {
+            return Err(Trouble::fault("the debug file changed while it was read"));
+        }
+        let plan = planned.map_err(|error| Trouble {
+            reason: error.to_string(),
+            is_fault: !matches!(error, PlanError::Unfit(_) | PlanError::Unreadable(Error::Unsupported(_))),
+        })?;
+        let plan = self.narrow(plan);
+        let (mut patched, mut trailer) = (None, None);
+        if !plan.sites.is_empty() {
+            let strict = ApplyOptions { trailer: false, ..self.options };
+            let mut made = guarded(|| patch::apply(bytes, &plan, &strict))?;
+            if let (Err(ApplyError::Trailer { length, .. }), true) = (&made, self.options.trailer) {
+                trailer = Some(*length);
+                made = guarded(|| patch::apply(bytes, &plan, &self.options))?;
+            }
+            patched = Some(made);
+        }
+        Ok(Made { plan, patched, trailer })
+    }
+
+    /// Leaves out what was not asked for, and what the target could not run.
+    fn narrow(&mut self, mut plan: Plan) -> Plan {
+        plan.sites.retain(|site| self.wants(site.function.as_deref(), |at| site.extent().contains(at)));
+        plan.refused.retain(|refused| self.wants(refused.function.as_deref(), |at| refused.at == at));
+        if self.target.is_some_and(|target| !target.contains(Feature::FEAT_LSE)) {
+            let refused = plan.sites.extract_if(.., |site| site.needs_lse()).map(|site| Refused {
+                rule: site.rule,
+                function: site.function,
+                at: site.at,
+                reason: Reason::TargetWithoutLse,
+            });
+            plan.refused.extend(refused);
+            plan.refused.sort_by_key(|refused| refused.at);
+        }
+        plan
+    }
+
+    /// Whether a place in some function is asked for.
+    fn wants(&mut self, function: Option<&str>, lies_at: impl Fn(Svma) -> bool) -> bool {
+        let mut by_address = self.sites.is_empty();
+        for site in self.sites.iter_mut().filter(|site| lies_at(site.what)) {
+            (site.is_met, by_address) = (true, true);
+        }
+        let mut by_function = self.functions.is_empty();
+        let is_called = |wanted: &str, name: &str| {
+            wanted == name || demangle(wanted) == name || pattern::matches(wanted, name)
+        };
+        for wanted in &mut self.functions {
+            if function.is_some_and(|name| is_called(wanted.what, name)) {
+                (wanted.is_met, by_function) = (true, true);
+            }
+        }
+        by_address && by_function
+    }
+
+    /// What was named and is in no file so far.
+    pub(super) fn unmet(&self) -> Vec<String> {
+        let sites = self
+            .sites
+            .iter()
+            .filter(|site| !site.is_met)
+            .map(|site| format!("--site {}: no rule that is asked for finds anything there", site.what));
+        let functions = self.functions.iter().filter(|function| !function.is_met).map(|function| {
+            format!("--function {}: no rule that is asked for finds anything in it", function.what)
+        });
+        sites.chain(functions).collect()
+    }
+}
+
+/// Proves what was written, from the bytes alone.
+pub(super) fn verify(original: &[u8], written: &[u8], plan: &Plan) -> Result<(), Trouble> {
+    let complain = |reason: String| {
+        Trouble::fault(format!("what was written is not proven and was removed, please report it: {reason}"))
+    };
+    let verified =
+        guarded(|| patch::verify(original, written))?.map_err(|error| complain(error.to_string()))?;
+    match verified.changes.len() == plan.sites.len() {
+        true => Ok(()),
+        false => Err(complain("another number of changes than was planned".to_owned())),
+    }
+}
+
+/// A panic is a fault of deburr, yet it must cost one file and not the run.
+pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, Trouble> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| Trouble::fault(FAILED))
+}

@@ -1,0 +1,157 @@
+//! The JSON document of `deburr fix`, written file by file.
+
+use super::{Break, Fixed, Render, Reverted, Summary, Verdict, Written};
+use crate::render::json::write_value;
+use deburr_core::Svma;
+use deburr_core::patch::{Refused, Site};
+use deburr_core::report::Hex;
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
+use serde_json::json;
+use std::io::{self, Write};
+
+pub(super) const SCHEMA_VERSION: u32 = deburr_core::report::SCHEMA_VERSION;
+pub(super) const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Writes one document.
+pub(crate) struct Document {
+    action: &'static str,
+    is_pretty: bool,
+    files: u64,
+}
+
+impl Document {
+    pub(crate) const fn new(action: &'static str, is_pretty: bool) -> Document {
+        Document { action, is_pretty, files: 0 }
+    }
+
+    fn file(&mut self, out: &mut dyn Write, file: &impl Serialize) -> io::Result<()> {
+        out.write_all(if self.files > 0 { b"," } else { b"" })?;
+        out.write_all(if self.is_pretty { b"\n    " } else { b"" })?;
+        self.files += 1;
+        write_value(out, self.is_pretty, file, "\n    ")
+    }
+
+    const fn space(&self) -> (&'static str, &'static str) {
+        if self.is_pretty { ("\n  ", " ") } else { ("", "") }
+    }
+}
+
+impl Render for Document {
+    fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let (line, colon) = self.space();
+        write!(out, "{{{line}\"schema_version\":{colon}{SCHEMA_VERSION},{line}")?;
+        write!(out, "\"tool_version\":{colon}\"{TOOL_VERSION}\",{line}")?;
+        write!(out, "\"action\":{colon}\"{}\",{line}\"files\":{colon}[", self.action)
+    }
+
+    fn fixed(&mut self, out: &mut dyn Write, fixed: &Fixed, _is_named: bool) -> io::Result<()> {
+        self.file(
+            out,
+            &FixedFile {
+                path: &fixed.path,
+                sites: Sites(&fixed.plan.sites),
+                refused: Places(&fixed.plan.refused),
+                needs: &fixed.needs,
+                breaks: &fixed.breaks,
+                obstacle: fixed.obstacle.as_deref(),
+                written: fixed.written.as_ref(),
+            },
+        )
+    }
+
+    fn reverted(&mut self, out: &mut dyn Write, reverted: &Reverted) -> io::Result<()> {
+        self.file(out, reverted)
+    }
+
+    fn verdict(&mut self, out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> {
+        let Verdict { path, original, verified } = verdict;
+        let (by_rule, reason) = (verified.as_ref().ok(), verified.as_ref().err());
+        let verdict = json!({
+            "path": path,
+            "original": original,
+            "verified": verified.is_ok(),
+            "changes": by_rule,
+            "reason": reason,
+        });
+        self.file(out, &verdict)
+    }
+
+    fn end(&mut self, out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+        let (line, colon) = self.space();
+        let before_end = if self.files > 0 { line } else { "" };
+        write!(out, "{before_end}],{line}\"left\":{colon}")?;
+        write_value(out, self.is_pretty, &summary.left, "\n  ")?;
+        if let Some(manifest) = &summary.manifest {
+            write!(out, ",{line}\"manifest\":{colon}")?;
+            write_value(out, self.is_pretty, manifest, "\n  ")?;
+        }
+        write!(out, ",{line}\"statistics\":{colon}")?;
+        let statistics = json!({
+            "files": summary.files,
+            "files_with_sites": summary.files_with_sites,
+            "files_rewritten": summary.files_rewritten,
+            "sites": summary.sites,
+            "spinning": summary.spinning,
+            "refused": summary.refused,
+            "other_files": summary.other_files,
+        });
+        write_value(out, self.is_pretty, &statistics, "\n  ")?;
+        writeln!(out, "{}}}", if self.is_pretty { "\n" } else { "" })
+    }
+}
+
+#[derive(Serialize)]
+struct FixedFile<'a> {
+    path: &'a str,
+    sites: Sites<'a>,
+    refused: Places<'a>,
+    needs: &'a [&'static str],
+    breaks: &'a [Break],
+    obstacle: Option<&'a str>,
+    written: Option<&'a Written>,
+}
+
+/// Made one after another: a large library has very many.
+struct Sites<'a>(&'a [Site]);
+
+impl Serialize for Sites<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut sites = serializer.serialize_seq(Some(self.0.len()))?;
+        for site in self.0 {
+            sites.serialize_element(&json!({
+                "rule": site.rule,
+                "function": site.function,
+                "svma": Hex(site.at.0),
+                "file_offset": Hex(site.file_offset),
+                "old": words(&site.old, site.at),
+                "new": words(&site.new, site.at),
+                "spins": site.spins,
+                "needs_lse": site.needs_lse(),
+            }))?;
+        }
+        sites.end()
+    }
+}
+
+struct Places<'a>(&'a [Refused]);
+
+impl Serialize for Places<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let place = |refused: &Refused| {
+            json!({
+                "rule": refused.rule,
+                "function": refused.function,
+                "svma": Hex(refused.at.0),
+                "reason": refused.reason.to_string(),
+            })
+        };
+        serializer.collect_seq(self.0.iter().map(place))
+    }
+}
+
+fn words(words: &[u32], at: Svma) -> Vec<serde_json::Value> {
+    let insns = super::text::insns(words, at);
+    let pairs = words.iter().zip(insns);
+    pairs.map(|(word, text)| json!({"word": format!("{word:08x}"), "text": text})).collect()
+}

@@ -1,0 +1,296 @@
+//! Text for people: sites by rule, old words beside new ones; what is refused by reason; and what to know of the new file.
+
+use super::{Fixed, Render, Reverted, Summary, Verdict, Written};
+use crate::config::allow::NO_NAME;
+use crate::render::one_line;
+use crate::render::style::Palette;
+use crate::render::text::{counted, fit};
+use deburr_core::Svma;
+use deburr_core::insn::text::{Syntax, disassemble};
+use deburr_core::patch::{Refused, Site};
+use deburr_cpu::Arch;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// How to lay it out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Layout {
+    pub(crate) palette: Palette,
+    /// Columns that a line may take; `None`: as many as it needs.
+    pub(crate) width: Option<usize>,
+    /// Sites of a rule and addresses of a reason; 0 is all.
+    pub(crate) limit: usize,
+    /// Whether nothing is written: then the words are shown.
+    pub(crate) is_plan: bool,
+}
+
+/// Renders for people.
+pub(crate) struct Text {
+    layout: Layout,
+    files: u64,
+}
+
+/// What a rule's page speaks of, in one file.
+#[derive(Default)]
+struct OfRule<'a> {
+    sites: Vec<&'a Site>,
+    refused: Vec<&'a Refused>,
+}
+
+impl Text {
+    pub(crate) const fn new(layout: Layout) -> Text {
+        Text { layout, files: 0 }
+    }
+
+    fn shown(&self, count: usize) -> usize {
+        if self.layout.limit == 0 { count } else { count.min(self.layout.limit) }
+    }
+
+    fn rule(&self, out: &mut dyn Write, rule: &str, of_rule: &OfRule<'_>) -> io::Result<()> {
+        let palette = self.layout.palette;
+        let OfRule { sites, refused } = of_rule;
+        let all = sites.len() + refused.len();
+        writeln!(out, "  {}: {}", palette.bold(rule), of(sites.len(), all))?;
+        if self.layout.is_plan {
+            let shown = self.shown(sites.len());
+            for site in sites.iter().take(shown) {
+                self.site(out, site)?;
+            }
+            if sites.len() > shown {
+                let more = format!("    … and {} more (--limit 0 shows all)", sites.len() - shown);
+                writeln!(out, "{}", palette.dim(&more))?;
+            }
+        }
+        if refused.is_empty() {
+            return Ok(());
+        }
+        let mut by_reason: BTreeMap<String, Vec<&Refused>> = BTreeMap::new();
+        for refused in refused {
+            by_reason.entry(refused.reason.to_string()).or_default().push(refused);
+        }
+        let mut by_reason: Vec<_> = by_reason.into_iter().collect();
+        by_reason.sort_by_key(|(_, places)| std::cmp::Reverse(places.len()));
+        writeln!(out, "    {}", palette.dim("refused"))?;
+        for (reason, places) in by_reason {
+            writeln!(out, "    {:>6}  {reason}", places.len())?;
+            writeln!(out, "            {}", palette.dim(&self.places(&places)))?;
+        }
+        Ok(())
+    }
+
+    /// Addresses, with the function where there is one place only.
+    fn places(&self, places: &[&Refused]) -> String {
+        let room = self.layout.width.map(|width| width.saturating_sub(12));
+        if let [place] = places {
+            let name = place.function.as_deref().map(|name| format!(" in {}", one_line(name)));
+            return fit(&format!("at {}{}", place.at, name.unwrap_or_default()), room);
+        }
+        let shown = self.shown(places.len()).min(if self.layout.limit == 0 { usize::MAX } else { 5 });
+        let addresses: Vec<String> = places.iter().take(shown).map(|place| place.at.to_string()).collect();
+        let more = if places.len() > shown { ", …" } else { "" };
+        format!("at {}{more}", addresses.join(", "))
+    }
+
+    fn site(&self, out: &mut dyn Write, site: &Site) -> io::Result<()> {
+        let palette = self.layout.palette;
+        let name = one_line(site.function.as_deref().unwrap_or(NO_NAME));
+        let room = self.layout.width.map(|width| width.saturating_sub(4));
+        let spins = if site.spins { ", spins where it fails" } else { "" };
+        writeln!(out, "    {}", fit(&format!("{name}{spins}"), room))?;
+        let (old, new) = (insns(&site.old, site.at), insns(&site.new, site.at));
+        let width = old.iter().map(|text| aligned(text).chars().count()).max().unwrap_or(0);
+        for ((old, new), at) in old.iter().zip(&new).zip(addresses(site.at)) {
+            let (old_text, new_text) = (aligned(old), aligned(new));
+            let line = if old == new {
+                format!("      {at}  {old_text}")
+            } else {
+                format!("      {at}  {old_text:width$}  → {}", palette.bold(&new_text))
+            };
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+
+    fn closing(&self, out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+        let palette = self.layout.palette;
+        if summary.is_several {
+            let all = summary.sites + summary.refused;
+            let verb = if self.layout.is_plan { "can be rewritten" } else { "rewritten" };
+            let (files, sites) = (counted(summary.files, "AArch64 file"), of_u64(summary.sites, all));
+            writeln!(out, "\n{files}: {sites} {verb}, in {}", counted(summary.files_with_sites, "file"))?;
+            self.left(out, summary)?;
+        } else if self.layout.is_plan && summary.sites > 0 {
+            writeln!(out)?;
+        }
+        let is_written = summary.files_rewritten > 0;
+        let needing = summary.files_needing_lse;
+        if needing > 0 && (is_written || self.layout.is_plan) {
+            let (what, verb) = match (summary.is_several, needing) {
+                (false, _) => ("The rewritten file".to_owned(), "needs"),
+                (true, 1) => ("One rewritten file".to_owned(), "needs"),
+                (true, many) => (format!("{many} rewritten files"), "need"),
+            };
+            let dies = if verb == "need" { "they die" } else { "it dies" };
+            let line = format!("{what} {verb} FEAT_LSE: on CPUs before Armv8.1 {dies} of SIGILL.");
+            writeln!(out, "{}", palette.bold(&line))?;
+        }
+        if summary.spinning > 0 && self.layout.is_plan {
+            let sites = counted(summary.spinning, "site");
+            let spin = if summary.spinning == 1 { "spins" } else { "spin" };
+            writeln!(
+                out,
+                "{sites} {spin} where the compare fails, which LSE may make slower: --skip-spin-cas leaves such."
+            )?;
+        }
+        if self.layout.is_plan && summary.sites > 0 {
+            let ways = match summary.is_several {
+                false => "-o OUT writes a new file, --in-place changes this one",
+                true => "-o DIR writes a new tree, --in-place changes these files",
+            };
+            writeln!(out, "Nothing was written: {ways}.")?;
+        }
+        Ok(())
+    }
+
+    /// What stays as it is, by reason.
+    fn left(&self, out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+        let mut by_reason: BTreeMap<&str, u64> = BTreeMap::new();
+        for left in summary.left.iter().filter(|left| !left.is_fault) {
+            *by_reason.entry(&left.reason).or_default() += 1;
+        }
+        for (reason, count) in by_reason {
+            writeln!(
+                out,
+                "  {} left as {}: {reason}",
+                counted(count, "file"),
+                if count == 1 { "it is" } else { "they are" }
+            )?;
+        }
+        match summary.other_files {
+            0 => Ok(()),
+            count => writeln!(out, "  {} of other kinds", counted(count, "file")),
+        }
+    }
+}
+
+impl Render for Text {
+    fn fixed(&mut self, out: &mut dyn Write, fixed: &Fixed, is_named: bool) -> io::Result<()> {
+        let (sites, refused) = (&fixed.plan.sites, &fixed.plan.refused);
+        if !is_named && sites.is_empty() && refused.is_empty() {
+            return Ok(());
+        }
+        if self.files > 0 {
+            writeln!(out)?;
+        }
+        self.files += 1;
+        let all = sites.len() + refused.len();
+        let path = self.layout.palette.bold(&one_line(&fixed.path));
+        let verdict = match (&fixed.written, sites.len()) {
+            (_, 0) if all == 0 => "nothing to rewrite".to_owned(),
+            (Some(_), 0) => format!("{} rewritten", of(0, all)),
+            (None, some) => format!("{} can be rewritten", of(some, all)),
+            (Some(_), some) => format!("{} rewritten and verified", of(some, all)),
+        };
+        writeln!(out, "{path}: {verdict}")?;
+        let mut by_rule: BTreeMap<&str, OfRule<'_>> = BTreeMap::new();
+        for site in sites {
+            by_rule.entry(site.rule).or_default().sites.push(site);
+        }
+        for refused in refused {
+            by_rule.entry(refused.rule).or_default().refused.push(refused);
+        }
+        for (rule, of_rule) in &by_rule {
+            self.rule(out, rule, of_rule)?;
+        }
+        if let Some(written) = &fixed.written {
+            writeln!(out, "  {}", place(written, &fixed.path))?;
+        }
+        if let Some(obstacle) = &fixed.obstacle {
+            writeln!(out, "  cannot be written: {obstacle}")?;
+        }
+        for it in &fixed.breaks {
+            writeln!(out, "  note: {}", it.text)?;
+        }
+        Ok(())
+    }
+
+    fn reverted(&mut self, out: &mut dyn Write, reverted: &Reverted) -> io::Result<()> {
+        let Written { path, sha256, backup, .. } = &reverted.written;
+        let backup = backup.as_ref().map(|backup| format!("; the rewritten file is {}", one_line(backup)));
+        let (path, backup) = (self.layout.palette.bold(&one_line(path)), backup.unwrap_or_default());
+        writeln!(out, "{path}: the original again, SHA-256 {sha256}{backup}")
+    }
+
+    fn verdict(&mut self, out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> {
+        let (path, original) = (one_line(&verdict.path), one_line(&verdict.original));
+        let path = self.layout.palette.bold(&path);
+        match &verdict.verified {
+            Ok(by_rule) => {
+                let changes = counted(by_rule.values().sum::<usize>() as u64, "change");
+                writeln!(
+                    out,
+                    "{path}: verified: {changes} of {original}, each proven to do the same, and nothing else"
+                )?;
+                for (rule, count) in by_rule {
+                    writeln!(out, "  {rule}: {count}")?;
+                }
+                Ok(())
+            }
+            Err(reason) => writeln!(out, "{path}: not verified against {original}: {reason}"),
+        }
+    }
+
+    fn end(&mut self, out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+        self.closing(out, summary)?;
+        match summary.manifest {
+            Some(_) => writeln!(out, "manifest.json tells what each form of a file needs."),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Where a file went.
+fn place(written: &Written, source: &str) -> String {
+    let path = one_line(&written.path);
+    match (&written.backup, written.is_changed) {
+        (Some(backup), _) => format!("the original is {} now", one_line(backup)),
+        (None, false) if written.path == source => "left as it is".to_owned(),
+        (None, false) => format!("copied as it is to {path}"),
+        (None, true) => format!("written to {path}"),
+    }
+}
+
+/// `3 of 4 sites`, `1 site`.
+fn of(some: usize, all: usize) -> String {
+    of_u64(some as u64, all as u64)
+}
+
+fn of_u64(some: u64, all: u64) -> String {
+    if some == all {
+        return counted(all, "site");
+    }
+    let all = counted(all, "site");
+    format!("{some} of {all}")
+}
+
+/// The text of each word.
+pub(super) fn insns(words: &[u32], at: Svma) -> Vec<String> {
+    let text = |(&word, at): (&u32, Svma)| {
+        disassemble(Arch::Aarch64, &word.to_le_bytes(), at, Syntax::default())
+            .unwrap_or_else(|| format!(".inst {word:#010x}"))
+    };
+    words.iter().zip(addresses(at)).map(text).collect()
+}
+
+/// Of one word after another.
+fn addresses(at: Svma) -> impl Iterator<Item = Svma> {
+    (0..).map(move |index| at.offset(4 * index))
+}
+
+/// Operands in a column of their own.
+fn aligned(text: &str) -> String {
+    match text.split_once(' ') {
+        Some((mnemonic, operands)) => format!("{mnemonic:<7} {operands}"),
+        None => text.to_owned(),
+    }
+}
