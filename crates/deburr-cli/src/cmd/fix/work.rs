@@ -105,6 +105,7 @@ impl<'o> Work<'o> {
             target: self.target,
             rules: self.rules.as_deref(),
             skip_spinning: self.skip_spinning,
+            trampolines: false,
         };
         let planned = guarded(|| patch::plan(bytes, &request))?;
         if debug_file.as_ref().is_some_and(|debug| !debug.is_intact()) {
