@@ -649,6 +649,18 @@ fn words_in_added_space_are_proven_from_the_two_files() {
     assert_eq!(error, Err(ApplyError::Outside { at: other.sites[1].at }));
 }
 
+#[test]
+fn words_in_added_space_move_up_where_a_site_is_taken_out() {
+    let original = long();
+    let mut plan = planned_with(&original, true);
+    let start = plan.sites.remove(0).outside.unwrap().at;
+    let patched = apply(&original, &plan, &ApplyOptions::default()).unwrap();
+    let changes = verify(&original, &patched).unwrap().changes;
+    assert_eq!(changes.len(), 1);
+    assert_eq!(changes[0].outside.as_ref().unwrap().at, start);
+    assert_eq!(revert(&patched).unwrap(), original);
+}
+
 /// The shared object with words in added space, as many as it has sites.
 fn shared_with_outside() -> Plan {
     let mut plan = plan(SHARED_OBJECT);

@@ -17,7 +17,7 @@
 
 use super::difference::Change;
 use super::note::{Added, Hex, Note, Original, SECTION, SectionFields, is_in, sha256};
-use super::{Plan, Site};
+use super::{Plan, Site, outside};
 use crate::address::Svma;
 use crate::image;
 use crate::image::layout::{Layout, Names, NoSpace, Room, SECTION_HEADER};
@@ -165,10 +165,32 @@ impl From<&Site> for Change {
     }
 }
 
-/// The file with all that a plan says, and a note of it.
+/// The file with all that a plan says, and a note of it. Of a plan some sites may have been taken out: words in added space
+/// move up.
 pub fn apply(bytes: &[u8], plan: &Plan, options: &ApplyOptions) -> Result<Vec<u8>, ApplyError> {
-    let changes: Vec<Change> = plan.sites.iter().map(Change::from).collect();
+    let mut changes: Vec<Change> = plan.sites.iter().map(Change::from).collect();
+    move_up(bytes, &mut changes);
     rewrite(bytes, &changes, options, env!("CARGO_PKG_VERSION"))
+}
+
+/// Closes gaps in added space. What cannot be moved stays, and is refused later.
+fn move_up(bytes: &[u8], changes: &mut [Change]) {
+    if changes.iter().all(|change| change.outside.is_none()) {
+        return;
+    }
+    let room = Layout::of(bytes).ok().and_then(|layout| layout.room().ok());
+    let mut next = room.map(|room| room.code());
+    for change in changes {
+        let (Some(placed), Some(at)) = (&change.outside, next) else { continue };
+        if placed.at != at {
+            let words = outside::read(change.at, &change.new, placed);
+            let moved = words.and_then(|words| outside::place((change.at, change.new.len()), &words, at));
+            if let Some((new, outside)) = moved {
+                (change.new, change.outside) = (new, Some(outside));
+            }
+        }
+        next = change.outside.as_ref().and_then(|placed| Room::after(placed.extent().end));
+    }
 }
 
 /// As [`apply`], by a version of deburr.
