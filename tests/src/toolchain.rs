@@ -32,7 +32,9 @@ fn package_of(tool: &str) -> &'static str {
         "llvm-objdump" | "llvm-mc" => "Debian and Ubuntu: llvm",
         "go" => "Debian and Ubuntu: golang-go",
         "qemu-x86_64" | "qemu-aarch64" => "Debian and Ubuntu: qemu-user",
-        "cc" | "gcc" | "g++" => "Debian and Ubuntu: build-essential",
+        "python3" => "Debian and Ubuntu: python3-pip",
+        "setpriv" => "Debian and Ubuntu: util-linux",
+        "cc" | "gcc" | "g++" | "make" => "Debian and Ubuntu: build-essential",
         "apt-get" => "the packages come through apt: a Debian or Ubuntu machine is needed",
         _ => "see CONTRIBUTING.md",
     }

@@ -115,7 +115,7 @@ fn programs_of_clang_do_the_same_when_patched() {
 #[ignore = "minutes of emulation; `cargo xtask nightly` runs it"]
 fn programs_of_all_levels_do_the_same_when_patched_with_many_seeds() {
     for compiler in [GCC, "clang"] {
-        hold(&format!("patched-{compiler}-all"), compiler, &["-O0", "-O1", "-O2", "-O3", "-Os"], 20);
+        hold(&format!("patched-{compiler}-all"), compiler, &["-O0", "-O1", "-O2", "-O3", "-Os"], 10);
     }
 }
 
