@@ -157,9 +157,7 @@ fn only_instruction(image: &Image<'_>, helper: &Helper) -> Option<u32> {
     let asks = adrp & 0x9f00_001f == 0x9000_0010 && load & 0xffc0_03ff == 0x3940_0210;
     let is_atomic = match decode(lse) {
         Ok(Insn::Update { rt, change, .. }) => rt != ZERO || change == Change::Swap,
-        Ok(Insn::CompareAndSwap { .. }) => true,
-        // casp, of 16 bytes
-        Err(_) => lse & 0xbfa0_7c00 == 0x0820_7c00,
+        Ok(Insn::CompareAndSwap { .. } | Insn::CompareAndSwapPair { .. }) => true,
         _ => false,
     };
     (asks && test == CBZ_W16_12 && ret == RET && is_atomic).then_some(lse)
