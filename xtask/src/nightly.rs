@@ -1,6 +1,6 @@
-//! What is too long for every push: the ignored tests (larger packages, exhaustive tables), the A64 prefilter on every
-//! word, and the fuzz targets. One command does it all on a fresh machine: the distribution's tools are installed first,
-//! and what only a person can install is named at the start and again at the end.
+//! What is too long for every push: the ignored tests (larger packages, exhaustive tables, a PostgreSQL that is built and
+//! run), the A64 prefilter on every word, and the fuzz targets. One command does it all on a fresh machine: the
+//! distribution's tools are installed first, and what only a person can install is named at the start and again at the end.
 
 use crate::repository;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub fn run(seconds: u32) -> Result<(), String> {
             Err(error) => faults.push(format!("nightly: {what}: {error}")),
         }
     };
-    step("the tools that the tests drive", Command::new("scripts/install-tools").arg("test"));
+    step("the tools that the tests drive", Command::new("scripts/install-tools").arg("nightly"));
     let tests = ["test", "--release", "--workspace", "--", "--ignored", "--nocapture"];
     step("the ignored tests", Command::new(env!("CARGO")).args(tests));
     let prefilter = ["run", "--release", "-p", "deburr-core", "--example", "prefilter_aarch64"];
