@@ -4,10 +4,11 @@
 //! from anywhere is looked for in every word of the file, whatever function it is taken to belong to.
 
 use super::exclusive::destination;
-use super::semantics::{Insn, Register, Test, decode};
+use super::semantics::{Insn, Operand, Register, Test, decode};
 use crate::address::{Extent, Svma};
 use crate::function::Program;
 use crate::image::Image;
+use crate::insn::{self, Reg};
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::fmt;
@@ -30,6 +31,8 @@ pub enum Obstacle {
     Relocated,
     /// What is known of a register may not hold, since the function jumps through tables.
     JumpTable,
+    /// A compare-and-swap at an address in read-only data, which LSE writes to even where it fails.
+    ReadOnly,
     /// A store-exclusive behind a way out relies on the monitor.
     StillArmed,
 }
@@ -44,6 +47,7 @@ impl fmt::Display for Obstacle {
             Obstacle::JumpTable => {
                 "the function jumps through a table, so that a register's high bits are not known"
             }
+            Obstacle::ReadOnly => "it is on read-only data, where LSE would fault",
             Obstacle::StillArmed => "a store-exclusive behind a way out relies on its load-exclusive",
         })
     }
@@ -131,12 +135,42 @@ pub(super) fn obstacle(
     if (0..near).filter_map(|at| word_at(image, first.offset(4 * at))).any(is_event) {
         return Some(Obstacle::Event);
     }
+    let is_constant = |at: Svma| image.constants.iter().any(|(extent, _)| extent.contains(at));
+    if address(image, run.start, words).is_some_and(is_constant) {
+        return Some(Obstacle::ReadOnly);
+    }
     let exits = words.iter().zip(0..).filter_map(|(&word, index)| match decode(word) {
         Ok(Insn::Branch { offset, .. }) => Some(run.start.offset(4 * (index + offset))),
         _ => None,
     });
     let outside = |at: &Svma| !run.contains(*at);
     exits.filter(outside).any(|exit| meets_store(image, exit)).then_some(Obstacle::StillArmed)
+}
+
+/// The address that a sequence is on, where `adrp` and `add` make it shortly before.
+fn address(image: &Image<'_>, load: Svma, words: &[u32]) -> Option<Svma> {
+    let base = words.first().and_then(|word| match decode(*word).ok()? {
+        Insn::LoadExclusive { reference, .. } | Insn::LoadExclusivePair { reference, .. } => {
+            Some(reference.base)
+        }
+        _ => None,
+    })?;
+    let writer = |from: Svma, register: Register| {
+        let before = (1..=NEAR).map(|back| from.offset(-4 * back));
+        let mut insns = before.map_while(|at| insn::decode(image.arch, image.bytes_at(at)?, at));
+        let number = Some(register.0).filter(|&number| number < 31)?;
+        insns.find(|insn| insn.writes.contains(Reg::general(number)))
+    };
+    let add = writer(load, base)?;
+    let Ok(Insn::AddSubtract { subtract: false, rn, operand: Operand::Value(low), .. }) =
+        decode(word_at(image, add.svma)?)
+    else {
+        return None;
+    };
+    let page = writer(add.svma, rn)?;
+    let is_adrp = word_at(image, page.svma)? & 0x9f00_0000 == 0x9000_0000;
+    let page = page.imm.filter(|_| is_adrp)?;
+    Some(Svma(page.cast_unsigned().wrapping_add(low)))
 }
 
 /// Whether the function around an address has a jump through a register that stays inside, whose targets nothing names. A
