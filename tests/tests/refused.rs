@@ -1,7 +1,8 @@
 //! Sequences that look as if `deburr fix` could rewrite them, each with the one thing that speaks against it: all stay as they
-//! are, for that reason, and the one that has nothing against it is rewritten.
+//! are, for that reason, and those that have nothing against them are rewritten.
 
 use deburr_core::patch::{NoShape, Obstacle, PlanRequest, Reason, plan};
+use deburr_cpu::{Feature, FeatureSet};
 use deburr_tests::toolchain::{compile, require, work_dir};
 use std::collections::BTreeMap;
 use std::fs;
@@ -115,12 +116,53 @@ inside: add     w3, w2, w1
 2:      cset    w0, eq
         end     constant
 
+        .hidden __aarch64_ldadd4_acq_rel
+        begin   __aarch64_ldadd4_acq_rel
+        adrp    x16, flag
+        ldrb    w16, [x16, :lo12:flag]
+        cbz     w16, 1f
+        ldaddal w0, w0, [x1]
+        ret
+1:      mov     w16, w0
+2:      ldaxr   w0, [x1]
+        add     w17, w0, w16
+        stlxr   w15, w17, [x1]
+        cbnz    w15, 2b
+        end     __aarch64_ldadd4_acq_rel
+
+        begin   calls
+        str     x30, [sp, #-16]!
+        bl      __aarch64_ldadd4_acq_rel
+        cbz     w0, 1f
+        ldr     x30, [sp], #16
+        ret
+1:      ldr     x30, [sp], #16
+        end     calls
+
+        begin   calls_and_reads_the_link_on_one_way
+        str     x30, [sp, #-16]!
+        bl      __aarch64_ldadd4_acq_rel
+        cbz     w0, 1f
+        ldr     x30, [sp], #16
+        ret
+1:      mov     x0, x30
+        ldr     x30, [sp], #16
+        end     calls_and_reads_the_link_on_one_way
+
+        begin   calls_and_reads_what_helpers_overwrite
+        str     x30, [sp, #-16]!
+        bl      __aarch64_ldadd4_acq_rel
+        mov     x0, x16
+        ldr     x30, [sp], #16
+        end     calls_and_reads_what_helpers_overwrite
+
         .section .rodata
         .balign 8
 table:  .quad   1, 2
         .data
         .balign 8
         .quad   inside
+flag:   .byte   0
 "#;
 
 fn reasons() -> BTreeMap<&'static str, Reason> {
@@ -135,6 +177,8 @@ fn reasons() -> BTreeMap<&'static str, Reason> {
         ("adds_if_not_zero", shape(NoShape::Operation)),
         ("stored_behind_the_way_out", Reason::Obstacle(Obstacle::StillArmed)),
         ("constant", Reason::Obstacle(Obstacle::ReadOnly)),
+        ("calls_and_reads_the_link_on_one_way", Reason::LiveRegister),
+        ("calls_and_reads_what_helpers_overwrite", Reason::LiveRegister),
     ])
 }
 
@@ -142,11 +186,14 @@ fn reasons() -> BTreeMap<&'static str, Reason> {
 fn what_something_speaks_against_stays_as_it_is() {
     require(GCC);
     let dir = work_dir("refused");
-    let library = compile(&dir, "near.so", ("s", ASSEMBLY), GCC, &["-shared", "-nostdlib"]);
+    let library =
+        compile(&dir, "near.so", ("s", ASSEMBLY), GCC, &["-shared", "-nostdlib", "-march=armv8.1-a"]);
     let bytes = fs::read(&library).expect("the library");
-    let planned = plan(&bytes, &PlanRequest::default()).expect("a plan");
+    let target = FeatureSet::from_iter([Feature::FEAT_LSE]);
+    let request = PlanRequest { target: Some(target), ..PlanRequest::default() };
+    let planned = plan(&bytes, &request).expect("a plan");
     let rewritten: Vec<&str> = planned.sites.iter().filter_map(|site| site.function.as_deref()).collect();
-    assert_eq!(rewritten, ["plain"]);
+    assert_eq!(rewritten, ["plain", "calls"]);
     let mut refused: BTreeMap<&str, &Reason> = planned
         .refused
         .iter()

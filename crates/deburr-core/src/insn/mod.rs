@@ -64,7 +64,7 @@ impl Reg {
 }
 
 /// A set of registers. The zero register of AArch64 is in no set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct RegSet(u128);
 
 impl RegSet {

@@ -6,6 +6,7 @@
 
 use super::encode::NOP;
 use super::exclusive::NoShape;
+use super::liveness;
 use super::plan::{Attempt, Basis, Draft, Drafted, Reason};
 use super::semantics::{Change, Insn, ZERO, decode};
 use super::surroundings::word_at;
@@ -15,7 +16,6 @@ use crate::function::atomics::{Atomics, BarrierKind, Helper, HelperCall, atomic_
 use crate::function::spin;
 use crate::function::split_frame::split_frames;
 use crate::image::Image;
-use crate::insn::{self, Flow, Reg};
 use deburr_cpu::{Feature, FeatureSet};
 use std::collections::{HashMap, HashSet};
 
@@ -29,8 +29,6 @@ const CBZ_W16_12: u32 = 0x3400_0070;
 const LOAD_BOTH: u32 = 0xa97f_fbfd;
 const LOAD_FRAME: u32 = 0xf85f_83fd;
 const LOAD_LINK: u32 = 0xf840_07fe;
-/// Instructions behind a call among which x30 is written again.
-const WALK: usize = 4096;
 
 /// Drafts for all findings of the rules that are asked for.
 pub(super) fn drafts(
@@ -134,7 +132,7 @@ fn calls(
         let next = call.from.offset(4);
         match old >> 26 {
             // bl
-            0x25 if reads_overwritten(image, next) => refuse(Reason::LiveRegister),
+            0x25 if !liveness::is_free_of_call(image, next) => refuse(Reason::LiveRegister),
             0x25 => fixed(image, RULE, call.from, &[(old, word)]),
             // b, with padding behind it
             0x05 if word_at(image, next) == Some(NOP) && is_between_functions(image, program, next) => {
@@ -166,37 +164,4 @@ fn only_instruction(image: &Image<'_>, helper: &Helper) -> Option<u32> {
 /// Whether no function holds an address.
 fn is_between_functions(image: &Image<'_>, program: &Program, at: Svma) -> bool {
     image.code_offset(at).is_some_and(|at| program.function_at(at).is_none() && !program.is_data(at))
-}
-
-/// Whether something behind a call reads x16, x17 or x30 before it is written again: it would find there what the call
-/// leaves. Behind a jump through a register nothing is looked for: no compiler carries a return address through one.
-fn reads_overwritten(image: &Image<'_>, from: Svma) -> bool {
-    let overwritten = [16, 17, 30].map(Reg::general);
-    let mut pending = vec![(from, [true; 3])];
-    let mut seen = HashSet::new();
-    while let Some((at, live)) = pending.pop() {
-        if seen.len() > WALK {
-            return true;
-        }
-        let code = image.bytes_at(at).filter(|_| seen.insert((at, live)));
-        let Some(insn) = code.and_then(|code| insn::decode(image.arch, code, at)) else { continue };
-        let is_live = |reg: Reg| overwritten.iter().zip(live).any(|(&other, live)| live && other == reg);
-        if overwritten.iter().any(|&reg| is_live(reg) && insn.reads.contains(reg)) {
-            return true;
-        }
-        let mut still = live;
-        for (live, &reg) in still.iter_mut().zip(&overwritten) {
-            *live &= !insn.writes.contains(reg);
-        }
-        match insn.flow {
-            _ if still == [false; 3] => {}
-            Flow::Next => pending.push((insn.next(), still)),
-            Flow::Jump(to) => pending.push((to, still)),
-            Flow::Branch(to) => pending.extend([(to, still), (insn.next(), still)]),
-            Flow::Return => return is_live(Reg::general(30)),
-            // A call overwrites them all.
-            _ => {}
-        }
-    }
-    false
 }
