@@ -116,6 +116,21 @@ inside: add     w3, w2, w1
 2:      cset    w0, eq
         end     constant
 
+        begin   registers_a_constant
+        adrp    x0, table
+        add     x0, x0, :lo12:table
+        b       plain
+        .size   registers_a_constant, .-registers_a_constant
+
+        begin   behind_another_function
+1:      ldaxr   w3, [x0]
+        cmp     w3, w1
+        b.ne    2f
+        stlxr   w4, w2, [x0]
+        cbnz    w4, 1b
+2:      cset    w0, eq
+        end     behind_another_function
+
         .hidden __aarch64_ldadd4_acq_rel
         begin   __aarch64_ldadd4_acq_rel
         adrp    x16, flag
@@ -193,7 +208,7 @@ fn what_something_speaks_against_stays_as_it_is() {
     let request = PlanRequest { target: Some(target), ..PlanRequest::default() };
     let planned = plan(&bytes, &request).expect("a plan");
     let rewritten: Vec<&str> = planned.sites.iter().filter_map(|site| site.function.as_deref()).collect();
-    assert_eq!(rewritten, ["plain", "calls"]);
+    assert_eq!(rewritten, ["plain", "behind_another_function", "calls"]);
     let mut refused: BTreeMap<&str, &Reason> = planned
         .refused
         .iter()

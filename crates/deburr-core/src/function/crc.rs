@@ -213,9 +213,8 @@ fn shifts_a_byte_out(image: &Image<'_>, insn: &Insn) -> bool {
     match (insn.operation, image.arch) {
         (Operation::ShiftRight, _) => insn.imm == Some(8),
         (Operation::Xor, Arch::Aarch64) => {
-            let word = image.bytes_at(insn.svma).and_then(<[u8]>::first_chunk::<4>);
             // eor w0, w0, w0, lsr #8
-            word.is_some_and(|word| u32::from_le_bytes(*word) & 0x7fe0_fc00 == 0x4a40_2000)
+            image.word_at(insn.svma).is_some_and(|word| word & 0x7fe0_fc00 == 0x4a40_2000)
         }
         _ => false,
     }

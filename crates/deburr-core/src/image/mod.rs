@@ -300,6 +300,11 @@ impl<'a> Image<'a> {
         code.bytes.get(usize::try_from(svma.since(code.extent.start)?).ok()?..)
     }
 
+    /// The word of code at an address, as little-endian Arm has instructions.
+    pub fn word_at(&self, svma: Svma) -> Option<u32> {
+        Some(u32::from_le_bytes(*self.bytes_at(svma)?.first_chunk()?))
+    }
+
     /// Bytes of read-only data.
     pub fn constant(&self, at: Svma, length: u64) -> Option<&'a [u8]> {
         let (extent, bytes) = self.constants.iter().find(|(extent, _)| extent.contains(at))?;

@@ -9,7 +9,6 @@ use super::exclusive::NoShape;
 use super::liveness;
 use super::plan::{Attempt, Basis, Draft, Drafted, Reason};
 use super::semantics::{Change, Insn, ZERO, decode};
-use super::surroundings::word_at;
 use crate::address::Svma;
 use crate::function::Program;
 use crate::function::atomics::{Atomics, BarrierKind, Helper, HelperCall, atomic_barriers};
@@ -23,8 +22,6 @@ const YIELD: u32 = 0xd503_203f;
 const ISB: u32 = 0xd503_3fdf;
 const RET: u32 = 0xd65f_03c0;
 const DMB_ISH: u32 = 0xd503_3bbf;
-const BTI_C: u32 = 0xd503_245f;
-const CBZ_W16_12: u32 = 0x3400_0070;
 /// `ldp x29, x30, [sp, #-8]`, and Go 1.24's `ldur x29, [sp, #-8]` and `ldr x30, [sp], #0`; the immediate is in bits 12 to 20.
 const LOAD_BOTH: u32 = 0xa97f_fbfd;
 const LOAD_FRAME: u32 = 0xf85f_83fd;
@@ -65,7 +62,7 @@ fn fixed(image: &Image<'_>, rule: &'static str, at: Svma, words: &[(u32, u32)]) 
 
 fn based(image: &Image<'_>, rule: &'static str, at: Svma, words: &[(u32, u32)], proof: Basis) -> Drafted {
     let (old, new): (Vec<u32>, Vec<u32>) = words.iter().copied().unzip();
-    let found = (0..).zip(&old).all(|(index, word)| word_at(image, at.offset(4 * index)) == Some(*word));
+    let found = (0..).zip(&old).all(|(index, word)| image.word_at(at.offset(4 * index)) == Some(*word));
     if !found {
         return Err((at, rule, Reason::NoShape(NoShape::Operation)));
     }
@@ -94,7 +91,7 @@ fn barriers(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<Draf
     let drafted = found.iter().map(|barrier| {
         let next_to = if barrier.is_before { barrier.at.offset(4) } else { barrier.at.offset(-4) };
         let is_full = matches!(
-            word_at(image, next_to).map(decode),
+            image.word_at(next_to).map(decode),
             Some(Ok(Insn::Update { reference, rt, .. })) if reference.acquire && reference.release && rt != ZERO
         );
         if barrier.kind != BarrierKind::FullBarrier || !is_full {
@@ -126,7 +123,7 @@ fn calls(
         }
         let body = bodies.get(&*call.helper).filter(|words| words.len() == 1);
         let word = body.and_then(|words| words.iter().next().copied().flatten());
-        let (Some(word), Some(old)) = (word.filter(|_| !call.is_external), word_at(image, call.from)) else {
+        let (Some(word), Some(old)) = (word.filter(|_| !call.is_external), image.word_at(call.from)) else {
             return refuse(Reason::Helper);
         };
         let next = call.from.offset(4);
@@ -135,7 +132,7 @@ fn calls(
             0x25 if !liveness::is_free_of_call(image, next) => refuse(Reason::LiveRegister),
             0x25 => fixed(image, RULE, call.from, &[(old, word)]),
             // b, with padding behind it
-            0x05 if word_at(image, next) == Some(NOP) && is_between_functions(image, program, next) => {
+            0x05 if image.word_at(next) == Some(NOP) && is_between_functions(image, program, next) => {
                 fixed(image, RULE, call.from, &[(old, word), (NOP, RET)])
             }
             _ => refuse(Reason::TailCall),
@@ -144,21 +141,13 @@ fn calls(
     atomics.calls.iter().map(draft).collect()
 }
 
-/// The instruction that is all that a helper does where the CPU has LSE.
+/// The instruction that is all that a helper does where the CPU has LSE, if it can stand in a call's place.
 fn only_instruction(image: &Image<'_>, helper: &Helper) -> Option<u32> {
-    let start = helper.extent.start;
-    let word = |index: i64| word_at(image, start.offset(4 * index));
-    let first = i64::from(word(0)? == BTI_C);
-    let [adrp, load, test, lse, ret] =
-        [word(first)?, word(first + 1)?, word(first + 2)?, word(first + 3)?, word(first + 4)?];
-    // adrp x16; ldrb w16, [x16, #imm]
-    let asks = adrp & 0x9f00_001f == 0x9000_0010 && load & 0xffc0_03ff == 0x3940_0210;
-    let is_atomic = match decode(lse) {
+    helper.only_instruction(image).filter(|&lse| match decode(lse) {
         Ok(Insn::Update { rt, change, .. }) => rt != ZERO || change == Change::Swap,
         Ok(Insn::CompareAndSwap { .. } | Insn::CompareAndSwapPair { .. }) => true,
         _ => false,
-    };
-    (asks && test == CBZ_W16_12 && ret == RET && is_atomic).then_some(lse)
+    })
 }
 
 /// Whether no function holds an address.

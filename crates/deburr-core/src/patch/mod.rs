@@ -28,7 +28,7 @@
 //! | `exclusive` | the words of a sequence | words that may stand in their place; its `pair` those for two registers |
 //! | `outside` | words too long for their place | words for it and for added space, and back |
 //! | `lone` | findings on single instructions | words in their place, by fixed patterns |
-//! | `extension` | the code before a sequence | which bits of a register are zero |
+//! | `before` | the code before a sequence | zero bits of a register, the address in it |
 //! | `liveness` | the code behind a sequence | which registers are dead |
 //! | `surroundings` | the file around a site | what speaks against writing there |
 //! | `unfit` | a file | whether it must stay as it is |
@@ -60,11 +60,11 @@
 //! the others, unless [`prove_with`] is told of them.
 
 mod apply;
+mod before;
 mod bits;
 mod difference;
 mod encode;
 mod exclusive;
-mod extension;
 mod liveness;
 mod lone;
 mod note;

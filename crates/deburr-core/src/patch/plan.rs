@@ -4,14 +4,14 @@
 //! it is the reason. What rules find on atomics, spin loops and frames is found by the same functions here. Nothing here
 //! writes; `apply` does.
 
+use super::before;
 use super::exclusive::{self, NoShape, Proposal};
-use super::extension;
 use super::liveness;
 use super::lone;
 use super::outside::{self, Outside};
 use super::prove::{Dead, Given, Refusal};
 use super::semantics::{Register, plain_load};
-use super::surroundings::{self, Entries, Obstacle, word_at};
+use super::surroundings::{self, Entries, Obstacle};
 use super::templates::Prover;
 use super::unfit::{self, Unfit};
 use crate::address::{Extent, Svma};
@@ -264,7 +264,7 @@ impl Attempt {
 
     /// The same, resting on what the code before says of a register.
     fn knowing(&self, image: &Image<'_>, register: Register) -> Option<Attempt> {
-        let (entry, given) = extension::known(image, self.start, register)?;
+        let (entry, given) = before::high_bits(image, self.start, register)?;
         // A way back that does not pass the instruction that tells must not bring another value.
         (!exclusive::goes_back_with_another(&self.old, register)).then_some(())?;
         let proof = Basis::Exclusives { given: vec![given], lossy: self.proof.is_lossy() };
@@ -389,7 +389,7 @@ fn draw(image: &Image<'_>, sequence: &Sequence, request: &PlanRequest<'_>) -> Dr
     if matches!(sequence.fate, Fate::InlineDispatch | Fate::RunTimeChoice) {
         return refuse(Reason::RunTimeChoice);
     }
-    let words: Vec<u32> = (0..LONGEST).map_while(|at| word_at(image, sequence.load.offset(4 * at))).collect();
+    let words: Vec<u32> = (0..LONGEST).map_while(|at| image.word_at(sequence.load.offset(4 * at))).collect();
     let (shape, mut attempts) = match exclusive::propose(&words) {
         Ok(proposal) => (NoShape::Operation, within(image, sequence.load, &words, proposal)),
         Err(shape @ (NoShape::NoRoom | NoShape::Operation)) if request.trampolines => (shape, Vec::new()),

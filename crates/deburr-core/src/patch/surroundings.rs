@@ -3,12 +3,12 @@
 //! In: an image, its program, and the runs of words that are to change. Out: for each run what stands in the way. A branch
 //! from anywhere is looked for in every word of the file, whatever function it is taken to belong to.
 
+use super::before;
 use super::exclusive::destination;
-use super::semantics::{Insn, Operand, Register, Test, decode};
+use super::semantics::{Insn, Register, Test, decode};
 use crate::address::{Extent, Svma};
 use crate::function::Program;
 use crate::image::Image;
-use crate::insn::{self, Reg};
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::fmt;
@@ -132,11 +132,17 @@ pub(super) fn obstacle(
     let words = exclusives?;
     let first = run.start.offset(-4 * NEAR);
     let near = (words.len() as i64) + 2 * NEAR;
-    if (0..near).filter_map(|at| word_at(image, first.offset(4 * at))).any(is_event) {
+    if (0..near).filter_map(|at| image.word_at(first.offset(4 * at))).any(is_event) {
         return Some(Obstacle::Event);
     }
     let is_constant = |at: Svma| image.constants.iter().any(|(extent, _)| extent.contains(at));
-    if address(image, run.start, words).is_some_and(is_constant) {
+    let base = words.first().and_then(|word| match decode(*word).ok()? {
+        Insn::LoadExclusive { reference, .. } | Insn::LoadExclusivePair { reference, .. } => {
+            Some(reference.base)
+        }
+        _ => None,
+    });
+    if base.and_then(|base| before::address(image, run.start, base)).is_some_and(is_constant) {
         return Some(Obstacle::ReadOnly);
     }
     let exits = words.iter().zip(0..).filter_map(|(&word, index)| match decode(word) {
@@ -145,32 +151,6 @@ pub(super) fn obstacle(
     });
     let outside = |at: &Svma| !run.contains(*at);
     exits.filter(outside).any(|exit| meets_store(image, exit)).then_some(Obstacle::StillArmed)
-}
-
-/// The address that a sequence is on, where `adrp` and `add` make it shortly before.
-fn address(image: &Image<'_>, load: Svma, words: &[u32]) -> Option<Svma> {
-    let base = words.first().and_then(|word| match decode(*word).ok()? {
-        Insn::LoadExclusive { reference, .. } | Insn::LoadExclusivePair { reference, .. } => {
-            Some(reference.base)
-        }
-        _ => None,
-    })?;
-    let writer = |from: Svma, register: Register| {
-        let before = (1..=NEAR).map(|back| from.offset(-4 * back));
-        let mut insns = before.map_while(|at| insn::decode(image.arch, image.bytes_at(at)?, at));
-        let number = Some(register.0).filter(|&number| number < 31)?;
-        insns.find(|insn| insn.writes.contains(Reg::general(number)))
-    };
-    let add = writer(load, base)?;
-    let Ok(Insn::AddSubtract { subtract: false, rn, operand: Operand::Value(low), .. }) =
-        decode(word_at(image, add.svma)?)
-    else {
-        return None;
-    };
-    let page = writer(add.svma, rn)?;
-    let is_adrp = word_at(image, page.svma)? & 0x9f00_0000 == 0x9000_0000;
-    let page = page.imm.filter(|_| is_adrp)?;
-    Some(Svma(page.cast_unsigned().wrapping_add(low)))
 }
 
 /// Whether the function around an address has a jump through a register that stays inside, whose targets nothing names. A
@@ -199,7 +179,7 @@ fn meets_store(image: &Image<'_>, from: Svma) -> bool {
         if seen.len() > ARMED || !seen.insert(at) {
             continue;
         }
-        let Some(word) = word_at(image, at) else { continue };
+        let Some(word) = image.word_at(at) else { continue };
         // Exclusives, of pairs too; bit 22 tells loads.
         if word & 0x3f80_0000 == 0x0800_0000 && (word & 0x0020_0000 == 0 || word >> 31 == 1) {
             if word & 0x0040_0000 == 0 {
@@ -234,7 +214,7 @@ pub(super) fn comes_back(image: &Image<'_>, from: Svma, load: Svma, expected: Op
         if seen.len() >= SHORT || !seen.insert(at) {
             continue;
         }
-        match word_at(image, at).map(decode) {
+        match image.word_at(at).map(decode) {
             Some(Ok(Insn::Branch { test: Test::Always, offset })) => pending.push(at.offset(4 * offset)),
             Some(Ok(Insn::Branch { offset, .. })) => pending.extend([at.offset(4 * offset), at.offset(4)]),
             Some(Ok(Insn::Move { .. } | Insn::ClearExclusive)) => pending.push(at.offset(4)),
@@ -245,9 +225,4 @@ pub(super) fn comes_back(image: &Image<'_>, from: Svma, load: Svma, expected: Op
         }
     }
     false
-}
-
-/// The word at an address of code.
-pub(super) fn word_at(image: &Image<'_>, at: Svma) -> Option<u32> {
-    Some(u32::from_le_bytes(*image.bytes_at(at)?.first_chunk()?))
 }

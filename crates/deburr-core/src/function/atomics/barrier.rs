@@ -75,8 +75,7 @@ pub fn atomic_barriers(image: &Image<'_>, program: &Program, atomics: &Atomics) 
 
 fn is_dmb_ish(image: &Image<'_>, at: Svma) -> bool {
     const DMB_ISH: u32 = 0xd503_3bbf;
-    let word = image.bytes_at(at).and_then(|code| code.first_chunk());
-    word.is_some_and(|word| u32::from_le_bytes(*word) == DMB_ISH)
+    image.word_at(at) == Some(DMB_ISH)
 }
 
 /// Barriers right behind load-exclusive/store-exclusive sequences whose order they make up for.

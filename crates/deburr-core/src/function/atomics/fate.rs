@@ -211,7 +211,7 @@ fn waits_for_events(image: &Image<'_>, graph: &Graph, load: Svma) -> bool {
         })?;
         graph.blocks.get(block)?.insns.get(index)
     });
-    before.is_some_and(|insn| word_at(image, insn.svma) == Some(WFE))
+    before.is_some_and(|insn| image.word_at(insn.svma) == Some(WFE))
 }
 
 /// Whether a pair of plain `ldxr` and `stxr` has a `dmb ish` on either side.
@@ -219,16 +219,11 @@ fn is_fenced_on_both_sides(image: &Image<'_>, sequence: &Sequence) -> bool {
     const DMB_ISH: u32 = 0xd503_3bbf;
     /// Words that may stand between: a copy or an extension of an operand before, the branch back after.
     const NEAR: i64 = 2;
-    let is_fence = |at: Svma| word_at(image, at) == Some(DMB_ISH);
+    let is_fence = |at: Svma| image.word_at(at) == Some(DMB_ISH);
     let is_plain = !sequence.ordering.acquire && !sequence.ordering.release;
     is_plain
         && (1..=NEAR).any(|words| is_fence(sequence.extent.start.offset(-4 * words)))
         && (0..NEAR).any(|words| is_fence(sequence.extent.end.offset(4 * words)))
-}
-
-/// The instruction word at an address.
-fn word_at(image: &Image<'_>, at: Svma) -> Option<u32> {
-    Some(u32::from_le_bytes(*image.bytes_at(at)?.first_chunk()?))
 }
 
 /// Whether a function without a name lies in a long run of code without frame descriptions, in a file that has them

@@ -41,6 +41,19 @@ pub struct Helper {
     pub name: Arc<str>,
 }
 
+impl Helper {
+    /// The word of the LSE instruction, where that is all that the body does on a CPU that has LSE.
+    pub(crate) fn only_instruction(&self, image: &Image<'_>) -> Option<u32> {
+        let word = |index: i64| image.word_at(self.extent.start.offset(4 * index));
+        let first = i64::from(word(0)? == BTI_C);
+        let asks = is_adrp_x16(word(first)?)
+            && is_ldrb_w16(word(first + 1)?)
+            && word(first + 2)? == CBZ_W16_12
+            && word(first + 4)? == RET;
+        word(first + 3).filter(|_| asks)
+    }
+}
+
 /// A call of an outlined helper.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HelperCall {
@@ -62,14 +75,13 @@ pub(super) fn find(image: &Image<'_>, program: &Program) -> Vec<Helper> {
 
 /// The branch that the LSE instruction at an address is behind, where it is that of a helper.
 pub(in crate::function) fn guard_of(image: &Image<'_>, lse: Svma) -> Option<Svma> {
-    let word = |at: Svma| Some(u32::from_le_bytes(*image.bytes_at(at)?.first_chunk()?));
     let guard = lse.offset(-4);
-    body_around(image, lse).filter(|_| word(guard) == Some(CBZ_W16_12)).map(|_| guard)
+    body_around(image, lse).filter(|_| image.word_at(guard) == Some(CBZ_W16_12)).map(|_| guard)
 }
 
 /// The helper body whose LSE instruction is at an address.
 fn body_around(image: &Image<'_>, lse: Svma) -> Option<Helper> {
-    let word = |at: Svma| Some(u32::from_le_bytes(*image.bytes_at(at)?.first_chunk()?));
+    let word = |at: Svma| image.word_at(at);
     let is_tested = word(lse.offset(-4))? == CBZ_W16_12
         && is_ldrb_w16(word(lse.offset(-8))?)
         && is_adrp_x16(word(lse.offset(-12))?);
@@ -227,7 +239,7 @@ fn ways_in<'h>(image: &Image<'_>, program: &Program, helpers: &'h [Helper]) -> V
 /// The destination of the veneer at an address: linkers put `adrp x16; add x16; br x16` in the way of calls that
 /// reach too far.
 fn veneer_target(image: &Image<'_>, at: Svma) -> Option<Svma> {
-    let word = |at: Svma| Some(u32::from_le_bytes(*image.bytes_at(at)?.first_chunk()?));
+    let word = |at: Svma| image.word_at(at);
     let adrp = word(at).filter(|&word| is_adrp_x16(word))?;
     let (add, br) = (word(at.offset(4))?, word(at.offset(8))?);
     let is_veneer = is_add_x16(add) && br == BR_X16;

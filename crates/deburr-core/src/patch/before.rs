@@ -1,33 +1,49 @@
-//! Patch stage: what is known of a register's high bits where a sequence begins.
+//! Patch stage: what the code before a sequence says of the registers that it starts with.
 //!
-//! In: the code before a load-exclusive. Out: the instruction that wrote the register last, and from which bit on it left
-//! zeros. It holds where nothing enters between the two, which the plan sees to.
+//! In: the instructions that run one after another before a load-exclusive. Out: from which bit on a register holds zeros, and
+//! the address that a register was given. It holds where nothing enters between, which the plan sees to.
 
 use super::prove::Given;
 use super::semantics::{Field, Insn, Logic, Operand, Register, Width, decode};
-use super::surroundings::word_at;
 use crate::address::Svma;
 use crate::image::Image;
 use crate::insn::{self, Flow, Reg};
 
-/// Instructions before the load-exclusive that are looked at.
+/// Instructions that are looked at.
 const FAR: i64 = 24;
 
-/// Which instruction before `load` wrote a register last, and what that says of it.
-pub(super) fn known(image: &Image<'_>, load: Svma, register: Register) -> Option<(Svma, Given)> {
+/// Which instruction before `load` wrote a register last, and what that says of the register's high bits.
+pub(super) fn high_bits(image: &Image<'_>, load: Svma, register: Register) -> Option<(Svma, Given)> {
+    let at = writer(image, load, register)?;
+    let zero_from = zero_from(image.word_at(at)?, register)?;
+    Some((at, Given { register: register.0, zero_from }))
+}
+
+/// The address in a register at `load`, where `adrp` and `add` made it.
+pub(super) fn address(image: &Image<'_>, load: Svma, register: Register) -> Option<Svma> {
+    let add = writer(image, load, register)?;
+    let Ok(Insn::AddSubtract { subtract: false, rn, operand: Operand::Value(low), .. }) =
+        decode(image.word_at(add)?)
+    else {
+        return None;
+    };
+    let adrp = writer(image, add, rn)?;
+    image.word_at(adrp).filter(|word| word & 0x9f00_0000 == 0x9000_0000)?;
+    let page = insn::decode(image.arch, image.bytes_at(adrp)?, adrp)?.imm?;
+    Some(Svma(page.cast_unsigned().wrapping_add(low)))
+}
+
+/// The last instruction before an address that wrote a register.
+fn writer(image: &Image<'_>, from: Svma, register: Register) -> Option<Svma> {
     let number = Some(register.0).filter(|&number| number < 31)?;
-    for back in 1..=FAR {
-        let at = load.offset(-4 * back);
-        let insn = insn::decode(image.arch, image.bytes_at(at)?, at)?;
-        if !matches!(insn.flow, Flow::Next | Flow::Branch(_)) {
-            return None;
-        }
-        if insn.writes.contains(Reg::general(number)) {
-            let zero_from = zero_from(word_at(image, at)?, register)?;
-            return Some((at, Given { register: number, zero_from }));
-        }
-    }
-    None
+    let before = (1..=FAR).map_while(|back| {
+        let at = from.offset(-4 * back);
+        // What goes elsewhere does not come to the next instruction, and a call may write anything.
+        insn::decode(image.arch, image.bytes_at(at)?, at)
+            .filter(|insn| matches!(insn.flow, Flow::Next | Flow::Branch(_)))
+    });
+    let mut writers = before.filter(|insn| insn.writes.contains(Reg::general(number)));
+    Some(writers.next()?.svma)
 }
 
 /// From which bit on a word leaves zeros in the register that it writes.
