@@ -40,9 +40,9 @@ fn patched(file: &Path) -> PathBuf {
         plan(&original, &request).expect("a plan")
     };
     let plan = sites(true);
-    let outside = plan.sites.iter().filter(|site| site.outside.is_some()).count();
-    assert!(outside >= 8, "{}: {outside} in added space", file.display());
-    assert_eq!(sites(false).sites.len() + outside, plan.sites.len());
+    let trampoline = plan.sites.iter().filter(|site| site.trampoline.is_some()).count();
+    assert!(trampoline >= 8, "{}: {trampoline} in added space", file.display());
+    assert_eq!(sites(false).sites.len() + trampoline, plan.sites.len());
     let bytes = apply(&original, &plan, &ApplyOptions::default()).expect("a patched file");
     assert_eq!(verify(&original, &bytes).expect("proofs").changes.len(), plan.sites.len());
     assert!(revert(&bytes).expect("the original") == original);

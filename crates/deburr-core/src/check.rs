@@ -267,11 +267,10 @@ fn place(
     lines: Option<&SourceLines>,
 ) -> PlacedFinding {
     let (section, svma) = place_of(image, finding.at);
-    let function = image.code_offset(finding.at).and_then(|at| program.function_at(at));
     PlacedFinding {
         rule: finding.rule,
         severity: finding.severity,
-        function: function.and_then(|function| names.of(image, program, function)),
+        function: names.at(image, program, finding.at),
         svma,
         section,
         extent: finding.extent.len(),
@@ -290,11 +289,17 @@ pub(crate) fn place_of(image: &Image<'_>, svma: crate::Svma) -> (Option<Arc<str>
 
 /// Demangled names. Neighbouring findings lie in the same function, so the last name is kept.
 #[derive(Default)]
-struct Names {
+pub(crate) struct Names {
     last: Option<(Function, Option<Arc<str>>)>,
 }
 
 impl Names {
+    /// The name of the function at an address.
+    pub(crate) fn at(&mut self, image: &Image<'_>, program: &Program, at: Svma) -> Option<Arc<str>> {
+        let function = program.function_at(image.code_offset(at)?)?;
+        self.of(image, program, function)
+    }
+
     fn of(&mut self, image: &Image<'_>, program: &Program, function: &Function) -> Option<Arc<str>> {
         match &self.last {
             Some((last, name)) if last == function => name.clone(),

@@ -3,8 +3,8 @@
 use deburr_core::Svma;
 use deburr_core::image::Image;
 use deburr_core::patch::{
-    ApplyError, ApplyOptions, DifferenceError, NoShape, NoSpace, NoteError, Outside, Plan, PlanRequest,
-    Reason, RevertError, Site, VerifyError, apply, difference, plan as planned, revert, verify,
+    ApplyError, ApplyOptions, DifferenceError, NoShape, NoSpace, NoteError, Plan, PlanRequest, Reason,
+    RevertError, Site, Trampoline, VerifyError, apply, difference, plan as planned, revert, verify,
 };
 use deburr_cpu::{Feature, FeatureSet};
 use object::read::elf::{ElfFile64, SectionHeader};
@@ -102,7 +102,7 @@ fn site(bytes: &[u8], svma: u64, file_offset: u64, count: usize) -> Site {
     let old = words(bytes, file_offset, count);
     let new = vec![NOP; count];
     let at = Svma(svma);
-    Site { rule: "llsc-loop", function: None, at, file_offset, old, new, outside: None, spins: false }
+    Site { rule: "llsc-loop", function: None, at, file_offset, old, new, trampoline: None, spins: false }
 }
 
 /// Two sites in each file.
@@ -467,7 +467,7 @@ fn a_note_that_lies_is_told_so() {
         ("\"shnum\":4", "\"shnum\":65536"),
         ("\"format\":1", "\"format\":1e400"),
         ("\"format\":1", "\"format\":2"),
-        ("\"digest\"", "\"outside\":{\"phoff\":64,\"phnum\":2,\"words\":[]},\"digest\""),
+        ("\"digest\"", "\"trampolines\":{\"phoff\":64,\"phnum\":2,\"words\":[]},\"digest\""),
         ("{", ""),
     ] {
         let error = with(from, to);
@@ -575,8 +575,8 @@ fn what_is_longer_than_its_place_goes_to_added_space_only_if_asked_for() {
     let [compare, nand] = &plan.sites[..] else { panic!("{:?}", plan.sites) };
     // b #0x1fef8, b #0x1ff08 and the trap behind them.
     let start = Svma(0x41_0000 + 0x1_0000 * u64::from(original.len() > 0x1_0000));
-    let outside = |site: &Site| site.outside.clone().unwrap();
-    assert_eq!(outside(compare).at, start);
+    let trampoline = |site: &Site| site.trampoline.clone().unwrap();
+    assert_eq!(trampoline(compare).at, start);
     assert_eq!(compare.new.iter().skip(1).collect::<Vec<_>>(), [&0, &0, &0]);
     let expected = [
         0x2a0103e3, // mov   w3, w1
@@ -585,9 +585,9 @@ fn what_is_longer_than_its_place_goes_to_added_space_only_if_asked_for() {
         0x54000061, // b.ne  #12
         0x2a1f03e4, // mov   w4, wzr
     ];
-    assert_eq!(outside(compare).words[..5], expected);
-    assert_eq!(outside(compare).words.len(), 7);
-    assert_eq!(outside(nand).at, start.offset(32));
+    assert_eq!(trampoline(compare).words[..5], expected);
+    assert_eq!(trampoline(compare).words.len(), 7);
+    assert_eq!(trampoline(nand).at, start.offset(32));
     let patched = apply(&original, &plan, &ApplyOptions::default()).unwrap();
     assert_eq!(verify(&original, &patched).unwrap().changes.len(), 2);
     assert_eq!(revert(&patched).unwrap(), original);
@@ -632,7 +632,7 @@ fn words_in_added_space_are_proven_from_the_two_files() {
         }
     };
     fn word(site: &mut Site, at: usize) -> &mut u32 {
-        &mut site.outside.as_mut().unwrap().words[at]
+        &mut site.trampoline.as_mut().unwrap().words[at]
     }
     with(&|compare, _| *word(compare, 1) = 0x88e37c02); // casa w3, w2, [x0]
     with(&|compare, _| *word(compare, 5) += 1); // back to the word behind the next
@@ -644,29 +644,29 @@ fn words_in_added_space_are_proven_from_the_two_files() {
     with(&|_, nand| *word(nand, 7) = 0xd503201f); // nop
     with(&|_, nand| *word(nand, 5) = 0x88e97c08); // casa w9, w8, [x0]
     let mut other = good.clone();
-    other.sites[1].outside.as_mut().unwrap().at = Svma(0x42_0000);
+    other.sites[1].trampoline.as_mut().unwrap().at = Svma(0x42_0000);
     let error = apply(&original, &other, &ApplyOptions::default());
-    assert_eq!(error, Err(ApplyError::Outside { at: other.sites[1].at }));
+    assert_eq!(error, Err(ApplyError::Trampoline { at: other.sites[1].at }));
 }
 
 #[test]
 fn words_in_added_space_move_up_where_a_site_is_taken_out() {
     let original = long();
     let mut plan = planned_with(&original, true);
-    let start = plan.sites.remove(0).outside.unwrap().at;
+    let start = plan.sites.remove(0).trampoline.unwrap().at;
     let patched = apply(&original, &plan, &ApplyOptions::default()).unwrap();
     let changes = verify(&original, &patched).unwrap().changes;
     assert_eq!(changes.len(), 1);
-    assert_eq!(changes[0].outside.as_ref().unwrap().at, start);
+    assert_eq!(changes[0].trampoline.as_ref().unwrap().at, start);
     assert_eq!(revert(&patched).unwrap(), original);
 }
 
 /// The shared object with words in added space, as many as it has sites.
-fn shared_with_outside() -> Plan {
+fn shared_with_trampolines() -> Plan {
     let mut plan = plan(SHARED_OBJECT);
     let mut at = Svma(0x1_0000);
     for (site, length) in plan.sites.iter_mut().zip([3, 6]) {
-        site.outside = Some(Outside { at, words: vec![NOP; length] });
+        site.trampoline = Some(Trampoline { at, words: vec![NOP; length] });
         at = at.offset(16);
     }
     plan
@@ -681,7 +681,8 @@ fn an_added_segment_leaves_the_others_where_they_are() {
         header.program_headers(LittleEndian, bytes).unwrap().to_vec()
     };
     let with = long();
-    let files = [(with.clone(), planned_with(&with, true)), (SHARED_OBJECT.to_vec(), shared_with_outside())];
+    let files =
+        [(with.clone(), planned_with(&with, true)), (SHARED_OBJECT.to_vec(), shared_with_trampolines())];
     for (original, plan) in files {
         let patched = apply(&original, &plan, &ApplyOptions::default()).unwrap();
         assert_eq!(difference(&original, &patched).unwrap().len(), plan.sites.len());
@@ -707,7 +708,7 @@ fn an_added_segment_leaves_the_others_where_they_are() {
         }
         let file = ElfFile64::<LittleEndian>::parse(&*patched).unwrap();
         let section = file.section_by_name(".text.deburr").unwrap();
-        let first = plan.sites[0].outside.as_ref().unwrap();
+        let first = plan.sites[0].trampoline.as_ref().unwrap();
         assert_eq!((section.address(), section.kind()), (first.at.0, object::SectionKind::Text));
         assert_eq!(file.segments().count(), 1 + before.iter().filter(|one| one.p_type(end).0 == 1).count());
     }
@@ -755,7 +756,9 @@ fn the_note_tells_of_added_space() {
     let patched = apply(&original, &planned_with(&original, true), &ApplyOptions::default()).unwrap();
     let text = String::from_utf8_lossy(&patched);
     assert!(text.contains("{\"format\":2,\"tool\""));
-    assert!(text.contains("\"outside\":{\"phoff\":64,\"phnum\":2,\"words\":[[0,7],[1,13]]},\"digest\":\""));
+    assert!(
+        text.contains("\"trampolines\":{\"phoff\":64,\"phnum\":2,\"words\":[[0,7],[1,13]]},\"digest\":\"")
+    );
 }
 
 #[test]

@@ -17,7 +17,7 @@
 
 use super::difference::Change;
 use super::note::{Added, Hex, Note, Original, SECTION, SectionFields, is_in, sha256};
-use super::{Plan, Site, outside};
+use super::{Plan, Site, trampoline};
 use crate::address::Svma;
 use crate::image;
 use crate::image::layout::{Layout, Names, NoSpace, Room, SECTION_HEADER};
@@ -34,7 +34,7 @@ const SHT_NOTE: u32 = 7;
 const SHF_ALLOC: u64 = 2;
 const SHF_EXECINSTR: u64 = 4;
 /// The section of words in added space.
-const OUTSIDE: &[u8] = b".text.deburr\0";
+const ADDED_SECTION: &[u8] = b".text.deburr\0";
 
 /// How a plan is applied.
 #[derive(Debug, Clone, Copy, Default)]
@@ -101,7 +101,7 @@ pub enum ApplyError {
     /// Words need added space, and there is none.
     NoSpace(NoSpace),
     /// Words in added space lie elsewhere than behind those of the site before, or there are none.
-    Outside {
+    Trampoline {
         /// The site.
         at: Svma,
     },
@@ -142,7 +142,7 @@ impl fmt::Display for ApplyError {
                 "{at}: expected the word {expected:#010x} at file offset {file_offset:#x}, but the file ends"
             ),
             ApplyError::NoSpace(why) => write!(f, "no code can be added: {why}"),
-            ApplyError::Outside { at } => {
+            ApplyError::Trampoline { at } => {
                 write!(f, "{at}: words in added space that do not lie where they belong")
             }
             ApplyError::TooLarge => write!(f, "too many sites for one note"),
@@ -160,7 +160,7 @@ impl From<&Site> for Change {
             file_offset: site.file_offset,
             old: site.old.clone(),
             new: site.new.clone(),
-            outside: site.outside.clone(),
+            trampoline: site.trampoline.clone(),
         }
     }
 }
@@ -175,21 +175,21 @@ pub fn apply(bytes: &[u8], plan: &Plan, options: &ApplyOptions) -> Result<Vec<u8
 
 /// Closes gaps in added space. What cannot be moved stays, and is refused later.
 fn move_up(bytes: &[u8], changes: &mut [Change]) {
-    if changes.iter().all(|change| change.outside.is_none()) {
+    if changes.iter().all(|change| change.trampoline.is_none()) {
         return;
     }
     let room = Layout::of(bytes).ok().and_then(|layout| layout.room().ok());
     let mut next = room.map(|room| room.code());
     for change in changes {
-        let (Some(placed), Some(at)) = (&change.outside, next) else { continue };
+        let (Some(placed), Some(at)) = (&change.trampoline, next) else { continue };
         if placed.at != at {
-            let words = outside::read(change.at, &change.new, placed);
-            let moved = words.and_then(|words| outside::place((change.at, change.new.len()), &words, at));
-            if let Some((new, outside)) = moved {
-                (change.new, change.outside) = (new, Some(outside));
+            let words = trampoline::read(change.at, &change.new, placed);
+            let moved = words.and_then(|words| trampoline::place((change.at, change.new.len()), &words, at));
+            if let Some((new, trampoline)) = moved {
+                (change.new, change.trampoline) = (new, Some(trampoline));
             }
         }
-        next = change.outside.as_ref().and_then(|placed| Room::after(placed.extent().end));
+        next = change.trampoline.as_ref().and_then(|placed| Room::after(placed.extent().end));
     }
 }
 
@@ -223,8 +223,8 @@ pub(super) fn rewrite(
         header: SectionFields::of(original).ok_or(ApplyError::TooLarge)?,
     };
     let added = Segment::of(&layout, original.len(), changes)?;
-    let outside = added.as_ref().map(|_| Added::of(original, changes).ok_or(ApplyError::TooLarge));
-    let note = Note::new(about, changes, outside.transpose()?, tool);
+    let trampoline = added.as_ref().map(|_| Added::of(original, changes).ok_or(ApplyError::TooLarge));
+    let note = Note::new(about, changes, trampoline.transpose()?, tool);
     let note = note.encode(changes).ok_or(ApplyError::TooLarge)?;
     let appended = Appended::of(&layout, original.len(), added, note)?;
 
@@ -312,7 +312,7 @@ fn derived_build_id(old: &[u8], changes: &[Change]) -> Vec<u8> {
     for change in changes {
         hash.update(change.file_offset.to_le_bytes());
         hash.update(bytes_of(&change.new));
-        hash.update(bytes_of(change.outside.as_ref().map_or(&[], |outside| &outside.words)));
+        hash.update(bytes_of(change.trampoline.as_ref().map_or(&[], |trampoline| &trampoline.words)));
     }
     let block = |number: u64| hash.clone().chain_update(number.to_le_bytes()).finalize();
     (0..).flat_map(block).take(old.len()).collect()
@@ -332,22 +332,22 @@ struct Segment {
 impl Segment {
     /// Behind a file of so many bytes; `None` where no change needs it.
     fn of(layout: &Layout<'_>, length: usize, changes: &[Change]) -> Result<Option<Segment>, ApplyError> {
-        if changes.iter().all(|change| change.outside.is_none()) {
+        if changes.iter().all(|change| change.trampoline.is_none()) {
             return Ok(None);
         }
         let room = layout.room().map_err(ApplyError::NoSpace)?;
         let at = room.code();
         let (mut next, mut code) = (Some(at), Vec::new());
         for change in changes {
-            let Some(outside) = &change.outside else { continue };
-            if next != Some(outside.at) || outside.words.is_empty() {
-                return Err(ApplyError::Outside { at: change.at });
+            let Some(trampoline) = &change.trampoline else { continue };
+            if next != Some(trampoline.at) || trampoline.words.is_empty() {
+                return Err(ApplyError::Trampoline { at: change.at });
             }
             // Zeros are no instruction.
-            let start = outside.at.since(at).and_then(|start| usize::try_from(start).ok());
+            let start = trampoline.at.since(at).and_then(|start| usize::try_from(start).ok());
             code.resize(start.ok_or(ApplyError::TooLarge)?, 0);
-            code.extend(bytes_of(&outside.words));
-            next = Room::after(outside.extent().end);
+            code.extend(bytes_of(&trampoline.words));
+            next = Room::after(trampoline.extent().end);
         }
         let start = room.file_offset_of(at);
         let length_of_code = code.len() as u64;
@@ -411,7 +411,7 @@ impl Appended {
         let mut bytes = Vec::with_capacity(note.len());
         let mut program_headers = None;
         if let Some(segment) = segment {
-            let name = add_name(OUTSIDE)?;
+            let name = add_name(ADDED_SECTION)?;
             headers.extend(section_header(name, SHT_PROGBITS, Some(segment.at), segment.code, 16));
             count = Some(count + 1).filter(|count| *count < SECTIONS - 1).ok_or(ApplyError::Sections)?;
             program_headers = Some(segment.headers);

@@ -6,7 +6,7 @@
 
 use super::apply::{ApplyError, ApplyOptions, rewrite};
 use super::note::{Note, NoteError, sha256};
-use super::outside::Outside;
+use super::trampoline::Trampoline;
 use crate::address::Svma;
 use crate::image::layout::{Layout, Room};
 use std::fmt;
@@ -26,7 +26,7 @@ pub struct Change {
     /// The words in their place, as many.
     pub new: Vec<u32>,
     /// Words in added space that the first of the new ones branches to.
-    pub outside: Option<Outside>,
+    pub trampoline: Option<Trampoline>,
 }
 
 /// Why a file is not the other one with changes of code.
@@ -88,10 +88,10 @@ pub fn difference(original: &[u8], patched: &[u8]) -> Result<Vec<Change>, Differ
     }
     let changes = note.sites().map(|(rule, at, file_offset, old)| {
         let new = words(patched, file_offset, old.len()).ok_or(DifferenceError::Outside { file_offset })?;
-        Ok(Change { rule, at, file_offset, old: old.to_vec(), new, outside: None })
+        Ok(Change { rule, at, file_offset, old: old.to_vec(), new, trampoline: None })
     });
     let mut changes: Vec<Change> = changes.collect::<Result<_, _>>()?;
-    add_outside(original, patched, &note, &mut changes)?;
+    add_trampolines(original, patched, &note, &mut changes)?;
     // Bytes behind the last section were there before, and are held against the original like any others.
     let options = ApplyOptions { new_build_id: note.original.build_id_replaced_at.is_some(), trailer: true };
     let again = rewrite(original, &changes, &options, &note.tool).map_err(DifferenceError::Apply)?;
@@ -103,25 +103,25 @@ pub fn difference(original: &[u8], patched: &[u8]) -> Result<Vec<Change>, Differ
 }
 
 /// Finds the words in added space, which follow one another there.
-fn add_outside(
+fn add_trampolines(
     original: &[u8],
     patched: &[u8],
     note: &Note,
     changes: &mut [Change],
 ) -> Result<(), DifferenceError> {
-    let Some(outside) = &note.outside else { return Ok(()) };
+    let Some(trampoline) = &note.trampolines else { return Ok(()) };
     let file = |error| DifferenceError::Apply(ApplyError::File(error));
     let space = |why| DifferenceError::Apply(ApplyError::NoSpace(why));
     let room = Layout::of(original).map_err(file)?.room().map_err(space)?;
     let mut next = Some(room.code());
-    for (site, count) in &outside.words {
+    for (site, count) in &trampoline.words {
         let file_offset = next.map_or(u64::MAX, |at| room.file_offset_of(at));
         let refused = DifferenceError::Outside { file_offset };
         let (Some(at), Some(change)) = (next, changes.get_mut(*site)) else { return Err(refused) };
         let words = words(patched, file_offset, *count).ok_or(refused)?;
-        let placed = Outside { at, words };
+        let placed = Trampoline { at, words };
         next = Room::after(placed.extent().end);
-        change.outside = Some(placed);
+        change.trampoline = Some(placed);
     }
     Ok(())
 }

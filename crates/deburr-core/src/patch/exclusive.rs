@@ -7,7 +7,7 @@
 
 mod longer;
 
-pub(super) use longer::{measure, propose_outside, retrying};
+pub(super) use longer::{measure, propose_longer, retrying};
 
 use super::encode::{self, NOP, Prepare};
 use super::semantics::{

@@ -66,8 +66,15 @@ fn based(image: &Image<'_>, rule: &'static str, at: Svma, words: &[(u32, u32)], 
     if !found {
         return Err((at, rule, Reason::NoShape(NoShape::Operation)));
     }
-    let attempt =
-        Attempt { start: at, old, candidates: vec![new], spins: false, outside: false, proof, entry: at };
+    let attempt = Attempt {
+        start: at,
+        old,
+        candidates: vec![new],
+        spins: false,
+        is_trampoline: false,
+        proof,
+        entry: at,
+    };
     Ok(Draft { rule, at, attempts: vec![attempt] })
 }
 

@@ -26,7 +26,7 @@
 //! | `search` | a literal | never, a state, or undecided |
 //! | `templates` | many pairs | their proofs, each kind of pair proven once |
 //! | `exclusive` | the words of a sequence | words that may stand in their place; its `pair` those for two registers |
-//! | `outside` | words too long for their place | words for it and for added space, and back |
+//! | `trampoline` | words too long for their place | words for it and for added space, and back |
 //! | `lone` | findings on single instructions | words in their place, by fixed patterns |
 //! | `before` | the code before a sequence | zero bits of a register, the address in it |
 //! | `liveness` | the code behind a sequence | which registers are dead |
@@ -68,7 +68,6 @@ mod exclusive;
 mod liveness;
 mod lone;
 mod note;
-mod outside;
 mod plan;
 mod prove;
 mod revert;
@@ -77,6 +76,7 @@ mod search;
 mod semantics;
 mod surroundings;
 mod templates;
+mod trampoline;
 mod unfit;
 mod verify;
 
@@ -85,7 +85,6 @@ pub use apply::{ApplyError, ApplyOptions, apply};
 pub use difference::{Change, DifferenceError, difference};
 pub use exclusive::NoShape;
 pub use note::NoteError;
-pub use outside::Outside;
 pub use plan::{Plan, PlanError, PlanRequest, RULES, Reason, Refused, Site, plan};
 pub use prove::{
     Cause, Dead, Difference, Given, Proof, Refusal, Side, State, prove, prove_given, prove_loads,
@@ -94,6 +93,7 @@ pub use prove::{
 pub use revert::{RevertError, revert};
 pub use surroundings::Obstacle;
 pub use templates::Prover;
+pub use trampoline::Trampoline;
 pub use unfit::Unfit;
 pub use verify::{Verified, VerifyError, verify};
 

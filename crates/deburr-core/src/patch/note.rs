@@ -23,7 +23,7 @@ const KIND: u32 = 1;
 /// What the fields mean, and what is appended to a file: a change in either is another number.
 const FORMAT: u32 = 1;
 /// The same with words in added space.
-const FORMAT_OUTSIDE: u32 = 2;
+const FORMAT_TRAMPOLINES: u32 = 2;
 
 /// The description of the note.
 #[derive(Debug, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub(super) struct Note {
     sites: Vec<Site>,
     /// Where there are words in added space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) outside: Option<Added>,
+    pub(super) trampolines: Option<Added>,
     /// SHA-256 of this description with an empty digest, and of the new words.
     digest: String,
 }
@@ -154,7 +154,7 @@ impl Added {
             phoff: u64::from_le_bytes(bytes.get(32..40)?.try_into().ok()?),
             phnum: u16::from_le_bytes(bytes.get(56..58)?.try_into().ok()?),
             words: words
-                .filter_map(|(site, change)| Some((site, change.outside.as_ref()?.words.len())))
+                .filter_map(|(site, change)| Some((site, change.trampoline.as_ref()?.words.len())))
                 .collect(),
         })
     }
@@ -172,7 +172,12 @@ pub(super) fn is_in(layout: &Layout<'_>) -> bool {
 }
 
 impl Note {
-    pub(super) fn new(original: Original, changes: &[Change], outside: Option<Added>, tool: &str) -> Note {
+    pub(super) fn new(
+        original: Original,
+        changes: &[Change],
+        trampolines: Option<Added>,
+        tool: &str,
+    ) -> Note {
         let mut rules: Vec<Arc<str>> = Vec::new();
         let mut known: HashMap<&str, usize> = HashMap::new();
         let mut sites = Vec::with_capacity(changes.len());
@@ -184,17 +189,17 @@ impl Note {
             }
             sites.push(Site(index, change.at.0, change.file_offset, Words(change.old.clone())));
         }
-        let format = if outside.is_some() { FORMAT_OUTSIDE } else { FORMAT };
-        Note { format, tool: tool.to_owned(), original, rules, sites, outside, digest: String::new() }
+        let format = if trampolines.is_some() { FORMAT_TRAMPOLINES } else { FORMAT };
+        Note { format, tool: tool.to_owned(), original, rules, sites, trampolines, digest: String::new() }
     }
 
     /// The note as its section holds it, a multiple of four bytes, with the digest of all this; `None` beyond 4 GiB.
     pub(super) fn encode(mut self, changes: &[Change]) -> Option<Vec<u8>> {
         self.digest.clear();
         let mut hash = Sha256::new_with_prefix(serde_json::to_vec(&self).ok()?);
-        let outside = changes.iter().filter_map(|change| change.outside.as_ref());
-        let outside = outside.flat_map(|outside| &outside.words);
-        for word in changes.iter().flat_map(|change| &change.new).chain(outside) {
+        let trampoline = changes.iter().filter_map(|change| change.trampoline.as_ref());
+        let trampoline = trampoline.flat_map(|trampoline| &trampoline.words);
+        for word in changes.iter().flat_map(|change| &change.new).chain(trampoline) {
             hash.update(word.to_le_bytes());
         }
         self.digest = Hex(hash.finalize().to_vec()).to_string();
@@ -230,11 +235,11 @@ impl Note {
         let json = |error: serde_json::Error| malformed(error.to_string());
         let description = patched.get(range).unwrap_or(&[]);
         let Format { format } = serde_json::from_slice(description).map_err(json)?;
-        if format != FORMAT && format != FORMAT_OUTSIDE {
+        if format != FORMAT && format != FORMAT_TRAMPOLINES {
             return Err(NoteError::Format(format));
         }
         let note: Note = serde_json::from_slice(description).map_err(json)?;
-        if note.outside.is_some() != (format == FORMAT_OUTSIDE) {
+        if note.trampolines.is_some() != (format == FORMAT_TRAMPOLINES) {
             return Err(malformed(format!("not what format {format} has")));
         }
         match note.sites.iter().find(|site| site.0 >= note.rules.len()) {

@@ -8,13 +8,14 @@ use super::before;
 use super::exclusive::{self, NoShape, Proposal};
 use super::liveness;
 use super::lone;
-use super::outside::{self, Outside};
 use super::prove::{Dead, Given, Refusal};
 use super::semantics::{Register, plain_load};
 use super::surroundings::{self, Entries, Obstacle};
 use super::templates::Prover;
+use super::trampoline::{self, Trampoline};
 use super::unfit::{self, Unfit};
 use crate::address::{Extent, Svma};
+use crate::check::Names;
 use crate::function::atomics::{self, Atomics, Fate, Sequence};
 use crate::function::{Program, discover};
 use crate::image::layout::{Layout, NoSpace, Room};
@@ -23,6 +24,7 @@ use crate::insn::sweep::Wants;
 use crate::insn::{Class, ClassSet};
 use deburr_cpu::{Feature, FeatureSet};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
@@ -73,7 +75,7 @@ pub struct Site {
     /// The words in their place, as many.
     pub new: Vec<u32>,
     /// Words in added space that the first of the new ones branches to.
-    pub outside: Option<Outside>,
+    pub trampoline: Option<Trampoline>,
     /// Whether it is a compare-and-swap that tries again at once where it fails.
     pub spins: bool,
 }
@@ -229,8 +231,8 @@ pub(super) struct Attempt {
     pub(super) old: Vec<u32>,
     pub(super) candidates: Vec<Vec<u32>>,
     pub(super) spins: bool,
-    /// Whether the candidates are of any length, in the form of `outside`.
-    pub(super) outside: bool,
+    /// Whether the candidates are of any length, in the form of `trampoline`.
+    pub(super) is_trampoline: bool,
     pub(super) proof: Basis,
     /// From where on nothing may enter, but at the first instruction.
     pub(super) entry: Svma,
@@ -289,7 +291,8 @@ impl Attempt {
             let numbers = (0..31).filter(|number| written >> number & 1 != 0);
             let at = self.start.offset(4 * exit);
             let dead = numbers.filter(|&number| liveness::is_dead(image, at, number));
-            let exit = outside::exit(exit, self.old.len(), outside::width(self.old.len(), candidate.len()));
+            let exit =
+                trampoline::exit(exit, self.old.len(), trampoline::width(self.old.len(), candidate.len()));
             Dead { exit, registers: dead.fold(0, |all, number| all | 1 << number) }
         };
         exits.collect::<BTreeSet<i64>>().into_iter().map(dead_at).collect()
@@ -297,11 +300,11 @@ impl Attempt {
 
     /// Proves one of the candidates.
     fn prove(&self, image: &Image<'_>, prover: &Prover, candidate: &[u32]) -> Result<(), Refusal> {
-        let (mut old, mut new) = (self.old.clone(), candidate.to_vec());
-        if self.outside {
-            let width = outside::width(old.len(), new.len());
-            old = outside::widened(&old, width).ok_or(Refusal::TooLarge)?;
-            new = outside::filled(new, width);
+        let (mut old, mut new) = (Cow::Borrowed(&*self.old), Cow::Borrowed(candidate));
+        if self.is_trampoline {
+            let width = trampoline::width(old.len(), new.len());
+            old = trampoline::widened(&old, width).ok_or(Refusal::TooLarge)?.into();
+            new = trampoline::filled(new.into_owned(), width).into();
         }
         let proof = match &self.proof {
             Basis::Exclusives { given, .. } => {
@@ -328,13 +331,8 @@ pub fn plan(bytes: &[u8], request: &PlanRequest<'_>) -> Result<Plan, PlanError> 
     let is_asked = |rule: &str| request.rules.is_none_or(|rules| rules.contains(&rule));
     let seen = See { debug_file: request.debug_file, target: request.target };
     seen.settle(bytes, is_asked, |image, atomics, mut drafts| {
-        let exclusives = atomics.sequences.par_iter();
-        let drawn = exclusives.map(|sequence| draw(image, sequence, request));
-        drafts.par_extend(
-            drawn.filter(|draft| {
-                is_asked(draft.as_ref().map_or_else(|(_, rule, _)| *rule, |draft| draft.rule))
-            }),
-        );
+        let exclusives = atomics.sequences.par_iter().filter(|sequence| is_asked(rule_of(sequence)));
+        drafts.par_extend(exclusives.map(|sequence| draw(image, sequence, request)));
         drafts
     })
 }
@@ -342,11 +340,12 @@ pub fn plan(bytes: &[u8], request: &PlanRequest<'_>) -> Result<Plan, PlanError> 
 /// Proves what somebody else drafted, who gets to see what single instructions may become where there is LSE.
 pub(super) fn plan_for(
     bytes: &[u8],
+    is_asked: impl Fn(&str) -> bool,
     draft: impl FnOnce(&Image<'_>, Vec<Drafted>) -> Vec<Drafted>,
 ) -> Result<Plan, PlanError> {
     let target = FeatureSet::from_iter([Feature::FEAT_LSE]);
     let seen = See { debug_file: None, target: Some(target) };
-    seen.settle(bytes, |_| true, |image, _, lone| draft(image, lone))
+    seen.settle(bytes, is_asked, |image, _, lone| draft(image, lone))
 }
 
 /// What to look at a file with.
@@ -382,9 +381,13 @@ pub(super) fn is_exclusive(rule: &str) -> bool {
     matches!(rule, "llsc-loop" | "llsc-pair")
 }
 
+fn rule_of(sequence: &Sequence) -> &'static str {
+    if sequence.size == 16 { "llsc-pair" } else { "llsc-loop" }
+}
+
 /// What a sequence may become.
 fn draw(image: &Image<'_>, sequence: &Sequence, request: &PlanRequest<'_>) -> Drafted {
-    let rule = if sequence.size == 16 { "llsc-pair" } else { "llsc-loop" };
+    let rule = rule_of(sequence);
     let refuse = |reason| Err((sequence.load, rule, reason));
     if matches!(sequence.fate, Fate::InlineDispatch | Fate::RunTimeChoice) {
         return refuse(Reason::RunTimeChoice);
@@ -413,7 +416,8 @@ fn within(image: &Image<'_>, start: Svma, words: &[u32], proposal: Proposal) -> 
     let Proposal { length, candidates, lossy, operand, is_narrow, ways_out } = proposal;
     let spins = spins(image, start, &ways_out, operand);
     let old = words.get(..length).unwrap_or_default().to_vec();
-    let plain = Attempt { start, old, candidates, spins, outside: false, proof: Basis::PLAIN, entry: start };
+    let plain =
+        Attempt { start, old, candidates, spins, is_trampoline: false, proof: Basis::PLAIN, entry: start };
     let lossy = plain.lossy(lossy);
     let knowing =
         |attempt: &Attempt| operand.filter(|_| is_narrow).and_then(|operand| attempt.knowing(image, operand));
@@ -436,7 +440,7 @@ fn beyond(image: &Image<'_>, start: Svma, words: &[u32]) -> Vec<Attempt> {
     let end = start.offset(4 * length as i64);
     let attempt = |candidates: Vec<Vec<u32>>, proof: Basis| {
         let old = old.clone();
-        Attempt { start, old, candidates, spins, outside: true, proof, entry: start }
+        Attempt { start, old, candidates, spins, is_trampoline: true, proof, entry: start }
     };
     let is_dead = |number: u8| liveness::is_dead(image, end, number);
     let scratch = SCRATCH.into_iter().find_map(|number| {
@@ -444,7 +448,7 @@ fn beyond(image: &Image<'_>, start: Svma, words: &[u32]) -> Vec<Attempt> {
         (!candidates.is_empty() && is_dead(number)).then_some(candidates)
     });
     vec![
-        attempt(exclusive::propose_outside(words), Basis::PLAIN),
+        attempt(exclusive::propose_longer(words), Basis::PLAIN),
         attempt(exclusive::retrying(words, None), Basis::Retry { lossy: false }),
         attempt(scratch.unwrap_or_default(), Basis::Retry { lossy: true }),
     ]
@@ -456,21 +460,22 @@ pub(super) fn draft_of_words(
     rule: &'static str,
     at: Svma,
     (old, new): (&[u32], &[u32]),
-    outside: Option<&Outside>,
+    trampoline: Option<&Trampoline>,
 ) -> Drafted {
-    let added = outside.map(|outside| outside::read(at, new, outside).ok_or((at, rule, Reason::OtherWords)));
+    let added = trampoline
+        .map(|trampoline| trampoline::read(at, new, trampoline).ok_or((at, rule, Reason::OtherWords)));
     let new = added.transpose()?.unwrap_or_else(|| new.to_vec());
     let plain = Attempt {
         start: at,
         old: old.to_vec(),
         candidates: vec![new.clone()],
         spins: false,
-        outside: outside.is_some(),
+        is_trampoline: trampoline.is_some(),
         proof: Basis::PLAIN,
         entry: at,
     };
     // Its first word tells which proof it is for.
-    if outside.is_some()
+    if trampoline.is_some()
         && plain.candidates.iter().flatten().next().is_some_and(|&word| plain_load(word).is_some())
     {
         let retry = |lossy| Attempt { proof: Basis::Retry { lossy }, ..plain.clone() };
@@ -484,7 +489,7 @@ pub(super) fn draft_of_words(
     Ok(Draft { rule, at, attempts: ways.into_iter().chain(knowing).collect() })
 }
 
-/// A draft on its way into the plan.
+/// A draft on its way into the plan, with the attempts that are left.
 struct Pending {
     draft: Draft,
     /// Why its first attempt failed.
@@ -500,25 +505,24 @@ struct Proven {
 
 /// Proves what is drafted, and looks around it. What fails in one round is tried another way in the next.
 fn settle(bytes: &[u8], image: &Image<'_>, program: &Program, drafts: Vec<Drafted>) -> Plan {
-    let mut names = Names { image, program, last: None };
+    let mut names = Names::default();
+    let mut name_at = |at: Svma| names.at(image, program, at);
     let mut plan = Plan::default();
     let mut pending: Vec<Pending> = Vec::new();
     for draft in drafts {
         match draft {
             Ok(draft) => pending.push(Pending { draft, reason: None }),
             Err((at, rule, reason)) => {
-                plan.refused.push(Refused { rule, function: names.of(at), at, reason });
+                plan.refused.push(Refused { rule, function: name_at(at), at, reason });
             }
         }
     }
     let relocated = image::relocated_code(bytes);
     let prover = Prover::default();
     let mut added = BTreeMap::new();
-    for round in 0.. {
-        let tried: Vec<Result<Proven, Pending>> = pending
-            .into_par_iter()
-            .map(|pending| try_attempt(image, program, &prover, pending, round))
-            .collect();
+    while !pending.is_empty() {
+        let tried: Vec<Result<Proven, Pending>> =
+            pending.into_par_iter().map(|pending| try_attempt(image, program, &prover, pending)).collect();
         let (mut proven, mut failed) = (Vec::new(), Vec::new());
         for result in tried {
             match result {
@@ -544,20 +548,14 @@ fn settle(bytes: &[u8], image: &Image<'_>, program: &Program, drafts: Vec<Drafte
             let (rule, at) = (pending.draft.rule, pending.draft.at);
             match (reason, file_offset(image, extent.start)) {
                 (None, Some(file_offset)) => {
-                    let Attempt { start, old, spins, outside, .. } = attempt;
-                    let function = names.of(at);
-                    let new = if outside { added.insert(start, new).unwrap_or_default() } else { new };
-                    let outside = None;
-                    plan.sites.push(Site {
-                        rule,
-                        function,
-                        at: start,
-                        file_offset,
-                        old,
-                        new,
-                        outside,
-                        spins,
-                    });
+                    let function = name_at(at);
+                    let Attempt { start: at, old, spins, is_trampoline, .. } = attempt;
+                    let mut site =
+                        Site { rule, function, at, file_offset, old, new, trampoline: None, spins };
+                    if is_trampoline {
+                        added.insert(at, std::mem::take(&mut site.new));
+                    }
+                    plan.sites.push(site);
                     end = extent.end;
                 }
                 (reason, _) => {
@@ -567,16 +565,13 @@ fn settle(bytes: &[u8], image: &Image<'_>, program: &Program, drafts: Vec<Drafte
             }
         }
         let (again, refused): (Vec<_>, Vec<_>) =
-            failed.into_iter().partition(|pending| pending.draft.attempts.len() > round + 1);
+            failed.into_iter().partition(|pending| !pending.draft.attempts.is_empty());
         plan.refused.extend(refused.into_iter().map(|Pending { draft: Draft { rule, at, .. }, reason }| {
             let reason = reason.unwrap_or(Reason::NoShape(NoShape::Operation));
-            Refused { rule, function: names.of(at), at, reason }
+            Refused { rule, function: name_at(at), at, reason }
         }));
         plan.sites.sort_by_key(|site| site.at);
         pending = again;
-        if pending.is_empty() {
-            break;
-        }
     }
     place_added(bytes, &mut plan, added);
     plan.refused.sort_by_key(|refused| refused.at);
@@ -595,10 +590,10 @@ fn place_added(bytes: &[u8], plan: &mut Plan, mut added: BTreeMap<Svma, Vec<u32>
             plan.sites.push(site);
             continue;
         };
-        let placed = next.and_then(|at| outside::place((site.at, site.old.len()), &words, at));
-        if let Some((new, outside)) = placed {
-            next = Room::after(outside.extent().end);
-            (site.new, site.outside) = (new, Some(outside));
+        let placed = next.and_then(|at| trampoline::place((site.at, site.old.len()), &words, at));
+        if let Some((new, trampoline)) = placed {
+            next = Room::after(trampoline.extent().end);
+            (site.new, site.trampoline) = (new, Some(trampoline));
             plan.sites.push(site);
         } else {
             let reason = room.as_ref().map_or_else(|why| Reason::NoSpace(*why), |_| Reason::Far);
@@ -607,15 +602,16 @@ fn place_added(bytes: &[u8], plan: &mut Plan, mut added: BTreeMap<Svma, Vec<u32>
     }
 }
 
-/// Proves the attempt that a draft has for a round.
+/// Proves the next attempt of a draft.
 fn try_attempt(
     image: &Image<'_>,
     program: &Program,
     prover: &Prover,
     mut pending: Pending,
-    round: usize,
 ) -> Result<Proven, Pending> {
-    let Some(attempt) = pending.draft.attempts.get(round).cloned() else { return Err(pending) };
+    let mut attempts = std::mem::take(&mut pending.draft.attempts).into_iter();
+    let Some(attempt) = attempts.next() else { return Err(pending) };
+    pending.draft.attempts = attempts.collect();
     match prove_attempt(image, program, prover, &attempt) {
         Ok(new) => Ok(Proven { pending, attempt, new }),
         Err(reason) => {
@@ -653,27 +649,4 @@ fn prove_attempt(
 fn file_offset(image: &Image<'_>, at: Svma) -> Option<u64> {
     let code = image.code_at(at)?;
     code.file_offset.checked_add(at.since(code.extent.start)?)
-}
-
-/// Demangled names of functions; neighbours share theirs.
-struct Names<'a> {
-    image: &'a Image<'a>,
-    program: &'a Program,
-    last: Option<(Svma, Option<Arc<str>>)>,
-}
-
-impl Names<'_> {
-    fn of(&mut self, at: Svma) -> Option<Arc<str>> {
-        let function = self.program.function_at(self.image.code_offset(at)?)?;
-        let start = self.image.svma(self.program.whole(function).start);
-        match &self.last {
-            Some((last, name)) if *last == start => name.clone(),
-            _ => {
-                let name = self.program.name(function, self.image);
-                let name: Option<Arc<str>> = name.map(|name| image::demangle(name).into());
-                self.last = Some((start, name.clone()));
-                name
-            }
-        }
-    }
 }

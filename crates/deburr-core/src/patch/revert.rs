@@ -74,7 +74,7 @@ pub fn revert(patched: &[u8]) -> Result<Vec<u8>, RevertError> {
     if let Some(at) = about.build_id_replaced_at {
         put(at, about.build_id.as_ref().map_or(&[], |id| &id.0))?;
     }
-    if let Some(Added { phoff, phnum, .. }) = note.outside {
+    if let Some(Added { phoff, phnum, .. }) = note.trampolines {
         Added::put(phoff, phnum, &mut original).ok_or(RevertError::Outside { file_offset: 0 })?;
     }
     about.header.put(&mut original).ok_or(RevertError::Outside { file_offset: 0 })?;

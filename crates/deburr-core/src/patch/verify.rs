@@ -73,7 +73,8 @@ pub fn verify(original: &[u8], patched: &[u8]) -> Result<Verified, VerifyError> 
         *by_rule.entry(rule).or_default() += 1;
         wanted.push((rule, change));
     }
-    let planned = plan::plan_for(original, |image, lone| {
+    let is_asked = |rule: &str| by_rule.contains_key(rule);
+    let planned = plan::plan_for(original, is_asked, |image, lone| {
         let mut lone: BTreeMap<(&str, Svma), Draft> = lone
             .into_iter()
             .filter_map(|drafted| drafted.ok())
@@ -82,11 +83,11 @@ pub fn verify(original: &[u8], patched: &[u8]) -> Result<Verified, VerifyError> 
         let drafts = wanted.iter().map(|&(rule, change)| {
             if plan::is_exclusive(rule) {
                 let words = (&*change.old, &*change.new);
-                return plan::draft_of_words(image, rule, change.at, words, change.outside.as_ref());
+                return plan::draft_of_words(image, rule, change.at, words, change.trampoline.as_ref());
             }
             let draft = lone.remove(&(rule, change.at));
             let is_same = |draft: &Draft| {
-                change.outside.is_none()
+                change.trampoline.is_none()
                     && draft.attempts.first().is_some_and(|attempt| {
                         attempt.old == change.old && attempt.candidates.first() == Some(&change.new)
                     })
@@ -103,8 +104,8 @@ pub fn verify(original: &[u8], patched: &[u8]) -> Result<Verified, VerifyError> 
         let at = planned.sites.binary_search_by_key(&change.at, |site| site.at).ok();
         let site = at.and_then(|at| planned.sites.get(at));
         site.is_some_and(|site| {
-            (site.file_offset, &site.old, &site.new, &site.outside)
-                == (change.file_offset, &change.old, &change.new, &change.outside)
+            (site.file_offset, &site.old, &site.new, &site.trampoline)
+                == (change.file_offset, &change.old, &change.new, &change.trampoline)
         })
     };
     match changes.iter().find(|change| !is_planned(change)) {

@@ -130,7 +130,7 @@ impl Serialize for Sites<'_> {
                 "file_offset": Hex(site.file_offset),
                 "old": words(&site.old, site.at),
                 "new": words(&site.new, site.at),
-                "outside": site.outside.as_ref().map(|outside| words(&outside.words, outside.at)),
+                "trampoline": site.trampoline.as_ref().map(|trampoline| words(&trampoline.words, trampoline.at)),
                 "spins": site.spins,
                 "needs_lse": site.needs_lse(),
             }))?;

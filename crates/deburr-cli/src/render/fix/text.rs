@@ -108,9 +108,9 @@ impl Text {
             };
             writeln!(out, "{}", line.trim_end())?;
         }
-        if let Some(outside) = &site.outside {
+        if let Some(trampoline) = &site.trampoline {
             writeln!(out, "      in added space")?;
-            for (text, at) in insns(&outside.words, outside.at).iter().zip(addresses(outside.at)) {
+            for (text, at) in insns(&trampoline.words, trampoline.at).iter().zip(addresses(trampoline.at)) {
                 writeln!(out, "      {at}  {}", palette.bold(&aligned(text)))?;
             }
         }

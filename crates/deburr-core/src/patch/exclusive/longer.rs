@@ -1,16 +1,16 @@
 //! Patch stage: replacements that are longer than their sequence, for space of their own.
 //!
-//! In: a sequence, and what would replace it if there were room. Out: words in the form of `outside`: all that goes on inside
+//! In: a sequence, and what would replace it if there were room. Out: words in the form of `trampoline`: all that goes on inside
 //! first, then a branch behind the sequence, then one for each other way out, so that no way out is too far for a
 //! conditional branch. What no LSE instruction computes is computed between a plain load and a compare-and-swap, again
 //! until that succeeds.
 
-use super::super::outside::leave;
+use super::super::trampoline::leave;
 use super::*;
 
 impl Sequence<'_> {
     /// As `finish`, of any length.
-    fn finish_outside(&self, first: Vec<u32>, steps: &[Step], status: Status) -> Option<Vec<u32>> {
+    fn finish_trampoline(&self, first: Vec<u32>, steps: &[Step], status: Status) -> Option<Vec<u32>> {
         let mut new = first;
         let mut exits = Vec::new();
         for step in steps {
@@ -58,12 +58,12 @@ impl Sequence<'_> {
         if self.old != ZERO {
             new.push(encode::copy(width, self.old, self.status));
         }
-        self.finish_outside(new, &self.body, Status::Zero { flags })
+        self.finish_trampoline(new, &self.body, Status::Zero { flags })
     }
 }
 
 /// As [`propose`], where nothing limits the length.
-pub(in super::super) fn propose_outside(words: &[u32]) -> Vec<Vec<u32>> {
+pub(in super::super) fn propose_longer(words: &[u32]) -> Vec<Vec<u32>> {
     let Some(sequence) = read(words) else { return Vec::new() };
     let exit = sequence.body.iter().position(|step| step.to.is_some());
     let atomics = match exit {
@@ -78,9 +78,9 @@ pub(in super::super) fn propose_outside(words: &[u32]) -> Vec<Vec<u32>> {
         match atomic.hoists {
             true => {
                 let first = sequence.body.iter().map(|step| step.word).chain(access).collect();
-                sequence.finish_outside(first, &[], status)
+                sequence.finish_trampoline(first, &[], status)
             }
-            false => sequence.finish_outside(access.collect(), &sequence.body, status),
+            false => sequence.finish_trampoline(access.collect(), &sequence.body, status),
         }
     });
     words.collect()

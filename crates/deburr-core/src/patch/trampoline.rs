@@ -17,14 +17,14 @@ const TRAP: u32 = 0;
 
 /// Words in added space.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outside {
+pub struct Trampoline {
     /// The address of the first.
     pub at: Svma,
     /// The words.
     pub words: Vec<u32>,
 }
 
-impl Outside {
+impl Trampoline {
     /// Where they lie.
     pub fn extent(&self) -> Extent {
         Extent::sized(self.at, (self.words.len() as u64).saturating_mul(4))
@@ -95,7 +95,7 @@ pub(super) fn place(
     (sequence, length): (Svma, usize),
     added: &[u32],
     at: Svma,
-) -> Option<(Vec<u32>, Outside)> {
+) -> Option<(Vec<u32>, Trampoline)> {
     let width = width(length, added.len());
     // Behind the last word something else lies than behind the sequence.
     let is_closed = |word: &u32| matches!(decode(*word), Ok(Insn::Branch { test: Test::Always, .. }));
@@ -116,17 +116,17 @@ pub(super) fn place(
     let words: Option<Vec<u32>> = added.iter().zip(0_i64..).map(word).collect();
     let mut entrance = vec![encode::branch(words_between(sequence, at)?)?];
     entrance.resize(length, TRAP);
-    Some((entrance, Outside { at, words: words? }))
+    Some((entrance, Trampoline { at, words: words? }))
 }
 
 /// The replacement that a file holds, in the form that is compared. `None`: it is not one that [`place`] makes.
-pub(super) fn read(sequence: Svma, entrance: &[u32], outside: &Outside) -> Option<Vec<u32>> {
-    let (length, added) = (entrance.len(), outside.words.len());
+pub(super) fn read(sequence: Svma, entrance: &[u32], trampoline: &Trampoline) -> Option<Vec<u32>> {
+    let (length, added) = (entrance.len(), trampoline.words.len());
     let width = width(length, added);
     let word = |(&word, from): (&u32, i64)| match decode(word) {
         Ok(Insn::Branch { offset, .. }) => {
-            let target = outside.at.offset(4 * (from + offset));
-            if outside.extent().contains(target) {
+            let target = trampoline.at.offset(4 * (from + offset));
+            if trampoline.extent().contains(target) {
                 return Some(word);
             }
             let target = widened_target(words_between(sequence, target)?, length, width)?;
@@ -134,10 +134,10 @@ pub(super) fn read(sequence: Svma, entrance: &[u32], outside: &Outside) -> Optio
         }
         _ => Some(word),
     };
-    let words: Option<Vec<u32>> = outside.words.iter().zip(0_i64..).map(word).collect();
+    let words: Option<Vec<u32>> = trampoline.words.iter().zip(0_i64..).map(word).collect();
     let words = words?;
-    let is_same = place((sequence, length), &words, outside.at)
-        .is_some_and(|(again, placed)| again == entrance && placed == *outside);
+    let is_same = place((sequence, length), &words, trampoline.at)
+        .is_some_and(|(again, placed)| again == entrance && placed == *trampoline);
     is_same.then_some(words)
 }
 
@@ -164,10 +164,10 @@ mod tests {
                 leave(3, -5, length, 4).expect("near"),
             ];
             for at in [Svma(0x2000), Svma(0x400_0000), Svma(0x10)] {
-                let (entrance, outside) = place((SEQUENCE, length), &added, at).expect("within reach");
+                let (entrance, trampoline) = place((SEQUENCE, length), &added, at).expect("within reach");
                 assert_eq!(entrance.len(), length);
-                assert_eq!(read(SEQUENCE, &entrance, &outside), Some(added.to_vec()));
-                let back = match decode(outside.words[2]) {
+                assert_eq!(read(SEQUENCE, &entrance, &trampoline), Some(added.to_vec()));
+                let back = match decode(trampoline.words[2]) {
                     Ok(Insn::Branch { offset, .. }) => at.offset(8 + 4 * offset),
                     other => panic!("{other:?}"),
                 };
@@ -175,7 +175,7 @@ mod tests {
                 for bit in 0..32 {
                     let mut other = entrance.clone();
                     other[length - 1] ^= 1 << bit;
-                    assert_eq!(read(SEQUENCE, &other, &outside), None);
+                    assert_eq!(read(SEQUENCE, &other, &trampoline), None);
                 }
             }
             assert_eq!(place((SEQUENCE, length), &added, Svma(0x1000_0000)), None, "128 MiB at most");
@@ -186,13 +186,13 @@ mod tests {
     fn nothing_leads_into_the_words_that_are_no_more() {
         assert_eq!(leave(0, 1, 3, 5), None);
         assert!(leave(0, 0, 3, 5).is_some());
-        let (entrance, mut outside) =
+        let (entrance, mut trampoline) =
             place((SEQUENCE, 3), &[NOP, leave(1, 3, 3, 2).expect("near")], Svma(0x2000)).expect("near");
-        assert!(read(SEQUENCE, &entrance, &outside).is_some());
+        assert!(read(SEQUENCE, &entrance, &trampoline).is_some());
         // One word less; on into what lies behind.
-        for word in [outside.words[1] - 1, NOP] {
-            outside.words[1] = word;
-            assert_eq!(read(SEQUENCE, &entrance, &outside), None);
+        for word in [trampoline.words[1] - 1, NOP] {
+            trampoline.words[1] = word;
+            assert_eq!(read(SEQUENCE, &entrance, &trampoline), None);
         }
         assert_eq!(place((SEQUENCE, 3), &[NOP, NOP], Svma(0x2000)), None);
     }
