@@ -2,10 +2,12 @@
 //!
 //! In: the words around a load-exclusive. Out: a [`Proposal`]: the words to replace, and replacements to try, the likeliest
 //! first. Nothing here has to be right: each is proven before it is taken. All keep the sequence's arithmetic, which runs again
-//! behind the atomic on the same inputs, and leave 0 in the status register, so that no register needs to be dead. The
-//! status register is the scratch register: it is never live into a sequence.
+//! behind the atomic on the same inputs. The status register is the scratch register: it is never live into a sequence. The
+//! plain replacements leave 0 in it, as the sequence does, so that no register needs to be dead; the lossy ones leave other
+//! values in registers that often are.
 
 mod longer;
+mod pair;
 
 pub(super) use longer::{measure, propose_longer, retrying};
 
@@ -14,8 +16,6 @@ use super::semantics::{
     Change, Field, Insn, Logic, Operand, Reference, Register, Shift, Test, Width, ZERO, decode,
 };
 use std::fmt;
-
-mod pair;
 
 /// Words of a body; compilers write at most five.
 const BODY: usize = 16;
@@ -207,7 +207,7 @@ impl Sequence<'_> {
         if !is_partner || (stored.bits, stored.base) != (reference.bits, reference.base) {
             return Err(NoShape::Apart);
         }
-        let overwrites_base = |step: &Step| destination(&step.insn) == Some(reference.base);
+        let overwrites_base = |step: &Step| step.insn.destination() == Some(reference.base);
         if [Some(old), second].contains(&Some(reference.base)) || body.iter().any(overwrites_base) {
             return Err(NoShape::Base);
         }
@@ -267,8 +267,8 @@ impl Sequence<'_> {
                     return;
                 }
                 Insn::Branch { .. } => return,
-                _ if destination(&insn).is_none() || reads(&insn, self.status) => return,
-                _ if destination(&insn) == Some(self.status) => return,
+                _ if insn.destination().is_none() || insn.reads(self.status) => return,
+                _ if insn.destination() == Some(self.status) => return,
                 _ => tail.push(word),
             }
         }
@@ -300,20 +300,22 @@ impl Sequence<'_> {
     /// The last instruction of the body before an index that writes a register.
     fn made_by(&self, register: Register, before: usize) -> Option<(usize, &Insn)> {
         let body = self.body.get(..before)?.iter().map(|step| &step.insn).enumerate();
-        body.rev().find(|(_, insn)| destination(insn) == Some(register) && register != ZERO)
+        body.rev().find(|(_, insn)| insn.destination() == Some(register) && register != ZERO)
     }
 
     /// For a sequence that leaves by the branch `exit` of its body where the loaded value is not as expected.
     fn compare_and_swaps(&self, exit: usize) -> Vec<Atomic> {
         let Some(expected) = self.expected(exit) else { return Vec::new() };
         let word = encode::compare_and_swap(self.reference, self.old, self.new);
-        let copies: Vec<u32> = operands(expected, self.reference.bits)
-            .into_iter()
-            .filter_map(|operand| encode::prepare(Prepare::AsIs, self.width(), self.old, operand))
-            .collect();
-        let operand = register_of(expected);
+        let operand = expected.register();
         let atomic = |setup: u32| Atomic { hoists: false, setup: Some(setup), word, operand };
-        copies.into_iter().map(atomic).collect()
+        self.setups(expected).map(atomic).collect()
+    }
+
+    /// Instructions that bring what is compared with to where the loaded value comes.
+    fn setups(&self, expected: Operand) -> impl Iterator<Item = u32> {
+        let operands = operands(expected, self.reference.bits).into_iter();
+        operands.filter_map(|operand| encode::prepare(Prepare::AsIs, self.width(), self.old, operand))
     }
 
     /// For a compare-and-swap whose new value is made between the exclusives: it has to be made before, where nothing may
@@ -323,20 +325,16 @@ impl Sequence<'_> {
         let (Some(before), Some(making)) = (self.body.get(..=exit), self.body.get(exit + 1..)) else {
             return Vec::new();
         };
-        let is_made = making.iter().any(|step| destination(&step.insn) == Some(self.new));
-        if !is_made || making.iter().any(|step| reads(&step.insn, self.old) || step.to.is_some()) {
+        let is_made = making.iter().any(|step| step.insn.destination() == Some(self.new));
+        if !is_made || making.iter().any(|step| step.insn.reads(self.old) || step.to.is_some()) {
             return Vec::new();
         }
-        let setups: Vec<u32> = operands(expected, self.reference.bits)
-            .into_iter()
-            .filter_map(|operand| encode::prepare(Prepare::AsIs, self.width(), self.old, operand))
-            .collect();
         let words = || making.iter().map(|step| step.word);
         let again: Vec<Step> = before.iter().chain(making).copied().collect();
         let cas = |new| encode::compare_and_swap(self.reference, self.old, new);
         let zero = Status::Zero { flags: false };
         let mut found = Vec::new();
-        for setup in setups {
+        for setup in self.setups(expected) {
             if self.new != self.old {
                 let last = [setup, cas(self.new)];
                 found.push(self.finish(words().chain(last).collect(), before, zero));
@@ -348,8 +346,9 @@ impl Sequence<'_> {
                 found.push(self.finish(first, &again, Status::Left));
             }
             // Over what it is compared with, which the status register then keeps for the comparison.
-            let overwritten = register_of(expected)
-                .filter(|&register| making.iter().any(|step| destination(&step.insn) == Some(register)));
+            let overwritten = expected
+                .register()
+                .filter(|&register| making.iter().any(|step| step.insn.destination() == Some(register)));
             if let Some(register) = overwritten.filter(|_| self.new != self.old) {
                 let kept = encode::copy(Width(64), self.status, register);
                 let first = [kept, setup].into_iter().chain(words()).chain([cas(self.new)]).collect();
@@ -410,7 +409,7 @@ impl Sequence<'_> {
             }
             Insn::Branch { test: Test::Condition(NOT_EQUAL), .. } => {
                 let mut before = self.body.get(..exit)?.iter().map(|step| &step.insn).enumerate().rev();
-                let (at, insn) = before.find(|(_, insn)| sets_flags(insn))?;
+                let (at, insn) = before.find(|(_, insn)| insn.sets_flags())?;
                 match *insn {
                     Insn::AddSubtract { subtract: true, rn, operand, .. } => self.other(rn, operand, at),
                     Insn::AddSubtract { subtract: false, rn, operand: Operand::Value(value), .. } => {
@@ -509,13 +508,13 @@ impl Sequence<'_> {
     }
 
     fn depends_on_old(&self) -> bool {
-        self.body.iter().any(|Step { insn, .. }| reads(insn, self.old) || destination(insn) == Some(self.old))
+        self.body.iter().any(|Step { insn, .. }| insn.reads(self.old) || insn.destination() == Some(self.old))
     }
 
     fn update(&self, change: Change, operand: Operand, prepare: Prepare, hoists: bool) -> Vec<Atomic> {
         // The zero register would be no load.
         let rt = if self.old == ZERO { self.status } else { self.old };
-        let low = register_of(operand);
+        let low = operand.register();
         let direct = operands(operand, self.reference.bits).into_iter().find_map(|operand| match operand {
             Operand::Shifted(register, Shift::Left, 0) if prepare == Prepare::AsIs => Some(register),
             _ => None,
@@ -563,7 +562,7 @@ pub(super) fn goes_back_with_another(words: &[u32], register: Register) -> bool 
             Ok(Insn::Branch { offset, .. }) if is_written && at + offset <= 0 => return true,
             Ok(Insn::LoadExclusive { rt, .. }) => is_written |= rt == register,
             Ok(Insn::LoadExclusivePair { rt, .. }) => is_written |= rt.contains(&register),
-            Ok(insn) => is_written |= destination(&insn) == Some(register),
+            Ok(insn) => is_written |= insn.destination() == Some(register),
             Err(_) => return true,
         }
     }
@@ -588,7 +587,7 @@ pub(super) fn written(words: &[u32]) -> u32 {
         Insn::LoadExclusivePair { rt: pair, .. } | Insn::CompareAndSwapPair { rs: pair, .. } => {
             pair.map(Some)
         }
-        insn => [destination(&insn), None],
+        insn => [insn.destination(), None],
     });
     let registers = registers.flatten();
     registers.filter(|register| register.0 < 31).fold(0, |all, register| all | 1 << register.0)
@@ -619,55 +618,5 @@ fn operands(operand: Operand, bits: usize) -> Vec<Operand> {
             vec![Operand::Shifted(rm, Shift::Left, 0), operand]
         }
         _ => vec![operand],
-    }
-}
-
-fn register_of(operand: Operand) -> Option<Register> {
-    match operand {
-        Operand::Shifted(register, ..) | Operand::Extended { rm: register, .. } => Some(register),
-        Operand::Value(_) => None,
-    }
-}
-
-fn sets_flags(insn: &Insn) -> bool {
-    matches!(
-        insn,
-        Insn::AddSubtract { flags: true, .. } | Insn::Logical { flags: true, .. } | Insn::Compare { .. }
-    )
-}
-
-/// The register that a plain instruction writes, the zero register for one that only sets flags. `None`: an access, a
-/// branch, a barrier.
-pub(super) fn destination(insn: &Insn) -> Option<Register> {
-    match *insn {
-        Insn::Move { rd, .. }
-        | Insn::Keep { rd, .. }
-        | Insn::AddSubtract { rd, .. }
-        | Insn::Logical { rd, .. }
-        | Insn::Bitfield { rd, .. }
-        | Insn::Extract { rd, .. }
-        | Insn::ShiftBy { rd, .. }
-        | Insn::MultiplyAdd { rd, .. }
-        | Insn::Select { rd, .. } => Some(rd),
-        Insn::Compare { .. } | Insn::Nothing => Some(ZERO),
-        _ => None,
-    }
-}
-
-/// Whether a plain instruction reads a register.
-fn reads(insn: &Insn, register: Register) -> bool {
-    let has = |operand: Operand| register_of(operand) == Some(register);
-    match *insn {
-        Insn::Keep { rd, .. } => rd == register,
-        Insn::AddSubtract { rn, operand, .. }
-        | Insn::Logical { rn, operand, .. }
-        | Insn::Compare { rn, operand, .. } => rn == register || has(operand),
-        Insn::Bitfield { field, rd, rn, .. } => rn == register || field == Field::Insert && rd == register,
-        Insn::Extract { rn, rm, .. } | Insn::ShiftBy { rn, rm, .. } | Insn::Select { rn, rm, .. } => {
-            rn == register || rm == register
-        }
-        Insn::MultiplyAdd { rn, rm, ra, .. } => [rn, rm, ra].contains(&register),
-        Insn::Branch { test: Test::Bits { rt, .. }, .. } => rt == register,
-        _ => false,
     }
 }

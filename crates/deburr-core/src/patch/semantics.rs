@@ -255,11 +255,11 @@ impl Insn {
             Insn::AddSubtract { rd, rn, operand, width: _, subtract: _, flags: _ }
             | Insn::Logical { rd, rn, operand, width: _, logic: _, invert: _, flags: _ } => {
                 all(&mut [rd, rn]);
-                operand.register().into_iter().for_each(|rm| all(&mut [rm]));
+                operand.register_mut().into_iter().for_each(|rm| all(&mut [rm]));
             }
             Insn::Compare { rn, operand, width: _, subtract: _, condition: _, nzcv: _ } => {
                 all(&mut [rn]);
-                operand.register().into_iter().for_each(|rm| all(&mut [rm]));
+                operand.register_mut().into_iter().for_each(|rm| all(&mut [rm]));
             }
             Insn::Bitfield { rd, rn, width: _, field: _, immr: _, imms: _ } => all(&mut [rd, rn]),
             Insn::Extract { rd, rn, rm, width: _, lsb: _ }
@@ -288,10 +288,61 @@ impl Insn {
             Insn::LoadPair { rt, second, base, offset: _ } => all(&mut [base, rt, second]),
         }
     }
+
+    /// The register that a plain instruction writes, the zero register for one that only sets flags. `None`: an access, a
+    /// branch, a barrier.
+    pub(super) fn destination(&self) -> Option<Register> {
+        match *self {
+            Insn::Move { rd, .. }
+            | Insn::Keep { rd, .. }
+            | Insn::AddSubtract { rd, .. }
+            | Insn::Logical { rd, .. }
+            | Insn::Bitfield { rd, .. }
+            | Insn::Extract { rd, .. }
+            | Insn::ShiftBy { rd, .. }
+            | Insn::MultiplyAdd { rd, .. }
+            | Insn::Select { rd, .. } => Some(rd),
+            Insn::Compare { .. } | Insn::Nothing => Some(ZERO),
+            _ => None,
+        }
+    }
+
+    /// Whether a plain instruction reads a register.
+    pub(super) fn reads(&self, register: Register) -> bool {
+        let has = |operand: Operand| operand.register() == Some(register);
+        match *self {
+            Insn::Keep { rd, .. } => rd == register,
+            Insn::AddSubtract { rn, operand, .. }
+            | Insn::Logical { rn, operand, .. }
+            | Insn::Compare { rn, operand, .. } => rn == register || has(operand),
+            Insn::Bitfield { field, rd, rn, .. } => {
+                rn == register || field == Field::Insert && rd == register
+            }
+            Insn::Extract { rn, rm, .. } | Insn::ShiftBy { rn, rm, .. } | Insn::Select { rn, rm, .. } => {
+                rn == register || rm == register
+            }
+            Insn::MultiplyAdd { rn, rm, ra, .. } => [rn, rm, ra].contains(&register),
+            Insn::Branch { test: Test::Bits { rt, .. }, .. } => rt == register,
+            _ => false,
+        }
+    }
+
+    /// Whether it sets the flags.
+    pub(super) fn sets_flags(&self) -> bool {
+        matches!(
+            self,
+            Insn::AddSubtract { flags: true, .. } | Insn::Logical { flags: true, .. } | Insn::Compare { .. }
+        )
+    }
 }
 
 impl Operand {
-    fn register(&mut self) -> Option<&mut Register> {
+    /// The register that it is made of.
+    pub(super) fn register(mut self) -> Option<Register> {
+        self.register_mut().copied()
+    }
+
+    fn register_mut(&mut self) -> Option<&mut Register> {
         match self {
             Operand::Value(_) => None,
             Operand::Shifted(rm, _, _) | Operand::Extended { rm, bits: _, signed: _, by: _ } => Some(rm),

@@ -4,7 +4,6 @@
 //! from anywhere is looked for in every word of the file, whatever function it is taken to belong to.
 
 use super::before;
-use super::exclusive::destination;
 use super::semantics::{Insn, Register, Test, decode};
 use crate::address::{Extent, Svma};
 use crate::function::Program;
@@ -218,7 +217,7 @@ pub(super) fn comes_back(image: &Image<'_>, from: Svma, load: Svma, expected: Op
             Some(Ok(Insn::Branch { test: Test::Always, offset })) => pending.push(at.offset(4 * offset)),
             Some(Ok(Insn::Branch { offset, .. })) => pending.extend([at.offset(4 * offset), at.offset(4)]),
             Some(Ok(Insn::Move { .. } | Insn::ClearExclusive)) => pending.push(at.offset(4)),
-            Some(Ok(insn)) if destination(&insn).is_some_and(|register| Some(register) != expected) => {
+            Some(Ok(insn)) if insn.destination().is_some_and(|register| Some(register) != expected) => {
                 pending.push(at.offset(4));
             }
             _ => {}

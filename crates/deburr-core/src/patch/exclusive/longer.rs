@@ -36,7 +36,7 @@ impl Sequence<'_> {
     /// Where the loaded value goes on the way around a body that runs between load and compare-and-swap: the body must
     /// leave it there.
     fn guess(&self, scratch: Option<Register>) -> Option<Register> {
-        let overwrites = |register| self.body.iter().any(|step| destination(&step.insn) == Some(register));
+        let overwrites = |register| self.body.iter().any(|step| step.insn.destination() == Some(register));
         let is_kept = self.old != ZERO && self.old != self.status && !overwrites(self.old);
         scratch.or(Some(self.old).filter(|_| is_kept))
     }

@@ -9,7 +9,7 @@ use super::super::encode::{self, Prepare};
 use super::super::semantics::{
     Insn, Logic, Operand, Register, SP, Shift, Step as Decoded, Width, ZERO, decode,
 };
-use super::{NoShape, Proposal, Sequence, Status, Step, reads, register_of};
+use super::{NoShape, Proposal, Sequence, Status, Step};
 
 /// Candidates with other registers at most, those with the fewest moves.
 const MOST: usize = 24;
@@ -91,7 +91,7 @@ fn placed(sequence: &Sequence<'_>, high: [Register; 2]) -> Vec<Placed> {
     let is_read = |register: Register| {
         register == sequence.reference.base
             || new.contains(&register)
-            || sequence.body.iter().any(|step| reads(&step.insn, register))
+            || sequence.body.iter().any(|step| step.insn.reads(register))
     };
     let is_free =
         |register: Register| old.contains(&register) || register == sequence.status || !is_read(register);
@@ -128,13 +128,13 @@ fn placed(sequence: &Sequence<'_>, high: [Register; 2]) -> Vec<Placed> {
 /// Words that move two values to two registers, none for what is there already. `None`: it would take a third register.
 fn moves(width: Width, to: [Register; 2], from: [Operand; 2]) -> Option<Vec<u32>> {
     let [low, high] = [0, 1].map(|at| (to.get(at).copied().unwrap_or(ZERO), from.get(at).copied()));
-    let crosses = high.1.and_then(register_of) == Some(low.0);
-    if crosses && low.1.and_then(register_of) == Some(high.0) {
+    let crosses = high.1.and_then(Operand::register) == Some(low.0);
+    if crosses && low.1.and_then(Operand::register) == Some(high.0) {
         return None;
     }
     let order = if crosses { [high, low] } else { [low, high] };
     let moved = order.into_iter().filter_map(|(to, from)| Some((to, from?)));
-    let moved = moved.filter(|&(to, from)| register_of(from) != Some(to) && to != ZERO);
+    let moved = moved.filter(|&(to, from)| from.register() != Some(to) && to != ZERO);
     moved.map(|(to, from)| encode::prepare(Prepare::AsIs, width, to, from)).collect()
 }
 
