@@ -64,7 +64,7 @@ pub(crate) struct Fix {
     /// Give the original of a rewritten FILE back, into OUT or in its place; a backup is made only with --backup
     #[arg(long, requires = "destination", conflicts_with_all = CHOICES, conflicts_with = "dispatch", help_heading = "What to do")]
     pub(crate) revert: bool,
-    /// Prove that PATCHED is ORIGINAL with changes that do the same, and nothing else
+    /// Prove that PATCHED, a file or a package, is ORIGINAL with changes that do the same, and nothing else
     #[arg(long, num_args = 2, value_names = ["ORIGINAL", "PATCHED"], conflicts_with_all = CHOICES, help_heading = "What to do")]
     #[arg(conflicts_with_all = ["paths", "revert", "destination"])]
     pub(crate) verify: Option<Vec<PathBuf>>,

@@ -61,7 +61,7 @@ pub(super) fn run(
         })),
     };
     if let Some([original, patched]) = options.verify.as_deref() {
-        return back::verify(original, patched, render.as_mut(), out);
+        return back::verify(options, [original, patched], render.as_mut(), out);
     }
     let mut run = Run {
         options,

@@ -50,7 +50,7 @@ pub(crate) fn rewrite(job: &mut Job<'_>, bytes: &[u8]) -> Made<Option<Vec<u8>>> 
         job.notes.push(format!("{missing}: md5sums has no line for it"));
     }
     for signature in parts.iter().filter(|part| part.name.starts_with(b"_")) {
-        job.notes
+        job.signatures
             .push(format!("{}: signs the package as it was, and holds no longer", shown(signature.name)));
     }
 

@@ -3,7 +3,7 @@
 //!
 //! In: a wheel or another zip file, a `.deb`, or a tar archive with gzip, xz, zstd or no compression; and a function that is
 //! shown every ELF file and static archive, and says what is to stand in its place. Out: the new package, what was replaced,
-//! and notes for people: signatures that hold no longer, packages in the package that were not looked into.
+//! signatures that hold no longer, and notes for people, as of packages in the package that were not looked into.
 //!
 //! What else is a package is refused by name, as is what has two readings: a new package must mean to every tool what the
 //! old one meant.
@@ -41,7 +41,9 @@ pub struct Rewritten<'a> {
     pub bytes: Cow<'a, [u8]>,
     /// The paths of the binaries that were replaced, as [`Object::path`], in the package's order.
     pub changed: Vec<String>,
-    /// What a person should know of the new package, one line each.
+    /// Signatures and hashes, of what the package was, that hold no longer; one line each.
+    pub signatures: Vec<String>,
+    /// What else a person should know of the new package, one line each.
     pub notes: Vec<String>,
 }
 
@@ -94,6 +96,7 @@ pub fn rewrite<'a>(
         members: 0,
         changed: Vec::new(),
         kept: BTreeMap::new(),
+        signatures: Vec::new(),
         notes: Vec::new(),
     };
     let made = match sniff(bytes) {
@@ -119,9 +122,9 @@ pub fn rewrite<'a>(
         }
         Found::Elf | Found::Archive | Found::Other => return Err(job.refused("no package")),
     };
-    let Job { changed, kept, mut notes, .. } = job;
+    let Job { changed, kept, signatures, mut notes, .. } = job;
     notes.extend(kept.into_iter().map(|(why, names)| names.told(&why)));
-    Ok(Rewritten { bytes: made.map_or(Cow::Borrowed(bytes), Cow::Owned), changed, notes })
+    Ok(Rewritten { bytes: made.map_or(Cow::Borrowed(bytes), Cow::Owned), changed, signatures, notes })
 }
 
 /// A tar archive that is no other package's.
@@ -175,6 +178,7 @@ struct Job<'j> {
     changed: Vec<String>,
     /// Members that stay as they are though they may hold binaries, by the reason.
     kept: BTreeMap<String, Names>,
+    signatures: Vec<String>,
     notes: Vec<String>,
 }
 

@@ -361,7 +361,7 @@ impl Edit for Payload<'_, '_> {
             self.replaced.insert(tidied(&member.name).to_vec(), replaced);
             if member.is_signed {
                 let name = shown(tidied(&member.name));
-                self.job.notes.push(format!("{name}: its IMA hash or signature holds no longer"));
+                self.job.signatures.push(format!("{name}: its IMA hash or signature holds no longer"));
             }
         }
         Ok((bytes, is_new))

@@ -64,9 +64,10 @@ pub(crate) fn rewritten<'a>(bytes: &'a [u8], end: &str) -> Result<Rewritten<'a>,
     rewrite("p", bytes, &Limits::default(), &mut change)
 }
 
-/// The new package, in which one binary changed, which its reader finds, too.
+/// The new package, in which one binary changed, which its reader finds, too; and the signatures that hold no longer, before
+/// the notes.
 pub(crate) fn with_one_changed(bytes: &[u8], end: &str) -> (Vec<u8>, Vec<String>) {
-    let Rewritten { bytes: new, changed: paths, notes } = rewritten(bytes, end).unwrap();
+    let Rewritten { bytes: new, changed: paths, signatures, notes } = rewritten(bytes, end).unwrap();
     let mut wanted = taken(bytes);
     for object in wanted.objects.iter_mut().filter(|object| object.path.ends_with(end)) {
         object.bytes = changed(&object.bytes);
@@ -74,7 +75,7 @@ pub(crate) fn with_one_changed(bytes: &[u8], end: &str) -> (Vec<u8>, Vec<String>
     }
     assert_eq!(paths.len(), 1);
     assert!(taken(&new) == wanted, "{end}: {:?}", taken(&new).skipped);
-    (new.into_owned(), notes)
+    (new.into_owned(), [signatures, notes].concat())
 }
 
 fn refusal(bytes: &[u8]) -> String {
@@ -231,7 +232,12 @@ fn package_without_a_change_is_the_same_and_every_binary_is_shown() {
             let made = rewrite("p", &package, &Limits::default(), &mut change).unwrap();
             assert_eq!(
                 made,
-                Rewritten { bytes: Cow::Borrowed(&package[..]), changed: vec![], notes: vec![] }
+                Rewritten {
+                    bytes: Cow::Borrowed(&package[..]),
+                    changed: vec![],
+                    signatures: vec![],
+                    notes: vec![]
+                }
             );
             assert!(matches!(made.bytes, Cow::Borrowed(_)));
             assert!(shown == taken(&package).objects);
@@ -260,9 +266,10 @@ fn packages_within_are_kept_and_told() {
         "x.tar, y.tar.gz, z.zip and 1 more: a package in the package, kept as it is",
     ];
     for package in [gzip(&tar(&members)), making::zip(&members, true), making::zip(&members, false)] {
-        let Rewritten { bytes: new, changed: paths, notes: told } = rewritten(&package, "p!a.so").unwrap();
+        let Rewritten { bytes: new, changed: paths, signatures, notes: told } =
+            rewritten(&package, "p!a.so").unwrap();
         assert_eq!(paths, ["p!a.so"]);
-        assert_eq!(told, notes);
+        assert_eq!((signatures.len(), told), (0, notes.map(str::to_owned).to_vec()));
         let (old, new) = (taken(&package).objects, taken(&new).objects);
         assert!(new[1..] == old[1..] && new[0].bytes == changed(&a));
     }

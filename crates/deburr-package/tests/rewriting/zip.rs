@@ -235,10 +235,10 @@ fn what_signs_a_package_is_told() {
     assert_eq!(
         notes,
         [
-            "lib/other.so: the wheel's RECORD has no line for it",
             "x-1.dist-info/RECORD.jws: signs the package as it was, and holds no longer",
             "x-1.dist-info/RECORD.p7s: signs the package as it was, and holds no longer",
             "META-INF/KEY.SF: signs the package as it was, and holds no longer",
+            "lib/other.so: the wheel's RECORD has no line for it",
         ]
     );
 }

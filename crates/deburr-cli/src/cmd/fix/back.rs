@@ -1,17 +1,24 @@
 //! The ways back: a rewritten file → its original; both → whether they do the same.
 
 use super::work::{Trouble, guarded};
-use super::{Goal, Run, Source, Stop};
+use super::{Goal, Run, Source, Stop, package};
+use crate::args::fix::Fix;
+use crate::batch::progress::Life;
 use crate::cmd::Failure;
 use crate::input::Content;
 use crate::input::mapped::Bytes;
 use crate::input::walk::error_text;
 use crate::render::fix::{Render, Reverted, Summary, Verdict};
 use deburr_core::patch::{self, PlanError, VerifyError};
+use deburr_package::{Limits, rewrite};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+
+/// Changes by rule, or why they are not proven.
+type Verified = Result<BTreeMap<&'static str, usize>, String>;
 
 impl Run<'_> {
     /// Gives the original of a file back.
@@ -31,10 +38,10 @@ impl Run<'_> {
     }
 }
 
-/// Proves the difference of two files.
+/// Proves the difference of two files, or of two packages.
 pub(super) fn verify(
-    original: &Path,
-    patched: &Path,
+    options: &Fix,
+    [original, patched]: [&Path; 2],
     render: &mut dyn Render,
     out: &mut dyn Write,
 ) -> Result<ExitCode, Failure> {
@@ -47,28 +54,58 @@ pub(super) fn verify(
         }
     };
     let (old, new) = (open(original)?, open(patched)?);
-    for (path, bytes) in [(original, &old), (patched, &new)] {
-        if Content::of_all(bytes) == Content::Package {
-            return Err(complain(path, "a package: unpack both, and verify their files"));
+    let name = original.display().to_string();
+    let verified = match Content::of_all(&old) {
+        Content::Package => {
+            let _life = Life::new(options.batch.progress, name.clone());
+            guarded(|| packages(&name, [&old, &new], &options.batch.packages.limits()))
         }
-    }
-    let verified =
-        guarded(|| patch::verify(&old, &new)).map_err(|trouble| complain(patched, &trouble.reason))?;
+        _ => guarded(|| patch::verify(&old, &new)).map(|verified| match verified {
+            Err(VerifyError::Plan(PlanError::Unreadable(error))) => Err(Trouble::fault(error.to_string())),
+            verified => Ok(verified.map(|verified| verified.by_rule).map_err(|error| error.to_string())),
+        }),
+    };
+    let verified = verified.and_then(|verified| verified).map_err(|why| complain(original, &why.reason))?;
     for (path, bytes) in [(original, &old), (patched, &new)] {
         if !bytes.is_intact() {
             return Err(complain(path, "the file changed while it was read"));
         }
     }
-    if let Err(VerifyError::Plan(PlanError::Unreadable(error))) = &verified {
-        return Err(complain(original, &error.to_string()));
-    }
-    let verdict = Verdict {
-        path: patched.display().to_string(),
-        original: original.display().to_string(),
-        verified: verified.as_ref().map(|verified| verified.by_rule.clone()).map_err(ToString::to_string),
-    };
+    let verdict = Verdict { path: patched.display().to_string(), original: name, verified };
     render.begin(out)?;
     render.verdict(out, &verdict)?;
     render.end(out, &Summary::default())?;
     Ok(if verdict.verified.is_ok() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Proves the difference of two packages: of each binary that differs; and that with these in their places the original
+/// becomes the other, byte for byte. Told are the changes by rule, or why they are not proven.
+fn packages(name: &str, [old, new]: [&[u8]; 2], limits: &Limits) -> Result<Verified, Trouble> {
+    let mut binaries = package::binaries(name, new, limits)?;
+    let mut by_rule = BTreeMap::new();
+    let mut doubt = None;
+    let rewritten = rewrite(name, old, limits, &mut |object| {
+        let new = binaries.remove(&object.path).filter(|new| *new != object.bytes)?;
+        match patch::verify(&object.bytes, &new) {
+            Ok(verified) => {
+                for (rule, changes) in verified.by_rule {
+                    *by_rule.entry(rule).or_default() += changes;
+                }
+                return Some(new);
+            }
+            Err(error) => doubt.get_or_insert(format!("{}: {error}", object.path)),
+        };
+        None
+    });
+    let rewritten = rewritten.map_err(|error| package::trouble(name, &error))?;
+    Ok(match doubt {
+        Some(doubt) => Err(doubt),
+        None if rewritten.changed.is_empty() => Err("no binary in it differs from the original's".to_owned()),
+        None if *rewritten.bytes != *new => Err(
+            "its binaries are proven, but the original with them in their places is another package, byte for byte: \
+             something else was changed, or another version of deburr wrote it"
+                .to_owned(),
+        ),
+        None => Ok(by_rule),
+    })
 }

@@ -10,6 +10,7 @@ use crate::batch::progress::Life;
 use crate::render::fix::{Break, Fixed, Packed, Written};
 use deburr_core::patch::{self, NoteError, RevertError};
 use deburr_package::{Limits, Object, RewriteError, Rewritten, Sink, Stopped, read, rewrite};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// A binary that is not what it was.
@@ -58,7 +59,8 @@ impl Run<'_> {
                 false => self.inside(object, &mut members),
             })
         })?;
-        let Rewritten { bytes, changed, notes } = rewritten.map_err(|error| trouble(&name, &error))?;
+        let Rewritten { bytes, changed, signatures, notes } =
+            rewritten.map_err(|error| trouble(&name, &error))?;
         let Members { fixed, changes, left, .. } = members;
         for (path, trouble) in left {
             self.leave(Path::new(&path), trouble, false);
@@ -70,16 +72,17 @@ impl Run<'_> {
         if self.options.revert && changed.is_empty() {
             return Err(Trouble::fault("no file in it gives its original back").into());
         }
-        let mut breaks = match changed.is_empty() {
-            true => Vec::new(),
-            false => self.breaks_around(path, source),
-        };
-        breaks.extend(notes.into_iter().map(|text| Break { what: "package", text }));
+        let note = |text| Break { what: "package", text };
+        let mut breaks = Vec::new();
         if self.options.revert {
-            let text =
-                "the files in it are the originals; the package may be compressed otherwise than it was";
-            breaks.push(Break { what: "package", text: text.to_owned() });
+            let text = "the files in it are the originals; the package may be compressed otherwise than it was; then a \
+                 signature of the whole does not hold";
+            breaks.push(note(text.to_owned()));
+        } else if !changed.is_empty() {
+            breaks.extend(self.breaks_around(path, source));
+            breaks.extend(signatures.into_iter().map(note));
         }
+        breaks.extend(notes.into_iter().map(note));
         let mut packed =
             Packed { path: name.clone(), changed, breaks, written: None, is_reverted: self.options.revert };
         if let Some(destination) = destination {
@@ -165,7 +168,7 @@ fn give_back(object: &Object, members: &mut Members<'_>) -> Option<Vec<u8>> {
 }
 
 /// What stands against a package, without the name that goes before it.
-fn trouble(package: &str, error: &RewriteError) -> Trouble {
+pub(super) fn trouble(package: &str, error: &RewriteError) -> Trouble {
     let text = error.to_string();
     let reason = text.strip_prefix(package).map(|rest| rest.trim_start_matches([':', '!', ' ']));
     let reason = reason.unwrap_or(&text).to_owned();
@@ -176,15 +179,28 @@ fn unproven(reason: &str) -> Trouble {
     Trouble::fault(format!("what was written is not proven and was removed, please report it: {reason}"))
 }
 
-/// All binaries of a package, by their hashes, and what else is in it.
-#[derive(Default)]
-struct Contents {
-    binaries: Vec<(String, String)>,
+/// All binaries of a package, and what else is in it.
+struct Contents<T> {
+    /// What is to be known of a binary's bytes.
+    of: fn(Vec<u8>) -> T,
+    /// With their paths.
+    binaries: Vec<(String, T)>,
     others: u64,
     skipped: Vec<String>,
+    /// Why something could not be read.
+    fault: Option<String>,
 }
 
-impl Sink for Contents {
+impl<T> Contents<T> {
+    fn read(path: &str, bytes: &[u8], limits: &Limits, of: fn(Vec<u8>) -> T) -> Result<Contents<T>, Trouble> {
+        let mut contents = Contents { of, binaries: Vec::new(), others: 0, skipped: Vec::new(), fault: None };
+        // Nothing in the sink stops it.
+        let _ = guarded(|| read(path, bytes, limits, &mut contents))?;
+        Ok(contents)
+    }
+}
+
+impl<T> Sink for Contents<T> {
     type Permit = ();
 
     fn admit(&mut self, _bytes: u64) -> Result<(), Stopped> {
@@ -196,7 +212,7 @@ impl Sink for Contents {
     }
 
     fn object(&mut self, object: Object, _permit: ()) -> Result<(), Stopped> {
-        self.binaries.push((object.path, sha256(&object.bytes)));
+        self.binaries.push((object.path, (self.of)(object.bytes)));
         Ok(())
     }
 
@@ -204,7 +220,10 @@ impl Sink for Contents {
         self.others += 1;
     }
 
-    fn skip(&mut self, path: String, _reason: String, _fault: bool) -> Result<(), Stopped> {
+    fn skip(&mut self, path: String, reason: String, fault: bool) -> Result<(), Stopped> {
+        if fault {
+            self.fault.get_or_insert_with(|| format!("{path}: {reason}"));
+        }
         self.skipped.push(path);
         Ok(())
     }
@@ -212,15 +231,23 @@ impl Sink for Contents {
     fn progress(&mut self, _bytes: u64) {}
 }
 
+/// The binaries of a package by path, each as [`Object::path`].
+pub(super) fn binaries(
+    path: &str,
+    bytes: &[u8],
+    limits: &Limits,
+) -> Result<HashMap<String, Vec<u8>>, Trouble> {
+    let contents = Contents::read(path, bytes, limits, |bytes| bytes)?;
+    match contents.fault {
+        Some(fault) => Err(Trouble::fault(fault)),
+        None => Ok(contents.binaries.into_iter().collect()),
+    }
+}
+
 /// The binaries in which two packages differ that are the same but for these.
 fn differing(path: &str, old: &[u8], new: &[u8], limits: &Limits) -> Result<Vec<Change>, Trouble> {
-    let contents = |bytes: &[u8]| {
-        let mut contents = Contents::default();
-        // Nothing in the sink stops it.
-        let _ = guarded(|| read(path, bytes, limits, &mut contents))?;
-        Ok::<_, Trouble>(contents)
-    };
-    let (old, new) = (contents(old)?, contents(new)?);
+    let hashes = |bytes: &[u8]| Contents::read(path, bytes, limits, |bytes| sha256(&bytes));
+    let (old, new) = (hashes(old)?, hashes(new)?);
     let same_names = old.binaries.iter().map(|(path, _)| path).eq(new.binaries.iter().map(|(path, _)| path));
     if !same_names || (old.others, old.skipped) != (new.others, new.skipped) {
         return Err(unproven("it does not hold the files that the original holds"));

@@ -156,6 +156,26 @@ fn wheel_differs_in_the_library_and_its_record_only() {
     assert!(new == zip(&wheel(library)));
     let [old, new] = [("old.so", LIBRARY), ("new.so", library)].map(|(name, it)| scratch.file(name, it));
     fixed(&scratch, &["--verify", &old, &new]);
+    // And both packages at once: nothing else is changed, and nothing else may be.
+    let verified = fixed(&scratch, &["--verify", "app.whl", "new.whl"]);
+    assert!(verified.contains("llsc-loop"), "{verified}");
+    let told = document(&scratch, &["--verify", "app.whl", "new.whl"]);
+    assert_eq!(told["files"][0]["changes"]["llsc-loop"], 4);
+    let mut other = wheel(library);
+    other[0].1.push(b'\n');
+    scratch.file("text.whl", &zip(&other));
+    let mut other = library.clone();
+    *other.last_mut().unwrap() ^= 1;
+    scratch.file("bit.whl", &zip(&wheel(&other)));
+    for (patched, why) in [
+        ("app.whl", "no binary in it differs"),
+        ("text.whl", "something else was changed"),
+        ("bit.whl", "app.whl!counters/libcounters.so: "),
+    ] {
+        let output = fix(&scratch, &["--verify", "app.whl", patched]);
+        assert_eq!(output.status.code(), Some(1), "{patched}");
+        assert!(stdout(&output).contains(why), "{patched}: {}", stdout(&output));
+    }
     // What is patched already stays as it is.
     let again = fixed(&scratch, &["new.whl", "-o", "again.whl"]);
     assert!(again.contains("deburr has patched it already"), "{again}");
@@ -182,6 +202,7 @@ fn debian_package_is_replaced_with_its_sums_made_right() {
     let checked =
         checking.args(["--check", "md5sums"]).current_dir(scratch.0.join("unpacked")).output().unwrap();
     assert!(checked.status.success(), "{}", stdout(&checked));
+    fixed(&scratch, &["--verify", "app.deb.orig", "app.deb"]);
     fixed(&scratch, &["--revert", "--in-place", "app.deb"]);
     let reverted = fs::read(&path).unwrap();
     for name in ["control.tar.gz", "data.tar.gz"] {
@@ -251,7 +272,8 @@ fn what_cannot_be_done_with_packages_is_told_and_nothing_is_written() {
         (&["--max-member", "1K", "app.whl"], "--max-member"),
         (&["--site", "0x460", "-o", "new.whl", "app.whl"], "--site 0x460: no rule"),
         (&["--revert", "-o", "new.whl", "app.whl"], "no file in it gives its original back"),
-        (&["--verify", "app.whl", "app.whl"], "unpack both"),
+        (&["--verify", "app.whl", "cut.whl"], "cut off"),
+        (&["--verify", "cut.whl", "app.whl"], "cut.whl: zip: "),
     ] {
         refused(&scratch, arguments, message);
     }

@@ -100,7 +100,7 @@ fn note(job: &mut Job<'_>, entries: &[Entry<'_>], is_wheel: bool, sums: &HashMap
             [&b".SF"[..], b".RSA", b".DSA", b".EC"].iter().any(|end| name.ends_with(end))
         });
         if is_of_record || is_of_jar || name == b".signature.p7s" {
-            job.notes.push(format!("{}: signs the package as it was, and holds no longer", shown(name)));
+            job.signatures.push(format!("{}: signs the package as it was, and holds no longer", shown(name)));
         }
     }
 }
