@@ -152,18 +152,26 @@ fn a_wrong_retry_is_refused_with_the_right_reason() {
     assert_eq!(retry(&[(0, NOP)]), new(4, Cause::Unpaired));
 }
 
+/// `ldxr w2, [x0]; add w5, w5, w2; stxr w4, w5, [x0]; cbnz w4, #-12`: the sum grows with each try, here as there, but in
+/// the proof the old loop is passed once.
+pub(crate) fn growing_sum() -> ([u32; 4], [u32; 8]) {
+    let old = [0x885f7c02, 0x0b0200a5, 0x88047c05, 0x35ffffa4];
+    (old, [RETRY[0], old[1], RETRY[3], 0x88a47c05, RETRY[5], 0x35ffff62, RETRY[7], RETRY[8]])
+}
+
+/// `ldxr w2, [x0]; cset w3, eq; cmp w2, w1; stxr w4, w3, [x0]; cbnz w4, #-16`: flags that the first word of the body reads,
+/// and its last one sets.
+pub(crate) fn flags_of_the_last_try() -> ([u32; 5], [u32; 9]) {
+    let old = [0x885f7c02, 0x1a9f17e3, 0x6b01005f, 0x88047c03, 0x35ffff84];
+    (old, [RETRY[0], old[1], old[2], RETRY[3], RETRY[4], RETRY[5], RETRY[6], RETRY[7], RETRY[8]])
+}
+
 #[test]
 fn what_a_failed_try_changes_is_not_read_by_the_next() {
-    // ldxr w2, [x0]; add w5, w5, w2; stxr w4, w5, [x0]; cbnz w4, #-12: the sum grows with each try, here as there, but
-    // in the proof the old loop is passed once.
-    let old = [0x885f7c02, 0x0b0200a5, 0x88047c05, 0x35ffffa4];
-    let new = [RETRY[0], old[1], RETRY[3], 0x88a47c05, RETRY[5], 0x35ffff62, RETRY[7], RETRY[8]];
+    let (old, new) = growing_sum();
     let refused = refusal(&old, &new);
     assert!(matches!(refused, Refusal::Different { .. }), "{refused}");
-    // Flags that the first word of the body reads, and its last one sets.
-    // ldxr w2, [x0]; cset w3, eq; cmp w2, w1; stxr w4, w3, [x0]; cbnz w4, #-16
-    let old = [0x885f7c02, 0x1a9f17e3, 0x6b01005f, 0x88047c03, 0x35ffff84];
-    let new = [RETRY[0], old[1], old[2], RETRY[3], RETRY[4], RETRY[5], RETRY[6], RETRY[7], RETRY[8]];
+    let (old, new) = flags_of_the_last_try();
     let refused = refusal(&old, &new);
     assert!(matches!(refused, Refusal::Different { .. }), "{refused}");
     // Set before they are read it is the same.

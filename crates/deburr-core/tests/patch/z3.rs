@@ -20,7 +20,7 @@ pub(crate) enum Answer {
 
 impl Z3 {
     /// Milliseconds at most that it thinks about one question.
-    const LIMIT: u32 = 60_000;
+    const LIMIT: u32 = 20_000;
 
     pub(crate) fn start() -> Z3 {
         let mut command = Command::new("z3");
