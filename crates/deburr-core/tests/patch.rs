@@ -10,12 +10,18 @@ mod mutants;
 mod pairs;
 #[path = "patch/retrying.rs"]
 mod retrying;
+#[path = "patch/smt.rs"]
+mod smt;
 #[path = "patch/states.rs"]
 mod states;
+#[path = "patch/symbolic.rs"]
+mod symbolic;
 #[path = "patch/templates.rs"]
 mod templates;
 #[path = "patch/wrong.rs"]
 mod wrong;
+#[path = "patch/z3.rs"]
+mod z3;
 
 use deburr_core::Svma;
 use deburr_core::insn::text::{Syntax, disassemble};
@@ -311,29 +317,30 @@ fn flags(nzcv: u32) -> [u32; 2] {
     [0xeb1f_03ff, 0xfa40_1be0 | nzcv]
 }
 
+/// Fixed bits, and which of the others are drawn; x0 is written, x1, x2 and x3 are read.
+pub(crate) const CLASSES: [(&str, u32, u32); 17] = [
+    ("add and subtract, immediate", 0x1100_0020, 0xe07f_fc00),
+    ("logical, immediate", 0x1200_0020, 0xe07f_fc00),
+    ("move wide", 0x1280_0000, 0xe07f_ffe0),
+    ("bitfield", 0x1300_0020, 0xe07f_fc00),
+    ("extract", 0x1382_0020, 0x8040_fc00),
+    ("logical, shifted", 0x0a02_0020, 0xe0e0_fc00),
+    ("add and subtract, shifted", 0x0b02_0020, 0xe0c0_fc00),
+    ("add and subtract, extended", 0x0b22_0020, 0xe0c0_fc00),
+    ("compare if, register", 0x3a42_0020, 0xc000_f00f),
+    ("compare if, immediate", 0x3a40_0820, 0xc01f_f00f),
+    ("select", 0x1a82_0020, 0xe000_fc00),
+    ("shift by a register", 0x1ac2_2020, 0x8000_0c00),
+    ("multiply and add", 0x1b02_0c20, 0x8000_8000),
+    ("one source", 0x5ac0_0020, 0x8000_fc00),
+    ("two sources", 0x1ac2_0020, 0x8000_fc00),
+    ("add with carry", 0x1a02_0020, 0xe000_fc00),
+    ("anything", 0x1000_0020, 0xefff_fc00),
+];
+
 /// The prover reads an instruction on constants as the interpreter does, and refuses those that the latter does not know.
 #[test]
 fn each_class_of_instruction_means_what_the_interpreter_says() {
-    /// Fixed bits, and which of the others are drawn; x0 is written, x1, x2 and x3 are read.
-    const CLASSES: [(&str, u32, u32); 17] = [
-        ("add and subtract, immediate", 0x1100_0020, 0xe07f_fc00),
-        ("logical, immediate", 0x1200_0020, 0xe07f_fc00),
-        ("move wide", 0x1280_0000, 0xe07f_ffe0),
-        ("bitfield", 0x1300_0020, 0xe07f_fc00),
-        ("extract", 0x1382_0020, 0x8040_fc00),
-        ("logical, shifted", 0x0a02_0020, 0xe0e0_fc00),
-        ("add and subtract, shifted", 0x0b02_0020, 0xe0c0_fc00),
-        ("add and subtract, extended", 0x0b22_0020, 0xe0c0_fc00),
-        ("compare if, register", 0x3a42_0020, 0xc000_f00f),
-        ("compare if, immediate", 0x3a40_0820, 0xc01f_f00f),
-        ("select", 0x1a82_0020, 0xe000_fc00),
-        ("shift by a register", 0x1ac2_2020, 0x8000_0c00),
-        ("multiply and add", 0x1b02_0c20, 0x8000_8000),
-        ("one source", 0x5ac0_0020, 0x8000_fc00),
-        ("two sources", 0x1ac2_0020, 0x8000_fc00),
-        ("add with carry", 0x1a02_0020, 0xe000_fc00),
-        ("anything", 0x1000_0020, 0xefff_fc00),
-    ];
     let mut random = Random(3);
     let (mut understood, mut refused) = (0, 0);
     for (name, fixed, drawn) in CLASSES {

@@ -8,7 +8,7 @@ use deburr_core::patch::{Cause, Difference, Proof, Refusal, State, prove, prove_
 use deburr_cpu::Arch;
 
 /// `ldp x29, x30, [sp, #-8]; add sp, sp, #by` and `ldur x29, [sp, #-8]; ldr x30, [sp], #by`.
-fn epilogue(by: u32) -> ([u32; 2], [u32; 2]) {
+pub(crate) fn epilogue(by: u32) -> ([u32; 2], [u32; 2]) {
     ([0xa97f_fbfd, 0x9100_03ff | by << 10], [0xf85f_83fd, 0xf840_07fe | (by & 0x1ff) << 12])
 }
 

@@ -14,7 +14,7 @@ const NOP: u32 = 0xd503_201f;
 
 /// What the rewriter decided wrongly.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Decision {
+pub(crate) enum Decision {
     Order,
     Operation,
     Size,
@@ -55,7 +55,7 @@ fn computes(word: u32) -> bool {
     matches!(word >> 25 & 15, 0b1000 | 0b1001 | 0b0101 | 0b1101)
 }
 
-struct Mutants<'a> {
+pub(crate) struct Mutants<'a> {
     old: &'a [u32],
     new: &'a [u32],
     registers: BTreeSet<u32>,
@@ -63,7 +63,7 @@ struct Mutants<'a> {
 }
 
 impl Mutants<'_> {
-    fn of(old: &[u32], new: &[u32]) -> Vec<(Decision, Vec<u32>)> {
+    pub(crate) fn of(old: &[u32], new: &[u32]) -> Vec<(Decision, Vec<u32>)> {
         let all = || old.iter().chain(new);
         let named = all().flat_map(|word| fields(*word).iter().map(move |at| word >> at & 31));
         let registers = named.filter(|register| *register != 31).collect();

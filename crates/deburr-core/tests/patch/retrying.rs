@@ -6,14 +6,14 @@ use deburr_core::patch::{Cause, Dead, Difference, Prover, Refusal, Side, prove, 
 const NOP: u32 = 0xd503201f;
 
 /// nand, as gcc writes it.
-const NAND: [u32; 5] = [
+pub(crate) const NAND: [u32; 5] = [
     0x885f7c02, // ldxr  w2, [x0]
     0x0a010043, // and   w3, w2, w1
     0x2a2303e3, // mvn   w3, w3
     0x88047c03, // stxr  w4, w3, [x0]
     0x35ffff84, // cbnz  w4, #-16
 ];
-const RETRY: [u32; 9] = [
+pub(crate) const RETRY: [u32; 9] = [
     0xb9400002, // ldr   w2, [x0]
     0x0a010043, // and   w3, w2, w1
     0x2a2303e3, // mvn   w3, w3
@@ -26,7 +26,7 @@ const RETRY: [u32; 9] = [
 ];
 
 /// Filled up with `nop`.
-fn filled(words: &[u32]) -> Vec<u32> {
+pub(crate) fn filled(words: &[u32]) -> Vec<u32> {
     let mut words = words.to_vec();
     words.resize(12, NOP);
     words
@@ -45,25 +45,32 @@ fn with(words: &[u32], changes: &[(usize, u32)]) -> Vec<u32> {
     words
 }
 
+/// By size (0 to 3: 1 to 8 bytes), and whether it acquires (1) and releases (2).
+pub(crate) fn nand_by_size_and_order(size: u32, order: u32) -> ([u32; 5], [u32; 9]) {
+    let (acquire, release) = (order & 1, order >> 1);
+    let wide = u32::from(size == 3) << 31;
+    let sized = |word: u32| word & 0x3fff_ffff | size << 30;
+    let old = [
+        sized(NAND[0]) | acquire << 15,
+        NAND[1] | wide,
+        NAND[2] | wide,
+        sized(NAND[3]) | release << 15,
+        NAND[4],
+    ];
+    let mut new = RETRY;
+    for at in [1, 2, 3, 5, 6, 7] {
+        new[at] |= wide;
+    }
+    (new[0], new[4]) = (sized(new[0]), sized(RETRY[4]) | acquire << 22 | release << 15);
+    (old, new)
+}
+
 #[test]
 fn what_no_lse_instruction_computes_is_proven_of_every_size_and_order() {
     for (size, order) in (0..4_u32).flat_map(|size| (0..4_u32).map(move |order| (size, order))) {
         let (acquire, release) = (order & 1, order >> 1);
-        let wide = u32::from(size == 3) << 31;
-        let sized = |word: u32| word & 0x3fff_ffff | size << 30;
-        let old = [
-            sized(NAND[0]) | acquire << 15,
-            NAND[1] | wide,
-            NAND[2] | wide,
-            sized(NAND[3]) | release << 15,
-            NAND[4],
-        ];
-        let cas = sized(RETRY[4]) | acquire << 22 | release << 15;
-        let mut new = RETRY.map(|word| word);
-        for at in [1, 2, 3, 5, 6, 7] {
-            new[at] |= wide;
-        }
-        (new[0], new[4]) = (sized(new[0]), cas);
+        let (old, new) = nand_by_size_and_order(size, order);
+        let cas = new[4];
         let proof = prove_retrying(&filled(&old), &filled(&new), &[]);
         let proof = proof.unwrap_or_else(|refusal| panic!("size {size}, order {order}: {refusal}"));
         assert_eq!((proof.size, proof.acquire, proof.release), (1 << size, acquire == 1, release == 1));
@@ -145,18 +152,26 @@ fn a_wrong_retry_is_refused_with_the_right_reason() {
     assert_eq!(retry(&[(0, NOP)]), new(4, Cause::Unpaired));
 }
 
+/// `ldxr w2, [x0]; add w5, w5, w2; stxr w4, w5, [x0]; cbnz w4, #-12`: the sum grows with each try, here as there, but in
+/// the proof the old loop is passed once.
+pub(crate) fn growing_sum() -> ([u32; 4], [u32; 8]) {
+    let old = [0x885f7c02, 0x0b0200a5, 0x88047c05, 0x35ffffa4];
+    (old, [RETRY[0], old[1], RETRY[3], 0x88a47c05, RETRY[5], 0x35ffff62, RETRY[7], RETRY[8]])
+}
+
+/// `ldxr w2, [x0]; cset w3, eq; cmp w2, w1; stxr w4, w3, [x0]; cbnz w4, #-16`: flags that the first word of the body reads,
+/// and its last one sets.
+pub(crate) fn flags_of_the_last_try() -> ([u32; 5], [u32; 9]) {
+    let old = [0x885f7c02, 0x1a9f17e3, 0x6b01005f, 0x88047c03, 0x35ffff84];
+    (old, [RETRY[0], old[1], old[2], RETRY[3], RETRY[4], RETRY[5], RETRY[6], RETRY[7], RETRY[8]])
+}
+
 #[test]
 fn what_a_failed_try_changes_is_not_read_by_the_next() {
-    // ldxr w2, [x0]; add w5, w5, w2; stxr w4, w5, [x0]; cbnz w4, #-12: the sum grows with each try, here as there, but
-    // in the proof the old loop is passed once.
-    let old = [0x885f7c02, 0x0b0200a5, 0x88047c05, 0x35ffffa4];
-    let new = [RETRY[0], old[1], RETRY[3], 0x88a47c05, RETRY[5], 0x35ffff62, RETRY[7], RETRY[8]];
+    let (old, new) = growing_sum();
     let refused = refusal(&old, &new);
     assert!(matches!(refused, Refusal::Different { .. }), "{refused}");
-    // Flags that the first word of the body reads, and its last one sets.
-    // ldxr w2, [x0]; cset w3, eq; cmp w2, w1; stxr w4, w3, [x0]; cbnz w4, #-16
-    let old = [0x885f7c02, 0x1a9f17e3, 0x6b01005f, 0x88047c03, 0x35ffff84];
-    let new = [RETRY[0], old[1], old[2], RETRY[3], RETRY[4], RETRY[5], RETRY[6], RETRY[7], RETRY[8]];
+    let (old, new) = flags_of_the_last_try();
     let refused = refusal(&old, &new);
     assert!(matches!(refused, Refusal::Different { .. }), "{refused}");
     // Set before they are read it is the same.

@@ -230,7 +230,7 @@ fn a_branch_inside_is_no_exit() {
 
 /// `ldaxr w0, [x2]; cbnz w0, F; mov w3, #1; stlxr w4, w3, [x2]; cbnz w4, #-16` and the new value made before:
 /// `mov w3, #1; mov w0, wzr; casal w0, w3, [x2]; cbnz w0, F; mov w4, wzr`.
-fn made_between(exit: u32) -> ([u32; 5], [u32; 5]) {
+pub(crate) fn made_between(exit: u32) -> ([u32; 5], [u32; 5]) {
     (
         [0x885f_fc40, 0x3500_0000 | (exit - 1) << 5, 0x5280_0023, 0x8804_fc43, 0x35ff_ff84],
         [0x5280_0023, 0x2a1f_03e0, 0x88e0_fc43, 0x3500_0000 | (exit - 3) << 5, 0x2a1f_03e4],
