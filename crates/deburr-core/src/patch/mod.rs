@@ -49,7 +49,7 @@
 //! flags of a compare that is known to find equality, a minimum of bytes written with `csel`. Those go to a CDCL solver
 //! in Rust (`batsat`, MiniSat's algorithm; MIT; one small dependency; varisat is older, splr's licence none of ours),
 //! which counts its decisions and gives up: undecided is refused. The solver is trusted for "no state differs" only; a
-//! state that it finds is evaluated again in the graph.
+//! state that it finds is evaluated again in the graph. The tests ask an SMT solver the same questions, in words of their own.
 //!
 //! # What is not compared, and is the plan's to see to
 //!
