@@ -49,19 +49,30 @@ pub struct Trend {
 /// Mann and Kendall's test of values in run order; `None` of fewer than 2 values or values that are not finite. At most 10 000
 /// values take part, evenly chosen: the count is quadratic.
 pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
+    trend(&[values])
+}
+
+/// The trend that several series share, each by itself: their scores add up, and so do the variances (Hirsch & Slack, A
+/// nonparametric trend test for seasonal data, Water Resources Research 20 (1984)).
+fn trend(series: &[&[f64]]) -> Option<Trend> {
     const MOST: usize = 10_000;
-    if values.len() < 2 || values.iter().any(|value| !value.is_finite()) {
+    let (mut score, mut variance) = (0i64, 0.0);
+    for values in series {
+        if values.iter().any(|value| !value.is_finite()) {
+            return None;
+        }
+        let kept: Vec<f64> = values.iter().copied().step_by(values.len().div_ceil(MOST).max(1)).collect();
+        for (index, one) in kept.iter().enumerate() {
+            for later in kept.iter().skip(index + 1) {
+                score += i64::from(later > one) - i64::from(later < one);
+            }
+        }
+        let n = kept.len() as f64;
+        variance += n * (n - 1.0) * (2.0 * n + 5.0) / 18.0;
+    }
+    if variance <= 0.0 {
         return None;
     }
-    let kept: Vec<f64> = values.iter().copied().step_by(values.len().div_ceil(MOST)).collect();
-    let mut score = 0i64;
-    for (index, one) in kept.iter().enumerate() {
-        for later in kept.iter().skip(index + 1) {
-            score += i64::from(later > one) - i64::from(later < one);
-        }
-    }
-    let n = kept.len() as f64;
-    let variance = n * (n - 1.0) * (2.0 * n + 5.0) / 18.0;
     let z = (score.abs() - 1).max(0) as f64 / libm::sqrt(variance);
     Some(Trend { score, p: (2.0 * normal::survival(z)).min(1.0) })
 }
@@ -79,6 +90,17 @@ impl Drift {
     /// Of residuals in the order of the runs; see [`residuals`].
     pub fn of(residuals: &[f64]) -> Drift {
         Drift { von_neumann: von_neumann(residuals), mann_kendall: mann_kendall(residuals) }
+    }
+
+    /// Of runs that may have been made one side after the other: the trend is looked for within each side, where the step from one
+    /// to the other, which may be the effect, has no part in it.
+    pub fn within_sides(runs: &[(Side, f64)]) -> Drift {
+        let of =
+            |side: Side| -> Vec<f64> { runs.iter().filter(|run| run.0 == side).map(|run| run.1).collect() };
+        Drift {
+            von_neumann: von_neumann(&residuals(runs)),
+            mann_kendall: trend(&[&of(Side::A), &of(Side::B)]),
+        }
     }
 
     /// The smaller p of the two; 1 where neither could be computed.
@@ -126,6 +148,19 @@ mod tests {
         assert!(von_neumann(&waves).unwrap().p < ALARM && mann_kendall(&waves).unwrap().p > ALARM);
         let alternating: Vec<f64> = (0..20).map(|i| f64::from(i % 2)).collect();
         assert!(!Drift::of(&alternating).fires());
+    }
+
+    #[test]
+    fn a_trend_through_both_sides_is_found_within_them() {
+        let mut random = Random::new(3);
+        let runs: Vec<(Side, f64)> = (0..80)
+            .map(|run| (if run < 40 { Side::A } else { Side::B }, random.normal() + f64::from(run) * 0.05))
+            .collect();
+        assert!(Drift::within_sides(&runs).mann_kendall.is_some_and(|trend| trend.p < 1e-4));
+        let effect: Vec<(Side, f64)> = (0..40)
+            .map(|run| if run < 20 { (Side::A, random.normal()) } else { (Side::B, 9.0 + random.normal()) })
+            .collect();
+        assert!(!Drift::within_sides(&effect).fires());
     }
 
     #[test]
