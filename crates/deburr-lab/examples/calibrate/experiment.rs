@@ -1,0 +1,267 @@
+//! Simulated experiments whose truth is known: noise as machines make it, runs interleaved or one side after the other, and what
+//! each way of judging says of them.
+//!
+//! Noise is on the log scale and multiplies. Each kind has a standard deviation of 1 a run where it is stationary; drift and
+//! step come on top of normal noise of 1. `pair_sd` is what it leaves in the log ratio of two neighbouring runs.
+
+use deburr_lab::stats::benchstat::{Assumption, Upstream, compare};
+use deburr_lab::stats::drift::{Drift, Side};
+use deburr_lab::stats::moments::{mean, standard_deviation};
+use deburr_lab::stats::paired::Posterior;
+use deburr_lab::stats::random::Random;
+use deburr_lab::stats::unpaired::{self, Arm};
+use deburr_lab::stats::verdict::{self, Order, Outcome, Rule, Sequence};
+use deburr_lab::stats::{Direction, Rope, student};
+use rayon::prelude::*;
+
+/// What the machine does to runs that are all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Noise {
+    /// Independent, normal.
+    Normal,
+    /// Independent, one of two modes.
+    Bimodal,
+    /// Two modes, switched with 10 % before each run.
+    Sticky,
+    /// First-order autoregressive, ρ = 0.8: a machine that wanders.
+    Wandering,
+    /// Normal, and a trend of 4 standard deviations over the experiment.
+    Drift,
+    /// Normal, and one step of 4 standard deviations, somewhere.
+    Step,
+    /// One run in ten is slower, by an exponentially distributed amount; the rest is calm.
+    Spikes,
+    /// Calm, but for a regime that flips with 5 % before each run.
+    Flips,
+}
+
+/// All of them, in the order of the table.
+pub(crate) const NOISES: [Noise; 8] = [
+    Noise::Normal,
+    Noise::Bimodal,
+    Noise::Sticky,
+    Noise::Wandering,
+    Noise::Drift,
+    Noise::Step,
+    Noise::Spikes,
+    Noise::Flips,
+];
+
+impl Noise {
+    /// The row's name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Noise::Normal => "normal",
+            Noise::Bimodal => "bimodal",
+            Noise::Sticky => "modes that stick (10 %)",
+            Noise::Wandering => "AR(1), rho = .8",
+            Noise::Drift => "linear drift, 4 sd",
+            Noise::Step => "one step, 4 sd",
+            Noise::Spikes => "spikes (10 %)",
+            Noise::Flips => "regime flips (5 %)",
+        }
+    }
+
+    /// Standard deviation of the difference of two neighbouring runs, but for drift and step themselves.
+    fn pair_sd(self) -> f64 {
+        // A mode is at ±m with its own spread s; neighbours differ in mode with probability p: variance 4m²p + 2s².
+        let modes = |m: f64, s: f64, p: f64| (4.0 * m * m * p + 2.0 * s * s).sqrt();
+        match self {
+            Noise::Sticky => modes(0.95, 0.3123, 0.10),
+            Noise::Flips => modes(0.98, 0.199, 0.05),
+            Noise::Wandering => 0.4f64.sqrt(),
+            _ => 2f64.sqrt(),
+        }
+    }
+
+    /// Standard deviation of all runs of an experiment, what drift and step add on average included.
+    fn run_sd(self) -> f64 {
+        match self {
+            // Uniform over 4; and 4 at a uniform share u of the way, on average over u: 16·u(1 − u).
+            Noise::Drift => (1.0 + 16.0 / 12.0f64).sqrt(),
+            Noise::Step => (1.0 + 16.0 / 6.0f64).sqrt(),
+            _ => 1.0,
+        }
+    }
+
+    /// The noise of `runs` successive runs.
+    fn draw(self, runs: usize, random: &mut Random) -> Vec<f64> {
+        let mut state = if random.chance(0.5) { 1.0 } else { -1.0 };
+        let mut wander = random.normal();
+        let step_at = (random.uniform() * runs as f64) as usize;
+        let mut one = |run: usize| {
+            let normal = random.normal();
+            match self {
+                Noise::Normal => normal,
+                Noise::Bimodal => 0.3123 * normal + if random.chance(0.5) { 0.95 } else { -0.95 },
+                Noise::Sticky => {
+                    state = if random.chance(0.10) { -state } else { state };
+                    0.95 * state + 0.3123 * normal
+                }
+                Noise::Wandering => {
+                    wander = 0.8 * wander + 0.6 * normal;
+                    wander
+                }
+                Noise::Drift => normal + 4.0 * run as f64 / (runs - 1) as f64,
+                Noise::Step => normal + if run >= step_at { 4.0 } else { 0.0 },
+                // Exp(1) with probability 0.1 has a variance of 0.19.
+                Noise::Spikes => {
+                    0.4 * normal - if random.chance(0.1) { 2.103 * random.exponential() } else { 0.0 }
+                }
+                Noise::Flips => {
+                    state = if random.chance(0.05) { -state } else { state };
+                    0.98 * state + 0.199 * normal
+                }
+            }
+        };
+        (0..runs).map(&mut one).collect()
+    }
+}
+
+/// One experiment: rates of both sides in the order of their own runs, and all runs in the order in which they were made.
+struct Runs {
+    a: Vec<f64>,
+    b: Vec<f64>,
+    in_order: Vec<(Side, f64)>,
+}
+
+/// `pairs` runs a side; θ = `effect` is B's true log ratio, `sd` scales the noise.
+fn runs(noise: Noise, order: Order, pairs: usize, sd: f64, effect: f64, random: &mut Random) -> Runs {
+    let machine = noise.draw(2 * pairs, random);
+    let mut found = Runs { a: Vec::new(), b: Vec::new(), in_order: Vec::new() };
+    let mut b_first = false;
+    for (run, noise) in machine.iter().enumerate() {
+        if run % 2 == 0 {
+            b_first = random.chance(0.5);
+        }
+        let is_b = if order == Order::Blocked { run >= pairs } else { b_first == (run % 2 == 0) };
+        let log = sd * noise + if is_b { effect } else { 0.0 };
+        let (side, values) = if is_b { (Side::B, &mut found.b) } else { (Side::A, &mut found.a) };
+        values.push(log.exp());
+        found.in_order.push((side, log));
+    }
+    found
+}
+
+/// The share of `experiments` for which `judge` says so, each from its own stream.
+fn share(experiments: usize, seed: u64, judge: impl Fn(&mut Random) -> bool + Sync) -> f64 {
+    let streams = 0..experiments as u64;
+    let count = streams
+        .into_par_iter()
+        .filter(|index| judge(&mut Random::new(seed.wrapping_mul(0x9e37_79b9).wrapping_add(*index))))
+        .count();
+    count as f64 / experiments as f64
+}
+
+/// How often 15 runs of each of two equal builds are called different, with a standard deviation of 1 % a run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FalseAlarms {
+    /// Mann and Whitney's p < .05: benchstat.
+    pub(crate) mann_whitney: f64,
+    /// Mean ± standard deviation: the ratio that hyperfine prints, with its error, is not 1.
+    pub(crate) mean_sd: f64,
+    /// Any of the published marks.
+    pub(crate) marks: f64,
+    /// The paired posterior puts more than 95 % beyond either edge.
+    pub(crate) paired: f64,
+}
+
+/// The first table: one row.
+pub(crate) fn false_alarms(noise: Noise, order: Order, experiments: usize, seed: u64) -> FalseAlarms {
+    let rope = Rope::ONE_PERCENT;
+    let judged = |judge: &(dyn Fn(&Runs) -> bool + Sync)| {
+        share(experiments, seed, |random| judge(&runs(noise, order, 15, 0.01 / noise.run_sd(), 0.0, random)))
+    };
+    FalseAlarms {
+        mann_whitney: judged(&|runs| {
+            compare(&runs.a, &runs.b, Assumption::Nothing, 0.05, Upstream::Corrected).unwrap().p < 0.05
+        }),
+        mean_sd: judged(&|runs| {
+            let relative = |values: &[f64]| standard_deviation(values) / mean(values);
+            let ratio = mean(&runs.b) / mean(&runs.a);
+            let error = ratio * relative(&runs.a).hypot(relative(&runs.b));
+            (ratio - 1.0).abs() > error
+        }),
+        marks: judged(&|runs| {
+            let (a, b) = (Arm::of(&runs.a).unwrap(), Arm::of(&runs.b).unwrap());
+            !unpaired::probabilities(&a, &b, rope).marks().text().is_empty()
+        }),
+        paired: judged(&|runs| {
+            let d = Direction::Larger.log_ratios(&runs.a, &runs.b).unwrap();
+            let found = Posterior::of(&d).unwrap().probabilities(rope);
+            found.better > 0.95 || found.worse > 0.95
+        }),
+    }
+}
+
+/// How often the whole rule, looks and all, calls two builds different, by the signed ranks and by the t posterior.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Different {
+    /// The verdict.
+    pub(crate) ranks: f64,
+    /// Its t form.
+    pub(crate) mean: f64,
+}
+
+/// The second table: one cell. The noise leaves `pair_sd` in a pair; θ = `effect`. Blocked runs are paired by number, and
+/// capped where they drift.
+pub(crate) fn different(
+    noise: Noise,
+    order: Order,
+    pair_sd: f64,
+    effect: f64,
+    experiments: usize,
+    seed: u64,
+) -> Different {
+    let rule = Rule::standard(Rope::ONE_PERCENT).unwrap();
+    let sd = pair_sd / noise.pair_sd();
+    let sequence = |random: &mut Random| {
+        let runs = runs(noise, order, rule.last(), sd, effect, random);
+        let mut sequence = Sequence::new(rule.clone());
+        for difference in Direction::Larger.log_ratios(&runs.a, &runs.b).unwrap() {
+            sequence.push(difference).unwrap();
+        }
+        let drifts = Drift::within_sides(&runs.in_order).fires();
+        (sequence, verdict::cap(order, drifts, 0, rule.last()))
+    };
+    let differs = |outcome: Outcome| matches!(outcome, Outcome::Better | Outcome::Worse);
+    let both = |ranks: bool| {
+        share(experiments, seed, |random| {
+            let (sequence, cap) = sequence(random);
+            let decided = if ranks { sequence.decision() } else { sequence.decision_on_the_mean() };
+            cap.is_none() && decided.is_some_and(|decision| differs(decision.outcome))
+        })
+    };
+    Different { ranks: both(true), mean: both(false) }
+}
+
+/// What happens without a stopping rule: looking after every pair from the fifth to the fortieth, normal noise.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peeking {
+    /// Until the paired t test says p < .05.
+    pub(crate) p_value: f64,
+    /// Until the posterior puts more than 90 % beyond an edge.
+    pub(crate) bayes: f64,
+}
+
+/// The last rows of the second table.
+pub(crate) fn peeking(pair_sd: f64, effect: f64, experiments: usize, seed: u64) -> Peeking {
+    let sd = pair_sd / Noise::Normal.pair_sd();
+    let until = |judge: &(dyn Fn(&Posterior) -> bool + Sync)| {
+        share(experiments, seed, |random| {
+            let runs = runs(Noise::Normal, Order::Interleaved, 40, sd, effect, random);
+            let d = Direction::Larger.log_ratios(&runs.a, &runs.b).unwrap();
+            (5..=40).any(|pairs| judge(&Posterior::of_independent(&d[..pairs]).unwrap()))
+        })
+    };
+    Peeking {
+        p_value: until(&|posterior| {
+            let t = posterior.mean() / posterior.standard_error();
+            2.0 * student::survival(t.abs(), posterior.effective_pairs() - 1.0) < 0.05
+        }),
+        bayes: until(&|posterior| {
+            let found = posterior.probabilities(Rope::ONE_PERCENT);
+            found.better > 0.9 || found.worse > 0.9
+        }),
+    }
+}

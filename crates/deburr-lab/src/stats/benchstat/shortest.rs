@@ -1,0 +1,43 @@
+//! Numbers as Go prints them with `%v`: the fewest digits that read back as the same number, with an exponent below 1e-4 and from
+//! 1e21.
+
+/// `value` as Go's `fmt.Sprint` has it.
+pub fn shortest(value: f64) -> String {
+    if value.is_nan() {
+        return "NaN".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
+    }
+    // Rust's shortest digits are the same; only where the exponent begins differs.
+    let scientific = format!("{value:e}");
+    let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
+    let Ok(exponent) = exponent.parse::<i32>() else { return scientific };
+    if value == 0.0 || (-4..21).contains(&exponent) {
+        return format!("{value}");
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{digits}e{sign}{:02}", exponent.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exponents_begin_where_go_has_them() {
+        let cases = [
+            (1.718e-6, "1.718e-06"),
+            (1e-4, "0.0001"),
+            (1e20, "100000000000000000000"),
+            (1e21, "1e+21"),
+            (0.95, "0.95"),
+            (-3.0, "-3"),
+            (0.0, "0"),
+            (f64::INFINITY, "+Inf"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(shortest(value), text);
+        }
+    }
+}

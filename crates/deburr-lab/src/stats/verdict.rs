@@ -1,0 +1,461 @@
+//! The verdict and when it falls: better, worse, same, or inconclusive.
+//!
+//! In: log ratios of pairs as they come in, positive where B is better. At looks fixed in advance (10, 16, 24 and 40 pairs)
+//! Wilcoxon's signed-rank test of θ against both edges of the region of equivalence is held against O'Brien and Fleming's bounds:
+//! *better* once θ > L is proven, *worse* once θ < −L is, *same* once neither edge can be reached. A z counts √(n_e/n) of itself
+//! where neighbouring pairs are alike. The same rule on the t posterior is kept beside it: it is about the mean, the signed ranks
+//! are about the typical pair.
+
+use super::signed_rank::{self, SignedRank};
+use super::warning::Warning;
+use super::{Error, Probabilities, Rope, bootstrap, load, normal, paired, spending};
+use std::fmt;
+
+/// The looks that the calibration is for.
+pub const LOOKS: [usize; 4] = [10, 16, 24, 40];
+
+/// The two-sided error that all looks together spend.
+pub const ALPHA: f64 = 0.10;
+
+/// What is said of B.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// B is better by more than the region of equivalence.
+    Better,
+    /// B is worse by more than the region of equivalence.
+    Worse,
+    /// The difference lies within the region of equivalence.
+    Same,
+    /// Nothing is proven.
+    Inconclusive,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Outcome::Better => "better",
+            Outcome::Worse => "worse",
+            Outcome::Same => "same",
+            Outcome::Inconclusive => "inconclusive",
+        })
+    }
+}
+
+/// Why the data allow no verdict, whatever they say.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Cap {
+    /// Nobody knows in which order the runs were made.
+    UnknownOrder,
+    /// All runs of A came before those of B (or the like), and the machine drifted.
+    BlockedWithDrift,
+    /// Too many pairs ran beside foreign load.
+    Contaminated {
+        /// Their share of the accepted pairs.
+        share: f64,
+    },
+}
+
+impl fmt::Display for Cap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cap::UnknownOrder => f.write_str("the order of the runs is not known"),
+            Cap::BlockedWithDrift => {
+                f.write_str("the sides were measured one after the other while the machine drifted")
+            }
+            Cap::Contaminated { share } => {
+                write!(f, "{:.0} % of the pairs ran beside foreign load", 100.0 * share)
+            }
+        }
+    }
+}
+
+/// The order in which the runs were made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// In pairs, one run of each side.
+    Interleaved,
+    /// One side after the other.
+    Blocked,
+    /// Not known, as of a file of numbers.
+    Unknown,
+}
+
+/// The cap that applies, if any; `drifts` is [`super::drift::Drift::fires`].
+pub fn cap(order: Order, drifts: bool, contaminated: usize, pairs: usize) -> Option<Cap> {
+    match order {
+        Order::Unknown => return Some(Cap::UnknownOrder),
+        Order::Blocked if drifts => return Some(Cap::BlockedWithDrift),
+        Order::Blocked | Order::Interleaved => {}
+    }
+    let share = contaminated as f64 / pairs.max(1) as f64;
+    (share > load::TOO_MANY).then_some(Cap::Contaminated { share })
+}
+
+/// When to look, and how much evidence it takes. Fixed before the first pair.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rule {
+    rope: Rope,
+    alpha: f64,
+    looks: Vec<usize>,
+    bounds: Vec<f64>,
+}
+
+impl Rule {
+    /// Looks at `looks` pairs (increasing), with a two-sided error of `alpha` over all of them.
+    ///
+    /// # Errors
+    /// As [`spending::bounds`]; [`Error::OutOfRange`] for a first look at fewer than 2 pairs.
+    pub fn new(rope: Rope, looks: &[usize], alpha: f64) -> Result<Rule, Error> {
+        if let Some(&first) = looks.first().filter(|first| **first < 2) {
+            return Err(Error::OutOfRange { name: "a look's number of pairs", value: first as f64 });
+        }
+        Ok(Rule { rope, alpha, looks: looks.to_vec(), bounds: spending::bounds(looks, alpha)? })
+    }
+
+    /// Looks at 10, 16, 24 and 40 pairs, α = 0.10.
+    ///
+    /// # Errors
+    /// None in practice: the looks are in order.
+    pub fn standard(rope: Rope) -> Result<Rule, Error> {
+        Rule::new(rope, &LOOKS, ALPHA)
+    }
+
+    /// One look at all of `pairs` pairs that exist: for results measured elsewhere.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] for fewer than 2 pairs.
+    pub fn once(rope: Rope, pairs: usize) -> Result<Rule, Error> {
+        Rule::new(rope, &[pairs], ALPHA)
+    }
+
+    /// The region of equivalence.
+    pub fn rope(&self) -> Rope {
+        self.rope
+    }
+
+    /// The two-sided error.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// The looks, in pairs.
+    pub fn looks(&self) -> &[usize] {
+        &self.looks
+    }
+
+    /// The z that each look demands.
+    pub fn bounds(&self) -> &[f64] {
+        &self.bounds
+    }
+
+    /// After how many pairs the experiment ends.
+    pub fn last(&self) -> usize {
+        self.looks.last().copied().unwrap_or(0)
+    }
+}
+
+/// Evidence about θ against both edges, as z: how many standard deviations of a normal distribution it is worth.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Evidence {
+    /// That θ > L.
+    pub above_upper: f64,
+    /// That θ < L.
+    pub below_upper: f64,
+    /// That θ > −L.
+    pub above_lower: f64,
+    /// That θ < −L.
+    pub below_lower: f64,
+}
+
+impl Evidence {
+    /// Of the signed ranks, deflated for correlation.
+    ///
+    /// # Errors
+    /// As [`signed_rank::test`].
+    pub fn of_ranks(differences: &[f64], rope: Rope) -> Result<Evidence, Error> {
+        let edge = rope.half_width();
+        let deflation = libm::sqrt(paired::effective_pairs(differences) / differences.len().max(1) as f64);
+        let z = |p: f64| -normal::quantile(p) * deflation;
+        let sides = |test: SignedRank| (z(test.above), z(test.below));
+        let (above_upper, below_upper) = sides(signed_rank::test(differences, edge)?);
+        let (above_lower, below_lower) = sides(signed_rank::test(differences, -edge)?);
+        Ok(Evidence { above_upper, below_upper, above_lower, below_lower })
+    }
+
+    /// Of the t posterior, which knows the effective number of pairs.
+    pub fn of_posterior(posterior: &paired::Posterior, rope: Rope) -> Evidence {
+        let edge = rope.half_width();
+        // What is left of the other side, so that a tail keeps its digits.
+        let z = |doubt: f64| -normal::quantile(doubt);
+        Evidence {
+            above_upper: z(posterior.below(edge)),
+            below_upper: z(posterior.above(edge)),
+            above_lower: z(posterior.below(-edge)),
+            below_lower: z(posterior.above(-edge)),
+        }
+    }
+
+    /// What is proven at `bound`, if anything.
+    pub fn decides(&self, bound: f64) -> Option<Outcome> {
+        if self.above_upper >= bound {
+            Some(Outcome::Better)
+        } else if self.below_lower >= bound {
+            Some(Outcome::Worse)
+        } else if self.below_upper >= bound && self.above_lower >= bound {
+            Some(Outcome::Same)
+        } else {
+            None
+        }
+    }
+}
+
+/// What was proven, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decision {
+    /// Better, worse or same.
+    pub outcome: Outcome,
+    /// At the look at so many pairs.
+    pub pairs: usize,
+}
+
+/// An experiment under way: fed with pairs, it says when to stop.
+#[derive(Debug, Clone)]
+pub struct Sequence {
+    rule: Rule,
+    differences: Vec<f64>,
+    looked: usize,
+    by_ranks: Option<Decision>,
+    by_mean: Option<Decision>,
+}
+
+impl Sequence {
+    /// Before the first pair.
+    pub fn new(rule: Rule) -> Sequence {
+        Sequence { rule, differences: Vec::new(), looked: 0, by_ranks: None, by_mean: None }
+    }
+
+    /// Adds the log ratio of a pair. Says the decision once there is one; what is decided stays decided, and further pairs only
+    /// make the estimates better.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] with the pair's index; the pair is then not added.
+    pub fn push(&mut self, difference: f64) -> Result<Option<Decision>, Error> {
+        if !difference.is_finite() {
+            return Err(Error::NotFinite { index: self.differences.len() });
+        }
+        self.differences.push(difference);
+        let now = self.rule.looks.iter().zip(&self.rule.bounds).nth(self.looked);
+        if let Some((&pairs, &bound)) = now.filter(|(pairs, _)| **pairs == self.differences.len()) {
+            self.looked += 1;
+            if self.by_ranks.is_none() {
+                let evidence = Evidence::of_ranks(&self.differences, self.rule.rope)?;
+                self.by_ranks = evidence.decides(bound).map(|outcome| Decision { outcome, pairs });
+            }
+            if self.by_mean.is_none() {
+                let posterior = paired::Posterior::of(&self.differences)?;
+                let evidence = Evidence::of_posterior(&posterior, self.rule.rope);
+                self.by_mean = evidence.decides(bound).map(|outcome| Decision { outcome, pairs });
+            }
+        }
+        Ok(self.by_ranks)
+    }
+
+    /// The pairs so far.
+    pub fn differences(&self) -> &[f64] {
+        &self.differences
+    }
+
+    /// Whether the experiment is over: decided, or at its last look.
+    pub fn is_over(&self) -> bool {
+        self.by_ranks.is_some() || self.differences.len() >= self.rule.last()
+    }
+
+    /// How many pairs until the next look; 0 when it is over.
+    pub fn until_next_look(&self) -> usize {
+        if self.is_over() {
+            return 0;
+        }
+        let next = self.rule.looks.get(self.looked).copied().unwrap_or(0);
+        next.saturating_sub(self.differences.len())
+    }
+
+    /// By the signed ranks: the verdict without its caps.
+    pub fn decision(&self) -> Option<Decision> {
+        self.by_ranks
+    }
+
+    /// By the t posterior.
+    pub fn decision_on_the_mean(&self) -> Option<Decision> {
+        self.by_mean
+    }
+
+    /// What can be said now: at the end, or when interrupted.
+    ///
+    /// # Errors
+    /// [`Error::TooFew`] with fewer than 2 pairs.
+    pub fn verdict(&self, cap: Option<Cap>, seed: u64) -> Result<Verdict, Error> {
+        let posterior = paired::Posterior::of(&self.differences)?;
+        let paired = posterior.probabilities(self.rule.rope);
+        let bootstrap = bootstrap::probabilities(&self.differences, self.rule.rope, bootstrap::DRAWS, seed)?;
+        let typical = self.by_ranks.map_or(Outcome::Inconclusive, |decision| decision.outcome);
+        let mean = self.by_mean.map_or(Outcome::Inconclusive, |decision| decision.outcome);
+        let mut warnings = Vec::new();
+        if typical != mean {
+            warnings.push(Warning::MeanAndTypicalRunDisagree { typical, mean });
+        }
+        let disagreement = bootstrap::disagreement(&paired, &bootstrap);
+        if disagreement > bootstrap::DISAGREEMENT {
+            warnings.push(Warning::Tails { disagreement });
+        }
+        if posterior.effective_pairs() < 0.75 * posterior.pairs() as f64 {
+            warnings.push(Warning::Correlated {
+                pairs: posterior.pairs(),
+                effective: posterior.effective_pairs(),
+            });
+        }
+        warnings.extend(cap.map(Warning::Capped));
+        let outcome = if cap.is_some() { Outcome::Inconclusive } else { typical };
+        let undecided = outcome == Outcome::Inconclusive;
+        Ok(Verdict {
+            outcome,
+            on_the_mean: mean,
+            decided_at: self.by_ranks.map(|decision| decision.pairs),
+            pairs: self.differences.len(),
+            pairs_needed: if undecided { pairs_needed(&posterior, self.rule.rope) } else { None },
+            posterior,
+            paired,
+            bootstrap,
+            cap,
+            warnings,
+        })
+    }
+}
+
+/// Everything that the pairs say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// By the signed ranks, or *inconclusive* where a cap applies.
+    pub outcome: Outcome,
+    /// The same rule on the t posterior.
+    pub on_the_mean: Outcome,
+    /// The look at which the signed ranks decided, in pairs.
+    pub decided_at: Option<usize>,
+    /// Pairs in all.
+    pub pairs: usize,
+    /// Where inconclusive: about how many pairs it would take. `None` where no number of them would, the effect being estimated
+    /// on the very edge.
+    pub pairs_needed: Option<u64>,
+    /// θ given the pairs: the effect and its interval, on the scale of log ratios.
+    pub posterior: paired::Posterior,
+    /// The four numbers.
+    pub paired: Probabilities,
+    /// The four numbers without a normal distribution.
+    pub bootstrap: Probabilities,
+    /// What kept the data from a verdict.
+    pub cap: Option<Cap>,
+    /// What else to say. The caller adds those about machine, modes and load.
+    pub warnings: Vec<Warning>,
+}
+
+/// About how many pairs would prove which side of the edge θ is on, if the estimates are right: (1.645 + 1.28)²·s²/(|θ̂| − L)²,
+/// a one-sided 5 % and a power of 90 %. At least 2. `None` beyond a million.
+pub fn pairs_needed(posterior: &paired::Posterior, rope: Rope) -> Option<u64> {
+    let gap = posterior.mean().abs() - rope.half_width();
+    let spread = posterior.standard_deviation();
+    let needed = libm::ceil((1.645 + 1.28) * (1.645 + 1.28) * spread * spread / (gap * gap));
+    (needed <= 1e6).then_some((needed as u64).max(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::random::Random;
+
+    fn fed(differences: impl IntoIterator<Item = f64>) -> Sequence {
+        let mut sequence = Sequence::new(Rule::standard(Rope::ONE_PERCENT).unwrap());
+        for difference in differences {
+            if sequence.push(difference).unwrap().is_some() {
+                break;
+            }
+        }
+        sequence
+    }
+
+    #[test]
+    fn ten_pairs_are_too_few_for_signed_ranks_and_sixteen_are_not() {
+        let mut random = Random::new(1);
+        let sequence = fed((0..40).map(|_| 0.05 + 0.001 * random.normal()));
+        assert_eq!(sequence.decision(), Some(Decision { outcome: Outcome::Better, pairs: 16 }));
+        assert_eq!(sequence.decision_on_the_mean(), Some(Decision { outcome: Outcome::Better, pairs: 10 }));
+        assert!(sequence.is_over() && sequence.until_next_look() == 0);
+        let verdict = sequence.verdict(None, 1).unwrap();
+        assert_eq!((verdict.outcome, verdict.pairs_needed, verdict.pairs), (Outcome::Better, None, 16));
+        assert!(verdict.warnings.is_empty(), "{:?}", verdict.warnings);
+    }
+
+    #[test]
+    fn turning_the_signs_turns_the_verdict() {
+        let mut random = Random::new(1);
+        let sequence = fed((0..40).map(|_| -0.05 + 0.001 * random.normal()));
+        assert_eq!(sequence.decision().map(|found| found.outcome), Some(Outcome::Worse));
+        let sequence = fed((0..40).map(|_| 0.001 * random.normal()));
+        assert_eq!(sequence.decision().map(|found| found.outcome), Some(Outcome::Same));
+    }
+
+    #[test]
+    fn noise_is_inconclusive_with_the_pairs_it_would_take() {
+        let mut random = Random::new(2);
+        let sequence = fed((0..40).map(|_| 0.011 + 0.05 * random.normal()));
+        assert!(sequence.is_over() && sequence.decision().is_none());
+        let verdict = sequence.verdict(None, 1).unwrap();
+        assert_eq!(verdict.outcome, Outcome::Inconclusive);
+        assert!(verdict.pairs_needed.is_some_and(|needed| needed > 40), "{verdict:?}");
+    }
+
+    #[test]
+    fn an_interrupted_experiment_says_what_it_has() {
+        let sequence = fed([0.03, 0.031, 0.029, 0.03]);
+        assert_eq!(sequence.until_next_look(), 6);
+        let verdict = sequence.verdict(None, 1).unwrap();
+        assert_eq!((verdict.outcome, verdict.pairs), (Outcome::Inconclusive, 4));
+        assert!(fed([0.03]).verdict(None, 1).is_err());
+    }
+
+    #[test]
+    fn a_cap_leaves_numbers_but_no_verdict() {
+        let mut random = Random::new(1);
+        let sequence = fed((0..40).map(|_| 0.05 + 0.001 * random.normal()));
+        let verdict = sequence.verdict(cap(Order::Unknown, false, 0, 16), 1).unwrap();
+        assert_eq!(verdict.outcome, Outcome::Inconclusive);
+        assert!(verdict.paired.better > 0.99);
+        assert!(verdict.warnings.contains(&Warning::Capped(Cap::UnknownOrder)));
+        assert_eq!(cap(Order::Blocked, false, 0, 16), None);
+        assert_eq!(cap(Order::Blocked, true, 0, 16), Some(Cap::BlockedWithDrift));
+        assert_eq!(cap(Order::Interleaved, true, 4, 20), None);
+        assert_eq!(cap(Order::Interleaved, true, 5, 20), Some(Cap::Contaminated { share: 0.25 }));
+    }
+
+    #[test]
+    fn mean_and_typical_run_may_disagree() {
+        // Typically 3 % better, but with rare disasters.
+        let mut random = Random::new(3);
+        let d = (0..40).map(|i| 0.03 + 0.002 * random.normal() - if i % 13 == 5 { 0.6 } else { 0.0 });
+        let sequence = fed(d);
+        let verdict = sequence.verdict(None, 1).unwrap();
+        assert_eq!((verdict.outcome, verdict.on_the_mean), (Outcome::Better, Outcome::Inconclusive));
+        let text: Vec<String> = verdict.warnings.iter().map(ToString::to_string).collect();
+        assert!(text[0].starts_with("mean and typical run disagree (tail)"), "{text:?}");
+    }
+
+    #[test]
+    fn equal_pairs_and_bad_ones_are_told() {
+        let sequence = fed([0.0; 40]);
+        assert_eq!(sequence.decision().map(|found| found.outcome), Some(Outcome::Same));
+        let mut sequence = fed([0.0]);
+        assert_eq!(sequence.push(f64::NAN), Err(Error::NotFinite { index: 1 }));
+        assert_eq!(sequence.differences().len(), 1);
+        assert!(Rule::new(Rope::ONE_PERCENT, &[1, 5], 0.1).is_err());
+        assert_eq!(Rule::once(Rope::ONE_PERCENT, 12).unwrap().last(), 12);
+    }
+}

@@ -1,0 +1,91 @@
+//! What a verdict has to say besides itself.
+
+use super::verdict::{Cap, Outcome};
+use std::fmt;
+
+/// A reason to look twice at a result.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// The machine changed while the experiment ran.
+    Drift {
+        /// The smaller p of the two tests for it.
+        p: f64,
+    },
+    /// The runs of a side fall into two groups.
+    TwoModes {
+        /// Of the dip test.
+        p: f64,
+        /// Centres of the groups, in the metric's unit.
+        centres: (f64, f64),
+        /// Share of the runs in the upper one.
+        upper: f64,
+    },
+    /// Something else used the machine.
+    ForeignLoad {
+        /// Contaminated pairs among the accepted ones.
+        contaminated: usize,
+        /// Accepted pairs.
+        pairs: usize,
+    },
+    /// The t posterior and the Bayesian bootstrap differ: few runs far out decide.
+    Tails {
+        /// By how much, as a fraction.
+        disagreement: f64,
+    },
+    /// The verdict on the mean is another than that on the typical run.
+    MeanAndTypicalRunDisagree {
+        /// By the signed ranks: the verdict.
+        typical: Outcome,
+        /// By the t posterior.
+        mean: Outcome,
+    },
+    /// Neighbouring pairs are alike, so that they are worth fewer.
+    Correlated {
+        /// Accepted pairs.
+        pairs: usize,
+        /// What they are worth.
+        effective: f64,
+    },
+    /// One layout of each build was measured: where code lies makes a difference of its own.
+    Placement,
+    /// There is no verdict, whatever the numbers say.
+    Capped(Cap),
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Warning::Drift { p } => write!(f, "the machine changed during the experiment (p = {p:.4})"),
+            Warning::TwoModes { p, centres: (low, high), upper } => write!(
+                f,
+                "runs fall into two groups, at {low:.4} and {high:.4} ({:.0} % in the latter; dip test p = {p:.3})",
+                100.0 * upper
+            ),
+            Warning::ForeignLoad { contaminated, pairs } => {
+                write!(
+                    f,
+                    "{contaminated} of {pairs} pairs ran beside something else that kept the machine busy"
+                )
+            }
+            Warning::Tails { disagreement } => write!(
+                f,
+                "tails matter: without a normal distribution the probabilities differ by {:.0} points",
+                100.0 * disagreement
+            ),
+            Warning::MeanAndTypicalRunDisagree { typical, mean } => {
+                write!(
+                    f,
+                    "mean and typical run disagree (tail): the mean is {mean}, the typical run {typical}"
+                )
+            }
+            Warning::Correlated { pairs, effective } => {
+                write!(f, "neighbouring pairs are alike: {pairs} of them are worth {effective:.1}")
+            }
+            Warning::Placement => f.write_str(
+                "each build had one layout; where its code lies may differ by as much (see --relink)",
+            ),
+            Warning::Capped(cap) => write!(f, "no verdict: {cap}"),
+        }
+    }
+}

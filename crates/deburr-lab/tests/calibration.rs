@@ -1,0 +1,66 @@
+//! The limits that the rule keeps on simulated experiments: false verdicts where A = B and at the edge of the region of
+//! equivalence, and the power to find a real difference; and that the usual ways of judging do not keep them.
+//!
+//! The short form runs with the other tests; `cargo test --release -p deburr-lab --test calibration -- --ignored` is the long one,
+//! and `cargo run --release -p deburr-lab --example calibrate` prints its table. Seeds are fixed: a run gives what the last one gave.
+
+#[path = "../examples/calibrate/experiment.rs"]
+mod experiment;
+
+use deburr_lab::stats::Rope;
+use deburr_lab::stats::verdict::Order;
+use experiment::{NOISES, Noise, different, false_alarms, peeking};
+
+fn limits_hold(experiments: usize) {
+    let edge = Rope::ONE_PERCENT.half_width();
+    let effect = 1.02f64.ln();
+    for (index, noise) in NOISES.into_iter().enumerate() {
+        let seed = index as u64;
+        let equal = different(noise, Order::Interleaved, 0.02, 0.0, experiments, seed);
+        assert!(equal.ranks <= 0.01 && equal.mean <= 0.01, "{}, A = B: {equal:?}", noise.name());
+        let few = false_alarms(noise, Order::Interleaved, experiments, seed);
+        assert!(few.paired <= 0.01, "{}, A = B, 15 pairs: {few:?}", noise.name());
+        let at_edge = different(noise, Order::Interleaved, 0.02, edge, experiments, seed);
+        let most = if noise == Noise::Normal { 0.06 } else { 0.10 };
+        assert!(at_edge.ranks <= most && at_edge.mean <= most, "{}, edge: {at_edge:?}", noise.name());
+    }
+    let power = different(Noise::Normal, Order::Interleaved, 0.02, effect, experiments, 1);
+    assert!(power.ranks >= 0.85 && power.mean >= 0.85, "power: {power:?}");
+}
+
+#[test]
+fn false_verdicts_and_power_keep_their_limits() {
+    limits_hold(1000);
+}
+
+#[test]
+#[ignore = "the long form: some minutes"]
+fn false_verdicts_and_power_keep_their_limits_in_ten_thousand_experiments() {
+    limits_hold(10_000);
+}
+
+#[test]
+fn blocked_runs_on_a_drifting_machine_fool_the_usual_tests() {
+    for noise in [Noise::Sticky, Noise::Wandering, Noise::Drift, Noise::Step] {
+        let blocked = false_alarms(noise, Order::Blocked, 500, 1);
+        assert!(blocked.mann_whitney > 0.25, "{}: {blocked:?}", noise.name());
+        assert!(blocked.mean_sd > 0.10 && blocked.marks > 0.25, "{}: {blocked:?}", noise.name());
+    }
+}
+
+#[test]
+fn looking_after_every_pair_costs_what_is_stated() {
+    let equal = peeking(0.02, 0.0, 2000, 1);
+    assert!((equal.p_value - 0.25).abs() < 0.03 && (equal.bayes - 0.04).abs() < 0.03, "{equal:?}");
+    let edge = peeking(0.02, Rope::ONE_PERCENT.half_width(), 2000, 1);
+    assert!((edge.p_value - 0.93).abs() < 0.03 && (edge.bayes - 0.34).abs() < 0.04, "{edge:?}");
+}
+
+#[test]
+fn signed_ranks_find_under_heavy_tails_what_the_mean_does_not() {
+    let effect = 1.02f64.ln();
+    for noise in [Noise::Spikes, Noise::Flips] {
+        let found = different(noise, Order::Interleaved, 0.04, effect, 500, 1);
+        assert!(found.ranks > found.mean + 0.15, "{}: {found:?}", noise.name());
+    }
+}
