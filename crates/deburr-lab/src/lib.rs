@@ -1,7 +1,10 @@
-//! From runs of two builds to a verdict: is B really better than A?
+//! Is B really better than A? Runs both, and says: *better*, *worse*, *same* or *inconclusive*, with the size of the effect, its
+//! probabilities and the warnings that belong to them.
 //!
-//! In: what each run took, in the order of the runs. Out: *better*, *worse*, *same* or *inconclusive*, with the size of the
-//! effect, four probabilities and the warnings that belong to them.
+//! [`measure`] starts processes and reads clocks, and knows no statistics. [`stats`] is numbers in, numbers out, and knows no
+//! clock. Only [`comparison`] knows both. [`benchfmt`] reads Go's benchmarks, and prints benchstat's tables.
 
 pub mod benchfmt;
+pub mod comparison;
+pub mod measure;
 pub mod stats;

@@ -1,0 +1,183 @@
+//! Runs → what is said of them: the only place where measuring and statistics meet.
+//!
+//! In: the values of A and B for one metric, in pairs or not, and what is known of their order and of the load beside them. Out: a
+//! [`Comparison`], with the verdict by the pairs, the four numbers paired and unpaired, what benchstat would say, and the warnings.
+
+use crate::measure::experiment::Pair;
+use crate::measure::schedule::Side;
+use crate::stats::benchstat::{self, Assumption, Summary, Upstream};
+use crate::stats::drift::{self, Drift};
+use crate::stats::load::{self, Machine};
+use crate::stats::modes::Modes;
+use crate::stats::unpaired::{self, Arm};
+use crate::stats::verdict::{self, Order, Outcome, Rule, Sequence, Verdict};
+use crate::stats::warning::Warning;
+use crate::stats::{Direction, Error, Probabilities};
+
+/// The confidence of benchstat's intervals, and the level of those of an effect.
+const CONFIDENCE: f64 = 0.95;
+/// The p that benchstat prints `~` above.
+const ALPHA: f64 = 0.05;
+/// Runs shorter than this, in seconds, are too few of the kernel's ticks to know the load beside them.
+const SHORTEST: f64 = 0.2;
+
+/// What is compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// The metric's name.
+    pub name: String,
+    /// Its unit, as people write it; empty where it has none.
+    pub unit: String,
+    /// Which way is better.
+    pub direction: Direction,
+}
+
+/// The values of one metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// Those of A and B; in pairs where `order` is [`Order::Interleaved`].
+    pub values: [Vec<f64>; 2],
+    /// In which order they were measured.
+    pub order: Order,
+    /// Both sides' values as they came, where that is known.
+    pub sequence: Vec<(drift::Side, f64)>,
+    /// Pairs that ran beside too much else.
+    pub contaminated: usize,
+}
+
+/// What is said of one metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// What was compared.
+    pub question: Question,
+    /// By the pairs; `None` where there are none.
+    pub verdict: Option<Verdict>,
+    /// The four numbers of two separate samples; `None` where a side has fewer than two runs.
+    pub unpaired: Option<Probabilities>,
+    /// Medians of A and B with their intervals, as benchstat has them.
+    pub sides: [Summary; 2],
+    /// What benchstat says of the difference.
+    pub benchstat: benchstat::Comparison,
+    /// Reasons to look twice.
+    pub warnings: Vec<Warning>,
+}
+
+impl Comparison {
+    /// What is said of B.
+    pub fn outcome(&self) -> Outcome {
+        self.verdict.as_ref().map_or(Outcome::Inconclusive, |verdict| verdict.outcome)
+    }
+
+    /// By how much B differs from A, as a fraction of A in the metric's own unit, with the interval that holds it with 95 %: −0.03
+    /// of a time is a time shorter by 3 %. By the pairs where there are some, else of the medians and without an interval.
+    pub fn change(&self) -> (f64, Option<(f64, f64)>) {
+        let Some(verdict) = &self.verdict else {
+            let [a, b] = self.sides.each_ref().map(|side| side.center);
+            return (b / a - 1.0, None);
+        };
+        let turned = |better: f64| match self.question.direction {
+            Direction::Larger => better.exp_m1(),
+            Direction::Smaller => (-better).exp_m1(),
+        };
+        let interval = verdict.posterior.interval(CONFIDENCE).ok().map(|(low, high)| {
+            let (one, other) = (turned(low), turned(high));
+            (one.min(other), one.max(other))
+        });
+        (turned(verdict.posterior.mean()), interval)
+    }
+}
+
+/// The values that the runs of some pairs have for a metric. `None`: a run without it.
+pub fn series(pairs: &[Pair], metric: &str, machine: Option<Machine>) -> Option<Series> {
+    let value = |pair: &Pair, side: Side| pair.runs[side.index()].metrics.get(metric).copied();
+    let of = |side: Side| pairs.iter().map(|pair| value(pair, side)).collect::<Option<Vec<f64>>>();
+    let values = [of(Side::A)?, of(Side::B)?];
+    let sequence = pairs.iter().flat_map(|pair| {
+        let mut sides = Side::BOTH;
+        if pair.runs[Side::B.index()].is_first {
+            sides.reverse();
+        }
+        sides.into_iter().filter_map(|side| {
+            let named = if side == Side::A { drift::Side::A } else { drift::Side::B };
+            Some((named, value(pair, side)?))
+        })
+    });
+    let contaminated =
+        machine.map_or(0, |machine| pairs.iter().filter(|pair| is_contaminated(pair, &machine)).count());
+    Some(Series { order: Order::Interleaved, sequence: sequence.collect(), contaminated, values })
+}
+
+/// Whether a pair ran beside too much else for what it found to count. Very short runs never did, as far as anybody knows.
+pub fn is_contaminated(pair: &Pair, machine: &Machine) -> bool {
+    pair.runs
+        .iter()
+        .filter(|run| run.usage.wall >= SHORTEST)
+        .any(|run| load::contaminated(&loaded(run), machine))
+}
+
+/// The machine that some pairs show: how much of it the program takes by itself.
+pub fn machine(pairs: &[Pair], cores: usize) -> Machine {
+    let runs: Vec<load::Run> = pairs.iter().flat_map(|pair| pair.runs.iter().map(loaded)).collect();
+    let demand = load::demand(&runs);
+    // A program that sleeps or waits gets less than a processor without anybody's fault.
+    Machine {
+        cores: cores as f64,
+        demand,
+        cpu_bound: (load::STARVED..=1.0 + load::TOLERANCE).contains(&demand),
+    }
+}
+
+fn loaded(run: &crate::measure::record::Run) -> load::Run {
+    load::Run { wall: run.usage.wall, own: run.usage.user + run.usage.system, machine: run.busy }
+}
+
+/// Compares.
+///
+/// # Errors
+/// [`Error`], where a value is no positive number, or there are too few.
+pub fn compare(question: Question, series: &Series, rule: &Rule, seed: u64) -> Result<Comparison, Error> {
+    let [a, b] = series.values.each_ref();
+    let drift = Drift::of(&drift::residuals(&series.sequence));
+    let is_paired = series.order == Order::Interleaved;
+    let mut warnings = Vec::new();
+    let verdict = match is_paired {
+        true => {
+            let mut sequence = Sequence::new(rule.clone());
+            for ratio in question.direction.log_ratios(a, b)? {
+                sequence.push(ratio)?;
+            }
+            let cap = verdict::cap(series.order, drift.fires(), series.contaminated, a.len());
+            Some(sequence.verdict(cap, seed)?)
+        }
+        false => {
+            let cap = verdict::cap(series.order, drift.fires(), series.contaminated, a.len().min(b.len()));
+            warnings.extend(cap.map(Warning::Capped));
+            None
+        }
+    };
+    warnings.extend(verdict.iter().flat_map(|verdict| verdict.warnings.iter().copied()));
+    if drift.fires() {
+        warnings.push(Warning::Drift { p: drift.p() });
+    }
+    for values in [a, b] {
+        let modes = Modes::of(values, seed)?;
+        if let Some((low, high)) = modes.split {
+            warnings.push(Warning::TwoModes {
+                p: modes.p,
+                centres: (low.mean, high.mean),
+                upper: high.share,
+            });
+        }
+    }
+    if series.contaminated > 0 {
+        warnings.push(Warning::ForeignLoad { contaminated: series.contaminated, pairs: a.len() });
+    }
+    let summary =
+        |values: &[f64]| benchstat::summary(values, Assumption::Nothing, CONFIDENCE, Upstream::Corrected);
+    let arm = |values: &[f64]| question.direction.orient_all(values).and_then(|values| Arm::of(&values));
+    let unpaired = arm(a).ok().zip(arm(b).ok());
+    let unpaired = unpaired.map(|(a, b)| unpaired::probabilities(&a, &b, rule.rope()));
+    let compared = benchstat::compare(a, b, Assumption::Nothing, ALPHA, Upstream::Corrected)?;
+    let sides = [summary(a)?, summary(b)?];
+    Ok(Comparison { question, verdict, unpaired, sides, benchstat: compared, warnings })
+}

@@ -1,0 +1,529 @@
+//! Measuring stage: pair after pair, until somebody has seen enough.
+//!
+//! In: two commands, and what is read of their runs. Out: a record of every run, and the pairs. What the numbers mean, and how
+//! many it takes, an [`Observer`] decides; here is no arithmetic on them.
+//!
+//! Each pair has one run of both sides, in random order, each behind a gate that waits for a quiet machine. The first pair only
+//! warms up. A run that fails, or lacks a number, ends the experiment: there is no verdict on what did not work.
+
+use super::machine::{Busy, Gate};
+use super::metric::{Metric, NoNumber};
+use super::process::{self, End, Streams, Task};
+use super::record::{Record, RecordError, Run};
+use super::schedule::{self, Side};
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Bytes at most that are read of what a run prints.
+const MOST_TEXT: u64 = 64 << 20;
+/// Bytes of what a failed run printed that are told.
+const TOLD: usize = 2000;
+
+/// What is to be measured.
+#[derive(Debug, Clone)]
+pub struct Experiment {
+    /// The commands of A and B.
+    pub tasks: [Task; 2],
+    /// What the order inside of pairs comes from.
+    pub seed: u64,
+    /// Pairs that only warm up.
+    pub warm_ups: u32,
+    /// What is waited for before each run.
+    pub gate: Option<Gate>,
+    /// Runs before each run, with `DEBURR_SIDE` (`a` or `b`) and `DEBURR_LAYOUT_SEED` in its environment.
+    pub prepare: Vec<Task>,
+    /// What is read of each run.
+    pub metrics: Vec<Metric>,
+    /// Whether a run that fails counts like any other.
+    pub ignores_failure: bool,
+}
+
+/// One run of each side.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pair {
+    /// The runs of A and B.
+    pub runs: [Run; 2],
+}
+
+impl Pair {
+    /// Its number, from 0.
+    pub fn number(&self) -> u32 {
+        self.runs[0].pair
+    }
+}
+
+/// What comes after a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Another one.
+    Pair,
+    /// The same once more; this one counts no longer.
+    Again,
+    /// Nothing.
+    Enough,
+}
+
+/// Sees what happens.
+pub trait Observer {
+    /// A run is about to begin.
+    fn begins(&mut self, pair: u32, side: Side, is_warm_up: bool);
+
+    /// A pair was measured: the last of `pairs`, which are those that count.
+    fn judge(&mut self, pairs: &[Pair]) -> Next;
+}
+
+/// How an experiment ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopped {
+    /// Its observer has seen enough.
+    Enough,
+    /// Somebody wanted to stop.
+    Interrupted,
+}
+
+/// Why an experiment has no end.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Failure {
+    /// A command could not be run at all.
+    Start {
+        /// What is run there.
+        what: String,
+        /// Why not.
+        error: io::Error,
+    },
+    /// A run ended as it should not.
+    Run {
+        /// What was run.
+        what: String,
+        /// How it ended.
+        end: End,
+        /// The last that it printed.
+        text: String,
+    },
+    /// A run lacks a number.
+    Metric {
+        /// What was run.
+        what: String,
+        /// The metric's name.
+        metric: String,
+        /// What is wrong.
+        why: NoNumber,
+        /// The last that it printed.
+        text: String,
+    },
+    /// A run could not be written down.
+    Record(RecordError),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, text) = match self {
+            Failure::Start { what, error } => return write!(f, "{what}: {error}"),
+            Failure::Record(error) => return error.fmt(f),
+            Failure::Run { what, end, text } => (format!("{what} ended with {end}"), text),
+            Failure::Metric { what, metric, why, text } => (format!("{what}: metric {metric}: {why}"), text),
+        };
+        f.write_str(&what)?;
+        match text.trim() {
+            "" => f.write_str("; it printed nothing"),
+            text => write!(f, "; the last that it printed:\n{text}"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<RecordError> for Failure {
+    fn from(error: RecordError) -> Failure {
+        Failure::Record(error)
+    }
+}
+
+/// Runs an experiment. `runs`: what its record has of it already.
+///
+/// # Errors
+/// [`Failure`]; the record has all runs up to then, and the one that failed.
+pub fn run(
+    experiment: &Experiment,
+    record: &mut Record,
+    runs: Vec<Run>,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<(Vec<Pair>, Stopped), Failure> {
+    let mut bench = Bench::new(experiment, record, stop)?;
+    let mut pairs = pairs(runs);
+    let mut attempt = 0;
+    // A record may end with a pair that is to be measured again, or is the last.
+    let mut next = if pairs.is_empty() { Next::Pair } else { observer.judge(&pairs) };
+    for number in 0..experiment.warm_ups {
+        if next == Next::Enough || bench.pair(number, 0, true, observer)?.is_none() {
+            break;
+        }
+    }
+    while next != Next::Enough {
+        attempt = if next == Next::Again { attempt + 1 } else { 0 };
+        if next == Next::Again {
+            pairs.pop();
+        }
+        let number = pairs.last().map_or(0, |pair| pair.number() + 1);
+        let Some(pair) = bench.pair(number, attempt, false, observer)? else {
+            return Ok((pairs, Stopped::Interrupted));
+        };
+        pairs.push(pair);
+        next = observer.judge(&pairs);
+    }
+    Ok((pairs, Stopped::Enough))
+}
+
+/// The pairs that some runs make, in order: of each the last that was measured as a whole. What failed is none.
+pub fn pairs(runs: Vec<Run>) -> Vec<Pair> {
+    let mut halves: BTreeMap<(u32, u32), [Option<Run>; 2]> = BTreeMap::new();
+    for run in runs.into_iter().filter(|run| !run.is_warm_up && run.fault.is_none()) {
+        let (place, side) = ((run.pair, run.attempt), run.side.index());
+        halves.entry(place).or_default()[side] = Some(run);
+    }
+    let whole = halves.into_values().filter_map(|halves| match halves {
+        [Some(a), Some(b)] => Some((a.pair, Pair { runs: [a, b] })),
+        _ => None,
+    });
+    let last: BTreeMap<u32, Pair> = whole.collect();
+    last.into_values().collect()
+}
+
+/// What runs are made with.
+struct Bench<'e> {
+    experiment: &'e Experiment,
+    record: &'e mut Record,
+    stop: &'e AtomicBool,
+    /// Where runs print to.
+    output: File,
+    errors: File,
+}
+
+impl<'e> Bench<'e> {
+    fn new(
+        experiment: &'e Experiment,
+        record: &'e mut Record,
+        stop: &'e AtomicBool,
+    ) -> Result<Bench<'e>, Failure> {
+        // Nobody reads what no pattern is looked for in; a file in memory, since a disk would be measured with it.
+        let file = |is_read: bool| match is_read {
+            true => memfd_create("deburr", MemfdFlags::CLOEXEC).map(File::from).map_err(io::Error::from),
+            false => OpenOptions::new().write(true).open("/dev/null"),
+        };
+        let is_read = experiment.metrics.iter().any(Metric::is_printed);
+        let [output, errors] = [file(is_read), file(true)].map(|file| {
+            file.map_err(|error| Failure::Start { what: "a place for output".to_owned(), error })
+        });
+        Ok(Bench { experiment, record, stop, output: output?, errors: errors? })
+    }
+
+    /// Measures a pair; `None`: somebody wanted to stop.
+    fn pair(
+        &mut self,
+        number: u32,
+        attempt: u32,
+        is_warm_up: bool,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<Pair>, Failure> {
+        let order = schedule::order(self.experiment.seed, number, attempt);
+        let mut runs = [None, None];
+        for side in order {
+            observer.begins(number, side, is_warm_up);
+            let seed = schedule::layout_seed(self.experiment.seed, number, attempt, side);
+            if !self.prepare(side, seed)? || self.stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            let (waited, _) = self.experiment.gate.map_or((0.0, true), Gate::wait);
+            let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
+            let is_first = side == order[0];
+            let blank =
+                Run { pair: number, attempt, side, is_first, is_warm_up, began, waited, ..Run::default() };
+            match self.measure(blank)? {
+                Some(run) => runs[side.index()] = Some(run),
+                None => return Ok(None),
+            }
+        }
+        Ok(match runs {
+            [Some(a), Some(b)] => Some(Pair { runs: [a, b] }),
+            _ => None,
+        })
+    }
+
+    /// Runs what comes before a run; `false`: somebody wanted to stop.
+    fn prepare(&mut self, side: Side, seed: u32) -> Result<bool, Failure> {
+        for task in &self.experiment.prepare {
+            let mut task = task.clone();
+            task.env.push(("DEBURR_SIDE".into(), side.to_string().to_lowercase().into()));
+            task.env.push(("DEBURR_LAYOUT_SEED".into(), seed.to_string().into()));
+            let what = format!("what prepares a run of {side}");
+            let (end, _) =
+                self.process(&task).map_err(|error| Failure::Start { what: what.clone(), error })?;
+            match end {
+                End::Status(0) => {}
+                End::Interrupted => return Ok(false),
+                end => return Err(Failure::Run { what, end, text: self.tail() }),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Makes a run, and writes it down. `None`: somebody wanted to stop.
+    fn measure(&mut self, mut run: Run) -> Result<Option<Run>, Failure> {
+        let experiment = self.experiment;
+        let what = match run.is_warm_up {
+            true => format!("{}, warming up,", run.side),
+            false => format!("{} in pair {}", run.side, run.pair + 1),
+        };
+        let before = Busy::now();
+        let ended = self.process(&experiment.tasks[run.side.index()]);
+        let during = Busy::now().zip(before).map(|(now, before)| now.since(before));
+        let (end, usage) = ended.map_err(|error| Failure::Start { what: what.clone(), error })?;
+        (run.end, run.usage) = (end, usage);
+        (run.busy, run.stolen) = (during.map(|during| during.busy), during.map(|during| during.stolen));
+        let is_good = match end {
+            End::Status(status) => status == 0 || experiment.ignores_failure,
+            End::Signal(_) | End::TimedOut | End::Interrupted => false,
+        };
+        let mut failure = (!is_good).then(|| Failure::Run { what: what.clone(), end, text: self.tail() });
+        if failure.is_none() {
+            let text = self.text();
+            for metric in &experiment.metrics {
+                match metric.read(&usage, &text) {
+                    Ok(number) => _ = run.metrics.insert(metric.name.clone(), number),
+                    Err(why) => {
+                        let (what, metric, text) = (what.clone(), metric.name.clone(), self.tail());
+                        failure.get_or_insert(Failure::Metric { what, metric, why, text });
+                    }
+                }
+            }
+        }
+        run.fault =
+            failure.as_ref().map(|failure| failure.to_string().lines().next().unwrap_or_default().to_owned());
+        self.record.add(&run)?;
+        match failure {
+            Some(Failure::Run { end: End::Interrupted, .. }) => Ok(None),
+            Some(failure) => Err(failure),
+            None => Ok(Some(run)),
+        }
+    }
+
+    fn process(&mut self, task: &Task) -> io::Result<(End, process::Usage)> {
+        for file in [&mut self.output, &mut self.errors] {
+            // A device has no length.
+            if file.metadata()?.is_file() {
+                file.set_len(0)?;
+                file.rewind()?;
+            }
+        }
+        process::run(task, Streams { output: &self.output, errors: &self.errors }, self.stop)
+    }
+
+    /// What the last run printed, standard output first.
+    fn text(&mut self) -> String {
+        let mut text = Vec::new();
+        for file in [&mut self.output, &mut self.errors] {
+            // Nothing can be read of a device that is written to only.
+            let _ = file.rewind().and_then(|()| file.take(MOST_TEXT).read_to_end(&mut text));
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    /// The end of what the last run printed.
+    fn tail(&mut self) -> String {
+        let text = self.text();
+        let from = text.len().saturating_sub(TOLD);
+        let from = (from..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+        text.get(from..).unwrap_or_default().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::metric::Source;
+    use super::super::record::{self, FORMAT, Header};
+    use super::*;
+    use regex::Regex;
+    use std::path::Path;
+
+    fn shell(script: &str) -> Task {
+        Task { words: ["sh", "-c", script].map(Into::into).to_vec(), ..Task::default() }
+    }
+
+    fn experiment(a: &str, b: &str) -> Experiment {
+        let pattern = Source::Pattern(Regex::new(r"ops = (\S+)").expect("an expression"));
+        Experiment {
+            tasks: [shell(a), shell(b)],
+            seed: 1,
+            warm_ups: 1,
+            gate: None,
+            prepare: Vec::new(),
+            metrics: vec![Metric { name: "ops".to_owned(), source: pattern }],
+            ignores_failure: false,
+        }
+    }
+
+    fn header() -> Header {
+        Header {
+            format: FORMAT,
+            tool: String::new(),
+            commands: Default::default(),
+            seed: 1,
+            metrics: Vec::new(),
+            cores: 1,
+            options: BTreeMap::new(),
+        }
+    }
+
+    /// Wants some pairs, and some of them twice.
+    struct Script {
+        wanted: u32,
+        again: Vec<u32>,
+        begun: Vec<(u32, Side, bool)>,
+    }
+
+    impl Script {
+        fn new(wanted: u32) -> Script {
+            Script { wanted, again: Vec::new(), begun: Vec::new() }
+        }
+    }
+
+    impl Observer for Script {
+        fn begins(&mut self, pair: u32, side: Side, is_warm_up: bool) {
+            self.begun.push((pair, side, is_warm_up));
+        }
+
+        fn judge(&mut self, pairs: &[Pair]) -> Next {
+            let number = pairs.last().map_or(0, Pair::number);
+            if self.again.first() == Some(&number) {
+                self.again.remove(0);
+                return Next::Again;
+            }
+            if number + 1 >= self.wanted { Next::Enough } else { Next::Pair }
+        }
+    }
+
+    fn ran(
+        experiment: &Experiment,
+        path: &Path,
+        script: &mut Script,
+    ) -> Result<(Vec<Pair>, Stopped), Failure> {
+        let (mut record, runs) = match path.exists() {
+            true => {
+                let (record, runs, _) = Record::resume(path, &header()).expect("a record");
+                (record, runs)
+            }
+            false => (Record::create(path, &header()).expect("a record"), Vec::new()),
+        };
+        run(experiment, &mut record, runs, script, &AtomicBool::new(false))
+    }
+
+    #[test]
+    fn pairs_are_measured_in_recorded_random_order_behind_a_warm_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record");
+        let mut script = Script::new(12);
+        let experiment = experiment("echo ops = 1", "echo ops = 2");
+        let (pairs, stopped) = ran(&experiment, &path, &mut script).unwrap();
+        assert_eq!((pairs.len(), stopped), (12, Stopped::Enough));
+        assert!(script.begun[..2].iter().all(|(pair, _, is_warm_up)| *pair == 0 && *is_warm_up));
+        let firsts: Vec<Side> = script.begun[2..].chunks(2).map(|pair| pair[0].1).collect();
+        assert!(firsts.contains(&Side::A) && firsts.contains(&Side::B));
+        for (pair, first) in pairs.iter().zip(firsts) {
+            assert!(pair.runs[first.index()].is_first);
+            assert_eq!(pair.runs.each_ref().map(|run| run.metrics["ops"]), [1.0, 2.0]);
+            assert!(pair.runs[0].usage.wall > 0.0 && pair.runs[0].busy.is_some());
+        }
+        let (_, runs) = record::read(&path).unwrap();
+        assert_eq!(runs.len(), 26);
+        assert_eq!(super::pairs(runs), pairs);
+    }
+
+    #[test]
+    fn a_pair_that_is_measured_again_takes_its_own_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record");
+        let counting = format!("echo x >> {0}/n; echo ops = $(wc -l < {0}/n)", folder.path().display());
+        let mut script = Script { again: vec![1, 1], ..Script::new(3) };
+        let (pairs, _) = ran(&experiment(&counting, "echo ops = 1"), &path, &mut script).unwrap();
+        // The warm-up is the first, and pair 1 counts the third time.
+        assert_eq!(
+            pairs.iter().map(|pair| pair.runs[0].metrics["ops"]).collect::<Vec<f64>>(),
+            [2.0, 5.0, 6.0]
+        );
+        assert_eq!(pairs[1].runs[0].attempt, 2);
+        assert_eq!(super::pairs(record::read(&path).unwrap().1), pairs);
+    }
+
+    #[test]
+    fn an_interrupted_experiment_goes_on_where_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record");
+        let experiment = experiment("echo ops = 1", "echo ops = 2");
+        let (first, _) = ran(&experiment, &path, &mut Script::new(3)).unwrap();
+        let (all, _) = ran(&experiment, &path, &mut Script::new(5)).unwrap();
+        assert_eq!((all.len(), &all[..3]), (5, &first[..]));
+        // One that had seen enough has nothing left to measure, and does not warm up for it.
+        let mut script = Script::new(5);
+        assert_eq!(ran(&experiment, &path, &mut script).unwrap().0, all);
+        assert_eq!(script.begun, []);
+        let mut record = Record::resume(&path, &header()).unwrap().0;
+        let stopped = run(&experiment, &mut record, Vec::new(), &mut Script::new(5), &AtomicBool::new(true));
+        assert_eq!(stopped.unwrap(), (vec![], Stopped::Interrupted));
+    }
+
+    #[test]
+    fn what_fails_is_told_and_written_down_and_ends_the_experiment() {
+        let cases = [
+            (
+                "echo why >&2; exit 3",
+                "A, warming up, ended with exit status 3; the last that it printed:\nwhy",
+            ),
+            (
+                "true",
+                "A, warming up,: metric ops: its pattern matches nothing of what the command printed; it printed nothing",
+            ),
+            ("echo ops = 1; echo ops = 2", "metric ops: its pattern matches 2 times"),
+            ("echo ops = many", "metric ops: its pattern matches \"many\", which is no number"),
+        ];
+        for (command, expected) in cases {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("record");
+            let failure = ran(&experiment(command, "echo ops = 1"), &path, &mut Script::new(3)).unwrap_err();
+            assert!(failure.to_string().contains(expected), "{failure}");
+            let (_, runs) = record::read(&path).unwrap();
+            assert!(runs.last().is_some_and(|run| run.fault.is_some()), "{runs:?}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let mut missing = experiment("true", "true");
+        missing.tasks = [Task { words: vec!["/no/such".into()], ..Task::default() }, shell("true")];
+        let failure = ran(&missing, &folder.path().join("record"), &mut Script::new(3)).unwrap_err();
+        assert!(failure.to_string().contains("No such file"), "{failure}");
+    }
+
+    #[test]
+    fn what_prepares_runs_before_each_run_and_knows_whose_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let mut experiment = experiment("echo ops = 1", "echo ops = 1");
+        experiment.prepare =
+            vec![shell(&format!("echo $DEBURR_SIDE $DEBURR_LAYOUT_SEED >> {}", log.display()))];
+        ran(&experiment, &folder.path().join("record"), &mut Script::new(2)).unwrap();
+        let text = std::fs::read_to_string(&log).unwrap();
+        let sides = |side: &str| text.lines().filter(|line| line.starts_with(side)).count();
+        assert_eq!((sides("a "), sides("b ")), (3, 3));
+        let seeds: std::collections::BTreeSet<&str> =
+            text.lines().filter_map(|line| line.split(' ').nth(1)).collect();
+        // The warm-up has those of the first pair.
+        assert_eq!(seeds.len(), 4);
+        experiment.prepare = vec![shell("exit 1")];
+        let failure = ran(&experiment, &folder.path().join("other"), &mut Script::new(2)).unwrap_err();
+        assert!(failure.to_string().starts_with("what prepares a run of"), "{failure}");
+    }
+}

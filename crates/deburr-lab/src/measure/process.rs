@@ -1,0 +1,309 @@
+//! Measuring stage: one run of a process, from its start to its end.
+//!
+//! In: a command. Out: how it ended, and what it took. Wall time is counted from before the process is made until its end is
+//! known; CPU time, peak memory and context switches are what the kernel counted for it and for the children that it waited
+//! for (`wait4`, as `/usr/bin/time` does). Nothing runs beside it: its output goes to a file, and its end wakes one `poll`.
+
+use super::machine::Cpus;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a process that is told to end may take, until it is killed.
+const GRACE: Duration = Duration::from_secs(2);
+/// How often it is looked whether somebody wants to stop.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// A command, and what it runs in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Task {
+    /// The program, and its arguments.
+    pub words: Vec<OsString>,
+    /// Added to the environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// Its folder; that of this process where there is none.
+    pub folder: Option<PathBuf>,
+    /// What it reads; nothing where there is none.
+    pub input: Option<PathBuf>,
+    /// The processors that it may run on; all where there are none.
+    pub cpus: Option<Cpus>,
+    /// How long it may run.
+    pub timeout: Option<Duration>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// With an exit status.
+    Status(i32),
+    /// By a signal.
+    Signal(i32),
+    /// It ran too long, and was ended.
+    TimedOut,
+    /// Somebody wanted to stop, and it was ended.
+    Interrupted,
+}
+
+impl Default for End {
+    fn default() -> End {
+        End::Status(0)
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            End::Status(status) => write!(f, "exit status {status}"),
+            End::Signal(signal) => write!(f, "signal {signal}"),
+            End::TimedOut => f.write_str("the time limit"),
+            End::Interrupted => f.write_str("an interrupt"),
+        }
+    }
+}
+
+/// What a run took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Wall time, in seconds.
+    pub wall: f64,
+    /// CPU time outside of the kernel, in seconds.
+    pub user: f64,
+    /// CPU time in the kernel, in seconds.
+    pub system: f64,
+    /// The most memory that it, or one of its children, had at once: the resident set, in bytes. Never less than what this
+    /// process had when it made it, which the kernel counts as the new one's until it runs its own program.
+    pub peak_memory: u64,
+    /// How often it waited for something.
+    pub voluntary_switches: u64,
+    /// How often it lost its processor.
+    pub involuntary_switches: u64,
+}
+
+/// Where a run prints to. Files, so that nothing has to read beside it.
+#[derive(Debug, Clone, Copy)]
+pub struct Streams<'f> {
+    /// Its standard output.
+    pub output: &'f File,
+    /// Its standard error.
+    pub errors: &'f File,
+}
+
+/// Runs a command. `stop`: somebody wants it to end.
+///
+/// # Errors
+/// Where the process cannot be made, as for a program that does not exist, or cannot be waited for.
+pub fn run(task: &Task, streams: Streams<'_>, stop: &AtomicBool) -> io::Result<(End, Usage)> {
+    let mut command = command(task, streams)?;
+    // Children inherit where their parent may run; a hook between fork and exec would make starting slower.
+    let pinned = task.cpus.as_ref().map(Cpus::pin).transpose()?;
+    let start = Instant::now();
+    let child = command.spawn();
+    drop(pinned);
+    let child = child?;
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or_else(|| io::Error::other("a process without a number"))?;
+    let ended = wait(pid, task.timeout, stop);
+    let wall = start.elapsed();
+    // Whatever happened, nobody else will reap it.
+    let early = match ended {
+        Ok(early) => early,
+        Err(error) => {
+            let _ = kill_process_group(pid, Signal::KILL);
+            reap(pid)?;
+            return Err(error);
+        }
+    };
+    let (end, usage) = reap(pid)?;
+    Ok((early.unwrap_or(end), Usage { wall: wall.as_secs_f64(), ..usage }))
+}
+
+fn command(task: &Task, streams: Streams<'_>) -> io::Result<Command> {
+    let (program, arguments) =
+        task.words.split_first().ok_or_else(|| io::Error::other("an empty command"))?;
+    let mut command = Command::new(program);
+    command.args(arguments).envs(task.env.iter().map(|(name, value)| (name, value)));
+    command.stdin(match &task.input {
+        Some(path) => Stdio::from(File::open(path)?),
+        None => Stdio::null(),
+    });
+    command.stdout(streams.output.try_clone()?).stderr(streams.errors.try_clone()?);
+    // So that it can be ended with all that it started, and does not get the terminal's Ctrl-C itself.
+    command.process_group(0);
+    if let Some(folder) = &task.folder {
+        command.current_dir(folder);
+    }
+    Ok(command)
+}
+
+/// Waits until a process has ended, by itself or because it had to; tells why it had to.
+fn wait(pid: Pid, timeout: Option<Duration>, stop: &AtomicBool) -> io::Result<Option<End>> {
+    let start = Instant::now();
+    let process = pidfd_open(pid, PidfdFlags::empty())?;
+    let ends_within = |most: Duration| -> io::Result<bool> {
+        let most = Timespec::try_from(most).map_err(|_| Errno::INVAL)?;
+        match poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&most)) {
+            Ok(ready) => Ok(ready > 0),
+            Err(Errno::INTR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    };
+    let early = loop {
+        let left = timeout.map(|timeout| timeout.saturating_sub(start.elapsed()));
+        if ends_within(left.map_or(LOOK, |left| left.min(LOOK)))? {
+            return Ok(None);
+        }
+        if stop.load(Ordering::Relaxed) {
+            break End::Interrupted;
+        }
+        if left.is_some_and(|left| left.is_zero()) {
+            break End::TimedOut;
+        }
+    };
+    // It may have ended just now.
+    let _ = kill_process_group(pid, Signal::TERM);
+    let told = Instant::now();
+    let mut ended = false;
+    while !ended && told.elapsed() < GRACE {
+        ended = ends_within(GRACE.saturating_sub(told.elapsed()))?;
+    }
+    // What it started may still be there.
+    let _ = kill_process_group(pid, Signal::KILL);
+    while !ended {
+        ended = ends_within(LOOK)?;
+    }
+    Ok(Some(early))
+}
+
+/// Takes a process that has ended off the kernel's list, and what the kernel counted for it.
+fn reap(pid: Pid) -> io::Result<(End, Usage)> {
+    let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
+    // SAFETY: both pointers are to live places of the types that wait4 fills, and zero is a value of `rusage`, whose fields
+    // are integers.
+    #[allow(unsafe_code)]
+    let (reaped, usage) = unsafe {
+        let reaped = libc::wait4(pid.as_raw_nonzero().get(), &raw mut status, 0, usage.as_mut_ptr());
+        (reaped, usage.assume_init())
+    };
+    if reaped < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    let usage = Usage {
+        wall: 0.0,
+        user: seconds(usage.ru_utime),
+        system: seconds(usage.ru_stime),
+        peak_memory: u64::try_from(usage.ru_maxrss).unwrap_or_default().saturating_mul(1024),
+        voluntary_switches: u64::try_from(usage.ru_nvcsw).unwrap_or_default(),
+        involuntary_switches: u64::try_from(usage.ru_nivcsw).unwrap_or_default(),
+    };
+    let end = match libc::WIFSIGNALED(status) {
+        true => End::Signal(libc::WTERMSIG(status)),
+        false => End::Status(libc::WEXITSTATUS(status)),
+    };
+    Ok((end, usage))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Seek};
+
+    fn task(words: &[&str]) -> Task {
+        Task { words: words.iter().map(Into::into).collect(), ..Task::default() }
+    }
+
+    fn ran_to(task: &Task, file: &File) -> io::Result<(End, Usage)> {
+        run(task, Streams { output: file, errors: file }, &AtomicBool::new(false))
+    }
+
+    fn ran(task: &Task) -> (End, Usage) {
+        ran_to(task, &output()).expect("a run")
+    }
+
+    fn output() -> File {
+        tempfile::tempfile().expect("a file")
+    }
+
+    fn printed(task: &Task) -> String {
+        let mut file = output();
+        assert_eq!(ran_to(task, &file).expect("a run").0, End::Status(0));
+        let mut text = String::new();
+        file.rewind().unwrap();
+        file.read_to_string(&mut text).unwrap();
+        text
+    }
+
+    #[test]
+    fn a_run_tells_how_it_ended() {
+        assert_eq!(ran(&task(&["true"])).0, End::Status(0));
+        assert_eq!(ran(&task(&["sh", "-c", "exit 7"])).0, End::Status(7));
+        assert_eq!(ran(&task(&["sh", "-c", "kill -SEGV $$"])).0, End::Signal(11));
+        let missing = ran_to(&task(&["/no/such/program"]), &output());
+        assert_eq!(missing.unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert!(ran_to(&task(&[]), &output()).is_err());
+    }
+
+    #[test]
+    fn a_run_that_hangs_is_ended_with_its_children() {
+        let hanging =
+            Task { timeout: Some(Duration::from_millis(200)), ..task(&["sh", "-c", "sleep 60 & sleep 60"]) };
+        let (end, usage) = ran(&hanging);
+        assert_eq!(end, End::TimedOut);
+        assert!(usage.wall < 30.0, "{}", usage.wall);
+        // One that does not listen, either.
+        let deaf = Task {
+            timeout: Some(Duration::from_millis(100)),
+            ..task(&["sh", "-c", "trap '' TERM; sleep 60; sleep 60"])
+        };
+        assert_eq!(ran(&deaf).0, End::TimedOut);
+        let file = output();
+        let streams = Streams { output: &file, errors: &file };
+        let stopped = run(&task(&["sleep", "60"]), streams, &AtomicBool::new(true)).unwrap();
+        assert_eq!(stopped.0, End::Interrupted);
+    }
+
+    #[test]
+    fn a_run_gets_its_input_environment_and_folder() {
+        let folder = std::env::temp_dir();
+        let task = Task {
+            env: vec![("DEBURR_TEST".into(), "set".into())],
+            folder: Some(folder.clone()),
+            input: Some("/proc/self/comm".into()),
+            ..task(&["sh", "-c", "cat; echo $DEBURR_TEST; pwd; echo told >&2"])
+        };
+        let text = printed(&task);
+        let expected = format!("set\n{}\ntold\n", folder.canonicalize().unwrap().display());
+        assert!(text.ends_with(&expected), "{text}");
+        assert_eq!(text.lines().count(), 4);
+    }
+
+    #[test]
+    fn what_a_run_took_is_what_the_kernel_counted() {
+        // 64 MiB in one block, and a second of nothing.
+        let (end, usage) =
+            ran(&task(&["sh", "-c", "head -c 64M /dev/zero | tail -c 64M >/dev/null; sleep 0.3"]));
+        assert_eq!(end, End::Status(0));
+        assert!(usage.wall >= 0.3 && usage.user + usage.system < usage.wall + 0.1, "{usage:?}");
+        assert!(usage.peak_memory > 48 << 20, "{usage:?}");
+        assert!(usage.voluntary_switches > 0);
+    }
+
+    #[test]
+    fn a_pinned_run_sees_one_processor_and_the_rest_stay_free() {
+        let before = std::thread::available_parallelism().unwrap();
+        let pinned = Task { cpus: Some("0".parse().unwrap()), ..task(&["nproc"]) };
+        assert_eq!(printed(&pinned), "1\n");
+        assert_eq!(std::thread::available_parallelism().unwrap(), before);
+    }
+}

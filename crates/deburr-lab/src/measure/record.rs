@@ -1,0 +1,303 @@
+//! Measuring stage: what is known of an experiment, on disk.
+//!
+//! One JSON value a line: first the [`Header`], then each [`Run`] as it ends, written and flushed before the next one starts. A
+//! last line that an interrupt cut off is no run. Whoever goes on with an experiment gets the same header, or none.
+
+use super::process::{End, Usage};
+use super::schedule::Side;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+/// The version of the format.
+pub const FORMAT: u32 = 1;
+/// Bytes at most of one line.
+const LONGEST: u64 = 1 << 20;
+
+/// What an experiment is of: two records with the same header are of the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The program that wrote it, and its version.
+    pub tool: String,
+    /// The commands, as given.
+    pub commands: [String; 2],
+    /// What the orders of the pairs' runs come from.
+    pub seed: u64,
+    /// Names of the metrics, the primary one first, with where they come from.
+    pub metrics: Vec<(String, String)>,
+    /// Processors that the runs may use.
+    pub cores: usize,
+    /// Whatever else was asked for that the numbers depend on, by option.
+    pub options: BTreeMap<String, String>,
+}
+
+/// A run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Its pair, from 0; warm-up pairs are counted by themselves.
+    pub pair: u32,
+    /// How often the pair was measured before.
+    pub attempt: u32,
+    /// Whose it is.
+    pub side: Side,
+    /// Whether it ran first of the two.
+    pub is_first: bool,
+    /// Whether it only warms up, and counts for nothing.
+    pub is_warm_up: bool,
+    /// When it began, in seconds since 1970.
+    pub began: f64,
+    /// How long was waited for a quiet machine before it, in seconds.
+    pub waited: f64,
+    /// How it ended.
+    pub end: End,
+    /// What it took.
+    pub usage: Usage,
+    /// How long all processors together were busy meanwhile, in seconds; `None` where the kernel does not tell.
+    pub busy: Option<f64>,
+    /// How long a hypervisor kept them away, in seconds.
+    pub stolen: Option<f64>,
+    /// Its numbers, by name.
+    pub metrics: BTreeMap<String, f64>,
+    /// Why it counts for nothing, if it does not.
+    pub fault: Option<String>,
+}
+
+/// Why there is no record.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// It could not be read or written.
+    Io(io::Error),
+    /// A line that is not what it should be, counted from 1.
+    Line(usize, String),
+    /// A record of another experiment: what differs.
+    Other(String),
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RecordError::Io(error) => error.fmt(f),
+            RecordError::Line(line, why) => write!(f, "line {line}: {why}"),
+            RecordError::Other(what) => write!(f, "a record of another experiment: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for RecordError {}
+
+impl From<io::Error> for RecordError {
+    fn from(error: io::Error) -> RecordError {
+        RecordError::Io(error)
+    }
+}
+
+/// A record that runs are added to.
+#[derive(Debug)]
+pub struct Record {
+    file: File,
+}
+
+impl Record {
+    /// Begins a record in a new file.
+    ///
+    /// # Errors
+    /// Where there is such a file, or it cannot be written.
+    pub fn create(path: &Path, header: &Header) -> Result<Record, RecordError> {
+        let file = OpenOptions::new().read(true).append(true).create_new(true).open(path)?;
+        let mut record = Record { file };
+        record.line(header)?;
+        Ok(record)
+    }
+
+    /// Goes on with a record; gives the runs that it has, and its seed.
+    ///
+    /// # Errors
+    /// [`RecordError`], also where it is one of another experiment.
+    pub fn resume(path: &Path, header: &Header) -> Result<(Record, Vec<Run>, u64), RecordError> {
+        let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+        let Contents { header: found, runs, whole } = Contents::read(&file)?;
+        if let Some(difference) = found.difference(header) {
+            return Err(RecordError::Other(difference));
+        }
+        // What an interrupt left of a line would spoil the next one.
+        file.set_len(whole)?;
+        file.seek(SeekFrom::End(0))?;
+        Ok((Record { file }, runs, found.seed))
+    }
+
+    /// Adds a run; it is on disk when this returns, as far as the kernel goes.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn add(&mut self, run: &Run) -> Result<(), RecordError> {
+        self.line(run)
+    }
+
+    fn line(&mut self, value: &impl Serialize) -> Result<(), RecordError> {
+        let mut line = serde_json::to_vec(value).map_err(io::Error::from)?;
+        line.push(b'\n');
+        Ok(self.file.write_all(&line)?)
+    }
+}
+
+/// Reads a record.
+///
+/// # Errors
+/// [`RecordError`].
+pub fn read(path: &Path) -> Result<(Header, Vec<Run>), RecordError> {
+    let contents = Contents::read(&File::open(path)?)?;
+    Ok((contents.header, contents.runs))
+}
+
+struct Contents {
+    header: Header,
+    runs: Vec<Run>,
+    /// Bytes of whole lines.
+    whole: u64,
+}
+
+impl Contents {
+    fn read(file: &File) -> Result<Contents, RecordError> {
+        let mut reader = BufReader::new(file);
+        let (mut whole, mut header, mut runs) = (0, None, Vec::new());
+        for number in 1.. {
+            let mut line = Vec::new();
+            let read = (&mut reader).take(LONGEST).read_until(b'\n', &mut line)? as u64;
+            if line.last() != Some(&b'\n') {
+                if read == LONGEST {
+                    return Err(RecordError::Line(number, "too long".to_owned()));
+                }
+                break;
+            }
+            whole += read;
+            let wrong = |error: serde_json::Error| RecordError::Line(number, error.to_string());
+            match header {
+                None => header = Some(serde_json::from_slice(&line).map_err(wrong)?),
+                Some(_) => runs.push(serde_json::from_slice(&line).map_err(wrong)?),
+            }
+        }
+        let header: Header = header.ok_or(RecordError::Line(1, "no record of deburr compare".to_owned()))?;
+        match header.format {
+            FORMAT => Ok(Contents { header, runs, whole }),
+            other => Err(RecordError::Line(1, format!("format {other}, where this version knows {FORMAT}"))),
+        }
+    }
+}
+
+impl Header {
+    /// What two experiments differ in; not by which version of the tool they were made.
+    fn difference(&self, other: &Header) -> Option<String> {
+        let told = |what: &str, one: &dyn fmt::Debug, other: &dyn fmt::Debug| {
+            Some(format!("{what}: {one:?} there, {other:?} here"))
+        };
+        if self.commands != other.commands {
+            return told("commands", &self.commands, &other.commands);
+        }
+        if self.metrics != other.metrics {
+            return told("metrics", &self.metrics, &other.metrics);
+        }
+        if self.cores != other.cores {
+            return told("processors", &self.cores, &other.cores);
+        }
+        let names = self.options.keys().chain(other.options.keys());
+        let different = names.into_iter().find(|name| self.options.get(*name) != other.options.get(*name))?;
+        told(different, &self.options.get(different), &other.options.get(different))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> Header {
+        Header {
+            format: FORMAT,
+            tool: "deburr 0".to_owned(),
+            commands: ["a".to_owned(), "b".to_owned()],
+            seed: 7,
+            metrics: vec![("wall".to_owned(), "wall".to_owned())],
+            cores: 2,
+            options: BTreeMap::from([("timeout".to_owned(), "5".to_owned())]),
+        }
+    }
+
+    fn run(pair: u32, side: Side) -> Run {
+        Run {
+            pair,
+            attempt: 0,
+            side,
+            is_first: side == Side::A,
+            is_warm_up: false,
+            began: 1.7e9,
+            waited: 0.1,
+            end: End::Status(0),
+            usage: Usage {
+                wall: 0.123_456_789,
+                user: 0.1,
+                system: 0.02,
+                peak_memory: 1 << 20,
+                voluntary_switches: 3,
+                involuntary_switches: 4,
+            },
+            busy: Some(0.2),
+            stolen: None,
+            metrics: BTreeMap::from([("wall".to_owned(), 0.123_456_789)]),
+            fault: None,
+        }
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_was_written_and_goes_on_behind_a_line_that_was_cut_off() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record.jsonl");
+        let mut record = Record::create(&path, &header()).unwrap();
+        record.add(&run(0, Side::A)).unwrap();
+        record.add(&run(0, Side::B)).unwrap();
+        assert!(Record::create(&path, &header()).is_err());
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &whole[..whole.len() - 20]).unwrap();
+        assert_eq!(read(&path).unwrap(), (header(), vec![run(0, Side::A)]));
+        let (mut record, runs, seed) = Record::resume(&path, &header()).unwrap();
+        assert_eq!(seed, 7);
+        assert_eq!(runs, [run(0, Side::A)]);
+        record.add(&run(0, Side::B)).unwrap();
+        drop(record);
+        assert_eq!(std::fs::read(&path).unwrap(), whole);
+    }
+
+    #[test]
+    fn what_is_no_record_or_one_of_another_experiment_is_refused_with_the_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record.jsonl");
+        let reason = |text: &str, header: &Header| {
+            std::fs::write(&path, text).unwrap();
+            Record::resume(&path, header).unwrap_err().to_string()
+        };
+        let line = serde_json::to_string(&header()).unwrap();
+        assert_eq!(reason("", &header()), "line 1: no record of deburr compare");
+        assert!(reason("{}\n", &header()).starts_with("line 1: missing field"));
+        assert!(reason(&format!("{line}\n{{}}\n"), &header()).starts_with("line 2: missing field"));
+        assert!(reason(&"x".repeat(2 << 20), &header()).contains("too long"));
+        let newer = line.replace("\"format\":1", "\"format\":2");
+        assert!(reason(&format!("{newer}\n"), &header()).contains("format 2"));
+        type Change = fn(&mut Header);
+        let others: [(&str, Change); 4] = [
+            ("commands", |header| header.commands[1] = "c".to_owned()),
+            ("metrics", |header| header.metrics.clear()),
+            ("processors", |header| header.cores = 3),
+            ("timeout", |header| header.options.clear()),
+        ];
+        for (what, change) in others {
+            let mut other = header();
+            change(&mut other);
+            let reason = reason(&format!("{line}\n"), &other);
+            assert!(reason.starts_with(&format!("a record of another experiment: {what}")), "{reason}");
+        }
+    }
+}
