@@ -2,6 +2,7 @@
 
 pub(crate) mod asked;
 pub(crate) mod batch;
+pub(crate) mod compare;
 pub(crate) mod diff;
 pub(crate) mod fix;
 pub(crate) mod show;
@@ -45,6 +46,8 @@ pub(crate) enum Verb {
     Diff(Box<diff::Diff>),
     /// Rewrite binaries without their source, and prove every change; without options: show what would change
     Fix(Box<fix::Fix>),
+    /// Run two commands, and say whether B is really better than A
+    Compare(Box<compare::Compare>),
     /// Show what this machine offers, and the names that --target and --baseline accept
     #[command(after_help = "Examples:
   deburr cpu

@@ -1,6 +1,7 @@
 //! The verbs: arguments → what is printed, and the exit status.
 
 mod check;
+mod compare;
 mod diff;
 mod fix;
 mod listing;
@@ -38,6 +39,7 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
         Verb::Check(options) => check::run(&options, arguments.color, &mut out, complaints)?,
         Verb::Diff(options) => diff::run(&options, arguments.color, &mut out, complaints)?,
         Verb::Fix(options) => fix::run(&options, arguments.color, &mut out, complaints)?,
+        Verb::Compare(options) => compare::run(&options, arguments.color, &mut out)?,
         Verb::Show(options) => show::run(&options, arguments.color, &mut out)?,
         Verb::Cpu { format } => listing::cpu(format, color, &mut out)?,
         Verb::Rules { format } => listing::rules(format, color, &mut out)?,

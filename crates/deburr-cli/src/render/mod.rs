@@ -1,6 +1,7 @@
 //! Renderers: reports → text for people or documents for programs. They see reports and the sums of a run, compute layout
 //! only, and write each file when it comes: none holds the findings of a run.
 
+pub(crate) mod compare;
 pub(crate) mod concise;
 pub(crate) mod diff;
 #[cfg(test)]

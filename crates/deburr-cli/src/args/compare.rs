@@ -1,0 +1,139 @@
+//! The options of `deburr compare`.
+
+use super::Format;
+use super::batch::Progress;
+use clap::{ArgGroup, Args, ValueEnum};
+use deburr_lab::measure::machine::Cpus;
+use std::path::PathBuf;
+
+/// The options of `deburr compare`.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("what").required(true).args(["a", "aa", "values"]))]
+#[command(after_help = "Examples:
+  deburr compare --a './server-old --bench' --b './server-new --bench'
+  deburr compare --aa ./server                     what this machine can tell apart, and how long it takes
+  deburr compare --metric pgbench:tps --a 'pgbench -S -T 10 old' --b 'pgbench -S -T 10 new'
+  deburr compare --metric 'rate,larger,1/s=([0-9.]+) requests/s' --a ./old --b ./new
+  deburr compare --expect not-worse --a ./old --b ./new   for CI
+  deburr compare --resume --a ./old --b ./new             after an interrupt
+  deburr compare --values old.txt new.txt                 numbers measured elsewhere, one a line
+
+Runs come in pairs, one of A and one of B in random order, each when the machine is quiet; the first
+pair only warms up. After 10, 16, 24 and 40 pairs it is looked whether the difference is proven to be
+larger than --region (better or worse) or within it (same); else the verdict is inconclusive. Each
+look demands more than a single one would, so that looking often finds nothing that is not there.
+
+Metrics: wall, user, system (seconds), memory (bytes); pgbench:tps, pgbench:latency, sysbench:events,
+sysbench:transactions; or NAME,larger|smaller[,UNIT]=REGEX, whose first group has to match once in
+what the command prints. The first one given decides.
+
+Every run is written to a record as it ends; the last line says where that is.
+
+Exit status: 0 compared, and --expect holds; 1 --expect does not hold; 2 it could not be compared;
+130 interrupted, with the verdict so far.")]
+pub(crate) struct Compare {
+    /// The command of A: what there is
+    #[arg(long, value_name = "CMD", requires = "b", conflicts_with_all = ["aa", "values"], help_heading = "What to compare")]
+    pub(crate) a: Option<String>,
+    /// The command of B: what may be better
+    #[arg(long, value_name = "CMD", requires = "a", help_heading = "What to compare")]
+    pub(crate) b: Option<String>,
+    /// Compare a command with itself: what the machine can tell apart
+    #[arg(long, value_name = "CMD", conflicts_with = "values", help_heading = "What to compare")]
+    pub(crate) aa: Option<String>,
+    /// Compare numbers measured elsewhere, one a line in each file
+    #[arg(long, num_args = 2, value_names = ["FILE_A", "FILE_B"], help_heading = "What to compare")]
+    pub(crate) values: Option<Vec<PathBuf>>,
+    /// Line N of both files was measured in pairs, in this order
+    #[arg(long, requires = "values", help_heading = "What to compare")]
+    pub(crate) paired: bool,
+    /// With --values: which way is better
+    #[arg(long, value_enum, default_value_t = Direction::Smaller, requires = "values", value_name = "WAY", help_heading = "What to compare")]
+    pub(crate) better: Direction,
+
+    /// What is compared, the deciding one first (can be given more than once) [default: wall]
+    #[arg(long, value_name = "METRIC", help_heading = "What to measure")]
+    pub(crate) metric: Vec<String>,
+    /// Differences up to so many percent do not matter
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, help_heading = "What to measure")]
+    pub(crate) region: f64,
+    /// Pairs at most; at least 16 are needed for a verdict
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(2..=10_000), help_heading = "What to measure")]
+    pub(crate) pairs: u32,
+    /// What the random order comes from [default: a new one each time]
+    #[arg(long, value_name = "N", help_heading = "What to measure")]
+    pub(crate) seed: Option<u64>,
+
+    /// Run before everything else
+    #[arg(long, value_name = "CMD", help_heading = "How to run")]
+    pub(crate) setup: Option<String>,
+    /// Run before each run, with DEBURR_SIDE (a or b) in its environment
+    #[arg(long, value_name = "CMD", help_heading = "How to run")]
+    pub(crate) prepare: Option<String>,
+    /// Run before each run to link it anew, with DEBURR_LAYOUT_SEED and DEBURR_SIDE in its environment
+    #[arg(long, value_name = "CMD", help_heading = "How to run")]
+    pub(crate) relink: Option<String>,
+    /// Run after everything else, whatever happened
+    #[arg(long, value_name = "CMD", help_heading = "How to run")]
+    pub(crate) cleanup: Option<String>,
+    /// The folder that all commands run in
+    #[arg(long, value_name = "DIR", help_heading = "How to run")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Added to A's environment (can be given more than once)
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "How to run")]
+    pub(crate) env_a: Vec<String>,
+    /// Added to B's environment (can be given more than once)
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "How to run")]
+    pub(crate) env_b: Vec<String>,
+    /// What the commands read [default: nothing]
+    #[arg(long, value_name = "FILE", help_heading = "How to run")]
+    pub(crate) input: Option<PathBuf>,
+    /// Processors that the runs may use, such as 1 or 2-3
+    #[arg(long, value_name = "CPUS", help_heading = "How to run")]
+    pub(crate) pin: Option<Cpus>,
+    /// A run that takes longer fails
+    #[arg(long, value_name = "SECONDS", help_heading = "How to run")]
+    pub(crate) timeout: Option<f64>,
+    /// The shell that runs the commands; none: their words are split here, as a shell would
+    #[arg(long, value_name = "SHELL", default_value = "none", help_heading = "How to run")]
+    pub(crate) shell: String,
+    /// Do not wait for a quiet machine before each run
+    #[arg(long, help_heading = "How to run")]
+    pub(crate) no_gate: bool,
+    /// Runs that end with another exit status than 0 count, too
+    #[arg(long, help_heading = "How to run")]
+    pub(crate) ignore_failure: bool,
+
+    /// Write the runs there [default: a new file in ~/.local/state/deburr]
+    #[arg(long, value_name = "FILE", conflicts_with = "values", help_heading = "Record")]
+    pub(crate) record: Option<PathBuf>,
+    /// Go on with a record: FILE, or the last one of the same commands
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with_all = ["record", "values"], help_heading = "Record")]
+    pub(crate) resume: Option<Option<PathBuf>>,
+
+    /// The exit status is 1 unless this is proven
+    #[arg(long, value_enum, value_name = "VERDICT", help_heading = "Output")]
+    pub(crate) expect: Option<Expected>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
+    pub(crate) format: Format,
+    /// When to show progress on the standard error
+    #[arg(long, value_enum, default_value_t = Progress::Auto, value_name = "WHEN", help_heading = "Output")]
+    pub(crate) progress: Progress,
+}
+
+/// Which way is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Direction {
+    Larger,
+    Smaller,
+}
+
+/// What is expected of B.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Expected {
+    Better,
+    Same,
+    /// Better, or the same
+    NotWorse,
+}

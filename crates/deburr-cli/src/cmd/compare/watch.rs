@@ -1,0 +1,76 @@
+//! Pairs as they come → whether there have been enough; and progress for people.
+
+use crate::args::batch::Progress;
+use deburr_lab::comparison::{self, Question};
+use deburr_lab::measure::experiment::{Next, Observer, Pair};
+use deburr_lab::measure::schedule::Side;
+use deburr_lab::stats::verdict::{Rule, Sequence};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
+use std::time::Duration;
+
+/// How often one pair is measured again at most because of what ran beside it.
+const ATTEMPTS: u32 = 3;
+
+/// Decides by the first metric.
+pub(super) struct Watch {
+    question: Question,
+    rule: Rule,
+    cores: usize,
+    /// How often a pair was measured again.
+    again: u32,
+    bar: Option<ProgressBar>,
+}
+
+impl Watch {
+    pub(super) fn new(question: &Question, rule: Rule, cores: usize, progress: Progress) -> Watch {
+        let wanted = progress == Progress::Auto && std::io::stderr().is_terminal();
+        let bar = wanted.then(|| {
+            let bar = ProgressBar::new(rule.last() as u64);
+            bar.enable_steady_tick(Duration::from_secs(1));
+            match ProgressStyle::with_template("{wide_bar} {pos}/{len} pairs, {elapsed}{msg}") {
+                Ok(style) => bar.with_style(style),
+                Err(_) => bar,
+            }
+        });
+        Watch { question: question.clone(), rule, cores, again: 0, bar }
+    }
+
+    pub(super) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// Whether the pairs prove something, or there are as many as there may be.
+    fn is_enough(&self, pairs: &[Pair]) -> bool {
+        let Some(series) = comparison::series(pairs, &self.question.name, None) else { return true };
+        let [a, b] = series.values.each_ref();
+        // What has no ratio is told when all is over.
+        let Ok(ratios) = self.question.direction.log_ratios(a, b) else { return true };
+        let mut sequence = Sequence::new(self.rule.clone());
+        ratios.into_iter().any(|ratio| sequence.push(ratio).is_err()) || sequence.is_over()
+    }
+}
+
+impl Observer for Watch {
+    fn begins(&mut self, pair: u32, side: Side, is_warm_up: bool) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(u64::from(pair));
+            let what = if is_warm_up { "warming up with " } else { "running " };
+            bar.set_message(format!("; {what}{side}"));
+        }
+    }
+
+    fn judge(&mut self, pairs: &[Pair]) -> Next {
+        let machine = comparison::machine(pairs, self.cores);
+        let last = pairs.last().filter(|pair| comparison::is_contaminated(pair, &machine));
+        if last.is_some_and(|last| last.runs.iter().all(|run| run.attempt + 1 < ATTEMPTS))
+            && (self.again as usize) < self.rule.last()
+        {
+            self.again += 1;
+            return Next::Again;
+        }
+        if self.is_enough(pairs) { Next::Enough } else { Next::Pair }
+    }
+}

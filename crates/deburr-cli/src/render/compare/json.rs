@@ -1,0 +1,78 @@
+//! For programs; `deburr schema compare` describes it.
+
+use super::{Document, Measured};
+use deburr_lab::comparison::Comparison;
+use deburr_lab::stats::benchstat::Summary;
+use deburr_lab::stats::{Direction, Probabilities};
+use serde_json::{Map, Value, json};
+use std::io::{self, Write};
+
+/// Writes the document.
+pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+    let mut whole = document.comparisons.first().map(comparison).unwrap_or_default();
+    let (commands, files, record, seed) = match &document.measured {
+        Measured::Commands { commands, seed, record, .. } => {
+            (json!(commands), Value::Null, json!(record.display().to_string()), json!(seed))
+        }
+        Measured::Files(files) => {
+            let files = files.each_ref().map(|file| file.display().to_string());
+            (Value::Null, json!(files), Value::Null, Value::Null)
+        }
+    };
+    let others: Vec<Map<String, Value>> = document.comparisons.iter().skip(1).map(comparison).collect();
+    let rest = [
+        ("schema_version", json!(1)),
+        ("region", json!(document.region)),
+        ("is_aa", json!(document.is_aa)),
+        ("commands", commands),
+        ("files", files),
+        ("record", record),
+        ("seed", seed),
+        ("other_metrics", json!(others)),
+    ];
+    whole.extend(rest.map(|(name, value)| (name.to_owned(), value)));
+    serde_json::to_writer_pretty(&mut *out, &whole)?;
+    writeln!(out)
+}
+
+fn comparison(comparison: &Comparison) -> Map<String, Value> {
+    let Comparison { question, verdict, unpaired, sides: [a, b], benchstat, warnings } = comparison;
+    let (change, interval) = comparison.change();
+    let better = match question.direction {
+        Direction::Larger => "larger",
+        Direction::Smaller => "smaller",
+    };
+    let fields = [
+        ("metric", json!({"name": question.name, "unit": question.unit, "better": better})),
+        ("verdict", json!(comparison.outcome().to_string())),
+        ("effect", json!(change)),
+        ("interval", json!(interval.map(|(low, high)| [low, high]))),
+        ("pairs", json!(verdict.as_ref().map(|verdict| verdict.pairs))),
+        ("pairs_needed", json!(verdict.as_ref().and_then(|verdict| verdict.pairs_needed))),
+        ("paired", json!(verdict.as_ref().map(|verdict| probabilities(&verdict.paired)))),
+        ("unpaired", json!(unpaired.as_ref().map(probabilities))),
+        (
+            "benchstat",
+            json!({
+                "a": summary(a),
+                "b": summary(b),
+                "delta": benchstat.delta(a.center, b.center),
+                "p": benchstat.p,
+                "n": [benchstat.n1, benchstat.n2],
+            }),
+        ),
+        ("warnings", json!(warnings.iter().map(ToString::to_string).collect::<Vec<String>>())),
+    ];
+    fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
+}
+
+fn probabilities(numbers: &Probabilities) -> Value {
+    let Probabilities { worse, same, better, next } = numbers;
+    json!({"worse": worse, "same": same, "better": better, "next": next})
+}
+
+/// An interval without an end has none here: JSON knows no infinity.
+fn summary(side: &Summary) -> Value {
+    let interval = (side.low.is_finite() && side.high.is_finite()).then_some([side.low, side.high]);
+    json!({"median": side.center, "interval": interval})
+}

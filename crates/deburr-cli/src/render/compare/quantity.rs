@@ -1,0 +1,46 @@
+//! Numbers with units, as people read them.
+
+/// A value with four digits and its unit: `12.34 ms`, `1.500 MiB`, `8123 1/s`.
+pub(super) fn shown(value: f64, unit: &str) -> String {
+    let scaled = |steps: &[(f64, &str)]| {
+        let fits = steps.iter().find(|(step, _)| value.abs() >= *step).or(steps.last());
+        fits.map_or_else(String::new, |(step, unit)| format!("{} {unit}", digits(value / step)))
+    };
+    match unit {
+        "s" => scaled(&[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")]),
+        "B" => scaled(&[(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")]),
+        "" => digits(value),
+        unit => format!("{} {unit}", digits(value)),
+    }
+}
+
+/// A change in percent, with its sign.
+pub(super) fn percent(fraction: f64) -> String {
+    let text = format!("{:+.2} %", 100.0 * fraction);
+    // A minus of its own for numbers.
+    text.replace('-', "−")
+}
+
+/// Four significant digits, and all of those before the point.
+fn digits(value: f64) -> String {
+    let before = if value == 0.0 { 0 } else { value.abs().log10().floor() as i64 };
+    let after = usize::try_from(3 - before).unwrap_or_default().min(9);
+    format!("{value:.after$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_four_digits_and_a_unit_that_fits() {
+        assert_eq!(shown(0.012_345, "s"), "12.35 ms");
+        assert_eq!(shown(61.5, "s"), "61.50 s");
+        assert_eq!(shown(1.5e-10, "s"), "0.1500 ns");
+        assert_eq!(shown(1_572_864.0, "B"), "1.500 MiB");
+        assert_eq!(shown(8123.456, "1/s"), "8123 1/s");
+        assert_eq!(shown(812_345.6, ""), "812346");
+        assert_eq!(shown(0.0, "s"), "0.000 ns");
+        assert_eq!((percent(-0.012_34), percent(0.5)), ("−1.23 %".to_owned(), "+50.00 %".to_owned()));
+    }
+}

@@ -1,0 +1,90 @@
+//! For people: the verdict in one line, then a table of the metrics, the probabilities and what to be careful about.
+
+use super::quantity::{percent, shown};
+use super::{Document, Measured};
+use crate::render::style::Palette;
+use deburr_lab::comparison::Comparison;
+use deburr_lab::stats::verdict::Outcome;
+use deburr_lab::stats::{Direction, Probabilities};
+use std::io::{self, Write};
+
+/// Writes the document.
+pub(crate) fn render(document: &Document, palette: Palette, out: &mut dyn Write) -> io::Result<()> {
+    match &document.measured {
+        Measured::Commands { commands: [a, _], .. } if document.is_aa => writeln!(out, "A, B: {a}")?,
+        Measured::Commands { commands: [a, b], .. } => writeln!(out, "A: {a}\nB: {b}")?,
+        Measured::Files([a, b]) => writeln!(out, "A: {}\nB: {}", a.display(), b.display())?,
+    }
+    let Some(first) = document.comparisons.first() else { return Ok(()) };
+    writeln!(out)?;
+    writeln!(out, "{}", palette.bold(&headline(document, first)))?;
+    for comparison in &document.comparisons {
+        writeln!(out)?;
+        metric(comparison, palette, out)?;
+    }
+    if let Measured::Commands { record, seed, .. } = &document.measured {
+        writeln!(out)?;
+        writeln!(out, "{}", palette.dim(&format!("runs: {} (seed {seed})", record.display())))?;
+    }
+    Ok(())
+}
+
+fn headline(document: &Document, comparison: &Comparison) -> String {
+    let Comparison { question, verdict, .. } = comparison;
+    let (change, interval) = comparison.change();
+    let region = format!("{:.1} %", 100.0 * document.region);
+    let size = match interval {
+        Some((low, high)) => {
+            format!("{} {} [{}, {}]", question.name, percent(change), percent(low), percent(high))
+        }
+        None => format!("{} {}", question.name, percent(change)),
+    };
+    let (pairs, needed) = match verdict {
+        Some(verdict) => (format!("{} pairs", verdict.pairs), verdict.pairs_needed),
+        None => (format!("{} and {} runs", comparison.benchstat.n1, comparison.benchstat.n2), None),
+    };
+    match comparison.outcome() {
+        Outcome::Same => format!("B is the same as A within {region}: {size}, {pairs}"),
+        Outcome::Inconclusive => {
+            let more = needed.map_or_else(String::new, |needed| format!("; about {needed} pairs might tell"));
+            format!("inconclusive: {size}, {pairs}{more}")
+        }
+        outcome => format!("B is {outcome} by more than {region}: {size}, {pairs}"),
+    }
+}
+
+fn metric(comparison: &Comparison, palette: Palette, out: &mut dyn Write) -> io::Result<()> {
+    let Comparison { question, sides: [a, b], benchstat, .. } = comparison;
+    let better = match question.direction {
+        Direction::Larger => "larger is better",
+        Direction::Smaller => "smaller is better",
+    };
+    let outcome = comparison.outcome();
+    writeln!(out, "{} ({better}): {outcome}", palette.bold(&question.name))?;
+    writeln!(
+        out,
+        "  median      A {} ± {}   B {} ± {}   {} ({benchstat})",
+        shown(a.center, &question.unit),
+        a.percent(),
+        shown(b.center, &question.unit),
+        b.percent(),
+        benchstat.delta(a.center, b.center),
+    )?;
+    let mut row = |name: &str, numbers: &Probabilities| {
+        let Probabilities { worse, same, better, next } = numbers;
+        writeln!(
+            out,
+            "  {name:<11} worse {worse:.3}   same {same:.3}   better {better:.3}   next run better {next:.3}"
+        )
+    };
+    if let Some(verdict) = &comparison.verdict {
+        row("pairs", &verdict.paired)?;
+    }
+    if let Some(unpaired) = &comparison.unpaired {
+        row("unpaired", unpaired)?;
+    }
+    for warning in &comparison.warnings {
+        writeln!(out, "  warning: {warning}")?;
+    }
+    Ok(())
+}
