@@ -12,7 +12,7 @@
 //! | several metrics at once | [`holm`] |
 //!
 //! Logarithms, exponentials and gamma functions are those of the `libm` crate: the same bits on every machine, so that a
-//! recorded seed gives the same result anywhere, and the same bits as Go's, from the same FreeBSD sources.
+//! recorded seed gives the same result anywhere. Its log-gamma is FreeBSD's, as Go's is, to the bit.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 #![forbid(unsafe_code)]

@@ -1,0 +1,80 @@
+//! Go's benchmark format, from its lines to the tables that benchstat prints.
+//!
+//! In: the text of result files (golang.org/design/14313-benchmark-format). Out: [`Tables`], and of them the text or the
+//! comma-separated values of golang.org/x/perf/cmd/benchstat, line by line. No file is opened here.
+//!
+//!     text ──▶ parse ──▶ Record ──▶ key (projections, filter) ──▶ table ──▶ text · csv
+//!
+//! Upstream's query language is kept as far as it selects: `key:value` terms, `-` before one, `*`; keys with `@alpha`, `@num` or
+//! `@first`. Regular expressions, `OR` and fixed orders are refused with a message.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+#![forbid(unsafe_code)]
+
+mod csv;
+mod filter;
+mod key;
+mod name;
+mod parse;
+mod table;
+mod text;
+mod unit;
+
+pub use parse::{Config, Record, SyntaxError, Units, Value, parse};
+pub use table::{Builder, Cell, Options, Summaries, Table, Tables};
+pub use unit::{Class, Scale, class, common_scale, tidy};
+
+use std::fmt;
+
+/// A query that cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryError {
+    /// The query or its part.
+    pub query: String,
+    /// What is wrong with it.
+    pub reason: &'static str,
+}
+
+impl fmt::Display for QueryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: {}", self.query, self.reason)
+    }
+}
+
+impl std::error::Error for QueryError {}
+
+/// One result file.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// Its path, which names its column unless there is a label.
+    pub path: &'a str,
+    /// What to call it instead.
+    pub label: Option<&'a str>,
+    /// What it says.
+    pub text: &'a str,
+}
+
+/// Reads result files into tables. Lines that cannot be read are told and left out.
+///
+/// # Errors
+/// [`QueryError`] where a projection or the filter cannot be understood, or α or the confidence lie outside 0 to 1.
+pub fn tables(inputs: &[Input<'_>], options: &Options) -> Result<(Tables, Vec<SyntaxError>), QueryError> {
+    let mut builder = Builder::new(options)?;
+    let mut problems = Vec::new();
+    for (index, input) in inputs.iter().enumerate() {
+        let same = |other: &&Input<'_>| other.label.is_none() && other.path == input.path;
+        let label = match input.label {
+            Some(label) => label.to_owned(),
+            // The same file twice makes two columns.
+            None if inputs.iter().filter(same).count() > 1 => {
+                format!("{}#{}", input.path, inputs.iter().take(index).filter(same).count())
+            }
+            None => input.path.to_owned(),
+        };
+        let mut records = Vec::new();
+        problems
+            .extend(parse(input.text, input.path, &label, builder.units(), |record| records.push(record)));
+        records.iter().for_each(|record| builder.add(record));
+    }
+    Ok((builder.tables(), problems))
+}
