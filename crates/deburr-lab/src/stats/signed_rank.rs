@@ -9,7 +9,7 @@ use super::error::at_least;
 use super::ranks::midranks;
 use super::{Error, moments, normal};
 
-/// Beyond this many pairs the normal distribution stands in, with continuity correction: its error is then below 1e-3 of p.
+/// Beyond this many pairs the normal distribution stands in, with continuity correction: p is then right to 1e-3.
 const EXACT: usize = 300;
 
 /// One-sided p values of both sides of one edge.
