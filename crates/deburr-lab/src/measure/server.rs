@@ -137,7 +137,9 @@ fn told(mut output: &File) -> String {
     let mut text = Vec::new();
     let length = output.metadata().map_or(0, |metadata| metadata.len());
     // What cannot be read is not told.
-    let _ = output.seek(io::SeekFrom::Start(length.saturating_sub(TOLD))).and_then(|_| output.read_to_end(&mut text));
+    let _ = output
+        .seek(io::SeekFrom::Start(length.saturating_sub(TOLD)))
+        .and_then(|_| output.read_to_end(&mut text));
     String::from_utf8_lossy(&text).into_owned()
 }
 
@@ -154,7 +156,8 @@ mod tests {
     use super::*;
 
     fn service(server: &str, ready: &str) -> Service {
-        let task = |script: &str| Task { words: ["sh", "-c", script].map(Into::into).to_vec(), ..Task::default() };
+        let task =
+            |script: &str| Task { words: ["sh", "-c", script].map(Into::into).to_vec(), ..Task::default() };
         Service { task: task(server), ready: task(ready), patience: Duration::from_millis(600) }
     }
 
@@ -162,7 +165,9 @@ mod tests {
     fn a_server_serves_until_it_is_dropped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().display();
-        let script = format!("trap 'touch {path}/ended; exit' TERM; sleep 0.1; touch {path}/up; while :; do sleep 0.05; done");
+        let script = format!(
+            "trap 'touch {path}/ended; exit' TERM; sleep 0.1; touch {path}/up; while :; do sleep 0.05; done"
+        );
         let service = service(&script, &format!("test -e {path}/up"));
         let server = Server::start(&service, &AtomicBool::new(false)).unwrap();
         assert!(folder.path().join("up").exists() && !folder.path().join("ended").exists());
