@@ -143,12 +143,15 @@ fn told(mut output: &File) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// A port of the loopback interface that nobody listens on now.
+/// Two ports of the loopback interface that nobody listens on now.
 ///
 /// # Errors
-/// Where there is none.
-pub fn free_port() -> io::Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+/// Where there are none.
+pub fn free_ports() -> io::Result<[u16; 2]> {
+    let listen = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+    // Both are open at once, so that they differ.
+    let [one, other] = [listen()?, listen()?];
+    Ok([one.local_addr()?.port(), other.local_addr()?.port()])
 }
 
 #[cfg(test)]
@@ -192,8 +195,11 @@ mod tests {
     }
 
     #[test]
-    fn ports_are_free() {
-        let port = free_port().unwrap();
-        assert!(TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok());
+    fn two_different_ports_are_free() {
+        let [one, other] = free_ports().unwrap();
+        assert_ne!(one, other);
+        assert!(
+            [one, other].map(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, port))).iter().all(Result::is_ok)
+        );
     }
 }
