@@ -174,7 +174,9 @@ fn judged(
             (pooled.collect::<Result<Vec<Comparison>, String>>()?, Some((sweep.name.clone(), curve)))
         }
     };
+    let own = options.aa.as_ref().and(points.first()).zip(comparisons.first());
     Ok(Document {
+        fitness: own.and_then(|((_, pairs), comparison)| comparison::fitness(pairs, comparison, rule)),
         comparisons,
         sweep,
         region: rule.rope().relative(),
@@ -230,6 +232,9 @@ fn numbers(options: &Compare, files: &[std::path::PathBuf], rope: Rope) -> Resul
         let (a, b) = (a.display(), b.display());
         return Err(format!("--paired: {a} has {from_a} numbers, {b} {from_b}"));
     }
+    if let Some(few) = [(a, from_a), (b, from_b)].iter().find(|(_, numbers)| *numbers < 2) {
+        return Err(format!("{}: at least 2 numbers are needed, found {}", few.0.display(), few.1));
+    }
     let question = Question {
         name: "value".to_owned(),
         unit: String::new(),
@@ -248,6 +253,7 @@ fn numbers(options: &Compare, files: &[std::path::PathBuf], rope: Rope) -> Resul
         region: rope.relative(),
         measured: Measured::Files([a.clone(), b.clone()]),
         sweep: None,
+        fitness: None,
         is_aa: false,
     })
 }
