@@ -141,7 +141,8 @@ pub fn series(pairs: &[Pair], metric: &str, machine: Option<Machine>) -> Option<
 }
 
 /// The values of several points of a sweep together, each as a multiple of the geometric mean of its point's values, so that what
-/// differs between points is no noise. `None`: a value that is not positive.
+/// differs between points is no noise. Pairs take turns, one of each point: how far B is ahead may differ from point to point, and
+/// that is no drift. `None`: a value that is not positive.
 pub fn pooled(points: &[Series]) -> Option<Series> {
     let mut all = Series {
         values: [Vec::new(), Vec::new()],
@@ -149,11 +150,18 @@ pub fn pooled(points: &[Series]) -> Option<Series> {
         sequence: Vec::new(),
         contaminated: 0,
     };
-    for point in points {
-        let mean = geomean(&point.values.concat())?;
-        for (values, all) in point.values.iter().zip(&mut all.values) {
-            all.extend(values.iter().map(|value| value / mean));
+    let means = points.iter().map(|point| geomean(&point.values.concat())).collect::<Option<Vec<f64>>>()?;
+    let longest = points.iter().map(|point| point.values[0].len()).max().unwrap_or_default();
+    for index in 0..longest {
+        for (point, mean) in points.iter().zip(&means) {
+            let [a, b] = point.values.each_ref().map(|values| values.get(index));
+            if let Some((a, b)) = a.zip(b) {
+                all.values[0].push(a / mean);
+                all.values[1].push(b / mean);
+            }
         }
+    }
+    for (point, mean) in points.iter().zip(&means) {
         all.sequence.extend(point.sequence.iter().map(|(side, value)| (*side, value / mean)));
         all.contaminated += point.contaminated;
         if point.order != Order::Interleaved {
@@ -236,4 +244,47 @@ pub fn compare(question: Question, series: &Series, rule: &Rule, seed: u64) -> R
     let compared = benchstat::compare(a, b, Assumption::Nothing, ALPHA, Upstream::Corrected)?;
     let sides = [summary(a)?, summary(b)?];
     Ok(Comparison { question, verdict, unpaired, sides, benchstat: compared, warnings })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(a: &[f64], b: &[f64]) -> Series {
+        Series {
+            values: [a.to_vec(), b.to_vec()],
+            order: Order::Interleaved,
+            sequence: Vec::new(),
+            contaminated: 1,
+        }
+    }
+
+    #[test]
+    fn points_of_a_sweep_are_pooled_by_turns_as_multiples_of_their_means() {
+        let pooled =
+            pooled(&[series(&[1.0, 1.0, 1.0], &[4.0, 4.0, 4.0]), series(&[50.0], &[200.0])]).unwrap();
+        for (values, expected) in pooled.values.iter().zip([0.5, 2.0]) {
+            assert_eq!(values.len(), 4);
+            assert!(values.iter().all(|value| (value / expected - 1.0).abs() < 1e-12), "{values:?}");
+        }
+        assert_eq!(pooled.contaminated, 2);
+        assert_eq!(super::pooled(&[series(&[0.0], &[1.0])]), None);
+    }
+
+    #[test]
+    fn a_change_is_told_in_the_unit_of_the_metric() {
+        let a: Vec<f64> = (0..20).map(|index| 10.0 + f64::from(index % 3)).collect();
+        let b: Vec<f64> = a.iter().map(|value| value * 1.25).collect();
+        let rule = Rule::once(crate::stats::Rope::ONE_PERCENT, 20).unwrap();
+        for (direction, outcome) in
+            [(Direction::Larger, Outcome::Better), (Direction::Smaller, Outcome::Worse)]
+        {
+            let question = Question { name: "x".to_owned(), unit: String::new(), direction };
+            let found = compare(question, &series(&a, &b), &rule, 1).unwrap();
+            let (change, interval) = found.change();
+            assert_eq!(found.outcome(), outcome);
+            assert!((change - 0.25).abs() < 1e-12, "{change}");
+            assert!(interval.is_some_and(|(low, high)| low <= change + 1e-12 && high >= change - 1e-12));
+        }
+    }
 }

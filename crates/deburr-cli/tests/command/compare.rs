@@ -130,24 +130,77 @@ fn an_interrupt_ends_with_the_verdict_so_far() {
 fn sweeps_and_servers_are_compared_point_by_point() {
     let scratch = scratch("sweep");
     // Serves nothing, but tells that it is there until it is ended.
-    let server = |side: &str| {
-        format!("trap 'rm {side}; exit' TERM; echo {{port}} > {side}; while :; do sleep 0.02; done")
-    };
-    let (a, b) = (server("a"), server("b"));
+    let server = "trap 'rm up-{port}; exit' TERM; echo > up-{port}; while :; do sleep 0.02; done";
     let client =
-        "test -s a && test -s b && test $DEBURR_PORT = {port} && echo rate = $(({n} * (1000 + $$ % 7)))";
-    let arguments = ["--shell", "sh", "--metric", RATE, "--server-a", &a, "--server-b", &b, "--ready"];
+        "test -e up-$DEBURR_PORT && test $DEBURR_PORT = {port} && echo rate = $(({n} * (1000 + $$ % 7)))";
     let told = document(
         &scratch,
-        &[&arguments[..], &["test -e a -o -e b", "--client", client, "--param", "n=1,4", "--pairs", "2"]]
-            .concat(),
+        &[
+            &["--shell", "sh", "--metric", RATE, "--server-a", server, "--server-b", server][..],
+            &["--ready", "test -e up-{port}", "--client", client, "--param", "n=1,4", "--pairs", "2"],
+        ]
+        .concat(),
     );
     let points = told["sweep"]["points"].as_array().unwrap();
     assert_eq!(points.len(), 2);
     let median = |at: usize| points[at]["metrics"][0]["benchstat"]["a"]["median"].as_f64().unwrap();
     assert!((3.9..4.1).contains(&(median(1) / median(0))), "{told:#}");
     assert_eq!(told["pairs"], 4);
-    assert!(!scratch.0.join("a").exists() && !scratch.0.join("b").exists(), "a server still runs");
+    let left: Vec<_> =
+        fs::read_dir(&scratch.0).unwrap().filter_map(Result::ok).map(|entry| entry.file_name()).collect();
+    assert_eq!(left, ["state"], "a server still runs");
+}
+
+/// A PostgreSQL that writes its log to the disk before it answers, and one that does not.
+#[test]
+#[ignore = "runs PostgreSQL for a minute; `cargo xtask nightly` runs it"]
+fn postgresql_is_compared_at_two_settings_under_pgbench() {
+    let folder = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().filter_map(Result::ok);
+    let folder = folder.map(|entry| entry.path().join("bin")).find(|bin| bin.join("pgbench").exists());
+    let bin = folder.expect("PostgreSQL: `scripts/install-tools nightly` installs it");
+    let scratch = scratch("postgres");
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    // The server refuses to run as root.
+    let is_root = run(&path, &scratch, "id -u") == "0\n";
+    let user = if is_root { "setpriv --reuid=65534 --regid=65534 --clear-groups " } else { "" };
+    if is_root {
+        run(&path, &scratch, "chown 65534:65534 .");
+    }
+    run(&path, &scratch, &format!("{user}initdb -A trust -U postgres -D a"));
+    let start = format!("{user}postgres -D a -p {{port}} -k ''");
+    let client = |rest: &str| format!("pgbench -h 127.0.0.1 -p {{port}} -U postgres {rest} postgres");
+    let server = |data: &str, rest: &str| format!("{user}postgres -D {data} -p {{port}} -k '' {rest}");
+    let ready = "pg_isready -q -h 127.0.0.1 -p {port}";
+    let told = |server_a: &str, server_b: &str, client: &str, rest: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+        command.current_dir(&scratch.0).env("PATH", &path).args(["compare", "--format", "json", "--record"]);
+        command.arg(scratch.0.join(format!("record-{}", rest.len())));
+        command.args(["--server-a", server_a, "--server-b", server_b, "--ready", ready, "--client", client]);
+        let output = command.args(rest).stdin(Stdio::null()).output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)))
+    };
+    // The tables of pgbench, made by pgbench as a client.
+    let create = "sh -c 'pgbench -q -i -h 127.0.0.1 -p {port} -U postgres postgres'";
+    told(&start, &start.replace("-D a", "-D a -c fsync=off"), create, &["--alternate", "--pairs", "2"]);
+    run(&path, &scratch, "cp -a a b");
+    let clients = client("-n -c {clients} -T 1");
+    let arguments = ["--metric", "pgbench:tps", "--param", "clients=1,4", "--pairs", "16"];
+    let found = told(&server("a", ""), &server("b", "-c fsync=off"), &clients, &arguments);
+    assert_eq!(found["verdict"], "better", "{found:#}");
+    let points = found["sweep"]["points"].as_array().unwrap();
+    assert_eq!(points.len(), 2);
+    for point in points {
+        assert_eq!(point["metrics"][0]["verdict"], "better", "{point:#}");
+    }
+    let still = Command::new("pgrep").args(["-f", &format!("postgres -D [ab] .*{}", "-k")]).output().unwrap();
+    assert_eq!(stdout(&still), "", "a server still runs");
+}
+
+fn run(path: &str, scratch: &Scratch, script: &str) -> String {
+    let mut command = Command::new("sh");
+    let output = command.current_dir(&scratch.0).env("PATH", path).args(["-c", script]).output().unwrap();
+    assert!(output.status.success(), "{script}: {}", stderr(&output));
+    stdout(&output)
 }
 
 #[test]

@@ -128,8 +128,6 @@ fn header(options: &Compare, commands: [&str; 2], seed: u64, asked: &[Asked]) ->
         ("timeout", options.timeout.map(|seconds| seconds.to_string())),
         ("shell", Some(options.shell.clone())),
         ("no-gate", flag(options.no_gate)),
-        ("server-a", options.server_a.clone()),
-        ("server-b", options.server_b.clone()),
         ("ready", options.ready.clone()),
         ("alternate", flag(options.alternate)),
         ("param", options.param.as_ref().map(|sweep| format!("{}={}", sweep.name, sweep.values.join(",")))),
@@ -139,7 +137,10 @@ fn header(options: &Compare, commands: [&str; 2], seed: u64, asked: &[Asked]) ->
     Header {
         format: FORMAT,
         tool: format!("deburr {}", env!("CARGO_PKG_VERSION")),
-        commands: commands.map(str::to_owned),
+        commands: match (&options.server_a, &options.server_b) {
+            (Some(a), Some(b)) => [a, b].map(|server| format!("{server}; client: {}", commands[0])),
+            _ => commands.map(str::to_owned),
+        },
         seed,
         metrics: asked.iter().map(|asked| (asked.question.name.clone(), asked.text.clone())).collect(),
         cores: options.pin.as_ref().map_or_else(machine::cores, Cpus::count),
