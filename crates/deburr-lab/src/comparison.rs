@@ -5,7 +5,7 @@
 
 use crate::measure::experiment::Pair;
 use crate::measure::schedule::Side;
-use crate::stats::benchstat::{self, Assumption, Summary, Upstream};
+use crate::stats::benchstat::{self, Assumption, Summary, Upstream, geomean};
 use crate::stats::drift::{self, Drift};
 use crate::stats::load::{self, Machine};
 use crate::stats::modes::Modes;
@@ -105,6 +105,29 @@ pub fn series(pairs: &[Pair], metric: &str, machine: Option<Machine>) -> Option<
     let contaminated =
         machine.map_or(0, |machine| pairs.iter().filter(|pair| is_contaminated(pair, &machine)).count());
     Some(Series { order: Order::Interleaved, sequence: sequence.collect(), contaminated, values })
+}
+
+/// The values of several points of a sweep together, each as a multiple of the geometric mean of its point's values, so that what
+/// differs between points is no noise. `None`: a value that is not positive.
+pub fn pooled(points: &[Series]) -> Option<Series> {
+    let mut all = Series {
+        values: [Vec::new(), Vec::new()],
+        order: Order::Interleaved,
+        sequence: Vec::new(),
+        contaminated: 0,
+    };
+    for point in points {
+        let mean = geomean(&point.values.concat())?;
+        for (values, all) in point.values.iter().zip(&mut all.values) {
+            all.extend(values.iter().map(|value| value / mean));
+        }
+        all.sequence.extend(point.sequence.iter().map(|(side, value)| (*side, value / mean)));
+        all.contaminated += point.contaminated;
+        if point.order != Order::Interleaved {
+            all.order = point.order;
+        }
+    }
+    Some(all)
 }
 
 /// Whether a pair ran beside too much else for what it found to count. Very short runs never did, as far as anybody knows.

@@ -1,6 +1,6 @@
 //! For programs; `deburr schema compare` describes it.
 
-use super::{Document, Measured};
+use super::{Document, Measured, Point};
 use deburr_lab::comparison::Comparison;
 use deburr_lab::stats::benchstat::Summary;
 use deburr_lab::stats::{Direction, Probabilities};
@@ -29,10 +29,19 @@ pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()>
         ("record", record),
         ("seed", seed),
         ("other_metrics", json!(others)),
+        ("sweep", json!(document.sweep.as_ref().map(|(name, points)| sweep(name, points)))),
     ];
     whole.extend(rest.map(|(name, value)| (name.to_owned(), value)));
     serde_json::to_writer_pretty(&mut *out, &whole)?;
     writeln!(out)
+}
+
+fn sweep(name: &str, points: &[Point]) -> Value {
+    let point = |point: &Point| {
+        let metrics: Vec<Map<String, Value>> = point.comparisons.iter().map(comparison).collect();
+        json!({"value": point.value, "metrics": metrics})
+    };
+    json!({"param": name, "points": points.iter().map(point).collect::<Vec<Value>>()})
 }
 
 fn comparison(comparison: &Comparison) -> Map<String, Value> {

@@ -1,7 +1,7 @@
 //! For people: the verdict in one line, then a table of the metrics, the probabilities and what to be careful about.
 
 use super::quantity::{percent, shown};
-use super::{Document, Measured};
+use super::{Document, Measured, Point};
 use crate::render::style::Palette;
 use deburr_lab::comparison::Comparison;
 use deburr_lab::stats::verdict::Outcome;
@@ -21,6 +21,9 @@ pub(crate) fn render(document: &Document, palette: Palette, out: &mut dyn Write)
     for comparison in &document.comparisons {
         writeln!(out)?;
         metric(comparison, palette, out)?;
+    }
+    if let Some((name, points)) = &document.sweep {
+        curve(name, points, palette, out)?;
     }
     if let Measured::Commands { record, seed, .. } = &document.measured {
         writeln!(out)?;
@@ -51,6 +54,29 @@ fn headline(document: &Document, comparison: &Comparison) -> String {
         }
         outcome => format!("B is {outcome} by more than {region}: {size}, {pairs}"),
     }
+}
+
+/// A line for each point and metric.
+fn curve(name: &str, points: &[Point], palette: Palette, out: &mut dyn Write) -> io::Result<()> {
+    let names = points.first().map_or(&[][..], |point| &point.comparisons);
+    for (index, metric) in names.iter().enumerate() {
+        writeln!(out, "\n{} by {name}", palette.bold(&metric.question.name))?;
+        for Point { value, comparisons } in points {
+            let Some(comparison) = comparisons.get(index) else { continue };
+            let (change, interval) = comparison.change();
+            let interval = interval
+                .map_or_else(String::new, |(low, high)| format!(" [{}, {}]", percent(low), percent(high)));
+            let [a, b] =
+                comparison.sides.each_ref().map(|side| shown(side.center, &comparison.question.unit));
+            writeln!(
+                out,
+                "  {value:>8}   A {a}   B {b}   {}{interval}   {}",
+                percent(change),
+                comparison.outcome()
+            )?;
+        }
+    }
+    Ok(())
 }
 
 fn metric(comparison: &Comparison, palette: Palette, out: &mut dyn Write) -> io::Result<()> {
