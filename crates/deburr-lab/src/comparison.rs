@@ -7,6 +7,7 @@ use crate::measure::experiment::Pair;
 use crate::measure::schedule::Side;
 use crate::stats::benchstat::{self, Assumption, Summary, Upstream, geomean};
 use crate::stats::drift::{self, Drift};
+use crate::stats::holm;
 use crate::stats::load::{self, Machine};
 use crate::stats::modes::Modes;
 use crate::stats::unpaired::{self, Arm};
@@ -58,8 +59,21 @@ pub struct Comparison {
     pub sides: [Summary; 2],
     /// What benchstat says of the difference.
     pub benchstat: benchstat::Comparison,
+    /// Its p with Holm's correction for the metrics beside it.
+    pub adjusted_p: f64,
     /// Reasons to look twice.
     pub warnings: Vec<Warning>,
+    /// What was compared, run by run.
+    pub series: Series,
+}
+
+/// How several metrics share the error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// The first one has all of it, since it decides; the others share as much among themselves, and say nothing about the first.
+    Primary,
+    /// All of them share it.
+    Equal,
 }
 
 impl Comparison {
@@ -202,5 +216,135 @@ pub fn compare(question: Question, series: &Series, rule: &Rule, seed: u64) -> R
     let unpaired = unpaired.map(|(a, b)| unpaired::probabilities(&a, &b, rule.rope()));
     let compared = benchstat::compare(a, b, Assumption::Nothing, ALPHA, Upstream::Corrected)?;
     let sides = [summary(a)?, summary(b)?];
-    Ok(Comparison { question, verdict, unpaired, sides, benchstat: compared, warnings })
+    Ok(Comparison {
+        question,
+        verdict,
+        unpaired,
+        sides,
+        adjusted_p: compared.p,
+        benchstat: compared,
+        warnings,
+        series: series.clone(),
+    })
+}
+
+/// Compares several metrics with Holm's correction, each by its own rule, which is given with the error of all. A metric that cannot be
+/// compared takes no share of it.
+pub fn compare_all(
+    metrics: &[(Question, Series, Rule)],
+    family: Family,
+    seed: u64,
+) -> Vec<Result<Comparison, Error>> {
+    let mut compared: Vec<Result<Comparison, Error>> = metrics
+        .iter()
+        .map(|(question, series, rule)| compare(question.clone(), series, rule, seed))
+        .collect();
+    let among = match family {
+        Family::Primary => 1..metrics.len(),
+        Family::Equal => 0..metrics.len(),
+    };
+    let members: Vec<usize> = among.filter(|index| compared.get(*index).is_some_and(Result::is_ok)).collect();
+    correct(metrics, &members, &mut compared, seed);
+    compared
+}
+
+/// Judges the members of a family again, each at the level that is its own among them.
+fn correct(
+    metrics: &[(Question, Series, Rule)],
+    members: &[usize],
+    compared: &mut [Result<Comparison, Error>],
+    seed: u64,
+) {
+    let of = |index: &usize| metrics.get(*index);
+    let ratios = |(question, series, rule): &(Question, Series, Rule)| {
+        let [a, b] = series.values.each_ref();
+        let ratios = question.direction.log_ratios(a, b).ok()?;
+        (series.order == Order::Interleaved).then(|| (rule.clone(), ratios))
+    };
+    let paired: Vec<(usize, Rule, Vec<f64>)> = members
+        .iter()
+        .filter_map(|index| of(index).and_then(ratios).map(|(rule, ratios)| (*index, rule, ratios)))
+        .collect();
+    let judged: Vec<(&Rule, &[f64])> =
+        paired.iter().map(|(_, rule, ratios)| (rule, ratios.as_slice())).collect();
+    // What was compared once has no error here.
+    let levels = holm::levels(&judged).unwrap_or_default();
+    for ((index, rule, _), level) in paired.iter().zip(levels) {
+        if level < rule.alpha()
+            && let (Some((question, series, _)), Some(place)) = (of(index), compared.get_mut(*index))
+        {
+            let again = rule.with_alpha(level);
+            *place = again.and_then(|rule| compare(question.clone(), series, &rule, seed));
+        }
+    }
+    let p: Vec<f64> = members
+        .iter()
+        .filter_map(|index| compared.get(*index)?.as_ref().ok())
+        .map(|comparison| comparison.benchstat.p)
+        .collect();
+    for (index, p) in members.iter().zip(holm::adjusted(&p)) {
+        if let Some(Ok(comparison)) = compared.get_mut(*index) {
+            comparison.adjusted_p = p;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::Rope;
+    use crate::stats::random::Random;
+
+    /// A metric of 16 pairs whose B is better by a share of `by`.
+    fn metric(name: &str, by: f64, spread: f64, seed: u64) -> (Question, Series, Rule) {
+        let mut random = Random::new(seed);
+        let a: Vec<f64> = (0..16).map(|_| 100.0 * (1.0 + 0.001 * random.normal())).collect();
+        let b = a.iter().map(|a| a * (1.0 + by + spread * random.normal())).collect();
+        let question = Question { name: name.to_owned(), unit: String::new(), direction: Direction::Larger };
+        let order = Order::Interleaved;
+        let series = Series { values: [a, b], order, sequence: Vec::new(), contaminated: 0 };
+        (question, series, Rule::once(Rope::ONE_PERCENT, 16).unwrap())
+    }
+
+    fn outcomes(metrics: &[(Question, Series, Rule)], family: Family) -> Vec<Outcome> {
+        compare_all(metrics, family, 1).iter().map(|found| found.as_ref().unwrap().outcome()).collect()
+    }
+
+    #[test]
+    fn a_metric_among_many_needs_more_evidence_unless_it_decides() {
+        // The weakest effect that is proven alone.
+        let weak = (0..40)
+            .map(|step| metric("weak", 0.01 + f64::from(step) * 5e-4, 0.01, 3))
+            .find(|weak| outcomes(std::slice::from_ref(weak), Family::Equal) == [Outcome::Better])
+            .unwrap();
+        let noise = |seed| metric("noise", 0.01, 0.05, seed);
+        let metrics = [weak.clone(), noise(4), noise(5), noise(6)];
+        assert_eq!(outcomes(&metrics, Family::Equal), [Outcome::Inconclusive; 4]);
+        assert_eq!(outcomes(&metrics, Family::Primary)[0], Outcome::Better);
+        let strong = metric("strong", 0.2, 0.01, 7);
+        assert_eq!(outcomes(&[weak, strong], Family::Equal), [Outcome::Better; 2]);
+    }
+
+    #[test]
+    fn a_metric_without_ratios_takes_no_share_of_the_error() {
+        let good = metric("good", 0.2, 0.01, 7);
+        let mut zero = metric("zero", 0.0, 0.01, 8);
+        zero.1.values[0][3] = 0.0;
+        let found = compare_all(&[good.clone(), zero], Family::Equal, 1);
+        let alone = compare_all(&[good], Family::Equal, 1);
+        assert_eq!(found[0], alone[0]);
+        assert_eq!(found[1], Err(Error::NotPositive { index: 3, value: 0.0 }));
+    }
+
+    #[test]
+    fn p_values_are_corrected_as_holm_has_it() {
+        let metrics: Vec<_> = (0..3).map(|seed| metric("x", 0.002, 0.002, 20 + seed)).collect();
+        let found: Vec<Comparison> =
+            compare_all(&metrics, Family::Equal, 1).into_iter().map(Result::unwrap).collect();
+        let p: Vec<f64> = found.iter().map(|found| found.benchstat.p).collect();
+        let corrected: Vec<f64> = found.iter().map(|found| found.adjusted_p).collect();
+        assert_eq!(corrected, holm::adjusted(&p));
+        let first = &compare_all(&metrics, Family::Primary, 1)[0];
+        assert_eq!(first.as_ref().unwrap().adjusted_p, p[0]);
+    }
 }
