@@ -1,7 +1,9 @@
-//! What `deburr compare` found → text and JSON. Nothing is computed here.
+//! What `deburr compare` found → text, JSON and tables. Nothing is computed here.
 
+pub(crate) mod benchstat;
 pub(crate) mod json;
 mod quantity;
+pub(crate) mod table;
 pub(crate) mod text;
 
 use deburr_lab::comparison::Comparison;
@@ -32,6 +34,14 @@ pub(crate) struct Point {
 /// Where the numbers come from.
 #[derive(Debug)]
 pub(crate) enum Measured {
-    Commands { commands: [String; 2], seed: u64, record: PathBuf },
-    Files([PathBuf; 2]),
+    Commands {
+        commands: [String; 2],
+        seed: u64,
+        record: PathBuf,
+    },
+    Files {
+        files: [PathBuf; 2],
+        /// What was left out, and why.
+        notes: Vec<String>,
+    },
 }

@@ -13,14 +13,14 @@ pub(crate) fn render(document: &Document, palette: Palette, out: &mut dyn Write)
     match &document.measured {
         Measured::Commands { commands: [a, _], .. } if document.is_aa => writeln!(out, "A, B: {a}")?,
         Measured::Commands { commands: [a, b], .. } => writeln!(out, "A: {a}\nB: {b}")?,
-        Measured::Files([a, b]) => writeln!(out, "A: {}\nB: {}", a.display(), b.display())?,
+        Measured::Files { files: [a, b], .. } => writeln!(out, "A: {}\nB: {}", a.display(), b.display())?,
     }
     let Some(first) = document.comparisons.first() else { return Ok(()) };
     writeln!(out)?;
     writeln!(out, "{}", palette.bold(&headline(document, first)))?;
     for comparison in &document.comparisons {
         writeln!(out)?;
-        metric(comparison, palette, out)?;
+        metric(document, comparison, palette, out)?;
     }
     if let Some((name, points)) = &document.sweep {
         curve(name, points, palette, out)?;
@@ -29,10 +29,16 @@ pub(crate) fn render(document: &Document, palette: Palette, out: &mut dyn Write)
         writeln!(out)?;
         writeln!(out, "{}", palette.dim(&format!("runs: {} (seed {seed})", record.display())))?;
     }
+    if let Measured::Files { notes, .. } = &document.measured
+        && !notes.is_empty()
+    {
+        writeln!(out)?;
+        notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))?;
+    }
     Ok(())
 }
 
-fn headline(document: &Document, comparison: &Comparison) -> String {
+pub(super) fn headline(document: &Document, comparison: &Comparison) -> String {
     let Comparison { question, verdict, .. } = comparison;
     let (change, interval) = comparison.change();
     let region = format!("{:.1} %", 100.0 * document.region);
@@ -79,7 +85,12 @@ fn curve(name: &str, points: &[Point], palette: Palette, out: &mut dyn Write) ->
     Ok(())
 }
 
-fn metric(comparison: &Comparison, palette: Palette, out: &mut dyn Write) -> io::Result<()> {
+fn metric(
+    document: &Document,
+    comparison: &Comparison,
+    palette: Palette,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let Comparison { question, sides: [a, b], benchstat, .. } = comparison;
     let better = match question.direction {
         Direction::Larger => "larger is better",
@@ -96,6 +107,14 @@ fn metric(comparison: &Comparison, palette: Palette, out: &mut dyn Write) -> io:
         b.percent(),
         benchstat.delta(a.center, b.center),
     )?;
+    if comparison.adjusted_p > benchstat.p {
+        writeln!(
+            out,
+            "  with Holm's correction for {} metrics p={:.3}",
+            document.comparisons.len(),
+            comparison.adjusted_p
+        )?;
+    }
     let mut row = |name: &str, numbers: &Probabilities| {
         let Probabilities { worse, same, better, next } = numbers;
         writeln!(
