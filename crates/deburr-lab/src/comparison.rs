@@ -101,6 +101,39 @@ impl Comparison {
     }
 }
 
+/// How far a machine can tell things apart: what pairs of one command with itself show.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fitness {
+    /// The standard deviation of the pairs' ratios, as a fraction.
+    pub noise: f64,
+    /// Processors that others kept busy, on average; `None` where the kernel does not tell, or runs were too short to tell.
+    pub foreign: Option<f64>,
+    /// How long was waited for a quiet machine before each run, on average, in seconds.
+    pub waited: f64,
+    /// For some numbers of pairs, the smallest effect that they would probably prove, as a fraction, and how long they take, in
+    /// seconds.
+    pub resolves: Vec<(usize, f64, f64)>,
+}
+
+/// What pairs of one command with itself show, which compare as `comparison`.
+pub fn fitness(pairs: &[Pair], comparison: &Comparison, rule: &Rule) -> Option<Fitness> {
+    let noise = comparison.verdict.as_ref()?.posterior.standard_deviation();
+    let runs = || pairs.iter().flat_map(|pair| &pair.runs);
+    let foreign: Vec<f64> =
+        runs().filter(|run| run.usage.wall >= SHORTEST).filter_map(|run| loaded(run).foreign()).collect();
+    let per_pair = runs().map(|run| run.usage.wall + run.waited).sum::<f64>() / pairs.len() as f64;
+    let resolves = rule.looks().iter().map(|&pairs| {
+        let effect = verdict::resolvable(noise, pairs, rule.rope()).exp_m1();
+        (pairs, effect, per_pair * pairs as f64)
+    });
+    Some(Fitness {
+        noise: noise.exp_m1(),
+        foreign: (!foreign.is_empty()).then(|| foreign.iter().sum::<f64>() / foreign.len() as f64),
+        waited: runs().map(|run| run.waited).sum::<f64>() / (2 * pairs.len()) as f64,
+        resolves: resolves.collect(),
+    })
+}
+
 /// The values that the runs of some pairs have for a metric. `None`: a run without it.
 pub fn series(pairs: &[Pair], metric: &str, machine: Option<Machine>) -> Option<Series> {
     let value = |pair: &Pair, side: Side| pair.runs[side.index()].metrics.get(metric).copied();

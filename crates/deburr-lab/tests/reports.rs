@@ -260,8 +260,8 @@ fn numbers_one_a_line() {
     assert_eq!(sniff(text), Some(Format::Values));
     assert_eq!(read(Format::Values, text).unwrap()[0].values, [1.5, 2000.0]);
     let error = |text| read(Format::Values, text).unwrap_err().to_string();
-    assert_eq!(error("1\nx\n"), "line 2: value: \"x\" is no number");
-    assert_eq!(error("1\ninf\n"), "line 2: value: \"inf\" is no number");
+    assert_eq!(error("1\nx\n"), "line 2: \"x\" is no number");
+    assert_eq!(error("1\ninf\n"), "line 2: \"inf\" is no number");
     assert_eq!(error("# none\n"), "no result of values in it");
     assert_eq!((sniff("x\n"), sniff(""), sniff("1\nx\n")), (None, None, None));
 }

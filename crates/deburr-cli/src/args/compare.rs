@@ -9,7 +9,8 @@ use std::str::FromStr;
 
 /// The options of `deburr compare`.
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("what").required(true).args(["a", "aa", "client", "values"]))]
+#[command(group = ArgGroup::new("what").required(true).args(["a", "aa", "client", "values", "files"]))]
+#[command(group = ArgGroup::new("measured").args(["values", "files"]))]
 #[command(after_help = "Examples:
   deburr compare --a './server-old --bench' --b './server-new --bench'
   deburr compare --aa ./server                     what this machine can tell apart, and how long it takes

@@ -190,7 +190,9 @@ fn judged(
             (compare(pooled.collect::<Result<Vec<_>, String>>()?)?, Some((sweep.name.clone(), curve)))
         }
     };
+    let own = options.aa.as_ref().and(points.first()).zip(comparisons.first());
     Ok(Document {
+        fitness: own.and_then(|((_, pairs), comparison)| comparison::fitness(pairs, comparison, rule)),
         comparisons,
         sweep,
         region: rule.rope().relative(),

@@ -6,7 +6,7 @@ mod quantity;
 pub(crate) mod table;
 pub(crate) mod text;
 
-use deburr_lab::comparison::Comparison;
+use deburr_lab::comparison::{Comparison, Fitness};
 use std::path::PathBuf;
 
 /// All that there is to tell.
@@ -19,6 +19,8 @@ pub(crate) struct Document {
     /// The region of equivalence, as a fraction.
     pub(crate) region: f64,
     pub(crate) measured: Measured,
+    /// What the machine can tell apart, where a command was compared with itself.
+    pub(crate) fitness: Option<Fitness>,
     /// Whether a command was compared with itself.
     pub(crate) is_aa: bool,
 }

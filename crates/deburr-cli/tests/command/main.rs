@@ -3,12 +3,14 @@
 //! `DEBURR_RECORD=1 cargo test -p deburr` writes the recorded texts anew.
 
 mod adversity;
+mod compare;
 mod compared;
 mod configured;
 mod fix;
 mod fixtures;
 mod formats;
 mod packages;
+mod reported;
 mod show;
 
 use std::fs;
@@ -81,9 +83,20 @@ fn json(arguments: &[&str]) -> (serde_json::Value, Output) {
 
 #[test]
 fn help_texts_are_as_recorded() {
-    for verb in
-        ["", "check", "show", "diff", "fix", "cpu", "rules", "explain", "schema", "completions", "man"]
-    {
+    for verb in [
+        "",
+        "check",
+        "show",
+        "diff",
+        "fix",
+        "compare",
+        "cpu",
+        "rules",
+        "explain",
+        "schema",
+        "completions",
+        "man",
+    ] {
         let mut arguments: Vec<_> = verb.split_whitespace().collect();
         arguments.push("--help");
         let text = stdout(&deburr(&arguments));

@@ -103,6 +103,7 @@ pub(super) fn compared(
     Ok(Document {
         comparisons,
         sweep: None,
+        fitness: None,
         region: rope.relative(),
         measured: Measured::Files { files: paths, notes },
         is_aa: false,
@@ -182,7 +183,7 @@ fn judged(
         let [of_a, of_b] = values.each_ref().map(Vec::len);
         let name = &question.name;
         if options.paired && of_a != of_b {
-            return Err(format!("--paired: A has {of_a} values of {name}, B {of_b}"));
+            return Err(format!("--paired: A has {of_a} values of {name}, B has {of_b}"));
         }
         match Rule::once(rope, of_a.min(of_b)) {
             Ok(rule) => metrics.push((
@@ -190,7 +191,7 @@ fn judged(
                 Series { values, order, sequence: Vec::new(), contaminated: 0 },
                 rule,
             )),
-            Err(_) => refused(format!("{name}: A has {of_a} values, B {of_b}, and each needs 2"))?,
+            Err(_) => refused(format!("{name}: A has {of_a} values, B {of_b}; at least 2 are needed"))?,
         }
     }
     let family = if options.metric.is_empty() { Family::Equal } else { Family::Primary };

@@ -3,7 +3,7 @@
 use super::quantity::{percent, shown};
 use super::{Document, Measured, Point};
 use crate::render::style::Palette;
-use deburr_lab::comparison::Comparison;
+use deburr_lab::comparison::{Comparison, Fitness};
 use deburr_lab::stats::verdict::Outcome;
 use deburr_lab::stats::{Direction, Probabilities};
 use std::io::{self, Write};
@@ -21,6 +21,10 @@ pub(crate) fn render(document: &Document, palette: Palette, out: &mut dyn Write)
     for comparison in &document.comparisons {
         writeln!(out)?;
         metric(document, comparison, palette, out)?;
+    }
+    if let Some(fitness) = &document.fitness {
+        writeln!(out)?;
+        machine(fitness, out)?;
     }
     if let Some((name, points)) = &document.sweep {
         curve(name, points, palette, out)?;
@@ -60,6 +64,19 @@ pub(super) fn headline(document: &Document, comparison: &Comparison) -> String {
         }
         outcome => format!("B is {outcome} by more than {region}: {size}, {pairs}"),
     }
+}
+
+/// What the machine can tell apart.
+fn machine(fitness: &Fitness, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "This machine: pairs of one command differ by {:.2} % (sd)", 100.0 * fitness.noise)?;
+    if let Some(foreign) = fitness.foreign {
+        write!(out, "; others kept {foreign:.2} processors busy")?;
+    }
+    writeln!(out, "; {:.1} s of waiting for quiet before a run", fitness.waited)?;
+    for (pairs, effect, seconds) in &fitness.resolves {
+        writeln!(out, "  {pairs:>5} pairs, {seconds:.0} s: differences from {:.1} % on", 100.0 * effect)?;
+    }
+    Ok(())
 }
 
 /// A line for each point and metric.
