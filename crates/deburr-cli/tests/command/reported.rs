@@ -47,7 +47,7 @@ fn reports_are_compared_by_metric_as_recorded() {
     let mut session = String::new();
     for arguments in [
         &["old.txt", "new.txt", "--paired"][..],
-        &["old.txt", "new.txt", "--metric", "tps"],
+        &["old.txt", "new.txt", "--metric", "latency"],
         &["old.txt", "new.txt", "--format", "benchstat"],
         &["old.txt", "new.txt", "--paired", "--format", "markdown"],
         &["old.txt", "new.txt", "--metric", "pgbench:tps", "--format", "csv"],
@@ -174,7 +174,7 @@ fn what_cannot_be_compared_is_refused_with_file_and_place() {
         (&["pg", "pg", "--input-format", "pg"], "unknown format \"pg\"; expected one of pgbench, sysbench"),
         (
             &["pg", "pg", "--metric", "speed"],
-            "--metric \"speed\": not in both files, or given twice; they have latency, tps",
+            "--metric \"speed\": not in both files, or given twice; they have tps, latency",
         ),
         (&["pg", "pg", "--expect", "same"], "--expect: several metrics are compared; --metric names the one"),
         (&["pg", "pg", "--format", "benchstat", "--expect", "same"], "benchstat's tables have no verdict"),

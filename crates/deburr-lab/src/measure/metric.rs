@@ -163,7 +163,7 @@ mod tests {
             |name: &str, text: &str| read(Source::Reported(Format::Pgbench, name.to_owned()), text);
         let text = "latency average = 2 ms\ntps = 1234.5 (without initial connection time)\n";
         assert_eq!((reported("tps", text), reported("latency", text)), (Ok(1234.5), Ok(0.002)));
-        let names = ["latency", "tps"].map(str::to_owned).to_vec();
+        let names = ["tps", "latency"].map(str::to_owned).to_vec();
         assert_eq!(reported("speed", text), Err(NoNumber::NotReported(names)));
         let twice = format!("transaction type: x\n{text}").repeat(2);
         assert_eq!(reported("tps", &twice), Err(NoNumber::Reported(2)));

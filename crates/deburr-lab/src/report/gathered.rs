@@ -1,7 +1,8 @@
-//! Values as they are found → measurements, in the order in which their names came up.
+//! Values as they are found → measurements: subjects in the order in which they came up, each with the metric first that it is mostly
+//! judged by.
 
 use super::quantity::shortened;
-use super::{Format, Measurement, Place, ReadError};
+use super::{Format, Measurement, Place, ReadError, parts};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -106,7 +107,16 @@ impl Gathered {
         if self.measurements.is_empty() {
             return Err(ReadError::whole(format!("no result of {} in it", self.format)));
         }
-        Ok(self.measurements)
+        let mut subjects: HashMap<String, usize> = HashMap::new();
+        let keyed = self.measurements.into_iter().map(|measurement| {
+            let (subject, metric) = parts(&measurement.name);
+            let next = subjects.len();
+            let subject = *subjects.entry(subject.to_owned()).or_insert(next);
+            ((subject, self.format.rank(metric)), measurement)
+        });
+        let mut keyed: Vec<((usize, usize), Measurement)> = keyed.collect();
+        keyed.sort_by_key(|(key, _)| *key);
+        Ok(keyed.into_iter().map(|(_, measurement)| measurement).collect())
     }
 
     /// All of it, where each report has the same metrics: one that lacks some was cut off, and those after it would be paired with

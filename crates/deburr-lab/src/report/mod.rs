@@ -134,12 +134,13 @@ impl Format {
         Some((unit.to_owned(), direction))
     }
 
+    /// Where a metric stands among those of its subject: what is decided by comes first, then what goes with it.
+    fn rank(self, metric: &str) -> usize {
+        self.table().iter().position(|(known, _)| *known == metric).unwrap_or(self.table().len())
+    }
+
     fn find(self, name: &str) -> Option<Quantity> {
-        let name = match name.rsplit_once(":p") {
-            Some((rest, percentile)) if percentile.parse::<f64>().is_ok() => rest,
-            _ => name,
-        };
-        let metric = name.rsplit_once(':').map_or(name, |(_, metric)| metric);
+        let (_, metric) = parts(name);
         let known = self.table().iter().find(|(known, _)| *known == metric).map(|(_, quantity)| *quantity);
         match self {
             Format::GoogleBenchmark if !metric.is_empty() => {
@@ -164,6 +165,15 @@ impl Format {
             Format::Values => values::METRICS,
         }
     }
+}
+
+/// Subject and metric of a name, without its percentile.
+fn parts(name: &str) -> (&str, &str) {
+    let name = match name.rsplit_once(":p") {
+        Some((rest, percentile)) if percentile.parse::<f64>().is_ok() => rest,
+        _ => name,
+    };
+    name.rsplit_once(':').unwrap_or(("", name))
 }
 
 impl fmt::Display for Format {

@@ -44,11 +44,11 @@ mod tests {
             tps = 712.165617 (including connections establishing)\ntps = 712.221039 (excluding connections establishing)\n";
         let found = read(&report.repeat(3)).unwrap();
         assert_eq!(
-            (found[0].name.as_str(), found[0].values.as_slice()),
+            (found[1].name.as_str(), found[1].values.as_slice()),
             ("latency", [0.007_021; 3].as_slice())
         );
         assert_eq!(
-            (found[1].name.as_str(), found[1].values.as_slice()),
+            (found[0].name.as_str(), found[0].values.as_slice()),
             ("tps", [712.221_039; 3].as_slice())
         );
     }

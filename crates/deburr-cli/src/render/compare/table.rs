@@ -6,6 +6,7 @@ use super::{Document, Measured};
 use deburr_lab::comparison::Comparison;
 use deburr_lab::stats::Direction;
 use deburr_lab::stats::warning::Warning;
+use serde_json::Number;
 use std::io::{self, Write};
 
 const COLUMNS: &str = "metric,unit,better,verdict,change,low,high,pairs,pairs_needed,a_median,b_median,a_runs,b_runs,\
@@ -18,7 +19,10 @@ pub(crate) fn csv(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     for comparison in &document.comparisons {
         let Comparison { question, verdict, unpaired, sides: [a, b], benchstat, adjusted_p, .. } = comparison;
         let (change, interval) = comparison.change();
-        let number = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
+        // As JSON writes them: small ones with an exponent.
+        let number = |number: Option<f64>| {
+            number.and_then(Number::from_f64).map_or_else(String::new, |number| number.to_string())
+        };
         let count = |count: Option<u64>| count.map_or_else(String::new, |count| count.to_string());
         let numbers = verdict.as_ref().map(|verdict| verdict.paired).or(*unpaired);
         let fields = [
@@ -26,13 +30,13 @@ pub(crate) fn csv(document: &Document, out: &mut dyn Write) -> io::Result<()> {
             quoted(&question.unit),
             better(question.direction).to_owned(),
             comparison.outcome().to_string(),
-            change.to_string(),
+            number(Some(change)),
             number(interval.map(|(low, _)| low)),
             number(interval.map(|(_, high)| high)),
             count(verdict.as_ref().map(|verdict| verdict.pairs as u64)),
             count(verdict.as_ref().and_then(|verdict| verdict.pairs_needed)),
-            a.center.to_string(),
-            b.center.to_string(),
+            number(Some(a.center)),
+            number(Some(b.center)),
             benchstat.n1.to_string(),
             benchstat.n2.to_string(),
             number(numbers.map(|numbers| numbers.worse)),
@@ -40,8 +44,8 @@ pub(crate) fn csv(document: &Document, out: &mut dyn Write) -> io::Result<()> {
             number(numbers.map(|numbers| numbers.better)),
             number(numbers.map(|numbers| numbers.next)),
             benchstat.delta(a.center, b.center),
-            benchstat.p.to_string(),
-            adjusted_p.to_string(),
+            number(Some(benchstat.p)),
+            number(Some(*adjusted_p)),
         ];
         writeln!(out, "{}", fields.join(","))?;
     }
