@@ -1,11 +1,12 @@
 //! `deburr compare`: two commands, or numbers measured elsewhere → whether B is really better than A.
 
 mod metric;
+mod page;
 mod place;
 mod plan;
 mod watch;
 
-use super::{Failure, colored};
+use super::{Failure, colored, width_of_terminal};
 use crate::args::compare::{Compare, Direction as Way, Expected};
 use crate::args::{Format, When};
 use crate::input::walk::error_text;
@@ -17,6 +18,7 @@ use deburr_lab::measure::process::{self, End, Streams, Task};
 use deburr_lab::measure::record::{Record, RecordError, Run};
 use deburr_lab::stats::verdict::{LOOKS, Order, Outcome, Rule};
 use deburr_lab::stats::{Direction, Rope};
+use page::Page;
 use plan::Plan;
 use std::fs::{self, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -34,6 +36,7 @@ const INTERRUPTED: u8 = 130;
 pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     let rope =
         Rope::new(options.region / 100.0).map_err(|error| Failure::Message(format!("--region: {error}")))?;
+    let page = options.html.as_deref().map(Page::open).transpose().map_err(Failure::Message)?;
     let (document, interrupted) = match &options.values {
         Some(files) => (numbers(options, files, rope).map_err(Failure::Message)?, false),
         None => commands(options, rope)?,
@@ -42,8 +45,11 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
         Format::Json => json::render(&document, out)?,
         Format::Text => {
             let palette = Palette::new(colored(color, std::io::stdout().is_terminal()));
-            text::render(&document, palette, out)?;
+            text::render(&document, palette, width_of_terminal(), out)?;
         }
+    }
+    if let Some(page) = page {
+        page.write(&document).map_err(Failure::Message)?;
     }
     let outcome = document.comparisons.first().map_or(Outcome::Inconclusive, Comparison::outcome);
     let holds = match options.expect {
@@ -122,6 +128,7 @@ fn judged(plan: &Plan, pairs: &[Pair], rule: &Rule, is_aa: bool, path: &Path) ->
             commands: plan.header.commands.clone(),
             seed: plan.experiment.seed,
             record: path.to_owned(),
+            cores: plan.header.cores,
         },
         is_aa,
     })

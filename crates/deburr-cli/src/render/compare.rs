@@ -1,7 +1,9 @@
-//! What `deburr compare` found → text and JSON. Nothing is computed here.
+//! What `deburr compare` found → text, JSON and a page. Nothing is computed here.
 
+pub(crate) mod html;
 pub(crate) mod json;
 mod quantity;
+mod strip;
 pub(crate) mod text;
 
 use deburr_lab::comparison::Comparison;
@@ -22,6 +24,6 @@ pub(crate) struct Document {
 /// Where the numbers come from.
 #[derive(Debug)]
 pub(crate) enum Measured {
-    Commands { commands: [String; 2], seed: u64, record: PathBuf },
+    Commands { commands: [String; 2], seed: u64, record: PathBuf, cores: usize },
     Files([PathBuf; 2]),
 }

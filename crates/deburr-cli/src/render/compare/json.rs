@@ -36,7 +36,7 @@ pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()>
 }
 
 fn comparison(comparison: &Comparison) -> Map<String, Value> {
-    let Comparison { question, verdict, unpaired, sides: [a, b], benchstat, warnings } = comparison;
+    let Comparison { question, verdict, unpaired, sides: [a, b], benchstat, warnings, .. } = comparison;
     let (change, interval) = comparison.change();
     let better = match question.direction {
         Direction::Larger => "larger",

@@ -1,17 +1,23 @@
 //! Numbers with units, as people read them.
 
+/// Units of time and of memory, the largest first, in seconds and bytes.
+const TIMES: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
+const SIZES: [(f64, &str); 4] = [(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
+
 /// A value with four digits and its unit: `12.34 ms`, `1.500 MiB`, `8123 1/s`.
 pub(super) fn shown(value: f64, unit: &str) -> String {
-    let scaled = |steps: &[(f64, &str)]| {
-        let fits = steps.iter().find(|(step, _)| value.abs() >= *step).or(steps.last());
-        fits.map_or_else(String::new, |(step, unit)| format!("{} {unit}", digits(value / step)))
+    let (step, unit) = scale(value, unit);
+    if unit.is_empty() { digits(value / step) } else { format!("{} {unit}", digits(value / step)) }
+}
+
+/// The unit that such a value is best told in, and how much of `unit` it is.
+pub(super) fn scale(value: f64, unit: &str) -> (f64, &str) {
+    let steps = match unit {
+        "s" => TIMES,
+        "B" => SIZES,
+        unit => return (1.0, unit),
     };
-    match unit {
-        "s" => scaled(&[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")]),
-        "B" => scaled(&[(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")]),
-        "" => digits(value),
-        unit => format!("{} {unit}", digits(value)),
-    }
+    steps.into_iter().find(|(step, _)| value.abs() >= *step).unwrap_or(steps[3])
 }
 
 /// A change in percent, with its sign.

@@ -1,15 +1,20 @@
-//! For people: the verdict in one line, then a table of the metrics, the probabilities and what to be careful about.
+//! For people: the verdict in one line, then of each metric where the runs lie, the medians, the probabilities and what to be careful about.
 
 use super::quantity::{percent, shown};
-use super::{Document, Measured};
+use super::{Document, Measured, strip};
 use crate::render::style::Palette;
 use deburr_lab::comparison::Comparison;
 use deburr_lab::stats::verdict::Outcome;
 use deburr_lab::stats::{Direction, Probabilities};
 use std::io::{self, Write};
 
-/// Writes the document.
-pub(crate) fn render(document: &Document, palette: Palette, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the document, for a terminal so many columns wide.
+pub(crate) fn render(
+    document: &Document,
+    palette: Palette,
+    width: Option<usize>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     match &document.measured {
         Measured::Commands { commands: [a, _], .. } if document.is_aa => writeln!(out, "A, B: {a}")?,
         Measured::Commands { commands: [a, b], .. } => writeln!(out, "A: {a}\nB: {b}")?,
@@ -20,7 +25,7 @@ pub(crate) fn render(document: &Document, palette: Palette, out: &mut dyn Write)
     writeln!(out, "{}", palette.bold(&headline(document, first)))?;
     for comparison in &document.comparisons {
         writeln!(out)?;
-        metric(comparison, palette, out)?;
+        metric(comparison, palette, width, out)?;
     }
     if let Measured::Commands { record, seed, .. } = &document.measured {
         writeln!(out)?;
@@ -29,7 +34,8 @@ pub(crate) fn render(document: &Document, palette: Palette, out: &mut dyn Write)
     Ok(())
 }
 
-fn headline(document: &Document, comparison: &Comparison) -> String {
+/// The verdict on a metric, in one line.
+pub(super) fn headline(document: &Document, comparison: &Comparison) -> String {
     let Comparison { question, verdict, .. } = comparison;
     let (change, interval) = comparison.change();
     let region = format!("{:.1} %", 100.0 * document.region);
@@ -53,7 +59,12 @@ fn headline(document: &Document, comparison: &Comparison) -> String {
     }
 }
 
-fn metric(comparison: &Comparison, palette: Palette, out: &mut dyn Write) -> io::Result<()> {
+fn metric(
+    comparison: &Comparison,
+    palette: Palette,
+    width: Option<usize>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let Comparison { question, sides: [a, b], benchstat, .. } = comparison;
     let better = match question.direction {
         Direction::Larger => "larger is better",
@@ -61,6 +72,7 @@ fn metric(comparison: &Comparison, palette: Palette, out: &mut dyn Write) -> io:
     };
     let outcome = comparison.outcome();
     writeln!(out, "{} ({better}): {outcome}", palette.bold(&question.name))?;
+    strip::render(comparison, width, palette, out)?;
     writeln!(
         out,
         "  median      A {} ± {}   B {} ± {}   {} ({benchstat})",
