@@ -3,6 +3,7 @@
 //! `DEBURR_RECORD=1 cargo test -p deburr` writes the recorded texts anew.
 
 mod adversity;
+mod compare;
 mod compared;
 mod configured;
 mod fix;

@@ -18,7 +18,7 @@ use super::text::headline;
 use super::{Document, Measured};
 use deburr_lab::comparison::Comparison;
 use deburr_lab::stats::verdict::Outcome;
-use markup::{Escaped, data};
+use markup::{Escaped, command, data, sentence};
 use std::io::{self, Write};
 
 /// The marks of the two sides, beside text.
@@ -28,7 +28,7 @@ const SWATCH_B: &str = "<svg class=\"swatch\" viewBox=\"-7 -7 14 14\" aria-hidde
 /// Writes the document.
 pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let headline = document.comparisons.first().map(|first| headline(document, first)).unwrap_or_default();
-    let headline = Escaped(&headline);
+    let headline = sentence(&headline);
     write!(
         out,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -53,7 +53,7 @@ fn sides(measured: &Measured) -> String {
         Measured::Files(files) => files.each_ref().map(|file| file.display().to_string()),
     };
     let side = |swatch: &str, name: &str, what: &str| {
-        format!("<dt>{swatch} {name}</dt><dd><code class=\"side\">{}</code></dd>\n", Escaped(what))
+        format!("<dt>{swatch} {name}</dt><dd><code class=\"side\">{}</code></dd>\n", command(what))
     };
     format!("<dl class=\"sides\">\n{}{}</dl>\n", side(SWATCH_A, "A", &a), side(SWATCH_B, "B", &b))
 }
@@ -168,7 +168,7 @@ fn figures(comparison: &Comparison) -> String {
 
 /// What it takes to do the same again.
 fn origin(document: &Document) -> String {
-    let mut rows = vec![("region", format!("± {:.1} %", 100.0 * document.region))];
+    let mut rows = vec![("region of equivalence", format!("± {:.1} %", 100.0 * document.region))];
     if let Measured::Commands { seed, record, cores, .. } = &document.measured {
         rows.push(("seed", format!("<span class=\"seed\">{seed}</span>")));
         let record = record.display().to_string();
@@ -189,7 +189,12 @@ fn unit_of_axis(largest: f64, unit: &str) -> (f64, String) {
         return (step, name.to_owned());
     }
     let thousands = (power / 3.0).floor() as i32 * 3;
-    (10f64.powi(thousands), format!("10^{thousands} {name}").trim().to_owned())
+    let digit = |digit: char| match digit.to_digit(10) {
+        Some(digit) => ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][digit as usize],
+        None => '⁻',
+    };
+    let raised: String = thousands.to_string().chars().map(digit).collect();
+    (10f64.powi(thousands), format!("10{raised} {name}").trim().to_owned())
 }
 
 #[cfg(test)]
@@ -270,7 +275,7 @@ mod tests {
     #[test]
     fn an_axis_has_a_unit_in_which_its_numbers_are_short() {
         assert_eq!(unit_of_axis(0.25, "s"), (1e-3, "ms".to_owned()));
-        assert_eq!(unit_of_axis(8e7, "1/s"), (1e6, "10^6 1/s".to_owned()));
+        assert_eq!(unit_of_axis(8e7, "1/s"), (1e6, "10⁶ 1/s".to_owned()));
         assert_eq!(unit_of_axis(8000.0, ""), (1.0, String::new()));
         assert_eq!(unit_of_axis(0.0, ""), (1.0, String::new()));
     }

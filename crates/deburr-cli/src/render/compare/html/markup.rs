@@ -23,9 +23,20 @@ impl Display for Escaped<'_> {
     }
 }
 
-/// A number as people read it, with the number itself beside it.
+/// A number as people read it, with the number itself beside it. It keeps its unit on its line.
 pub(super) fn data(name: &str, value: f64, shown: &str) -> String {
     format!("<data class=\"{name}\" value=\"{value}\">{}</data>", Escaped(shown))
+}
+
+/// A sentence in which percentages keep their sign on their line.
+pub(super) fn sentence(text: &str) -> String {
+    Escaped(text).to_string().replace(" %", "\u{a0}%")
+}
+
+/// A command whose lines break between words where they can, so that an option keeps its dashes.
+pub(super) fn command(text: &str) -> String {
+    let words = text.split(' ').map(|word| format!("<span>{}</span>", Escaped(word)));
+    words.collect::<Vec<String>>().join(" ")
 }
 
 #[cfg(test)]
@@ -39,6 +50,11 @@ mod tests {
             Escaped(hostile).to_string(),
             "&lt;/code&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; &amp; &quot;x&quot; \u{fffd}[31m"
         );
+    }
+
+    #[test]
+    fn a_command_keeps_its_words_and_its_blanks() {
+        assert_eq!(command("a  --b=<c>"), "<span>a</span> <span></span> <span>--b=&lt;c&gt;</span>");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The numbers of a metric in tables: those that are said of it, and those that were measured.
 
 use super::differences::is_spoiled;
-use super::markup::{Escaped, data};
+use super::markup::data;
 use super::runs::readings;
 use crate::render::compare::quantity::{percent, shown};
 use deburr_lab::comparison::Comparison;
@@ -13,17 +13,15 @@ use std::fmt::Write;
 /// What is said of a metric.
 pub(super) fn said(comparison: &Comparison) -> String {
     let Comparison { question, sides: [a, b], benchstat, verdict, unpaired, .. } = comparison;
-    let median = |name: &str, side: &Summary| {
-        let shown = shown(side.center, &question.unit);
-        format!("<td>{} ± {}</td>", data(name, side.center, &shown), side.percent())
+    let median = |name: &str, class: &str, side: &Summary| {
+        let shown = data(class, side.center, &shown(side.center, &question.unit));
+        format!("<tr><th scope=\"row\">{name}</th><td>{shown} ± {}</td></tr>\n", side.percent())
     };
     let mut text = format!(
         "<div class=\"table\"><table class=\"medians\"><caption>Medians, as benchstat has them</caption>\n\
-         <thead><tr><th scope=\"col\"></th><th scope=\"col\">A</th><th scope=\"col\">B</th><th scope=\"col\">B to A</th></tr></thead>\n\
-         <tbody><tr><th scope=\"row\">{}</th>{}{}<td>{} ({benchstat})</td></tr></tbody></table></div>\n",
-        Escaped(&question.name),
-        median("median-a", a),
-        median("median-b", b),
+         <tbody>{}{}<tr><th scope=\"row\">B to A</th><td>{} ({benchstat})</td></tr></tbody></table></div>\n",
+        median("A", "median-a", a),
+        median("B", "median-b", b),
         benchstat.delta(a.center, b.center),
     );
     let row = |name: &str, numbers: &Probabilities| {
@@ -31,8 +29,7 @@ pub(super) fn said(comparison: &Comparison) -> String {
         let cells = [("worse", worse), ("same", same), ("better", better), ("next", next)];
         let cell =
             |(name, value): (&str, f64)| format!("<td>{}</td>", data(name, value, &format!("{value:.3}")));
-        let class = name.split(' ').next().unwrap_or_default();
-        format!("<tr class=\"{class}\"><th scope=\"row\">{name}</th>{}</tr>\n", cells.map(cell).concat())
+        format!("<tr class=\"{name}\"><th scope=\"row\">{name}</th>{}</tr>\n", cells.map(cell).concat())
     };
     text.push_str(
         "<div class=\"table\"><table class=\"probabilities\"><caption>How probable B is</caption>\n\
@@ -41,7 +38,7 @@ pub(super) fn said(comparison: &Comparison) -> String {
     );
     if let Some(verdict) = verdict {
         text.push_str(&row("paired", &verdict.paired));
-        text.push_str(&row("bootstrap of the pairs", &verdict.bootstrap));
+        text.push_str(&row("bootstrap", &verdict.bootstrap));
     }
     text.extend(unpaired.iter().map(|numbers| row("unpaired", numbers)));
     text.push_str("</tbody></table></div>\n");
