@@ -8,9 +8,10 @@ use crate::stats::{Direction, Rope};
 
 /// Steps of a density; even, so that one lies on the mean.
 const STEPS: u32 = 160;
-/// Standard errors that a density reaches on both sides of its mean, at least; and where the tails are long, what it leaves out.
-const REACH: f64 = 4.0;
+/// How much of the probability a density leaves out.
 const LEFT_OUT: f64 = 0.01;
+/// Standard errors that it reaches on both sides of its mean: at least, and at most, where few pairs make endless tails.
+const REACH: (f64, f64) = (4.0, 8.0);
 
 /// What figures show.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +50,7 @@ fn density(direction: Direction, edge: f64, posterior: &Posterior) -> Vec<(f64, 
     if error.is_nan() || error <= 0.0 {
         return Vec::new();
     }
-    let reach = ((high - low) / 2.0).max(REACH * error);
+    let reach = ((high - low) / 2.0).clamp(REACH.0 * error, REACH.1 * error);
     let step = |index: u32| posterior.mean() + reach * (2.0 * f64::from(index) / f64::from(STEPS) - 1.0);
     let mut places: Vec<f64> = (0..=STEPS).map(step).collect();
     let within = [-edge, edge].into_iter().filter(|edge| (edge - posterior.mean()).abs() < reach);

@@ -22,14 +22,19 @@ pub(super) fn scale(value: f64, unit: &str) -> (f64, &str) {
 
 /// A change in percent, with its sign.
 pub(super) fn percent(fraction: f64) -> String {
-    let text = format!("{:+.2} %", 100.0 * fraction);
+    // What is nothing but for rounding has no sign.
+    let hundredths = 100.0 * fraction;
+    let text = if hundredths.abs() < 0.005 { "0.00 %".to_owned() } else { format!("{hundredths:+.2} %") };
     // A minus of its own for numbers.
     text.replace('-', "−")
 }
 
-/// Four significant digits, and all of those before the point.
+/// Four significant digits, and all of those before the point, of which a number beyond reading has an exponent instead.
 fn digits(value: f64) -> String {
     let before = if value == 0.0 { 0 } else { value.abs().log10().floor() as i64 };
+    if !(-6..15).contains(&before) {
+        return format!("{value:.3e}").replace('-', "−");
+    }
     let after = usize::try_from(3 - before).unwrap_or_default().min(9);
     format!("{value:.after$}")
 }
@@ -47,6 +52,8 @@ mod tests {
         assert_eq!(shown(8123.456, "1/s"), "8123 1/s");
         assert_eq!(shown(812_345.6, ""), "812346");
         assert_eq!(shown(0.0, "s"), "0.000 ns");
+        assert_eq!((shown(2.5e300, ""), shown(2.5e-9, "")), ("2.500e300".to_owned(), "2.500e−9".to_owned()));
+        assert_eq!((percent(-0.0), percent(0.00004)), ("0.00 %".to_owned(), "0.00 %".to_owned()));
         assert_eq!((percent(-0.012_34), percent(0.5)), ("−1.23 %".to_owned(), "+50.00 %".to_owned()));
     }
 }

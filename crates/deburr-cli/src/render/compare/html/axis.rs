@@ -35,6 +35,11 @@ impl Axis {
         from + share * (to - from)
     }
 
+    /// Whether a value lies between the ends.
+    pub(super) fn holds(&self, value: f64) -> bool {
+        (self.values.0..=self.values.1).contains(&value)
+    }
+
     /// Some `count` round values between the ends, none closer than `least`, with the digits after the point that they need.
     pub(super) fn ticks(&self, count: u32, least: f64) -> (Vec<f64>, usize) {
         let (low, high) = self.values;

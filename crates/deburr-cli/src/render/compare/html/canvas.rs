@@ -21,6 +21,8 @@ pub(super) struct Canvas {
     body: String,
     /// The left end of what is drawn.
     left: f64,
+    /// How large marks are; 1 is as large as they get.
+    size: f64,
 }
 
 impl Canvas {
@@ -29,7 +31,7 @@ impl Canvas {
         let (ticks, after) = upwards.ticks(count, 0.0);
         let labels: Vec<String> = ticks.iter().map(|tick| number(*tick, after)).collect();
         let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
-        let mut canvas = Canvas { body: String::new(), left: 14.0 + DIGIT * longest.max(3) as f64 };
+        let mut canvas = Canvas { left: 14.0 + DIGIT * longest.max(3) as f64, ..Canvas::bare() };
         for (tick, label) in ticks.iter().zip(&labels) {
             let y = upwards.place(*tick);
             canvas.line("grid", (canvas.left, y), (WIDTH - RIGHT, y));
@@ -41,7 +43,12 @@ impl Canvas {
 
     /// A canvas whose axis upwards has no numbers.
     pub(super) fn bare() -> Canvas {
-        Canvas { body: String::new(), left: RIGHT }
+        Canvas { body: String::new(), left: RIGHT, size: 1.0 }
+    }
+
+    /// The same for so many marks: many are smaller, so that they do not cover each other.
+    pub(super) fn of_marks(self, count: usize) -> Canvas {
+        Canvas { size: (100.0 / count.max(100) as f64).sqrt().max(0.35), ..self }
     }
 
     /// The ends of an axis upwards.
@@ -105,27 +112,28 @@ impl Canvas {
     }
 
     /// The mark of a run: its side's shape, hollow if it is to be doubted. `told` is shown to who points at it.
-    pub(super) fn mark(&mut self, side: Side, is_hollow: bool, at: (f64, f64), told: &str) {
-        let hollow = if is_hollow { " hollow" } else { "" };
-        let told = Escaped(told);
-        let _ = match (side, at) {
-            (Side::A, (x, y)) => writeln!(
-                self.body,
-                "<circle class=\"mark a{hollow}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.4\"><title>{told}</title></circle>"
-            ),
-            (Side::B, (x, y)) => writeln!(
-                self.body,
-                "<path class=\"mark b{hollow}\" d=\"M{x:.1} {y:.1}m0 -4.4l4.2 7.4h-8.4z\"><title>{told}</title></path>"
-            ),
+    pub(super) fn mark(&mut self, side: Side, is_hollow: bool, (x, y): (f64, f64), told: &str) {
+        let size = self.size;
+        let (class, shape) = match side {
+            Side::A => ("a", format!("circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{:.1}\"", 3.4 * size)),
+            Side::B => ("b", path((x, y), &[(0.0, -4.2), (4.2, 3.2), (-4.2, 3.2)], size)),
         };
+        self.shape(class, is_hollow, &shape, told);
     }
 
     /// The mark of a pair, likewise.
-    pub(super) fn diamond(&mut self, is_hollow: bool, (x, y): (f64, f64), told: &str) {
+    pub(super) fn diamond(&mut self, is_hollow: bool, at: (f64, f64), told: &str) {
+        let corners = [(0.0, -4.4), (4.4, 0.0), (0.0, 4.4), (-4.4, 0.0)];
+        self.shape("pair", is_hollow, &path(at, &corners, self.size), told);
+    }
+
+    fn shape(&mut self, class: &str, is_hollow: bool, shape: &str, told: &str) {
+        let name = shape.split(' ').next().unwrap_or_default();
         let hollow = if is_hollow { " hollow" } else { "" };
+        let attributes = shape.get(name.len()..).unwrap_or_default();
         let _ = writeln!(
             self.body,
-            "<path class=\"mark pair{hollow}\" d=\"M{x:.1} {y:.1}m0 -4.4l4.4 4.4l-4.4 4.4l-4.4 -4.4z\"><title>{}</title></path>",
+            "<{name} class=\"mark {class}{hollow}\"{attributes}><title>{}</title></{name}>",
             Escaped(told)
         );
     }
@@ -144,6 +152,13 @@ impl Canvas {
             "<svg role=\"img\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" aria-label=\"{title}\"><title>{title}</title>\n{body}</svg>"
         )
     }
+}
+
+/// A polygon around a place.
+fn path((x, y): (f64, f64), corners: &[(f64, f64)], size: f64) -> String {
+    let corners =
+        corners.iter().map(|(right, down)| format!("{:.1},{:.1}", x + right * size, y + down * size));
+    format!("polygon points=\"{}\"", corners.collect::<Vec<String>>().join(" "))
 }
 
 /// A number on an axis.

@@ -15,7 +15,7 @@ pub(super) fn figure(comparison: &Comparison) -> Option<String> {
     let values = shape.changes.iter().copied().chain([shape.region.0, shape.region.1, mean]);
     let upwards = Axis::over(values.map(|change| 100.0 * change), 0.06, Canvas::upwards());
     let y = |change: f64| upwards.place(100.0 * change);
-    let mut canvas = Canvas::new(&upwards, 5, "change, %");
+    let mut canvas = Canvas::new(&upwards, 5, "change, %").of_marks(shape.changes.len());
     let (left, right) = canvas.rightwards();
     // The mean stands at the end, apart from the pairs.
     let pairs = Axis::over([1.0, shape.changes.len() as f64], 0.03, (left, right - 30.0));
@@ -29,8 +29,10 @@ pub(super) fn figure(comparison: &Comparison) -> Option<String> {
     let x = right - 14.0;
     if let Some((low, high)) = interval {
         canvas.line("interval", (x, y(low)), (x, y(high)));
-        canvas.line("interval", (x - 5.0, y(low)), (x + 5.0, y(low)));
-        canvas.line("interval", (x - 5.0, y(high)), (x + 5.0, y(high)));
+        // What goes on beyond the figure has no end in it.
+        for end in [low, high].into_iter().filter(|end| upwards.holds(100.0 * end)) {
+            canvas.line("interval", (x - 5.0, y(end)), (x + 5.0, y(end)));
+        }
     }
     canvas.line("mean", (x - 9.0, y(mean)), (x + 9.0, y(mean)));
     canvas.below(&pairs, 1.0, "pair");

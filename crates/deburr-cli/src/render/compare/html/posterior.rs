@@ -46,8 +46,10 @@ pub(super) fn figure(comparison: &Comparison) -> Option<String> {
     let y = bottom - STRIP / 2.0;
     if let Some((from, to)) = interval {
         canvas.line("interval", (x(from), y), (x(to), y));
-        canvas.line("interval", (x(from), y - 4.0), (x(from), y + 4.0));
-        canvas.line("interval", (x(to), y - 4.0), (x(to), y + 4.0));
+        // What goes on beyond the figure has no end in it.
+        for end in [from, to].into_iter().filter(|end| rightwards.holds(100.0 * end)) {
+            canvas.line("interval", (x(end), y - 4.0), (x(end), y + 4.0));
+        }
     }
     // Where all pairs are alike, there is one change and nothing around it.
     let reach = if shape.density.is_empty() { top } else { y - 6.0 };
