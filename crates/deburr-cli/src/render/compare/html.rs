@@ -86,7 +86,7 @@ fn metric(document: &Document, comparison: &Comparison, index: usize, out: &mut 
         figures(comparison),
         numbers::said(comparison)
     )?;
-    write!(out, "{}</section>\n", numbers::measured(comparison))
+    writeln!(out, "{}</section>", numbers::measured(comparison))
 }
 
 /// By how much B differs, and how that was found.

@@ -28,7 +28,10 @@ pub(super) fn figure(comparison: &Comparison) -> String {
     for (at, told) in pauses {
         let x = rightwards.place(at);
         canvas.line("pause", (x, bottom), (x, top));
-        canvas.text("tick middle", (x, top - 4.0), &told);
+        // On the side where there is room.
+        let (left, right) = canvas.rightwards();
+        let (class, x) = if x > (left + right) / 2.0 { ("tick end", x - 4.0) } else { ("tick", x + 4.0) };
+        canvas.text(class, (x, bottom - 6.0), &format!("paused for {told}"));
     }
     let placed = at.into_iter().zip(&readings);
     let placed: Vec<((f64, f64), &Reading)> = placed
