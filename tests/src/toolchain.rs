@@ -14,7 +14,7 @@ pub fn require(tool: &str) {
             .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(tool).is_file()));
     assert!(
         found,
-        "{tool} is missing: `make test-tools` installs all that the tests need ({})",
+        "{tool} is missing: `scripts/install-tools test` installs all that the tests need ({})",
         package_of(tool)
     );
 }

@@ -122,6 +122,45 @@ fn the_core_opens_nothing_and_prints_nothing() {
     assert!(read(&core().join("src/lib.rs")).contains("#![forbid(unsafe_code)]"));
 }
 
+/// Statistics get numbers and seeds, formats get text: neither measures, reads or prints, and statistics know nothing but themselves.
+#[test]
+fn statistics_know_no_clock_and_no_file() {
+    const NEVER: [&str; 8] = [
+        "std::fs",
+        "std::env",
+        "std::time",
+        "std::process",
+        "std::thread",
+        "std::io",
+        "println!",
+        "eprintln!",
+    ];
+    let lab = repository().join("crates/deburr-lab/src");
+    for folder in ["stats", "benchfmt"] {
+        for path in rust_files(&lab.join(folder)) {
+            let code = code(&path);
+            for never in NEVER {
+                assert!(!names(&code, never), "{}: {never}", path.display());
+            }
+            let own = code.matches("crate::stats").count();
+            let foreign = code.matches("crate::").count() > own && folder == "stats";
+            assert!(!foreign, "{}: statistics name another module of the crate", path.display());
+        }
+    }
+}
+
+#[test]
+fn measuring_knows_no_statistics() {
+    let measuring = rust_files(&repository().join("crates/deburr-lab/src/measure"));
+    assert!(measuring.len() > 5, "no measuring code is found");
+    for path in measuring {
+        let code = code(&path);
+        for never in ["crate::stats", "crate::comparison"] {
+            assert!(!code.contains(never), "{}: {never}", path.display());
+        }
+    }
+}
+
 #[test]
 fn no_rule_knows_another() {
     let rules = rules();

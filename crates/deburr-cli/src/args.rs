@@ -183,6 +183,7 @@ pub(crate) enum Writer {
     Show,
     Diff,
     Fix,
+    Compare,
 }
 
 /// `auto` asks whether the output is a terminal.

@@ -7,7 +7,7 @@ mod shape;
 
 use crate::measure::experiment::Pair;
 use crate::measure::schedule::Side;
-use crate::stats::benchstat::{self, Assumption, Summary, Upstream};
+use crate::stats::benchstat::{self, Assumption, Summary, Upstream, geomean};
 use crate::stats::drift::{self, Drift};
 use crate::stats::load::{self, Machine};
 use crate::stats::modes::Modes;
@@ -42,7 +42,7 @@ pub struct Reading {
     pub side: drift::Side,
     /// The value, in the metric's unit.
     pub value: f64,
-    /// When its run began, in seconds since the first one did, if that is known.
+    /// When its run began, in seconds since 1970, if that is known.
     pub began: Option<f64>,
     /// Its pair, counted from 0 among those that count.
     pub pair: usize,
@@ -106,6 +106,39 @@ impl Comparison {
     }
 }
 
+/// How far a machine can tell things apart: what pairs of one command with itself show.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fitness {
+    /// The standard deviation of the pairs' ratios, as a fraction.
+    pub noise: f64,
+    /// Processors that others kept busy, on average; `None` where the kernel does not tell, or runs were too short to tell.
+    pub foreign: Option<f64>,
+    /// How long was waited for a quiet machine before each run, on average, in seconds.
+    pub waited: f64,
+    /// For some numbers of pairs, the smallest effect that they would probably prove, as a fraction, and how long they take, in
+    /// seconds.
+    pub resolves: Vec<(usize, f64, f64)>,
+}
+
+/// What pairs of one command with itself show, which compare as `comparison`.
+pub fn fitness(pairs: &[Pair], comparison: &Comparison, rule: &Rule) -> Option<Fitness> {
+    let noise = comparison.verdict.as_ref()?.posterior.standard_deviation();
+    let runs = || pairs.iter().flat_map(|pair| &pair.runs);
+    let foreign: Vec<f64> =
+        runs().filter(|run| run.usage.wall >= SHORTEST).filter_map(|run| loaded(run).foreign()).collect();
+    let per_pair = runs().map(|run| run.usage.wall + run.waited).sum::<f64>() / pairs.len() as f64;
+    let resolves = rule.looks().iter().map(|&pairs| {
+        let effect = verdict::resolvable(noise, pairs, rule.rope()).exp_m1();
+        (pairs, effect, per_pair * pairs as f64)
+    });
+    Some(Fitness {
+        noise: noise.exp_m1(),
+        foreign: (!foreign.is_empty()).then(|| foreign.iter().sum::<f64>() / foreign.len() as f64),
+        waited: runs().map(|run| run.waited).sum::<f64>() / (2 * pairs.len()) as f64,
+        resolves: resolves.collect(),
+    })
+}
+
 /// The values that the runs of some pairs have for a metric. `None`: a run without it.
 pub fn series(pairs: &[Pair], metric: &str, machine: Option<Machine>) -> Option<Series> {
     let value = |pair: &Pair, side: Side| pair.runs[side.index()].metrics.get(metric).copied();
@@ -114,8 +147,6 @@ pub fn series(pairs: &[Pair], metric: &str, machine: Option<Machine>) -> Option<
     let spoiled: Vec<bool> =
         pairs.iter().map(|pair| machine.is_some_and(|machine| is_contaminated(pair, &machine))).collect();
     let contaminated = spoiled.iter().filter(|spoiled| **spoiled).count();
-    let starts = pairs.iter().flat_map(|pair| pair.runs.each_ref().map(|run| run.began));
-    let start = starts.fold(f64::INFINITY, f64::min);
     let sequence = pairs.iter().zip(spoiled).enumerate().flat_map(|(index, (pair, is_contaminated))| {
         let mut sides = Side::BOTH;
         if pair.runs[Side::B.index()].is_first {
@@ -125,13 +156,41 @@ pub fn series(pairs: &[Pair], metric: &str, machine: Option<Machine>) -> Option<
             Some(Reading {
                 side: if side == Side::A { drift::Side::A } else { drift::Side::B },
                 value: value(pair, side)?,
-                began: Some(pair.runs[side.index()].began - start),
+                began: Some(pair.runs[side.index()].began),
                 pair: index,
                 is_contaminated,
             })
         })
     });
     Some(Series { order: Order::Interleaved, sequence: sequence.collect(), contaminated, values })
+}
+
+/// The values of several points of a sweep together, each as a multiple of the geometric mean of its point's values, so that what
+/// differs between points is no noise. `None`: a value that is not positive.
+pub fn pooled(points: &[Series]) -> Option<Series> {
+    let mut all = Series {
+        values: [Vec::new(), Vec::new()],
+        order: Order::Interleaved,
+        sequence: Vec::new(),
+        contaminated: 0,
+    };
+    for point in points {
+        let mean = geomean(&point.values.concat())?;
+        let before = all.values[0].len();
+        for (values, all) in point.values.iter().zip(&mut all.values) {
+            all.extend(values.iter().map(|value| value / mean));
+        }
+        all.sequence.extend(point.sequence.iter().map(|reading| Reading {
+            value: reading.value / mean,
+            pair: before + reading.pair,
+            ..*reading
+        }));
+        all.contaminated += point.contaminated;
+        if point.order != Order::Interleaved {
+            all.order = point.order;
+        }
+    }
+    Some(all)
 }
 
 /// Whether a pair ran beside too much else for what it found to count. Very short runs never did, as far as anybody knows.

@@ -5,10 +5,11 @@ use super::batch::Progress;
 use clap::{ArgGroup, Args, ValueEnum};
 use deburr_lab::measure::machine::Cpus;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// The options of `deburr compare`.
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("what").required(true).args(["a", "aa", "values"]))]
+#[command(group = ArgGroup::new("what").required(true).args(["a", "aa", "client", "values"]))]
 #[command(after_help = "Examples:
   deburr compare --a './server-old --bench' --b './server-new --bench'
   deburr compare --aa ./server                     what this machine can tell apart, and how long it takes
@@ -16,6 +17,8 @@ use std::path::PathBuf;
   deburr compare --metric 'rate,larger,1/s=([0-9.]+) requests/s' --a ./old --b ./new
   deburr compare --expect not-worse --a ./old --b ./new   for CI
   deburr compare --resume --a ./old --b ./new             after an interrupt
+  deburr compare --server-a './old -p {port}' --server-b './new -p {port}' --ready 'nc -z localhost {port}' \
+                 --client './load -p {port} -c {clients}' --param clients=1,2,4,8,16,32
   deburr compare --values old.txt new.txt                 numbers measured elsewhere, one a line
 
 Runs come in pairs, one of A and one of B in random order, each when the machine is quiet; the first
@@ -26,6 +29,9 @@ look demands more than a single one would, so that looking often finds nothing t
 Metrics: wall, user, system (seconds), memory (bytes); pgbench:tps, pgbench:latency, sysbench:events,
 sysbench:transactions; or NAME,larger|smaller[,UNIT]=REGEX, whose first group has to match once in
 what the command prints. The first one given decides.
+
+With servers both run all the time, each on a port of its own, and the client meets them in turn.
+{port} in any command is the side's port, as is $DEBURR_PORT; {NAME} is the value of --param NAME.
 
 Every run is written to a record as it ends; the last line says where that is.
 
@@ -38,6 +44,33 @@ pub(crate) struct Compare {
     /// The command of B: what may be better
     #[arg(long, value_name = "CMD", requires = "a", help_heading = "What to compare")]
     pub(crate) b: Option<String>,
+    /// The command of a client of --server-a and --server-b
+    #[arg(long, value_name = "CMD", requires_all = ["server_a", "server_b", "ready"], conflicts_with_all = ["a", "aa", "values"], help_heading = "What to compare")]
+    pub(crate) client: Option<String>,
+    /// The server of A, which serves until it gets SIGTERM
+    #[arg(long, value_name = "CMD", requires = "client", help_heading = "What to compare")]
+    pub(crate) server_a: Option<String>,
+    /// The server of B
+    #[arg(long, value_name = "CMD", requires = "client", help_heading = "What to compare")]
+    pub(crate) server_b: Option<String>,
+    /// A command that succeeds once the server serves
+    #[arg(long, value_name = "CMD", requires = "client", help_heading = "What to compare")]
+    pub(crate) ready: Option<String>,
+    /// How long a server may take until it serves
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 60.0,
+        requires = "client",
+        help_heading = "What to compare"
+    )]
+    pub(crate) ready_timeout: f64,
+    /// Start a server before each run of its client, and end it behind that, so that one never runs beside the other
+    #[arg(long, requires = "client", help_heading = "What to compare")]
+    pub(crate) alternate: bool,
+    /// Compare at each of these values, which stand for {NAME} in the commands
+    #[arg(long, value_name = "NAME=V1,V2,…", conflicts_with = "values", help_heading = "What to compare")]
+    pub(crate) param: Option<Sweep>,
     /// Compare a command with itself: what the machine can tell apart
     #[arg(long, value_name = "CMD", conflicts_with = "values", help_heading = "What to compare")]
     pub(crate) aa: Option<String>,
@@ -123,6 +156,32 @@ pub(crate) struct Compare {
     /// When to show progress on the standard error
     #[arg(long, value_enum, default_value_t = Progress::Auto, value_name = "WHEN", help_heading = "Output")]
     pub(crate) progress: Progress,
+}
+
+/// What is swept over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sweep {
+    pub(crate) name: String,
+    pub(crate) values: Vec<String>,
+}
+
+impl FromStr for Sweep {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Sweep, String> {
+        let wrong = || "expected a name and values, such as clients=1,2,4".to_owned();
+        let (name, values) = text.split_once('=').ok_or_else(wrong)?;
+        let values: Vec<String> = values.split(',').map(str::to_owned).collect();
+        let is_new =
+            |(index, value): (usize, &String)| !values.iter().take(index).any(|before| before == value);
+        let is_word =
+            |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
+        match is_word(name) && name != "port" && values.iter().all(|value| is_word(value)) {
+            true if values.iter().enumerate().all(is_new) => Ok(Sweep { name: name.to_owned(), values }),
+            true => Err("a value stands there twice".to_owned()),
+            false => Err(wrong()),
+        }
+    }
 }
 
 /// Which way is better.

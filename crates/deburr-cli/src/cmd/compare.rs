@@ -10,7 +10,7 @@ use super::{Failure, colored, width_of_terminal};
 use crate::args::compare::{Compare, Direction as Way, Expected};
 use crate::args::{Format, When};
 use crate::input::walk::error_text;
-use crate::render::compare::{Document, Measured, json, text};
+use crate::render::compare::{Document, Measured, Point, json, text};
 use crate::render::style::Palette;
 use deburr_lab::comparison::{self, Comparison, Question, Series};
 use deburr_lab::measure::experiment::{self, Pair, Stopped};
@@ -20,6 +20,7 @@ use deburr_lab::stats::verdict::{LOOKS, Order, Outcome, Rule};
 use deburr_lab::stats::{Direction, Rope};
 use page::Page;
 use plan::Plan;
+use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{IsTerminal, Write};
@@ -75,62 +76,123 @@ fn rule(rope: Rope, most: u32) -> Result<Rule, String> {
 
 /// Runs two commands. Tells whether somebody interrupted that.
 fn commands(options: &Compare, rope: Rope) -> Result<(Document, bool), Failure> {
-    let commands = match (&options.aa, &options.a, &options.b) {
-        (Some(both), ..) => [both.as_str(), both.as_str()],
-        (None, Some(a), Some(b)) => [a.as_str(), b.as_str()],
-        _ => return Err(Failure::Message("give --a and --b, --aa, or --values".to_owned())),
+    let commands = match (&options.aa, &options.client, &options.a, &options.b) {
+        (Some(both), ..) | (None, Some(both), ..) => [both.as_str(), both.as_str()],
+        (None, None, Some(a), Some(b)) => [a.as_str(), b.as_str()],
+        _ => return Err(Failure::Message("give --a and --b, --aa, --client, or --values".to_owned())),
     };
     let rule = rule(rope, options.pairs).map_err(Failure::Message)?;
     let seed = options.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
     let mut plan = plan::plan(options, commands, seed).map_err(Failure::Message)?;
     let (path, mut record, runs) = open(options, &mut plan).map_err(Failure::Message)?;
     let stop = Arc::new(AtomicBool::new(false));
-    for register in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // The second time there is no waiting.
-        signal_hook::flag::register_conditional_shutdown(register, i32::from(INTERRUPTED), Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(register, Arc::clone(&stop)))
+        signal_hook::flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&stop))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
             .map_err(|error| Failure::Message(format!("signals: {error}")))?;
     }
-    let complain = |failure: &dyn std::fmt::Display| {
+    let complain = |failure: &dyn fmt::Display| {
         Failure::Message(format!("{failure}\nthe runs up to then: {}", path.display()))
     };
     around(plan.setup.as_ref(), "--setup", &stop).map_err(|error| complain(&error))?;
-    let Some(primary) = plan.asked.first() else { return Err(Failure::Message("no metric".to_owned())) };
-    let mut watch = Watch::new(&primary.question, rule.clone(), plan.header.cores, options.progress);
-    let measured = experiment::run(&plan.experiment, &mut record, runs, &mut watch, &stop);
-    watch.finish();
+    let measured = sweep(&plan, &mut record, runs, &rule, options, &stop);
     let cleaned = around(plan.cleanup.as_ref(), "--cleanup", &AtomicBool::new(false));
-    let (pairs, stopped) = measured.map_err(|failure| complain(&failure))?;
+    let (points, stopped) = measured.map_err(|failure| complain(&failure))?;
     cleaned.map_err(|error| complain(&error))?;
-    if pairs.len() < 2 {
+    if points.is_empty() {
         return Err(complain(&"interrupted before there were two pairs"));
     }
-    let is_aa = options.aa.is_some();
-    let document = judged(&plan, &pairs, &rule, is_aa, &path).map_err(|error| complain(&error))?;
+    let document = judged(&plan, &points, &rule, options, &path).map_err(|error| complain(&error))?;
     Ok((document, stopped == Stopped::Interrupted))
 }
 
-/// What the pairs say of each metric.
-fn judged(plan: &Plan, pairs: &[Pair], rule: &Rule, is_aa: bool, path: &Path) -> Result<Document, String> {
-    let machine = comparison::machine(pairs, plan.header.cores);
-    let compare = |question: &Question| {
-        let series = comparison::series(pairs, &question.name, Some(machine));
-        let series =
-            series.ok_or_else(|| format!("metric {}: not every run in the record has it", question.name))?;
-        comparison::compare(question.clone(), &series, rule, plan.experiment.seed)
+/// The values that are swept over, each with its pairs.
+type Points = Vec<(String, Vec<Pair>)>;
+
+/// Runs the experiment of each point; gives those that have two pairs.
+fn sweep(
+    plan: &Plan,
+    record: &mut Record,
+    mut runs: Vec<Run>,
+    rule: &Rule,
+    options: &Compare,
+    stop: &AtomicBool,
+) -> Result<(Points, Stopped), experiment::Failure> {
+    let mut points = Points::new();
+    for experiment in &plan.experiments {
+        let own: Vec<Run> = runs.extract_if(.., |run| run.point == experiment.point).collect();
+        let mut watch = Watch::new(plan, experiment, rule.clone(), options.progress);
+        let measured = experiment::run(experiment, record, own, &mut watch, stop);
+        watch.finish();
+        let (pairs, stopped) = measured?;
+        if pairs.len() >= 2 {
+            points.push((experiment.point.clone(), pairs));
+        }
+        if stopped == Stopped::Interrupted {
+            return Ok((points, stopped));
+        }
+    }
+    Ok((points, Stopped::Enough))
+}
+
+/// What the pairs of each point say of each metric, and all points together.
+fn judged(
+    plan: &Plan,
+    points: &[(String, Vec<Pair>)],
+    rule: &Rule,
+    options: &Compare,
+    path: &Path,
+) -> Result<Document, String> {
+    // What servers use is nobody's own, and would count as foreign.
+    let cores = options.client.is_none().then_some(plan.header.cores);
+    let of = |question: &Question, pairs: &[Pair]| {
+        let machine = cores.map(|cores| comparison::machine(pairs, cores));
+        let series = comparison::series(pairs, &question.name, machine);
+        series.ok_or_else(|| format!("metric {}: not every run in the record has it", question.name))
+    };
+    let compare = |question: &Question, series: &Series, rule: &Rule| {
+        comparison::compare(question.clone(), series, rule, plan.header.seed)
             .map_err(|error| format!("metric {}: {error}", question.name))
     };
-    let comparisons = plan.asked.iter().map(|asked| compare(&asked.question));
+    let questions: Vec<&Question> = plan.asked.iter().map(|asked| &asked.question).collect();
+    let mut curve = Vec::new();
+    for (value, pairs) in points {
+        let comparisons = questions.iter().map(|question| compare(question, &of(question, pairs)?, rule));
+        let comparisons = comparisons.collect::<Result<Vec<Comparison>, String>>()?;
+        curve.push(Point { value: value.clone(), comparisons });
+    }
+    let (comparisons, sweep) = match &options.param {
+        None => (curve.into_iter().next().map_or_else(Vec::new, |point| point.comparisons), None),
+        Some(sweep) => {
+            let pooled = questions.iter().map(|question| {
+                let all = points
+                    .iter()
+                    .map(|(_, pairs)| of(question, pairs))
+                    .collect::<Result<Vec<Series>, String>>()?;
+                let all = comparison::pooled(&all);
+                let all =
+                    all.ok_or_else(|| format!("metric {}: a value that is not positive", question.name))?;
+                let rule = Rule::once(rule.rope(), all.values[0].len()).map_err(|error| error.to_string())?;
+                let question = Question { unit: "× the point's mean".to_owned(), ..(*question).clone() };
+                compare(&question, &all, &rule)
+            });
+            (pooled.collect::<Result<Vec<Comparison>, String>>()?, Some((sweep.name.clone(), curve)))
+        }
+    };
+    let own = options.aa.as_ref().and(points.first()).zip(comparisons.first());
     Ok(Document {
-        comparisons: comparisons.collect::<Result<Vec<Comparison>, String>>()?,
+        fitness: own.and_then(|((_, pairs), comparison)| comparison::fitness(pairs, comparison, rule)),
+        comparisons,
+        sweep,
         region: rule.rope().relative(),
         measured: Measured::Commands {
             commands: plan.header.commands.clone(),
-            seed: plan.experiment.seed,
+            seed: plan.header.seed,
             record: path.to_owned(),
             cores: plan.header.cores,
         },
-        is_aa,
+        is_aa: options.aa.is_some(),
     })
 }
 
@@ -144,7 +206,8 @@ fn open(options: &Compare, plan: &mut Plan) -> Result<(std::path::PathBuf, Recor
         };
         let (record, runs, seed) =
             Record::resume(&path, &plan.header).map_err(|error| complain(&path, &error))?;
-        plan.experiment.seed = seed;
+        plan.header.seed = seed;
+        plan.experiments.iter_mut().for_each(|experiment| experiment.seed = seed);
         return Ok((path, record, runs));
     }
     let path = match &options.record {
@@ -176,6 +239,9 @@ fn numbers(options: &Compare, files: &[std::path::PathBuf], rope: Rope) -> Resul
         let (a, b) = (a.display(), b.display());
         return Err(format!("--paired: {a} has {from_a} numbers, {b} {from_b}"));
     }
+    if let Some(few) = [(a, from_a), (b, from_b)].iter().find(|(_, numbers)| *numbers < 2) {
+        return Err(format!("{}: at least 2 numbers are needed, found {}", few.0.display(), few.1));
+    }
     let question = Question {
         name: "value".to_owned(),
         unit: String::new(),
@@ -193,6 +259,8 @@ fn numbers(options: &Compare, files: &[std::path::PathBuf], rope: Rope) -> Resul
         comparisons: vec![comparison],
         region: rope.relative(),
         measured: Measured::Files([a.clone(), b.clone()]),
+        sweep: None,
+        fitness: None,
         is_aa: false,
     })
 }

@@ -50,6 +50,7 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
                 Writer::Show => include_bytes!("../schema-show.json"),
                 Writer::Diff => include_bytes!("../schema-diff.json"),
                 Writer::Fix => include_bytes!("../schema-fix.json"),
+                Writer::Compare => include_bytes!("../schema-compare.json"),
             })?;
             ExitCode::SUCCESS
         }

@@ -6,7 +6,7 @@ mod quantity;
 mod strip;
 pub(crate) mod text;
 
-use deburr_lab::comparison::Comparison;
+use deburr_lab::comparison::{Comparison, Fitness};
 use std::path::PathBuf;
 
 /// All that there is to tell.
@@ -14,11 +14,23 @@ use std::path::PathBuf;
 pub(crate) struct Document {
     /// By metric, the deciding one first.
     pub(crate) comparisons: Vec<Comparison>,
+    /// What was swept over, and its points; `comparisons` are of all of them together.
+    pub(crate) sweep: Option<(String, Vec<Point>)>,
     /// The region of equivalence, as a fraction.
     pub(crate) region: f64,
     pub(crate) measured: Measured,
+    /// What the machine can tell apart, where a command was compared with itself.
+    pub(crate) fitness: Option<Fitness>,
     /// Whether a command was compared with itself.
     pub(crate) is_aa: bool,
+}
+
+/// A point of a sweep.
+#[derive(Debug)]
+pub(crate) struct Point {
+    pub(crate) value: String,
+    /// By metric, as those of the document.
+    pub(crate) comparisons: Vec<Comparison>,
 }
 
 /// Where the numbers come from.

@@ -1,63 +1,201 @@
-//! `deburr compare --html`: the page as recorded, whole or not at all. `tests/tests/compare_page.rs` looks at it in a browser.
+//! `deburr compare`: verdicts on commands whose difference is known, records that go on, and what is said where nothing can be.
 
 use super::{Scratch, assert_as_recorded, deburr, stderr, stdout};
+use serde_json::Value;
 use std::fs;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
-fn numbers(scratch: &Scratch, name: &str, base: u32) -> String {
-    let lines: String = (0..16).map(|pair| format!("{}.{:02}\n", base, pair * 37 % 100)).collect();
-    scratch.file(name, lines.as_bytes())
+fn scratch(name: &str) -> Scratch {
+    Scratch::new(&format!("compare-{name}"))
 }
 
-#[test]
-fn the_page_and_the_chart_are_as_recorded() {
-    let scratch = Scratch::new("compare-page");
-    let (a, b) = (numbers(&scratch, "a.txt", 100), numbers(&scratch, "b<b>.txt", 104));
-    let page = scratch.file("page.html", b"an older page");
-    let output = deburr(&["compare", "--paired", "--values", &a, &b, "--html", &page]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_as_recorded("compare.session", &stdout(&output).replace(scratch.path(), "."));
-    let text = fs::read_to_string(&page).unwrap();
-    let version = format!("deburr {}<", env!("CARGO_PKG_VERSION"));
-    assert_as_recorded(
-        "compare.html",
-        &text.replace(scratch.path(), ".").replace(&version, "deburr VERSION<"),
-    );
-    // Nothing is left of how it came to be.
-    let mut names: Vec<String> = fs::read_dir(scratch.path())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    assert_eq!(names, ["a.txt", "b<b>.txt", "page.html"]);
+/// Runs it where nothing of it stays behind.
+fn compare(scratch: &Scratch, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    command.current_dir(&scratch.0).env("XDG_STATE_HOME", scratch.0.join("state"));
+    command.args(["compare", "--no-gate"]).args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
+/// What a run says in JSON, held against the schema.
+fn document(scratch: &Scratch, arguments: &[&str]) -> Value {
+    let output = compare(scratch, &[&["--format", "json"], arguments].concat());
+    let document: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+    let schema: Value = serde_json::from_slice(&deburr(&["schema", "compare"]).stdout).unwrap();
+    assert!(jsonschema::meta::is_valid(&schema));
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    document
+}
+
+/// Prints numbers that are known, with a little noise from the process's own number.
+fn printing(rate: u32) -> String {
+    format!("echo rate = $(({rate} + $$ % 7))")
+}
+
+const RATE: &str = "rate,larger,1/s=rate = ([0-9]+)";
+
 #[test]
-fn a_page_that_cannot_be_written_fails_before_anything_runs() {
-    let scratch = Scratch::new("compare-no-page");
-    let touched = format!("{}/touched", scratch.path());
-    for (page, reason) in [
-        (format!("{}/none/page.html", scratch.path()), "no such file"),
-        (scratch.path().to_owned(), "is a directory"),
-    ] {
-        let output =
-            deburr(&["compare", "--setup", &format!("touch {touched}"), "--aa", "true", "--html", &page]);
-        assert_eq!(output.status.code(), Some(2));
-        assert!(
-            stderr(&output).contains("--html") && stderr(&output).contains(reason),
-            "{}",
-            stderr(&output)
-        );
-        assert!(!fs::exists(&touched).unwrap());
+fn a_slower_command_is_worse_and_a_faster_one_better() {
+    let scratch = scratch("verdicts");
+    for (a, b, verdict) in [(10_000, 9_000, "worse"), (10_000, 11_000, "better"), (10_000, 10_000, "same")] {
+        let (a, b) = (printing(a), printing(b));
+        let arguments = ["--shell", "sh", "--metric", RATE, "--seed", "1", "--a", &a, "--b", &b];
+        let told = document(&scratch, &arguments);
+        assert_eq!(told["verdict"], verdict, "{told:#}");
+        assert_eq!(told["pairs"], 16);
+        assert_eq!(told["metric"]["better"], "larger");
+        for (expected, holds) in
+            [("better", verdict == "better"), ("same", verdict == "same"), ("not-worse", verdict != "worse")]
+        {
+            let output = compare(&scratch, &[&arguments[..], &["--expect", expected]].concat());
+            assert_eq!(output.status.code(), Some(if holds { 0 } else { 1 }), "{verdict}, {expected}");
+        }
     }
+    // Time is measured, not printed: a fifth of a second more is much.
+    let told = document(&scratch, &["--a", "sleep 0.01", "--b", "sleep 0.2", "--pairs", "16"]);
+    assert_eq!(told["verdict"], "worse");
+    assert!(told["effect"].as_f64().unwrap() > 2.0, "{told:#}");
 }
 
 #[test]
-fn a_comparison_that_fails_leaves_the_older_page() {
-    let scratch = Scratch::new("compare-older-page");
-    let page = scratch.file("page.html", b"an older page");
-    let record = format!("{}/record", scratch.path());
-    let output = deburr(&["compare", "--no-gate", "--aa", "false", "--record", &record, "--html", &page]);
-    assert_eq!(output.status.code(), Some(2));
-    assert_eq!(fs::read(&page).unwrap(), b"an older page");
-    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 2);
+fn numbers_from_elsewhere_are_compared_as_recorded() {
+    let scratch = scratch("values");
+    let numbers = |factor: f64| -> String {
+        (0..20).map(|index| format!("{}\n", factor * (100.0 + f64::from(index * 7 % 5)))).collect()
+    };
+    scratch.file("a.txt", format!("# seconds\n{}", numbers(1.0)).as_bytes());
+    scratch.file("b.txt", numbers(0.9).as_bytes());
+    let mut session = String::new();
+    for arguments in [&["--values", "a.txt", "b.txt", "--paired"][..], &["--values", "a.txt", "b.txt"]] {
+        let output = compare(&scratch, arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        session += &format!("$ deburr compare {}\n{}\n", arguments.join(" "), stdout(&output));
+    }
+    assert_as_recorded("compare-values.session", &session);
+    let told = document(&scratch, &["--values", "a.txt", "b.txt", "--paired", "--better", "larger"]);
+    assert_eq!(told["verdict"], "worse");
+    assert!((told["effect"].as_f64().unwrap() + 0.1).abs() < 1e-9);
+    assert_eq!(told["files"], serde_json::json!(["a.txt", "b.txt"]));
+}
+
+#[test]
+fn an_experiment_goes_on_with_its_record() {
+    let scratch = scratch("resume");
+    let (a, b) = (printing(10_000), printing(9_000));
+    let arguments = ["--shell", "sh", "--metric", RATE, "--a", &a, "--b", &b];
+    let begun = document(&scratch, &[&arguments[..], &["--pairs", "4", "--record", "runs"]].concat());
+    assert_eq!((&begun["pairs"], &begun["record"]), (&4.into(), &"runs".into()));
+    let gone_on = document(&scratch, &[&arguments[..], &["--resume=runs"]].concat());
+    assert_eq!((&gone_on["pairs"], &gone_on["seed"]), (&16.into(), &begun["seed"]));
+    let lines = fs::read_to_string(scratch.0.join("runs")).unwrap();
+    // A header, a warm-up pair each time, and the pairs.
+    assert_eq!(lines.lines().count(), 1 + 2 * 2 + 2 * 16);
+    let refused = compare(&scratch, &["--resume=runs", "--a", "true", "--b", "true"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        stderr(&refused).contains("runs: a record of another experiment: commands"),
+        "{}",
+        stderr(&refused)
+    );
+    let none = compare(&scratch, &["--resume", "--a", "true", "--b", "true"]);
+    assert!(stderr(&none).contains("no record of these commands"), "{}", stderr(&none));
+    // The last one of the same commands, where nobody named a place.
+    document(&scratch, &[&arguments[..], &["--pairs", "2"]].concat());
+    let last = document(&scratch, &[&arguments[..], &["--resume"]].concat());
+    assert_eq!(last["pairs"], 16);
+}
+
+#[test]
+fn an_interrupt_ends_with_the_verdict_so_far() {
+    let scratch = scratch("interrupt");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    command.args(["compare", "--no-gate", "--record"]).arg(scratch.0.join("runs"));
+    command.args(["--a", "sleep 0.05", "--b", "sleep 0.05", "--pairs", "1000"]);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    let lines = || fs::read_to_string(scratch.0.join("runs")).map_or(0, |text| text.lines().count());
+    while lines() < 8 && begun.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert!(stdout(&output).contains("inconclusive: wall"), "{}", stdout(&output));
+}
+
+#[test]
+fn sweeps_and_servers_are_compared_point_by_point() {
+    let scratch = scratch("sweep");
+    // Serves nothing, but tells that it is there until it is ended.
+    let server = |side: &str| {
+        format!("trap 'rm {side}; exit' TERM; echo {{port}} > {side}; while :; do sleep 0.02; done")
+    };
+    let (a, b) = (server("a"), server("b"));
+    let client =
+        "test -s a && test -s b && test $DEBURR_PORT = {port} && echo rate = $(({n} * (1000 + $$ % 7)))";
+    let arguments = ["--shell", "sh", "--metric", RATE, "--server-a", &a, "--server-b", &b, "--ready"];
+    let told = document(
+        &scratch,
+        &[&arguments[..], &["test -e a -o -e b", "--client", client, "--param", "n=1,4", "--pairs", "2"]]
+            .concat(),
+    );
+    let points = told["sweep"]["points"].as_array().unwrap();
+    assert_eq!(points.len(), 2);
+    let median = |at: usize| points[at]["metrics"][0]["benchstat"]["a"]["median"].as_f64().unwrap();
+    assert!((3.9..4.1).contains(&(median(1) / median(0))), "{told:#}");
+    assert_eq!(told["pairs"], 4);
+    assert!(!scratch.0.join("a").exists() && !scratch.0.join("b").exists(), "a server still runs");
+}
+
+#[test]
+fn a_command_against_itself_tells_what_the_machine_can_tell_apart() {
+    let scratch = scratch("aa");
+    let told = document(&scratch, &["--aa", "sleep 0.01", "--pairs", "12"]);
+    assert_eq!(told["is_aa"], true);
+    assert!(told["fitness"]["noise"].as_f64().unwrap() > 0.0);
+    let resolves = told["fitness"]["resolves"].as_array().unwrap();
+    assert_eq!(resolves.len(), 2, "{told:#}");
+    let text = stdout(&compare(&scratch, &["--aa", "sleep 0.01", "--pairs", "2"]));
+    assert!(text.contains("This machine: pairs of one command differ by"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_told_and_no_verdict_is_made_up() {
+    let scratch = scratch("refused");
+    scratch.file("one", b"1\n");
+    scratch.file("words", b"1\nmany\n");
+    scratch.file("zero", b"0\n1\n");
+    scratch.file("two", b"1\n2\n");
+    scratch.file("three", b"1\n2\n3\n");
+    let cases: [(&[&str], &str); 20] = [
+        (&["--a", "true", "--b", "false"], "B, warming up, ended with exit status 1; it printed nothing"),
+        (&["--a", "/no/such/program", "--b", "true"], "No such file"),
+        (&["--a", "sleep 60", "--b", "sleep 60", "--timeout", "0.1"], "ended with the time limit"),
+        (&["--a", "true", "--b", "true", "--metric", RATE], "its pattern matches nothing"),
+        (&["--a", "true", "--b", "true", "--metric", "speed"], "--metric \"speed\": unknown"),
+        (&["--a", "true", "--b", "true", "--metric", "wall", "--metric", "wall"], "given twice"),
+        (&["--a", "echo 'x", "--b", "true"], "a quote is not closed"),
+        (&["--a", "", "--b", "true"], "an empty command"),
+        (&["--a", "true", "--b", "true", "--env-a", "x"], "expected NAME=VALUE"),
+        (&["--a", "true", "--b", "true", "--region=-1"], "--region"),
+        (&["--a", "true", "--b", "true", "--pin", "9999"], "9999"),
+        (&["--a", "true", "--b", "true", "--setup", "false"], "--setup ended with exit status 1"),
+        (&["--a", "true", "--b", "true", "--record", "one"], "one: File exists"),
+        (&["--a", "true", "--b", "true", "--param", "n=1,1"], "twice"),
+        (&["--a", "true"], "--b"),
+        (&["--values", "one", "three"], "at least 2"),
+        (&["--values", "three", "words"], "words: line 2: \"many\" is no number"),
+        (&["--values", "two", "zero", "--paired"], "positive"),
+        (&["--values", "one", "three", "--paired"], "one has 1 numbers, three 3"),
+        (&["--values", "three", "none"], "none: "),
+    ];
+    for (arguments, message) in cases {
+        let output = compare(&scratch, arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(message), "{arguments:?}: {}", stderr(&output));
+        assert_eq!(stdout(&output), "", "{arguments:?}");
+    }
 }

@@ -4,6 +4,7 @@
 
 mod adversity;
 mod compare;
+mod compare_page;
 mod compared;
 mod configured;
 mod fix;
@@ -82,9 +83,20 @@ fn json(arguments: &[&str]) -> (serde_json::Value, Output) {
 
 #[test]
 fn help_texts_are_as_recorded() {
-    for verb in
-        ["", "check", "show", "diff", "fix", "cpu", "rules", "explain", "schema", "completions", "man"]
-    {
+    for verb in [
+        "",
+        "check",
+        "show",
+        "diff",
+        "fix",
+        "compare",
+        "cpu",
+        "rules",
+        "explain",
+        "schema",
+        "completions",
+        "man",
+    ] {
         let mut arguments: Vec<_> = verb.split_whitespace().collect();
         arguments.push("--help");
         let text = stdout(&deburr(&arguments));

@@ -7,6 +7,7 @@
 use super::parse::Record;
 use super::{QueryError, name};
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 /// The value of one key of a result; empty where it has none.
 pub(super) fn extract(record: &Record, key: &str) -> String {
@@ -34,8 +35,8 @@ enum Order {
 struct Field {
     name: String,
     order: Order,
-    /// In the order in which they came up.
-    seen: Vec<String>,
+    /// Values, by the order in which they came up.
+    seen: HashMap<String, usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,17 +104,17 @@ impl Projections {
 
 impl Field {
     fn new(name: &str, order: Order) -> Field {
-        Field { name: name.to_owned(), order, seen: Vec::new() }
+        Field { name: name.to_owned(), order, seen: HashMap::new() }
     }
 
     fn see(&mut self, value: &str) {
-        if !self.seen.iter().any(|seen| seen == value) {
-            self.seen.push(value.to_owned());
+        if !self.seen.contains_key(value) {
+            self.seen.insert(value.to_owned(), self.seen.len());
         }
     }
 
     fn compare(&self, one: &str, other: &str) -> Ordering {
-        let place = |value: &str| self.seen.iter().position(|seen| seen == value);
+        let place = |value: &str| self.seen.get(value);
         let by_order = match self.order {
             Order::First => place(one).cmp(&place(other)),
             Order::Alphabetic => Ordering::Equal,

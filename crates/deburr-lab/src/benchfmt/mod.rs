@@ -3,7 +3,9 @@
 //! In: the text of result files (golang.org/design/14313-benchmark-format). Out: [`Tables`], and of them the text or the
 //! comma-separated values of golang.org/x/perf/cmd/benchstat, line by line. No file is opened here.
 //!
-//!     text ──▶ parse ──▶ Record ──▶ key (projections, filter) ──▶ table ──▶ text · csv
+//! ```text
+//! text ──▶ parse ──▶ Record ──▶ key (projections, filter) ──▶ table ──▶ text · csv
+//! ```
 //!
 //! Upstream's query language is kept as far as it selects: `key:value` terms, `-` before one, `*`; keys with `@alpha`, `@num` or
 //! `@first`. Regular expressions, `OR` and fixed orders are refused with a message.

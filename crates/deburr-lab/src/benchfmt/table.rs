@@ -7,7 +7,7 @@ use super::parse::{Record, Units};
 use super::unit::{Class, class};
 use super::{QueryError, csv, text};
 use crate::stats::benchstat::{self, Assumption, Comparison, Summary, Upstream};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// How tables are made: benchstat's flags.
 #[derive(Debug, Clone)]
@@ -66,8 +66,7 @@ struct Gathered {
 #[derive(Debug, Default)]
 struct Sample {
     values: Vec<f64>,
-    /// Distinct ones.
-    residues: Vec<Key>,
+    residues: HashSet<Key>,
 }
 
 /// Tables in their order.
@@ -167,7 +166,7 @@ impl Builder {
             let cell = table.cells.entry((row.clone(), column.clone())).or_default();
             cell.values.push(value.value);
             if !cell.residues.contains(&residue) {
-                cell.residues.push(residue.clone());
+                cell.residues.insert(residue.clone());
             }
         }
     }
@@ -247,7 +246,7 @@ impl Builder {
     }
 
     /// Fields of the residue in which keys differ.
-    fn varying(&self, residues: &[Key]) -> Vec<String> {
+    fn varying(&self, residues: &HashSet<Key>) -> Vec<String> {
         let values: Vec<Vec<String>> =
             residues.iter().map(|key| self.projections.residue.values(key)).collect();
         let Some((first, rest)) = values.split_first() else { return Vec::new() };

@@ -11,6 +11,7 @@ use super::metric::{Metric, NoNumber};
 use super::process::{self, End, Streams, Task};
 use super::record::{Record, RecordError, Run};
 use super::schedule::{self, Side};
+use super::server::{Server, ServerError, Service};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,6 +30,12 @@ const TOLD: usize = 2000;
 pub struct Experiment {
     /// The commands of A and B.
     pub tasks: [Task; 2],
+    /// The servers that they are clients of.
+    pub services: Option<[Service; 2]>,
+    /// Whether a server only runs while its client does; else both run all the time.
+    pub alternates: bool,
+    /// The value of what is swept over, for the record.
+    pub point: String,
     /// What the order inside of pairs comes from.
     pub seed: u64,
     /// Pairs that only warm up.
@@ -117,6 +124,13 @@ pub enum Failure {
         /// The last that it printed.
         text: String,
     },
+    /// A server does not serve.
+    Server {
+        /// Whose it is.
+        side: Side,
+        /// Why not.
+        error: ServerError,
+    },
     /// A run could not be written down.
     Record(RecordError),
 }
@@ -125,6 +139,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, text) = match self {
             Failure::Start { what, error } => return write!(f, "{what}: {error}"),
+            Failure::Server { side, error } => return write!(f, "the server of {side} {error}"),
             Failure::Record(error) => return error.fmt(f),
             Failure::Run { what, end, text } => (format!("{what} ended with {end}"), text),
             Failure::Metric { what, metric, why, text } => (format!("{what}: metric {metric}: {why}"), text),
@@ -145,7 +160,7 @@ impl From<RecordError> for Failure {
     }
 }
 
-/// Runs an experiment. `runs`: what its record has of it already.
+/// Runs an experiment. `runs`: what its record has of it already, at this point.
 ///
 /// # Errors
 /// [`Failure`]; the record has all runs up to then, and the one that failed.
@@ -161,6 +176,14 @@ pub fn run(
     let mut attempt = 0;
     // A record may end with a pair that is to be measured again, or is the last.
     let mut next = if pairs.is_empty() { Next::Pair } else { observer.judge(&pairs) };
+    let _servers = match (&experiment.services, next) {
+        (Some(services), Next::Pair | Next::Again) if !experiment.alternates => {
+            let (a, b) = (bench.server(services, Side::A)?, bench.server(services, Side::B)?);
+            let Some(both) = a.zip(b) else { return Ok((pairs, Stopped::Interrupted)) };
+            Some(both)
+        }
+        _ => None,
+    };
     for number in 0..experiment.warm_ups {
         if next == Next::Enough || bench.pair(number, 0, true, observer)?.is_none() {
             break;
@@ -201,6 +224,8 @@ struct Bench<'e> {
     experiment: &'e Experiment,
     record: &'e mut Record,
     stop: &'e AtomicBool,
+    /// The next one.
+    gate: Option<Gate>,
     /// Where runs print to.
     output: File,
     errors: File,
@@ -221,7 +246,7 @@ impl<'e> Bench<'e> {
         let [output, errors] = [file(is_read), file(true)].map(|file| {
             file.map_err(|error| Failure::Start { what: "a place for output".to_owned(), error })
         });
-        Ok(Bench { experiment, record, stop, output: output?, errors: errors? })
+        Ok(Bench { experiment, record, stop, gate: experiment.gate, output: output?, errors: errors? })
     }
 
     /// Measures a pair; `None`: somebody wanted to stop.
@@ -240,11 +265,30 @@ impl<'e> Bench<'e> {
             if !self.prepare(side, seed)? || self.stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            let (waited, _) = self.experiment.gate.map_or((0.0, true), Gate::wait);
+            let alternating = self.experiment.services.as_ref().filter(|_| self.experiment.alternates);
+            let _server = match alternating {
+                Some(services) => match self.server(services, side)? {
+                    Some(server) => Some(server),
+                    None => return Ok(None),
+                },
+                None => None,
+            };
+            let (waited, is_quiet) = self.gate.map_or((0.0, true), Gate::wait);
+            self.gate = if is_quiet { self.experiment.gate } else { self.gate.map(Gate::less_patient) };
             let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
             let is_first = side == order[0];
-            let blank =
-                Run { pair: number, attempt, side, is_first, is_warm_up, began, waited, ..Run::default() };
+            let point = self.experiment.point.clone();
+            let blank = Run {
+                point,
+                pair: number,
+                attempt,
+                side,
+                is_first,
+                is_warm_up,
+                began,
+                waited,
+                ..Run::default()
+            };
             match self.measure(blank)? {
                 Some(run) => runs[side.index()] = Some(run),
                 None => return Ok(None),
@@ -254,6 +298,15 @@ impl<'e> Bench<'e> {
             [Some(a), Some(b)] => Some(Pair { runs: [a, b] }),
             _ => None,
         })
+    }
+
+    /// Starts the server of a side; `None`: somebody wanted to stop.
+    fn server(&self, services: &[Service; 2], side: Side) -> Result<Option<Server>, Failure> {
+        match Server::start(&services[side.index()], self.stop) {
+            Ok(server) => Ok(Some(server)),
+            Err(ServerError::Interrupted) => Ok(None),
+            Err(error) => Err(Failure::Server { side, error }),
+        }
     }
 
     /// Runs what comes before a run; `false`: somebody wanted to stop.
@@ -360,6 +413,9 @@ mod tests {
         let pattern = Source::Pattern(Regex::new(r"ops = (\S+)").expect("an expression"));
         Experiment {
             tasks: [shell(a), shell(b)],
+            services: None,
+            alternates: false,
+            point: String::new(),
             seed: 1,
             warm_ups: 1,
             gate: None,
@@ -525,5 +581,38 @@ mod tests {
         experiment.prepare = vec![shell("exit 1")];
         let failure = ran(&experiment, &folder.path().join("other"), &mut Script::new(2)).unwrap_err();
         assert!(failure.to_string().starts_with("what prepares a run of"), "{failure}");
+    }
+
+    #[test]
+    fn clients_meet_the_server_of_their_side_which_is_gone_afterwards() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().display();
+        let service = |side: &str| Service {
+            task: shell(&format!(
+                "trap 'rm {path}/{side}; exit' TERM; echo x > {path}/{side}; while :; do sleep 0.02; done"
+            )),
+            ready: shell(&format!("test -e {path}/{side}")),
+            patience: std::time::Duration::from_secs(20),
+        };
+        let count =
+            |side: &str| format!("test -e {path}/{side} && echo ops = $(ls {path} | grep -c '^[ab]$')");
+        for (alternates, serving) in [(false, 2.0), (true, 1.0)] {
+            let services = Some([service("a"), service("b")]);
+            let experiment = Experiment { services, alternates, ..experiment(&count("a"), &count("b")) };
+            let record = folder.path().join(format!("record-{alternates}"));
+            let (pairs, _) = ran(&experiment, &record, &mut Script::new(3)).unwrap();
+            assert!(
+                pairs.iter().flat_map(|pair| &pair.runs).all(|run| run.metrics["ops"] == serving),
+                "{pairs:?}"
+            );
+            assert!(!folder.path().join("a").exists() && !folder.path().join("b").exists());
+        }
+        let broken =
+            Service { task: shell("exit 2"), ready: shell("false"), patience: std::time::Duration::ZERO };
+        let services = Some([service("a"), broken]);
+        let experiment = Experiment { services, ..experiment("true", "true") };
+        let failure = ran(&experiment, &folder.path().join("other"), &mut Script::new(3)).unwrap_err();
+        assert!(failure.to_string().starts_with("the server of B"), "{failure}");
+        assert!(!folder.path().join("a").exists());
     }
 }

@@ -6,6 +6,7 @@
 //! | what did the machine do meanwhile, and is it quiet | [`machine`] |
 //! | what did the run print | [`metric`] |
 //! | which side comes first in a pair | [`schedule`] |
+//! | what are clients run against | [`server`] |
 //! | what is known of a run, on disk | [`record`] |
 //! | pair after pair, until somebody has seen enough | [`experiment`] |
 //!
@@ -17,3 +18,4 @@ pub mod metric;
 pub mod process;
 pub mod record;
 pub mod schedule;
+pub mod server;

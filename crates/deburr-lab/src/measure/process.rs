@@ -13,6 +13,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -104,28 +105,119 @@ pub struct Streams<'f> {
 /// # Errors
 /// Where the process cannot be made, as for a program that does not exist, or cannot be waited for.
 pub fn run(task: &Task, streams: Streams<'_>, stop: &AtomicBool) -> io::Result<(End, Usage)> {
-    let mut command = command(task, streams)?;
-    // Children inherit where their parent may run; a hook between fork and exec would make starting slower.
-    let pinned = task.cpus.as_ref().map(Cpus::pin).transpose()?;
-    let start = Instant::now();
-    let child = command.spawn();
-    drop(pinned);
-    let child = child?;
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let pid = pid.ok_or_else(|| io::Error::other("a process without a number"))?;
-    let ended = wait(pid, task.timeout, stop);
+    let (start, process) = Process::start(task, streams)?;
+    let early = process.wait(task.timeout, stop);
     let wall = start.elapsed();
-    // Whatever happened, nobody else will reap it.
-    let early = match ended {
-        Ok(early) => early,
-        Err(error) => {
-            let _ = kill_process_group(pid, Signal::KILL);
-            reap(pid)?;
-            return Err(error);
+    if early.is_err() {
+        // Nobody else will.
+        let _ = process.end();
+    }
+    let (end, usage) = process.reap()?;
+    Ok((early?.unwrap_or(end), Usage { wall: wall.as_secs_f64(), ..usage }))
+}
+
+/// A process that was started, until it is reaped.
+#[derive(Debug)]
+pub(super) struct Process {
+    pid: Pid,
+    /// Becomes readable when it has ended.
+    handle: OwnedFd,
+}
+
+impl Process {
+    /// Starts a command; tells when it was about to.
+    pub(super) fn start(task: &Task, streams: Streams<'_>) -> io::Result<(Instant, Process)> {
+        let mut command = command(task, streams)?;
+        // Children inherit where their parent may run; a hook between fork and exec would make starting slower.
+        let pinned = task.cpus.as_ref().map(Cpus::pin).transpose()?;
+        let start = Instant::now();
+        let child = command.spawn();
+        drop(pinned);
+        let mut child = child?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let handle = pid.ok_or(Errno::SRCH).and_then(|pid| Ok((pid, pidfd_open(pid, PidfdFlags::empty())?)));
+        match handle {
+            Ok((pid, handle)) => Ok((start, Process { pid, handle })),
+            Err(error) => {
+                let _ = child.kill().and_then(|()| child.wait());
+                Err(io::Error::other(format!("cannot wait for a process (Linux 5.3 is needed): {error}")))
+            }
         }
-    };
-    let (end, usage) = reap(pid)?;
-    Ok((early.unwrap_or(end), Usage { wall: wall.as_secs_f64(), ..usage }))
+    }
+
+    /// Whether it ends within so long.
+    pub(super) fn ends_within(&self, most: Duration) -> io::Result<bool> {
+        let most = Timespec::try_from(most).map_err(|_| Errno::INVAL)?;
+        match poll(&mut [PollFd::new(&self.handle, PollFlags::IN)], Some(&most)) {
+            Ok(ready) => Ok(ready > 0),
+            Err(Errno::INTR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Waits until it has ended, by itself or because it had to; tells why it had to.
+    fn wait(&self, timeout: Option<Duration>, stop: &AtomicBool) -> io::Result<Option<End>> {
+        let start = Instant::now();
+        loop {
+            let left = timeout.map(|timeout| timeout.saturating_sub(start.elapsed()));
+            if self.ends_within(left.map_or(LOOK, |left| left.min(LOOK)))? {
+                return Ok(None);
+            }
+            let early = match left {
+                _ if stop.load(Ordering::Relaxed) => End::Interrupted,
+                Some(Duration::ZERO) => End::TimedOut,
+                _ => continue,
+            };
+            self.end()?;
+            return Ok(Some(early));
+        }
+    }
+
+    /// Ends it, and what it started: it is told to, and killed if it does not.
+    pub(super) fn end(&self) -> io::Result<()> {
+        // It may have ended just now.
+        let _ = kill_process_group(self.pid, Signal::TERM);
+        let told = Instant::now();
+        let mut ended = false;
+        while !ended && told.elapsed() < GRACE {
+            ended = self.ends_within(GRACE.saturating_sub(told.elapsed()))?;
+        }
+        // What it started may still be there.
+        let _ = kill_process_group(self.pid, Signal::KILL);
+        while !ended {
+            ended = self.ends_within(LOOK)?;
+        }
+        Ok(())
+    }
+
+    /// Takes it, once it has ended, off the kernel's list; gives what the kernel counted for it.
+    pub(super) fn reap(self) -> io::Result<(End, Usage)> {
+        let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
+        // SAFETY: both pointers are to live places of the types that wait4 fills, and zero is a value of `rusage`, whose
+        // fields are integers.
+        #[allow(unsafe_code)]
+        let (reaped, usage) = unsafe {
+            let reaped = libc::wait4(self.pid.as_raw_nonzero().get(), &raw mut status, 0, usage.as_mut_ptr());
+            (reaped, usage.assume_init())
+        };
+        if reaped < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+        let usage = Usage {
+            wall: 0.0,
+            user: seconds(usage.ru_utime),
+            system: seconds(usage.ru_stime),
+            peak_memory: u64::try_from(usage.ru_maxrss).unwrap_or_default().saturating_mul(1024),
+            voluntary_switches: u64::try_from(usage.ru_nvcsw).unwrap_or_default(),
+            involuntary_switches: u64::try_from(usage.ru_nivcsw).unwrap_or_default(),
+        };
+        let end = match libc::WIFSIGNALED(status) {
+            true => End::Signal(libc::WTERMSIG(status)),
+            false => End::Status(libc::WEXITSTATUS(status)),
+        };
+        Ok((end, usage))
+    }
 }
 
 fn command(task: &Task, streams: Streams<'_>) -> io::Result<Command> {
@@ -144,74 +236,6 @@ fn command(task: &Task, streams: Streams<'_>) -> io::Result<Command> {
         command.current_dir(folder);
     }
     Ok(command)
-}
-
-/// Waits until a process has ended, by itself or because it had to; tells why it had to.
-fn wait(pid: Pid, timeout: Option<Duration>, stop: &AtomicBool) -> io::Result<Option<End>> {
-    let start = Instant::now();
-    let process = pidfd_open(pid, PidfdFlags::empty())?;
-    let ends_within = |most: Duration| -> io::Result<bool> {
-        let most = Timespec::try_from(most).map_err(|_| Errno::INVAL)?;
-        match poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&most)) {
-            Ok(ready) => Ok(ready > 0),
-            Err(Errno::INTR) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
-    };
-    let early = loop {
-        let left = timeout.map(|timeout| timeout.saturating_sub(start.elapsed()));
-        if ends_within(left.map_or(LOOK, |left| left.min(LOOK)))? {
-            return Ok(None);
-        }
-        if stop.load(Ordering::Relaxed) {
-            break End::Interrupted;
-        }
-        if left.is_some_and(|left| left.is_zero()) {
-            break End::TimedOut;
-        }
-    };
-    // It may have ended just now.
-    let _ = kill_process_group(pid, Signal::TERM);
-    let told = Instant::now();
-    let mut ended = false;
-    while !ended && told.elapsed() < GRACE {
-        ended = ends_within(GRACE.saturating_sub(told.elapsed()))?;
-    }
-    // What it started may still be there.
-    let _ = kill_process_group(pid, Signal::KILL);
-    while !ended {
-        ended = ends_within(LOOK)?;
-    }
-    Ok(Some(early))
-}
-
-/// Takes a process that has ended off the kernel's list, and what the kernel counted for it.
-fn reap(pid: Pid) -> io::Result<(End, Usage)> {
-    let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
-    // SAFETY: both pointers are to live places of the types that wait4 fills, and zero is a value of `rusage`, whose fields
-    // are integers.
-    #[allow(unsafe_code)]
-    let (reaped, usage) = unsafe {
-        let reaped = libc::wait4(pid.as_raw_nonzero().get(), &raw mut status, 0, usage.as_mut_ptr());
-        (reaped, usage.assume_init())
-    };
-    if reaped < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-    let usage = Usage {
-        wall: 0.0,
-        user: seconds(usage.ru_utime),
-        system: seconds(usage.ru_stime),
-        peak_memory: u64::try_from(usage.ru_maxrss).unwrap_or_default().saturating_mul(1024),
-        voluntary_switches: u64::try_from(usage.ru_nvcsw).unwrap_or_default(),
-        involuntary_switches: u64::try_from(usage.ru_nivcsw).unwrap_or_default(),
-    };
-    let end = match libc::WIFSIGNALED(status) {
-        true => End::Signal(libc::WTERMSIG(status)),
-        false => End::Status(libc::WEXITSTATUS(status)),
-    };
-    Ok((end, usage))
 }
 
 #[cfg(test)]

@@ -39,7 +39,10 @@ pub struct Header {
 /// A run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Its pair, from 0; warm-up pairs are counted by themselves.
+    /// The value of what is swept over; empty where nothing is.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub point: String,
+    /// Its pair, from 0, at this point; warm-up pairs are counted by themselves.
     pub pair: u32,
     /// How often the pair was measured before.
     pub attempt: u32,
@@ -229,6 +232,7 @@ mod tests {
 
     fn run(pair: u32, side: Side) -> Run {
         Run {
+            point: String::new(),
             pair,
             attempt: 0,
             side,

@@ -1,5 +1,46 @@
 //! Several metrics at once: Holm's step-down correction (A simple sequentially rejective multiple test procedure, Scandinavian
 //! Journal of Statistics 6 (1979)). Valid whatever the dependence between the metrics.
+//!
+//! [`adjusted`] corrects p values. [`decisions`] corrects whole verdicts: what of m metrics is proven at α/m is proven; the rest is
+//! held against α/(m − 1), and so on until nothing more is. The bounds of a smaller α lie above those of a larger one at every
+//! look, so that each metric has a smallest α that decides it: its p value.
+
+use super::verdict::{Decision, Rule, Sequence};
+use super::{Error, Rope};
+
+/// The decisions on several metrics of the same pairs, each `metrics[i]` the log ratios of one metric in the order of the pairs;
+/// `alpha` is the two-sided error of all of them together. `None` where nothing is proven.
+///
+/// # Errors
+/// As [`Rule::new`] and [`Sequence::push`].
+pub fn decisions(
+    rope: Rope,
+    looks: &[usize],
+    alpha: f64,
+    metrics: &[&[f64]],
+) -> Result<Vec<Option<Decision>>, Error> {
+    let mut decided: Vec<Option<Decision>> = vec![None; metrics.len()];
+    loop {
+        let open = decided.iter().filter(|decision| decision.is_none()).count();
+        if open == 0 {
+            return Ok(decided);
+        }
+        let rule = Rule::new(rope, looks, alpha / open as f64)?;
+        for (metric, decision) in metrics.iter().zip(&mut decided).filter(|(_, decision)| decision.is_none())
+        {
+            let mut sequence = Sequence::new(rule.clone());
+            for difference in *metric {
+                *decision = sequence.push(*difference)?;
+                if decision.is_some() {
+                    break;
+                }
+            }
+        }
+        if decided.iter().filter(|decision| decision.is_none()).count() == open {
+            return Ok(decided);
+        }
+    }
+}
 
 /// The adjusted p values, in the order of `p`: each is to be held against α as if it were the only one. A p that is not a number
 /// counts as 1.
@@ -19,6 +60,28 @@ pub fn adjusted(p: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::random::Random;
+    use crate::stats::verdict::{ALPHA, LOOKS, Outcome};
+
+    #[test]
+    fn a_metric_alone_is_judged_as_ever_and_among_many_more_strictly() {
+        let mut random = Random::new(5);
+        let mut noise =
+            |mean: f64, sd: f64| -> Vec<f64> { (0..40).map(|_| mean + sd * random.normal()).collect() };
+        let (weak, strong, open) = (noise(0.0, 0.02), noise(0.05, 0.02), noise(0.01, 0.2));
+        let outcomes = |metrics: &[&[f64]]| -> Vec<Option<Outcome>> {
+            let found = decisions(Rope::ONE_PERCENT, &LOOKS, ALPHA, metrics).unwrap();
+            found.iter().map(|decision| decision.map(|decision| decision.outcome)).collect()
+        };
+        // The least shift with which it is proven alone.
+        let shifted =
+            |by: u32| -> Vec<f64> { weak.iter().map(|value| value + f64::from(by) * 2.5e-4).collect() };
+        let weak = (0..200).map(shifted).find(|weak| outcomes(&[weak]) == [Some(Outcome::Better)]).unwrap();
+        // Among strong ones the weak one is the last and has all of α; among weak ones it has a share.
+        assert_eq!(outcomes(&[&strong, &weak, &strong]), [Some(Outcome::Better); 3]);
+        assert_eq!(outcomes(&[&weak, &open, &open, &open, &open]), [None; 5]);
+        assert_eq!(outcomes(&[]), []);
+    }
 
     #[test]
     fn adjusted_values_are_those_of_the_step_down_procedure() {

@@ -7,9 +7,9 @@
 
 use super::error::at_least;
 use super::ranks::midranks;
-use super::{Error, normal};
+use super::{Error, moments, normal};
 
-/// Beyond this many pairs the normal distribution stands in, with continuity correction: its error is then below 1e-3 of p.
+/// Beyond this many pairs the normal distribution stands in, with continuity correction: p is then right to 1e-3.
 const EXACT: usize = 300;
 
 /// One-sided p values of both sides of one edge.
@@ -44,9 +44,15 @@ pub fn test(differences: &[f64], edge: f64) -> Result<SignedRank, Error> {
     Ok(SignedRank { statistic, above: above.min(1.0), below: below.min(1.0) })
 }
 
-/// (P(sum ≥ observed), P(sum ≤ observed)) where each rank counts with probability ½. Terms are only ever added, so that the
-/// smallest tails keep all their digits.
+/// (P(sum ≥ observed), P(sum ≤ observed)) where each rank counts with probability ½.
 fn exact(ranks: &[usize], observed: usize) -> (f64, f64) {
+    let chances = distribution(ranks);
+    (chances.iter().skip(observed).sum(), chances.iter().take(observed + 1).sum())
+}
+
+/// The probability of each sum of ranks where each counts with probability ½. Terms are only ever added, so that the smallest
+/// tails keep all their digits.
+fn distribution(ranks: &[usize]) -> Vec<f64> {
     let most: usize = ranks.iter().sum();
     let mut chances = vec![0.0; most + 1];
     if let Some(first) = chances.first_mut() {
@@ -67,7 +73,7 @@ fn exact(ranks: &[usize], observed: usize) -> (f64, f64) {
         reached += rank;
         std::mem::swap(&mut chances, &mut next);
     }
-    (chances.iter().skip(observed).sum(), chances.iter().take(observed + 1).sum())
+    chances
 }
 
 fn approximate(ranks: &[usize], observed: usize) -> (f64, f64) {
@@ -77,6 +83,57 @@ fn approximate(ranks: &[usize], observed: usize) -> (f64, f64) {
     let continuity = if ranks.iter().all(|rank| rank % 2 == 0) { 1.0 } else { 0.5 };
     let centred = observed as f64 - total / 2.0;
     (normal::survival((centred - continuity) / deviation), normal::cdf((centred + continuity) / deviation))
+}
+
+/// Where the centre lies.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Location {
+    /// Hodges and Lehmann's estimate: the median of the means of all pairs of values, each with itself too.
+    pub estimate: f64,
+    /// Lower end of the interval of the centres that the test does not reject.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+}
+
+/// The centre of `differences` with the interval that holds it with a probability of at least `level` (0.95). Where neighbours are
+/// alike, `effective` independent values widen it. `None` where the values are too few for such an interval, or more than 2000,
+/// of which there would be too many means (Hollander & Wolfe, Nonparametric statistical methods, 3.2 and 3.3).
+///
+/// # Errors
+/// [`Error::TooFew`] of nothing, [`Error::NotFinite`], [`Error::OutOfRange`] unless 0 < level < 1.
+pub fn location(differences: &[f64], effective: f64, level: f64) -> Result<Option<Location>, Error> {
+    at_least(1, differences)?;
+    if !(level > 0.0 && level < 1.0) {
+        return Err(Error::OutOfRange { name: "the level of an interval", value: level });
+    }
+    let n = differences.len();
+    if n > 2000 {
+        return Ok(None);
+    }
+    let z = normal::quantile((1.0 - level) / 2.0) * libm::sqrt((n as f64 / effective).max(1.0));
+    let tail = normal::cdf(z);
+    // How many means to leave out at each end: as many as W⁺ may be with this probability.
+    let ranks: Vec<usize> = (1..=n).map(|rank| 2 * rank).collect();
+    let out = if n <= EXACT {
+        let mut sum = 0.0;
+        let mut within = |chance: &f64| {
+            sum += chance;
+            sum <= tail
+        };
+        distribution(&ranks).iter().step_by(2).take_while(|chance| within(chance)).count()
+    } else {
+        (0..n * n).take_while(|w| approximate(&ranks, 2 * w).1 <= tail).count()
+    };
+    let Some(out) = out.checked_sub(1) else { return Ok(None) };
+    let mut means = Vec::with_capacity(n * (n + 1) / 2);
+    for (index, one) in differences.iter().enumerate() {
+        means.extend(differences.iter().skip(index).map(|other| one / 2.0 + other / 2.0));
+    }
+    means.sort_by(f64::total_cmp);
+    let estimate = moments::median(&means);
+    let ends = means.get(out).zip(means.iter().rev().nth(out));
+    Ok(ends.map(|(low, high)| Location { estimate, low: *low, high: *high }))
 }
 
 #[cfg(test)]
@@ -139,6 +196,37 @@ mod tests {
             (exact.0 - normal.0).abs() < 1e-3 && (exact.1 - normal.1).abs() < 1e-3,
             "{exact:?} {normal:?}"
         );
+    }
+
+    #[test]
+    fn the_interval_leaves_out_what_the_table_says() {
+        // n = 10: P(W ≤ 8) = .0244, P(W ≤ 9) > .025, so that the ninth mean from each end is the 95 % interval's.
+        let d: Vec<f64> = (0..10).map(|i| f64::from(1 << i)).collect();
+        let mut means: Vec<f64> =
+            (0..10).flat_map(|i| (i..10).map(move |j| (i, j))).map(|(i, j)| (d[i] + d[j]) / 2.0).collect();
+        means.sort_by(f64::total_cmp);
+        let found = location(&d, 10.0, 0.95).unwrap().unwrap();
+        assert_eq!((found.low, found.high, found.estimate), (means[8], means[55 - 9], means[27]));
+        // Every centre inside is not rejected, every one outside is.
+        assert!(
+            test(&d, found.low + 1e-9).unwrap().above > 0.025
+                && test(&d, found.low - 1e-9).unwrap().above <= 0.025
+        );
+        assert_eq!(location(&d[..5], 5.0, 0.95), Ok(None));
+        assert!(location(&d[..6], 6.0, 0.95).unwrap().is_some());
+        let wider = location(&d, 6.0, 0.95).unwrap().unwrap();
+        assert!(wider.low < found.low && wider.high > found.high);
+    }
+
+    #[test]
+    fn intervals_hold_the_centre_as_often_as_they_say() {
+        let mut random = Random::new(12);
+        let held = (0..2000).filter(|_| {
+            let d: Vec<f64> = (0..16).map(|_| 1.0 + random.normal()).collect();
+            location(&d, 16.0, 0.95).unwrap().is_some_and(|found| found.low <= 1.0 && found.high >= 1.0)
+        });
+        let held = held.count();
+        assert!((1880..=1940).contains(&held), "{held}");
     }
 
     #[test]

@@ -298,11 +298,11 @@ impl Sequence {
         let posterior = paired::Posterior::of(&self.differences)?;
         let paired = posterior.probabilities(self.rule.rope);
         let bootstrap = bootstrap::probabilities(&self.differences, self.rule.rope, bootstrap::DRAWS, seed)?;
-        let typical = self.by_ranks.map_or(Outcome::Inconclusive, |decision| decision.outcome);
+        let ranks = self.by_ranks.map_or(Outcome::Inconclusive, |decision| decision.outcome);
         let mean = self.by_mean.map_or(Outcome::Inconclusive, |decision| decision.outcome);
         let mut warnings = Vec::new();
-        if typical != mean {
-            warnings.push(Warning::MeanAndTypicalRunDisagree { typical, mean });
+        if ranks != mean {
+            warnings.push(Warning::MeanAndTypicalRunDisagree { typical: ranks, mean });
         }
         let disagreement = bootstrap::disagreement(&paired, &bootstrap);
         if disagreement > bootstrap::DISAGREEMENT {
@@ -315,7 +315,7 @@ impl Sequence {
             });
         }
         warnings.extend(cap.map(Warning::Capped));
-        let outcome = if cap.is_some() { Outcome::Inconclusive } else { typical };
+        let outcome = if cap.is_some() { Outcome::Inconclusive } else { ranks };
         let undecided = outcome == Outcome::Inconclusive;
         Ok(Verdict {
             outcome,
@@ -324,6 +324,7 @@ impl Sequence {
             pairs: self.differences.len(),
             pairs_needed: if undecided { pairs_needed(&posterior, self.rule.rope) } else { None },
             posterior,
+            typical: signed_rank::location(&self.differences, posterior.effective_pairs(), 0.95)?,
             paired,
             bootstrap,
             cap,
@@ -346,8 +347,10 @@ pub struct Verdict {
     /// Where inconclusive: about how many pairs it would take. `None` where no number of them would, the effect being estimated
     /// on the very edge.
     pub pairs_needed: Option<u64>,
-    /// θ given the pairs: the effect and its interval, on the scale of log ratios.
+    /// θ given the pairs: the effect on the mean and its interval, on the scale of log ratios.
     pub posterior: paired::Posterior,
+    /// The effect on the typical pair and its 95 % interval, on the same scale. `None` of fewer than 6 pairs.
+    pub typical: Option<signed_rank::Location>,
     /// The four numbers.
     pub paired: Probabilities,
     /// The four numbers without a normal distribution.
@@ -365,6 +368,12 @@ pub fn pairs_needed(posterior: &paired::Posterior, rope: Rope) -> Option<u64> {
     let spread = posterior.standard_deviation();
     let needed = libm::ceil((1.645 + 1.28) * (1.645 + 1.28) * spread * spread / (gap * gap));
     (needed <= 1e6).then_some((needed as u64).max(2))
+}
+
+/// The smallest effect that `pairs` pairs would probably prove to lie outside the region of equivalence, as a log ratio:
+/// L + (1.645 + 1.28)·s/√pairs, the same one-sided 5 % and power of 90 % as [`pairs_needed`].
+pub fn resolvable(standard_deviation: f64, pairs: usize, rope: Rope) -> f64 {
+    rope.half_width() + (1.645 + 1.28) * standard_deviation / libm::sqrt(pairs.max(1) as f64)
 }
 
 #[cfg(test)]
@@ -444,8 +453,19 @@ mod tests {
         let sequence = fed(d);
         let verdict = sequence.verdict(None, 1).unwrap();
         assert_eq!((verdict.outcome, verdict.on_the_mean), (Outcome::Better, Outcome::Inconclusive));
+        let typical = verdict.typical.unwrap();
+        assert!((typical.estimate - 0.03).abs() < 0.002 && verdict.posterior.mean() < 0.0, "{verdict:?}");
         let text: Vec<String> = verdict.warnings.iter().map(ToString::to_string).collect();
         assert!(text[0].starts_with("mean and typical run disagree (tail)"), "{text:?}");
+    }
+
+    #[test]
+    fn what_so_many_pairs_resolve_takes_so_many_pairs() {
+        let d: Vec<f64> = (0..50).map(|pair| 0.03 + if pair % 2 == 0 { 0.02 } else { -0.02 }).collect();
+        let posterior = paired::Posterior::of_independent(&d).unwrap();
+        let needed = pairs_needed(&posterior, Rope::ONE_PERCENT).unwrap();
+        let effect = resolvable(posterior.standard_deviation(), needed as usize, Rope::ONE_PERCENT);
+        assert!(effect <= 0.03 && effect > 0.028, "{needed} {effect}");
     }
 
     #[test]

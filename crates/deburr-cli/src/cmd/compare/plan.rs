@@ -6,6 +6,7 @@ use deburr_lab::measure::experiment::Experiment;
 use deburr_lab::measure::machine::{self, Cpus, Gate};
 use deburr_lab::measure::process::Task;
 use deburr_lab::measure::record::{FORMAT, Header};
+use deburr_lab::measure::server::{Service, free_ports};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::Duration;
@@ -15,7 +16,8 @@ const GATE: Gate = Gate { most: 0.25, patience: Duration::from_secs(5) };
 
 /// What is to be done.
 pub(super) struct Plan {
-    pub(super) experiment: Experiment,
+    /// One for each value that is swept over, or one.
+    pub(super) experiments: Vec<Experiment>,
     pub(super) asked: Vec<Asked>,
     pub(super) header: Header,
     /// Before and after everything else.
@@ -25,6 +27,28 @@ pub(super) struct Plan {
 
 /// Reads the options; `commands` are those of A and B.
 pub(super) fn plan(options: &Compare, commands: [&str; 2], seed: u64) -> Result<Plan, String> {
+    let asked = metrics(options)?;
+    let ports = match options.client {
+        Some(_) => free_ports().map_err(|error| format!("a port: {error}"))?.map(Some),
+        None => [None; 2],
+    };
+    let values: Vec<Option<&str>> = match &options.param {
+        Some(sweep) => sweep.values.iter().map(|value| Some(value.as_str())).collect(),
+        None => vec![None],
+    };
+    let experiments =
+        values.into_iter().map(|value| experiment(options, commands, ports, value, seed, &asked));
+    let words = Words { options, port: None, value: None };
+    Ok(Plan {
+        experiments: experiments.collect::<Result<Vec<Experiment>, String>>()?,
+        header: header(options, commands, seed, &asked),
+        setup: words.optional("--setup", &options.setup)?,
+        cleanup: words.optional("--cleanup", &options.cleanup)?,
+        asked,
+    })
+}
+
+fn metrics(options: &Compare) -> Result<Vec<Asked>, String> {
     let names: Vec<&str> = match options.metric.is_empty() {
         true => vec!["wall"],
         false => options.metric.iter().map(String::as_str).collect(),
@@ -35,44 +59,58 @@ pub(super) fn plan(options: &Compare, commands: [&str; 2], seed: u64) -> Result<
             return Err(format!("--metric {}: given twice", one.question.name));
         }
     }
-    let task = |what: &str, command: &str| task(options, what, command);
-    let optional = |what: &str, command: &Option<String>| {
-        command.as_ref().map(|command| task(what, command)).transpose()
-    };
-    let [mut a, mut b] = [task("--a", commands[0])?, task("--b", commands[1])?];
-    a.env = environment("--env-a", &options.env_a)?;
-    b.env = environment("--env-b", &options.env_b)?;
+    Ok(asked)
+}
+
+/// What is measured at one value of what is swept over.
+fn experiment(
+    options: &Compare,
+    commands: [&str; 2],
+    ports: [Option<u16>; 2],
+    value: Option<&str>,
+    seed: u64,
+    asked: &[Asked],
+) -> Result<Experiment, String> {
+    let words = ports.map(|port| Words { options, port, value });
+    let [mut a, mut b] = [words[0].task("--a", commands[0])?, words[1].task("--b", commands[1])?];
+    a.env.extend(environment("--env-a", &options.env_a)?);
+    b.env.extend(environment("--env-b", &options.env_b)?);
     for side in [&mut a, &mut b] {
         side.input.clone_from(&options.input);
         side.cpus.clone_from(&options.pin);
-        side.timeout = match options.timeout {
-            Some(seconds) => Some(
-                Duration::try_from_secs_f64(seconds)
-                    .ok()
-                    .filter(|timeout| !timeout.is_zero())
-                    .ok_or_else(|| format!("--timeout {seconds}: expected seconds"))?,
-            ),
-            None => None,
-        };
+        side.timeout = options.timeout.map(|seconds| duration("--timeout", seconds)).transpose()?;
     }
-    let prepare = [("--prepare", &options.prepare), ("--relink", &options.relink)];
-    let prepare = prepare.map(|(what, command)| optional(what, command));
-    let prepare = prepare.into_iter().collect::<Result<Vec<Option<Task>>, String>>()?;
-    Ok(Plan {
-        experiment: Experiment {
-            tasks: [a, b],
-            seed,
-            warm_ups: 1,
-            gate: (!options.no_gate).then_some(GATE),
-            prepare: prepare.into_iter().flatten().collect(),
-            metrics: asked.iter().map(|asked| asked.metric.clone()).collect(),
-            ignores_failure: options.ignore_failure,
-        },
-        header: header(options, commands, seed, &asked),
-        setup: optional("--setup", &options.setup)?,
-        cleanup: optional("--cleanup", &options.cleanup)?,
-        asked,
+    let patience = duration("--ready-timeout", options.ready_timeout)?;
+    let service = |words: &Words<'_>, what: &str, command: &Option<String>, client: &Task| {
+        let (task, ready) = (words.optional(what, command)?, words.optional("--ready", &options.ready)?);
+        let service =
+            |(task, ready)| Service { task: Task { env: client.env.clone(), ..task }, ready, patience };
+        Ok::<_, String>(task.zip(ready).map(service))
+    };
+    let services = service(&words[0], "--server-a", &options.server_a, &a)?
+        .zip(service(&words[1], "--server-b", &options.server_b, &b)?)
+        .map(|(a, b)| [a, b]);
+    let mut prepare = Vec::new();
+    for (what, command) in [("--prepare", &options.prepare), ("--relink", &options.relink)] {
+        prepare.extend(Words { options, port: None, value }.optional(what, command)?);
+    }
+    Ok(Experiment {
+        tasks: [a, b],
+        services,
+        alternates: options.alternate,
+        point: value.unwrap_or_default().to_owned(),
+        seed,
+        warm_ups: 1,
+        gate: (!options.no_gate).then_some(GATE),
+        prepare,
+        metrics: asked.iter().map(|asked| asked.metric.clone()).collect(),
+        ignores_failure: options.ignore_failure,
     })
+}
+
+fn duration(what: &str, seconds: f64) -> Result<Duration, String> {
+    let duration = Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero());
+    duration.ok_or_else(|| format!("{what} {seconds}: expected seconds"))
 }
 
 fn header(options: &Compare, commands: [&str; 2], seed: u64, asked: &[Asked]) -> Header {
@@ -90,6 +128,11 @@ fn header(options: &Compare, commands: [&str; 2], seed: u64, asked: &[Asked]) ->
         ("timeout", options.timeout.map(|seconds| seconds.to_string())),
         ("shell", Some(options.shell.clone())),
         ("no-gate", flag(options.no_gate)),
+        ("server-a", options.server_a.clone()),
+        ("server-b", options.server_b.clone()),
+        ("ready", options.ready.clone()),
+        ("alternate", flag(options.alternate)),
+        ("param", options.param.as_ref().map(|sweep| format!("{}={}", sweep.name, sweep.values.join(",")))),
         ("ignore-failure", flag(options.ignore_failure)),
     ];
     let given = given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
@@ -104,25 +147,49 @@ fn header(options: &Compare, commands: [&str; 2], seed: u64, asked: &[Asked]) ->
     }
 }
 
-/// A command as it is to be run: by a shell, or by itself.
-fn task(options: &Compare, what: &str, command: &str) -> Result<Task, String> {
-    let words: Vec<OsString> = match options.shell.as_str() {
-        "none" => {
-            let words =
-                shlex::split(command).ok_or_else(|| format!("{what} {command:?}: a quote is not closed"))?;
-            words.into_iter().map(OsString::from).collect()
+/// How commands become words.
+struct Words<'o> {
+    options: &'o Compare,
+    /// What `{port}` stands for.
+    port: Option<u16>,
+    /// What the name that is swept over stands for.
+    value: Option<&'o str>,
+}
+
+impl Words<'_> {
+    /// A command as it is to be run: by a shell, or by itself.
+    fn task(&self, what: &str, command: &str) -> Result<Task, String> {
+        let options = self.options;
+        let mut command = command.to_owned();
+        let mut env: Vec<(OsString, OsString)> = Vec::new();
+        if let Some(port) = self.port {
+            command = command.replace("{port}", &port.to_string());
+            env.push(("DEBURR_PORT".into(), port.to_string().into()));
         }
-        shell => {
-            let shell = shlex::split(shell).filter(|words| !words.is_empty());
-            let shell =
-                shell.ok_or_else(|| format!("--shell {:?}: expected a shell, or none", options.shell))?;
-            shell.into_iter().chain(["-c".to_owned(), command.to_owned()]).map(OsString::from).collect()
+        if let (Some(sweep), Some(value)) = (&options.param, self.value) {
+            command = command.replace(&format!("{{{}}}", sweep.name), value);
         }
-    };
-    if words.is_empty() {
-        return Err(format!("{what}: an empty command"));
+        let words: Vec<String> = match options.shell.as_str() {
+            "none" => {
+                shlex::split(&command).ok_or_else(|| format!("{what} {command:?}: a quote is not closed"))?
+            }
+            shell => {
+                let shell = shlex::split(shell).filter(|words| !words.is_empty());
+                let shell =
+                    shell.ok_or_else(|| format!("--shell {:?}: expected a shell, or none", options.shell))?;
+                shell.into_iter().chain(["-c".to_owned(), command]).collect()
+            }
+        };
+        if words.is_empty() {
+            return Err(format!("{what}: an empty command"));
+        }
+        let words = words.into_iter().map(OsString::from).collect();
+        Ok(Task { words, env, folder: options.cwd.clone(), ..Task::default() })
     }
-    Ok(Task { words, folder: options.cwd.clone(), ..Task::default() })
+
+    fn optional(&self, what: &str, command: &Option<String>) -> Result<Option<Task>, String> {
+        command.as_ref().map(|command| self.task(what, command)).transpose()
+    }
 }
 
 fn environment(what: &str, given: &[String]) -> Result<Vec<(OsString, OsString)>, String> {

@@ -1,8 +1,9 @@
 //! Pairs as they come → whether there have been enough; and progress for people.
 
+use super::plan::Plan;
 use crate::args::batch::Progress;
 use deburr_lab::comparison::{self, Question};
-use deburr_lab::measure::experiment::{Next, Observer, Pair};
+use deburr_lab::measure::experiment::{Experiment, Next, Observer, Pair};
 use deburr_lab::measure::schedule::Side;
 use deburr_lab::stats::verdict::{Rule, Sequence};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -14,16 +15,18 @@ const ATTEMPTS: u32 = 3;
 
 /// Decides by the first metric.
 pub(super) struct Watch {
-    question: Question,
+    question: Option<Question>,
     rule: Rule,
-    cores: usize,
+    /// Processors of the machine, where it can be told what else uses them.
+    cores: Option<usize>,
+    point: String,
     /// How often a pair was measured again.
     again: u32,
     bar: Option<ProgressBar>,
 }
 
 impl Watch {
-    pub(super) fn new(question: &Question, rule: Rule, cores: usize, progress: Progress) -> Watch {
+    pub(super) fn new(plan: &Plan, experiment: &Experiment, rule: Rule, progress: Progress) -> Watch {
         let wanted = progress == Progress::Auto && std::io::stderr().is_terminal();
         let bar = wanted.then(|| {
             let bar = ProgressBar::new(rule.last() as u64);
@@ -33,7 +36,10 @@ impl Watch {
                 Err(_) => bar,
             }
         });
-        Watch { question: question.clone(), rule, cores, again: 0, bar }
+        // What servers use would count as foreign.
+        let cores = experiment.services.is_none().then_some(plan.header.cores);
+        let question = plan.asked.first().map(|asked| asked.question.clone());
+        Watch { question, rule, cores, again: 0, bar, point: experiment.point.clone() }
     }
 
     pub(super) fn finish(&self) {
@@ -44,10 +50,11 @@ impl Watch {
 
     /// Whether the pairs prove something, or there are as many as there may be.
     fn is_enough(&self, pairs: &[Pair]) -> bool {
-        let Some(series) = comparison::series(pairs, &self.question.name, None) else { return true };
+        let Some(question) = &self.question else { return true };
+        let Some(series) = comparison::series(pairs, &question.name, None) else { return true };
         let [a, b] = series.values.each_ref();
         // What has no ratio is told when all is over.
-        let Ok(ratios) = self.question.direction.log_ratios(a, b) else { return true };
+        let Ok(ratios) = question.direction.log_ratios(a, b) else { return true };
         let mut sequence = Sequence::new(self.rule.clone());
         ratios.into_iter().any(|ratio| sequence.push(ratio).is_err()) || sequence.is_over()
     }
@@ -58,13 +65,16 @@ impl Observer for Watch {
         if let Some(bar) = &self.bar {
             bar.set_position(u64::from(pair));
             let what = if is_warm_up { "warming up with " } else { "running " };
-            bar.set_message(format!("; {what}{side}"));
+            let at = if self.point.is_empty() { String::new() } else { format!(" at {}", self.point) };
+            bar.set_message(format!("; {what}{side}{at}"));
         }
     }
 
     fn judge(&mut self, pairs: &[Pair]) -> Next {
-        let machine = comparison::machine(pairs, self.cores);
-        let last = pairs.last().filter(|pair| comparison::is_contaminated(pair, &machine));
+        let machine = self.cores.map(|cores| comparison::machine(pairs, cores));
+        let last = pairs.last().zip(machine);
+        let last =
+            last.filter(|(pair, machine)| comparison::is_contaminated(pair, machine)).map(|(pair, _)| pair);
         if last.is_some_and(|last| last.runs.iter().all(|run| run.attempt + 1 < ATTEMPTS))
             && (self.again as usize) < self.rule.last()
         {

@@ -5,7 +5,6 @@
 
 mod axis;
 mod canvas;
-#[cfg_attr(not(test), expect(dead_code, reason = "drawn once there are sweeps"))]
 mod curve;
 mod differences;
 mod markup;
@@ -14,8 +13,9 @@ mod posterior;
 mod runs;
 
 use super::quantity::{percent, scale};
-use super::text::headline;
-use super::{Document, Measured};
+use super::text::{self, headline};
+use super::{Document, Measured, Point};
+use curve::Step;
 use deburr_lab::comparison::Comparison;
 use deburr_lab::stats::verdict::Outcome;
 use markup::{Escaped, command, data, sentence};
@@ -40,8 +40,22 @@ pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()>
         include_str!("html/page.css"),
         sides(&document.measured),
     )?;
+    if let Some((parameter, points)) = &document.sweep {
+        write!(out, "{}", sweep(parameter, points))?;
+    }
     for (index, comparison) in document.comparisons.iter().enumerate() {
         metric(document, comparison, index, out)?;
+    }
+    if let Some(fitness) = &document.fitness {
+        let mut told = Vec::new();
+        text::machine(fitness, &mut told)?;
+        let told = String::from_utf8_lossy(&told);
+        let lines = told.lines().map(|line| format!("<li>{}</li>\n", sentence(line.trim())));
+        let lines: String = lines.collect();
+        write!(
+            out,
+            "<section class=\"metric\">\n<h2>What this machine can tell apart</h2>\n<ul class=\"machine\">\n{lines}</ul>\n</section>\n"
+        )?;
     }
     write!(out, "</main>\n{}</body>\n</html>\n", origin(document))
 }
@@ -89,6 +103,29 @@ fn metric(document: &Document, comparison: &Comparison, index: usize, out: &mut 
     writeln!(out, "{}</section>", numbers::measured(comparison))
 }
 
+/// What a sweep found, point by point, for each metric; the sections after it are of all points together.
+fn sweep(parameter: &str, points: &[Point]) -> String {
+    let metrics = points.first().map_or(&[][..], |point| &point.comparisons);
+    let name = Escaped(parameter);
+    let mut text = format!("<section class=\"metric sweep\">\n<h2>By {name}</h2>\n<div class=\"figures\">\n");
+    for (index, metric) in metrics.iter().enumerate() {
+        let at: Vec<(&str, &Comparison)> = points
+            .iter()
+            .filter_map(|point| Some((point.value.as_str(), point.comparisons.get(index)?)))
+            .collect();
+        let steps: Vec<Step> = at.iter().map(|(value, comparison)| Step::of(value, comparison)).collect();
+        let drawn = curve::figure(&metric.question, parameter, &steps);
+        let keys = format!("<li>{SWATCH_A}A</li>\n<li>{SWATCH_B}B</li>\n");
+        let title = Escaped(&metric.question.name).to_string();
+        let how =
+            format!("Medians with their 95 % intervals; {}.", numbers::direction(metric.question.direction));
+        text.push_str(&figure("curve", &title, &how, &drawn, &keys));
+        text.push_str(&numbers::swept(parameter, &at));
+    }
+    text.push_str("</div>\n</section>\n");
+    text
+}
+
 /// By how much B differs, and how that was found.
 fn change(document: &Document, comparison: &Comparison) -> String {
     let (change, interval) = comparison.change();
@@ -118,17 +155,18 @@ fn change(document: &Document, comparison: &Comparison) -> String {
     )
 }
 
+fn figure(class: &str, title: &str, how: &str, drawn: &str, keys: &str) -> String {
+    format!(
+        "<figure class=\"{class}\">\n<figcaption><strong>{title}</strong> {how}</figcaption>\n{drawn}\n\
+         <ul class=\"key\">\n{keys}</ul>\n</figure>\n"
+    )
+}
+
 fn figures(comparison: &Comparison) -> String {
     let key = |class: &str, text: String| {
         let shape = format!("<rect class=\"{class}\" x=\"-6\" y=\"-6\" width=\"12\" height=\"12\"/>");
         format!(
             "<li><svg class=\"swatch\" viewBox=\"-7 -7 14 14\" aria-hidden=\"true\">{shape}</svg>{text}</li>\n"
-        )
-    };
-    let figure = |class: &str, title: &str, how: &str, drawn: &str, keys: &str| {
-        format!(
-            "<figure class=\"{class}\">\n<figcaption><strong>{title}</strong> {how}</figcaption>\n{drawn}\n\
-             <ul class=\"key\">\n{keys}</ul>\n</figure>\n"
         )
     };
     let is_spoiled = comparison.series.sequence.iter().any(|reading| reading.is_contaminated);
@@ -238,6 +276,8 @@ mod tests {
                 cores: 4,
             },
             is_aa: false,
+            sweep: None,
+            fitness: None,
         };
         let mut out = Vec::new();
         render(&document, &mut out).unwrap();

@@ -1,7 +1,7 @@
 //! For programs; `deburr schema compare` describes it.
 
-use super::{Document, Measured};
-use deburr_lab::comparison::Comparison;
+use super::{Document, Measured, Point};
+use deburr_lab::comparison::{Comparison, Fitness};
 use deburr_lab::stats::benchstat::Summary;
 use deburr_lab::stats::{Direction, Probabilities};
 use serde_json::{Map, Value, json};
@@ -24,15 +24,35 @@ pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()>
         ("schema_version", json!(1)),
         ("region", json!(document.region)),
         ("is_aa", json!(document.is_aa)),
+        ("fitness", json!(document.fitness.as_ref().map(fitness))),
+        ("tool_version", json!(env!("CARGO_PKG_VERSION"))),
         ("commands", commands),
         ("files", files),
         ("record", record),
         ("seed", seed),
         ("other_metrics", json!(others)),
+        ("sweep", json!(document.sweep.as_ref().map(|(name, points)| sweep(name, points)))),
     ];
     whole.extend(rest.map(|(name, value)| (name.to_owned(), value)));
     serde_json::to_writer_pretty(&mut *out, &whole)?;
     writeln!(out)
+}
+
+fn fitness(fitness: &Fitness) -> Value {
+    let Fitness { noise, foreign, waited, resolves } = fitness;
+    let resolves: Vec<Value> = resolves
+        .iter()
+        .map(|(pairs, effect, seconds)| json!({"pairs": pairs, "effect": effect, "seconds": seconds}))
+        .collect();
+    json!({"noise": noise, "foreign_load": foreign, "waited": waited, "resolves": resolves})
+}
+
+fn sweep(name: &str, points: &[Point]) -> Value {
+    let point = |point: &Point| {
+        let metrics: Vec<Map<String, Value>> = point.comparisons.iter().map(comparison).collect();
+        json!({"value": point.value, "metrics": metrics})
+    };
+    json!({"param": name, "points": points.iter().map(point).collect::<Vec<Value>>()})
 }
 
 fn comparison(comparison: &Comparison) -> Map<String, Value> {

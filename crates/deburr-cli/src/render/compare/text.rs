@@ -1,9 +1,9 @@
 //! For people: the verdict in one line, then of each metric where the runs lie, the medians, the probabilities and what to be careful about.
 
 use super::quantity::{percent, shown};
-use super::{Document, Measured, strip};
+use super::{Document, Measured, Point, strip};
 use crate::render::style::Palette;
-use deburr_lab::comparison::Comparison;
+use deburr_lab::comparison::{Comparison, Fitness};
 use deburr_lab::stats::verdict::Outcome;
 use deburr_lab::stats::{Direction, Probabilities};
 use std::io::{self, Write};
@@ -26,6 +26,13 @@ pub(crate) fn render(
     for comparison in &document.comparisons {
         writeln!(out)?;
         metric(comparison, palette, width, out)?;
+    }
+    if let Some(fitness) = &document.fitness {
+        writeln!(out)?;
+        machine(fitness, out)?;
+    }
+    if let Some((name, points)) = &document.sweep {
+        curve(name, points, palette, out)?;
     }
     if let Measured::Commands { record, seed, .. } = &document.measured {
         writeln!(out)?;
@@ -57,6 +64,42 @@ pub(super) fn headline(document: &Document, comparison: &Comparison) -> String {
         }
         outcome => format!("B is {outcome} by more than {region}: {size}, {pairs}"),
     }
+}
+
+/// What the machine can tell apart.
+pub(super) fn machine(fitness: &Fitness, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "This machine: pairs of one command differ by {:.2} % (sd)", 100.0 * fitness.noise)?;
+    if let Some(foreign) = fitness.foreign {
+        write!(out, "; others kept {foreign:.2} processors busy")?;
+    }
+    writeln!(out, "; {:.1} s of waiting for quiet before a run", fitness.waited)?;
+    for (pairs, effect, seconds) in &fitness.resolves {
+        writeln!(out, "  {pairs:>5} pairs, {seconds:.0} s: differences from {:.1} % on", 100.0 * effect)?;
+    }
+    Ok(())
+}
+
+/// A line for each point and metric.
+fn curve(name: &str, points: &[Point], palette: Palette, out: &mut dyn Write) -> io::Result<()> {
+    let names = points.first().map_or(&[][..], |point| &point.comparisons);
+    for (index, metric) in names.iter().enumerate() {
+        writeln!(out, "\n{} by {name}", palette.bold(&metric.question.name))?;
+        for Point { value, comparisons } in points {
+            let Some(comparison) = comparisons.get(index) else { continue };
+            let (change, interval) = comparison.change();
+            let interval = interval
+                .map_or_else(String::new, |(low, high)| format!(" [{}, {}]", percent(low), percent(high)));
+            let [a, b] =
+                comparison.sides.each_ref().map(|side| shown(side.center, &comparison.question.unit));
+            writeln!(
+                out,
+                "  {value:>8}   A {a}   B {b}   {}{interval}   {}",
+                percent(change),
+                comparison.outcome()
+            )?;
+        }
+    }
+    Ok(())
 }
 
 fn metric(

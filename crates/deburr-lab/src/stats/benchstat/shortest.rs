@@ -1,5 +1,5 @@
 //! Numbers as Go prints them with `%v`: the fewest digits that read back as the same number, with an exponent below 1e-4 and from
-//! 1e21.
+//! 1e6.
 
 /// `value` as Go's `fmt.Sprint` has it.
 pub fn shortest(value: f64) -> String {
@@ -13,7 +13,7 @@ pub fn shortest(value: f64) -> String {
     let scientific = format!("{value:e}");
     let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
     let Ok(exponent) = exponent.parse::<i32>() else { return scientific };
-    if value == 0.0 || (-4..21).contains(&exponent) {
+    if value == 0.0 || (-4..6).contains(&exponent) {
         return format!("{value}");
     }
     let sign = if exponent < 0 { '-' } else { '+' };
@@ -29,8 +29,9 @@ mod tests {
         let cases = [
             (1.718e-6, "1.718e-06"),
             (1e-4, "0.0001"),
-            (1e20, "100000000000000000000"),
-            (1e21, "1e+21"),
+            (123456.5, "123456.5"),
+            (343_400_000.0, "3.434e+08"),
+            (1e100, "1e+100"),
             (0.95, "0.95"),
             (-3.0, "-3"),
             (0.0, "0"),

@@ -4,7 +4,7 @@ use super::axis::Axis;
 use super::canvas::Canvas;
 use super::unit_of_axis;
 use crate::render::compare::quantity::shown;
-use deburr_lab::comparison::Question;
+use deburr_lab::comparison::{Comparison, Question};
 use deburr_lab::stats::drift::Side;
 
 /// A value with its interval, the lower end first.
@@ -20,6 +20,15 @@ pub(super) struct Estimate {
 pub(super) struct Step {
     pub(super) parameter: String,
     pub(super) sides: [Option<Estimate>; 2],
+}
+
+impl Step {
+    /// Of a point of a sweep.
+    pub(super) fn of(parameter: &str, comparison: &Comparison) -> Step {
+        let sides = comparison.sides.each_ref();
+        let sides = sides.map(|side| Some(Estimate { center: side.center, low: side.low, high: side.high }));
+        Step { parameter: parameter.to_owned(), sides }
+    }
 }
 
 /// The figure. The steps of the parameter are as far from each other as they were given: mostly they are powers.

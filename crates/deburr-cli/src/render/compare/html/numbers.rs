@@ -1,7 +1,7 @@
 //! The numbers of a metric in tables: those that are said of it, and those that were measured.
 
 use super::differences::is_spoiled;
-use super::markup::data;
+use super::markup::{Escaped, data};
 use super::runs::readings;
 use crate::render::compare::quantity::{percent, shown};
 use deburr_lab::comparison::Comparison;
@@ -41,6 +41,33 @@ pub(super) fn said(comparison: &Comparison) -> String {
         text.push_str(&row("bootstrap", &verdict.bootstrap));
     }
     text.extend(unpaired.iter().map(|numbers| row("unpaired", numbers)));
+    text.push_str("</tbody></table></div>\n");
+    text
+}
+
+/// What is said of a metric at each point of a sweep.
+pub(super) fn swept(parameter: &str, points: &[(&str, &Comparison)]) -> String {
+    let mut text = format!(
+        "<div class=\"numbers table\"><table class=\"points\">\n<thead><tr><th scope=\"col\">{}</th><th scope=\"col\">A</th>\
+         <th scope=\"col\">B</th><th scope=\"col\">change</th><th scope=\"col\">B is</th></tr></thead>\n<tbody>\n",
+        Escaped(parameter)
+    );
+    for (value, comparison) in points {
+        let [a, b] = comparison.sides.each_ref().map(|side| side.center);
+        let unit = &comparison.question.unit;
+        let (change, interval) = comparison.change();
+        let interval = interval
+            .map_or_else(String::new, |(low, high)| format!(" [{}, {}]", percent(low), percent(high)));
+        let _ = writeln!(
+            text,
+            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}{interval}</td><td>{}</td></tr>",
+            Escaped(value),
+            data("a", a, &shown(a, unit)),
+            data("b", b, &shown(b, unit)),
+            data("change", change, &percent(change)),
+            comparison.outcome(),
+        );
+    }
     text.push_str("</tbody></table></div>\n");
     text
 }

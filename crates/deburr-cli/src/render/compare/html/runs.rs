@@ -86,7 +86,8 @@ fn along(readings: &[Reading], are_pairs: bool) -> Along {
     let is_pause = |gap: f64| gap > (PAUSE.0 * usual).max(PAUSE.1);
     if !is_pause(longest) {
         let (second, name) = told(span);
-        let at = times.iter().map(|time| time / second).collect();
+        let first = times.first().copied().unwrap_or(0.0);
+        let at = times.iter().map(|time| (time - first) / second).collect();
         return Along { at, label: format!("{name} since the first run"), least: 0.0, pauses: Vec::new() };
     }
     let pauses = gaps().enumerate().filter(|(_, gap)| is_pause(*gap)).map(|(index, gap)| {

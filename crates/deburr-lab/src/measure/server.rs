@@ -1,0 +1,205 @@
+//! Measuring stage: a server that clients are run against.
+//!
+//! In: a command that serves until it is told to end, and one that succeeds once it does. Out: a port of the loopback interface
+//! that is its own, and the server's end when nobody needs it any more, whatever happened.
+
+use super::process::{self, End, Process, Streams, Task};
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// How long is waited between two questions whether it serves.
+const PAUSE: Duration = Duration::from_millis(50);
+/// How long one such question may take.
+const QUESTION: Duration = Duration::from_secs(5);
+/// Bytes of what a server printed that are told.
+const TOLD: u64 = 2000;
+
+/// A server, and how to see that it serves.
+#[derive(Debug, Clone)]
+pub struct Service {
+    /// The server.
+    pub task: Task,
+    /// Succeeds once it serves.
+    pub ready: Task,
+    /// How long it may take until then.
+    pub patience: Duration,
+}
+
+/// Why there is no server.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// It could not be started.
+    Start(io::Error),
+    /// It could not be asked whether it serves.
+    Ask(io::Error),
+    /// It ended before it served; the last that it printed.
+    Ended(End, String),
+    /// It does not serve, and its patience is over; the last that it printed.
+    NotReady(Duration, String),
+    /// Somebody wanted to stop.
+    Interrupted,
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            ServerError::Start(error) => return error.fmt(f),
+            ServerError::Ask(error) => return write!(f, "--ready: {error}"),
+            ServerError::Interrupted => return f.write_str("interrupted"),
+            ServerError::Ended(end, text) => {
+                write!(f, "ended with {end} before it was ready")?;
+                text
+            }
+            ServerError::NotReady(patience, text) => {
+                write!(f, "not ready after {} s", patience.as_secs_f64())?;
+                text
+            }
+        };
+        match text.trim() {
+            "" => f.write_str("; it printed nothing"),
+            text => write!(f, "; the last that it printed:\n{text}"),
+        }
+    }
+}
+
+impl std::error::Error for ServerError {}
+
+/// A server that serves, until it is dropped.
+#[derive(Debug)]
+pub struct Server {
+    process: Option<Process>,
+}
+
+impl Server {
+    /// Starts a server, and waits until it serves.
+    ///
+    /// # Errors
+    /// [`ServerError`]; nothing runs then.
+    pub fn start(service: &Service, stop: &AtomicBool) -> Result<Server, ServerError> {
+        let output = memfd_create("deburr", MemfdFlags::CLOEXEC).map(File::from);
+        let output = output.map_err(|error| ServerError::Start(error.into()))?;
+        let null = File::options().write(true).open("/dev/null").map_err(ServerError::Start)?;
+        let streams = Streams { output: &output, errors: &output };
+        let (start, process) = Process::start(&service.task, streams).map_err(ServerError::Start)?;
+        let mut server = Server { process: Some(process) };
+        let quiet = Streams { output: &null, errors: &null };
+        let ready = Task { timeout: Some(QUESTION), ..service.ready.clone() };
+        loop {
+            match process::run(&ready, quiet, stop).map_err(ServerError::Ask)?.0 {
+                End::Status(0) => {}
+                End::Interrupted => return Err(ServerError::Interrupted),
+                _ if start.elapsed() >= service.patience => {
+                    return Err(ServerError::NotReady(service.patience, told(&output)));
+                }
+                _ => {
+                    server.check(PAUSE, &output)?;
+                    continue;
+                }
+            }
+            // Another server may have answered.
+            server.check(Duration::ZERO, &output)?;
+            return Ok(server);
+        }
+    }
+
+    /// Sees that it has not ended, for so long.
+    fn check(&mut self, during: Duration, output: &File) -> Result<(), ServerError> {
+        let Some(process) = &self.process else { return Ok(()) };
+        let asked = Instant::now();
+        let ended = process.ends_within(during).map_err(ServerError::Ask)?;
+        if !ended {
+            // A signal may have cut it short.
+            std::thread::sleep(during.saturating_sub(asked.elapsed()));
+            return Ok(());
+        }
+        let end = self.process.take().map(Process::reap).transpose().map_err(ServerError::Ask)?;
+        Err(ServerError::Ended(end.map_or(End::Interrupted, |(end, _)| end), told(output)))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(process) = self.process.take() {
+            // Nobody is there to be told.
+            let _ = process.end().and_then(|()| process.reap());
+        }
+    }
+}
+
+/// The end of what a server printed.
+fn told(mut output: &File) -> String {
+    let mut text = Vec::new();
+    let length = output.metadata().map_or(0, |metadata| metadata.len());
+    // What cannot be read is not told.
+    let _ = output
+        .seek(io::SeekFrom::Start(length.saturating_sub(TOLD)))
+        .and_then(|_| output.read_to_end(&mut text));
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Two ports of the loopback interface that nobody listens on now.
+///
+/// # Errors
+/// Where there are none.
+pub fn free_ports() -> io::Result<[u16; 2]> {
+    let listen = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+    // Both are open at once, so that they differ.
+    let [one, other] = [listen()?, listen()?];
+    Ok([one.local_addr()?.port(), other.local_addr()?.port()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn service(server: &str, ready: &str) -> Service {
+        let task =
+            |script: &str| Task { words: ["sh", "-c", script].map(Into::into).to_vec(), ..Task::default() };
+        Service { task: task(server), ready: task(ready), patience: Duration::from_millis(600) }
+    }
+
+    #[test]
+    fn a_server_serves_until_it_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().display();
+        let script = format!(
+            "trap 'touch {path}/ended; exit' TERM; sleep 0.1; touch {path}/up; while :; do sleep 0.05; done"
+        );
+        let service = service(&script, &format!("test -e {path}/up"));
+        let server = Server::start(&service, &AtomicBool::new(false)).unwrap();
+        assert!(folder.path().join("up").exists() && !folder.path().join("ended").exists());
+        drop(server);
+        assert!(folder.path().join("ended").exists());
+    }
+
+    #[test]
+    fn a_server_that_does_not_come_up_is_told_with_what_it_printed() {
+        let start = |server: &str, ready: &str| {
+            Server::start(&service(server, ready), &AtomicBool::new(false)).unwrap_err().to_string()
+        };
+        assert_eq!(
+            start("echo no space >&2; exit 3", "false"),
+            "ended with exit status 3 before it was ready; the last that it printed:\nno space\n".trim_end()
+        );
+        assert!(start("sleep 60", "false").starts_with("not ready after 0.6 s; it printed nothing"));
+        // One that another server answers for.
+        assert!(start("exit 1", "sleep 0.2").contains("exit status 1"));
+        let interrupted = Server::start(&service("sleep 60", "sleep 60"), &AtomicBool::new(true));
+        assert!(matches!(interrupted, Err(ServerError::Interrupted)));
+    }
+
+    #[test]
+    fn two_different_ports_are_free() {
+        let [one, other] = free_ports().unwrap();
+        assert_ne!(one, other);
+        assert!(
+            [one, other].map(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, port))).iter().all(Result::is_ok)
+        );
+    }
+}
