@@ -14,7 +14,7 @@ pub fn require(tool: &str) {
             .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(tool).is_file()));
     assert!(
         found,
-        "{tool} is missing: `make test-tools` installs all that the tests need ({})",
+        "{tool} is missing: `scripts/install-tools test` installs all that the tests need ({})",
         package_of(tool)
     );
 }
@@ -33,6 +33,7 @@ fn package_of(tool: &str) -> &'static str {
         "go" => "Debian and Ubuntu: golang-go",
         "qemu-x86_64" | "qemu-aarch64" => "Debian and Ubuntu: qemu-user",
         "python3" => "Debian and Ubuntu: python3-pip",
+        "chromium" => "Debian: chromium; `scripts/install-tools nightly` installs it",
         "setpriv" => "Debian and Ubuntu: util-linux",
         "cc" | "gcc" | "g++" | "make" => "Debian and Ubuntu: build-essential",
         "apt-get" => "the packages come through apt: a Debian or Ubuntu machine is needed",

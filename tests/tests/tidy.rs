@@ -150,6 +150,18 @@ fn statistics_know_no_clock_and_no_file() {
 }
 
 #[test]
+fn measuring_knows_no_statistics() {
+    let measuring = rust_files(&repository().join("crates/deburr-lab/src/measure"));
+    assert!(measuring.len() > 5, "no measuring code is found");
+    for path in measuring {
+        let code = code(&path);
+        for never in ["crate::stats", "crate::comparison"] {
+            assert!(!code.contains(never), "{}: {never}", path.display());
+        }
+    }
+}
+
+#[test]
 fn no_rule_knows_another() {
     let rules = rules();
     for rule in &rules {

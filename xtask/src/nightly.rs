@@ -34,7 +34,7 @@ pub fn run(seconds: u32) -> Result<(), String> {
         }
     };
     step("the tools that the tests drive", Command::new("scripts/install-tools").arg("nightly"));
-    let tests = ["test", "--release", "--workspace", "--", "--ignored", "--nocapture"];
+    let tests = ["test", "--workspace", "--", "--ignored", "--nocapture"];
     step("the ignored tests", Command::new(env!("CARGO")).args(tests));
     let prefilter = ["run", "--release", "-p", "deburr-core", "--example", "prefilter_aarch64"];
     step(

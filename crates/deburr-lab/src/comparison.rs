@@ -3,6 +3,8 @@
 //! In: the values of A and B for one metric, in pairs or not, and what is known of their order and of the load beside them. Out: a
 //! [`Comparison`], with the verdict by the pairs, the four numbers paired and unpaired, what benchstat would say, and the warnings.
 
+mod shape;
+
 use crate::measure::experiment::Pair;
 use crate::measure::schedule::Side;
 use crate::stats::benchstat::{self, Assumption, Summary, Upstream, geomean};
@@ -14,6 +16,7 @@ use crate::stats::unpaired::{self, Arm};
 use crate::stats::verdict::{self, Order, Outcome, Rule, Sequence, Verdict};
 use crate::stats::warning::Warning;
 use crate::stats::{Direction, Error, Probabilities};
+pub use shape::Shape;
 
 /// The confidence of benchstat's intervals, and the level of those of an effect.
 const CONFIDENCE: f64 = 0.95;
@@ -33,6 +36,21 @@ pub struct Question {
     pub direction: Direction,
 }
 
+/// A value as it came.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reading {
+    /// Whose it is.
+    pub side: drift::Side,
+    /// The value, in the metric's unit.
+    pub value: f64,
+    /// When its run began, in seconds since 1970, if that is known.
+    pub began: Option<f64>,
+    /// Its pair, counted from 0 among those that count.
+    pub pair: usize,
+    /// Whether its pair ran beside too much else.
+    pub is_contaminated: bool,
+}
+
 /// The values of one metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
@@ -41,7 +59,7 @@ pub struct Series {
     /// In which order they were measured.
     pub order: Order,
     /// Both sides' values as they came, where that is known.
-    pub sequence: Vec<(drift::Side, f64)>,
+    pub sequence: Vec<Reading>,
     /// Pairs that ran beside too much else.
     pub contaminated: usize,
 }
@@ -65,6 +83,8 @@ pub struct Comparison {
     pub warnings: Vec<Warning>,
     /// What was compared, run by run.
     pub series: Series,
+    /// The same as a figure shows it.
+    pub shape: Shape,
 }
 
 /// How several metrics share the error.
@@ -89,10 +109,7 @@ impl Comparison {
             let [a, b] = self.sides.each_ref().map(|side| side.center);
             return (b / a - 1.0, None);
         };
-        let turned = |better: f64| match self.question.direction {
-            Direction::Larger => better.exp_m1(),
-            Direction::Smaller => (-better).exp_m1(),
-        };
+        let turned = |ratio: f64| self.question.direction.change(ratio);
         let interval = verdict.posterior.interval(CONFIDENCE).ok().map(|(low, high)| {
             let (one, other) = (turned(low), turned(high));
             (one.min(other), one.max(other))
@@ -139,18 +156,24 @@ pub fn series(pairs: &[Pair], metric: &str, machine: Option<Machine>) -> Option<
     let value = |pair: &Pair, side: Side| pair.runs[side.index()].metrics.get(metric).copied();
     let of = |side: Side| pairs.iter().map(|pair| value(pair, side)).collect::<Option<Vec<f64>>>();
     let values = [of(Side::A)?, of(Side::B)?];
-    let sequence = pairs.iter().flat_map(|pair| {
+    let spoiled: Vec<bool> =
+        pairs.iter().map(|pair| machine.is_some_and(|machine| is_contaminated(pair, &machine))).collect();
+    let contaminated = spoiled.iter().filter(|spoiled| **spoiled).count();
+    let sequence = pairs.iter().zip(spoiled).enumerate().flat_map(|(index, (pair, is_contaminated))| {
         let mut sides = Side::BOTH;
         if pair.runs[Side::B.index()].is_first {
             sides.reverse();
         }
-        sides.into_iter().filter_map(|side| {
-            let named = if side == Side::A { drift::Side::A } else { drift::Side::B };
-            Some((named, value(pair, side)?))
+        sides.into_iter().filter_map(move |side| {
+            Some(Reading {
+                side: if side == Side::A { drift::Side::A } else { drift::Side::B },
+                value: value(pair, side)?,
+                began: Some(pair.runs[side.index()].began),
+                pair: index,
+                is_contaminated,
+            })
         })
     });
-    let contaminated =
-        machine.map_or(0, |machine| pairs.iter().filter(|pair| is_contaminated(pair, &machine)).count());
     Some(Series { order: Order::Interleaved, sequence: sequence.collect(), contaminated, values })
 }
 
@@ -165,10 +188,15 @@ pub fn pooled(points: &[Series]) -> Option<Series> {
     };
     for point in points {
         let mean = geomean(&point.values.concat())?;
+        let before = all.values[0].len();
         for (values, all) in point.values.iter().zip(&mut all.values) {
             all.extend(values.iter().map(|value| value / mean));
         }
-        all.sequence.extend(point.sequence.iter().map(|(side, value)| (*side, value / mean)));
+        all.sequence.extend(point.sequence.iter().map(|reading| Reading {
+            value: reading.value / mean,
+            pair: before + reading.pair,
+            ..*reading
+        }));
         all.contaminated += point.contaminated;
         if point.order != Order::Interleaved {
             all.order = point.order;
@@ -207,14 +235,17 @@ fn loaded(run: &crate::measure::record::Run) -> load::Run {
 /// [`Error`], where a value is no positive number, or there are too few.
 pub fn compare(question: Question, series: &Series, rule: &Rule, seed: u64) -> Result<Comparison, Error> {
     let [a, b] = series.values.each_ref();
-    let drift = Drift::of(&drift::residuals(&series.sequence));
+    let sequence: Vec<(drift::Side, f64)> =
+        series.sequence.iter().map(|reading| (reading.side, reading.value)).collect();
+    let drift = Drift::of(&drift::residuals(&sequence));
     let is_paired = series.order == Order::Interleaved;
     let mut warnings = Vec::new();
+    let ratios = if is_paired { question.direction.log_ratios(a, b)? } else { Vec::new() };
     let verdict = match is_paired {
         true => {
             let mut sequence = Sequence::new(rule.clone());
-            for ratio in question.direction.log_ratios(a, b)? {
-                sequence.push(ratio)?;
+            for ratio in &ratios {
+                sequence.push(*ratio)?;
             }
             let cap = verdict::cap(series.order, drift.fires(), series.contaminated, a.len());
             Some(sequence.verdict(cap, seed)?)
@@ -249,6 +280,8 @@ pub fn compare(question: Question, series: &Series, rule: &Rule, seed: u64) -> R
     let unpaired = unpaired.map(|(a, b)| unpaired::probabilities(&a, &b, rule.rope()));
     let compared = benchstat::compare(a, b, Assumption::Nothing, ALPHA, Upstream::Corrected)?;
     let sides = [summary(a)?, summary(b)?];
+    let posterior = verdict.as_ref().map(|verdict| &verdict.posterior);
+    let shape = Shape::of(question.direction, rule.rope(), &ratios, posterior);
     Ok(Comparison {
         question,
         verdict,
@@ -258,6 +291,7 @@ pub fn compare(question: Question, series: &Series, rule: &Rule, seed: u64) -> R
         benchstat: compared,
         warnings,
         series: series.clone(),
+        shape,
     })
 }
 

@@ -165,6 +165,9 @@ pub(crate) struct Compare {
     /// Output format
     #[arg(long, value_enum, default_value_t = Output::Text, help_heading = "Output")]
     pub(crate) format: Output,
+    /// Also write a page with figures there
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
     /// When to show progress on the standard error
     #[arg(long, value_enum, default_value_t = Progress::Auto, value_name = "WHEN", help_heading = "Output")]
     pub(crate) progress: Progress,

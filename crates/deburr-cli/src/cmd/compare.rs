@@ -2,11 +2,12 @@
 
 mod files;
 mod metric;
+mod page;
 mod place;
 mod plan;
 mod watch;
 
-use super::{Failure, colored};
+use super::{Failure, colored, width_of_terminal};
 use crate::args::When;
 use crate::args::compare::{Compare, Expected, Output};
 use crate::render::compare::{Document, Measured, Point, benchstat, json, table, text};
@@ -18,6 +19,7 @@ use deburr_lab::measure::record::{Record, RecordError, Run};
 use deburr_lab::report;
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::{LOOKS, Outcome, Rule};
+use page::Page;
 use plan::Plan;
 use std::fmt;
 use std::fs::OpenOptions;
@@ -43,6 +45,7 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
     if options.format == Output::Benchstat && !files.is_empty() {
         return files::tables(options, files, format, out);
     }
+    let page = options.html.as_deref().map(Page::open).transpose().map_err(Failure::Message)?;
     let (document, interrupted) = match files {
         [] => commands(options, rope)?,
         files => (files::compared(options, files, format, rope).map_err(Failure::Message)?, false),
@@ -54,8 +57,11 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
         Output::Markdown => table::markdown(&document, out)?,
         Output::Text => {
             let palette = Palette::new(colored(color, std::io::stdout().is_terminal()));
-            text::render(&document, palette, out)?;
+            text::render(&document, palette, width_of_terminal(), out)?;
         }
+    }
+    if let Some(page) = page {
+        page.write(&document).map_err(Failure::Message)?;
     }
     let outcome = document.comparisons.first().map_or(Outcome::Inconclusive, Comparison::outcome);
     let holds = match options.expect {
@@ -200,6 +206,7 @@ fn judged(
             commands: plan.header.commands.clone(),
             seed: plan.header.seed,
             record: path.to_owned(),
+            cores: plan.header.cores,
         },
         is_aa: options.aa.is_some(),
     })

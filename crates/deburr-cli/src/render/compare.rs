@@ -1,8 +1,10 @@
-//! What `deburr compare` found → text, JSON and tables. Nothing is computed here.
+//! What `deburr compare` found → text, JSON, tables and a page. Nothing is computed here.
 
 pub(crate) mod benchstat;
+pub(crate) mod html;
 pub(crate) mod json;
 mod quantity;
+mod strip;
 pub(crate) mod table;
 pub(crate) mod text;
 
@@ -40,6 +42,7 @@ pub(crate) enum Measured {
         commands: [String; 2],
         seed: u64,
         record: PathBuf,
+        cores: usize,
     },
     Files {
         files: [PathBuf; 2],

@@ -4,6 +4,7 @@
 
 mod adversity;
 mod compare;
+mod compare_page;
 mod compared;
 mod configured;
 mod fix;

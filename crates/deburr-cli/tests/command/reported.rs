@@ -77,7 +77,7 @@ fn metrics_of_one_side_and_single_values_are_noted() {
     scratch.file("b.json", hyperfine("1.0,1.2").as_bytes());
     let told = document(&scratch, &["a.json", "b.json"]);
     assert_eq!((&told["metric"]["name"], &told["verdict"]), (&"time".into(), &"inconclusive".into()));
-    assert_eq!(told["notes"][0], "user: A has 1 values, B 1; at least 2 are needed");
+    assert_eq!(told["notes"][0], "user: at least 2 values are needed, A has 1, B 1");
     scratch.file("a.txt", go(5.0).as_bytes());
     scratch.file("b.txt", go(6.0).replace(" 7 B/op", " 7 MB/s").as_bytes());
     let told = document(&scratch, &["a.txt", "b.txt"]);

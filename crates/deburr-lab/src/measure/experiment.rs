@@ -224,6 +224,8 @@ struct Bench<'e> {
     experiment: &'e Experiment,
     record: &'e mut Record,
     stop: &'e AtomicBool,
+    /// The next one.
+    gate: Option<Gate>,
     /// Where runs print to.
     output: File,
     errors: File,
@@ -244,7 +246,7 @@ impl<'e> Bench<'e> {
         let [output, errors] = [file(is_read), file(true)].map(|file| {
             file.map_err(|error| Failure::Start { what: "a place for output".to_owned(), error })
         });
-        Ok(Bench { experiment, record, stop, output: output?, errors: errors? })
+        Ok(Bench { experiment, record, stop, gate: experiment.gate, output: output?, errors: errors? })
     }
 
     /// Measures a pair; `None`: somebody wanted to stop.
@@ -271,7 +273,8 @@ impl<'e> Bench<'e> {
                 },
                 None => None,
             };
-            let (waited, _) = self.experiment.gate.map_or((0.0, true), Gate::wait);
+            let (waited, is_quiet) = self.gate.map_or((0.0, true), Gate::wait);
+            self.gate = if is_quiet { self.experiment.gate } else { self.gate.map(Gate::less_patient) };
             let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
             let is_first = side == order[0];
             let point = self.experiment.point.clone();

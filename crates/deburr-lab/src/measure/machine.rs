@@ -54,6 +54,11 @@ impl Gate {
     /// How long one look takes: some ticks.
     const LOOK: Duration = Duration::from_millis(100);
 
+    /// The patience that is left after a machine that did not become quiet: where it never does, waiting helps nobody.
+    pub fn less_patient(self) -> Gate {
+        Gate { patience: (self.patience / 2).max(Gate::LOOK), ..self }
+    }
+
     /// Waits. Tells how long, in seconds, and whether it is quiet now.
     pub fn wait(self) -> (f64, bool) {
         let start = Instant::now();
@@ -158,6 +163,7 @@ mod tests {
         let never = Gate { most: -1.0, patience: Duration::from_millis(150) };
         let (waited, is_quiet) = never.wait();
         assert!(!is_quiet && (0.15..5.0).contains(&waited), "{waited}");
+        assert_eq!(never.less_patient().less_patient().patience, Gate::LOOK);
         let (_, is_quiet) = Gate { most: f64::INFINITY, patience: Duration::ZERO }.wait();
         assert!(is_quiet);
     }

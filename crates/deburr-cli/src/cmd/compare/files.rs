@@ -191,7 +191,7 @@ fn judged(
                 Series { values, order, sequence: Vec::new(), contaminated: 0 },
                 rule,
             )),
-            Err(_) => refused(format!("{name}: A has {of_a} values, B {of_b}; at least 2 are needed"))?,
+            Err(_) => refused(format!("{name}: at least 2 values are needed, A has {of_a}, B {of_b}"))?,
         }
     }
     let family = if options.metric.is_empty() { Family::Equal } else { Family::Primary };
@@ -212,8 +212,9 @@ pub(super) fn tables(
     format: Option<Format>,
     out: &mut dyn Write,
 ) -> Result<ExitCode, Failure> {
-    if options.expect.is_some() {
-        return Err(Failure::Message("--expect: benchstat's tables have no verdict".to_owned()));
+    let refused = [("--expect", options.expect.is_some()), ("--html", options.html.is_some())];
+    if let Some((option, _)) = refused.into_iter().find(|(_, is_given)| *is_given) {
+        return Err(Failure::Message(format!("{option}: benchstat's tables have no verdict")));
     }
     let mut texts = Vec::new();
     for path in files {

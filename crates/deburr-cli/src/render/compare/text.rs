@@ -1,15 +1,20 @@
-//! For people: the verdict in one line, then a table of the metrics, the probabilities and what to be careful about.
+//! For people: the verdict in one line, then of each metric where the runs lie, the medians, the probabilities and what to be careful about.
 
 use super::quantity::{percent, shown};
-use super::{Document, Measured, Point};
+use super::{Document, Measured, Point, strip};
 use crate::render::style::Palette;
 use deburr_lab::comparison::{Comparison, Fitness};
 use deburr_lab::stats::verdict::Outcome;
 use deburr_lab::stats::{Direction, Probabilities};
 use std::io::{self, Write};
 
-/// Writes the document.
-pub(crate) fn render(document: &Document, palette: Palette, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the document, for a terminal so many columns wide.
+pub(crate) fn render(
+    document: &Document,
+    palette: Palette,
+    width: Option<usize>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     match &document.measured {
         Measured::Commands { commands: [a, _], .. } if document.is_aa => writeln!(out, "A, B: {a}")?,
         Measured::Commands { commands: [a, b], .. } => writeln!(out, "A: {a}\nB: {b}")?,
@@ -20,7 +25,7 @@ pub(crate) fn render(document: &Document, palette: Palette, out: &mut dyn Write)
     writeln!(out, "{}", palette.bold(&headline(document, first)))?;
     for comparison in &document.comparisons {
         writeln!(out)?;
-        metric(comparison, palette, out)?;
+        metric(comparison, palette, width, out)?;
     }
     if let Some(fitness) = &document.fitness {
         writeln!(out)?;
@@ -42,6 +47,7 @@ pub(crate) fn render(document: &Document, palette: Palette, out: &mut dyn Write)
     Ok(())
 }
 
+/// The verdict on a metric, in one line.
 pub(super) fn headline(document: &Document, comparison: &Comparison) -> String {
     let Comparison { question, verdict, .. } = comparison;
     let (change, interval) = comparison.change();
@@ -67,7 +73,7 @@ pub(super) fn headline(document: &Document, comparison: &Comparison) -> String {
 }
 
 /// What the machine can tell apart.
-fn machine(fitness: &Fitness, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn machine(fitness: &Fitness, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "This machine: pairs of one command differ by {:.2} % (sd)", 100.0 * fitness.noise)?;
     if let Some(foreign) = fitness.foreign {
         write!(out, "; others kept {foreign:.2} processors busy")?;
@@ -102,7 +108,12 @@ fn curve(name: &str, points: &[Point], palette: Palette, out: &mut dyn Write) ->
     Ok(())
 }
 
-fn metric(comparison: &Comparison, palette: Palette, out: &mut dyn Write) -> io::Result<()> {
+fn metric(
+    comparison: &Comparison,
+    palette: Palette,
+    width: Option<usize>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let Comparison { question, sides: [a, b], benchstat, .. } = comparison;
     let better = match question.direction {
         Direction::Larger => "larger is better",
@@ -110,6 +121,7 @@ fn metric(comparison: &Comparison, palette: Palette, out: &mut dyn Write) -> io:
     };
     let outcome = comparison.outcome();
     writeln!(out, "{} ({better}): {outcome}", palette.bold(&question.name))?;
+    strip::render(comparison, width, palette, out)?;
     writeln!(
         out,
         "  median      A {} ± {}   B {} ± {}   {} ({benchstat})",
