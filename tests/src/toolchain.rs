@@ -33,6 +33,7 @@ fn package_of(tool: &str) -> &'static str {
         "go" => "Debian and Ubuntu: golang-go",
         "qemu-x86_64" | "qemu-aarch64" => "Debian and Ubuntu: qemu-user",
         "python3" => "Debian and Ubuntu: python3-pip",
+        "chromium" => "Debian: chromium; `scripts/install-tools nightly` installs it",
         "setpriv" => "Debian and Ubuntu: util-linux",
         "cc" | "gcc" | "g++" | "make" => "Debian and Ubuntu: build-essential",
         "apt-get" => "the packages come through apt: a Debian or Ubuntu machine is needed",

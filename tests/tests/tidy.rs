@@ -136,7 +136,7 @@ fn statistics_know_no_clock_and_no_file() {
         "eprintln!",
     ];
     let lab = repository().join("crates/deburr-lab/src");
-    for folder in ["stats", "benchfmt"] {
+    for folder in ["stats", "benchfmt", "report"] {
         for path in rust_files(&lab.join(folder)) {
             let code = code(&path);
             for never in NEVER {

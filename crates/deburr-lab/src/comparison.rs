@@ -3,16 +3,20 @@
 //! In: the values of A and B for one metric, in pairs or not, and what is known of their order and of the load beside them. Out: a
 //! [`Comparison`], with the verdict by the pairs, the four numbers paired and unpaired, what benchstat would say, and the warnings.
 
+mod shape;
+
 use crate::measure::experiment::Pair;
 use crate::measure::schedule::Side;
 use crate::stats::benchstat::{self, Assumption, Summary, Upstream, geomean};
 use crate::stats::drift::{self, Drift};
+use crate::stats::holm;
 use crate::stats::load::{self, Machine};
 use crate::stats::modes::Modes;
 use crate::stats::unpaired::{self, Arm};
 use crate::stats::verdict::{self, Order, Outcome, Rule, Sequence, Verdict};
 use crate::stats::warning::Warning;
 use crate::stats::{Direction, Error, Probabilities};
+pub use shape::Shape;
 
 /// The confidence of benchstat's intervals, and the level of those of an effect.
 const CONFIDENCE: f64 = 0.95;
@@ -32,6 +36,21 @@ pub struct Question {
     pub direction: Direction,
 }
 
+/// A value as it came.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reading {
+    /// Whose it is.
+    pub side: drift::Side,
+    /// The value, in the metric's unit.
+    pub value: f64,
+    /// When its run began, in seconds since 1970, if that is known.
+    pub began: Option<f64>,
+    /// Its pair, counted from 0 among those that count.
+    pub pair: usize,
+    /// Whether its pair ran beside too much else.
+    pub is_contaminated: bool,
+}
+
 /// The values of one metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
@@ -40,7 +59,7 @@ pub struct Series {
     /// In which order they were measured.
     pub order: Order,
     /// Both sides' values as they came, where that is known.
-    pub sequence: Vec<(drift::Side, f64)>,
+    pub sequence: Vec<Reading>,
     /// Pairs that ran beside too much else.
     pub contaminated: usize,
 }
@@ -58,8 +77,23 @@ pub struct Comparison {
     pub sides: [Summary; 2],
     /// What benchstat says of the difference.
     pub benchstat: benchstat::Comparison,
+    /// Its p with Holm's correction for the metrics beside it.
+    pub adjusted_p: f64,
     /// Reasons to look twice.
     pub warnings: Vec<Warning>,
+    /// What was compared, run by run.
+    pub series: Series,
+    /// The same as a figure shows it.
+    pub shape: Shape,
+}
+
+/// How several metrics share the error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// The first one has all of it, since it decides; the others share as much among themselves, and say nothing about the first.
+    Primary,
+    /// All of them share it.
+    Equal,
 }
 
 impl Comparison {
@@ -75,10 +109,7 @@ impl Comparison {
             let [a, b] = self.sides.each_ref().map(|side| side.center);
             return (b / a - 1.0, None);
         };
-        let turned = |better: f64| match self.question.direction {
-            Direction::Larger => better.exp_m1(),
-            Direction::Smaller => (-better).exp_m1(),
-        };
+        let turned = |ratio: f64| self.question.direction.change(ratio);
         let interval = verdict.posterior.interval(CONFIDENCE).ok().map(|(low, high)| {
             let (one, other) = (turned(low), turned(high));
             (one.min(other), one.max(other))
@@ -125,18 +156,24 @@ pub fn series(pairs: &[Pair], metric: &str, machine: Option<Machine>) -> Option<
     let value = |pair: &Pair, side: Side| pair.runs[side.index()].metrics.get(metric).copied();
     let of = |side: Side| pairs.iter().map(|pair| value(pair, side)).collect::<Option<Vec<f64>>>();
     let values = [of(Side::A)?, of(Side::B)?];
-    let sequence = pairs.iter().flat_map(|pair| {
+    let spoiled: Vec<bool> =
+        pairs.iter().map(|pair| machine.is_some_and(|machine| is_contaminated(pair, &machine))).collect();
+    let contaminated = spoiled.iter().filter(|spoiled| **spoiled).count();
+    let sequence = pairs.iter().zip(spoiled).enumerate().flat_map(|(index, (pair, is_contaminated))| {
         let mut sides = Side::BOTH;
         if pair.runs[Side::B.index()].is_first {
             sides.reverse();
         }
-        sides.into_iter().filter_map(|side| {
-            let named = if side == Side::A { drift::Side::A } else { drift::Side::B };
-            Some((named, value(pair, side)?))
+        sides.into_iter().filter_map(move |side| {
+            Some(Reading {
+                side: if side == Side::A { drift::Side::A } else { drift::Side::B },
+                value: value(pair, side)?,
+                began: Some(pair.runs[side.index()].began),
+                pair: index,
+                is_contaminated,
+            })
         })
     });
-    let contaminated =
-        machine.map_or(0, |machine| pairs.iter().filter(|pair| is_contaminated(pair, &machine)).count());
     Some(Series { order: Order::Interleaved, sequence: sequence.collect(), contaminated, values })
 }
 
@@ -152,17 +189,23 @@ pub fn pooled(points: &[Series]) -> Option<Series> {
     };
     let means = points.iter().map(|point| geomean(&point.values.concat())).collect::<Option<Vec<f64>>>()?;
     let longest = points.iter().map(|point| point.values[0].len()).max().unwrap_or_default();
+    // Where the pairs of each point come to stand.
+    let mut places = vec![Vec::new(); points.len()];
     for index in 0..longest {
-        for (point, mean) in points.iter().zip(&means) {
+        for ((point, mean), places) in points.iter().zip(&means).zip(&mut places) {
             let [a, b] = point.values.each_ref().map(|values| values.get(index));
             if let Some((a, b)) = a.zip(b) {
+                places.push(all.values[0].len());
                 all.values[0].push(a / mean);
                 all.values[1].push(b / mean);
             }
         }
     }
-    for (point, mean) in points.iter().zip(&means) {
-        all.sequence.extend(point.sequence.iter().map(|(side, value)| (*side, value / mean)));
+    for ((point, mean), places) in points.iter().zip(&means).zip(&places) {
+        all.sequence.extend(point.sequence.iter().filter_map(|reading| {
+            let pair = *places.get(reading.pair)?;
+            Some(Reading { value: reading.value / mean, pair, ..*reading })
+        }));
         all.contaminated += point.contaminated;
         if point.order != Order::Interleaved {
             all.order = point.order;
@@ -201,14 +244,17 @@ fn loaded(run: &crate::measure::record::Run) -> load::Run {
 /// [`Error`], where a value is no positive number, or there are too few.
 pub fn compare(question: Question, series: &Series, rule: &Rule, seed: u64) -> Result<Comparison, Error> {
     let [a, b] = series.values.each_ref();
-    let drift = Drift::of(&drift::residuals(&series.sequence));
+    let sequence: Vec<(drift::Side, f64)> =
+        series.sequence.iter().map(|reading| (reading.side, reading.value)).collect();
+    let drift = Drift::of(&drift::residuals(&sequence));
     let is_paired = series.order == Order::Interleaved;
     let mut warnings = Vec::new();
+    let ratios = if is_paired { question.direction.log_ratios(a, b)? } else { Vec::new() };
     let verdict = match is_paired {
         true => {
             let mut sequence = Sequence::new(rule.clone());
-            for ratio in question.direction.log_ratios(a, b)? {
-                sequence.push(ratio)?;
+            for ratio in &ratios {
+                sequence.push(*ratio)?;
             }
             let cap = verdict::cap(series.order, drift.fires(), series.contaminated, a.len());
             Some(sequence.verdict(cap, seed)?)
@@ -243,12 +289,140 @@ pub fn compare(question: Question, series: &Series, rule: &Rule, seed: u64) -> R
     let unpaired = unpaired.map(|(a, b)| unpaired::probabilities(&a, &b, rule.rope()));
     let compared = benchstat::compare(a, b, Assumption::Nothing, ALPHA, Upstream::Corrected)?;
     let sides = [summary(a)?, summary(b)?];
-    Ok(Comparison { question, verdict, unpaired, sides, benchstat: compared, warnings })
+    let posterior = verdict.as_ref().map(|verdict| &verdict.posterior);
+    let shape = Shape::of(question.direction, rule.rope(), &ratios, posterior);
+    Ok(Comparison {
+        question,
+        verdict,
+        unpaired,
+        sides,
+        adjusted_p: compared.p,
+        benchstat: compared,
+        warnings,
+        series: series.clone(),
+        shape,
+    })
+}
+
+/// Compares several metrics with Holm's correction, each by its own rule, which is given with the error of all. A metric that cannot be
+/// compared takes no share of it.
+pub fn compare_all(
+    metrics: &[(Question, Series, Rule)],
+    family: Family,
+    seed: u64,
+) -> Vec<Result<Comparison, Error>> {
+    let mut compared: Vec<Result<Comparison, Error>> = metrics
+        .iter()
+        .map(|(question, series, rule)| compare(question.clone(), series, rule, seed))
+        .collect();
+    let among = match family {
+        Family::Primary => 1..metrics.len(),
+        Family::Equal => 0..metrics.len(),
+    };
+    let members: Vec<usize> = among.filter(|index| compared.get(*index).is_some_and(Result::is_ok)).collect();
+    correct(metrics, &members, &mut compared, seed);
+    compared
+}
+
+/// Judges the members of a family again, each at the level that is its own among them.
+fn correct(
+    metrics: &[(Question, Series, Rule)],
+    members: &[usize],
+    compared: &mut [Result<Comparison, Error>],
+    seed: u64,
+) {
+    let of = |index: &usize| metrics.get(*index);
+    let ratios = |(question, series, rule): &(Question, Series, Rule)| {
+        let [a, b] = series.values.each_ref();
+        let ratios = question.direction.log_ratios(a, b).ok()?;
+        (series.order == Order::Interleaved).then(|| (rule.clone(), ratios))
+    };
+    let paired: Vec<(usize, Rule, Vec<f64>)> = members
+        .iter()
+        .filter_map(|index| of(index).and_then(ratios).map(|(rule, ratios)| (*index, rule, ratios)))
+        .collect();
+    let judged: Vec<(&Rule, &[f64])> =
+        paired.iter().map(|(_, rule, ratios)| (rule, ratios.as_slice())).collect();
+    // What was compared once has no error here.
+    let levels = holm::levels(&judged).unwrap_or_default();
+    for ((index, rule, _), level) in paired.iter().zip(levels) {
+        if level < rule.alpha()
+            && let (Some((question, series, _)), Some(place)) = (of(index), compared.get_mut(*index))
+        {
+            let again = rule.with_alpha(level);
+            *place = again.and_then(|rule| compare(question.clone(), series, &rule, seed));
+        }
+    }
+    let p: Vec<f64> = members
+        .iter()
+        .filter_map(|index| compared.get(*index)?.as_ref().ok())
+        .map(|comparison| comparison.benchstat.p)
+        .collect();
+    for (index, p) in members.iter().zip(holm::adjusted(&p)) {
+        if let Some(Ok(comparison)) = compared.get_mut(*index) {
+            comparison.adjusted_p = p;
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::Rope;
+    use crate::stats::random::Random;
+
+    /// A metric of 16 pairs whose B is better by a share of `by`.
+    fn metric(name: &str, by: f64, spread: f64, seed: u64) -> (Question, Series, Rule) {
+        let mut random = Random::new(seed);
+        let a: Vec<f64> = (0..16).map(|_| 100.0 * (1.0 + 0.001 * random.normal())).collect();
+        let b = a.iter().map(|a| a * (1.0 + by + spread * random.normal())).collect();
+        let question = Question { name: name.to_owned(), unit: String::new(), direction: Direction::Larger };
+        let order = Order::Interleaved;
+        let series = Series { values: [a, b], order, sequence: Vec::new(), contaminated: 0 };
+        (question, series, Rule::once(Rope::ONE_PERCENT, 16).unwrap())
+    }
+
+    fn outcomes(metrics: &[(Question, Series, Rule)], family: Family) -> Vec<Outcome> {
+        compare_all(metrics, family, 1).iter().map(|found| found.as_ref().unwrap().outcome()).collect()
+    }
+
+    #[test]
+    fn a_metric_among_many_needs_more_evidence_unless_it_decides() {
+        // The weakest effect that is proven alone.
+        let weak = (0..40)
+            .map(|step| metric("weak", 0.01 + f64::from(step) * 5e-4, 0.01, 3))
+            .find(|weak| outcomes(std::slice::from_ref(weak), Family::Equal) == [Outcome::Better])
+            .unwrap();
+        let noise = |seed| metric("noise", 0.01, 0.05, seed);
+        let metrics = [weak.clone(), noise(4), noise(5), noise(6)];
+        assert_eq!(outcomes(&metrics, Family::Equal), [Outcome::Inconclusive; 4]);
+        assert_eq!(outcomes(&metrics, Family::Primary)[0], Outcome::Better);
+        let strong = metric("strong", 0.2, 0.01, 7);
+        assert_eq!(outcomes(&[weak, strong], Family::Equal), [Outcome::Better; 2]);
+    }
+
+    #[test]
+    fn a_metric_without_ratios_takes_no_share_of_the_error() {
+        let good = metric("good", 0.2, 0.01, 7);
+        let mut zero = metric("zero", 0.0, 0.01, 8);
+        zero.1.values[0][3] = 0.0;
+        let found = compare_all(&[good.clone(), zero], Family::Equal, 1);
+        let alone = compare_all(&[good], Family::Equal, 1);
+        assert_eq!(found[0], alone[0]);
+        assert_eq!(found[1], Err(Error::NotPositive { index: 3, value: 0.0 }));
+    }
+
+    #[test]
+    fn p_values_are_corrected_as_holm_has_it() {
+        let metrics: Vec<_> = (0..3).map(|seed| metric("x", 0.002, 0.002, 20 + seed)).collect();
+        let found: Vec<Comparison> =
+            compare_all(&metrics, Family::Equal, 1).into_iter().map(Result::unwrap).collect();
+        let p: Vec<f64> = found.iter().map(|found| found.benchstat.p).collect();
+        let corrected: Vec<f64> = found.iter().map(|found| found.adjusted_p).collect();
+        assert_eq!(corrected, holm::adjusted(&p));
+        let first = &compare_all(&metrics, Family::Primary, 1)[0];
+        assert_eq!(first.as_ref().unwrap().adjusted_p, p[0]);
+    }
 
     fn series(a: &[f64], b: &[f64]) -> Series {
         Series {
@@ -275,7 +449,7 @@ mod tests {
     fn a_change_is_told_in_the_unit_of_the_metric() {
         let a: Vec<f64> = (0..20).map(|index| 10.0 + f64::from(index % 3)).collect();
         let b: Vec<f64> = a.iter().map(|value| value * 1.25).collect();
-        let rule = Rule::once(crate::stats::Rope::ONE_PERCENT, 20).unwrap();
+        let rule = Rule::once(Rope::ONE_PERCENT, 20).unwrap();
         for (direction, outcome) in
             [(Direction::Larger, Outcome::Better), (Direction::Smaller, Outcome::Worse)]
         {

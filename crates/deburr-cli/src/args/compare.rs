@@ -1,15 +1,16 @@
 //! The options of `deburr compare`.
 
-use super::Format;
 use super::batch::Progress;
 use clap::{ArgGroup, Args, ValueEnum};
 use deburr_lab::measure::machine::Cpus;
+use deburr_lab::report;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 /// The options of `deburr compare`.
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("what").required(true).args(["a", "aa", "client", "values"]))]
+#[command(group = ArgGroup::new("what").required(true).args(["a", "aa", "client", "values", "files"]))]
+#[command(group = ArgGroup::new("measured").args(["values", "files"]))]
 #[command(after_help = "Examples:
   deburr compare --a './server-old --bench' --b './server-new --bench'
   deburr compare --aa ./server                     what this machine can tell apart, and how long it takes
@@ -19,6 +20,8 @@ use std::str::FromStr;
   deburr compare --resume --a ./old --b ./new             after an interrupt
   deburr compare --server-a './old -p {port}' --server-b './new -p {port}' --ready 'nc -z localhost {port}' \
                  --client './load -p {port} -c {clients}' --param clients=1,2,4,8,16,32
+  deburr compare old.json new.json                        results of a benchmark program, written elsewhere
+  deburr compare --format benchstat old.txt new.txt       the tables that benchstat prints
   deburr compare --values old.txt new.txt                 numbers measured elsewhere, one a line
 
 Runs come in pairs, one of A and one of B in random order, each when the machine is quiet; the first
@@ -26,9 +29,15 @@ pair only warms up. After 10, 16, 24 and 40 pairs it is looked whether the diffe
 larger than --region (better or worse) or within it (same); else the verdict is inconclusive. Each
 look demands more than a single one would, so that looking often finds nothing that is not there.
 
-Metrics: wall, user, system (seconds), memory (bytes); pgbench:tps, pgbench:latency, sysbench:events,
-sysbench:transactions; or NAME,larger|smaller[,UNIT]=REGEX, whose first group has to match once in
-what the command prints. The first one given decides.
+Metrics: wall, user, system (seconds), memory (bytes); what a benchmark program reports, as
+PROGRAM:[SUBJECT:]METRIC[:pPERCENTILE], such as pgbench:tps, wrk:latency:p99, fio:read:iops,
+redis-benchmark:SET:requests (pgbench, wrk or memtier alone: rate and latency); or
+NAME,larger|smaller[,UNIT]=REGEX, whose first group has to match once in what the command prints.
+The first one given decides.
+
+Files are of pgbench, sysbench, redis-benchmark, memtier, wrk, fio, google-benchmark, go, criterion
+or hyperfine, with one report or several; what both have is compared, with Holm's correction for
+their number, or what --metric names. Without --paired nobody knows the order of the runs: no verdict.
 
 With servers both run all the time, each on a port of its own, and the client meets them in turn.
 {port} in any command is the side's port, as is $DEBURR_PORT; {NAME} is the value of --param NAME.
@@ -77,11 +86,17 @@ pub(crate) struct Compare {
     /// Compare numbers measured elsewhere, one a line in each file
     #[arg(long, num_args = 2, value_names = ["FILE_A", "FILE_B"], help_heading = "What to compare")]
     pub(crate) values: Option<Vec<PathBuf>>,
-    /// Line N of both files was measured in pairs, in this order
-    #[arg(long, requires = "values", help_heading = "What to compare")]
+    /// Compare what a benchmark program wrote elsewhere: A's file, and B's
+    #[arg(value_name = "FILE", help_heading = "What to compare")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The program that wrote them [default: what they look like]
+    #[arg(long, value_name = "PROGRAM", requires = "files", help_heading = "What to compare")]
+    pub(crate) input_format: Option<report::Format>,
+    /// Value N of both files was measured in pairs, in this order
+    #[arg(long, requires = "measured", help_heading = "What to compare")]
     pub(crate) paired: bool,
-    /// With --values: which way is better
-    #[arg(long, value_enum, default_value_t = Direction::Smaller, requires = "values", value_name = "WAY", help_heading = "What to compare")]
+    /// Of plain numbers: which way is better
+    #[arg(long, value_enum, default_value_t = Direction::Smaller, requires = "measured", value_name = "WAY", help_heading = "What to compare")]
     pub(crate) better: Direction,
 
     /// What is compared, the deciding one first (can be given more than once) [default: wall]
@@ -138,18 +153,21 @@ pub(crate) struct Compare {
     pub(crate) ignore_failure: bool,
 
     /// Write the runs there [default: a new file in ~/.local/state/deburr]
-    #[arg(long, value_name = "FILE", conflicts_with = "values", help_heading = "Record")]
+    #[arg(long, value_name = "FILE", conflicts_with = "measured", help_heading = "Record")]
     pub(crate) record: Option<PathBuf>,
     /// Go on with a record: FILE, or the last one of the same commands
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with_all = ["record", "values"], help_heading = "Record")]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with_all = ["record", "measured"], help_heading = "Record")]
     pub(crate) resume: Option<Option<PathBuf>>,
 
     /// The exit status is 1 unless this is proven
     #[arg(long, value_enum, value_name = "VERDICT", help_heading = "Output")]
     pub(crate) expect: Option<Expected>,
     /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = Output::Text, help_heading = "Output")]
+    pub(crate) format: Output,
+    /// Also write a page with figures there
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
     /// When to show progress on the standard error
     #[arg(long, value_enum, default_value_t = Progress::Auto, value_name = "WHEN", help_heading = "Output")]
     pub(crate) progress: Progress,
@@ -179,6 +197,19 @@ impl FromStr for Sweep {
             false => Err(wrong()),
         }
     }
+}
+
+/// An output format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    Text,
+    Json,
+    /// The tables that benchstat prints
+    Benchstat,
+    /// A line for each metric
+    Csv,
+    /// A table for a comment or a page
+    Markdown,
 }
 
 /// Which way is better.

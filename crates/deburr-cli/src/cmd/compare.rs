@@ -1,25 +1,28 @@
 //! `deburr compare`: two commands, or numbers measured elsewhere → whether B is really better than A.
 
+mod files;
 mod metric;
+mod page;
 mod place;
 mod plan;
 mod watch;
 
-use super::{Failure, colored};
-use crate::args::compare::{Compare, Direction as Way, Expected};
-use crate::args::{Format, When};
-use crate::input::walk::error_text;
-use crate::render::compare::{Document, Measured, Point, json, text};
+use super::{Failure, colored, width_of_terminal};
+use crate::args::When;
+use crate::args::compare::{Compare, Expected, Output};
+use crate::render::compare::{Document, Measured, Point, benchstat, json, table, text};
 use crate::render::style::Palette;
-use deburr_lab::comparison::{self, Comparison, Question, Series};
+use deburr_lab::comparison::{self, Comparison, Family, Question, Series};
 use deburr_lab::measure::experiment::{self, Pair, Stopped};
 use deburr_lab::measure::process::{self, End, Streams, Task};
 use deburr_lab::measure::record::{Record, RecordError, Run};
-use deburr_lab::stats::verdict::{LOOKS, Order, Outcome, Rule};
-use deburr_lab::stats::{Direction, Rope};
+use deburr_lab::report;
+use deburr_lab::stats::Rope;
+use deburr_lab::stats::verdict::{LOOKS, Outcome, Rule};
+use page::Page;
 use plan::Plan;
 use std::fmt;
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -35,16 +38,30 @@ const INTERRUPTED: u8 = 130;
 pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     let rope =
         Rope::new(options.region / 100.0).map_err(|error| Failure::Message(format!("--region: {error}")))?;
-    let (document, interrupted) = match &options.values {
-        Some(files) => (numbers(options, files, rope).map_err(Failure::Message)?, false),
-        None => commands(options, rope)?,
+    let (files, format) = match &options.values {
+        Some(files) => (files.as_slice(), Some(report::Format::Values)),
+        None => (options.files.as_slice(), options.input_format),
+    };
+    if options.format == Output::Benchstat && !files.is_empty() {
+        return files::tables(options, files, format, out);
+    }
+    let page = options.html.as_deref().map(Page::open).transpose().map_err(Failure::Message)?;
+    let (document, interrupted) = match files {
+        [] => commands(options, rope)?,
+        files => (files::compared(options, files, format, rope).map_err(Failure::Message)?, false),
     };
     match options.format {
-        Format::Json => json::render(&document, out)?,
-        Format::Text => {
+        Output::Json => json::render(&document, out)?,
+        Output::Benchstat => benchstat::render(&document, out)?,
+        Output::Csv => table::csv(&document, out)?,
+        Output::Markdown => table::markdown(&document, out)?,
+        Output::Text => {
             let palette = Palette::new(colored(color, std::io::stdout().is_terminal()));
-            text::render(&document, palette, out)?;
+            text::render(&document, palette, width_of_terminal(), out)?;
         }
+    }
+    if let Some(page) = page {
+        page.write(&document).map_err(Failure::Message)?;
     }
     let outcome = document.comparisons.first().map_or(Outcome::Inconclusive, Comparison::outcome);
     let holds = match options.expect {
@@ -145,15 +162,20 @@ fn judged(
         let series = comparison::series(pairs, &question.name, machine);
         series.ok_or_else(|| format!("metric {}: not every run in the record has it", question.name))
     };
-    let compare = |question: &Question, series: &Series, rule: &Rule| {
-        comparison::compare(question.clone(), series, rule, plan.header.seed)
-            .map_err(|error| format!("metric {}: {error}", question.name))
+    // The first metric decides, and when it does, the pairs end.
+    let compare = |metrics: Vec<(Question, Series, Rule)>| {
+        let compared = comparison::compare_all(&metrics, Family::Primary, plan.header.seed);
+        let named = metrics.iter().zip(compared).map(|((question, ..), compared)| {
+            compared.map_err(|error| format!("metric {}: {error}", question.name))
+        });
+        named.collect::<Result<Vec<Comparison>, String>>()
     };
     let questions: Vec<&Question> = plan.asked.iter().map(|asked| &asked.question).collect();
     let mut curve = Vec::new();
     for (value, pairs) in points {
-        let comparisons = questions.iter().map(|question| compare(question, &of(question, pairs)?, rule));
-        let comparisons = comparisons.collect::<Result<Vec<Comparison>, String>>()?;
+        let metrics =
+            questions.iter().map(|question| Ok(((*question).clone(), of(question, pairs)?, rule.clone())));
+        let comparisons = compare(metrics.collect::<Result<Vec<_>, String>>()?)?;
         curve.push(Point { value: value.clone(), comparisons });
     }
     let (comparisons, sweep) = match &options.param {
@@ -169,9 +191,9 @@ fn judged(
                     all.ok_or_else(|| format!("metric {}: a value that is not positive", question.name))?;
                 let rule = Rule::once(rule.rope(), all.values[0].len()).map_err(|error| error.to_string())?;
                 let question = Question { unit: "× the point's mean".to_owned(), ..(*question).clone() };
-                compare(&question, &all, &rule)
+                Ok((question, all, rule))
             });
-            (pooled.collect::<Result<Vec<Comparison>, String>>()?, Some((sweep.name.clone(), curve)))
+            (compare(pooled.collect::<Result<Vec<_>, String>>()?)?, Some((sweep.name.clone(), curve)))
         }
     };
     let own = options.aa.as_ref().and(points.first()).zip(comparisons.first());
@@ -184,6 +206,7 @@ fn judged(
             commands: plan.header.commands.clone(),
             seed: plan.header.seed,
             record: path.to_owned(),
+            cores: plan.header.cores,
         },
         is_aa: options.aa.is_some(),
     })
@@ -221,52 +244,4 @@ fn around(task: Option<&Task>, what: &str, stop: &AtomicBool) -> Result<(), Stri
         Ok((end, _)) => Err(format!("{what} ended with {end}")),
         Err(error) => Err(format!("{what}: {error}")),
     }
-}
-
-/// Compares numbers that were measured elsewhere.
-fn numbers(options: &Compare, files: &[std::path::PathBuf], rope: Rope) -> Result<Document, String> {
-    let [a, b] = files else { return Err("--values: give two files".to_owned()) };
-    let values = [read_numbers(a)?, read_numbers(b)?];
-    let [from_a, from_b] = values.each_ref().map(Vec::len);
-    if options.paired && from_a != from_b {
-        let (a, b) = (a.display(), b.display());
-        return Err(format!("--paired: {a} has {from_a} numbers, {b} {from_b}"));
-    }
-    if let Some(few) = [(a, from_a), (b, from_b)].iter().find(|(_, numbers)| *numbers < 2) {
-        return Err(format!("{}: at least 2 numbers are needed, found {}", few.0.display(), few.1));
-    }
-    let question = Question {
-        name: "value".to_owned(),
-        unit: String::new(),
-        direction: match options.better {
-            Way::Larger => Direction::Larger,
-            Way::Smaller => Direction::Smaller,
-        },
-    };
-    let order = if options.paired { Order::Interleaved } else { Order::Unknown };
-    let rule = Rule::once(rope, from_a.min(from_b)).map_err(|error| format!("--values: {error}"))?;
-    let series = Series { values, order, sequence: Vec::new(), contaminated: 0 };
-    let comparison = comparison::compare(question, &series, &rule, 0)
-        .map_err(|error| format!("{}, {}: {error}", a.display(), b.display()))?;
-    Ok(Document {
-        comparisons: vec![comparison],
-        region: rope.relative(),
-        measured: Measured::Files([a.clone(), b.clone()]),
-        sweep: None,
-        fitness: None,
-        is_aa: false,
-    })
-}
-
-/// Numbers, one a line; empty lines and those that begin with `#` are none.
-fn read_numbers(path: &Path) -> Result<Vec<f64>, String> {
-    let text =
-        fs::read_to_string(path).map_err(|error| format!("{}: {}", path.display(), error_text(&error)))?;
-    let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
-    let numbers = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    let number = |(index, line): (usize, &str)| {
-        let number = line.parse().ok().filter(|number: &f64| number.is_finite());
-        number.ok_or_else(|| format!("{}: line {index}: {line:?} is no number", path.display()))
-    };
-    numbers.map(number).collect()
 }

@@ -1,7 +1,11 @@
-//! What `deburr compare` found → text and JSON. Nothing is computed here.
+//! What `deburr compare` found → text, JSON, tables and a page. Nothing is computed here.
 
+pub(crate) mod benchstat;
+pub(crate) mod html;
 pub(crate) mod json;
 mod quantity;
+mod strip;
+pub(crate) mod table;
 pub(crate) mod text;
 
 use deburr_lab::comparison::{Comparison, Fitness};
@@ -34,6 +38,15 @@ pub(crate) struct Point {
 /// Where the numbers come from.
 #[derive(Debug)]
 pub(crate) enum Measured {
-    Commands { commands: [String; 2], seed: u64, record: PathBuf },
-    Files([PathBuf; 2]),
+    Commands {
+        commands: [String; 2],
+        seed: u64,
+        record: PathBuf,
+        cores: usize,
+    },
+    Files {
+        files: [PathBuf; 2],
+        /// What was left out, and why.
+        notes: Vec<String>,
+    },
 }

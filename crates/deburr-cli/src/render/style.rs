@@ -22,6 +22,12 @@ impl Palette {
         self.paint(Style::new().dimmed(), text)
     }
 
+    /// What belongs to the one or the other of two sides.
+    pub(crate) fn side(self, is_other: bool, text: &str) -> String {
+        let color = if is_other { AnsiColor::Yellow } else { AnsiColor::Blue };
+        self.paint(color.on_default(), text)
+    }
+
     pub(crate) fn severity(self, severity: Severity, text: &str) -> String {
         let color = match severity {
             Severity::Error => AnsiColor::Red,

@@ -242,7 +242,7 @@ fn what_cannot_be_compared_is_told_and_no_verdict_is_made_up() {
         (&["--values", "one", "three"], "at least 2"),
         (&["--values", "three", "words"], "words: line 2: \"many\" is no number"),
         (&["--values", "two", "zero", "--paired"], "positive"),
-        (&["--values", "one", "three", "--paired"], "one has 1 numbers, three 3"),
+        (&["--values", "one", "three", "--paired"], "--paired: A has 1 values of value, B has 3"),
         (&["--values", "three", "none"], "none: "),
     ];
     for (arguments, message) in cases {

@@ -4,12 +4,14 @@
 
 mod adversity;
 mod compare;
+mod compare_page;
 mod compared;
 mod configured;
 mod fix;
 mod fixtures;
 mod formats;
 mod packages;
+mod reported;
 mod show;
 
 use std::fs;

@@ -4,8 +4,12 @@
 //! as what is not printed at all, since nobody knows which of the two is meant.
 
 use super::process::Usage;
+use crate::report::{self, Format};
 use regex::Regex;
 use std::fmt;
+
+/// How many names of other metrics a message has room for.
+const MOST_NAMES: usize = 12;
 
 /// A number that every run has.
 #[derive(Debug, Clone)]
@@ -29,6 +33,8 @@ pub enum Source {
     PeakMemory,
     /// What the first group of an expression matches, or the whole of it where it has none.
     Pattern(Regex),
+    /// What a benchmark program reports of itself under a name.
+    Reported(Format, String),
 }
 
 /// Why a run has no such number.
@@ -40,6 +46,12 @@ pub enum NoNumber {
     Matches(usize),
     /// What it matches is no number.
     Text(String),
+    /// What was printed is no report, and why.
+    NoReport(String),
+    /// The report has no such metric; those that it has.
+    NotReported(Vec<String>),
+    /// The report has it so many times.
+    Reported(usize),
 }
 
 impl fmt::Display for NoNumber {
@@ -50,6 +62,16 @@ impl fmt::Display for NoNumber {
                 write!(f, "its pattern matches {times} times, where once is expected: which one is meant?")
             }
             NoNumber::Text(text) => write!(f, "its pattern matches {text:?}, which is no number"),
+            NoNumber::NoReport(why) => write!(f, "what the command printed is no report of it: {why}"),
+            NoNumber::NotReported(names) => {
+                write!(f, "not in what the command reported, which is {}", names.join(", "))
+            }
+            NoNumber::Reported(times) => {
+                write!(
+                    f,
+                    "the command reported it {times} times, where once is expected: which one is meant?"
+                )
+            }
         }
     }
 }
@@ -57,13 +79,13 @@ impl fmt::Display for NoNumber {
 impl Metric {
     /// Whether it is looked for in what a run prints.
     pub fn is_printed(&self) -> bool {
-        matches!(self.source, Source::Pattern(_))
+        matches!(self.source, Source::Pattern(_) | Source::Reported(..))
     }
 
     /// The number of a run.
     ///
     /// # Errors
-    /// [`NoNumber`], for a pattern that does not match once, or matches no number.
+    /// [`NoNumber`], for a pattern that does not match once, or matches no number, and for a report without such a number.
     pub fn read(&self, usage: &Usage, text: &str) -> Result<f64, NoNumber> {
         match &self.source {
             Source::Wall => Ok(usage.wall),
@@ -82,6 +104,19 @@ impl Metric {
                 let digits = found.trim().replace([',', '_'], "");
                 let number = digits.parse().ok().filter(|number: &f64| number.is_finite());
                 number.ok_or_else(|| NoNumber::Text(found.to_owned()))
+            }
+            Source::Reported(format, name) => {
+                let all =
+                    report::read(*format, text).map_err(|error| NoNumber::NoReport(error.to_string()))?;
+                let found = all.iter().find(|found| found.name == *name);
+                match found.map(|found| found.values.as_slice()) {
+                    Some([value]) => Ok(*value),
+                    Some(values) => Err(NoNumber::Reported(values.len())),
+                    None => {
+                        let names = all.into_iter().take(MOST_NAMES).map(|found| found.name);
+                        Err(NoNumber::NotReported(names.collect()))
+                    }
+                }
             }
         }
     }
@@ -120,6 +155,20 @@ mod tests {
         assert_eq!(pattern(r"[0-9,]+ ops", "1,234,567 ops"), Err(NoNumber::Text("1,234,567 ops".to_owned())));
         assert_eq!(pattern(r"([0-9,]+) ops", "1,234,567 ops"), Ok(1_234_567.0));
         assert_eq!(pattern(r"-?[0-9.]+e-?[0-9]+", "x 1.5e-3"), Ok(0.0015));
+    }
+
+    #[test]
+    fn reports_have_numbers_by_name() {
+        let reported =
+            |name: &str, text: &str| read(Source::Reported(Format::Pgbench, name.to_owned()), text);
+        let text = "latency average = 2 ms\ntps = 1234.5 (without initial connection time)\n";
+        assert_eq!((reported("tps", text), reported("latency", text)), (Ok(1234.5), Ok(0.002)));
+        let names = ["tps", "latency"].map(str::to_owned).to_vec();
+        assert_eq!(reported("speed", text), Err(NoNumber::NotReported(names)));
+        let twice = format!("transaction type: x\n{text}").repeat(2);
+        assert_eq!(reported("tps", &twice), Err(NoNumber::Reported(2)));
+        let why = "no result of pgbench in it".to_owned();
+        assert_eq!(reported("tps", "pgbench: error\n"), Err(NoNumber::NoReport(why)));
     }
 
     #[test]

@@ -56,6 +56,15 @@ impl Direction {
         })
     }
 
+    /// By how much B differs from A where their log ratio is `log_ratio`: a fraction of A in the metric's own unit, so that −0.03 of a
+    /// time is a time shorter by 3 %.
+    pub fn change(self, log_ratio: f64) -> f64 {
+        match self {
+            Direction::Larger => libm::expm1(log_ratio),
+            Direction::Smaller => libm::expm1(-log_ratio),
+        }
+    }
+
     /// The log ratios of pairs, `a[i]` with `b[i]`: one number a pair, in the order of the pairs.
     ///
     /// # Errors
@@ -94,6 +103,15 @@ mod tests {
         assert_eq!(time, rate);
         assert!(time.is_ok_and(|ratio| (ratio - 2f64.ln()).abs() < 1e-15));
         assert_eq!(Direction::Smaller.orient(4.0), Ok(0.25));
+    }
+
+    #[test]
+    fn a_change_is_told_in_the_unit_of_the_metric() {
+        for (direction, change) in [(Direction::Smaller, -0.2), (Direction::Larger, 0.25)] {
+            let (a, b) = if direction == Direction::Smaller { (1.0, 0.8) } else { (0.8, 1.0) };
+            let told = direction.change(direction.log_ratio(a, b).unwrap());
+            assert!((told - change).abs() < 1e-15, "{told}");
+        }
     }
 
     #[test]

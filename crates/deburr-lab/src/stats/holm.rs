@@ -19,27 +19,48 @@ pub fn decisions(
     alpha: f64,
     metrics: &[&[f64]],
 ) -> Result<Vec<Option<Decision>>, Error> {
-    let mut decided: Vec<Option<Decision>> = vec![None; metrics.len()];
+    if metrics.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rule = Rule::new(rope, looks, alpha)?;
+    let judged: Vec<(&Rule, &[f64])> = metrics.iter().map(|metric| (&rule, *metric)).collect();
+    let levels = levels(&judged)?;
+    metrics.iter().zip(levels).map(|(metric, level)| decision(rule.with_alpha(level)?, metric)).collect()
+}
+
+/// The error that is each metric's own: its rule at that α says what Holm's procedure says of it. Every rule is given with the error
+/// of all of them together; looks and numbers of pairs may differ.
+///
+/// # Errors
+/// As [`Rule::with_alpha`] and [`Sequence::push`].
+pub fn levels(metrics: &[(&Rule, &[f64])]) -> Result<Vec<f64>, Error> {
+    let mut levels: Vec<f64> = metrics.iter().map(|(rule, _)| rule.alpha()).collect();
+    let mut open: Vec<bool> = vec![true; metrics.len()];
     loop {
-        let open = decided.iter().filter(|decision| decision.is_none()).count();
-        if open == 0 {
-            return Ok(decided);
+        let count = open.iter().filter(|open| **open).count();
+        if count == 0 {
+            return Ok(levels);
         }
-        let rule = Rule::new(rope, looks, alpha / open as f64)?;
-        for (metric, decision) in metrics.iter().zip(&mut decided).filter(|(_, decision)| decision.is_none())
-        {
-            let mut sequence = Sequence::new(rule.clone());
-            for difference in *metric {
-                *decision = sequence.push(*difference)?;
-                if decision.is_some() {
-                    break;
-                }
+        for ((&(rule, differences), level), open) in metrics.iter().zip(&mut levels).zip(&mut open) {
+            if *open {
+                *level = rule.alpha() / count as f64;
+                *open = decision(rule.with_alpha(*level)?, differences)?.is_none();
             }
         }
-        if decided.iter().filter(|decision| decision.is_none()).count() == open {
-            return Ok(decided);
+        if open.iter().filter(|open| **open).count() == count {
+            return Ok(levels);
         }
     }
+}
+
+fn decision(rule: Rule, differences: &[f64]) -> Result<Option<Decision>, Error> {
+    let mut sequence = Sequence::new(rule);
+    for difference in differences {
+        if let Some(decision) = sequence.push(*difference)? {
+            return Ok(Some(decision));
+        }
+    }
+    Ok(None)
 }
 
 /// The adjusted p values, in the order of `p`: each is to be held against α as if it were the only one. A p that is not a number
@@ -81,6 +102,14 @@ mod tests {
         assert_eq!(outcomes(&[&strong, &weak, &strong]), [Some(Outcome::Better); 3]);
         assert_eq!(outcomes(&[&weak, &open, &open, &open, &open]), [None; 5]);
         assert_eq!(outcomes(&[]), []);
+        // Nothing else is proven: each has its part of the error. Of those proven one after the other, the last has all of it.
+        let rule = Rule::standard(Rope::ONE_PERCENT).unwrap();
+        let levels_of = |metrics: &[&[f64]]| {
+            levels(&metrics.iter().map(|metric| (&rule, *metric)).collect::<Vec<_>>()).unwrap()
+        };
+        assert_eq!(levels_of(&[&open, &open]), [ALPHA / 2.0; 2]);
+        assert_eq!(levels_of(&[&strong, &weak]), [ALPHA / 2.0, ALPHA]);
+        assert_eq!(levels_of(&[&weak]), [ALPHA]);
     }
 
     #[test]

@@ -110,6 +110,12 @@ impl Posterior {
         }
     }
 
+    /// The density of θ. Without any spread there is none: 0.
+    pub fn density(&self, theta: f64) -> f64 {
+        let error = self.standard_error();
+        if error > 0.0 { student::density((theta - self.mean) / error, self.nu()) / error } else { 0.0 }
+    }
+
     /// The four numbers.
     pub fn probabilities(&self, rope: Rope) -> Probabilities {
         let edge = rope.half_width();

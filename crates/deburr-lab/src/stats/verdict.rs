@@ -129,6 +129,14 @@ impl Rule {
         Rule::new(rope, &[pairs], ALPHA)
     }
 
+    /// The same looks with another error.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] for an alpha that is not between 0 and 1.
+    pub fn with_alpha(&self, alpha: f64) -> Result<Rule, Error> {
+        Rule::new(self.rope, &self.looks, alpha)
+    }
+
     /// The region of equivalence.
     pub fn rope(&self) -> Rope {
         self.rope

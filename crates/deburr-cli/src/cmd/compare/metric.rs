@@ -2,6 +2,7 @@
 
 use deburr_lab::comparison::Question;
 use deburr_lab::measure::metric::{Metric, Source};
+use deburr_lab::report::Format;
 use deburr_lab::stats::Direction;
 use regex::Regex;
 
@@ -14,30 +15,12 @@ pub(super) struct Asked {
     pub(super) text: String,
 }
 
-/// What other programs print: name, pattern, unit, direction.
-const PRINTED: [(&str, &str, &str, Direction); 4] = [
-    (
-        "pgbench:tps",
-        // Before PostgreSQL 14 also with the time to connect.
-        r"(?m)^tps = ([0-9.]+) \((?:without initial connection time|excluding connections establishing|including reconnection times)\)",
-        "1/s",
-        Direction::Larger,
-    ),
-    ("pgbench:latency", r"(?m)^latency average = ([0-9.]+) ms", "ms", Direction::Smaller),
-    ("sysbench:events", r"events per second:\s*([0-9.]+)", "1/s", Direction::Larger),
-    ("sysbench:transactions", r"transactions:\s*[0-9]+\s*\(([0-9.]+) per sec\.\)", "1/s", Direction::Larger),
-];
-
-/// Reads what `--metric` says.
-pub(super) fn parse(text: &str) -> Result<Asked, String> {
+/// Reads what `--metric` says: one metric, or those that a program always reports.
+pub(super) fn parse(text: &str) -> Result<Vec<Asked>, String> {
     let made = |name: &str, unit: &str, direction: Direction, source: Source| Asked {
         question: Question { name: name.to_owned(), unit: unit.to_owned(), direction },
         metric: Metric { name: name.to_owned(), source },
         text: text.to_owned(),
-    };
-    let pattern = |pattern: &str| {
-        let wrong = |error: regex::Error| format!("--metric {text:?}: {error}");
-        Regex::new(pattern).map(Source::Pattern).map_err(wrong)
     };
     let own = match text {
         "wall" => Some(("s", Source::Wall)),
@@ -47,15 +30,18 @@ pub(super) fn parse(text: &str) -> Result<Asked, String> {
         _ => None,
     };
     if let Some((unit, source)) = own {
-        return Ok(made(text, unit, Direction::Smaller, source));
+        return Ok(vec![made(text, unit, Direction::Smaller, source)]);
     }
-    if let Some((name, printed, unit, direction)) = PRINTED.iter().find(|printed| printed.0 == text) {
-        return Ok(made(name, unit, *direction, pattern(printed)?));
+    let (program, name) = text.split_once(':').unwrap_or((text, ""));
+    if let Ok(format) = program.parse() {
+        return reported(format, name);
     }
     let (head, expression) = text.split_once('=').ok_or_else(|| {
-        format!("--metric {text:?}: unknown; expected wall, user, system, memory, {}, or NAME,larger|smaller[,UNIT]=REGEX", {
-            PRINTED.map(|printed| printed.0).join(", ")
-        })
+        let programs = Format::ALL.map(|format| format!("{format}:…")).join(", ");
+        format!(
+            "--metric {text:?}: unknown; expected wall, user, system, memory, {programs}, \
+             or NAME,larger|smaller[,UNIT]=REGEX"
+        )
     })?;
     let mut parts = head.split(',');
     let name =
@@ -70,7 +56,46 @@ pub(super) fn parse(text: &str) -> Result<Asked, String> {
         }
     };
     let unit = parts.next().unwrap_or_default();
-    Ok(made(name, unit, direction, pattern(expression)?))
+    let pattern = Regex::new(expression).map_err(|error| format!("--metric {text:?}: {error}"))?;
+    Ok(vec![made(name, unit, direction, Source::Pattern(pattern))])
+}
+
+/// A metric of a program's report, or those that all of its reports have.
+fn reported(format: Format, name: &str) -> Result<Vec<Asked>, String> {
+    let names = match (name, format.usual()) {
+        ("", []) => {
+            let names = format.metrics().map(|name| format!("{format}:{name}")).collect::<Vec<String>>();
+            return Err(match names.as_slice() {
+                [] => format!("--metric {format}: say which, as {format}:NAME:UNIT"),
+                names => format!("--metric {format}: say which, such as {}", names.join(", ")),
+            });
+        }
+        ("", usual) => usual.to_vec(),
+        (name, _) => vec![name],
+    };
+    let asked = names.into_iter().map(|text| {
+        let (name, turned) = turned(text);
+        let (unit, direction) = format.quantity(name).ok_or_else(|| {
+            let names = format.metrics().collect::<Vec<&str>>().join(", ");
+            format!("--metric {format}:{name}: {format} has {names}; before that what of, behind it a percentile (:p99)")
+        })?;
+        let called = format!("{format}:{name}");
+        Ok(Asked {
+            question: Question { name: called.clone(), unit, direction: turned.unwrap_or(direction) },
+            metric: Metric { name: called, source: Source::Reported(format, name.to_owned()) },
+            text: format!("{format}:{text}"),
+        })
+    });
+    asked.collect()
+}
+
+/// A metric's name, and which way is better if `,larger` or `,smaller` behind it says so.
+pub(super) fn turned(text: &str) -> (&str, Option<Direction>) {
+    match text.rsplit_once(',') {
+        Some((name, "larger")) => (name, Some(Direction::Larger)),
+        Some((name, "smaller")) => (name, Some(Direction::Smaller)),
+        _ => (text, None),
+    }
 }
 
 #[cfg(test)]
@@ -78,24 +103,58 @@ mod tests {
     use super::*;
     use deburr_lab::measure::process::Usage;
 
+    fn one(text: &str) -> Asked {
+        let mut all = parse(text).expect("a metric");
+        assert_eq!(all.len(), 1);
+        all.remove(0)
+    }
+
     fn read(metric: &str, text: &str) -> f64 {
-        parse(metric).expect("a metric").metric.read(&Usage::default(), text).expect("a number")
+        one(metric).metric.read(&Usage::default(), text).expect("a number")
     }
 
     #[test]
     fn numbers_of_well_known_programs_are_found_in_what_they_print() {
         let pgbench = "latency average = 0.123 ms\ninitial connection time = 3.1 ms\ntps = 8123.456 (without initial connection time)\n";
         assert_eq!(read("pgbench:tps", pgbench), 8123.456);
-        assert_eq!(read("pgbench:latency", pgbench), 0.123);
+        assert_eq!(read("pgbench:latency", pgbench), 0.123 / 1e3);
         let older = "tps = 99.5 (including connections establishing)\ntps = 100.5 (excluding connections establishing)\n";
         assert_eq!(read("pgbench:tps", older), 100.5);
         assert_eq!(read("sysbench:events", "    events per second:   123.45\n"), 123.45);
         assert_eq!(read("sysbench:transactions", "    transactions:     1234   (61.69 per sec.)\n"), 61.69);
+        assert_eq!(read("redis-benchmark:SET:requests", "SET: 61.5 requests per second\n"), 61.5);
+        assert_eq!(read("go:E/f=json-8:sec/op", "BenchmarkE/f=json-8 1 2 sec/op\n"), 2.0);
+    }
+
+    #[test]
+    fn a_program_alone_stands_for_what_it_always_reports() {
+        let all = parse("pgbench").expect("metrics");
+        let names: Vec<&str> = all.iter().map(|asked| asked.question.name.as_str()).collect();
+        assert_eq!(names, ["pgbench:tps", "pgbench:latency"]);
+        assert_eq!(all[1].text, "pgbench:latency");
+        for (wrong, why) in [
+            ("sysbench", "say which, such as sysbench:events, sysbench:transactions"),
+            ("go", "say which, as go:NAME:UNIT"),
+            ("pgbench:tips", "pgbench has tps, latency"),
+        ] {
+            let error = parse(wrong).expect_err("no metric");
+            assert!(error.contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn who_asks_may_turn_a_metric_around() {
+        let asked = one("google-benchmark:BM_x:hits,larger");
+        assert_eq!(
+            (asked.question.direction, asked.question.name.as_str()),
+            (Direction::Larger, "google-benchmark:BM_x:hits")
+        );
+        assert_eq!(one("google-benchmark:BM_x:hits").question.direction, Direction::Smaller);
     }
 
     #[test]
     fn patterns_need_a_name_and_a_direction() {
-        let asked = parse("rate,larger,1/s=([0-9]+) op=s").expect("a metric");
+        let asked = one("rate,larger,1/s=([0-9]+) op=s");
         assert_eq!((asked.question.unit.as_str(), asked.question.direction), ("1/s", Direction::Larger));
         assert_eq!(read("rate,larger=([0-9]+) op=s", "17 op=s"), 17.0);
         for (wrong, why) in [

@@ -53,7 +53,7 @@ fn metrics(options: &Compare) -> Result<Vec<Asked>, String> {
         true => vec!["wall"],
         false => options.metric.iter().map(String::as_str).collect(),
     };
-    let asked = names.into_iter().map(metric::parse).collect::<Result<Vec<Asked>, String>>()?;
+    let asked = names.into_iter().map(metric::parse).collect::<Result<Vec<Vec<Asked>>, String>>()?.concat();
     for (index, one) in asked.iter().enumerate() {
         if asked.iter().take(index).any(|other| other.question.name == one.question.name) {
             return Err(format!("--metric {}: given twice", one.question.name));

@@ -14,10 +14,14 @@ pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()>
         Measured::Commands { commands, seed, record, .. } => {
             (json!(commands), Value::Null, json!(record.display().to_string()), json!(seed))
         }
-        Measured::Files(files) => {
+        Measured::Files { files, .. } => {
             let files = files.each_ref().map(|file| file.display().to_string());
             (Value::Null, json!(files), Value::Null, Value::Null)
         }
+    };
+    let notes = match &document.measured {
+        Measured::Commands { .. } => json!([]),
+        Measured::Files { notes, .. } => json!(notes),
     };
     let others: Vec<Map<String, Value>> = document.comparisons.iter().skip(1).map(comparison).collect();
     let rest = [
@@ -31,6 +35,7 @@ pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()>
         ("record", record),
         ("seed", seed),
         ("other_metrics", json!(others)),
+        ("notes", notes),
         ("sweep", json!(document.sweep.as_ref().map(|(name, points)| sweep(name, points)))),
     ];
     whole.extend(rest.map(|(name, value)| (name.to_owned(), value)));
@@ -56,7 +61,8 @@ fn sweep(name: &str, points: &[Point]) -> Value {
 }
 
 fn comparison(comparison: &Comparison) -> Map<String, Value> {
-    let Comparison { question, verdict, unpaired, sides: [a, b], benchstat, warnings } = comparison;
+    let Comparison { question, verdict, unpaired, sides: [a, b], benchstat, adjusted_p, warnings, .. } =
+        comparison;
     let (change, interval) = comparison.change();
     let better = match question.direction {
         Direction::Larger => "larger",
@@ -78,6 +84,7 @@ fn comparison(comparison: &Comparison) -> Map<String, Value> {
                 "b": summary(b),
                 "delta": benchstat.delta(a.center, b.center),
                 "p": benchstat.p,
+                "p_adjusted": adjusted_p,
                 "n": [benchstat.n1, benchstat.n2],
             }),
         ),

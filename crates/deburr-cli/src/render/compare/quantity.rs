@@ -1,29 +1,40 @@
 //! Numbers with units, as people read them.
 
+/// Units of time and of memory, the largest first, in seconds and bytes.
+const TIMES: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
+const SIZES: [(f64, &str); 4] = [(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
+
 /// A value with four digits and its unit: `12.34 ms`, `1.500 MiB`, `8123 1/s`.
 pub(super) fn shown(value: f64, unit: &str) -> String {
-    let scaled = |steps: &[(f64, &str)]| {
-        let fits = steps.iter().find(|(step, _)| value.abs() >= *step).or(steps.last());
-        fits.map_or_else(String::new, |(step, unit)| format!("{} {unit}", digits(value / step)))
+    let (step, unit) = scale(value, unit);
+    if unit.is_empty() { digits(value / step) } else { format!("{} {unit}", digits(value / step)) }
+}
+
+/// The unit that such a value is best told in, and how much of `unit` it is.
+pub(super) fn scale(value: f64, unit: &str) -> (f64, &str) {
+    let steps = match unit {
+        "s" => TIMES,
+        "B" => SIZES,
+        unit => return (1.0, unit),
     };
-    match unit {
-        "s" => scaled(&[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")]),
-        "B" => scaled(&[(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")]),
-        "" => digits(value),
-        unit => format!("{} {unit}", digits(value)),
-    }
+    steps.into_iter().find(|(step, _)| value.abs() >= *step).unwrap_or(steps[3])
 }
 
 /// A change in percent, with its sign.
 pub(super) fn percent(fraction: f64) -> String {
-    let text = format!("{:+.2} %", 100.0 * fraction);
+    // What is nothing but for rounding has no sign.
+    let hundredths = 100.0 * fraction;
+    let text = if hundredths.abs() < 0.005 { "0.00 %".to_owned() } else { format!("{hundredths:+.2} %") };
     // A minus of its own for numbers.
     text.replace('-', "−")
 }
 
-/// Four significant digits, and all of those before the point.
+/// Four significant digits, and all of those before the point, of which a number beyond reading has an exponent instead.
 fn digits(value: f64) -> String {
     let before = if value == 0.0 { 0 } else { value.abs().log10().floor() as i64 };
+    if !(-6..15).contains(&before) {
+        return format!("{value:.3e}").replace('-', "−");
+    }
     let after = usize::try_from(3 - before).unwrap_or_default().min(9);
     format!("{value:.after$}")
 }
@@ -41,6 +52,8 @@ mod tests {
         assert_eq!(shown(8123.456, "1/s"), "8123 1/s");
         assert_eq!(shown(812_345.6, ""), "812346");
         assert_eq!(shown(0.0, "s"), "0.000 ns");
+        assert_eq!((shown(2.5e300, ""), shown(2.5e-9, "")), ("2.500e300".to_owned(), "2.500e−9".to_owned()));
+        assert_eq!((percent(-0.0), percent(0.00004)), ("0.00 %".to_owned(), "0.00 %".to_owned()));
         assert_eq!((percent(-0.012_34), percent(0.5)), ("−1.23 %".to_owned(), "+50.00 %".to_owned()));
     }
 }

@@ -1,26 +1,31 @@
-//! For people: the verdict in one line, then a table of the metrics, the probabilities and what to be careful about.
+//! For people: the verdict in one line, then of each metric where the runs lie, the medians, the probabilities and what to be careful about.
 
 use super::quantity::{percent, shown};
-use super::{Document, Measured, Point};
+use super::{Document, Measured, Point, strip};
 use crate::render::style::Palette;
 use deburr_lab::comparison::{Comparison, Fitness};
 use deburr_lab::stats::verdict::Outcome;
 use deburr_lab::stats::{Direction, Probabilities};
 use std::io::{self, Write};
 
-/// Writes the document.
-pub(crate) fn render(document: &Document, palette: Palette, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the document, for a terminal so many columns wide.
+pub(crate) fn render(
+    document: &Document,
+    palette: Palette,
+    width: Option<usize>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     match &document.measured {
         Measured::Commands { commands: [a, _], .. } if document.is_aa => writeln!(out, "A, B: {a}")?,
         Measured::Commands { commands: [a, b], .. } => writeln!(out, "A: {a}\nB: {b}")?,
-        Measured::Files([a, b]) => writeln!(out, "A: {}\nB: {}", a.display(), b.display())?,
+        Measured::Files { files: [a, b], .. } => writeln!(out, "A: {}\nB: {}", a.display(), b.display())?,
     }
     let Some(first) = document.comparisons.first() else { return Ok(()) };
     writeln!(out)?;
     writeln!(out, "{}", palette.bold(&headline(document, first)))?;
     for comparison in &document.comparisons {
         writeln!(out)?;
-        metric(comparison, palette, out)?;
+        metric(comparison, palette, width, out)?;
     }
     if let Some(fitness) = &document.fitness {
         writeln!(out)?;
@@ -33,10 +38,17 @@ pub(crate) fn render(document: &Document, palette: Palette, out: &mut dyn Write)
         writeln!(out)?;
         writeln!(out, "{}", palette.dim(&format!("runs: {} (seed {seed})", record.display())))?;
     }
+    if let Measured::Files { notes, .. } = &document.measured
+        && !notes.is_empty()
+    {
+        writeln!(out)?;
+        notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))?;
+    }
     Ok(())
 }
 
-fn headline(document: &Document, comparison: &Comparison) -> String {
+/// The verdict on a metric, in one line.
+pub(super) fn headline(document: &Document, comparison: &Comparison) -> String {
     let Comparison { question, verdict, .. } = comparison;
     let (change, interval) = comparison.change();
     let region = format!("{:.1} %", 100.0 * document.region);
@@ -61,7 +73,7 @@ fn headline(document: &Document, comparison: &Comparison) -> String {
 }
 
 /// What the machine can tell apart.
-fn machine(fitness: &Fitness, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn machine(fitness: &Fitness, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "This machine: pairs of one command differ by {:.2} % (sd)", 100.0 * fitness.noise)?;
     if let Some(foreign) = fitness.foreign {
         write!(out, "; others kept {foreign:.2} processors busy")?;
@@ -96,7 +108,12 @@ fn curve(name: &str, points: &[Point], palette: Palette, out: &mut dyn Write) ->
     Ok(())
 }
 
-fn metric(comparison: &Comparison, palette: Palette, out: &mut dyn Write) -> io::Result<()> {
+fn metric(
+    comparison: &Comparison,
+    palette: Palette,
+    width: Option<usize>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let Comparison { question, sides: [a, b], benchstat, .. } = comparison;
     let better = match question.direction {
         Direction::Larger => "larger is better",
@@ -104,6 +121,7 @@ fn metric(comparison: &Comparison, palette: Palette, out: &mut dyn Write) -> io:
     };
     let outcome = comparison.outcome();
     writeln!(out, "{} ({better}): {outcome}", palette.bold(&question.name))?;
+    strip::render(comparison, width, palette, out)?;
     writeln!(
         out,
         "  median      A {} ± {}   B {} ± {}   {} ({benchstat})",
@@ -113,6 +131,9 @@ fn metric(comparison: &Comparison, palette: Palette, out: &mut dyn Write) -> io:
         b.percent(),
         benchstat.delta(a.center, b.center),
     )?;
+    if comparison.adjusted_p > benchstat.p {
+        writeln!(out, "  with Holm's correction p={:.3}", comparison.adjusted_p)?;
+    }
     let mut row = |name: &str, numbers: &Probabilities| {
         let Probabilities { worse, same, better, next } = numbers;
         writeln!(

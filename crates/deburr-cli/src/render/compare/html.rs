@@ -1,0 +1,325 @@
+//! A page for people: per metric the verdict, the runs in time, the pairs, the posterior and the numbers. One file that needs no
+//! other, and no script; light or dark as its reader has it.
+//!
+//! Numbers stand in `<data>` elements, whose values are those of the JSON document.
+
+mod axis;
+mod canvas;
+mod curve;
+mod differences;
+mod markup;
+mod numbers;
+mod posterior;
+mod runs;
+
+use super::quantity::{percent, scale};
+use super::text::{self, headline};
+use super::{Document, Measured, Point};
+use curve::Step;
+use deburr_lab::comparison::Comparison;
+use deburr_lab::stats::verdict::Outcome;
+use markup::{Escaped, command, data, sentence};
+use std::io::{self, Write};
+
+/// The marks of the two sides, beside text.
+const SWATCH_A: &str = "<svg class=\"swatch\" viewBox=\"-7 -7 14 14\" aria-hidden=\"true\"><circle class=\"mark a\" r=\"4.5\"/></svg>";
+const SWATCH_B: &str = "<svg class=\"swatch\" viewBox=\"-7 -7 14 14\" aria-hidden=\"true\"><path class=\"mark b\" d=\"M0 -5.6l5.4 9.6h-10.8z\"/></svg>";
+
+/// Writes the document.
+pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+    let headline = document.comparisons.first().map(|first| headline(document, first)).unwrap_or_default();
+    let headline = sentence(&headline);
+    write!(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <title>{headline}</title>\n<style>\n{}</style>\n</head>\n<body>\n\
+         <header>\n<p class=\"tool\">deburr compare</p>\n<h1>{headline}</h1>\n{}</header>\n<main>\n",
+        include_str!("html/page.css"),
+        sides(&document.measured),
+    )?;
+    if let Some((parameter, points)) = &document.sweep {
+        write!(out, "{}", sweep(parameter, points))?;
+    }
+    for (index, comparison) in document.comparisons.iter().enumerate() {
+        metric(document, comparison, index, out)?;
+    }
+    if let Some(fitness) = &document.fitness {
+        let mut told = Vec::new();
+        text::machine(fitness, &mut told)?;
+        let told = String::from_utf8_lossy(&told);
+        let lines = told.lines().map(|line| format!("<li>{}</li>\n", sentence(line.trim())));
+        let lines: String = lines.collect();
+        write!(
+            out,
+            "<section class=\"metric\">\n<h2>What this machine can tell apart</h2>\n<ul class=\"machine\">\n{lines}</ul>\n</section>\n"
+        )?;
+    }
+    write!(out, "</main>\n{}</body>\n</html>\n", origin(document))
+}
+
+/// What A and B are.
+fn sides(measured: &Measured) -> String {
+    let [a, b] = match measured {
+        Measured::Commands { commands, .. } => commands.clone(),
+        Measured::Files { files, .. } => files.each_ref().map(|file| file.display().to_string()),
+    };
+    let side = |swatch: &str, name: &str, what: &str| {
+        format!("<dt>{swatch} {name}</dt><dd><code class=\"side\">{}</code></dd>\n", command(what))
+    };
+    format!("<dl class=\"sides\">\n{}{}</dl>\n", side(SWATCH_A, "A", &a), side(SWATCH_B, "B", &b))
+}
+
+fn metric(document: &Document, comparison: &Comparison, index: usize, out: &mut dyn Write) -> io::Result<()> {
+    let question = &comparison.question;
+    let outcome = comparison.outcome();
+    // The sign beside the word: colour alone tells nothing to some.
+    let sign = match outcome {
+        Outcome::Better => "▲",
+        Outcome::Worse => "▼",
+        Outcome::Same => "=",
+        Outcome::Inconclusive => "?",
+    };
+    write!(
+        out,
+        "<section class=\"metric\" aria-labelledby=\"metric-{index}\">\n<h2 id=\"metric-{index}\"><span class=\"name\">{}</span> \
+         <span class=\"verdict {outcome}\"><span aria-hidden=\"true\">{sign} </span>{outcome}</span></h2>\n{}",
+        Escaped(&question.name),
+        change(document, comparison),
+    )?;
+    if !comparison.warnings.is_empty() {
+        let warnings = comparison.warnings.iter().map(|warning| warning.to_string());
+        let warnings = warnings.map(|warning| format!("<li>{}</li>\n", Escaped(&warning)));
+        write!(out, "<ul class=\"warnings\">\n{}</ul>\n", warnings.collect::<String>())?;
+    }
+    writeln!(
+        out,
+        "<div class=\"figures\">\n{}<div class=\"numbers\">\n{}</div>\n</div>",
+        figures(comparison),
+        numbers::said(comparison)
+    )?;
+    writeln!(out, "{}</section>", numbers::measured(comparison))
+}
+
+/// What a sweep found, point by point, for each metric; the sections after it are of all points together.
+fn sweep(parameter: &str, points: &[Point]) -> String {
+    let metrics = points.first().map_or(&[][..], |point| &point.comparisons);
+    let name = Escaped(parameter);
+    let mut text = format!("<section class=\"metric sweep\">\n<h2>By {name}</h2>\n<div class=\"figures\">\n");
+    for (index, metric) in metrics.iter().enumerate() {
+        let at: Vec<(&str, &Comparison)> = points
+            .iter()
+            .filter_map(|point| Some((point.value.as_str(), point.comparisons.get(index)?)))
+            .collect();
+        let steps: Vec<Step> = at.iter().map(|(value, comparison)| Step::of(value, comparison)).collect();
+        let drawn = curve::figure(&metric.question, parameter, &steps);
+        let keys = format!("<li>{SWATCH_A}A</li>\n<li>{SWATCH_B}B</li>\n");
+        let title = Escaped(&metric.question.name).to_string();
+        let how =
+            format!("Medians with their 95 % intervals; {}.", numbers::direction(metric.question.direction));
+        text.push_str(&figure("curve", &title, &how, &drawn, &keys));
+        text.push_str(&numbers::swept(parameter, &at));
+    }
+    text.push_str("</div>\n</section>\n");
+    text
+}
+
+/// By how much B differs, and how that was found.
+fn change(document: &Document, comparison: &Comparison) -> String {
+    let (change, interval) = comparison.change();
+    let effect = data("effect", change, &percent(change));
+    let interval = match interval {
+        Some((low, high)) => {
+            format!("[{}, {}] with 95 %", data("low", low, &percent(low)), data("high", high, &percent(high)))
+        }
+        None => "of the medians".to_owned(),
+    };
+    let mut rest = vec![
+        numbers::direction(comparison.question.direction).to_owned(),
+        format!("up to {:.1} % does not matter", 100.0 * document.region),
+    ];
+    if let Some(verdict) = &comparison.verdict {
+        rest.push(format!("{} pairs", data("pairs", verdict.pairs as f64, &verdict.pairs.to_string())));
+        if let Some(needed) = verdict.pairs_needed {
+            rest.push(format!(
+                "about {} might tell",
+                data("pairs-needed", needed as f64, &needed.to_string())
+            ));
+        }
+    }
+    format!(
+        "<p class=\"change\">{effect} {interval}<br><span class=\"muted\">{}</span></p>\n",
+        rest.join("; ")
+    )
+}
+
+fn figure(class: &str, title: &str, how: &str, drawn: &str, keys: &str) -> String {
+    format!(
+        "<figure class=\"{class}\">\n<figcaption><strong>{title}</strong> {how}</figcaption>\n{drawn}\n\
+         <ul class=\"key\">\n{keys}</ul>\n</figure>\n"
+    )
+}
+
+fn figures(comparison: &Comparison) -> String {
+    let key = |class: &str, text: String| {
+        let shape = format!("<rect class=\"{class}\" x=\"-6\" y=\"-6\" width=\"12\" height=\"12\"/>");
+        format!(
+            "<li><svg class=\"swatch\" viewBox=\"-7 -7 14 14\" aria-hidden=\"true\">{shape}</svg>{text}</li>\n"
+        )
+    };
+    let is_spoiled = comparison.series.sequence.iter().any(|reading| reading.is_contaminated);
+    let (title, how) = match comparison.series.sequence.is_empty() {
+        true => ("The runs", "Dashed: the medians."),
+        false => (
+            "The runs in the order of time",
+            "Dashed: the medians. What moves both sides is the machine, not the builds.",
+        ),
+    };
+    let mut keys = format!("<li>{SWATCH_A}A</li>\n<li>{SWATCH_B}B</li>\n");
+    if is_spoiled {
+        keys.push_str("<li>hollow: ran beside other load</li>\n");
+    }
+    let mut text = figure("in-time", title, how, &runs::figure(comparison), &keys);
+    if let Some(drawn) = differences::figure(comparison) {
+        let mut keys = key("region", "too small to matter".to_owned());
+        if is_spoiled {
+            keys.push_str("<li>hollow: ran beside other load</li>\n");
+        }
+        let how = "By how much B differs from A in each; at the right the mean with its 95 % interval.";
+        text.push_str(&figure("pairs", "The pairs", how, &drawn, &keys));
+    }
+    if let (Some(drawn), Some(verdict)) = (posterior::figure(comparison), &comparison.verdict) {
+        let numbers = &verdict.paired;
+        let parts = [("worse", numbers.worse), ("same", numbers.same), ("better", numbers.better)];
+        let part = |(name, value): (&str, f64)| {
+            key(&format!("area {name}"), format!("{name} {:.1} %", 100.0 * value))
+        };
+        let keys = parts.map(part).concat();
+        let how =
+            "The mean change, given the pairs; below, its 95 % interval. Grey band: too small to matter.";
+        text.push_str(&figure("posterior", "How probable each change is", how, &drawn, &keys));
+    }
+    text
+}
+
+/// What it takes to do the same again.
+fn origin(document: &Document) -> String {
+    let mut rows = vec![("region of equivalence", format!("± {:.1} %", 100.0 * document.region))];
+    if let Measured::Commands { seed, record, cores, .. } = &document.measured {
+        rows.push(("seed", format!("<span class=\"seed\">{seed}</span>")));
+        let record = record.display().to_string();
+        rows.push(("all runs", format!("<code class=\"record\">{}</code>", Escaped(&record))));
+        rows.push(("processors", cores.to_string()));
+    }
+    if let Measured::Files { notes, .. } = &document.measured {
+        rows.extend(notes.iter().map(|note| ("left out", Escaped(note).to_string())));
+    }
+    rows.push(("made by", format!("deburr {}", env!("CARGO_PKG_VERSION"))));
+    let rows = rows.into_iter().map(|(name, value)| format!("<dt>{name}</dt><dd>{value}</dd>\n"));
+    format!("<footer>\n<dl>\n{}</dl>\n</footer>\n", rows.collect::<String>())
+}
+
+/// The unit of an axis whose values reach up to `largest`, and how much of `unit` it is: other units than those of time and memory
+/// get powers of a thousand where the numbers would be long.
+fn unit_of_axis(largest: f64, unit: &str) -> (f64, String) {
+    let (step, name) = scale(largest, unit);
+    let power = largest.log10();
+    if matches!(unit, "s" | "B") || !power.is_finite() || (-2.0..6.0).contains(&power) {
+        return (step, name.to_owned());
+    }
+    let thousands = (power / 3.0).floor() as i32 * 3;
+    let digit = |digit: char| match digit.to_digit(10) {
+        Some(digit) => ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][digit as usize],
+        None => '⁻',
+    };
+    let raised: String = thousands.to_string().chars().map(digit).collect();
+    (10f64.powi(thousands), format!("10{raised} {name}").trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deburr_lab::comparison::{self, Question, Reading, Series};
+    use deburr_lab::stats::drift::Side;
+    use deburr_lab::stats::random::Random;
+    use deburr_lab::stats::verdict::{Order, Rule};
+    use deburr_lab::stats::{Direction, Rope};
+    use std::path::PathBuf;
+
+    /// Twenty-four pairs of which B takes 4 % longer; one of them ran beside something else.
+    pub(super) fn comparison() -> Comparison {
+        let mut random = Random::new(7);
+        let mut values = [Vec::new(), Vec::new()];
+        let mut sequence = Vec::new();
+        for pair in 0..24 {
+            for (side, center) in [(Side::A, 0.25), (Side::B, 0.26)] {
+                let value = center * (1.0 + 0.01 * random.normal());
+                values[usize::from(side == Side::B)].push(value);
+                let began = Some(f64::from(2 * pair) * 0.3 + if side == Side::B { 0.3 } else { 0.0 });
+                let pair = pair as usize;
+                sequence.push(Reading { side, value, began, pair, is_contaminated: pair == 7 });
+            }
+        }
+        let question =
+            Question { name: "wall".to_owned(), unit: "s".to_owned(), direction: Direction::Smaller };
+        let series = Series { values, order: Order::Interleaved, sequence, contaminated: 1 };
+        comparison::compare(question, &series, &Rule::standard(Rope::ONE_PERCENT).unwrap(), 1).unwrap()
+    }
+
+    fn page(comparison: Comparison, command: &str) -> String {
+        let document = Document {
+            comparisons: vec![comparison],
+            region: 0.01,
+            measured: Measured::Commands {
+                commands: ["./old".to_owned(), command.to_owned()],
+                seed: 5,
+                record: PathBuf::from("/runs/<x>.jsonl"),
+                cores: 4,
+            },
+            is_aa: false,
+            sweep: None,
+            fitness: None,
+        };
+        let mut out = Vec::new();
+        render(&document, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn what_was_run_is_on_the_page_and_nothing_of_it_is_markup() {
+        let page = page(comparison(), "sh -c '</code><script>alert(1)</script>'");
+        assert!(!page.contains("<script"));
+        for expected in
+            ["&lt;script&gt;alert(1)", "/runs/&lt;x&gt;.jsonl", "<span class=\"seed\">5</span>", "./old"]
+        {
+            assert!(page.contains(expected), "{expected}");
+        }
+        for foreign in ["http:", "https:", "src=", "url(", "@import", "<link"] {
+            assert!(!page.contains(foreign), "{foreign}");
+        }
+    }
+
+    #[test]
+    fn numbers_on_the_page_are_those_of_the_comparison() {
+        let comparison = comparison();
+        let (effect, Some((low, high))) = comparison.change() else { panic!("no interval") };
+        assert_eq!(comparison.outcome(), Outcome::Worse);
+        let page = page(comparison, "./new");
+        for (name, value) in [("effect", effect), ("low", low), ("high", high), ("pairs", 24.0)] {
+            assert!(page.contains(&format!("<data class=\"{name}\" value=\"{value}\">")), "{name}");
+        }
+        assert_eq!(page.matches("<data class=\"change\"").count(), 24);
+        assert_eq!(page.matches("<figure").count(), 3);
+        assert_eq!(page.matches("beside other load").count(), 3);
+    }
+
+    #[test]
+    fn an_axis_has_a_unit_in_which_its_numbers_are_short() {
+        assert_eq!(unit_of_axis(0.25, "s"), (1e-3, "ms".to_owned()));
+        assert_eq!(unit_of_axis(8e7, "1/s"), (1e6, "10⁶ 1/s".to_owned()));
+        assert_eq!(unit_of_axis(8000.0, ""), (1.0, String::new()));
+        assert_eq!(unit_of_axis(0.0, ""), (1.0, String::new()));
+    }
+}

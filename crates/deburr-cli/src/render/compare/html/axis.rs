@@ -1,0 +1,96 @@
+//! An axis: values → coordinates, and where its ticks are.
+
+/// A range of values on a range of coordinates.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Axis {
+    values: (f64, f64),
+    places: (f64, f64),
+}
+
+impl Axis {
+    /// An axis that all finite values lie on, with `margin` of its length free at both ends; `places` are its ends' coordinates.
+    pub(super) fn over(values: impl IntoIterator<Item = f64>, margin: f64, places: (f64, f64)) -> Axis {
+        let finite = values.into_iter().filter(|value| value.is_finite());
+        let (low, high) = finite
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        let (low, high) = match low.partial_cmp(&high) {
+            // Halves, because the difference of two huge values may be none.
+            Some(std::cmp::Ordering::Less) => {
+                let free = (high / 2.0 - low / 2.0) * 2.0 * margin;
+                let free = if free.is_finite() { free } else { 0.0 };
+                (low - free, high + free)
+            }
+            Some(std::cmp::Ordering::Equal) if low != 0.0 => (low - low.abs() * 0.05, low + low.abs() * 0.05),
+            _ => (-1.0, 1.0),
+        };
+        Axis { values: (low, high), places }
+    }
+
+    /// Where a value lies; what lies beyond an end is at that end.
+    pub(super) fn place(&self, value: f64) -> f64 {
+        let ((low, high), (from, to)) = (self.values, self.places);
+        let share = (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0);
+        // No number has no place; the axis begins somewhere.
+        let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
+        from + share * (to - from)
+    }
+
+    /// Whether a value lies between the ends.
+    pub(super) fn holds(&self, value: f64) -> bool {
+        (self.values.0..=self.values.1).contains(&value)
+    }
+
+    /// Some `count` round values between the ends, none closer than `least`, with the digits after the point that they need.
+    pub(super) fn ticks(&self, count: u32, least: f64) -> (Vec<f64>, usize) {
+        let (low, high) = self.values;
+        let rough = ((high / f64::from(count) - low / f64::from(count)).max(least)).max(f64::MIN_POSITIVE);
+        let power = 10f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 5.0].map(|part| part * power).into_iter().find(|step| *step >= rough * 0.8);
+        let step = step.unwrap_or(10.0 * power);
+        let first = (low / step).ceil();
+        let ticks = (0..=2 * count).map(|index| (first + f64::from(index)) * step);
+        // The rounding of a product must not lose the last one.
+        let ticks = ticks.take_while(|tick| *tick <= high + step * 1e-9).collect();
+        (ticks, (-(step * 1.001).log10().floor()).clamp(0.0, 12.0) as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_known_value_lands_at_a_known_place() {
+        let axis = Axis::over([10.0, 30.0, f64::NAN], 0.0, (0.0, 200.0));
+        assert_eq!(
+            [10.0, 15.0, 30.0, 40.0, f64::NAN].map(|value| axis.place(value)),
+            [0.0, 50.0, 200.0, 200.0, 0.0]
+        );
+        // Upwards is towards smaller coordinates.
+        let axis = Axis::over([0.0, 1.0], 0.5, (200.0, 0.0));
+        assert_eq!([0.0, 0.5, 1.0].map(|value| axis.place(value)), [150.0, 100.0, 50.0]);
+    }
+
+    #[test]
+    fn ticks_are_round_and_between_the_ends() {
+        let ticks = |low, high, least| {
+            let (ticks, after) = Axis::over([low, high], 0.0, (0.0, 1.0)).ticks(5, least);
+            (ticks.iter().map(|tick| (tick * 1e6).round() / 1e6).collect::<Vec<f64>>(), after)
+        };
+        assert_eq!(ticks(0.0, 1.0, 0.0).1, 1);
+        assert_eq!(ticks(0.0, 10.0, 0.0), (vec![0.0, 2.0, 4.0, 6.0, 8.0, 10.0], 0));
+        assert_eq!(ticks(11.3, 12.2, 0.0), (vec![11.4, 11.6, 11.8, 12.0, 12.2], 1));
+        assert_eq!(ticks(1.0, 4.0, 1.0), (vec![1.0, 2.0, 3.0, 4.0], 0));
+        assert_eq!(ticks(-0.02, 0.03, 0.0).1, 2);
+    }
+
+    #[test]
+    fn an_axis_of_nothing_of_one_value_or_of_huge_ones_is_still_an_axis() {
+        for values in [vec![], vec![0.0], vec![5.0, 5.0], vec![-1e308, 1.7e308], vec![1e-308, 1.1e-308]] {
+            let axis = Axis::over(values.iter().copied(), 0.05, (0.0, 100.0));
+            assert!(values.iter().all(|value| (0.0..=100.0).contains(&axis.place(*value))), "{axis:?}");
+            let (ticks, _) = axis.ticks(5, 0.0);
+            assert!(ticks.len() <= 11 && ticks.iter().all(|tick| tick.is_finite()), "{values:?}: {ticks:?}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! What figures are drawn with: a frame with two axes, and SVG 1.1 inside of it. Colours are the style sheet's, by class.
+
+use super::axis::Axis;
+use super::markup::Escaped;
+use deburr_lab::stats::drift::Side;
+use std::fmt::Write;
+
+/// The size of every figure, in its own units: the figures are scaled to the page together.
+pub(super) const WIDTH: f64 = 440.0;
+pub(super) const HEIGHT: f64 = 260.0;
+/// How wide a digit of an axis is.
+const DIGIT: f64 = 6.6;
+
+/// What lies below and at the left of what is drawn.
+const BELOW: f64 = 40.0;
+const ABOVE: f64 = 22.0;
+const RIGHT: f64 = 12.0;
+
+/// A figure under way.
+pub(super) struct Canvas {
+    body: String,
+    /// The left end of what is drawn.
+    left: f64,
+    /// How large marks are; 1 is as large as they get.
+    size: f64,
+}
+
+impl Canvas {
+    /// A canvas with an axis upwards, `label` above it.
+    pub(super) fn new(upwards: &Axis, count: u32, label: &str) -> Canvas {
+        let (ticks, after) = upwards.ticks(count, 0.0);
+        let labels: Vec<String> = ticks.iter().map(|tick| number(*tick, after)).collect();
+        let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+        let mut canvas = Canvas { left: 14.0 + DIGIT * longest.max(3) as f64, ..Canvas::bare() };
+        for (tick, label) in ticks.iter().zip(&labels) {
+            let y = upwards.place(*tick);
+            canvas.line("grid", (canvas.left, y), (WIDTH - RIGHT, y));
+            canvas.text("tick end", (canvas.left - 6.0, y + 4.0), label);
+        }
+        canvas.text("label", (4.0, 13.0), label);
+        canvas
+    }
+
+    /// A canvas whose axis upwards has no numbers.
+    pub(super) fn bare() -> Canvas {
+        Canvas { body: String::new(), left: RIGHT, size: 1.0 }
+    }
+
+    /// The same for so many marks: many are smaller, so that they do not cover each other.
+    pub(super) fn of_marks(self, count: usize) -> Canvas {
+        Canvas { size: (100.0 / count.max(100) as f64).sqrt().max(0.35), ..self }
+    }
+
+    /// The ends of an axis upwards.
+    pub(super) const fn upwards() -> (f64, f64) {
+        (HEIGHT - BELOW, ABOVE)
+    }
+
+    /// The ends of an axis to the right.
+    pub(super) fn rightwards(&self) -> (f64, f64) {
+        (self.left, WIDTH - RIGHT)
+    }
+
+    /// The axis to the right, `label` below it.
+    pub(super) fn below(&mut self, rightwards: &Axis, least: f64, label: &str) {
+        let (ticks, after) = rightwards.ticks(6, least);
+        // What is counted is counted from one.
+        let ticks = ticks.into_iter().filter(|tick| *tick >= 1.0 || least < 1.0);
+        self.named(ticks.map(|tick| (rightwards.place(tick), number(tick, after))), label);
+    }
+
+    /// The same with names at given places.
+    pub(super) fn named(&mut self, names: impl Iterator<Item = (f64, String)>, label: &str) {
+        let base = HEIGHT - BELOW;
+        self.line("axis", (self.left, base), (WIDTH - RIGHT, base));
+        for (x, name) in names {
+            self.line("axis", (x, base), (x, base + 4.0));
+            self.text("tick middle", (x, base + 17.0), &name);
+        }
+        self.text("label middle", ((self.left + WIDTH - RIGHT) / 2.0, HEIGHT - 6.0), label);
+    }
+
+    /// A rectangle between two corners.
+    pub(super) fn rectangle(&mut self, class: &str, one: (f64, f64), other: (f64, f64)) {
+        let (x, y) = (one.0.min(other.0), one.1.min(other.1));
+        let (width, height) = ((one.0 - other.0).abs(), (one.1 - other.1).abs());
+        let _ = writeln!(
+            self.body,
+            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>"
+        );
+    }
+
+    /// A straight line.
+    pub(super) fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
+        let _ = writeln!(
+            self.body,
+            "<line class=\"{class}\" x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\"/>",
+            from.0, from.1, to.0, to.1
+        );
+    }
+
+    /// A line through points, or the area inside of it.
+    pub(super) fn polygon(
+        &mut self,
+        class: &str,
+        points: impl IntoIterator<Item = (f64, f64)>,
+        is_area: bool,
+    ) {
+        let points: Vec<String> = points.into_iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let shape = if is_area { "polygon" } else { "polyline" };
+        let _ = writeln!(self.body, "<{shape} class=\"{class}\" points=\"{}\"/>", points.join(" "));
+    }
+
+    /// The mark of a run: its side's shape, hollow if it is to be doubted. `told` is shown to who points at it.
+    pub(super) fn mark(&mut self, side: Side, is_hollow: bool, (x, y): (f64, f64), told: &str) {
+        let size = self.size;
+        let (class, shape) = match side {
+            Side::A => ("a", format!("circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{:.1}\"", 3.4 * size)),
+            Side::B => ("b", path((x, y), &[(0.0, -4.2), (4.2, 3.2), (-4.2, 3.2)], size)),
+        };
+        self.shape(class, is_hollow, &shape, told);
+    }
+
+    /// The mark of a pair, likewise.
+    pub(super) fn diamond(&mut self, is_hollow: bool, at: (f64, f64), told: &str) {
+        let corners = [(0.0, -4.4), (4.4, 0.0), (0.0, 4.4), (-4.4, 0.0)];
+        self.shape("pair", is_hollow, &path(at, &corners, self.size), told);
+    }
+
+    fn shape(&mut self, class: &str, is_hollow: bool, shape: &str, told: &str) {
+        let name = shape.split(' ').next().unwrap_or_default();
+        let hollow = if is_hollow { " hollow" } else { "" };
+        let attributes = shape.get(name.len()..).unwrap_or_default();
+        let _ = writeln!(
+            self.body,
+            "<{name} class=\"mark {class}{hollow}\"{attributes}><title>{}</title></{name}>",
+            Escaped(told)
+        );
+    }
+
+    /// Text; its class says which end of it is at the place.
+    pub(super) fn text(&mut self, class: &str, (x, y): (f64, f64), text: &str) {
+        let _ =
+            writeln!(self.body, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", Escaped(text));
+    }
+
+    /// The figure, with what it is for those who do not see it.
+    pub(super) fn finish(self, title: &str) -> String {
+        let title = Escaped(title);
+        let body = self.body;
+        format!(
+            "<svg role=\"img\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" aria-label=\"{title}\"><title>{title}</title>\n{body}</svg>"
+        )
+    }
+}
+
+/// A polygon around a place.
+fn path((x, y): (f64, f64), corners: &[(f64, f64)], size: f64) -> String {
+    let corners =
+        corners.iter().map(|(right, down)| format!("{:.1},{:.1}", x + right * size, y + down * size));
+    format!("polygon points=\"{}\"", corners.collect::<Vec<String>>().join(" "))
+}
+
+/// A number on an axis.
+pub(super) fn number(value: f64, after: usize) -> String {
+    // A tick that is 0 but for rounding has no sign.
+    let value = if value.abs() < 0.5 * 10f64.powi(-(after as i32)) { 0.0 } else { value };
+    if value.abs() >= 1e9 { format!("{value:.2e}") } else { format!("{value:.after$}") }.replace('-', "−")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_on_an_axis_have_the_digits_that_the_axis_needs() {
+        let shown =
+            [(-0.5, 1), (1e-17, 1), (12.0, 0), (2.5e12, 0)].map(|(value, after)| number(value, after));
+        assert_eq!(shown, ["−0.5", "0.0", "12", "2.50e12"]);
+    }
+
+    #[test]
+    fn ticks_stand_at_their_values_and_text_is_escaped() {
+        let upwards = Axis::over([0.0, 10.0], 0.0, Canvas::upwards());
+        let mut canvas = Canvas::new(&upwards, 5, "a<b");
+        let rightwards = Axis::over([0.0, 4.0], 0.0, canvas.rightwards());
+        canvas.below(&rightwards, 1.0, "pair");
+        canvas.mark(Side::A, true, (rightwards.place(4.0), upwards.place(10.0)), "x & y");
+        let figure = canvas.finish("\"t\"");
+        for expected in [
+            "y=\"224.0\">0</text>",
+            "y=\"26.0\">10</text>",
+            "a&lt;b",
+            "x=\"428.0\" y=\"237.0\">4</text>",
+            "<circle class=\"mark a hollow\" cx=\"428.0\" cy=\"22.0\" r=\"3.4\"><title>x &amp; y</title>",
+            "aria-label=\"&quot;t&quot;\"",
+        ] {
+            assert!(figure.contains(expected), "{expected} in {figure}");
+        }
+    }
+}

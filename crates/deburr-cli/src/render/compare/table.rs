@@ -1,0 +1,155 @@
+//! A line for each metric: comma-separated values (RFC 4180) with all digits, and Markdown for a comment or a page.
+
+use super::quantity::{percent, shown};
+use super::text::headline;
+use super::{Document, Measured};
+use deburr_lab::comparison::Comparison;
+use deburr_lab::stats::Direction;
+use deburr_lab::stats::warning::Warning;
+use serde_json::Number;
+use std::io::{self, Write};
+
+const COLUMNS: &str = "metric,unit,better,verdict,change,low,high,pairs,pairs_needed,a_median,b_median,a_runs,b_runs,\
+p_worse,p_same,p_better,p_next,benchstat_delta,benchstat_p,holm_p";
+
+/// Writes the document as comma-separated values. What there is not is empty; probabilities are those of the pairs, where there are
+/// pairs.
+pub(crate) fn csv(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{COLUMNS}")?;
+    for comparison in &document.comparisons {
+        let Comparison { question, verdict, unpaired, sides: [a, b], benchstat, adjusted_p, .. } = comparison;
+        let (change, interval) = comparison.change();
+        // As JSON writes them: small ones with an exponent.
+        let number = |number: Option<f64>| {
+            number.and_then(Number::from_f64).map_or_else(String::new, |number| number.to_string())
+        };
+        let count = |count: Option<u64>| count.map_or_else(String::new, |count| count.to_string());
+        let numbers = verdict.as_ref().map(|verdict| verdict.paired).or(*unpaired);
+        let fields = [
+            quoted(&question.name),
+            quoted(&question.unit),
+            better(question.direction).to_owned(),
+            comparison.outcome().to_string(),
+            number(Some(change)),
+            number(interval.map(|(low, _)| low)),
+            number(interval.map(|(_, high)| high)),
+            count(verdict.as_ref().map(|verdict| verdict.pairs as u64)),
+            count(verdict.as_ref().and_then(|verdict| verdict.pairs_needed)),
+            number(Some(a.center)),
+            number(Some(b.center)),
+            benchstat.n1.to_string(),
+            benchstat.n2.to_string(),
+            number(numbers.map(|numbers| numbers.worse)),
+            number(numbers.map(|numbers| numbers.same)),
+            number(numbers.map(|numbers| numbers.better)),
+            number(numbers.map(|numbers| numbers.next)),
+            benchstat.delta(a.center, b.center),
+            number(Some(benchstat.p)),
+            number(Some(*adjusted_p)),
+        ];
+        writeln!(out, "{}", fields.join(","))?;
+    }
+    Ok(())
+}
+
+const fn better(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Larger => "larger",
+        Direction::Smaller => "smaller",
+    }
+}
+
+fn quoted(text: &str) -> String {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
+}
+
+/// Writes the document as Markdown.
+pub(crate) fn markdown(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+    let [a, b] = match &document.measured {
+        Measured::Commands { commands, .. } => commands.clone(),
+        Measured::Files { files, .. } => files.each_ref().map(|file| file.display().to_string()),
+    };
+    let Some(first) = document.comparisons.first() else { return Ok(()) };
+    writeln!(out, "**{}**\n", escaped(&headline(document, first)))?;
+    writeln!(out, "A: {}  \nB: {}\n", code(&a), code(&b))?;
+    writeln!(out, "| metric | A | B | change | 95 % interval | verdict | benchstat |")?;
+    writeln!(out, "|---|--:|--:|--:|--:|---|---|")?;
+    for comparison in &document.comparisons {
+        let Comparison { question, sides: [a, b], benchstat, .. } = comparison;
+        let (change, interval) = comparison.change();
+        let interval =
+            interval.map_or_else(String::new, |(low, high)| format!("{} … {}", percent(low), percent(high)));
+        writeln!(
+            out,
+            "| {} | {} ± {} | {} ± {} | {} | {interval} | {} | {} ({benchstat}) |",
+            escaped(&question.name),
+            shown(a.center, &question.unit),
+            a.percent(),
+            shown(b.center, &question.unit),
+            b.percent(),
+            percent(change),
+            comparison.outcome(),
+            escaped(&benchstat.delta(a.center, b.center)),
+        )?;
+    }
+    let mut remarks: Vec<String> = Vec::new();
+    for comparison in &document.comparisons {
+        let remark = |warning: &Warning| match warning {
+            // The same for all metrics.
+            Warning::Capped(_) => warning.to_string(),
+            warning => format!("{}: {warning}", comparison.question.name),
+        };
+        for remark in comparison.warnings.iter().map(remark) {
+            if !remarks.contains(&remark) {
+                remarks.push(remark);
+            }
+        }
+    }
+    if let Measured::Files { notes, .. } = &document.measured {
+        remarks.extend(notes.iter().cloned());
+    }
+    if !remarks.is_empty() {
+        writeln!(out)?;
+    }
+    remarks.iter().try_for_each(|remark| writeln!(out, "- {}", escaped(remark)))
+}
+
+/// What Markdown would take for something else.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in text.chars() {
+        if matches!(c, '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '~' | '\\') {
+            escaped.push('\\');
+        }
+        escaped.push(if c.is_control() { ' ' } else { c });
+    }
+    escaped
+}
+
+/// In backquotes, of which there is one more than the text has in a row (CommonMark 0.31, 6.1).
+fn code(text: &str) -> String {
+    let text = text.replace(char::is_control, " ");
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    match longest {
+        0 => format!("`{text}`"),
+        longest => {
+            let fence = "`".repeat(longest + 1);
+            format!("{fence} {text} {fence}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_break_a_table() {
+        assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
+        assert_eq!(escaped("a|b_c\n<x>"), "a\\|b\\_c \\<x\\>");
+        assert_eq!((code("a").as_str(), code("a`b``c").as_str()), ("`a`", "``` a`b``c ```"));
+    }
+}

@@ -1,0 +1,189 @@
+//! `deburr compare FILE FILE`: what benchmark programs wrote, compared by metric; tables of it; and what is refused.
+
+use super::{Scratch, assert_as_recorded, stderr, stdout};
+use serde_json::Value;
+use std::process::{Command, Output, Stdio};
+
+fn compare(scratch: &Scratch, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    command.current_dir(&scratch.0).arg("compare").args(arguments);
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+fn document(scratch: &Scratch, arguments: &[&str]) -> Value {
+    let output = compare(scratch, &[&["--format", "json"], arguments].concat());
+    let document: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+    let schema: Value = serde_json::from_slice(&super::deburr(&["schema", "compare"]).stdout).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    document
+}
+
+/// So many reports of pgbench, one after the other.
+fn pgbench(reports: u32, factor: f64) -> String {
+    let report = |index: u32| {
+        let tps = factor * (1000.0 + f64::from(index * 7 % 5));
+        format!(
+            "transaction type: <builtin: select only>\nlatency average = {:.6} ms\n\
+             tps = {tps:.6} (without initial connection time)\n",
+            1e3 / tps
+        )
+    };
+    (0..reports).map(report).collect()
+}
+
+fn go(nanoseconds: f64) -> String {
+    let line = |index: u32| format!("BenchmarkE-8 10 {} ns/op 7 B/op\n", nanoseconds + f64::from(index % 3));
+    format!("goos: linux\n{}", (0..8).map(line).collect::<String>())
+}
+
+#[test]
+fn reports_are_compared_by_metric_as_recorded() {
+    let scratch = Scratch::new("reported");
+    scratch.file("old.txt", pgbench(20, 1.0).as_bytes());
+    scratch.file("new.txt", pgbench(20, 1.05).as_bytes());
+    let mut session = String::new();
+    for arguments in [
+        &["old.txt", "new.txt", "--paired"][..],
+        &["old.txt", "new.txt", "--metric", "latency"],
+        &["old.txt", "new.txt", "--format", "benchstat"],
+        &["old.txt", "new.txt", "--paired", "--format", "markdown"],
+        &["old.txt", "new.txt", "--metric", "pgbench:tps", "--format", "csv"],
+    ] {
+        let output = compare(&scratch, arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        session += &format!("$ deburr compare {}\n{}\n", arguments.join(" "), stdout(&output));
+    }
+    assert_as_recorded("compare-files.session", &session);
+    let told = document(&scratch, &["old.txt", "new.txt", "--paired", "--metric", "tps"]);
+    assert_eq!((&told["verdict"], &told["metric"]["name"]), (&"better".into(), &"tps".into()));
+    assert!((told["effect"].as_f64().unwrap() - 0.05).abs() < 1e-6);
+    let expected = ["old.txt", "new.txt", "--paired", "--metric", "tps", "--expect", "same"];
+    assert_eq!(compare(&scratch, &expected).status.code(), Some(1));
+    // Who knows better which way a metric is better, says so.
+    let told = document(&scratch, &["old.txt", "new.txt", "--paired", "--metric", "tps,smaller"]);
+    assert_eq!(told["verdict"], "worse");
+}
+
+#[test]
+fn metrics_of_one_side_and_single_values_are_noted() {
+    let scratch = Scratch::new("reported-notes");
+    let hyperfine = |times: &str| {
+        format!(r#"{{"results":[{{"command":"x","user":0.1,"system":0.0,"times":[{times}]}}]}}"#)
+    };
+    scratch.file("a.json", hyperfine("1.0,1.1,1.2").as_bytes());
+    scratch.file("b.json", hyperfine("1.0,1.2").as_bytes());
+    let told = document(&scratch, &["a.json", "b.json"]);
+    assert_eq!((&told["metric"]["name"], &told["verdict"]), (&"time".into(), &"inconclusive".into()));
+    assert_eq!(told["notes"][0], "user: at least 2 values are needed, A has 1, B 1");
+    scratch.file("a.txt", go(5.0).as_bytes());
+    scratch.file("b.txt", go(6.0).replace(" 7 B/op", " 7 MB/s").as_bytes());
+    let told = document(&scratch, &["a.txt", "b.txt"]);
+    assert_eq!(told["notes"], serde_json::json!(["only A has E-8:B/op", "only B has E-8:B/s"]));
+    assert_eq!(told["other_metrics"], serde_json::json!([]));
+}
+
+#[test]
+fn several_metrics_share_the_error() {
+    let scratch = Scratch::new("reported-holm");
+    scratch.file("a.txt", go(50.0).as_bytes());
+    scratch.file("b.txt", go(50.7).as_bytes());
+    let told = document(&scratch, &["a.txt", "b.txt"]);
+    let p = |told: &Value| ["p", "p_adjusted"].map(|name| told["benchstat"][name].as_f64().unwrap());
+    let [alone, adjusted] = p(&told);
+    assert!(alone < 1.0 && (adjusted - 2.0 * alone).abs() < 1e-12, "{told:#}");
+    // What was asked for first decides at its own p.
+    let told = document(&scratch, &["a.txt", "b.txt", "--metric", "E-8:sec/op", "--metric", "go:E-8:B/op"]);
+    assert_eq!(p(&told), [alone; 2]);
+}
+
+#[test]
+fn tables_of_go_are_those_of_benchstat_for_any_number_of_files() {
+    let scratch = Scratch::new("reported-benchstat");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../deburr-lab/tests/benchstat");
+    for name in ["crc-old.txt", "crc-new.txt"] {
+        scratch.file(name, &std::fs::read(format!("{folder}/inputs/{name}")).unwrap());
+    }
+    let golden = std::fs::read_to_string(format!("{folder}/upstream_golden/crcOldNew.stdout")).unwrap();
+    let output = compare(&scratch, &["--format", "benchstat", "crc-old.txt", "crc-new.txt"]);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(0), golden));
+    let three = compare(&scratch, &["--format", "benchstat", "crc-old.txt", "crc-new.txt", "crc-new.txt"]);
+    assert!(stdout(&three).contains("crc-new.txt#1"), "{}", stdout(&three));
+    scratch.file("bad.txt", b"BenchmarkE 1 5 ns/op\nBenchmarkE 1 x ns/op\n");
+    let bad = compare(&scratch, &["--format", "benchstat", "--input-format", "go", "bad.txt"]);
+    assert_eq!(bad.status.code(), Some(2));
+    assert!(stdout(&bad).contains("sec/op") && stderr(&bad).contains("bad.txt:2: parsing measurement"));
+}
+
+#[test]
+fn runs_are_measured_by_what_a_program_reports_of_them() {
+    let scratch = Scratch::new("reported-runs");
+    let run = |tps: u32| {
+        format!(
+            "echo 'latency average = 2.5 ms'; echo \"tps = $(({tps} + $$ % 7)) (without initial connection time)\""
+        )
+    };
+    let (a, b) = (run(10_000), run(11_000));
+    let common = ["--no-gate", "--record", "runs", "--shell", "sh", "--pairs", "16", "--metric", "pgbench"];
+    let told = document(&scratch, &[&common[..], &["--a", &a, "--b", &b]].concat());
+    assert_eq!((&told["verdict"], &told["metric"]["name"]), (&"better".into(), &"pgbench:tps".into()));
+    let latency = &told["other_metrics"][0];
+    assert_eq!(
+        (&latency["metric"]["name"], &latency["verdict"]),
+        (&"pgbench:latency".into(), &"same".into())
+    );
+    let again =
+        ["--no-gate", "--resume=runs", "--shell", "sh", "--metric", "pgbench", "--format", "benchstat"];
+    let output = compare(&scratch, &[&again[..], &["--pairs", "16", "--a", &a, "--b", &b]].concat());
+    assert!(stdout(&output).contains("pgbench:tps"), "{}{}", stdout(&output), stderr(&output));
+    let none = [
+        "--no-gate",
+        "--metric",
+        "pgbench:tps",
+        "--a",
+        "echo hello",
+        "--b",
+        "echo hello",
+        "--record",
+        "none",
+    ];
+    let output = compare(&scratch, &none);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("no result of pgbench in it"), "{}", stderr(&output));
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_file_and_place() {
+    let scratch = Scratch::new("reported-refused");
+    scratch.file("pg", pgbench(3, 1.0).as_bytes());
+    scratch.file("twice", format!("{}tps = 7\n", pgbench(3, 1.0)).as_bytes());
+    scratch.file("cut.json", br#"{"results":[{"command":"x","times":[1,"#);
+    scratch.file("numbers", b"1\n2\n");
+    scratch.file("prose", b"It was fast.\n");
+    let cases: [(&[&str], &str); 13] = [
+        (&["pg"], "pg: give a second file"),
+        (&["pg", "pg", "numbers"], "numbers: a third file; two are compared, more with --format benchstat"),
+        (&["pg", "numbers"], "pg is of pgbench, numbers is of values"),
+        (&["pg", "prose"], "prose: results of no program that is known; --input-format says which: pgbench"),
+        (&["pg", "none"], "none: "),
+        (&["pg", "twice"], "twice: line 10: tps a second time in one report of pgbench"),
+        (&["cut.json", "cut.json"], "cut.json: line 1: EOF while parsing a value (cut off, or no JSON)"),
+        (&["pg", "pg", "--input-format", "wrk"], "pg: no result of wrk in it"),
+        (&["pg", "pg", "--input-format", "pg"], "unknown format \"pg\"; expected one of pgbench, sysbench"),
+        (
+            &["pg", "pg", "--metric", "speed"],
+            "--metric \"speed\": not in both files, or given twice; they have tps, latency",
+        ),
+        (&["pg", "pg", "--expect", "same"], "--expect: several metrics are compared; --metric names the one"),
+        (&["pg", "pg", "--format", "benchstat", "--expect", "same"], "benchstat's tables have no verdict"),
+        (&["pg", "pg", "--a", "true", "--b", "true"], "cannot be used with"),
+    ];
+    for (arguments, message) in cases {
+        let output = compare(&scratch, arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(message), "{arguments:?}: {}", stderr(&output));
+        assert_eq!(stdout(&output), "", "{arguments:?}");
+    }
+}

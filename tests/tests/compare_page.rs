@@ -1,0 +1,235 @@
+//! The page of `deburr compare` in a browser: its numbers are those of the JSON document of the same run, its marks lie where the
+//! numbers say, and all of it can be read, in light and dark, at a desk and on a phone.
+//!
+//! Chromium lays the page out; a second page around it (`page/read.html`) reads it and tells what it found.
+
+use deburr_tests::command::deburr;
+use deburr_tests::toolchain::{repository, require, run, work_dir};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Runs `deburr compare` with a page; gives the JSON document and where the page is.
+fn compare(dir: &Path, arguments: &[&str]) -> (Value, PathBuf) {
+    let page = dir.join("page.html");
+    let mut command = Command::new(deburr());
+    command.args(["compare", "--format", "json", "--progress", "never", "--html"]).arg(&page).args(arguments);
+    (serde_json::from_str(&run(&mut command)).expect("JSON"), page)
+}
+
+/// What a browser sees of a page.
+fn browse(dir: &Path, page: &Path, is_dark: bool, width: u32) -> Value {
+    require("chromium");
+    let reader = fs::read_to_string(repository().join("tests/page/read.html")).expect("page/read.html");
+    let name = page.file_name().unwrap_or_default().to_string_lossy();
+    let around = dir.join("read.html");
+    let filled =
+        reader.replacen("WIDTHpx", &format!("{width}px"), 1).replacen("\"PAGE\"", &format!("{name:?}"), 1);
+    fs::write(&around, filled).expect("a file in a work folder");
+    let mut chromium = Command::new("chromium");
+    chromium
+        // No sandbox where tests run as root, in containers. The reader and the page are both files of ours.
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--dump-dom"])
+        .args(["--window-size=1300,3000", "--virtual-time-budget=10000"])
+        .arg(format!("--blink-settings=preferredColorScheme={}", u8::from(!is_dark)))
+        .arg(format!("--user-data-dir={}", dir.join("profile").display()))
+        .arg(format!("file://{}", around.display()));
+    let dom = run(&mut chromium);
+    let told = dom.split_once("<pre id=\"read\">").and_then(|(_, rest)| rest.split_once("</pre>"));
+    let told = told.unwrap_or_else(|| panic!("the reader told nothing: {dom}")).0;
+    let found: Value = serde_json::from_slice(&percent_decoded(told)).expect("JSON");
+    assert_eq!(found["error"], Value::Null);
+    found
+}
+
+fn percent_decoded(text: &str) -> Vec<u8> {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        bytes.push(u8::from_str_radix(&part[..2], 16).expect("two digits"));
+        bytes.extend(&part.as_bytes()[2..]);
+    }
+    bytes
+}
+
+/// A number of the page: they are told as text.
+fn number(value: &Value) -> f64 {
+    value.as_str().and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+fn numbers(values: &Value) -> Vec<f64> {
+    values.as_array().into_iter().flatten().map(number).collect()
+}
+
+/// Insists that a number of the page is one of the document, but for the last bit, which reading JSON may lose.
+fn assert_same(what: &str, page: f64, document: &Value) {
+    let expected = document.as_f64().unwrap_or_else(|| panic!("{what}: the document has {document}"));
+    assert!((page - expected).abs() <= 2.0 * f64::EPSILON * expected.abs(), "{what}: {page}, not {expected}");
+}
+
+/// Insists that what is said of a metric on the page is what the document says.
+fn assert_same_numbers(section: &Value, document: &Value) {
+    assert_eq!(section["name"], document["metric"]["name"]);
+    assert_eq!(section["verdict"], document["verdict"]);
+    assert_eq!(section["warnings"], document["warnings"]);
+    let said = &section["data"];
+    assert_same("effect", number(&said["effect"][0]), &document["effect"]);
+    for (index, name) in ["low", "high"].into_iter().enumerate() {
+        assert_same(name, number(&said[name][0]), &document["interval"][index]);
+    }
+    let shown = said["effect"][1].as_str().unwrap().replace('−', "-");
+    let shown: f64 = shown.trim_end_matches(['%', ' ', '\u{a0}']).parse().unwrap();
+    assert!((shown - 100.0 * document["effect"].as_f64().unwrap()).abs() <= 0.005 + 1e-9, "{said}");
+    assert_same("pairs", number(&said["pairs"][0]), &document["pairs"]);
+    assert_eq!(
+        said["pairs-needed"][0].as_str().map(|text| text.parse::<u64>().unwrap()),
+        document["pairs_needed"].as_u64()
+    );
+    for (index, side) in ["a", "b"].into_iter().enumerate() {
+        assert_same("median", number(&section["medians"][index]), &document["benchstat"][side]["median"]);
+    }
+    for (kind, part) in ["paired", "unpaired"]
+        .into_iter()
+        .flat_map(|kind| ["worse", "same", "better", "next"].map(|part| (kind, part)))
+    {
+        let found = number(&section["probabilities"][kind][part]);
+        assert_same(&format!("{kind} {part}"), found, &document[kind][part]);
+    }
+    for part in ["worse", "same", "better"] {
+        let expected = format!("{part} {:.1} %", 100.0 * document["paired"][part].as_f64().unwrap());
+        assert!(
+            section["posterior"].as_str().unwrap().contains(&expected),
+            "{expected}: {}",
+            section["posterior"]
+        );
+    }
+}
+
+/// Insists that marks lie on one line with their numbers, the larger ones higher: to a pixel.
+fn assert_to_scale(what: &str, places: &[f64], numbers: &[f64]) {
+    assert_eq!(places.len(), numbers.len(), "{what}");
+    let order = |one: &usize, other: &usize| numbers[*one].total_cmp(&numbers[*other]);
+    let least = (0..numbers.len()).min_by(order).expect("numbers");
+    let most = (0..numbers.len()).max_by(order).expect("numbers");
+    assert!(
+        places[most] + 20.0 < places[least],
+        "{what}: the largest is at {}, the least at {}",
+        places[most],
+        places[least]
+    );
+    for (place, number) in places.iter().zip(numbers) {
+        let share = (number - numbers[least]) / (numbers[most] - numbers[least]);
+        let expected = places[least] + share * (places[most] - places[least]);
+        assert!((place - expected).abs() < 1.0, "{what}: {number} is at {place}, not at {expected}");
+    }
+}
+
+/// Insists that everything can be read, and that nothing was fetched.
+fn assert_readable(found: &Value, is_dark: bool) {
+    assert_eq!(found["dark"], is_dark);
+    let faintest = &found["faintest"];
+    assert!(
+        faintest["contrast"].as_f64().is_some_and(|contrast| contrast >= 4.5),
+        "dark {is_dark}: {faintest}"
+    );
+    assert_eq!(found["overflow"], 0, "wider than its window");
+    assert_eq!((&found["fetched"], &found["scripts"], &found["unnamed"]), (&0.into(), &0.into(), &0.into()));
+}
+
+fn floats(values: &Value) -> Vec<f64> {
+    values.as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
+}
+
+#[test]
+#[ignore = "needs chromium; `cargo xtask nightly` runs it"]
+fn the_page_says_and_draws_what_the_document_says() {
+    let dir = work_dir("compare-page");
+    let value = |pair: u32, base: f64| base + 0.003 * f64::from(pair * 7919 % 101) / 101.0;
+    let write = |name: &str, base: f64| {
+        let path = dir.join(name);
+        let lines: String =
+            (0..24).map(|pair| format!("{}\n", value(pair * 3 + base.to_bits() as u32 % 7, base))).collect();
+        fs::write(&path, lines).expect("a file in a work folder");
+        path.display().to_string()
+    };
+    let (a, b) = (write("a.txt", 0.25), write("b & <b>.txt", 0.26));
+    let (document, page) = compare(&dir, &["--paired", "--values", &a, &b]);
+    assert_eq!(document["verdict"], "worse");
+    let mut grounds = Vec::new();
+    for (is_dark, width) in [(false, 1200), (true, 1200), (false, 390), (true, 390)] {
+        let found = browse(&dir, &page, is_dark, width);
+        assert_readable(&found, is_dark);
+        assert!(
+            found["title"].as_str().unwrap().starts_with("B is worse by more than"),
+            "{}",
+            found["title"]
+        );
+        assert_eq!(found["sides"], Value::from(vec![a.clone(), b.clone()]));
+        let section = &found["sections"][0];
+        assert_same_numbers(section, &document);
+        let changes = numbers(&section["changes"]);
+        let [runs_a, runs_b] = [0, 1].map(|side| numbers(&section["runs"][side]));
+        assert_eq!(runs_a.len(), 24);
+        for ((change, a), b) in changes.iter().zip(&runs_a).zip(&runs_b) {
+            assert!((change - (b / a - 1.0)).abs() < 1e-12);
+        }
+        assert_to_scale("pairs", &floats(&section["pairs"]), &changes);
+        let marks = [0, 1].map(|side| floats(&section["marks"][side]));
+        assert_to_scale("runs of A", &marks[0], &runs_a);
+        assert_to_scale("runs of B", &marks[1], &runs_b);
+        // The band is as high as the changes from -0.99 % to 1 % would be apart.
+        let [top, bottom] = [0, 1].map(|end| section["region"][end].as_f64().unwrap());
+        let places = floats(&section["pairs"]);
+        let far = (0..24).max_by(|one, other| changes[*one].total_cmp(&changes[*other])).unwrap();
+        let near = (0..24).min_by(|one, other| changes[*one].total_cmp(&changes[*other])).unwrap();
+        let pixels = (places[near] - places[far]) / (changes[far] - changes[near]);
+        assert!(((bottom - top) / pixels - (0.01 + 0.01 / 1.01)).abs() * pixels < 2.0, "{top} {bottom}");
+        assert_ne!(section["colors"][0], section["colors"][1]);
+        grounds.push(found["ground"].clone());
+    }
+    assert_ne!(grounds[0], grounds[1]);
+}
+
+#[test]
+#[ignore = "needs chromium; `cargo xtask nightly` runs it"]
+fn a_run_of_commands_with_two_metrics_is_on_its_page() {
+    let dir = work_dir("compare-page-run");
+    let record = dir.join("record.jsonl").display().to_string();
+    let print = |rate: u32| format!("printf 'rate: %s <i>' {rate}");
+    let metric = "rate,larger,1/s=rate: ([0-9]+)";
+    let long =
+        format!("sh -c \"{}\" {}", print(200), "--an-option=</code><script>alert(1)</script>".repeat(9));
+    let (document, page) = compare(
+        &dir,
+        &[
+            "--a",
+            &format!("sh -c \"{}\"", print(100)),
+            "--b",
+            &long,
+            "--seed",
+            "7",
+            "--no-gate",
+            "--pairs",
+            "16",
+            "--metric",
+            metric,
+            "--metric",
+            "wall",
+            "--record",
+            &record,
+        ],
+    );
+    assert_eq!(document["verdict"], "better");
+    for (is_dark, width) in [(false, 1200), (true, 390)] {
+        let found = browse(&dir, &page, is_dark, width);
+        assert_readable(&found, is_dark);
+        assert_eq!(found["sides"], document["commands"]);
+        assert_eq!((found["seed"].as_str(), found["record"].as_str()), (Some("7"), Some(record.as_str())));
+        assert_eq!(found["sections"].as_array().map(Vec::len), Some(2));
+        assert_same_numbers(&found["sections"][0], &document);
+        assert_same_numbers(&found["sections"][1], &document["other_metrics"][0]);
+        let wall = &found["sections"][1];
+        assert_to_scale("pairs", &floats(&wall["pairs"]), &numbers(&wall["changes"]));
+    }
+}
