@@ -233,3 +233,49 @@ fn a_run_of_commands_with_two_metrics_is_on_its_page() {
         assert_to_scale("pairs", &floats(&wall["pairs"]), &numbers(&wall["changes"]));
     }
 }
+
+#[test]
+#[ignore = "needs chromium; `cargo xtask nightly` runs it"]
+fn a_sweep_is_a_curve_for_each_side() {
+    let dir = work_dir("compare-page-sweep");
+    let record = dir.join("record.jsonl").display().to_string();
+    let (document, page) = compare(
+        &dir,
+        &[
+            "--no-gate",
+            "--pairs",
+            "16",
+            "--shell",
+            "sh",
+            "--param",
+            "clients=1,8,64",
+            "--metric",
+            "rate,larger,1/s=rate ([0-9]+)",
+            "--a",
+            "echo rate $((1000 + {clients}))",
+            "--b",
+            "echo rate $((1100 - {clients} * 5))",
+            "--record",
+            &record,
+        ],
+    );
+    for (is_dark, width) in [(true, 1200), (false, 390)] {
+        let found = browse(&dir, &page, is_dark, width);
+        assert_readable(&found, is_dark);
+        assert_same_numbers(&found["sections"][0], &document);
+        let curve = &found["curves"][0];
+        let mut values = [Vec::new(), Vec::new()];
+        for (index, point) in document["sweep"]["points"].as_array().expect("points").iter().enumerate() {
+            let (shown, metric) = (&curve["points"][index], &point["metrics"][0]);
+            assert_eq!((&shown[0], &shown[4]), (&point["value"], &metric["verdict"]));
+            for (side, name) in ["a", "b"].into_iter().enumerate() {
+                assert_same(name, number(&shown[side + 1]), &metric["benchstat"][name]["median"]);
+                values[side].push(number(&shown[side + 1]));
+            }
+            assert_same("change", number(&shown[3]), &metric["effect"]);
+        }
+        // From 0 on, so that only those of one side that differ much are far from each other.
+        assert_to_scale("B", &floats(&curve["marks"][1]), &values[1]);
+        assert_eq!(values[0], [1001.0, 1008.0, 1064.0]);
+    }
+}

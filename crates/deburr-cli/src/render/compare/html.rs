@@ -54,7 +54,7 @@ pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()>
         let lines: String = lines.collect();
         write!(
             out,
-            "<section class=\"metric\">\n<h2>What this machine can tell apart</h2>\n<ul class=\"machine\">\n{lines}</ul>\n</section>\n"
+            "<section class=\"machine\">\n<h2>What this machine can tell apart</h2>\n<ul>\n{lines}</ul>\n</section>\n"
         )?;
     }
     write!(out, "</main>\n{}</body>\n</html>\n", origin(document))
@@ -82,9 +82,10 @@ fn metric(document: &Document, comparison: &Comparison, index: usize, out: &mut 
         Outcome::Same => "=",
         Outcome::Inconclusive => "?",
     };
+    let pooled = if document.sweep.is_some() { ", all points together" } else { "" };
     write!(
         out,
-        "<section class=\"metric\" aria-labelledby=\"metric-{index}\">\n<h2 id=\"metric-{index}\"><span class=\"name\">{}</span> \
+        "<section class=\"metric\" aria-labelledby=\"metric-{index}\">\n<h2 id=\"metric-{index}\"><span><span class=\"name\">{}</span>{pooled}</span> \
          <span class=\"verdict {outcome}\"><span aria-hidden=\"true\">{sign} </span>{outcome}</span></h2>\n{}",
         Escaped(&question.name),
         change(document, comparison),
@@ -107,7 +108,7 @@ fn metric(document: &Document, comparison: &Comparison, index: usize, out: &mut 
 fn sweep(parameter: &str, points: &[Point]) -> String {
     let metrics = points.first().map_or(&[][..], |point| &point.comparisons);
     let name = Escaped(parameter);
-    let mut text = format!("<section class=\"metric sweep\">\n<h2>By {name}</h2>\n<div class=\"figures\">\n");
+    let mut text = format!("<section class=\"sweep\">\n<h2>By {name}</h2>\n<div class=\"figures\">\n");
     for (index, metric) in metrics.iter().enumerate() {
         let at: Vec<(&str, &Comparison)> = points
             .iter()

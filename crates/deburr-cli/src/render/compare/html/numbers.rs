@@ -49,23 +49,24 @@ pub(super) fn said(comparison: &Comparison) -> String {
 pub(super) fn swept(parameter: &str, points: &[(&str, &Comparison)]) -> String {
     let mut text = format!(
         "<div class=\"numbers table\"><table class=\"points\">\n<thead><tr><th scope=\"col\">{}</th><th scope=\"col\">A</th>\
-         <th scope=\"col\">B</th><th scope=\"col\">change</th><th scope=\"col\">B is</th></tr></thead>\n<tbody>\n",
+         <th scope=\"col\">B</th><th scope=\"col\">B is</th><th scope=\"col\">change</th></tr></thead>\n<tbody>\n",
         Escaped(parameter)
     );
     for (value, comparison) in points {
         let [a, b] = comparison.sides.each_ref().map(|side| side.center);
         let unit = &comparison.question.unit;
         let (change, interval) = comparison.change();
-        let interval = interval
-            .map_or_else(String::new, |(low, high)| format!(" [{}, {}]", percent(low), percent(high)));
+        let interval = interval.map_or_else(String::new, |(low, high)| {
+            format!("<br><span class=\"muted\">[{}, {}]</span>", percent(low), percent(high))
+        });
         let _ = writeln!(
             text,
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}{interval}</td><td>{}</td></tr>",
+            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td class=\"outcome\">{}</td><td>{}{interval}</td></tr>",
             Escaped(value),
             data("a", a, &shown(a, unit)),
             data("b", b, &shown(b, unit)),
-            data("change", change, &percent(change)),
             comparison.outcome(),
+            data("change", change, &percent(change)),
         );
     }
     text.push_str("</tbody></table></div>\n");
