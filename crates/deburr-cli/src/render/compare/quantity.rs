@@ -1,8 +1,10 @@
 //! Numbers with units, as people read them.
 
-/// Units of time and of memory, the largest first, in seconds and bytes.
+/// Units of time, of memory and of its transfer, the largest first, in seconds and bytes.
 const TIMES: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
 const SIZES: [(f64, &str); 4] = [(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
+const BANDWIDTHS: [(f64, &str); 4] =
+    [(1_073_741_824.0, "GiB/s"), (1_048_576.0, "MiB/s"), (1024.0, "KiB/s"), (1.0, "B/s")];
 
 /// A value with four digits and its unit: `12.34 ms`, `1.500 MiB`, `8123 1/s`.
 pub(super) fn shown(value: f64, unit: &str) -> String {
@@ -15,6 +17,7 @@ pub(super) fn scale(value: f64, unit: &str) -> (f64, &str) {
     let steps = match unit {
         "s" => TIMES,
         "B" => SIZES,
+        "B/s" => BANDWIDTHS,
         unit => return (1.0, unit),
     };
     steps.into_iter().find(|(step, _)| value.abs() >= *step).unwrap_or(steps[3])
@@ -49,6 +52,7 @@ mod tests {
         assert_eq!(shown(61.5, "s"), "61.50 s");
         assert_eq!(shown(1.5e-10, "s"), "0.1500 ns");
         assert_eq!(shown(1_572_864.0, "B"), "1.500 MiB");
+        assert_eq!(shown(303_790.0, "B/s"), "296.7 KiB/s");
         assert_eq!(shown(8123.456, "1/s"), "8123 1/s");
         assert_eq!(shown(812_345.6, ""), "812346");
         assert_eq!(shown(0.0, "s"), "0.000 ns");
