@@ -19,6 +19,7 @@ use deburr_lab::measure::record::{Record, RecordError, Run};
 use deburr_lab::report;
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::{LOOKS, Outcome, Rule};
+use deburr_lab::stats::warning::Warning;
 use page::Page;
 use plan::Plan;
 use std::fmt;
@@ -196,6 +197,10 @@ fn judged(
             (compare(pooled.collect::<Result<Vec<_>, String>>()?)?, Some((sweep.name.clone(), curve)))
         }
     };
+    let mut comparisons = comparisons;
+    if options.relink.is_none() && are_other_programs(plan) {
+        comparisons.iter_mut().for_each(warn_of_placement);
+    }
     let own = options.aa.as_ref().and(points.first()).zip(comparisons.first());
     Ok(Document {
         fitness: own.and_then(|((_, pairs), comparison)| comparison::fitness(pairs, comparison, rule)),
@@ -210,6 +215,26 @@ fn judged(
         },
         is_aa: options.aa.is_some(),
     })
+}
+
+/// Whether A and B are different files, whose code lies differently. What a shell runs is not known.
+fn are_other_programs(plan: &Plan) -> bool {
+    let Some(experiment) = plan.experiments.first() else { return false };
+    let services =
+        experiment.services.as_ref().map(|services| services.each_ref().map(|service| &service.task));
+    let tasks = services.unwrap_or(experiment.tasks.each_ref());
+    let [a, b] = tasks.map(|task| task.words.first().map(Path::new));
+    a != b
+}
+
+/// Warns where a difference is proven that no other layout need have.
+fn warn_of_placement(comparison: &mut Comparison) {
+    /// Twice the standard deviation that layouts alone make in small programs (docs/compare.md, "Placement").
+    const PLACEMENT: f64 = 0.06;
+    let is_proven = matches!(comparison.outcome(), Outcome::Better | Outcome::Worse);
+    if is_proven && comparison.change().0.abs() < PLACEMENT {
+        comparison.warnings.push(Warning::Placement);
+    }
 }
 
 /// The record: a new one, or one to go on with.
