@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
 
+/// The fuzz targets.
+const TARGETS: [&str; 4] = ["check", "package", "patch", "report"];
 /// Bytes at most of an input to the fuzz target.
 const LONGEST_INPUT: usize = 256 << 10;
 
@@ -42,10 +44,13 @@ pub fn run(seconds: u32) -> Result<(), String> {
         Command::new(env!("CARGO")).args(prefilter),
     );
     if missing.is_none() {
-        for target in ["check", "package", "patch"] {
+        for target in TARGETS {
             let mut fuzz = Command::new("cargo");
             fuzz.args(["+nightly", "fuzz", "run", target, "--", "-rss_limit_mb=2048", "-timeout=20"]);
-            fuzz.args([format!("-max_len={LONGEST_INPUT}"), format!("-max_total_time={}", seconds / 3)]);
+            fuzz.args([
+                format!("-max_len={LONGEST_INPUT}"),
+                format!("-max_total_time={}", seconds / TARGETS.len() as u32),
+            ]);
             step(&format!("the fuzz target {target}"), &mut fuzz);
         }
     }
@@ -104,6 +109,18 @@ fn seed_patches() -> io::Result<usize> {
     Ok(seeds)
 }
 
+/// Puts reports of benchmark programs into the corpus of their target, each for either choice. Returns how many there are.
+fn seed_reports() -> io::Result<usize> {
+    let corpus = repository().join("fuzz/corpus/report");
+    fs::create_dir_all(&corpus)?;
+    let mut seeds = 0;
+    for file in fs::read_dir(repository().join("crates/deburr-lab/tests/reports"))? {
+        let file = file?.path();
+        seeds += seed(&corpus, &file, &file)?;
+    }
+    Ok(seeds)
+}
+
 /// Puts small real files into the fuzz targets' corpora. For `check`: the rules' fixtures, which are objects, and two of this machine's
 /// programs, which are linked. Each goes in once for either choice that the first byte makes. Returns how many there are.
 fn seed_corpus() -> io::Result<usize> {
@@ -118,7 +135,7 @@ fn seed_corpus() -> io::Result<usize> {
             }
         }
     }
-    let mut seeds = seed_packages()? + seed_patches()?;
+    let mut seeds = seed_packages()? + seed_patches()? + seed_reports()?;
     for file in files {
         seeds += seed(&corpus, &file, &file)?;
     }
