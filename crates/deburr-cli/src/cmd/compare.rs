@@ -179,7 +179,7 @@ fn judged(
         let comparisons = compare(metrics.collect::<Result<Vec<_>, String>>()?)?;
         curve.push(Point { value: value.clone(), comparisons });
     }
-    let (comparisons, sweep) = match &options.param {
+    let (mut comparisons, sweep) = match &options.param {
         None => (curve.into_iter().next().map_or_else(Vec::new, |point| point.comparisons), None),
         Some(sweep) => {
             let pooled = questions.iter().map(|question| {
@@ -197,7 +197,6 @@ fn judged(
             (compare(pooled.collect::<Result<Vec<_>, String>>()?)?, Some((sweep.name.clone(), curve)))
         }
     };
-    let mut comparisons = comparisons;
     if options.relink.is_none() && are_other_programs(plan) {
         comparisons.iter_mut().for_each(warn_of_placement);
     }

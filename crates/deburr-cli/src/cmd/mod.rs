@@ -5,6 +5,7 @@ mod compare;
 mod diff;
 mod fix;
 mod listing;
+mod passing;
 mod shell;
 mod show;
 mod sink;

@@ -9,7 +9,16 @@ pub(crate) mod table;
 pub(crate) mod text;
 
 use deburr_lab::comparison::{Comparison, Fitness};
+use deburr_lab::stats::Direction;
 use std::path::PathBuf;
+
+/// Which way is better.
+const fn better(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Larger => "larger",
+        Direction::Smaller => "smaller",
+    }
+}
 
 /// All that there is to tell.
 #[derive(Debug)]

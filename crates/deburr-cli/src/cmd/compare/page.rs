@@ -1,17 +1,15 @@
 //! Where the page goes: the file is there as a whole or not at all, and what cannot be written is known before anything runs.
 
+use crate::cmd::passing::Passing;
 use crate::input::walk::error_text;
 use crate::render::compare::{Document, html};
-use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// A page to be.
 pub(super) struct Page {
     destination: PathBuf,
-    /// Beside the destination, so that it can take its name.
-    passing: PathBuf,
-    file: File,
+    passing: Passing,
 }
 
 impl Page {
@@ -21,27 +19,17 @@ impl Page {
         if destination.is_dir() {
             return Err(fault(io::ErrorKind::IsADirectory.into()));
         }
-        let name = destination.file_name().ok_or_else(|| fault(io::ErrorKind::InvalidInput.into()))?;
-        let mut passing = name.to_owned();
-        passing.push(format!(".deburr-{}", std::process::id()));
-        let passing = destination.with_file_name(passing);
-        let file = OpenOptions::new().write(true).create_new(true).open(&passing).map_err(fault)?;
-        Ok(Page { destination: destination.to_owned(), passing, file })
+        let passing = Passing::beside(destination, 0o666).map_err(fault)?;
+        Ok(Page { destination: destination.to_owned(), passing })
     }
 
     /// Writes it and gives it its name.
-    pub(super) fn write(self, document: &Document) -> Result<(), String> {
-        let mut out = BufWriter::new(&self.file);
+    pub(super) fn write(mut self, document: &Document) -> Result<(), String> {
+        let mut out = BufWriter::new(&self.passing.file);
         let written = html::render(document, &mut out).and_then(|()| out.flush());
-        let named = written.and_then(|()| fs::rename(&self.passing, &self.destination));
+        drop(out);
+        let named = written.and_then(|()| self.passing.rename_to(&self.destination));
         named.map_err(|error| complain(&self.destination, &error))
-    }
-}
-
-impl Drop for Page {
-    fn drop(&mut self) {
-        // There is none any more where the page has its name.
-        let _ = fs::remove_file(&self.passing);
     }
 }
 

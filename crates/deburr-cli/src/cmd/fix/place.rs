@@ -4,15 +4,16 @@
 //! rename: whoever opens the name sees the old file or the new one, whole). If anything fails, the passing file goes away.
 
 use super::work::Trouble;
+use crate::cmd::passing::Passing;
 use crate::input::mapped::Bytes;
 use crate::input::walk::error_text;
 use rustix::fs::XattrFlags;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Attributes that vouch for the very bytes of a file: of no use on others.
 const MEASURED: [&str; 2] = ["security.ima", "security.evm"];
@@ -35,42 +36,6 @@ pub(super) struct Inherited<'f> {
     pub(super) replaced: Option<&'f File>,
 }
 
-/// A file without its name yet; goes away unless it gets it.
-struct Passing {
-    path: PathBuf,
-    file: File,
-    is_named: bool,
-}
-
-impl Drop for Passing {
-    fn drop(&mut self) {
-        if !self.is_named {
-            let _ = fs::remove_file(&self.path);
-        }
-    }
-}
-
-impl Passing {
-    /// In the folder of the file that it will be.
-    fn beside(destination: &Path) -> io::Result<Passing> {
-        let name = destination.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
-        let process = std::process::id();
-        for number in 0..100 {
-            let mut passing = OsString::from(".");
-            // Room for what is added, where the name is as long as names may be.
-            passing.push(OsStr::from_bytes(name.as_bytes().get(..200).unwrap_or(name.as_bytes())));
-            passing.push(format!(".deburr-{process}-{number}"));
-            let path = destination.with_file_name(passing);
-            match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
-                Ok(file) => return Ok(Passing { path, file, is_named: false }),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(io::ErrorKind::AlreadyExists.into())
-    }
-}
-
 /// Writes a file; `check` sees what was written. Returns the attributes that could not be kept.
 pub(super) fn put(
     bytes: &[u8],
@@ -83,7 +48,7 @@ pub(super) fn put(
         Trouble::fault(format!("writing {}: {}", path.display(), error_text(error)))
     };
     let fault = |error: io::Error| complain(destination, &error);
-    let mut passing = Passing::beside(destination).map_err(fault)?;
+    let mut passing = Passing::beside(destination, 0o600).map_err(fault)?;
     passing.file.write_all(bytes).map_err(fault)?;
     let lost = dress(&passing.file, inherited).map_err(fault)?;
     passing.file.sync_all().map_err(fault)?;
@@ -99,13 +64,12 @@ pub(super) fn put(
     if let Existing::Rename(backup) = existing {
         keep(destination, backup).map_err(|error| complain(backup, &error))?;
     }
-    if let Err(error) = fs::rename(&passing.path, destination) {
+    if let Err(error) = passing.rename_to(destination) {
         if let Existing::Rename(backup) = existing {
             let _ = fs::remove_file(backup);
         }
         return Err(fault(error));
     }
-    passing.is_named = true;
     // The name is there; that it outlives a crash is more than a file system may be able to promise.
     let folder = destination.parent().filter(|folder| !folder.as_os_str().is_empty());
     let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
@@ -203,6 +167,7 @@ pub(super) fn new_folder(path: &Path) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::PathBuf;
 
     /// A folder that goes away.
     struct Scratch(PathBuf);

@@ -138,7 +138,7 @@ fn change(document: &Document, comparison: &Comparison) -> String {
         None => "of the medians".to_owned(),
     };
     let mut rest = vec![
-        numbers::direction(comparison.question.direction).to_owned(),
+        numbers::direction(comparison.question.direction),
         format!("up to {:.1} % does not matter", 100.0 * document.region),
     ];
     if let Some(verdict) = &comparison.verdict {

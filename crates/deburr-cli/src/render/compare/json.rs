@@ -1,9 +1,9 @@
 //! For programs; `deburr schema compare` describes it.
 
-use super::{Document, Measured, Point};
+use super::{Document, Measured, Point, better};
 use deburr_lab::comparison::{Comparison, Fitness};
+use deburr_lab::stats::Probabilities;
 use deburr_lab::stats::benchstat::Summary;
-use deburr_lab::stats::{Direction, Probabilities};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
@@ -64,10 +64,7 @@ fn comparison(comparison: &Comparison) -> Map<String, Value> {
     let Comparison { question, verdict, unpaired, sides: [a, b], benchstat, adjusted_p, warnings, .. } =
         comparison;
     let (change, interval) = comparison.change();
-    let better = match question.direction {
-        Direction::Larger => "larger",
-        Direction::Smaller => "smaller",
-    };
+    let better = better(question.direction);
     let fields = [
         ("metric", json!({"name": question.name, "unit": question.unit, "better": better})),
         ("verdict", json!(comparison.outcome().to_string())),

@@ -2,9 +2,8 @@
 
 use super::quantity::{percent, shown};
 use super::text::headline;
-use super::{Document, Measured};
+use super::{Document, Measured, better};
 use deburr_lab::comparison::Comparison;
-use deburr_lab::stats::Direction;
 use deburr_lab::stats::warning::Warning;
 use serde_json::Number;
 use std::io::{self, Write};
@@ -50,13 +49,6 @@ pub(crate) fn csv(document: &Document, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", fields.join(","))?;
     }
     Ok(())
-}
-
-const fn better(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Larger => "larger",
-        Direction::Smaller => "smaller",
-    }
 }
 
 fn quoted(text: &str) -> String {

@@ -1,11 +1,11 @@
 //! For people: the verdict in one line, then of each metric where the runs lie, the medians, the probabilities and what to be careful about.
 
 use super::quantity::{percent, shown};
-use super::{Document, Measured, Point, strip};
+use super::{Document, Measured, Point, better, strip};
 use crate::render::style::Palette;
 use deburr_lab::comparison::{Comparison, Fitness};
+use deburr_lab::stats::Probabilities;
 use deburr_lab::stats::verdict::Outcome;
-use deburr_lab::stats::{Direction, Probabilities};
 use std::io::{self, Write};
 
 /// Writes the document, for a terminal so many columns wide.
@@ -115,12 +115,8 @@ fn metric(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let Comparison { question, sides: [a, b], benchstat, .. } = comparison;
-    let better = match question.direction {
-        Direction::Larger => "larger is better",
-        Direction::Smaller => "smaller is better",
-    };
     let outcome = comparison.outcome();
-    writeln!(out, "{} ({better}): {outcome}", palette.bold(&question.name))?;
+    writeln!(out, "{} ({} is better): {outcome}", palette.bold(&question.name), better(question.direction))?;
     strip::render(comparison, width, palette, out)?;
     writeln!(
         out,

@@ -3,6 +3,7 @@
 use super::differences::is_spoiled;
 use super::markup::{Escaped, data};
 use super::runs::readings;
+use crate::render::compare::better;
 use crate::render::compare::quantity::{percent, shown};
 use deburr_lab::comparison::Comparison;
 use deburr_lab::stats::benchstat::Summary;
@@ -74,11 +75,8 @@ pub(super) fn swept(parameter: &str, points: &[(&str, &Comparison)]) -> String {
 }
 
 /// Which way is better, in words.
-pub(super) fn direction(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Larger => "larger is better",
-        Direction::Smaller => "smaller is better",
-    }
+pub(super) fn direction(direction: Direction) -> String {
+    format!("{} is better", better(direction))
 }
 
 /// What was measured, in a table that opens.
