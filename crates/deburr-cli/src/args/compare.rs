@@ -40,7 +40,8 @@ or hyperfine, with one report or several; what both have is compared, with Holm'
 their number, or what --metric names. Without --paired nobody knows the order of the runs: no verdict.
 
 With servers both run all the time, each on a port of its own, and the client meets them in turn.
-{port} in any command is the side's port, as is $DEBURR_PORT; {NAME} is the value of --param NAME.
+{port} in the commands of servers, clients and --ready is the side's port, as is $DEBURR_PORT;
+{NAME} there, in --a, --b, --prepare and --relink is the value of --param NAME.
 
 Every run is written to a record as it ends; the last line says where that is.
 
