@@ -5,8 +5,8 @@
 
 mod shape;
 
-use crate::measure::experiment::Pair;
-use crate::measure::schedule::Side;
+use crate::measure::pairs::Pair;
+use crate::side::Side;
 use crate::stats::benchstat::{self, Assumption, Summary, Upstream, geomean};
 use crate::stats::drift::{self, Drift};
 use crate::stats::holm;
@@ -40,7 +40,7 @@ pub struct Question {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reading {
     /// Whose it is.
-    pub side: drift::Side,
+    pub side: Side,
     /// The value, in the metric's unit.
     pub value: f64,
     /// When its run began, in seconds since 1970, if that is known.
@@ -166,7 +166,7 @@ pub fn series(pairs: &[Pair], metric: &str, machine: Option<Machine>) -> Option<
         }
         sides.into_iter().filter_map(move |side| {
             Some(Reading {
-                side: if side == Side::A { drift::Side::A } else { drift::Side::B },
+                side,
                 value: value(pair, side)?,
                 began: Some(pair.runs[side.index()].began),
                 pair: index,
@@ -244,7 +244,7 @@ fn loaded(run: &crate::measure::record::Run) -> load::Run {
 /// [`Error`], where a value is no positive number, or there are too few.
 pub fn compare(question: Question, series: &Series, rule: &Rule, seed: u64) -> Result<Comparison, Error> {
     let [a, b] = series.values.each_ref();
-    let sequence: Vec<(drift::Side, f64)> =
+    let sequence: Vec<(Side, f64)> =
         series.sequence.iter().map(|reading| (reading.side, reading.value)).collect();
     let drift = Drift::of(&drift::residuals(&sequence));
     let is_paired = series.order == Order::Interleaved;

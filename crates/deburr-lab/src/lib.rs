@@ -9,4 +9,5 @@ pub mod benchfmt;
 pub mod comparison;
 pub mod measure;
 pub mod report;
+pub mod side;
 pub mod stats;

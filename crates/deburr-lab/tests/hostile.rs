@@ -2,8 +2,9 @@
 //! cut, mixed up or not text.
 
 use deburr_lab::benchfmt::{Input, Options, tables};
+use deburr_lab::side::Side;
 use deburr_lab::stats::benchstat::{self, Assumption, Upstream};
-use deburr_lab::stats::drift::{Drift, Side};
+use deburr_lab::stats::drift::Drift;
 use deburr_lab::stats::modes::{self, Modes, Null};
 use deburr_lab::stats::random::Random;
 use deburr_lab::stats::unpaired::{self, Arm};

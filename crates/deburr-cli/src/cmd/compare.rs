@@ -13,7 +13,8 @@ use crate::args::compare::{Compare, Expected, Output};
 use crate::render::compare::{Document, Measured, Point, benchstat, json, table, text};
 use crate::render::style::Palette;
 use deburr_lab::comparison::{self, Comparison, Family, Question, Series};
-use deburr_lab::measure::experiment::{self, Pair, Stopped};
+use deburr_lab::measure::experiment;
+use deburr_lab::measure::pairs::{self, Pair, Stopped};
 use deburr_lab::measure::process::{self, End, Streams, Task};
 use deburr_lab::measure::record::{Record, RecordError, Run};
 use deburr_lab::report;
@@ -135,7 +136,7 @@ fn sweep(
     for experiment in &plan.experiments {
         let own: Vec<Run> = runs.extract_if(.., |run| run.point == experiment.point).collect();
         let mut watch = Watch::new(plan, experiment, rule.clone(), options.progress);
-        let measured = experiment::run(experiment, record, own, &mut watch, stop);
+        let measured = pairs::run(experiment, record, own, &mut watch, stop);
         watch.finish();
         let (pairs, stopped) = measured?;
         if pairs.len() >= 2 {

@@ -4,8 +4,9 @@
 //! Noise is on the log scale and multiplies. Each kind has a standard deviation of 1 a run where it is stationary; drift and
 //! step come on top of normal noise of 1. `pair_sd` is what it leaves in the log ratio of two neighbouring runs.
 
+use deburr_lab::side::Side;
 use deburr_lab::stats::benchstat::{Assumption, Upstream, compare};
-use deburr_lab::stats::drift::{Drift, Side};
+use deburr_lab::stats::drift::Drift;
 use deburr_lab::stats::moments::{mean, standard_deviation};
 use deburr_lab::stats::paired::Posterior;
 use deburr_lab::stats::random::Random;

@@ -8,13 +8,17 @@
 //! | which side comes first in a pair | [`schedule`] |
 //! | what are clients run against | [`server`] |
 //! | what is known of a run, on disk | [`record`] |
-//! | pair after pair, until somebody has seen enough | [`experiment`] |
+//! | what is to be measured, and why could it not be | [`experiment`] |
+//! | one run: prepared, waited for, measured, written down | `bench` |
+//! | pair after pair, until somebody has seen enough | [`pairs`] |
 //!
 //! The unit is one run of a process. Runs come in pairs, one of each side, in random order.
 
+mod bench;
 pub mod experiment;
 pub mod machine;
 pub mod metric;
+pub mod pairs;
 pub mod process;
 pub mod record;
 pub mod schedule;

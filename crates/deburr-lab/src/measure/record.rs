@@ -4,7 +4,7 @@
 //! last line that an interrupt cut off is no run. Whoever goes on with an experiment gets the same header, or none.
 
 use super::process::{End, Usage};
-use super::schedule::Side;
+use crate::side::Side;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;

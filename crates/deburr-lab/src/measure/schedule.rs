@@ -3,35 +3,7 @@
 //! In: the experiment's seed and a pair's number. Out: an order, the same whenever it is asked for, so that an interrupted
 //! experiment goes on as it would have. SplitMix64 (Steele, Lea & Flood, OOPSLA 2014).
 
-use serde::{Deserialize, Serialize};
-use std::fmt;
-
-/// One of the two that are compared.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Side {
-    /// What there was.
-    #[default]
-    A,
-    /// What may be better.
-    B,
-}
-
-impl Side {
-    /// Both.
-    pub const BOTH: [Side; 2] = [Side::A, Side::B];
-
-    /// 0 and 1.
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-}
-
-impl fmt::Display for Side {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(["A", "B"][self.index()])
-    }
-}
+use crate::side::Side;
 
 /// The order of a pair's runs, the `attempt`th time that it is measured.
 pub fn order(seed: u64, pair: u32, attempt: u32) -> [Side; 2] {

@@ -6,6 +6,7 @@
 
 use super::ranks::midranks;
 use super::{moments, normal};
+use crate::side::Side;
 
 /// Below this p the machine drifts.
 pub const ALARM: f64 = 0.005;
@@ -113,15 +114,6 @@ impl Drift {
     pub fn fires(&self) -> bool {
         self.p() < ALARM
     }
-}
-
-/// Which build a run was of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Side {
-    /// The build compared against.
-    A,
-    /// The build in question.
-    B,
 }
 
 /// What is left of each run in the order of the runs when its own side's median is taken away: the machine, without the builds.

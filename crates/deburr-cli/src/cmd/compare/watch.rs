@@ -3,8 +3,9 @@
 use super::plan::Plan;
 use crate::args::batch::Progress;
 use deburr_lab::comparison::{self, Question};
-use deburr_lab::measure::experiment::{Experiment, Next, Observer, Pair};
-use deburr_lab::measure::schedule::Side;
+use deburr_lab::measure::experiment::Experiment;
+use deburr_lab::measure::pairs::{Next, Observer, Pair};
+use deburr_lab::side::Side;
 use deburr_lab::stats::verdict::{Rule, Sequence};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;

@@ -243,7 +243,7 @@ fn unit_of_axis(largest: f64, unit: &str) -> (f64, String) {
 mod tests {
     use super::*;
     use deburr_lab::comparison::{self, Question, Reading, Series};
-    use deburr_lab::stats::drift::Side;
+    use deburr_lab::side::Side;
     use deburr_lab::stats::random::Random;
     use deburr_lab::stats::verdict::{Order, Rule};
     use deburr_lab::stats::{Direction, Rope};

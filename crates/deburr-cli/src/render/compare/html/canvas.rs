@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use super::markup::Escaped;
-use deburr_lab::stats::drift::Side;
+use deburr_lab::side::Side;
 use std::fmt::Write;
 
 /// The size of every figure, in its own units: the figures are scaled to the page together.

@@ -5,7 +5,7 @@ use super::canvas::Canvas;
 use super::unit_of_axis;
 use crate::render::compare::quantity::shown;
 use deburr_lab::comparison::{Comparison, Question};
-use deburr_lab::stats::drift::Side;
+use deburr_lab::side::Side;
 
 /// A value with its interval, the lower end first.
 #[derive(Debug, Clone, Copy)]

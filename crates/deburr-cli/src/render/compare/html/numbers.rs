@@ -6,8 +6,8 @@ use super::runs::readings;
 use crate::render::compare::better;
 use crate::render::compare::quantity::{percent, shown};
 use deburr_lab::comparison::Comparison;
+use deburr_lab::side::Side;
 use deburr_lab::stats::benchstat::Summary;
-use deburr_lab::stats::drift::Side;
 use deburr_lab::stats::{Direction, Probabilities};
 use std::fmt::Write;
 

@@ -5,7 +5,7 @@ use super::canvas::Canvas;
 use super::unit_of_axis;
 use crate::render::compare::quantity::shown;
 use deburr_lab::comparison::{Comparison, Reading};
-use deburr_lab::stats::drift::Side;
+use deburr_lab::side::Side;
 
 /// Units of the time that an experiment takes, in seconds, each with the time from which on the next one is told.
 const TIMES: [(f64, f64, &str); 3] =

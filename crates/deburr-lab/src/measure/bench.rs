@@ -1,0 +1,171 @@
+//! Measuring stage: one run of an experiment.
+//!
+//! In: whose run it is. Out: what it took and what was read of it, in the record before anybody else sees it. What prepares a run comes
+//! first, then the gate that waits for a quiet machine. A run that fails, or lacks a number, ends the experiment: there is no verdict on
+//! what did not work.
+
+use super::experiment::{Experiment, Failure};
+use super::machine::{Busy, Gate};
+use super::metric::Metric;
+use super::process::{self, End, Streams, Task};
+use super::record::{Record, Run};
+use super::server::{Server, ServerError, Service};
+use crate::side::Side;
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Bytes at most that are read of what a run prints.
+const MOST_TEXT: u64 = 64 << 20;
+/// Bytes of what a failed run printed that are told.
+const TOLD: usize = 2000;
+
+/// What runs are made with.
+pub(super) struct Bench<'e> {
+    experiment: &'e Experiment,
+    record: &'e mut Record,
+    stop: &'e AtomicBool,
+    /// The next one.
+    gate: Option<Gate>,
+    /// Where runs print to.
+    output: File,
+    errors: File,
+}
+
+impl<'e> Bench<'e> {
+    pub(super) fn new(
+        experiment: &'e Experiment,
+        record: &'e mut Record,
+        stop: &'e AtomicBool,
+    ) -> Result<Bench<'e>, Failure> {
+        // Nobody reads what no pattern is looked for in; a file in memory, since a disk would be measured with it.
+        let file = |is_read: bool| match is_read {
+            true => memfd_create("deburr", MemfdFlags::CLOEXEC).map(File::from).map_err(io::Error::from),
+            false => OpenOptions::new().write(true).open("/dev/null"),
+        };
+        let is_read = experiment.metrics.iter().any(Metric::is_printed);
+        let [output, errors] = [file(is_read), file(true)].map(|file| {
+            file.map_err(|error| Failure::Start { what: "a place for output".to_owned(), error })
+        });
+        Ok(Bench { experiment, record, stop, gate: experiment.gate, output: output?, errors: errors? })
+    }
+
+    /// Makes the run that `run` describes, with what prepares it, and its server where that does not run all the time. `None`: somebody
+    /// wanted to stop.
+    pub(super) fn run(&mut self, run: Run, layout: u32) -> Result<Option<Run>, Failure> {
+        if !self.prepare(run.side, layout)? || self.stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let alternating = self.experiment.services.as_ref().filter(|_| self.experiment.alternates);
+        let _server = match alternating {
+            Some(services) => match self.server(services, run.side)? {
+                Some(server) => Some(server),
+                None => return Ok(None),
+            },
+            None => None,
+        };
+        let (waited, is_quiet) = self.gate.map_or((0.0, true), Gate::wait);
+        self.gate = if is_quiet { self.experiment.gate } else { self.gate.map(Gate::less_patient) };
+        let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
+        let point = self.experiment.point.clone();
+        self.measure(Run { point, began, waited, ..run })
+    }
+
+    /// Starts the server of a side; `None`: somebody wanted to stop.
+    pub(super) fn server(&self, services: &[Service; 2], side: Side) -> Result<Option<Server>, Failure> {
+        match Server::start(&services[side.index()], self.stop) {
+            Ok(server) => Ok(Some(server)),
+            Err(ServerError::Interrupted) => Ok(None),
+            Err(error) => Err(Failure::Server { side, error }),
+        }
+    }
+
+    /// Runs what comes before a run; `false`: somebody wanted to stop.
+    fn prepare(&mut self, side: Side, seed: u32) -> Result<bool, Failure> {
+        for task in &self.experiment.prepare {
+            let mut task = task.clone();
+            task.env.push(("DEBURR_SIDE".into(), side.to_string().to_lowercase().into()));
+            task.env.push(("DEBURR_LAYOUT_SEED".into(), seed.to_string().into()));
+            let what = format!("what prepares a run of {side}");
+            let (end, _) =
+                self.process(&task).map_err(|error| Failure::Start { what: what.clone(), error })?;
+            match end {
+                End::Status(0) => {}
+                End::Interrupted => return Ok(false),
+                end => return Err(Failure::Run { what, end, text: self.tail() }),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Makes a run, and writes it down. `None`: somebody wanted to stop.
+    fn measure(&mut self, mut run: Run) -> Result<Option<Run>, Failure> {
+        let experiment = self.experiment;
+        let what = match run.is_warm_up {
+            true => format!("{}, warming up,", run.side),
+            false => format!("{} in pair {}", run.side, run.pair + 1),
+        };
+        let before = Busy::now();
+        let ended = self.process(&experiment.tasks[run.side.index()]);
+        let during = Busy::now().zip(before).map(|(now, before)| now.since(before));
+        let (end, usage) = ended.map_err(|error| Failure::Start { what: what.clone(), error })?;
+        (run.end, run.usage) = (end, usage);
+        (run.busy, run.stolen) = (during.map(|during| during.busy), during.map(|during| during.stolen));
+        let is_good = match end {
+            End::Status(status) => status == 0 || experiment.ignores_failure,
+            End::Signal(_) | End::TimedOut | End::Interrupted => false,
+        };
+        let mut failure = (!is_good).then(|| Failure::Run { what: what.clone(), end, text: self.tail() });
+        if failure.is_none() {
+            let text = self.text();
+            for metric in &experiment.metrics {
+                match metric.read(&usage, &text) {
+                    Ok(number) => _ = run.metrics.insert(metric.name.clone(), number),
+                    Err(why) => {
+                        let (what, metric, text) = (what.clone(), metric.name.clone(), self.tail());
+                        failure.get_or_insert(Failure::Metric { what, metric, why, text });
+                    }
+                }
+            }
+        }
+        run.fault =
+            failure.as_ref().map(|failure| failure.to_string().lines().next().unwrap_or_default().to_owned());
+        self.record.add(&run)?;
+        match failure {
+            Some(Failure::Run { end: End::Interrupted, .. }) => Ok(None),
+            Some(failure) => Err(failure),
+            None => Ok(Some(run)),
+        }
+    }
+
+    fn process(&mut self, task: &Task) -> io::Result<(End, process::Usage)> {
+        for file in [&mut self.output, &mut self.errors] {
+            // A device has no length.
+            if file.metadata()?.is_file() {
+                file.set_len(0)?;
+                file.rewind()?;
+            }
+        }
+        process::run(task, Streams { output: &self.output, errors: &self.errors }, self.stop)
+    }
+
+    /// What the last run printed, standard output first.
+    fn text(&mut self) -> String {
+        let mut text = Vec::new();
+        for file in [&mut self.output, &mut self.errors] {
+            // Nothing can be read of a device that is written to only.
+            let _ = file.rewind().and_then(|()| file.take(MOST_TEXT).read_to_end(&mut text));
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    /// The end of what the last run printed.
+    fn tail(&mut self) -> String {
+        let text = self.text();
+        let from = text.len().saturating_sub(TOLD);
+        let from = (from..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+        text.get(from..).unwrap_or_default().to_owned()
+    }
+}

@@ -1,0 +1,374 @@
+//! Measuring stage: pair after pair, until somebody has seen enough.
+//!
+//! In: an experiment. Out: a record of every run, and the pairs. What the numbers mean, and how many it takes, an [`Observer`] decides;
+//! here is no arithmetic on them.
+//!
+//! Each pair has one run of both sides, in random order. The first pair only warms up.
+
+use super::bench::Bench;
+use super::experiment::{Experiment, Failure};
+use super::record::{Record, Run};
+use super::schedule;
+use crate::side::Side;
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+/// One run of each side.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pair {
+    /// The runs of A and B.
+    pub runs: [Run; 2],
+}
+
+impl Pair {
+    /// Its number, from 0.
+    pub fn number(&self) -> u32 {
+        self.runs[0].pair
+    }
+}
+
+/// What comes after a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Another one.
+    Pair,
+    /// The same once more; this one counts no longer.
+    Again,
+    /// Nothing.
+    Enough,
+}
+
+/// Sees what happens.
+pub trait Observer {
+    /// A run is about to begin.
+    fn begins(&mut self, pair: u32, side: Side, is_warm_up: bool);
+
+    /// A pair was measured: the last of `pairs`, which are those that count.
+    fn judge(&mut self, pairs: &[Pair]) -> Next;
+}
+
+/// How an experiment ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopped {
+    /// Its observer has seen enough.
+    Enough,
+    /// Somebody wanted to stop.
+    Interrupted,
+}
+
+/// Runs an experiment. `runs`: what its record has of it already, at this point.
+///
+/// # Errors
+/// [`Failure`]; the record has all runs up to then, and the one that failed.
+pub fn run(
+    experiment: &Experiment,
+    record: &mut Record,
+    runs: Vec<Run>,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<(Vec<Pair>, Stopped), Failure> {
+    let mut bench = Bench::new(experiment, record, stop)?;
+    let mut pairs = pairs(runs);
+    let mut attempt = 0;
+    // A record may end with a pair that is to be measured again, or is the last.
+    let mut next = if pairs.is_empty() { Next::Pair } else { observer.judge(&pairs) };
+    let _servers = match (&experiment.services, next) {
+        (Some(services), Next::Pair | Next::Again) if !experiment.alternates => {
+            let (a, b) = (bench.server(services, Side::A)?, bench.server(services, Side::B)?);
+            let Some(both) = a.zip(b) else { return Ok((pairs, Stopped::Interrupted)) };
+            Some(both)
+        }
+        _ => None,
+    };
+    for number in 0..experiment.warm_ups {
+        if next == Next::Enough
+            || pair(&mut bench, experiment.seed, Place { number, attempt: 0, is_warm_up: true }, observer)?
+                .is_none()
+        {
+            break;
+        }
+    }
+    while next != Next::Enough {
+        attempt = if next == Next::Again { attempt + 1 } else { 0 };
+        if next == Next::Again {
+            pairs.pop();
+        }
+        let number = pairs.last().map_or(0, |pair| pair.number() + 1);
+        let place = Place { number, attempt, is_warm_up: false };
+        let Some(pair) = pair(&mut bench, experiment.seed, place, observer)? else {
+            return Ok((pairs, Stopped::Interrupted));
+        };
+        pairs.push(pair);
+        next = observer.judge(&pairs);
+    }
+    Ok((pairs, Stopped::Enough))
+}
+
+/// Where a pair stands.
+struct Place {
+    number: u32,
+    attempt: u32,
+    is_warm_up: bool,
+}
+
+/// Measures a pair; `None`: somebody wanted to stop.
+fn pair(
+    bench: &mut Bench<'_>,
+    seed: u64,
+    place: Place,
+    observer: &mut dyn Observer,
+) -> Result<Option<Pair>, Failure> {
+    let Place { number, attempt, is_warm_up } = place;
+    let order = schedule::order(seed, number, attempt);
+    let mut runs = [None, None];
+    for side in order {
+        observer.begins(number, side, is_warm_up);
+        let is_first = side == order[0];
+        let blank = Run { pair: number, attempt, side, is_first, is_warm_up, ..Run::default() };
+        let Some(run) = bench.run(blank, schedule::layout_seed(seed, number, attempt, side))? else {
+            return Ok(None);
+        };
+        runs[side.index()] = Some(run);
+    }
+    Ok(match runs {
+        [Some(a), Some(b)] => Some(Pair { runs: [a, b] }),
+        _ => None,
+    })
+}
+
+/// The pairs that some runs make, in order: of each the last that was measured as a whole. What failed is none.
+pub fn pairs(runs: Vec<Run>) -> Vec<Pair> {
+    let mut halves: BTreeMap<(u32, u32), [Option<Run>; 2]> = BTreeMap::new();
+    for run in runs.into_iter().filter(|run| !run.is_warm_up && run.fault.is_none()) {
+        let (place, side) = ((run.pair, run.attempt), run.side.index());
+        halves.entry(place).or_default()[side] = Some(run);
+    }
+    let whole = halves.into_values().filter_map(|halves| match halves {
+        [Some(a), Some(b)] => Some((a.pair, Pair { runs: [a, b] })),
+        _ => None,
+    });
+    let last: BTreeMap<u32, Pair> = whole.collect();
+    last.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::metric::{Metric, Source};
+    use super::super::process::Task;
+    use super::super::record::{self, FORMAT, Header};
+    use super::super::server::Service;
+    use super::*;
+    use regex::Regex;
+    use std::path::Path;
+
+    fn shell(script: &str) -> Task {
+        Task { words: ["sh", "-c", script].map(Into::into).to_vec(), ..Task::default() }
+    }
+
+    fn experiment(a: &str, b: &str) -> Experiment {
+        let pattern = Source::Pattern(Regex::new(r"ops = (\S+)").expect("an expression"));
+        Experiment {
+            tasks: [shell(a), shell(b)],
+            services: None,
+            alternates: false,
+            point: String::new(),
+            seed: 1,
+            warm_ups: 1,
+            gate: None,
+            prepare: Vec::new(),
+            metrics: vec![Metric { name: "ops".to_owned(), source: pattern }],
+            ignores_failure: false,
+        }
+    }
+
+    fn header() -> Header {
+        Header {
+            format: FORMAT,
+            tool: String::new(),
+            commands: Default::default(),
+            seed: 1,
+            metrics: Vec::new(),
+            cores: 1,
+            options: BTreeMap::new(),
+        }
+    }
+
+    /// Wants some pairs, and some of them twice.
+    struct Script {
+        wanted: u32,
+        again: Vec<u32>,
+        begun: Vec<(u32, Side, bool)>,
+    }
+
+    impl Script {
+        fn new(wanted: u32) -> Script {
+            Script { wanted, again: Vec::new(), begun: Vec::new() }
+        }
+    }
+
+    impl Observer for Script {
+        fn begins(&mut self, pair: u32, side: Side, is_warm_up: bool) {
+            self.begun.push((pair, side, is_warm_up));
+        }
+
+        fn judge(&mut self, pairs: &[Pair]) -> Next {
+            let number = pairs.last().map_or(0, Pair::number);
+            if self.again.first() == Some(&number) {
+                self.again.remove(0);
+                return Next::Again;
+            }
+            if number + 1 >= self.wanted { Next::Enough } else { Next::Pair }
+        }
+    }
+
+    fn ran(
+        experiment: &Experiment,
+        path: &Path,
+        script: &mut Script,
+    ) -> Result<(Vec<Pair>, Stopped), Failure> {
+        let (mut record, runs) = match path.exists() {
+            true => {
+                let (record, runs, _) = Record::resume(path, &header()).expect("a record");
+                (record, runs)
+            }
+            false => (Record::create(path, &header()).expect("a record"), Vec::new()),
+        };
+        run(experiment, &mut record, runs, script, &AtomicBool::new(false))
+    }
+
+    #[test]
+    fn pairs_are_measured_in_recorded_random_order_behind_a_warm_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record");
+        let mut script = Script::new(12);
+        let experiment = experiment("echo ops = 1", "echo ops = 2");
+        let (pairs, stopped) = ran(&experiment, &path, &mut script).unwrap();
+        assert_eq!((pairs.len(), stopped), (12, Stopped::Enough));
+        assert!(script.begun[..2].iter().all(|(pair, _, is_warm_up)| *pair == 0 && *is_warm_up));
+        let firsts: Vec<Side> = script.begun[2..].chunks(2).map(|pair| pair[0].1).collect();
+        assert!(firsts.contains(&Side::A) && firsts.contains(&Side::B));
+        for (pair, first) in pairs.iter().zip(firsts) {
+            assert!(pair.runs[first.index()].is_first);
+            assert_eq!(pair.runs.each_ref().map(|run| run.metrics["ops"]), [1.0, 2.0]);
+            assert!(pair.runs[0].usage.wall > 0.0 && pair.runs[0].busy.is_some());
+        }
+        let (_, runs) = record::read(&path).unwrap();
+        assert_eq!(runs.len(), 26);
+        assert_eq!(super::pairs(runs), pairs);
+    }
+
+    #[test]
+    fn a_pair_that_is_measured_again_takes_its_own_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record");
+        let counting = format!("echo x >> {0}/n; echo ops = $(wc -l < {0}/n)", folder.path().display());
+        let mut script = Script { again: vec![1, 1], ..Script::new(3) };
+        let (pairs, _) = ran(&experiment(&counting, "echo ops = 1"), &path, &mut script).unwrap();
+        // The warm-up is the first, and pair 1 counts the third time.
+        assert_eq!(
+            pairs.iter().map(|pair| pair.runs[0].metrics["ops"]).collect::<Vec<f64>>(),
+            [2.0, 5.0, 6.0]
+        );
+        assert_eq!(pairs[1].runs[0].attempt, 2);
+        assert_eq!(super::pairs(record::read(&path).unwrap().1), pairs);
+    }
+
+    #[test]
+    fn an_interrupted_experiment_goes_on_where_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record");
+        let experiment = experiment("echo ops = 1", "echo ops = 2");
+        let (first, _) = ran(&experiment, &path, &mut Script::new(3)).unwrap();
+        let (all, _) = ran(&experiment, &path, &mut Script::new(5)).unwrap();
+        assert_eq!((all.len(), &all[..3]), (5, &first[..]));
+        // One that had seen enough has nothing left to measure, and does not warm up for it.
+        let mut script = Script::new(5);
+        assert_eq!(ran(&experiment, &path, &mut script).unwrap().0, all);
+        assert_eq!(script.begun, []);
+        let mut record = Record::resume(&path, &header()).unwrap().0;
+        let stopped = run(&experiment, &mut record, Vec::new(), &mut Script::new(5), &AtomicBool::new(true));
+        assert_eq!(stopped.unwrap(), (vec![], Stopped::Interrupted));
+    }
+
+    #[test]
+    fn what_fails_is_told_and_written_down_and_ends_the_experiment() {
+        let cases = [
+            (
+                "echo why >&2; exit 3",
+                "A, warming up, ended with exit status 3; the last that it printed:\nwhy",
+            ),
+            (
+                "true",
+                "A, warming up,: metric ops: its pattern matches nothing of what the command printed; it printed nothing",
+            ),
+            ("echo ops = 1; echo ops = 2", "metric ops: its pattern matches 2 times"),
+            ("echo ops = many", "metric ops: its pattern matches \"many\", which is no number"),
+        ];
+        for (command, expected) in cases {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("record");
+            let failure = ran(&experiment(command, "echo ops = 1"), &path, &mut Script::new(3)).unwrap_err();
+            assert!(failure.to_string().contains(expected), "{failure}");
+            let (_, runs) = record::read(&path).unwrap();
+            assert!(runs.last().is_some_and(|run| run.fault.is_some()), "{runs:?}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let mut missing = experiment("true", "true");
+        missing.tasks = [Task { words: vec!["/no/such".into()], ..Task::default() }, shell("true")];
+        let failure = ran(&missing, &folder.path().join("record"), &mut Script::new(3)).unwrap_err();
+        assert!(failure.to_string().contains("No such file"), "{failure}");
+    }
+
+    #[test]
+    fn what_prepares_runs_before_each_run_and_knows_whose_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let mut experiment = experiment("echo ops = 1", "echo ops = 1");
+        experiment.prepare =
+            vec![shell(&format!("echo $DEBURR_SIDE $DEBURR_LAYOUT_SEED >> {}", log.display()))];
+        ran(&experiment, &folder.path().join("record"), &mut Script::new(2)).unwrap();
+        let text = std::fs::read_to_string(&log).unwrap();
+        let sides = |side: &str| text.lines().filter(|line| line.starts_with(side)).count();
+        assert_eq!((sides("a "), sides("b ")), (3, 3));
+        let seeds: std::collections::BTreeSet<&str> =
+            text.lines().filter_map(|line| line.split(' ').nth(1)).collect();
+        // The warm-up has those of the first pair.
+        assert_eq!(seeds.len(), 4);
+        experiment.prepare = vec![shell("exit 1")];
+        let failure = ran(&experiment, &folder.path().join("other"), &mut Script::new(2)).unwrap_err();
+        assert!(failure.to_string().starts_with("what prepares a run of"), "{failure}");
+    }
+
+    #[test]
+    fn clients_meet_the_server_of_their_side_which_is_gone_afterwards() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().display();
+        let service = |side: &str| Service {
+            task: shell(&format!(
+                "trap 'rm {path}/{side}; exit' TERM; echo x > {path}/{side}; while :; do sleep 0.02; done"
+            )),
+            ready: shell(&format!("test -e {path}/{side}")),
+            patience: std::time::Duration::from_secs(20),
+        };
+        let count =
+            |side: &str| format!("test -e {path}/{side} && echo ops = $(ls {path} | grep -c '^[ab]$')");
+        for (alternates, serving) in [(false, 2.0), (true, 1.0)] {
+            let services = Some([service("a"), service("b")]);
+            let experiment = Experiment { services, alternates, ..experiment(&count("a"), &count("b")) };
+            let record = folder.path().join(format!("record-{alternates}"));
+            let (pairs, _) = ran(&experiment, &record, &mut Script::new(3)).unwrap();
+            assert!(
+                pairs.iter().flat_map(|pair| &pair.runs).all(|run| run.metrics["ops"] == serving),
+                "{pairs:?}"
+            );
+            assert!(!folder.path().join("a").exists() && !folder.path().join("b").exists());
+        }
+        let broken =
+            Service { task: shell("exit 2"), ready: shell("false"), patience: std::time::Duration::ZERO };
+        let services = Some([service("a"), broken]);
+        let experiment = Experiment { services, ..experiment("true", "true") };
+        let failure = ran(&experiment, &folder.path().join("other"), &mut Script::new(3)).unwrap_err();
+        assert!(failure.to_string().starts_with("the server of B"), "{failure}");
+        assert!(!folder.path().join("a").exists());
+    }
+}
