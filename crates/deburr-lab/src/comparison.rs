@@ -12,6 +12,7 @@ use crate::stats::drift::{self, Drift};
 use crate::stats::holm;
 use crate::stats::load::{self, Machine};
 use crate::stats::modes::Modes;
+use crate::stats::placement::Placement;
 use crate::stats::unpaired::{self, Arm};
 use crate::stats::verdict::{self, Order, Outcome, Rule, Sequence, Verdict};
 use crate::stats::warning::Warning;
@@ -81,6 +82,8 @@ pub struct Comparison {
     pub adjusted_p: f64,
     /// Reasons to look twice.
     pub warnings: Vec<Warning>,
+    /// What placement alone does to A, where that was measured: the region of equivalence has room for it.
+    pub placement: Option<Placement>,
     /// What was compared, run by run.
     pub series: Series,
     /// The same as a figure shows it.
@@ -299,6 +302,7 @@ pub fn compare(question: Question, series: &Series, rule: &Rule, seed: u64) -> R
         adjusted_p: compared.p,
         benchstat: compared,
         warnings,
+        placement: None,
         series: series.clone(),
         shape,
     })

@@ -122,6 +122,9 @@ pub(crate) struct Compare {
     /// Run before each run to link it anew, with DEBURR_LAYOUT_SEED and DEBURR_SIDE in its environment
     #[arg(long, value_name = "CMD", help_heading = "How to run")]
     pub(crate) relink: Option<String>,
+    /// Link each side only once, and measure first how far so many layouts of A differ: the region grows by that
+    #[arg(long, value_name = "LAYOUTS", num_args = 0..=1, require_equals = true, default_missing_value = "10", value_parser = clap::value_parser!(u32).range(2..=1000), requires = "relink", help_heading = "How to run")]
+    pub(crate) layout_floor: Option<u32>,
     /// Run after everything else, whatever happened
     #[arg(long, value_name = "CMD", help_heading = "How to run")]
     pub(crate) cleanup: Option<String>,
@@ -137,6 +140,9 @@ pub(crate) struct Compare {
     /// What the commands read [default: nothing]
     #[arg(long, value_name = "FILE", help_heading = "How to run")]
     pub(crate) input: Option<PathBuf>,
+    /// Keep what the runs print in this folder, in a file for each [default: nowhere]
+    #[arg(long, value_name = "DIR", help_heading = "How to run")]
+    pub(crate) output: Option<PathBuf>,
     /// Processors that the runs may use, such as 1 or 2-3
     #[arg(long, value_name = "CPUS", help_heading = "How to run")]
     pub(crate) pin: Option<Cpus>,

@@ -13,14 +13,17 @@ use crate::args::compare::{Compare, Expected, Output};
 use crate::render::compare::{Document, Measured, Point, benchstat, json, table, text};
 use crate::render::style::Palette;
 use deburr_lab::comparison::{self, Comparison, Family, Question, Series};
-use deburr_lab::measure::experiment;
+use deburr_lab::measure::layouts::{self, Extent};
 use deburr_lab::measure::pairs::{self, Pair, Stopped};
 use deburr_lab::measure::process::{self, End, Streams, Task};
 use deburr_lab::measure::record::{Record, RecordError, Run};
 use deburr_lab::report;
 use deburr_lab::stats::Rope;
+use deburr_lab::stats::placement::Placement;
 use deburr_lab::stats::verdict::{LOOKS, Outcome, Rule};
 use deburr_lab::stats::warning::Warning;
+use indicatif::ProgressBar;
+use metric::Asked;
 use page::Page;
 use plan::Plan;
 use std::fmt;
@@ -120,8 +123,21 @@ fn commands(options: &Compare, rope: Rope) -> Result<(Document, bool), Failure> 
     Ok((document, stopped == Stopped::Interrupted))
 }
 
-/// The values that are swept over, each with its pairs.
-type Points = Vec<(String, Vec<Pair>)>;
+/// What was measured at a value of what is swept over.
+struct Measurements {
+    value: String,
+    pairs: Vec<Pair>,
+    /// What each metric is judged by, in their order.
+    judges: Vec<Judge>,
+}
+
+/// What a metric is judged by.
+#[derive(Clone)]
+struct Judge {
+    rule: Rule,
+    /// What placement does, where that was measured; the rule knows it.
+    placement: Option<Placement>,
+}
 
 /// Runs the experiment of each point; gives those that have two pairs.
 fn sweep(
@@ -131,16 +147,34 @@ fn sweep(
     rule: &Rule,
     options: &Compare,
     stop: &AtomicBool,
-) -> Result<(Points, Stopped), experiment::Failure> {
-    let mut points = Points::new();
+) -> Result<(Vec<Measurements>, Stopped), String> {
+    let mut points = Vec::new();
     for experiment in &plan.experiments {
         let own: Vec<Run> = runs.extract_if(.., |run| run.point == experiment.point).collect();
-        let mut watch = Watch::new(plan, experiment, rule.clone(), options.progress);
+        let judges = match plan.layouts {
+            None => vec![Judge { rule: rule.clone(), placement: None }; plan.asked.len()],
+            Some(extent) => {
+                let bar = watch::bar(
+                    options.progress,
+                    u64::from(extent.layouts * extent.rounds),
+                    "runs of A's layouts",
+                );
+                let mut begins = |known| bar.iter().for_each(|bar| bar.set_position(u64::from(known)));
+                let measured = layouts::run(experiment, extent, record, &own, &mut begins, stop);
+                bar.iter().for_each(ProgressBar::finish_and_clear);
+                match measured.map_err(|failure| failure.to_string())? {
+                    (_, Stopped::Interrupted) => return Ok((points, Stopped::Interrupted)),
+                    (runs, Stopped::Enough) => judges(plan, extent, &runs, rule)?,
+                }
+            }
+        };
+        let Some(first) = judges.first() else { continue };
+        let mut watch = Watch::new(plan, experiment, first.rule.clone(), options.progress);
         let measured = pairs::run(experiment, record, own, &mut watch, stop);
         watch.finish();
-        let (pairs, stopped) = measured?;
+        let (pairs, stopped) = measured.map_err(|failure| failure.to_string())?;
         if pairs.len() >= 2 {
-            points.push((experiment.point.clone(), pairs));
+            points.push(Measurements { value: experiment.point.clone(), pairs, judges });
         }
         if stopped == Stopped::Interrupted {
             return Ok((points, stopped));
@@ -149,10 +183,24 @@ fn sweep(
     Ok((points, Stopped::Enough))
 }
 
+/// What metrics are judged by where layouts of A were measured.
+fn judges(plan: &Plan, extent: Extent, runs: &[Run], rule: &Rule) -> Result<Vec<Judge>, String> {
+    let of = |asked: &Asked| {
+        let name = &asked.question.name;
+        let table = layouts::table(runs, extent, name);
+        let table = table.ok_or_else(|| format!("metric {name}: not every run in the record has it"))?;
+        let placement = Placement::of(&table).map_err(|error| format!("metric {name}: {error}"))?;
+        let rule = placement.widen(rule.rope()).and_then(|rope| Rule::new(rope, rule.looks(), rule.alpha()));
+        let rule = rule.map_err(|error| format!("metric {name}, by what placement does: {error}"))?;
+        Ok(Judge { rule, placement: Some(placement) })
+    };
+    plan.asked.iter().map(of).collect()
+}
+
 /// What the pairs of each point say of each metric, and all points together.
 fn judged(
     plan: &Plan,
-    points: &[(String, Vec<Pair>)],
+    points: &[Measurements],
     rule: &Rule,
     options: &Compare,
     path: &Path,
@@ -174,26 +222,33 @@ fn judged(
     };
     let questions: Vec<&Question> = plan.asked.iter().map(|asked| &asked.question).collect();
     let mut curve = Vec::new();
-    for (value, pairs) in points {
-        let metrics =
-            questions.iter().map(|question| Ok(((*question).clone(), of(question, pairs)?, rule.clone())));
-        let comparisons = compare(metrics.collect::<Result<Vec<_>, String>>()?)?;
+    for Measurements { value, pairs, judges } in points {
+        let metrics = questions
+            .iter()
+            .zip(judges)
+            .map(|(question, judge)| Ok(((*question).clone(), of(question, pairs)?, judge.rule.clone())));
+        let mut comparisons = compare(metrics.collect::<Result<Vec<_>, String>>()?)?;
+        for (comparison, judge) in comparisons.iter_mut().zip(judges) {
+            comparison.placement = judge.placement;
+        }
         curve.push(Point { value: value.clone(), comparisons });
     }
     let (mut comparisons, sweep) = match &options.param {
         None => (curve.into_iter().next().map_or_else(Vec::new, |point| point.comparisons), None),
         Some(sweep) => {
-            let pooled = questions.iter().map(|question| {
+            let pooled = questions.iter().enumerate().map(|(index, question)| {
                 let all = points
                     .iter()
-                    .map(|(_, pairs)| of(question, pairs))
+                    .map(|point| of(question, &point.pairs))
                     .collect::<Result<Vec<Series>, String>>()?;
                 let all = comparison::pooled(&all);
                 let all =
                     all.ok_or_else(|| format!("metric {}: a value that is not positive", question.name))?;
-                let rule = Rule::once(rule.rope(), all.values[0].len()).map_err(|error| error.to_string())?;
+                let ropes = points.iter().filter_map(|point| Some(point.judges.get(index)?.rule.rope()));
+                let widest = ropes.max_by(|one, other| one.relative().total_cmp(&other.relative()));
+                let rule = Rule::once(widest.unwrap_or(rule.rope()), all.values[0].len());
                 let question = Question { unit: "× the point's mean".to_owned(), ..(*question).clone() };
-                Ok((question, all, rule))
+                Ok((question, all, rule.map_err(|error| error.to_string())?))
             });
             (compare(pooled.collect::<Result<Vec<_>, String>>()?)?, Some((sweep.name.clone(), curve)))
         }
@@ -202,11 +257,14 @@ fn judged(
         comparisons.iter_mut().for_each(warn_of_placement);
     }
     let own = options.aa.as_ref().and(points.first()).zip(comparisons.first());
+    let fitness = own.and_then(|(point, comparison)| {
+        let rule = point.judges.first().map_or(rule, |judge| &judge.rule);
+        comparison::fitness(&point.pairs, comparison, rule)
+    });
     Ok(Document {
-        fitness: own.and_then(|((_, pairs), comparison)| comparison::fitness(pairs, comparison, rule)),
+        fitness,
         comparisons,
         sweep,
-        region: rule.rope().relative(),
         measured: Measured::Commands {
             commands: plan.header.commands.clone(),
             seed: plan.header.seed,

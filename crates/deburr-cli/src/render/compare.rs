@@ -27,8 +27,6 @@ pub(crate) struct Document {
     pub(crate) comparisons: Vec<Comparison>,
     /// What was swept over, and its points; `comparisons` are of all of them together.
     pub(crate) sweep: Option<(String, Vec<Point>)>,
-    /// The region of equivalence, as a fraction.
-    pub(crate) region: f64,
     pub(crate) measured: Measured,
     /// What the machine can tell apart, where a command was compared with itself.
     pub(crate) fitness: Option<Fitness>,

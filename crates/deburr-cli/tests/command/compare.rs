@@ -1,5 +1,7 @@
 //! `deburr compare`: verdicts on commands whose difference is known, records that go on, and what is said where nothing can be.
 
+mod relink;
+
 use super::{Scratch, assert_as_recorded, deburr, stderr, stdout};
 use serde_json::Value;
 use std::fs;
@@ -207,6 +209,22 @@ fn run(path: &str, scratch: &Scratch, script: &str) -> String {
 }
 
 #[test]
+fn what_runs_print_is_kept_where_it_is_asked_for() {
+    let scratch = scratch("kept");
+    let arguments =
+        ["--pairs", "2", "--output", "kept/here", "--param", "n=3,4", "--a", "echo {n}", "--b", "echo b"];
+    assert_eq!(compare(&scratch, &arguments).status.code(), Some(0));
+    let mut names: Vec<String> = fs::read_dir(scratch.0.join("kept/here"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort_unstable();
+    // Two points, a warm-up and two pairs, two sides, two streams.
+    assert_eq!((names.len(), names[0].as_str()), (24, "3-pair-1-a.err"));
+    assert_eq!(fs::read_to_string(scratch.0.join("kept/here/4-pair-2-a.out")).unwrap(), "4\n");
+}
+
+#[test]
 fn a_command_against_itself_tells_what_the_machine_can_tell_apart() {
     let scratch = scratch("aa");
     let told = document(&scratch, &["--aa", "sleep 0.01", "--pairs", "12"]);
@@ -226,7 +244,7 @@ fn what_cannot_be_compared_is_told_and_no_verdict_is_made_up() {
     scratch.file("zero", b"0\n1\n");
     scratch.file("two", b"1\n2\n");
     scratch.file("three", b"1\n2\n3\n");
-    let cases: [(&[&str], &str); 20] = [
+    let cases: [(&[&str], &str); 23] = [
         (&["--a", "true", "--b", "false"], "B, warming up, ended with exit status 1; it printed nothing"),
         (&["--a", "/no/such/program", "--b", "true"], "No such file"),
         (&["--a", "sleep 60", "--b", "sleep 60", "--timeout", "0.1"], "ended with the time limit"),
@@ -242,6 +260,23 @@ fn what_cannot_be_compared_is_told_and_no_verdict_is_made_up() {
         (&["--a", "true", "--b", "true", "--record", "one"], "one: File exists"),
         (&["--a", "true", "--b", "true", "--param", "n=1,1"], "twice"),
         (&["--a", "true"], "--b"),
+        (&["--a", "true", "--b", "true", "--layout-floor"], "--relink"),
+        (&["--a", "true", "--b", "true", "--output", "one"], "--output one: "),
+        (
+            &[
+                "--client",
+                "true",
+                "--server-a",
+                "true",
+                "--server-b",
+                "true",
+                "--ready",
+                "true",
+                "--relink",
+                "true",
+            ],
+            "--relink: servers that run all the time cannot be linked before each run: add --alternate, or --layout-floor",
+        ),
         (&["--values", "one", "three"], "at least 2"),
         (&["--values", "three", "words"], "words: line 2: \"many\" is no number"),
         (&["--values", "two", "zero", "--paired"], "positive"),

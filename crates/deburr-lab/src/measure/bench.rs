@@ -4,7 +4,7 @@
 //! first, then the gate that waits for a quiet machine. A run that fails, or lacks a number, ends the experiment: there is no verdict on
 //! what did not work.
 
-use super::experiment::{Experiment, Failure};
+use super::experiment::{Experiment, Failure, When};
 use super::machine::{Busy, Gate};
 use super::metric::Metric;
 use super::process::{self, End, Streams, Task};
@@ -40,22 +40,23 @@ impl<'e> Bench<'e> {
         record: &'e mut Record,
         stop: &'e AtomicBool,
     ) -> Result<Bench<'e>, Failure> {
-        // Nobody reads what no pattern is looked for in; a file in memory, since a disk would be measured with it.
+        // What nobody reads goes nowhere, the rest to a file in memory, since a disk would be measured with it.
         let file = |is_read: bool| match is_read {
             true => memfd_create("deburr", MemfdFlags::CLOEXEC).map(File::from).map_err(io::Error::from),
             false => OpenOptions::new().write(true).open("/dev/null"),
         };
-        let is_read = experiment.metrics.iter().any(Metric::is_printed);
+        let is_read = experiment.keeps.is_some() || experiment.metrics.iter().any(Metric::is_printed);
         let [output, errors] = [file(is_read), file(true)].map(|file| {
             file.map_err(|error| Failure::Start { what: "a place for output".to_owned(), error })
         });
         Ok(Bench { experiment, record, stop, gate: experiment.gate, output: output?, errors: errors? })
     }
 
-    /// Makes the run that `run` describes, with what prepares it, and its server where that does not run all the time. `None`: somebody
-    /// wanted to stop.
+    /// Makes the run that `run` describes, with what comes before it, and its server where that does not run all the time. `layout`: the
+    /// seed of its layout. `None`: somebody wanted to stop.
     pub(super) fn run(&mut self, run: Run, layout: u32) -> Result<Option<Run>, Failure> {
-        if !self.prepare(run.side, layout)? || self.stop.load(Ordering::Relaxed) {
+        let is_ready = self.prepare(run.side)? && self.link(run.side, layout, When::EachRun)?;
+        if !is_ready || self.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
         let alternating = self.experiment.services.as_ref().filter(|_| self.experiment.alternates);
@@ -82,30 +83,41 @@ impl<'e> Bench<'e> {
         }
     }
 
-    /// Runs what comes before a run; `false`: somebody wanted to stop.
-    fn prepare(&mut self, side: Side, seed: u32) -> Result<bool, Failure> {
-        for task in &self.experiment.prepare {
-            let mut task = task.clone();
-            task.env.push(("DEBURR_SIDE".into(), side.to_string().to_lowercase().into()));
-            task.env.push(("DEBURR_LAYOUT_SEED".into(), seed.to_string().into()));
-            let what = format!("what prepares a run of {side}");
-            let (end, _) =
-                self.process(&task).map_err(|error| Failure::Start { what: what.clone(), error })?;
-            match end {
-                End::Status(0) => {}
-                End::Interrupted => return Ok(false),
-                end => return Err(Failure::Run { what, end, text: self.tail() }),
-            }
+    /// Gives a side another layout, if that is to be done now; `false`: somebody wanted to stop.
+    pub(super) fn link(&mut self, side: Side, seed: u32, now: When) -> Result<bool, Failure> {
+        let Some(relink) = self.experiment.relink.as_ref().filter(|relink| relink.when == now) else {
+            return Ok(true);
+        };
+        let mut task = relink.task.clone();
+        task.env.push(("DEBURR_LAYOUT_SEED".into(), seed.to_string().into()));
+        self.before(task, side, &format!("what links {side}"))
+    }
+
+    /// Runs what prepares a run; `false`: somebody wanted to stop.
+    fn prepare(&mut self, side: Side) -> Result<bool, Failure> {
+        let Some(task) = self.experiment.prepare.clone() else { return Ok(true) };
+        self.before(task, side, &format!("what prepares a run of {side}"))
+    }
+
+    fn before(&mut self, mut task: Task, side: Side, what: &str) -> Result<bool, Failure> {
+        task.env.push(("DEBURR_SIDE".into(), side.to_string().to_lowercase().into()));
+        let ended = self.process(&task);
+        match ended.map_err(|error| Failure::Start { what: what.to_owned(), error })?.0 {
+            End::Status(0) => Ok(true),
+            End::Interrupted => Ok(false),
+            end => Err(Failure::Run { what: what.to_owned(), end, text: self.tail() }),
         }
-        Ok(true)
     }
 
     /// Makes a run, and writes it down. `None`: somebody wanted to stop.
     fn measure(&mut self, mut run: Run) -> Result<Option<Run>, Failure> {
         let experiment = self.experiment;
-        let what = match run.is_warm_up {
-            true => format!("{}, warming up,", run.side),
-            false => format!("{} in pair {}", run.side, run.pair + 1),
+        let what = match (run.is_warm_up, run.layout) {
+            (true, _) => format!("{}, warming up,", run.side),
+            (false, Some(layout)) => {
+                format!("{} at layout {} in round {}", run.side, layout + 1, run.pair + 1)
+            }
+            (false, None) => format!("{} in pair {}", run.side, run.pair + 1),
         };
         let before = Busy::now();
         let ended = self.process(&experiment.tasks[run.side.index()]);
@@ -133,6 +145,7 @@ impl<'e> Bench<'e> {
         run.fault =
             failure.as_ref().map(|failure| failure.to_string().lines().next().unwrap_or_default().to_owned());
         self.record.add(&run)?;
+        self.keep(&run)?;
         match failure {
             Some(Failure::Run { end: End::Interrupted, .. }) => Ok(None),
             Some(failure) => Err(failure),
@@ -149,6 +162,17 @@ impl<'e> Bench<'e> {
             }
         }
         process::run(task, Streams { output: &self.output, errors: &self.errors }, self.stop)
+    }
+
+    /// Copies what the last run printed to where it is kept.
+    fn keep(&mut self, run: &Run) -> Result<(), Failure> {
+        let Some(folder) = &self.experiment.keeps else { return Ok(()) };
+        for (file, suffix) in [(&mut self.output, "out"), (&mut self.errors, "err")] {
+            let path = folder.join(format!("{}.{suffix}", name(run)));
+            let copied = file.rewind().and_then(|()| io::copy(file, &mut File::create(&path)?));
+            copied.map_err(|error| Failure::Keep { path, error })?;
+        }
+        Ok(())
     }
 
     /// What the last run printed, standard output first.
@@ -168,4 +192,22 @@ impl<'e> Bench<'e> {
         let from = (from..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
         text.get(from..).unwrap_or_default().to_owned()
     }
+}
+
+/// What the files of a run are called: `8-pair-3-a`, where 8 is swept over, `warm-up-b`, `round-1-layout-7-a`.
+fn name(run: &Run) -> String {
+    let mut parts = Vec::new();
+    if !run.point.is_empty() {
+        parts.push(run.point.clone());
+    }
+    match (run.is_warm_up, run.layout) {
+        (true, _) => parts.push("warm-up".to_owned()),
+        (false, Some(layout)) => parts.push(format!("round-{}-layout-{}", run.pair + 1, layout + 1)),
+        (false, None) => parts.push(format!("pair-{}", run.pair + 1)),
+    }
+    if run.attempt > 0 {
+        parts.push(format!("again-{}", run.attempt));
+    }
+    parts.push(run.side.to_string().to_lowercase());
+    parts.join("-")
 }

@@ -8,6 +8,7 @@ use super::server::{ServerError, Service};
 use crate::side::Side;
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 
 /// What is to be measured.
 #[derive(Debug, Clone)]
@@ -26,12 +27,34 @@ pub struct Experiment {
     pub warm_ups: u32,
     /// What is waited for before each run.
     pub gate: Option<Gate>,
-    /// Runs before each run, with `DEBURR_SIDE` (`a` or `b`) and `DEBURR_LAYOUT_SEED` in its environment.
-    pub prepare: Vec<Task>,
+    /// Runs before each run, with `DEBURR_SIDE` (`a` or `b`) in its environment.
+    pub prepare: Option<Task>,
+    /// What gives a side another layout, with `DEBURR_LAYOUT_SEED` in its environment besides.
+    pub relink: Option<Relink>,
     /// What is read of each run.
     pub metrics: Vec<Metric>,
+    /// The folder that what the runs print is kept in.
+    pub keeps: Option<PathBuf>,
     /// Whether a run that fails counts like any other.
     pub ignores_failure: bool,
+}
+
+/// How sides get their layouts.
+#[derive(Debug, Clone)]
+pub struct Relink {
+    /// The command.
+    pub task: Task,
+    /// When it runs.
+    pub when: When,
+}
+
+/// When a side gets a new layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// Before each of its runs.
+    EachRun,
+    /// Before all of them.
+    Once,
 }
 
 /// Why an experiment has no end.
@@ -74,6 +97,13 @@ pub enum Failure {
     },
     /// A run could not be written down.
     Record(RecordError),
+    /// What a run printed could not be kept.
+    Keep {
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
 }
 
 impl fmt::Display for Failure {
@@ -82,6 +112,7 @@ impl fmt::Display for Failure {
             Failure::Start { what, error } => return write!(f, "{what}: {error}"),
             Failure::Server { side, error } => return write!(f, "the server of {side} {error}"),
             Failure::Record(error) => return error.fmt(f),
+            Failure::Keep { path, error } => return write!(f, "{}: {error}", path.display()),
             Failure::Run { what, end, text } => (format!("{what} ended with {end}"), text),
             Failure::Metric { what, metric, why, text } => (format!("{what}: metric {metric}: {why}"), text),
         };

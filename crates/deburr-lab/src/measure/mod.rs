@@ -10,12 +10,14 @@
 //! | what is known of a run, on disk | [`record`] |
 //! | what is to be measured, and why could it not be | [`experiment`] |
 //! | one run: prepared, waited for, measured, written down | `bench` |
+//! | the same command at several layouts | [`layouts`] |
 //! | pair after pair, until somebody has seen enough | [`pairs`] |
 //!
 //! The unit is one run of a process. Runs come in pairs, one of each side, in random order.
 
 mod bench;
 pub mod experiment;
+pub mod layouts;
 pub mod machine;
 pub mod metric;
 pub mod pairs;

@@ -6,7 +6,7 @@
 //! Each pair has one run of both sides, in random order. The first pair only warms up.
 
 use super::bench::Bench;
-use super::experiment::{Experiment, Failure};
+use super::experiment::{Experiment, Failure, When};
 use super::record::{Record, Run};
 use super::schedule;
 use crate::side::Side;
@@ -72,6 +72,9 @@ pub fn run(
     let mut attempt = 0;
     // A record may end with a pair that is to be measured again, or is the last.
     let mut next = if pairs.is_empty() { Next::Pair } else { observer.judge(&pairs) };
+    if next != Next::Enough && !link(&mut bench, experiment.seed)? {
+        return Ok((pairs, Stopped::Interrupted));
+    }
     let _servers = match (&experiment.services, next) {
         (Some(services), Next::Pair | Next::Again) if !experiment.alternates => {
             let (a, b) = (bench.server(services, Side::A)?, bench.server(services, Side::B)?);
@@ -102,6 +105,16 @@ pub fn run(
         next = observer.judge(&pairs);
     }
     Ok((pairs, Stopped::Enough))
+}
+
+/// Links both sides where that is done once; `false`: somebody wanted to stop.
+fn link(bench: &mut Bench<'_>, seed: u64) -> Result<bool, Failure> {
+    for side in Side::BOTH {
+        if !bench.link(side, schedule::layout_seed(seed, 0, 0, side), When::Once)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Where a pair stands.
@@ -139,7 +152,8 @@ fn pair(
 /// The pairs that some runs make, in order: of each the last that was measured as a whole. What failed is none.
 pub fn pairs(runs: Vec<Run>) -> Vec<Pair> {
     let mut halves: BTreeMap<(u32, u32), [Option<Run>; 2]> = BTreeMap::new();
-    for run in runs.into_iter().filter(|run| !run.is_warm_up && run.fault.is_none()) {
+    let counts = |run: &Run| !run.is_warm_up && run.layout.is_none() && run.fault.is_none();
+    for run in runs.into_iter().filter(counts) {
         let (place, side) = ((run.pair, run.attempt), run.side.index());
         halves.entry(place).or_default()[side] = Some(run);
     }
@@ -153,6 +167,7 @@ pub fn pairs(runs: Vec<Run>) -> Vec<Pair> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::experiment::Relink;
     use super::super::metric::{Metric, Source};
     use super::super::process::Task;
     use super::super::record::{self, FORMAT, Header};
@@ -175,8 +190,10 @@ mod tests {
             seed: 1,
             warm_ups: 1,
             gate: None,
-            prepare: Vec::new(),
+            prepare: None,
+            relink: None,
             metrics: vec![Metric { name: "ops".to_owned(), source: pattern }],
+            keeps: None,
             ignores_failure: false,
         }
     }
@@ -320,23 +337,67 @@ mod tests {
     }
 
     #[test]
-    fn what_prepares_runs_before_each_run_and_knows_whose_it_is() {
+    fn what_comes_before_a_run_knows_whose_it_is_and_its_layout() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
         let mut experiment = experiment("echo ops = 1", "echo ops = 1");
-        experiment.prepare =
-            vec![shell(&format!("echo $DEBURR_SIDE $DEBURR_LAYOUT_SEED >> {}", log.display()))];
-        ran(&experiment, &folder.path().join("record"), &mut Script::new(2)).unwrap();
-        let text = std::fs::read_to_string(&log).unwrap();
-        let sides = |side: &str| text.lines().filter(|line| line.starts_with(side)).count();
-        assert_eq!((sides("a "), sides("b ")), (3, 3));
-        let seeds: std::collections::BTreeSet<&str> =
-            text.lines().filter_map(|line| line.split(' ').nth(1)).collect();
+        experiment.prepare = Some(shell(&format!("echo $DEBURR_SIDE >> {}", log.display())));
+        let task = shell(&format!("echo $DEBURR_SIDE $DEBURR_LAYOUT_SEED >> {}", log.display()));
+        let mut lines = |when: When, wanted: u32| {
+            experiment.relink = Some(Relink { task: task.clone(), when });
+            let record = folder.path().join(format!("record-{when:?}"));
+            ran(&experiment, &record, &mut Script::new(wanted)).unwrap();
+            let text = std::fs::read_to_string(&log).unwrap();
+            std::fs::remove_file(&log).unwrap();
+            text.lines().map(str::to_owned).collect::<Vec<String>>()
+        };
+        let count = |lines: &[String], wanted: &dyn Fn(&str) -> bool| {
+            lines.iter().filter(|line| wanted(line)).count()
+        };
+        let each = lines(When::EachRun, 2);
+        assert_eq!((count(&each, &|line| line == "a"), count(&each, &|line| line == "b")), (3, 3));
+        let seeds: Vec<&str> = each.iter().filter_map(|line| line.split(' ').nth(1)).collect();
         // The warm-up has those of the first pair.
-        assert_eq!(seeds.len(), 4);
-        experiment.prepare = vec![shell("exit 1")];
+        let different: std::collections::BTreeSet<&&str> = seeds.iter().collect();
+        assert_eq!((seeds.len(), different.len()), (6, 4));
+        let once = lines(When::Once, 2);
+        assert_eq!(
+            (count(&once, &|line| line.starts_with("a ")), count(&once, &|line| line.starts_with("b "))),
+            (1, 1)
+        );
+        assert!(once[0].starts_with("a ") && once[1].starts_with("b "), "{once:?}");
+        experiment.prepare = Some(shell("exit 1"));
         let failure = ran(&experiment, &folder.path().join("other"), &mut Script::new(2)).unwrap_err();
         assert!(failure.to_string().starts_with("what prepares a run of"), "{failure}");
+    }
+
+    #[test]
+    fn what_runs_print_is_kept_in_a_file_for_each() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = folder.path().join("kept");
+        std::fs::create_dir(&kept).unwrap();
+        let keeping = Experiment {
+            keeps: Some(kept.clone()),
+            metrics: Vec::new(),
+            point: "8".to_owned(),
+            ..experiment("echo one; echo two >&2", "echo three; exit 1")
+        };
+        ran(&keeping, &folder.path().join("record"), &mut Script::new(2)).unwrap_err();
+        let text = |name: &str| std::fs::read_to_string(kept.join(name)).unwrap();
+        assert_eq!(
+            (text("8-warm-up-a.out"), text("8-warm-up-a.err")),
+            ("one\n".to_owned(), "two\n".to_owned())
+        );
+        // That of a run that fails, above all.
+        assert_eq!(text("8-warm-up-b.out"), "three\n");
+        let keeping = Experiment { ignores_failure: true, ..keeping };
+        ran(&keeping, &folder.path().join("other"), &mut Script { again: vec![1], ..Script::new(2) })
+            .unwrap();
+        assert_eq!((text("8-pair-1-a.out"), text("8-pair-2-b.err")), ("one\n".to_owned(), String::new()));
+        assert_eq!(text("8-pair-2-again-1-b.out"), "three\n");
+        let lost = Experiment { keeps: Some(folder.path().join("missing")), ..keeping };
+        let failure = ran(&lost, &folder.path().join("third"), &mut Script::new(2)).unwrap_err();
+        assert!(failure.to_string().contains("missing/8-warm-up-"), "{failure}");
     }
 
     #[test]

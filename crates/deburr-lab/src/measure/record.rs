@@ -42,8 +42,11 @@ pub struct Run {
     /// The value of what is swept over; empty where nothing is.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub point: String,
-    /// Its pair, from 0, at this point; warm-up pairs are counted by themselves.
+    /// Its pair, from 0, at this point; warm-up pairs are counted by themselves. The round, where `layout` is given.
     pub pair: u32,
+    /// Where it is measured what placement does: the layout, from 0. Such a run is in no pair.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<u32>,
     /// How often the pair was measured before.
     pub attempt: u32,
     /// Whose it is.
@@ -234,6 +237,7 @@ mod tests {
         Run {
             point: String::new(),
             pair,
+            layout: None,
             attempt: 0,
             side,
             is_first: side == Side::A,

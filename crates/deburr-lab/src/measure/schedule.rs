@@ -22,6 +22,22 @@ pub fn layout_seed(seed: u64, pair: u32, attempt: u32, side: Side) -> u32 {
     }
 }
 
+/// The order of the layouts in a round in which each of them is measured once (Fisher & Yates; Durstenfeld, CACM 7 (1964)).
+pub fn layout_order(seed: u64, round: u32, layouts: u32) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..layouts).collect();
+    for last in (1..order.len()).rev() {
+        // There are far fewer layouts than words, so that none is likelier to be seen.
+        let word = mixed(mixed(seed.rotate_left(32), round), last as u32);
+        order.swap(last, (word % (last as u64 + 1)) as usize);
+    }
+    order
+}
+
+/// The seed of a layout that is measured by itself, which no pair has.
+pub fn seed_of_layout(seed: u64, layout: u32) -> u32 {
+    layout_seed(seed, layout, u32::MAX, Side::A)
+}
+
 /// The pair's word of a stream that the seed begins.
 fn mixed(seed: u64, pair: u32) -> u64 {
     let word = seed.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(u64::from(pair) + 1));
@@ -51,7 +67,21 @@ mod tests {
         assert_ne!(first(1), first(2));
         assert_ne!(layout_seed(1, 0, 0, Side::A), layout_seed(1, 1, 0, Side::A));
         assert_ne!(layout_seed(1, 0, 0, Side::A), layout_seed(1, 0, 0, Side::B));
+        assert_ne!(layout_seed(1, 0, 0, Side::A), seed_of_layout(1, 0));
         let [one, other] = order(1, 7, 1);
         assert_ne!(one, other);
+    }
+
+    #[test]
+    fn each_round_has_all_layouts_in_an_order_of_its_own() {
+        let rounds: Vec<Vec<u32>> = (0..20).map(|round| layout_order(3, round, 10)).collect();
+        for round in &rounds {
+            let mut sorted = round.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, (0..10).collect::<Vec<u32>>());
+        }
+        let firsts: std::collections::BTreeSet<u32> = rounds.iter().map(|round| round[0]).collect();
+        assert!(firsts.len() > 5, "{firsts:?}");
+        assert_eq!(layout_order(3, 0, 1), [0]);
     }
 }

@@ -8,6 +8,7 @@
 //! | how probable is each, from pairs | [`paired`], and [`bootstrap`] beside it |
 //! | how probable is each, from two separate samples | [`unpaired`] |
 //! | may these runs be trusted | [`drift`], [`modes`], [`load`] |
+//! | what does placement alone do | [`placement`] |
 //! | what would benchstat print | [`benchstat`] |
 //! | several metrics at once | [`holm`] |
 //!
@@ -28,6 +29,7 @@ pub mod modes;
 pub mod moments;
 pub mod normal;
 pub mod paired;
+pub mod placement;
 mod probabilities;
 pub mod quadrature;
 pub mod random;

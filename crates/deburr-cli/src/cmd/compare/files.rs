@@ -104,7 +104,6 @@ pub(super) fn compared(
         comparisons,
         sweep: None,
         fitness: None,
-        region: rope.relative(),
         measured: Measured::Files { files: paths, notes },
         is_aa: false,
     })

@@ -2,23 +2,31 @@
 
 use super::metric::{self, Asked};
 use crate::args::compare::Compare;
-use deburr_lab::measure::experiment::Experiment;
+use crate::input::walk::error_text;
+use deburr_lab::measure::experiment::{Experiment, Relink, When};
+use deburr_lab::measure::layouts::Extent;
 use deburr_lab::measure::machine::{self, Cpus, Gate};
 use deburr_lab::measure::process::Task;
 use deburr_lab::measure::record::{FORMAT, Header};
 use deburr_lab::measure::server::{Service, free_ports};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs;
 use std::time::Duration;
 
 /// Processors that others may keep busy when a run begins, and how long is waited for that.
 const GATE: Gate = Gate { most: 0.25, patience: Duration::from_secs(5) };
+
+/// How often each layout is measured: often enough that noise is told from placement.
+const ROUNDS: u32 = 3;
 
 /// What is to be done.
 pub(super) struct Plan {
     /// One for each value that is swept over, or one.
     pub(super) experiments: Vec<Experiment>,
     pub(super) asked: Vec<Asked>,
+    /// The layouts of A that are measured before all pairs.
+    pub(super) layouts: Option<Extent>,
     pub(super) header: Header,
     /// Before and after everything else.
     pub(super) setup: Option<Task>,
@@ -28,6 +36,17 @@ pub(super) struct Plan {
 /// Reads the options; `commands` are those of A and B.
 pub(super) fn plan(options: &Compare, commands: [&str; 2], seed: u64) -> Result<Plan, String> {
     let asked = metrics(options)?;
+    if options.relink.is_some()
+        && options.client.is_some()
+        && !options.alternate
+        && options.layout_floor.is_none()
+    {
+        return Err("--relink: servers that run all the time cannot be linked before each run: add --alternate, or --layout-floor".to_owned());
+    }
+    if let Some(folder) = &options.output {
+        fs::create_dir_all(folder)
+            .map_err(|error| format!("--output {}: {}", folder.display(), error_text(&error)))?;
+    }
     let ports = match options.client {
         Some(_) => free_ports().map_err(|error| format!("a port: {error}"))?.map(Some),
         None => [None; 2],
@@ -44,6 +63,7 @@ pub(super) fn plan(options: &Compare, commands: [&str; 2], seed: u64) -> Result<
         header: header(options, commands, seed, &asked),
         setup: words.optional("--setup", &options.setup)?,
         cleanup: words.optional("--cleanup", &options.cleanup)?,
+        layouts: options.layout_floor.map(|layouts| Extent { layouts, rounds: ROUNDS }),
         asked,
     })
 }
@@ -90,10 +110,9 @@ fn experiment(
     let services = service(&words[0], "--server-a", &options.server_a, &a)?
         .zip(service(&words[1], "--server-b", &options.server_b, &b)?)
         .map(|(a, b)| [a, b]);
-    let mut prepare = Vec::new();
-    for (what, command) in [("--prepare", &options.prepare), ("--relink", &options.relink)] {
-        prepare.extend(Words { options, port: None, value }.optional(what, command)?);
-    }
+    let words = Words { options, port: None, value };
+    let when = if options.layout_floor.is_some() { When::Once } else { When::EachRun };
+    let relink = words.optional("--relink", &options.relink)?.map(|task| Relink { task, when });
     Ok(Experiment {
         tasks: [a, b],
         services,
@@ -102,8 +121,10 @@ fn experiment(
         seed,
         warm_ups: 1,
         gate: (!options.no_gate).then_some(GATE),
-        prepare,
+        prepare: words.optional("--prepare", &options.prepare)?,
+        relink,
         metrics: asked.iter().map(|asked| asked.metric.clone()).collect(),
+        keeps: options.output.clone(),
         ignores_failure: options.ignore_failure,
     })
 }
@@ -120,10 +141,12 @@ fn header(options: &Compare, commands: [&str; 2], seed: u64, asked: &[Asked]) ->
     let given = [
         ("prepare", options.prepare.clone()),
         ("relink", options.relink.clone()),
+        ("layout-floor", options.layout_floor.map(|layouts| layouts.to_string())),
         ("cwd", path(&options.cwd)),
         ("env-a", list(&options.env_a)),
         ("env-b", list(&options.env_b)),
         ("input", path(&options.input)),
+        ("output", flag(options.output.is_some())),
         ("pin", options.pin.as_ref().map(|cpus| format!("{cpus:?}"))),
         ("timeout", options.timeout.map(|seconds| seconds.to_string())),
         ("shell", Some(options.shell.clone())),

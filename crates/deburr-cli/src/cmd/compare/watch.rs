@@ -28,15 +28,7 @@ pub(super) struct Watch {
 
 impl Watch {
     pub(super) fn new(plan: &Plan, experiment: &Experiment, rule: Rule, progress: Progress) -> Watch {
-        let wanted = progress == Progress::Auto && std::io::stderr().is_terminal();
-        let bar = wanted.then(|| {
-            let bar = ProgressBar::new(rule.last() as u64);
-            bar.enable_steady_tick(Duration::from_secs(1));
-            match ProgressStyle::with_template("{wide_bar} {pos}/{len} pairs, {elapsed}{msg}") {
-                Ok(style) => bar.with_style(style),
-                Err(_) => bar,
-            }
-        });
+        let bar = bar(progress, rule.last() as u64, "pairs");
         // What servers use would count as foreign.
         let cores = experiment.services.is_none().then_some(plan.header.cores);
         let question = plan.asked.first().map(|asked| asked.question.clone());
@@ -59,6 +51,21 @@ impl Watch {
         let mut sequence = Sequence::new(self.rule.clone());
         ratios.into_iter().any(|ratio| sequence.push(ratio).is_err()) || sequence.is_over()
     }
+}
+
+/// A bar for so many of something, where somebody sees it.
+pub(super) fn bar(progress: Progress, length: u64, what: &str) -> Option<ProgressBar> {
+    let wanted = progress == Progress::Auto && std::io::stderr().is_terminal();
+    wanted.then(|| {
+        let bar = ProgressBar::new(length);
+        bar.enable_steady_tick(Duration::from_secs(1));
+        match ProgressStyle::with_template(&format!(
+            "{{wide_bar}} {{pos}}/{{len}} {what}, {{elapsed}}{{msg}}"
+        )) {
+            Ok(style) => bar.with_style(style),
+            Err(_) => bar,
+        }
+    })
 }
 
 impl Observer for Watch {

@@ -12,7 +12,7 @@ mod numbers;
 mod posterior;
 mod runs;
 
-use super::quantity::{percent, scale};
+use super::quantity::{self, percent, scale};
 use super::text::{self, headline};
 use super::{Document, Measured, Point};
 use curve::Step;
@@ -27,7 +27,7 @@ const SWATCH_B: &str = "<svg class=\"swatch\" viewBox=\"-7 -7 14 14\" aria-hidde
 
 /// Writes the document.
 pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()> {
-    let headline = document.comparisons.first().map(|first| headline(document, first)).unwrap_or_default();
+    let headline = document.comparisons.first().map(headline).unwrap_or_default();
     let headline = sentence(&headline);
     write!(
         out,
@@ -88,7 +88,7 @@ fn metric(document: &Document, comparison: &Comparison, index: usize, out: &mut 
         "<section class=\"metric\" aria-labelledby=\"metric-{index}\">\n<h2 id=\"metric-{index}\"><span><span class=\"name\">{}</span>{pooled}</span> \
          <span class=\"verdict {outcome}\"><span aria-hidden=\"true\">{sign} </span>{outcome}</span></h2>\n{}",
         Escaped(&question.name),
-        change(document, comparison),
+        change(comparison),
     )?;
     if !comparison.warnings.is_empty() {
         let warnings = comparison.warnings.iter().map(|warning| warning.to_string());
@@ -128,7 +128,7 @@ fn sweep(parameter: &str, points: &[Point]) -> String {
 }
 
 /// By how much B differs, and how that was found.
-fn change(document: &Document, comparison: &Comparison) -> String {
+fn change(comparison: &Comparison) -> String {
     let (change, interval) = comparison.change();
     let effect = data("effect", change, &percent(change));
     let interval = match interval {
@@ -139,8 +139,9 @@ fn change(document: &Document, comparison: &Comparison) -> String {
     };
     let mut rest = vec![
         numbers::direction(comparison.question.direction),
-        format!("up to {:.1} % does not matter", 100.0 * document.region),
+        format!("up to {} does not matter", quantity::region(comparison)),
     ];
+    rest.extend(comparison.placement.iter().map(|placement| quantity::placement(comparison, placement)));
     if let Some(verdict) = &comparison.verdict {
         rest.push(format!("{} pairs", data("pairs", verdict.pairs as f64, &verdict.pairs.to_string())));
         if let Some(needed) = verdict.pairs_needed {
@@ -207,7 +208,9 @@ fn figures(comparison: &Comparison) -> String {
 
 /// What it takes to do the same again.
 fn origin(document: &Document) -> String {
-    let mut rows = vec![("region of equivalence", format!("± {:.1} %", 100.0 * document.region))];
+    let first = document.comparisons.first();
+    let mut rows: Vec<(&str, String)> = Vec::new();
+    rows.extend(first.map(|first| ("region of equivalence", format!("± {}", quantity::region(first)))));
     if let Measured::Commands { seed, record, cores, .. } = &document.measured {
         rows.push(("seed", format!("<span class=\"seed\">{seed}</span>")));
         let record = record.display().to_string();
@@ -272,7 +275,6 @@ mod tests {
     fn page(comparison: Comparison, command: &str) -> String {
         let document = Document {
             comparisons: vec![comparison],
-            region: 0.01,
             measured: Measured::Commands {
                 commands: ["./old".to_owned(), command.to_owned()],
                 seed: 5,

@@ -4,6 +4,7 @@ use super::{Document, Measured, Point, better};
 use deburr_lab::comparison::{Comparison, Fitness};
 use deburr_lab::stats::Probabilities;
 use deburr_lab::stats::benchstat::Summary;
+use deburr_lab::stats::placement::Placement;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
@@ -26,7 +27,6 @@ pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()>
     let others: Vec<Map<String, Value>> = document.comparisons.iter().skip(1).map(comparison).collect();
     let rest = [
         ("schema_version", json!(1)),
-        ("region", json!(document.region)),
         ("is_aa", json!(document.is_aa)),
         ("fitness", json!(document.fitness.as_ref().map(fitness))),
         ("tool_version", json!(env!("CARGO_PKG_VERSION"))),
@@ -61,8 +61,18 @@ fn sweep(name: &str, points: &[Point]) -> Value {
 }
 
 fn comparison(comparison: &Comparison) -> Map<String, Value> {
-    let Comparison { question, verdict, unpaired, sides: [a, b], benchstat, adjusted_p, warnings, .. } =
-        comparison;
+    let Comparison {
+        question,
+        verdict,
+        unpaired,
+        sides: [a, b],
+        benchstat,
+        adjusted_p,
+        warnings,
+        placement,
+        shape,
+        ..
+    } = comparison;
     let (change, interval) = comparison.change();
     let better = better(question.direction);
     let fields = [
@@ -85,9 +95,20 @@ fn comparison(comparison: &Comparison) -> Map<String, Value> {
                 "n": [benchstat.n1, benchstat.n2],
             }),
         ),
+        ("region", json!(shape.region.1)),
+        ("placement", json!(placement.as_ref().map(layouts))),
         ("warnings", json!(warnings.iter().map(ToString::to_string).collect::<Vec<String>>())),
     ];
     fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
+}
+
+fn layouts(placement: &Placement) -> Value {
+    json!({
+        "layouts": placement.layouts(),
+        "rounds": placement.rounds(),
+        "deviation": placement.deviation().exp_m1(),
+        "noise": placement.noise().exp_m1(),
+    })
 }
 
 fn probabilities(numbers: &Probabilities) -> Value {

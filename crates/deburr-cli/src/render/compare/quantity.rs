@@ -1,5 +1,8 @@
 //! Numbers with units, as people read them.
 
+use deburr_lab::comparison::Comparison;
+use deburr_lab::stats::placement::Placement;
+
 /// Units of time, of memory and of its transfer, the largest first, in seconds and bytes.
 const TIMES: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
 const SIZES: [(f64, &str); 4] = [(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
@@ -21,6 +24,24 @@ pub(super) fn scale(value: f64, unit: &str) -> (f64, &str) {
         unit => return (1.0, unit),
     };
     steps.into_iter().find(|(step, _)| value.abs() >= *step).unwrap_or(steps[3])
+}
+
+/// The region of equivalence that a metric was judged by.
+pub(super) fn region(comparison: &Comparison) -> String {
+    format!("{:.1} %", 100.0 * comparison.shape.region.1)
+}
+
+/// What placement alone does, and what follows.
+pub(super) fn placement(comparison: &Comparison, placement: &Placement) -> String {
+    let (layouts, noise) = (placement.layouts(), 100.0 * placement.noise().exp_m1());
+    match placement.deviation() {
+        0.0 => format!("{layouts} layouts of A differ by no more than their runs ({noise:.2} %, sd)"),
+        deviation => format!(
+            "{layouts} layouts of A differ by {:.2} % (sd), so that differences count from {} on",
+            100.0 * deviation.exp_m1(),
+            region(comparison)
+        ),
+    }
 }
 
 /// A change in percent, with its sign.

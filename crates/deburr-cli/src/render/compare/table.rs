@@ -65,7 +65,7 @@ pub(crate) fn markdown(document: &Document, out: &mut dyn Write) -> io::Result<(
         Measured::Files { files, .. } => files.each_ref().map(|file| file.display().to_string()),
     };
     let Some(first) = document.comparisons.first() else { return Ok(()) };
-    writeln!(out, "**{}**\n", escaped(&headline(document, first)))?;
+    writeln!(out, "**{}**\n", escaped(&headline(first)))?;
     writeln!(out, "A: {}  \nB: {}\n", code(&a), code(&b))?;
     writeln!(out, "| metric | A | B | change | 95 % interval | verdict | benchstat |")?;
     writeln!(out, "|---|--:|--:|--:|--:|---|---|")?;

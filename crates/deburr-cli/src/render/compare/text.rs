@@ -1,6 +1,6 @@
 //! For people: the verdict in one line, then of each metric where the runs lie, the medians, the probabilities and what to be careful about.
 
-use super::quantity::{percent, shown};
+use super::quantity::{self, percent, shown};
 use super::{Document, Measured, Point, better, strip};
 use crate::render::style::Palette;
 use deburr_lab::comparison::{Comparison, Fitness};
@@ -22,7 +22,7 @@ pub(crate) fn render(
     }
     let Some(first) = document.comparisons.first() else { return Ok(()) };
     writeln!(out)?;
-    writeln!(out, "{}", palette.bold(&headline(document, first)))?;
+    writeln!(out, "{}", palette.bold(&headline(first)))?;
     for comparison in &document.comparisons {
         writeln!(out)?;
         metric(comparison, palette, width, out)?;
@@ -48,10 +48,10 @@ pub(crate) fn render(
 }
 
 /// The verdict on a metric, in one line.
-pub(super) fn headline(document: &Document, comparison: &Comparison) -> String {
+pub(super) fn headline(comparison: &Comparison) -> String {
     let Comparison { question, verdict, .. } = comparison;
     let (change, interval) = comparison.change();
-    let region = format!("{:.1} %", 100.0 * document.region);
+    let region = quantity::region(comparison);
     let size = match interval {
         Some((low, high)) => {
             format!("{} {} [{}, {}]", question.name, percent(change), percent(low), percent(high))
@@ -142,6 +142,9 @@ fn metric(
     }
     if let Some(unpaired) = &comparison.unpaired {
         row("unpaired", unpaired)?;
+    }
+    if let Some(placement) = &comparison.placement {
+        writeln!(out, "  placement   {}", quantity::placement(comparison, placement))?;
     }
     for warning in &comparison.warnings {
         writeln!(out, "  warning: {warning}")?;

@@ -1,0 +1,150 @@
+//! Measuring stage: one command at several layouts of its code.
+//!
+//! In: an experiment that can link its sides anew. Out: runs of A, as many rounds of them as are wanted; in each round every layout once,
+//! in random order. Each run is linked again: the same seed has to give the same layout.
+
+use super::bench::Bench;
+use super::experiment::{Experiment, Failure, Relink, When};
+use super::pairs::Stopped;
+use super::record::{Record, Run};
+use super::schedule;
+use std::sync::atomic::AtomicBool;
+
+/// How much is to be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// Different layouts.
+    pub layouts: u32,
+    /// How often each.
+    pub rounds: u32,
+}
+
+/// Runs A at its layouts. `runs`: what the record has of this experiment already. `begins` is told how many runs there are when
+/// another one begins.
+///
+/// # Errors
+/// [`Failure`]; the record has all runs up to then, and the one that failed.
+pub fn run(
+    experiment: &Experiment,
+    extent: Extent,
+    record: &mut Record,
+    runs: &[Run],
+    begins: &mut dyn FnMut(u32),
+    stop: &AtomicBool,
+) -> Result<(Vec<Run>, Stopped), Failure> {
+    // A server is linked before it starts, and so starts with each run.
+    let relink = experiment.relink.clone().map(|relink| Relink { when: When::EachRun, ..relink });
+    let experiment = Experiment { relink, alternates: true, ..experiment.clone() };
+    let mut bench = Bench::new(&experiment, record, stop)?;
+    let is_known = |run: &&Run| run.layout.is_some() && !run.is_warm_up && run.fault.is_none();
+    let mut measured: Vec<Run> = runs.iter().filter(is_known).cloned().collect();
+    let mut is_warm = false;
+    for round in 0..extent.rounds {
+        for layout in schedule::layout_order(experiment.seed, round, extent.layouts) {
+            if measured.iter().any(|run| (run.pair, run.layout) == (round, Some(layout))) {
+                continue;
+            }
+            let run = Run { pair: round, layout: Some(layout), ..Run::default() };
+            let seed = schedule::seed_of_layout(experiment.seed, layout);
+            begins(measured.len() as u32);
+            if !is_warm && bench.run(Run { is_warm_up: true, ..run.clone() }, seed)?.is_none() {
+                return Ok((measured, Stopped::Interrupted));
+            }
+            is_warm = true;
+            match bench.run(run, seed)? {
+                Some(run) => measured.push(run),
+                None => return Ok((measured, Stopped::Interrupted)),
+            }
+        }
+    }
+    Ok((measured, Stopped::Enough))
+}
+
+/// The values of a metric, one row a round, in each the layouts in order. `None`: a run is missing, or lacks it.
+pub fn table(runs: &[Run], extent: Extent, metric: &str) -> Option<Vec<Vec<f64>>> {
+    let value = |round: u32, layout: u32| {
+        let run = runs.iter().find(|run| (run.pair, run.layout) == (round, Some(layout)))?;
+        run.metrics.get(metric).copied()
+    };
+    let row = |round: u32| (0..extent.layouts).map(|layout| value(round, layout)).collect();
+    (0..extent.rounds).map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::metric::{Metric, Source};
+    use super::super::process::Task;
+    use super::super::record::{FORMAT, Header};
+    use super::*;
+    use regex::Regex;
+    use std::collections::BTreeMap;
+
+    const EXTENT: Extent = Extent { layouts: 4, rounds: 3 };
+
+    fn shell(script: &str) -> Task {
+        Task { words: ["sh", "-c", script].map(Into::into).to_vec(), ..Task::default() }
+    }
+
+    fn header() -> Header {
+        Header {
+            format: FORMAT,
+            tool: String::new(),
+            commands: Default::default(),
+            seed: 1,
+            metrics: Vec::new(),
+            cores: 1,
+            options: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn each_layout_is_measured_once_a_round_and_known_runs_are_not_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().display();
+        let pattern = Regex::new(r"seed = (\d+)").unwrap();
+        let experiment = Experiment {
+            tasks: [shell(&format!("cat {path}/linked")), shell("exit 1")],
+            services: None,
+            alternates: false,
+            point: String::new(),
+            seed: 1,
+            warm_ups: 1,
+            gate: None,
+            prepare: None,
+            relink: Some(Relink {
+                task: shell(&format!(
+                    "test $DEBURR_SIDE = a && echo seed = $DEBURR_LAYOUT_SEED > {path}/linked"
+                )),
+                when: When::Once,
+            }),
+            metrics: vec![Metric { name: "seed".to_owned(), source: Source::Pattern(pattern) }],
+            keeps: None,
+            ignores_failure: false,
+        };
+        let file = folder.path().join("record");
+        let mut record = Record::create(&file, &header()).unwrap();
+        let go_on = AtomicBool::new(false);
+        let mut begun = 0;
+        let (runs, stopped) =
+            run(&experiment, EXTENT, &mut record, &[], &mut |_| begun += 1, &go_on).unwrap();
+        assert_eq!((runs.len(), stopped, begun), (12, Stopped::Enough, 12));
+        let rows = table(&runs, EXTENT, "seed").unwrap();
+        assert!(rows.iter().all(|row| *row == rows[0]), "{rows:?}");
+        let different: std::collections::BTreeSet<u64> = rows[0].iter().map(|seed| *seed as u64).collect();
+        assert_eq!(different.len(), 4);
+        // None of them is a pair's.
+        assert_eq!(super::super::pairs::pairs(runs.clone()), []);
+
+        let (_, written, _) = Record::resume(&file, &header()).unwrap();
+        assert_eq!(written.len(), 13);
+        let mut begun = Vec::new();
+        let (again, _) =
+            run(&experiment, EXTENT, &mut record, &written[..5], &mut |known| begun.push(known), &go_on)
+                .unwrap();
+        assert_eq!((again.len(), begun), (12, (4..12).collect::<Vec<u32>>()));
+        assert_eq!(table(&again, EXTENT, "seed").unwrap(), rows);
+        assert_eq!(table(&again[..11], EXTENT, "seed"), None);
+        let stopped = run(&experiment, EXTENT, &mut record, &[], &mut |_| (), &AtomicBool::new(true));
+        assert_eq!(stopped.unwrap(), (vec![], Stopped::Interrupted));
+    }
+}
