@@ -9,7 +9,7 @@ mod experiment;
 
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Order;
-use experiment::{NOISES, Noise, different, false_alarms, peeking};
+use experiment::{Layouts, NOISES, Noise, different, false_alarms, peeking, placed};
 
 fn limits_hold(experiments: usize) {
     let edge = Rope::ONE_PERCENT.half_width();
@@ -63,4 +63,16 @@ fn signed_ranks_find_under_heavy_tails_what_the_mean_does_not() {
         let found = different(noise, Order::Interleaved, 0.04, effect, 500, 1);
         assert!(found.ranks > found.mean + 0.15, "{}: {found:?}", noise.name());
     }
+}
+
+#[test]
+fn layouts_alone_make_no_difference_where_they_are_known_or_drawn_anew() {
+    let edge = Rope::ONE_PERCENT.half_width();
+    let found = |layouts, effect| placed(layouts, 0.01, 0.02, effect, 1000, 1);
+    assert!(found(Layouts::One, 0.0) > 0.2);
+    for (layouts, most) in [(Layouts::OneBehindFloor, 0.05), (Layouts::EachRun, 0.01)] {
+        let (equal, at_edge) = (found(layouts, 0.0), found(layouts, edge));
+        assert!(equal <= most && at_edge <= 0.08, "{layouts:?}: {equal}, {at_edge}");
+    }
+    assert!(found(Layouts::OneBehindFloor, 1.10f64.ln()) > 0.85);
 }

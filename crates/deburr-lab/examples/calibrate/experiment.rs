@@ -9,6 +9,7 @@ use deburr_lab::stats::benchstat::{Assumption, Upstream, compare};
 use deburr_lab::stats::drift::Drift;
 use deburr_lab::stats::moments::{mean, standard_deviation};
 use deburr_lab::stats::paired::Posterior;
+use deburr_lab::stats::placement::Placement;
 use deburr_lab::stats::random::Random;
 use deburr_lab::stats::unpaired::{self, Arm};
 use deburr_lab::stats::verdict::{self, Order, Outcome, Rule, Sequence};
@@ -265,4 +266,47 @@ pub(crate) fn peeking(pair_sd: f64, effect: f64, experiments: usize, seed: u64) 
             found.better > 0.9 || found.worse > 0.9
         }),
     }
+}
+
+/// How each build gets its layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layouts {
+    /// One each, and nothing is known of what that does.
+    One,
+    /// One each, behind 3 rounds of 10 layouts of A, which widen the region.
+    OneBehindFloor,
+    /// A new one for each run.
+    EachRun,
+}
+
+/// How often the rule calls two builds different that differ by θ = `effect` but for their layouts, which differ by `layout_sd`; normal
+/// noise that leaves `pair_sd` in a pair.
+pub(crate) fn placed(
+    layouts: Layouts,
+    layout_sd: f64,
+    pair_sd: f64,
+    effect: f64,
+    experiments: usize,
+    seed: u64,
+) -> f64 {
+    let run_sd = pair_sd / Noise::Normal.pair_sd();
+    let rope = |random: &mut Random| {
+        let offsets: Vec<f64> = (0..10).map(|_| layout_sd * random.normal()).collect();
+        let mut round = || offsets.iter().map(|offset| (offset + run_sd * random.normal()).exp()).collect();
+        let rounds: Vec<Vec<f64>> = (0..3).map(|_| round()).collect();
+        Placement::of(&rounds).unwrap().widen(Rope::ONE_PERCENT).unwrap()
+    };
+    share(experiments, seed, |random| {
+        let rope = if layouts == Layouts::OneBehindFloor { rope(random) } else { Rope::ONE_PERCENT };
+        let mut sequence = Sequence::new(Rule::standard(rope).unwrap());
+        let between = |random: &mut Random| 2f64.sqrt() * layout_sd * random.normal();
+        let mut layouts_differ = between(random);
+        while !sequence.is_over() {
+            if layouts == Layouts::EachRun {
+                layouts_differ = between(random);
+            }
+            sequence.push(effect + layouts_differ + pair_sd * random.normal()).unwrap();
+        }
+        matches!(sequence.decision(), Some(decision) if decision.outcome != Outcome::Same)
+    })
 }

@@ -8,7 +8,7 @@ mod experiment;
 
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Order;
-use experiment::{NOISES, Noise, different, false_alarms, peeking};
+use experiment::{Layouts, NOISES, Noise, different, false_alarms, peeking, placed};
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -72,5 +72,23 @@ fn main() {
             format!("{:.3} / {:.3}", found.ranks, found.mean)
         };
         println!("| {} | {} | {} |", noise.name(), cell(edge), cell(1.02f64.ln()));
+    }
+
+    println!("\nLayouts that differ: the rule, pair sd 2 % besides");
+    println!(
+        "| sd of layouts | layouts | A = B | at the ROPE's edge | power at 2 % | power at 5 % | power at 10 % |"
+    );
+    println!("|---|---|---|---|---|---|---|");
+    for layout_sd in [0.0, 0.003, 0.01, 0.026] {
+        for (name, layouts) in [
+            ("one a build", Layouts::One),
+            ("one a build, `--layout-floor`", Layouts::OneBehindFloor),
+            ("one a run, `--relink`", Layouts::EachRun),
+        ] {
+            let effects = [0.0, edge, 1.02f64.ln(), 1.05f64.ln(), 1.10f64.ln()];
+            let cells = effects
+                .map(|effect| format!("{:.3}", placed(layouts, layout_sd, 0.02, effect, experiments, seed)));
+            println!("| {:.1} % | {name} | {} |", 100.0 * layout_sd, cells.join(" | "));
+        }
     }
 }
