@@ -34,6 +34,20 @@ pub(crate) struct Document {
     pub(crate) is_aa: bool,
 }
 
+impl Document {
+    /// All that was compared, with its point: of all points together first, then of each metric point by point.
+    fn rows(&self) -> impl Iterator<Item = (Option<&str>, &Comparison)> {
+        let together = self.comparisons.iter().map(|comparison| (None, comparison));
+        let points = self.sweep.as_ref().map_or(&[][..], |(_, points)| points);
+        let at = |index: usize| {
+            points
+                .iter()
+                .filter_map(move |point| Some((Some(point.value.as_str()), point.comparisons.get(index)?)))
+        };
+        together.chain((0..self.comparisons.len()).flat_map(at))
+    }
+}
+
 /// A point of a sweep.
 #[derive(Debug)]
 pub(crate) struct Point {
