@@ -50,31 +50,39 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
     if options.format == Output::Benchstat && !files.is_empty() {
         return files::tables(options, files, format, out);
     }
+    if let (Some(_), [_, _, third, ..]) = (&options.html, files) {
+        return Err(Failure::Message(format!(
+            "--html: a page has two sides; {}: a third file",
+            third.display()
+        )));
+    }
     let page = options.html.as_deref().map(Page::open).transpose().map_err(Failure::Message)?;
-    let (document, interrupted) = match files {
-        [] => commands(options, rope)?,
+    let (documents, interrupted) = match files {
+        [] => commands(options, rope).map(|(document, interrupted)| (vec![document], interrupted))?,
         files => (files::compared(options, files, format, rope).map_err(Failure::Message)?, false),
     };
     match options.format {
-        Output::Json => json::render(&document, out)?,
-        Output::Benchstat => benchstat::render(&document, out)?,
-        Output::Csv => table::csv(&document, out)?,
-        Output::Markdown => table::markdown(&document, out)?,
+        Output::Json => json::render(&documents, out)?,
+        Output::Benchstat => documents.iter().try_for_each(|document| benchstat::render(document, out))?,
+        Output::Csv => table::csv(&documents, out)?,
+        Output::Markdown => table::markdown(&documents, out)?,
         Output::Text => {
             let palette = Palette::new(colored(color, std::io::stdout().is_terminal()));
-            text::render(&document, palette, width_of_terminal(), out)?;
+            text::render(&documents, palette, width_of_terminal(), out)?;
         }
     }
-    if let Some(page) = page {
-        page.write(&document).map_err(Failure::Message)?;
+    if let (Some(page), Some(document)) = (page, documents.first()) {
+        page.write(document).map_err(Failure::Message)?;
     }
-    let outcome = document.comparisons.first().map_or(Outcome::Inconclusive, Comparison::outcome);
-    let holds = match options.expect {
-        None => true,
-        Some(Expected::Better) => outcome == Outcome::Better,
-        Some(Expected::Same) => outcome == Outcome::Same,
-        Some(Expected::NotWorse) => matches!(outcome, Outcome::Better | Outcome::Same),
-    };
+    let holds = documents.iter().all(|document| {
+        let outcome = document.comparisons.first().map_or(Outcome::Inconclusive, Comparison::outcome);
+        match options.expect {
+            None => true,
+            Some(Expected::Better) => outcome == Outcome::Better,
+            Some(Expected::Same) => outcome == Outcome::Same,
+            Some(Expected::NotWorse) => matches!(outcome, Outcome::Better | Outcome::Same),
+        }
+    });
     Ok(match (interrupted, holds) {
         (true, _) => ExitCode::from(INTERRUPTED),
         (false, true) => ExitCode::SUCCESS,

@@ -100,6 +100,68 @@ fn several_metrics_share_the_error() {
 }
 
 #[test]
+fn each_further_file_is_compared_with_the_first_as_recorded() {
+    let scratch = Scratch::new("reported-further");
+    for (name, factor) in [("main.txt", 1.0), ("one.txt", 1.05), ("two.txt", 0.95)] {
+        scratch.file(name, pgbench(20, factor).as_bytes());
+    }
+    let files = ["main.txt", "one.txt", "two.txt", "--paired", "--metric", "tps"];
+    let mut session = String::new();
+    for format in ["text", "markdown", "csv"] {
+        let output = compare(&scratch, &[&files[..], &["--format", format]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        session += &format!("$ deburr compare {} --format {format}\n{}\n", files.join(" "), stdout(&output));
+    }
+    assert_as_recorded("compare-further.session", &session);
+    let told = document(&scratch, &files);
+    assert_eq!((&told["verdict"], &told["files"][1]), (&"better".into(), &"one.txt".into()));
+    let further = told["further"].as_array().unwrap();
+    assert_eq!(further.len(), 1);
+    assert_eq!((&further[0]["verdict"], &further[0]["files"][0]), (&"worse".into(), &"main.txt".into()));
+    // What is expected has to hold for all of them.
+    for (files, expected, code) in [
+        (&["main.txt", "one.txt", "two.txt"][..], "better", 1),
+        (&["two.txt", "one.txt", "main.txt"], "better", 0),
+        (&["one.txt", "one.txt", "two.txt"], "not-worse", 1),
+    ] {
+        let arguments = [files, &["--paired", "--metric", "tps", "--expect", expected]].concat();
+        assert_eq!(compare(&scratch, &arguments).status.code(), Some(code), "{files:?}");
+    }
+}
+
+#[test]
+fn all_files_share_the_error() {
+    let scratch = Scratch::new("reported-further-holm");
+    scratch.file("a", go(50.0).as_bytes());
+    scratch.file("b", go(52.5).as_bytes());
+    let told = document(&scratch, &["a", "b", "b"]);
+    // Two metrics of two files.
+    for told in [&told, &told["further"][0]] {
+        let [p, adjusted] = ["p", "p_adjusted"].map(|name| told["benchstat"][name].as_f64().unwrap());
+        assert!((adjusted - 4.0 * p).abs() < 1e-12, "{told:#}");
+    }
+    let numbers = |factor: f64| -> String {
+        (0..20).map(|at| format!("{}\n", factor * (100.0 + f64::from(at * 7 % 11)))).collect()
+    };
+    let turned: String = numbers(1.0).lines().rev().map(|line| format!("{line}\n")).collect();
+    scratch.file("even", numbers(1.0).as_bytes());
+    scratch.file("noise", turned.as_bytes());
+    let verdict = |further: &[&str]| {
+        let files = [&["--paired", "--better", "larger", "--values", "even", "b"], further].concat();
+        document(&scratch, &files)["verdict"].clone()
+    };
+    // The least by which it has to be better to be so alone: that is too little among others of which nothing is proven.
+    let least = (0..400).find(|step| {
+        let better: Vec<f64> = turned.lines().map(|line| line.parse::<f64>().unwrap()).collect();
+        let better = better.iter().map(|value| format!("{}\n", value * (1.0 + f64::from(*step) * 1e-3)));
+        scratch.file("b", better.collect::<String>().as_bytes());
+        verdict(&[]) == "better"
+    });
+    assert!(least.is_some_and(|least| least > 10), "{least:?}");
+    assert_eq!(verdict(&["noise", "noise", "noise"]), "inconclusive");
+}
+
+#[test]
 fn tables_of_go_are_those_of_benchstat_for_any_number_of_files() {
     let scratch = Scratch::new("reported-benchstat");
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../deburr-lab/tests/benchstat");
@@ -162,9 +224,11 @@ fn what_cannot_be_compared_is_refused_with_file_and_place() {
     scratch.file("cut.json", br#"{"results":[{"command":"x","times":[1,"#);
     scratch.file("numbers", b"1\n2\n");
     scratch.file("prose", b"It was fast.\n");
-    let cases: [(&[&str], &str); 13] = [
+    let cases: [(&[&str], &str); 15] = [
         (&["pg"], "pg: give a second file"),
-        (&["pg", "pg", "numbers"], "numbers: a third file; two are compared, more with --format benchstat"),
+        (&["pg", "pg", "numbers"], "pg is of pgbench, numbers is of values"),
+        (&["pg", "pg", "--html", "x", "twice"], "--html: a page has two sides; twice: a third file"),
+        (&["--values", "numbers"], "2 values required"),
         (&["pg", "numbers"], "pg is of pgbench, numbers is of values"),
         (&["pg", "prose"], "prose: results of no program that is known; --input-format says which: pgbench"),
         (&["pg", "none"], "none: "),

@@ -8,8 +8,16 @@ use deburr_lab::stats::placement::Placement;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
-/// Writes the document.
-pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the first document, which has the others in it.
+pub(crate) fn render(documents: &[Document], out: &mut dyn Write) -> io::Result<()> {
+    let mut wholes = documents.iter().map(whole);
+    let mut first = wholes.next().unwrap_or_default();
+    first.insert("further".to_owned(), json!(wholes.collect::<Vec<Map<String, Value>>>()));
+    serde_json::to_writer_pretty(&mut *out, &first)?;
+    writeln!(out)
+}
+
+fn whole(document: &Document) -> Map<String, Value> {
     let mut whole = document.comparisons.first().map(comparison).unwrap_or_default();
     let (commands, files, record, seed) = match &document.measured {
         Measured::Commands { commands, seed, record, .. } => {
@@ -36,11 +44,11 @@ pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()>
         ("seed", seed),
         ("other_metrics", json!(others)),
         ("notes", notes),
+        ("further", json!([])),
         ("sweep", json!(document.sweep.as_ref().map(|(name, points)| sweep(name, points)))),
     ];
     whole.extend(rest.map(|(name, value)| (name.to_owned(), value)));
-    serde_json::to_writer_pretty(&mut *out, &whole)?;
-    writeln!(out)
+    whole
 }
 
 fn fitness(fitness: &Fitness) -> Value {

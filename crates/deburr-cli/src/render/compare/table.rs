@@ -1,4 +1,4 @@
-//! A line for each metric, and for each point of a sweep: comma-separated values (RFC 4180) with all digits, and Markdown for a comment or a page.
+//! A line for each metric, each point of a sweep and each file: comma-separated values (RFC 4180) with all digits, and Markdown for a comment or a page.
 
 use super::quantity::{percent, shown};
 use super::text::headline;
@@ -8,13 +8,21 @@ use deburr_lab::stats::warning::Warning;
 use serde_json::Number;
 use std::io::{self, Write};
 
-const COLUMNS: &str = "param,point,metric,unit,better,verdict,change,low,high,pairs,pairs_needed,a_median,b_median,a_runs,b_runs,\
+const COLUMNS: &str = "file,param,point,metric,unit,better,verdict,change,low,high,pairs,pairs_needed,a_median,b_median,a_runs,b_runs,\
 p_worse,p_same,p_better,p_next,benchstat_delta,benchstat_p,holm_p";
 
-/// Writes the document as comma-separated values. What there is not is empty; probabilities are those of the pairs, where there are
+/// Writes the documents as comma-separated values. What there is not is empty, as `file`, B's, is of commands; probabilities are those of the pairs, where there are
 /// pairs. A point has a value always, so that an empty one beside `param` means all points together.
-pub(crate) fn csv(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn csv(documents: &[Document], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{COLUMNS}")?;
+    documents.iter().try_for_each(|document| lines(document, out))
+}
+
+fn lines(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+    let file = match &document.measured {
+        Measured::Commands { .. } => String::new(),
+        Measured::Files { files: [_, b], .. } => b.display().to_string(),
+    };
     let parameter = document.sweep.as_ref().map_or("", |(parameter, _)| parameter);
     for (point, comparison) in document.rows() {
         let Comparison { question, verdict, unpaired, sides: [a, b], benchstat, adjusted_p, .. } = comparison;
@@ -26,6 +34,7 @@ pub(crate) fn csv(document: &Document, out: &mut dyn Write) -> io::Result<()> {
         let count = |count: Option<u64>| count.map_or_else(String::new, |count| count.to_string());
         let numbers = verdict.as_ref().map(|verdict| verdict.paired).or(*unpaired);
         let fields = [
+            quoted(&file),
             quoted(parameter),
             quoted(point.unwrap_or_default()),
             quoted(&question.name),
@@ -61,8 +70,18 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// Writes the document as Markdown.
-pub(crate) fn markdown(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the documents as Markdown.
+pub(crate) fn markdown(documents: &[Document], out: &mut dyn Write) -> io::Result<()> {
+    for (index, document) in documents.iter().enumerate() {
+        if index > 0 {
+            writeln!(out)?;
+        }
+        section(document, out)?;
+    }
+    Ok(())
+}
+
+fn section(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let [a, b] = match &document.measured {
         Measured::Commands { commands, .. } => commands.clone(),
         Measured::Files { files, .. } => files.each_ref().map(|file| file.display().to_string()),

@@ -8,13 +8,23 @@ use deburr_lab::stats::Probabilities;
 use deburr_lab::stats::verdict::Outcome;
 use std::io::{self, Write};
 
-/// Writes the document, for a terminal so many columns wide.
+/// Writes the documents, for a terminal so many columns wide.
 pub(crate) fn render(
-    document: &Document,
+    documents: &[Document],
     palette: Palette,
     width: Option<usize>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    for (index, document) in documents.iter().enumerate() {
+        if index > 0 {
+            writeln!(out)?;
+        }
+        one(document, palette, width, out)?;
+    }
+    Ok(())
+}
+
+fn one(document: &Document, palette: Palette, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     match &document.measured {
         Measured::Commands { commands: [a, _], .. } if document.is_aa => writeln!(out, "A, B: {a}")?,
         Measured::Commands { commands: [a, b], .. } => writeln!(out, "A: {a}\nB: {b}")?,
