@@ -175,6 +175,9 @@ pub(crate) struct Compare {
     /// Output format
     #[arg(long, value_enum, default_value_t = Output::Text, help_heading = "Output")]
     pub(crate) format: Output,
+    /// Compute intervals and p values as benchstat does, with its two faults
+    #[arg(long, help_heading = "Output")]
+    pub(crate) benchstat_faults: bool,
     /// Also write a page with figures there
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,

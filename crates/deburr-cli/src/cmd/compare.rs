@@ -19,6 +19,7 @@ use deburr_lab::measure::process::{self, End, Streams, Task};
 use deburr_lab::measure::record::{Record, RecordError, Run};
 use deburr_lab::report;
 use deburr_lab::stats::Rope;
+use deburr_lab::stats::benchstat::Upstream;
 use deburr_lab::stats::placement::Placement;
 use deburr_lab::stats::verdict::{LOOKS, Outcome, Rule};
 use deburr_lab::stats::warning::Warning;
@@ -63,7 +64,9 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
     };
     match options.format {
         Output::Json => json::render(&documents, out)?,
-        Output::Benchstat => documents.iter().try_for_each(|document| benchstat::render(document, out))?,
+        Output::Benchstat => {
+            documents.iter().try_for_each(|document| benchstat::render(document, upstream(options), out))?
+        }
         Output::Csv => table::csv(&documents, out)?,
         Output::Markdown => table::markdown(&documents, out)?,
         Output::Text => {
@@ -88,6 +91,11 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
         (false, true) => ExitCode::SUCCESS,
         (false, false) => ExitCode::from(1),
     })
+}
+
+/// Whether what benchstat says has its faults.
+fn upstream(options: &Compare) -> Upstream {
+    if options.benchstat_faults { Upstream::AsPrinted } else { Upstream::Corrected }
 }
 
 /// The rule for so many pairs at most: the looks that lie before, and one at the end.
@@ -222,7 +230,8 @@ fn judged(
     };
     // The first metric decides, and when it does, the pairs end.
     let compare = |metrics: Vec<(Question, Series, Rule)>| {
-        let compared = comparison::compare_all(&metrics, Family::Primary, plan.header.seed);
+        let compared =
+            comparison::compare_all(&metrics, Family::Primary, plan.header.seed, upstream(options));
         let named = metrics.iter().zip(compared).map(|((question, ..), compared)| {
             compared.map_err(|error| format!("metric {}: {error}", question.name))
         });

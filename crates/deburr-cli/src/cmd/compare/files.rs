@@ -3,8 +3,8 @@
 //! The first file is A, and each further one is a B of its own. A metric is compared where both have it. In which order the runs were made no file tells: without `--paired` there is no
 //! verdict, only the probabilities.
 
-use super::Failure;
 use super::metric::turned;
+use super::{Failure, upstream};
 use crate::args::compare::{Compare, Direction as Way};
 use crate::input::walk::error_text;
 use crate::render::compare::{Document, Measured};
@@ -212,7 +212,7 @@ fn judge(options: &Compare, sections: &mut [Section], rope: Rope) -> Result<(), 
         }
     }
     for (places, metrics) in families {
-        let compared = comparison::compare_all(&metrics, Family::Equal, 0);
+        let compared = comparison::compare_all(&metrics, Family::Equal, 0, upstream(options));
         for ((place, (question, ..)), compared) in places.into_iter().zip(&metrics).zip(compared) {
             let Some(section) = sections.get_mut(place) else { continue };
             match compared {
@@ -245,8 +245,9 @@ pub(super) fn tables(
         texts.push((path.display().to_string(), text));
     }
     let inputs: Vec<Input<'_>> = texts.iter().map(|(path, text)| Input { path, label: None, text }).collect();
-    let (tables, problems) = benchfmt::tables(&inputs, &benchfmt::Options::default())
-        .map_err(|error| Failure::Message(error.to_string()))?;
+    let how = benchfmt::Options { upstream: upstream(options), ..benchfmt::Options::default() };
+    let (tables, problems) =
+        benchfmt::tables(&inputs, &how).map_err(|error| Failure::Message(error.to_string()))?;
     out.write_all(tables.text().as_bytes())?;
     // As benchstat: a bad line is told, and the rest is printed.
     match problems.as_slice() {

@@ -5,10 +5,11 @@ use super::Document;
 use deburr_lab::benchfmt::{self, Input};
 use deburr_lab::comparison::Comparison;
 use deburr_lab::report::{Measurement, written};
+use deburr_lab::stats::benchstat::Upstream;
 use std::io::{self, Write};
 
-/// Writes the document.
-pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the document; `upstream` is whether the tables have benchstat's faults.
+pub(crate) fn render(document: &Document, upstream: Upstream, out: &mut dyn Write) -> io::Result<()> {
     let side = |index: usize| {
         let measurement = |(name, comparison): (String, &Comparison)| Measurement {
             name,
@@ -20,7 +21,8 @@ pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()>
     };
     let texts = [("A", side(0)), ("B", side(1))];
     let inputs = texts.each_ref().map(|(name, text)| Input { path: name, label: None, text });
-    let (tables, _) = benchfmt::tables(&inputs, &benchfmt::Options::default()).map_err(io::Error::other)?;
+    let how = benchfmt::Options { upstream, ..benchfmt::Options::default() };
+    let (tables, _) = benchfmt::tables(&inputs, &how).map_err(io::Error::other)?;
     out.write_all(tables.text().as_bytes())
 }
 
