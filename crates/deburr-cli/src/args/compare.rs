@@ -175,6 +175,9 @@ pub(crate) struct Compare {
     /// Output format
     #[arg(long, value_enum, default_value_t = Output::Text, help_heading = "Output")]
     pub(crate) format: Output,
+    /// Also print the marks of published tables, which tell noise rather than a difference
+    #[arg(long, help_heading = "Output")]
+    pub(crate) marks: bool,
     /// Compute intervals and p values as benchstat does, with its two faults
     #[arg(long, help_heading = "Output")]
     pub(crate) benchstat_faults: bool,

@@ -48,6 +48,9 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
         Some(files) => (files.as_slice(), Some(report::Format::Values)),
         None => (options.files.as_slice(), options.input_format),
     };
+    if options.format == Output::Benchstat && options.marks {
+        return Err(Failure::Message("--marks: benchstat's tables have none".to_owned()));
+    }
     if options.format == Output::Benchstat && !files.is_empty() {
         return files::tables(options, files, format, out);
     }
@@ -289,6 +292,7 @@ fn judged(
             cores: plan.header.cores,
         },
         is_aa: options.aa.is_some(),
+        has_marks: options.marks,
     })
 }
 

@@ -32,6 +32,8 @@ pub(crate) struct Document {
     pub(crate) fitness: Option<Fitness>,
     /// Whether a command was compared with itself.
     pub(crate) is_aa: bool,
+    /// Whether somebody asked for the published marks, which are no verdict.
+    pub(crate) has_marks: bool,
 }
 
 impl Document {

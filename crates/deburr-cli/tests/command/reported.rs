@@ -248,6 +248,35 @@ fn the_interval_of_24_values_is_shifted_on_request_only() {
 }
 
 #[test]
+fn published_marks_are_told_on_request_only() {
+    let scratch = Scratch::new("reported-marks");
+    let numbers = |factor: f64| -> String {
+        (0..16).map(|at| format!("{}\n", factor * (100.0 + f64::from(at * 7 % 11)))).collect()
+    };
+    for (name, factor) in [("a", 1.0), ("good", 1.2), ("bad", 0.8), ("near", 1.0)] {
+        scratch.file(name, numbers(factor).as_bytes());
+    }
+    // A mark, too, where both are the same numbers, for they are noisy.
+    for (name, mean, next, text) in [
+        ("good", Value::from(":)"), Value::from(":)"), ":) :)"),
+        ("bad", Value::from(":("), Value::from(":("), ":( :("),
+        ("near", Value::from(":("), Value::Null, ":("),
+    ] {
+        let files = ["--better", "larger", "--values", "a", name];
+        let marked = [&["--marks"], &files[..]].concat();
+        let told = document(&scratch, &marked);
+        assert_eq!((&told["marks"]["mean"], &told["marks"]["next"]), (&mean, &next), "{told:#}");
+        assert!(document(&scratch, &files).get("marks").is_none());
+        let said = |format: &str| stdout(&compare(&scratch, &[&["--format", format], &marked[..]].concat()));
+        assert!(said("text").lines().any(|line| line.ends_with(&format!("   {text}"))), "{}", said("text"));
+        assert!(said("markdown").lines().any(|line| line.ends_with(&format!(" | {text} |"))), "{name}");
+        let csv = said("csv");
+        assert!(csv.lines().next().unwrap().ends_with(",holm_p,marks"), "{csv}");
+        assert_eq!(csv.lines().nth(1).unwrap().rsplit(',').next(), Some(text));
+    }
+}
+
+#[test]
 fn runs_are_measured_by_what_a_program_reports_of_them() {
     let scratch = Scratch::new("reported-runs");
     let run = |tps: u32| {
@@ -292,7 +321,7 @@ fn what_cannot_be_compared_is_refused_with_file_and_place() {
     scratch.file("cut.json", br#"{"results":[{"command":"x","times":[1,"#);
     scratch.file("numbers", b"1\n2\n");
     scratch.file("prose", b"It was fast.\n");
-    let cases: [(&[&str], &str); 15] = [
+    let cases: [(&[&str], &str); 16] = [
         (&["pg"], "pg: give a second file"),
         (&["pg", "pg", "numbers"], "pg is of pgbench, numbers is of values"),
         (&["pg", "pg", "--html", "x", "twice"], "--html: a page has two sides; twice: a third file"),
@@ -310,6 +339,7 @@ fn what_cannot_be_compared_is_refused_with_file_and_place() {
         ),
         (&["pg", "pg", "--expect", "same"], "--expect: several metrics are compared; --metric names the one"),
         (&["pg", "pg", "--format", "benchstat", "--expect", "same"], "benchstat's tables have no verdict"),
+        (&["pg", "pg", "--format", "benchstat", "--marks"], "--marks: benchstat's tables have none"),
         (&["pg", "pg", "--a", "true", "--b", "true"], "cannot be used with"),
     ];
     for (arguments, message) in cases {

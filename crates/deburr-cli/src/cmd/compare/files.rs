@@ -96,6 +96,7 @@ pub(super) fn compared(
             fitness: None,
             measured: Measured::Files { files: [a.path.clone(), file], notes },
             is_aa: false,
+            has_marks: options.marks,
         })
     };
     sections.into_iter().map(document).collect()

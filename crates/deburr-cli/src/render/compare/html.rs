@@ -284,6 +284,7 @@ mod tests {
                 cores: 4,
             },
             is_aa: false,
+            has_marks: false,
             sweep: None,
             fitness: None,
         };

@@ -14,7 +14,8 @@ p_worse,p_same,p_better,p_next,benchstat_delta,benchstat_p,holm_p";
 /// Writes the documents as comma-separated values. What there is not is empty, as `file`, B's, is of commands; probabilities are those of the pairs, where there are
 /// pairs. A point has a value always, so that an empty one beside `param` means all points together.
 pub(crate) fn csv(documents: &[Document], out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{COLUMNS}")?;
+    let has_marks = documents.iter().any(|document| document.has_marks);
+    writeln!(out, "{COLUMNS}{}", if has_marks { ",marks" } else { "" })?;
     documents.iter().try_for_each(|document| lines(document, out))
 }
 
@@ -58,9 +59,15 @@ fn lines(document: &Document, out: &mut dyn Write) -> io::Result<()> {
             number(Some(benchstat.p)),
             number(Some(*adjusted_p)),
         ];
-        writeln!(out, "{}", fields.join(","))?;
+        let marks = if document.has_marks { format!(",{}", marks(comparison)) } else { String::new() };
+        writeln!(out, "{}{marks}", fields.join(","))?;
     }
     Ok(())
+}
+
+/// The published marks, which are of two separate samples.
+fn marks(comparison: &Comparison) -> String {
+    comparison.unpaired.map_or_else(String::new, |numbers| numbers.marks().text())
 }
 
 fn quoted(text: &str) -> String {
@@ -93,8 +100,10 @@ fn section(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     if let Some(parameter) = parameter {
         write!(out, "| {} ", escaped(parameter))?;
     }
-    writeln!(out, "| metric | A | B | change | 95 % interval | verdict | benchstat |")?;
-    writeln!(out, "{}|---|--:|--:|--:|--:|---|---|", if parameter.is_some() { "|--:" } else { "" })?;
+    let (marks_head, marks_rule) = if document.has_marks { (" marks |", "---|") } else { ("", "") };
+    writeln!(out, "| metric | A | B | change | 95 % interval | verdict | benchstat |{marks_head}")?;
+    let point_rule = if parameter.is_some() { "|--:" } else { "" };
+    writeln!(out, "{point_rule}|---|--:|--:|--:|--:|---|---|{marks_rule}")?;
     for (point, comparison) in document.rows() {
         let Comparison { question, sides: [a, b], benchstat, .. } = comparison;
         let (change, interval) = comparison.change();
@@ -104,9 +113,10 @@ fn section(document: &Document, out: &mut dyn Write) -> io::Result<()> {
             // Two words, as no value of a point is.
             write!(out, "| {} ", escaped(point.unwrap_or("all points")))?;
         }
+        let marks = if document.has_marks { format!(" {} |", marks(comparison)) } else { String::new() };
         writeln!(
             out,
-            "| {} | {} ± {} | {} ± {} | {} | {interval} | {} | {} ({benchstat}) |",
+            "| {} | {} ± {} | {} ± {} | {} | {interval} | {} | {} ({benchstat}) |{marks}",
             escaped(&question.name),
             shown(a.center, &question.unit),
             a.percent(),
