@@ -241,11 +241,17 @@ fn loaded(run: &crate::measure::record::Run) -> load::Run {
     load::Run { wall: run.usage.wall, own: run.usage.user + run.usage.system, machine: run.busy }
 }
 
-/// Compares.
+/// Compares; `upstream` is whether what benchstat says has its faults.
 ///
 /// # Errors
 /// [`Error`], where a value is no positive number, or there are too few.
-pub fn compare(question: Question, series: &Series, rule: &Rule, seed: u64) -> Result<Comparison, Error> {
+pub fn compare(
+    question: Question,
+    series: &Series,
+    rule: &Rule,
+    seed: u64,
+    upstream: Upstream,
+) -> Result<Comparison, Error> {
     let [a, b] = series.values.each_ref();
     let sequence: Vec<(Side, f64)> =
         series.sequence.iter().map(|reading| (reading.side, reading.value)).collect();
@@ -285,12 +291,11 @@ pub fn compare(question: Question, series: &Series, rule: &Rule, seed: u64) -> R
     if series.contaminated > 0 {
         warnings.push(Warning::ForeignLoad { contaminated: series.contaminated, pairs: a.len() });
     }
-    let summary =
-        |values: &[f64]| benchstat::summary(values, Assumption::Nothing, CONFIDENCE, Upstream::Corrected);
+    let summary = |values: &[f64]| benchstat::summary(values, Assumption::Nothing, CONFIDENCE, upstream);
     let arm = |values: &[f64]| question.direction.orient_all(values).and_then(|values| Arm::of(&values));
     let unpaired = arm(a).ok().zip(arm(b).ok());
     let unpaired = unpaired.map(|(a, b)| unpaired::probabilities(&a, &b, rule.rope()));
-    let compared = benchstat::compare(a, b, Assumption::Nothing, ALPHA, Upstream::Corrected)?;
+    let compared = benchstat::compare(a, b, Assumption::Nothing, ALPHA, upstream)?;
     let sides = [summary(a)?, summary(b)?];
     let posterior = verdict.as_ref().map(|verdict| &verdict.posterior);
     let shape = Shape::of(question.direction, rule.rope(), &ratios, posterior);
@@ -314,17 +319,18 @@ pub fn compare_all(
     metrics: &[(Question, Series, Rule)],
     family: Family,
     seed: u64,
+    upstream: Upstream,
 ) -> Vec<Result<Comparison, Error>> {
     let mut compared: Vec<Result<Comparison, Error>> = metrics
         .iter()
-        .map(|(question, series, rule)| compare(question.clone(), series, rule, seed))
+        .map(|(question, series, rule)| compare(question.clone(), series, rule, seed, upstream))
         .collect();
     let among = match family {
         Family::Primary => 1..metrics.len(),
         Family::Equal => 0..metrics.len(),
     };
     let members: Vec<usize> = among.filter(|index| compared.get(*index).is_some_and(Result::is_ok)).collect();
-    correct(metrics, &members, &mut compared, seed);
+    correct(metrics, &members, &mut compared, seed, upstream);
     compared
 }
 
@@ -334,6 +340,7 @@ fn correct(
     members: &[usize],
     compared: &mut [Result<Comparison, Error>],
     seed: u64,
+    upstream: Upstream,
 ) {
     let of = |index: &usize| metrics.get(*index);
     let ratios = |(question, series, rule): &(Question, Series, Rule)| {
@@ -354,7 +361,7 @@ fn correct(
             && let (Some((question, series, _)), Some(place)) = (of(index), compared.get_mut(*index))
         {
             let again = rule.with_alpha(level);
-            *place = again.and_then(|rule| compare(question.clone(), series, &rule, seed));
+            *place = again.and_then(|rule| compare(question.clone(), series, &rule, seed, upstream));
         }
     }
     let p: Vec<f64> = members
@@ -387,7 +394,10 @@ mod tests {
     }
 
     fn outcomes(metrics: &[(Question, Series, Rule)], family: Family) -> Vec<Outcome> {
-        compare_all(metrics, family, 1).iter().map(|found| found.as_ref().unwrap().outcome()).collect()
+        compare_all(metrics, family, 1, Upstream::Corrected)
+            .iter()
+            .map(|found| found.as_ref().unwrap().outcome())
+            .collect()
     }
 
     #[test]
@@ -410,8 +420,8 @@ mod tests {
         let good = metric("good", 0.2, 0.01, 7);
         let mut zero = metric("zero", 0.0, 0.01, 8);
         zero.1.values[0][3] = 0.0;
-        let found = compare_all(&[good.clone(), zero], Family::Equal, 1);
-        let alone = compare_all(&[good], Family::Equal, 1);
+        let found = compare_all(&[good.clone(), zero], Family::Equal, 1, Upstream::Corrected);
+        let alone = compare_all(&[good], Family::Equal, 1, Upstream::Corrected);
         assert_eq!(found[0], alone[0]);
         assert_eq!(found[1], Err(Error::NotPositive { index: 3, value: 0.0 }));
     }
@@ -419,12 +429,14 @@ mod tests {
     #[test]
     fn p_values_are_corrected_as_holm_has_it() {
         let metrics: Vec<_> = (0..3).map(|seed| metric("x", 0.002, 0.002, 20 + seed)).collect();
-        let found: Vec<Comparison> =
-            compare_all(&metrics, Family::Equal, 1).into_iter().map(Result::unwrap).collect();
+        let found: Vec<Comparison> = compare_all(&metrics, Family::Equal, 1, Upstream::Corrected)
+            .into_iter()
+            .map(Result::unwrap)
+            .collect();
         let p: Vec<f64> = found.iter().map(|found| found.benchstat.p).collect();
         let corrected: Vec<f64> = found.iter().map(|found| found.adjusted_p).collect();
         assert_eq!(corrected, holm::adjusted(&p));
-        let first = &compare_all(&metrics, Family::Primary, 1)[0];
+        let first = &compare_all(&metrics, Family::Primary, 1, Upstream::Corrected)[0];
         assert_eq!(first.as_ref().unwrap().adjusted_p, p[0]);
     }
 
@@ -458,7 +470,7 @@ mod tests {
             [(Direction::Larger, Outcome::Better), (Direction::Smaller, Outcome::Worse)]
         {
             let question = Question { name: "x".to_owned(), unit: String::new(), direction };
-            let found = compare(question, &series(&a, &b), &rule, 1).unwrap();
+            let found = compare(question, &series(&a, &b), &rule, 1, Upstream::Corrected).unwrap();
             let (change, interval) = found.change();
             assert_eq!(found.outcome(), outcome);
             assert!((change - 0.25).abs() < 1e-12, "{change}");

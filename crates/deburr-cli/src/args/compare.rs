@@ -22,6 +22,7 @@ use std::str::FromStr;
                  --client './load -p {port} -c {clients}' --param clients=1,2,4,8,16,32
   deburr compare old.json new.json                        results of a benchmark program, written elsewhere
   deburr compare --format benchstat old.txt new.txt       the tables that benchstat prints
+  deburr compare --paired main.txt one.txt two.txt        each further file with the first
   deburr compare --values old.txt new.txt                 numbers measured elsewhere, one a line
 
 Runs come in pairs, one of A and one of B in random order, each when the machine is quiet; the first
@@ -37,7 +38,9 @@ The first one given decides.
 
 Files are of pgbench, sysbench, redis-benchmark, memtier, wrk, fio, google-benchmark, go, criterion
 or hyperfine, with one report or several; what both have is compared, with Holm's correction for
-their number, or what --metric names. Without --paired nobody knows the order of the runs: no verdict.
+their number, or what --metric names. Each further file is compared with the first, with that
+correction for all of them, and --expect holds where it holds for all. Without --paired nobody knows
+the order of the runs: no verdict.
 
 With servers both run all the time, each on a port of its own, and the client meets them in turn.
 {port} in the commands of servers, clients and --ready is the side's port, as is $DEBURR_PORT;
@@ -85,15 +88,15 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "CMD", conflicts_with = "values", help_heading = "What to compare")]
     pub(crate) aa: Option<String>,
     /// Compare numbers measured elsewhere, one a line in each file
-    #[arg(long, num_args = 2, value_names = ["FILE_A", "FILE_B"], help_heading = "What to compare")]
+    #[arg(long, num_args = 2.., value_name = "FILE", help_heading = "What to compare")]
     pub(crate) values: Option<Vec<PathBuf>>,
-    /// Compare what a benchmark program wrote elsewhere: A's file, and B's
+    /// Compare what a benchmark program wrote elsewhere: A's file, and B's; with several of B, each with A
     #[arg(value_name = "FILE", help_heading = "What to compare")]
     pub(crate) files: Vec<PathBuf>,
     /// The program that wrote them [default: what they look like]
     #[arg(long, value_name = "PROGRAM", requires = "files", help_heading = "What to compare")]
     pub(crate) input_format: Option<report::Format>,
-    /// Value N of both files was measured in pairs, in this order
+    /// Value N of all files was measured in turn, in this order
     #[arg(long, requires = "measured", help_heading = "What to compare")]
     pub(crate) paired: bool,
     /// Of plain numbers: which way is better
@@ -172,6 +175,12 @@ pub(crate) struct Compare {
     /// Output format
     #[arg(long, value_enum, default_value_t = Output::Text, help_heading = "Output")]
     pub(crate) format: Output,
+    /// Also print the marks of published tables, which tell noise rather than a difference
+    #[arg(long, help_heading = "Output")]
+    pub(crate) marks: bool,
+    /// Compute intervals and p values as benchstat does, with its two faults
+    #[arg(long, help_heading = "Output")]
+    pub(crate) benchstat_faults: bool,
     /// Also write a page with figures there
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,

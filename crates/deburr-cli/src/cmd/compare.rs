@@ -19,6 +19,7 @@ use deburr_lab::measure::process::{self, End, Streams, Task};
 use deburr_lab::measure::record::{Record, RecordError, Run};
 use deburr_lab::report;
 use deburr_lab::stats::Rope;
+use deburr_lab::stats::benchstat::Upstream;
 use deburr_lab::stats::placement::Placement;
 use deburr_lab::stats::verdict::{LOOKS, Outcome, Rule};
 use deburr_lab::stats::warning::Warning;
@@ -47,39 +48,57 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
         Some(files) => (files.as_slice(), Some(report::Format::Values)),
         None => (options.files.as_slice(), options.input_format),
     };
+    if options.format == Output::Benchstat && options.marks {
+        return Err(Failure::Message("--marks: benchstat's tables have none".to_owned()));
+    }
     if options.format == Output::Benchstat && !files.is_empty() {
         return files::tables(options, files, format, out);
     }
+    if let (Some(_), [_, _, third, ..]) = (&options.html, files) {
+        return Err(Failure::Message(format!(
+            "--html: a page has two sides; {}: a third file",
+            third.display()
+        )));
+    }
     let page = options.html.as_deref().map(Page::open).transpose().map_err(Failure::Message)?;
-    let (document, interrupted) = match files {
-        [] => commands(options, rope)?,
+    let (documents, interrupted) = match files {
+        [] => commands(options, rope).map(|(document, interrupted)| (vec![document], interrupted))?,
         files => (files::compared(options, files, format, rope).map_err(Failure::Message)?, false),
     };
     match options.format {
-        Output::Json => json::render(&document, out)?,
-        Output::Benchstat => benchstat::render(&document, out)?,
-        Output::Csv => table::csv(&document, out)?,
-        Output::Markdown => table::markdown(&document, out)?,
+        Output::Json => json::render(&documents, out)?,
+        Output::Benchstat => {
+            documents.iter().try_for_each(|document| benchstat::render(document, upstream(options), out))?
+        }
+        Output::Csv => table::csv(&documents, out)?,
+        Output::Markdown => table::markdown(&documents, out)?,
         Output::Text => {
             let palette = Palette::new(colored(color, std::io::stdout().is_terminal()));
-            text::render(&document, palette, width_of_terminal(), out)?;
+            text::render(&documents, palette, width_of_terminal(), out)?;
         }
     }
-    if let Some(page) = page {
-        page.write(&document).map_err(Failure::Message)?;
+    if let (Some(page), Some(document)) = (page, documents.first()) {
+        page.write(document).map_err(Failure::Message)?;
     }
-    let outcome = document.comparisons.first().map_or(Outcome::Inconclusive, Comparison::outcome);
-    let holds = match options.expect {
-        None => true,
-        Some(Expected::Better) => outcome == Outcome::Better,
-        Some(Expected::Same) => outcome == Outcome::Same,
-        Some(Expected::NotWorse) => matches!(outcome, Outcome::Better | Outcome::Same),
-    };
+    let holds = documents.iter().all(|document| {
+        let outcome = document.comparisons.first().map_or(Outcome::Inconclusive, Comparison::outcome);
+        match options.expect {
+            None => true,
+            Some(Expected::Better) => outcome == Outcome::Better,
+            Some(Expected::Same) => outcome == Outcome::Same,
+            Some(Expected::NotWorse) => matches!(outcome, Outcome::Better | Outcome::Same),
+        }
+    });
     Ok(match (interrupted, holds) {
         (true, _) => ExitCode::from(INTERRUPTED),
         (false, true) => ExitCode::SUCCESS,
         (false, false) => ExitCode::from(1),
     })
+}
+
+/// Whether what benchstat says has its faults.
+fn upstream(options: &Compare) -> Upstream {
+    if options.benchstat_faults { Upstream::AsPrinted } else { Upstream::Corrected }
 }
 
 /// The rule for so many pairs at most: the looks that lie before, and one at the end.
@@ -214,7 +233,8 @@ fn judged(
     };
     // The first metric decides, and when it does, the pairs end.
     let compare = |metrics: Vec<(Question, Series, Rule)>| {
-        let compared = comparison::compare_all(&metrics, Family::Primary, plan.header.seed);
+        let compared =
+            comparison::compare_all(&metrics, Family::Primary, plan.header.seed, upstream(options));
         let named = metrics.iter().zip(compared).map(|((question, ..), compared)| {
             compared.map_err(|error| format!("metric {}: {error}", question.name))
         });
@@ -272,6 +292,7 @@ fn judged(
             cores: plan.header.cores,
         },
         is_aa: options.aa.is_some(),
+        has_marks: options.marks,
     })
 }
 

@@ -32,6 +32,22 @@ pub(crate) struct Document {
     pub(crate) fitness: Option<Fitness>,
     /// Whether a command was compared with itself.
     pub(crate) is_aa: bool,
+    /// Whether somebody asked for the published marks, which are no verdict.
+    pub(crate) has_marks: bool,
+}
+
+impl Document {
+    /// All that was compared, with its point: of all points together first, then of each metric point by point.
+    fn rows(&self) -> impl Iterator<Item = (Option<&str>, &Comparison)> {
+        let together = self.comparisons.iter().map(|comparison| (None, comparison));
+        let points = self.sweep.as_ref().map_or(&[][..], |(_, points)| points);
+        let at = |index: usize| {
+            points
+                .iter()
+                .filter_map(move |point| Some((Some(point.value.as_str()), point.comparisons.get(index)?)))
+        };
+        together.chain((0..self.comparisons.len()).flat_map(at))
+    }
 }
 
 /// A point of a sweep.

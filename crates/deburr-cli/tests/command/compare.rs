@@ -156,6 +156,21 @@ fn sweeps_and_servers_are_compared_point_by_point() {
     assert_eq!(left, ["state"], "a server still runs");
 }
 
+#[test]
+fn every_format_has_every_point_of_a_sweep_as_recorded() {
+    let scratch = scratch("sweep-formats");
+    // What is printed is the same in every run, and with it all that is said.
+    let (a, b) = ("echo rate = 10{n}0", "echo rate = 10{n}9");
+    let arguments = ["--metric", RATE, "--a", a, "--b", b, "--param", "n=1,4", "--pairs", "4", "--seed", "1"];
+    let mut session = String::new();
+    for format in ["csv", "markdown", "benchstat"] {
+        let output = compare(&scratch, &[&arguments[..], &["--format", format]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        session += &format!("$ deburr compare --param n=1,4 --format {format}\n{}\n", stdout(&output));
+    }
+    assert_as_recorded("compare-sweep.session", &session);
+}
+
 /// A PostgreSQL that writes its log to the disk before it answers, and one that does not.
 #[test]
 #[ignore = "runs PostgreSQL for a minute; `cargo xtask nightly` runs it"]

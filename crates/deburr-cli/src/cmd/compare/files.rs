@@ -1,10 +1,10 @@
 //! Results that were measured elsewhere: files that benchmark programs wrote → what they say of B, or benchstat's tables of them.
 //!
-//! A metric is compared where both files have it. In which order the runs were made no file tells: without `--paired` there is no
+//! The first file is A, and each further one is a B of its own. A metric is compared where both have it. In which order the runs were made no file tells: without `--paired` there is no
 //! verdict, only the probabilities.
 
-use super::Failure;
 use super::metric::turned;
+use super::{Failure, upstream};
 use crate::args::compare::{Compare, Direction as Way};
 use crate::input::walk::error_text;
 use crate::render::compare::{Document, Measured};
@@ -54,69 +54,84 @@ struct Joined {
     values: [Vec<f64>; 2],
 }
 
-/// Compares two files.
+/// What is compared of the first file and one further.
+struct Section {
+    file: PathBuf,
+    metrics: Vec<Joined>,
+    comparisons: Vec<Comparison>,
+    /// What was left out, and why.
+    notes: Vec<String>,
+}
+
+/// Compares the first file with each of the others.
 pub(super) fn compared(
     options: &Compare,
     files: &[PathBuf],
     format: Option<Format>,
     rope: Rope,
-) -> Result<Document, String> {
-    let [a, b] = match files {
-        [a, b] => [a, b].map(|path| Report::open(path, format)),
-        [only] => return Err(format!("{}: give a second file, to compare it with", only.display())),
-        [_, _, third, ..] => {
-            let third = third.display();
-            return Err(format!(
-                "{third}: a third file; two are compared, more with --format benchstat only"
-            ));
-        }
+) -> Result<Vec<Document>, String> {
+    let (a, others) = match files {
         [] => return Err("give two files".to_owned()),
+        [only] => return Err(format!("{}: give a second file, to compare it with", only.display())),
+        [first, others @ ..] => (Report::open(first, format)?, others),
     };
-    let [a, b] = [a?, b?];
+    let found = a.read()?;
+    let section = |path: &PathBuf| section(options, (&a, &found), &Report::open(path, format)?);
+    let mut sections = others.iter().map(section).collect::<Result<Vec<Section>, String>>()?;
+    judge(options, &mut sections, rope)?;
+    let document = |section: Section| {
+        let Section { file, comparisons, notes, .. } = section;
+        if comparisons.is_empty() {
+            let [a, b] = [a.path.display(), file.display()];
+            return Err(format!("{a}, {b}: nothing to compare: {}", notes.join("; ")));
+        }
+        if options.expect.is_some() && comparisons.len() > 1 && options.metric.is_empty() {
+            return Err(
+                "--expect: several metrics are compared; --metric names the one that decides".to_owned()
+            );
+        }
+        Ok(Document {
+            comparisons,
+            sweep: None,
+            fitness: None,
+            measured: Measured::Files { files: [a.path.clone(), file], notes },
+            is_aa: false,
+            has_marks: options.marks,
+        })
+    };
+    sections.into_iter().map(document).collect()
+}
+
+/// What A and another file both have, as far as it was asked for.
+fn section(options: &Compare, (a, of_a): (&Report, &[Measurement]), b: &Report) -> Result<Section, String> {
     if a.format != b.format {
-        let [one, other] = [&a, &b].map(|file| format!("{} is of {}", file.path.display(), file.format));
+        let [one, other] = [a, b].map(|file| format!("{} is of {}", file.path.display(), file.format));
         return Err(format!("{one}, {other}: what they measured is not the same"));
     }
-    let format = a.format;
     let mut notes = Vec::new();
-    let joined = join([a.read()?, b.read()?], &mut notes);
-    let is_asked = !options.metric.is_empty();
-    let mut joined = match is_asked {
-        true => asked(&options.metric, format, joined)?,
-        false => joined,
+    let joined = join([of_a, &b.read()?], &mut notes);
+    let mut metrics = match options.metric.is_empty() {
+        true => joined,
+        false => asked(&options.metric, a.format, joined)
+            .map_err(|error| format!("{}, {}: {error}", a.path.display(), b.path.display()))?,
     };
-    if let (Format::Values, [only]) = (format, joined.as_mut_slice()) {
+    if let (Format::Values, [only]) = (a.format, metrics.as_mut_slice()) {
         only.question.direction = match options.better {
             Way::Larger => Direction::Larger,
             Way::Smaller => Direction::Smaller,
         };
     }
-    let comparisons = judged(options, joined, rope, &mut notes)?;
-    let paths = [a.path, b.path];
-    if comparisons.is_empty() {
-        let [a, b] = paths.each_ref().map(|path| path.display());
-        return Err(format!("{a}, {b}: nothing to compare: {}", notes.join("; ")));
-    }
-    if options.expect.is_some() && comparisons.len() > 1 && !is_asked {
-        return Err("--expect: several metrics are compared; --metric names the one that decides".to_owned());
-    }
-    Ok(Document {
-        comparisons,
-        sweep: None,
-        fitness: None,
-        measured: Measured::Files { files: paths, notes },
-        is_aa: false,
-    })
+    Ok(Section { file: b.path.clone(), metrics, comparisons: Vec::new(), notes })
 }
 
 /// The metrics that both sides have, in A's order; what only one has is noted.
-fn join([a, b]: [Vec<Measurement>; 2], notes: &mut Vec<String>) -> Vec<Joined> {
+fn join([a, b]: [&[Measurement]; 2], notes: &mut Vec<String>) -> Vec<Joined> {
     let in_a: HashSet<&str> = a.iter().map(|found| found.name.as_str()).collect();
     let only_b: Vec<&str> =
         b.iter().map(|found| found.name.as_str()).filter(|name| !in_a.contains(name)).collect();
     let of_b: HashMap<&str, &Measurement> = b.iter().map(|found| (found.name.as_str(), found)).collect();
     let (mut joined, mut only_a) = (Vec::new(), Vec::new());
-    for Measurement { name, unit, direction, values } in &a {
+    for Measurement { name, unit, direction, values } in a {
         match of_b.get(name.as_str()) {
             Some(other) => joined.push(Joined {
                 question: Question { name: name.clone(), unit: unit.clone(), direction: *direction },
@@ -162,46 +177,52 @@ fn asked(names: &[String], format: Format, joined: Vec<Joined>) -> Result<Vec<Jo
     Ok(found)
 }
 
-/// What is said of each metric. One that cannot be compared is noted, or refused where it was asked for.
-fn judged(
-    options: &Compare,
-    joined: Vec<Joined>,
-    rope: Rope,
-    notes: &mut Vec<String>,
-) -> Result<Vec<Comparison>, String> {
+/// Says what there is to say of each metric. One that cannot be compared is noted, or refused where it was asked for.
+///
+/// All comparisons share the error, whatever file they are of; where somebody named the metrics, those that decide share it, and the
+/// others share as much among themselves.
+fn judge(options: &Compare, sections: &mut [Section], rope: Rope) -> Result<(), String> {
     let order = if options.paired { Order::Interleaved } else { Order::Unknown };
-    let mut metrics = Vec::new();
-    let mut refused = |why: String| match options.metric.is_empty() {
-        true => {
+    let is_asked = !options.metric.is_empty();
+    let refused = |notes: &mut Vec<String>, why: String| match is_asked {
+        true => Err(why),
+        false => {
             notes.push(why);
             Ok(())
         }
-        false => Err(why),
     };
-    for Joined { question, values } in joined {
-        let [of_a, of_b] = values.each_ref().map(Vec::len);
-        let name = &question.name;
-        if options.paired && of_a != of_b {
-            return Err(format!("--paired: A has {of_a} values of {name}, B has {of_b}"));
-        }
-        match Rule::once(rope, of_a.min(of_b)) {
-            Ok(rule) => metrics.push((
-                question,
-                Series { values, order, sequence: Vec::new(), contaminated: 0 },
-                rule,
-            )),
-            Err(_) => refused(format!("{name}: at least 2 values are needed, A has {of_a}, B {of_b}"))?,
-        }
-    }
-    let family = if options.metric.is_empty() { Family::Equal } else { Family::Primary };
-    let mut comparisons = Vec::new();
-    for ((question, ..), compared) in metrics.iter().zip(comparison::compare_all(&metrics, family, 0)) {
-        match compared {
-            Ok(comparison) => comparisons.push(comparison),
-            Err(error) => refused(format!("{}: {error}", question.name))?,
+    // Those that decide and the others, each with the section that it is of.
+    let mut families = [(Vec::new(), Vec::new()), (Vec::new(), Vec::new())];
+    for (place, section) in sections.iter_mut().enumerate() {
+        for (index, Joined { question, values }) in
+            std::mem::take(&mut section.metrics).into_iter().enumerate()
+        {
+            let [of_a, of_b] = values.each_ref().map(Vec::len);
+            let name = &question.name;
+            if options.paired && of_a != of_b {
+                return Err(format!("--paired: A has {of_a} values of {name}, B has {of_b}"));
+            }
+            let Ok(rule) = Rule::once(rope, of_a.min(of_b)) else {
+                let why = format!("{name}: at least 2 values are needed, A has {of_a}, B {of_b}");
+                refused(&mut section.notes, why)?;
+                continue;
+            };
+            let (places, metrics) = &mut families[usize::from(is_asked && index > 0)];
+            places.push(place);
+            metrics.push((question, Series { values, order, sequence: Vec::new(), contaminated: 0 }, rule));
         }
     }
-    Ok(comparisons)
+    for (places, metrics) in families {
+        let compared = comparison::compare_all(&metrics, Family::Equal, 0, upstream(options));
+        for ((place, (question, ..)), compared) in places.into_iter().zip(&metrics).zip(compared) {
+            let Some(section) = sections.get_mut(place) else { continue };
+            match compared {
+                Ok(comparison) => section.comparisons.push(comparison),
+                Err(error) => refused(&mut section.notes, format!("{}: {error}", question.name))?,
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Prints benchstat's tables of any number of files: of Go's as benchstat does, of others as if their programs wrote Go's format.
@@ -225,8 +246,9 @@ pub(super) fn tables(
         texts.push((path.display().to_string(), text));
     }
     let inputs: Vec<Input<'_>> = texts.iter().map(|(path, text)| Input { path, label: None, text }).collect();
-    let (tables, problems) = benchfmt::tables(&inputs, &benchfmt::Options::default())
-        .map_err(|error| Failure::Message(error.to_string()))?;
+    let how = benchfmt::Options { upstream: upstream(options), ..benchfmt::Options::default() };
+    let (tables, problems) =
+        benchfmt::tables(&inputs, &how).map_err(|error| Failure::Message(error.to_string()))?;
     out.write_all(tables.text().as_bytes())?;
     // As benchstat: a bad line is told, and the rest is printed.
     match problems.as_slice() {

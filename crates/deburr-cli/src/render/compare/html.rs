@@ -247,6 +247,7 @@ mod tests {
     use super::*;
     use deburr_lab::comparison::{self, Question, Reading, Series};
     use deburr_lab::side::Side;
+    use deburr_lab::stats::benchstat::Upstream;
     use deburr_lab::stats::random::Random;
     use deburr_lab::stats::verdict::{Order, Rule};
     use deburr_lab::stats::{Direction, Rope};
@@ -269,7 +270,8 @@ mod tests {
         let question =
             Question { name: "wall".to_owned(), unit: "s".to_owned(), direction: Direction::Smaller };
         let series = Series { values, order: Order::Interleaved, sequence, contaminated: 1 };
-        comparison::compare(question, &series, &Rule::standard(Rope::ONE_PERCENT).unwrap(), 1).unwrap()
+        let rule = Rule::standard(Rope::ONE_PERCENT).unwrap();
+        comparison::compare(question, &series, &rule, 1, Upstream::Corrected).unwrap()
     }
 
     fn page(comparison: Comparison, command: &str) -> String {
@@ -282,6 +284,7 @@ mod tests {
                 cores: 4,
             },
             is_aa: false,
+            has_marks: false,
             sweep: None,
             fitness: None,
         };

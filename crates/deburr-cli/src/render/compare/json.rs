@@ -8,8 +8,17 @@ use deburr_lab::stats::placement::Placement;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
-/// Writes the document.
-pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the first document, which has the others in it.
+pub(crate) fn render(documents: &[Document], out: &mut dyn Write) -> io::Result<()> {
+    let mut wholes = documents.iter().map(whole);
+    let mut first = wholes.next().unwrap_or_default();
+    first.insert("further".to_owned(), json!(wholes.collect::<Vec<Map<String, Value>>>()));
+    serde_json::to_writer_pretty(&mut *out, &first)?;
+    writeln!(out)
+}
+
+fn whole(document: &Document) -> Map<String, Value> {
+    let comparison = |one: &Comparison| comparison(one, document.has_marks);
     let mut whole = document.comparisons.first().map(comparison).unwrap_or_default();
     let (commands, files, record, seed) = match &document.measured {
         Measured::Commands { commands, seed, record, .. } => {
@@ -36,11 +45,11 @@ pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()>
         ("seed", seed),
         ("other_metrics", json!(others)),
         ("notes", notes),
-        ("sweep", json!(document.sweep.as_ref().map(|(name, points)| sweep(name, points)))),
+        ("further", json!([])),
+        ("sweep", json!(document.sweep.as_ref().map(|(name, points)| sweep(name, points, &comparison)))),
     ];
     whole.extend(rest.map(|(name, value)| (name.to_owned(), value)));
-    serde_json::to_writer_pretty(&mut *out, &whole)?;
-    writeln!(out)
+    whole
 }
 
 fn fitness(fitness: &Fitness) -> Value {
@@ -52,7 +61,7 @@ fn fitness(fitness: &Fitness) -> Value {
     json!({"noise": noise, "foreign_load": foreign, "waited": waited, "resolves": resolves})
 }
 
-fn sweep(name: &str, points: &[Point]) -> Value {
+fn sweep(name: &str, points: &[Point], comparison: &dyn Fn(&Comparison) -> Map<String, Value>) -> Value {
     let point = |point: &Point| {
         let metrics: Vec<Map<String, Value>> = point.comparisons.iter().map(comparison).collect();
         json!({"value": point.value, "metrics": metrics})
@@ -60,7 +69,7 @@ fn sweep(name: &str, points: &[Point]) -> Value {
     json!({"param": name, "points": points.iter().map(point).collect::<Vec<Value>>()})
 }
 
-fn comparison(comparison: &Comparison) -> Map<String, Value> {
+fn comparison(comparison: &Comparison, has_marks: bool) -> Map<String, Value> {
     let Comparison {
         question,
         verdict,
@@ -99,7 +108,19 @@ fn comparison(comparison: &Comparison) -> Map<String, Value> {
         ("placement", json!(placement.as_ref().map(layouts))),
         ("warnings", json!(warnings.iter().map(ToString::to_string).collect::<Vec<String>>())),
     ];
-    fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
+    // Only on request, so that nobody takes them for a verdict.
+    let marks = has_marks.then(|| ("marks", json!(unpaired.as_ref().map(marks))));
+    fields.into_iter().chain(marks).map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn marks(numbers: &Probabilities) -> Value {
+    let marks = numbers.marks();
+    let mark = |good: bool, bad: bool| match (good, bad) {
+        (true, _) => json!(":)"),
+        (false, true) => json!(":("),
+        (false, false) => Value::Null,
+    };
+    json!({"mean": mark(marks.mean_good, marks.mean_bad), "next": mark(marks.next_good, marks.next_bad)})
 }
 
 fn layouts(placement: &Placement) -> Value {

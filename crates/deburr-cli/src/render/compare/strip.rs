@@ -64,6 +64,7 @@ fn bar(count: usize, most: usize) -> char {
 mod tests {
     use super::*;
     use deburr_lab::comparison::{self, Question, Series};
+    use deburr_lab::stats::benchstat::Upstream;
     use deburr_lab::stats::verdict::{Order, Rule};
     use deburr_lab::stats::{Direction, Rope};
 
@@ -72,7 +73,7 @@ mod tests {
             Question { name: "wall".to_owned(), unit: "s".to_owned(), direction: Direction::Smaller };
         let series = Series { values, order: Order::Unknown, sequence: Vec::new(), contaminated: 0 };
         let rule = Rule::once(Rope::ONE_PERCENT, 2).unwrap();
-        let comparison = comparison::compare(question, &series, &rule, 0).unwrap();
+        let comparison = comparison::compare(question, &series, &rule, 0, Upstream::Corrected).unwrap();
         let mut out = Vec::new();
         render(&comparison, Some(width), Palette::new(false), &mut out).unwrap();
         String::from_utf8(out).unwrap()

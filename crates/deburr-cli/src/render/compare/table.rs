@@ -1,4 +1,4 @@
-//! A line for each metric: comma-separated values (RFC 4180) with all digits, and Markdown for a comment or a page.
+//! A line for each metric, each point of a sweep and each file: comma-separated values (RFC 4180) with all digits, and Markdown for a comment or a page.
 
 use super::quantity::{percent, shown};
 use super::text::headline;
@@ -8,14 +8,24 @@ use deburr_lab::stats::warning::Warning;
 use serde_json::Number;
 use std::io::{self, Write};
 
-const COLUMNS: &str = "metric,unit,better,verdict,change,low,high,pairs,pairs_needed,a_median,b_median,a_runs,b_runs,\
+const COLUMNS: &str = "file,param,point,metric,unit,better,verdict,change,low,high,pairs,pairs_needed,a_median,b_median,a_runs,b_runs,\
 p_worse,p_same,p_better,p_next,benchstat_delta,benchstat_p,holm_p";
 
-/// Writes the document as comma-separated values. What there is not is empty; probabilities are those of the pairs, where there are
-/// pairs.
-pub(crate) fn csv(document: &Document, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{COLUMNS}")?;
-    for comparison in &document.comparisons {
+/// Writes the documents as comma-separated values. What there is not is empty, as `file`, B's, is of commands; probabilities are those of the pairs, where there are
+/// pairs. A point has a value always, so that an empty one beside `param` means all points together.
+pub(crate) fn csv(documents: &[Document], out: &mut dyn Write) -> io::Result<()> {
+    let has_marks = documents.iter().any(|document| document.has_marks);
+    writeln!(out, "{COLUMNS}{}", if has_marks { ",marks" } else { "" })?;
+    documents.iter().try_for_each(|document| lines(document, out))
+}
+
+fn lines(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+    let file = match &document.measured {
+        Measured::Commands { .. } => String::new(),
+        Measured::Files { files: [_, b], .. } => b.display().to_string(),
+    };
+    let parameter = document.sweep.as_ref().map_or("", |(parameter, _)| parameter);
+    for (point, comparison) in document.rows() {
         let Comparison { question, verdict, unpaired, sides: [a, b], benchstat, adjusted_p, .. } = comparison;
         let (change, interval) = comparison.change();
         // As JSON writes them: small ones with an exponent.
@@ -25,6 +35,9 @@ pub(crate) fn csv(document: &Document, out: &mut dyn Write) -> io::Result<()> {
         let count = |count: Option<u64>| count.map_or_else(String::new, |count| count.to_string());
         let numbers = verdict.as_ref().map(|verdict| verdict.paired).or(*unpaired);
         let fields = [
+            quoted(&file),
+            quoted(parameter),
+            quoted(point.unwrap_or_default()),
             quoted(&question.name),
             quoted(&question.unit),
             better(question.direction).to_owned(),
@@ -46,9 +59,15 @@ pub(crate) fn csv(document: &Document, out: &mut dyn Write) -> io::Result<()> {
             number(Some(benchstat.p)),
             number(Some(*adjusted_p)),
         ];
-        writeln!(out, "{}", fields.join(","))?;
+        let marks = if document.has_marks { format!(",{}", marks(comparison)) } else { String::new() };
+        writeln!(out, "{}{marks}", fields.join(","))?;
     }
     Ok(())
+}
+
+/// The published marks, which are of two separate samples.
+fn marks(comparison: &Comparison) -> String {
+    comparison.unpaired.map_or_else(String::new, |numbers| numbers.marks().text())
 }
 
 fn quoted(text: &str) -> String {
@@ -58,8 +77,18 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// Writes the document as Markdown.
-pub(crate) fn markdown(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the documents as Markdown.
+pub(crate) fn markdown(documents: &[Document], out: &mut dyn Write) -> io::Result<()> {
+    for (index, document) in documents.iter().enumerate() {
+        if index > 0 {
+            writeln!(out)?;
+        }
+        section(document, out)?;
+    }
+    Ok(())
+}
+
+fn section(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let [a, b] = match &document.measured {
         Measured::Commands { commands, .. } => commands.clone(),
         Measured::Files { files, .. } => files.each_ref().map(|file| file.display().to_string()),
@@ -67,16 +96,27 @@ pub(crate) fn markdown(document: &Document, out: &mut dyn Write) -> io::Result<(
     let Some(first) = document.comparisons.first() else { return Ok(()) };
     writeln!(out, "**{}**\n", escaped(&headline(first)))?;
     writeln!(out, "A: {}  \nB: {}\n", code(&a), code(&b))?;
-    writeln!(out, "| metric | A | B | change | 95 % interval | verdict | benchstat |")?;
-    writeln!(out, "|---|--:|--:|--:|--:|---|---|")?;
-    for comparison in &document.comparisons {
+    let parameter = document.sweep.as_ref().map(|(parameter, _)| parameter);
+    if let Some(parameter) = parameter {
+        write!(out, "| {} ", escaped(parameter))?;
+    }
+    let (marks_head, marks_rule) = if document.has_marks { (" marks |", "---|") } else { ("", "") };
+    writeln!(out, "| metric | A | B | change | 95 % interval | verdict | benchstat |{marks_head}")?;
+    let point_rule = if parameter.is_some() { "|--:" } else { "" };
+    writeln!(out, "{point_rule}|---|--:|--:|--:|--:|---|---|{marks_rule}")?;
+    for (point, comparison) in document.rows() {
         let Comparison { question, sides: [a, b], benchstat, .. } = comparison;
         let (change, interval) = comparison.change();
         let interval =
             interval.map_or_else(String::new, |(low, high)| format!("{} … {}", percent(low), percent(high)));
+        if parameter.is_some() {
+            // Two words, as no value of a point is.
+            write!(out, "| {} ", escaped(point.unwrap_or("all points")))?;
+        }
+        let marks = if document.has_marks { format!(" {} |", marks(comparison)) } else { String::new() };
         writeln!(
             out,
-            "| {} | {} ± {} | {} ± {} | {} | {interval} | {} | {} ({benchstat}) |",
+            "| {} | {} ± {} | {} ± {} | {} | {interval} | {} | {} ({benchstat}) |{marks}",
             escaped(&question.name),
             shown(a.center, &question.unit),
             a.percent(),
@@ -87,19 +127,7 @@ pub(crate) fn markdown(document: &Document, out: &mut dyn Write) -> io::Result<(
             escaped(&benchstat.delta(a.center, b.center)),
         )?;
     }
-    let mut remarks: Vec<String> = Vec::new();
-    for comparison in &document.comparisons {
-        let remark = |warning: &Warning| match warning {
-            // The same for all metrics.
-            Warning::Capped(_) => warning.to_string(),
-            warning => format!("{}: {warning}", comparison.question.name),
-        };
-        for remark in comparison.warnings.iter().map(remark) {
-            if !remarks.contains(&remark) {
-                remarks.push(remark);
-            }
-        }
-    }
+    let mut remarks = remarks(document);
     if let Measured::Files { notes, .. } = &document.measured {
         remarks.extend(notes.iter().cloned());
     }
@@ -107,6 +135,28 @@ pub(crate) fn markdown(document: &Document, out: &mut dyn Write) -> io::Result<(
         writeln!(out)?;
     }
     remarks.iter().try_for_each(|remark| writeln!(out, "- {}", escaped(remark)))
+}
+
+/// What to be careful about, each once.
+fn remarks(document: &Document) -> Vec<String> {
+    let parameter = document.sweep.as_ref().map_or("", |(parameter, _)| parameter);
+    let mut remarks: Vec<String> = Vec::new();
+    for (point, comparison) in document.rows() {
+        let name = &comparison.question.name;
+        let remark = |warning: &Warning| match (warning, point) {
+            // The same for all metrics.
+            (Warning::Capped(_), None) => warning.to_string(),
+            (Warning::Capped(_), Some(point)) => format!("{parameter}={point}: {warning}"),
+            (warning, None) => format!("{name}: {warning}"),
+            (warning, Some(point)) => format!("{name} at {parameter}={point}: {warning}"),
+        };
+        for remark in comparison.warnings.iter().map(remark) {
+            if !remarks.contains(&remark) {
+                remarks.push(remark);
+            }
+        }
+    }
+    remarks
 }
 
 /// What Markdown would take for something else.

@@ -8,13 +8,23 @@ use deburr_lab::stats::Probabilities;
 use deburr_lab::stats::verdict::Outcome;
 use std::io::{self, Write};
 
-/// Writes the document, for a terminal so many columns wide.
+/// Writes the documents, for a terminal so many columns wide.
 pub(crate) fn render(
-    document: &Document,
+    documents: &[Document],
     palette: Palette,
     width: Option<usize>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    for (index, document) in documents.iter().enumerate() {
+        if index > 0 {
+            writeln!(out)?;
+        }
+        one(document, palette, width, out)?;
+    }
+    Ok(())
+}
+
+fn one(document: &Document, palette: Palette, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     match &document.measured {
         Measured::Commands { commands: [a, _], .. } if document.is_aa => writeln!(out, "A, B: {a}")?,
         Measured::Commands { commands: [a, b], .. } => writeln!(out, "A: {a}\nB: {b}")?,
@@ -25,7 +35,7 @@ pub(crate) fn render(
     writeln!(out, "{}", palette.bold(&headline(first)))?;
     for comparison in &document.comparisons {
         writeln!(out)?;
-        metric(comparison, palette, width, out)?;
+        metric(comparison, document.has_marks, palette, width, out)?;
     }
     if let Some(fitness) = &document.fitness {
         writeln!(out)?;
@@ -110,6 +120,7 @@ fn curve(name: &str, points: &[Point], palette: Palette, out: &mut dyn Write) ->
 
 fn metric(
     comparison: &Comparison,
+    has_marks: bool,
     palette: Palette,
     width: Option<usize>,
     out: &mut dyn Write,
@@ -130,18 +141,19 @@ fn metric(
     if comparison.adjusted_p > benchstat.p {
         writeln!(out, "  with Holm's correction p={:.3}", comparison.adjusted_p)?;
     }
-    let mut row = |name: &str, numbers: &Probabilities| {
+    let mut row = |name: &str, numbers: &Probabilities, marks: &str| {
         let Probabilities { worse, same, better, next } = numbers;
         writeln!(
             out,
-            "  {name:<11} worse {worse:.3}   same {same:.3}   better {better:.3}   next run better {next:.3}"
+            "  {name:<11} worse {worse:.3}   same {same:.3}   better {better:.3}   next run better {next:.3}{marks}"
         )
     };
     if let Some(verdict) = &comparison.verdict {
-        row("pairs", &verdict.paired)?;
+        row("pairs", &verdict.paired, "")?;
     }
     if let Some(unpaired) = &comparison.unpaired {
-        row("unpaired", unpaired)?;
+        let marks = if has_marks { format!("   {}", unpaired.marks().text()) } else { String::new() };
+        row("unpaired", unpaired, marks.trim_end())?;
     }
     if let Some(placement) = &comparison.placement {
         writeln!(out, "  placement   {}", quantity::placement(comparison, placement))?;
