@@ -6,7 +6,7 @@
 
 use super::experiment::{Experiment, Failure};
 use super::machine::{Busy, Gate};
-use super::metric::Metric;
+use super::metric::{self, Metric};
 use super::process::{self, End, Streams, Task};
 use super::record::{Record, Run};
 use super::server::{Server, ServerError, Service};
@@ -120,8 +120,9 @@ impl<'e> Bench<'e> {
         let mut failure = (!is_good).then(|| Failure::Run { what: what.clone(), end, text: self.tail() });
         if failure.is_none() {
             let text = self.text();
-            for metric in &experiment.metrics {
-                match metric.read(&usage, &text) {
+            let numbers = metric::read_all(&experiment.metrics, &usage, &text);
+            for (metric, number) in experiment.metrics.iter().zip(numbers) {
+                match number {
                     Ok(number) => _ = run.metrics.insert(metric.name.clone(), number),
                     Err(why) => {
                         let (what, metric, text) = (what.clone(), metric.name.clone(), self.tail());
