@@ -10,11 +10,11 @@ use super::metric::{self, Metric};
 use super::process::{self, End, Streams, Task};
 use super::record::{Record, Run};
 use super::server::{Server, ServerError, Service};
+use super::stop::Stop;
 use crate::side::Side;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Bytes at most that are read of what a run prints.
@@ -26,7 +26,7 @@ const TOLD: usize = 2000;
 pub(super) struct Bench<'e> {
     experiment: &'e Experiment,
     record: &'e mut Record,
-    stop: &'e AtomicBool,
+    stop: &'e Stop,
     /// The next one.
     gate: Option<Gate>,
     /// Where runs print to.
@@ -38,7 +38,7 @@ impl<'e> Bench<'e> {
     pub(super) fn new(
         experiment: &'e Experiment,
         record: &'e mut Record,
-        stop: &'e AtomicBool,
+        stop: &'e Stop,
     ) -> Result<Bench<'e>, Failure> {
         // Nobody reads what no pattern is looked for in; a file in memory, since a disk would be measured with it.
         let file = |is_read: bool| match is_read {
@@ -55,7 +55,7 @@ impl<'e> Bench<'e> {
     /// Makes the run that `run` describes, with what prepares it, and its server where that does not run all the time. `None`: somebody
     /// wanted to stop.
     pub(super) fn run(&mut self, run: Run, layout: u32) -> Result<Option<Run>, Failure> {
-        if !self.prepare(run.side, layout)? || self.stop.load(Ordering::Relaxed) {
+        if !self.prepare(run.side, layout)? || self.stop.is_wanted() {
             return Ok(None);
         }
         let alternating = self.experiment.services.as_ref().filter(|_| self.experiment.alternates);
@@ -66,7 +66,10 @@ impl<'e> Bench<'e> {
             },
             None => None,
         };
-        let (waited, is_quiet) = self.gate.map_or((0.0, true), Gate::wait);
+        let (waited, is_quiet) = self.gate.map_or((0.0, true), |gate| gate.wait(self.stop));
+        if self.stop.is_wanted() {
+            return Ok(None);
+        }
         self.gate = if is_quiet { self.experiment.gate } else { self.gate.map(Gate::less_patient) };
         let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
         let point = self.experiment.point.clone();
