@@ -1,10 +1,10 @@
 //! What `deburr compare` writes down of a run, held against GNU time's account of the same run.
 
 use deburr_lab::measure::process::{End, Streams, Task, Usage, run};
+use deburr_lab::measure::stop::Stop;
 use deburr_tests::toolchain::require;
 use std::fs::File;
 use std::io::{Read, Seek};
-use std::sync::atomic::AtomicBool;
 
 /// What GNU time prints with `-f`, for one run of a shell's command, and what was counted for both.
 fn both(script: &str) -> (Usage, [f64; 5]) {
@@ -14,7 +14,7 @@ fn both(script: &str) -> (Usage, [f64; 5]) {
     let mut errors = tempfile::tempfile().expect("a file");
     let output = File::options().write(true).open("/dev/null").expect("a device");
     let (end, usage) =
-        run(&task, Streams { output: &output, errors: &errors }, &AtomicBool::new(false)).expect("a run");
+        run(&task, Streams { output: &output, errors: &errors }, &Stop::default()).expect("a run");
     assert_eq!(end, End::Status(0));
     let mut text = String::new();
     errors.rewind().and_then(|()| errors.read_to_string(&mut text)).expect("what it told");

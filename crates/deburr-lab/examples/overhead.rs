@@ -4,9 +4,9 @@
 #![allow(clippy::print_stdout)] // The example is its line.
 
 use deburr_lab::measure::process::{Streams, Task, run};
+use deburr_lab::measure::stop::Stop;
 use std::fs::File;
 use std::process::{Command, Stdio};
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 fn main() -> std::io::Result<()> {
@@ -23,7 +23,7 @@ fn main() -> std::io::Result<()> {
             .status()?;
         plain.push(start.elapsed().as_secs_f64());
         let streams = Streams { output: &null, errors: &null };
-        told.push(run(&task, streams, &AtomicBool::new(false))?.1.wall);
+        told.push(run(&task, streams, &Stop::default())?.1.wall);
     }
     let median = |values: &mut Vec<f64>| {
         values.sort_by(f64::total_cmp);

@@ -1,6 +1,7 @@
 //! `deburr compare`: two commands, or numbers measured elsewhere → whether B is really better than A.
 
 mod files;
+mod interrupt;
 mod metric;
 mod page;
 mod place;
@@ -17,6 +18,7 @@ use deburr_lab::measure::layouts::{self, Extent};
 use deburr_lab::measure::pairs::{self, Pair, Stopped};
 use deburr_lab::measure::process::{self, End, Streams, Task};
 use deburr_lab::measure::record::{Record, RecordError, Run};
+use deburr_lab::measure::stop::Stop;
 use deburr_lab::report;
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::benchstat::Upstream;
@@ -24,6 +26,7 @@ use deburr_lab::stats::placement::Placement;
 use deburr_lab::stats::verdict::{LOOKS, Outcome, Rule};
 use deburr_lab::stats::warning::Warning;
 use indicatif::ProgressBar;
+use interrupt::{INTERRUPTED, Interrupts};
 use metric::Asked;
 use page::Page;
 use plan::Plan;
@@ -33,12 +36,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use watch::Watch;
-
-/// What shells tell of a command that SIGINT ended.
-const INTERRUPTED: u8 = 130;
 
 /// Runs the verb.
 pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result<ExitCode, Failure> {
@@ -120,26 +118,22 @@ fn commands(options: &Compare, rope: Rope) -> Result<(Document, bool), Failure> 
     let seed = options.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
     let mut plan = plan::plan(options, commands, seed).map_err(Failure::Message)?;
     let (path, mut record, runs) = open(options, &mut plan).map_err(Failure::Message)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // The second time there is no waiting.
-        signal_hook::flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-            .map_err(|error| Failure::Message(format!("signals: {error}")))?;
-    }
+    let interrupts = Interrupts::heed().map_err(|error| Failure::Message(format!("signals: {error}")))?;
+    let stop = &interrupts.stop;
     let complain = |failure: &dyn fmt::Display| {
         Failure::Message(format!("{failure}\nthe runs up to then: {}", path.display()))
     };
-    around(plan.setup.as_ref(), "--setup", &stop).map_err(|error| complain(&error))?;
-    let measured = sweep(&plan, &mut record, runs, &rule, options, &stop);
-    let cleaned = around(plan.cleanup.as_ref(), "--cleanup", &AtomicBool::new(false));
+    around(plan.setup.as_ref(), "--setup", stop).map_err(|error| complain(&error))?;
+    let measured = sweep(&plan, &mut record, runs, &rule, options, stop);
+    // Whoever interrupts the runs wants them cleaned up.
+    let cleaned = around(plan.cleanup.as_ref(), "--cleanup", &stop.but_for_more());
     let (points, stopped) = measured.map_err(|failure| complain(&failure))?;
-    cleaned.map_err(|error| complain(&error))?;
+    let cleaned = cleaned.map_err(|error| complain(&error))?;
     if points.is_empty() {
         return Err(complain(&"interrupted before there were two pairs"));
     }
     let document = judged(&plan, &points, &rule, options, &path).map_err(|error| complain(&error))?;
-    Ok((document, stopped == Stopped::Interrupted))
+    Ok((document, [stopped, cleaned].contains(&Stopped::Interrupted)))
 }
 
 /// What was measured at a value of what is swept over.
@@ -165,7 +159,7 @@ fn sweep(
     mut runs: Vec<Run>,
     rule: &Rule,
     options: &Compare,
-    stop: &AtomicBool,
+    stop: &Stop,
 ) -> Result<(Vec<Measurements>, Stopped), String> {
     let mut points = Vec::new();
     for experiment in &plan.experiments {
@@ -339,12 +333,13 @@ fn open(options: &Compare, plan: &mut Plan) -> Result<(std::path::PathBuf, Recor
 }
 
 /// Runs what comes before or after everything else.
-fn around(task: Option<&Task>, what: &str, stop: &AtomicBool) -> Result<(), String> {
-    let Some(task) = task else { return Ok(()) };
+fn around(task: Option<&Task>, what: &str, stop: &Stop) -> Result<Stopped, String> {
+    let Some(task) = task else { return Ok(Stopped::Enough) };
     let null = OpenOptions::new().write(true).open("/dev/null");
     let done = null.and_then(|null| process::run(task, Streams { output: &null, errors: &null }, stop));
     match done {
-        Ok((End::Status(0), _)) => Ok(()),
+        Ok((End::Status(0), _)) => Ok(Stopped::Enough),
+        Ok((End::Interrupted, _)) => Ok(Stopped::Interrupted),
         Ok((end, _)) => Err(format!("{what} ended with {end}")),
         Err(error) => Err(format!("{what}: {error}")),
     }

@@ -5,7 +5,8 @@ mod relink;
 use super::{Scratch, assert_as_recorded, deburr, stderr, stdout};
 use serde_json::Value;
 use std::fs;
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 fn scratch(name: &str) -> Scratch {
@@ -129,6 +130,78 @@ fn an_interrupt_ends_with_the_verdict_so_far() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     assert!(stdout(&output).contains("inconclusive: wall"), "{}", stdout(&output));
+}
+
+/// An experiment that shells run in the scratch folder, to be interrupted.
+fn begun(scratch: &Scratch, arguments: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    command.current_dir(&scratch.0).args(["compare", "--no-gate", "--record", "runs", "--shell", "sh"]);
+    command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn interrupt(child: &Child) {
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+}
+
+/// Waits until something stands in a file.
+fn await_file(scratch: &Scratch, name: &str) {
+    let begun = Instant::now();
+    while fs::metadata(scratch.0.join(name)).map_or(0, |file| file.len()) == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no {name}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Waits for the end behind the second interrupt: with the verdict so far, and nothing left of the processes that wrote their numbers to
+/// files named `pid-…`, of which there are so many.
+fn assert_ended_in_order(scratch: &Scratch, child: Child, processes: usize) {
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert!(stdout(&output).contains("inconclusive: wall"), "{}", stdout(&output));
+    let entries = fs::read_dir(&scratch.0).unwrap().map(|entry| entry.unwrap().path());
+    let pids = entries.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("pid-"));
+    let pids: Vec<String> = pids.map(|path| fs::read_to_string(path).unwrap()).collect();
+    assert_eq!(pids.len(), processes);
+    for pid in pids {
+        assert!(!Path::new("/proc").join(pid.trim()).exists(), "{pid} still runs");
+    }
+}
+
+#[test]
+fn a_second_interrupt_kills_client_and_servers_that_are_deaf() {
+    let scratch = scratch("twice");
+    let server = "trap '' TERM; echo $$ > pid-{port}; while :; do sleep 1; done";
+    // Deaf from the fourth pair on; the first one warms up.
+    let client = "echo x >> clients; test $(wc -l < clients) -le 6 && exit; \
+                  trap 'echo > told' TERM; echo $$ > pid-client; while :; do sleep 1; done";
+    let child = begun(
+        &scratch,
+        &["--server-a", server, "--server-b", server, "--ready", "test -e pid-{port}", "--client", client],
+    );
+    await_file(&scratch, "pid-client");
+    interrupt(&child);
+    await_file(&scratch, "told");
+    interrupt(&child);
+    assert_ended_in_order(&scratch, child, 3);
+}
+
+#[test]
+fn cleaning_up_goes_on_until_the_second_interrupt() {
+    let scratch = scratch("cleanup");
+    let run = "echo x >> clients; test $(wc -l < clients) -le 6 || { echo > running; sleep 600; }";
+    let cleanup = "echo $$ > pid-cleanup; trap '' TERM; while :; do sleep 1; done";
+    let child = begun(&scratch, &["--a", run, "--b", run, "--cleanup", cleanup]);
+    await_file(&scratch, "running");
+    interrupt(&child);
+    await_file(&scratch, "pid-cleanup");
+    interrupt(&child);
+    assert_ended_in_order(&scratch, child, 1);
 }
 
 #[test]

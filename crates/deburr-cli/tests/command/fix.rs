@@ -45,6 +45,17 @@ fn refused(scratch: &Scratch, arguments: &[&str], message: &str) {
     assert!(files(&scratch.0) == before, "{arguments:?} wrote something");
 }
 
+/// Compares what is said and told with what is recorded, session after session in the same folder.
+fn assert_sessions_as_recorded(scratch: &Scratch, sessions: &[(&str, &[&str])]) {
+    for (name, arguments) in sessions {
+        let output = fix(scratch, arguments);
+        let (status, line) = (output.status.code().unwrap(), arguments.join(" "));
+        let session =
+            format!("$ deburr fix {line}\n{}{}[exit status {status}]\n", stdout(&output), stderr(&output));
+        assert_as_recorded(&format!("{name}.session"), &session);
+    }
+}
+
 /// The names of all files of a folder, with what they hold.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
@@ -101,13 +112,7 @@ fn sessions_of_fix_are_as_recorded() {
         ("fix-dispatch", &["--dispatch", "dist", "libcounters.so"]),
         ("fix-in-place", &["--in-place", "--skip-spin-cas", "--only", "llsc-loop", "libcounters.so"]),
     ];
-    for (name, arguments) in sessions {
-        let output = fix(&scratch, arguments);
-        let (status, line) = (output.status.code().unwrap(), arguments.join(" "));
-        let session =
-            format!("$ deburr fix {line}\n{}{}[exit status {status}]\n", stdout(&output), stderr(&output));
-        assert_as_recorded(&format!("{name}.session"), &session);
-    }
+    assert_sessions_as_recorded(&scratch, &sessions);
 }
 
 #[test]

@@ -6,15 +6,15 @@
 
 use super::experiment::{Experiment, Failure, When};
 use super::machine::{Busy, Gate};
-use super::metric::Metric;
+use super::metric::{self, Metric};
 use super::process::{self, End, Streams, Task};
 use super::record::{Record, Run};
 use super::server::{Server, ServerError, Service};
+use super::stop::Stop;
 use crate::side::Side;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Bytes at most that are read of what a run prints.
@@ -26,7 +26,7 @@ const TOLD: usize = 2000;
 pub(super) struct Bench<'e> {
     experiment: &'e Experiment,
     record: &'e mut Record,
-    stop: &'e AtomicBool,
+    stop: &'e Stop,
     /// The next one.
     gate: Option<Gate>,
     /// Where runs print to.
@@ -38,7 +38,7 @@ impl<'e> Bench<'e> {
     pub(super) fn new(
         experiment: &'e Experiment,
         record: &'e mut Record,
-        stop: &'e AtomicBool,
+        stop: &'e Stop,
     ) -> Result<Bench<'e>, Failure> {
         // What nobody reads goes nowhere, the rest to a file in memory, since a disk would be measured with it.
         let file = |is_read: bool| match is_read {
@@ -56,7 +56,7 @@ impl<'e> Bench<'e> {
     /// seed of its layout. `None`: somebody wanted to stop.
     pub(super) fn run(&mut self, run: Run, layout: u32) -> Result<Option<Run>, Failure> {
         let is_ready = self.prepare(run.side)? && self.link(run.side, layout, When::EachRun)?;
-        if !is_ready || self.stop.load(Ordering::Relaxed) {
+        if !is_ready || self.stop.is_wanted() {
             return Ok(None);
         }
         let alternating = self.experiment.services.as_ref().filter(|_| self.experiment.alternates);
@@ -67,7 +67,10 @@ impl<'e> Bench<'e> {
             },
             None => None,
         };
-        let (waited, is_quiet) = self.gate.map_or((0.0, true), Gate::wait);
+        let (waited, is_quiet) = self.gate.map_or((0.0, true), |gate| gate.wait(self.stop));
+        if self.stop.is_wanted() {
+            return Ok(None);
+        }
         self.gate = if is_quiet { self.experiment.gate } else { self.gate.map(Gate::less_patient) };
         let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
         let point = self.experiment.point.clone();
@@ -132,8 +135,9 @@ impl<'e> Bench<'e> {
         let mut failure = (!is_good).then(|| Failure::Run { what: what.clone(), end, text: self.tail() });
         if failure.is_none() {
             let text = self.text();
-            for metric in &experiment.metrics {
-                match metric.read(&usage, &text) {
+            let numbers = metric::read_all(&experiment.metrics, &usage, &text);
+            for (metric, number) in experiment.metrics.iter().zip(numbers) {
+                match number {
                     Ok(number) => _ = run.metrics.insert(metric.name.clone(), number),
                     Err(why) => {
                         let (what, metric, text) = (what.clone(), metric.name.clone(), self.tail());

@@ -8,7 +8,7 @@ use super::experiment::{Experiment, Failure, Relink, When};
 use super::pairs::Stopped;
 use super::record::{Record, Run};
 use super::schedule;
-use std::sync::atomic::AtomicBool;
+use super::stop::Stop;
 
 /// How much is to be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub fn run(
     record: &mut Record,
     runs: &[Run],
     begins: &mut dyn FnMut(u32),
-    stop: &AtomicBool,
+    stop: &Stop,
 ) -> Result<(Vec<Run>, Stopped), Failure> {
     // A server is linked before it starts, and so starts with each run.
     let relink = experiment.relink.clone().map(|relink| Relink { when: When::EachRun, ..relink });
@@ -123,7 +123,7 @@ mod tests {
         };
         let file = folder.path().join("record");
         let mut record = Record::create(&file, &header()).unwrap();
-        let go_on = AtomicBool::new(false);
+        let go_on = Stop::default();
         let mut begun = 0;
         let (runs, stopped) =
             run(&experiment, EXTENT, &mut record, &[], &mut |_| begun += 1, &go_on).unwrap();
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!((again.len(), begun), (12, (4..12).collect::<Vec<u32>>()));
         assert_eq!(table(&again, EXTENT, "seed").unwrap(), rows);
         assert_eq!(table(&again[..11], EXTENT, "seed"), None);
-        let stopped = run(&experiment, EXTENT, &mut record, &[], &mut |_| (), &AtomicBool::new(true));
+        let stopped = run(&experiment, EXTENT, &mut record, &[], &mut |_| (), &Stop::asked(1));
         assert_eq!(stopped.unwrap(), (vec![], Stopped::Interrupted));
     }
 }

@@ -3,6 +3,7 @@
 //! In: `/proc/stat`, twice. Out: how long its processors were busy between, and how long a hypervisor kept them away. Its unit
 //! is a tick of mostly 10 ms, which is what short runs are known to.
 
+use super::stop::Stop;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::fs;
 use std::io;
@@ -59,15 +60,15 @@ impl Gate {
         Gate { patience: (self.patience / 2).max(Gate::LOOK), ..self }
     }
 
-    /// Waits. Tells how long, in seconds, and whether it is quiet now.
-    pub fn wait(self) -> (f64, bool) {
+    /// Waits, unless somebody wants to stop. Tells how long, in seconds, and whether it is quiet now.
+    pub fn wait(self, stop: &Stop) -> (f64, bool) {
         let start = Instant::now();
         while let Some(before) = Busy::now() {
             let look = Instant::now();
             thread::sleep(Gate::LOOK);
             let Some(now) = Busy::now() else { break };
             let is_quiet = now.since(before).busy / look.elapsed().as_secs_f64() < self.most;
-            if is_quiet || start.elapsed() >= self.patience {
+            if is_quiet || start.elapsed() >= self.patience || stop.is_wanted() {
                 return (start.elapsed().as_secs_f64(), is_quiet);
             }
         }
@@ -161,11 +162,13 @@ mod tests {
     #[test]
     fn a_gate_opens_when_its_patience_ends() {
         let never = Gate { most: -1.0, patience: Duration::from_millis(150) };
-        let (waited, is_quiet) = never.wait();
+        let (waited, is_quiet) = never.wait(&Stop::default());
         assert!(!is_quiet && (0.15..5.0).contains(&waited), "{waited}");
         assert_eq!(never.less_patient().less_patient().patience, Gate::LOOK);
-        let (_, is_quiet) = Gate { most: f64::INFINITY, patience: Duration::ZERO }.wait();
+        let (_, is_quiet) = Gate { most: f64::INFINITY, patience: Duration::ZERO }.wait(&Stop::default());
         assert!(is_quiet);
+        let (_, is_quiet) = Gate { patience: Duration::from_secs(600), ..never }.wait(&Stop::asked(1));
+        assert!(!is_quiet);
     }
 
     #[test]

@@ -4,8 +4,9 @@
 //! as what is not printed at all, since nobody knows which of the two is meant.
 
 use super::process::Usage;
-use crate::report::{self, Format};
+use crate::report::{self, Format, Measurement, ReadError};
 use regex::Regex;
+use std::collections::HashMap;
 use std::fmt;
 
 /// How many names of other metrics a message has room for.
@@ -82,42 +83,56 @@ impl Metric {
         matches!(self.source, Source::Pattern(_) | Source::Reported(..))
     }
 
-    /// The number of a run.
-    ///
-    /// # Errors
-    /// [`NoNumber`], for a pattern that does not match once, or matches no number, and for a report without such a number.
-    pub fn read(&self, usage: &Usage, text: &str) -> Result<f64, NoNumber> {
+    /// The number of a run; reports that were read before it are in `reports`, as is the one that it reads.
+    fn read(&self, usage: &Usage, text: &str, reports: &mut Reports) -> Result<f64, NoNumber> {
         match &self.source {
             Source::Wall => Ok(usage.wall),
             Source::User => Ok(usage.user),
             Source::System => Ok(usage.system),
             Source::PeakMemory => Ok(usage.peak_memory as f64),
-            Source::Pattern(pattern) => {
-                let mut matches = pattern.captures_iter(text);
-                let first = matches.next().ok_or(NoNumber::NoMatch)?;
-                match matches.count() {
-                    0 => {}
-                    more => return Err(NoNumber::Matches(more + 1)),
-                }
-                let found = first.get(1).or_else(|| first.get(0)).map_or("", |found| found.as_str());
-                // As people write large numbers.
-                let digits = found.trim().replace([',', '_'], "");
-                let number = digits.parse().ok().filter(|number: &f64| number.is_finite());
-                number.ok_or_else(|| NoNumber::Text(found.to_owned()))
-            }
+            Source::Pattern(pattern) => matched(pattern, text),
             Source::Reported(format, name) => {
-                let all =
-                    report::read(*format, text).map_err(|error| NoNumber::NoReport(error.to_string()))?;
-                let found = all.iter().find(|found| found.name == *name);
-                match found.map(|found| found.values.as_slice()) {
-                    Some([value]) => Ok(*value),
-                    Some(values) => Err(NoNumber::Reported(values.len())),
-                    None => {
-                        let names = all.into_iter().take(MOST_NAMES).map(|found| found.name);
-                        Err(NoNumber::NotReported(names.collect()))
-                    }
-                }
+                let report = reports.entry(*format).or_insert_with(|| report::read(*format, text));
+                reported(report.as_deref().map_err(|error| NoNumber::NoReport(error.to_string()))?, name)
             }
+        }
+    }
+}
+
+/// What was printed, as reports.
+type Reports = HashMap<Format, Result<Vec<Measurement>, ReadError>>;
+
+/// The numbers of a run, in the order of the metrics. A report is read once, whatever the number of metrics in it.
+///
+/// # Errors
+/// Of each [`NoNumber`], for a pattern that does not match once, or matches no number, and for a report without such a number.
+pub fn read_all(metrics: &[Metric], usage: &Usage, text: &str) -> Vec<Result<f64, NoNumber>> {
+    let mut reports = Reports::new();
+    metrics.iter().map(|metric| metric.read(usage, text, &mut reports)).collect()
+}
+
+fn matched(pattern: &Regex, text: &str) -> Result<f64, NoNumber> {
+    let mut matches = pattern.captures_iter(text);
+    let first = matches.next().ok_or(NoNumber::NoMatch)?;
+    match matches.count() {
+        0 => {}
+        more => return Err(NoNumber::Matches(more + 1)),
+    }
+    let found = first.get(1).or_else(|| first.get(0)).map_or("", |found| found.as_str());
+    // As people write large numbers.
+    let digits = found.trim().replace([',', '_'], "");
+    let number = digits.parse().ok().filter(|number: &f64| number.is_finite());
+    number.ok_or_else(|| NoNumber::Text(found.to_owned()))
+}
+
+fn reported(report: &[Measurement], name: &str) -> Result<f64, NoNumber> {
+    let found = report.iter().find(|found| found.name == *name);
+    match found.map(|found| found.values.as_slice()) {
+        Some([value]) => Ok(*value),
+        Some(values) => Err(NoNumber::Reported(values.len())),
+        None => {
+            let names = report.iter().take(MOST_NAMES).map(|found| found.name.clone());
+            Err(NoNumber::NotReported(names.collect()))
         }
     }
 }
@@ -136,7 +151,8 @@ mod tests {
     };
 
     fn read(source: Source, text: &str) -> Result<f64, NoNumber> {
-        Metric { name: "it".to_owned(), source }.read(&USAGE, text)
+        let metric = Metric { name: "it".to_owned(), source };
+        read_all(&[metric], &USAGE, text).remove(0)
     }
 
     fn pattern(pattern: &str, text: &str) -> Result<f64, NoNumber> {
@@ -169,6 +185,27 @@ mod tests {
         assert_eq!(reported("tps", &twice), Err(NoNumber::Reported(2)));
         let why = "no result of pgbench in it".to_owned();
         assert_eq!(reported("tps", "pgbench: error\n"), Err(NoNumber::NoReport(why)));
+    }
+
+    #[test]
+    fn several_numbers_of_one_report_come_in_the_order_of_their_metrics() {
+        let metric = |name: &str, source| Metric { name: name.to_owned(), source };
+        let reported = |format, name: &str| metric(name, Source::Reported(format, name.to_owned()));
+        let metrics = [
+            reported(Format::Pgbench, "tps"),
+            metric("wall", Source::Wall),
+            reported(Format::Wrk, "requests"),
+            reported(Format::Pgbench, "latency"),
+            reported(Format::Pgbench, "speed"),
+        ];
+        let text = "latency average = 2 ms\ntps = 1234.5 (without initial connection time)\n";
+        let numbers = read_all(&metrics, &USAGE, text);
+        let [Ok(tps), Ok(wall), Err(NoNumber::NoReport(_)), Ok(latency), Err(NoNumber::NotReported(_))] =
+            numbers.as_slice()
+        else {
+            panic!("{numbers:?}")
+        };
+        assert_eq!([*tps, *wall, *latency], [1234.5, 2.0, 0.002]);
     }
 
     #[test]

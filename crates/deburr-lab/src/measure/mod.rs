@@ -8,6 +8,7 @@
 //! | which side comes first in a pair | [`schedule`] |
 //! | what are clients run against | [`server`] |
 //! | what is known of a run, on disk | [`record`] |
+//! | does somebody want to stop, and how much | [`stop`] |
 //! | what is to be measured, and why could it not be | [`experiment`] |
 //! | one run: prepared, waited for, measured, written down | `bench` |
 //! | the same command at several layouts | [`layouts`] |
@@ -25,3 +26,4 @@ pub mod process;
 pub mod record;
 pub mod schedule;
 pub mod server;
+pub mod stop;

@@ -9,9 +9,9 @@ use super::bench::Bench;
 use super::experiment::{Experiment, Failure, When};
 use super::record::{Record, Run};
 use super::schedule;
+use super::stop::Stop;
 use crate::side::Side;
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
 
 /// One run of each side.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,7 +65,7 @@ pub fn run(
     record: &mut Record,
     runs: Vec<Run>,
     observer: &mut dyn Observer,
-    stop: &AtomicBool,
+    stop: &Stop,
 ) -> Result<(Vec<Pair>, Stopped), Failure> {
     let mut bench = Bench::new(experiment, record, stop)?;
     let mut pairs = pairs(runs);
@@ -250,7 +250,7 @@ mod tests {
             }
             false => (Record::create(path, &header()).expect("a record"), Vec::new()),
         };
-        run(experiment, &mut record, runs, script, &AtomicBool::new(false))
+        run(experiment, &mut record, runs, script, &Stop::default())
     }
 
     #[test]
@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(ran(&experiment, &path, &mut script).unwrap().0, all);
         assert_eq!(script.begun, []);
         let mut record = Record::resume(&path, &header()).unwrap().0;
-        let stopped = run(&experiment, &mut record, Vec::new(), &mut Script::new(5), &AtomicBool::new(true));
+        let stopped = run(&experiment, &mut record, Vec::new(), &mut Script::new(5), &Stop::asked(1));
         assert_eq!(stopped.unwrap(), (vec![], Stopped::Interrupted));
     }
 

@@ -5,6 +5,7 @@
 //! for (`wait4`, as `/usr/bin/time` does). Nothing runs beside it: its output goes to a file, and its end wakes one `poll`.
 
 use super::machine::Cpus;
+use super::stop::Stop;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
@@ -17,13 +18,14 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long a process that is told to end may take, until it is killed.
-const GRACE: Duration = Duration::from_secs(2);
+pub(super) const GRACE: Duration = Duration::from_secs(2);
 /// How often it is looked whether somebody wants to stop.
 const LOOK: Duration = Duration::from_millis(500);
+/// How often it is looked, while a process takes its time to end, whether somebody wants that at once.
+const HURRIED_LOOK: Duration = Duration::from_millis(50);
 
 /// A command, and what it runs in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -100,17 +102,20 @@ pub struct Streams<'f> {
     pub errors: &'f File,
 }
 
-/// Runs a command. `stop`: somebody wants it to end.
+/// Runs a command, unless somebody wants to stop.
 ///
 /// # Errors
 /// Where the process cannot be made, as for a program that does not exist, or cannot be waited for.
-pub fn run(task: &Task, streams: Streams<'_>, stop: &AtomicBool) -> io::Result<(End, Usage)> {
+pub fn run(task: &Task, streams: Streams<'_>, stop: &Stop) -> io::Result<(End, Usage)> {
+    if stop.is_wanted() {
+        return Ok((End::Interrupted, Usage::default()));
+    }
     let (start, process) = Process::start(task, streams)?;
     let early = process.wait(task.timeout, stop);
     let wall = start.elapsed();
     if early.is_err() {
         // Nobody else will.
-        let _ = process.end();
+        let _ = process.end(stop);
     }
     let (end, usage) = process.reap()?;
     Ok((early?.unwrap_or(end), Usage { wall: wall.as_secs_f64(), ..usage }))
@@ -156,7 +161,7 @@ impl Process {
     }
 
     /// Waits until it has ended, by itself or because it had to; tells why it had to.
-    fn wait(&self, timeout: Option<Duration>, stop: &AtomicBool) -> io::Result<Option<End>> {
+    fn wait(&self, timeout: Option<Duration>, stop: &Stop) -> io::Result<Option<End>> {
         let start = Instant::now();
         loop {
             let left = timeout.map(|timeout| timeout.saturating_sub(start.elapsed()));
@@ -164,23 +169,23 @@ impl Process {
                 return Ok(None);
             }
             let early = match left {
-                _ if stop.load(Ordering::Relaxed) => End::Interrupted,
+                _ if stop.is_wanted() => End::Interrupted,
                 Some(Duration::ZERO) => End::TimedOut,
                 _ => continue,
             };
-            self.end()?;
+            self.end(stop)?;
             return Ok(Some(early));
         }
     }
 
-    /// Ends it, and what it started: it is told to, and killed if it does not.
-    pub(super) fn end(&self) -> io::Result<()> {
+    /// Ends it, and what it started: it is told to, and killed if it does not, or somebody wants that at once.
+    pub(super) fn end(&self, stop: &Stop) -> io::Result<()> {
         // It may have ended just now.
         let _ = kill_process_group(self.pid, Signal::TERM);
         let told = Instant::now();
         let mut ended = false;
-        while !ended && told.elapsed() < GRACE {
-            ended = self.ends_within(GRACE.saturating_sub(told.elapsed()))?;
+        while !ended && told.elapsed() < GRACE && !stop.is_urgent() {
+            ended = self.ends_within(HURRIED_LOOK)?;
         }
         // What it started may still be there.
         let _ = kill_process_group(self.pid, Signal::KILL);
@@ -248,7 +253,7 @@ mod tests {
     }
 
     fn ran_to(task: &Task, file: &File) -> io::Result<(End, Usage)> {
-        run(task, Streams { output: file, errors: file }, &AtomicBool::new(false))
+        run(task, Streams { output: file, errors: file }, &Stop::default())
     }
 
     fn ran(task: &Task) -> (End, Usage) {
@@ -291,10 +296,36 @@ mod tests {
             ..task(&["sh", "-c", "trap '' TERM; sleep 60; sleep 60"])
         };
         assert_eq!(ran(&deaf).0, End::TimedOut);
+    }
+
+    /// Runs it, and wants to stop so many times once it has begun.
+    fn stopped(task: &Task, times: u32) -> (End, Usage) {
+        let (file, stop) = (output(), Stop::default());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(200));
+                (0..times).for_each(|_| stop.ask());
+            });
+            run(task, Streams { output: &file, errors: &file }, &stop).expect("a run")
+        })
+    }
+
+    #[test]
+    fn who_wants_to_stop_ends_a_run_and_begins_none() {
+        let (end, usage) = stopped(&task(&["sleep", "60"]), 1);
+        assert_eq!(end, End::Interrupted);
+        assert!((0.2..30.0).contains(&usage.wall), "{}", usage.wall);
         let file = output();
         let streams = Streams { output: &file, errors: &file };
-        let stopped = run(&task(&["sleep", "60"]), streams, &AtomicBool::new(true)).unwrap();
-        assert_eq!(stopped.0, End::Interrupted);
+        let unbegun = run(&task(&["/no/such/program"]), streams, &Stop::asked(1));
+        assert_eq!(unbegun.unwrap(), (End::Interrupted, Usage::default()));
+    }
+
+    #[test]
+    fn an_urgent_wish_kills_what_may_take_its_time_else() {
+        let (end, usage) = stopped(&task(&["sh", "-c", "trap '' TERM; sleep 60; sleep 60"]), 2);
+        assert_eq!(end, End::Interrupted);
+        assert!(usage.wall < GRACE.as_secs_f64(), "{}", usage.wall);
     }
 
     #[test]

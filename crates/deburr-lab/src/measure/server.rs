@@ -4,12 +4,12 @@
 //! that is its own, and the server's end when nobody needs it any more, whatever happened.
 
 use super::process::{self, End, Process, Streams, Task};
+use super::stop::Stop;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::net::{Ipv4Addr, TcpListener};
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// How long is waited between two questions whether it serves.
@@ -74,6 +74,8 @@ impl std::error::Error for ServerError {}
 #[derive(Debug)]
 pub struct Server {
     process: Option<Process>,
+    /// Whether it has to end at once.
+    stop: Stop,
 }
 
 impl Server {
@@ -81,13 +83,16 @@ impl Server {
     ///
     /// # Errors
     /// [`ServerError`]; nothing runs then.
-    pub fn start(service: &Service, stop: &AtomicBool) -> Result<Server, ServerError> {
+    pub fn start(service: &Service, stop: &Stop) -> Result<Server, ServerError> {
+        if stop.is_wanted() {
+            return Err(ServerError::Interrupted);
+        }
         let output = memfd_create("deburr", MemfdFlags::CLOEXEC).map(File::from);
         let output = output.map_err(|error| ServerError::Start(error.into()))?;
         let null = File::options().write(true).open("/dev/null").map_err(ServerError::Start)?;
         let streams = Streams { output: &output, errors: &output };
         let (start, process) = Process::start(&service.task, streams).map_err(ServerError::Start)?;
-        let mut server = Server { process: Some(process) };
+        let mut server = Server { process: Some(process), stop: stop.clone() };
         let quiet = Streams { output: &null, errors: &null };
         let ready = Task { timeout: Some(QUESTION), ..service.ready.clone() };
         loop {
@@ -127,7 +132,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         if let Some(process) = self.process.take() {
             // Nobody is there to be told.
-            let _ = process.end().and_then(|()| process.reap());
+            let _ = process.end(&self.stop).and_then(|()| process.reap());
         }
     }
 }
@@ -172,7 +177,7 @@ mod tests {
             "trap 'touch {path}/ended; exit' TERM; sleep 0.1; touch {path}/up; while :; do sleep 0.05; done"
         );
         let service = service(&script, &format!("test -e {path}/up"));
-        let server = Server::start(&service, &AtomicBool::new(false)).unwrap();
+        let server = Server::start(&service, &Stop::default()).unwrap();
         assert!(folder.path().join("up").exists() && !folder.path().join("ended").exists());
         drop(server);
         assert!(folder.path().join("ended").exists());
@@ -181,7 +186,7 @@ mod tests {
     #[test]
     fn a_server_that_does_not_come_up_is_told_with_what_it_printed() {
         let start = |server: &str, ready: &str| {
-            Server::start(&service(server, ready), &AtomicBool::new(false)).unwrap_err().to_string()
+            Server::start(&service(server, ready), &Stop::default()).unwrap_err().to_string()
         };
         assert_eq!(
             start("echo no space >&2; exit 3", "false"),
@@ -190,8 +195,22 @@ mod tests {
         assert!(start("sleep 60", "false").starts_with("not ready after 0.6 s; it printed nothing"));
         // One that another server answers for.
         assert!(start("exit 1", "sleep 0.2").contains("exit status 1"));
-        let interrupted = Server::start(&service("sleep 60", "sleep 60"), &AtomicBool::new(true));
+        let interrupted = Server::start(&service("sleep 60", "sleep 60"), &Stop::asked(1));
         assert!(matches!(interrupted, Err(ServerError::Interrupted)));
+    }
+
+    #[test]
+    fn a_server_that_is_deaf_is_killed_at_once_when_somebody_hurries() {
+        let folder = tempfile::tempdir().unwrap();
+        let up = folder.path().join("up").display().to_string();
+        let script = format!("trap '' TERM; touch {up}; while :; do sleep 60; done");
+        let stop = Stop::default();
+        let server = Server::start(&service(&script, &format!("test -e {up}")), &stop).unwrap();
+        stop.ask();
+        stop.ask();
+        let told = Instant::now();
+        drop(server);
+        assert!(told.elapsed() < process::GRACE, "{:?}", told.elapsed());
     }
 
     #[test]

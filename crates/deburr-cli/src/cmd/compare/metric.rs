@@ -101,6 +101,7 @@ pub(super) fn turned(text: &str) -> (&str, Option<Direction>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use deburr_lab::measure::metric::read_all;
     use deburr_lab::measure::process::Usage;
 
     fn one(text: &str) -> Asked {
@@ -110,7 +111,7 @@ mod tests {
     }
 
     fn read(metric: &str, text: &str) -> f64 {
-        one(metric).metric.read(&Usage::default(), text).expect("a number")
+        read_all(&[one(metric).metric], &Usage::default(), text).remove(0).expect("a number")
     }
 
     #[test]

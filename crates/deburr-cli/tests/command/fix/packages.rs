@@ -2,8 +2,8 @@
 
 use super::super::fixtures::{archive, folder};
 use super::super::packages::{gzip, tar};
-use super::super::{Scratch, assert_as_recorded, stderr, stdout};
-use super::{LIBRARY, X86, document, files, fix, fixed, refused};
+use super::super::{Scratch, stderr, stdout};
+use super::{LIBRARY, X86, assert_sessions_as_recorded, document, files, fix, fixed, refused};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -129,13 +129,7 @@ fn sessions_with_packages_are_as_recorded() {
         ("fix-wheel-revert", &["--revert", "app-lse.whl", "-o", "app-old.whl"]),
         ("fix-deb", &["--in-place", "--only", "llsc-loop", "app.deb"]),
     ];
-    for (name, arguments) in sessions {
-        let output = fix(&scratch, arguments);
-        let (status, line) = (output.status.code().unwrap(), arguments.join(" "));
-        let session =
-            format!("$ deburr fix {line}\n{}{}[exit status {status}]\n", stdout(&output), stderr(&output));
-        assert_as_recorded(&format!("{name}.session"), &session);
-    }
+    assert_sessions_as_recorded(&scratch, &sessions);
 }
 
 #[test]

@@ -1,0 +1,82 @@
+//! Measuring stage: somebody's wish to stop.
+//!
+//! In: how often somebody asked, as with Ctrl-C. Out: whether what runs is to end, which is told to and has a while for it, and
+//! whether that is to be at once: it is killed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Whether somebody wants to stop. Clones hear the same requests.
+#[derive(Debug, Clone, Default)]
+pub struct Stop {
+    requests: Arc<AtomicU32>,
+    /// So many do not concern who looks here.
+    unheard: u32,
+}
+
+impl Stop {
+    /// Asks, or asks once more.
+    pub fn ask(&self) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether what runs is to end.
+    pub fn is_wanted(&self) -> bool {
+        self.requests() > self.unheard
+    }
+
+    /// Whether it is to end at once: somebody asked more than once.
+    pub fn is_urgent(&self) -> bool {
+        self.requests() > self.unheard.max(1)
+    }
+
+    /// The same for what is done although somebody asked, such as cleaning up: only who asks the second time means it, or, where
+    /// somebody has, who asks again.
+    pub fn but_for_more(&self) -> Stop {
+        Stop { unheard: self.requests().max(1), ..self.clone() }
+    }
+
+    fn requests(&self) -> u32 {
+        self.requests.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+impl Stop {
+    /// One that somebody asked so many times.
+    pub(super) fn asked(times: u32) -> Stop {
+        let stop = Stop::default();
+        (0..times).for_each(|_| stop.ask());
+        stop
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(stop: &Stop) -> (bool, bool) {
+        (stop.is_wanted(), stop.is_urgent())
+    }
+
+    #[test]
+    fn the_second_request_is_urgent() {
+        assert_eq!(
+            [0, 1, 2, 3].map(|times| heard(&Stop::asked(times))),
+            [(false, false), (true, false), (true, true), (true, true)]
+        );
+    }
+
+    #[test]
+    fn what_is_done_nevertheless_hears_the_next_request_from_the_second_one_on() {
+        for before in 0..4 {
+            let stop = Stop::asked(before);
+            let last = stop.but_for_more();
+            assert_eq!(heard(&last), (false, false), "{before}");
+            stop.ask();
+            assert_eq!(heard(&last), (before > 0, before > 0), "{before}");
+            stop.ask();
+            assert_eq!(heard(&last), (true, true), "{before}");
+        }
+    }
+}
