@@ -46,7 +46,8 @@ With servers both run all the time, each on a port of its own, and the client me
 {port} in the commands of servers, clients and --ready is the side's port, as is $DEBURR_PORT;
 {NAME} there, in --a, --b, --prepare and --relink is the value of --param NAME.
 
-Every run is written to a record as it ends; the last line says where that is.
+Every run is written to a record as it ends; the last line says where that is. With a record as
+the only FILE nothing is run: it is judged again, with --region and --pairs as they are given now.
 
 Exit status: 0 compared, and --expect holds; 1 --expect does not hold; 2 it could not be compared;
 130 interrupted, with the verdict so far.")]

@@ -6,6 +6,7 @@ mod metric;
 mod page;
 mod place;
 mod plan;
+mod recorded;
 mod watch;
 
 use super::{Failure, colored, width_of_terminal};
@@ -17,7 +18,7 @@ use deburr_lab::comparison::{self, Comparison, Family, Question, Series};
 use deburr_lab::measure::layouts::{self, Extent};
 use deburr_lab::measure::pairs::{self, Pair, Stopped};
 use deburr_lab::measure::process::{self, End, Streams, Task};
-use deburr_lab::measure::record::{Record, RecordError, Run};
+use deburr_lab::measure::record::{Header, Record, RecordError, Run};
 use deburr_lab::measure::stop::Stop;
 use deburr_lab::report;
 use deburr_lab::stats::Rope;
@@ -49,7 +50,11 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
     if options.format == Output::Benchstat && options.marks {
         return Err(Failure::Message("--marks: benchstat's tables have none".to_owned()));
     }
-    if options.format == Output::Benchstat && !files.is_empty() {
+    let record = match (files, format) {
+        ([only], None) => recorded::open(only).map_err(Failure::Message)?,
+        _ => None,
+    };
+    if options.format == Output::Benchstat && !files.is_empty() && record.is_none() {
         return files::tables(options, files, format, out);
     }
     if let (Some(_), [_, _, third, ..]) = (&options.html, files) {
@@ -59,9 +64,12 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
         )));
     }
     let page = options.html.as_deref().map(Page::open).transpose().map_err(Failure::Message)?;
-    let (documents, interrupted) = match files {
-        [] => commands(options, rope).map(|(document, interrupted)| (vec![document], interrupted))?,
-        files => (files::compared(options, files, format, rope).map_err(Failure::Message)?, false),
+    let (documents, interrupted) = match (files, record) {
+        (_, Some(record)) => {
+            (vec![recorded::compared(options, record, rope).map_err(Failure::Message)?], false)
+        }
+        ([], None) => commands(options, rope).map(|(document, interrupted)| (vec![document], interrupted))?,
+        (files, None) => (files::compared(options, files, format, rope).map_err(Failure::Message)?, false),
     };
     match options.format {
         Output::Json => json::render(&documents, out)?,
@@ -219,7 +227,7 @@ fn judged(
     path: &Path,
 ) -> Result<Document, String> {
     // What servers use is nobody's own, and would count as foreign.
-    let cores = options.client.is_none().then_some(plan.header.cores);
+    let cores = (!plan.has("ready")).then_some(plan.header.cores);
     let of = |question: &Question, pairs: &[Pair]| {
         let machine = cores.map(|cores| comparison::machine(pairs, cores));
         let series = comparison::series(pairs, &question.name, machine);
@@ -247,7 +255,7 @@ fn judged(
         }
         curve.push(Point { value: value.clone(), comparisons });
     }
-    let (mut comparisons, sweep) = match &options.param {
+    let (mut comparisons, sweep) = match &plan.sweep {
         None => (curve.into_iter().next().map_or_else(Vec::new, |point| point.comparisons), None),
         Some(sweep) => {
             let pooled = questions.iter().enumerate().map(|(index, question)| {
@@ -267,10 +275,10 @@ fn judged(
             (compare(pooled.collect::<Result<Vec<_>, String>>()?)?, Some((sweep.name.clone(), curve)))
         }
     };
-    if options.relink.is_none() && are_other_programs(plan) {
+    if !plan.has("relink") && are_other_programs(&plan.header) {
         comparisons.iter_mut().for_each(warn_of_placement);
     }
-    let own = options.aa.as_ref().and(points.first()).zip(comparisons.first());
+    let own = points.first().zip(comparisons.first()).filter(|_| plan.has("aa"));
     let fitness = own.and_then(|(point, comparison)| {
         let rule = point.judges.first().map_or(rule, |judge| &judge.rule);
         comparison::fitness(&point.pairs, comparison, rule)
@@ -285,19 +293,20 @@ fn judged(
             record: path.to_owned(),
             cores: plan.header.cores,
         },
-        is_aa: options.aa.is_some(),
+        is_aa: plan.has("aa"),
         has_marks: options.marks,
     })
 }
 
 /// Whether A and B are different files, whose code lies differently. What a shell runs is not known.
-fn are_other_programs(plan: &Plan) -> bool {
-    let Some(experiment) = plan.experiments.first() else { return false };
-    let services =
-        experiment.services.as_ref().map(|services| services.each_ref().map(|service| &service.task));
-    let tasks = services.unwrap_or(experiment.tasks.each_ref());
-    let [a, b] = tasks.map(|task| task.words.first().map(Path::new));
-    a != b
+fn are_other_programs(header: &Header) -> bool {
+    // Of a server the client stands behind it, after a semicolon.
+    let program = |command: &String| {
+        let first = shlex::split(command).and_then(|words| words.into_iter().next());
+        first.map(|word| word.trim_end_matches(';').to_owned())
+    };
+    let [a, b] = header.commands.each_ref().map(program);
+    header.options.get("shell").is_none_or(|shell| shell == "none") && a != b
 }
 
 /// Warns where a difference is proven that no other layout need have.

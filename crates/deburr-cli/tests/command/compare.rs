@@ -244,6 +244,48 @@ fn every_format_has_every_point_of_a_sweep_as_recorded() {
     assert_as_recorded("compare-sweep.session", &session);
 }
 
+#[test]
+fn a_record_is_judged_again_without_running_anything() {
+    let scratch = scratch("record-again");
+    let run = |rate: u32| format!("{} && touch ran", printing(rate));
+    let (a, b) = (run(10_000), run(9_500));
+    let common = ["--shell", "sh", "--metric", RATE, "--metric", "memory", "--a", &a, "--b", &b];
+    let measured = document(&scratch, &[&common[..], &["--seed", "3", "--record", "runs"]].concat());
+    fs::remove_file(scratch.0.join("ran")).unwrap();
+    let again = document(&scratch, &["runs"]);
+    assert_eq!(again, measured);
+    assert_eq!(again["verdict"], "worse");
+    // Another region is another question.
+    assert_eq!(document(&scratch, &["--region", "20", "runs"])["verdict"], "same");
+    let output = compare(&scratch, &["--expect", "better", "--format", "benchstat", "runs"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stdout(&output).contains("rate"), "{}", stdout(&output));
+
+    let sweep = ["--shell", "sh", "--metric", RATE, "--a", "echo rate = {n}1", "--b", "echo rate = {n}2"];
+    let sweep = [&sweep[..], &["--param", "n=1,4", "--pairs", "4", "--record", "sweep"]].concat();
+    assert_eq!(document(&scratch, &sweep), document(&scratch, &["--pairs", "4", "sweep"]));
+    let fitness = ["--aa", "sleep 0.01", "--pairs", "2", "--record", "aa"];
+    assert_eq!(document(&scratch, &fitness), document(&scratch, &["--pairs", "2", "aa"]));
+    assert!(!scratch.0.join("ran").exists());
+
+    let lines = fs::read_to_string(scratch.0.join("runs")).unwrap();
+    let header = lines.lines().next().unwrap();
+    scratch.file("empty", format!("{header}\n").as_bytes());
+    scratch.file("broken", format!("{header}\n{{}}\n").as_bytes());
+    scratch.file("newer", format!("{}\n", header.replace("\"memory\"", "\"energy\"")).as_bytes());
+    let cases: [(&[&str], &str); 4] = [
+        (&["empty"], "empty: fewer than two pairs"),
+        (&["broken"], "broken: line 2: missing field"),
+        (&["newer"], "newer: metric \"energy\": nothing that this version knows"),
+        (&["runs", "--metric", "memory"], "--metric: a record is judged by what was measured: rate, memory"),
+    ];
+    for (arguments, message) in cases {
+        let output = compare(&scratch, arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(message), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
 /// A PostgreSQL that writes its log to the disk before it answers, and one that does not.
 #[test]
 #[ignore = "runs PostgreSQL for a minute; `cargo xtask nightly` runs it"]

@@ -173,6 +173,12 @@ fn tables_of_go_are_those_of_benchstat_for_any_number_of_files() {
     assert_eq!((output.status.code(), stdout(&output)), (Some(0), golden));
     let three = compare(&scratch, &["--format", "benchstat", "crc-old.txt", "crc-new.txt", "crc-new.txt"]);
     assert!(stdout(&three).contains("crc-new.txt#1"), "{}", stdout(&three));
+    // A pipe can be read once.
+    let piped =
+        format!("cat crc-old.txt | {} compare --format benchstat /dev/stdin", env!("CARGO_BIN_EXE_deburr"));
+    let piped = Command::new("sh").current_dir(&scratch.0).args(["-c", &piped]).output().unwrap();
+    let of_one = stdout(&compare(&scratch, &["--format", "benchstat", "crc-old.txt"]));
+    assert_eq!(rows(&stdout(&piped)), rows(&of_one), "{}", stderr(&piped));
     scratch.file("bad.txt", b"BenchmarkE 1 5 ns/op\nBenchmarkE 1 x ns/op\n");
     let bad = compare(&scratch, &["--format", "benchstat", "--input-format", "go", "bad.txt"]);
     assert_eq!(bad.status.code(), Some(2));

@@ -1,7 +1,7 @@
 //! The options of `deburr compare` → what is to be run, and what its record is headed by.
 
 use super::metric::{self, Asked};
-use crate::args::compare::Compare;
+use crate::args::compare::{Compare, Sweep};
 use crate::input::walk::error_text;
 use deburr_lab::measure::experiment::{Experiment, Relink, When};
 use deburr_lab::measure::layouts::Extent;
@@ -25,6 +25,8 @@ pub(super) struct Plan {
     /// One for each value that is swept over, or one.
     pub(super) experiments: Vec<Experiment>,
     pub(super) asked: Vec<Asked>,
+    /// What is swept over.
+    pub(super) sweep: Option<Sweep>,
     /// The layouts of A that are measured before all pairs.
     pub(super) layouts: Option<Extent>,
     pub(super) header: Header,
@@ -63,9 +65,48 @@ pub(super) fn plan(options: &Compare, commands: [&str; 2], seed: u64) -> Result<
         header: header(options, commands, seed, &asked),
         setup: words.optional("--setup", &options.setup)?,
         cleanup: words.optional("--cleanup", &options.cleanup)?,
-        layouts: options.layout_floor.map(|layouts| Extent { layouts, rounds: ROUNDS }),
+        sweep: options.param.clone(),
+        layouts: options.layout_floor.map(extent),
         asked,
     })
+}
+
+fn extent(layouts: u32) -> Extent {
+    Extent { layouts, rounds: ROUNDS }
+}
+
+impl Plan {
+    /// What was done, by the header of its record: nothing is left to be run.
+    pub(super) fn of_record(header: Header) -> Result<Plan, String> {
+        let option = |name: &str| header.options.get(name);
+        let unknown = |name: &str, text: &str| format!("{name} {text:?}: nothing that this version knows");
+        let sweep =
+            option("param").map(|text| text.parse().map_err(|_| unknown("param", text))).transpose()?;
+        let layouts = option("layout-floor");
+        let layouts =
+            layouts.map(|text| text.parse().map_err(|_| unknown("layout-floor", text))).transpose()?;
+        let asked = header.metrics.iter().map(|(name, text)| {
+            let known = metric::parse(text).unwrap_or_default().into_iter();
+            known
+                .into_iter()
+                .find(|asked| asked.question.name == *name)
+                .ok_or_else(|| unknown("metric", text))
+        });
+        Ok(Plan {
+            experiments: Vec::new(),
+            asked: asked.collect::<Result<Vec<Asked>, String>>()?,
+            sweep,
+            layouts: layouts.map(extent),
+            header,
+            setup: None,
+            cleanup: None,
+        })
+    }
+
+    /// Whether an option that the numbers depend on was given.
+    pub(super) fn has(&self, option: &str) -> bool {
+        self.header.options.contains_key(option)
+    }
 }
 
 fn metrics(options: &Compare) -> Result<Vec<Asked>, String> {
@@ -139,6 +180,7 @@ fn header(options: &Compare, commands: [&str; 2], seed: u64, asked: &[Asked]) ->
     let path = |path: &Option<std::path::PathBuf>| path.as_ref().map(|path| path.display().to_string());
     let flag = |is_set: bool| is_set.then(|| "yes".to_owned());
     let given = [
+        ("aa", flag(options.aa.is_some())),
         ("prepare", options.prepare.clone()),
         ("relink", options.relink.clone()),
         ("layout-floor", options.layout_floor.map(|layouts| layouts.to_string())),

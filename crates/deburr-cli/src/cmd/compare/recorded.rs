@@ -1,0 +1,66 @@
+//! A record of `deburr compare` → the verdict once more, without running anything: with another region of equivalence or in another
+//! format, here or on another machine.
+
+use super::plan::Plan;
+use super::{Judge, Measurements, judged, judges, rule};
+use crate::args::compare::Compare;
+use crate::render::compare::Document;
+use deburr_lab::measure::pairs;
+use deburr_lab::measure::record::{self, Header, RecordError, Run};
+use deburr_lab::stats::Rope;
+use std::path::{Path, PathBuf};
+
+/// A record as it was read.
+pub(super) struct Recorded {
+    path: PathBuf,
+    header: Header,
+    runs: Vec<Run>,
+}
+
+/// Reads a record; `None` of a file that is something else.
+pub(super) fn open(path: &Path) -> Result<Option<Recorded>, String> {
+    // What comes out of a pipe comes once only, and may be a report.
+    if !path.is_file() {
+        return Ok(None);
+    }
+    match record::read(path) {
+        Ok((header, runs)) => Ok(Some(Recorded { path: path.to_owned(), header, runs })),
+        // Not even a header, or no file: whoever reads reports tells why.
+        Err(RecordError::Line(1, _) | RecordError::Io(_)) => Ok(None),
+        Err(error) => Err(format!("{}: {error}", path.display())),
+    }
+}
+
+/// Says of it what was said when it was measured, as far as the options are the same.
+pub(super) fn compared(options: &Compare, recorded: Recorded, rope: Rope) -> Result<Document, String> {
+    let Recorded { path, header, mut runs } = recorded;
+    let complain = |why: String| format!("{}: {why}", path.display());
+    if !options.metric.is_empty() {
+        // The pairs ended when the first metric decided: another one would be judged at a moment that was not its own.
+        let names: Vec<&str> = header.metrics.iter().map(|(name, _)| name.as_str()).collect();
+        return Err(format!("--metric: a record is judged by what was measured: {}", names.join(", ")));
+    }
+    let rule = rule(rope, options.pairs)?;
+    let plan = Plan::of_record(header).map_err(complain)?;
+    let values = plan.sweep.as_ref().map_or_else(|| vec![String::new()], |sweep| sweep.values.clone());
+    let mut points = Vec::new();
+    for value in values {
+        let own: Vec<Run> = runs.extract_if(.., |run| run.point == value).collect();
+        let judges = match plan.layouts {
+            None => vec![Judge { rule: rule.clone(), placement: None }; plan.asked.len()],
+            Some(extent) => {
+                let counts = |run: &&Run| run.layout.is_some() && !run.is_warm_up && run.fault.is_none();
+                let layouts: Vec<Run> = own.iter().filter(counts).cloned().collect();
+                judges(&plan, extent, &layouts, &rule).map_err(complain)?
+            }
+        };
+        let pairs = pairs::pairs(own);
+        if pairs.len() >= 2 {
+            points.push(Measurements { value, pairs, judges });
+        }
+    }
+    if points.is_empty() {
+        return Err(complain("fewer than two pairs".to_owned()));
+    }
+    judged(&plan, &points, &rule, options, &path).map_err(complain)
+}
