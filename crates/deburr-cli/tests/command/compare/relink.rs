@@ -109,7 +109,8 @@ fn layouts_are_in_the_record_and_are_not_measured_again() {
     // The header, a warm-up and three rounds of three, a warm-up pair and two pairs.
     assert_eq!(lines(&scratch), 1 + 10 + 6);
     let again = told(&scratch, 10_000, &[&floor[..], &["--resume=record"]].concat());
-    assert_eq!((lines(&scratch), again), (17, first));
+    assert_eq!((lines(&scratch), &again), (17, &first));
+    assert_eq!(document(&scratch, &["--pairs", "2", "record"]), first);
     let text = super::stdout(&compare(
         &scratch,
         &["--aa", "sleep 0.01", "--relink", "true", "--layout-floor=2", "--pairs", "2"],
