@@ -229,16 +229,19 @@ pub fn is_contaminated(pair: &Pair, machine: &Machine) -> bool {
 pub fn machine(pairs: &[Pair], cores: usize) -> Machine {
     let runs: Vec<load::Run> = pairs.iter().flat_map(|pair| pair.runs.iter().map(loaded)).collect();
     let demand = load::demand(&runs);
-    // A program that sleeps or waits gets less than a processor without anybody's fault.
+    // A program that sleeps or waits gets less than a processor without anybody's fault. A client and its server wait for each
+    // other, whatever they use together.
+    let is_served = pairs.iter().flat_map(|pair| &pair.runs).any(|run| run.served.is_some());
     Machine {
         cores: cores as f64,
         demand,
-        cpu_bound: (load::STARVED..=1.0 + load::TOLERANCE).contains(&demand),
+        cpu_bound: !is_served && (load::STARVED..=1.0 + load::TOLERANCE).contains(&demand),
     }
 }
 
 fn loaded(run: &crate::measure::record::Run) -> load::Run {
-    load::Run { wall: run.usage.wall, own: run.usage.user + run.usage.system, machine: run.busy }
+    let own = run.usage.user + run.usage.system + run.served.unwrap_or_default();
+    load::Run { wall: run.usage.wall, own, machine: run.busy }
 }
 
 /// Compares; `upstream` is whether what benchstat says has its faults.
@@ -379,6 +382,8 @@ fn correct(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::process::Usage;
+    use crate::measure::record::Run;
     use crate::stats::Rope;
     use crate::stats::random::Random;
 
@@ -459,6 +464,24 @@ mod tests {
         }
         assert_eq!(pooled.contaminated, 2);
         assert_eq!(super::pooled(&[series(&[0.0], &[1.0])]), None);
+    }
+
+    #[test]
+    fn what_a_server_used_is_no_foreign_load() {
+        let run = |busy, served| Run {
+            usage: Usage { wall: 1.0, user: 0.2, ..Usage::default() },
+            busy: Some(busy),
+            served,
+            ..Run::default()
+        };
+        let pair = |busy, served| Pair { runs: [run(busy, served), run(busy, served)] };
+        let pairs = [pair(1.0, Some(0.8)), pair(1.0, Some(0.75)), pair(2.0, Some(0.8))];
+        let machine = machine(&pairs, 1);
+        // The client and its server need a processor between them, and may wait for each other.
+        assert_eq!((machine.demand, machine.cpu_bound), (1.0, false));
+        let found = pairs.each_ref().map(|pair| is_contaminated(pair, &machine));
+        assert_eq!(found, [false, false, true]);
+        assert!(is_contaminated(&pair(1.0, None), &machine));
     }
 
     #[test]

@@ -226,11 +226,9 @@ fn judged(
     options: &Compare,
     path: &Path,
 ) -> Result<Document, String> {
-    // What servers use is nobody's own, and would count as foreign.
-    let cores = (!plan.has("ready")).then_some(plan.header.cores);
     let of = |question: &Question, pairs: &[Pair]| {
-        let machine = cores.map(|cores| comparison::machine(pairs, cores));
-        let series = comparison::series(pairs, &question.name, machine);
+        let machine = comparison::machine(pairs, plan.header.cores);
+        let series = comparison::series(pairs, &question.name, Some(machine));
         series.ok_or_else(|| format!("metric {}: not every run in the record has it", question.name))
     };
     // The first metric decides, and when it does, the pairs end.

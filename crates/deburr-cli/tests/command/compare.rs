@@ -321,11 +321,27 @@ fn postgresql_is_compared_at_two_settings_under_pgbench() {
     let clients = client("-n -c {clients} -T 1");
     let arguments = ["--metric", "pgbench:tps", "--param", "clients=1,4", "--pairs", "16"];
     let found = told(&server("a", ""), &server("b", "-c fsync=off"), &clients, &arguments);
-    assert_eq!(found["verdict"], "better", "{found:#}");
+    // What else the machine does may keep it from a verdict.
+    let is_better = |found: &Value| {
+        let warnings = found["warnings"].as_array().unwrap().iter();
+        let is_loaded =
+            warnings.map(Value::to_string).any(|warning| warning.contains("pairs ran beside foreign load"));
+        let verdict = if is_loaded { "inconclusive" } else { "better" };
+        found["verdict"] == verdict && found["paired"]["better"].as_f64().unwrap() > 0.99
+    };
+    assert!(is_better(&found), "{found:#}");
     let points = found["sweep"]["points"].as_array().unwrap();
     assert_eq!(points.len(), 2);
     for point in points {
-        assert_eq!(point["metrics"][0]["verdict"], "better", "{point:#}");
+        assert!(is_better(&point["metrics"][0]), "{point:#}");
+    }
+    let record = fs::read_to_string(scratch.0.join(format!("record-{}", arguments.len()))).unwrap();
+    for run in record.lines().skip(1) {
+        let run: Value = serde_json::from_str(run).unwrap();
+        let [busy, served] = ["busy", "served"].map(|time| run[time].as_f64().unwrap());
+        // Most of the work is the server's, and the machine's busy time is counted in ticks.
+        let client = run["usage"]["user"].as_f64().unwrap() + run["usage"]["system"].as_f64().unwrap();
+        assert!(served > client && busy - served - client > -0.5, "{run}");
     }
     let still = Command::new("pgrep").args(["-f", &format!("postgres -D [ab] .*{}", "-k")]).output().unwrap();
     assert_eq!(stdout(&still), "", "a server still runs");

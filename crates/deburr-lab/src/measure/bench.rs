@@ -9,7 +9,7 @@ use super::machine::{Busy, Gate};
 use super::metric::{self, Metric};
 use super::process::{self, End, Streams, Task};
 use super::record::{Record, Run};
-use super::server::{Server, ServerError, Service};
+use super::server::{Server, ServerError};
 use super::stop::Stop;
 use crate::side::Side;
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -27,6 +27,8 @@ pub(super) struct Bench<'e> {
     experiment: &'e Experiment,
     record: &'e mut Record,
     stop: &'e Stop,
+    /// The servers of A and B that run now.
+    servers: [Option<Server>; 2],
     /// The next one.
     gate: Option<Gate>,
     /// Where runs print to.
@@ -49,7 +51,15 @@ impl<'e> Bench<'e> {
         let [output, errors] = [file(is_read), file(true)].map(|file| {
             file.map_err(|error| Failure::Start { what: "a place for output".to_owned(), error })
         });
-        Ok(Bench { experiment, record, stop, gate: experiment.gate, output: output?, errors: errors? })
+        Ok(Bench {
+            experiment,
+            record,
+            stop,
+            servers: [None, None],
+            gate: experiment.gate,
+            output: output?,
+            errors: errors?,
+        })
     }
 
     /// Makes the run that `run` describes, with what comes before it, and its server where that does not run all the time. `layout`: the
@@ -59,14 +69,9 @@ impl<'e> Bench<'e> {
         if !is_ready || self.stop.is_wanted() {
             return Ok(None);
         }
-        let alternating = self.experiment.services.as_ref().filter(|_| self.experiment.alternates);
-        let _server = match alternating {
-            Some(services) => match self.server(services, run.side)? {
-                Some(server) => Some(server),
-                None => return Ok(None),
-            },
-            None => None,
-        };
+        if self.experiment.alternates && !self.start(run.side)? {
+            return Ok(None);
+        }
         let (waited, is_quiet) = self.gate.map_or((0.0, true), |gate| gate.wait(self.stop));
         if self.stop.is_wanted() {
             return Ok(None);
@@ -74,16 +79,32 @@ impl<'e> Bench<'e> {
         self.gate = if is_quiet { self.experiment.gate } else { self.gate.map(Gate::less_patient) };
         let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
         let point = self.experiment.point.clone();
-        self.measure(Run { point, began, waited, ..run })
+        let run = self.measure(Run { point, began, waited, ..run });
+        if self.experiment.alternates {
+            self.servers = [None, None];
+        }
+        run
     }
 
-    /// Starts the server of a side; `None`: somebody wanted to stop.
-    pub(super) fn server(&self, services: &[Service; 2], side: Side) -> Result<Option<Server>, Failure> {
+    /// Starts the servers that run all the time; `false`: somebody wanted to stop.
+    pub(super) fn serve(&mut self) -> Result<bool, Failure> {
+        Ok(self.experiment.alternates || self.start(Side::A)? && self.start(Side::B)?)
+    }
+
+    /// Starts the server of a side, if it has one; `false`: somebody wanted to stop.
+    fn start(&mut self, side: Side) -> Result<bool, Failure> {
+        let Some(services) = &self.experiment.services else { return Ok(true) };
         match Server::start(&services[side.index()], self.stop) {
-            Ok(server) => Ok(Some(server)),
-            Err(ServerError::Interrupted) => Ok(None),
-            Err(error) => Err(Failure::Server { side, error }),
+            Ok(server) => self.servers[side.index()] = Some(server),
+            Err(ServerError::Interrupted) => return Ok(false),
+            Err(error) => return Err(Failure::Server { side, error }),
         }
+        Ok(true)
+    }
+
+    /// CPU time that the server of a side has used so far.
+    fn served(&self, side: Side) -> Option<f64> {
+        self.servers[side.index()].as_ref()?.cpu_time()
     }
 
     /// Gives a side another layout, if that is to be done now; `false`: somebody wanted to stop.
@@ -122,12 +143,20 @@ impl<'e> Bench<'e> {
             }
             (false, None) => format!("{} in pair {}", run.side, run.pair + 1),
         };
+        // Looking through all processes keeps one busy, too.
+        let served = self.served(run.side);
         let before = Busy::now();
         let ended = self.process(&experiment.tasks[run.side.index()]);
         let during = Busy::now().zip(before).map(|(now, before)| now.since(before));
         let (end, usage) = ended.map_err(|error| Failure::Start { what: what.clone(), error })?;
         (run.end, run.usage) = (end, usage);
         (run.busy, run.stolen) = (during.map(|during| during.busy), during.map(|during| during.stolen));
+        if experiment.services.is_some() {
+            // Less than before: something left it that nobody waited for.
+            let served = self.served(run.side).zip(served).map(|(now, before)| now - before);
+            run.served = served.filter(|served| *served >= 0.0);
+            run.forget_unknown_load();
+        }
         let is_good = match end {
             End::Status(status) => status == 0 || experiment.ignores_failure,
             End::Signal(_) | End::TimedOut | End::Interrupted => false,

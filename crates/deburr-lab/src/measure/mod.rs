@@ -7,6 +7,7 @@
 //! | what did the run print | [`metric`] |
 //! | which side comes first in a pair | [`schedule`] |
 //! | what are clients run against | [`server`] |
+//! | what has something used that still runs | `tree` |
 //! | what is known of a run, on disk | [`record`] |
 //! | does somebody want to stop, and how much | [`stop`] |
 //! | what is to be measured, and why could it not be | [`experiment`] |
@@ -27,3 +28,4 @@ pub mod record;
 pub mod schedule;
 pub mod server;
 pub mod stop;
+mod tree;

@@ -69,20 +69,15 @@ pub fn run(
 ) -> Result<(Vec<Pair>, Stopped), Failure> {
     let mut bench = Bench::new(experiment, record, stop)?;
     let mut pairs = pairs(runs);
+    if experiment.services.is_some() {
+        pairs.iter_mut().flat_map(|pair| &mut pair.runs).for_each(Run::forget_unknown_load);
+    }
     let mut attempt = 0;
     // A record may end with a pair that is to be measured again, or is the last.
     let mut next = if pairs.is_empty() { Next::Pair } else { observer.judge(&pairs) };
-    if next != Next::Enough && !link(&mut bench, experiment.seed)? {
+    if next != Next::Enough && !(link(&mut bench, experiment.seed)? && bench.serve()?) {
         return Ok((pairs, Stopped::Interrupted));
     }
-    let _servers = match (&experiment.services, next) {
-        (Some(services), Next::Pair | Next::Again) if !experiment.alternates => {
-            let (a, b) = (bench.server(services, Side::A)?, bench.server(services, Side::B)?);
-            let Some(both) = a.zip(b) else { return Ok((pairs, Stopped::Interrupted)) };
-            Some(both)
-        }
-        _ => None,
-    };
     for number in 0..experiment.warm_ups {
         if next == Next::Enough
             || pair(&mut bench, experiment.seed, Place { number, attempt: 0, is_warm_up: true }, observer)?

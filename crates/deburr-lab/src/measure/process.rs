@@ -6,6 +6,7 @@
 
 use super::machine::Cpus;
 use super::stop::Stop;
+use super::tree;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
@@ -148,6 +149,11 @@ impl Process {
                 Err(io::Error::other(format!("cannot wait for a process (Linux 5.3 is needed): {error}")))
             }
         }
+    }
+
+    /// CPU time that it has used so far with all that it started, in seconds; `None` where that cannot be told.
+    pub(super) fn cpu_time(&self) -> Option<f64> {
+        tree::cpu_time(self.pid.as_raw_nonzero().get())
     }
 
     /// Whether it ends within so long.

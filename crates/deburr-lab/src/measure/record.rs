@@ -63,6 +63,9 @@ pub struct Run {
     pub end: End,
     /// What it took.
     pub usage: Usage,
+    /// CPU time of the server that it was a client of meanwhile, in seconds; `None` without one, or where that cannot be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub served: Option<f64>,
     /// How long all processors together were busy meanwhile, in seconds; `None` where the kernel does not tell.
     pub busy: Option<f64>,
     /// How long a hypervisor kept them away, in seconds.
@@ -71,6 +74,14 @@ pub struct Run {
     pub metrics: BTreeMap<String, f64>,
     /// Why it counts for nothing, if it does not.
     pub fault: Option<String>,
+}
+
+impl Run {
+    /// Of a client: forgets how busy the machine was where nobody knows how much of that its server was. The rest is foreign load
+    /// only then.
+    pub(super) fn forget_unknown_load(&mut self) {
+        self.busy = self.busy.filter(|_| self.served.is_some());
+    }
 }
 
 /// Why there is no record.
@@ -253,6 +264,7 @@ mod tests {
                 voluntary_switches: 3,
                 involuntary_switches: 4,
             },
+            served: (side == Side::B).then_some(0.05),
             busy: Some(0.2),
             stolen: None,
             metrics: BTreeMap::from([("wall".to_owned(), 0.123_456_789)]),
@@ -277,6 +289,16 @@ mod tests {
         record.add(&run(0, Side::B)).unwrap();
         drop(record);
         assert_eq!(std::fs::read(&path).unwrap(), whole);
+    }
+
+    #[test]
+    fn load_beside_a_server_that_nobody_knows_is_not_known() {
+        let [mut unknown, mut known] = [run(0, Side::A), run(0, Side::B)];
+        // As older versions wrote it.
+        assert!(!serde_json::to_string(&unknown).unwrap().contains("served"));
+        unknown.forget_unknown_load();
+        known.forget_unknown_load();
+        assert_eq!((unknown.busy, known.busy), (None, Some(0.2)));
     }
 
     #[test]

@@ -113,6 +113,11 @@ impl Server {
         }
     }
 
+    /// CPU time that it has used so far with all that it started, in seconds; `None` where that cannot be told.
+    pub fn cpu_time(&self) -> Option<f64> {
+        self.process.as_ref()?.cpu_time()
+    }
+
     /// Sees that it has not ended, for so long.
     fn check(&mut self, during: Duration, output: &File) -> Result<(), ServerError> {
         let Some(process) = &self.process else { return Ok(()) };
@@ -197,6 +202,44 @@ mod tests {
         assert!(start("exit 1", "sleep 0.2").contains("exit status 1"));
         let interrupted = Server::start(&service("sleep 60", "sleep 60"), &Stop::asked(1));
         assert!(matches!(interrupted, Err(ServerError::Interrupted)));
+    }
+
+    #[test]
+    fn a_servers_time_is_that_of_its_children_too_of_any_session_and_when_they_have_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().display();
+        // Computes for a while, and tells how long in ticks: of itself, in user mode and in the kernel.
+        let work = format!(
+            "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; \
+             read line < /proc/$$/stat; set -- ${{line##*) }}; echo $((${{12}} + ${{13}})) > {path}/ticks; mv {path}/ticks {path}/done"
+        );
+        std::fs::write(folder.path().join("work"), work).unwrap();
+        // The group's end is none of those in other sessions.
+        let idle = format!("while test -e {path}/go; do sleep 0.05; done");
+        let cases = [
+            ("a child that lives", format!("sh -c '. {path}/work; {idle}' & {idle}")),
+            ("one in a session of its own", format!("setsid sh -c '. {path}/work; {idle}' & {idle}")),
+            ("one that has ended", format!("sh {path}/work; {idle}")),
+            ("a grandchild that has ended", format!("setsid sh -c 'sh {path}/work; {idle}' & {idle}")),
+        ];
+        for (what, script) in cases {
+            let script = format!("while ! test -e {path}/go; do sleep 0.02; done; {script}");
+            let server = Server::start(&service(&script, "true"), &Stop::default()).unwrap();
+            let [go, done] = ["go", "done"].map(|name| folder.path().join(name));
+            let before = server.cpu_time().expect("a server");
+            std::fs::write(&go, "").unwrap();
+            let begun = Instant::now();
+            while !done.exists() && begun.elapsed() < Duration::from_secs(60) {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            let used = server.cpu_time().expect("a server") - before;
+            let ticks = std::fs::read_to_string(&done).unwrap();
+            let told = ticks.trim().parse::<f64>().unwrap() / rustix::param::clock_ticks_per_second() as f64;
+            // Those that only wait use some, too.
+            assert!(told > 0.05 && (told - 0.02..told + 5.0).contains(&used), "{what}: {used}, {told}");
+            drop(server);
+            [go, done].iter().for_each(|file| std::fs::remove_file(file).unwrap());
+        }
     }
 
     #[test]

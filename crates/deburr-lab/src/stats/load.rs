@@ -8,7 +8,7 @@
 pub struct Run {
     /// Wall time, seconds.
     pub wall: f64,
-    /// CPU time of the run and its children, user and system, seconds.
+    /// CPU time of the run, its children and its server, user and system, seconds.
     pub own: f64,
     /// Time that all processors of the machine together were busy meanwhile, seconds; `None` where that is not known.
     pub machine: Option<f64>,

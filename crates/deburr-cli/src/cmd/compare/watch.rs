@@ -18,8 +18,8 @@ const ATTEMPTS: u32 = 3;
 pub(super) struct Watch {
     question: Option<Question>,
     rule: Rule,
-    /// Processors of the machine, where it can be told what else uses them.
-    cores: Option<usize>,
+    /// Processors of the machine.
+    cores: usize,
     point: String,
     /// How often a pair was measured again.
     again: u32,
@@ -29,10 +29,8 @@ pub(super) struct Watch {
 impl Watch {
     pub(super) fn new(plan: &Plan, experiment: &Experiment, rule: Rule, progress: Progress) -> Watch {
         let bar = bar(progress, rule.last() as u64, "pairs");
-        // What servers use would count as foreign.
-        let cores = experiment.services.is_none().then_some(plan.header.cores);
         let question = plan.asked.first().map(|asked| asked.question.clone());
-        Watch { question, rule, cores, again: 0, bar, point: experiment.point.clone() }
+        Watch { question, rule, cores: plan.header.cores, again: 0, bar, point: experiment.point.clone() }
     }
 
     pub(super) fn finish(&self) {
@@ -79,10 +77,8 @@ impl Observer for Watch {
     }
 
     fn judge(&mut self, pairs: &[Pair]) -> Next {
-        let machine = self.cores.map(|cores| comparison::machine(pairs, cores));
-        let last = pairs.last().zip(machine);
-        let last =
-            last.filter(|(pair, machine)| comparison::is_contaminated(pair, machine)).map(|(pair, _)| pair);
+        let machine = comparison::machine(pairs, self.cores);
+        let last = pairs.last().filter(|pair| comparison::is_contaminated(pair, &machine));
         if last.is_some_and(|last| last.runs.iter().all(|run| run.attempt + 1 < ATTEMPTS))
             && (self.again as usize) < self.rule.last()
         {
