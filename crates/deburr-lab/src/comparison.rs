@@ -6,6 +6,7 @@
 mod shape;
 
 use crate::measure::pairs::Pair;
+use crate::measure::record::Run;
 use crate::side::Side;
 use crate::stats::benchstat::{self, Assumption, Summary, Upstream, geomean};
 use crate::stats::drift::{self, Drift};
@@ -217,21 +218,26 @@ pub fn pooled(points: &[Series]) -> Option<Series> {
     Some(all)
 }
 
-/// Whether a pair ran beside too much else for what it found to count. Very short runs never did, as far as anybody knows.
+/// Whether a pair ran beside too much else for what it found to count.
 pub fn is_contaminated(pair: &Pair, machine: &Machine) -> bool {
-    pair.runs
-        .iter()
-        .filter(|run| run.usage.wall >= SHORTEST)
-        .any(|run| load::contaminated(&loaded(run), machine))
+    pair.runs.iter().any(|run| is_crowded(run, machine))
 }
 
-/// The machine that some pairs show: how much of it the program takes by itself.
-pub fn machine(pairs: &[Pair], cores: usize) -> Machine {
-    let runs: Vec<load::Run> = pairs.iter().flat_map(|pair| pair.runs.iter().map(loaded)).collect();
-    let demand = load::demand(&runs);
+/// Whether a run did. Very short runs never did, as far as anybody knows.
+pub fn is_crowded(run: &Run, machine: &Machine) -> bool {
+    run.usage.wall >= SHORTEST && load::contaminated(&loaded(run), machine)
+}
+
+/// The machine that some runs show: how much of it the program takes by itself.
+pub fn machine<'r>(runs: impl IntoIterator<Item = &'r Run>, cores: usize) -> Machine {
+    let (mut all, mut is_served) = (Vec::new(), false);
+    for run in runs {
+        all.push(loaded(run));
+        is_served |= run.served.is_some();
+    }
+    let demand = load::demand(&all);
     // A program that sleeps or waits gets less than a processor without anybody's fault. A client and its server wait for each
     // other, whatever they use together.
-    let is_served = pairs.iter().flat_map(|pair| &pair.runs).any(|run| run.served.is_some());
     Machine {
         cores: cores as f64,
         demand,
@@ -239,7 +245,7 @@ pub fn machine(pairs: &[Pair], cores: usize) -> Machine {
     }
 }
 
-fn loaded(run: &crate::measure::record::Run) -> load::Run {
+fn loaded(run: &Run) -> load::Run {
     let own = run.usage.user + run.usage.system + run.served.unwrap_or_default();
     load::Run { wall: run.usage.wall, own, machine: run.busy }
 }
@@ -476,7 +482,7 @@ mod tests {
         };
         let pair = |busy, served| Pair { runs: [run(busy, served), run(busy, served)] };
         let pairs = [pair(1.0, Some(0.8)), pair(1.0, Some(0.75)), pair(2.0, Some(0.8))];
-        let machine = machine(&pairs, 1);
+        let machine = machine(pairs.iter().flat_map(|pair| &pair.runs), 1);
         // The client and its server need a processor between them, and may wait for each other.
         assert_eq!((machine.demand, machine.cpu_bound), (1.0, false));
         let found = pairs.each_ref().map(|pair| is_contaminated(pair, &machine));

@@ -9,6 +9,7 @@ use super::pairs::Stopped;
 use super::record::{Record, Run};
 use super::schedule;
 use super::stop::Stop;
+use std::collections::BTreeMap;
 
 /// How much is to be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,8 +20,16 @@ pub struct Extent {
     pub rounds: u32,
 }
 
-/// Runs A at its layouts. `runs`: what the record has of this experiment already. `begins` is told how many runs there are when
-/// another one begins.
+/// Sees what happens.
+pub trait Observer {
+    /// A run is about to begin; there are so many.
+    fn begins(&mut self, measured: u32);
+
+    /// Whether the last of `runs` counts for nothing, and is to be made again: the `attempt`th time, from 0.
+    fn is_spoiled(&mut self, runs: &[Run], attempt: u32) -> bool;
+}
+
+/// Runs A at its layouts. `runs`: what the record has of this experiment already.
 ///
 /// # Errors
 /// [`Failure`]; the record has all runs up to then, and the one that failed.
@@ -29,35 +38,49 @@ pub fn run(
     extent: Extent,
     record: &mut Record,
     runs: &[Run],
-    begins: &mut dyn FnMut(u32),
+    observer: &mut dyn Observer,
     stop: &Stop,
 ) -> Result<(Vec<Run>, Stopped), Failure> {
     // A server is linked before it starts, and so starts with each run.
     let relink = experiment.relink.clone().map(|relink| Relink { when: When::EachRun, ..relink });
     let experiment = Experiment { relink, alternates: true, ..experiment.clone() };
     let mut bench = Bench::new(&experiment, record, stop)?;
-    let is_known = |run: &&Run| run.layout.is_some() && !run.is_warm_up && run.fault.is_none();
-    let mut measured: Vec<Run> = runs.iter().filter(is_known).cloned().collect();
+    let mut measured = measured(runs);
     let mut is_warm = false;
     for round in 0..extent.rounds {
         for layout in schedule::layout_order(experiment.seed, round, extent.layouts) {
             if measured.iter().any(|run| (run.pair, run.layout) == (round, Some(layout))) {
                 continue;
             }
-            let run = Run { pair: round, layout: Some(layout), ..Run::default() };
             let seed = schedule::seed_of_layout(experiment.seed, layout);
-            begins(measured.len() as u32);
+            let mut run = Run { pair: round, layout: Some(layout), ..Run::default() };
+            observer.begins(measured.len() as u32);
             if !is_warm && bench.run(Run { is_warm_up: true, ..run.clone() }, seed)?.is_none() {
                 return Ok((measured, Stopped::Interrupted));
             }
             is_warm = true;
-            match bench.run(run, seed)? {
-                Some(run) => measured.push(run),
-                None => return Ok((measured, Stopped::Interrupted)),
+            loop {
+                match bench.run(run.clone(), seed)? {
+                    Some(run) => measured.push(run),
+                    None => return Ok((measured, Stopped::Interrupted)),
+                }
+                if !observer.is_spoiled(&measured, run.attempt) {
+                    break;
+                }
+                measured.pop();
+                run.attempt += 1;
             }
         }
     }
     Ok((measured, Stopped::Enough))
+}
+
+/// Those of some runs that layouts were measured by: of each round and layout the last.
+pub fn measured(runs: &[Run]) -> Vec<Run> {
+    let counts = |run: &&Run| run.layout.is_some() && !run.is_warm_up && run.fault.is_none();
+    let last: BTreeMap<(u32, Option<u32>), &Run> =
+        runs.iter().filter(counts).map(|run| ((run.pair, run.layout), run)).collect();
+    last.into_values().cloned().collect()
 }
 
 /// The values of a metric, one row a round, in each the layouts in order. `None`: a run is missing, or lacks it.
@@ -77,7 +100,6 @@ mod tests {
     use super::super::record::{FORMAT, Header};
     use super::*;
     use regex::Regex;
-    use std::collections::BTreeMap;
 
     const EXTENT: Extent = Extent { layouts: 4, rounds: 3 };
 
@@ -94,6 +116,23 @@ mod tests {
             metrics: Vec::new(),
             cores: 1,
             options: BTreeMap::new(),
+        }
+    }
+
+    /// Wants the run of some number again.
+    #[derive(Default)]
+    struct Script {
+        begun: Vec<u32>,
+        again: Option<usize>,
+    }
+
+    impl Observer for Script {
+        fn begins(&mut self, measured: u32) {
+            self.begun.push(measured);
+        }
+
+        fn is_spoiled(&mut self, runs: &[Run], attempt: u32) -> bool {
+            attempt == 0 && self.again == Some(runs.len())
         }
     }
 
@@ -124,10 +163,10 @@ mod tests {
         let file = folder.path().join("record");
         let mut record = Record::create(&file, &header()).unwrap();
         let go_on = Stop::default();
-        let mut begun = 0;
-        let (runs, stopped) =
-            run(&experiment, EXTENT, &mut record, &[], &mut |_| begun += 1, &go_on).unwrap();
-        assert_eq!((runs.len(), stopped, begun), (12, Stopped::Enough, 12));
+        let mut script = Script { again: Some(3), ..Script::default() };
+        let (runs, stopped) = run(&experiment, EXTENT, &mut record, &[], &mut script, &go_on).unwrap();
+        assert_eq!((runs.len(), stopped, script.begun.len()), (12, Stopped::Enough, 12));
+        assert_eq!((runs[2].attempt, runs[3].attempt), (1, 0));
         let rows = table(&runs, EXTENT, "seed").unwrap();
         assert!(rows.iter().all(|row| *row == rows[0]), "{rows:?}");
         let different: std::collections::BTreeSet<u64> = rows[0].iter().map(|seed| *seed as u64).collect();
@@ -136,15 +175,17 @@ mod tests {
         assert_eq!(super::super::pairs::pairs(runs.clone()), []);
 
         let (_, written, _) = Record::resume(&file, &header()).unwrap();
-        assert_eq!(written.len(), 13);
-        let mut begun = Vec::new();
-        let (again, _) =
-            run(&experiment, EXTENT, &mut record, &written[..5], &mut |known| begun.push(known), &go_on)
-                .unwrap();
-        assert_eq!((again.len(), begun), (12, (4..12).collect::<Vec<u32>>()));
+        assert_eq!(written.len(), 14);
+        let mut sorted = runs.clone();
+        sorted.sort_by_key(|run| (run.pair, run.layout));
+        assert_eq!(measured(&written), sorted);
+        let mut script = Script::default();
+        // A warm-up, and four that count, one of them the second time.
+        let (again, _) = run(&experiment, EXTENT, &mut record, &written[..6], &mut script, &go_on).unwrap();
+        assert_eq!((again.len(), script.begun), (12, (4..12).collect::<Vec<u32>>()));
         assert_eq!(table(&again, EXTENT, "seed").unwrap(), rows);
         assert_eq!(table(&again[..11], EXTENT, "seed"), None);
-        let stopped = run(&experiment, EXTENT, &mut record, &[], &mut |_| (), &Stop::asked(1));
+        let stopped = run(&experiment, EXTENT, &mut record, &[], &mut Script::default(), &Stop::asked(1));
         assert_eq!(stopped.unwrap(), (vec![], Stopped::Interrupted));
     }
 }

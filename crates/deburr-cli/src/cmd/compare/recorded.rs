@@ -1,10 +1,11 @@
 //! A record of `deburr compare` → the verdict once more, without running anything: with another region of equivalence or in another
 //! format, here or on another machine.
 
+use super::judge::{Judge, Measurements, judged, judges, rule};
 use super::plan::Plan;
-use super::{Judge, Measurements, judged, judges, rule};
 use crate::args::compare::Compare;
 use crate::render::compare::Document;
+use deburr_lab::measure::layouts;
 use deburr_lab::measure::pairs;
 use deburr_lab::measure::record::{self, Header, RecordError, Run};
 use deburr_lab::stats::Rope;
@@ -48,11 +49,7 @@ pub(super) fn compared(options: &Compare, recorded: Recorded, rope: Rope) -> Res
         let own: Vec<Run> = runs.extract_if(.., |run| run.point == value).collect();
         let judges = match plan.layouts {
             None => vec![Judge { rule: rule.clone(), placement: None }; plan.asked.len()],
-            Some(extent) => {
-                let counts = |run: &&Run| run.layout.is_some() && !run.is_warm_up && run.fault.is_none();
-                let layouts: Vec<Run> = own.iter().filter(counts).cloned().collect();
-                judges(&plan, extent, &layouts, &rule).map_err(complain)?
-            }
+            Some(extent) => judges(&plan, extent, &layouts::measured(&own), &rule).map_err(complain)?,
         };
         let pairs = pairs::pairs(own);
         if pairs.len() >= 2 {

@@ -1,17 +1,19 @@
-//! Pairs as they come → whether there have been enough; and progress for people.
+//! Runs as they come → whether there have been enough, and whether one has to be made again; and progress for people.
 
 use super::plan::Plan;
 use crate::args::batch::Progress;
 use deburr_lab::comparison::{self, Question};
 use deburr_lab::measure::experiment::Experiment;
+use deburr_lab::measure::layouts::{self, Extent};
 use deburr_lab::measure::pairs::{Next, Observer, Pair};
+use deburr_lab::measure::record::Run;
 use deburr_lab::side::Side;
 use deburr_lab::stats::verdict::{Rule, Sequence};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Duration;
 
-/// How often one pair is measured again at most because of what ran beside it.
+/// How often one pair or layout is measured at most because of what ran beside it.
 const ATTEMPTS: u32 = 3;
 
 /// Decides by the first metric.
@@ -51,6 +53,69 @@ impl Watch {
     }
 }
 
+impl Observer for Watch {
+    fn begins(&mut self, pair: u32, side: Side, is_warm_up: bool) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(u64::from(pair));
+            let what = if is_warm_up { "warming up with " } else { "running " };
+            let at = if self.point.is_empty() { String::new() } else { format!(" at {}", self.point) };
+            bar.set_message(format!("; {what}{side}{at}"));
+        }
+    }
+
+    fn judge(&mut self, pairs: &[Pair]) -> Next {
+        let machine = comparison::machine(pairs.iter().flat_map(|pair| &pair.runs), self.cores);
+        let last = pairs.last().filter(|pair| comparison::is_contaminated(pair, &machine));
+        if last.is_some_and(|last| last.runs.iter().all(|run| run.attempt + 1 < ATTEMPTS))
+            && (self.again as usize) < self.rule.last()
+        {
+            self.again += 1;
+            return Next::Again;
+        }
+        if self.is_enough(pairs) { Next::Enough } else { Next::Pair }
+    }
+}
+
+/// Sees layouts being measured.
+pub(super) struct LayoutWatch {
+    cores: usize,
+    /// How many runs may still be made again.
+    left: u32,
+    bar: Option<ProgressBar>,
+}
+
+impl LayoutWatch {
+    pub(super) fn new(plan: &Plan, extent: Extent, progress: Progress) -> LayoutWatch {
+        let runs = extent.layouts.saturating_mul(extent.rounds);
+        let bar = bar(progress, u64::from(runs), "runs of A's layouts");
+        LayoutWatch { cores: plan.header.cores, left: runs, bar }
+    }
+
+    pub(super) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl layouts::Observer for LayoutWatch {
+    fn begins(&mut self, measured: u32) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(u64::from(measured));
+        }
+    }
+
+    fn is_spoiled(&mut self, runs: &[Run], attempt: u32) -> bool {
+        let machine = comparison::machine(runs, self.cores);
+        let is_crowded = runs.last().is_some_and(|run| comparison::is_crowded(run, &machine));
+        if !is_crowded || attempt + 1 >= ATTEMPTS || self.left == 0 {
+            return false;
+        }
+        self.left -= 1;
+        true
+    }
+}
+
 /// A bar for so many of something, where somebody sees it.
 pub(super) fn bar(progress: Progress, length: u64, what: &str) -> Option<ProgressBar> {
     let wanted = progress == Progress::Auto && std::io::stderr().is_terminal();
@@ -64,27 +129,4 @@ pub(super) fn bar(progress: Progress, length: u64, what: &str) -> Option<Progres
             Err(_) => bar,
         }
     })
-}
-
-impl Observer for Watch {
-    fn begins(&mut self, pair: u32, side: Side, is_warm_up: bool) {
-        if let Some(bar) = &self.bar {
-            bar.set_position(u64::from(pair));
-            let what = if is_warm_up { "warming up with " } else { "running " };
-            let at = if self.point.is_empty() { String::new() } else { format!(" at {}", self.point) };
-            bar.set_message(format!("; {what}{side}{at}"));
-        }
-    }
-
-    fn judge(&mut self, pairs: &[Pair]) -> Next {
-        let machine = comparison::machine(pairs, self.cores);
-        let last = pairs.last().filter(|pair| comparison::is_contaminated(pair, &machine));
-        if last.is_some_and(|last| last.runs.iter().all(|run| run.attempt + 1 < ATTEMPTS))
-            && (self.again as usize) < self.rule.last()
-        {
-            self.again += 1;
-            return Next::Again;
-        }
-        if self.is_enough(pairs) { Next::Enough } else { Next::Pair }
-    }
 }

@@ -1,0 +1,152 @@
+//! Pairs of runs → what is said of them: by which rule each metric is judged, at each value of what is swept over and over all.
+
+use super::metric::Asked;
+use super::plan::Plan;
+use super::upstream;
+use crate::args::compare::Compare;
+use crate::render::compare::{Document, Measured, Point};
+use deburr_lab::comparison::{self, Comparison, Family, Question, Series};
+use deburr_lab::measure::layouts::{self, Extent};
+use deburr_lab::measure::pairs::Pair;
+use deburr_lab::measure::record::{Header, Run};
+use deburr_lab::stats::Rope;
+use deburr_lab::stats::placement::Placement;
+use deburr_lab::stats::verdict::{ALPHA, LOOKS, Outcome, Rule};
+use deburr_lab::stats::warning::Warning;
+use std::path::Path;
+
+/// The rule for so many pairs at most: the looks that lie before, and one at the end.
+pub(super) fn rule(rope: Rope, most: u32) -> Result<Rule, String> {
+    let most = most as usize;
+    let looks: Vec<usize> = LOOKS.into_iter().filter(|look| *look < most).chain([most]).collect();
+    Rule::new(rope, &looks, ALPHA).map_err(|error| format!("--pairs {most}: {error}"))
+}
+
+/// What was measured at a value of what is swept over.
+pub(super) struct Measurements {
+    pub(super) value: String,
+    pub(super) pairs: Vec<Pair>,
+    /// What each metric is judged by, in their order.
+    pub(super) judges: Vec<Judge>,
+}
+
+/// What a metric is judged by.
+#[derive(Clone)]
+pub(super) struct Judge {
+    pub(super) rule: Rule,
+    /// What placement does, where that was measured; the rule knows it.
+    pub(super) placement: Option<Placement>,
+}
+
+/// What metrics are judged by where layouts of A were measured.
+pub(super) fn judges(plan: &Plan, extent: Extent, runs: &[Run], rule: &Rule) -> Result<Vec<Judge>, String> {
+    let of = |asked: &Asked| {
+        let name = &asked.question.name;
+        let table = layouts::table(runs, extent, name);
+        let table = table.ok_or_else(|| format!("metric {name}: not every run in the record has it"))?;
+        let placement = Placement::of(&table).map_err(|error| format!("metric {name}: {error}"))?;
+        let rule = placement.widen(rule.rope()).and_then(|rope| Rule::new(rope, rule.looks(), rule.alpha()));
+        let rule = rule.map_err(|error| format!("metric {name}, by what placement does: {error}"))?;
+        Ok(Judge { rule, placement: Some(placement) })
+    };
+    plan.asked.iter().map(of).collect()
+}
+
+/// What the pairs of each point say of each metric, and all points together.
+pub(super) fn judged(
+    plan: &Plan,
+    points: &[Measurements],
+    rule: &Rule,
+    options: &Compare,
+    path: &Path,
+) -> Result<Document, String> {
+    let of = |question: &Question, pairs: &[Pair]| {
+        let machine = comparison::machine(pairs.iter().flat_map(|pair| &pair.runs), plan.header.cores);
+        let series = comparison::series(pairs, &question.name, Some(machine));
+        series.ok_or_else(|| format!("metric {}: not every run in the record has it", question.name))
+    };
+    // The first metric decides, and when it does, the pairs end.
+    let compare = |metrics: Vec<(Question, Series, Rule)>| {
+        let compared =
+            comparison::compare_all(&metrics, Family::Primary, plan.header.seed, upstream(options));
+        let named = metrics.iter().zip(compared).map(|((question, ..), compared)| {
+            compared.map_err(|error| format!("metric {}: {error}", question.name))
+        });
+        named.collect::<Result<Vec<Comparison>, String>>()
+    };
+    let questions: Vec<&Question> = plan.asked.iter().map(|asked| &asked.question).collect();
+    let mut curve = Vec::new();
+    for Measurements { value, pairs, judges } in points {
+        let metrics = questions
+            .iter()
+            .zip(judges)
+            .map(|(question, judge)| Ok(((*question).clone(), of(question, pairs)?, judge.rule.clone())));
+        let mut comparisons = compare(metrics.collect::<Result<Vec<_>, String>>()?)?;
+        for (comparison, judge) in comparisons.iter_mut().zip(judges) {
+            comparison.placement = judge.placement;
+        }
+        curve.push(Point { value: value.clone(), comparisons });
+    }
+    let (mut comparisons, sweep) = match &plan.sweep {
+        None => (curve.into_iter().next().map_or_else(Vec::new, |point| point.comparisons), None),
+        Some(sweep) => {
+            let pooled = questions.iter().enumerate().map(|(index, question)| {
+                let all = points
+                    .iter()
+                    .map(|point| of(question, &point.pairs))
+                    .collect::<Result<Vec<Series>, String>>()?;
+                let all = comparison::pooled(&all);
+                let all =
+                    all.ok_or_else(|| format!("metric {}: a value that is not positive", question.name))?;
+                let ropes = points.iter().filter_map(|point| Some(point.judges.get(index)?.rule.rope()));
+                let widest = ropes.max_by(|one, other| one.relative().total_cmp(&other.relative()));
+                let rule = Rule::once(widest.unwrap_or(rule.rope()), all.values[0].len());
+                let question = Question { unit: "× the point's mean".to_owned(), ..(*question).clone() };
+                Ok((question, all, rule.map_err(|error| error.to_string())?))
+            });
+            (compare(pooled.collect::<Result<Vec<_>, String>>()?)?, Some((sweep.name.clone(), curve)))
+        }
+    };
+    if !plan.has("relink") && are_other_programs(&plan.header) {
+        comparisons.iter_mut().for_each(warn_of_placement);
+    }
+    let own = points.first().zip(comparisons.first()).filter(|_| plan.has("aa"));
+    let fitness = own.and_then(|(point, comparison)| {
+        let rule = point.judges.first().map_or(rule, |judge| &judge.rule);
+        comparison::fitness(&point.pairs, comparison, rule)
+    });
+    Ok(Document {
+        fitness,
+        comparisons,
+        sweep,
+        measured: Measured::Commands {
+            commands: plan.header.commands.clone(),
+            seed: plan.header.seed,
+            record: path.to_owned(),
+            cores: plan.header.cores,
+        },
+        is_aa: plan.has("aa"),
+        has_marks: options.marks,
+    })
+}
+
+/// Whether A and B are different files, whose code lies differently. What a shell runs is not known.
+fn are_other_programs(header: &Header) -> bool {
+    // Of a server the client stands behind it, after a semicolon.
+    let program = |command: &String| {
+        let first = shlex::split(command).and_then(|words| words.into_iter().next());
+        first.map(|word| word.trim_end_matches(';').to_owned())
+    };
+    let [a, b] = header.commands.each_ref().map(program);
+    header.options.get("shell").is_none_or(|shell| shell == "none") && a != b
+}
+
+/// Warns where a difference is proven that no other layout need have.
+fn warn_of_placement(comparison: &mut Comparison) {
+    /// Twice the standard deviation that layouts alone make in small programs (docs/compare.md, "Placement").
+    const PLACEMENT: f64 = 0.06;
+    let is_proven = matches!(comparison.outcome(), Outcome::Better | Outcome::Worse);
+    if is_proven && comparison.change().0.abs() < PLACEMENT {
+        comparison.warnings.push(Warning::Placement);
+    }
+}
