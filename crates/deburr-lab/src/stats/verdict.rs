@@ -324,13 +324,16 @@ impl Sequence {
         }
         warnings.extend(cap.map(Warning::Capped));
         let outcome = if cap.is_some() { Outcome::Inconclusive } else { ranks };
-        let undecided = outcome == Outcome::Inconclusive;
+        // What caps a verdict is not mended by more pairs.
+        let undecided = outcome == Outcome::Inconclusive && cap.is_none();
+        let needed = pairs_needed(&posterior, self.rule.rope).filter(|_| undecided);
         Ok(Verdict {
             outcome,
             on_the_mean: mean,
             decided_at: self.by_ranks.map(|decision| decision.pairs),
             pairs: self.differences.len(),
-            pairs_needed: if undecided { pairs_needed(&posterior, self.rule.rope) } else { None },
+            // The estimate is of one test alone: those that there are did not do.
+            pairs_needed: needed.map(|needed| needed.max(self.differences.len() as u64 + 1)),
             posterior,
             typical: signed_rank::location(&self.differences, posterior.effective_pairs(), 0.95)?,
             paired,
@@ -352,8 +355,8 @@ pub struct Verdict {
     pub decided_at: Option<usize>,
     /// Pairs in all.
     pub pairs: usize,
-    /// Where inconclusive: about how many pairs it would take. `None` where no number of them would, the effect being estimated
-    /// on the very edge.
+    /// Where inconclusive: about how many pairs it would take, more than there are. `None` where no number of them would, the effect
+    /// being estimated on the very edge, or a cap being in the way.
     pub pairs_needed: Option<u64>,
     /// θ given the pairs: the effect on the mean and its interval, on the scale of log ratios.
     pub posterior: paired::Posterior,
