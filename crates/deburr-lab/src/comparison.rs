@@ -181,9 +181,8 @@ pub fn series(pairs: &[Pair], metric: &str, machine: Option<Machine>) -> Option<
     Some(Series { order: Order::Interleaved, sequence: sequence.collect(), contaminated, values })
 }
 
-/// The values of several points of a sweep together, each as a multiple of the geometric mean of its point's values, so that what
-/// differs between points is no noise. Pairs take turns, one of each point: how far B is ahead may differ from point to point, and
-/// that is no drift. `None`: a value that is not positive.
+/// The values of several points of a sweep together, one point behind the other, each as a multiple of the geometric mean of its
+/// point's values, so that what differs between points is no noise. `None`: a value that is not positive.
 pub fn pooled(points: &[Series]) -> Option<Series> {
     let mut all = Series {
         values: [Vec::new(), Vec::new()],
@@ -191,25 +190,17 @@ pub fn pooled(points: &[Series]) -> Option<Series> {
         sequence: Vec::new(),
         contaminated: 0,
     };
-    let means = points.iter().map(|point| geomean(&point.values.concat())).collect::<Option<Vec<f64>>>()?;
-    let longest = points.iter().map(|point| point.values[0].len()).max().unwrap_or_default();
-    // Where the pairs of each point come to stand.
-    let mut places = vec![Vec::new(); points.len()];
-    for index in 0..longest {
-        for ((point, mean), places) in points.iter().zip(&means).zip(&mut places) {
-            let [a, b] = point.values.each_ref().map(|values| values.get(index));
-            if let Some((a, b)) = a.zip(b) {
-                places.push(all.values[0].len());
-                all.values[0].push(a / mean);
-                all.values[1].push(b / mean);
-            }
-        }
-    }
-    for ((point, mean), places) in points.iter().zip(&means).zip(&places) {
-        all.sequence.extend(point.sequence.iter().filter_map(|reading| {
-            let pair = *places.get(reading.pair)?;
-            Some(Reading { value: reading.value / mean, pair, ..*reading })
+    for point in points {
+        let mean = geomean(&point.values.concat())?;
+        let before = all.values[0].len();
+        all.sequence.extend(point.sequence.iter().map(|reading| Reading {
+            value: reading.value / mean,
+            pair: before + reading.pair,
+            ..*reading
         }));
+        for (all, values) in all.values.iter_mut().zip(&point.values) {
+            all.extend(values.iter().map(|value| value / mean));
+        }
         all.contaminated += point.contaminated;
         if point.order != Order::Interleaved {
             all.order = point.order;
@@ -264,7 +255,13 @@ pub fn compare(
     let [a, b] = series.values.each_ref();
     let sequence: Vec<(Side, f64)> =
         series.sequence.iter().map(|reading| (reading.side, reading.value)).collect();
-    let drift = Drift::of(&drift::residuals(&sequence));
+    // How far B is ahead may differ between the points of a sweep, which moves and splits both sides: each point is tested by itself.
+    let is_one = !rule.is_over_several();
+    let drift = match series.order {
+        Order::Blocked => Drift::within_sides(&sequence),
+        Order::Interleaved | Order::Unknown => Drift::of(&drift::residuals(&sequence)),
+    };
+    let drifts = is_one && drift.fires();
     let is_paired = series.order == Order::Interleaved;
     let mut warnings = Vec::new();
     let ratios = if is_paired { question.direction.log_ratios(a, b)? } else { Vec::new() };
@@ -274,20 +271,21 @@ pub fn compare(
             for ratio in &ratios {
                 sequence.push(*ratio)?;
             }
-            let cap = verdict::cap(series.order, drift.fires(), series.contaminated, a.len());
+            let cap = verdict::cap(series.order, drifts, series.contaminated, a.len());
             Some(sequence.verdict(cap, seed)?)
         }
         false => {
-            let cap = verdict::cap(series.order, drift.fires(), series.contaminated, a.len().min(b.len()));
+            let cap = verdict::cap(series.order, drifts, series.contaminated, a.len().min(b.len()));
             warnings.extend(cap.map(Warning::Capped));
             None
         }
     };
     warnings.extend(verdict.iter().flat_map(|verdict| verdict.warnings.iter().copied()));
-    if drift.fires() {
+    if drifts {
         warnings.push(Warning::Drift { p: drift.p() });
     }
-    for values in [a, b] {
+    let alone: &[&Vec<f64>] = if is_one { &[a, b] } else { &[] };
+    for values in alone {
         let modes = Modes::of(values, seed)?;
         if let Some((low, high)) = modes.split {
             warnings.push(Warning::TwoModes {
@@ -330,59 +328,45 @@ pub fn compare_all(
     seed: u64,
     upstream: Upstream,
 ) -> Vec<Result<Comparison, Error>> {
-    let mut compared: Vec<Result<Comparison, Error>> = metrics
-        .iter()
-        .map(|(question, series, rule)| compare(question.clone(), series, rule, seed, upstream))
-        .collect();
-    let among = match family {
-        Family::Primary => 1..metrics.len(),
-        Family::Equal => 0..metrics.len(),
-    };
-    let members: Vec<usize> = among.filter(|index| compared.get(*index).is_some_and(Result::is_ok)).collect();
-    correct(metrics, &members, &mut compared, seed, upstream);
+    let first = usize::from(family == Family::Primary);
+    let levels = levels(metrics, first);
+    let compared = metrics.iter().zip(levels).map(|((question, series, rule), level)| {
+        compare(question.clone(), series, &rule.with_alpha(level)?, seed, upstream)
+    });
+    let mut compared: Vec<Result<Comparison, Error>> = compared.collect();
+    let mut members: Vec<&mut Comparison> = compared.iter_mut().skip(first).flatten().collect();
+    let p: Vec<f64> = members.iter().map(|comparison| comparison.benchstat.p).collect();
+    for (comparison, p) in members.iter_mut().zip(holm::adjusted(&p)) {
+        comparison.adjusted_p = p;
+    }
     compared
 }
 
-/// Judges the members of a family again, each at the level that is its own among them.
-fn correct(
-    metrics: &[(Question, Series, Rule)],
-    members: &[usize],
-    compared: &mut [Result<Comparison, Error>],
-    seed: u64,
-    upstream: Upstream,
-) {
-    let of = |index: &usize| metrics.get(*index);
-    let ratios = |(question, series, rule): &(Question, Series, Rule)| {
+/// The error that is each metric's own: those from the `first` on share it, as far as they have pairs.
+fn levels(metrics: &[(Question, Series, Rule)], first: usize) -> Vec<f64> {
+    let ratios = |(question, series, _): &(Question, Series, Rule)| {
         let [a, b] = series.values.each_ref();
         let ratios = question.direction.log_ratios(a, b).ok()?;
-        (series.order == Order::Interleaved).then(|| (rule.clone(), ratios))
+        (series.order == Order::Interleaved).then_some(ratios)
     };
-    let paired: Vec<(usize, Rule, Vec<f64>)> = members
+    let paired: Vec<(usize, Vec<f64>)> = metrics
         .iter()
-        .filter_map(|index| of(index).and_then(ratios).map(|(rule, ratios)| (*index, rule, ratios)))
+        .enumerate()
+        .skip(first)
+        .filter_map(|(index, metric)| ratios(metric).map(|ratios| (index, ratios)))
         .collect();
-    let judged: Vec<(&Rule, &[f64])> =
-        paired.iter().map(|(_, rule, ratios)| (rule, ratios.as_slice())).collect();
-    // What was compared once has no error here.
-    let levels = holm::levels(&judged).unwrap_or_default();
-    for ((index, rule, _), level) in paired.iter().zip(levels) {
-        if level < rule.alpha()
-            && let (Some((question, series, _)), Some(place)) = (of(index), compared.get_mut(*index))
-        {
-            let again = rule.with_alpha(level);
-            *place = again.and_then(|rule| compare(question.clone(), series, &rule, seed, upstream));
+    let judged: Vec<(&Rule, &[f64])> = paired
+        .iter()
+        .filter_map(|(index, ratios)| metrics.get(*index).map(|(_, _, rule)| (rule, ratios.as_slice())))
+        .collect();
+    let mut levels: Vec<f64> = metrics.iter().map(|(_, _, rule)| rule.alpha()).collect();
+    // What has no level cannot be compared either, and says so then.
+    for ((index, _), level) in paired.iter().zip(holm::levels(&judged).unwrap_or_default()) {
+        if let Some(place) = levels.get_mut(*index) {
+            *place = level;
         }
     }
-    let p: Vec<f64> = members
-        .iter()
-        .filter_map(|index| compared.get(*index)?.as_ref().ok())
-        .map(|comparison| comparison.benchstat.p)
-        .collect();
-    for (index, p) in members.iter().zip(holm::adjusted(&p)) {
-        if let Some(Ok(comparison)) = compared.get_mut(*index) {
-            comparison.adjusted_p = p;
-        }
-    }
+    levels
 }
 
 #[cfg(test)]
@@ -461,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn points_of_a_sweep_are_pooled_by_turns_as_multiples_of_their_means() {
+    fn points_of_a_sweep_are_pooled_as_multiples_of_their_means() {
         let pooled =
             pooled(&[series(&[1.0, 1.0, 1.0], &[4.0, 4.0, 4.0]), series(&[50.0], &[200.0])]).unwrap();
         for (values, expected) in pooled.values.iter().zip([0.5, 2.0]) {
@@ -470,6 +454,37 @@ mod tests {
         }
         assert_eq!(pooled.contaminated, 2);
         assert_eq!(super::pooled(&[series(&[0.0], &[1.0])]), None);
+    }
+
+    #[test]
+    fn points_at_which_b_is_ahead_by_different_factors_are_neither_modes_nor_drift() {
+        let mut random = Random::new(8);
+        let mut noisy =
+            |rate: f64| -> Vec<f64> { (0..24).map(|_| rate * (0.01 * random.normal()).exp()).collect() };
+        let points: Vec<Series> = [1.0, 1.05, 3.0]
+            .into_iter()
+            .map(|lead| {
+                let (a, b) = (noisy(10.0), noisy(10.0 * lead));
+                let readings = a.iter().zip(&b).enumerate().flat_map(|(pair, (a, b))| {
+                    [(Side::A, *a), (Side::B, *b)].map(|(side, value)| Reading {
+                        side,
+                        value,
+                        began: None,
+                        pair,
+                        is_contaminated: false,
+                    })
+                });
+                Series { sequence: readings.collect(), contaminated: 0, ..series(&a, &b) }
+            })
+            .collect();
+        let question = Question { name: "x".to_owned(), unit: String::new(), direction: Direction::Larger };
+        let rule = Rule::over(Rope::ONE_PERCENT, &[24; 3]).unwrap();
+        let all = super::pooled(&points).unwrap();
+        assert_eq!(all.sequence.last().map(|reading| reading.pair), Some(71));
+        let found = compare(question, &all, &rule, 1, Upstream::Corrected).unwrap();
+        let is_of_the_machine =
+            |warning: &Warning| matches!(warning, Warning::Drift { .. } | Warning::TwoModes { .. });
+        assert!(!found.warnings.iter().any(is_of_the_machine), "{:?}", found.warnings);
     }
 
     #[test]

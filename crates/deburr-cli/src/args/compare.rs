@@ -7,10 +7,16 @@ use deburr_lab::report;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+/// Pairs at most, where nobody says how many: the last look that the calibration is for.
+pub(crate) const PAIRS: u32 = 40;
+
 /// The options of `deburr compare`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("what").required(true).args(["a", "aa", "client", "values", "files"]))]
 #[command(group = ArgGroup::new("measured").args(["values", "files"]))]
+#[command(group = ArgGroup::new("running").multiple(true).conflicts_with("measured").args([
+    "param", "seed", "setup", "prepare", "relink", "cleanup", "cwd", "env_a", "env_b", "input", "output", "pin", "timeout", "ignore_failure",
+]))]
 #[command(after_help = "Examples:
   deburr compare --a './server-old --bench' --b './server-new --bench'
   deburr compare --aa ./server                     what this machine can tell apart, and how long it takes
@@ -110,9 +116,9 @@ pub(crate) struct Compare {
     /// Differences up to so many percent do not matter
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, help_heading = "What to measure")]
     pub(crate) region: f64,
-    /// Pairs at most; at least 16 are needed for a verdict
-    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(2..=10_000), help_heading = "What to measure")]
-    pub(crate) pairs: u32,
+    /// Pairs at most; at least 16 are needed for a verdict [default: 40, or those of a record]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000), help_heading = "What to measure")]
+    pub(crate) pairs: Option<u32>,
     /// What the random order comes from [default: a new one each time]
     #[arg(long, value_name = "N", help_heading = "What to measure")]
     pub(crate) seed: Option<u64>,
@@ -127,7 +133,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "CMD", help_heading = "How to run")]
     pub(crate) relink: Option<String>,
     /// Link each side only once, and measure first how far so many layouts of A differ: the region grows by that
-    #[arg(long, value_name = "LAYOUTS", num_args = 0..=1, require_equals = true, default_missing_value = "10", value_parser = clap::value_parser!(u32).range(2..=1000), requires = "relink", help_heading = "How to run")]
+    #[arg(long, value_name = "LAYOUTS", num_args = 0..=1, require_equals = true, default_missing_value = "10", value_parser = clap::value_parser!(u32).range(5..=1000), requires = "relink", help_heading = "How to run")]
     pub(crate) layout_floor: Option<u32>,
     /// Run after everything else, whatever happened
     #[arg(long, value_name = "CMD", help_heading = "How to run")]

@@ -51,14 +51,15 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
         )));
     }
     let page = options.html.as_deref().map(Page::open).transpose().map_err(Failure::Message)?;
-    let (documents, interrupted) = match (files, record) {
-        (_, Some(record)) => {
-            (vec![recorded::compared(options, record, rope).map_err(Failure::Message)?], false)
-        }
-        ([], None) => {
-            commands::run(options, rope).map(|(document, interrupted)| (vec![document], interrupted))?
-        }
-        (files, None) => (files::compared(options, files, format, rope).map_err(Failure::Message)?, false),
+    let ran = match files {
+        [] => Some(commands::run(options, rope)?),
+        _ => None,
+    };
+    let (interrupted, fault) = ran.as_ref().map_or((false, None), |ran| (ran.interrupted, ran.fault.clone()));
+    let documents = match (ran, record) {
+        (Some(ran), _) => vec![ran.document],
+        (None, Some(record)) => vec![recorded::compared(options, record, rope).map_err(Failure::Message)?],
+        (None, None) => files::compared(options, files, format, rope).map_err(Failure::Message)?,
     };
     match options.format {
         Output::Json => json::render(&documents, out)?,
@@ -74,6 +75,10 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
     }
     if let (Some(page), Some(document)) = (page, documents.first()) {
         page.write(document).map_err(Failure::Message)?;
+    }
+    if let Some(fault) = fault {
+        out.flush()?;
+        return Err(Failure::Message(fault));
     }
     let holds = documents.iter().all(|document| {
         let outcome = document.comparisons.first().map_or(Outcome::Inconclusive, Comparison::outcome);

@@ -1,5 +1,6 @@
 //! `deburr compare`: verdicts on commands whose difference is known, records that go on, and what is said where nothing can be.
 
+mod kept;
 mod relink;
 
 use super::{Scratch, assert_as_recorded, deburr, stderr, stdout};
@@ -93,7 +94,7 @@ fn an_experiment_goes_on_with_its_record() {
     let arguments = ["--shell", "sh", "--metric", RATE, "--a", &a, "--b", &b];
     let begun = document(&scratch, &[&arguments[..], &["--pairs", "4", "--record", "runs"]].concat());
     assert_eq!((&begun["pairs"], &begun["record"]), (&4.into(), &"runs".into()));
-    let gone_on = document(&scratch, &[&arguments[..], &["--resume=runs"]].concat());
+    let gone_on = document(&scratch, &[&arguments[..], &["--resume=runs", "--pairs", "40"]].concat());
     assert_eq!((&gone_on["verdict"], &gone_on["seed"]), (&"worse".into(), &begun["seed"]));
     let pairs = gone_on["pairs"].as_u64().unwrap() as usize;
     let lines = fs::read_to_string(scratch.0.join("runs")).unwrap();
@@ -110,7 +111,7 @@ fn an_experiment_goes_on_with_its_record() {
     assert!(stderr(&none).contains("no record of these commands"), "{}", stderr(&none));
     // The last one of the same commands, where nobody named a place.
     document(&scratch, &[&arguments[..], &["--pairs", "2"]].concat());
-    let last = document(&scratch, &[&arguments[..], &["--resume"]].concat());
+    let last = document(&scratch, &[&arguments[..], &["--resume", "--pairs", "40"]].concat());
     assert_eq!(last["verdict"], "worse");
 }
 

@@ -115,6 +115,7 @@ mod tests {
             seed: 1,
             metrics: Vec::new(),
             cores: 1,
+            pairs: None,
             options: BTreeMap::new(),
         }
     }

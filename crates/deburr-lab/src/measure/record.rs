@@ -32,6 +32,9 @@ pub struct Header {
     pub metrics: Vec<(String, String)>,
     /// Processors that the runs may use.
     pub cores: usize,
+    /// Pairs at most, by which the bounds of the looks are; an experiment may go on with others.
+    #[serde(default)]
+    pub pairs: Option<u32>,
     /// Whatever else was asked for that the numbers depend on, by option.
     pub options: BTreeMap<String, String>,
 }
@@ -132,11 +135,11 @@ impl Record {
         Ok(record)
     }
 
-    /// Goes on with a record; gives the runs that it has, and its seed.
+    /// Goes on with a record; gives the runs that it has, and its header.
     ///
     /// # Errors
     /// [`RecordError`], also where it is one of another experiment.
-    pub fn resume(path: &Path, header: &Header) -> Result<(Record, Vec<Run>, u64), RecordError> {
+    pub fn resume(path: &Path, header: &Header) -> Result<(Record, Vec<Run>, Header), RecordError> {
         let mut file = OpenOptions::new().read(true).write(true).open(path)?;
         let Contents { header: found, runs, whole } = Contents::read(&file)?;
         if let Some(difference) = found.difference(header) {
@@ -145,7 +148,7 @@ impl Record {
         // What an interrupt left of a line would spoil the next one.
         file.set_len(whole)?;
         file.seek(SeekFrom::End(0))?;
-        Ok((Record { file }, runs, found.seed))
+        Ok((Record { file }, runs, found))
     }
 
     /// Adds a run; it is on disk when this returns, as far as the kernel goes.
@@ -240,6 +243,7 @@ mod tests {
             seed: 7,
             metrics: vec![("wall".to_owned(), "wall".to_owned())],
             cores: 2,
+            pairs: Some(40),
             options: BTreeMap::from([("timeout".to_owned(), "5".to_owned())]),
         }
     }
@@ -283,8 +287,8 @@ mod tests {
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, &whole[..whole.len() - 20]).unwrap();
         assert_eq!(read(&path).unwrap(), (header(), vec![run(0, Side::A)]));
-        let (mut record, runs, seed) = Record::resume(&path, &header()).unwrap();
-        assert_eq!(seed, 7);
+        let (mut record, runs, found) = Record::resume(&path, &header()).unwrap();
+        assert_eq!(found, header());
         assert_eq!(runs, [run(0, Side::A)]);
         record.add(&run(0, Side::B)).unwrap();
         drop(record);

@@ -1,32 +1,12 @@
 //! Several metrics at once: Holm's step-down correction (A simple sequentially rejective multiple test procedure, Scandinavian
 //! Journal of Statistics 6 (1979)). Valid whatever the dependence between the metrics.
 //!
-//! [`adjusted`] corrects p values. [`decisions`] corrects whole verdicts: what of m metrics is proven at α/m is proven; the rest is
+//! [`adjusted`] corrects p values. [`levels`] corrects whole verdicts: what of m metrics is proven at α/m is proven; the rest is
 //! held against α/(m − 1), and so on until nothing more is. The bounds of a smaller α lie above those of a larger one at every
 //! look, so that each metric has a smallest α that decides it: its p value.
 
+use super::Error;
 use super::verdict::{Decision, Rule, Sequence};
-use super::{Error, Rope};
-
-/// The decisions on several metrics of the same pairs, each `metrics[i]` the log ratios of one metric in the order of the pairs;
-/// `alpha` is the two-sided error of all of them together. `None` where nothing is proven.
-///
-/// # Errors
-/// As [`Rule::new`] and [`Sequence::push`].
-pub fn decisions(
-    rope: Rope,
-    looks: &[usize],
-    alpha: f64,
-    metrics: &[&[f64]],
-) -> Result<Vec<Option<Decision>>, Error> {
-    if metrics.is_empty() {
-        return Ok(Vec::new());
-    }
-    let rule = Rule::new(rope, looks, alpha)?;
-    let judged: Vec<(&Rule, &[f64])> = metrics.iter().map(|metric| (&rule, *metric)).collect();
-    let levels = levels(&judged)?;
-    metrics.iter().zip(levels).map(|(metric, level)| decision(rule.with_alpha(level)?, metric)).collect()
-}
 
 /// The error that is each metric's own: its rule at that α says what Holm's procedure says of it. Every rule is given with the error
 /// of all of them together; looks and numbers of pairs may differ.
@@ -81,8 +61,9 @@ pub fn adjusted(p: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::Rope;
     use crate::stats::random::Random;
-    use crate::stats::verdict::{ALPHA, LOOKS, Outcome};
+    use crate::stats::verdict::{ALPHA, Outcome};
 
     #[test]
     fn a_metric_alone_is_judged_as_ever_and_among_many_more_strictly() {
@@ -90,9 +71,15 @@ mod tests {
         let mut noise =
             |mean: f64, sd: f64| -> Vec<f64> { (0..40).map(|_| mean + sd * random.normal()).collect() };
         let (weak, strong, open) = (noise(0.0, 0.02), noise(0.05, 0.02), noise(0.01, 0.2));
+        let rule = Rule::standard(Rope::ONE_PERCENT).unwrap();
         let outcomes = |metrics: &[&[f64]]| -> Vec<Option<Outcome>> {
-            let found = decisions(Rope::ONE_PERCENT, &LOOKS, ALPHA, metrics).unwrap();
-            found.iter().map(|decision| decision.map(|decision| decision.outcome)).collect()
+            let judged: Vec<(&Rule, &[f64])> = metrics.iter().map(|metric| (&rule, *metric)).collect();
+            let levels = levels(&judged).unwrap();
+            let decided = metrics
+                .iter()
+                .zip(levels)
+                .map(|(metric, level)| decision(rule.with_alpha(level).unwrap(), metric).unwrap());
+            decided.map(|decision| decision.map(|decision| decision.outcome)).collect()
         };
         // The least shift with which it is proven alone.
         let shifted =
@@ -103,7 +90,6 @@ mod tests {
         assert_eq!(outcomes(&[&weak, &open, &open, &open, &open]), [None; 5]);
         assert_eq!(outcomes(&[]), []);
         // Nothing else is proven: each has its part of the error. Of those proven one after the other, the last has all of it.
-        let rule = Rule::standard(Rope::ONE_PERCENT).unwrap();
         let levels_of = |metrics: &[&[f64]]| {
             levels(&metrics.iter().map(|metric| (&rule, *metric)).collect::<Vec<_>>()).unwrap()
         };

@@ -63,11 +63,6 @@ pub fn contaminated(run: &Run, machine: &Machine) -> bool {
     crowded || starved
 }
 
-/// Whether either run of a pair was disturbed.
-pub fn contaminated_pair(a: &Run, b: &Run, machine: &Machine) -> bool {
-    contaminated(a, machine) || contaminated(b, machine)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,9 +76,6 @@ mod tests {
         assert!(!contaminated(&beside, &MACHINE));
         assert!(contaminated(&shared, &MACHINE));
         assert!((shared.foreign().unwrap() - 1.61 / 1.3).abs() < 1e-12);
-        assert!(
-            contaminated_pair(&beside, &shared, &MACHINE) && contaminated_pair(&shared, &beside, &MACHINE)
-        );
     }
 
     #[test]

@@ -33,6 +33,18 @@ pub fn effective_pairs(differences: &[f64]) -> f64 {
     (n * (1.0 - r) / (1.0 + r)).max(3.0).min(n)
 }
 
+/// n_e of several sequences that stand one behind the other, so long each: what each is worth adds up. Between them there are no
+/// neighbours.
+pub fn effective_pairs_in(blocks: &[usize], differences: &[f64]) -> f64 {
+    let (mut left, mut effective) = (differences, 0.0);
+    for &block in blocks {
+        let (block, rest) = left.split_at(block.min(left.len()));
+        effective += effective_pairs(block);
+        left = rest;
+    }
+    effective + effective_pairs(left)
+}
+
 impl Posterior {
     /// From log ratios, in the order of the pairs.
     ///
@@ -40,6 +52,14 @@ impl Posterior {
     /// [`Error::TooFew`] with fewer than 2, [`Error::NotFinite`].
     pub fn of(differences: &[f64]) -> Result<Posterior, Error> {
         Posterior::with_effective(differences, effective_pairs(differences))
+    }
+
+    /// From those of several sequences, as [`effective_pairs_in`] has them.
+    ///
+    /// # Errors
+    /// As [`Posterior::of`].
+    pub fn of_blocks(blocks: &[usize], differences: &[f64]) -> Result<Posterior, Error> {
+        Posterior::with_effective(differences, effective_pairs_in(blocks, differences))
     }
 
     /// From log ratios whose order means nothing: n_e = n.

@@ -99,6 +99,8 @@ pub struct Rule {
     alpha: f64,
     looks: Vec<usize>,
     bounds: Vec<f64>,
+    /// Pairs of each of several sequences that are looked at together; empty where there is one.
+    blocks: Vec<usize>,
 }
 
 impl Rule {
@@ -110,7 +112,13 @@ impl Rule {
         if let Some(&first) = looks.first().filter(|first| **first < 2) {
             return Err(Error::OutOfRange { name: "a look's number of pairs", value: first as f64 });
         }
-        Ok(Rule { rope, alpha, looks: looks.to_vec(), bounds: spending::bounds(looks, alpha)? })
+        Ok(Rule {
+            rope,
+            alpha,
+            looks: looks.to_vec(),
+            bounds: spending::bounds(looks, alpha)?,
+            blocks: Vec::new(),
+        })
     }
 
     /// Looks at 10, 16, 24 and 40 pairs, α = 0.10.
@@ -129,12 +137,22 @@ impl Rule {
         Rule::new(rope, &[pairs], ALPHA)
     }
 
+    /// One look at all pairs of several sequences, one behind the other, so many of each: the points of a sweep.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] for fewer than 2 pairs.
+    pub fn over(rope: Rope, blocks: &[usize]) -> Result<Rule, Error> {
+        let rule = Rule::once(rope, blocks.iter().sum())?;
+        Ok(Rule { blocks: blocks.to_vec(), ..rule })
+    }
+
     /// The same looks with another error.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for an alpha that is not between 0 and 1.
     pub fn with_alpha(&self, alpha: f64) -> Result<Rule, Error> {
-        Rule::new(self.rope, &self.looks, alpha)
+        let rule = Rule::new(self.rope, &self.looks, alpha)?;
+        Ok(Rule { blocks: self.blocks.clone(), ..rule })
     }
 
     /// The region of equivalence.
@@ -157,6 +175,11 @@ impl Rule {
         &self.bounds
     }
 
+    /// Whether it looks at several sequences together.
+    pub fn is_over_several(&self) -> bool {
+        self.blocks.len() > 1
+    }
+
     /// After how many pairs the experiment ends.
     pub fn last(&self) -> usize {
         self.looks.last().copied().unwrap_or(0)
@@ -177,13 +200,13 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Of the signed ranks, deflated for correlation.
+    /// Of the signed ranks, deflated for correlation to what so many independent pairs are worth.
     ///
     /// # Errors
     /// As [`signed_rank::test`].
-    pub fn of_ranks(differences: &[f64], rope: Rope) -> Result<Evidence, Error> {
+    pub fn of_ranks(differences: &[f64], effective_pairs: f64, rope: Rope) -> Result<Evidence, Error> {
         let edge = rope.half_width();
-        let deflation = libm::sqrt(paired::effective_pairs(differences) / differences.len().max(1) as f64);
+        let deflation = libm::sqrt(effective_pairs / differences.len().max(1) as f64);
         let z = |p: f64| -normal::quantile(p) * deflation;
         let sides = |test: SignedRank| (z(test.above), z(test.below));
         let (above_upper, below_upper) = sides(signed_rank::test(differences, edge)?);
@@ -256,17 +279,23 @@ impl Sequence {
         let now = self.rule.looks.iter().zip(&self.rule.bounds).nth(self.looked);
         if let Some((&pairs, &bound)) = now.filter(|(pairs, _)| **pairs == self.differences.len()) {
             self.looked += 1;
+            let posterior = self.posterior()?;
             if self.by_ranks.is_none() {
-                let evidence = Evidence::of_ranks(&self.differences, self.rule.rope)?;
+                let evidence =
+                    Evidence::of_ranks(&self.differences, posterior.effective_pairs(), self.rule.rope)?;
                 self.by_ranks = evidence.decides(bound).map(|outcome| Decision { outcome, pairs });
             }
             if self.by_mean.is_none() {
-                let posterior = paired::Posterior::of(&self.differences)?;
                 let evidence = Evidence::of_posterior(&posterior, self.rule.rope);
                 self.by_mean = evidence.decides(bound).map(|outcome| Decision { outcome, pairs });
             }
         }
         Ok(self.by_ranks)
+    }
+
+    /// θ given the pairs so far.
+    fn posterior(&self) -> Result<paired::Posterior, Error> {
+        paired::Posterior::of_blocks(&self.rule.blocks, &self.differences)
     }
 
     /// The pairs so far.
@@ -277,15 +306,6 @@ impl Sequence {
     /// Whether the experiment is over: decided, or at its last look.
     pub fn is_over(&self) -> bool {
         self.by_ranks.is_some() || self.differences.len() >= self.rule.last()
-    }
-
-    /// How many pairs until the next look; 0 when it is over.
-    pub fn until_next_look(&self) -> usize {
-        if self.is_over() {
-            return 0;
-        }
-        let next = self.rule.looks.get(self.looked).copied().unwrap_or(0);
-        next.saturating_sub(self.differences.len())
     }
 
     /// By the signed ranks: the verdict without its caps.
@@ -303,7 +323,7 @@ impl Sequence {
     /// # Errors
     /// [`Error::TooFew`] with fewer than 2 pairs.
     pub fn verdict(&self, cap: Option<Cap>, seed: u64) -> Result<Verdict, Error> {
-        let posterior = paired::Posterior::of(&self.differences)?;
+        let posterior = self.posterior()?;
         let paired = posterior.probabilities(self.rule.rope);
         let bootstrap = bootstrap::probabilities(&self.differences, self.rule.rope, bootstrap::DRAWS, seed)?;
         let ranks = self.by_ranks.map_or(Outcome::Inconclusive, |decision| decision.outcome);
@@ -408,7 +428,7 @@ mod tests {
         let sequence = fed((0..40).map(|_| 0.05 + 0.001 * random.normal()));
         assert_eq!(sequence.decision(), Some(Decision { outcome: Outcome::Better, pairs: 16 }));
         assert_eq!(sequence.decision_on_the_mean(), Some(Decision { outcome: Outcome::Better, pairs: 10 }));
-        assert!(sequence.is_over() && sequence.until_next_look() == 0);
+        assert!(sequence.is_over());
         let verdict = sequence.verdict(None, 1).unwrap();
         assert_eq!((verdict.outcome, verdict.pairs_needed, verdict.pairs), (Outcome::Better, None, 16));
         assert!(verdict.warnings.is_empty(), "{:?}", verdict.warnings);
@@ -436,7 +456,6 @@ mod tests {
     #[test]
     fn an_interrupted_experiment_says_what_it_has() {
         let sequence = fed([0.03, 0.031, 0.029, 0.03]);
-        assert_eq!(sequence.until_next_look(), 6);
         let verdict = sequence.verdict(None, 1).unwrap();
         assert_eq!((verdict.outcome, verdict.pairs), (Outcome::Inconclusive, 4));
         assert!(fed([0.03]).verdict(None, 1).is_err());
@@ -488,5 +507,26 @@ mod tests {
         assert_eq!(sequence.differences().len(), 1);
         assert!(Rule::new(Rope::ONE_PERCENT, &[1, 5], 0.1).is_err());
         assert_eq!(Rule::once(Rope::ONE_PERCENT, 12).unwrap().last(), 12);
+    }
+
+    #[test]
+    fn neighbours_are_those_of_their_own_sequence() {
+        let mut random = Random::new(12);
+        // Pairs that are alike within each of four sequences, at the edge: all of them together are worth no more than one by one.
+        let edge = Rope::ONE_PERCENT.half_width();
+        let mut wrong = 0;
+        for _ in 0..400 {
+            let mut sequence = Sequence::new(Rule::over(Rope::ONE_PERCENT, &[24; 4]).unwrap());
+            for _ in 0..4 {
+                let mut state = random.normal();
+                for _ in 0..24 {
+                    state = 0.5 * state + 0.75f64.sqrt() * random.normal();
+                    sequence.push(edge + 0.02 * state).unwrap();
+                }
+            }
+            wrong +=
+                usize::from(sequence.decision().is_some_and(|decided| decided.outcome == Outcome::Better));
+        }
+        assert!(wrong <= 40, "{wrong} of 400, where .05 is nominal");
     }
 }

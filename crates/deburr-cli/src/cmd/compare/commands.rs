@@ -1,17 +1,18 @@
 //! Two commands → what was measured of them, in a record as it came, and what is said of that.
 
 use super::interrupt::Interrupts;
-use super::judge::{Judge, Measurements, judged, judges, rule};
+use super::judge::{Measurements, criteria, document, rule};
 use super::place;
 use super::plan::{self, Plan};
 use super::watch::{LayoutWatch, Watch};
-use crate::args::compare::Compare;
+use crate::args::compare::{Compare, PAIRS};
 use crate::cmd::Failure;
 use crate::render::compare::Document;
+use deburr_lab::measure::experiment::Experiment;
 use deburr_lab::measure::layouts;
 use deburr_lab::measure::pairs::{self, Stopped};
 use deburr_lab::measure::process::{self, End, Streams, Task};
-use deburr_lab::measure::record::{Record, RecordError, Run};
+use deburr_lab::measure::record::{Header, Record, RecordError, Run};
 use deburr_lab::measure::stop::Stop;
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Rule;
@@ -20,17 +21,26 @@ use std::fs::OpenOptions;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
-/// Runs two commands. Tells whether somebody interrupted that.
-pub(super) fn run(options: &Compare, rope: Rope) -> Result<(Document, bool), Failure> {
+/// What came of running commands.
+pub(super) struct Ran {
+    pub(super) document: Document,
+    /// Whether somebody interrupted it.
+    pub(super) interrupted: bool,
+    /// What went wrong behind the last run, which takes nothing from what was measured.
+    pub(super) fault: Option<String>,
+}
+
+/// Runs two commands.
+pub(super) fn run(options: &Compare, rope: Rope) -> Result<Ran, Failure> {
     let commands = match (&options.aa, &options.client, &options.a, &options.b) {
         (Some(both), ..) | (None, Some(both), ..) => [both.as_str(), both.as_str()],
         (None, None, Some(a), Some(b)) => [a.as_str(), b.as_str()],
         _ => return Err(Failure::Message("give --a and --b, --aa, --client, or --values".to_owned())),
     };
-    let rule = rule(rope, options.pairs).map_err(Failure::Message)?;
     let seed = options.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
     let mut plan = plan::plan(options, commands, seed).map_err(Failure::Message)?;
     let (path, mut record, runs) = open(options, &mut plan).map_err(Failure::Message)?;
+    let rule = rule(rope, plan.header.pairs.unwrap_or(PAIRS)).map_err(Failure::Message)?;
     let interrupts = Interrupts::heed().map_err(|error| Failure::Message(format!("signals: {error}")))?;
     let stop = &interrupts.stop;
     let complain = |failure: &dyn fmt::Display| {
@@ -40,16 +50,16 @@ pub(super) fn run(options: &Compare, rope: Rope) -> Result<(Document, bool), Fai
     let measured = sweep(&plan, &mut record, runs, &rule, options, stop);
     // Whoever interrupts the runs wants them cleaned up.
     let cleaned = around(plan.cleanup.as_ref(), "--cleanup", &stop.but_for_more());
-    let (points, stopped) = measured.map_err(|failure| complain(&failure))?;
-    let cleaned = cleaned.map_err(|error| complain(&error))?;
+    let (points, is_whole) = measured.map_err(|failure| complain(&failure))?;
     if points.is_empty() {
         return Err(complain(&"interrupted before there were two pairs"));
     }
-    let document = judged(&plan, &points, &rule, options, &path).map_err(|error| complain(&error))?;
-    Ok((document, [stopped, cleaned].contains(&Stopped::Interrupted)))
+    let document = document(&plan, &points, &rule, options, &path).map_err(|error| complain(&error))?;
+    let interrupted = !is_whole || cleaned == Ok(false);
+    Ok(Ran { document, interrupted, fault: cleaned.err() })
 }
 
-/// Runs the experiment of each point; gives those that have two pairs.
+/// Runs the experiment of each point; gives those that have two pairs, and whether nobody interrupted it.
 fn sweep(
     plan: &Plan,
     record: &mut Record,
@@ -57,35 +67,44 @@ fn sweep(
     rule: &Rule,
     options: &Compare,
     stop: &Stop,
-) -> Result<(Vec<Measurements>, Stopped), String> {
-    let mut points = Vec::new();
+) -> Result<(Vec<Measurements>, bool), String> {
+    let (mut points, mut is_whole) = (Vec::new(), true);
+    // Once somebody wants to stop, the points give back what the record has of them.
     for experiment in &plan.experiments {
         let own: Vec<Run> = runs.extract_if(.., |run| run.point == experiment.point).collect();
-        let judges = match plan.layouts {
-            None => vec![Judge { rule: rule.clone(), placement: None }; plan.asked.len()],
-            Some(extent) => {
-                let mut watch = LayoutWatch::new(plan, extent, options.progress);
-                let measured = layouts::run(experiment, extent, record, &own, &mut watch, stop);
-                watch.finish();
-                match measured.map_err(|failure| failure.to_string())? {
-                    (_, Stopped::Interrupted) => return Ok((points, Stopped::Interrupted)),
-                    (runs, Stopped::Enough) => judges(plan, extent, &runs, rule)?,
-                }
-            }
+        let Some(layouts) = layouts(plan, experiment, record, &own, options, stop)? else {
+            is_whole = false;
+            continue;
         };
-        let Some(first) = judges.first() else { continue };
-        let mut watch = Watch::new(plan, experiment, first.rule.clone(), options.progress);
+        let criteria = criteria(plan, &layouts, rule)?;
+        let first = criteria.first().map_or(rule, |first| &first.rule);
+        let mut watch = Watch::new(plan, experiment, first.clone(), options.progress);
         let measured = pairs::run(experiment, record, own, &mut watch, stop);
         watch.finish();
         let (pairs, stopped) = measured.map_err(|failure| failure.to_string())?;
+        is_whole &= stopped == Stopped::Enough;
         if pairs.len() >= 2 {
-            points.push(Measurements { value: experiment.point.clone(), pairs, judges });
-        }
-        if stopped == Stopped::Interrupted {
-            return Ok((points, stopped));
+            points.push(Measurements { value: experiment.point.clone(), pairs, criteria });
         }
     }
-    Ok((points, Stopped::Enough))
+    Ok((points, is_whole))
+}
+
+/// Runs A's layouts, where those are wanted. `None`: somebody interrupted it.
+fn layouts(
+    plan: &Plan,
+    experiment: &Experiment,
+    record: &mut Record,
+    known: &[Run],
+    options: &Compare,
+    stop: &Stop,
+) -> Result<Option<Vec<Run>>, String> {
+    let Some(extent) = plan.layouts else { return Ok(Some(Vec::new())) };
+    let mut watch = LayoutWatch::new(plan, extent, options.progress);
+    let measured = layouts::run(experiment, extent, record, known, &mut watch, stop);
+    watch.finish();
+    let (runs, stopped) = measured.map_err(|failure| failure.to_string())?;
+    Ok((stopped == Stopped::Enough).then_some(runs))
 }
 
 /// The record: a new one, or one to go on with.
@@ -96,10 +115,10 @@ fn open(options: &Compare, plan: &mut Plan) -> Result<(PathBuf, Record, Vec<Run>
             Some(path) => path.clone(),
             None => place::last(&plan.header)?,
         };
-        let (record, runs, seed) =
+        let (record, runs, header) =
             Record::resume(&path, &plan.header).map_err(|error| complain(&path, &error))?;
-        plan.header.seed = seed;
-        plan.experiments.iter_mut().for_each(|experiment| experiment.seed = seed);
+        plan.experiments.iter_mut().for_each(|experiment| experiment.seed = header.seed);
+        plan.header = Header { pairs: options.pairs.or(header.pairs), ..header };
         return Ok((path, record, runs));
     }
     let path = match &options.record {
@@ -110,14 +129,14 @@ fn open(options: &Compare, plan: &mut Plan) -> Result<(PathBuf, Record, Vec<Run>
     Ok((path, record, Vec::new()))
 }
 
-/// Runs what comes before or after everything else.
-fn around(task: Option<&Task>, what: &str, stop: &Stop) -> Result<Stopped, String> {
-    let Some(task) = task else { return Ok(Stopped::Enough) };
+/// Runs what comes before or after everything else; `false`: somebody interrupted it.
+fn around(task: Option<&Task>, what: &str, stop: &Stop) -> Result<bool, String> {
+    let Some(task) = task else { return Ok(true) };
     let null = OpenOptions::new().write(true).open("/dev/null");
     let done = null.and_then(|null| process::run(task, Streams { output: &null, errors: &null }, stop));
     match done {
-        Ok((End::Status(0), _)) => Ok(Stopped::Enough),
-        Ok((End::Interrupted, _)) => Ok(Stopped::Interrupted),
+        Ok((End::Status(0), _)) => Ok(true),
+        Ok((End::Interrupted, _)) => Ok(false),
         Ok((end, _)) => Err(format!("{what} ended with {end}")),
         Err(error) => Err(format!("{what}: {error}")),
     }

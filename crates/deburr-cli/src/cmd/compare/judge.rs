@@ -6,7 +6,7 @@ use super::upstream;
 use crate::args::compare::Compare;
 use crate::render::compare::{Document, Measured, Point};
 use deburr_lab::comparison::{self, Comparison, Family, Question, Series};
-use deburr_lab::measure::layouts::{self, Extent};
+use deburr_lab::measure::layouts;
 use deburr_lab::measure::pairs::Pair;
 use deburr_lab::measure::record::{Header, Run};
 use deburr_lab::stats::Rope;
@@ -27,33 +27,35 @@ pub(super) struct Measurements {
     pub(super) value: String,
     pub(super) pairs: Vec<Pair>,
     /// What each metric is judged by, in their order.
-    pub(super) judges: Vec<Judge>,
+    pub(super) criteria: Vec<Criterion>,
 }
 
 /// What a metric is judged by.
 #[derive(Clone)]
-pub(super) struct Judge {
+pub(super) struct Criterion {
     pub(super) rule: Rule,
     /// What placement does, where that was measured; the rule knows it.
     pub(super) placement: Option<Placement>,
 }
 
-/// What metrics are judged by where layouts of A were measured.
-pub(super) fn judges(plan: &Plan, extent: Extent, runs: &[Run], rule: &Rule) -> Result<Vec<Judge>, String> {
+/// What each metric is judged by. `layouts`: the runs of A's layouts, where those were measured.
+pub(super) fn criteria(plan: &Plan, layouts: &[Run], rule: &Rule) -> Result<Vec<Criterion>, String> {
     let of = |asked: &Asked| {
+        let Some(extent) = plan.layouts else { return Ok(Criterion { rule: rule.clone(), placement: None }) };
         let name = &asked.question.name;
-        let table = layouts::table(runs, extent, name);
-        let table = table.ok_or_else(|| format!("metric {name}: not every run in the record has it"))?;
+        let table = layouts::table(layouts, extent, name);
+        let table =
+            table.ok_or_else(|| format!("metric {name}: not every layout was measured, or has it"))?;
         let placement = Placement::of(&table).map_err(|error| format!("metric {name}: {error}"))?;
         let rule = placement.widen(rule.rope()).and_then(|rope| Rule::new(rope, rule.looks(), rule.alpha()));
         let rule = rule.map_err(|error| format!("metric {name}, by what placement does: {error}"))?;
-        Ok(Judge { rule, placement: Some(placement) })
+        Ok(Criterion { rule, placement: Some(placement) })
     };
     plan.asked.iter().map(of).collect()
 }
 
 /// What the pairs of each point say of each metric, and all points together.
-pub(super) fn judged(
+pub(super) fn document(
     plan: &Plan,
     points: &[Measurements],
     rule: &Rule,
@@ -76,20 +78,24 @@ pub(super) fn judged(
     };
     let questions: Vec<&Question> = plan.asked.iter().map(|asked| &asked.question).collect();
     let mut curve = Vec::new();
-    for Measurements { value, pairs, judges } in points {
-        let metrics = questions
-            .iter()
-            .zip(judges)
-            .map(|(question, judge)| Ok(((*question).clone(), of(question, pairs)?, judge.rule.clone())));
+    for Measurements { value, pairs, criteria } in points {
+        let metrics = questions.iter().zip(criteria).map(|(question, criterion)| {
+            Ok(((*question).clone(), of(question, pairs)?, criterion.rule.clone()))
+        });
         let mut comparisons = compare(metrics.collect::<Result<Vec<_>, String>>()?)?;
-        for (comparison, judge) in comparisons.iter_mut().zip(judges) {
-            comparison.placement = judge.placement;
+        for (comparison, criterion) in comparisons.iter_mut().zip(criteria) {
+            comparison.placement = criterion.placement;
         }
         curve.push(Point { value: value.clone(), comparisons });
     }
+    let own = points.first().zip(curve.first()).filter(|_| plan.has("aa"));
+    let fitness = own.and_then(|(point, at)| {
+        comparison::fitness(&point.pairs, at.comparisons.first()?, &point.criteria.first()?.rule)
+    });
     let (mut comparisons, sweep) = match &plan.sweep {
         None => (curve.into_iter().next().map_or_else(Vec::new, |point| point.comparisons), None),
         Some(sweep) => {
+            let blocks: Vec<usize> = points.iter().map(|point| point.pairs.len()).collect();
             let pooled = questions.iter().enumerate().map(|(index, question)| {
                 let all = points
                     .iter()
@@ -98,23 +104,21 @@ pub(super) fn judged(
                 let all = comparison::pooled(&all);
                 let all =
                     all.ok_or_else(|| format!("metric {}: a value that is not positive", question.name))?;
-                let ropes = points.iter().filter_map(|point| Some(point.judges.get(index)?.rule.rope()));
-                let widest = ropes.max_by(|one, other| one.relative().total_cmp(&other.relative()));
-                let rule = Rule::once(widest.unwrap_or(rule.rope()), all.values[0].len());
+                let rope = widest(points, index).map_or(rule.rope(), |criterion| criterion.rule.rope());
+                let rule = Rule::over(rope, &blocks).map_err(|error| error.to_string())?;
                 let question = Question { unit: "× the point's mean".to_owned(), ..(*question).clone() };
-                Ok((question, all, rule.map_err(|error| error.to_string())?))
+                Ok((question, all, rule))
             });
-            (compare(pooled.collect::<Result<Vec<_>, String>>()?)?, Some((sweep.name.clone(), curve)))
+            let mut comparisons = compare(pooled.collect::<Result<Vec<_>, String>>()?)?;
+            for (index, comparison) in comparisons.iter_mut().enumerate() {
+                comparison.placement = widest(points, index).and_then(|criterion| criterion.placement);
+            }
+            (comparisons, Some((sweep.name.clone(), curve)))
         }
     };
     if !plan.has("relink") && are_other_programs(&plan.header) {
         comparisons.iter_mut().for_each(warn_of_placement);
     }
-    let own = points.first().zip(comparisons.first()).filter(|_| plan.has("aa"));
-    let fitness = own.and_then(|(point, comparison)| {
-        let rule = point.judges.first().map_or(rule, |judge| &judge.rule);
-        comparison::fitness(&point.pairs, comparison, rule)
-    });
     Ok(Document {
         fitness,
         comparisons,
@@ -128,6 +132,13 @@ pub(super) fn judged(
         is_aa: plan.has("aa"),
         has_marks: options.marks,
     })
+}
+
+/// The criterion with the widest region that a metric has at any point.
+fn widest(points: &[Measurements], metric: usize) -> Option<&Criterion> {
+    let of = |criterion: &Criterion| criterion.rule.rope().relative();
+    let all = points.iter().filter_map(|point| point.criteria.get(metric));
+    all.max_by(|one, other| of(one).total_cmp(&of(other)))
 }
 
 /// Whether A and B are different files, whose code lies differently. What a shell runs is not known.

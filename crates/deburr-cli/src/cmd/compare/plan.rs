@@ -1,7 +1,7 @@
 //! The options of `deburr compare` → what is to be run, and what its record is headed by.
 
 use super::metric::{self, Asked};
-use crate::args::compare::{Compare, Sweep};
+use crate::args::compare::{Compare, PAIRS, Sweep};
 use crate::input::walk::error_text;
 use deburr_lab::measure::experiment::{Experiment, Relink, When};
 use deburr_lab::measure::layouts::Extent;
@@ -176,11 +176,12 @@ fn duration(what: &str, seconds: f64) -> Result<Duration, String> {
 }
 
 fn header(options: &Compare, commands: [&str; 2], seed: u64, asked: &[Asked]) -> Header {
-    let list = |all: &[String]| (!all.is_empty()).then(|| all.join(" "));
+    let list = |all: &[String]| (!all.is_empty()).then(|| all.join("\n"));
     let path = |path: &Option<std::path::PathBuf>| path.as_ref().map(|path| path.display().to_string());
     let flag = |is_set: bool| is_set.then(|| "yes".to_owned());
     let given = [
         ("aa", flag(options.aa.is_some())),
+        ("setup", options.setup.clone()),
         ("prepare", options.prepare.clone()),
         ("relink", options.relink.clone()),
         ("layout-floor", options.layout_floor.map(|layouts| layouts.to_string())),
@@ -209,6 +210,7 @@ fn header(options: &Compare, commands: [&str; 2], seed: u64, asked: &[Asked]) ->
         seed,
         metrics: asked.iter().map(|asked| (asked.question.name.clone(), asked.text.clone())).collect(),
         cores: options.pin.as_ref().map_or_else(machine::cores, Cpus::count),
+        pairs: Some(options.pairs.unwrap_or(PAIRS)),
         options: given.collect::<BTreeMap<String, String>>(),
     }
 }

@@ -1,9 +1,9 @@
 //! A record of `deburr compare` → the verdict once more, without running anything: with another region of equivalence or in another
 //! format, here or on another machine.
 
-use super::judge::{Judge, Measurements, judged, judges, rule};
+use super::judge::{Measurements, criteria, document, rule};
 use super::plan::Plan;
-use crate::args::compare::Compare;
+use crate::args::compare::{Compare, PAIRS};
 use crate::render::compare::Document;
 use deburr_lab::measure::layouts;
 use deburr_lab::measure::pairs;
@@ -41,23 +41,25 @@ pub(super) fn compared(options: &Compare, recorded: Recorded, rope: Rope) -> Res
         let names: Vec<&str> = header.metrics.iter().map(|(name, _)| name.as_str()).collect();
         return Err(format!("--metric: a record is judged by what was measured: {}", names.join(", ")));
     }
-    let rule = rule(rope, options.pairs)?;
+    if options.paired {
+        return Err("--paired: a record knows its pairs".to_owned());
+    }
+    let rule = rule(rope, options.pairs.or(header.pairs).unwrap_or(PAIRS))?;
     let plan = Plan::of_record(header).map_err(complain)?;
     let values = plan.sweep.as_ref().map_or_else(|| vec![String::new()], |sweep| sweep.values.clone());
     let mut points = Vec::new();
     for value in values {
         let own: Vec<Run> = runs.extract_if(.., |run| run.point == value).collect();
-        let judges = match plan.layouts {
-            None => vec![Judge { rule: rule.clone(), placement: None }; plan.asked.len()],
-            Some(extent) => judges(&plan, extent, &layouts::measured(&own), &rule).map_err(complain)?,
-        };
+        let layouts = layouts::measured(&own);
         let pairs = pairs::pairs(own);
+        // An interrupted sweep ends with a point that has none, or not all of its layouts either.
         if pairs.len() >= 2 {
-            points.push(Measurements { value, pairs, judges });
+            let criteria = criteria(&plan, &layouts, &rule).map_err(complain)?;
+            points.push(Measurements { value, pairs, criteria });
         }
     }
     if points.is_empty() {
         return Err(complain("fewer than two pairs".to_owned()));
     }
-    judged(&plan, &points, &rule, options, &path).map_err(complain)
+    document(&plan, &points, &rule, options, &path).map_err(complain)
 }

@@ -113,6 +113,12 @@ fn curve(name: &str, points: &[Point], palette: Palette, out: &mut dyn Write) ->
                 percent(change),
                 comparison.outcome()
             )?;
+            if let Some(placement) = &comparison.placement {
+                writeln!(out, "           {}", quantity::placement(comparison, placement))?;
+            }
+            for warning in &comparison.warnings {
+                writeln!(out, "           warning: {warning}")?;
+            }
         }
     }
     Ok(())

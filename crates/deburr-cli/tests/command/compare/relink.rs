@@ -46,20 +46,20 @@ fn linkers_give_each_seed_a_layout_of_its_own() {
             "./server-b",
             "--relink",
             "make relink",
-            "--layout-floor=4",
+            "--layout-floor=5",
             "--pairs",
             "2",
         ];
         let told = document(&scratch, &[&arguments[..], &["--seed", "1"]].concat());
-        assert_eq!(told["placement"]["layouts"], 4, "{told:#}");
+        assert_eq!(told["placement"]["layouts"], 5, "{told:#}");
         let text = fs::read_to_string(scratch.0.join("layouts")).unwrap();
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(' ').collect()).collect();
-        // A warm-up and three rounds of four, then each side once.
-        assert_eq!(lines.len(), 15, "{text}");
+        // A warm-up and three rounds of five, then each side once.
+        assert_eq!(lines.len(), 18, "{text}");
         assert!(lines.iter().all(|line| line.len() == 8), "{text}");
-        let layouts: BTreeSet<&[&str]> = lines[..13].iter().map(|line| &line[1..]).collect();
+        let layouts: BTreeSet<&[&str]> = lines[..16].iter().map(|line| &line[1..]).collect();
         // The same seed, the same layout.
-        assert_eq!(layouts.len(), 4, "{text}");
+        assert_eq!(layouts.len(), 5, "{text}");
         let orders: BTreeSet<&[&str]> = layouts.iter().map(|layout| &layout[1..]).collect();
         assert!(orders.len() >= 3, "{text}");
     }
@@ -103,17 +103,38 @@ fn what_layouts_alone_may_do_is_no_difference() {
 #[test]
 fn layouts_are_in_the_record_and_are_not_measured_again() {
     let scratch = scratch("floor-record");
-    let floor = ["--relink", LINK, "--layout-floor=3", "--pairs", "2"];
+    let floor = ["--relink", LINK, "--layout-floor=5", "--pairs", "2"];
     let first = told(&scratch, 10_000, &[&floor[..], &["--record", "record"]].concat());
     let lines = |scratch: &Scratch| fs::read_to_string(scratch.0.join("record")).unwrap().lines().count();
-    // The header, a warm-up and three rounds of three, a warm-up pair and two pairs.
-    assert_eq!(lines(&scratch), 1 + 10 + 6);
+    // The header, a warm-up and three rounds of five, a warm-up pair and two pairs.
+    assert_eq!(lines(&scratch), 1 + 16 + 6);
     let again = told(&scratch, 10_000, &[&floor[..], &["--resume=record"]].concat());
-    assert_eq!((lines(&scratch), &again), (17, &first));
+    assert_eq!((lines(&scratch), &again), (23, &first));
     assert_eq!(document(&scratch, &["--pairs", "2", "record"]), first);
     let text = super::stdout(&compare(
         &scratch,
-        &["--aa", "sleep 0.01", "--relink", "true", "--layout-floor=2", "--pairs", "2"],
+        &["--aa", "sleep 0.01", "--relink", "true", "--layout-floor=5", "--pairs", "2"],
     ));
-    assert!(text.contains("  placement   2 layouts of A differ by "), "{text}");
+    assert!(text.contains("  placement   5 layouts of A differ by "), "{text}");
+}
+
+#[test]
+fn an_interrupted_sweep_is_judged_by_the_points_whose_layouts_were_all_measured() {
+    let scratch = scratch("floor-sweep");
+    let floor = ["--relink", LINK, "--layout-floor=5", "--pairs", "2", "--param", "n=1,2"];
+    let whole = told(&scratch, 10_000, &[&floor[..], &["--record", "record"]].concat());
+    assert_eq!(whole["sweep"]["points"].as_array().unwrap().len(), 2);
+    let widest = whole["sweep"]["points"].as_array().unwrap().iter().map(|point| &point["metrics"][0]);
+    let widest = widest.map(|metric| metric["region"].as_f64().unwrap()).fold(0.0, f64::max);
+    // All points together have room for what placement does at any.
+    assert_eq!(whole["region"].as_f64(), Some(widest));
+    assert!(whole["placement"].is_object(), "{whole:#}");
+    let text = fs::read_to_string(scratch.0.join("record")).unwrap();
+    // The header, the first point's 16 and 6, and three runs of layouts of the second.
+    let cut: String = text.lines().take(1 + 22 + 3).flat_map(|line| [line, "\n"]).collect();
+    scratch.file("cut", cut.as_bytes());
+    let again = document(&scratch, &["cut"]);
+    let points = again["sweep"]["points"].as_array().unwrap();
+    assert_eq!(points.len(), 1);
+    assert_eq!(points[0], whole["sweep"]["points"][0]);
 }

@@ -4,7 +4,7 @@ use super::differences::is_spoiled;
 use super::markup::{Escaped, data};
 use super::runs::readings;
 use crate::render::compare::better;
-use crate::render::compare::quantity::{percent, shown};
+use crate::render::compare::quantity::{self, percent, shown};
 use deburr_lab::comparison::Comparison;
 use deburr_lab::side::Side;
 use deburr_lab::stats::benchstat::Summary;
@@ -70,7 +70,20 @@ pub(super) fn swept(parameter: &str, points: &[(&str, &Comparison)]) -> String {
             data("change", change, &percent(change)),
         );
     }
-    text.push_str("</tbody></table></div>\n");
+    text.push_str("</tbody></table>\n");
+    let of = |(value, comparison): &(&str, &Comparison)| {
+        let place = comparison.placement.iter().map(|placement| quantity::placement(comparison, placement));
+        let remarks = place.chain(comparison.warnings.iter().map(ToString::to_string));
+        let remark = |remark: String| {
+            format!("<li>{} {}: {}</li>\n", Escaped(parameter), Escaped(value), Escaped(&remark))
+        };
+        remarks.map(remark).collect::<String>()
+    };
+    let remarks: String = points.iter().map(of).collect();
+    if !remarks.is_empty() {
+        let _ = write!(text, "<ul class=\"warnings\">\n{remarks}</ul>\n");
+    }
+    text.push_str("</div>\n");
     text
 }
 

@@ -1,0 +1,70 @@
+//! What was measured is told and kept, whatever comes behind it.
+
+use super::{compare, document, scratch};
+use crate::{stderr, stdout};
+use serde_json::Value;
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+#[test]
+fn a_cleanup_that_fails_takes_nothing_from_the_verdict() {
+    let scratch = scratch("cleanup");
+    let output = compare(&scratch, &["--a", "true", "--b", "true", "--pairs", "2", "--cleanup", "false"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stdout(&output).contains("inconclusive: wall"), "{}", stdout(&output));
+    assert!(stderr(&output).contains("--cleanup ended with exit status 1"), "{}", stderr(&output));
+}
+
+#[test]
+fn points_that_a_record_has_are_told_when_another_one_is_interrupted() {
+    let scratch = scratch("points");
+    let sweep = ["--a", "sleep 0.0{n}", "--b", "sleep 0.0{n}", "--param", "n=1,2"];
+    let first = document(&scratch, &[&sweep[..], &["--pairs", "2", "--record", "runs"]].concat());
+    assert_eq!(first["sweep"]["points"].as_array().unwrap().len(), 2);
+    let lines = || fs::read_to_string(scratch.0.join("runs")).unwrap().lines().count();
+    let before = lines();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    command.current_dir(&scratch.0).args(["compare", "--no-gate", "--format", "json", "--resume=runs"]);
+    command.args(sweep).args(["--pairs", "5000", "--region", "0"]);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    while lines() < before + 6 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it does not go on");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let points = told["sweep"]["points"].as_array().unwrap();
+    assert_eq!(points.len(), 2, "{told:#}");
+    let of = |point: &Value| point["metrics"][0]["benchstat"].clone();
+    assert_eq!(of(&points[1]), of(&first["sweep"]["points"][1]));
+}
+
+#[test]
+fn a_record_goes_on_and_is_judged_with_its_own_number_of_pairs() {
+    let scratch = scratch("own-pairs");
+    let commands = ["--a", "true", "--b", "true", "--region", "0"];
+    let first = document(&scratch, &[&commands[..], &["--pairs", "3", "--record", "runs"]].concat());
+    assert_eq!(first["pairs"], 3);
+    let again = document(&scratch, &[&commands[..], &["--resume=runs"]].concat());
+    assert_eq!((&again, &document(&scratch, &["--region", "0", "runs"])), (&first, &first));
+    let more = document(&scratch, &[&commands[..], &["--resume=runs", "--pairs", "4"]].concat());
+    assert_eq!(more["pairs"], 4);
+}
+
+#[test]
+fn what_only_runs_can_have_is_refused_where_nothing_runs() {
+    let scratch = scratch("nothing-runs");
+    scratch.file("values", b"1\n2\n");
+    for option in
+        [["--relink", "x"], ["--env-a", "A=1"], ["--pin", "0"], ["--output", "kept"], ["--param", "n=1,2"]]
+    {
+        let arguments = [&["values", "values", "--input-format", "values"], &option[..]].concat();
+        let output = compare(&scratch, &arguments);
+        assert_eq!(output.status.code(), Some(2), "{option:?}");
+        assert!(stderr(&output).contains("cannot be used with"), "{option:?}: {}", stderr(&output));
+    }
+}
