@@ -50,13 +50,13 @@ the order of the runs: no verdict.
 
 With servers both run all the time, each on a port of its own, and the client meets them in turn.
 {port} in the commands of servers, clients and --ready is the side's port, as is $DEBURR_PORT;
-{NAME} there, in --a, --b, --prepare and --relink is the value of --param NAME.
+{NAME} there, in --a, --b, --aa, --prepare and --relink is the value of --param NAME.
 
 Every run is written to a record as it ends; the last line says where that is. With a record as
 the only FILE nothing is run: it is judged again, with --region and --pairs as they are given now.
 
 Exit status: 0 compared, and --expect holds; 1 --expect does not hold; 2 it could not be compared;
-130 interrupted, with the verdict so far.")]
+130 interrupted, with the verdict so far (2 before there are two pairs).")]
 pub(crate) struct Compare {
     /// The command of A: what there is
     #[arg(long, value_name = "CMD", requires = "b", conflicts_with_all = ["aa", "values"], help_heading = "What to compare")]

@@ -73,3 +73,21 @@ pub(crate) enum Measured {
         notes: Vec<String>,
     },
 }
+
+impl Measured {
+    /// What A and B are.
+    fn sides(&self) -> [String; 2] {
+        match self {
+            Measured::Commands { commands, .. } => commands.clone(),
+            Measured::Files { files, .. } => files.each_ref().map(|file| file.display().to_string()),
+        }
+    }
+
+    /// What was left out, and why.
+    fn notes(&self) -> &[String] {
+        match self {
+            Measured::Commands { .. } => &[],
+            Measured::Files { notes, .. } => notes,
+        }
+    }
+}

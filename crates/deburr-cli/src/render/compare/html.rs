@@ -62,10 +62,7 @@ pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()>
 
 /// What A and B are.
 fn sides(measured: &Measured) -> String {
-    let [a, b] = match measured {
-        Measured::Commands { commands, .. } => commands.clone(),
-        Measured::Files { files, .. } => files.each_ref().map(|file| file.display().to_string()),
-    };
+    let [a, b] = measured.sides();
     let side = |swatch: &str, name: &str, what: &str| {
         format!("<dt>{swatch} {name}</dt><dd><code class=\"side\">{}</code></dd>\n", command(what))
     };
@@ -217,9 +214,7 @@ fn origin(document: &Document) -> String {
         rows.push(("all runs", format!("<code class=\"record\">{}</code>", Escaped(&record))));
         rows.push(("processors", cores.to_string()));
     }
-    if let Measured::Files { notes, .. } = &document.measured {
-        rows.extend(notes.iter().map(|note| ("left out", Escaped(note).to_string())));
-    }
+    rows.extend(document.measured.notes().iter().map(|note| ("left out", Escaped(note).to_string())));
     rows.push(("made by", format!("deburr {}", env!("CARGO_PKG_VERSION"))));
     let rows = rows.into_iter().map(|(name, value)| format!("<dt>{name}</dt><dd>{value}</dd>\n"));
     format!("<footer>\n<dl>\n{}</dl>\n</footer>\n", rows.collect::<String>())

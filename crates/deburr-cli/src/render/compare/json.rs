@@ -20,18 +20,12 @@ pub(crate) fn render(documents: &[Document], out: &mut dyn Write) -> io::Result<
 fn whole(document: &Document) -> Map<String, Value> {
     let comparison = |one: &Comparison| comparison(one, document.has_marks);
     let mut whole = document.comparisons.first().map(comparison).unwrap_or_default();
+    let sides = json!(document.measured.sides());
     let (commands, files, record, seed) = match &document.measured {
-        Measured::Commands { commands, seed, record, .. } => {
-            (json!(commands), Value::Null, json!(record.display().to_string()), json!(seed))
+        Measured::Commands { seed, record, .. } => {
+            (sides, Value::Null, json!(record.display().to_string()), json!(seed))
         }
-        Measured::Files { files, .. } => {
-            let files = files.each_ref().map(|file| file.display().to_string());
-            (Value::Null, json!(files), Value::Null, Value::Null)
-        }
-    };
-    let notes = match &document.measured {
-        Measured::Commands { .. } => json!([]),
-        Measured::Files { notes, .. } => json!(notes),
+        Measured::Files { .. } => (Value::Null, sides, Value::Null, Value::Null),
     };
     let others: Vec<Map<String, Value>> = document.comparisons.iter().skip(1).map(comparison).collect();
     let rest = [
@@ -44,7 +38,7 @@ fn whole(document: &Document) -> Map<String, Value> {
         ("record", record),
         ("seed", seed),
         ("other_metrics", json!(others)),
-        ("notes", notes),
+        ("notes", json!(document.measured.notes())),
         ("further", json!([])),
         ("sweep", json!(document.sweep.as_ref().map(|(name, points)| sweep(name, points, &comparison)))),
     ];

@@ -89,10 +89,7 @@ pub(crate) fn markdown(documents: &[Document], out: &mut dyn Write) -> io::Resul
 }
 
 fn section(document: &Document, out: &mut dyn Write) -> io::Result<()> {
-    let [a, b] = match &document.measured {
-        Measured::Commands { commands, .. } => commands.clone(),
-        Measured::Files { files, .. } => files.each_ref().map(|file| file.display().to_string()),
-    };
+    let [a, b] = document.measured.sides();
     let Some(first) = document.comparisons.first() else { return Ok(()) };
     writeln!(out, "**{}**\n", escaped(&headline(first)))?;
     writeln!(out, "A: {}  \nB: {}\n", code(&a), code(&b))?;
@@ -128,9 +125,7 @@ fn section(document: &Document, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     let mut remarks = remarks(document);
-    if let Measured::Files { notes, .. } = &document.measured {
-        remarks.extend(notes.iter().cloned());
-    }
+    remarks.extend(document.measured.notes().iter().cloned());
     if !remarks.is_empty() {
         writeln!(out)?;
     }

@@ -25,10 +25,10 @@ pub(crate) fn render(
 }
 
 fn one(document: &Document, palette: Palette, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
-    match &document.measured {
-        Measured::Commands { commands: [a, _], .. } if document.is_aa => writeln!(out, "A, B: {a}")?,
-        Measured::Commands { commands: [a, b], .. } => writeln!(out, "A: {a}\nB: {b}")?,
-        Measured::Files { files: [a, b], .. } => writeln!(out, "A: {}\nB: {}", a.display(), b.display())?,
+    let [a, b] = document.measured.sides();
+    match document.is_aa {
+        true => writeln!(out, "A, B: {a}")?,
+        false => writeln!(out, "A: {a}\nB: {b}")?,
     }
     let Some(first) = document.comparisons.first() else { return Ok(()) };
     writeln!(out)?;
@@ -48,9 +48,8 @@ fn one(document: &Document, palette: Palette, width: Option<usize>, out: &mut dy
         writeln!(out)?;
         writeln!(out, "{}", palette.dim(&format!("runs: {} (seed {seed})", record.display())))?;
     }
-    if let Measured::Files { notes, .. } = &document.measured
-        && !notes.is_empty()
-    {
+    let notes = document.measured.notes();
+    if !notes.is_empty() {
         writeln!(out)?;
         notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))?;
     }
