@@ -1,7 +1,7 @@
 //! Results that were measured elsewhere: files that benchmark programs wrote → what they say of B, or benchstat's tables of them.
 //!
-//! The first file is A, and each further one is a B of its own. A metric is compared where both have it. In which order the runs were made no file tells: without `--paired` there is no
-//! verdict, only the probabilities.
+//! The first file is A, and each further one is a B of its own. A metric is compared where both have it. In which order the runs were
+//! made no file tells: without `--paired` there is no verdict, only the probabilities.
 
 use super::metric::turned;
 use super::{Failure, upstream};
