@@ -110,7 +110,7 @@ pub(crate) struct Compare {
     /// Differences up to so many percent do not matter
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, help_heading = "What to measure")]
     pub(crate) region: f64,
-    /// Pairs at most; at least 16 are needed for a verdict
+    /// Pairs at most; fewer than 5 never prove anything
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(2..=10_000), help_heading = "What to measure")]
     pub(crate) pairs: u32,
     /// What the random order comes from [default: a new one each time]
