@@ -94,7 +94,8 @@ pub(super) fn compared(
             comparisons,
             sweep: None,
             fitness: None,
-            measured: Measured::Files { files: [a.path.clone(), file], notes },
+            measured: Measured::Files { files: [a.path.clone(), file] },
+            notes,
             is_aa: false,
             has_marks: options.marks,
         })

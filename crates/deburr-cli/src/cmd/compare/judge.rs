@@ -74,13 +74,13 @@ pub(super) fn judged(
         });
         named.collect::<Result<Vec<Comparison>, String>>()
     };
-    let questions: Vec<&Question> = plan.asked.iter().map(|asked| &asked.question).collect();
+    let (questions, notes) = comparable(plan, points);
     let mut curve = Vec::new();
     for Measurements { value, pairs, judges } in points {
-        let metrics = questions
-            .iter()
-            .zip(judges)
-            .map(|(question, judge)| Ok(((*question).clone(), of(question, pairs)?, judge.rule.clone())));
+        let judges: Vec<&Judge> = questions.iter().filter_map(|(place, _)| judges.get(*place)).collect();
+        let metrics = questions.iter().zip(&judges).map(|((_, question), judge)| {
+            Ok(((*question).clone(), of(question, pairs)?, judge.rule.clone()))
+        });
         let mut comparisons = compare(metrics.collect::<Result<Vec<_>, String>>()?)?;
         for (comparison, judge) in comparisons.iter_mut().zip(judges) {
             comparison.placement = judge.placement;
@@ -90,7 +90,7 @@ pub(super) fn judged(
     let (mut comparisons, sweep) = match &plan.sweep {
         None => (curve.into_iter().next().map_or_else(Vec::new, |point| point.comparisons), None),
         Some(sweep) => {
-            let pooled = questions.iter().enumerate().map(|(index, question)| {
+            let pooled = questions.iter().map(|&(index, question)| {
                 let all = points
                     .iter()
                     .map(|point| of(question, &point.pairs))
@@ -125,9 +125,28 @@ pub(super) fn judged(
             record: path.to_owned(),
             cores: plan.header.cores,
         },
+        notes,
         is_aa: plan.has("aa"),
         has_marks: options.marks,
     })
+}
+
+/// What is asked, with its place, and why the rest is left out: the first metric decides and has to be comparable, the verdict on it needs
+/// none of the others.
+fn comparable<'p>(plan: &'p Plan, points: &[Measurements]) -> (Vec<(usize, &'p Question)>, Vec<String>) {
+    let (mut questions, mut notes) = (Vec::new(), Vec::new());
+    for (place, asked) in plan.asked.iter().enumerate() {
+        let name = &asked.question.name;
+        let runs = points.iter().flat_map(|point| &point.pairs).flat_map(|pair| &pair.runs);
+        let mut values = runs.filter_map(|run| run.metrics.get(name));
+        match values.find(|value| **value <= 0.0).filter(|_| place > 0) {
+            Some(value) => {
+                notes.push(format!("{name}: a run has {value}: relative differences need positive numbers"));
+            }
+            None => questions.push((place, &asked.question)),
+        }
+    }
+    (questions, notes)
 }
 
 /// Whether A and B are different files, whose code lies differently. What a shell runs is not known.

@@ -64,7 +64,7 @@ pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()>
 fn sides(measured: &Measured) -> String {
     let [a, b] = match measured {
         Measured::Commands { commands, .. } => commands.clone(),
-        Measured::Files { files, .. } => files.each_ref().map(|file| file.display().to_string()),
+        Measured::Files { files } => files.each_ref().map(|file| file.display().to_string()),
     };
     let side = |swatch: &str, name: &str, what: &str| {
         format!("<dt>{swatch} {name}</dt><dd><code class=\"side\">{}</code></dd>\n", command(what))
@@ -217,9 +217,7 @@ fn origin(document: &Document) -> String {
         rows.push(("all runs", format!("<code class=\"record\">{}</code>", Escaped(&record))));
         rows.push(("processors", cores.to_string()));
     }
-    if let Measured::Files { notes, .. } = &document.measured {
-        rows.extend(notes.iter().map(|note| ("left out", Escaped(note).to_string())));
-    }
+    rows.extend(document.notes.iter().map(|note| ("left out", Escaped(note).to_string())));
     rows.push(("made by", format!("deburr {}", env!("CARGO_PKG_VERSION"))));
     let rows = rows.into_iter().map(|(name, value)| format!("<dt>{name}</dt><dd>{value}</dd>\n"));
     format!("<footer>\n<dl>\n{}</dl>\n</footer>\n", rows.collect::<String>())
@@ -277,6 +275,7 @@ mod tests {
     fn page(comparison: Comparison, command: &str) -> String {
         let document = Document {
             comparisons: vec![comparison],
+            notes: Vec::new(),
             measured: Measured::Commands {
                 commands: ["./old".to_owned(), command.to_owned()],
                 seed: 5,

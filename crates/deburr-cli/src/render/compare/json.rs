@@ -24,14 +24,10 @@ fn whole(document: &Document) -> Map<String, Value> {
         Measured::Commands { commands, seed, record, .. } => {
             (json!(commands), Value::Null, json!(record.display().to_string()), json!(seed))
         }
-        Measured::Files { files, .. } => {
+        Measured::Files { files } => {
             let files = files.each_ref().map(|file| file.display().to_string());
             (Value::Null, json!(files), Value::Null, Value::Null)
         }
-    };
-    let notes = match &document.measured {
-        Measured::Commands { .. } => json!([]),
-        Measured::Files { notes, .. } => json!(notes),
     };
     let others: Vec<Map<String, Value>> = document.comparisons.iter().skip(1).map(comparison).collect();
     let rest = [
@@ -44,7 +40,7 @@ fn whole(document: &Document) -> Map<String, Value> {
         ("record", record),
         ("seed", seed),
         ("other_metrics", json!(others)),
-        ("notes", notes),
+        ("notes", json!(document.notes)),
         ("further", json!([])),
         ("sweep", json!(document.sweep.as_ref().map(|(name, points)| sweep(name, points, &comparison)))),
     ];

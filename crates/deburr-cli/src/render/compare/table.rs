@@ -22,7 +22,7 @@ pub(crate) fn csv(documents: &[Document], out: &mut dyn Write) -> io::Result<()>
 fn lines(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let file = match &document.measured {
         Measured::Commands { .. } => String::new(),
-        Measured::Files { files: [_, b], .. } => b.display().to_string(),
+        Measured::Files { files: [_, b] } => b.display().to_string(),
     };
     let parameter = document.sweep.as_ref().map_or("", |(parameter, _)| parameter);
     for (point, comparison) in document.rows() {
@@ -91,7 +91,7 @@ pub(crate) fn markdown(documents: &[Document], out: &mut dyn Write) -> io::Resul
 fn section(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let [a, b] = match &document.measured {
         Measured::Commands { commands, .. } => commands.clone(),
-        Measured::Files { files, .. } => files.each_ref().map(|file| file.display().to_string()),
+        Measured::Files { files } => files.each_ref().map(|file| file.display().to_string()),
     };
     let Some(first) = document.comparisons.first() else { return Ok(()) };
     writeln!(out, "**{}**\n", escaped(&headline(first)))?;
@@ -128,9 +128,7 @@ fn section(document: &Document, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     let mut remarks = remarks(document);
-    if let Measured::Files { notes, .. } = &document.measured {
-        remarks.extend(notes.iter().cloned());
-    }
+    remarks.extend(document.notes.iter().cloned());
     if !remarks.is_empty() {
         writeln!(out)?;
     }

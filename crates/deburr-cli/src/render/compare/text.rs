@@ -26,9 +26,9 @@ pub(crate) fn render(
 
 fn one(document: &Document, palette: Palette, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     match &document.measured {
-        Measured::Commands { commands: [a, _], .. } if document.is_aa => writeln!(out, "A, B: {a}")?,
-        Measured::Commands { commands: [a, b], .. } => writeln!(out, "A: {a}\nB: {b}")?,
-        Measured::Files { files: [a, b], .. } => writeln!(out, "A: {}\nB: {}", a.display(), b.display())?,
+        Measured::Commands { commands: [a, _], .. } if document.is_aa => writeln!(out, "A, B: {}", tame(a))?,
+        Measured::Commands { commands: [a, b], .. } => writeln!(out, "A: {}\nB: {}", tame(a), tame(b))?,
+        Measured::Files { files: [a, b] } => writeln!(out, "A: {}\nB: {}", a.display(), b.display())?,
     }
     let Some(first) = document.comparisons.first() else { return Ok(()) };
     writeln!(out)?;
@@ -48,13 +48,15 @@ fn one(document: &Document, palette: Palette, width: Option<usize>, out: &mut dy
         writeln!(out)?;
         writeln!(out, "{}", palette.dim(&format!("runs: {} (seed {seed})", record.display())))?;
     }
-    if let Measured::Files { notes, .. } = &document.measured
-        && !notes.is_empty()
-    {
+    if !document.notes.is_empty() {
         writeln!(out)?;
-        notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))?;
     }
-    Ok(())
+    document.notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))
+}
+
+/// A command without what a terminal would obey: a record may be from anywhere. Commands of a shell may have several lines.
+fn tame(command: &str) -> String {
+    command.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }
 
 /// The verdict on a metric, in one line.
