@@ -36,8 +36,8 @@ pub(super) fn run(options: &Compare, rope: Rope) -> Result<(Document, bool), Fai
     let complain = |failure: &dyn fmt::Display| {
         Failure::Message(format!("{failure}\nthe runs up to then: {}", path.display()))
     };
-    around(plan.setup.as_ref(), "--setup", stop).map_err(|error| complain(&error))?;
-    let measured = sweep(&plan, &mut record, runs, &rule, options, stop);
+    let measured = around(plan.setup.as_ref(), "--setup", stop)
+        .and_then(|_| sweep(&plan, &mut record, runs, &rule, options, stop));
     // Whoever interrupts the runs wants them cleaned up.
     let cleaned = around(plan.cleanup.as_ref(), "--cleanup", &stop.but_for_more());
     let (points, stopped) = measured.map_err(|failure| complain(&failure))?;
@@ -49,7 +49,7 @@ pub(super) fn run(options: &Compare, rope: Rope) -> Result<(Document, bool), Fai
     Ok((document, [stopped, cleaned].contains(&Stopped::Interrupted)))
 }
 
-/// Runs the experiment of each point; gives those that have two pairs.
+/// Runs the experiment of each point; gives those that have two pairs, or that end with fewer for a reason.
 fn sweep(
     plan: &Plan,
     record: &mut Record,
@@ -78,7 +78,8 @@ fn sweep(
         let measured = pairs::run(experiment, record, own, &mut watch, stop);
         watch.finish();
         let (pairs, stopped) = measured.map_err(|failure| failure.to_string())?;
-        if pairs.len() >= 2 {
+        // What ended by itself after one pair has values that cannot be judged, which is told then.
+        if pairs.len() >= 2 || stopped == Stopped::Enough {
             points.push(Measurements { value: experiment.point.clone(), pairs, judges });
         }
         if stopped == Stopped::Interrupted {
