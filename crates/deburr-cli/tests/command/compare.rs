@@ -149,6 +149,32 @@ fn interrupt(child: &Child) {
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
 }
 
+#[test]
+fn a_terminal_that_is_gone_ends_an_experiment_in_order_unless_nohup_is_in_the_way() {
+    let scratch = scratch("hangup");
+    let run = "echo x >> runs-made; sleep 0.01";
+    let hang_up = |child: &Child| {
+        await_file(&scratch, "runs-made");
+        assert!(Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap().success());
+    };
+    let child =
+        begun(&scratch, &["--aa", run, "--pairs", "10000", "--region", "0", "--cleanup", "touch cleaned"]);
+    hang_up(&child);
+    let output = child.wait_with_output().unwrap();
+    assert!(scratch.0.join("cleaned").exists(), "{:?} {}", output.status, stderr(&output));
+
+    fs::remove_file(scratch.0.join("runs")).unwrap();
+    fs::remove_file(scratch.0.join("runs-made")).unwrap();
+    let mut command = Command::new("nohup");
+    command.current_dir(&scratch.0).arg(env!("CARGO_BIN_EXE_deburr"));
+    command.args(["compare", "--no-gate", "--shell", "sh", "--record", "runs", "--pairs", "20", "--aa", run]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    hang_up(&child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
 /// Waits until something stands in a file.
 fn await_file(scratch: &Scratch, name: &str) {
     let begun = Instant::now();
