@@ -92,6 +92,8 @@ pub enum RecordError {
     Io(io::Error),
     /// A line that is not what it should be, counted from 1.
     Line(usize, String),
+    /// A record of another version's format.
+    Format(u32),
     /// A record of another experiment: what differs.
     Other(String),
 }
@@ -101,6 +103,7 @@ impl fmt::Display for RecordError {
         match self {
             RecordError::Io(error) => error.fmt(f),
             RecordError::Line(line, why) => write!(f, "line {line}: {why}"),
+            RecordError::Format(other) => write!(f, "format {other}, where this version knows {FORMAT}"),
             RecordError::Other(what) => write!(f, "a record of another experiment: {what}"),
         }
     }
@@ -202,7 +205,7 @@ impl Contents {
         let header: Header = header.ok_or(RecordError::Line(1, "no record of deburr compare".to_owned()))?;
         match header.format {
             FORMAT => Ok(Contents { header, runs, whole }),
-            other => Err(RecordError::Line(1, format!("format {other}, where this version knows {FORMAT}"))),
+            other => Err(RecordError::Format(other)),
         }
     }
 }
@@ -224,7 +227,11 @@ impl Header {
         }
         let names = self.options.keys().chain(other.options.keys());
         let different = names.into_iter().find(|name| self.options.get(*name) != other.options.get(*name))?;
-        told(different, &self.options.get(different), &other.options.get(different))
+        let [there, here] = [self, other].map(|header| match header.options.get(different) {
+            Some(value) => format!("{value:?}"),
+            None => "nothing".to_owned(),
+        });
+        Some(format!("{different}: {there} there, {here} here"))
     }
 }
 
