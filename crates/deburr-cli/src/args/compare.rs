@@ -56,7 +56,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "CMD", requires = "b", conflicts_with_all = ["aa", "values"], help_heading = "What to compare")]
     pub(crate) a: Option<String>,
     /// The command of B: what may be better
-    #[arg(long, value_name = "CMD", requires = "a", help_heading = "What to compare")]
+    #[arg(long, value_name = "CMD", requires = "a", conflicts_with_all = ["aa", "client", "measured"], help_heading = "What to compare")]
     pub(crate) b: Option<String>,
     /// The command of a client of --server-a and --server-b
     #[arg(long, value_name = "CMD", requires_all = ["server_a", "server_b", "ready"], conflicts_with_all = ["a", "aa", "values"], help_heading = "What to compare")]
@@ -83,7 +83,7 @@ pub(crate) struct Compare {
     #[arg(long, requires = "client", help_heading = "What to compare")]
     pub(crate) alternate: bool,
     /// Compare at each of these values, which stand for {NAME} in the commands
-    #[arg(long, value_name = "NAME=V1,V2,…", conflicts_with = "values", help_heading = "What to compare")]
+    #[arg(long, value_name = "NAME=V1,V2,…", conflicts_with = "measured", help_heading = "What to compare")]
     pub(crate) param: Option<Sweep>,
     /// Compare a command with itself: what the machine can tell apart
     #[arg(long, value_name = "CMD", conflicts_with = "values", help_heading = "What to compare")]
@@ -118,40 +118,40 @@ pub(crate) struct Compare {
     pub(crate) seed: Option<u64>,
 
     /// Run before everything else
-    #[arg(long, value_name = "CMD", help_heading = "How to run")]
+    #[arg(long, conflicts_with = "measured", value_name = "CMD", help_heading = "How to run")]
     pub(crate) setup: Option<String>,
     /// Run before each run, with DEBURR_SIDE (a or b) in its environment
-    #[arg(long, value_name = "CMD", help_heading = "How to run")]
+    #[arg(long, conflicts_with = "measured", value_name = "CMD", help_heading = "How to run")]
     pub(crate) prepare: Option<String>,
     /// Run before each run to link it anew, with DEBURR_LAYOUT_SEED and DEBURR_SIDE in its environment
-    #[arg(long, value_name = "CMD", help_heading = "How to run")]
+    #[arg(long, conflicts_with = "measured", value_name = "CMD", help_heading = "How to run")]
     pub(crate) relink: Option<String>,
     /// Link each side only once, and measure first how far so many layouts of A differ: the region grows by that
     #[arg(long, value_name = "LAYOUTS", num_args = 0..=1, require_equals = true, default_missing_value = "10", value_parser = clap::value_parser!(u32).range(2..=1000), requires = "relink", help_heading = "How to run")]
     pub(crate) layout_floor: Option<u32>,
     /// Run after everything else, whatever happened
-    #[arg(long, value_name = "CMD", help_heading = "How to run")]
+    #[arg(long, conflicts_with = "measured", value_name = "CMD", help_heading = "How to run")]
     pub(crate) cleanup: Option<String>,
     /// The folder that all commands run in
-    #[arg(long, value_name = "DIR", help_heading = "How to run")]
+    #[arg(long, conflicts_with = "measured", value_name = "DIR", help_heading = "How to run")]
     pub(crate) cwd: Option<PathBuf>,
     /// Added to A's environment (can be given more than once)
-    #[arg(long, value_name = "NAME=VALUE", help_heading = "How to run")]
+    #[arg(long, conflicts_with_all = ["aa", "measured"], value_name = "NAME=VALUE", help_heading = "How to run")]
     pub(crate) env_a: Vec<String>,
     /// Added to B's environment (can be given more than once)
-    #[arg(long, value_name = "NAME=VALUE", help_heading = "How to run")]
+    #[arg(long, conflicts_with_all = ["aa", "measured"], value_name = "NAME=VALUE", help_heading = "How to run")]
     pub(crate) env_b: Vec<String>,
     /// What the commands read [default: nothing]
-    #[arg(long, value_name = "FILE", help_heading = "How to run")]
+    #[arg(long, conflicts_with = "measured", value_name = "FILE", help_heading = "How to run")]
     pub(crate) input: Option<PathBuf>,
     /// Keep what the runs print in this folder, in a file for each [default: nowhere]
-    #[arg(long, value_name = "DIR", help_heading = "How to run")]
+    #[arg(long, conflicts_with = "measured", value_name = "DIR", help_heading = "How to run")]
     pub(crate) output: Option<PathBuf>,
     /// Processors that the runs may use, such as 1 or 2-3
-    #[arg(long, value_name = "CPUS", help_heading = "How to run")]
+    #[arg(long, conflicts_with = "measured", value_name = "CPUS", help_heading = "How to run")]
     pub(crate) pin: Option<Cpus>,
     /// A run that takes longer fails
-    #[arg(long, value_name = "SECONDS", help_heading = "How to run")]
+    #[arg(long, conflicts_with = "measured", value_name = "SECONDS", help_heading = "How to run")]
     pub(crate) timeout: Option<f64>,
     /// The shell that runs the commands; none: their words are split here, as a shell would
     #[arg(long, value_name = "SHELL", default_value = "none", help_heading = "How to run")]
@@ -160,7 +160,7 @@ pub(crate) struct Compare {
     #[arg(long, help_heading = "How to run")]
     pub(crate) no_gate: bool,
     /// Runs that end with another exit status than 0 count, too
-    #[arg(long, help_heading = "How to run")]
+    #[arg(long, conflicts_with = "measured", help_heading = "How to run")]
     pub(crate) ignore_failure: bool,
 
     /// Write the runs there [default: a new file in ~/.local/state/deburr]
