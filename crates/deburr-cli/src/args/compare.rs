@@ -163,7 +163,7 @@ pub(crate) struct Compare {
     #[arg(long, conflicts_with = "measured", help_heading = "How to run")]
     pub(crate) ignore_failure: bool,
 
-    /// Write the runs there [default: a new file in ~/.local/state/deburr]
+    /// Write the runs there [default: a new file in ~/.local/state/deburr/compare]
     #[arg(long, value_name = "FILE", conflicts_with = "measured", help_heading = "Record")]
     pub(crate) record: Option<PathBuf>,
     /// Go on with a record: FILE, or the last one of the same commands
