@@ -53,7 +53,7 @@ With servers both run all the time, each on a port of its own, and the client me
 {NAME} there, in --a, --b, --aa, --prepare and --relink is the value of --param NAME.
 
 Every run is written to a record as it ends; the last line says where that is. With a record as
-the only FILE nothing is run: it is judged again, with --region and --pairs as they are given now.
+the only FILE nothing is run: it is judged again, with --region as it is given now.
 
 Exit status: 0 compared, and --expect holds; 1 --expect does not hold; 2 it could not be compared;
 130 interrupted, with the verdict so far (2 before there are two pairs).")]
@@ -62,7 +62,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "CMD", requires = "b", conflicts_with_all = ["aa", "values"], help_heading = "What to compare")]
     pub(crate) a: Option<String>,
     /// The command of B: what may be better
-    #[arg(long, value_name = "CMD", requires = "a", help_heading = "What to compare")]
+    #[arg(long, value_name = "CMD", requires = "a", conflicts_with_all = ["aa", "client", "measured"], help_heading = "What to compare")]
     pub(crate) b: Option<String>,
     /// The command of a client of --server-a and --server-b
     #[arg(long, value_name = "CMD", requires_all = ["server_a", "server_b", "ready"], conflicts_with_all = ["a", "aa", "values"], help_heading = "What to compare")]
@@ -89,7 +89,7 @@ pub(crate) struct Compare {
     #[arg(long, requires = "client", help_heading = "What to compare")]
     pub(crate) alternate: bool,
     /// Compare at each of these values, which stand for {NAME} in the commands
-    #[arg(long, value_name = "NAME=V1,V2,…", conflicts_with = "values", help_heading = "What to compare")]
+    #[arg(long, value_name = "NAME=V1,V2,…", conflicts_with = "measured", help_heading = "What to compare")]
     pub(crate) param: Option<Sweep>,
     /// Compare a command with itself: what the machine can tell apart
     #[arg(long, value_name = "CMD", conflicts_with = "values", help_heading = "What to compare")]
@@ -116,7 +116,7 @@ pub(crate) struct Compare {
     /// Differences up to so many percent do not matter
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, help_heading = "What to measure")]
     pub(crate) region: f64,
-    /// Pairs at most; at least 16 are needed for a verdict [default: 40, or those of a record]
+    /// Pairs at most; fewer than 5 never prove anything [default: 40, or those of a record]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000), help_heading = "What to measure")]
     pub(crate) pairs: Option<u32>,
     /// What the random order comes from [default: a new one each time]
@@ -142,10 +142,10 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "DIR", help_heading = "How to run")]
     pub(crate) cwd: Option<PathBuf>,
     /// Added to A's environment (can be given more than once)
-    #[arg(long, value_name = "NAME=VALUE", help_heading = "How to run")]
+    #[arg(long, conflicts_with = "aa", value_name = "NAME=VALUE", help_heading = "How to run")]
     pub(crate) env_a: Vec<String>,
     /// Added to B's environment (can be given more than once)
-    #[arg(long, value_name = "NAME=VALUE", help_heading = "How to run")]
+    #[arg(long, conflicts_with = "aa", value_name = "NAME=VALUE", help_heading = "How to run")]
     pub(crate) env_b: Vec<String>,
     /// What the commands read [default: nothing]
     #[arg(long, value_name = "FILE", help_heading = "How to run")]
@@ -169,7 +169,7 @@ pub(crate) struct Compare {
     #[arg(long, help_heading = "How to run")]
     pub(crate) ignore_failure: bool,
 
-    /// Write the runs there [default: a new file in ~/.local/state/deburr]
+    /// Write the runs there [default: a new file in ~/.local/state/deburr/compare]
     #[arg(long, value_name = "FILE", conflicts_with = "measured", help_heading = "Record")]
     pub(crate) record: Option<PathBuf>,
     /// Go on with a record: FILE, or the last one of the same commands

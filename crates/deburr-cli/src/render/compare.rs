@@ -28,6 +28,8 @@ pub(crate) struct Document {
     /// What was swept over, and its points; `comparisons` are of all of them together.
     pub(crate) sweep: Option<(String, Vec<Point>)>,
     pub(crate) measured: Measured,
+    /// What was left out, and why.
+    pub(crate) notes: Vec<String>,
     /// What the machine can tell apart, where a command was compared with itself.
     pub(crate) fitness: Option<Fitness>,
     /// Whether a command was compared with itself.
@@ -61,17 +63,8 @@ pub(crate) struct Point {
 /// Where the numbers come from.
 #[derive(Debug)]
 pub(crate) enum Measured {
-    Commands {
-        commands: [String; 2],
-        seed: u64,
-        record: PathBuf,
-        cores: usize,
-    },
-    Files {
-        files: [PathBuf; 2],
-        /// What was left out, and why.
-        notes: Vec<String>,
-    },
+    Commands { commands: [String; 2], seed: u64, record: PathBuf, cores: usize },
+    Files { files: [PathBuf; 2] },
 }
 
 impl Measured {
@@ -80,14 +73,6 @@ impl Measured {
         match self {
             Measured::Commands { commands, .. } => commands.clone(),
             Measured::Files { files, .. } => files.each_ref().map(|file| file.display().to_string()),
-        }
-    }
-
-    /// What was left out, and why.
-    fn notes(&self) -> &[String] {
-        match self {
-            Measured::Commands { .. } => &[],
-            Measured::Files { notes, .. } => notes,
         }
     }
 }

@@ -150,6 +150,32 @@ fn interrupt(child: &Child) {
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
 }
 
+#[test]
+fn a_terminal_that_is_gone_ends_an_experiment_in_order_unless_nohup_is_in_the_way() {
+    let scratch = scratch("hangup");
+    let run = "echo x >> runs-made; sleep 0.01";
+    let hang_up = |child: &Child| {
+        await_file(&scratch, "runs-made");
+        assert!(Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap().success());
+    };
+    let child =
+        begun(&scratch, &["--aa", run, "--pairs", "10000", "--region", "0", "--cleanup", "touch cleaned"]);
+    hang_up(&child);
+    let output = child.wait_with_output().unwrap();
+    assert!(scratch.0.join("cleaned").exists(), "{:?} {}", output.status, stderr(&output));
+
+    fs::remove_file(scratch.0.join("runs")).unwrap();
+    fs::remove_file(scratch.0.join("runs-made")).unwrap();
+    let mut command = Command::new("nohup");
+    command.current_dir(&scratch.0).arg(env!("CARGO_BIN_EXE_deburr"));
+    command.args(["compare", "--no-gate", "--shell", "sh", "--record", "runs", "--pairs", "20", "--aa", run]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    hang_up(&child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
 /// Waits until something stands in a file.
 fn await_file(scratch: &Scratch, name: &str) {
     let begun = Instant::now();
@@ -391,8 +417,11 @@ fn what_cannot_be_compared_is_told_and_no_verdict_is_made_up() {
     scratch.file("zero", b"0\n1\n");
     scratch.file("two", b"1\n2\n");
     scratch.file("three", b"1\n2\n3\n");
-    let cases: [(&[&str], &str); 23] = [
-        (&["--a", "true", "--b", "false"], "B, warming up, ended with exit status 1; it printed nothing"),
+    let cases: [(&[&str], &str); 34] = [
+        (
+            &["--a", "true", "--b", "false"],
+            "the warm-up run of B ended with exit status 1; it printed nothing",
+        ),
         (&["--a", "/no/such/program", "--b", "true"], "No such file"),
         (&["--a", "sleep 60", "--b", "sleep 60", "--timeout", "0.1"], "ended with the time limit"),
         (&["--a", "true", "--b", "true", "--metric", RATE], "its pattern matches nothing"),
@@ -424,6 +453,35 @@ fn what_cannot_be_compared_is_told_and_no_verdict_is_made_up() {
             ],
             "--relink: servers that run all the time cannot be linked before each run: add --alternate, or --layout-floor",
         ),
+        (
+            &["--a", "echo rate = 0", "--b", "echo rate = 1", "--metric", RATE],
+            "value 1 is 0: relative differences need positive numbers",
+        ),
+        (
+            &["--aa", "head -c 70000000 /dev/zero", "--metric", RATE],
+            "printed more than 64 MiB, which is not looked through for metrics",
+        ),
+        (&["--a", "true", "--b", "true", "--cwd", "none"], "none: not a directory"),
+        (&["--a", "true", "--b", "true", "--input", "none"], "none: No such file"),
+        (&["--a", "true", "--b", "true", "--pin", "1000"], "processors that it may use: "),
+        (&["--aa", "true", "--b", "true"], "cannot be used with"),
+        (&["--aa", "true", "--env-a", "x=1"], "cannot be used with"),
+        (&["one", "two", "--setup", "true"], "cannot be used with"),
+        (&["none"], "none: no such file"),
+        (&["one"], "one: give a second file, to compare it with; it is no record of deburr compare"),
+        (
+            &[
+                "--client",
+                "sleep 0.5",
+                "--server-a",
+                "sleep 60",
+                "--server-b",
+                "sleep 0.2",
+                "--ready",
+                "true",
+            ],
+            "the server of B ended with exit status 0 while it was to serve; it printed nothing",
+        ),
         (&["--values", "one", "three"], "at least 2"),
         (&["--values", "three", "words"], "words: line 2: \"many\" is no number"),
         (&["--values", "two", "zero", "--paired"], "positive"),
@@ -436,4 +494,65 @@ fn what_cannot_be_compared_is_told_and_no_verdict_is_made_up() {
         assert!(stderr(&output).contains(message), "{arguments:?}: {}", stderr(&output));
         assert_eq!(stdout(&output), "", "{arguments:?}");
     }
+}
+
+#[test]
+fn a_further_metric_that_cannot_be_compared_is_left_out_of_the_verdict() {
+    let scratch = scratch("further");
+    let none = "faults,smaller=faults = ([0-9]+)";
+    let command = "echo rate = 1000; echo faults = 0";
+    let arguments = ["--a", command, "--b", command, "--shell", "sh", "--metric", RATE, "--metric", none];
+    for more in [&["--pairs", "6"][..], &["--pairs", "6", "--param", "n=1,2"]] {
+        let told = document(&scratch, &[&arguments[..], more].concat());
+        assert_eq!((&told["verdict"], &told["other_metrics"]), (&"same".into(), &Value::Array(Vec::new())));
+        let note = "faults: a run has 0: relative differences need positive numbers";
+        assert_eq!(told["notes"], Value::from(vec![note]));
+    }
+}
+
+#[test]
+fn cleaning_up_comes_after_a_setup_that_failed() {
+    let scratch = scratch("half-set-up");
+    let output = compare(
+        &scratch,
+        &["--aa", "true", "--setup", "false", "--cleanup", "touch cleaned", "--pairs", "2"],
+    );
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--setup ended with exit status 1"), "{}", stderr(&output));
+    assert!(scratch.0.join("cleaned").exists());
+}
+
+#[test]
+fn a_record_that_is_hostile_is_told_or_tamed() {
+    let scratch = scratch("hostile");
+    let printing = printing(1000);
+    let arguments = [
+        "--a", &printing, "--b", &printing, "--pairs", "4", "--metric", RATE, "--record", "record",
+        "--shell", "sh",
+    ];
+    document(&scratch, &arguments);
+    let record = fs::read_to_string(scratch.0.join("record")).unwrap();
+    let told = |from: &str, to: &str| {
+        let changed = record.replacen(from, to, 1);
+        assert_ne!(changed, record, "{from}");
+        scratch.file("changed", changed.as_bytes());
+        compare(&scratch, &["changed"])
+    };
+    let tamed = told(r#""commands":[""#, r#""commands":["\u001b[2J"#);
+    assert!(tamed.status.success() && stdout(&tamed).starts_with("A: \u{fffd}[2J"), "{}", stdout(&tamed));
+    let other = told(r#""format":1"#, r#""format":2"#);
+    assert!(stderr(&other).contains("changed: format 2, where this version knows 1"), "{}", stderr(&other));
+    let (before, behind) = record.split_once(r#""metrics":["#).unwrap();
+    let (metrics, _) = behind.split_once(r#","cores""#).unwrap();
+    assert!(before.len() < 1000 && metrics.len() < 1000);
+    let none = told(&format!(r#""metrics":[{metrics}"#), r#""metrics":[]"#);
+    assert!(stderr(&none).contains("changed: it names no metric"), "{}", stderr(&none));
+    let beside = compare(&scratch, &["record", "record"]);
+    assert!(
+        stderr(&beside).contains("record: a record of deburr compare: give it alone"),
+        "{}",
+        stderr(&beside)
+    );
+    let last = told(r#""pair":3,"#, r#""pair":4294967295,"#);
+    assert!(last.status.success(), "{}", stderr(&last));
 }

@@ -137,7 +137,7 @@ impl<'e> Bench<'e> {
     fn measure(&mut self, mut run: Run) -> Result<Option<Run>, Failure> {
         let experiment = self.experiment;
         let what = match (run.is_warm_up, run.layout) {
-            (true, _) => format!("{}, warming up,", run.side),
+            (true, _) => format!("the warm-up run of {}", run.side),
             (false, Some(layout)) => {
                 format!("{} at layout {} in round {}", run.side, layout + 1, run.pair + 1)
             }
@@ -161,7 +161,13 @@ impl<'e> Bench<'e> {
             End::Status(status) => status == 0 || experiment.ignores_failure,
             End::Signal(_) | End::TimedOut | End::Interrupted => false,
         };
-        let mut failure = (!is_good).then(|| Failure::Run { what: what.clone(), end, text: self.tail() });
+        // What its server did explains what the client did.
+        let gone = if end == End::Interrupted { None } else { self.gone() };
+        let mut failure =
+            gone.or_else(|| (!is_good).then(|| Failure::Run { what: what.clone(), end, text: self.tail() }));
+        if failure.is_none() && experiment.metrics.iter().any(Metric::is_printed) && self.is_too_long() {
+            failure = Some(Failure::TooLong { what: what.clone(), most: MOST_TEXT });
+        }
         if failure.is_none() {
             let text = self.text();
             let numbers = metric::read_all(&experiment.metrics, &usage, &text);
@@ -184,6 +190,21 @@ impl<'e> Bench<'e> {
             Some(failure) => Err(failure),
             None => Ok(Some(run)),
         }
+    }
+
+    /// A server that is no longer there.
+    fn gone(&mut self) -> Option<Failure> {
+        Side::BOTH.into_iter().find_map(|side| {
+            let error = self.servers[side.index()].as_mut()?.still_serves().err()?;
+            Some(Failure::Server { side, error })
+        })
+    }
+
+    /// Whether the last run printed more than is read.
+    fn is_too_long(&self) -> bool {
+        [&self.output, &self.errors]
+            .into_iter()
+            .any(|file| file.metadata().is_ok_and(|metadata| metadata.len() > MOST_TEXT))
     }
 
     fn process(&mut self, task: &Task) -> io::Result<(End, process::Usage)> {
@@ -218,12 +239,13 @@ impl<'e> Bench<'e> {
         String::from_utf8_lossy(&text).into_owned()
     }
 
-    /// The end of what the last run printed.
+    /// The end of what the last run printed, for a terminal.
     fn tail(&mut self) -> String {
         let text = self.text();
         let from = text.len().saturating_sub(TOLD);
         let from = (from..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
-        text.get(from..).unwrap_or_default().to_owned()
+        let end = text.get(from..).unwrap_or_default();
+        end.replace(|c: char| c.is_control() && !"\n\t".contains(c), "\u{fffd}")
     }
 }
 

@@ -88,6 +88,13 @@ pub enum Failure {
         /// The last that it printed.
         text: String,
     },
+    /// A run printed more than is looked through for numbers.
+    TooLong {
+        /// What was run.
+        what: String,
+        /// Bytes that are.
+        most: u64,
+    },
     /// A server does not serve.
     Server {
         /// Whose it is.
@@ -110,6 +117,13 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, text) = match self {
             Failure::Start { what, error } => return write!(f, "{what}: {error}"),
+            Failure::TooLong { what, most } => {
+                let most = most >> 20;
+                return write!(
+                    f,
+                    "{what} printed more than {most} MiB, which is not looked through for metrics"
+                );
+            }
             Failure::Server { side, error } => return write!(f, "the server of {side} {error}"),
             Failure::Record(error) => return error.fmt(f),
             Failure::Keep { path, error } => return write!(f, "{}: {error}", path.display()),

@@ -91,7 +91,7 @@ pub fn run(
         if next == Next::Again {
             pairs.pop();
         }
-        let number = pairs.last().map_or(0, |pair| pair.number() + 1);
+        let number = pairs.last().map_or(0, |pair| pair.number().saturating_add(1));
         let place = Place { number, attempt, is_warm_up: false };
         let Some(pair) = pair(&mut bench, experiment.seed, place, observer)? else {
             return Ok((pairs, Stopped::Interrupted));
@@ -308,11 +308,11 @@ mod tests {
         let cases = [
             (
                 "echo why >&2; exit 3",
-                "A, warming up, ended with exit status 3; the last that it printed:\nwhy",
+                "the warm-up run of A ended with exit status 3; the last that it printed:\nwhy",
             ),
             (
                 "true",
-                "A, warming up,: metric ops: its pattern matches nothing of what the command printed; it printed nothing",
+                "the warm-up run of A: metric ops: its pattern matches nothing of what the command printed; it printed nothing",
             ),
             ("echo ops = 1; echo ops = 2", "metric ops: its pattern matches 2 times"),
             ("echo ops = many", "metric ops: its pattern matches \"many\", which is no number"),

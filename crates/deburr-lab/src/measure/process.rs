@@ -122,6 +122,24 @@ pub fn run(task: &Task, streams: Streams<'_>, stop: &Stop) -> io::Result<(End, U
     Ok((early?.unwrap_or(end), Usage { wall: wall.as_secs_f64(), ..usage }))
 }
 
+impl Task {
+    /// The kernel tells of a folder that is not there as of a program that is not.
+    fn failed_to_start(&self, error: io::Error) -> io::Error {
+        match (&self.folder, self.words.first()) {
+            (Some(folder), _) if !folder.is_dir() => {
+                told(folder.display(), io::ErrorKind::NotADirectory.into())
+            }
+            (_, Some(program)) => told(program.display(), error),
+            (_, None) => error,
+        }
+    }
+}
+
+/// An error, with what it is about.
+fn told(what: impl fmt::Display, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{what}: {error}"))
+}
+
 /// A process that was started, until it is reaped.
 #[derive(Debug)]
 pub(super) struct Process {
@@ -135,11 +153,12 @@ impl Process {
     pub(super) fn start(task: &Task, streams: Streams<'_>) -> io::Result<(Instant, Process)> {
         let mut command = command(task, streams)?;
         // Children inherit where their parent may run; a hook between fork and exec would make starting slower.
-        let pinned = task.cpus.as_ref().map(Cpus::pin).transpose()?;
+        let pinned = task.cpus.as_ref().map(Cpus::pin).transpose();
+        let pinned = pinned.map_err(|error| told("processors that it may use", error))?;
         let start = Instant::now();
         let child = command.spawn();
         drop(pinned);
-        let mut child = child?;
+        let mut child = child.map_err(|error| task.failed_to_start(error))?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let handle = pid.ok_or(Errno::SRCH).and_then(|pid| Ok((pid, pidfd_open(pid, PidfdFlags::empty())?)));
         match handle {
@@ -237,7 +256,7 @@ fn command(task: &Task, streams: Streams<'_>) -> io::Result<Command> {
     let mut command = Command::new(program);
     command.args(arguments).envs(task.env.iter().map(|(name, value)| (name, value)));
     command.stdin(match &task.input {
-        Some(path) => Stdio::from(File::open(path)?),
+        Some(path) => Stdio::from(File::open(path).map_err(|error| told(path.display(), error))?),
         None => Stdio::null(),
     });
     command.stdout(streams.output.try_clone()?).stderr(streams.errors.try_clone()?);

@@ -5,6 +5,8 @@
 
 use super::process::{End, Usage};
 use crate::side::Side;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -95,6 +97,10 @@ pub enum RecordError {
     Io(io::Error),
     /// A line that is not what it should be, counted from 1.
     Line(usize, String),
+    /// Another process adds runs to it.
+    InUse,
+    /// A record of another version's format.
+    Format(u32),
     /// A record of another experiment: what differs.
     Other(String),
 }
@@ -104,6 +110,8 @@ impl fmt::Display for RecordError {
         match self {
             RecordError::Io(error) => error.fmt(f),
             RecordError::Line(line, why) => write!(f, "line {line}: {why}"),
+            RecordError::InUse => f.write_str("another deburr goes on with it right now"),
+            RecordError::Format(other) => write!(f, "format {other}, where this version knows {FORMAT}"),
             RecordError::Other(what) => write!(f, "a record of another experiment: {what}"),
         }
     }
@@ -130,6 +138,7 @@ impl Record {
     /// Where there is such a file, or it cannot be written.
     pub fn create(path: &Path, header: &Header) -> Result<Record, RecordError> {
         let file = OpenOptions::new().read(true).append(true).create_new(true).open(path)?;
+        lock(&file)?;
         let mut record = Record { file };
         record.line(header)?;
         Ok(record)
@@ -141,6 +150,7 @@ impl Record {
     /// [`RecordError`], also where it is one of another experiment.
     pub fn resume(path: &Path, header: &Header) -> Result<(Record, Vec<Run>, Header), RecordError> {
         let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+        lock(&file)?;
         let Contents { header: found, runs, whole } = Contents::read(&file)?;
         if let Some(difference) = found.difference(header) {
             return Err(RecordError::Other(difference));
@@ -163,6 +173,14 @@ impl Record {
         let mut line = serde_json::to_vec(value).map_err(io::Error::from)?;
         line.push(b'\n');
         Ok(self.file.write_all(&line)?)
+    }
+}
+
+/// Keeps a record from others that would add to it, until it is closed. Where a file system knows no locks, there are none.
+fn lock(file: &File) -> Result<(), RecordError> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Err(RecordError::InUse),
+        _ => Ok(()),
     }
 }
 
@@ -205,7 +223,7 @@ impl Contents {
         let header: Header = header.ok_or(RecordError::Line(1, "no record of deburr compare".to_owned()))?;
         match header.format {
             FORMAT => Ok(Contents { header, runs, whole }),
-            other => Err(RecordError::Line(1, format!("format {other}, where this version knows {FORMAT}"))),
+            other => Err(RecordError::Format(other)),
         }
     }
 }
@@ -227,7 +245,11 @@ impl Header {
         }
         let names = self.options.keys().chain(other.options.keys());
         let different = names.into_iter().find(|name| self.options.get(*name) != other.options.get(*name))?;
-        told(different, &self.options.get(different), &other.options.get(different))
+        let [there, here] = [self, other].map(|header| match header.options.get(different) {
+            Some(value) => format!("{value:?}"),
+            None => "nothing".to_owned(),
+        });
+        Some(format!("{different}: {there} there, {here} here"))
     }
 }
 
@@ -284,6 +306,7 @@ mod tests {
         record.add(&run(0, Side::A)).unwrap();
         record.add(&run(0, Side::B)).unwrap();
         assert!(Record::create(&path, &header()).is_err());
+        drop(record);
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, &whole[..whole.len() - 20]).unwrap();
         assert_eq!(read(&path).unwrap(), (header(), vec![run(0, Side::A)]));
@@ -333,5 +356,17 @@ mod tests {
             let reason = reason(&format!("{line}\n"), &other);
             assert!(reason.starts_with(&format!("a record of another experiment: {what}")), "{reason}");
         }
+    }
+
+    #[test]
+    fn only_one_adds_to_a_record_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record");
+        let record = Record::create(&path, &header()).unwrap();
+        let told = Record::resume(&path, &header()).unwrap_err().to_string();
+        assert_eq!(told, "another deburr goes on with it right now");
+        assert!(read(&path).is_ok());
+        drop(record);
+        assert!(Record::resume(&path, &header()).is_ok());
     }
 }

@@ -40,6 +40,8 @@ pub enum ServerError {
     Ask(io::Error),
     /// It ended before it served; the last that it printed.
     Ended(End, String),
+    /// It ended while it was to serve; the last that it printed.
+    Gone(End, String),
     /// It does not serve, and its patience is over; the last that it printed.
     NotReady(Duration, String),
     /// Somebody wanted to stop.
@@ -49,15 +51,19 @@ pub enum ServerError {
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
-            ServerError::Start(error) => return error.fmt(f),
-            ServerError::Ask(error) => return write!(f, "--ready: {error}"),
-            ServerError::Interrupted => return f.write_str("interrupted"),
+            ServerError::Start(error) => return write!(f, "cannot be started: {error}"),
+            ServerError::Ask(error) => return write!(f, "cannot be asked by --ready: {error}"),
+            ServerError::Interrupted => return f.write_str("was interrupted"),
             ServerError::Ended(end, text) => {
                 write!(f, "ended with {end} before it was ready")?;
                 text
             }
+            ServerError::Gone(end, text) => {
+                write!(f, "ended with {end} while it was to serve")?;
+                text
+            }
             ServerError::NotReady(patience, text) => {
-                write!(f, "not ready after {} s", patience.as_secs_f64())?;
+                write!(f, "is not ready after {} s", patience.as_secs_f64())?;
                 text
             }
         };
@@ -76,6 +82,8 @@ pub struct Server {
     process: Option<Process>,
     /// Whether it has to end at once.
     stop: Stop,
+    /// What it prints.
+    output: File,
 }
 
 impl Server {
@@ -92,7 +100,7 @@ impl Server {
         let null = File::options().write(true).open("/dev/null").map_err(ServerError::Start)?;
         let streams = Streams { output: &output, errors: &output };
         let (start, process) = Process::start(&service.task, streams).map_err(ServerError::Start)?;
-        let mut server = Server { process: Some(process), stop: stop.clone() };
+        let mut server = Server { process: Some(process), stop: stop.clone(), output };
         let quiet = Streams { output: &null, errors: &null };
         let ready = Task { timeout: Some(QUESTION), ..service.ready.clone() };
         loop {
@@ -100,17 +108,28 @@ impl Server {
                 End::Status(0) => {}
                 End::Interrupted => return Err(ServerError::Interrupted),
                 _ if start.elapsed() >= service.patience => {
-                    return Err(ServerError::NotReady(service.patience, told(&output)));
+                    return Err(ServerError::NotReady(service.patience, told(&server.output)));
                 }
                 _ => {
-                    server.check(PAUSE, &output)?;
+                    server.check(PAUSE)?;
                     continue;
                 }
             }
             // Another server may have answered.
-            server.check(Duration::ZERO, &output)?;
+            server.check(Duration::ZERO)?;
             return Ok(server);
         }
+    }
+
+    /// Sees that it has not ended.
+    ///
+    /// # Errors
+    /// Where it has, or that cannot be told.
+    pub fn still_serves(&mut self) -> Result<(), ServerError> {
+        self.check(Duration::ZERO).map_err(|error| match error {
+            ServerError::Ended(end, text) => ServerError::Gone(end, text),
+            error => error,
+        })
     }
 
     /// CPU time that it has used so far with all that it started, in seconds; `None` where that cannot be told.
@@ -119,7 +138,7 @@ impl Server {
     }
 
     /// Sees that it has not ended, for so long.
-    fn check(&mut self, during: Duration, output: &File) -> Result<(), ServerError> {
+    fn check(&mut self, during: Duration) -> Result<(), ServerError> {
         let Some(process) = &self.process else { return Ok(()) };
         let asked = Instant::now();
         let ended = process.ends_within(during).map_err(ServerError::Ask)?;
@@ -129,7 +148,7 @@ impl Server {
             return Ok(());
         }
         let end = self.process.take().map(Process::reap).transpose().map_err(ServerError::Ask)?;
-        Err(ServerError::Ended(end.map_or(End::Interrupted, |(end, _)| end), told(output)))
+        Err(ServerError::Ended(end.map_or(End::Interrupted, |(end, _)| end), told(&self.output)))
     }
 }
 
@@ -197,7 +216,7 @@ mod tests {
             start("echo no space >&2; exit 3", "false"),
             "ended with exit status 3 before it was ready; the last that it printed:\nno space\n".trim_end()
         );
-        assert!(start("sleep 60", "false").starts_with("not ready after 0.6 s; it printed nothing"));
+        assert!(start("sleep 60", "false").starts_with("is not ready after 0.6 s; it printed nothing"));
         // One that another server answers for.
         assert!(start("exit 1", "sleep 0.2").contains("exit status 1"));
         let interrupted = Server::start(&service("sleep 60", "sleep 60"), &Stop::asked(1));
@@ -240,6 +259,19 @@ mod tests {
             drop(server);
             [go, done].iter().for_each(|file| std::fs::remove_file(file).unwrap());
         }
+    }
+
+    #[test]
+    fn a_server_that_ends_while_it_is_to_serve_is_told() {
+        let service = service("echo worn out; read line < /dev/null; sleep 0.2; exit 4", "true");
+        let mut server = Server::start(&service, &Stop::default()).unwrap();
+        assert!(server.still_serves().is_ok());
+        std::thread::sleep(Duration::from_millis(600));
+        let told = server.still_serves().unwrap_err().to_string();
+        assert_eq!(
+            told,
+            "ended with exit status 4 while it was to serve; the last that it printed:\nworn out"
+        );
     }
 
     #[test]

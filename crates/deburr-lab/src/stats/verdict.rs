@@ -180,10 +180,25 @@ impl Rule {
         self.blocks.len() > 1
     }
 
+    /// After how many pairs it can prove anything at all: the first look where pairs that all say the same are enough. Where its looks
+    /// come too early for that, the fewest pairs that one look of its own would take.
+    pub fn fewest(&self) -> usize {
+        let mut looks = self.looks.iter().zip(&self.bounds);
+        let reaches = |pairs: usize, bound: f64| most_of_ranks(pairs) >= bound;
+        let single = -normal::quantile(self.alpha / 2.0);
+        let own = looks.find(|(pairs, bound)| reaches(**pairs, **bound)).map(|(pairs, _)| *pairs);
+        own.or_else(|| (2..64).find(|pairs| reaches(*pairs, single))).unwrap_or(64)
+    }
+
     /// After how many pairs the experiment ends.
     pub fn last(&self) -> usize {
         self.looks.last().copied().unwrap_or(0)
     }
+}
+
+/// The z that the signed ranks of so many pairs reach where all say the same: one of 2ⁿ signs.
+fn most_of_ranks(pairs: usize) -> f64 {
+    -normal::quantile(libm::exp2(-(pairs as f64)))
 }
 
 /// Evidence about θ against both edges, as z: how many standard deviations of a normal distribution it is worth.
@@ -329,7 +344,9 @@ impl Sequence {
         let ranks = self.by_ranks.map_or(Outcome::Inconclusive, |decision| decision.outcome);
         let mean = self.by_mean.map_or(Outcome::Inconclusive, |decision| decision.outcome);
         let mut warnings = Vec::new();
-        if ranks != mean {
+        // Too few pairs for the ranks to say anything: no disagreement.
+        let is_early = self.differences.len() < self.rule.fewest();
+        if ranks != mean && !is_early {
             warnings.push(Warning::MeanAndTypicalRunDisagree { typical: ranks, mean });
         }
         let disagreement = bootstrap::disagreement(&paired, &bootstrap);
@@ -346,14 +363,12 @@ impl Sequence {
         let outcome = if cap.is_some() { Outcome::Inconclusive } else { ranks };
         // What caps a verdict is not mended by more pairs.
         let undecided = outcome == Outcome::Inconclusive && cap.is_none();
-        let needed = pairs_needed(&posterior, self.rule.rope).filter(|_| undecided);
         Ok(Verdict {
             outcome,
             on_the_mean: mean,
             decided_at: self.by_ranks.map(|decision| decision.pairs),
             pairs: self.differences.len(),
-            // The estimate is of one test alone: those that there are did not do.
-            pairs_needed: needed.map(|needed| needed.max(self.differences.len() as u64 + 1)),
+            pairs_needed: if undecided { self.pairs_needed(&posterior) } else { None },
             posterior,
             typical: signed_rank::location(&self.differences, posterior.effective_pairs(), 0.95)?,
             paired,
@@ -361,6 +376,12 @@ impl Sequence {
             cap,
             warnings,
         })
+    }
+
+    /// As [`pairs_needed`]; more than there are, since those did not prove it.
+    fn pairs_needed(&self, posterior: &paired::Posterior) -> Option<u64> {
+        let least = self.rule.fewest().max(self.differences.len() + 1);
+        Some(pairs_needed(posterior, self.rule.rope)?.max(least as u64))
     }
 }
 
@@ -528,5 +549,23 @@ mod tests {
                 usize::from(sequence.decision().is_some_and(|decided| decided.outcome == Outcome::Better));
         }
         assert!(wrong <= 40, "{wrong} of 400, where .05 is nominal");
+    }
+
+    #[test]
+    fn too_few_pairs_need_more_than_there_are_and_contradict_nothing() {
+        for (looks, pairs, least) in [(&[2][..], 2, 5), (&[4], 4, 5), (&LOOKS, 4, 16), (&LOOKS, 10, 16)] {
+            let mut sequence = Sequence::new(Rule::new(Rope::ONE_PERCENT, looks, ALPHA).unwrap());
+            for pair in 0..pairs {
+                sequence.push(0.3 + 0.001 * f64::from(pair % 2)).unwrap();
+            }
+            let verdict = sequence.verdict(None, 1).unwrap();
+            assert_eq!(
+                (verdict.outcome, verdict.pairs_needed),
+                (Outcome::Inconclusive, Some(least)),
+                "{looks:?}"
+            );
+            let disagrees = |warning: &Warning| matches!(warning, Warning::MeanAndTypicalRunDisagree { .. });
+            assert!(!verdict.warnings.iter().any(disagrees), "{looks:?} {:?}", verdict.warnings);
+        }
     }
 }

@@ -46,8 +46,8 @@ pub(super) fn run(options: &Compare, rope: Rope) -> Result<Ran, Failure> {
     let complain = |failure: &dyn fmt::Display| {
         Failure::Message(format!("{failure}\nthe runs up to then: {}", path.display()))
     };
-    around(plan.setup.as_ref(), "--setup", stop).map_err(|error| complain(&error))?;
-    let measured = sweep(&plan, &mut record, runs, &rule, options, stop);
+    let measured = around(plan.setup.as_ref(), "--setup", stop)
+        .and_then(|_| sweep(&plan, &mut record, runs, &rule, options, stop));
     // Whoever interrupts the runs wants them cleaned up.
     let cleaned = around(plan.cleanup.as_ref(), "--cleanup", &stop.but_for_more());
     let (points, is_whole) = measured.map_err(|failure| complain(&failure))?;
@@ -59,7 +59,8 @@ pub(super) fn run(options: &Compare, rope: Rope) -> Result<Ran, Failure> {
     Ok(Ran { document, interrupted, fault: cleaned.err() })
 }
 
-/// Runs the experiment of each point; gives those that have two pairs, and whether nobody interrupted it.
+/// Runs the experiment of each point; gives those that have two pairs, or that end with fewer for a reason, and whether nobody
+/// interrupted it.
 fn sweep(
     plan: &Plan,
     record: &mut Record,
@@ -83,7 +84,8 @@ fn sweep(
         watch.finish();
         let (pairs, stopped) = measured.map_err(|failure| failure.to_string())?;
         is_whole &= stopped == Stopped::Enough;
-        if pairs.len() >= 2 {
+        // What ended by itself after one pair has values that cannot be judged, which is told then.
+        if pairs.len() >= 2 || stopped == Stopped::Enough {
             points.push(Measurements { value: experiment.point.clone(), pairs, criteria });
         }
     }

@@ -4,6 +4,7 @@
 //! made no file tells: without `--paired` there is no verdict, only the probabilities.
 
 use super::metric::turned;
+use super::recorded;
 use super::{Failure, upstream};
 use crate::args::compare::{Compare, Direction as Way};
 use crate::input::walk::error_text;
@@ -15,12 +16,15 @@ use deburr_lab::stats::verdict::{Order, Rule};
 use deburr_lab::stats::{Direction, Rope};
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::io::Write;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// How many names a note has room for.
 const MOST_NAMES: usize = 8;
+
+/// Bytes of a file at most: a device may have no end.
+const LONGEST: u64 = 256 << 20;
 
 /// A file as it was read.
 struct Report {
@@ -31,9 +35,17 @@ struct Report {
 
 impl Report {
     fn open(path: &Path, format: Option<Format>) -> Result<Report, String> {
-        let text = fs::read_to_string(path)
-            .map_err(|error| format!("{}: {}", path.display(), error_text(&error)))?;
+        let complain = |error: io::Error| format!("{}: {}", path.display(), error_text(&error));
+        let mut text = String::new();
+        let file = fs::File::open(path).map_err(complain)?;
+        file.take(LONGEST + 1).read_to_string(&mut text).map_err(complain)?;
+        if text.len() as u64 > LONGEST {
+            return Err(format!("{}: more than {} MiB", path.display(), LONGEST >> 20));
+        }
         let format = format.or_else(|| report::sniff(&text)).ok_or_else(|| {
+            if let Ok(Some(_)) = recorded::open(path) {
+                return format!("{}: a record of deburr compare: give it alone", path.display());
+            }
             let names = Format::ALL.map(Format::name).join(", ");
             format!(
                 "{}: results of no program that is known; --input-format says which: {names}",
@@ -72,7 +84,15 @@ pub(super) fn compared(
 ) -> Result<Vec<Document>, String> {
     let (a, others) = match files {
         [] => return Err("give two files".to_owned()),
-        [only] => return Err(format!("{}: give a second file, to compare it with", only.display())),
+        [only] => {
+            let why = match fs::metadata(only) {
+                Err(error) => error_text(&error),
+                Ok(_) => {
+                    "give a second file, to compare it with; it is no record of deburr compare".to_owned()
+                }
+            };
+            return Err(format!("{}: {why}", only.display()));
+        }
         [first, others @ ..] => (Report::open(first, format)?, others),
     };
     let found = a.read()?;
@@ -94,7 +114,8 @@ pub(super) fn compared(
             comparisons,
             sweep: None,
             fitness: None,
-            measured: Measured::Files { files: [a.path.clone(), file], notes },
+            measured: Measured::Files { files: [a.path.clone(), file] },
+            notes,
             is_aa: false,
             has_marks: options.marks,
         })

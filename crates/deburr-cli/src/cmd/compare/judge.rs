@@ -76,10 +76,12 @@ pub(super) fn document(
         });
         named.collect::<Result<Vec<Comparison>, String>>()
     };
-    let questions: Vec<&Question> = plan.asked.iter().map(|asked| &asked.question).collect();
+    let (questions, notes) = comparable(plan, points);
     let mut curve = Vec::new();
     for Measurements { value, pairs, criteria } in points {
-        let metrics = questions.iter().zip(criteria).map(|(question, criterion)| {
+        let criteria: Vec<&Criterion> =
+            questions.iter().filter_map(|(place, _)| criteria.get(*place)).collect();
+        let metrics = questions.iter().zip(&criteria).map(|((_, question), criterion)| {
             Ok(((*question).clone(), of(question, pairs)?, criterion.rule.clone()))
         });
         let mut comparisons = compare(metrics.collect::<Result<Vec<_>, String>>()?)?;
@@ -96,7 +98,7 @@ pub(super) fn document(
         None => (curve.into_iter().next().map_or_else(Vec::new, |point| point.comparisons), None),
         Some(sweep) => {
             let blocks: Vec<usize> = points.iter().map(|point| point.pairs.len()).collect();
-            let pooled = questions.iter().enumerate().map(|(index, question)| {
+            let pooled = questions.iter().map(|&(index, question)| {
                 let all = points
                     .iter()
                     .map(|point| of(question, &point.pairs))
@@ -110,8 +112,8 @@ pub(super) fn document(
                 Ok((question, all, rule))
             });
             let mut comparisons = compare(pooled.collect::<Result<Vec<_>, String>>()?)?;
-            for (index, comparison) in comparisons.iter_mut().enumerate() {
-                comparison.placement = widest(points, index).and_then(|criterion| criterion.placement);
+            for (comparison, (place, _)) in comparisons.iter_mut().zip(&questions) {
+                comparison.placement = widest(points, *place).and_then(|criterion| criterion.placement);
             }
             (comparisons, Some((sweep.name.clone(), curve)))
         }
@@ -129,6 +131,7 @@ pub(super) fn document(
             record: path.to_owned(),
             cores: plan.header.cores,
         },
+        notes,
         is_aa: plan.has("aa"),
         has_marks: options.marks,
     })
@@ -139,6 +142,24 @@ fn widest(points: &[Measurements], metric: usize) -> Option<&Criterion> {
     let of = |criterion: &Criterion| criterion.rule.rope().relative();
     let all = points.iter().filter_map(|point| point.criteria.get(metric));
     all.max_by(|one, other| of(one).total_cmp(&of(other)))
+}
+
+/// What is asked, with its place, and why the rest is left out: the first metric decides and has to be comparable, the verdict on it needs
+/// none of the others.
+fn comparable<'p>(plan: &'p Plan, points: &[Measurements]) -> (Vec<(usize, &'p Question)>, Vec<String>) {
+    let (mut questions, mut notes) = (Vec::new(), Vec::new());
+    for (place, asked) in plan.asked.iter().enumerate() {
+        let name = &asked.question.name;
+        let runs = points.iter().flat_map(|point| &point.pairs).flat_map(|pair| &pair.runs);
+        let mut values = runs.filter_map(|run| run.metrics.get(name));
+        match values.find(|value| **value <= 0.0).filter(|_| place > 0) {
+            Some(value) => {
+                notes.push(format!("{name}: a run has {value}: relative differences need positive numbers"));
+            }
+            None => questions.push((place, &asked.question)),
+        }
+    }
+    (questions, notes)
 }
 
 /// Whether A and B are different files, whose code lies differently. What a shell runs is not known.

@@ -92,9 +92,13 @@ impl Plan {
                 .find(|asked| asked.question.name == *name)
                 .ok_or_else(|| unknown("metric", text))
         });
+        let asked = asked.collect::<Result<Vec<Asked>, String>>()?;
+        if asked.is_empty() {
+            return Err("it names no metric".to_owned());
+        }
         Ok(Plan {
             experiments: Vec::new(),
-            asked: asked.collect::<Result<Vec<Asked>, String>>()?,
+            asked,
             sweep,
             layouts: layouts.map(extent),
             header,

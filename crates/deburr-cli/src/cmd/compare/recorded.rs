@@ -36,6 +36,9 @@ pub(super) fn open(path: &Path) -> Result<Option<Recorded>, String> {
 pub(super) fn compared(options: &Compare, recorded: Recorded, rope: Rope) -> Result<Document, String> {
     let Recorded { path, header, mut runs } = recorded;
     let complain = |why: String| format!("{}: {why}", path.display());
+    if options.paired {
+        return Err("--paired: a record knows its pairs".to_owned());
+    }
     if !options.metric.is_empty() {
         // The pairs ended when the first metric decided: another one would be judged at a moment that was not its own.
         let names: Vec<&str> = header.metrics.iter().map(|(name, _)| name.as_str()).collect();

@@ -66,7 +66,7 @@ impl Observer for Watch {
     fn judge(&mut self, pairs: &[Pair]) -> Next {
         let machine = comparison::machine(pairs.iter().flat_map(|pair| &pair.runs), self.cores);
         let last = pairs.last().filter(|pair| comparison::is_contaminated(pair, &machine));
-        if last.is_some_and(|last| last.runs.iter().all(|run| run.attempt + 1 < ATTEMPTS))
+        if last.is_some_and(|last| last.runs.iter().all(|run| run.attempt.saturating_add(1) < ATTEMPTS))
             && (self.again as usize) < self.rule.last()
         {
             self.again += 1;
@@ -108,7 +108,7 @@ impl layouts::Observer for LayoutWatch {
     fn is_spoiled(&mut self, runs: &[Run], attempt: u32) -> bool {
         let machine = comparison::machine(runs, self.cores);
         let is_crowded = runs.last().is_some_and(|run| comparison::is_crowded(run, &machine));
-        if !is_crowded || attempt + 1 >= ATTEMPTS || self.left == 0 {
+        if !is_crowded || attempt.saturating_add(1) >= ATTEMPTS || self.left == 0 {
             return false;
         }
         self.left -= 1;

@@ -214,7 +214,7 @@ fn origin(document: &Document) -> String {
         rows.push(("all runs", format!("<code class=\"record\">{}</code>", Escaped(&record))));
         rows.push(("processors", cores.to_string()));
     }
-    rows.extend(document.measured.notes().iter().map(|note| ("left out", Escaped(note).to_string())));
+    rows.extend(document.notes.iter().map(|note| ("left out", Escaped(note).to_string())));
     rows.push(("made by", format!("deburr {}", env!("CARGO_PKG_VERSION"))));
     let rows = rows.into_iter().map(|(name, value)| format!("<dt>{name}</dt><dd>{value}</dd>\n"));
     format!("<footer>\n<dl>\n{}</dl>\n</footer>\n", rows.collect::<String>())
@@ -272,6 +272,7 @@ mod tests {
     fn page(comparison: Comparison, command: &str) -> String {
         let document = Document {
             comparisons: vec![comparison],
+            notes: Vec::new(),
             measured: Measured::Commands {
                 commands: ["./old".to_owned(), command.to_owned()],
                 seed: 5,

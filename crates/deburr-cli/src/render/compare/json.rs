@@ -38,7 +38,7 @@ fn whole(document: &Document) -> Map<String, Value> {
         ("record", record),
         ("seed", seed),
         ("other_metrics", json!(others)),
-        ("notes", json!(document.measured.notes())),
+        ("notes", json!(document.notes)),
         ("further", json!([])),
         ("sweep", json!(document.sweep.as_ref().map(|(name, points)| sweep(name, points, &comparison)))),
     ];

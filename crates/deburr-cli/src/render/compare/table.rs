@@ -23,7 +23,7 @@ pub(crate) fn csv(documents: &[Document], out: &mut dyn Write) -> io::Result<()>
 fn lines(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let file = match &document.measured {
         Measured::Commands { .. } => String::new(),
-        Measured::Files { files: [_, b], .. } => b.display().to_string(),
+        Measured::Files { files: [_, b] } => b.display().to_string(),
     };
     let parameter = document.sweep.as_ref().map_or("", |(parameter, _)| parameter);
     for (point, comparison) in document.rows() {
@@ -126,7 +126,7 @@ fn section(document: &Document, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     let mut remarks = remarks(document);
-    remarks.extend(document.measured.notes().iter().cloned());
+    remarks.extend(document.notes.iter().cloned());
     if !remarks.is_empty() {
         writeln!(out)?;
     }

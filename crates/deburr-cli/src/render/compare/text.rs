@@ -25,7 +25,7 @@ pub(crate) fn render(
 }
 
 fn one(document: &Document, palette: Palette, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
-    let [a, b] = document.measured.sides();
+    let [a, b] = document.measured.sides().map(|side| tame(&side));
     match document.is_aa {
         true => writeln!(out, "A, B: {a}")?,
         false => writeln!(out, "A: {a}\nB: {b}")?,
@@ -48,12 +48,15 @@ fn one(document: &Document, palette: Palette, width: Option<usize>, out: &mut dy
         writeln!(out)?;
         writeln!(out, "{}", palette.dim(&format!("runs: {} (seed {seed})", record.display())))?;
     }
-    let notes = document.measured.notes();
-    if !notes.is_empty() {
+    if !document.notes.is_empty() {
         writeln!(out)?;
-        notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))?;
     }
-    Ok(())
+    document.notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))
+}
+
+/// A command without what a terminal would obey: a record may be from anywhere. Commands of a shell may have several lines.
+fn tame(command: &str) -> String {
+    command.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }
 
 /// The verdict on a metric, in one line.
