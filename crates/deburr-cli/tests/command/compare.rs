@@ -114,27 +114,15 @@ fn an_experiment_goes_on_with_its_record() {
     assert_eq!(last["verdict"], "worse");
 }
 
-#[test]
-fn an_interrupt_ends_with_the_verdict_so_far() {
-    let scratch = scratch("interrupt");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
-    command.args(["compare", "--no-gate", "--record"]).arg(scratch.0.join("runs"));
-    command.args(["--a", "sleep 0.05", "--b", "sleep 0.05", "--pairs", "1000"]);
-    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let begun = Instant::now();
-    let lines = || fs::read_to_string(scratch.0.join("runs")).map_or(0, |text| text.lines().count());
-    while lines() < 8 && begun.elapsed() < Duration::from_secs(60) {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
-    assert!(stdout(&output).contains("inconclusive: wall"), "{}", stdout(&output));
-}
-
 /// An experiment that shells run in the scratch folder, to be interrupted.
 fn begun(scratch: &Scratch, arguments: &[&str]) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    // Whoever runs the tests may have done so with nohup.
+    started(scratch, &["--default-signal=HUP"], arguments)
+}
+
+fn started(scratch: &Scratch, signals: &[&str], arguments: &[&str]) -> Child {
+    let mut command = Command::new("env");
+    command.args(signals).arg(env!("CARGO_BIN_EXE_deburr"));
     command.current_dir(&scratch.0).args(["compare", "--no-gate", "--record", "runs", "--shell", "sh"]);
     command
         .args(arguments)
@@ -146,7 +134,11 @@ fn begun(scratch: &Scratch, arguments: &[&str]) -> Child {
 }
 
 fn interrupt(child: &Child) {
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    send("INT", child);
+}
+
+fn send(signal: &str, child: &Child) {
+    assert!(Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap().success());
 }
 
 /// Waits until something stands in a file.
@@ -158,7 +150,7 @@ fn await_file(scratch: &Scratch, name: &str) {
     }
 }
 
-/// Waits for the end behind the second interrupt: with the verdict so far, and nothing left of the processes that wrote their numbers to
+/// Waits for the end behind an interrupt: with the verdict so far, and nothing left of the processes that wrote their numbers to
 /// files named `pid-…`, of which there are so many.
 fn assert_ended_in_order(scratch: &Scratch, child: Child, processes: usize) {
     let output = child.wait_with_output().unwrap();
@@ -171,6 +163,32 @@ fn assert_ended_in_order(scratch: &Scratch, child: Child, processes: usize) {
     for pid in pids {
         assert!(!Path::new("/proc").join(pid.trim()).exists(), "{pid} still runs");
     }
+}
+
+/// Makes three pairs, the first of which warms up, and hangs then.
+const THREE_PAIRS: &str =
+    "echo x >> clients; test $(wc -l < clients) -le 6 || { echo $$ > pid-run; sleep 600; }";
+
+#[test]
+fn an_interrupt_ends_with_the_verdict_so_far() {
+    for signal in ["INT", "TERM", "HUP"] {
+        let scratch = scratch(&format!("interrupt-{signal}"));
+        let child = begun(&scratch, &["--a", THREE_PAIRS, "--b", THREE_PAIRS]);
+        await_file(&scratch, "pid-run");
+        send(signal, &child);
+        assert_ended_in_order(&scratch, child, 1);
+    }
+}
+
+#[test]
+fn a_terminal_that_is_closed_ends_nothing_under_nohup() {
+    let scratch = scratch("nohup");
+    let run = "echo $$ > running; sleep 0.1";
+    let child = started(&scratch, &["--ignore-signal=HUP"], &["--a", run, "--b", run, "--pairs", "2"]);
+    await_file(&scratch, "running");
+    send("HUP", &child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
 #[test]
@@ -194,14 +212,13 @@ fn a_second_interrupt_kills_client_and_servers_that_are_deaf() {
 #[test]
 fn cleaning_up_goes_on_until_the_second_interrupt() {
     let scratch = scratch("cleanup");
-    let run = "echo x >> clients; test $(wc -l < clients) -le 6 || { echo > running; sleep 600; }";
     let cleanup = "echo $$ > pid-cleanup; trap '' TERM; while :; do sleep 1; done";
-    let child = begun(&scratch, &["--a", run, "--b", run, "--cleanup", cleanup]);
-    await_file(&scratch, "running");
+    let child = begun(&scratch, &["--a", THREE_PAIRS, "--b", THREE_PAIRS, "--cleanup", cleanup]);
+    await_file(&scratch, "pid-run");
     interrupt(&child);
     await_file(&scratch, "pid-cleanup");
     interrupt(&child);
-    assert_ended_in_order(&scratch, child, 1);
+    assert_ended_in_order(&scratch, child, 2);
 }
 
 #[test]
