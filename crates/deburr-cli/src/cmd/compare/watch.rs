@@ -23,8 +23,6 @@ pub(super) struct Watch {
     /// Processors of the machine.
     cores: usize,
     point: String,
-    /// How often a pair was measured again.
-    again: u32,
     bar: Option<ProgressBar>,
 }
 
@@ -32,7 +30,7 @@ impl Watch {
     pub(super) fn new(plan: &Plan, experiment: &Experiment, rule: Rule, progress: Progress) -> Watch {
         let bar = bar(progress, rule.last() as u64, "pairs");
         let question = plan.asked.first().map(|asked| asked.question.clone());
-        Watch { question, rule, cores: plan.header.cores, again: 0, bar, point: experiment.point.clone() }
+        Watch { question, rule, cores: plan.header.cores, bar, point: experiment.point.clone() }
     }
 
     pub(super) fn finish(&self) {
@@ -66,10 +64,11 @@ impl Observer for Watch {
     fn judge(&mut self, pairs: &[Pair]) -> Next {
         let machine = comparison::machine(pairs.iter().flat_map(|pair| &pair.runs), self.cores);
         let last = pairs.last().filter(|pair| comparison::is_contaminated(pair, &machine));
+        // By the runs themselves, so that an experiment that goes on knows it, too.
+        let again: usize = pairs.iter().map(|pair| pair.runs[0].attempt as usize).sum();
         if last.is_some_and(|last| last.runs.iter().all(|run| run.attempt + 1 < ATTEMPTS))
-            && (self.again as usize) < self.rule.last()
+            && again < self.rule.last()
         {
-            self.again += 1;
             return Next::Again;
         }
         if self.is_enough(pairs) { Next::Enough } else { Next::Pair }
