@@ -78,8 +78,8 @@ impl Observer for Watch {
 /// Sees layouts being measured.
 pub(super) struct LayoutWatch {
     cores: usize,
-    /// How many runs may still be made again.
-    left: u32,
+    /// How many runs may be made again.
+    most: usize,
     bar: Option<ProgressBar>,
 }
 
@@ -87,7 +87,7 @@ impl LayoutWatch {
     pub(super) fn new(plan: &Plan, extent: Extent, progress: Progress) -> LayoutWatch {
         let runs = extent.layouts.saturating_mul(extent.rounds);
         let bar = bar(progress, u64::from(runs), "runs of A's layouts");
-        LayoutWatch { cores: plan.header.cores, left: runs, bar }
+        LayoutWatch { cores: plan.header.cores, most: runs as usize, bar }
     }
 
     pub(super) fn finish(&self) {
@@ -104,14 +104,11 @@ impl layouts::Observer for LayoutWatch {
         }
     }
 
-    fn is_spoiled(&mut self, runs: &[Run], attempt: u32) -> bool {
+    fn is_spoiled(&mut self, runs: &[Run]) -> bool {
         let machine = comparison::machine(runs, self.cores);
-        let is_crowded = runs.last().is_some_and(|run| comparison::is_crowded(run, &machine));
-        if !is_crowded || attempt + 1 >= ATTEMPTS || self.left == 0 {
-            return false;
-        }
-        self.left -= 1;
-        true
+        let again: usize = runs.iter().map(|run| run.attempt as usize).sum();
+        let is_crowded = |run: &Run| comparison::is_crowded(run, &machine);
+        runs.last().is_some_and(|run| is_crowded(run) && run.attempt + 1 < ATTEMPTS) && again < self.most
     }
 }
 
