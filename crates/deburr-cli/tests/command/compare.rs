@@ -221,6 +221,42 @@ fn cleaning_up_goes_on_until_the_second_interrupt() {
     assert_ended_in_order(&scratch, child, 2);
 }
 
+/// A process that is gone when the test is over.
+struct Beside(Child);
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        let _ = self.0.kill().and_then(|()| self.0.wait());
+    }
+}
+
+#[test]
+fn what_others_do_on_other_processors_is_no_load_beside_pinned_runs() {
+    let scratch = scratch("pinned");
+    let last = std::thread::available_parallelism().unwrap().get() - 1;
+    let mut other = Command::new("taskset");
+    other.args(["-c", &last.to_string(), "sh", "-c", "while :; do :; done"]);
+    let _beside = Beside(other.spawn().unwrap());
+    let server = "nproc > nproc-{port}; while :; do sleep 1; done";
+    let client = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; sleep 0.2";
+    let arguments = ["--shell", "sh", "--pin", "0", "--pairs", "2", "--record", "runs", "--client", client];
+    let servers = ["--server-a", server, "--server-b", server, "--ready", "test -s nproc-{port}"];
+    let output = compare(&scratch, &[&arguments[..], &servers].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let record = fs::read_to_string(scratch.0.join("runs")).unwrap();
+    let mut lines = record.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    assert_eq!(lines.next().unwrap()["options"]["pin"], "0");
+    for run in lines {
+        // Whatever else runs on it, a processor has no more time than passes, in ticks; the loop's would come to that.
+        let [busy, wall] = [&run["busy"], &run["usage"]["wall"]].map(|time| time.as_f64().unwrap());
+        assert!(busy < wall + 0.05, "{run}");
+    }
+    let files = fs::read_dir(&scratch.0).unwrap().map(|entry| entry.unwrap().path());
+    let files = files.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("nproc-"));
+    let seen: Vec<String> = files.map(|file| fs::read_to_string(file).unwrap()).collect();
+    assert_eq!(seen, ["1\n", "1\n"]);
+}
+
 #[test]
 fn sweeps_and_servers_are_compared_point_by_point() {
     let scratch = scratch("sweep");

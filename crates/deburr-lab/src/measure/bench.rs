@@ -72,7 +72,8 @@ impl<'e> Bench<'e> {
         if self.experiment.alternates && !self.start(run.side)? {
             return Ok(None);
         }
-        let (waited, is_quiet) = self.gate.map_or((0.0, true), |gate| gate.wait(self.stop));
+        let cpus = self.experiment.tasks[run.side.index()].cpus.as_ref();
+        let (waited, is_quiet) = self.gate.map_or((0.0, true), |gate| gate.wait(cpus, self.stop));
         if self.stop.is_wanted() {
             return Ok(None);
         }
@@ -145,9 +146,10 @@ impl<'e> Bench<'e> {
         };
         // Looking through all processes keeps one busy, too.
         let served = self.served(run.side);
-        let before = Busy::now();
-        let ended = self.process(&experiment.tasks[run.side.index()]);
-        let during = Busy::now().zip(before).map(|(now, before)| now.since(before));
+        let task = &experiment.tasks[run.side.index()];
+        let before = Busy::now(task.cpus.as_ref());
+        let ended = self.process(task);
+        let during = Busy::now(task.cpus.as_ref()).zip(before).map(|(now, before)| now.since(before));
         let (end, usage) = ended.map_err(|error| Failure::Start { what: what.clone(), error })?;
         (run.end, run.usage) = (end, usage);
         (run.busy, run.stolen) = (during.map(|during| during.busy), during.map(|during| during.stolen));

@@ -66,7 +66,7 @@ pub struct Run {
     /// CPU time of the server that it was a client of meanwhile, in seconds; `None` without one, or where that cannot be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<f64>,
-    /// How long all processors together were busy meanwhile, in seconds; `None` where the kernel does not tell.
+    /// How long the processors that it may use were busy meanwhile, together, in seconds; `None` where the kernel does not tell.
     pub busy: Option<f64>,
     /// How long a hypervisor kept them away, in seconds.
     pub stolen: Option<f64>,
