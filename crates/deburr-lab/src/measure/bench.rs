@@ -154,6 +154,7 @@ impl<'e> Bench<'e> {
         (run.end, run.usage) = (end, usage);
         (run.busy, run.stolen) = (during.map(|during| during.busy), during.map(|during| during.stolen));
         if experiment.services.is_some() {
+            run.is_client = true;
             // Less than before: something left it that nobody waited for.
             let served = self.served(run.side).zip(served).map(|(now, before)| now - before);
             run.served = served.filter(|served| *served >= 0.0);

@@ -63,7 +63,10 @@ pub struct Run {
     pub end: End,
     /// What it took.
     pub usage: Usage,
-    /// CPU time of the server that it was a client of meanwhile, in seconds; `None` without one, or where that cannot be told.
+    /// Whether it was the client of a server.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_client: bool,
+    /// CPU time of its server meanwhile, in seconds; `None` without one, or where that cannot be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<f64>,
     /// How long the processors that it may use were busy meanwhile, together, in seconds; `None` where the kernel does not tell.
@@ -264,6 +267,7 @@ mod tests {
                 voluntary_switches: 3,
                 involuntary_switches: 4,
             },
+            is_client: side == Side::B,
             served: (side == Side::B).then_some(0.05),
             busy: Some(0.2),
             stolen: None,
