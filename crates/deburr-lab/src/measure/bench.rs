@@ -158,7 +158,8 @@ impl<'e> Bench<'e> {
             // Less than before: something left it that nobody waited for.
             let served = self.served(run.side).zip(served).map(|(now, before)| now - before);
             run.served = served.filter(|served| *served >= 0.0);
-            run.forget_unknown_load();
+            // What the machine did besides is known only where it is known how much of it its server was.
+            run.busy = run.busy.filter(|_| run.served.is_some());
         }
         let is_good = match end {
             End::Status(status) => status == 0 || experiment.ignores_failure,

@@ -75,9 +75,6 @@ pub fn run(
         *attempts = run.attempt.saturating_add(1).max(*attempts);
     }
     let mut pairs = pairs(runs);
-    if experiment.services.is_some() {
-        pairs.iter_mut().flat_map(|pair| &mut pair.runs).for_each(Run::forget_unknown_load);
-    }
     // A record may end with a pair that is to be measured again, or is the last.
     let mut next = if pairs.is_empty() { Next::Pair } else { observer.judge(&pairs) };
     if next != Next::Enough && !(link(&mut bench, experiment.seed)? && bench.serve()?) {

@@ -79,14 +79,6 @@ pub struct Run {
     pub fault: Option<String>,
 }
 
-impl Run {
-    /// Of a client: forgets how busy the machine was where nobody knows how much of that its server was. The rest is foreign load
-    /// only then.
-    pub(super) fn forget_unknown_load(&mut self) {
-        self.busy = self.busy.filter(|_| self.served.is_some());
-    }
-}
-
 /// Why there is no record.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -293,16 +285,6 @@ mod tests {
         record.add(&run(0, Side::B)).unwrap();
         drop(record);
         assert_eq!(std::fs::read(&path).unwrap(), whole);
-    }
-
-    #[test]
-    fn load_beside_a_server_that_nobody_knows_is_not_known() {
-        let [mut unknown, mut known] = [run(0, Side::A), run(0, Side::B)];
-        // As older versions wrote it.
-        assert!(!serde_json::to_string(&unknown).unwrap().contains("served"));
-        unknown.forget_unknown_load();
-        known.forget_unknown_load();
-        assert_eq!((unknown.busy, known.busy), (None, Some(0.2)));
     }
 
     #[test]
