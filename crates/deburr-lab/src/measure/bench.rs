@@ -17,10 +17,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Bytes at most that are read of what a run prints.
+/// Bytes at most that are read of each stream that a run prints to.
 const MOST_TEXT: u64 = 64 << 20;
 /// Bytes of what a failed run printed that are told.
-const TOLD: usize = 2000;
+const TOLD: u64 = 2000;
 
 /// What runs are made with.
 pub(super) struct Bench<'e> {
@@ -31,6 +31,8 @@ pub(super) struct Bench<'e> {
     servers: [Option<Server>; 2],
     /// The next one.
     gate: Option<Gate>,
+    /// Whether a metric is in what runs print.
+    is_read: bool,
     /// Where runs print to.
     output: File,
     errors: File,
@@ -43,12 +45,12 @@ impl<'e> Bench<'e> {
         stop: &'e Stop,
     ) -> Result<Bench<'e>, Failure> {
         // What nobody reads goes nowhere, the rest to a file in memory, since a disk would be measured with it.
-        let file = |is_read: bool| match is_read {
+        let file = |is_wanted: bool| match is_wanted {
             true => memfd_create("deburr", MemfdFlags::CLOEXEC).map(File::from).map_err(io::Error::from),
             false => OpenOptions::new().write(true).open("/dev/null"),
         };
-        let is_read = experiment.keeps.is_some() || experiment.metrics.iter().any(Metric::is_printed);
-        let [output, errors] = [file(is_read), file(true)].map(|file| {
+        let is_read = experiment.metrics.iter().any(Metric::is_printed);
+        let [output, errors] = [file(is_read || experiment.keeps.is_some()), file(true)].map(|file| {
             file.map_err(|error| Failure::Start { what: "a place for output".to_owned(), error })
         });
         Ok(Bench {
@@ -57,6 +59,7 @@ impl<'e> Bench<'e> {
             stop,
             servers: [None, None],
             gate: experiment.gate,
+            is_read,
             output: output?,
             errors: errors?,
         })
@@ -167,14 +170,15 @@ impl<'e> Bench<'e> {
         };
         let mut failure = (!is_good).then(|| Failure::Run { what: what.clone(), end, text: self.tail() });
         if failure.is_none() {
-            let text = self.text();
+            let (text, is_cut) = if self.is_read { self.text() } else { (String::new(), false) };
             let numbers = metric::read_all(&experiment.metrics, &usage, &text);
             for (metric, number) in experiment.metrics.iter().zip(numbers) {
                 match number {
                     Ok(number) => _ = run.metrics.insert(metric.name.clone(), number),
                     Err(why) => {
                         let (what, metric, text) = (what.clone(), metric.name.clone(), self.tail());
-                        failure.get_or_insert(Failure::Metric { what, metric, why, text });
+                        let read = is_cut.then_some(MOST_TEXT);
+                        failure.get_or_insert(Failure::Metric { what, metric, why, read, text });
                     }
                 }
             }
@@ -212,23 +216,34 @@ impl<'e> Bench<'e> {
         Ok(())
     }
 
-    /// What the last run printed, standard output first.
-    fn text(&mut self) -> String {
-        let mut text = Vec::new();
+    /// What the last run printed, standard output first, and whether there is more of it than is read.
+    fn text(&mut self) -> (String, bool) {
+        let (mut text, mut is_cut) = (Vec::new(), false);
         for file in [&mut self.output, &mut self.errors] {
             // Nothing can be read of a device that is written to only.
             let _ = file.rewind().and_then(|()| file.take(MOST_TEXT).read_to_end(&mut text));
+            is_cut |= length(file) > MOST_TEXT;
         }
-        String::from_utf8_lossy(&text).into_owned()
+        (String::from_utf8_lossy(&text).into_owned(), is_cut)
     }
 
     /// The end of what the last run printed.
     fn tail(&mut self) -> String {
-        let text = self.text();
-        let from = text.len().saturating_sub(TOLD);
-        let from = (from..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
-        text.get(from..).unwrap_or_default().to_owned()
+        let mut tail = Vec::new();
+        for file in [&mut self.output, &mut self.errors] {
+            let from = io::SeekFrom::Start(length(file).saturating_sub(TOLD));
+            let _ = file.seek(from).and_then(|_| file.read_to_end(&mut tail));
+        }
+        let from = tail.len().saturating_sub(TOLD as usize);
+        // It may begin inside of a character.
+        String::from_utf8_lossy(tail.get(from..).unwrap_or_default())
+            .trim_start_matches(char::REPLACEMENT_CHARACTER)
+            .to_owned()
     }
+}
+
+fn length(file: &File) -> u64 {
+    file.metadata().map_or(0, |metadata| metadata.len())
 }
 
 /// What the files of a run are called: `8-pair-3-a`, where 8 is swept over, `warm-up-b`, `round-1-layout-7-a`.

@@ -85,6 +85,8 @@ pub enum Failure {
         metric: String,
         /// What is wrong.
         why: NoNumber,
+        /// Where it printed more than is read: bytes of each of its streams that were.
+        read: Option<u64>,
         /// The last that it printed.
         text: String,
     },
@@ -114,7 +116,12 @@ impl fmt::Display for Failure {
             Failure::Record(error) => return error.fmt(f),
             Failure::Keep { path, error } => return write!(f, "{}: {error}", path.display()),
             Failure::Run { what, end, text } => (format!("{what} ended with {end}"), text),
-            Failure::Metric { what, metric, why, text } => (format!("{what}: metric {metric}: {why}"), text),
+            Failure::Metric { what, metric, why, read, text } => {
+                let read = read.map_or_else(String::new, |bytes| {
+                    format!(" (read were only the first {} MiB of its output and of its errors)", bytes >> 20)
+                });
+                (format!("{what}: metric {metric}: {why}{read}"), text)
+            }
         };
         f.write_str(&what)?;
         match text.trim() {

@@ -354,6 +354,10 @@ mod tests {
             ),
             ("echo ops = 1; echo ops = 2", "metric ops: its pattern matches 2 times"),
             ("echo ops = many", "metric ops: its pattern matches \"many\", which is no number"),
+            (
+                "head -c 65M /dev/zero; echo; echo ops = 1",
+                "matches nothing of what the command printed (read were only the first 64 MiB of its output and of its errors)",
+            ),
         ];
         for (command, expected) in cases {
             let folder = tempfile::tempdir().unwrap();
