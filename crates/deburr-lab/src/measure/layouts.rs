@@ -122,7 +122,7 @@ pub fn table(runs: &[Run], extent: Extent, metric: &str) -> Option<Vec<Vec<f64>>
 mod tests {
     use super::super::metric::{Metric, Source};
     use super::super::process::Task;
-    use super::super::record::{FORMAT, Header};
+    use super::super::record::{self, FORMAT, Header};
     use super::*;
     use regex::Regex;
 
@@ -199,7 +199,7 @@ mod tests {
         // None of them is a pair's.
         assert_eq!(super::super::pairs::pairs(runs.clone()), []);
 
-        let (_, written, _) = Record::resume(&file, &header()).unwrap();
+        let (_, written) = record::read(&file).unwrap();
         assert_eq!(written.len(), 14);
         assert_eq!(measured(&written), runs);
         let mut script = Script::default();

@@ -5,11 +5,13 @@
 
 use super::process::{End, Usage};
 use crate::side::Side;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 /// The version of the format.
@@ -85,6 +87,8 @@ pub struct Run {
 pub enum RecordError {
     /// It could not be read or written.
     Io(io::Error),
+    /// Another process writes to it.
+    Taken,
     /// A line that is not what it should be, counted from 1.
     Line(usize, String),
     /// A record of another experiment: what differs.
@@ -95,6 +99,7 @@ impl fmt::Display for RecordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RecordError::Io(error) => error.fmt(f),
+            RecordError::Taken => f.write_str("somebody else writes to it"),
             RecordError::Line(line, why) => write!(f, "line {line}: {why}"),
             RecordError::Other(what) => write!(f, "a record of another experiment: {what}"),
         }
@@ -122,7 +127,7 @@ impl Record {
     /// Where there is such a file, or it cannot be written.
     pub fn create(path: &Path, header: &Header) -> Result<Record, RecordError> {
         let file = OpenOptions::new().read(true).append(true).create_new(true).open(path)?;
-        let mut record = Record { file };
+        let mut record = Record::alone(file)?;
         record.line(header)?;
         Ok(record)
     }
@@ -132,15 +137,23 @@ impl Record {
     /// # Errors
     /// [`RecordError`], also where it is one of another experiment.
     pub fn resume(path: &Path, header: &Header) -> Result<(Record, Vec<Run>, u64), RecordError> {
-        let mut file = OpenOptions::new().read(true).write(true).open(path)?;
-        let Contents { header: found, runs, whole } = Contents::read(&file)?;
+        let record = Record::alone(OpenOptions::new().read(true).append(true).open(path)?)?;
+        let Contents { header: found, runs, whole } = Contents::read(&record.file)?;
         if let Some(difference) = found.difference(header) {
             return Err(RecordError::Other(difference));
         }
         // What an interrupt left of a line would spoil the next one.
-        file.set_len(whole)?;
-        file.seek(SeekFrom::End(0))?;
-        Ok((Record { file }, runs, found.seed))
+        record.file.set_len(whole)?;
+        Ok((record, runs, found.seed))
+    }
+
+    /// Of a file that nobody else writes to as long as there is this record.
+    fn alone(file: File) -> Result<Record, RecordError> {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => Err(RecordError::Taken),
+            // Some file systems have no locks.
+            _ => Ok(Record { file }),
+        }
     }
 
     /// Adds a run; it is on disk when this returns, as far as the kernel goes.
@@ -155,6 +168,13 @@ impl Record {
         let mut line = serde_json::to_vec(value).map_err(io::Error::from)?;
         line.push(b'\n');
         Ok(self.file.write_all(&line)?)
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        // A process that another thread is about to start has the file for a moment, too, and the lock would last as long.
+        let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
 
@@ -276,6 +296,7 @@ mod tests {
         record.add(&run(0, Side::A)).unwrap();
         record.add(&run(0, Side::B)).unwrap();
         assert!(Record::create(&path, &header()).is_err());
+        drop(record);
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, &whole[..whole.len() - 20]).unwrap();
         assert_eq!(read(&path).unwrap(), (header(), vec![run(0, Side::A)]));
@@ -285,6 +306,21 @@ mod tests {
         record.add(&run(0, Side::B)).unwrap();
         drop(record);
         assert_eq!(std::fs::read(&path).unwrap(), whole);
+    }
+
+    #[test]
+    fn a_record_has_one_writer_at_a_time_and_any_number_of_readers() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record.jsonl");
+        let resumed = || Record::resume(&path, &header());
+        let begun = Record::create(&path, &header()).unwrap();
+        assert_eq!(resumed().unwrap_err().to_string(), "somebody else writes to it");
+        drop(begun);
+        let gone_on = resumed().unwrap();
+        assert!(matches!(resumed(), Err(RecordError::Taken)));
+        assert_eq!(read(&path).unwrap().0, header());
+        drop(gone_on);
+        assert!(resumed().is_ok());
     }
 
     #[test]
