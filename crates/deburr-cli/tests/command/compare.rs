@@ -2,35 +2,15 @@
 
 mod relink;
 
-use super::{Scratch, assert_as_recorded, deburr, stderr, stdout};
+use super::{Scratch, assert_as_recorded, compare, document, stderr, stdout};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 fn scratch(name: &str) -> Scratch {
     Scratch::new(&format!("compare-{name}"))
-}
-
-/// Runs it where nothing of it stays behind.
-fn compare(scratch: &Scratch, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
-    command.current_dir(&scratch.0).env("XDG_STATE_HOME", scratch.0.join("state"));
-    command.args(["compare", "--no-gate"]).args(arguments).stdin(Stdio::null()).output().unwrap()
-}
-
-/// What a run says in JSON, held against the schema.
-fn document(scratch: &Scratch, arguments: &[&str]) -> Value {
-    let output = compare(scratch, &[&["--format", "json"], arguments].concat());
-    let document: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
-    let schema: Value = serde_json::from_slice(&deburr(&["schema", "compare"]).stdout).unwrap();
-    assert!(jsonschema::meta::is_valid(&schema));
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
-    assert!(errors.is_empty(), "{errors:?}");
-    document
 }
 
 /// Prints numbers that are known, with a little noise that has no order.

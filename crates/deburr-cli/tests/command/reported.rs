@@ -1,25 +1,8 @@
 //! `deburr compare FILE FILE`: what benchmark programs wrote, compared by metric; tables of it; and what is refused.
 
-use super::{Scratch, assert_as_recorded, stderr, stdout};
+use super::{Scratch, assert_as_recorded, compare, document, stderr, stdout};
 use serde_json::Value;
-use std::process::{Command, Output, Stdio};
-
-fn compare(scratch: &Scratch, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
-    command.current_dir(&scratch.0).arg("compare").args(arguments);
-    command.stdin(Stdio::null()).output().unwrap()
-}
-
-fn document(scratch: &Scratch, arguments: &[&str]) -> Value {
-    let output = compare(scratch, &[&["--format", "json"], arguments].concat());
-    let document: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
-    let schema: Value = serde_json::from_slice(&super::deburr(&["schema", "compare"]).stdout).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
-    assert!(errors.is_empty(), "{errors:?}");
-    document
-}
+use std::process::Command;
 
 /// So many reports of pgbench, one after the other.
 fn pgbench(reports: u32, factor: f64) -> String {
