@@ -221,12 +221,12 @@ pub fn is_crowded(run: &Run, machine: &Machine) -> bool {
 
 /// The machine that some runs show: how much of it the program takes by itself.
 pub fn machine<'r>(runs: impl IntoIterator<Item = &'r Run>, cores: usize) -> Machine {
-    let (mut all, mut is_served) = (Vec::new(), false);
-    for run in runs {
-        all.push(loaded(run));
-        is_served |= run.served.is_some();
-    }
-    let demand = load::demand(&all);
+    let runs: Vec<&Run> = runs.into_iter().collect();
+    let is_served = runs.iter().any(|run| run.is_client);
+    // In a short run one tick is many processors.
+    let (long, short): (Vec<load::Run>, Vec<load::Run>) =
+        runs.into_iter().map(loaded).partition(|run| run.wall >= SHORTEST);
+    let demand = load::demand(if long.is_empty() { &short } else { &long });
     // A program that sleeps or waits gets less than a processor without anybody's fault. A client and its server wait for each
     // other, whatever they use together.
     Machine {
@@ -492,6 +492,7 @@ mod tests {
         let run = |busy, served| Run {
             usage: Usage { wall: 1.0, user: 0.2, ..Usage::default() },
             busy: Some(busy),
+            is_client: true,
             served,
             ..Run::default()
         };
@@ -503,6 +504,29 @@ mod tests {
         let found = pairs.each_ref().map(|pair| is_contaminated(pair, &machine));
         assert_eq!(found, [false, false, true]);
         assert!(is_contaminated(&pair(1.0, None), &machine));
+    }
+
+    #[test]
+    fn a_client_whose_server_nobody_could_count_may_wait_for_it() {
+        let run = |user: f64, is_client| Run {
+            usage: Usage { wall: 1.0, user, ..Usage::default() },
+            is_client,
+            ..Run::default()
+        };
+        for is_client in [true, false] {
+            let runs = [run(0.98, is_client), run(0.2, is_client)];
+            let machine = machine(&runs, 2);
+            assert_eq!((machine.cpu_bound, is_crowded(&runs[1], &machine)), (!is_client, !is_client));
+        }
+    }
+
+    #[test]
+    fn a_tick_of_a_short_run_is_no_demand() {
+        let run =
+            |wall: f64, user: f64| Run { usage: Usage { wall, user, ..Usage::default() }, ..Run::default() };
+        let runs = [run(0.001, 0.01), run(0.5, 0.4), run(0.5, 0.3)];
+        assert_eq!(machine(&runs, 2).demand, 0.8);
+        assert_eq!(machine(&runs[..1], 2).demand, 10.0);
     }
 
     #[test]

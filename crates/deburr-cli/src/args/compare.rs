@@ -153,7 +153,7 @@ pub(crate) struct Compare {
     /// Keep what the runs print in this folder, in a file for each [default: nowhere]
     #[arg(long, value_name = "DIR", help_heading = "How to run")]
     pub(crate) output: Option<PathBuf>,
-    /// Processors that the runs may use, such as 1 or 2-3
+    /// Processors that the runs and their servers may use, such as 1 or 2-3; what others do elsewhere is no load then
     #[arg(long, value_name = "CPUS", help_heading = "How to run")]
     pub(crate) pin: Option<Cpus>,
     /// A run that takes longer fails

@@ -3,35 +3,15 @@
 mod kept;
 mod relink;
 
-use super::{Scratch, assert_as_recorded, deburr, stderr, stdout};
+use super::{Scratch, assert_as_recorded, compare, document, stderr, stdout};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 fn scratch(name: &str) -> Scratch {
     Scratch::new(&format!("compare-{name}"))
-}
-
-/// Runs it where nothing of it stays behind.
-fn compare(scratch: &Scratch, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
-    command.current_dir(&scratch.0).env("XDG_STATE_HOME", scratch.0.join("state"));
-    command.args(["compare", "--no-gate"]).args(arguments).stdin(Stdio::null()).output().unwrap()
-}
-
-/// What a run says in JSON, held against the schema.
-fn document(scratch: &Scratch, arguments: &[&str]) -> Value {
-    let output = compare(scratch, &[&["--format", "json"], arguments].concat());
-    let document: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
-    let schema: Value = serde_json::from_slice(&deburr(&["schema", "compare"]).stdout).unwrap();
-    assert!(jsonschema::meta::is_valid(&schema));
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
-    assert!(errors.is_empty(), "{errors:?}");
-    document
 }
 
 /// Prints numbers that are known, with a little noise that has no order.
@@ -115,27 +95,15 @@ fn an_experiment_goes_on_with_its_record() {
     assert_eq!(last["verdict"], "worse");
 }
 
-#[test]
-fn an_interrupt_ends_with_the_verdict_so_far() {
-    let scratch = scratch("interrupt");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
-    command.args(["compare", "--no-gate", "--record"]).arg(scratch.0.join("runs"));
-    command.args(["--a", "sleep 0.05", "--b", "sleep 0.05", "--pairs", "1000"]);
-    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let begun = Instant::now();
-    let lines = || fs::read_to_string(scratch.0.join("runs")).map_or(0, |text| text.lines().count());
-    while lines() < 8 && begun.elapsed() < Duration::from_secs(60) {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
-    assert!(stdout(&output).contains("inconclusive: wall"), "{}", stdout(&output));
-}
-
 /// An experiment that shells run in the scratch folder, to be interrupted.
 fn begun(scratch: &Scratch, arguments: &[&str]) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    // Whoever runs the tests may have done so with nohup.
+    started(scratch, &["--default-signal=HUP"], arguments)
+}
+
+fn started(scratch: &Scratch, signals: &[&str], arguments: &[&str]) -> Child {
+    let mut command = Command::new("env");
+    command.args(signals).arg(env!("CARGO_BIN_EXE_deburr"));
     command.current_dir(&scratch.0).args(["compare", "--no-gate", "--record", "runs", "--shell", "sh"]);
     command
         .args(arguments)
@@ -147,7 +115,11 @@ fn begun(scratch: &Scratch, arguments: &[&str]) -> Child {
 }
 
 fn interrupt(child: &Child) {
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    send("INT", child);
+}
+
+fn send(signal: &str, child: &Child) {
+    assert!(Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap().success());
 }
 
 #[test]
@@ -185,7 +157,7 @@ fn await_file(scratch: &Scratch, name: &str) {
     }
 }
 
-/// Waits for the end behind the second interrupt: with the verdict so far, and nothing left of the processes that wrote their numbers to
+/// Waits for the end behind an interrupt: with the verdict so far, and nothing left of the processes that wrote their numbers to
 /// files named `pid-…`, of which there are so many.
 fn assert_ended_in_order(scratch: &Scratch, child: Child, processes: usize) {
     let output = child.wait_with_output().unwrap();
@@ -198,6 +170,32 @@ fn assert_ended_in_order(scratch: &Scratch, child: Child, processes: usize) {
     for pid in pids {
         assert!(!Path::new("/proc").join(pid.trim()).exists(), "{pid} still runs");
     }
+}
+
+/// Makes three pairs, the first of which warms up, and hangs then.
+const THREE_PAIRS: &str =
+    "echo x >> clients; test $(wc -l < clients) -le 6 || { echo $$ > pid-run; sleep 600; }";
+
+#[test]
+fn an_interrupt_ends_with_the_verdict_so_far() {
+    for signal in ["INT", "TERM", "HUP"] {
+        let scratch = scratch(&format!("interrupt-{signal}"));
+        let child = begun(&scratch, &["--a", THREE_PAIRS, "--b", THREE_PAIRS]);
+        await_file(&scratch, "pid-run");
+        send(signal, &child);
+        assert_ended_in_order(&scratch, child, 1);
+    }
+}
+
+#[test]
+fn a_terminal_that_is_closed_ends_nothing_under_nohup() {
+    let scratch = scratch("nohup");
+    let run = "echo $$ > running; sleep 0.1";
+    let child = started(&scratch, &["--ignore-signal=HUP"], &["--a", run, "--b", run, "--pairs", "2"]);
+    await_file(&scratch, "running");
+    send("HUP", &child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
 #[test]
@@ -221,14 +219,49 @@ fn a_second_interrupt_kills_client_and_servers_that_are_deaf() {
 #[test]
 fn cleaning_up_goes_on_until_the_second_interrupt() {
     let scratch = scratch("cleanup");
-    let run = "echo x >> clients; test $(wc -l < clients) -le 6 || { echo > running; sleep 600; }";
     let cleanup = "echo $$ > pid-cleanup; trap '' TERM; while :; do sleep 1; done";
-    let child = begun(&scratch, &["--a", run, "--b", run, "--cleanup", cleanup]);
-    await_file(&scratch, "running");
+    let child = begun(&scratch, &["--a", THREE_PAIRS, "--b", THREE_PAIRS, "--cleanup", cleanup]);
+    await_file(&scratch, "pid-run");
     interrupt(&child);
     await_file(&scratch, "pid-cleanup");
     interrupt(&child);
-    assert_ended_in_order(&scratch, child, 1);
+    assert_ended_in_order(&scratch, child, 2);
+}
+
+/// A process that is gone when the test is over.
+struct Beside(Child);
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        let _ = self.0.kill().and_then(|()| self.0.wait());
+    }
+}
+
+#[test]
+fn what_others_do_on_other_processors_is_no_load_beside_pinned_runs() {
+    let scratch = scratch("pinned");
+    let last = std::thread::available_parallelism().unwrap().get() - 1;
+    let mut other = Command::new("taskset");
+    other.args(["-c", &last.to_string(), "sh", "-c", "while :; do :; done"]);
+    let _beside = Beside(other.spawn().unwrap());
+    let server = "nproc > nproc-{port}; while :; do sleep 1; done";
+    let client = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; sleep 0.2";
+    let arguments = ["--shell", "sh", "--pin", "0", "--pairs", "2", "--record", "runs", "--client", client];
+    let servers = ["--server-a", server, "--server-b", server, "--ready", "test -s nproc-{port}"];
+    let output = compare(&scratch, &[&arguments[..], &servers].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let record = fs::read_to_string(scratch.0.join("runs")).unwrap();
+    let mut lines = record.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    assert_eq!(lines.next().unwrap()["options"]["pin"], "0");
+    for run in lines {
+        // Whatever else runs on it, a processor has no more time than passes, in ticks; the loop's would come to that.
+        let [busy, wall] = [&run["busy"], &run["usage"]["wall"]].map(|time| time.as_f64().unwrap());
+        assert!(busy < wall + 0.05, "{run}");
+    }
+    let files = fs::read_dir(&scratch.0).unwrap().map(|entry| entry.unwrap().path());
+    let files = files.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("nproc-"));
+    let seen: Vec<String> = files.map(|file| fs::read_to_string(file).unwrap()).collect();
+    assert_eq!(seen, ["1\n", "1\n"]);
 }
 
 #[test]

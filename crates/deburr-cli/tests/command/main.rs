@@ -82,6 +82,26 @@ fn json(arguments: &[&str]) -> (serde_json::Value, Output) {
     (serde_json::from_slice(&output.stdout).unwrap(), output)
 }
 
+/// Compares in a folder of its own, where nothing stays behind.
+fn compare(scratch: &Scratch, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    command.current_dir(&scratch.0).env("XDG_STATE_HOME", scratch.0.join("state"));
+    command.args(["compare", "--no-gate"]).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// What a comparison says in JSON, held against the schema.
+fn document(scratch: &Scratch, arguments: &[&str]) -> serde_json::Value {
+    let output = compare(scratch, &[&["--format", "json"], arguments].concat());
+    let document: serde_json::Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+    let schema: serde_json::Value = serde_json::from_slice(&deburr(&["schema", "compare"]).stdout).unwrap();
+    assert!(jsonschema::meta::is_valid(&schema));
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    document
+}
+
 #[test]
 fn help_texts_are_as_recorded() {
     for verb in [

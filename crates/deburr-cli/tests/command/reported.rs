@@ -1,25 +1,8 @@
 //! `deburr compare FILE FILE`: what benchmark programs wrote, compared by metric; tables of it; and what is refused.
 
-use super::{Scratch, assert_as_recorded, stderr, stdout};
+use super::{Scratch, assert_as_recorded, compare, document, stderr, stdout};
 use serde_json::Value;
-use std::process::{Command, Output, Stdio};
-
-fn compare(scratch: &Scratch, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
-    command.current_dir(&scratch.0).arg("compare").args(arguments);
-    command.stdin(Stdio::null()).output().unwrap()
-}
-
-fn document(scratch: &Scratch, arguments: &[&str]) -> Value {
-    let output = compare(scratch, &[&["--format", "json"], arguments].concat());
-    let document: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
-    let schema: Value = serde_json::from_slice(&super::deburr(&["schema", "compare"]).stdout).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
-    assert!(errors.is_empty(), "{errors:?}");
-    document
-}
+use std::process::Command;
 
 /// So many reports of pgbench, one after the other.
 fn pgbench(reports: u32, factor: f64) -> String {
@@ -291,7 +274,7 @@ fn runs_are_measured_by_what_a_program_reports_of_them() {
         )
     };
     let (a, b) = (run(10_000), run(11_000));
-    let common = ["--no-gate", "--record", "runs", "--shell", "sh", "--pairs", "16", "--metric", "pgbench"];
+    let common = ["--record", "runs", "--shell", "sh", "--pairs", "16", "--metric", "pgbench"];
     let told = document(&scratch, &[&common[..], &["--a", &a, "--b", &b]].concat());
     assert_eq!((&told["verdict"], &told["metric"]["name"]), (&"better".into(), &"pgbench:tps".into()));
     let latency = &told["other_metrics"][0];
@@ -299,21 +282,10 @@ fn runs_are_measured_by_what_a_program_reports_of_them() {
         (&latency["metric"]["name"], &latency["verdict"]),
         (&"pgbench:latency".into(), &"same".into())
     );
-    let again =
-        ["--no-gate", "--resume=runs", "--shell", "sh", "--metric", "pgbench", "--format", "benchstat"];
+    let again = ["--resume=runs", "--shell", "sh", "--metric", "pgbench", "--format", "benchstat"];
     let output = compare(&scratch, &[&again[..], &["--pairs", "16", "--a", &a, "--b", &b]].concat());
     assert!(stdout(&output).contains("pgbench:tps"), "{}{}", stdout(&output), stderr(&output));
-    let none = [
-        "--no-gate",
-        "--metric",
-        "pgbench:tps",
-        "--a",
-        "echo hello",
-        "--b",
-        "echo hello",
-        "--record",
-        "none",
-    ];
+    let none = ["--metric", "pgbench:tps", "--a", "echo hello", "--b", "echo hello", "--record", "none"];
     let output = compare(&scratch, &none);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("no result of pgbench in it"), "{}", stderr(&output));

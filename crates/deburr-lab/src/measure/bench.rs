@@ -17,10 +17,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Bytes at most that are read of what a run prints.
+/// Bytes at most that are read of each stream that a run prints to.
 const MOST_TEXT: u64 = 64 << 20;
 /// Bytes of what a failed run printed that are told.
-const TOLD: usize = 2000;
+const TOLD: u64 = 2000;
 
 /// What runs are made with.
 pub(super) struct Bench<'e> {
@@ -31,6 +31,8 @@ pub(super) struct Bench<'e> {
     servers: [Option<Server>; 2],
     /// The next one.
     gate: Option<Gate>,
+    /// Whether a metric is in what runs print.
+    is_read: bool,
     /// Where runs print to.
     output: File,
     errors: File,
@@ -43,12 +45,12 @@ impl<'e> Bench<'e> {
         stop: &'e Stop,
     ) -> Result<Bench<'e>, Failure> {
         // What nobody reads goes nowhere, the rest to a file in memory, since a disk would be measured with it.
-        let file = |is_read: bool| match is_read {
+        let file = |is_wanted: bool| match is_wanted {
             true => memfd_create("deburr", MemfdFlags::CLOEXEC).map(File::from).map_err(io::Error::from),
             false => OpenOptions::new().write(true).open("/dev/null"),
         };
-        let is_read = experiment.keeps.is_some() || experiment.metrics.iter().any(Metric::is_printed);
-        let [output, errors] = [file(is_read), file(true)].map(|file| {
+        let is_read = experiment.metrics.iter().any(Metric::is_printed);
+        let [output, errors] = [file(is_read || experiment.keeps.is_some()), file(true)].map(|file| {
             file.map_err(|error| Failure::Start { what: "a place for output".to_owned(), error })
         });
         Ok(Bench {
@@ -57,6 +59,7 @@ impl<'e> Bench<'e> {
             stop,
             servers: [None, None],
             gate: experiment.gate,
+            is_read,
             output: output?,
             errors: errors?,
         })
@@ -72,7 +75,8 @@ impl<'e> Bench<'e> {
         if self.experiment.alternates && !self.start(run.side)? {
             return Ok(None);
         }
-        let (waited, is_quiet) = self.gate.map_or((0.0, true), |gate| gate.wait(self.stop));
+        let cpus = self.experiment.tasks[run.side.index()].cpus.as_ref();
+        let (waited, is_quiet) = self.gate.map_or((0.0, true), |gate| gate.wait(cpus, self.stop));
         if self.stop.is_wanted() {
             return Ok(None);
         }
@@ -145,17 +149,20 @@ impl<'e> Bench<'e> {
         };
         // Looking through all processes keeps one busy, too.
         let served = self.served(run.side);
-        let before = Busy::now();
-        let ended = self.process(&experiment.tasks[run.side.index()]);
-        let during = Busy::now().zip(before).map(|(now, before)| now.since(before));
+        let task = &experiment.tasks[run.side.index()];
+        let before = Busy::now(task.cpus.as_ref());
+        let ended = self.process(task);
+        let during = Busy::now(task.cpus.as_ref()).zip(before).map(|(now, before)| now.since(before));
         let (end, usage) = ended.map_err(|error| Failure::Start { what: what.clone(), error })?;
         (run.end, run.usage) = (end, usage);
         (run.busy, run.stolen) = (during.map(|during| during.busy), during.map(|during| during.stolen));
         if experiment.services.is_some() {
+            run.is_client = true;
             // Less than before: something left it that nobody waited for.
             let served = self.served(run.side).zip(served).map(|(now, before)| now - before);
             run.served = served.filter(|served| *served >= 0.0);
-            run.forget_unknown_load();
+            // What the machine did besides is known only where it is known how much of it its server was.
+            run.busy = run.busy.filter(|_| run.served.is_some());
         }
         let is_good = match end {
             End::Status(status) => status == 0 || experiment.ignores_failure,
@@ -165,11 +172,12 @@ impl<'e> Bench<'e> {
         let gone = if end == End::Interrupted { None } else { self.gone() };
         let mut failure =
             gone.or_else(|| (!is_good).then(|| Failure::Run { what: what.clone(), end, text: self.tail() }));
-        if failure.is_none() && experiment.metrics.iter().any(Metric::is_printed) && self.is_too_long() {
+        // What is not read may hold a number once more.
+        if failure.is_none() && self.is_read && self.is_too_long() {
             failure = Some(Failure::TooLong { what: what.clone(), most: MOST_TEXT });
         }
         if failure.is_none() {
-            let text = self.text();
+            let text = if self.is_read { self.text() } else { String::new() };
             let numbers = metric::read_all(&experiment.metrics, &usage, &text);
             for (metric, number) in experiment.metrics.iter().zip(numbers) {
                 match number {
@@ -202,9 +210,7 @@ impl<'e> Bench<'e> {
 
     /// Whether the last run printed more than is read.
     fn is_too_long(&self) -> bool {
-        [&self.output, &self.errors]
-            .into_iter()
-            .any(|file| file.metadata().is_ok_and(|metadata| metadata.len() > MOST_TEXT))
+        [&self.output, &self.errors].into_iter().any(|file| length(file) > MOST_TEXT)
     }
 
     fn process(&mut self, task: &Task) -> io::Result<(End, process::Usage)> {
@@ -234,19 +240,28 @@ impl<'e> Bench<'e> {
         let mut text = Vec::new();
         for file in [&mut self.output, &mut self.errors] {
             // Nothing can be read of a device that is written to only.
-            let _ = file.rewind().and_then(|()| file.take(MOST_TEXT).read_to_end(&mut text));
+            let _ = file.rewind().and_then(|()| file.read_to_end(&mut text));
         }
         String::from_utf8_lossy(&text).into_owned()
     }
 
     /// The end of what the last run printed, for a terminal.
     fn tail(&mut self) -> String {
-        let text = self.text();
-        let from = text.len().saturating_sub(TOLD);
-        let from = (from..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
-        let end = text.get(from..).unwrap_or_default();
-        end.replace(|c: char| c.is_control() && !"\n\t".contains(c), "\u{fffd}")
+        let mut tail = Vec::new();
+        for file in [&mut self.output, &mut self.errors] {
+            let from = io::SeekFrom::Start(length(file).saturating_sub(TOLD));
+            let _ = file.seek(from).and_then(|_| file.read_to_end(&mut tail));
+        }
+        let from = tail.len().saturating_sub(TOLD as usize);
+        // It may begin inside of a character.
+        String::from_utf8_lossy(tail.get(from..).unwrap_or_default())
+            .trim_start_matches(char::REPLACEMENT_CHARACTER)
+            .replace(|c: char| c.is_control() && !"\n\t".contains(c), "\u{fffd}")
     }
+}
+
+fn length(file: &File) -> u64 {
+    file.metadata().map_or(0, |metadata| metadata.len())
 }
 
 /// What the files of a run are called: `8-pair-3-a`, where 8 is swept over, `warm-up-b`, `round-1-layout-7-a`.

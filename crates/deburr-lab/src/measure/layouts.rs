@@ -25,8 +25,8 @@ pub trait Observer {
     /// A run is about to begin; there are so many.
     fn begins(&mut self, measured: u32);
 
-    /// Whether the last of `runs` counts for nothing, and is to be made again: the `attempt`th time, from 0.
-    fn is_spoiled(&mut self, runs: &[Run], attempt: u32) -> bool;
+    /// Whether the last of `runs` counts for nothing, and is to be made again.
+    fn is_spoiled(&mut self, runs: &[Run]) -> bool;
 }
 
 /// Runs A at its layouts. `runs`: what the record has of this experiment already.
@@ -45,14 +45,25 @@ pub fn run(
     let relink = experiment.relink.clone().map(|relink| Relink { when: When::EachRun, ..relink });
     let experiment = Experiment { relink, alternates: true, ..experiment.clone() };
     let mut bench = Bench::new(&experiment, record, stop)?;
+    // How often each was begun.
+    let mut attempts: BTreeMap<Place, u32> = BTreeMap::new();
+    for run in runs.iter().filter(|run| is_of_a_layout(run)) {
+        let attempts = attempts.entry(place(run)).or_default();
+        *attempts = run.attempt.saturating_add(1).max(*attempts);
+    }
     let mut measured = measured(runs);
+    // A record may end with a run that is to be made again.
+    if !measured.is_empty() && observer.is_spoiled(&measured) {
+        measured.pop();
+    }
     let mut is_warm = false;
     for round in 0..extent.rounds {
         for layout in schedule::layout_order(experiment.seed, round, extent.layouts) {
-            if measured.iter().any(|run| (run.pair, run.layout) == (round, Some(layout))) {
+            if measured.iter().any(|run| place(run) == (round, Some(layout))) {
                 continue;
             }
             let seed = schedule::seed_of_layout(experiment.seed, layout);
+            let attempts = attempts.entry((round, Some(layout))).or_default();
             let mut run = Run { pair: round, layout: Some(layout), ..Run::default() };
             observer.begins(measured.len() as u32);
             if !is_warm && bench.run(Run { is_warm_up: true, ..run.clone() }, seed)?.is_none() {
@@ -60,33 +71,47 @@ pub fn run(
             }
             is_warm = true;
             loop {
+                run.attempt = *attempts;
+                *attempts = attempts.saturating_add(1);
                 match bench.run(run.clone(), seed)? {
                     Some(run) => measured.push(run),
                     None => return Ok((measured, Stopped::Interrupted)),
                 }
-                if !observer.is_spoiled(&measured, run.attempt) {
+                if !observer.is_spoiled(&measured) {
                     break;
                 }
                 measured.pop();
-                run.attempt += 1;
             }
         }
     }
     Ok((measured, Stopped::Enough))
 }
 
-/// Those of some runs that layouts were measured by: of each round and layout the last.
+/// Those of some runs that layouts were measured by, as they came: of each round and layout the last.
 pub fn measured(runs: &[Run]) -> Vec<Run> {
-    let counts = |run: &&Run| run.layout.is_some() && !run.is_warm_up && run.fault.is_none();
-    let last: BTreeMap<(u32, Option<u32>), &Run> =
-        runs.iter().filter(counts).map(|run| ((run.pair, run.layout), run)).collect();
-    last.into_values().cloned().collect()
+    let counts = |run: &&Run| is_of_a_layout(run) && run.fault.is_none();
+    let counting: Vec<&Run> = runs.iter().filter(counts).collect();
+    let last: BTreeMap<Place, usize> =
+        counting.iter().enumerate().map(|(index, run)| (place(run), index)).collect();
+    let is_last = |(index, run): &(usize, &Run)| last.get(&place(run)) == Some(index);
+    counting.into_iter().enumerate().filter(is_last).map(|(_, run)| run.clone()).collect()
+}
+
+/// A round, and a layout in it.
+type Place = (u32, Option<u32>);
+
+fn place(run: &Run) -> Place {
+    (run.pair, run.layout)
+}
+
+fn is_of_a_layout(run: &Run) -> bool {
+    run.layout.is_some() && !run.is_warm_up
 }
 
 /// The values of a metric, one row a round, in each the layouts in order. `None`: a run is missing, or lacks it.
 pub fn table(runs: &[Run], extent: Extent, metric: &str) -> Option<Vec<Vec<f64>>> {
     let value = |round: u32, layout: u32| {
-        let run = runs.iter().find(|run| (run.pair, run.layout) == (round, Some(layout)))?;
+        let run = runs.iter().find(|run| place(run) == (round, Some(layout)))?;
         run.metrics.get(metric).copied()
     };
     let row = |round: u32| (0..extent.layouts).map(|layout| value(round, layout)).collect();
@@ -97,7 +122,7 @@ pub fn table(runs: &[Run], extent: Extent, metric: &str) -> Option<Vec<Vec<f64>>
 mod tests {
     use super::super::metric::{Metric, Source};
     use super::super::process::Task;
-    use super::super::record::{FORMAT, Header};
+    use super::super::record::{self, FORMAT, Header};
     use super::*;
     use regex::Regex;
 
@@ -132,8 +157,8 @@ mod tests {
             self.begun.push(measured);
         }
 
-        fn is_spoiled(&mut self, runs: &[Run], attempt: u32) -> bool {
-            attempt == 0 && self.again == Some(runs.len())
+        fn is_spoiled(&mut self, runs: &[Run]) -> bool {
+            self.again == Some(runs.len()) && runs.last().is_some_and(|run| run.attempt == 0)
         }
     }
 
@@ -175,17 +200,24 @@ mod tests {
         // None of them is a pair's.
         assert_eq!(super::super::pairs::pairs(runs.clone()), []);
 
-        let (_, written) = super::super::record::read(&file).unwrap();
+        let (_, written) = record::read(&file).unwrap();
         assert_eq!(written.len(), 14);
-        let mut sorted = runs.clone();
-        sorted.sort_by_key(|run| (run.pair, run.layout));
-        assert_eq!(measured(&written), sorted);
+        assert_eq!(measured(&written), runs);
         let mut script = Script::default();
         // A warm-up, and four that count, one of them the second time.
         let (again, _) = run(&experiment, EXTENT, &mut record, &written[..6], &mut script, &go_on).unwrap();
         assert_eq!((again.len(), script.begun), (12, (4..12).collect::<Vec<u32>>()));
         assert_eq!(table(&again, EXTENT, "seed").unwrap(), rows);
         assert_eq!(table(&again[..11], EXTENT, "seed"), None);
+        // Up to the run that was to be made again, and to an interrupt while it was made.
+        let interrupted = Run { fault: Some("interrupted".to_owned()), ..written[4].clone() };
+        for (rest, attempt) in [(vec![], 1), (vec![interrupted], 2)] {
+            let mut script = Script { again: Some(3), ..Script::default() };
+            let begun = [&written[..4], &rest].concat();
+            let (again, _) = run(&experiment, EXTENT, &mut record, &begun, &mut script, &go_on).unwrap();
+            assert_eq!((script.begun[0], again[2].attempt, again.len()), (2, attempt, 12));
+            assert_eq!(table(&again, EXTENT, "seed").unwrap(), rows);
+        }
         let stopped = run(&experiment, EXTENT, &mut record, &[], &mut Script::default(), &Stop::asked(1));
         assert_eq!(stopped.unwrap(), (vec![], Stopped::Interrupted));
     }

@@ -5,13 +5,14 @@
 
 use super::stop::Stop;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::fmt;
 use std::fs;
 use std::io;
 use std::str::FromStr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time that all processors together have spent since the machine started, in seconds.
+/// Time that some processors together have spent since the machine started, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Busy {
     /// Running something.
@@ -21,15 +22,30 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// As of now; `None` where the kernel does not tell.
-    pub fn now() -> Option<Busy> {
+    /// As of now, of the processors that a run may use, where those are given: what others do elsewhere takes nothing from it. `None`
+    /// where the kernel does not tell.
+    pub fn now(cpus: Option<&Cpus>) -> Option<Busy> {
         let ticks = rustix::param::clock_ticks_per_second() as f64;
-        Busy::parse(&fs::read_to_string("/proc/stat").ok()?, ticks)
+        Busy::parse(&fs::read_to_string("/proc/stat").ok()?, cpus, ticks)
+    }
+
+    fn parse(text: &str, cpus: Option<&Cpus>, ticks: f64) -> Option<Busy> {
+        let is_meant = |name: &str| match cpus {
+            None => name == "cpu",
+            Some(cpus) => {
+                name.strip_prefix("cpu").and_then(|cpu| cpu.parse().ok()).is_some_and(|cpu| cpus.has(cpu))
+            }
+        };
+        let lines = text.lines().filter_map(|line| line.split_once(' ')).filter(|(name, _)| is_meant(name));
+        let all = lines.map(|(_, fields)| Busy::of(fields, ticks)).collect::<Option<Vec<Busy>>>()?;
+        let sum =
+            |one: Busy, other: Busy| Busy { busy: one.busy + other.busy, stolen: one.stolen + other.stolen };
+        all.into_iter().reduce(sum)
     }
 
     /// proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal, and the guests', which user and nice hold already.
-    fn parse(text: &str, ticks: f64) -> Option<Busy> {
-        let fields = text.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace();
+    fn of(fields: &str, ticks: f64) -> Option<Busy> {
+        let fields = fields.split_ascii_whitespace();
         let fields: Vec<f64> = fields.map_while(|field| field.parse().ok()).collect();
         let [user, nice, system, _, _, irq, softirq, stolen, ..] = *fields else { return None };
         let busy = user + nice + system + irq + softirq;
@@ -42,7 +58,7 @@ impl Busy {
     }
 }
 
-/// Waits until the machine is quiet before a run: until all others together keep less than so many processors busy.
+/// Waits until the machine is quiet before a run: until all others together keep less than so many of its processors busy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gate {
     /// Processors that may be busy.
@@ -60,13 +76,14 @@ impl Gate {
         Gate { patience: (self.patience / 2).max(Gate::LOOK), ..self }
     }
 
-    /// Waits, unless somebody wants to stop. Tells how long, in seconds, and whether it is quiet now.
-    pub fn wait(self, stop: &Stop) -> (f64, bool) {
+    /// Waits, unless somebody wants to stop, for the processors that the run may use. Tells how long, in seconds, and whether they are
+    /// quiet now.
+    pub fn wait(self, cpus: Option<&Cpus>, stop: &Stop) -> (f64, bool) {
         let start = Instant::now();
-        while let Some(before) = Busy::now() {
+        while let Some(before) = Busy::now(cpus) {
             let look = Instant::now();
             thread::sleep(Gate::LOOK);
-            let Some(now) = Busy::now() else { break };
+            let Some(now) = Busy::now(cpus) else { break };
             let is_quiet = now.since(before).busy / look.elapsed().as_secs_f64() < self.most;
             if is_quiet || start.elapsed() >= self.patience || stop.is_wanted() {
                 return (start.elapsed().as_secs_f64(), is_quiet);
@@ -77,7 +94,7 @@ impl Gate {
     }
 }
 
-/// Some processors, as in `taskset`: `0`, `2-3`, `0,4-7`.
+/// Some processors, as in `taskset`: `0`, `2-3`, `0,4-7`. In order, each once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cpus(Vec<usize>);
 
@@ -87,6 +104,10 @@ impl Cpus {
         self.0.len()
     }
 
+    fn has(&self, cpu: usize) -> bool {
+        self.0.binary_search(&cpu).is_ok()
+    }
+
     /// Keeps the calling thread, and what it starts, on them until what it returns is dropped.
     pub(super) fn pin(&self) -> io::Result<Pinned> {
         let before = sched_getaffinity(None)?;
@@ -94,6 +115,19 @@ impl Cpus {
         self.0.iter().for_each(|&cpu| set.set(cpu));
         sched_setaffinity(None, &set)?;
         Ok(Pinned { before })
+    }
+}
+
+impl fmt::Display for Cpus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, range) in self.0.chunk_by(|one, next| one + 1 == *next).enumerate() {
+            f.write_str(if at > 0 { "," } else { "" })?;
+            match *range {
+                [first, .., last] => write!(f, "{first}-{last}")?,
+                _ => range.iter().try_for_each(|cpu| write!(f, "{cpu}"))?,
+            }
+        }
+        Ok(())
     }
 }
 
@@ -142,32 +176,42 @@ mod tests {
     #[test]
     fn busy_time_is_all_but_idle_waiting_and_stolen_time() {
         let text = "cpu  100 20 30 4000 500 6 7 80 9 10\ncpu0 1 1 1 1\n";
-        assert_eq!(Busy::parse(text, 100.0), Some(Busy { busy: 1.63, stolen: 0.8 }));
+        assert_eq!(Busy::parse(text, None, 100.0), Some(Busy { busy: 1.63, stolen: 0.8 }));
         for text in ["", "cpu 1 2 3", "intr 1 2 3 4 5 6 7 8 9", "cpu a b c d e f g h i"] {
-            assert_eq!(Busy::parse(text, 100.0), None, "{text}");
+            assert_eq!(Busy::parse(text, None, 100.0), None, "{text}");
         }
     }
 
     #[test]
+    fn busy_time_is_that_of_the_processors_that_are_meant() {
+        let text = "cpu  9 9 9 9 9 9 9 9\ncpu0 1 0 0 5 5 0 0 7\ncpu1 0 2 0 5 5 0 0 0\ncpu10 0 0 4 5 5 0 0 1\nintr 8 8 8 8 8 8 8 8\n";
+        let busy = |cpus: &str| Busy::parse(text, Some(&cpus.parse().unwrap()), 1.0);
+        assert_eq!(busy("1"), Some(Busy { busy: 2.0, stolen: 0.0 }));
+        assert_eq!(busy("0,10"), Some(Busy { busy: 5.0, stolen: 8.0 }));
+        assert_eq!(busy("2-9"), None);
+    }
+
+    #[test]
     fn work_shows_in_the_machines_busy_time() {
-        let before = Busy::now().expect("Linux");
+        let before = Busy::now(None).expect("Linux");
         let start = Instant::now();
         while start.elapsed() < Duration::from_millis(200) {
             std::hint::spin_loop();
         }
-        let busy = Busy::now().expect("Linux").since(before).busy;
+        let busy = Busy::now(None).expect("Linux").since(before).busy;
         assert!(busy > 0.1, "{busy}");
     }
 
     #[test]
     fn a_gate_opens_when_its_patience_ends() {
         let never = Gate { most: -1.0, patience: Duration::from_millis(150) };
-        let (waited, is_quiet) = never.wait(&Stop::default());
+        let (waited, is_quiet) = never.wait(None, &Stop::default());
         assert!(!is_quiet && (0.15..5.0).contains(&waited), "{waited}");
         assert_eq!(never.less_patient().less_patient().patience, Gate::LOOK);
-        let (_, is_quiet) = Gate { most: f64::INFINITY, patience: Duration::ZERO }.wait(&Stop::default());
+        let (_, is_quiet) =
+            Gate { most: f64::INFINITY, patience: Duration::ZERO }.wait(None, &Stop::default());
         assert!(is_quiet);
-        let (_, is_quiet) = Gate { patience: Duration::from_secs(600), ..never }.wait(&Stop::asked(1));
+        let (_, is_quiet) = Gate { patience: Duration::from_secs(600), ..never }.wait(None, &Stop::asked(1));
         assert!(!is_quiet);
     }
 
@@ -175,6 +219,9 @@ mod tests {
     fn processors_are_read_as_lists_of_ranges() {
         assert_eq!("0,4-6,5".parse(), Ok(Cpus(vec![0, 4, 5, 6])));
         assert_eq!("3".parse::<Cpus>().map(|cpus| cpus.count()), Ok(1));
+        for text in ["0", "2-3", "0,4-7", "1,3,5-6"] {
+            assert_eq!(text.parse::<Cpus>().map(|cpus| cpus.to_string()), Ok(text.to_owned()));
+        }
         for wrong in ["", "a", "3-1", "1-", "0,,1", "99999999"] {
             assert!(wrong.parse::<Cpus>().is_err(), "{wrong}");
         }

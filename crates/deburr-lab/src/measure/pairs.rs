@@ -68,11 +68,13 @@ pub fn run(
     stop: &Stop,
 ) -> Result<(Vec<Pair>, Stopped), Failure> {
     let mut bench = Bench::new(experiment, record, stop)?;
-    let mut pairs = pairs(runs);
-    if experiment.services.is_some() {
-        pairs.iter_mut().flat_map(|pair| &mut pair.runs).for_each(Run::forget_unknown_load);
+    // How often each was begun: what is on record as one half is not to be joined with a half of another session.
+    let mut attempts: BTreeMap<u32, u32> = BTreeMap::new();
+    for run in runs.iter().filter(|run| is_of_a_pair(run)) {
+        let attempts = attempts.entry(run.pair).or_default();
+        *attempts = run.attempt.saturating_add(1).max(*attempts);
     }
-    let mut attempt = 0;
+    let mut pairs = pairs(runs);
     // A record may end with a pair that is to be measured again, or is the last.
     let mut next = if pairs.is_empty() { Next::Pair } else { observer.judge(&pairs) };
     if next != Next::Enough && !(link(&mut bench, experiment.seed)? && bench.serve()?) {
@@ -87,12 +89,13 @@ pub fn run(
         }
     }
     while next != Next::Enough {
-        attempt = if next == Next::Again { attempt + 1 } else { 0 };
         if next == Next::Again {
             pairs.pop();
         }
         let number = pairs.last().map_or(0, |pair| pair.number().saturating_add(1));
-        let place = Place { number, attempt, is_warm_up: false };
+        let attempts = attempts.entry(number).or_default();
+        let place = Place { number, attempt: *attempts, is_warm_up: false };
+        *attempts = attempts.saturating_add(1);
         let Some(pair) = pair(&mut bench, experiment.seed, place, observer)? else {
             return Ok((pairs, Stopped::Interrupted));
         };
@@ -147,8 +150,7 @@ fn pair(
 /// The pairs that some runs make, in order: of each the last that was measured as a whole. What failed is none.
 pub fn pairs(runs: Vec<Run>) -> Vec<Pair> {
     let mut halves: BTreeMap<(u32, u32), [Option<Run>; 2]> = BTreeMap::new();
-    let counts = |run: &Run| !run.is_warm_up && run.layout.is_none() && run.fault.is_none();
-    for run in runs.into_iter().filter(counts) {
+    for run in runs.into_iter().filter(|run| is_of_a_pair(run) && run.fault.is_none()) {
         let (place, side) = ((run.pair, run.attempt), run.side.index());
         halves.entry(place).or_default()[side] = Some(run);
     }
@@ -158,6 +160,10 @@ pub fn pairs(runs: Vec<Run>) -> Vec<Pair> {
     });
     let last: BTreeMap<u32, Pair> = whole.collect();
     last.into_values().collect()
+}
+
+fn is_of_a_pair(run: &Run) -> bool {
+    !run.is_warm_up && run.layout.is_none()
 }
 
 #[cfg(test)]
@@ -304,6 +310,39 @@ mod tests {
     }
 
     #[test]
+    fn a_resumed_pair_knows_how_often_it_was_begun() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record");
+        let experiment = experiment("echo ops = 1", "echo ops = 2");
+        let go_on = |added: &[Run], again: &[u32], wanted: u32| {
+            let mut record = match path.exists() {
+                true => Record::resume(&path, &header()).unwrap().0,
+                false => Record::create(&path, &header()).unwrap(),
+            };
+            added.iter().for_each(|run| record.add(run).unwrap());
+            drop(record);
+            let mut script = Script { again: again.to_vec(), ..Script::new(wanted) };
+            ran(&experiment, &path, &mut script).unwrap().0
+        };
+        let attempts = |pairs: &[Pair]| pairs.iter().map(|pair| pair.runs[0].attempt).collect::<Vec<u32>>();
+        let added = |pair: u32, attempt: u32, side: Side, fault: Option<&str>| Run {
+            metrics: BTreeMap::from([("ops".to_owned(), 9.0)]),
+            fault: fault.map(str::to_owned),
+            ..Run { pair, attempt, side, ..Run::default() }
+        };
+        // The last one was to be measured the third time.
+        assert_eq!(attempts(&go_on(&[], &[], 2)), [0, 0]);
+        let crowded = Side::BOTH.map(|side| added(1, 1, side, None));
+        assert_eq!(attempts(&go_on(&crowded, &[1], 2)), [0, 2]);
+        // Halves: of the first attempt, and of the next one, which a fault ended.
+        let halves = [added(2, 0, Side::B, None), added(2, 1, Side::A, Some("interrupted"))];
+        let pairs = go_on(&halves, &[], 4);
+        assert_eq!(attempts(&pairs), [0, 2, 2, 0]);
+        assert!(pairs.iter().all(|pair| pair.runs.each_ref().map(|run| run.metrics["ops"]) == [1.0, 2.0]));
+        assert_eq!(super::pairs(record::read(&path).unwrap().1), pairs);
+    }
+
+    #[test]
     fn what_fails_is_told_and_written_down_and_ends_the_experiment() {
         let cases = [
             (
@@ -316,6 +355,10 @@ mod tests {
             ),
             ("echo ops = 1; echo ops = 2", "metric ops: its pattern matches 2 times"),
             ("echo ops = many", "metric ops: its pattern matches \"many\", which is no number"),
+            (
+                "head -c 65M /dev/zero; echo; echo ops = 1",
+                "printed more than 64 MiB, which is not looked through for metrics",
+            ),
         ];
         for (command, expected) in cases {
             let folder = tempfile::tempdir().unwrap();

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 /// The version of the format.
@@ -68,10 +68,13 @@ pub struct Run {
     pub end: End,
     /// What it took.
     pub usage: Usage,
-    /// CPU time of the server that it was a client of meanwhile, in seconds; `None` without one, or where that cannot be told.
+    /// Whether it was the client of a server.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_client: bool,
+    /// CPU time of its server meanwhile, in seconds; `None` without one, or where that cannot be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<f64>,
-    /// How long all processors together were busy meanwhile, in seconds; `None` where the kernel does not tell.
+    /// How long the processors that it may use were busy meanwhile, together, in seconds; `None` where the kernel does not tell.
     pub busy: Option<f64>,
     /// How long a hypervisor kept them away, in seconds.
     pub stolen: Option<f64>,
@@ -81,24 +84,16 @@ pub struct Run {
     pub fault: Option<String>,
 }
 
-impl Run {
-    /// Of a client: forgets how busy the machine was where nobody knows how much of that its server was. The rest is foreign load
-    /// only then.
-    pub(super) fn forget_unknown_load(&mut self) {
-        self.busy = self.busy.filter(|_| self.served.is_some());
-    }
-}
-
 /// Why there is no record.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RecordError {
     /// It could not be read or written.
     Io(io::Error),
+    /// Another process writes to it.
+    Taken,
     /// A line that is not what it should be, counted from 1.
     Line(usize, String),
-    /// Another process adds runs to it.
-    InUse,
     /// A record of another version's format.
     Format(u32),
     /// A record of another experiment: what differs.
@@ -109,8 +104,8 @@ impl fmt::Display for RecordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RecordError::Io(error) => error.fmt(f),
+            RecordError::Taken => f.write_str("another deburr writes to it right now"),
             RecordError::Line(line, why) => write!(f, "line {line}: {why}"),
-            RecordError::InUse => f.write_str("another deburr goes on with it right now"),
             RecordError::Format(other) => write!(f, "format {other}, where this version knows {FORMAT}"),
             RecordError::Other(what) => write!(f, "a record of another experiment: {what}"),
         }
@@ -138,8 +133,7 @@ impl Record {
     /// Where there is such a file, or it cannot be written.
     pub fn create(path: &Path, header: &Header) -> Result<Record, RecordError> {
         let file = OpenOptions::new().read(true).append(true).create_new(true).open(path)?;
-        lock(&file)?;
-        let mut record = Record { file };
+        let mut record = Record::alone(file)?;
         record.line(header)?;
         Ok(record)
     }
@@ -149,16 +143,23 @@ impl Record {
     /// # Errors
     /// [`RecordError`], also where it is one of another experiment.
     pub fn resume(path: &Path, header: &Header) -> Result<(Record, Vec<Run>, Header), RecordError> {
-        let mut file = OpenOptions::new().read(true).write(true).open(path)?;
-        lock(&file)?;
-        let Contents { header: found, runs, whole } = Contents::read(&file)?;
+        let record = Record::alone(OpenOptions::new().read(true).append(true).open(path)?)?;
+        let Contents { header: found, runs, whole } = Contents::read(&record.file)?;
         if let Some(difference) = found.difference(header) {
             return Err(RecordError::Other(difference));
         }
         // What an interrupt left of a line would spoil the next one.
-        file.set_len(whole)?;
-        file.seek(SeekFrom::End(0))?;
-        Ok((Record { file }, runs, found))
+        record.file.set_len(whole)?;
+        Ok((record, runs, found))
+    }
+
+    /// Of a file that nobody else writes to as long as there is this record.
+    fn alone(file: File) -> Result<Record, RecordError> {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => Err(RecordError::Taken),
+            // Some file systems have no locks.
+            _ => Ok(Record { file }),
+        }
     }
 
     /// Adds a run; it is on disk when this returns, as far as the kernel goes.
@@ -176,11 +177,10 @@ impl Record {
     }
 }
 
-/// Keeps a record from others that would add to it, until it is closed. Where a file system knows no locks, there are none.
-fn lock(file: &File) -> Result<(), RecordError> {
-    match flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Err(Errno::WOULDBLOCK) => Err(RecordError::InUse),
-        _ => Ok(()),
+impl Drop for Record {
+    fn drop(&mut self) {
+        // A process that another thread is about to start has the file for a moment, too, and the lock would last as long.
+        let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
 
@@ -290,6 +290,7 @@ mod tests {
                 voluntary_switches: 3,
                 involuntary_switches: 4,
             },
+            is_client: side == Side::B,
             served: (side == Side::B).then_some(0.05),
             busy: Some(0.2),
             stolen: None,
@@ -319,13 +320,18 @@ mod tests {
     }
 
     #[test]
-    fn load_beside_a_server_that_nobody_knows_is_not_known() {
-        let [mut unknown, mut known] = [run(0, Side::A), run(0, Side::B)];
-        // As older versions wrote it.
-        assert!(!serde_json::to_string(&unknown).unwrap().contains("served"));
-        unknown.forget_unknown_load();
-        known.forget_unknown_load();
-        assert_eq!((unknown.busy, known.busy), (None, Some(0.2)));
+    fn a_record_has_one_writer_at_a_time_and_any_number_of_readers() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record.jsonl");
+        let resumed = || Record::resume(&path, &header());
+        let begun = Record::create(&path, &header()).unwrap();
+        assert_eq!(resumed().unwrap_err().to_string(), "another deburr writes to it right now");
+        drop(begun);
+        let gone_on = resumed().unwrap();
+        assert!(matches!(resumed(), Err(RecordError::Taken)));
+        assert_eq!(read(&path).unwrap().0, header());
+        drop(gone_on);
+        assert!(resumed().is_ok());
     }
 
     #[test]
@@ -356,17 +362,5 @@ mod tests {
             let reason = reason(&format!("{line}\n"), &other);
             assert!(reason.starts_with(&format!("a record of another experiment: {what}")), "{reason}");
         }
-    }
-
-    #[test]
-    fn only_one_adds_to_a_record_at_a_time() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("record");
-        let record = Record::create(&path, &header()).unwrap();
-        let told = Record::resume(&path, &header()).unwrap_err().to_string();
-        assert_eq!(told, "another deburr goes on with it right now");
-        assert!(read(&path).is_ok());
-        drop(record);
-        assert!(Record::resume(&path, &header()).is_ok());
     }
 }

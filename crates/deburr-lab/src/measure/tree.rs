@@ -2,7 +2,8 @@
 //!
 //! In: `/proc/PID/stat` of every process (proc_pid_stat(5)). Out: CPU time of one, of those that stayed in its process group, and of
 //! all that descend from them, also in sessions of their own, as PostgreSQL's are. What has ended is in the time of its parent, which
-//! waited for it. A daemon that left the group and lost its parent is seen no more. The unit is a tick of mostly 10 ms.
+//! waited for it: of one that ignores SIGCHLD, what its ended children used is lost. A daemon that left the group and lost its parent is
+//! seen no more. The unit is a tick of mostly 10 ms.
 
 use std::collections::BTreeMap;
 use std::fs;

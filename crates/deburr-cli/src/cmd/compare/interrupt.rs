@@ -1,4 +1,6 @@
-//! SIGINT, SIGTERM, and SIGHUP of a terminal that is gone → the wish to stop: the first one ends what runs, the second one kills it.
+//! SIGINT, SIGTERM and SIGHUP → the wish to stop: the first one ends what runs, the second one kills it.
+//!
+//! What runs has process groups of its own, which a terminal that is closed tells nothing.
 
 use deburr_lab::measure::stop::Stop;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -13,6 +15,8 @@ use std::thread;
 /// What shells tell of a command that SIGINT ended.
 pub(super) const INTERRUPTED: u8 = 130;
 
+const SIGNALS: [i32; 3] = [SIGHUP, SIGINT, SIGTERM];
+
 /// Signals ask to stop, until it is dropped: then they end this process.
 pub(super) struct Interrupts {
     pub(super) stop: Stop,
@@ -22,23 +26,16 @@ pub(super) struct Interrupts {
 impl Interrupts {
     pub(super) fn heed() -> io::Result<Interrupts> {
         let interrupts = Interrupts { stop: Stop::default(), is_over: Arc::default() };
-        let heeded = [SIGINT, SIGTERM].into_iter().chain((!is_detached()).then_some(SIGHUP));
-        for signal in heeded.clone() {
+        // Whoever started this with nohup wants it to outlive the terminal.
+        let heeded = || SIGNALS.into_iter().filter(|&signal| signal != SIGHUP || !is_ignored(signal));
+        for signal in heeded() {
             register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&interrupts.is_over))?;
         }
-        let mut signals = Signals::new(heeded)?;
+        let mut signals = Signals::new(heeded())?;
         let stop = interrupts.stop.clone();
         thread::Builder::new().spawn(move || signals.forever().for_each(|_| stop.ask()))?;
         Ok(interrupts)
     }
-}
-
-/// Whether somebody wants this to go on without its terminal: nohup(1) has SIGHUP ignored.
-fn is_detached() -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.is_some_and(|mask| mask >> (SIGHUP - 1) & 1 == 1)
 }
 
 impl Drop for Interrupts {
@@ -46,4 +43,12 @@ impl Drop for Interrupts {
         // Nothing runs any more that would be left behind.
         self.is_over.store(true, Ordering::Relaxed);
     }
+}
+
+/// Whether who started this process wants it to ignore a signal: the mask `SigIgn` of proc_pid_status(5).
+fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }

@@ -148,8 +148,10 @@ fn experiment(
     let patience = duration("--ready-timeout", options.ready_timeout)?;
     let service = |words: &Words<'_>, what: &str, command: &Option<String>, client: &Task| {
         let (task, ready) = (words.optional(what, command)?, words.optional("--ready", &options.ready)?);
-        let service =
-            |(task, ready)| Service { task: Task { env: client.env.clone(), ..task }, ready, patience };
+        let service = |(task, ready)| {
+            let (env, cpus) = (client.env.clone(), client.cpus.clone());
+            Service { task: Task { env, cpus, ..task }, ready, patience }
+        };
         Ok::<_, String>(task.zip(ready).map(service))
     };
     let services = service(&words[0], "--server-a", &options.server_a, &a)?
@@ -194,7 +196,7 @@ fn header(options: &Compare, commands: [&str; 2], seed: u64, asked: &[Asked]) ->
         ("env-b", list(&options.env_b)),
         ("input", path(&options.input)),
         ("output", flag(options.output.is_some())),
-        ("pin", options.pin.as_ref().map(|cpus| format!("{cpus:?}"))),
+        ("pin", options.pin.as_ref().map(Cpus::to_string)),
         ("timeout", options.timeout.map(|seconds| seconds.to_string())),
         ("shell", Some(options.shell.clone())),
         ("no-gate", flag(options.no_gate)),

@@ -23,8 +23,6 @@ pub(super) struct Watch {
     /// Processors of the machine.
     cores: usize,
     point: String,
-    /// How often a pair was measured again.
-    again: u32,
     bar: Option<ProgressBar>,
 }
 
@@ -32,7 +30,7 @@ impl Watch {
     pub(super) fn new(plan: &Plan, experiment: &Experiment, rule: Rule, progress: Progress) -> Watch {
         let bar = bar(progress, rule.last() as u64, "pairs");
         let question = plan.asked.first().map(|asked| asked.question.clone());
-        Watch { question, rule, cores: plan.header.cores, again: 0, bar, point: experiment.point.clone() }
+        Watch { question, rule, cores: plan.header.cores, bar, point: experiment.point.clone() }
     }
 
     pub(super) fn finish(&self) {
@@ -66,10 +64,11 @@ impl Observer for Watch {
     fn judge(&mut self, pairs: &[Pair]) -> Next {
         let machine = comparison::machine(pairs.iter().flat_map(|pair| &pair.runs), self.cores);
         let last = pairs.last().filter(|pair| comparison::is_contaminated(pair, &machine));
+        // By the runs themselves, so that an experiment that goes on knows it, too.
+        let again: usize = pairs.iter().map(|pair| pair.runs[0].attempt as usize).sum();
         if last.is_some_and(|last| last.runs.iter().all(|run| run.attempt.saturating_add(1) < ATTEMPTS))
-            && (self.again as usize) < self.rule.last()
+            && again < self.rule.last()
         {
-            self.again += 1;
             return Next::Again;
         }
         if self.is_enough(pairs) { Next::Enough } else { Next::Pair }
@@ -79,8 +78,8 @@ impl Observer for Watch {
 /// Sees layouts being measured.
 pub(super) struct LayoutWatch {
     cores: usize,
-    /// How many runs may still be made again.
-    left: u32,
+    /// How many runs may be made again.
+    most: usize,
     bar: Option<ProgressBar>,
 }
 
@@ -88,7 +87,7 @@ impl LayoutWatch {
     pub(super) fn new(plan: &Plan, extent: Extent, progress: Progress) -> LayoutWatch {
         let runs = extent.layouts.saturating_mul(extent.rounds);
         let bar = bar(progress, u64::from(runs), "runs of A's layouts");
-        LayoutWatch { cores: plan.header.cores, left: runs, bar }
+        LayoutWatch { cores: plan.header.cores, most: runs as usize, bar }
     }
 
     pub(super) fn finish(&self) {
@@ -105,14 +104,12 @@ impl layouts::Observer for LayoutWatch {
         }
     }
 
-    fn is_spoiled(&mut self, runs: &[Run], attempt: u32) -> bool {
+    fn is_spoiled(&mut self, runs: &[Run]) -> bool {
         let machine = comparison::machine(runs, self.cores);
-        let is_crowded = runs.last().is_some_and(|run| comparison::is_crowded(run, &machine));
-        if !is_crowded || attempt.saturating_add(1) >= ATTEMPTS || self.left == 0 {
-            return false;
-        }
-        self.left -= 1;
-        true
+        let again: usize = runs.iter().map(|run| run.attempt as usize).sum();
+        let is_crowded = |run: &Run| comparison::is_crowded(run, &machine);
+        runs.last().is_some_and(|run| is_crowded(run) && run.attempt.saturating_add(1) < ATTEMPTS)
+            && again < self.most
     }
 }
 
