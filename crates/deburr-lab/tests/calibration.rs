@@ -68,7 +68,7 @@ fn signed_ranks_find_under_heavy_tails_what_the_mean_does_not() {
 #[test]
 fn layouts_alone_make_no_difference_where_they_are_known_or_drawn_anew() {
     let edge = Rope::ONE_PERCENT.half_width();
-    let found = |layouts, effect| placed(layouts, 0.01, 0.02, effect, 1000, 1);
+    let found = |layouts, effect| placed(layouts, Noise::Normal, 0.01, 0.02, effect, 1000, 1);
     assert!(found(Layouts::One, 0.0) > 0.2);
     for (layouts, most) in [(Layouts::OneBehindFloor, 0.05), (Layouts::EachRun, 0.01)] {
         let (equal, at_edge) = (found(layouts, 0.0), found(layouts, edge));

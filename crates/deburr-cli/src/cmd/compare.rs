@@ -51,15 +51,17 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
         )));
     }
     let page = options.html.as_deref().map(Page::open).transpose().map_err(Failure::Message)?;
-    let ran = match files {
-        [] => Some(commands::run(options, rope)?),
-        _ => None,
-    };
-    let (interrupted, fault) = ran.as_ref().map_or((false, None), |ran| (ran.interrupted, ran.fault.clone()));
-    let documents = match (ran, record) {
-        (Some(ran), _) => vec![ran.document],
-        (None, Some(record)) => vec![recorded::compared(options, record, rope).map_err(Failure::Message)?],
-        (None, None) => files::compared(options, files, format, rope).map_err(Failure::Message)?,
+    let (documents, interrupted, fault) = match (files, record) {
+        ([], _) => {
+            let ran = commands::run(options, rope)?;
+            (vec![ran.document], ran.interrupted, ran.fault)
+        }
+        (_, Some(record)) => {
+            (vec![recorded::compared(options, record, rope).map_err(Failure::Message)?], false, None)
+        }
+        (files, None) => {
+            (files::compared(options, files, format, rope).map_err(Failure::Message)?, false, None)
+        }
     };
     match options.format {
         Output::Json => json::render(&documents, out)?,

@@ -280,19 +280,23 @@ pub(crate) enum Layouts {
 }
 
 /// How often the rule calls two builds different that differ by θ = `effect` but for their layouts, which differ by `layout_sd`; normal
-/// noise that leaves `pair_sd` in a pair.
+/// noise that leaves `pair_sd` in a pair, and `noise` where the floor is measured.
 pub(crate) fn placed(
     layouts: Layouts,
+    noise: Noise,
     layout_sd: f64,
     pair_sd: f64,
     effect: f64,
     experiments: usize,
     seed: u64,
 ) -> f64 {
-    let run_sd = pair_sd / Noise::Normal.pair_sd();
+    let run_sd = pair_sd / noise.pair_sd();
     let rope = |random: &mut Random| {
         let offsets: Vec<f64> = (0..10).map(|_| layout_sd * random.normal()).collect();
-        let mut round = || offsets.iter().map(|offset| (offset + run_sd * random.normal()).exp()).collect();
+        let mut round = || {
+            let noise = noise.draw(offsets.len(), random);
+            offsets.iter().zip(noise).map(|(offset, noise)| (offset + run_sd * noise).exp()).collect()
+        };
         let rounds: Vec<Vec<f64>> = (0..3).map(|_| round()).collect();
         Placement::of(&rounds).unwrap().widen(Rope::ONE_PERCENT).unwrap()
     };

@@ -86,9 +86,25 @@ fn main() {
             ("one a run, `--relink`", Layouts::EachRun),
         ] {
             let effects = [0.0, edge, 1.02f64.ln(), 1.05f64.ln(), 1.10f64.ln()];
-            let cells = effects
-                .map(|effect| format!("{:.3}", placed(layouts, layout_sd, 0.02, effect, experiments, seed)));
+            let cells = effects.map(|effect| {
+                format!("{:.3}", placed(layouts, Noise::Normal, layout_sd, 0.02, effect, experiments, seed))
+            });
             println!("| {:.1} % | {name} | {} |", 100.0 * layout_sd, cells.join(" | "));
         }
+    }
+
+    println!(
+        "\nThe same with `--layout-floor` where the machine is not calm when layouts are measured: A = B / at the ROPE's edge"
+    );
+    println!("| sd of layouts | pair sd | normal | spikes (10 %) | regime flips (5 %) |");
+    println!("|---|---|---|---|---|");
+    for (layout_sd, pair_sd) in [(0.003, 0.005), (0.01, 0.02), (0.01, 0.04), (0.026, 0.04)] {
+        let cells = [Noise::Normal, Noise::Spikes, Noise::Flips].map(|noise| {
+            let found = |effect| {
+                placed(Layouts::OneBehindFloor, noise, layout_sd, pair_sd, effect, experiments, seed)
+            };
+            format!("{:.3} / {:.3}", found(0.0), found(edge))
+        });
+        println!("| {:.1} % | {:.1} % | {} |", 100.0 * layout_sd, 100.0 * pair_sd, cells.join(" | "));
     }
 }

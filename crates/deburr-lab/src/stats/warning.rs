@@ -59,7 +59,9 @@ impl fmt::Display for Warning {
             Warning::Drift { p } => write!(f, "the machine changed during the experiment (p = {p:.4})"),
             Warning::TwoModes { p, centres: (low, high), upper } => write!(
                 f,
-                "runs fall into two groups, at {low:.4} and {high:.4} ({:.0} % in the latter; dip test p = {p:.3})",
+                "runs fall into two groups, at {} and {} ({:.0} % in the latter; dip test p = {p:.3})",
+                significant(low),
+                significant(high),
                 100.0 * upper
             ),
             Warning::ForeignLoad { contaminated, pairs } => {
@@ -87,5 +89,27 @@ impl fmt::Display for Warning {
             ),
             Warning::Capped(cap) => write!(f, "no verdict: {cap}"),
         }
+    }
+}
+
+/// A value in four digits, however small or large it is.
+fn significant(value: f64) -> String {
+    let magnitude = libm::floor(libm::log10(value.abs()));
+    match magnitude.is_finite() && (-5.0..=15.0).contains(&magnitude) {
+        true => format!("{value:.0$}", (3.0 - magnitude).max(0.0) as usize),
+        false => format!("{value:.3e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_told_in_digits_that_tell_them_apart() {
+        let told = |low, high| Warning::TwoModes { p: 0.01, centres: (low, high), upper: 0.5 }.to_string();
+        assert!(told(1405.3966, 1535.3447).contains("at 1405 and 1535 (50 %"));
+        assert!(told(0.000_678_1, 0.000_712_4).contains("at 0.0006781 and 0.0007124"));
+        assert!(told(0.0, 2.5e-9).contains("at 0.000e0 and 2.500e-9"));
     }
 }

@@ -44,9 +44,6 @@ pub(super) fn compared(options: &Compare, recorded: Recorded, rope: Rope) -> Res
         let names: Vec<&str> = header.metrics.iter().map(|(name, _)| name.as_str()).collect();
         return Err(format!("--metric: a record is judged by what was measured: {}", names.join(", ")));
     }
-    if options.paired {
-        return Err("--paired: a record knows its pairs".to_owned());
-    }
     let rule = rule(rope, options.pairs.or(header.pairs).unwrap_or(PAIRS))?;
     let plan = Plan::of_record(header).map_err(complain)?;
     let values = plan.sweep.as_ref().map_or_else(|| vec![String::new()], |sweep| sweep.values.clone());

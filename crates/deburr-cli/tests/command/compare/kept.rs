@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 #[test]
 fn a_cleanup_that_fails_takes_nothing_from_the_verdict() {
-    let scratch = scratch("cleanup");
+    let scratch = scratch("cleanup-fails");
     let output = compare(&scratch, &["--a", "true", "--b", "true", "--pairs", "2", "--cleanup", "false"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stdout(&output).contains("inconclusive: wall"), "{}", stdout(&output));
