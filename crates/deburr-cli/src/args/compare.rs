@@ -89,7 +89,7 @@ pub(crate) struct Compare {
     #[arg(long, requires = "client", help_heading = "What to compare")]
     pub(crate) alternate: bool,
     /// Compare at each of these values, which stand for {NAME} in the commands
-    #[arg(long, value_name = "NAME=V1,V2,…", conflicts_with = "measured", help_heading = "What to compare")]
+    #[arg(long, value_name = "NAME=V1,V2,…", help_heading = "What to compare")]
     pub(crate) param: Option<Sweep>,
     /// Compare a command with itself: what the machine can tell apart
     #[arg(long, value_name = "CMD", conflicts_with = "values", help_heading = "What to compare")]

@@ -122,28 +122,11 @@ pub fn table(runs: &[Run], extent: Extent, metric: &str) -> Option<Vec<Vec<f64>>
 mod tests {
     use super::super::metric::{Metric, Source};
     use super::super::process::Task;
-    use super::super::record::{self, FORMAT, Header};
+    use super::super::record::{self, Header};
     use super::*;
     use regex::Regex;
 
     const EXTENT: Extent = Extent { layouts: 4, rounds: 3 };
-
-    fn shell(script: &str) -> Task {
-        Task { words: ["sh", "-c", script].map(Into::into).to_vec(), ..Task::default() }
-    }
-
-    fn header() -> Header {
-        Header {
-            format: FORMAT,
-            tool: String::new(),
-            commands: Default::default(),
-            seed: 1,
-            metrics: Vec::new(),
-            cores: 1,
-            pairs: None,
-            options: BTreeMap::new(),
-        }
-    }
 
     /// Wants the run of some number again.
     #[derive(Default)]
@@ -168,7 +151,7 @@ mod tests {
         let path = folder.path().display();
         let pattern = Regex::new(r"seed = (\d+)").unwrap();
         let experiment = Experiment {
-            tasks: [shell(&format!("cat {path}/linked")), shell("exit 1")],
+            tasks: [Task::shell(&format!("cat {path}/linked")), Task::shell("exit 1")],
             services: None,
             alternates: false,
             point: String::new(),
@@ -177,7 +160,7 @@ mod tests {
             gate: None,
             prepare: None,
             relink: Some(Relink {
-                task: shell(&format!(
+                task: Task::shell(&format!(
                     "test $DEBURR_SIDE = a && echo seed = $DEBURR_LAYOUT_SEED > {path}/linked"
                 )),
                 when: When::Once,
@@ -187,7 +170,7 @@ mod tests {
             ignores_failure: false,
         };
         let file = folder.path().join("record");
-        let mut record = Record::create(&file, &header()).unwrap();
+        let mut record = Record::create(&file, &Header::blank()).unwrap();
         let go_on = Stop::default();
         let mut script = Script { again: Some(3), ..Script::default() };
         let (runs, stopped) = run(&experiment, EXTENT, &mut record, &[], &mut script, &go_on).unwrap();

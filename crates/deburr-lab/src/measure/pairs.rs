@@ -171,20 +171,16 @@ mod tests {
     use super::super::experiment::Relink;
     use super::super::metric::{Metric, Source};
     use super::super::process::Task;
-    use super::super::record::{self, FORMAT, Header};
+    use super::super::record::{self, Header};
     use super::super::server::Service;
     use super::*;
     use regex::Regex;
     use std::path::Path;
 
-    fn shell(script: &str) -> Task {
-        Task { words: ["sh", "-c", script].map(Into::into).to_vec(), ..Task::default() }
-    }
-
     fn experiment(a: &str, b: &str) -> Experiment {
         let pattern = Source::Pattern(Regex::new(r"ops = (\S+)").expect("an expression"));
         Experiment {
-            tasks: [shell(a), shell(b)],
+            tasks: [Task::shell(a), Task::shell(b)],
             services: None,
             alternates: false,
             point: String::new(),
@@ -196,19 +192,6 @@ mod tests {
             metrics: vec![Metric { name: "ops".to_owned(), source: pattern }],
             keeps: None,
             ignores_failure: false,
-        }
-    }
-
-    fn header() -> Header {
-        Header {
-            format: FORMAT,
-            tool: String::new(),
-            commands: Default::default(),
-            seed: 1,
-            metrics: Vec::new(),
-            cores: 1,
-            pairs: None,
-            options: BTreeMap::new(),
         }
     }
 
@@ -247,10 +230,10 @@ mod tests {
     ) -> Result<(Vec<Pair>, Stopped), Failure> {
         let (mut record, runs) = match path.exists() {
             true => {
-                let (record, runs, _) = Record::resume(path, &header()).expect("a record");
+                let (record, runs, _) = Record::resume(path, &Header::blank()).expect("a record");
                 (record, runs)
             }
-            false => (Record::create(path, &header()).expect("a record"), Vec::new()),
+            false => (Record::create(path, &Header::blank()).expect("a record"), Vec::new()),
         };
         run(experiment, &mut record, runs, script, &Stop::default())
     }
@@ -304,7 +287,7 @@ mod tests {
         let mut script = Script::new(5);
         assert_eq!(ran(&experiment, &path, &mut script).unwrap().0, all);
         assert_eq!(script.begun, []);
-        let mut record = Record::resume(&path, &header()).unwrap().0;
+        let mut record = Record::resume(&path, &Header::blank()).unwrap().0;
         let stopped = run(&experiment, &mut record, Vec::new(), &mut Script::new(5), &Stop::asked(1));
         assert_eq!(stopped.unwrap(), (vec![], Stopped::Interrupted));
     }
@@ -316,8 +299,8 @@ mod tests {
         let experiment = experiment("echo ops = 1", "echo ops = 2");
         let go_on = |added: &[Run], again: &[u32], wanted: u32| {
             let mut record = match path.exists() {
-                true => Record::resume(&path, &header()).unwrap().0,
-                false => Record::create(&path, &header()).unwrap(),
+                true => Record::resume(&path, &Header::blank()).unwrap().0,
+                false => Record::create(&path, &Header::blank()).unwrap(),
             };
             added.iter().for_each(|run| record.add(run).unwrap());
             drop(record);
@@ -370,7 +353,7 @@ mod tests {
         }
         let folder = tempfile::tempdir().unwrap();
         let mut missing = experiment("true", "true");
-        missing.tasks = [Task { words: vec!["/no/such".into()], ..Task::default() }, shell("true")];
+        missing.tasks = [Task { words: vec!["/no/such".into()], ..Task::default() }, Task::shell("true")];
         let failure = ran(&missing, &folder.path().join("record"), &mut Script::new(3)).unwrap_err();
         assert!(failure.to_string().contains("No such file"), "{failure}");
     }
@@ -380,8 +363,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
         let mut experiment = experiment("echo ops = 1", "echo ops = 1");
-        experiment.prepare = Some(shell(&format!("echo $DEBURR_SIDE >> {}", log.display())));
-        let task = shell(&format!("echo $DEBURR_SIDE $DEBURR_LAYOUT_SEED >> {}", log.display()));
+        experiment.prepare = Some(Task::shell(&format!("echo $DEBURR_SIDE >> {}", log.display())));
+        let task = Task::shell(&format!("echo $DEBURR_SIDE $DEBURR_LAYOUT_SEED >> {}", log.display()));
         let mut lines = |when: When, wanted: u32| {
             experiment.relink = Some(Relink { task: task.clone(), when });
             let record = folder.path().join(format!("record-{when:?}"));
@@ -405,7 +388,7 @@ mod tests {
             (1, 1)
         );
         assert!(once[0].starts_with("a ") && once[1].starts_with("b "), "{once:?}");
-        experiment.prepare = Some(shell("exit 1"));
+        experiment.prepare = Some(Task::shell("exit 1"));
         let failure = ran(&experiment, &folder.path().join("other"), &mut Script::new(2)).unwrap_err();
         assert!(failure.to_string().starts_with("what prepares a run of"), "{failure}");
     }
@@ -444,10 +427,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().display();
         let service = |side: &str| Service {
-            task: shell(&format!(
+            task: Task::shell(&format!(
                 "trap 'rm {path}/{side}; exit' TERM; echo x > {path}/{side}; while :; do sleep 0.02; done"
             )),
-            ready: shell(&format!("test -e {path}/{side}")),
+            ready: Task::shell(&format!("test -e {path}/{side}")),
             patience: std::time::Duration::from_secs(20),
         };
         let count =
@@ -463,8 +446,11 @@ mod tests {
             );
             assert!(!folder.path().join("a").exists() && !folder.path().join("b").exists());
         }
-        let broken =
-            Service { task: shell("exit 2"), ready: shell("false"), patience: std::time::Duration::ZERO };
+        let broken = Service {
+            task: Task::shell("exit 2"),
+            ready: Task::shell("false"),
+            patience: std::time::Duration::ZERO,
+        };
         let services = Some([service("a"), broken]);
         let experiment = Experiment { services, ..experiment("true", "true") };
         let failure = ran(&experiment, &folder.path().join("other"), &mut Script::new(3)).unwrap_err();

@@ -269,6 +269,14 @@ fn command(task: &Task, streams: Streams<'_>) -> io::Result<Command> {
 }
 
 #[cfg(test)]
+impl Task {
+    /// What a shell does.
+    pub(super) fn shell(script: &str) -> Task {
+        Task { words: ["sh", "-c", script].map(Into::into).to_vec(), ..Task::default() }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::io::{Read, Seek};

@@ -254,6 +254,23 @@ impl Header {
 }
 
 #[cfg(test)]
+impl Header {
+    /// Of an experiment that nothing is known of.
+    pub(super) fn blank() -> Header {
+        Header {
+            format: FORMAT,
+            tool: String::new(),
+            commands: Default::default(),
+            seed: 1,
+            metrics: Vec::new(),
+            cores: 1,
+            pairs: None,
+            options: BTreeMap::new(),
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -188,9 +188,7 @@ mod tests {
     use super::*;
 
     fn service(server: &str, ready: &str) -> Service {
-        let task =
-            |script: &str| Task { words: ["sh", "-c", script].map(Into::into).to_vec(), ..Task::default() };
-        Service { task: task(server), ready: task(ready), patience: Duration::from_millis(600) }
+        Service { task: Task::shell(server), ready: Task::shell(ready), patience: Duration::from_millis(600) }
     }
 
     #[test]

@@ -81,7 +81,7 @@ fn sweep(
         let first = criteria.first().map_or(rule, |first| &first.rule);
         let mut watch = Watch::new(plan, experiment, first.clone(), options.progress);
         let measured = pairs::run(experiment, record, own, &mut watch, stop);
-        watch.finish();
+        watch.bar.finish();
         let (pairs, stopped) = measured.map_err(|failure| failure.to_string())?;
         is_whole &= stopped == Stopped::Enough;
         // What ended by itself after one pair has values that cannot be judged, which is told then.
@@ -104,7 +104,7 @@ fn layouts(
     let Some(extent) = plan.layouts else { return Ok(Some(Vec::new())) };
     let mut watch = LayoutWatch::new(plan, extent, options.progress);
     let measured = layouts::run(experiment, extent, record, known, &mut watch, stop);
-    watch.finish();
+    watch.bar.finish();
     let (runs, stopped) = measured.map_err(|failure| failure.to_string())?;
     Ok((stopped == Stopped::Enough).then_some(runs))
 }

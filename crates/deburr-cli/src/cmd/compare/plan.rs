@@ -86,11 +86,9 @@ impl Plan {
         let layouts =
             layouts.map(|text| text.parse().map_err(|_| unknown("layout-floor", text))).transpose()?;
         let asked = header.metrics.iter().map(|(name, text)| {
-            let known = metric::parse(text).unwrap_or_default().into_iter();
-            known
-                .into_iter()
-                .find(|asked| asked.question.name == *name)
-                .ok_or_else(|| unknown("metric", text))
+            let known = metric::parse(text).unwrap_or_default();
+            let asked = known.into_iter().find(|asked| asked.question.name == *name);
+            asked.ok_or_else(|| unknown("metric", text))
         });
         let asked = asked.collect::<Result<Vec<Asked>, String>>()?;
         if asked.is_empty() {

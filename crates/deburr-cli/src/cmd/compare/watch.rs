@@ -23,20 +23,14 @@ pub(super) struct Watch {
     /// Processors of the machine.
     cores: usize,
     point: String,
-    bar: Option<ProgressBar>,
+    pub(super) bar: Bar,
 }
 
 impl Watch {
     pub(super) fn new(plan: &Plan, experiment: &Experiment, rule: Rule, progress: Progress) -> Watch {
-        let bar = bar(progress, rule.last() as u64, "pairs");
+        let bar = Bar::new(progress, rule.last() as u64, "pairs");
         let question = plan.asked.first().map(|asked| asked.question.clone());
         Watch { question, rule, cores: plan.header.cores, bar, point: experiment.point.clone() }
-    }
-
-    pub(super) fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
     }
 
     /// Whether the pairs prove something, or there are as many as there may be.
@@ -53,12 +47,10 @@ impl Watch {
 
 impl Observer for Watch {
     fn begins(&mut self, pair: u32, side: Side, is_warm_up: bool) {
-        if let Some(bar) = &self.bar {
-            bar.set_position(u64::from(pair));
-            let what = if is_warm_up { "warming up with " } else { "running " };
-            let at = if self.point.is_empty() { String::new() } else { format!(" at {}", self.point) };
-            bar.set_message(format!("; {what}{side}{at}"));
-        }
+        self.bar.set_position(pair);
+        let what = if is_warm_up { "warming up with " } else { "running " };
+        let at = if self.point.is_empty() { String::new() } else { format!(" at {}", self.point) };
+        self.bar.set_message(format!("; {what}{side}{at}"));
     }
 
     fn judge(&mut self, pairs: &[Pair]) -> Next {
@@ -80,28 +72,20 @@ pub(super) struct LayoutWatch {
     cores: usize,
     /// How many runs may be made again.
     most: usize,
-    bar: Option<ProgressBar>,
+    pub(super) bar: Bar,
 }
 
 impl LayoutWatch {
     pub(super) fn new(plan: &Plan, extent: Extent, progress: Progress) -> LayoutWatch {
         let runs = extent.layouts.saturating_mul(extent.rounds);
-        let bar = bar(progress, u64::from(runs), "runs of A's layouts");
+        let bar = Bar::new(progress, u64::from(runs), "runs of A's layouts");
         LayoutWatch { cores: plan.header.cores, most: runs as usize, bar }
-    }
-
-    pub(super) fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
     }
 }
 
 impl layouts::Observer for LayoutWatch {
     fn begins(&mut self, measured: u32) {
-        if let Some(bar) = &self.bar {
-            bar.set_position(u64::from(measured));
-        }
+        self.bar.set_position(measured);
     }
 
     fn is_spoiled(&mut self, runs: &[Run]) -> bool {
@@ -114,16 +98,34 @@ impl layouts::Observer for LayoutWatch {
 }
 
 /// A bar for so many of something, where somebody sees it.
-pub(super) fn bar(progress: Progress, length: u64, what: &str) -> Option<ProgressBar> {
-    let wanted = progress == Progress::Auto && std::io::stderr().is_terminal();
-    wanted.then(|| {
-        let bar = ProgressBar::new(length);
-        bar.enable_steady_tick(Duration::from_secs(1));
-        match ProgressStyle::with_template(&format!(
-            "{{wide_bar}} {{pos}}/{{len}} {what}, {{elapsed}}{{msg}}"
-        )) {
-            Ok(style) => bar.with_style(style),
-            Err(_) => bar,
+pub(super) struct Bar(Option<ProgressBar>);
+
+impl Bar {
+    fn new(progress: Progress, length: u64, what: &str) -> Bar {
+        let wanted = progress == Progress::Auto && std::io::stderr().is_terminal();
+        Bar(wanted.then(|| {
+            let bar = ProgressBar::new(length);
+            bar.enable_steady_tick(Duration::from_secs(1));
+            match ProgressStyle::with_template(&format!(
+                "{{wide_bar}} {{pos}}/{{len}} {what}, {{elapsed}}{{msg}}"
+            )) {
+                Ok(style) => bar.with_style(style),
+                Err(_) => bar,
+            }
+        }))
+    }
+
+    fn set_position(&self, position: u32) {
+        self.0.iter().for_each(|bar| bar.set_position(u64::from(position)));
+    }
+
+    fn set_message(&self, message: String) {
+        if let Some(bar) = &self.0 {
+            bar.set_message(message);
         }
-    })
+    }
+
+    pub(super) fn finish(&self) {
+        self.0.iter().for_each(ProgressBar::finish_and_clear);
+    }
 }
