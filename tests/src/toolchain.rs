@@ -30,6 +30,7 @@ fn package_of(tool: &str) -> &'static str {
         "timeout" => "Debian and Ubuntu: coreutils",
         "clang" => "Debian and Ubuntu: clang",
         "llvm-objdump" | "llvm-mc" => "Debian and Ubuntu: llvm",
+        "llvm-config-19" => "Debian and Ubuntu: llvm-19-dev; `scripts/install-tools nightly` installs it",
         "go" => "Debian and Ubuntu: golang-go",
         "qemu-x86_64" | "qemu-aarch64" => "Debian and Ubuntu: qemu-user",
         "python3" => "Debian and Ubuntu: python3-pip",

@@ -8,6 +8,7 @@
 
 use super::debug::DebugSection;
 use super::elf::{Elf, PT_GNU_EH_FRAME, SHT_NOBITS, SHT_RELA, Section};
+use super::landing_pads::Table;
 use super::parse::CodeRanges;
 use super::relocations::entries_of;
 use super::symbols::SymbolTable;
@@ -113,6 +114,15 @@ impl<'a, O: Copy + Eq + std::hash::Hash> Cies<'a, O> {
     }
 }
 
+/// What a frame description entry says.
+#[derive(Clone, Copy)]
+struct Description {
+    extent: Extent,
+    is_part: bool,
+    /// Whether it names an exception table, and where that is, if it says so directly.
+    table: Option<Option<u64>>,
+}
+
 /// Reads the entries at the given offsets of a section, in parallel, in shards: a large program has hundreds of
 /// thousands.
 fn entries<'a, S>(
@@ -120,13 +130,13 @@ fn entries<'a, S>(
     bases: &BaseAddresses,
     (what, offsets): (&str, &[usize]),
     faults: &mut Vec<String>,
-) -> Vec<Vec<(Extent, bool)>>
+) -> Vec<Vec<Description>>
 where
     S: UnwindSection<Bytes<'a>> + Sync,
     S::Offset: UnwindOffset<usize> + From<usize> + std::hash::Hash,
 {
     const SHARD: usize = 8192;
-    let shards: Vec<(Vec<(Extent, bool)>, u64)> = offsets
+    let shards: Vec<(Vec<Description>, u64)> = offsets
         .par_chunks(SHARD)
         .map(|offsets| {
             let mut cies = Cies { known: HashMap::new(), last: None };
@@ -148,13 +158,13 @@ where
     shards.into_iter().map(|(found, _)| found).collect()
 }
 
-/// The code that the description at an offset covers, and whether that is a part; `None` where it is malformed.
+/// What the description at an offset says; `None` where it is malformed.
 fn entry<'a, S>(
     section: &S,
     bases: &BaseAddresses,
     offset: usize,
     cies: &mut Cies<'a, S::Offset>,
-) -> Option<(Extent, bool)>
+) -> Option<Description>
 where
     S: UnwindSection<Bytes<'a>>,
     S::Offset: UnwindOffset<usize> + From<usize> + std::hash::Hash,
@@ -166,7 +176,12 @@ where
     let instructions = fde.instructions(section, bases);
     let row = first_row(instructions, cie.entry.data_alignment_factor(), cie.row, section);
     let is_part = row.is_ok_and(|row| row != cie.row) && !cie.entry.is_signal_trampoline();
-    Some((Extent::sized(Svma(fde.initial_address()), fde.len()), is_part))
+    let table = fde.lsda().map(|pointer| match pointer {
+        gimli::Pointer::Direct(at) => Some(at),
+        gimli::Pointer::Indirect(_) => None,
+    });
+    let extent = Extent::sized(Svma(fde.initial_address()), fde.len());
+    Some(Description { extent, is_part, table: table.filter(|at| *at != Some(0)) })
 }
 
 fn cie<'a, S>(section: &S, bases: &BaseAddresses, offset: S::Offset) -> gimli::Result<Cie<'a>>
@@ -216,7 +231,7 @@ fn vendor(arch: Arch) -> gimli::Vendor {
     if arch == Arch::Aarch64 { gimli::Vendor::AArch64 } else { gimli::Vendor::Default }
 }
 
-fn eh_frame(bytes: &[u8], svma: u64, arch: Arch, faults: &mut Vec<String>) -> Vec<Vec<(Extent, bool)>> {
+fn eh_frame(bytes: &[u8], svma: u64, arch: Arch, faults: &mut Vec<String>) -> Vec<Vec<Description>> {
     let mut section = EhFrame::new(bytes, LittleEndian);
     section.set_address_size(8);
     section.set_vendor(vendor(arch));
@@ -303,20 +318,21 @@ pub(super) fn starts(elf: &Elf<'_>) -> Vec<u64> {
     let mut faults = Vec::new();
     for (svma, bytes) in unwind_sections(elf) {
         let ranges = eh_frame(&bytes, svma, elf.arch, &mut faults);
-        found.extend(ranges.iter().flatten().map(|(extent, _)| extent.start.0));
+        found.extend(ranges.iter().flatten().map(|description| description.extent.start.0));
     }
     found
 }
 
-/// Reads the ranges of all entries that lie in code.
+/// Reads the ranges of all entries that lie in code, and where their exception tables are.
 pub(super) fn read(
     elf: &Elf<'_>,
     debug_file: Option<&[u8]>,
     code: &[Code<'_>],
     ranges: &CodeRanges,
-) -> (Vec<FrameRange>, Vec<String>) {
+) -> (Vec<FrameRange>, Vec<Table>, Vec<String>) {
     let mut faults = Vec::new();
     let mut frames: Vec<FrameRange> = Vec::new();
+    let mut tables = Vec::new();
     let plt: Vec<Extent> =
         code.iter().filter(|code| code.name.contains("plt")).map(|code| code.extent).collect();
     let add = |frames: &mut Vec<FrameRange>, extent: Extent, is_part: bool| {
@@ -328,8 +344,9 @@ pub(super) fn read(
     for (svma, bytes) in unwind_sections(elf) {
         let found = eh_frame(&bytes, svma, elf.arch, &mut faults);
         frames.reserve(found.iter().map(Vec::len).sum());
-        for (extent, is_part) in found.into_iter().flatten() {
+        for Description { extent, is_part, table } in found.into_iter().flatten() {
             add(&mut frames, extent, is_part);
+            tables.extend(table.map(|at| Table { function: extent, at }));
         }
     }
     if frames.is_empty() {
@@ -349,7 +366,7 @@ pub(super) fn read(
             section.set_address_size(8);
             section.set_vendor(vendor(elf.arch));
             let offsets = description_offsets(&bytes, 0xffff_ffff, ".debug_frame", &mut faults);
-            for (extent, is_part) in
+            for Description { extent, is_part, .. } in
                 entries(&section, &BaseAddresses::default(), (".debug_frame", &offsets), &mut faults)
                     .into_iter()
                     .flatten()
@@ -365,5 +382,5 @@ pub(super) fn read(
     frames.sort();
     frames.dedup_by_key(|frame| frame.extent);
     frames.shrink_to_fit();
-    (frames, faults)
+    (frames, tables, faults)
 }

@@ -12,6 +12,7 @@ mod debug;
 pub mod demangle;
 mod elf;
 mod frames;
+mod landing_pads;
 pub(crate) mod layout;
 pub mod lines;
 pub mod linkage;
@@ -148,6 +149,19 @@ pub struct Symbol<'a> {
     pub is_global: bool,
 }
 
+/// Bytes of the file that the loader maps.
+#[derive(Debug, Clone, Copy)]
+pub struct Loaded<'a> {
+    /// Where they are.
+    pub extent: Extent,
+    /// As many as `extent` is long; zeroed memory that follows has none.
+    pub bytes: &'a [u8],
+    /// Whether they may be written to.
+    pub is_writable: bool,
+    /// Whether they may be executed.
+    pub is_executable: bool,
+}
+
 /// The range of a frame description entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FrameRange {
@@ -218,6 +232,10 @@ pub struct Image<'a> {
     pub symbols: Vec<Symbol<'a>>,
     /// Ranges of `.eh_frame` (or `.debug_frame`), by address.
     pub frames: Vec<FrameRange>,
+    /// Where the unwinder enters functions after a call in them has thrown, by address.
+    pub landing_pads: Vec<Svma>,
+    /// Functions whose exception table is not understood, by address: what it names is not in `landing_pads`.
+    pub unread_tables: Vec<Extent>,
     /// Entry point, `.init`, `.fini`, init and fini arrays: functions that the loader calls. By address.
     pub entries: Vec<Svma>,
     /// Where the system starts the program, or the dynamic linker itself.
@@ -234,6 +252,12 @@ pub struct Image<'a> {
     pub addresses: Vec<(Svma, Svma)>,
     /// Data that nothing ever writes, by section; empty for relocatable objects, where the linker still fills it in.
     pub constants: Vec<(Extent, &'a [u8])>,
+    /// What the loader maps (`PT_LOAD`), in the order of the file; empty for relocatable objects.
+    pub loaded: Vec<Loaded<'a>>,
+    /// Code that may be written to, by the flags of its section or segment.
+    pub writable_code: Vec<Extent>,
+    /// Whether it is loaded where it says (`ET_EXEC`), so that code and data may hold whole addresses that nothing marks.
+    pub is_fixed: bool,
     /// Who built it, and with what.
     pub build: BuildFacts,
     /// Non-fatal faults met on the way: `overlapping sections .a and .b: .b left out`.

@@ -5,10 +5,12 @@
 //! Follows the gABI, "Sections" and "Program Header".
 
 use super::elf::{
-    Elf, PF_X, PT_DYNAMIC, PT_GNU_EH_FRAME, PT_LOAD, SHF_WRITE, SHT_NOBITS, SHT_PROGBITS, Section, range_of,
+    Elf, PF_W, PF_X, PT_DYNAMIC, PT_GNU_EH_FRAME, PT_LOAD, SHF_WRITE, SHT_NOBITS, SHT_PROGBITS, Section,
+    range_of,
 };
 use super::{
-    Code, Error, Image, Kind, Symbol, SymbolOrigin, build, frames, pclntab, plt, relocations, symbols,
+    Code, Error, Image, Kind, Loaded, Symbol, SymbolOrigin, build, frames, landing_pads, pclntab, plt,
+    relocations, symbols,
 };
 use crate::address::{Extent, Svma};
 use std::collections::HashMap;
@@ -82,6 +84,31 @@ fn constants<'a>(elf: &Elf<'a>) -> Vec<(Extent, &'a [u8])> {
     };
     let sections = elf.sections.iter().filter(is_constant);
     sections.filter_map(|section| Some((section.extent(), elf.data(section)?))).collect()
+}
+
+/// What the loader maps.
+fn loaded<'a>(elf: &Elf<'a>) -> Vec<Loaded<'a>> {
+    let segments = elf.segments.iter().filter(|segment| segment.kind == PT_LOAD);
+    let found = segments.filter_map(|segment| {
+        let bytes = range_of(elf.bytes, segment.offset, segment.file_size)?;
+        segment.svma.checked_add(segment.file_size)?;
+        Some(Loaded {
+            extent: Extent::sized(Svma(segment.svma), segment.file_size),
+            bytes,
+            is_writable: segment.flags & PF_W != 0,
+            is_executable: segment.flags & PF_X != 0,
+        })
+    });
+    if elf.kind == Kind::Relocatable { Vec::new() } else { found.collect() }
+}
+
+/// Code that may be written to.
+fn writable_code(elf: &Elf<'_>) -> Vec<Extent> {
+    let sections = elf.sections.iter().filter(|it| it.is_executable() && it.flags & SHF_WRITE != 0);
+    let is_both = |flags: u32| flags & PF_X != 0 && flags & PF_W != 0;
+    let segments = elf.segments.iter().filter(|it| it.kind == PT_LOAD && is_both(it.flags));
+    let segments = segments.map(|it| Extent::sized(Svma(it.svma), it.memory_size));
+    sections.map(Section::extent).chain(segments).collect()
 }
 
 /// The executable segments, where section headers are missing. A segment that also holds the ELF header begins,
@@ -279,6 +306,8 @@ pub(super) fn parse<'a>(
         code_base,
         symbols: Vec::new(),
         frames: Vec::new(),
+        landing_pads: Vec::new(),
+        unread_tables: Vec::new(),
         entries: Vec::new(),
         entry_point: (elf.entry != 0).then_some(Svma(elf.entry)),
         arrays: Vec::new(),
@@ -286,21 +315,30 @@ pub(super) fn parse<'a>(
         transfers: Vec::new(),
         addresses: Vec::new(),
         constants: constants(&elf),
+        loaded: loaded(&elf),
+        writable_code: writable_code(&elf),
+        is_fixed: elf.is_fixed,
         build: build::facts(&elf, debug_file, &mut faults),
         faults,
     };
     // The three read different parts of the file.
-    let ((names, (found, found_faults)), (frames, frame_faults)) = rayon::join(
+    let ((names, (found, found_faults)), (frames, pads, frame_faults)) = rayon::join(
         || {
             rayon::join(
                 || names(&elf, image.build_id.as_deref(), &ranges, mini_debug, debug_file),
                 || relocations::read(&elf, &ranges),
             )
         },
-        || frames::read(&elf, debug_file, &image.code, &ranges),
+        || {
+            let (frames, tables, faults) = frames::read(&elf, debug_file, &image.code, &ranges);
+            let is_linked = elf.kind != Kind::Relocatable;
+            let tables = if is_linked { &*tables } else { &[] };
+            (frames, landing_pads::read(&elf, tables, &ranges), faults)
+        },
     );
     image.symbols = names.symbols;
     image.frames = frames;
+    (image.landing_pads, image.unread_tables) = (pads.known, pads.unread);
     for faults in [names.faults, found_faults, frame_faults] {
         image.faults.extend(faults);
     }

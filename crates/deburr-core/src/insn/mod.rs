@@ -497,9 +497,10 @@ pub struct Insn {
     pub imm: Option<i64>,
     /// Width of the operation on general registers in bytes: 4 or 8 (x86-64 also 1 and 2); 0 elsewhere.
     pub width: u8,
-    /// Every register read, address registers and flags included.
+    /// Every register read, address registers and flags included. A register that may keep its value, or part of it,
+    /// counts as read, so that what is in `writes` and not here is surely and wholly overwritten.
     pub reads: RegSet,
-    /// Every register written.
+    /// Every register that may change. A write of 32 bits of a general register is one of the whole register.
     pub writes: RegSet,
     /// Its memory operand.
     pub memory: Option<Memory>,

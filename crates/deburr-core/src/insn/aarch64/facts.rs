@@ -9,7 +9,9 @@ use super::super::{
     Class, Condition, FeatureGroup, Flow, Insn, Memory, Modifier, Operation, Ordering, Reg, RegSet,
 };
 use super::summary::{Control, Decoded, define, is_hint};
-use super::{access, adr_displacement, adrp_displacement, bits, displacement, features, operands};
+use super::{
+    access, adr_displacement, adrp_displacement, bits, displacement, features, operands, registers_of_sve,
+};
 use crate::address::Svma;
 use disarm64_defn::{InsnClass as C, InsnFeatureSet as F};
 
@@ -409,15 +411,16 @@ impl Facts {
             }
             C::COMPBRANCH => operands::read_only(self, definition),
             C::BRANCH_REG => {
-                // `retaa` and `eretaa` authenticate with SP; `braa` and `blraa` with Rd as the modifier.
+                // `retaa` and `eretaa` authenticate with SP, `braa` and `blraa` with Rd, `braaz` and `blraaz` with zero.
                 let authenticates = definition.feature_set == F::PAUTH;
+                let by_zero = self.field(24, 24) == 0 && self.field(22, 22) == 0;
                 if self.field(24, 23) != 1 {
                     self.read(zero_form(self.rn()));
                 }
                 if authenticates && self.insn.flow == Flow::Return {
                     self.read(Some(LINK));
                 }
-                if authenticates {
+                if authenticates && !by_zero {
                     self.read(stack_form(self.rd()));
                 }
             }
@@ -439,6 +442,21 @@ impl Facts {
             self.read(Some(Reg::OTHER));
             self.write(Some(Reg::OTHER));
         }
+        // svc, hvc, smc
+        if self.word >> 24 == 0xd4 && self.field(23, 21) == 0 {
+            self.service();
+        }
+    }
+
+    /// What a system call, or a call of the hypervisor or the firmware, may read and change: Linux has its number in x8,
+    /// arguments in x0 to x5 and a result in x0; Darwin a number in x16, results in x0 and x1, and an error in the carry
+    /// flag; the SMC Calling Convention arguments and results in x0 to x17. None of it is surely overwritten, since most
+    /// of it mostly stays.
+    fn service(&mut self) {
+        let general = (0..=17).map(Reg::general).fold(RegSet::EMPTY, RegSet::with);
+        let all = general.with(Reg::FLAGS).union(registers_of_sve());
+        self.insn.reads = self.insn.reads.union(all);
+        self.insn.writes = self.insn.writes.union(all);
     }
 
     fn hint(&mut self) {
@@ -463,6 +481,13 @@ impl Facts {
                 let register = self.system_register();
                 self.destination(rt);
                 self.read(Some(register));
+                // An operation without effect leaves the register.
+                if name == "sysl" {
+                    self.read(rt);
+                }
+                if name == "mrs" && is_random(self.word) {
+                    self.write(Some(Reg::FLAGS));
+                }
                 if name == "mrs" && register != Reg::FLAGS {
                     self.insn.operation = Operation::ReadSystemRegister;
                     self.insn.imm = Some(i64::from(features::system_register(self.word)));
@@ -472,6 +497,10 @@ impl Facts {
             "msr" | "sys" => {
                 self.sources([rt, None, None]);
                 self.write(Some(self.system_register()));
+                // SVCR switches the streaming mode.
+                if features::system_register(self.word) == 0xda12 {
+                    operands::mode_change(self);
+                }
             }
             "cfinv" => {
                 self.read(Some(Reg::FLAGS));
@@ -485,15 +514,20 @@ impl Facts {
             "wfet" | "wfit" => self.sources([rt, None, None]),
             "mrrs" => {
                 self.destination(rt);
-                self.write(zero_form(self.rd() + 1));
+                self.write(self.second());
                 self.read(Some(Reg::OTHER));
             }
             "msrr" | "sysp" => {
-                self.sources([rt, zero_form(self.rd() + 1), None]);
+                self.sources([rt, self.second(), None]);
                 self.write(Some(Reg::OTHER));
             }
             _ => {}
         }
+    }
+
+    /// The register after Rt, in the pairs of FEAT_D128; none after the zero register.
+    fn second(&self) -> Option<Reg> {
+        zero_form(self.rd() | 1)
     }
 
     /// The system register of `mrs` and `msr`: NZCV (S3_3_C4_C2_0) is the flags.
@@ -515,6 +549,11 @@ impl Facts {
 /// The extension of a register operand, by its option field (DDI 0487, `DecodeRegExtend`).
 pub(super) const fn extension(option: u32, shift: u8) -> Modifier {
     Modifier { bytes: 1 << (option & 3), is_signed: option & 4 != 0, shift }
+}
+
+/// Whether an `mrs` reads RNDR or RNDRRS, which set NZCV by whether there was a random number.
+fn is_random(word: u32) -> bool {
+    matches!(features::system_register(word), 0xd920 | 0xd921) // S3_3_C2_C4_0 and _1
 }
 
 /// A condition by its code, DDI 0487 C1.2.4; `None` for "always".

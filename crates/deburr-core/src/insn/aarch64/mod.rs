@@ -8,6 +8,7 @@ mod access;
 mod arithmetic;
 mod facts;
 mod features;
+mod named;
 mod operands;
 mod plain;
 mod reload;
@@ -29,7 +30,7 @@ pub use sweep::sweep;
 pub use text::disassemble;
 pub use vector::vector_use;
 
-use super::FeatureGroup;
+use super::{FeatureGroup, Reg, RegSet};
 use deburr_cpu::FeatureSet;
 
 /// How many feature groups there are.
@@ -74,4 +75,10 @@ const fn adr_displacement(word: u32) -> i64 {
 /// The page displacement of `adrp` in bytes.
 const fn adrp_displacement(word: u32) -> i64 {
     adr_displacement(word) << 12
+}
+
+/// The vectors and predicates, which a change of the streaming mode and a system call clear, or clear in part.
+fn registers_of_sve() -> RegSet {
+    let vectors = (0..32).map(Reg::vector).fold(RegSet::EMPTY, RegSet::with);
+    (0..16).map(Reg::mask).fold(vectors, RegSet::with)
 }

@@ -188,6 +188,8 @@ fn class_of(definition: &Definition) -> Class {
             _ if name.starts_with("ld") => Class::LoadExclusive,
             _ => Class::StoreExclusive,
         },
+        // `stmopa` is an outer product.
+        (InsnClass::SME_MISC, InsnFeatureSet::SME_TMOP) => Class::Other,
         _ if name.starts_with("ld") => Class::Load,
         _ if name.starts_with("st") => Class::Store,
         _ => Class::Other,

@@ -4,7 +4,7 @@
 
 use iced_x86::{
     ConditionCode, Decoder, FlowControl, Instruction, InstructionInfo, InstructionInfoFactory,
-    InstructionInfoOptions, Mnemonic, OpAccess, OpKind, Register,
+    InstructionInfoOptions, Mnemonic, OpAccess, OpKind, Register, RflagsBits,
 };
 use std::cell::RefCell;
 
@@ -118,24 +118,77 @@ const fn writes(access: OpAccess) -> bool {
     matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
 }
 
+/// The status flags: OF, SF, ZF, AF, CF and PF. The others in iced-x86's sets belong to the x87, the direction of string
+/// instructions, and the system.
+const STATUS: u32 =
+    RflagsBits::OF | RflagsBits::SF | RflagsBits::ZF | RflagsBits::AF | RflagsBits::CF | RflagsBits::PF;
+
+/// The registers read, among them those of which something may stay, and those written.
 fn registers(insn: &Instruction, info: &InstructionInfo) -> (RegSet, RegSet) {
     let (mut read, mut written) = (RegSet::EMPTY, RegSet::EMPTY);
     for used in info.used_registers() {
         let Some(reg) = reg(used.register()) else { continue };
-        if reads(used.access()) {
+        // Writes of 32 bits clear the rest, those of 8 and 16 do not (SDM volume 1, 3.4.1.1).
+        let is_part = used.register().is_gpr() && used.register().size() < 4;
+        let may_stay = is_part || used.access() == OpAccess::CondWrite;
+        if reads(used.access()) || may_stay && writes(used.access()) {
             read = read.with(reg);
         }
         if writes(used.access()) {
             written = written.with(reg);
         }
     }
-    if insn.rflags_read() != 0 {
+    // APM volume 4: the bits that are not inserted stay. Without a shadow stack `rdssp` leaves its register.
+    if matches!(insn.mnemonic(), Mnemonic::Insertq | Mnemonic::Rdsspd | Mnemonic::Rdsspq) {
+        read = operand_register(insn, 0).map_or(read, |reg| read.with(reg));
+    }
+    let modified = insn.rflags_modified() & STATUS;
+    if insn.rflags_read() & STATUS != 0 || modified != 0 && (modified != STATUS || may_do_nothing(insn)) {
         read = read.with(Reg::FLAGS);
     }
-    if insn.rflags_modified() != 0 {
+    if modified != 0 {
         written = written.with(Reg::FLAGS);
     }
-    (read, written)
+    let service = service(insn);
+    (read.union(service), written.union(service))
+}
+
+/// Whether a count in a register decides whether the flags change at all.
+fn may_do_nothing(insn: &Instruction) -> bool {
+    use Mnemonic as M;
+    let shifts = matches!(
+        insn.mnemonic(),
+        M::Shl | M::Sal | M::Shr | M::Sar | M::Rol | M::Ror | M::Rcl | M::Rcr | M::Shld | M::Shrd
+    );
+    let last = insn.op_count().saturating_sub(1);
+    insn.has_rep_prefix() || insn.has_repne_prefix() || shifts && insn.try_op_register(last).is_ok()
+}
+
+/// What a system call, or a call of the hypervisor or of an enclave, may read and change: Linux has numbers and results
+/// in rax, arguments in rdi, rsi, rdx, r10, r8 and r9 or, by `int 0x80`, in rbx, rcx, rdx, rsi, rdi and rbp, and loses rcx
+/// and r11; the BSDs have a second result in rdx and an error in the carry flag. None of it is surely overwritten.
+fn service(insn: &Instruction) -> RegSet {
+    use Mnemonic as M;
+    let is_service = class_of(insn) == Class::SystemCall
+        || matches!(
+            insn.mnemonic(),
+            M::Vmcall
+                | M::Vmmcall
+                | M::Vmgexit
+                | M::Vmfunc
+                | M::Tdcall
+                | M::Seamcall
+                | M::Getsec
+                | M::Getsecq
+                | M::Encls
+                | M::Enclu
+                | M::Enclv
+        );
+    if !is_service {
+        return RegSet::EMPTY;
+    }
+    let all = (0..16).map(Reg::general).fold(RegSet::EMPTY, RegSet::with);
+    all.without(Reg::general(4)).with(Reg::FLAGS)
 }
 
 fn flow(insn: &Instruction) -> Flow {

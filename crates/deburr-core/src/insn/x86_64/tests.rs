@@ -750,3 +750,41 @@ fn loops_that_compute_are_noted() {
     assert_eq!(noted("66 0f fe c1 ff c9 75 fc"), []); // paddd; dec ecx; jne to the dec
     assert_eq!(noted("f3 0f 6f 07 ff c9 75 f8"), []); // movdqu; dec ecx; jne
 }
+
+#[test]
+fn a_register_that_may_keep_a_part_counts_as_read() {
+    let rax = Reg::general(0);
+    // mov al, 1; mov ax, 1; sete al; cmovne eax, ecx; rdsspq rax
+    for hex in ["b0 01", "66 b8 01 00", "0f 94 c0", "0f 45 c1", "f3 48 0f 1e c8"] {
+        assert!(one(hex).reads.contains(rax) && one(hex).writes.contains(rax), "{hex}");
+    }
+    let whole = one("b8 01 00 00 00"); // mov eax, 1
+    assert!(whole.writes.contains(rax) && !whole.reads.contains(rax));
+}
+
+#[test]
+fn flags_that_may_stay_count_as_read() {
+    // inc eax; shl eax, cl; bt eax, 3; rep cmpsb
+    for hex in ["ff c0", "d3 e0", "0f ba e0 03", "f3 a6"] {
+        assert!(one(hex).reads.contains(Reg::FLAGS) && one(hex).writes.contains(Reg::FLAGS), "{hex}");
+    }
+    let all = one("01 c8"); // add eax, ecx
+    assert!(all.writes.contains(Reg::FLAGS) && !all.reads.contains(Reg::FLAGS));
+    // cld; fld st(1)
+    for hex in ["fc", "d9 c1"] {
+        assert!(!one(hex).writes.contains(Reg::FLAGS), "{hex}");
+    }
+}
+
+#[test]
+fn system_calls_read_their_arguments_and_change_their_results() {
+    // syscall; int 0x80; vmcall
+    for hex in ["0f 05", "cd 80", "0f 01 c1"] {
+        let call = one(hex);
+        for number in [0, 1, 2, 6, 7, 8, 9, 10, 11] {
+            let register = Reg::general(number);
+            assert!(call.reads.contains(register) && call.writes.contains(register), "{hex} {number}");
+        }
+        assert!(!call.writes.contains(Reg::general(4)), "{hex}");
+    }
+}
