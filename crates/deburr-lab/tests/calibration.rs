@@ -6,10 +6,13 @@
 
 #[path = "../examples/calibrate/experiment.rs"]
 mod experiment;
+#[path = "../examples/calibrate/robbed.rs"]
+mod robbed;
 
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Order;
 use experiment::{Layouts, NOISES, Noise, different, false_alarms, peeking, placed};
+use robbed::{Length, STEALS, Steal, told};
 
 fn limits_hold(experiments: usize) {
     let edge = Rope::ONE_PERCENT.half_width();
@@ -37,6 +40,80 @@ fn false_verdicts_and_power_keep_their_limits() {
 #[ignore = "the long form: some minutes"]
 fn false_verdicts_and_power_keep_their_limits_in_ten_thousand_experiments() {
     limits_hold(10_000);
+}
+
+/// However large the noise is: what a difference has to show beside that it is beyond the region is that it is one at all.
+fn noise_makes_no_difference(experiments: usize) {
+    for (index, noise) in NOISES.into_iter().enumerate() {
+        for pair_sd in [0.08, 0.30] {
+            let equal = different(noise, Order::Interleaved, pair_sd, 0.0, experiments, index as u64);
+            assert!(equal.ranks <= 0.01, "{}, pair sd {pair_sd}: {equal:?}", noise.name());
+        }
+    }
+}
+
+#[test]
+fn equal_builds_differ_by_no_noise_however_large() {
+    noise_makes_no_difference(1000);
+}
+
+#[test]
+#[ignore = "the long form: some minutes"]
+fn equal_builds_differ_by_no_noise_however_large_in_ten_thousand_experiments() {
+    noise_makes_no_difference(10_000);
+}
+
+fn direction_is_right(experiments: usize) {
+    for (index, noise) in NOISES.into_iter().enumerate() {
+        for effect in [1.02f64.ln(), -(1.02f64.ln())] {
+            let found = different(noise, Order::Interleaved, 0.02, effect, experiments / 2, index as u64);
+            assert_eq!(found.wrong, 0.0, "{}", noise.name());
+        }
+    }
+}
+
+#[test]
+fn a_better_build_is_never_called_worse() {
+    direction_is_right(1000);
+}
+
+#[test]
+#[ignore = "the long form: some minutes"]
+fn a_better_build_is_never_called_worse_in_ten_thousand_experiments_of_each_noise() {
+    direction_is_right(10_000);
+}
+
+fn steal_decides_nothing(experiments: usize) {
+    let more = 1.02f64.ln();
+    for (index, steal) in STEALS.into_iter().enumerate() {
+        for length in [Length(0.5), Length(0.02)] {
+            for metric in ["wall", "user"] {
+                let equal = told(steal, length, metric, 0.0, experiments, index as u64);
+                let slower = told(steal, length, metric, more, experiments, index as u64);
+                assert!(
+                    equal.better + equal.worse <= 0.01,
+                    "{}, {length:?}, {metric}: {equal:?}",
+                    steal.name()
+                );
+                assert_eq!(slower.better, 0.0, "{}, {length:?}, {metric}: {slower:?}", steal.name());
+                // CPU time is what it was. Of a run that waits for what is not counted nobody knows that it was a hypervisor.
+                let is_known = metric == "user" && steal != Steal::Uncounted;
+                let is_found = equal.same > 0.5 && slower.worse > 0.9;
+                assert!(!is_known || is_found, "{}, {length:?}: {equal:?} {slower:?}", steal.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_hypervisor_takes_decides_nothing() {
+    steal_decides_nothing(200);
+}
+
+#[test]
+#[ignore = "the long form: some minutes"]
+fn what_a_hypervisor_takes_decides_nothing_in_ten_thousand_experiments() {
+    steal_decides_nothing(10_000);
 }
 
 #[test]

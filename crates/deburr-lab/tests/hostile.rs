@@ -54,7 +54,7 @@ fn numbers_at_the_ends_of_what_there_is_give_an_error_or_a_number() {
         }
         let _ = bootstrap::probabilities(&a, Rope::ONE_PERCENT, 10, 1);
         let _ = signed_rank::test(&a, 0.01);
-        let _ = signed_rank::location(&a, a.len() as f64, 0.95);
+        let _ = signed_rank::location(&a, a.len() as f64, 1.96);
         let _ = (Direction::Smaller.log_ratios(&a, &b), Direction::Larger.orient_all(&a));
         let _ = (modes::dip(&a), Modes::against(&a, &null));
         let _ = (holm::adjusted(&a), benchstat::geomean(&a));
@@ -71,9 +71,16 @@ fn numbers_at_the_ends_of_what_there_is_give_an_error_or_a_number() {
             let _ = sequence.push(*value);
         }
         let _ = sequence.verdict(None, 1);
-        if let [wall, own, machine, cores, ..] = a[..] {
-            let run = load::Run { wall, own, machine: Some(machine) };
-            let _ = load::contaminated(&run, &load::Machine { cores, demand: own, cpu_bound: true });
+        if let [wall, own, machine, cores, stolen, ..] = a[..] {
+            let run = load::Run { wall, own, machine: Some(machine), stolen: Some(stolen) };
+            let gap = load::gap(&[run, run], own, cores);
+            for gap in [gap, Some(own), None] {
+                let _ = load::disturbance(
+                    &run,
+                    &load::Machine { cores, demand: own, gap, is_robbed: own > 1.0 },
+                    true,
+                );
+            }
         }
     }
     for t in EXTREMES {

@@ -116,7 +116,7 @@ pub(crate) struct Compare {
     /// Differences up to so many percent do not matter
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, help_heading = "What to measure")]
     pub(crate) region: f64,
-    /// Pairs at most; fewer than 5 never prove anything [default: 40, or those of a record]
+    /// Pairs at most; fewer than 5 never prove anything, and fewer than 8 no difference [default: 40, or those of a record]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000), help_heading = "What to measure")]
     pub(crate) pairs: Option<u32>,
     /// What the random order comes from [default: a new one each time]

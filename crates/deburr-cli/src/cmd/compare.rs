@@ -50,10 +50,12 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
             third.display()
         )));
     }
-    let page = options.html.as_deref().map(Page::open).transpose().map_err(Failure::Message)?;
+    let page = Page::open(options).map_err(Failure::Message)?;
+    let mut is_stdout = page.as_ref().is_some_and(Page::is_stdout);
     let (documents, interrupted, fault) = match (files, record) {
         ([], _) => {
             let ran = commands::run(options, rope)?;
+            is_stdout |= ran.is_stdout;
             (vec![ran.document], ran.interrupted, ran.fault)
         }
         (_, Some(record)) => {
@@ -63,6 +65,9 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
             (files::compared(options, files, format, rope).map_err(Failure::Message)?, false, None)
         }
     };
+    // A file that goes to the standard output has it for itself.
+    let mut errors = std::io::stderr();
+    let out: &mut dyn Write = if is_stdout { &mut errors } else { out };
     match options.format {
         Output::Json => json::render(&documents, out)?,
         Output::Benchstat => {

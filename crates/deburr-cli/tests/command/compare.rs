@@ -1,5 +1,6 @@
 //! `deburr compare`: verdicts on commands whose difference is known, records that go on, and what is said where nothing can be.
 
+mod judged;
 mod kept;
 mod relink;
 
@@ -16,7 +17,8 @@ fn scratch(name: &str) -> Scratch {
 
 /// Prints numbers that are known, with a little noise that has no order.
 fn printing(rate: u32) -> String {
-    format!("echo rate = $(({rate} + $(od -An -N1 -tu1 /dev/urandom) % 8))")
+    // What waits by itself is not kept waiting by others, whatever else the machine does.
+    format!("sleep 0.01; echo rate = $(({rate} + $(od -An -N1 -tu1 /dev/urandom) % 8))")
 }
 
 const RATE: &str = "rate,larger,1/s=rate = ([0-9]+)";
@@ -174,7 +176,7 @@ fn assert_ended_in_order(scratch: &Scratch, child: Child, processes: usize) {
 
 /// Makes three pairs, the first of which warms up, and hangs then.
 const THREE_PAIRS: &str =
-    "echo x >> clients; test $(wc -l < clients) -le 6 || { echo $$ > pid-run; sleep 600; }";
+    "echo x >> clients; sleep 0.01; test $(wc -l < clients) -le 6 || { echo $$ > pid-run; sleep 600; }";
 
 #[test]
 fn an_interrupt_ends_with_the_verdict_so_far() {
@@ -293,7 +295,7 @@ fn sweeps_and_servers_are_compared_point_by_point() {
 fn every_format_has_every_point_of_a_sweep_as_recorded() {
     let scratch = scratch("sweep-formats");
     // What is printed is the same in every run, and with it all that is said.
-    let (a, b) = ("echo rate = 10{n}0", "echo rate = 10{n}9");
+    let (a, b) = ("sh -c 'sleep 0.01; echo rate = 10{n}0'", "sh -c 'sleep 0.01; echo rate = 10{n}9'");
     let arguments = ["--metric", RATE, "--a", a, "--b", b, "--param", "n=1,4", "--pairs", "4", "--seed", "1"];
     let mut session = String::new();
     for format in ["csv", "markdown", "benchstat"] {
@@ -419,8 +421,18 @@ fn run(path: &str, scratch: &Scratch, script: &str) -> String {
 #[test]
 fn what_runs_print_is_kept_where_it_is_asked_for() {
     let scratch = scratch("kept");
-    let arguments =
-        ["--pairs", "2", "--output", "kept/here", "--param", "n=3,4", "--a", "echo {n}", "--b", "echo b"];
+    let arguments = [
+        "--pairs",
+        "2",
+        "--output",
+        "kept/here",
+        "--param",
+        "n=3,4",
+        "--a",
+        "sh -c 'echo {n}; sleep 0.01'",
+        "--b",
+        "sh -c 'echo b; sleep 0.01'",
+    ];
     assert_eq!(compare(&scratch, &arguments).status.code(), Some(0));
     let mut names: Vec<String> = fs::read_dir(scratch.0.join("kept/here"))
         .unwrap()

@@ -4,9 +4,11 @@
 //! Noise is on the log scale and multiplies. Each kind has a standard deviation of 1 a run where it is stationary; drift and
 //! step come on top of normal noise of 1. `pair_sd` is what it leaves in the log ratio of two neighbouring runs.
 
+use deburr_lab::measure::schedule;
 use deburr_lab::side::Side;
 use deburr_lab::stats::benchstat::{Assumption, Upstream, compare};
 use deburr_lab::stats::drift::Drift;
+use deburr_lab::stats::effect::Difference;
 use deburr_lab::stats::moments::{mean, standard_deviation};
 use deburr_lab::stats::paired::Posterior;
 use deburr_lab::stats::placement::Placement;
@@ -35,10 +37,16 @@ pub(crate) enum Noise {
     Spikes,
     /// Calm, but for a regime that flips with 5 % before each run.
     Flips,
+    /// Student's t of 2 degrees of freedom, whose variance is infinite, and a trend of 4 standard deviations of a normal one.
+    TailedDrift,
+    /// Normal, and the first run of a pair is slower by three times what two neighbouring runs differ by (sd).
+    Position,
+    /// Runs so short that the clock has steps of one standard deviation, and some of which the scheduler delays.
+    Short,
 }
 
 /// All of them, in the order of the table.
-pub(crate) const NOISES: [Noise; 8] = [
+pub(crate) const NOISES: [Noise; 11] = [
     Noise::Normal,
     Noise::Bimodal,
     Noise::Sticky,
@@ -47,6 +55,9 @@ pub(crate) const NOISES: [Noise; 8] = [
     Noise::Step,
     Noise::Spikes,
     Noise::Flips,
+    Noise::TailedDrift,
+    Noise::Position,
+    Noise::Short,
 ];
 
 impl Noise {
@@ -61,10 +72,14 @@ impl Noise {
             Noise::Step => "one step, 4 sd",
             Noise::Spikes => "spikes (10 %)",
             Noise::Flips => "regime flips (5 %)",
+            Noise::TailedDrift => "drift with tails (t, 2 df)",
+            Noise::Position => "first run slower, 3 pair sd",
+            Noise::Short => "short runs, coarse clock",
         }
     }
 
-    /// Standard deviation of the difference of two neighbouring runs, but for drift and step themselves.
+    /// Standard deviation of the difference of two neighbouring runs, except what drift, step and the place in a pair do; of tails, which
+    /// have none, that of the normal distribution in them.
     fn pair_sd(self) -> f64 {
         // A mode is at ±m with its own spread s; neighbours differ in mode with probability p: variance 4m²p + 2s².
         let modes = |m: f64, s: f64, p: f64| (4.0 * m * m * p + 2.0 * s * s).sqrt();
@@ -80,7 +95,7 @@ impl Noise {
     fn run_sd(self) -> f64 {
         match self {
             // Uniform over 4; and 4 at a uniform share u of the way, on average over u: 16·u(1 − u).
-            Noise::Drift => (1.0 + 16.0 / 12.0f64).sqrt(),
+            Noise::Drift | Noise::TailedDrift => (1.0 + 16.0 / 12.0f64).sqrt(),
             Noise::Step => (1.0 + 16.0 / 6.0f64).sqrt(),
             _ => 1.0,
         }
@@ -114,6 +129,12 @@ impl Noise {
                     state = if random.chance(0.05) { -state } else { state };
                     0.98 * state + 0.199 * normal
                 }
+                // A normal over the root of an exponential: χ² of 2 degrees of freedom, over 2.
+                Noise::TailedDrift => {
+                    normal / random.exponential().sqrt() + 4.0 * run as f64 / (runs - 1) as f64
+                }
+                Noise::Position => normal - if run.is_multiple_of(2) { 3.0 * 2f64.sqrt() } else { 0.0 },
+                Noise::Short => 0.7 * normal - if random.chance(0.2) { random.exponential() } else { 0.0 },
             }
         };
         (0..runs).map(&mut one).collect()
@@ -127,18 +148,29 @@ struct Runs {
     in_order: Vec<(Side, f64)>,
 }
 
+impl Runs {
+    /// The pairs; of runs that were made in blocks nobody was first.
+    fn differences(&self, order: Order) -> Vec<Difference> {
+        let ratios = Direction::Larger.log_ratios(&self.a, &self.b).unwrap();
+        let first = |pair: usize| (order == Order::Interleaved).then(|| self.in_order[2 * pair].0);
+        ratios.into_iter().enumerate().map(|(pair, ratio)| Difference { ratio, first: first(pair) }).collect()
+    }
+}
+
 /// `pairs` runs a side; θ = `effect` is B's true log ratio, `sd` scales the noise.
 fn runs(noise: Noise, order: Order, pairs: usize, sd: f64, effect: f64, random: &mut Random) -> Runs {
     let machine = noise.draw(2 * pairs, random);
+    let seed = random.bits();
     let mut found = Runs { a: Vec::new(), b: Vec::new(), in_order: Vec::new() };
-    let mut b_first = false;
-    for (run, noise) in machine.iter().enumerate() {
-        if run % 2 == 0 {
-            b_first = random.chance(0.5);
-        }
-        let is_b = if order == Order::Blocked { run >= pairs } else { b_first == (run % 2 == 0) };
-        let log = sd * noise + if is_b { effect } else { 0.0 };
-        let (side, values) = if is_b { (Side::B, &mut found.b) } else { (Side::A, &mut found.a) };
+    for (run, noise_of_run) in machine.iter().enumerate() {
+        let side = match order {
+            Order::Blocked => Side::BOTH[usize::from(run >= pairs)],
+            Order::Interleaved | Order::Unknown => schedule::order(seed, (run / 2) as u32)[run % 2],
+        };
+        let log = sd * noise_of_run + if side == Side::B { effect } else { 0.0 };
+        // A time in steps; larger is better here.
+        let log = if noise == Noise::Short { -((-log).exp() / sd).round().max(1.0).ln() } else { log };
+        let values = if side == Side::B { &mut found.b } else { &mut found.a };
         values.push(log.exp());
         found.in_order.push((side, log));
     }
@@ -148,11 +180,13 @@ fn runs(noise: Noise, order: Order, pairs: usize, sd: f64, effect: f64, random: 
 /// The share of `experiments` for which `judge` says so, each from its own stream.
 fn share(experiments: usize, seed: u64, judge: impl Fn(&mut Random) -> bool + Sync) -> f64 {
     let streams = 0..experiments as u64;
-    let count = streams
-        .into_par_iter()
-        .filter(|index| judge(&mut Random::new(seed.wrapping_mul(0x9e37_79b9).wrapping_add(*index))))
-        .count();
+    let count = streams.into_par_iter().filter(|index| judge(&mut stream(seed, *index))).count();
     count as f64 / experiments as f64
+}
+
+/// The random numbers of an experiment.
+pub(crate) fn stream(seed: u64, index: u64) -> Random {
+    Random::new(seed.wrapping_mul(0x9e37_79b9).wrapping_add(index))
 }
 
 /// How often 15 runs of each of two equal builds are called different, with a standard deviation of 1 % a run.
@@ -203,6 +237,8 @@ pub(crate) struct Different {
     pub(crate) ranks: f64,
     /// Its t form.
     pub(crate) mean: f64,
+    /// The verdict, where it is *better* of a worse B or the other way round.
+    pub(crate) wrong: f64,
 }
 
 /// The second table: one cell. The noise leaves `pair_sd` in a pair; θ = `effect`. Blocked runs are paired by number, and
@@ -217,24 +253,41 @@ pub(crate) fn different(
 ) -> Different {
     let rule = Rule::standard(Rope::ONE_PERCENT).unwrap();
     let sd = pair_sd / noise.pair_sd();
-    let sequence = |random: &mut Random| {
+    let found = outcomes(experiments, seed, |random| {
         let runs = runs(noise, order, rule.last(), sd, effect, random);
         let mut sequence = Sequence::new(rule.clone());
-        for difference in Direction::Larger.log_ratios(&runs.a, &runs.b).unwrap() {
+        for difference in runs.differences(order) {
             sequence.push(difference).unwrap();
         }
         let drifts = Drift::within_sides(&runs.in_order).fires();
-        (sequence, verdict::cap(order, drifts, 0, rule.last()))
-    };
-    let differs = |outcome: Outcome| matches!(outcome, Outcome::Better | Outcome::Worse);
-    let both = |ranks: bool| {
-        share(experiments, seed, |random| {
-            let (sequence, cap) = sequence(random);
-            let decided = if ranks { sequence.decision() } else { sequence.decision_on_the_mean() };
-            cap.is_none() && decided.is_some_and(|decision| differs(decision.outcome))
-        })
-    };
-    Different { ranks: both(true), mean: both(false) }
+        let is_capped = verdict::cap(order, drifts, 0, rule.last()).is_some();
+        [sequence.decision(), sequence.decision_on_the_mean()].map(|decided| decided.filter(|_| !is_capped))
+    });
+    let [ranks, mean] = [0, 1].map(|form: usize| {
+        let count = |said: &dyn Fn(Outcome) -> bool| {
+            let said =
+                found.iter().filter(|decided| decided[form].is_some_and(|decided| said(decided.outcome)));
+            said.count() as f64 / experiments as f64
+        };
+        let away = if effect > 0.0 { Outcome::Worse } else { Outcome::Better };
+        Said {
+            different: count(&|said| matches!(said, Outcome::Better | Outcome::Worse)),
+            wrong: if effect == 0.0 { 0.0 } else { count(&|said| said == away) },
+        }
+    });
+    Different { ranks: ranks.different, mean: mean.different, wrong: ranks.wrong }
+}
+
+/// Shares of the experiments.
+struct Said {
+    different: f64,
+    wrong: f64,
+}
+
+/// What is said of each experiment, each from its own stream.
+fn outcomes<T: Send>(experiments: usize, seed: u64, judge: impl Fn(&mut Random) -> T + Sync) -> Vec<T> {
+    let streams = (0..experiments as u64).into_par_iter();
+    streams.map(|index| judge(&mut stream(seed, index))).collect()
 }
 
 /// What happens without a stopping rule: looking after every pair from the fifth to the fortieth, normal noise.

@@ -155,7 +155,8 @@ impl<'e> Bench<'e> {
         let during = Busy::now(task.cpus.as_ref()).zip(before).map(|(now, before)| now.since(before));
         let (end, usage) = ended.map_err(|error| Failure::Start { what: what.clone(), error })?;
         (run.end, run.usage) = (end, usage);
-        (run.busy, run.stolen) = (during.map(|during| during.busy), during.map(|during| during.stolen));
+        (run.busy, run.stolen) =
+            (during.and_then(|during| during.busy), during.and_then(|during| during.stolen));
         if experiment.services.is_some() {
             run.is_client = true;
             // Less than before: something left it that nobody waited for.

@@ -53,9 +53,20 @@ impl Busy {
     }
 
     /// What has come to it since.
-    pub fn since(self, before: Busy) -> Busy {
-        Busy { busy: (self.busy - before.busy).max(0.0), stolen: (self.stolen - before.stolen).max(0.0) }
+    pub fn since(self, before: Busy) -> Since {
+        let since = |now: f64, before: f64| Some(now - before).filter(|since| *since >= 0.0);
+        Since { busy: since(self.busy, before.busy), stolen: since(self.stolen, before.stolen) }
     }
+}
+
+/// What has come to [`Busy`] between two readings, in seconds. `None` where the kernel's count went backwards, as that of stolen time
+/// has done when a machine was moved: how much it was is then unknown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Since {
+    /// Running something.
+    pub busy: Option<f64>,
+    /// Wanting to run, while a hypervisor ran something else.
+    pub stolen: Option<f64>,
 }
 
 /// Waits until the machine is quiet before a run: until all others together keep less than so many of its processors busy.
@@ -84,7 +95,8 @@ impl Gate {
             let look = Instant::now();
             thread::sleep(Gate::LOOK);
             let Some(now) = Busy::now(cpus) else { break };
-            let is_quiet = now.since(before).busy / look.elapsed().as_secs_f64() < self.most;
+            let busy = now.since(before).busy.unwrap_or(0.0);
+            let is_quiet = busy / look.elapsed().as_secs_f64() < self.most;
             if is_quiet || start.elapsed() >= self.patience || stop.is_wanted() {
                 return (start.elapsed().as_secs_f64(), is_quiet);
             }
@@ -199,7 +211,14 @@ mod tests {
             std::hint::spin_loop();
         }
         let busy = Busy::now(None).expect("Linux").since(before).busy;
-        assert!(busy > 0.1, "{busy}");
+        assert!(busy.is_some_and(|busy| busy > 0.1), "{busy:?}");
+    }
+
+    #[test]
+    fn a_count_that_went_backwards_is_unknown() {
+        let [before, now] = [(5.0, 3.0), (6.0, 2.5)].map(|(busy, stolen)| Busy { busy, stolen });
+        assert_eq!(now.since(before), Since { busy: Some(1.0), stolen: None });
+        assert_eq!(before.since(before), Since { busy: Some(0.0), stolen: Some(0.0) });
     }
 
     #[test]

@@ -38,6 +38,13 @@ pub enum Source {
     Reported(Format, String),
 }
 
+impl Source {
+    /// Whether it counts the time in which a run waits for a processor, as everything does but what the kernel counts of the process.
+    pub fn counts_waiting(&self) -> bool {
+        !matches!(self, Source::User | Source::System | Source::PeakMemory)
+    }
+}
+
 /// Why a run has no such number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoNumber {

@@ -132,7 +132,14 @@ impl Record {
     /// # Errors
     /// Where there is such a file, or it cannot be written.
     pub fn create(path: &Path, header: &Header) -> Result<Record, RecordError> {
-        let file = OpenOptions::new().read(true).append(true).create_new(true).open(path)?;
+        Record::begin(OpenOptions::new().read(true).append(true).create_new(true).open(path)?, header)
+    }
+
+    /// Begins a record in an open file that is empty, or is a pipe or a device.
+    ///
+    /// # Errors
+    /// Where it cannot be written, or somebody else writes to it.
+    pub fn begin(file: File, header: &Header) -> Result<Record, RecordError> {
         let mut record = Record::alone(file)?;
         record.line(header)?;
         Ok(record)
@@ -155,6 +162,10 @@ impl Record {
 
     /// Of a file that nobody else writes to as long as there is this record.
     fn alone(file: File) -> Result<Record, RecordError> {
+        // A device is everybody's.
+        if !file.metadata()?.is_file() {
+            return Ok(Record { file });
+        }
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => Err(RecordError::Taken),
             // Some file systems have no locks.

@@ -1,15 +1,40 @@
 //! Measuring stage: which side of a pair runs first.
 //!
 //! In: the experiment's seed and a pair's number. Out: an order, the same whenever it is asked for, so that an interrupted
-//! experiment goes on as it would have. SplitMix64 (Steele, Lea & Flood, OOPSLA 2014).
+//! experiment goes on as it would have. What a record says of its runs' order is what counts: older ones have other orders. SplitMix64 (Steele, Lea & Flood, OOPSLA 2014).
 
 use crate::side::Side;
 
-/// The order of a pair's runs, the `attempt`th time that it is measured.
-pub fn order(seed: u64, pair: u32, attempt: u32) -> [Side; 2] {
-    match mixed(mixed(seed, attempt), pair) >> 63 {
-        0 => [Side::A, Side::B],
-        _ => [Side::B, Side::A],
+/// Who is first in four pairs: two blocks of two pairs.
+const TWO_BLOCKS: [[Side; 4]; 4] = [
+    [Side::A, Side::B, Side::A, Side::B],
+    [Side::A, Side::B, Side::B, Side::A],
+    [Side::B, Side::A, Side::A, Side::B],
+    [Side::B, Side::A, Side::B, Side::A],
+];
+/// Who is first in four pairs: one block of four.
+const ONE_BLOCK: [[Side; 4]; 6] = [
+    [Side::A, Side::A, Side::B, Side::B],
+    [Side::A, Side::B, Side::A, Side::B],
+    [Side::A, Side::B, Side::B, Side::A],
+    [Side::B, Side::A, Side::A, Side::B],
+    [Side::B, Side::A, Side::B, Side::A],
+    [Side::B, Side::B, Side::A, Side::A],
+];
+
+/// The order of a pair's runs, however often it is measured: in random blocks of two or four pairs, in each of which both sides are
+/// first equally often, so that what the place in a pair does cancels (Matts & Lachin, Properties of permuted-block randomization in
+/// clinical trials, Controlled Clinical Trials 9 (1988)). A pair that is measured again keeps its order, and the block its balance.
+pub fn order(seed: u64, pair: u32) -> [Side; 2] {
+    let word = mixed(seed, pair / 4);
+    // As many as there are of each are far fewer than there are words.
+    let firsts = match word >> 63 {
+        0 => TWO_BLOCKS[(word % TWO_BLOCKS.len() as u64) as usize],
+        _ => ONE_BLOCK[(word % ONE_BLOCK.len() as u64) as usize],
+    };
+    match firsts[pair as usize % 4] {
+        Side::A => [Side::A, Side::B],
+        Side::B => [Side::B, Side::A],
     }
 }
 
@@ -60,16 +85,39 @@ mod tests {
     }
 
     #[test]
-    fn both_orders_come_about_as_often_and_depend_on_the_seed() {
-        let first = |seed: u64| (0..1000).map(move |pair| order(seed, pair, 0)[0]).collect::<Vec<Side>>();
-        let often = first(1).iter().filter(|side| **side == Side::A).count();
-        assert!((430..570).contains(&often), "{often}");
+    fn orders_and_layouts_depend_on_the_seed() {
+        let first = |seed: u64| (0..1000).map(move |pair| order(seed, pair)[0]).collect::<Vec<Side>>();
         assert_ne!(first(1), first(2));
         assert_ne!(layout_seed(1, 0, 0, Side::A), layout_seed(1, 1, 0, Side::A));
         assert_ne!(layout_seed(1, 0, 0, Side::A), layout_seed(1, 0, 0, Side::B));
         assert_ne!(layout_seed(1, 0, 0, Side::A), seed_of_layout(1, 0));
-        let [one, other] = order(1, 7, 1);
+        let [one, other] = order(1, u32::MAX);
         assert_ne!(one, other);
+    }
+
+    #[test]
+    fn both_sides_are_first_equally_often_in_every_block() {
+        for seed in 0..200 {
+            let mut lead = 0i32;
+            for pair in 0..40 {
+                lead += if order(seed, pair)[0] == Side::A { 1 } else { -1 };
+                assert!(lead.abs() <= 2, "seed {seed}, pair {pair}: {lead}");
+                assert!(pair % 4 != 3 || lead == 0, "seed {seed}, pair {pair}: {lead}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_place_in_a_block_favours_a_side_and_neighbours_are_alike_as_often_as_blocks_make_them() {
+        let word = |seed: u64, pair: u32| order(seed, pair)[0] == Side::A;
+        let often = |of: &dyn Fn(u64) -> bool| (0..20_000).filter(|seed| of(*seed)).count() as f64 / 20_000.0;
+        for pair in 0..8 {
+            let share = often(&|seed| word(seed, pair));
+            assert!((share - 0.5).abs() < 0.015, "pair {pair}: {share}");
+        }
+        // Half the blocks are of four pairs, of which a third begins with two alike.
+        let alike = often(&|seed| word(seed, 0) == word(seed, 1));
+        assert!((alike - 1.0 / 6.0).abs() < 0.015, "{alike}");
     }
 
     #[test]

@@ -47,9 +47,11 @@ impl Direction {
     pub fn log_ratio(self, a: f64, b: f64) -> Result<f64, Error> {
         positive(a, 0)?;
         positive(b, 1)?;
-        let ratio = libm::log(b / a);
-        // A quotient of two ordinary numbers may still overflow or vanish.
-        let ratio = if ratio.is_finite() { ratio } else { libm::log(b) - libm::log(a) };
+        // From the larger one down, so that who swaps the sides gets the same number with its sign turned.
+        let (low, high, sign) = if b < a { (b, a, -1.0) } else { (a, b, 1.0) };
+        let ratio = libm::log(high / low);
+        // A quotient of two ordinary numbers may still overflow.
+        let ratio = sign * if ratio.is_finite() { ratio } else { libm::log(high) - libm::log(low) };
         Ok(match self {
             Direction::Larger => ratio,
             Direction::Smaller => -ratio,

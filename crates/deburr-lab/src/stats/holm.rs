@@ -6,6 +6,7 @@
 //! look, so that each metric has a smallest α that decides it: its p value.
 
 use super::Error;
+use super::effect::Difference;
 use super::verdict::{Decision, Rule, Sequence};
 
 /// The error that is each metric's own: its rule at that α says what Holm's procedure says of it. Every rule is given with the error
@@ -13,7 +14,7 @@ use super::verdict::{Decision, Rule, Sequence};
 ///
 /// # Errors
 /// As [`Rule::with_alpha`] and [`Sequence::push`].
-pub fn levels(metrics: &[(&Rule, &[f64])]) -> Result<Vec<f64>, Error> {
+pub fn levels(metrics: &[(&Rule, &[Difference])]) -> Result<Vec<f64>, Error> {
     let mut levels: Vec<f64> = metrics.iter().map(|(rule, _)| rule.alpha()).collect();
     let mut open: Vec<bool> = vec![true; metrics.len()];
     loop {
@@ -21,10 +22,10 @@ pub fn levels(metrics: &[(&Rule, &[f64])]) -> Result<Vec<f64>, Error> {
         if count == 0 {
             return Ok(levels);
         }
-        for ((&(rule, differences), level), open) in metrics.iter().zip(&mut levels).zip(&mut open) {
+        for ((&(rule, pairs), level), open) in metrics.iter().zip(&mut levels).zip(&mut open) {
             if *open {
                 *level = rule.alpha() / count as f64;
-                *open = decision(rule.with_alpha(*level)?, differences)?.is_none();
+                *open = decision(rule.with_alpha(*level)?, pairs)?.is_none();
             }
         }
         if open.iter().filter(|open| **open).count() == count {
@@ -33,10 +34,10 @@ pub fn levels(metrics: &[(&Rule, &[f64])]) -> Result<Vec<f64>, Error> {
     }
 }
 
-fn decision(rule: Rule, differences: &[f64]) -> Result<Option<Decision>, Error> {
+fn decision(rule: Rule, pairs: &[Difference]) -> Result<Option<Decision>, Error> {
     let mut sequence = Sequence::new(rule);
-    for difference in differences {
-        if let Some(decision) = sequence.push(*difference)? {
+    for pair in pairs {
+        if let Some(decision) = sequence.push(*pair)? {
             return Ok(Some(decision));
         }
     }
@@ -68,12 +69,13 @@ mod tests {
     #[test]
     fn a_metric_alone_is_judged_as_ever_and_among_many_more_strictly() {
         let mut random = Random::new(5);
-        let mut noise =
-            |mean: f64, sd: f64| -> Vec<f64> { (0..40).map(|_| mean + sd * random.normal()).collect() };
+        let mut noise = |mean: f64, sd: f64| -> Vec<Difference> {
+            (0..40).map(|_| Difference::from(mean + sd * random.normal())).collect()
+        };
         let (weak, strong, open) = (noise(0.0, 0.02), noise(0.05, 0.02), noise(0.01, 0.2));
         let rule = Rule::standard(Rope::ONE_PERCENT).unwrap();
-        let outcomes = |metrics: &[&[f64]]| -> Vec<Option<Outcome>> {
-            let judged: Vec<(&Rule, &[f64])> = metrics.iter().map(|metric| (&rule, *metric)).collect();
+        let outcomes = |metrics: &[&[Difference]]| -> Vec<Option<Outcome>> {
+            let judged: Vec<(&Rule, &[Difference])> = metrics.iter().map(|metric| (&rule, *metric)).collect();
             let levels = levels(&judged).unwrap();
             let decided = metrics
                 .iter()
@@ -82,15 +84,16 @@ mod tests {
             decided.map(|decision| decision.map(|decision| decision.outcome)).collect()
         };
         // The least shift with which it is proven alone.
-        let shifted =
-            |by: u32| -> Vec<f64> { weak.iter().map(|value| value + f64::from(by) * 2.5e-4).collect() };
+        let shifted = |by: u32| -> Vec<Difference> {
+            weak.iter().map(|pair| Difference::from(pair.ratio + f64::from(by) * 2.5e-4)).collect()
+        };
         let weak = (0..200).map(shifted).find(|weak| outcomes(&[weak]) == [Some(Outcome::Better)]).unwrap();
         // Among strong ones the weak one is the last and has all of α; among weak ones it has a share.
         assert_eq!(outcomes(&[&strong, &weak, &strong]), [Some(Outcome::Better); 3]);
         assert_eq!(outcomes(&[&weak, &open, &open, &open, &open]), [None; 5]);
         assert_eq!(outcomes(&[]), []);
         // Nothing else is proven: each has its part of the error. Of those proven one after the other, the last has all of it.
-        let levels_of = |metrics: &[&[f64]]| {
+        let levels_of = |metrics: &[&[Difference]]| {
             levels(&metrics.iter().map(|metric| (&rule, *metric)).collect::<Vec<_>>()).unwrap()
         };
         assert_eq!(levels_of(&[&open, &open]), [ALPHA / 2.0; 2]);

@@ -4,7 +4,9 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | better, worse, same, and when to stop | [`verdict`], with its bounds from [`spending`] and its test from [`signed_rank`] |
+//! | better, worse, same, and when to stop | [`verdict`], with its bounds from [`spending`] |
+//! | by how much, in which interval | [`effect`], with its test from [`signed_rank`] |
+//! | does the place in a pair matter | [`position`] |
 //! | how probable is each, from pairs | [`paired`], and [`bootstrap`] beside it |
 //! | how probable is each, from two separate samples | [`unpaired`] |
 //! | may these runs be trusted | [`drift`], [`modes`], [`load`] |
@@ -22,6 +24,7 @@ pub mod benchstat;
 pub mod bootstrap;
 mod direction;
 pub mod drift;
+pub mod effect;
 mod error;
 pub mod holm;
 pub mod load;
@@ -30,6 +33,7 @@ pub mod moments;
 pub mod normal;
 pub mod paired;
 pub mod placement;
+pub mod position;
 mod probabilities;
 pub mod quadrature;
 pub mod random;

@@ -1,5 +1,7 @@
 //! The four numbers of a comparison, and the marks that are published with them.
 
+use super::verdict::Outcome;
+
 /// How probable it is that B is worse than, the same as, or better than A by more than the region of equivalence; and that a
 /// single further run of B beats a single further run of A. Each from 0 to 1; the first three sum to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,6 +21,16 @@ impl Probabilities {
     pub(crate) fn new(worse: f64, better: f64, next: f64) -> Probabilities {
         let (worse, better) = (worse.clamp(0.0, 1.0), better.clamp(0.0, 1.0));
         Probabilities { worse, same: (1.0 - (worse + better)).max(0.0), better, next: next.clamp(0.0, 1.0) }
+    }
+
+    /// How probable an outcome is; of *inconclusive*, which says nothing, 1.
+    pub(crate) fn of(&self, outcome: Outcome) -> f64 {
+        match outcome {
+            Outcome::Better => self.better,
+            Outcome::Worse => self.worse,
+            Outcome::Same => self.same,
+            Outcome::Inconclusive => 1.0,
+        }
     }
 
     /// The legacy marks of these numbers.

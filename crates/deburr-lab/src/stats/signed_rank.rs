@@ -7,7 +7,7 @@
 
 use super::error::at_least;
 use super::ranks::midranks;
-use super::{Error, moments, normal};
+use super::{Error, normal};
 
 /// Beyond this many pairs the normal distribution stands in, with continuity correction: p is then right to 1e-3.
 const EXACT: usize = 300;
@@ -90,56 +90,124 @@ fn approximate(ranks: &[usize], observed: usize) -> (f64, f64) {
 pub struct Location {
     /// Hodges and Lehmann's estimate: the median of the means of all pairs of values, each with itself too.
     pub estimate: f64,
-    /// Lower end of the interval of the centres that the test does not reject.
-    pub low: f64,
-    /// Its upper end.
-    pub high: f64,
+    /// The centres that the test does not reject, the lower end first; `None` where the values are too few to reject any. The
+    /// estimate is always among them.
+    pub interval: Option<(f64, f64)>,
 }
 
-/// The centre of `differences` with the interval that holds it with a probability of at least `level` (0.95). Where neighbours are
-/// alike, `effective` independent values widen it. `None` where the values are too few for such an interval, or more than 2000,
-/// of which there would be too many means (Hollander & Wolfe, Nonparametric statistical methods, 3.2 and 3.3).
+/// The centre of `differences`, with the interval of the centres that neither side rejects at a z of `bound` (1.96 for 95 %). Where
+/// neighbours are alike, `effective` independent values widen it (Hollander & Wolfe, Nonparametric statistical methods, 3.2 and 3.3).
+///
+/// Equal distances from a centre are ranked by the order of the values, which does not know the signs, so that the sum of ranks is
+/// distributed as without ties; a value at distance 0 counts for the centre. The ends are then order statistics of the means, and a
+/// centre is rejected if and only if it is outside of them.
 ///
 /// # Errors
-/// [`Error::TooFew`] of nothing, [`Error::NotFinite`], [`Error::OutOfRange`] unless 0 < level < 1.
-pub fn location(differences: &[f64], effective: f64, level: f64) -> Result<Option<Location>, Error> {
+/// [`Error::TooFew`] of nothing, [`Error::NotFinite`].
+pub fn location(differences: &[f64], effective: f64, bound: f64) -> Result<Location, Error> {
     at_least(1, differences)?;
-    if !(level > 0.0 && level < 1.0) {
-        return Err(Error::OutOfRange { name: "the level of an interval", value: level });
+    let means = Means::of(differences);
+    let z = bound * libm::sqrt((differences.len() as f64 / effective).max(1.0));
+    let out = rejected(differences.len(), normal::survival(z));
+    let interval = (out > 0).then(|| (means.at(out), means.at(means.count() + 1 - out)));
+    Ok(Location { estimate: means.median(), interval })
+}
+
+/// How many sums of ranks, from 0 on, W⁺ of `n` values without ties stays at or below with a probability of at most `tail`.
+fn rejected(n: usize, tail: f64) -> usize {
+    if n > EXACT {
+        let n = n as f64;
+        let deviation = libm::sqrt(n * (n + 1.0) * (2.0 * n + 1.0) / 24.0);
+        let last = n * (n + 1.0) / 4.0 - 0.5 + deviation * normal::quantile(tail);
+        // A conversion of what is below 0 is 0.
+        return libm::floor(last + 1.0) as usize;
     }
-    let n = differences.len();
-    if n > 2000 {
-        return Ok(None);
-    }
-    let z = normal::quantile((1.0 - level) / 2.0) * libm::sqrt((n as f64 / effective).max(1.0));
-    let tail = normal::cdf(z);
-    // How many means to leave out at each end: as many as W⁺ may be with this probability.
-    let ranks: Vec<usize> = (1..=n).map(|rank| 2 * rank).collect();
-    let out = if n <= EXACT {
-        let mut sum = 0.0;
-        let mut within = |chance: &f64| {
-            sum += chance;
-            sum <= tail
-        };
-        distribution(&ranks).iter().step_by(2).take_while(|chance| within(chance)).count()
-    } else {
-        (0..n * n).take_while(|w| approximate(&ranks, 2 * w).1 <= tail).count()
+    let mut sum = 0.0;
+    let mut within = |chance: &f64| {
+        sum += chance;
+        sum <= tail
     };
-    let Some(out) = out.checked_sub(1) else { return Ok(None) };
-    let mut means = Vec::with_capacity(n * (n + 1) / 2);
-    for (index, one) in differences.iter().enumerate() {
-        means.extend(differences.iter().skip(index).map(|other| one / 2.0 + other / 2.0));
+    let ranks: Vec<usize> = (1..=n).collect();
+    distribution(&ranks).iter().take_while(|chance| within(chance)).count()
+}
+
+/// The means of all pairs of values, each with itself too: never listed, of which there would be too many.
+struct Means {
+    sorted: Vec<f64>,
+}
+
+impl Means {
+    fn of(values: &[f64]) -> Means {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        Means { sorted }
     }
-    means.sort_by(f64::total_cmp);
-    let estimate = moments::median(&means);
-    let ends = means.get(out).zip(means.iter().rev().nth(out));
-    Ok(ends.map(|(low, high)| Location { estimate, low: *low, high: *high }))
+
+    fn count(&self) -> usize {
+        self.sorted.len() * (self.sorted.len() + 1) / 2
+    }
+
+    /// How many are not above `limit`.
+    fn up_to(&self, limit: f64) -> usize {
+        let (mut count, mut end) = (0, self.sorted.len());
+        for (index, one) in self.sorted.iter().enumerate() {
+            let above = |other: Option<&f64>| other.is_some_and(|other| one / 2.0 + other / 2.0 > limit);
+            // The larger one is, the fewer others keep the mean below.
+            while end > index && above(self.sorted.get(end - 1)) {
+                end -= 1;
+            }
+            if end <= index {
+                break;
+            }
+            count += end - index;
+        }
+        count
+    }
+
+    /// The one at place `rank`, from 1: the least number that so many are not above, found by halving among all numbers.
+    fn at(&self, rank: usize) -> f64 {
+        let (mut below, mut reached) = (key(f64::NEG_INFINITY), key(f64::INFINITY));
+        while reached - below > 1 {
+            let middle = below + (reached - below) / 2;
+            if self.up_to(number(middle)) >= rank {
+                reached = middle;
+            } else {
+                below = middle;
+            }
+        }
+        // −0 is no other number than 0.
+        number(reached) + 0.0
+    }
+
+    fn median(&self) -> f64 {
+        let count = self.count();
+        if count % 2 == 1 {
+            return self.at(count / 2 + 1);
+        }
+        let (low, high) = (self.at(count / 2), self.at(count / 2 + 1));
+        // Halves of the smallest numbers are rounded.
+        (low / 2.0 + high / 2.0).clamp(low, high)
+    }
+}
+
+/// A whole number that grows with a number.
+fn key(number: f64) -> u64 {
+    let bits = number.to_bits();
+    if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
+}
+
+/// The number that has a key.
+fn number(key: u64) -> f64 {
+    f64::from_bits(if key >> 63 == 1 { key & !(1 << 63) } else { !key })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::stats::random::Random;
+
+    /// The z of 95 %.
+    const BOUND: f64 = 1.959_963_984_540_054;
 
     #[test]
     fn ten_pairs_on_one_side_have_the_smallest_p_there_is() {
@@ -205,17 +273,15 @@ mod tests {
         let mut means: Vec<f64> =
             (0..10).flat_map(|i| (i..10).map(move |j| (i, j))).map(|(i, j)| (d[i] + d[j]) / 2.0).collect();
         means.sort_by(f64::total_cmp);
-        let found = location(&d, 10.0, 0.95).unwrap().unwrap();
-        assert_eq!((found.low, found.high, found.estimate), (means[8], means[55 - 9], means[27]));
+        let found = location(&d, 10.0, BOUND).unwrap();
+        let (low, high) = found.interval.unwrap();
+        assert_eq!((low, high, found.estimate), (means[8], means[55 - 9], means[27]));
         // Every centre inside is not rejected, every one outside is.
-        assert!(
-            test(&d, found.low + 1e-9).unwrap().above > 0.025
-                && test(&d, found.low - 1e-9).unwrap().above <= 0.025
-        );
-        assert_eq!(location(&d[..5], 5.0, 0.95), Ok(None));
-        assert!(location(&d[..6], 6.0, 0.95).unwrap().is_some());
-        let wider = location(&d, 6.0, 0.95).unwrap().unwrap();
-        assert!(wider.low < found.low && wider.high > found.high);
+        assert!(test(&d, low + 1e-9).unwrap().above > 0.025 && test(&d, low - 1e-9).unwrap().above <= 0.025);
+        assert_eq!(location(&d[..5], 5.0, BOUND).unwrap().interval, None);
+        assert!(location(&d[..6], 6.0, BOUND).unwrap().interval.is_some());
+        let wider = location(&d, 6.0, BOUND).unwrap().interval.unwrap();
+        assert!(wider.0 < low && wider.1 > high);
     }
 
     #[test]
@@ -223,10 +289,73 @@ mod tests {
         let mut random = Random::new(12);
         let held = (0..2000).filter(|_| {
             let d: Vec<f64> = (0..16).map(|_| 1.0 + random.normal()).collect();
-            location(&d, 16.0, 0.95).unwrap().is_some_and(|found| found.low <= 1.0 && found.high >= 1.0)
+            location(&d, 16.0, BOUND).unwrap().interval.is_some_and(|(low, high)| low <= 1.0 && high >= 1.0)
         });
         let held = held.count();
         assert!((1880..=1940).contains(&held), "{held}");
+    }
+
+    #[test]
+    fn the_means_are_found_without_listing_them() {
+        let mut random = Random::new(6);
+        for n in 1..=25 {
+            let coarse = n % 2 == 0;
+            let d: Vec<f64> = (0..n)
+                .map(|_| if coarse { (random.uniform() * 5.0).floor() - 2.0 } else { random.normal() })
+                .collect();
+            let mut listed: Vec<f64> = (0..n)
+                .flat_map(|i| (i..n).map(move |j| (i, j)))
+                .map(|(i, j)| d[i] / 2.0 + d[j] / 2.0)
+                .collect();
+            listed.sort_by(f64::total_cmp);
+            let means = Means::of(&d);
+            assert_eq!(means.count(), listed.len());
+            for (index, mean) in listed.iter().enumerate() {
+                assert_eq!(means.at(index + 1), *mean);
+            }
+            let turned = Means::of(&d.iter().map(|d| -d).collect::<Vec<f64>>());
+            assert_eq!(turned.median(), -means.median());
+        }
+        for value in [0.0, -0.0, 1.5, -1e300, f64::MAX, f64::MIN_POSITIVE, -5e-324] {
+            assert_eq!(number(key(value)).to_bits(), value.to_bits());
+        }
+    }
+
+    /// The sum of ranks where equal distances are ranked by the order of the values, by listing all signs.
+    fn ranked_in_order(d: &[f64], edge: f64) -> f64 {
+        let mut order: Vec<usize> = (0..d.len()).collect();
+        order.sort_by(|one, other| (d[*one] - edge).abs().total_cmp(&(d[*other] - edge).abs()));
+        let rank = |index: usize| order.iter().position(|place| *place == index).unwrap() + 1;
+        let observed: usize = (0..d.len()).filter(|index| d[*index] > edge).map(rank).sum();
+        let all = 1usize << d.len();
+        let sum =
+            |signs: usize| -> usize { (0..d.len()).filter(|i| signs >> i & 1 == 1).map(|i| i + 1).sum() };
+        (0..all).filter(|signs| sum(*signs) >= observed).count() as f64 / all as f64
+    }
+
+    #[test]
+    fn the_interval_has_what_the_test_does_not_reject_also_with_ties() {
+        let mut random = Random::new(7);
+        let tail = normal::survival(BOUND);
+        for n in 6..=11 {
+            let d: Vec<f64> = (0..n).map(|_| (random.uniform() * 4.0).floor()).collect();
+            let (low, high) = location(&d, n as f64, BOUND).unwrap().interval.unwrap();
+            // Between the means, where no two values are at the same distance on different sides.
+            for step in -40..=40 {
+                let edge = 1.5 + f64::from(step) * 0.1 + 0.033;
+                let turned: Vec<f64> = d.iter().map(|d| -d).collect();
+                assert_eq!(ranked_in_order(&d, edge) <= tail, edge < low, "{d:?} {edge}");
+                assert_eq!(ranked_in_order(&turned, -edge) <= tail, edge > high, "{d:?} {edge}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_interval_of_many_values_goes_on_smoothly_from_that_of_few() {
+        let out = |n| rejected(n, 0.025) as f64;
+        let (before, behind) = (out(EXACT), out(EXACT + 1));
+        assert!(before < behind && behind < before * 1.01, "{before} {behind}");
+        assert_eq!((rejected(EXACT + 1, 0.0), rejected(10, 0.0)), (0, 0));
     }
 
     #[test]

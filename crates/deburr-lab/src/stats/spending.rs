@@ -26,6 +26,21 @@ const NODES: [(f64, f64); 8] = [
 /// [`Error::TooFew`] without a look, [`Error::OutOfRange`] for counts that do not increase from at least 1, more than 1000
 /// looks, or an alpha that is not between 0 and 1.
 pub fn bounds(pairs: &[usize], alpha: f64) -> Result<Vec<f64>, Error> {
+    let reach = normal::quantile(alpha / 4.0);
+    spent(pairs, alpha, |time| 2.0 * normal::cdf(reach / libm::sqrt(time)))
+}
+
+/// The same where the share t of the pairs may have spent t² of the error, which early looks get more of (Kim & DeMets, Design and
+/// analysis of group sequential tests based on the type I error spending rate function, Biometrika 74 (1987), ρ = 2).
+///
+/// # Errors
+/// As [`bounds`].
+pub fn gradual(pairs: &[usize], alpha: f64) -> Result<Vec<f64>, Error> {
+    spent(pairs, alpha, |time| alpha / 2.0 * time * time)
+}
+
+/// The bounds where each side may have spent so much by the time that a share of the pairs is in.
+fn spent(pairs: &[usize], alpha: f64, by: impl Fn(f64) -> f64) -> Result<Vec<f64>, Error> {
     if !(alpha > 0.0 && alpha < 1.0) {
         return Err(Error::OutOfRange { name: "alpha", value: alpha });
     }
@@ -41,13 +56,12 @@ pub fn bounds(pairs: &[usize], alpha: f64) -> Result<Vec<f64>, Error> {
         before = count;
     }
     let one_sided = alpha / 2.0;
-    let reach = normal::quantile(one_sided / 2.0);
     let mut walk = Walk { time: 0.0, points: vec![(0.0, 1.0)] };
     let mut spent = 0.0;
     let mut bounds = Vec::with_capacity(pairs.len());
     for &count in pairs {
         let time = count as f64 / last as f64;
-        let may_spend = if count == last { one_sided } else { 2.0 * normal::cdf(reach / libm::sqrt(time)) };
+        let may_spend = if count == last { one_sided } else { by(time) };
         let bound = walk.bound(time, may_spend - spent);
         spent = may_spend;
         walk = walk.inside(time, bound);
@@ -130,6 +144,15 @@ mod tests {
         let found = bounds(&[1, 2, 3, 4, 5], 0.05).unwrap();
         for (bound, published) in found.iter().zip([4.8769, 3.3569, 2.6803, 2.2898, 2.0310]) {
             assert!((bound - published).abs() < 2e-4, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn gradual_spending_has_the_bounds_of_another_integration() {
+        // Two-sided α = .05, five equal looks: by convolution on a grid of 24,000 points, good to some 1e-4.
+        let found = gradual(&[1, 2, 3, 4, 5], 0.05).unwrap();
+        for (bound, published) in found.iter().zip([3.0902, 2.7141, 2.4728, 2.2798, 2.1140]) {
+            assert!((bound - published).abs() < 5e-4, "{found:?}");
         }
     }
 

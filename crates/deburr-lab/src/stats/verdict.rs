@@ -1,14 +1,16 @@
 //! The verdict and when it falls: better, worse, same, or inconclusive.
 //!
-//! In: log ratios of pairs as they come in, positive where B is better. At looks fixed in advance (10, 16, 24 and 40 pairs)
-//! Wilcoxon's signed-rank test of θ against both edges of the region of equivalence is held against O'Brien and Fleming's bounds:
-//! *better* once θ > L is proven, *worse* once θ < −L is, *same* once neither edge can be reached. A z counts √(n_e/n) of itself
-//! where neighbouring pairs are alike. The same rule on the t posterior is kept beside it: it is about the mean, the signed ranks
-//! are about the typical pair.
+//! In: log ratios of pairs as they come in, positive where B is better. At interim analyses fixed in advance (10, 16, 24 and 40 pairs)
+//! Wilcoxon's signed-rank test gives the interval of θ at O'Brien and Fleming's bounds ([`super::effect`]): *better* once all of it is
+//! above L, *worse* once all of it is below −L, *same* once all of it is between. A z counts √(n_e/n) of itself where neighbouring
+//! pairs are alike. The same rule on the t posterior is computed, too: it is about the mean, the signed ranks are about the
+//! typical pair.
 
-use super::signed_rank::{self, SignedRank};
+use super::effect::{Bound, Difference, Effect, STRICTER};
+use super::position::Position;
 use super::warning::Warning;
 use super::{Error, Probabilities, Rope, bootstrap, load, normal, paired, spending};
+use crate::side::Side;
 use std::fmt;
 
 /// The looks that the calibration is for.
@@ -54,6 +56,20 @@ pub enum Cap {
         /// Their share of the accepted pairs.
         share: f64,
     },
+    /// In too many pairs a hypervisor took the processors away.
+    Stolen {
+        /// The share of the accepted pairs that were disturbed, most of them by that.
+        share: f64,
+    },
+    /// One side ran first in nearly all pairs: what that does cannot be known.
+    FirstTooOften {
+        /// Which side.
+        side: Side,
+        /// In how many pairs.
+        first: usize,
+        /// Of how many.
+        pairs: usize,
+    },
 }
 
 impl fmt::Display for Cap {
@@ -65,6 +81,18 @@ impl fmt::Display for Cap {
             }
             Cap::Contaminated { share } => {
                 write!(f, "{:.0} % of the pairs ran beside foreign load", 100.0 * share)
+            }
+            Cap::Stolen { share } => write!(
+                f,
+                "in {:.0} % of the pairs a hypervisor took the processor away, which decides here more than the builds do; \
+                 `--metric user` counts only the time that the program itself computed",
+                100.0 * share
+            ),
+            Cap::FirstTooOften { side, first, pairs } => {
+                write!(
+                    f,
+                    "{side} ran first in {first} of {pairs} pairs, so that nobody can say what running first does"
+                )
             }
         }
     }
@@ -99,6 +127,8 @@ pub struct Rule {
     alpha: f64,
     looks: Vec<usize>,
     bounds: Vec<f64>,
+    /// The z that each look demands against 0 of what says that there is a difference.
+    stricter: Vec<f64>,
     /// Pairs of each of several sequences that are looked at together; empty where there is one.
     blocks: Vec<usize>,
 }
@@ -117,6 +147,7 @@ impl Rule {
             alpha,
             looks: looks.to_vec(),
             bounds: spending::bounds(looks, alpha)?,
+            stricter: spending::gradual(looks, STRICTER * alpha)?,
             blocks: Vec::new(),
         })
     }
@@ -183,11 +214,26 @@ impl Rule {
     /// After how many pairs it can prove anything at all: the first look where pairs that all say the same are enough. Where its looks
     /// come too early for that, the fewest pairs that one look of its own would take.
     pub fn fewest(&self) -> usize {
-        let mut looks = self.looks.iter().zip(&self.bounds);
+        self.fewest_at(|bound| bound.edge, self.alpha)
+    }
+
+    /// As [`Rule::fewest`], of a difference.
+    pub fn fewest_to_differ(&self) -> usize {
+        self.fewest_at(|bound| bound.edge.max(bound.zero), STRICTER * self.alpha)
+    }
+
+    fn fewest_at(&self, demanded: impl Fn(Bound) -> f64, alone: f64) -> usize {
         let reaches = |pairs: usize, bound: f64| most_of_ranks(pairs) >= bound;
-        let single = -normal::quantile(self.alpha / 2.0);
-        let own = looks.find(|(pairs, bound)| reaches(**pairs, **bound)).map(|(pairs, _)| *pairs);
+        let looks = self.looks.iter().copied().zip(self.demands());
+        let single = -normal::quantile(alone / 2.0);
+        let own = looks.into_iter().find(|(pairs, bound)| reaches(*pairs, demanded(*bound)));
+        let own = own.map(|(pairs, _)| pairs);
         own.or_else(|| (2..64).find(|pairs| reaches(*pairs, single))).unwrap_or(64)
+    }
+
+    /// What each look demands.
+    fn demands(&self) -> impl Iterator<Item = Bound> {
+        self.bounds.iter().zip(&self.stricter).map(|(&edge, &zero)| Bound { edge, zero })
     }
 
     /// After how many pairs the experiment ends.
@@ -201,7 +247,7 @@ fn most_of_ranks(pairs: usize) -> f64 {
     -normal::quantile(libm::exp2(-(pairs as f64)))
 }
 
-/// Evidence about θ against both edges, as z: how many standard deviations of a normal distribution it is worth.
+/// Evidence about the mean against both edges, as z: how many standard deviations of a normal distribution it is worth.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Evidence {
     /// That θ > L.
@@ -215,20 +261,6 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Of the signed ranks, deflated for correlation to what so many independent pairs are worth.
-    ///
-    /// # Errors
-    /// As [`signed_rank::test`].
-    pub fn of_ranks(differences: &[f64], effective_pairs: f64, rope: Rope) -> Result<Evidence, Error> {
-        let edge = rope.half_width();
-        let deflation = libm::sqrt(effective_pairs / differences.len().max(1) as f64);
-        let z = |p: f64| -normal::quantile(p) * deflation;
-        let sides = |test: SignedRank| (z(test.above), z(test.below));
-        let (above_upper, below_upper) = sides(signed_rank::test(differences, edge)?);
-        let (above_lower, below_lower) = sides(signed_rank::test(differences, -edge)?);
-        Ok(Evidence { above_upper, below_upper, above_lower, below_lower })
-    }
-
     /// Of the t posterior, which knows the effective number of pairs.
     pub fn of_posterior(posterior: &paired::Posterior, rope: Rope) -> Evidence {
         let edge = rope.half_width();
@@ -269,8 +301,10 @@ pub struct Decision {
 #[derive(Debug, Clone)]
 pub struct Sequence {
     rule: Rule,
-    differences: Vec<f64>,
+    pairs: Vec<Difference>,
     looked: usize,
+    /// At the look that decided, or else at the last one.
+    effect: Option<Effect>,
     by_ranks: Option<Decision>,
     by_mean: Option<Decision>,
 }
@@ -278,31 +312,33 @@ pub struct Sequence {
 impl Sequence {
     /// Before the first pair.
     pub fn new(rule: Rule) -> Sequence {
-        Sequence { rule, differences: Vec::new(), looked: 0, by_ranks: None, by_mean: None }
+        Sequence { rule, pairs: Vec::new(), looked: 0, effect: None, by_ranks: None, by_mean: None }
     }
 
-    /// Adds the log ratio of a pair. Says the decision once there is one; what is decided stays decided, and further pairs only
-    /// make the estimates better.
+    /// Adds a pair. Says the decision once there is one; what is decided stays decided, with the interval that it was decided by.
     ///
     /// # Errors
     /// [`Error::NotFinite`] with the pair's index; the pair is then not added.
-    pub fn push(&mut self, difference: f64) -> Result<Option<Decision>, Error> {
-        if !difference.is_finite() {
-            return Err(Error::NotFinite { index: self.differences.len() });
+    pub fn push(&mut self, pair: impl Into<Difference>) -> Result<Option<Decision>, Error> {
+        let pair = pair.into();
+        if !pair.ratio.is_finite() {
+            return Err(Error::NotFinite { index: self.pairs.len() });
         }
-        self.differences.push(difference);
-        let now = self.rule.looks.iter().zip(&self.rule.bounds).nth(self.looked);
-        if let Some((&pairs, &bound)) = now.filter(|(pairs, _)| **pairs == self.differences.len()) {
+        self.pairs.push(pair);
+        let now = self.rule.looks.iter().zip(self.rule.demands()).nth(self.looked);
+        if let Some((&pairs, bound)) = now.filter(|(pairs, _)| **pairs == self.pairs.len()) {
             self.looked += 1;
             let posterior = self.posterior()?;
+            let decided = |outcome| Decision { outcome, pairs };
             if self.by_ranks.is_none() {
-                let evidence =
-                    Evidence::of_ranks(&self.differences, posterior.effective_pairs(), self.rule.rope)?;
-                self.by_ranks = evidence.decides(bound).map(|outcome| Decision { outcome, pairs });
+                let Rule { rope, alpha, .. } = self.rule;
+                let effect = Effect::at(&self.pairs, posterior.effective_pairs(), bound, alpha, rope)?;
+                self.by_ranks = effect.says(rope).map(decided);
+                self.effect = Some(effect);
             }
             if self.by_mean.is_none() {
                 let evidence = Evidence::of_posterior(&posterior, self.rule.rope);
-                self.by_mean = evidence.decides(bound).map(|outcome| Decision { outcome, pairs });
+                self.by_mean = evidence.decides(bound.edge).map(decided);
             }
         }
         Ok(self.by_ranks)
@@ -310,17 +346,29 @@ impl Sequence {
 
     /// θ given the pairs so far.
     fn posterior(&self) -> Result<paired::Posterior, Error> {
-        paired::Posterior::of_blocks(&self.rule.blocks, &self.differences)
+        paired::Posterior::of_blocks(&self.rule.blocks, &self.ratios())
+    }
+
+    fn ratios(&self) -> Vec<f64> {
+        self.pairs.iter().map(|pair| pair.ratio).collect()
     }
 
     /// The pairs so far.
-    pub fn differences(&self) -> &[f64] {
-        &self.differences
+    pub fn pairs(&self) -> &[Difference] {
+        &self.pairs
+    }
+
+    /// The effect: by the look that decided, or else the last one, where that has an interval.
+    fn effect(&self, cap: Option<Cap>) -> Result<Effect, Error> {
+        let analysed = self.effect.filter(|effect| effect.interval.is_some());
+        let effect = analysed.map_or_else(|| Effect::unanalysed(&self.ratios(), self.rule.alpha), Ok)?;
+        // What is in the way of a verdict is in the way of an interval.
+        Ok(if cap.is_some() { Effect { interval: None, ..effect } } else { effect })
     }
 
     /// Whether the experiment is over: decided, or at its last look.
     pub fn is_over(&self) -> bool {
-        self.by_ranks.is_some() || self.differences.len() >= self.rule.last()
+        self.by_ranks.is_some() || self.pairs.len() >= self.rule.last()
     }
 
     /// By the signed ranks: the verdict without its caps.
@@ -338,17 +386,21 @@ impl Sequence {
     /// # Errors
     /// [`Error::TooFew`] with fewer than 2 pairs.
     pub fn verdict(&self, cap: Option<Cap>, seed: u64) -> Result<Verdict, Error> {
-        let posterior = self.posterior()?;
+        let (posterior, ratios) = (self.posterior()?, self.ratios());
         let paired = posterior.probabilities(self.rule.rope);
-        let bootstrap = bootstrap::probabilities(&self.differences, self.rule.rope, bootstrap::DRAWS, seed)?;
+        let bootstrap = bootstrap::probabilities(&ratios, self.rule.rope, bootstrap::DRAWS, seed)?;
         let ranks = self.by_ranks.map_or(Outcome::Inconclusive, |decision| decision.outcome);
         let mean = self.by_mean.map_or(Outcome::Inconclusive, |decision| decision.outcome);
+        // What the mean showed once, all pairs need not show.
+        let mean = if mean == ranks && paired.of(ranks) < 0.5 { Outcome::Inconclusive } else { mean };
         let mut warnings = Vec::new();
         // Too few pairs for the ranks to say anything: no disagreement.
-        let is_early = self.differences.len() < self.rule.fewest();
+        let is_early = self.pairs.len() < self.rule.fewest_to_differ();
         if ranks != mean && !is_early {
             warnings.push(Warning::MeanAndTypicalRunDisagree { typical: ranks, mean });
         }
+        let position = Position::of(&self.pairs);
+        warnings.extend(position.filter(Position::matters).map(Warning::Position));
         let disagreement = bootstrap::disagreement(&paired, &bootstrap);
         if disagreement > bootstrap::DISAGREEMENT {
             warnings.push(Warning::Tails { disagreement });
@@ -367,10 +419,11 @@ impl Sequence {
             outcome,
             on_the_mean: mean,
             decided_at: self.by_ranks.map(|decision| decision.pairs),
-            pairs: self.differences.len(),
+            pairs: self.pairs.len(),
             pairs_needed: if undecided { self.pairs_needed(&posterior) } else { None },
             posterior,
-            typical: signed_rank::location(&self.differences, posterior.effective_pairs(), 0.95)?,
+            effect: self.effect(cap)?,
+            position,
             paired,
             bootstrap,
             cap,
@@ -380,7 +433,9 @@ impl Sequence {
 
     /// As [`pairs_needed`]; more than there are, since those did not prove it.
     fn pairs_needed(&self, posterior: &paired::Posterior) -> Option<u64> {
-        let least = self.rule.fewest().max(self.differences.len() + 1);
+        let differs = posterior.mean().abs() > self.rule.rope.half_width();
+        let fewest = if differs { self.rule.fewest_to_differ() } else { self.rule.fewest() };
+        let least = fewest.max(self.pairs.len() + 1);
         Some(pairs_needed(posterior, self.rule.rope)?.max(least as u64))
     }
 }
@@ -399,11 +454,14 @@ pub struct Verdict {
     /// Where inconclusive: about how many pairs it would take, more than there are. `None` where no number of them would, the effect
     /// being estimated on the very edge, or a cap being in the way.
     pub pairs_needed: Option<u64>,
-    /// θ given the pairs: the effect on the mean and its interval, on the scale of log ratios.
+    /// The mean given the pairs, on the scale of log ratios: not adjusted for the looks.
     pub posterior: paired::Posterior,
-    /// The effect on the typical pair and its 95 % interval, on the same scale. `None` of fewer than 6 pairs.
-    pub typical: Option<signed_rank::Location>,
-    /// The four numbers.
+    /// The effect on the typical pair, on the same scale: the outcome is what its interval says. Without an interval where a cap
+    /// applies.
+    pub effect: Effect,
+    /// What the place in a pair does, where it is known.
+    pub position: Option<Position>,
+    /// The four numbers of the mean.
     pub paired: Probabilities,
     /// The four numbers without a normal distribution.
     pub bootstrap: Probabilities,
@@ -504,7 +562,7 @@ mod tests {
         let sequence = fed(d);
         let verdict = sequence.verdict(None, 1).unwrap();
         assert_eq!((verdict.outcome, verdict.on_the_mean), (Outcome::Better, Outcome::Inconclusive));
-        let typical = verdict.typical.unwrap();
+        let typical = verdict.effect;
         assert!((typical.estimate - 0.03).abs() < 0.002 && verdict.posterior.mean() < 0.0, "{verdict:?}");
         let text: Vec<String> = verdict.warnings.iter().map(ToString::to_string).collect();
         assert!(text[0].starts_with("mean and typical run disagree (tail)"), "{text:?}");
@@ -525,7 +583,7 @@ mod tests {
         assert_eq!(sequence.decision().map(|found| found.outcome), Some(Outcome::Same));
         let mut sequence = fed([0.0]);
         assert_eq!(sequence.push(f64::NAN), Err(Error::NotFinite { index: 1 }));
-        assert_eq!(sequence.differences().len(), 1);
+        assert_eq!(sequence.pairs().len(), 1);
         assert!(Rule::new(Rope::ONE_PERCENT, &[1, 5], 0.1).is_err());
         assert_eq!(Rule::once(Rope::ONE_PERCENT, 12).unwrap().last(), 12);
     }
@@ -553,7 +611,7 @@ mod tests {
 
     #[test]
     fn too_few_pairs_need_more_than_there_are_and_contradict_nothing() {
-        for (looks, pairs, least) in [(&[2][..], 2, 5), (&[4], 4, 5), (&LOOKS, 4, 16), (&LOOKS, 10, 16)] {
+        for (looks, pairs, least) in [(&[2][..], 2, 8), (&[4], 4, 8), (&LOOKS, 4, 16), (&LOOKS, 10, 16)] {
             let mut sequence = Sequence::new(Rule::new(Rope::ONE_PERCENT, looks, ALPHA).unwrap());
             for pair in 0..pairs {
                 sequence.push(0.3 + 0.001 * f64::from(pair % 2)).unwrap();

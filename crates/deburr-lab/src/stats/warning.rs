@@ -1,5 +1,6 @@
 //! What a verdict has to say besides itself.
 
+use super::position::Position;
 use super::verdict::{Cap, Outcome};
 use std::fmt;
 
@@ -28,6 +29,17 @@ pub enum Warning {
         /// Accepted pairs.
         pairs: usize,
     },
+    /// A hypervisor took the processors away.
+    Stolen {
+        /// Pairs that this disturbed.
+        pairs: usize,
+        /// Accepted pairs.
+        of: usize,
+        /// The shares of A's and of B's wall time that were taken.
+        shares: [f64; 2],
+    },
+    /// The place in a pair makes a difference of its own.
+    Position(Position),
     /// The t posterior and the Bayesian bootstrap differ: few runs far out decide.
     Tails {
         /// By how much, as a fraction.
@@ -68,6 +80,22 @@ impl fmt::Display for Warning {
                 write!(
                     f,
                     "{contaminated} of {pairs} pairs ran beside something else that kept the machine busy"
+                )
+            }
+            Warning::Stolen { pairs, of, shares: [a, b] } => write!(
+                f,
+                "in {pairs} of {of} pairs a hypervisor took the processor away ({:.0} % of A's time, {:.0} % of B's): \
+                 `--metric user` counts only the time that the program itself computed",
+                100.0 * a,
+                100.0 * b
+            ),
+            Warning::Position(Position { first: [a, b], second_ahead, p }) => {
+                // As a rate: of a time that takes 6 % longer, 6 % fewer.
+                let ahead = 100.0 * libm::expm1(second_ahead.unwrap_or(0.0).abs());
+                let which = if second_ahead.is_some_and(|ahead| ahead < 0.0) { "first" } else { "second" };
+                write!(
+                    f,
+                    "the {which} run of a pair is better by {ahead:.1} %, whoever it is (p = {p:.4}); A was first in {a} pairs, B in {b}"
                 )
             }
             Warning::Tails { disagreement } => write!(

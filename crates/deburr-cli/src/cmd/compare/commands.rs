@@ -7,6 +7,7 @@ use super::plan::{self, Plan};
 use super::watch::{LayoutWatch, Watch};
 use crate::args::compare::{Compare, PAIRS};
 use crate::cmd::Failure;
+use crate::output::{self, target::Stream};
 use crate::render::compare::Document;
 use deburr_lab::measure::experiment::Experiment;
 use deburr_lab::measure::layouts;
@@ -17,7 +18,7 @@ use deburr_lab::measure::stop::Stop;
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Rule;
 use std::fmt;
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
@@ -28,6 +29,8 @@ pub(super) struct Ran {
     pub(super) interrupted: bool,
     /// What went wrong behind the last run, which takes nothing from what was measured.
     pub(super) fault: Option<String>,
+    /// Whether the record goes to the standard output.
+    pub(super) is_stdout: bool,
 }
 
 /// Runs two commands.
@@ -39,7 +42,7 @@ pub(super) fn run(options: &Compare, rope: Rope) -> Result<Ran, Failure> {
     };
     let seed = options.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
     let mut plan = plan::plan(options, commands, seed).map_err(Failure::Message)?;
-    let (path, mut record, runs) = open(options, &mut plan).map_err(Failure::Message)?;
+    let Opened { path, mut record, runs, is_stdout } = open(options, &mut plan).map_err(Failure::Message)?;
     let rule = rule(rope, plan.header.pairs.unwrap_or(PAIRS)).map_err(Failure::Message)?;
     let interrupts = Interrupts::heed().map_err(|error| Failure::Message(format!("signals: {error}")))?;
     let stop = &interrupts.stop;
@@ -56,7 +59,7 @@ pub(super) fn run(options: &Compare, rope: Rope) -> Result<Ran, Failure> {
     }
     let document = document(&plan, &points, &rule, options, &path).map_err(|error| complain(&error))?;
     let interrupted = !is_whole || cleaned == Ok(false);
-    Ok(Ran { document, interrupted, fault: cleaned.err() })
+    Ok(Ran { document, interrupted, fault: cleaned.err(), is_stdout })
 }
 
 /// Runs the experiment of each point; gives those that have two pairs, or that end with fewer for a reason, and whether nobody
@@ -109,26 +112,40 @@ fn layouts(
     Ok((stopped == Stopped::Enough).then_some(runs))
 }
 
+/// A record to write to.
+struct Opened {
+    path: PathBuf,
+    record: Record,
+    /// What it has already.
+    runs: Vec<Run>,
+    is_stdout: bool,
+}
+
 /// The record: a new one, or one to go on with.
-fn open(options: &Compare, plan: &mut Plan) -> Result<(PathBuf, Record, Vec<Run>), String> {
+fn open(options: &Compare, plan: &mut Plan) -> Result<Opened, String> {
     let complain = |path: &Path, error: &RecordError| format!("{}: {error}", path.display());
     if let Some(resumed) = &options.resume {
         let path = match resumed {
             Some(path) => path.clone(),
             None => place::last(&plan.header)?,
         };
+        if fs::metadata(&path).is_ok_and(|there| !there.is_file()) {
+            return Err(format!("{}: no regular file", path.display()));
+        }
         let (record, runs, header) =
             Record::resume(&path, &plan.header).map_err(|error| complain(&path, &error))?;
         plan.experiments.iter_mut().for_each(|experiment| experiment.seed = header.seed);
         plan.header = Header { pairs: options.pairs.or(header.pairs), ..header };
-        return Ok((path, record, runs));
+        return Ok(Opened { path, record, runs, is_stdout: false });
     }
     let path = match &options.record {
         Some(path) => path.clone(),
         None => place::new(&plan.header)?,
     };
-    let record = Record::create(&path, &plan.header).map_err(|error| complain(&path, &error))?;
-    Ok((path, record, Vec::new()))
+    let page: Vec<&Path> = options.html.iter().map(PathBuf::as_path).collect();
+    let Stream { file, is_stdout } = output::begin(&path, &page)?;
+    let record = Record::begin(file, &plan.header).map_err(|error| complain(&path, &error))?;
+    Ok(Opened { path, record, runs: Vec::new(), is_stdout })
 }
 
 /// Runs what comes before or after everything else; `false`: somebody interrupted it.

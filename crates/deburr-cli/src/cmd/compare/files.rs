@@ -230,7 +230,7 @@ fn judge(options: &Compare, sections: &mut [Section], rope: Rope) -> Result<(), 
             };
             let (places, metrics) = &mut families[usize::from(is_asked && index > 0)];
             places.push(place);
-            metrics.push((question, Series { values, order, sequence: Vec::new(), contaminated: 0 }, rule));
+            metrics.push((question, Series::of(values, order), rule));
         }
     }
     for (places, metrics) in families {

@@ -62,9 +62,10 @@ pub(super) fn document(
     options: &Compare,
     path: &Path,
 ) -> Result<Document, String> {
-    let of = |question: &Question, pairs: &[Pair]| {
-        let machine = comparison::machine(pairs.iter().flat_map(|pair| &pair.runs), plan.header.cores);
-        let series = comparison::series(pairs, &question.name, Some(machine));
+    let of = |asked: &Asked, pairs: &[Pair]| {
+        let question = &asked.question;
+        let series =
+            comparison::series(pairs, &question.name, Some(&asked.conditions(pairs, plan.header.cores)));
         series.ok_or_else(|| format!("metric {}: not every run in the record has it", question.name))
     };
     // The first metric decides, and when it does, the pairs end.
@@ -81,8 +82,8 @@ pub(super) fn document(
     for Measurements { value, pairs, criteria } in points {
         let criteria: Vec<&Criterion> =
             questions.iter().filter_map(|(place, _)| criteria.get(*place)).collect();
-        let metrics = questions.iter().zip(&criteria).map(|((_, question), criterion)| {
-            Ok(((*question).clone(), of(question, pairs)?, criterion.rule.clone()))
+        let metrics = questions.iter().zip(&criteria).map(|((_, asked), criterion)| {
+            Ok((asked.question.clone(), of(asked, pairs)?, criterion.rule.clone()))
         });
         let mut comparisons = compare(metrics.collect::<Result<Vec<_>, String>>()?)?;
         for (comparison, criterion) in comparisons.iter_mut().zip(criteria) {
@@ -98,17 +99,18 @@ pub(super) fn document(
         None => (curve.into_iter().next().map_or_else(Vec::new, |point| point.comparisons), None),
         Some(sweep) => {
             let blocks: Vec<usize> = points.iter().map(|point| point.pairs.len()).collect();
-            let pooled = questions.iter().map(|&(index, question)| {
+            let pooled = questions.iter().map(|&(index, asked)| {
+                let question = &asked.question;
                 let all = points
                     .iter()
-                    .map(|point| of(question, &point.pairs))
+                    .map(|point| of(asked, &point.pairs))
                     .collect::<Result<Vec<Series>, String>>()?;
                 let all = comparison::pooled(&all);
                 let all =
                     all.ok_or_else(|| format!("metric {}: a value that is not positive", question.name))?;
                 let rope = widest(points, index).map_or(rule.rope(), |criterion| criterion.rule.rope());
                 let rule = Rule::over(rope, &blocks).map_err(|error| error.to_string())?;
-                let question = Question { unit: "× the point's mean".to_owned(), ..(*question).clone() };
+                let question = Question { unit: "× the point's mean".to_owned(), ..question.clone() };
                 Ok((question, all, rule))
             });
             let mut comparisons = compare(pooled.collect::<Result<Vec<_>, String>>()?)?;
@@ -146,7 +148,7 @@ fn widest(points: &[Measurements], metric: usize) -> Option<&Criterion> {
 
 /// What is asked, with its place, and why the rest is left out: the first metric decides and has to be comparable, the verdict on it needs
 /// none of the others.
-fn comparable<'p>(plan: &'p Plan, points: &[Measurements]) -> (Vec<(usize, &'p Question)>, Vec<String>) {
+fn comparable<'p>(plan: &'p Plan, points: &[Measurements]) -> (Vec<(usize, &'p Asked)>, Vec<String>) {
     let (mut questions, mut notes) = (Vec::new(), Vec::new());
     for (place, asked) in plan.asked.iter().enumerate() {
         let name = &asked.question.name;
@@ -156,7 +158,7 @@ fn comparable<'p>(plan: &'p Plan, points: &[Measurements]) -> (Vec<(usize, &'p Q
             Some(value) => {
                 notes.push(format!("{name}: a run has {value}: relative differences need positive numbers"));
             }
-            None => questions.push((place, &asked.question)),
+            None => questions.push((place, asked)),
         }
     }
     (questions, notes)

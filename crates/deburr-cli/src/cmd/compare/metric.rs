@@ -1,7 +1,9 @@
 //! What `--metric` names → where a number comes from, and which way of it is better.
 
-use deburr_lab::comparison::Question;
+use deburr_lab::comparison::{Conditions, Question};
 use deburr_lab::measure::metric::{Metric, Source};
+use deburr_lab::measure::pairs::Pair;
+use deburr_lab::measure::record::Run;
 use deburr_lab::report::Format;
 use deburr_lab::stats::Direction;
 use regex::Regex;
@@ -13,6 +15,22 @@ pub(super) struct Asked {
     pub(super) metric: Metric,
     /// As it was asked for, for the record.
     pub(super) text: String,
+}
+
+impl Asked {
+    /// The conditions under which some pairs ran, as far as this metric feels them.
+    pub(super) fn conditions(&self, pairs: &[Pair], cores: usize) -> Conditions {
+        self.conditions_of(pairs.iter().flat_map(|pair| &pair.runs), cores)
+    }
+
+    /// As [`Asked::conditions`], of single runs.
+    pub(super) fn conditions_of<'r>(
+        &self,
+        runs: impl IntoIterator<Item = &'r Run>,
+        cores: usize,
+    ) -> Conditions {
+        Conditions::of(runs, cores, self.metric.source.counts_waiting())
+    }
 }
 
 /// Reads what `--metric` says: one metric, or those that a program always reports.

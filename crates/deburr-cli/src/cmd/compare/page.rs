@@ -1,38 +1,40 @@
 //! Where the page goes: the file is there as a whole or not at all, and what cannot be written is known before anything runs.
 
-use crate::cmd::passing::Passing;
-use crate::input::walk::error_text;
+use crate::args::compare::Compare;
+use crate::output::Output;
 use crate::render::compare::{Document, html};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A page to be.
-pub(super) struct Page {
-    destination: PathBuf,
-    passing: Passing,
-}
+pub(super) struct Page(Output);
 
 impl Page {
-    /// Opens it, under another name.
-    pub(super) fn open(destination: &Path) -> Result<Page, String> {
-        let fault = |error: io::Error| complain(destination, &error);
-        if destination.is_dir() {
-            return Err(fault(io::ErrorKind::IsADirectory.into()));
-        }
-        let passing = Passing::beside(destination, 0o666).map_err(fault)?;
-        Ok(Page { destination: destination.to_owned(), passing })
+    /// Opens it, if one is wanted.
+    pub(super) fn open(options: &Compare) -> Result<Option<Page>, String> {
+        let Some(path) = &options.html else { return Ok(None) };
+        let output = Output::open(path, &inputs(options)).map_err(complain)?;
+        Ok(Some(Page(output)))
+    }
+
+    /// Whether what is printed would be in its midst.
+    pub(super) fn is_stdout(&self) -> bool {
+        self.0.is_stdout
     }
 
     /// Writes it and gives it its name.
     pub(super) fn write(mut self, document: &Document) -> Result<(), String> {
-        let mut out = BufWriter::new(&self.passing.file);
-        let written = html::render(document, &mut out).and_then(|()| out.flush());
-        drop(out);
-        let named = written.and_then(|()| self.passing.rename_to(&self.destination));
-        named.map_err(|error| complain(&self.destination, &error))
+        html::render(document, &mut self.0).map_err(|error| complain(error.to_string()))?;
+        self.0.finish().map_err(complain)
     }
 }
 
-fn complain(path: &Path, error: &io::Error) -> String {
-    format!("--html {}: {}", path.display(), error_text(error))
+/// The files that a comparison reads.
+pub(super) fn inputs(options: &Compare) -> Vec<&Path> {
+    let values = options.values.iter().flatten();
+    let files = values.chain(&options.files).chain(&options.input).chain(options.resume.iter().flatten());
+    files.map(|path| path.as_path()).collect()
+}
+
+fn complain(error: String) -> String {
+    format!("--html {error}")
 }

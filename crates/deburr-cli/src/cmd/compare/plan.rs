@@ -2,7 +2,7 @@
 
 use super::metric::{self, Asked};
 use crate::args::compare::{Compare, PAIRS, Sweep};
-use crate::input::walk::error_text;
+use crate::output;
 use deburr_lab::measure::experiment::{Experiment, Relink, When};
 use deburr_lab::measure::layouts::Extent;
 use deburr_lab::measure::machine::{self, Cpus, Gate};
@@ -11,7 +11,6 @@ use deburr_lab::measure::record::{FORMAT, Header};
 use deburr_lab::measure::server::{Service, free_ports};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
 use std::time::Duration;
 
 /// Processors that others may keep busy when a run begins, and how long is waited for that.
@@ -46,8 +45,7 @@ pub(super) fn plan(options: &Compare, commands: [&str; 2], seed: u64) -> Result<
         return Err("--relink: servers that run all the time cannot be linked before each run: add --alternate, or --layout-floor".to_owned());
     }
     if let Some(folder) = &options.output {
-        fs::create_dir_all(folder)
-            .map_err(|error| format!("--output {}: {}", folder.display(), error_text(&error)))?;
+        output::folder(folder).map_err(|error| format!("--output {error}"))?;
     }
     let ports = match options.client {
         Some(_) => free_ports().map_err(|error| format!("a port: {error}"))?.map(Some),

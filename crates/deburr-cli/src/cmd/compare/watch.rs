@@ -1,8 +1,9 @@
 //! Runs as they come → whether there have been enough, and whether one has to be made again; and progress for people.
 
+use super::metric::Asked;
 use super::plan::Plan;
 use crate::args::batch::Progress;
-use deburr_lab::comparison::{self, Question};
+use deburr_lab::comparison;
 use deburr_lab::measure::experiment::Experiment;
 use deburr_lab::measure::layouts::{self, Extent};
 use deburr_lab::measure::pairs::{Next, Observer, Pair};
@@ -18,7 +19,7 @@ const ATTEMPTS: u32 = 3;
 
 /// Decides by the first metric.
 pub(super) struct Watch {
-    question: Option<Question>,
+    asked: Option<Asked>,
     rule: Rule,
     /// Processors of the machine.
     cores: usize,
@@ -29,19 +30,18 @@ pub(super) struct Watch {
 impl Watch {
     pub(super) fn new(plan: &Plan, experiment: &Experiment, rule: Rule, progress: Progress) -> Watch {
         let bar = Bar::new(progress, rule.last() as u64, "pairs");
-        let question = plan.asked.first().map(|asked| asked.question.clone());
-        Watch { question, rule, cores: plan.header.cores, bar, point: experiment.point.clone() }
+        let asked = plan.asked.first().cloned();
+        Watch { asked, rule, cores: plan.header.cores, bar, point: experiment.point.clone() }
     }
 
     /// Whether the pairs prove something, or there are as many as there may be.
     fn is_enough(&self, pairs: &[Pair]) -> bool {
-        let Some(question) = &self.question else { return true };
+        let Some(Asked { question, .. }) = &self.asked else { return true };
         let Some(series) = comparison::series(pairs, &question.name, None) else { return true };
-        let [a, b] = series.values.each_ref();
         // What has no ratio is told when all is over.
-        let Ok(ratios) = question.direction.log_ratios(a, b) else { return true };
+        let Ok(differences) = series.differences(question.direction) else { return true };
         let mut sequence = Sequence::new(self.rule.clone());
-        ratios.into_iter().any(|ratio| sequence.push(ratio).is_err()) || sequence.is_over()
+        differences.into_iter().any(|pair| sequence.push(pair).is_err()) || sequence.is_over()
     }
 }
 
@@ -54,8 +54,10 @@ impl Observer for Watch {
     }
 
     fn judge(&mut self, pairs: &[Pair]) -> Next {
-        let machine = comparison::machine(pairs.iter().flat_map(|pair| &pair.runs), self.cores);
-        let last = pairs.last().filter(|pair| comparison::is_contaminated(pair, &machine));
+        let conditions = self.asked.as_ref().map(|asked| asked.conditions(pairs, self.cores));
+        let is_disturbed =
+            |pair: &&Pair| conditions.is_some_and(|conditions| conditions.disturb(pair).is_some());
+        let last = pairs.last().filter(is_disturbed);
         // By the runs themselves, so that an experiment that goes on knows it, too.
         let again: usize = pairs.iter().map(|pair| pair.runs[0].attempt as usize).sum();
         if last.is_some_and(|last| last.runs.iter().all(|run| run.attempt.saturating_add(1) < ATTEMPTS))
@@ -69,6 +71,7 @@ impl Observer for Watch {
 
 /// Sees layouts being measured.
 pub(super) struct LayoutWatch {
+    asked: Option<Asked>,
     cores: usize,
     /// How many runs may be made again.
     most: usize,
@@ -79,7 +82,7 @@ impl LayoutWatch {
     pub(super) fn new(plan: &Plan, extent: Extent, progress: Progress) -> LayoutWatch {
         let runs = extent.layouts.saturating_mul(extent.rounds);
         let bar = Bar::new(progress, u64::from(runs), "runs of A's layouts");
-        LayoutWatch { cores: plan.header.cores, most: runs as usize, bar }
+        LayoutWatch { asked: plan.asked.first().cloned(), cores: plan.header.cores, most: runs as usize, bar }
     }
 }
 
@@ -89,10 +92,11 @@ impl layouts::Observer for LayoutWatch {
     }
 
     fn is_spoiled(&mut self, runs: &[Run]) -> bool {
-        let machine = comparison::machine(runs, self.cores);
+        let conditions = self.asked.as_ref().map(|asked| asked.conditions_of(runs, self.cores));
         let again: usize = runs.iter().map(|run| run.attempt as usize).sum();
-        let is_crowded = |run: &Run| comparison::is_crowded(run, &machine);
-        runs.last().is_some_and(|run| is_crowded(run) && run.attempt.saturating_add(1) < ATTEMPTS)
+        let is_disturbed =
+            |run: &Run| conditions.is_some_and(|conditions| conditions.disturb_run(run).is_some());
+        runs.last().is_some_and(|run| is_disturbed(run) && run.attempt.saturating_add(1) < ATTEMPTS)
             && again < self.most
     }
 }

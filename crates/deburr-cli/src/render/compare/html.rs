@@ -130,9 +130,14 @@ fn change(comparison: &Comparison) -> String {
     let effect = data("effect", change, &percent(change));
     let interval = match interval {
         Some((low, high)) => {
-            format!("[{}, {}] with 95 %", data("low", low, &percent(low)), data("high", high, &percent(high)))
+            let level = comparison.verdict.as_ref().map_or(0.0, |verdict| verdict.effect.level);
+            let (low, high) = (data("low", low, &percent(low)), data("high", high, &percent(high)));
+            format!("[{low}, {high}] with {}", quantity::level(level))
         }
-        None => "of the medians".to_owned(),
+        None => match &comparison.verdict {
+            Some(verdict) => format!("with no interval: {}", quantity::no_interval(verdict)),
+            None => "of the medians".to_owned(),
+        },
     };
     let mut rest = vec![
         numbers::direction(comparison.question.direction),
@@ -140,13 +145,14 @@ fn change(comparison: &Comparison) -> String {
     ];
     rest.extend(comparison.placement.iter().map(|placement| quantity::placement(comparison, placement)));
     if let Some(verdict) = &comparison.verdict {
-        rest.push(format!("{} pairs", data("pairs", verdict.pairs as f64, &verdict.pairs.to_string())));
+        rest.push(data("pairs", verdict.pairs as f64, &quantity::pairs(verdict)));
         if let Some(needed) = verdict.pairs_needed {
             rest.push(format!(
                 "about {} might tell",
                 data("pairs-needed", needed as f64, &needed.to_string())
             ));
         }
+        rest.extend(quantity::position(comparison));
     }
     format!(
         "<p class=\"change\">{effect} {interval}<br><span class=\"muted\">{}</span></p>\n",
@@ -169,6 +175,10 @@ fn figures(comparison: &Comparison) -> String {
         )
     };
     let is_spoiled = comparison.series.sequence.iter().any(|reading| reading.is_contaminated);
+    let spoiled = match comparison.series.stolen.pairs {
+        0 => "<li>hollow: ran beside other load</li>\n",
+        _ => "<li>hollow: ran beside other load, or a hypervisor took the processor away</li>\n",
+    };
     let (title, how) = match comparison.series.sequence.is_empty() {
         true => ("The runs", "Dashed: the medians."),
         false => (
@@ -178,15 +188,15 @@ fn figures(comparison: &Comparison) -> String {
     };
     let mut keys = format!("<li>{SWATCH_A}A</li>\n<li>{SWATCH_B}B</li>\n");
     if is_spoiled {
-        keys.push_str("<li>hollow: ran beside other load</li>\n");
+        keys.push_str(spoiled);
     }
     let mut text = figure("in-time", title, how, &runs::figure(comparison), &keys);
     if let Some(drawn) = differences::figure(comparison) {
         let mut keys = key("region", "too small to matter".to_owned());
         if is_spoiled {
-            keys.push_str("<li>hollow: ran beside other load</li>\n");
+            keys.push_str(spoiled);
         }
-        let how = "By how much B differs from A in each; at the right the mean with its 95 % interval.";
+        let how = "By how much B differs from A in each; at the right the typical change with its interval.";
         text.push_str(&figure("pairs", "The pairs", how, &drawn, &keys));
     }
     if let (Some(drawn), Some(verdict)) = (posterior::figure(comparison), &comparison.verdict) {
@@ -196,8 +206,8 @@ fn figures(comparison: &Comparison) -> String {
             key(&format!("area {name}"), format!("{name} {:.1} %", 100.0 * value))
         };
         let keys = parts.map(part).concat();
-        let how =
-            "The mean change, given the pairs; below, its 95 % interval. Grey band: too small to matter.";
+        let how = "The mean change, given the pairs, by Student's t; below, the typical change with its interval, which decides. \
+             Grey band: too small to matter.";
         text.push_str(&figure("posterior", "How probable each change is", how, &drawn, &keys));
     }
     text
@@ -254,17 +264,21 @@ mod tests {
         let mut values = [Vec::new(), Vec::new()];
         let mut sequence = Vec::new();
         for pair in 0..24 {
-            for (side, center) in [(Side::A, 0.25), (Side::B, 0.26)] {
+            let mut sides = [(Side::A, 0.25), (Side::B, 0.26)];
+            if pair % 4 > 1 {
+                sides.reverse();
+            }
+            for (position, (side, center)) in (0_u32..).zip(sides) {
                 let value = center * (1.0 + 0.01 * random.normal());
                 values[usize::from(side == Side::B)].push(value);
-                let began = Some(f64::from(2 * pair) * 0.3 + if side == Side::B { 0.3 } else { 0.0 });
+                let began = Some(f64::from(2 * pair + position) * 0.3);
                 let pair = pair as usize;
                 sequence.push(Reading { side, value, began, pair, is_contaminated: pair == 7 });
             }
         }
         let question =
             Question { name: "wall".to_owned(), unit: "s".to_owned(), direction: Direction::Smaller };
-        let series = Series { values, order: Order::Interleaved, sequence, contaminated: 1 };
+        let series = Series { sequence, contaminated: 1, ..Series::of(values, Order::Interleaved) };
         let rule = Rule::standard(Rope::ONE_PERCENT).unwrap();
         comparison::compare(question, &series, &rule, 1, Upstream::Corrected).unwrap()
     }

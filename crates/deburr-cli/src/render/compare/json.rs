@@ -1,10 +1,12 @@
 //! For programs; `deburr schema compare` describes it.
 
+use super::quantity::first_run;
 use super::{Document, Measured, Point, better};
-use deburr_lab::comparison::{Comparison, Fitness};
+use deburr_lab::comparison::{Comparison, Fitness, Stolen};
 use deburr_lab::stats::Probabilities;
 use deburr_lab::stats::benchstat::Summary;
 use deburr_lab::stats::placement::Placement;
+use deburr_lab::stats::position::Position;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
@@ -29,7 +31,7 @@ fn whole(document: &Document) -> Map<String, Value> {
     };
     let others: Vec<Map<String, Value>> = document.comparisons.iter().skip(1).map(comparison).collect();
     let rest = [
-        ("schema_version", json!(1)),
+        ("schema_version", json!(2)),
         ("is_aa", json!(document.is_aa)),
         ("fitness", json!(document.fitness.as_ref().map(fitness))),
         ("tool_version", json!(env!("CARGO_PKG_VERSION"))),
@@ -47,12 +49,12 @@ fn whole(document: &Document) -> Map<String, Value> {
 }
 
 fn fitness(fitness: &Fitness) -> Value {
-    let Fitness { noise, foreign, waited, resolves } = fitness;
+    let Fitness { noise, foreign, stolen, waited, resolves } = fitness;
     let resolves: Vec<Value> = resolves
         .iter()
         .map(|(pairs, effect, seconds)| json!({"pairs": pairs, "effect": effect, "seconds": seconds}))
         .collect();
-    json!({"noise": noise, "foreign_load": foreign, "waited": waited, "resolves": resolves})
+    json!({"noise": noise, "foreign_load": foreign, "stolen": stolen, "waited": waited, "resolves": resolves})
 }
 
 fn sweep(name: &str, points: &[Point], comparison: &dyn Fn(&Comparison) -> Map<String, Value>) -> Value {
@@ -83,6 +85,8 @@ fn comparison(comparison: &Comparison, has_marks: bool) -> Map<String, Value> {
         ("verdict", json!(comparison.outcome().to_string())),
         ("effect", json!(change)),
         ("interval", json!(interval.map(|(low, high)| [low, high]))),
+        ("confidence", json!(interval.and(verdict.as_ref()).map(|verdict| verdict.effect.level))),
+        ("interval_pairs", json!(interval.and(verdict.as_ref()).map(|verdict| verdict.effect.pairs))),
         ("pairs", json!(verdict.as_ref().map(|verdict| verdict.pairs))),
         ("pairs_needed", json!(verdict.as_ref().and_then(|verdict| verdict.pairs_needed))),
         ("paired", json!(verdict.as_ref().map(|verdict| probabilities(&verdict.paired)))),
@@ -98,6 +102,8 @@ fn comparison(comparison: &Comparison, has_marks: bool) -> Map<String, Value> {
                 "n": [benchstat.n1, benchstat.n2],
             }),
         ),
+        ("position", position(comparison)),
+        ("steal", steal(&comparison.series.stolen)),
         ("region", json!(shape.region.1)),
         ("placement", json!(placement.as_ref().map(layouts))),
         ("warnings", json!(warnings.iter().map(ToString::to_string).collect::<Vec<String>>())),
@@ -105,6 +111,19 @@ fn comparison(comparison: &Comparison, has_marks: bool) -> Map<String, Value> {
     // Only on request, so that nobody takes them for a verdict.
     let marks = has_marks.then(|| ("marks", json!(unpaired.as_ref().map(marks))));
     fields.into_iter().chain(marks).map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn position(comparison: &Comparison) -> Value {
+    let position = comparison.verdict.as_ref().and_then(|verdict| verdict.position);
+    let position = position.map(|Position { first: [a, b], p, .. }| {
+        json!({"first": {"a": a, "b": b}, "effect": first_run(comparison), "p": p})
+    });
+    json!(position)
+}
+
+fn steal(stolen: &Stolen) -> Value {
+    let Stolen { pairs, shares: [a, b] } = stolen;
+    json!({"pairs": pairs, "a": a, "b": b})
 }
 
 fn marks(numbers: &Probabilities) -> Value {

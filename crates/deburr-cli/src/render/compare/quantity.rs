@@ -1,7 +1,10 @@
 //! Numbers with units, as people read them.
 
 use deburr_lab::comparison::Comparison;
+use deburr_lab::stats::effect::Effect;
 use deburr_lab::stats::placement::Placement;
+use deburr_lab::stats::position::Position;
+use deburr_lab::stats::verdict::Verdict;
 
 /// Units of time, of memory and of its transfer, the largest first, in seconds and bytes.
 const TIMES: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
@@ -29,6 +32,44 @@ pub(super) fn scale(value: f64, unit: &str) -> (f64, &str) {
 /// The region of equivalence that a metric was judged by.
 pub(super) fn region(comparison: &Comparison) -> String {
     format!("{:.1} %", 100.0 * comparison.shape.region.1)
+}
+
+/// The probability with which an interval holds the effect: `90 %`, `96.7 %`.
+pub(super) fn level(level: f64) -> String {
+    let tenths = (1000.0 * level).round();
+    if tenths % 10.0 == 0.0 { format!("{:.0} %", tenths / 10.0) } else { format!("{:.1} %", tenths / 10.0) }
+}
+
+/// The pairs that a verdict follows from: `24 pairs`, or `16 of 24 pairs` where it did after the first of them.
+pub(super) fn pairs(verdict: &Verdict) -> String {
+    let Effect { interval, pairs, .. } = verdict.effect;
+    match interval.is_some() && pairs < verdict.pairs {
+        true => format!("{pairs} of {} pairs", verdict.pairs),
+        false => format!("{} pairs", verdict.pairs),
+    }
+}
+
+/// Why the effect has no interval.
+pub(super) fn no_interval(verdict: &Verdict) -> &'static str {
+    match verdict.cap {
+        Some(_) => "what is in the way of a verdict is in its way, too",
+        None => "too few pairs",
+    }
+}
+
+/// By how much the first run of a pair differs from the second.
+pub(super) fn first_run(comparison: &Comparison) -> Option<f64> {
+    // −0 is 0 for who reads it.
+    comparison.first_run().map(|effect| effect + 0.0)
+}
+
+/// In which order the runs were made, and what that did.
+pub(super) fn position(comparison: &Comparison) -> Option<String> {
+    let verdict = comparison.verdict.as_ref()?;
+    let Position { first: [a, b], p, .. } = verdict.position?;
+    let effect = first_run(comparison)
+        .map(|effect| format!("; the first run of a pair against the second {} (p={p:.3})", percent(effect)));
+    Some(format!("A first in {a} of {} pairs{}", a + b, effect.unwrap_or_default()))
 }
 
 /// What placement alone does, and what follows.
@@ -78,6 +119,7 @@ mod tests {
         assert_eq!(shown(812_345.6, ""), "812346");
         assert_eq!(shown(0.0, "s"), "0.000 ns");
         assert_eq!((shown(2.5e300, ""), shown(2.5e-9, "")), ("2.500e300".to_owned(), "2.500e−9".to_owned()));
+        assert_eq!([0.9, 0.95, 0.99, 1.0 - 0.1 / 3.0].map(level), ["90 %", "95 %", "99 %", "96.7 %"]);
         assert_eq!((percent(-0.0), percent(0.00004)), ("0.00 %".to_owned(), "0.00 %".to_owned()));
         assert_eq!((percent(-0.012_34), percent(0.5)), ("−1.23 %".to_owned(), "+50.00 %".to_owned()));
     }

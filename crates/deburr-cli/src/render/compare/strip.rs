@@ -71,7 +71,7 @@ mod tests {
     fn chart(values: [Vec<f64>; 2], width: usize) -> String {
         let question =
             Question { name: "wall".to_owned(), unit: "s".to_owned(), direction: Direction::Smaller };
-        let series = Series { values, order: Order::Unknown, sequence: Vec::new(), contaminated: 0 };
+        let series = Series::of(values, Order::Unknown);
         let rule = Rule::once(Rope::ONE_PERCENT, 2).unwrap();
         let comparison = comparison::compare(question, &series, &rule, 0, Upstream::Corrected).unwrap();
         let mut out = Vec::new();

@@ -1,7 +1,7 @@
 //! A line for each metric, each point of a sweep and each file: comma-separated values (RFC 4180) with all digits, and Markdown for a
 //! comment or a page.
 
-use super::quantity::{percent, shown};
+use super::quantity::{first_run, level, percent, shown};
 use super::text::headline;
 use super::{Document, Measured, better};
 use deburr_lab::comparison::Comparison;
@@ -10,7 +10,7 @@ use serde_json::Number;
 use std::io::{self, Write};
 
 const COLUMNS: &str = "file,param,point,metric,unit,better,verdict,change,low,high,pairs,pairs_needed,a_median,b_median,a_runs,b_runs,\
-p_worse,p_same,p_better,p_next,benchstat_delta,benchstat_p,holm_p";
+p_worse,p_same,p_better,p_next,benchstat_delta,benchstat_p,holm_p,confidence,first_effect,first_p";
 
 /// Writes the documents as comma-separated values. What there is not is empty, as `file`, B's, is of commands; probabilities are those of
 /// the pairs, where there are pairs. A point has a value always, so that an empty one beside `param` means all points together.
@@ -59,6 +59,9 @@ fn lines(document: &Document, out: &mut dyn Write) -> io::Result<()> {
             benchstat.delta(a.center, b.center),
             number(Some(benchstat.p)),
             number(Some(*adjusted_p)),
+            number(interval.and(verdict.as_ref()).map(|verdict| verdict.effect.level)),
+            number(first_run(comparison)),
+            number(verdict.as_ref().and_then(|verdict| verdict.position).map(|position| position.p)),
         ];
         let marks = if document.has_marks { format!(",{}", marks(comparison)) } else { String::new() };
         writeln!(out, "{}{marks}", fields.join(","))?;
@@ -99,14 +102,16 @@ fn section(document: &Document, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "| {} ", escaped(parameter))?;
     }
     let (marks_head, marks_rule) = if document.has_marks { (" marks |", "---|") } else { ("", "") };
-    writeln!(out, "| metric | A | B | change | 95 % interval | verdict | benchstat |{marks_head}")?;
+    writeln!(out, "| metric | A | B | change | interval | verdict | benchstat |{marks_head}")?;
     let point_rule = if parameter.is_some() { "|--:" } else { "" };
     writeln!(out, "{point_rule}|---|--:|--:|--:|--:|---|---|{marks_rule}")?;
     for (point, comparison) in document.rows() {
         let Comparison { question, sides: [a, b], benchstat, .. } = comparison;
         let (change, interval) = comparison.change();
         let interval =
-            interval.map_or_else(String::new, |(low, high)| format!("{} … {}", percent(low), percent(high)));
+            interval.zip(comparison.verdict.as_ref()).map_or_else(String::new, |((low, high), verdict)| {
+                format!("{} … {} ({})", percent(low), percent(high), level(verdict.effect.level))
+            });
         if parameter.is_some() {
             // Two words, as no value of a point is.
             write!(out, "| {} ", escaped(point.unwrap_or("all points")))?;

@@ -71,7 +71,7 @@ pub(super) fn headline(comparison: &Comparison) -> String {
         None => format!("{} {}", question.name, percent(change)),
     };
     let (pairs, needed) = match verdict {
-        Some(verdict) => (format!("{} pairs", verdict.pairs), verdict.pairs_needed),
+        Some(verdict) => (quantity::pairs(verdict), verdict.pairs_needed),
         None => (format!("{} and {} runs", comparison.benchstat.n1, comparison.benchstat.n2), None),
     };
     match comparison.outcome() {
@@ -89,6 +89,9 @@ pub(super) fn machine(fitness: &Fitness, out: &mut dyn Write) -> io::Result<()> 
     write!(out, "This machine: pairs of one command differ by {:.2} % (sd)", 100.0 * fitness.noise)?;
     if let Some(foreign) = fitness.foreign {
         write!(out, "; others kept {foreign:.2} processors busy")?;
+    }
+    if let Some(stolen) = fitness.stolen.filter(|stolen| *stolen >= 0.0005) {
+        write!(out, "; a hypervisor took {:.1} % of the time", 100.0 * stolen)?;
     }
     writeln!(out, "; {:.1} s of waiting for quiet before a run", fitness.waited)?;
     for (pairs, effect, seconds) in &fitness.resolves {
@@ -126,6 +129,25 @@ fn curve(name: &str, points: &[Point], palette: Palette, out: &mut dyn Write) ->
     Ok(())
 }
 
+/// The effect that the verdict follows from.
+fn typical(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let Some(verdict) = &comparison.verdict else { return Ok(()) };
+    let (change, interval) = comparison.change();
+    let change = percent(change);
+    match interval {
+        Some((low, high)) => {
+            let level = quantity::level(verdict.effect.level);
+            let pairs = quantity::pairs(verdict);
+            let (low, high) = (percent(low), percent(high));
+            writeln!(
+                out,
+                "  change      {change} [{low}, {high}] with {level}, by the signed ranks of {pairs}"
+            )
+        }
+        None => writeln!(out, "  change      {change}, with no interval: {}", quantity::no_interval(verdict)),
+    }
+}
+
 fn metric(
     comparison: &Comparison,
     has_marks: bool,
@@ -137,6 +159,7 @@ fn metric(
     let outcome = comparison.outcome();
     writeln!(out, "{} ({} is better): {outcome}", palette.bold(&question.name), better(question.direction))?;
     strip::render(comparison, width, palette, out)?;
+    typical(comparison, out)?;
     writeln!(
         out,
         "  median      A {} ± {}   B {} ± {}   {} ({benchstat})",
@@ -157,11 +180,14 @@ fn metric(
         )
     };
     if let Some(verdict) = &comparison.verdict {
-        row("pairs", &verdict.paired, "")?;
+        row("t, paired", &verdict.paired, "")?;
     }
     if let Some(unpaired) = &comparison.unpaired {
         let marks = if has_marks { format!("   {}", unpaired.marks().text()) } else { String::new() };
-        row("unpaired", unpaired, marks.trim_end())?;
+        row("t, unpaired", unpaired, marks.trim_end())?;
+    }
+    if let Some(position) = quantity::position(comparison) {
+        writeln!(out, "  order       {position}")?;
     }
     if let Some(placement) = &comparison.placement {
         writeln!(out, "  placement   {}", quantity::placement(comparison, placement))?;

@@ -6,9 +6,11 @@ use std::fs;
 
 /// As many different programs as there are functions whose order can be told from outside: the rate that each prints is its layout's.
 const PROGRAM: &str = "
+#include <unistd.h>
 int first(void) { return 1; } int second(void) { return 2; } int third(void) { return 3; }
 int fourth(void) { return 4; } int fifth(void) { return 5; } int sixth(void) { return 6; }
 int main(int count, char **words) {
+    usleep(10000);
     int (*all[])(void) = {first, second, third, fourth, fifth, sixth};
     return all[count % 6]() != count % 6 + 1;
 }
@@ -70,7 +72,9 @@ const LINK: &str = "echo $((DEBURR_LAYOUT_SEED % 1000)) > layout-$DEBURR_SIDE";
 
 /// A command whose rate depends on its side's layout.
 fn printing(side: &str, rate: u32) -> String {
-    format!("echo rate = $(({rate} + $(cat layout-{side}) + $(od -An -N1 -tu1 /dev/urandom) % 8))")
+    format!(
+        "sleep 0.01; echo rate = $(({rate} + $(cat layout-{side}) + $(od -An -N1 -tu1 /dev/urandom) % 8))"
+    )
 }
 
 fn told(scratch: &Scratch, b: u32, more: &[&str]) -> Value {

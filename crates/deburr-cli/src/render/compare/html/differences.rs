@@ -1,4 +1,4 @@
-//! What B changed in every pair, the region of equivalence, and the mean with its interval.
+//! What B changed in every pair, the region of equivalence, and the typical change with its interval.
 
 use super::axis::Axis;
 use super::canvas::Canvas;
@@ -8,16 +8,16 @@ use deburr_lab::comparison::Comparison;
 /// The figure; there is none without pairs.
 pub(super) fn figure(comparison: &Comparison) -> Option<String> {
     let shape = &comparison.shape;
-    let (mean, interval) = comparison.change();
+    let (typical, interval) = comparison.change();
     if shape.changes.is_empty() {
         return None;
     }
-    let values = shape.changes.iter().copied().chain([shape.region.0, shape.region.1, mean]);
+    let values = shape.changes.iter().copied().chain([shape.region.0, shape.region.1, typical]);
     let upwards = Axis::over(values.map(|change| 100.0 * change), 0.06, Canvas::upwards());
     let y = |change: f64| upwards.place(100.0 * change);
     let mut canvas = Canvas::new(&upwards, 5, "change, %").of_marks(shape.changes.len());
     let (left, right) = canvas.rightwards();
-    // The mean stands at the end, apart from the pairs.
+    // The typical change is at the end, apart from the pairs.
     let pairs = Axis::over([1.0, shape.changes.len() as f64], 0.03, (left, right - 30.0));
     canvas.rectangle("region", (left, y(shape.region.0)), (right, y(shape.region.1)));
     canvas.line("zero", (left, y(0.0)), (right, y(0.0)));
@@ -34,7 +34,7 @@ pub(super) fn figure(comparison: &Comparison) -> Option<String> {
             canvas.line("interval", (x - 5.0, y(end)), (x + 5.0, y(end)));
         }
     }
-    canvas.line("mean", (x - 9.0, y(mean)), (x + 9.0, y(mean)));
+    canvas.line("typical", (x - 9.0, y(typical)), (x + 9.0, y(typical)));
     canvas.below(&pairs, 1.0, "pair");
     let name = &comparison.question.name;
     Some(canvas.finish(&format!("{name}: the change in each of {} pairs", shape.changes.len())))

@@ -25,23 +25,23 @@ pub(super) fn said(comparison: &Comparison) -> String {
         median("B", "median-b", b),
         benchstat.delta(a.center, b.center),
     );
-    let row = |name: &str, numbers: &Probabilities| {
+    let row = |class: &str, name: &str, numbers: &Probabilities| {
         let Probabilities { worse, same, better, next } = *numbers;
         let cells = [("worse", worse), ("same", same), ("better", better), ("next", next)];
         let cell =
             |(name, value): (&str, f64)| format!("<td>{}</td>", data(name, value, &format!("{value:.3}")));
-        format!("<tr class=\"{name}\"><th scope=\"row\">{name}</th>{}</tr>\n", cells.map(cell).concat())
+        format!("<tr class=\"{class}\"><th scope=\"row\">{name}</th>{}</tr>\n", cells.map(cell).concat())
     };
     text.push_str(
-        "<div class=\"table\"><table class=\"probabilities\"><caption>How probable B is</caption>\n\
+        "<div class=\"table\"><table class=\"probabilities\"><caption>How probable B's mean is: not adjusted for the looks, and no verdict</caption>\n\
          <thead><tr><th scope=\"col\"></th><th scope=\"col\">worse</th><th scope=\"col\">same</th><th scope=\"col\">better</th>\
          <th scope=\"col\">better in the next run</th></tr></thead>\n<tbody>",
     );
     if let Some(verdict) = verdict {
-        text.push_str(&row("paired", &verdict.paired));
-        text.push_str(&row("bootstrap", &verdict.bootstrap));
+        text.push_str(&row("paired", "t, paired", &verdict.paired));
+        text.push_str(&row("bootstrap", "bootstrap, paired", &verdict.bootstrap));
     }
-    text.extend(unpaired.iter().map(|numbers| row("unpaired", numbers)));
+    text.extend(unpaired.iter().map(|numbers| row("unpaired", "t, unpaired", numbers)));
     text.push_str("</tbody></table></div>\n");
     text
 }

@@ -12,13 +12,13 @@ const STRIP: f64 = 18.0;
 pub(super) fn figure(comparison: &Comparison) -> Option<String> {
     let Comparison { question, shape, verdict, .. } = comparison;
     verdict.as_ref()?;
-    let (mean, interval) = comparison.change();
+    let (typical, interval) = comparison.change();
     let (low, high) = shape.region;
     let highest = shape.density.iter().fold(0.0, |highest: f64, (_, density)| highest.max(*density));
     let (bottom, top) = Canvas::upwards();
     let upwards = Axis::over([0.0, highest], 0.0, (bottom - STRIP, top));
     let mut canvas = Canvas::bare();
-    let places = shape.density.iter().map(|(change, _)| *change).chain([low, high, 0.0, mean]);
+    let places = shape.density.iter().map(|(change, _)| *change).chain([low, high, 0.0, typical]);
     let rightwards = Axis::over(places.map(|change| 100.0 * change), 0.04, canvas.rightwards());
     let x = |change: f64| rightwards.place(100.0 * change);
     canvas.rectangle("region", (x(low), bottom), (x(high), top));
@@ -53,7 +53,7 @@ pub(super) fn figure(comparison: &Comparison) -> Option<String> {
     }
     // Where all pairs are alike, there is one change and nothing around it.
     let reach = if shape.density.is_empty() { top } else { y - 6.0 };
-    canvas.line("mean", (x(mean), y + 6.0), (x(mean), reach));
+    canvas.line("typical", (x(typical), y + 6.0), (x(typical), reach));
     let (left, right) = canvas.rightwards();
     canvas.text("label", (left, 13.0), &format!("← B {below}"));
     canvas.text("label end", (right, 13.0), &format!("B {above} →"));
@@ -88,6 +88,6 @@ mod tests {
         let mut comparison = comparison();
         comparison.shape.density.clear();
         let figure = figure(&comparison).unwrap();
-        assert!(figure.contains("class=\"mean\"") && !figure.contains("class=\"area"));
+        assert!(figure.contains("class=\"typical\"") && !figure.contains("class=\"area"));
     }
 }
