@@ -272,9 +272,15 @@ fn every_strong_operation_of_rustc_is_planned_but_comparisons_with_narrow_argume
         let (counts, rewritten) = counted(&file, None);
         table.extend(rows(&compiler, &flag, &counts));
         let (planned, found) = planned_and_found(&counts, Kind::Strong);
-        assert!(planned >= 150 && found - planned <= 30, "{flag}: {planned} of {found}");
+        // Without optimisation nothing bounds the tables of `match`, and what follows one is taken for more of it.
+        let is_after_match = |reason: &Reason| {
+            let entered = [Obstacle::Entered, Obstacle::StillArmed].map(Reason::Obstacle);
+            level == "0" && entered.contains(reason)
+        };
+        let most = if level == "0" { 40 } else { 30 };
+        assert!(planned >= 150 && found - planned <= most, "{flag}: {planned} of {found}");
         // Rust's callers extend narrow arguments, of which nothing in the function tells.
-        for refused in rewritten.plan.refused {
+        for refused in rewritten.plan.refused.into_iter().filter(|it| !is_after_match(&it.reason)) {
             let function = refused.function.as_deref().unwrap_or_default();
             let is_narrow = function.contains("_8_") || function.contains("_16_");
             let compares =
@@ -300,7 +306,12 @@ fn assert_go_chooses(plan: &Plan) {
     let exclusives = plan.refused.iter().filter(|refused| refused.rule == "llsc-loop");
     let (mut chosen, mut other) = (0, Vec::new());
     for refused in exclusives {
-        if refused.reason == Reason::RunTimeChoice { chosen += 1 } else { other.push(refused) }
+        match refused.reason {
+            Reason::RunTimeChoice => chosen += 1,
+            // The way out of one in the runtime goes on at addresses that nothing knows.
+            Reason::Obstacle(Obstacle::StillArmed) => {}
+            _ => other.push(refused),
+        }
     }
     assert!(chosen > 50 && other.is_empty(), "{chosen}; {other:?}");
 }

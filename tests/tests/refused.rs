@@ -171,6 +171,19 @@ inside: add     w3, w2, w1
         ldr     x30, [sp], #16
         end     calls_and_reads_what_helpers_overwrite
 
+        begin   init_have_lse_atomics
+        stp     x29, x30, [sp, #-16]!
+        mov     x0, #16
+        bl      getauxval
+        ubfx    w0, w0, #8, #1
+        adrp    x1, flag
+        strb    w0, [x1, :lo12:flag]
+        ldp     x29, x30, [sp], #16
+        end     init_have_lse_atomics
+
+        .section .init_array, "aw"
+        .balign 8
+        .quad   init_have_lse_atomics
         .section .rodata
         .balign 8
 table:  .quad   1, 2

@@ -6,7 +6,7 @@ mod text;
 pub(crate) use json::Document;
 pub(crate) use text::{Layout, Text};
 
-use deburr_core::patch::Plan;
+use deburr_core::patch::{Plan, Refused};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -70,6 +70,8 @@ pub(crate) struct Verdict {
     pub(crate) original: String,
     /// Changes by rule, or why they are not proven.
     pub(crate) verified: Result<BTreeMap<&'static str, usize>, String>,
+    /// What the proofs assume, where that is wanted.
+    pub(crate) assumptions: &'static [&'static str],
 }
 
 /// A file that stays as it is.
@@ -129,6 +131,8 @@ pub(crate) struct Summary {
     /// Sites that spin where they fail.
     pub(crate) spinning: u64,
     pub(crate) refused: u64,
+    /// Of those, barriers: candidates to leave out, and no atomics that were missed.
+    pub(crate) barriers: u64,
     /// Files of trees that are no binaries.
     pub(crate) other_files: u64,
     /// By path.
@@ -156,7 +160,13 @@ impl Summary {
         self.sites += sites.len() as u64;
         self.spinning += sites.iter().filter(|site| site.spins).count() as u64;
         self.refused += refused.len() as u64;
+        self.barriers += refused.iter().filter(|refused| is_barrier(refused)).count() as u64;
     }
+}
+
+/// Whether a place is a barrier that stays: most barriers are needed, so that it is no shortcoming.
+fn is_barrier(refused: &Refused) -> bool {
+    refused.rule == "barrier-around-atomic"
 }
 
 /// A format.

@@ -4,14 +4,15 @@
 //! In: what the rules find. Out: drafts, in words that follow from fixed patterns. A helper is read word by word: where the
 //! target has LSE, it does nothing but the one instruction that takes the call's place.
 
+use super::around::{Surroundings, helper};
 use super::encode::NOP;
 use super::exclusive::NoShape;
-use super::liveness;
 use super::plan::{Attempt, Basis, Draft, Drafted, Reason};
 use super::semantics::{Change, Insn, ZERO, decode};
+use super::templates::Prover;
 use crate::address::Svma;
 use crate::function::Program;
-use crate::function::atomics::{Atomics, BarrierKind, Helper, HelperCall, atomic_barriers};
+use crate::function::atomics::{Atomics, BarrierKind, HelperCall, atomic_barriers};
 use crate::function::spin;
 use crate::function::split_frame::split_frames;
 use crate::image::Image;
@@ -29,15 +30,15 @@ const LOAD_LINK: u32 = 0xf840_07fe;
 
 /// Drafts for all findings of the rules that are asked for.
 pub(super) fn drafts(
-    image: &Image<'_>,
-    program: &Program,
+    (image, program): (&Image<'_>, &Program),
+    around: &Surroundings<'_, '_>,
     atomics: &Atomics,
     target: Option<FeatureSet>,
     is_asked: impl Fn(&str) -> bool,
 ) -> Vec<Drafted> {
     let mut drafts = Vec::new();
     if is_asked("outlined-atomic") {
-        drafts.extend(calls(image, program, atomics, target));
+        drafts.extend(calls((image, program), around, atomics, target));
     }
     if is_asked("yield-in-spin-loop") {
         let hints = spin::hints(image, program, atomics);
@@ -50,7 +51,7 @@ pub(super) fn drafts(
         );
     }
     if is_asked("barrier-around-atomic") {
-        drafts.extend(barriers(image, program, atomics));
+        drafts.extend(barriers((image, program), around, atomics));
     }
     drafts
 }
@@ -92,7 +93,13 @@ fn reload(image: &Image<'_>, at: Svma, size: u32) -> Drafted {
 
 /// A `dmb ish` right beside an LSE instruction with acquire and release that always stores. Such an instruction orders all
 /// before it against all behind it (DDI 0487 B2.3.3, barrier-ordered-before); a compare-and-swap that fails does not.
-fn barriers(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<Drafted> {
+///
+/// What control comes to the barrier from is the atomic before it, so that nothing may enter between the two.
+fn barriers(
+    (image, program): (&Image<'_>, &Program),
+    around: &Surroundings<'_, '_>,
+    atomics: &Atomics,
+) -> Vec<Drafted> {
     const RULE: &str = "barrier-around-atomic";
     let found = atomic_barriers(image, program, atomics);
     let drafted = found.iter().map(|barrier| {
@@ -104,15 +111,22 @@ fn barriers(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<Draf
         if barrier.kind != BarrierKind::FullBarrier || !is_full {
             return Err((barrier.at, RULE, Reason::Barrier));
         }
-        fixed(image, RULE, barrier.at, &[(DMB_ISH, NOP)])
+        if let Some((obstacle, _)) = around.needs_barriers() {
+            return Err((barrier.at, RULE, Reason::Obstacle(obstacle)));
+        }
+        let mut draft = fixed(image, RULE, barrier.at, &[(DMB_ISH, NOP)])?;
+        for attempt in draft.attempts.iter_mut().filter(|_| !barrier.is_before) {
+            attempt.entry = next_to;
+        }
+        Ok(draft)
     });
     drafted.collect()
 }
 
 /// The instruction of a helper in the place of each call of it.
 fn calls(
-    image: &Image<'_>,
-    program: &Program,
+    (image, program): (&Image<'_>, &Program),
+    around: &Surroundings<'_, '_>,
     atomics: &Atomics,
     target: Option<FeatureSet>,
 ) -> Vec<Drafted> {
@@ -120,8 +134,13 @@ fn calls(
     let has_lse = target.is_some_and(|target| target.contains(Feature::FEAT_LSE));
     // Bodies by name; a file that two compilers made has some of them twice.
     let mut bodies: HashMap<&str, HashSet<Option<u32>>> = HashMap::new();
+    let sound = match has_lse && !atomics.calls.is_empty() {
+        true => helper::instructions(around.flow(), &Prover::default(), &atomics.helpers),
+        false => HashMap::new(),
+    };
     for helper in &atomics.helpers {
-        bodies.entry(&helper.name).or_default().insert(only_instruction(image, helper));
+        let word = sound.get(&helper.extent.start).copied().filter(|&word| stands_in_a_call(word));
+        bodies.entry(&helper.name).or_default().insert(word);
     }
     let draft = |call: &HelperCall| {
         let refuse = |reason| Err((call.from, RULE, reason));
@@ -136,7 +155,7 @@ fn calls(
         let next = call.from.offset(4);
         match old >> 26 {
             // bl
-            0x25 if !liveness::is_free_of_call(image, next) => refuse(Reason::LiveRegister),
+            0x25 if !around.is_free_of_call(next) => refuse(Reason::LiveRegister),
             0x25 => fixed(image, RULE, call.from, &[(old, word)]),
             // b, with padding behind it
             0x05 if image.word_at(next) == Some(NOP) && is_between_functions(image, program, next) => {
@@ -148,13 +167,13 @@ fn calls(
     atomics.calls.iter().map(draft).collect()
 }
 
-/// The instruction that is all that a helper does where the CPU has LSE, if it can stand in a call's place.
-fn only_instruction(image: &Image<'_>, helper: &Helper) -> Option<u32> {
-    helper.only_instruction(image).filter(|&lse| match decode(lse) {
+/// Whether the instruction that is all that a helper does can stand in a call's place.
+fn stands_in_a_call(word: u32) -> bool {
+    match decode(word) {
         Ok(Insn::Update { rt, change, .. }) => rt != ZERO || change == Change::Swap,
         Ok(Insn::CompareAndSwap { .. } | Insn::CompareAndSwapPair { .. }) => true,
         _ => false,
-    })
+    }
 }
 
 /// Whether no function holds an address.

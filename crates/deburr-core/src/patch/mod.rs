@@ -28,16 +28,16 @@
 //! | `exclusive` | the words of a sequence | words that may stand in their place; its `pair` those for two registers |
 //! | `trampoline` | words too long for their place | words for it and for added space, and back |
 //! | `lone` | findings on single instructions | words in their place, by fixed patterns |
-//! | `before` | the code before a sequence | zero bits of a register, the address in it |
-//! | `liveness` | the code behind a sequence | which registers are dead |
-//! | `surroundings` | the file around a site | what speaks against writing there |
+//! | `around` | the file around a site | what speaks against writing there, which registers are dead |
 //! | `unfit` | a file | whether it must stay as it is |
 //! | `plan` | a file | all sites, each proven, and what is refused |
+//! | `audit` | a file, changes | what speaks against them, by another line of reasoning |
 //! | `apply` | a file, a plan | the file with the plan's words and a note of what it was before |
 //! | `revert` | a patched file | the original |
 //! | `difference` | both | the words that differ, if nothing else does |
 //! | `verify` | both | the same differences, proven again |
 //! | `note` | | what a patched file says of itself |
+//! | `assumptions` | | what no proof shows |
 //!
 //! [`prove_loads`] is the same gate for plain loads, of which both sequences have the same in the same order, and
 //! [`prove_retrying`] for a compare-and-swap that is tried again where it fails.
@@ -60,12 +60,13 @@
 //! the others, unless [`prove_with`] is told of them.
 
 mod apply;
-mod before;
+mod around;
+mod assumptions;
+mod audit;
 mod bits;
 mod difference;
 mod encode;
 mod exclusive;
-mod liveness;
 mod lone;
 mod note;
 mod plan;
@@ -74,7 +75,6 @@ mod revert;
 mod run;
 mod search;
 mod semantics;
-mod surroundings;
 mod templates;
 mod trampoline;
 mod unfit;
@@ -82,6 +82,9 @@ mod verify;
 
 pub use crate::image::layout::NoSpace;
 pub use apply::{ApplyError, ApplyOptions, apply};
+pub use around::{Detail, Obstacle};
+pub use assumptions::ASSUMPTIONS;
+pub use audit::{Concern, Contradiction, Subject, audit};
 pub use difference::{Change, DifferenceError, difference};
 pub use exclusive::NoShape;
 pub use note::NoteError;
@@ -91,7 +94,6 @@ pub use prove::{
     prove_retrying, prove_with,
 };
 pub use revert::{RevertError, revert};
-pub use surroundings::Obstacle;
 pub use templates::Prover;
 pub use trampoline::Trampoline;
 pub use unfit::Unfit;

@@ -4,13 +4,12 @@
 //! it is the reason. What rules find on atomics, spin loops and frames is found by the same functions here. Nothing here
 //! writes; `apply` does.
 
-use super::before;
+use super::around::{self, Detail, Obstacle, Surroundings, before};
+use super::audit::{self, Concern, Subject};
 use super::exclusive::{self, NoShape, Proposal};
-use super::liveness;
 use super::lone;
 use super::prove::{Dead, Given, Refusal};
 use super::semantics::{Register, plain_load};
-use super::surroundings::{self, Entries, Obstacle};
 use super::templates::Prover;
 use super::trampoline::{self, Trampoline};
 use super::unfit::{self, Unfit};
@@ -92,6 +91,18 @@ impl Site {
     }
 }
 
+impl<'a> From<&'a Site> for Subject<'a> {
+    fn from(site: &'a Site) -> Subject<'a> {
+        Subject {
+            rule: site.rule,
+            at: site.at,
+            old: &site.old,
+            new: &site.new,
+            trampoline: site.trampoline.as_ref(),
+        }
+    }
+}
+
 /// A place that is left as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
@@ -103,6 +114,8 @@ pub struct Refused {
     pub at: Svma,
     /// Why.
     pub reason: Reason,
+    /// Where what stands in the way is, or what it is about.
+    pub detail: Option<Detail>,
 }
 
 /// Why a place is left as it is.
@@ -139,6 +152,8 @@ pub enum Reason {
     NoSpace(NoSpace),
     /// It needs added space, and that is too far away for a branch.
     Far,
+    /// The plan has nothing against it, but the audit has.
+    Contradiction(Concern),
 }
 
 impl fmt::Display for Reason {
@@ -149,6 +164,9 @@ impl fmt::Display for Reason {
             Reason::NoSpace(why) => return write!(f, "no code can be added to the file: {why}"),
             // The state differs from place to place; the kind is what they share.
             Reason::Unproven(refusal) => return write!(f, "not proven: {refusal}"),
+            Reason::Contradiction(concern) => {
+                return write!(f, "internal contradiction, please report it: {concern}");
+            }
             _ => {}
         }
         f.write_str(match self {
@@ -280,17 +298,18 @@ impl Attempt {
     }
 
     /// The registers that a candidate may leave other values in.
-    fn dead(&self, image: &Image<'_>, candidate: &[u32]) -> Vec<Dead> {
+    fn dead(&self, around: &Surroundings<'_, '_>, candidate: &[u32]) -> Vec<Dead> {
         if !self.proof.is_lossy() {
             return Vec::new();
         }
-        let written = exclusive::written(&self.old) | exclusive::written(candidate);
+        let own = exclusive::written(&self.old);
+        let written = own | exclusive::written(candidate);
         let length = self.old.len() as i64;
         let exits = exclusive::exits(&self.old).filter(|exit| !(0..length).contains(exit)).chain([length]);
         let dead_at = |exit: i64| {
             let numbers = (0..31).filter(|number| written >> number & 1 != 0);
             let at = self.start.offset(4 * exit);
-            let dead = numbers.filter(|&number| liveness::is_dead(image, at, number));
+            let dead = numbers.filter(|&number| around.is_dead(at, number, own >> number & 1 == 0));
             let exit =
                 trampoline::exit(exit, self.old.len(), trampoline::width(self.old.len(), candidate.len()));
             Dead { exit, registers: dead.fold(0, |all, number| all | 1 << number) }
@@ -299,7 +318,12 @@ impl Attempt {
     }
 
     /// Proves one of the candidates.
-    fn prove(&self, image: &Image<'_>, prover: &Prover, candidate: &[u32]) -> Result<(), Refusal> {
+    fn prove(
+        &self,
+        around: &Surroundings<'_, '_>,
+        prover: &Prover,
+        candidate: &[u32],
+    ) -> Result<(), Refusal> {
         let (mut old, mut new) = (Cow::Borrowed(&*self.old), Cow::Borrowed(candidate));
         if self.is_trampoline {
             let width = trampoline::width(old.len(), new.len());
@@ -308,9 +332,9 @@ impl Attempt {
         }
         let proof = match &self.proof {
             Basis::Exclusives { given, .. } => {
-                prover.prove_with(&old, &new, given, &self.dead(image, candidate))
+                prover.prove_with(&old, &new, given, &self.dead(around, candidate))
             }
-            Basis::Retry { .. } => prover.prove_retrying(&old, &new, &self.dead(image, candidate)),
+            Basis::Retry { .. } => prover.prove_retrying(&old, &new, &self.dead(around, candidate)),
             Basis::Loads => prover.prove_loads(&old, &new),
             Basis::Pattern => return Ok(()),
         };
@@ -330,9 +354,9 @@ impl Attempt {
 pub fn plan(bytes: &[u8], request: &PlanRequest<'_>) -> Result<Plan, PlanError> {
     let is_asked = |rule: &str| request.rules.is_none_or(|rules| rules.contains(&rule));
     let seen = See { debug_file: request.debug_file, target: request.target };
-    seen.settle(bytes, is_asked, |image, atomics, mut drafts| {
+    seen.settle(bytes, is_asked, |image, around, atomics, mut drafts| {
         let exclusives = atomics.sequences.par_iter().filter(|sequence| is_asked(rule_of(sequence)));
-        drafts.par_extend(exclusives.map(|sequence| draw(image, sequence, request)));
+        drafts.par_extend(exclusives.map(|sequence| draw(image, around, sequence, request)));
         drafts
     })
 }
@@ -345,7 +369,7 @@ pub(super) fn plan_for(
 ) -> Result<Plan, PlanError> {
     let target = FeatureSet::from_iter([Feature::FEAT_LSE]);
     let seen = See { debug_file: None, target: Some(target) };
-    seen.settle(bytes, is_asked, |image, _, lone| draft(image, lone))
+    seen.settle(bytes, is_asked, |image, _, _, lone| draft(image, lone))
 }
 
 /// What to look at a file with.
@@ -360,7 +384,7 @@ impl See<'_> {
         &self,
         bytes: &[u8],
         is_asked: impl Fn(&str) -> bool,
-        draft: impl FnOnce(&Image<'_>, &Atomics, Vec<Drafted>) -> Vec<Drafted>,
+        draft: impl FnOnce(&Image<'_>, &Surroundings<'_, '_>, &Atomics, Vec<Drafted>) -> Vec<Drafted>,
     ) -> Result<Plan, PlanError> {
         let mini_debug = image::mini_debug(bytes, crate::check::auxiliary_limit(bytes));
         let mini_debug = mini_debug.as_ref().ok().and_then(Option::as_deref);
@@ -371,8 +395,10 @@ impl See<'_> {
         let wants = atomics::WANTS.union(atomics::BARRIER_WANTS).union(ClassSet::of(&[Class::SpinHint]));
         let program = discover(&image, Wants::classes(wants));
         let atomics = atomics::atomics(&image, &program);
-        let lone = lone::drafts(&image, &program, &atomics, self.target, is_asked);
-        Ok(settle(bytes, &image, &program, draft(&image, &atomics, lone)))
+        let around = Surroundings::of(&image, &program);
+        let lone = lone::drafts((&image, &program), &around, &atomics, self.target, is_asked);
+        let drafts = draft(&image, &around, &atomics, lone);
+        Ok(settle(bytes, (&image, &program), &around, drafts))
     }
 }
 
@@ -386,7 +412,12 @@ fn rule_of(sequence: &Sequence) -> &'static str {
 }
 
 /// What a sequence may become.
-fn draw(image: &Image<'_>, sequence: &Sequence, request: &PlanRequest<'_>) -> Drafted {
+fn draw(
+    image: &Image<'_>,
+    around: &Surroundings<'_, '_>,
+    sequence: &Sequence,
+    request: &PlanRequest<'_>,
+) -> Drafted {
     let rule = rule_of(sequence);
     let refuse = |reason| Err((sequence.load, rule, reason));
     if matches!(sequence.fate, Fate::InlineDispatch | Fate::RunTimeChoice) {
@@ -399,7 +430,7 @@ fn draw(image: &Image<'_>, sequence: &Sequence, request: &PlanRequest<'_>) -> Dr
         Err(shape) => return refuse(Reason::NoShape(shape)),
     };
     if request.trampolines {
-        attempts.extend(beyond(image, sequence.load, &words));
+        attempts.extend(beyond(image, around, sequence.load, &words));
     }
     attempts.retain(|attempt| !attempt.candidates.is_empty());
     if request.skip_spinning && attempts.iter().any(|attempt| attempt.spins) {
@@ -429,11 +460,11 @@ fn within(image: &Image<'_>, start: Svma, words: &[u32], proposal: Proposal) -> 
 /// Whether a failed comparison leads to the next try at once.
 fn spins(image: &Image<'_>, start: Svma, ways_out: &[i64], expected: Option<Register>) -> bool {
     let mut out = ways_out.iter().map(|to| start.offset(4 * to));
-    out.any(|out| surroundings::comes_back(image, out, start, expected))
+    out.any(|out| around::comes_back(image, out, start, expected))
 }
 
 /// Ways to write what is longer than the sequence into added space.
-fn beyond(image: &Image<'_>, start: Svma, words: &[u32]) -> Vec<Attempt> {
+fn beyond(image: &Image<'_>, around: &Surroundings<'_, '_>, start: Svma, words: &[u32]) -> Vec<Attempt> {
     let Some((length, ways_out)) = exclusive::measure(words) else { return Vec::new() };
     let spins = spins(image, start, &ways_out, None);
     let old = words.get(..length).unwrap_or_default().to_vec();
@@ -442,7 +473,8 @@ fn beyond(image: &Image<'_>, start: Svma, words: &[u32]) -> Vec<Attempt> {
         let old = old.clone();
         Attempt { start, old, candidates, spins, is_trampoline: true, proof, entry: start }
     };
-    let is_dead = |number: u8| liveness::is_dead(image, end, number);
+    let is_new = |number: u8| exclusive::written(&old) >> number & 1 == 0;
+    let is_dead = |number: u8| around.is_dead(end, number, is_new(number));
     let scratch = SCRATCH.into_iter().find_map(|number| {
         let candidates = exclusive::retrying(words, Some(Register(number)));
         (!candidates.is_empty() && is_dead(number)).then_some(candidates)
@@ -493,7 +525,7 @@ pub(super) fn draft_of_words(
 struct Pending {
     draft: Draft,
     /// Why its first attempt failed.
-    reason: Option<Reason>,
+    reason: Option<(Reason, Option<Detail>)>,
 }
 
 /// A draft of which an attempt was proven.
@@ -504,7 +536,12 @@ struct Proven {
 }
 
 /// Proves what is drafted, and looks around it. What fails in one round is tried another way in the next.
-fn settle(bytes: &[u8], image: &Image<'_>, program: &Program, drafts: Vec<Drafted>) -> Plan {
+fn settle(
+    bytes: &[u8],
+    (image, program): (&Image<'_>, &Program),
+    around: &Surroundings<'_, '_>,
+    drafts: Vec<Drafted>,
+) -> Plan {
     let mut names = Names::default();
     let mut name_at = |at: Svma| names.at(image, program, at);
     let mut plan = Plan::default();
@@ -513,7 +550,7 @@ fn settle(bytes: &[u8], image: &Image<'_>, program: &Program, drafts: Vec<Drafte
         match draft {
             Ok(draft) => pending.push(Pending { draft, reason: None }),
             Err((at, rule, reason)) => {
-                plan.refused.push(Refused { rule, function: name_at(at), at, reason });
+                plan.refused.push(Refused { rule, function: name_at(at), at, reason, detail: None });
             }
         }
     }
@@ -522,7 +559,7 @@ fn settle(bytes: &[u8], image: &Image<'_>, program: &Program, drafts: Vec<Drafte
     let mut added = BTreeMap::new();
     while !pending.is_empty() {
         let tried: Vec<Result<Proven, Pending>> =
-            pending.into_par_iter().map(|pending| try_attempt(image, program, &prover, pending)).collect();
+            pending.into_par_iter().map(|pending| try_attempt(around, &prover, pending)).collect();
         let (mut proven, mut failed) = (Vec::new(), Vec::new());
         for result in tried {
             match result {
@@ -531,17 +568,17 @@ fn settle(bytes: &[u8], image: &Image<'_>, program: &Program, drafts: Vec<Drafte
             }
         }
         proven.sort_by_key(|one| one.attempt.extent());
-        let entries = Entries::find(image, program, proven.iter().map(|one| one.attempt.closed()).collect());
+        let entries = around.entries(proven.iter().map(|one| one.attempt.closed()).collect());
         let mut end = Svma(0);
         for Proven { mut pending, attempt, new } in proven {
             let extent = attempt.extent();
             let is_relocated = relocated.get(relocated.partition_point(|&at| at < extent.start));
             let reason = if extent.start < end || plan.touches(extent) {
-                Some(Reason::Overlaps)
-            } else if entries.lead_into(extent, attempt.entry) {
-                Some(Reason::Obstacle(Obstacle::Entered))
-            } else if is_relocated.is_some_and(|&at| at < extent.end) {
-                Some(Reason::Obstacle(Obstacle::Relocated))
+                Some((Reason::Overlaps, None))
+            } else if let Some(detail) = entries.lead_into(extent, attempt.entry) {
+                Some((Reason::Obstacle(Obstacle::Entered), Some(detail)))
+            } else if let Some(&at) = is_relocated.filter(|&&at| at < extent.end) {
+                Some((Reason::Obstacle(Obstacle::Relocated), Some(Detail::At(at))))
             } else {
                 None
             };
@@ -567,15 +604,31 @@ fn settle(bytes: &[u8], image: &Image<'_>, program: &Program, drafts: Vec<Drafte
         let (again, refused): (Vec<_>, Vec<_>) =
             failed.into_iter().partition(|pending| !pending.draft.attempts.is_empty());
         plan.refused.extend(refused.into_iter().map(|Pending { draft: Draft { rule, at, .. }, reason }| {
-            let reason = reason.unwrap_or(Reason::NoShape(NoShape::Operation));
-            Refused { rule, function: name_at(at), at, reason }
+            let (reason, detail) = reason.unwrap_or((Reason::NoShape(NoShape::Operation), None));
+            Refused { rule, function: name_at(at), at, reason, detail }
         }));
         plan.sites.sort_by_key(|site| site.at);
         pending = again;
     }
     place_added(bytes, &mut plan, added);
+    refuse_contradicted(image, &prover, &mut plan);
     plan.refused.sort_by_key(|refused| refused.at);
     plan
+}
+
+/// Takes out of a plan what the audit does not agree with.
+fn refuse_contradicted(image: &Image<'_>, prover: &Prover, plan: &mut Plan) {
+    let subjects: Vec<Subject<'_>> = plan.sites.iter().map(Subject::from).collect();
+    let found = audit::audit_with(image, prover, &subjects);
+    let concern = |at: Svma| {
+        let index = found.binary_search_by_key(&at, |contradiction| contradiction.at).ok()?;
+        found.get(index).map(|contradiction| contradiction.concern)
+    };
+    let refused = plan.sites.extract_if(.., |site| concern(site.at).is_some());
+    plan.refused.extend(refused.filter_map(|site| {
+        let reason = Reason::Contradiction(concern(site.at)?);
+        Some(Refused { rule: site.rule, function: site.function, at: site.at, reason, detail: None })
+    }));
 }
 
 /// Gives words that need added space their place in it, by the addresses of their sites.
@@ -597,22 +650,22 @@ fn place_added(bytes: &[u8], plan: &mut Plan, mut added: BTreeMap<Svma, Vec<u32>
             plan.sites.push(site);
         } else {
             let reason = room.as_ref().map_or_else(|why| Reason::NoSpace(*why), |_| Reason::Far);
-            plan.refused.push(Refused { rule: site.rule, function: site.function, at: site.at, reason });
+            let Site { rule, function, at, .. } = site;
+            plan.refused.push(Refused { rule, function, at, reason, detail: None });
         }
     }
 }
 
 /// Proves the next attempt of a draft.
 fn try_attempt(
-    image: &Image<'_>,
-    program: &Program,
+    around: &Surroundings<'_, '_>,
     prover: &Prover,
     mut pending: Pending,
 ) -> Result<Proven, Pending> {
     let mut attempts = std::mem::take(&mut pending.draft.attempts).into_iter();
     let Some(attempt) = attempts.next() else { return Err(pending) };
     pending.draft.attempts = attempts.collect();
-    match prove_attempt(image, program, prover, &attempt) {
+    match prove_attempt(around, prover, &attempt) {
         Ok(new) => Ok(Proven { pending, attempt, new }),
         Err(reason) => {
             pending.reason.get_or_insert(reason);
@@ -623,27 +676,23 @@ fn try_attempt(
 
 /// The first candidate of an attempt that is proven, if nothing around the words speaks against it.
 fn prove_attempt(
-    image: &Image<'_>,
-    program: &Program,
+    around: &Surroundings<'_, '_>,
     prover: &Prover,
     attempt: &Attempt,
-) -> Result<Vec<u32>, Reason> {
+) -> Result<Vec<u32>, (Reason, Option<Detail>)> {
     let exclusives = matches!(attempt.proof, Basis::Exclusives { .. } | Basis::Retry { .. });
     let exclusives = exclusives.then_some(&*attempt.old);
-    if let Some(obstacle) = surroundings::obstacle(image, program, attempt.extent(), exclusives) {
-        return Err(Reason::Obstacle(obstacle));
-    }
-    if attempt.entry != attempt.start && surroundings::may_jump_by_table(image, program, attempt.start) {
-        return Err(Reason::Obstacle(Obstacle::JumpTable));
+    if let Some((obstacle, detail)) = around.obstacle(attempt.extent(), attempt.closed(), exclusives) {
+        return Err((Reason::Obstacle(obstacle), detail));
     }
     let mut reason = None;
     for candidate in &attempt.candidates {
-        match attempt.prove(image, prover, candidate) {
+        match attempt.prove(around, prover, candidate) {
             Ok(()) => return Ok(candidate.clone()),
             Err(refusal) => reason = reason.or(Some(Reason::Unproven(refusal))),
         }
     }
-    Err(reason.unwrap_or(Reason::NoShape(NoShape::Operation)))
+    Err((reason.unwrap_or(Reason::NoShape(NoShape::Operation)), None))
 }
 
 fn file_offset(image: &Image<'_>, at: Svma) -> Option<u64> {

@@ -4,6 +4,7 @@
 //! is used: the old words come from the original, the new ones from the patched file, and what is around them from the
 //! original. How the new words were found does not matter.
 
+use super::audit::Concern;
 use super::difference::{Change, DifferenceError, difference};
 use super::plan::{self, Draft, PlanError, Reason};
 use crate::address::Svma;
@@ -34,6 +35,13 @@ pub enum VerifyError {
         /// The rule as the note has it.
         rule: String,
     },
+    /// A change that one line of reasoning proves and the other does not.
+    Contradiction {
+        /// Where it is.
+        at: Svma,
+        /// What the audit has against it.
+        concern: Concern,
+    },
     /// A change that is not proven.
     Unproven {
         /// Where it is.
@@ -51,6 +59,9 @@ impl fmt::Display for VerifyError {
             VerifyError::Rule { at, rule } => {
                 write!(f, "the change at {at} is for the unknown rule {rule:?}")
             }
+            VerifyError::Contradiction { at, concern } => {
+                write!(f, "internal contradiction on the change at {at}, please report it: {concern}")
+            }
             VerifyError::Unproven { at, reason } => write!(f, "the change at {at} is not proven: {reason}"),
         }
     }
@@ -58,11 +69,14 @@ impl fmt::Display for VerifyError {
 
 impl std::error::Error for VerifyError {}
 
-/// Proves the difference between a file and its patched form.
+/// Proves the difference between a file and its patched form; two equal files have none.
 ///
 /// # Errors
 /// [`VerifyError`], where the files differ in anything else, or a change is not proven.
 pub fn verify(original: &[u8], patched: &[u8]) -> Result<Verified, VerifyError> {
+    if original == patched {
+        return Ok(Verified { changes: Vec::new(), by_rule: BTreeMap::new() });
+    }
     let changes = difference(original, patched).map_err(VerifyError::Difference)?;
     let mut by_rule = BTreeMap::new();
     let mut wanted = Vec::with_capacity(changes.len());
@@ -98,7 +112,11 @@ pub fn verify(original: &[u8], patched: &[u8]) -> Result<Verified, VerifyError> 
     });
     let planned = planned.map_err(VerifyError::Plan)?;
     if let Some(refused) = planned.refused.into_iter().next() {
-        return Err(VerifyError::Unproven { at: refused.at, reason: refused.reason });
+        let at = refused.at;
+        return Err(match refused.reason {
+            Reason::Contradiction(concern) => VerifyError::Contradiction { at, concern },
+            reason => VerifyError::Unproven { at, reason },
+        });
     }
     let is_planned = |change: &&Change| {
         let at = planned.sites.binary_search_by_key(&change.at, |site| site.at).ok();

@@ -69,15 +69,18 @@ impl Render for Document {
     }
 
     fn verdict(&mut self, out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> {
-        let Verdict { path, original, verified } = verdict;
+        let Verdict { path, original, verified, assumptions } = verdict;
         let (by_rule, reason) = (verified.as_ref().ok(), verified.as_ref().err());
-        let verdict = json!({
+        let mut verdict = json!({
             "path": path,
             "original": original,
             "verified": verified.is_ok(),
             "changes": by_rule,
             "reason": reason,
         });
+        if let Some(members) = verdict.as_object_mut().filter(|_| !assumptions.is_empty()) {
+            members.insert("assumptions".to_owned(), json!(assumptions));
+        }
         self.file(out, &verdict)
     }
 
@@ -98,6 +101,7 @@ impl Render for Document {
             "sites": summary.sites,
             "spinning": summary.spinning,
             "refused": summary.refused,
+            "barriers_kept": summary.barriers,
             "other_files": summary.other_files,
         });
         write_value(out, self.is_pretty, &statistics, "\n  ")?;
@@ -149,6 +153,7 @@ impl Serialize for Places<'_> {
                 "function": refused.function,
                 "svma": Hex(refused.at.0),
                 "reason": refused.reason.to_string(),
+                "detail": refused.detail.map(|detail| detail.to_string()),
             })
         };
         serializer.collect_seq(self.0.iter().map(place))

@@ -1,6 +1,6 @@
 //! Text for people: sites by rule, old words beside new ones; what is refused by reason; and what to know of the new file.
 
-use super::{Fixed, Packed, Render, Reverted, Summary, Verdict, Written};
+use super::{Fixed, Packed, Render, Reverted, Summary, Verdict, Written, is_barrier};
 use crate::config::allow::NO_NAME;
 use crate::render::one_line;
 use crate::render::style::Palette;
@@ -49,8 +49,10 @@ impl Text {
     fn rule(&self, out: &mut dyn Write, rule: &str, of_rule: &OfRule<'_>) -> io::Result<()> {
         let palette = self.layout.palette;
         let OfRule { sites, refused } = of_rule;
-        let all = sites.len() + refused.len();
-        writeln!(out, "  {}: {}", palette.bold(rule), of(sites.len(), all))?;
+        let barriers = refused.iter().filter(|refused| is_barrier(refused)).count() as u64;
+        let all = (sites.len() + refused.len()) as u64 - barriers;
+        let counts = with_barriers(sites.len() as u64, all, "", barriers);
+        writeln!(out, "  {}: {counts}", palette.bold(rule))?;
         if self.layout.is_plan {
             let shown = self.shown(sites.len());
             for site in sites.iter().take(shown) {
@@ -70,7 +72,7 @@ impl Text {
         }
         let mut by_reason: Vec<_> = by_reason.into_iter().collect();
         by_reason.sort_by_key(|(_, places)| std::cmp::Reverse(places.len()));
-        writeln!(out, "    {}", palette.dim("refused"))?;
+        writeln!(out, "    {}", palette.dim(if barriers > 0 { "kept" } else { "refused" }))?;
         for (reason, places) in by_reason {
             writeln!(out, "    {:>6}  {reason}", places.len())?;
             writeln!(out, "            {}", palette.dim(&self.places(&places)))?;
@@ -83,7 +85,8 @@ impl Text {
         let room = self.layout.width.map(|width| width.saturating_sub(12));
         if let [place] = places {
             let name = place.function.as_deref().map(|name| format!(" in {}", one_line(name)));
-            return fit(&format!("at {}{}", place.at, name.unwrap_or_default()), room);
+            let detail = place.detail.map(|detail| format!(": {detail}")).unwrap_or_default();
+            return fit(&format!("at {}{}{detail}", place.at, name.unwrap_or_default()), room);
         }
         let shown = self.shown(places.len()).min(if self.layout.limit == 0 { usize::MAX } else { 5 });
         let addresses: Vec<String> = places.iter().take(shown).map(|place| place.at.to_string()).collect();
@@ -120,10 +123,11 @@ impl Text {
     fn closing(&self, out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
         let palette = self.layout.palette;
         if summary.is_several {
-            let all = summary.sites + summary.refused;
-            let verb = if self.layout.is_plan { "can be rewritten" } else { "rewritten" };
-            let (files, sites) = (counted(summary.files, "AArch64 file"), of_u64(summary.sites, all));
-            writeln!(out, "\n{files}: {sites} {verb}, in {}", counted(summary.files_with_sites, "file"))?;
+            let all = summary.sites + summary.refused - summary.barriers;
+            let verb = if self.layout.is_plan { " can be rewritten" } else { " rewritten" };
+            let verb = format!("{verb}, in {}", counted(summary.files_with_sites, "file"));
+            let sites = with_barriers(summary.sites, all, &verb, summary.barriers);
+            writeln!(out, "\n{}: {sites}", counted(summary.files, "AArch64 file"))?;
             self.left(out, summary)?;
         } else if self.layout.is_plan && summary.sites > 0 {
             writeln!(out)?;
@@ -190,13 +194,14 @@ impl Render for Text {
             writeln!(out)?;
         }
         self.files += 1;
-        let all = sites.len() + refused.len();
+        let barriers = refused.iter().filter(|refused| is_barrier(refused)).count() as u64;
+        let (some, all) = (sites.len() as u64, (sites.len() + refused.len()) as u64 - barriers);
         let path = self.layout.palette.bold(&one_line(&fixed.path));
-        let verdict = match (&fixed.written, sites.len()) {
-            (_, 0) if all == 0 => "nothing to rewrite".to_owned(),
-            (Some(_), 0) => format!("{} rewritten", of(0, all)),
-            (None, some) => format!("{} can be rewritten", of(some, all)),
-            (Some(_), some) => format!("{} rewritten and verified", of(some, all)),
+        let verdict = match (&fixed.written, some) {
+            (_, 0) if all == 0 && barriers == 0 => "nothing to rewrite".to_owned(),
+            (Some(_), 0) => with_barriers(0, all, " rewritten", barriers),
+            (None, some) => with_barriers(some, all, " can be rewritten", barriers),
+            (Some(_), some) => with_barriers(some, all, " rewritten and verified", barriers),
         };
         writeln!(out, "{path}: {verdict}")?;
         let mut by_rule: BTreeMap<&str, OfRule<'_>> = BTreeMap::new();
@@ -263,6 +268,9 @@ impl Render for Text {
         let (path, original) = (one_line(&verdict.path), one_line(&verdict.original));
         let path = self.layout.palette.bold(&path);
         match &verdict.verified {
+            Ok(by_rule) if by_rule.is_empty() => {
+                writeln!(out, "{path}: identical to {original}, nothing to prove")
+            }
             Ok(by_rule) => {
                 let changes = counted(by_rule.values().sum::<usize>() as u64, "change");
                 writeln!(
@@ -275,7 +283,11 @@ impl Render for Text {
                 Ok(())
             }
             Err(reason) => writeln!(out, "{path}: not verified against {original}: {reason}"),
+        }?;
+        if !verdict.assumptions.is_empty() {
+            writeln!(out, "What the proofs assume:")?;
         }
+        verdict.assumptions.iter().try_for_each(|assumption| writeln!(out, "- {assumption}"))
     }
 
     fn end(&mut self, out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
@@ -298,17 +310,17 @@ fn place(written: &Written, source: &str) -> String {
     }
 }
 
-/// `3 of 4 sites`, `1 site`.
-fn of(some: usize, all: usize) -> String {
-    of_u64(some as u64, all as u64)
-}
-
-fn of_u64(some: u64, all: u64) -> String {
-    if some == all {
-        return counted(all, "site");
+/// `3 of 4 sites rewritten`, `1 site rewritten, 2 barriers kept`: most barriers are needed, and none is a missed atomic.
+fn with_barriers(some: u64, all: u64, verb: &str, barriers: u64) -> String {
+    let sites = match (some == all, counted(all, "site")) {
+        _ if all == 0 && barriers > 0 => "no sites".to_owned(),
+        (true, sites) => format!("{sites}{verb}"),
+        (false, sites) => format!("{some} of {sites}{verb}"),
+    };
+    match barriers {
+        0 => sites,
+        barriers => format!("{sites}, {} kept", counted(barriers, "barrier")),
     }
-    let all = counted(all, "site");
-    format!("{some} of {all}")
 }
 
 /// The text of each word.
@@ -330,5 +342,49 @@ fn aligned(text: &str) -> String {
     match text.split_once(' ') {
         Some((mnemonic, operands)) => format!("{mnemonic:<7} {operands}"),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deburr_core::patch::{Plan, Reason};
+
+    /// What is said of a plan that rewrites nothing, and at the end.
+    fn told(refused: &[(&'static str, Reason)]) -> String {
+        let place = |(rule, reason): &(&'static str, Reason)| Refused {
+            rule,
+            function: None,
+            at: Svma(0x400),
+            reason: reason.clone(),
+            detail: None,
+        };
+        let plan = Plan { refused: refused.iter().map(place).collect(), ..Plan::default() };
+        let (path, needs, breaks) = ("x.so".to_owned(), Vec::new(), Vec::new());
+        let fixed = Fixed { path, plan, needs, breaks, obstacle: None, written: None };
+        let mut summary = Summary { is_several: true, ..Summary::default() };
+        summary.add(&fixed);
+        let palette = Palette::new(false);
+        let mut text = Text::new(Layout { palette, width: None, limit: 10, is_plan: true });
+        let mut out = Vec::new();
+        text.fixed(&mut out, &fixed, true).unwrap();
+        text.end(&mut out, &summary).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn barriers_that_stay_are_counted_apart_from_sites() {
+        let barrier = ("barrier-around-atomic", Reason::Barrier);
+        let told_of = told(&[("llsc-loop", Reason::Overlaps), barrier.clone(), barrier.clone()]);
+        for line in [
+            "x.so: 0 of 1 site can be rewritten, 2 barriers kept\n",
+            "  barrier-around-atomic: no sites, 2 barriers kept\n    kept\n",
+            "  llsc-loop: 0 of 1 site\n    refused\n",
+            "1 AArch64 file: 0 of 1 site can be rewritten, in 0 files, 2 barriers kept\n",
+        ] {
+            assert!(told_of.contains(line), "{told_of}");
+        }
+        assert!(told(&[barrier]).starts_with("x.so: no sites, 1 barrier kept\n"));
+        assert!(told(&[]).starts_with("x.so: nothing to rewrite\n"));
     }
 }

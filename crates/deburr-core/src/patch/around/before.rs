@@ -3,8 +3,8 @@
 //! In: the instructions that run one after another before a load-exclusive. Out: from which bit on a register holds zeros, and
 //! the address that a register was given. It holds where nothing enters between, which the plan sees to.
 
-use super::prove::Given;
-use super::semantics::{Field, Insn, Logic, Operand, Register, Width, decode};
+use super::super::prove::Given;
+use super::super::semantics::{Field, Insn, Logic, Operand, Register, Width, decode};
 use crate::address::Svma;
 use crate::image::Image;
 use crate::insn::{self, Flow, Reg};
@@ -13,14 +13,18 @@ use crate::insn::{self, Flow, Reg};
 const FAR: i64 = 24;
 
 /// Which instruction before `load` wrote a register last, and what that says of the register's high bits.
-pub(super) fn high_bits(image: &Image<'_>, load: Svma, register: Register) -> Option<(Svma, Given)> {
+pub(in crate::patch) fn high_bits(
+    image: &Image<'_>,
+    load: Svma,
+    register: Register,
+) -> Option<(Svma, Given)> {
     let at = writer(image, load, register)?;
     let zero_from = zero_from(image.word_at(at)?, register)?;
     Some((at, Given { register: register.0, zero_from }))
 }
 
 /// The address in a register at `load`, where `adrp` and `add` made it.
-pub(super) fn address(image: &Image<'_>, load: Svma, register: Register) -> Option<Svma> {
+pub(in crate::patch) fn address(image: &Image<'_>, load: Svma, register: Register) -> Option<Svma> {
     let add = writer(image, load, register)?;
     let Ok(Insn::AddSubtract { subtract: false, rn, operand: Operand::Value(low), .. }) =
         decode(image.word_at(add)?)

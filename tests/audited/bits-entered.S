@@ -1,0 +1,35 @@
+// Another path comes with another value.
+// rule: llsc-loop
+// link: -shared -nostdlib -Wl,-Bsymbolic
+// says: Unproven
+        .arch   armv8.7-a+sve+memtag+ls64
+        .text
+        .globl  g
+        .type   g, %function
+g:
+        ldrb w0, [x2]
+3:
+        nop
+        mov     w2, #9
+site:
+        ldaxrb  w8, [x1]
+        cmp     w8, w0
+        b.ne    2f
+        stlxrb  w9, w2, [x1]
+        cbnz    w9, site
+2:
+        mov     w0, w8
+        ret
+        .size   g, .-g
+        .type   h, %function
+h:
+        mov w0, #0x1000
+        b 3b
+        .size   h, .-h
+
+        .section .replacement
+        mov     w8, w0
+        casalb  w8, w2, [x1]
+        cmp     w8, w0
+        b.ne    . + 8
+        mov     w9, wzr

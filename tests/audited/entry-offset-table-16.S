@@ -1,0 +1,37 @@
+// A table of 16-bit offsets in instructions.
+// rule: llsc-loop
+// link: -shared -nostdlib -Wl,-Bsymbolic
+// says: BranchInto
+        .arch   armv8.7-a+sve+memtag+ls64
+        .text
+        .globl  f
+        .type   f, %function
+f:
+site:
+        ldxr    w8, [x0]
+inside:
+        add     w9, w8, w1
+        stxr    w10, w9, [x0]
+        cbnz    w10, site
+        mov     w0, w8
+        ret
+        .size   f, .-f
+        .globl  g
+        .type   g, %function
+g:
+        adrp x9, table
+        add x9, x9, :lo12:table
+        ldrh w11, [x9, w2, uxtw #1]
+        adr x9, f
+        add x9, x9, x11, lsl #2
+        br x9
+        .size   g, .-g
+        .section .rodata
+        .balign 8
+table:  .hword  (inside - f) / 4
+
+        .section .replacement
+        ldadd   w1, w8, [x0]
+        add     w9, w8, w1
+        mov     w10, wzr
+        nop

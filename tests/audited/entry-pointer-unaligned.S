@@ -1,0 +1,36 @@
+// A pointer that is not aligned.
+// rule: llsc-loop
+// link: -no-pie -static -nostdlib -Wl,-e,f
+// says: EntryAt
+        .arch   armv8.7-a+sve+memtag+ls64
+        .text
+        .globl  f
+        .type   f, %function
+f:
+site:
+        ldxr    w8, [x0]
+inside:
+        add     w9, w8, w1
+        stxr    w10, w9, [x0]
+        cbnz    w10, site
+        mov     w0, w8
+        ret
+        .size   f, .-f
+        .globl  g
+        .type   g, %function
+g:
+        adrp x9, table
+        add x9, x9, :lo12:table
+        ldr x9, [x9]
+        br x9
+        .size   g, .-g
+        .section .rodata
+        .balign 8
+        .byte   1
+table:  .quad   inside
+
+        .section .replacement
+        ldadd   w1, w8, [x0]
+        add     w9, w8, w1
+        mov     w10, wzr
+        nop

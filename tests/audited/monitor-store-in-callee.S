@@ -1,0 +1,33 @@
+// A store-exclusive of a pair in a function that is called.
+// rule: llsc-loop
+// link: -shared -nostdlib -Wl,-Bsymbolic
+// says: Monitor
+        .arch   armv8.7-a+sve+memtag+ls64
+        .text
+        .globl  f
+        .type   f, %function
+f:
+        mov     w1, #1
+site:
+        ldaxr   w8, [x0]
+        cbnz    w8, 2f
+        stxr    w9, w1, [x0]
+        cbnz    w9, site
+        ret
+        mul x12, x12, x12
+2:
+        mov x19, x30
+        bl h
+        ret x19
+        .size   f, .-f
+        .type   h, %function
+h:
+        stlxp w9, x1, x2, [x0]
+        ret
+        .size   h, .-h
+
+        .section .replacement
+        mov     w8, #0
+        casa    w8, w1, [x0]
+        cbnz    w8, . + 16
+        mov     w9, wzr

@@ -1,0 +1,38 @@
+// A caller of this file reads it after the return.
+// rule: llsc-pair
+// link: -shared -nostdlib -Wl,-Bsymbolic
+// says: Register
+        .arch   armv8.7-a+sve+memtag+ls64
+        .text
+        .type   g, %function
+g:
+        mov     x13, #2
+        mov     x12, #7
+        mov     x14, #8
+        nop
+site:
+        ldaxp   x8, x9, [x0]
+        cmp     x8, x2
+        ccmp    x9, x3, #0, eq
+        b.ne    2f
+        stlxp   w10, x12, x14, [x0]
+        cbnz    w10, site
+2:
+        ret
+        .size   g, .-g
+        .globl  h
+        .type   h, %function
+h:
+        mov x19, x30
+        bl g
+        add x0, x0, x13
+        ret x19
+        .size   h, .-h
+
+        .section .replacement
+        mov     x13, x14
+        mov     x8, x2
+        mov     x9, x3
+        caspal  x8, x9, x12, x13, [x0]
+        cmp     x8, x2
+        ccmp    x9, x3, #0, eq

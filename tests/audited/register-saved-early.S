@@ -1,0 +1,36 @@
+// A path that gives the register back from where it was saved before, and one that does not.
+// rule: llsc-pair
+// link: -shared -nostdlib -Wl,-Bsymbolic
+// says: Register
+        .arch   armv8.7-a+sve+memtag+ls64
+        .text
+        .globl  g
+        .type   g, %function
+g:
+        stp x13, x11, [sp, #-16]!
+        mov     x12, #7
+        mov     x14, #8
+        nop
+site:
+        ldaxp   x8, x9, [x0]
+        cmp     x8, x2
+        ccmp    x9, x3, #0, eq
+        b.ne    2f
+        stlxp   w10, x12, x14, [x0]
+        cbnz    w10, site
+2:
+        cbz x1, 3f
+        ldp x13, x11, [sp], #16
+        ret
+3:
+        add sp, sp, #16
+        ret
+        .size   g, .-g
+
+        .section .replacement
+        mov     x13, x14
+        mov     x8, x2
+        mov     x9, x3
+        caspal  x8, x9, x12, x13, [x0]
+        cmp     x8, x2
+        ccmp    x9, x3, #0, eq

@@ -1,0 +1,36 @@
+// An SVE load reads its index.
+// rule: llsc-pair
+// link: -shared -nostdlib -Wl,-Bsymbolic
+// says: Register
+        .arch   armv8.7-a+sve+memtag+ls64
+        .text
+        .globl  g
+        .type   g, %function
+g:
+        mov     x13, #2
+        mov     x12, #7
+        mov     x14, #8
+        nop
+site:
+        ldaxp   x8, x9, [x0]
+        cmp     x8, x2
+        ccmp    x9, x3, #0, eq
+        b.ne    2f
+        stlxp   w10, x12, x14, [x0]
+        cbnz    w10, site
+2:
+        ptrue p0.d
+        ld1d z0.d, p0/z, [x1, x13, lsl #3]
+        fmov x0, d0
+        mov x13, #0
+        mov x10, #0
+        ret
+        .size   g, .-g
+
+        .section .replacement
+        mov     x13, x14
+        mov     x8, x2
+        mov     x9, x3
+        caspal  x8, x9, x12, x13, [x0]
+        cmp     x8, x2
+        ccmp    x9, x3, #0, eq

@@ -1,0 +1,46 @@
+// A case of a switch reads it.
+// rule: llsc-pair
+// link: -shared -nostdlib -Wl,-Bsymbolic
+// says: Register
+        .arch   armv8.7-a+sve+memtag+ls64
+        .text
+        .globl  g
+        .type   g, %function
+g:
+        mov     x13, #2
+        mov     x12, #7
+        mov     x14, #8
+        nop
+site:
+        ldaxp   x8, x9, [x0]
+        cmp     x8, x2
+        ccmp    x9, x3, #0, eq
+        b.ne    2f
+        stlxp   w10, x12, x14, [x0]
+        cbnz    w10, site
+2:
+        adrp x5, table
+        add x5, x5, :lo12:table
+        ldrb w4, [x5, w4, uxtw]
+        adr x5, 4f
+        add x5, x5, w4, sxtb #2
+        br x5
+4:
+        mov x13, #0
+        mov x10, #0
+        ret
+        mov x0, x13
+        ret
+        .size   g, .-g
+        .section .rodata
+        .balign 8
+table:  .byte   0, 3
+        .byte   1
+
+        .section .replacement
+        mov     x13, x14
+        mov     x8, x2
+        mov     x9, x3
+        caspal  x8, x9, x12, x13, [x0]
+        cmp     x8, x2
+        ccmp    x9, x3, #0, eq

@@ -1,0 +1,36 @@
+// A function that it jumps to reads it.
+// rule: llsc-pair
+// link: -shared -nostdlib -Wl,-Bsymbolic
+// says: Register
+        .arch   armv8.7-a+sve+memtag+ls64
+        .text
+        .globl  g
+        .type   g, %function
+g:
+        mov     x13, #2
+        mov     x12, #7
+        mov     x14, #8
+        nop
+site:
+        ldaxp   x8, x9, [x0]
+        cmp     x8, x2
+        ccmp    x9, x3, #0, eq
+        b.ne    2f
+        stlxp   w10, x12, x14, [x0]
+        cbnz    w10, site
+2:
+        b h
+        .size   g, .-g
+        .type   h, %function
+h:
+        mov x0, x13
+        ret
+        .size   h, .-h
+
+        .section .replacement
+        mov     x13, x14
+        mov     x8, x2
+        mov     x9, x3
+        caspal  x8, x9, x12, x13, [x0]
+        cmp     x8, x2
+        ccmp    x9, x3, #0, eq
