@@ -4,6 +4,8 @@ pub(crate) mod asked;
 pub(crate) mod batch;
 pub(crate) mod compare;
 pub(crate) mod diff;
+#[cfg(test)]
+mod files;
 pub(crate) mod fix;
 pub(crate) mod show;
 
@@ -271,4 +273,45 @@ impl FailOn {
 /// Reads the command line.
 pub(crate) fn parse() -> Result<Arguments, clap::Error> {
     Arguments::try_parse()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::files::FILES;
+    use super::{Arguments, Destination};
+    use clap::CommandFactory;
+    use std::any::TypeId;
+    use std::collections::BTreeSet;
+    use std::path::PathBuf;
+
+    #[test]
+    fn every_option_that_names_a_file_is_listed_with_what_becomes_of_it() {
+        let files = [TypeId::of::<PathBuf>(), TypeId::of::<Destination>()];
+        let mut found = BTreeSet::new();
+        for verb in Arguments::command().get_subcommands() {
+            for option in verb.get_arguments() {
+                let kind = option.get_value_parser().type_id();
+                if files.iter().any(|file| kind == *file) {
+                    found.insert((verb.get_name().to_owned(), option.get_id().to_string()));
+                }
+            }
+        }
+        let listed: BTreeSet<_> =
+            FILES.iter().map(|(verb, option, _)| (String::from(*verb), String::from(*option))).collect();
+        assert_eq!(found, listed);
+    }
+
+    #[test]
+    fn what_the_help_calls_a_file_or_a_directory_is_a_path() {
+        for verb in Arguments::command().get_subcommands() {
+            for option in verb.get_arguments() {
+                let names = option.get_value_names().unwrap_or_default();
+                let is_file =
+                    names.iter().any(|name| ["FILE", "DIR", "OUT", "PATH"].contains(&name.as_str()));
+                let (verb, option) = (verb.get_name(), option.get_id().as_str());
+                let is_listed = FILES.iter().any(|it| (it.0, it.1) == (verb, option));
+                assert!(!is_file || is_listed, "{verb} {option}");
+            }
+        }
+    }
 }

@@ -11,6 +11,7 @@ mod config;
 mod fingerprint;
 mod input;
 mod machine;
+mod output;
 mod render;
 
 use std::io::Write;

@@ -23,6 +23,11 @@ const MOST_ENTRIES: usize = 1 << 16;
 pub trait Blobs {
     /// The bytes of a file; `None` if there is no such file.
     fn open<'a>(&'a self, name: &str) -> Option<Box<dyn AsRef<[u8]> + 'a>>;
+
+    /// The name of the file that a name leads to, where one is a link.
+    fn real(&self, name: &str) -> String {
+        name.to_owned()
+    }
 }
 
 #[derive(Deserialize)]
@@ -68,22 +73,84 @@ pub(crate) struct InTar<'a> {
     bytes: &'a [u8],
     files: HashMap<Vec<u8>, (u64, u64)>,
     links: HashMap<Vec<u8>, Vec<u8>>,
+    /// Names that more than one entry has.
+    several: HashSet<Vec<u8>>,
     pub(crate) images: Vec<Image>,
 }
 
 impl Blobs for InTar<'_> {
     fn open<'a>(&'a self, name: &str) -> Option<Box<dyn AsRef<[u8]> + 'a>> {
-        let name = self.links.get(name.as_bytes()).map_or(name.as_bytes(), Vec::as_slice);
-        let (start, size) = self.files.get(name)?;
-        Some(Box::new(tar::slice_of(self.bytes, *start, *size)?))
+        Some(Box::new(self.bytes_of(&self.real(name))?))
+    }
+
+    fn real(&self, name: &str) -> String {
+        let link = self.links.get(name.as_bytes()).and_then(|link| std::str::from_utf8(link).ok());
+        link.unwrap_or(name).to_owned()
+    }
+}
+
+impl<'a> InTar<'a> {
+    /// What a file of the archive holds, of this very name.
+    pub(crate) fn bytes_of(&self, name: &str) -> Option<&'a [u8]> {
+        let (start, size) = self.files.get(name.as_bytes())?;
+        tar::slice_of(self.bytes, *start, *size)
+    }
+
+    /// Whether more than one entry has a name: which of them counts, tools do not agree on.
+    pub(crate) fn has_several(&self, name: &str) -> bool {
+        self.several.contains(name.as_bytes())
+    }
+}
+
+/// A layer to be read.
+pub(crate) struct Layer {
+    /// For people.
+    pub(crate) path: String,
+    /// Its file, links followed.
+    pub(crate) file: String,
+}
+
+/// The layers of images, those of each from the last to the first. What several images share is there once.
+pub(crate) fn layers(path: &str, images: &[Image], blobs: &dyn Blobs) -> Vec<Layer> {
+    let (mut found, mut seen) = (Vec::new(), HashSet::new());
+    for (at, image) in images.iter().enumerate() {
+        let of_image = image.path(path, at, images.len());
+        let count = image.layers.len();
+        for (number, layer) in image.layers.iter().enumerate().rev() {
+            let file = blobs.real(layer);
+            if seen.insert(file.clone()) {
+                found.push(Layer { path: format!("{of_image}!layer {}/{count}", number + 1), file });
+            }
+        }
+    }
+    found
+}
+
+impl Image {
+    /// What it is called, the given number of so many.
+    fn path(&self, path: &str, at: usize, count: usize) -> String {
+        match (count, self.name.as_str()) {
+            (1, _) => path.to_owned(),
+            (_, "") => format!("{path}!image {}", at + 1),
+            (_, name) => format!("{path}!{}", shown(name.as_bytes())),
+        }
     }
 }
 
 /// Finds the images in a tar archive, if that is what it holds.
 pub(crate) fn find(bytes: &[u8]) -> Option<InTar<'_>> {
-    let mut found = InTar { bytes, files: HashMap::new(), links: HashMap::new(), images: Vec::new() };
+    let mut found = InTar {
+        bytes,
+        files: HashMap::new(),
+        links: HashMap::new(),
+        several: HashSet::new(),
+        images: Vec::new(),
+    };
     let mut is_small = true;
     tar::list(bytes, |entry| {
+        if found.files.contains_key(&entry.name) || found.links.contains_key(&entry.name) {
+            found.several.insert(entry.name.clone());
+        }
         match entry.link {
             Some(link) => drop(found.links.insert(entry.name.clone(), target(&entry.name, &link))),
             None => drop(found.files.insert(entry.name, (entry.start, entry.size))),
@@ -97,6 +164,19 @@ pub(crate) fn find(bytes: &[u8]) -> Option<InTar<'_>> {
     let of_layout = of_layout(&found).filter(|images| !images.is_empty());
     found.images = of_layout.or_else(|| saved(&found).filter(|images| !images.is_empty()))?;
     Some(found)
+}
+
+/// Whether the archive in a stream has the files that images have, by their names; what cannot be read is said elsewhere.
+pub(crate) fn is_named(stream: &mut dyn std::io::Read) -> bool {
+    const FILES: [&[u8]; 3] = [b"manifest.json", b"oci-layout", b"index.json"];
+    let mut has = [false; 3];
+    tar::names(stream, |name| {
+        for (has, file) in has.iter_mut().zip(FILES) {
+            *has |= name == file;
+        }
+    });
+    let [saved, layout, index] = has;
+    saved || layout && index
 }
 
 /// Where a link of an archive leads to.
@@ -168,7 +248,7 @@ impl Descriptor {
 }
 
 /// The file of a digest; `None` unless it is one (image-spec, "Digests"), so that it cannot lead anywhere else.
-fn file_of(digest: &str) -> Option<String> {
+pub(crate) fn file_of(digest: &str) -> Option<String> {
     let (algorithm, hash) = digest.split_once(':')?;
     let is_plain = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
     (is_plain(algorithm) && is_plain(hash)).then(|| format!("blobs/{algorithm}/{hash}"))
@@ -198,15 +278,11 @@ pub(crate) fn read<S: Sink>(
 ) -> Flow {
     let mut seen = HashSet::new();
     for (at, image) in images.iter().enumerate() {
-        let of_image = match (images.len(), image.name.as_str()) {
-            (1, _) => path.to_owned(),
-            (_, "") => format!("{path}!image {}", at + 1),
-            (_, name) => format!("{path}!{}", shown(name.as_bytes())),
-        };
+        let of_image = image.path(path, at, images.len());
         let mut covered = Covered::default();
         let count = image.layers.len();
         for (number, layer) in image.layers.iter().enumerate().rev() {
-            if !seen.insert(layer) {
+            if !seen.insert(blobs.real(layer)) {
                 continue;
             }
             let path = format!("{of_image}!layer {}/{count}", number + 1);
@@ -218,7 +294,10 @@ pub(crate) fn read<S: Sink>(
             let place = place.within().payload();
             reader.content(&path, Bytes::Slice((*blob).as_ref()), place)?;
             covered = reader.layer.take().unwrap_or_default();
-            covered.settle();
+            match reader.is_every {
+                true => covered = Covered::default(),
+                false => covered.settle(),
+            }
         }
     }
     Ok(())

@@ -125,6 +125,21 @@ pub fn read<S: Sink>(path: &str, bytes: &[u8], limits: &Limits, sink: &mut S) ->
     ended(reader.content(path, Bytes::Slice(bytes), Place::TOP))
 }
 
+/// Reads a package as [`rewrite`] does: of an image all files of all layers, also those that a layer above hides, and also where the
+/// image is compressed as a whole.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_every<S: Sink>(path: &str, bytes: &[u8], limits: &Limits, sink: &mut S) -> Result<(), Stopped> {
+    let unpacked = match sniff(bytes) {
+        Found::Compressed(codec) => rewrite::unpacked_image(path, limits, bytes, codec).ok().flatten(),
+        _ => None,
+    };
+    let mut reader = Reader::new(path, Meter::new(limits, bytes), sink);
+    reader.is_every = true;
+    ended(reader.content(path, Bytes::Slice(unpacked.as_deref().unwrap_or(bytes)), Place::TOP))
+}
+
 /// Reads a container image that lies as a folder, by its `index.json`.
 ///
 /// # Errors

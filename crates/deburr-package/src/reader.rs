@@ -74,11 +74,13 @@ pub(crate) struct Reader<'s, S> {
     held: u64,
     /// What the layers above have already shown, for the next tar archive to be read.
     pub(crate) layer: Option<Covered>,
+    /// Whether files that layers above hide are read, too.
+    pub(crate) is_every: bool,
 }
 
 impl<'s, S: Sink> Reader<'s, S> {
     pub(crate) fn new(package: &str, meter: Rc<Meter>, sink: &'s mut S) -> Reader<'s, S> {
-        Reader { sink, meter, package: package.to_owned(), members: 0, held: 0, layer: None }
+        Reader { sink, meter, package: package.to_owned(), members: 0, held: 0, layer: None, is_every: false }
     }
 
     /// Reads whatever lies at a path.

@@ -191,3 +191,21 @@ pub(crate) fn list(bytes: &[u8], mut wanted: impl FnMut(Entry) -> bool) {
         }
     }
 }
+
+/// Shows the names in an archive that comes as a stream, as far as it can be read.
+pub(crate) fn names(stream: &mut dyn Read, mut show: impl FnMut(&[u8])) {
+    let gauge = Rc::new(Gauge::default());
+    let mut archive = Archive::new(Guarded { inner: stream, gauge: Rc::clone(&gauge) });
+    gauge.allowed.set(HEADER);
+    let Ok(mut entries) = archive.entries() else { return };
+    loop {
+        let Some(Ok(mut entry)) = entries.next() else { return };
+        show(tidied(&entry.path_bytes()));
+        gauge.allowed.set(u64::MAX);
+        if io::copy(&mut entry, &mut io::sink()).is_err() {
+            return;
+        }
+        // What is left of the last block, and the next header.
+        gauge.allowed.set(HEADER + BLOCK as u64);
+    }
+}

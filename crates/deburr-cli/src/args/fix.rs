@@ -41,11 +41,16 @@ all else stays byte for byte, but for the hashes that a package has of its files
 right (RECORD of wheels, md5sums of .deb). Before it gets its name, it is read again, and its
 binaries are compared with those of the original. Signatures of the package hold no longer; a note
 names them. --revert gives the binaries back; the package around them may be compressed otherwise
-than it was. Packages in directories and in packages are left as they are.
+than it was. Packages in directories are rewritten like those that are named. Packages in packages
+are not, which is an error where there are AArch64 programs in them; the layers of container images
+(docker save, OCI) are, with all digests in manifests and configurations.
+
+OUT may be a device, a FIFO, /dev/stdout or -; what is printed goes to the standard error where OUT
+is the standard output. Links are followed and stay.
 
 Exit status: 0 planned, written or verified; 1 not verified; 2 some work could not be done.")]
 pub(crate) struct Fix {
-    /// ELF files for AArch64, directories of them, and packages (wheels and other zip files, .deb, tar)
+    /// ELF files for AArch64, directories of them, and packages (wheels and other zip files, .deb, tar, container images)
     #[arg(required_unless_present = "verify", value_name = "FILE")]
     pub(crate) paths: Vec<PathBuf>,
 
@@ -105,6 +110,10 @@ pub(crate) struct Fix {
     /// Sites shown for each rule of a file in a plan, and addresses for each reason; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Output")]
     pub(crate) limit: usize,
+
+    /// With --verify: list what the proofs assume
+    #[arg(short, long, requires = "verify", help_heading = "Output")]
+    pub(crate) verbose: bool,
 
     #[command(flatten)]
     pub(crate) batch: Batch,

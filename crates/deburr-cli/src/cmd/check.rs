@@ -17,6 +17,7 @@ use deburr_core::Report;
 use deburr_core::advice::advise;
 use deburr_core::rule::FileFacts;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -31,8 +32,9 @@ pub(super) fn run(
     let plan = Plan::new(&options.asked, &options.batch).map_err(Failure::Message)?;
     let plan = Plan { closure: options.closure, root: options.root.clone(), ..plan };
     let config = &plan.asking.config;
-    let outlets = sink::open(options, stdout)?;
-    let outputs: Vec<_> = outlets.iter().filter_map(|outlet| outlet.identity).collect();
+    let read = options.paths.iter().map(PathBuf::as_path).chain(plan.asking.config.path.as_deref());
+    let outlets = sink::open(options, &read.collect::<Vec<_>>(), stdout)?;
+    let outputs: Vec<_> = outlets.iter().flat_map(|outlet| outlet.identities.clone()).collect();
     let walked = walk::walk(&options.paths, plan.threads, &outputs, plan.limits.depth > 0);
     let fail_on = options.fail_on.or(config.fail_on).unwrap_or(FailOn::Warning);
     let packages = walked.files.iter().any(|file| file.content.is_package() || file.is_stdin);

@@ -13,11 +13,14 @@ use crate::args::{Format, When};
 use crate::input::Content;
 use crate::input::mapped::Bytes;
 use crate::input::walk::error_text;
+use crate::output::dress::{self, Inherited};
+use crate::output::target::{self, Regular, Stream, Target};
+use crate::output::{passing, refuse_input};
 use crate::render::fix::{Break, Document, Fixed, Layout, Left, Render, Summary, Text, Written};
 use crate::render::style::Palette;
 use deburr_core::patch::Plan;
 use deburr_cpu::Feature;
-use place::{Existing, Inherited};
+use place::Existing;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -59,6 +62,12 @@ pub(super) fn run(
             limit: options.limit,
             is_plan: action == "plan",
         })),
+    };
+    // A file that goes to the standard output has it for itself.
+    let mut errors = io::stderr();
+    let out: &mut dyn Write = match &options.output {
+        Some(output) if target::is_named_stdout(output) => &mut errors,
+        _ => out,
     };
     if let Some([original, patched]) = options.verify.as_deref() {
         return back::verify(options, [original, patched], render.as_mut(), out);
@@ -110,7 +119,13 @@ impl Run<'_> {
             match fs::metadata(path) {
                 Ok(metadata) if metadata.is_dir() => {
                     let entries = self.read_tree(path)?;
-                    for entry in entries.iter().filter(|entry| entry.metadata.is_file()) {
+                    if self.options.in_place {
+                        let folders = entries.iter().filter(|entry| entry.metadata.is_dir());
+                        folders.for_each(|folder| passing::clean(&tree::below(path, &folder.relative)));
+                    }
+                    let files = entries.iter().filter(|entry| entry.metadata.is_file());
+                    // Those of another run, which are none yet.
+                    for entry in files.filter(|entry| !passing::is_passing(entry.relative.as_os_str())) {
                         let path = path.join(&entry.relative);
                         // Otherwise a second run would rewrite what the first one kept.
                         if self.options.in_place && self.is_backup(&path) {
@@ -142,6 +157,12 @@ impl Run<'_> {
         let complain = |path: &Path, error: &io::Error| {
             Failure::Message(format!("{}: {}", path.display(), error_text(error)))
         };
+        if target::is_named_stdout(output) {
+            return Err(Failure::Message(format!(
+                "{}: a directory, which needs one to go to",
+                root.display()
+            )));
+        }
         let inside = fs::canonicalize(root).map_err(|error| complain(root, &error))?;
         if lands_at(output).map_err(|error| complain(output, &error))?.starts_with(&inside) {
             let (output, root) = (output.display(), root.display());
@@ -168,7 +189,7 @@ impl Run<'_> {
                 None if kind.is_file() => {
                     self.member(&from, Goal::New(&to))?;
                     // Where it was left as it is.
-                    let copied = if to.exists() { Ok(()) } else { copy(&from, &to, &entry.metadata) };
+                    let copied = if to.exists() { Ok(()) } else { copy(&from, &to) };
                     if entry.metadata.nlink() > 1 {
                         names.insert(identity, to.clone());
                     }
@@ -224,10 +245,8 @@ impl Run<'_> {
         }
         match Bytes::open(path).map(|bytes| Content::of_all(&bytes)) {
             Ok(Content::Empty | Content::Other) => self.summary.other_files += 1,
-            // There may be many in a tree, and each is made anew as a whole: that is to be asked for.
-            Ok(Content::Package | Content::Layout) => {
-                self.leave(path, Trouble::left("a package: give its own name to rewrite it"), false);
-            }
+            Ok(Content::Package | Content::Layout) => self.package_of_tree(path, goal)?,
+            Ok(_) if tree::is_part_of_image(path) => self.package_of_tree(path, goal)?,
             Ok(_) => match self.fix(path, goal) {
                 Ok(()) => {}
                 Err(Stop::Failure(failure)) => return Err(failure),
@@ -235,6 +254,30 @@ impl Run<'_> {
             },
             Err(error) => self.leave(path, Trouble::fault(error_text(&error)), false),
         }
+        Ok(())
+    }
+
+    /// A package in a tree, which is rewritten like one that is named; what cannot be is a fault if there is something in it
+    /// that could be rewritten.
+    fn package_of_tree(&mut self, path: &Path, goal: Goal<'_>) -> Result<(), Failure> {
+        let done = match tree::is_part_of_image(path) {
+            true => Err(Stop::Trouble(Trouble::left(
+                "a part of a container image, which other files name by its digest: give the image as a tar archive",
+            ))),
+            false => self.fix(path, goal),
+        };
+        let trouble = match done {
+            Ok(()) => return Ok(()),
+            Err(Stop::Failure(failure)) => return Err(failure),
+            Err(Stop::Trouble(trouble)) => trouble,
+        };
+        let limits = self.options.batch.packages.limits();
+        let is_missed = !trouble.is_fault && limits.depth > 0 && {
+            let name = path.display().to_string();
+            let read = Source::open(path).and_then(|it| package::has_binaries(&name, &it.bytes, &limits));
+            read.unwrap_or(true)
+        };
+        self.leave(path, Trouble { is_fault: trouble.is_fault || is_missed, ..trouble }, false);
         Ok(())
     }
 
@@ -334,7 +377,9 @@ impl Run<'_> {
         Ok(match goal {
             Goal::Plan => None,
             Goal::New(output) => {
-                Some(Destination { path: new_file(output, source)?, backup: None, is_replaced: false })
+                let config: Vec<&Path> = self.options.config.iter().map(PathBuf::as_path).collect();
+                let place = new_file(output, source, &config)?;
+                Some(Destination { place, backup: None, is_replaced: false })
             }
             Goal::Replace => {
                 let real = behind_links(path)?;
@@ -345,7 +390,7 @@ impl Run<'_> {
                     backup.push(self.suffix());
                     PathBuf::from(backup)
                 });
-                Some(Destination { path: real, backup, is_replaced: true })
+                Some(Destination { place: Place::File(real), backup, is_replaced: true })
             }
         })
     }
@@ -382,7 +427,7 @@ impl Run<'_> {
     fn breaks_around(&self, path: &Path, source: &Source) -> Vec<Break> {
         let mut breaks = Vec::new();
         let mut add = |what, text: &str| breaks.push(Break { what, text: text.to_owned() });
-        if place::is_measured(&source.file) {
+        if dress::is_measured(&source.file) {
             add(
                 "ima",
                 "the kernel holds the original against its attribute security.ima or security.evm: where that is \
@@ -413,7 +458,7 @@ impl Run<'_> {
         self.summary.left.sort_by(|a, b| a.path.cmp(&b.path));
         let (packages, paths) = (self.summary.packages, self.options.paths.len());
         self.summary.is_several = self.summary.is_tree || packages > 0 || paths > 1;
-        self.summary.is_package = packages == 1 && paths == 1;
+        self.summary.is_package = packages == 1 && paths == 1 && !self.summary.is_tree;
         self.render.end(self.out, &self.summary)?;
         Ok(if self.failed { ExitCode::from(2) } else { ExitCode::SUCCESS })
     }
@@ -438,9 +483,24 @@ impl From<io::Error> for Stop {
     }
 }
 
+/// Where bytes go.
+enum Place {
+    File(PathBuf),
+    /// With its name.
+    Stream(Stream, PathBuf),
+}
+
+impl Place {
+    fn path(&self) -> &Path {
+        match self {
+            Place::File(path) | Place::Stream(_, path) => path,
+        }
+    }
+}
+
 /// Where a file goes.
 struct Destination {
-    path: PathBuf,
+    place: Place,
     /// What the old file there is called then.
     backup: Option<PathBuf>,
     /// Whether it takes the place of the file that was read.
@@ -449,39 +509,54 @@ struct Destination {
 
 impl Destination {
     /// Writes what was made of a file, or a copy of the file where that is nothing; `check` sees what was made, once it is
-    /// written. Returns what was lost as well.
+    /// written. Returns what does not fit any more as well.
     fn deliver(
         self,
         path: &Path,
         source: &Source,
         made: Option<&[u8]>,
         check: impl FnOnce(&[u8]) -> Result<(), Trouble>,
-    ) -> Result<(Written, Option<Break>), Trouble> {
-        let Destination { path: destination, backup, is_replaced } = self;
+    ) -> Result<(Written, Vec<Break>), Trouble> {
+        let Destination { place, backup, is_replaced } = self;
         let backup = backup.filter(|_| made.is_some());
         if let Some(backup) = &backup {
             refuse_existing(backup)?;
         }
-        let (new, mut lost) = (made.unwrap_or(&source.bytes), Vec::new());
-        if made.is_some() || !is_replaced {
-            let inherited =
-                Inherited { metadata: &source.metadata, replaced: is_replaced.then_some(&source.file) };
-            let existing = backup.as_deref().map_or(Existing::Replace, Existing::Rename);
-            lost = place::put(new, &destination, inherited, existing, |written| {
-                if made.is_some() {
-                    check(written)?;
-                }
-                source.check()
-            })?;
+        let (new, name) = (made.unwrap_or(&source.bytes), place.path().to_owned());
+        let check = |written: &[u8]| {
+            if made.is_some() {
+                check(written)?;
+            }
+            source.check()
+        };
+        let mut lost = Vec::new();
+        match place {
+            Place::Stream(stream, name) => place::put_through(new, stream, &name, check)?,
+            Place::File(destination) if made.is_some() || !is_replaced => {
+                let replaced = is_replaced.then_some(&source.file);
+                let inherited = Inherited { metadata: &source.metadata, replaced, is_privileged: true };
+                let existing = backup.as_deref().map_or(Existing::Replace, Existing::Rename);
+                lost = place::put(new, &destination, inherited, existing, check)?;
+            }
+            Place::File(_) => {}
         }
-        let text = format!("attributes that could not be kept: {}", lost.join(", "));
+        let mut breaks = Vec::new();
+        if !lost.is_empty() {
+            let text = format!("attributes that could not be kept: {}", lost.join(", "));
+            breaks.push(Break { what: "attributes", text });
+        }
+        if backup.is_some() && dress::is_privileged(&source.file, &source.metadata) {
+            let text = "the backup has no set-user-ID, set-group-ID or capabilities, so that no second program with \
+                 another's rights stays";
+            breaks.push(Break { what: "privilege", text: text.to_owned() });
+        }
         let written = Written {
-            path: if is_replaced { path } else { &destination }.display().to_string(),
+            path: if is_replaced { path } else { &name }.display().to_string(),
             is_changed: made.is_some(),
             sha256: sha256(new),
             backup: backup.map(|path| path.display().to_string()),
         };
-        Ok((written, (!lost.is_empty()).then_some(Break { what: "attributes", text })))
+        Ok((written, breaks))
     }
 }
 
@@ -536,18 +611,23 @@ fn behind_links(path: &Path) -> Result<PathBuf, Trouble> {
     fs::canonicalize(path).map_err(|error| Trouble::fault(error_text(&error)))
 }
 
-/// The path of a new file, with links followed; it may replace a regular file, but not the one that is read.
-fn new_file(output: &Path, source: &Source) -> Result<PathBuf, Trouble> {
-    let refuse = |reason: &str| Err(Trouble::fault(format!("{}: {reason}", output.display())));
-    match fs::metadata(output) {
-        Ok(there) if (there.dev(), there.ino()) == (source.metadata.dev(), source.metadata.ino()) => {
-            refuse("the same file; --in-place rewrites it and keeps a backup")
+/// The place of a new file; not the file that is read.
+fn new_file(output: &Path, source: &Source, others: &[&Path]) -> Result<Place, Trouble> {
+    let refused = |reason: &str| Trouble::fault(format!("{}: {reason}", output.display()));
+    let target = Target::of(output).map_err(|error| match error.kind() {
+        io::ErrorKind::IsADirectory => refused("a directory; give the name of the new file"),
+        _ => refused(&error_text(&error)),
+    })?;
+    if target.identity() == Some(target::identity(&source.metadata)) {
+        return Err(refused("the same file; --in-place rewrites it and keeps a backup"));
+    }
+    refuse_input(&target, others).map_err(refused)?;
+    match target {
+        Target::File(Regular { path, .. }) => Ok(Place::File(path)),
+        Target::Stream(stream) if stream.is_terminal() => {
+            Err(refused("a terminal, which cannot show a binary"))
         }
-        Ok(there) if there.is_dir() => refuse("a directory; give the name of the new file"),
-        Ok(there) if !there.is_file() => refuse("no regular file"),
-        Ok(_) => fs::canonicalize(output).map_err(|error| Trouble::fault(error_text(&error))),
-        Err(_) if output.file_name().is_none() => refuse("no name of a file"),
-        Err(_) => Ok(output.to_owned()),
+        Target::Stream(stream) => Ok(Place::Stream(stream, output.to_owned())),
     }
 }
 
@@ -563,13 +643,11 @@ fn lands_at(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Copies a file of a tree, with its mode; owner and group as well where that is permitted.
-fn copy(from: &Path, to: &Path, metadata: &Metadata) -> io::Result<()> {
-    fs::copy(from, to)?;
-    if std::os::unix::fs::chown(to, Some(metadata.uid()), Some(metadata.gid())).is_ok() {
-        fs::set_permissions(to, metadata.permissions())?;
-    }
-    Ok(())
+/// Copies a file of a tree.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let mut from = File::open(from)?;
+    let metadata = from.metadata()?;
+    place::copy(&mut from, &metadata, to, true)
 }
 
 /// In lower-case hexadecimal digits.

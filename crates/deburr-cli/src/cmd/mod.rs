@@ -5,7 +5,6 @@ mod compare;
 mod diff;
 mod fix;
 mod listing;
-mod passing;
 mod shell;
 mod show;
 mod sink;

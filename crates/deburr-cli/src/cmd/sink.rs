@@ -2,7 +2,8 @@
 
 use super::{Failure, colored, width_of_terminal};
 use crate::args::{Check, Destination, FailOn, ReportFormat, When};
-use crate::input::walk::{Identity, error_text};
+use crate::output::Output;
+use crate::output::target::{Identity, identity};
 use crate::render::concise::Concise;
 use crate::render::few::Few;
 use crate::render::github::Github;
@@ -12,52 +13,98 @@ use crate::render::sarif::Sarif;
 use crate::render::style::Palette;
 use crate::render::text::{Detail, Text};
 use crate::render::{Checked, Finished, Renderer};
-use std::fs::{File, Metadata};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A place to write to, opened before any file is read: what cannot be written should fail at once.
+/// Where a report goes.
+enum Out<'o> {
+    Stdout(&'o mut dyn Write),
+    File(Output),
+}
+
+impl Out<'_> {
+    fn end(mut self) -> Result<(), Failure> {
+        self.flush()?;
+        match self {
+            Out::Stdout(_) => Ok(()),
+            Out::File(file) => file.finish().map_err(Failure::Message),
+        }
+    }
+}
+
+impl Write for Out<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Out::Stdout(out) => out.write(bytes),
+            Out::File(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Out::Stdout(out) => out.flush(),
+            Out::File(file) => file.flush(),
+        }
+    }
+}
+
+/// A format and its place, opened before any file is read: what cannot be written should fail at once.
 pub(super) struct Outlet<'o> {
     format: ReportFormat,
-    out: Box<dyn Write + 'o>,
-    /// Which file it is, if it is a regular one.
-    pub(super) identity: Option<Identity>,
+    out: Out<'o>,
+    /// Which files are no input.
+    pub(super) identities: Vec<Identity>,
     is_terminal: bool,
 }
 
-/// Opens all outlets; at most one of them is the standard output.
-pub(super) fn open<'o>(options: &Check, stdout: &'o mut dyn Write) -> Result<Vec<Outlet<'o>>, Failure> {
+/// Opens all outlets; at most one of them is the standard output. `inputs`: what the run reads.
+pub(super) fn open<'o>(
+    options: &Check,
+    inputs: &[&Path],
+    stdout: &'o mut dyn Write,
+) -> Result<Vec<Outlet<'o>>, Failure> {
     let mut stdout = Some(stdout);
     let mut outlets: Vec<Outlet<'o>> = Vec::new();
     for Destination { format, file } in destinations(options).map_err(Failure::Message)? {
-        let outlet = match file {
-            Some(path) => {
-                let fault = |error: io::Error| {
-                    Failure::Message(format!("{}: {}", path.display(), error_text(&error)))
-                };
-                let file = File::create(&path).map_err(fault)?;
-                let identity = identity(file.metadata());
-                if identity.is_some() && outlets.iter().any(|other| other.identity == identity) {
-                    let path = path.display();
-                    return Err(Failure::Message(format!("{path}: two formats for one file")));
-                }
-                Outlet { format, out: Box::new(BufWriter::new(file)), identity, is_terminal: false }
+        let outlet = match (file, &mut stdout) {
+            (Some(path), _) => {
+                let output = Output::open(&path, inputs).map_err(Failure::Message)?;
+                let identities = output.identities.clone();
+                Outlet { format, out: Out::File(output), identities, is_terminal: false }
             }
-            None => {
+            (None, stdout) => {
+                let Some(out) = stdout.take() else { continue };
                 let file = io::stdout().as_fd().try_clone_to_owned().ok().map(File::from);
-                let identity = file.and_then(|file| identity(file.metadata()));
-                let out: Box<dyn Write + 'o> = match stdout.take() {
-                    Some(stdout) => Box::new(stdout),
-                    None => Box::new(io::sink()),
-                };
-                Outlet { format, out, identity, is_terminal: io::stdout().is_terminal() }
+                let metadata = file.and_then(|file| file.metadata().ok()).filter(|it| it.is_file());
+                Outlet {
+                    format,
+                    out: Out::Stdout(out),
+                    identities: metadata.iter().map(identity).collect(),
+                    is_terminal: io::stdout().is_terminal(),
+                }
             }
         };
+        if let Some(file) = outlets.iter().find_map(|other| outlet.meets(other)) {
+            return Err(Failure::Message(format!("{file}: two formats for one file")));
+        }
         outlets.push(outlet);
     }
     Ok(outlets)
+}
+
+impl Outlet<'_> {
+    /// The file that is another one's place, too.
+    fn meets(&self, other: &Outlet<'_>) -> Option<&str> {
+        let (file, is_same) = match (&self.out, &other.out) {
+            (Out::File(own), Out::File(other)) => (own, own.is_same(other)),
+            (Out::File(file), Out::Stdout(_)) => (file, file.is_stdout || file.is_one_of(&other.identities)),
+            (Out::Stdout(_), Out::File(_)) => return other.meets(self).map(|_| "the standard output"),
+            (Out::Stdout(_), Out::Stdout(_)) => return None,
+        };
+        is_same.then_some(file.name.as_str())
+    }
 }
 
 /// The formats and their files, `--output` and the default applied.
@@ -82,14 +129,9 @@ fn destinations(options: &Check) -> Result<Vec<Destination>, String> {
     }
 }
 
-/// Which file it is, if it is a regular one.
-fn identity(metadata: io::Result<Metadata>) -> Option<Identity> {
-    metadata.ok().filter(Metadata::is_file).map(|metadata| (metadata.dev(), metadata.ino()))
-}
-
 /// A format at work.
 struct Sink<'o> {
-    out: Box<dyn Write + 'o>,
+    out: Out<'o>,
     renderer: Box<dyn Renderer>,
 }
 
@@ -130,7 +172,7 @@ impl<'o> Sinks<'o> {
                 ReportFormat::Github => Box::new(Github { here }),
                 ReportFormat::Junit => Box::new(Junit { threshold: fail_on.threshold() }),
             };
-            renderer.begin(out.as_mut())?;
+            renderer.begin(&mut out)?;
             sinks.push(Sink { out, renderer });
         }
         Ok(Sinks(sinks))
@@ -138,14 +180,14 @@ impl<'o> Sinks<'o> {
 
     /// Adds one file to all.
     pub(super) fn file(&mut self, file: Checked<'_>) -> io::Result<()> {
-        self.0.iter_mut().try_for_each(|sink| sink.renderer.file(sink.out.as_mut(), file))
+        self.0.iter_mut().try_for_each(|sink| sink.renderer.file(&mut sink.out, file))
     }
 
     /// Closes all.
-    pub(super) fn end(mut self, run: Finished<'_>) -> io::Result<()> {
-        self.0.iter_mut().try_for_each(|sink| {
-            sink.renderer.end(sink.out.as_mut(), run)?;
-            sink.out.flush()
+    pub(super) fn end(self, run: Finished<'_>) -> Result<(), Failure> {
+        self.0.into_iter().try_for_each(|mut sink| {
+            sink.renderer.end(&mut sink.out, run)?;
+            sink.out.end()
         })
     }
 }

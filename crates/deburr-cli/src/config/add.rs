@@ -6,6 +6,7 @@
 
 use super::allow::{Allowance, Allowed, NO_NAME};
 use super::{Config, NAME};
+use crate::output;
 use deburr_core::Report;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -48,7 +49,12 @@ impl Additions {
     pub(crate) fn write(&self, given: Option<&Path>, in_use: Option<&Path>) -> Result<Added, String> {
         let path = given.or(in_use).unwrap_or(Path::new(NAME));
         let fault = |error: std::io::Error| format!("{}: {error}", path.display());
-        let before = match std::fs::read_to_string(path) {
+        let before = match std::fs::metadata(path) {
+            // Nothing is read of a device or a FIFO, which would give what it gets, or wait.
+            Ok(there) if !there.is_file() => Ok(String::new()),
+            _ => std::fs::read_to_string(path),
+        };
+        let before = match before {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
             Err(error) => return Err(fault(error)),
@@ -56,7 +62,7 @@ impl Additions {
         let mut added = Added { path: path.to_owned(), tables: 0, raised: 0, findings: 0 };
         let after = self.added_to(&before, &mut added)?;
         if after != before {
-            std::fs::write(path, after).map_err(fault)?;
+            output::write(path, after.as_bytes(), &[])?;
         }
         Ok(added)
     }

@@ -6,6 +6,7 @@
 
 use super::Content;
 use super::layout::Layout;
+use crate::output::target::Identity;
 use deburr_package::BLOCK;
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -59,9 +60,6 @@ pub(crate) struct Walked {
     /// Regular files in directories that are neither ELF nor archive nor package.
     pub(crate) other_files: u64,
 }
-
-/// The (device, inode) of a file.
-pub(crate) type Identity = (u64, u64);
 
 /// Walks all paths. The files that the output goes to are left out: they are no input, even where they lie in a tree of
 /// the user. `packages`: whether these are input, too.

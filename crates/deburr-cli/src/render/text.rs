@@ -410,7 +410,7 @@ fn statistics(out: &mut dyn Write, totals: &Totals) -> io::Result<()> {
 }
 
 /// `1 file`, `2,000 files`.
-pub(super) fn counted(count: u64, noun: &str) -> String {
+pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 

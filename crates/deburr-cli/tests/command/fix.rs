@@ -159,6 +159,22 @@ fn any_changed_byte_fails_the_verification() {
 }
 
 #[test]
+fn identical_files_are_verified_with_nothing_to_prove() {
+    let scratch = scratch("identical");
+    fixed(&scratch, &["-o", "new.so", "libcounters.so"]);
+    scratch.file("text", b"no program");
+    fs::copy(scratch.0.join("libcounters.so"), scratch.0.join("copy.so")).unwrap();
+    for pair in [["libcounters.so", "copy.so"], ["new.so", "new.so"], ["text", "text"]] {
+        let output = fix(&scratch, &[&["--verify"], &pair[..]].concat());
+        assert_eq!(output.status.code(), Some(0), "{pair:?}");
+        assert!(stdout(&output).contains(", nothing to prove"), "{}", stdout(&output));
+    }
+    let told = document(&scratch, &["--verify", "new.so", "new.so"]);
+    let verdict = &told["files"][0];
+    assert_eq!((&verdict["verified"], &verdict["changes"]), (&true.into(), &serde_json::json!({})));
+}
+
+#[test]
 fn file_is_replaced_with_a_backup_and_comes_back_without_one() {
     let scratch = scratch("in-place");
     let [path, backup] = ["libcounters.so", "libcounters.so.orig"].map(|name| scratch.0.join(name));
@@ -227,7 +243,7 @@ fn what_cannot_be_done_is_told_and_nothing_is_written() {
         (&["-o", "link.so", "libcounters.so"], "the same file"),
         (&["-o", "second.so", "libcounters.so"], "the same file"),
         (&["-o", "full", "libcounters.so"], "full: a directory"),
-        (&["-o", "/dev/null", "libcounters.so"], "/dev/null: no regular file"),
+        (&["-o", "-", "full"], "full: a directory, which needs one to go to"),
         (&["-o", "no/where.so", "libcounters.so"], "no such file"),
         (&["-o", "out.so", "libcounters.so", "second.so"], "give one file"),
         (&["-o", "full", "full"], "full: lies in"),
@@ -391,4 +407,63 @@ fn what_a_new_file_breaks_is_named() {
     assert!(fs::read(scratch.0.join("new.so")).unwrap() == signed);
     fs::hard_link(scratch.0.join("libcounters.so"), scratch.0.join("second.so")).unwrap();
     assert!(fixed(&scratch, &["--in-place", "second.so"]).contains("hard links"));
+}
+
+#[test]
+fn backup_of_a_program_with_another_s_rights_has_none_and_the_program_keeps_them() {
+    let scratch = scratch("privileged");
+    let mode = |name: &str| fs::metadata(scratch.0.join(name)).unwrap().mode() & 0o7777;
+    for bits in [0o4000, 0o2000] {
+        let path = scratch.file("libcounters.so", LIBRARY);
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o755 | bits)).unwrap();
+        let told = document(&scratch, &["--in-place", "libcounters.so"]);
+        let breaks = told["files"][0]["breaks"].as_array().unwrap();
+        assert!(breaks.iter().any(|it| it["what"] == "privilege"), "{breaks:?}");
+        assert_eq!((mode("libcounters.so"), mode("libcounters.so.orig")), (0o755 | bits, 0o755));
+        assert!(fs::read(scratch.0.join("libcounters.so.orig")).unwrap() == LIBRARY);
+        fs::remove_file(scratch.0.join("libcounters.so.orig")).unwrap();
+        fs::remove_file(path).unwrap();
+    }
+}
+
+#[test]
+fn sparse_files_stay_sparse() {
+    let scratch = scratch("sparse");
+    let far = |name: &str, bytes: &[u8]| {
+        let path = scratch.file(name, bytes);
+        fs::File::options().write(true).open(path).unwrap().set_len(64 << 20).unwrap();
+    };
+    far("tree/data", b"text");
+    far("tree/sparse.so", LIBRARY);
+    if fs::metadata(scratch.0.join("tree/data")).unwrap().blocks() > 1000 {
+        return; // No holes here.
+    }
+    fixed(&scratch, &["--trailer", "-o", "new", "tree"]);
+    for name in ["data", "sparse.so"] {
+        let new = fs::metadata(scratch.0.join("new").join(name)).unwrap();
+        assert!(new.len() >= 64 << 20 && new.blocks() < 1000, "{name}: {} blocks", new.blocks());
+    }
+    assert!(fs::read(scratch.0.join("new/data")).unwrap() == fs::read(scratch.0.join("tree/data")).unwrap());
+    fixed(&scratch, &["--verify", "tree/sparse.so", "new/sparse.so"]);
+}
+
+#[test]
+fn what_a_killed_run_left_goes_and_a_living_run_is_left_alone() {
+    let scratch = scratch("killed");
+    scratch.file("tree/below/.libcounters.so.deburr-9-0", LIBRARY);
+    scratch.file("tree/below/text", b"text");
+    let living = scratch.file("tree/.x.so.deburr-9-0", LIBRARY);
+    let mut lock = Command::new("flock");
+    let mut lock = lock
+        .args(["--no-fork", &living, "sh", "-c", "echo; exec sleep 60"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Read::read_exact(lock.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+    fixed(&scratch, &["--in-place", "tree"]);
+    lock.kill().unwrap();
+    lock.wait().unwrap();
+    assert!(fs::read(&living).unwrap() == LIBRARY);
+    let names: Vec<_> = files(&scratch.0.join("tree/below")).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names.len(), 1, "{names:?}");
 }

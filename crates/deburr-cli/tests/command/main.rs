@@ -10,6 +10,7 @@ mod configured;
 mod fix;
 mod fixtures;
 mod formats;
+mod outputs;
 mod packages;
 mod reported;
 mod show;

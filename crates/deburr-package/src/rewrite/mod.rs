@@ -1,8 +1,8 @@
 //! A package with some of its binaries replaced: bytes → bytes. All else stays as it is, byte for byte, and the hashes that a
 //! package has of its files are made right.
 //!
-//! In: a wheel or another zip file, a `.deb`, or a tar archive with gzip, xz, zstd or no compression; and a function that is
-//! shown every ELF file and static archive, and says what is to stand in its place. Out: the new package, what was replaced,
+//! In: a wheel or another zip file, a `.deb`, a container image in a tar archive, or another tar archive, with gzip, xz, zstd or
+//! no compression; and a function that is shown every ELF file and static archive, and says what is to stand in its place. Out: the new package, what was replaced,
 //! signatures that hold no longer, and notes for people, as of packages in the package that were not looked into.
 //!
 //! What else is a package is refused by name, as is what has two readings: a new package must mean to every tool what the
@@ -11,6 +11,7 @@
 mod control;
 mod deb;
 mod encode;
+mod image;
 mod pax;
 mod record;
 mod tar;
@@ -20,7 +21,7 @@ use crate::decode::Metered;
 use crate::meter::{Counted, Meter};
 use crate::name::{shown, tidied};
 use crate::sniff::{Codec, Format, Found, sniff};
-use crate::{Kind, Limits, Object, image, reader, sniff_inside};
+use crate::{Kind, Limits, Object, image as reading, reader, sniff_inside};
 use encode::{Coding, Stream};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -30,6 +31,9 @@ use std::rc::Rc;
 
 /// Names that one note tells in full.
 const TOLD: usize = 3;
+
+/// What is to be known of a zstd stream that was made anew.
+const RAW: &str = "a zstd frame without compression: compress it again with zstd";
 
 /// Bytes of a member that tell what it is, even if it is compressed: the first block of each codec ends within them.
 const PEEK: u64 = 192 << 10;
@@ -41,6 +45,8 @@ pub struct Rewritten<'a> {
     pub bytes: Cow<'a, [u8]>,
     /// The paths of the binaries that were replaced, as [`Object::path`], in the package's order.
     pub changed: Vec<String>,
+    /// The paths of packages and compressed binaries in it that were not looked into.
+    pub unopened: Vec<String>,
     /// Signatures and hashes, of what the package was, that hold no longer; one line each.
     pub signatures: Vec<String>,
     /// What else a person should know of the new package, one line each.
@@ -90,11 +96,12 @@ pub fn rewrite<'a>(
     change: &mut dyn FnMut(&Object) -> Option<Vec<u8>>,
 ) -> Made<Rewritten<'a>> {
     let mut job = Job {
-        path,
+        path: path.to_owned(),
         meter: Meter::new(limits, bytes),
         change,
         members: 0,
         changed: Vec::new(),
+        unopened: Vec::new(),
         kept: BTreeMap::new(),
         signatures: Vec::new(),
         notes: Vec::new(),
@@ -102,18 +109,20 @@ pub fn rewrite<'a>(
     let made = match sniff(bytes) {
         Found::Package(Format::Zip) => zip::rewrite(&mut job, bytes)?,
         Found::Package(Format::Deb) => deb::rewrite(&mut job, bytes)?,
-        Found::Package(Format::Tar) if image::find(bytes).is_some() => {
-            return Err(job.refused("a container image: rewrite the files, and build it again"));
-        }
-        Found::Package(Format::Tar) => archive(&mut job, bytes, None)?,
+        Found::Package(Format::Tar) => match reading::find(bytes) {
+            Some(found) => image::rewrite(&mut job, &found, bytes, Coding::Plain)?,
+            None => archive(&mut job, bytes, None)?,
+        },
         Found::Package(Format::Rpm) => {
-            return Err(job.refused("an RPM package: its header's digests are not made anew"));
+            let what = "an RPM package: its header's digests are not made anew; rewrite its unpacked files (rpm2cpio), and \
+                        build it again";
+            return Err(job.refused(what));
         }
         Found::Package(Format::Adb) => return Err(job.refused("a package of apk-tools 3: not read")),
         Found::Compressed(codec) => {
             let first = job.first_block(Some(codec), bytes)?;
             match sniff(&first) {
-                Found::Package(Format::Tar) => archive(&mut job, bytes, Some(codec))?,
+                Found::Package(Format::Tar) => compressed(&mut job, bytes, codec)?,
                 _ => {
                     let reason = format!("{}, but no tar archive in it: no package", codec.name());
                     return Err(job.refused(&reason));
@@ -122,27 +131,77 @@ pub fn rewrite<'a>(
         }
         Found::Elf | Found::Archive | Found::Other => return Err(job.refused("no package")),
     };
-    let Job { changed, kept, signatures, mut notes, .. } = job;
+    let Job { changed, unopened, kept, signatures, mut notes, .. } = job;
     notes.extend(kept.into_iter().map(|(why, names)| names.told(&why)));
-    Ok(Rewritten { bytes: made.map_or(Cow::Borrowed(bytes), Cow::Owned), changed, signatures, notes })
+    Ok(Rewritten {
+        bytes: made.map_or(Cow::Borrowed(bytes), Cow::Owned),
+        changed,
+        unopened,
+        signatures,
+        notes,
+    })
+}
+
+/// How to compress a tar archive that is no other package's.
+fn coding(job: &Job<'_>, bytes: &[u8], codec: Option<Codec>) -> Made<Coding> {
+    match codec {
+        // Its name says zstd, and a frame of raw blocks is that.
+        Some(Codec::Zstd) => Ok(Coding::ZstdRaw),
+        codec => Coding::like(codec, bytes).ok_or_else(|| {
+            let name = codec.map_or("", Codec::name);
+            job.refused(&format!("{name} is read, but not written"))
+        }),
+    }
+}
+
+/// A compressed tar archive.
+fn compressed(job: &mut Job<'_>, bytes: &[u8], codec: Codec) -> Made<Option<Vec<u8>>> {
+    let whole = unpacked_image(&job.path, &job.meter.limits, bytes, codec)?;
+    match whole.as_deref().and_then(reading::find) {
+        Some(found) => {
+            let coding = coding(job, bytes, Some(codec))?;
+            let made = image::rewrite(job, &found, whole.as_deref().unwrap_or_default(), coding)?;
+            if codec == Codec::Zstd && made.is_some() {
+                job.notes.push(RAW.to_owned());
+            }
+            Ok(made)
+        }
+        None => archive(job, bytes, Some(codec)),
+    }
+}
+
+/// An archive that may be an image is unpacked in memory, as its files refer to one another; its names say first whether it may
+/// be one.
+pub(crate) fn unpacked_image(
+    path: &str,
+    limits: &Limits,
+    bytes: &[u8],
+    codec: Codec,
+) -> Made<Option<Vec<u8>>> {
+    let meter = Meter::new(limits, bytes);
+    if !reading::is_named(&mut decoded(Some(codec), bytes, &meter)) {
+        return Ok(None);
+    }
+    let (meter, most) = (Meter::new(limits, bytes), limits.member_bytes);
+    let mut whole = Vec::new();
+    let read = decoded(Some(codec), bytes, &meter).take(most.saturating_add(1)).read_to_end(&mut whole);
+    read.map_err(|error| failed(path, &meter, error))?;
+    if whole.len() as u64 > most {
+        let reason = format!("an image of more than {most} bytes to be held in memory (--max-member)");
+        return Err(RewriteError::Unreadable { path: path.to_owned(), reason });
+    }
+    Ok(Some(whole))
 }
 
 /// A tar archive that is no other package's.
 fn archive(job: &mut Job<'_>, bytes: &[u8], codec: Option<Codec>) -> Made<Option<Vec<u8>>> {
-    let coding = match codec {
-        // Its name says zstd, and a frame of raw blocks is that.
-        Some(Codec::Zstd) => Coding::ZstdRaw,
-        codec => Coding::like(codec, bytes).ok_or_else(|| {
-            let name = codec.map_or("", Codec::name);
-            job.refused(&format!("{name} is read, but not written"))
-        })?,
-    };
+    let coding = coding(job, bytes, codec)?;
     let is_raw = matches!(coding, Coding::ZstdRaw);
     let (path, meter) = (job.path.to_owned(), Rc::clone(&job.meter));
     let mut payload = tar::Payload::new(job, false);
     let made = encode::rewritten(&path, &meter, Stream { codec, bytes }, coding, &mut payload)?;
     if is_raw && made.is_some() {
-        job.notes.push("a zstd frame without compression: compress it again with zstd".to_owned());
+        job.notes.push(RAW.to_owned());
     }
     Ok(made)
 }
@@ -171,11 +230,12 @@ impl Names {
 
 /// The state of one rewriting.
 struct Job<'j> {
-    path: &'j str,
+    path: String,
     meter: Rc<Meter>,
     change: &'j mut dyn FnMut(&Object) -> Option<Vec<u8>>,
     members: u64,
     changed: Vec<String>,
+    unopened: Vec<String>,
     /// Members that stay as they are though they may hold binaries, by the reason.
     kept: BTreeMap<String, Names>,
     signatures: Vec<String>,
@@ -220,15 +280,21 @@ impl Job<'_> {
         self.kept.entry(why.to_owned()).or_default().push(shown(tidied(name)));
     }
 
+    /// Keeps what is not looked into, though there may be binaries in it.
+    fn leave(&mut self, name: &[u8], why: &str) {
+        self.keep(name, why);
+        self.unopened.push(self.inner(name));
+    }
+
     /// What a member is, if it is to be offered; `first`: as much of it as [`PEEK`].
     fn told_by(&mut self, name: &[u8], first: &[u8]) -> Option<Kind> {
         match sniff(first) {
             Found::Elf => return Some(Kind::Elf),
             Found::Archive => return Some(Kind::Archive),
-            Found::Package(_) => self.keep(name, "a package in the package, kept as it is"),
+            Found::Package(_) => self.leave(name, "a package in the package, kept as it is"),
             Found::Compressed(codec) => match sniff_inside(codec, first) {
-                Ok(Found::Package(_)) => self.keep(name, "a package in the package, kept as it is"),
-                Ok(Found::Elf | Found::Archive) => self.keep(name, "a compressed binary, kept as it is"),
+                Ok(Found::Package(_)) => self.leave(name, "a package in the package, kept as it is"),
+                Ok(Found::Elf | Found::Archive) => self.leave(name, "a compressed binary, kept as it is"),
                 Ok(Found::Compressed(_) | Found::Other) | Err(_) => {}
             },
             Found::Other => {}
@@ -250,7 +316,7 @@ impl Job<'_> {
 
     fn first_block(&self, codec: Option<Codec>, bytes: &[u8]) -> Made<Vec<u8>> {
         let mut stream = decoded(codec, bytes, &self.meter);
-        reader::first_block(&mut stream).map_err(|error| failed(self.path, &self.meter, error))
+        reader::first_block(&mut stream).map_err(|error| failed(&self.path, &self.meter, error))
     }
 }
 

@@ -52,8 +52,13 @@ fn text(field: Option<&[u8]>) -> &[u8] {
 /// States another size in a header; `false` if its fields are too narrow.
 pub(crate) fn set_size(block: &mut [u8], size: u64) -> bool {
     let is_set = block.get_mut(SIZE).is_some_and(|field| set_number(field, size));
+    is_set && restate_checksum(block)
+}
+
+/// States the checksum of a header that was changed.
+pub(crate) fn restate_checksum(block: &mut [u8]) -> bool {
     let sum = checksum(block);
-    is_set && block.get_mut(CHECKSUM).is_some_and(|field| set_number(field, sum))
+    block.get_mut(CHECKSUM).is_some_and(|field| set_number(field, sum))
 }
 
 /// The sum of a header's bytes, its checksum taken as spaces.

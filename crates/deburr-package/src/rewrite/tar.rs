@@ -4,7 +4,7 @@
 //!
 //! What readers do not agree on is refused: a link or a folder with bytes of its own, a name or size for all that follow.
 
-use super::pax::{Header, records, set_size};
+use super::pax::{Header, records, restate_checksum, set_size};
 use super::{Job, Made, PEEK, RewriteError, failed};
 use crate::meter::Meter;
 use crate::name::{shown, tidied};
@@ -25,6 +25,8 @@ pub(crate) struct Member {
     pub(crate) twin: Option<Vec<u8>>,
     /// Bytes of a regular file; `None` for all else.
     pub(crate) size: Option<u64>,
+    /// Whether it is a regular file with holes, which stand in its header.
+    pub(crate) is_sparse: bool,
     /// Whether its header holds a hash or a signature of its bytes.
     pub(crate) is_signed: bool,
 }
@@ -36,6 +38,11 @@ pub(crate) trait Edit {
 
     /// What a member whose bytes were wanted shall hold, and whether that is new.
     fn edit(&mut self, member: &Member, bytes: Vec<u8>) -> Made<(Vec<u8>, bool)>;
+
+    /// Parts of names, each as long as what stands there instead.
+    fn renamed(&self) -> &[(String, String)] {
+        &[]
+    }
 }
 
 /// What extends the next header.
@@ -149,7 +156,11 @@ impl<'e, R: Read> Rewriting<'e, R> {
             };
             let Some(size) = header.size() else { return Err(self.broken("no size in a header")) };
             let main = self.ready.len();
-            self.ready.extend_from_slice(&block);
+            let mut named = block.clone();
+            if replace(&mut named, self.edit.renamed()) {
+                restate_checksum(&mut named);
+            }
+            self.ready.extend_from_slice(&named);
             let kind = header.kind();
             if !matches!(kind, b'x' | b'g' | b'L' | b'K') {
                 return self.member(&header, size, main, extensions, start);
@@ -157,8 +168,9 @@ impl<'e, R: Read> Rewriting<'e, R> {
             if (self.ready.len() as u64).saturating_add(size) > HEADER {
                 return Err(self.broken(&format!("a header of more than {HEADER} bytes")));
             }
-            let body = self.take(padded(size))?;
+            let mut body = self.take(padded(size))?;
             self.extended(kind, body.get(..size as usize).unwrap_or_default(), &mut extensions)?;
+            replace(&mut body, self.edit.renamed());
             self.ready.extend_from_slice(&body);
         }
     }
@@ -227,7 +239,9 @@ impl<'e, R: Read> Rewriting<'e, R> {
         }
         let is_plain = matches!(kind, 0 | b'0' | b'7') && !extensions.is_sparse && !is_directory;
         let twin = (kind == b'1').then(|| extensions.link.unwrap_or_else(|| header.link()));
-        let member = Member { name, twin, size: is_plain.then_some(size), is_signed: extensions.is_signed };
+        let is_sparse = kind == b'S' || extensions.is_sparse;
+        let size_of_plain = is_plain.then_some(size);
+        let member = Member { name, twin, size: size_of_plain, is_sparse, is_signed: extensions.is_signed };
         let first = if is_plain { self.take(size.min(PEEK))? } else { Vec::new() };
         let left = size - first.len() as u64;
         if !self.edit.wants(&member, &first)? {
@@ -283,6 +297,22 @@ impl<R: Read> Read for Rewriting<'_, R> {
     }
 }
 
+/// Puts parts of names in the places of others as long; whether there are any.
+fn replace(bytes: &mut [u8], parts: &[(String, String)]) -> bool {
+    let mut is_new = false;
+    for (old, new) in parts {
+        while let Some(at) = bytes.windows(old.len()).position(|part| part == old.as_bytes()) {
+            let Some(place) = bytes.get_mut(at..at + old.len()).filter(|place| place.len() == new.len())
+            else {
+                break;
+            };
+            place.copy_from_slice(new.as_bytes());
+            is_new = true;
+        }
+    }
+    is_new
+}
+
 fn padding(size: u64) -> u64 {
     let over = size % BLOCK as u64;
     if over == 0 { 0 } else { BLOCK as u64 - over }
@@ -305,12 +335,14 @@ pub(crate) struct Payload<'p, 'j> {
     job: &'p mut Job<'j>,
     /// Whether the archive lies in a package that says what it is.
     is_inner: bool,
+    /// Whether it has an index of its own bytes, which is one of eStargz (stargz-snapshotter, "eStargz").
+    pub(crate) is_indexed: bool,
     pub(crate) replaced: HashMap<Vec<u8>, Replaced>,
 }
 
 impl<'p, 'j> Payload<'p, 'j> {
     pub(crate) fn new(job: &'p mut Job<'j>, is_inner: bool) -> Payload<'p, 'j> {
-        Payload { job, is_inner, replaced: HashMap::new() }
+        Payload { job, is_inner, is_indexed: false, replaced: HashMap::new() }
     }
 
     /// What an archive is whose members have hashes or signatures in places that are not made anew.
@@ -334,12 +366,16 @@ impl Edit for Payload<'_, '_> {
         if let Some(format) = Self::foreign(name).filter(|_| !self.is_inner) {
             return Err(self.job.refused(&format!("{format}: its hashes and signatures are not made anew")));
         }
+        self.is_indexed |= name == b"stargz.index.json";
         let twin = member.twin.as_deref().and_then(|twin| self.replaced.get(tidied(twin)).copied());
         match twin {
             // A second name takes no room.
             Some(replaced) => drop(self.replaced.insert(name.to_vec(), Replaced { more: 0, ..replaced })),
             // What was unpacked under the name before is lost.
             None => drop(self.replaced.remove(name)),
+        }
+        if member.is_sparse {
+            self.job.leave(&member.name, "a sparse file, kept as it is");
         }
         match member.size {
             Some(size) if self.job.told_by(&member.name, first).is_some() => {

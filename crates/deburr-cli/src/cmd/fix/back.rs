@@ -56,6 +56,7 @@ pub(super) fn verify(
     let (old, new) = (open(original)?, open(patched)?);
     let name = original.display().to_string();
     let verified = match Content::of_all(&old) {
+        _ if *old == *new => Ok(Ok(Ok(BTreeMap::new()))),
         Content::Package => {
             let _life = Life::new(options.batch.progress, name.clone());
             guarded(|| packages(&name, [&old, &new], &options.batch.packages.limits()))
@@ -71,7 +72,8 @@ pub(super) fn verify(
             return Err(complain(path, "the file changed while it was read"));
         }
     }
-    let verdict = Verdict { path: patched.display().to_string(), original: name, verified };
+    let assumptions = if options.verbose { patch::ASSUMPTIONS } else { &[] };
+    let verdict = Verdict { path: patched.display().to_string(), original: name, verified, assumptions };
     render.begin(out)?;
     render.verdict(out, &verdict)?;
     render.end(out, &Summary::default())?;

@@ -1,11 +1,12 @@
 //! Files for a launcher: binaries → a folder with the original and the rewritten file of each, and `manifest.json`, which
 //! tells what each needs.
 
-use super::place::{self, Existing, Inherited};
+use super::place::{self, Existing};
 use super::work::{self, Made, Trouble, guarded};
 use super::{Run, Source, Stop, sha256};
 use crate::cmd::Failure;
 use crate::input::walk::error_text;
+use crate::output::{self, dress::Inherited};
 use crate::render::fix::{Manifest, ManifestFile, Variant, Written};
 use deburr_core::{Request, check};
 use deburr_cpu::{Arch, Feature, FeatureSet, first_level, level_named};
@@ -42,8 +43,7 @@ impl Run<'_> {
         if !manifest.files.is_empty() {
             let path = folder.join("manifest.json");
             let text = serde_json::to_string_pretty(&manifest).map_err(std::io::Error::from)? + "\n";
-            fs::write(&path, text)
-                .map_err(|error| Failure::Message(format!("{}: {}", path.display(), error_text(&error))))?;
+            output::write(&path, text.as_bytes(), &[]).map_err(Failure::Message)?;
             self.summary.manifest = Some(manifest);
         }
         Ok(())
@@ -67,7 +67,7 @@ impl Run<'_> {
                 return Err(Trouble::fault(format!("{}: {}", part_folder.display(), error_text(&error))));
             }
             let to = part_folder.join(name);
-            let inherited = Inherited { metadata: &source.metadata, replaced: None };
+            let inherited = Inherited { metadata: &source.metadata, replaced: None, is_privileged: true };
             let is_changed = part == REWRITTEN;
             place::put(bytes, &to, inherited, Existing::Replace, |written| {
                 if is_changed {

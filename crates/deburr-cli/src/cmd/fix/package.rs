@@ -7,9 +7,12 @@
 use super::work::{self, Made, Trouble, guarded};
 use super::{Goal, Run, Source, Stop, sha256};
 use crate::batch::progress::Life;
+use crate::input::arch_of;
 use crate::render::fix::{Break, Fixed, Packed, Written};
+use crate::render::text::counted;
 use deburr_core::patch::{self, NoteError, RevertError};
-use deburr_package::{Limits, Object, RewriteError, Rewritten, Sink, Stopped, read, rewrite};
+use deburr_cpu::Arch;
+use deburr_package::{Limits, Object, RewriteError, Rewritten, Sink, Stopped, read_every, rewrite};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -43,7 +46,7 @@ impl Run<'_> {
         let name = path.display().to_string();
         let new_path = destination
             .as_ref()
-            .map(|to| if to.is_replaced { name.clone() } else { to.path.display().to_string() });
+            .map(|to| if to.is_replaced { name.clone() } else { to.place.path().display().to_string() });
         let mut members = Members {
             path: &name,
             new_path: new_path.as_deref(),
@@ -59,13 +62,13 @@ impl Run<'_> {
                 false => self.inside(object, &mut members),
             })
         })?;
-        let Rewritten { bytes, changed, signatures, notes } =
+        let Rewritten { bytes, changed, unopened, signatures, notes } =
             rewritten.map_err(|error| trouble(&name, &error))?;
         let Members { fixed, changes, left, .. } = members;
-        for (path, trouble) in left {
+        for (path, trouble) in left.into_iter().chain(missed(&name, &source.bytes, &limits, &unopened)?) {
             self.leave(Path::new(&path), trouble, false);
         }
-        if let (1, Some(unmet)) = (self.options.paths.len(), self.work.unmet().into_iter().next()) {
+        if let (true, Some(unmet)) = (self.is_alone(), self.work.unmet().into_iter().next()) {
             return Err(Trouble::fault(unmet).into());
         }
         source.check()?;
@@ -85,6 +88,8 @@ impl Run<'_> {
         breaks.extend(notes.into_iter().map(note));
         let mut packed =
             Packed { path: name.clone(), changed, breaks, written: None, is_reverted: self.options.revert };
+        // In a tree, what stays as it is is copied with the rest.
+        let destination = destination.filter(|_| !self.summary.is_tree || !packed.changed.is_empty());
         if let Some(destination) = destination {
             let _life = life();
             let made = (!packed.changed.is_empty()).then_some(&*bytes);
@@ -195,7 +200,7 @@ impl<T> Contents<T> {
     fn read(path: &str, bytes: &[u8], limits: &Limits, of: fn(Vec<u8>) -> T) -> Result<Contents<T>, Trouble> {
         let mut contents = Contents { of, binaries: Vec::new(), others: 0, skipped: Vec::new(), fault: None };
         // Nothing in the sink stops it.
-        let _ = guarded(|| read(path, bytes, limits, &mut contents))?;
+        let _ = guarded(|| read_every(path, bytes, limits, &mut contents))?;
         Ok(contents)
     }
 }
@@ -242,6 +247,44 @@ pub(super) fn binaries(
         Some(fault) => Err(Trouble::fault(fault)),
         None => Ok(contents.binaries.into_iter().collect()),
     }
+}
+
+/// What in a package was not looked into though there are binaries in it that could be rewritten: that is a fault, as the user
+/// asked for all of it.
+fn missed(
+    path: &str,
+    bytes: &[u8],
+    limits: &Limits,
+    unopened: &[String],
+) -> Result<Vec<(String, Trouble)>, Trouble> {
+    if unopened.is_empty() {
+        return Ok(Vec::new());
+    }
+    let found = Contents::read(path, bytes, limits, |bytes| arch_of(&bytes) == Some(Arch::Aarch64))?;
+    let count = |path: &str| {
+        let is_inside = |inner: &&(String, bool)| inner.1 && lies_in(&inner.0, path);
+        found.binaries.iter().filter(is_inside).count() as u64
+    };
+    let missed = unopened.iter().filter_map(|path| match count(path) {
+        0 => None,
+        binaries => {
+            let binaries = counted(binaries, "AArch64 file");
+            let reason = format!("not looked into, with {binaries} in it: unpack it, and give it by itself");
+            Some((path.clone(), Trouble::fault(reason)))
+        }
+    });
+    Ok(missed.collect())
+}
+
+/// Whether a binary is in a package in a package, or is what is compressed there.
+fn lies_in(binary: &str, package: &str) -> bool {
+    binary.strip_prefix(package).is_some_and(|rest| rest.is_empty() || rest.starts_with('!'))
+}
+
+/// Whether there are binaries in a package that could be rewritten.
+pub(super) fn has_binaries(path: &str, bytes: &[u8], limits: &Limits) -> Result<bool, Trouble> {
+    let found = Contents::read(path, bytes, limits, |bytes| arch_of(&bytes) == Some(Arch::Aarch64))?;
+    Ok(found.binaries.iter().any(|(_, is_ours)| *is_ours))
 }
 
 /// The binaries in which two packages differ that are the same but for these.

@@ -4,19 +4,16 @@
 //! rename: whoever opens the name sees the old file or the new one, whole). If anything fails, the passing file goes away.
 
 use super::work::Trouble;
-use crate::cmd::passing::Passing;
 use crate::input::mapped::Bytes;
 use crate::input::walk::error_text;
-use rustix::fs::XattrFlags;
-use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use crate::output::dress::{Inherited, dress, is_privileged};
+use crate::output::passing::Passing;
+use crate::output::target::{self, Stream, folder_of};
+use crate::output::{sparse, write_over};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-
-/// Attributes that vouch for the very bytes of a file: of no use on others.
-const MEASURED: [&str; 2] = ["security.ima", "security.evm"];
 
 /// What becomes of a file that has the name already.
 #[derive(Debug, Clone, Copy)]
@@ -25,15 +22,6 @@ pub(super) enum Existing<'p> {
     Replace,
     /// It gets another name, which no file may have yet.
     Rename(&'p Path),
-}
-
-/// What the new file inherits.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Inherited<'f> {
-    /// Whose mode it gets, and whose owner where that is permitted.
-    pub(super) metadata: &'f Metadata,
-    /// The file in whose place it comes, if it does: then the owner must be the same, and it gets the attributes.
-    pub(super) replaced: Option<&'f File>,
 }
 
 /// Writes a file; `check` sees what was written. Returns the attributes that could not be kept.
@@ -49,7 +37,8 @@ pub(super) fn put(
     };
     let fault = |error: io::Error| complain(destination, &error);
     let mut passing = Passing::beside(destination, 0o600).map_err(fault)?;
-    passing.file.write_all(bytes).map_err(fault)?;
+    let is_sparse = sparse::is_sparse(inherited.metadata);
+    sparse::write(&mut passing.file, bytes, is_sparse).map_err(fault)?;
     let lost = dress(&passing.file, inherited).map_err(fault)?;
     passing.file.sync_all().map_err(fault)?;
     let written = passing.file.try_clone().and_then(Bytes::of).map_err(fault)?;
@@ -64,96 +53,67 @@ pub(super) fn put(
     if let Existing::Rename(backup) = existing {
         keep(destination, backup).map_err(|error| complain(backup, &error))?;
     }
-    if let Err(error) = passing.rename_to(destination) {
-        if let Existing::Rename(backup) = existing {
-            let _ = fs::remove_file(backup);
+    match (passing.rename_to(destination), existing) {
+        (Ok(()), _) => {}
+        // A file that is mounted has its name for as long as that lasts.
+        (Err(error), Existing::Replace) if error.kind() == io::ErrorKind::ResourceBusy => {
+            write_over(destination, &mut passing.file).map_err(fault)?;
         }
-        return Err(fault(error));
+        (Err(error), Existing::Replace) => return Err(fault(error)),
+        (Err(error), Existing::Rename(backup)) => {
+            let _ = fs::remove_file(backup);
+            return Err(fault(error));
+        }
     }
     // The name is there; that it outlives a crash is more than a file system may be able to promise.
-    let folder = destination.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
+    let _ = File::open(folder_of(destination)).and_then(|folder| folder.sync_all());
     Ok(lost)
+}
+
+/// Writes through what is no regular file; `check` sees the bytes first, as they cannot be read again there.
+pub(super) fn put_through(
+    bytes: &[u8],
+    mut stream: Stream,
+    name: &Path,
+    check: impl FnOnce(&[u8]) -> Result<(), Trouble>,
+) -> Result<(), Trouble> {
+    check(bytes)?;
+    let written = stream.file.write_all(bytes).and_then(|()| stream.file.flush());
+    written.map_err(|error| Trouble::fault(format!("writing {}: {}", name.display(), error_text(&error))))
 }
 
 /// Gives a file a second name, or makes a copy where there are no second names; the name must be free.
+///
+/// What runs with another's rights is copied without them: under a name that no package manager knows of, a program with a
+/// known hole would stay one that everybody may start.
 fn keep(path: &Path, backup: &Path) -> io::Result<()> {
-    match fs::hard_link(path, backup) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            let mut from = File::open(path)?;
-            let metadata = from.metadata()?;
-            let mut to = OpenOptions::new().write(true).create_new(true).mode(0o600).open(backup)?;
-            let copied = io::copy(&mut from, &mut to).and_then(|_| {
-                dress(&to, Inherited { metadata: &metadata, replaced: None })?;
-                to.sync_all()
-            });
-            copied.inspect_err(|_| {
-                let _ = fs::remove_file(backup);
-            })
-        }
-        done => done,
-    }
-}
-
-/// Owner, attributes and mode. Returns the attributes that could not be kept.
-fn dress(file: &File, inherited: Inherited<'_>) -> io::Result<Vec<String>> {
-    let (own, wanted) = (file.metadata()?, inherited.metadata);
-    let is_same = (own.uid(), own.gid()) == (wanted.uid(), wanted.gid());
-    let is_kept = is_same || fchown(file, Some(wanted.uid()), Some(wanted.gid())).is_ok();
-    if inherited.replaced.is_some() && !is_kept {
-        return Err(io::Error::new(
-            io::ErrorKind::PermissionDenied,
-            "its owner and group cannot be kept; -o OUT writes a file of your own",
-        ));
-    }
-    let lost = inherited.replaced.map_or_else(Vec::new, |from| copy_attributes(from, file));
-    // Set-user-id and its like speak of an owner.
-    let mode = wanted.mode() & if is_kept { 0o7777 } else { 0o777 };
-    file.set_permissions(Permissions::from_mode(mode))?;
-    Ok(lost)
-}
-
-fn copy_attributes(from: &File, to: &File) -> Vec<String> {
-    let mut lost = Vec::new();
-    for name in attributes(from).into_iter().filter(|name| !MEASURED.iter().any(|known| name == known)) {
-        let copied = attribute(from, &name)
-            .filter(|value| attribute(to, &name).as_ref() == Some(value) || set(to, &name, value));
-        if copied.is_none() {
-            lost.push(name.to_string_lossy().into_owned());
+    let mut from = File::open(path)?;
+    let metadata = from.metadata()?;
+    if !is_privileged(&from, &metadata) {
+        match fs::hard_link(path, backup) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {}
+            done => return done,
         }
     }
-    lost
+    copy(&mut from, &metadata, backup, false)
 }
 
-fn set(file: &File, name: &OsStr, value: &[u8]) -> bool {
-    rustix::fs::fsetxattr(file, name, value, XattrFlags::empty()).is_ok()
-}
-
-/// The names of a file's extended attributes; none where the file system has none.
-fn attributes(file: &File) -> Vec<OsString> {
-    let length = rustix::fs::flistxattr_query(file).unwrap_or(0);
-    let mut names = vec![0; length];
-    let length = rustix::fs::flistxattr(file, &mut names[..]).unwrap_or(0);
-    names.truncate(length);
-    let names = names.split(|&byte| byte == 0).filter(|name| !name.is_empty());
-    names.map(|name| OsString::from_vec(name.to_vec())).collect()
-}
-
-fn attribute(file: &File, name: &OsStr) -> Option<Vec<u8>> {
-    let mut value = vec![0; rustix::fs::fgetxattr_query(file, name).ok()?];
-    let length = rustix::fs::fgetxattr(file, name, &mut value[..]).ok()?;
-    value.truncate(length);
-    Some(value)
-}
-
-/// Whether the kernel holds a file against a hash or a signature (IMA, EVM).
-pub(super) fn is_measured(file: &File) -> bool {
-    MEASURED.iter().any(|name| rustix::fs::fgetxattr_query(file, *name).is_ok())
+/// Copies a file to a name that must be free, with its holes and its mode; with its owner where that is permitted.
+pub(super) fn copy(from: &mut File, metadata: &Metadata, to: &Path, is_privileged: bool) -> io::Result<()> {
+    let mut new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
+    let copied = sparse::copy(from, &mut new).and_then(|()| {
+        dress(&new, Inherited { metadata, replaced: None, is_privileged })?;
+        new.sync_all()
+    });
+    copied.inspect_err(|_| {
+        let _ = fs::remove_file(to);
+    })
 }
 
 /// A folder for new files: one that does not exist yet, or that is empty.
 pub(super) fn new_folder(path: &Path) -> Result<(), String> {
     let complain = |reason: &str| format!("{}: {reason}", path.display());
+    let path = &target::folder(path).map_err(|error| complain(&error_text(&error)))?;
     match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
         Ok(true) => Ok(()),
         Ok(false) => Err(complain("exists and is not empty")),
@@ -167,6 +127,9 @@ pub(super) fn new_folder(path: &Path) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{XattrFlags, fgetxattr, fsetxattr};
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
     use std::path::PathBuf;
 
     /// A folder that goes away.
@@ -200,7 +163,7 @@ mod tests {
         let path = scratch.0.join("program");
         fs::write(&path, b"old").unwrap();
         let (metadata, backup) = (fs::metadata(&path).unwrap(), scratch.0.join("program.orig"));
-        let inherited = Inherited { metadata: &metadata, replaced: None };
+        let inherited = Inherited { metadata: &metadata, replaced: None, is_privileged: true };
         let done = put(b"new", &path, inherited, Existing::Rename(&backup), |written| {
             assert_eq!(written, b"new");
             Err(Trouble::fault("no"))
@@ -219,7 +182,7 @@ mod tests {
         fs::write(&path, b"old").unwrap();
         fs::write(&backup, b"older").unwrap();
         let metadata = fs::metadata(&path).unwrap();
-        let inherited = Inherited { metadata: &metadata, replaced: None };
+        let inherited = Inherited { metadata: &metadata, replaced: None, is_privileged: true };
         let done = put(b"new", &path, inherited, Existing::Rename(&backup), |_| Ok(()));
         assert!(done.unwrap_err().reason.contains("exists"));
         assert_eq!(
@@ -230,23 +193,37 @@ mod tests {
     }
 
     #[test]
-    fn replaced_file_keeps_its_mode_and_attributes() {
+    fn replaced_file_keeps_its_rights_and_its_backup_does_not() {
         let scratch = Scratch::new("mode");
         let [path, backup] = ["program", "program.orig"].map(|name| scratch.0.join(name));
         fs::write(&path, b"old").unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o4751)).unwrap();
         let file = File::open(&path).unwrap();
         // Not every file system has attributes.
-        let has_attributes = set(&file, OsStr::new("user.origin"), b"here");
-        let inherited = Inherited { metadata: &file.metadata().unwrap(), replaced: Some(&file) };
+        let has_attributes = fsetxattr(&file, "user.origin", b"here", XattrFlags::empty()).is_ok();
+        let inherited =
+            Inherited { metadata: &file.metadata().unwrap(), replaced: Some(&file), is_privileged: true };
         let lost = put(b"new", &path, inherited, Existing::Rename(&backup), |_| Ok(())).unwrap();
         let new = File::open(&path).unwrap();
-        assert_eq!((lost.len(), new.metadata().unwrap().mode() & 0o7777), (0, 0o4751));
-        let expected = has_attributes.then(|| b"here".to_vec());
-        assert_eq!(attribute(&new, OsStr::new("user.origin")), expected);
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+        assert_eq!((lost.len(), mode(&path), mode(&backup)), (0, 0o4751, 0o751));
+        let found = fgetxattr(&new, "user.origin", &mut [0_u8; 8][..]);
+        assert_eq!(found.ok(), has_attributes.then_some(4));
         assert_eq!(
             (fs::read(&path).unwrap(), fs::read(&backup).unwrap()),
             (b"new".to_vec(), b"old".to_vec())
         );
+    }
+
+    #[test]
+    fn backup_without_rights_to_lose_is_the_old_file_itself() {
+        let scratch = Scratch::new("inode");
+        let [path, backup] = ["program", "program.orig"].map(|name| scratch.0.join(name));
+        fs::write(&path, b"old").unwrap();
+        let file = File::open(&path).unwrap();
+        let metadata = file.metadata().unwrap();
+        let inherited = Inherited { metadata: &metadata, replaced: Some(&file), is_privileged: true };
+        put(b"new", &path, inherited, Existing::Rename(&backup), |_| Ok(())).unwrap();
+        assert_eq!(target::identity(&fs::metadata(&backup).unwrap()), target::identity(&metadata));
     }
 }

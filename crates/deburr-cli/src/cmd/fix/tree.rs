@@ -2,6 +2,7 @@
 
 use crate::input::walk::error_text;
 use std::fs::{self, Metadata};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Something in a directory.
@@ -41,4 +42,14 @@ pub(super) fn read(root: &Path) -> (Vec<Entry>, Vec<(PathBuf, String)>) {
 /// A path in a directory; the directory's own without a `/` at its end.
 pub(super) fn below(root: &Path, relative: &Path) -> PathBuf {
     if relative.as_os_str().is_empty() { root.to_owned() } else { root.join(relative) }
+}
+
+/// Whether a file is a blob of an image layout (`blobs/ALGORITHM/DIGEST`), or a layer of what `docker save` wrote, unpacked.
+pub(super) fn is_part_of_image(path: &Path) -> bool {
+    let above = |levels: usize| path.ancestors().nth(levels);
+    let name = path.file_name().unwrap_or_default();
+    let is_digest = name.len() >= 64 && name.as_bytes().iter().all(u8::is_ascii_hexdigit);
+    let is_blob = is_digest && above(2).and_then(Path::file_name).is_some_and(|folder| folder == "blobs");
+    let is_layer = name == "layer.tar";
+    is_blob || is_layer && above(2).is_some_and(|folder| folder.join("manifest.json").is_file())
 }

@@ -140,6 +140,7 @@ impl<'o> Work<'o> {
                 function: site.function,
                 at: site.at,
                 reason: Reason::TargetWithoutLse,
+                detail: None,
             });
             plan.refused.extend(refused);
             plan.refused.sort_by_key(|refused| refused.at);

@@ -155,17 +155,17 @@ fn wheel_differs_in_the_library_and_its_record_only() {
     assert!(verified.contains("llsc-loop"), "{verified}");
     let told = document(&scratch, &["--verify", "app.whl", "new.whl"]);
     assert_eq!(told["files"][0]["changes"]["llsc-loop"], 4);
+    let same = fixed(&scratch, &["--verify", "app.whl", "app.whl"]);
+    assert!(same.contains("nothing to prove"), "{same}");
     let mut other = wheel(library);
     other[0].1.push(b'\n');
     scratch.file("text.whl", &zip(&other));
     let mut other = library.clone();
     *other.last_mut().unwrap() ^= 1;
     scratch.file("bit.whl", &zip(&wheel(&other)));
-    for (patched, why) in [
-        ("app.whl", "no binary in it differs"),
-        ("text.whl", "something else was changed"),
-        ("bit.whl", "app.whl!counters/libcounters.so: "),
-    ] {
+    for (patched, why) in
+        [("text.whl", "something else was changed"), ("bit.whl", "app.whl!counters/libcounters.so: ")]
+    {
         let output = fix(&scratch, &["--verify", "app.whl", patched]);
         assert_eq!(output.status.code(), Some(1), "{patched}");
         assert!(stdout(&output).contains(why), "{patched}: {}", stdout(&output));
@@ -277,10 +277,115 @@ fn what_cannot_be_done_with_packages_is_told_and_nothing_is_written() {
 }
 
 #[test]
-fn packages_in_trees_stay_as_they_are() {
+fn packages_in_trees_are_rewritten_like_those_that_are_named() {
     let scratch = scratch("tree");
     scratch.file("tree/app.whl", &zip(&wheel(LIBRARY)));
+    scratch.file("tree/text.zip", &zip(&[("text".to_owned(), b"text".to_vec())]));
     let told = fixed(&scratch, &["-o", "new", "tree"]);
-    assert!(told.contains("1 file left as it is: a package"), "{told}");
-    assert!(fs::read(scratch.0.join("new/app.whl")).unwrap() == zip(&wheel(LIBRARY)));
+    assert!(told.contains("tree/app.whl: 1 file in it rewritten and verified"), "{told}");
+    assert!(!told.contains("text.zip"), "{told}");
+    let new = fs::read(scratch.0.join("new/app.whl")).unwrap();
+    assert!(new != zip(&wheel(LIBRARY)));
+    assert!(
+        fs::read(scratch.0.join("new/text.zip")).unwrap()
+            == fs::read(scratch.0.join("tree/text.zip")).unwrap()
+    );
+    fixed(&scratch, &["--verify", "tree/app.whl", "new/app.whl"]);
+    fixed(&scratch, &["--in-place", "tree"]);
+    assert!(fs::read(scratch.0.join("tree/app.whl")).unwrap() == new);
+    assert!(fs::read(scratch.0.join("tree/app.whl.orig")).unwrap() == zip(&wheel(LIBRARY)));
+    // Once more, everything is as it should be.
+    let before = files(&scratch.0);
+    fixed(&scratch, &["--in-place", "tree"]);
+    assert!(files(&scratch.0) == before);
+}
+
+#[test]
+fn package_of_a_tree_that_cannot_be_rewritten_is_a_fault_where_it_holds_programs() {
+    let scratch = scratch("tree-kept");
+    let [ours, others] = [LIBRARY, b"text"].map(|bytes| tar(&[("x".to_owned(), bytes.to_vec())]));
+    let nested = |inner: &[u8]| tar(&[("a/inner.tar".to_owned(), inner.to_vec())]);
+    let digest = "0".repeat(64);
+    for (name, bytes, status) in [
+        ("with-text.tar", nested(&others), 0),
+        ("with-program.tar", nested(&ours), 2),
+        ("program.so.gz", gzip(LIBRARY), 2),
+        ("text.gz", gzip(b"text"), 0),
+        (format!("blobs/sha256/{digest}").as_str(), ours.clone(), 2),
+        (format!("blobs/sha256/1{}", &digest[1..]).as_str(), others.clone(), 0),
+        ("image/0/layer.tar", ours.clone(), 2),
+    ] {
+        let path = scratch.file(&format!("tree/{name}"), &bytes);
+        scratch.file("tree/image/manifest.json", b"[]");
+        let output = fix(&scratch, &["-o", "new", "tree"]);
+        let told = format!("{name}: {}{}", stderr(&output), stdout(&output));
+        assert_eq!(output.status.code(), Some(status), "{told}");
+        assert_eq!(stderr(&output).contains(name), status == 2, "{told}");
+        let new = fs::read(scratch.0.join("new").join(name)).unwrap();
+        assert!(new == bytes, "{name}");
+        fs::remove_file(path).unwrap();
+        fs::remove_dir_all(scratch.0.join("new")).unwrap();
+    }
+}
+
+#[test]
+fn programs_of_packages_in_packages_are_missed_aloud() {
+    let scratch = scratch("nested");
+    let inner = zip(&wheel(LIBRARY));
+    let deep = tar(&[("y/x.tar".to_owned(), tar(&[("app.whl".to_owned(), inner.clone())]))]);
+    let outer = tar(&[("lib.so".to_owned(), LIBRARY.to_vec()), ("deep.tgz".to_owned(), gzip(&deep))]);
+    scratch.file("outer.tar", &outer);
+    let output = fix(&scratch, &["-o", "new.tar", "outer.tar"]);
+    assert_eq!(output.status.code(), Some(2));
+    let told = stderr(&output);
+    assert!(told.contains("outer.tar!deep.tgz: not looked into, with 1 AArch64 file in it"), "{told}");
+    // The rest is done.
+    fixed(&scratch, &["--verify", "outer.tar", "new.tar"]);
+}
+
+/// What `docker save` writes: an image of two layers, the upper of which hides nothing.
+fn image() -> Vec<u8> {
+    let member = |name: &str, bytes: &[u8]| (name.to_owned(), bytes.to_vec());
+    let sha256 =
+        |bytes: &[u8]| Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let layers = [
+        tar(&[member("usr/lib/libcounters.so", LIBRARY)]),
+        tar(&[member("usr/share/x", b"text"), member("opt/second.so", LIBRARY)]),
+    ];
+    let ids = layers.each_ref().map(|layer| format!("sha256:{}", sha256(layer)));
+    let config = serde_json::to_vec(&json!({"rootfs": {"type": "layers", "diff_ids": ids}})).unwrap();
+    let name = format!("{}.json", sha256(&config));
+    let saved = json!([{"Config": name, "RepoTags": ["x:1"], "Layers": ["aa/layer.tar", "bb/layer.tar"]}]);
+    let [first, second] = layers;
+    tar(&[
+        ("aa/layer.tar".to_owned(), first),
+        ("bb/layer.tar".to_owned(), second),
+        (name, config),
+        member("manifest.json", &serde_json::to_vec(&saved).unwrap()),
+    ])
+}
+
+#[test]
+fn image_is_rewritten_proven_and_given_back() {
+    let scratch = scratch("image");
+    for (name, bytes) in [("image.tar", image()), ("image.tgz", gzip(&image()))] {
+        scratch.file(name, &bytes);
+        let told = document(&scratch, &[name, "-o", "new"]);
+        let package = told["files"].as_array().unwrap().last().unwrap();
+        assert_eq!(package["changed"].as_array().unwrap().len(), 2, "{package}");
+        let breaks = package["breaks"].as_array().unwrap();
+        assert!(breaks.iter().any(|it| it["text"].as_str().unwrap().contains("new digests")), "{package}");
+        fixed(&scratch, &["--verify", name, "new"]);
+        fixed(&scratch, &["--revert", "new", "-o", "old"]);
+        let plain = |name: &str| {
+            let bytes = fs::read(scratch.0.join(name)).unwrap();
+            let mut plain = Vec::new();
+            match bytes.starts_with(&[0x1f, 0x8b]) {
+                true => drop(flate2::read::GzDecoder::new(&bytes[..]).read_to_end(&mut plain).unwrap()),
+                false => plain = bytes,
+            }
+            plain
+        };
+        assert!(plain("old") == image() && plain("new") != image());
+    }
 }

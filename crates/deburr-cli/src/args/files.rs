@@ -1,0 +1,51 @@
+//! The options that name files, and what becomes of these: a list for the tests, which hold it against the command line's
+//! definition, and try every option that writes.
+
+/// What the command does with the file that an option names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// It is read, or looked into.
+    Reads,
+    /// It is written, whatever was there before.
+    Writes,
+    /// It is read, and written with something added to it.
+    Extends,
+    /// It is begun, and grows; nothing may be there before.
+    Begins,
+    /// It goes on, in the file that it was begun in.
+    Continues,
+    /// It is a directory that files are put into.
+    Fills,
+}
+
+/// Verb, option and role of each.
+pub(crate) const FILES: [(&str, &str, Role); 28] = [
+    ("check", "paths", Role::Reads),
+    ("check", "config", Role::Reads),
+    ("check", "add_allowances", Role::Extends),
+    ("check", "format", Role::Writes),
+    ("check", "output", Role::Writes),
+    ("check", "debug_dir", Role::Reads),
+    ("check", "root", Role::Reads),
+    ("show", "file", Role::Reads),
+    ("show", "config", Role::Reads),
+    ("show", "debug_dir", Role::Reads),
+    ("diff", "old", Role::Reads),
+    ("diff", "new", Role::Reads),
+    ("diff", "config", Role::Reads),
+    ("diff", "debug_dir", Role::Reads),
+    ("fix", "paths", Role::Reads),
+    ("fix", "output", Role::Writes),
+    ("fix", "dispatch", Role::Fills),
+    ("fix", "verify", Role::Reads),
+    ("fix", "config", Role::Reads),
+    ("fix", "debug_dir", Role::Reads),
+    ("compare", "values", Role::Reads),
+    ("compare", "files", Role::Reads),
+    ("compare", "cwd", Role::Reads),
+    ("compare", "input", Role::Reads),
+    ("compare", "output", Role::Fills),
+    ("compare", "record", Role::Begins),
+    ("compare", "resume", Role::Continues),
+    ("compare", "html", Role::Writes),
+];
