@@ -6,6 +6,7 @@
 //! rewritten goes through all stages at once ([`rewrite`]). A tool or a package that cannot be had fails the test with one
 //! line that names it; nothing is skipped.
 
+pub mod campaign;
 pub mod catalogue;
 pub mod command;
 pub mod compare;

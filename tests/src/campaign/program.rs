@@ -1,0 +1,483 @@
+//! One program of the campaign: a site, the function around it, what else enters that, and what calls it.
+//!
+//! In: a seed and a number. Out: assembly. The functions are, from the inside: the one with the site, `work`; one that may enter
+//! it from elsewhere, `other`; at most one between, `between`; and the one that the harness calls by the procedure call
+//! standard, `program`. All but the last have a convention of their own, as local functions have after `-fipa-ra` and as
+//! assembly has: a register holds the address of the program's memory throughout, and what a function does not write it
+//! keeps.
+
+use super::callers;
+use super::entry;
+use super::high_bits;
+use super::pen::{Code, LINKERS, Linking, OPERANDS, Pen};
+use super::reader::Reader;
+use super::site::{self, Given, Kind, Site};
+use super::{Around, Mark};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// Features of the programs' instructions, those of the emulator's CPU.
+const ARCHITECTURE: &str = ".arch armv8.5-a+sve2+memtag+flagm+crc+pauth+rcpc";
+
+/// Where functions usually are.
+const TEXT: &str = ".text";
+
+/// A program.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// Its number in the campaign.
+    pub number: usize,
+    /// What its site computes.
+    pub kind: Kind,
+    /// Bytes of memory that its site is on.
+    pub size: usize,
+    /// What is around the site.
+    pub around: BTreeSet<Around>,
+    /// Its assembly.
+    pub text: String,
+}
+
+/// The function with the site.
+struct Work {
+    prologue: Vec<String>,
+    /// Between the prologue and the site.
+    before: Code,
+    /// Of that, what gives the watched registers their values.
+    watched: Code,
+    /// The site's instructions, with the label that something else enters at.
+    site: Vec<String>,
+    /// After it, without the return.
+    after: Code,
+    epilogue: Vec<String>,
+    /// After the return: other routes.
+    routes: Code,
+    saves_link: bool,
+    /// Registers that are as they were when it returns, although it writes them.
+    restored: u32,
+    /// The label inside of the site.
+    inside: String,
+    /// The label before it.
+    start: String,
+}
+
+impl Work {
+    /// The registers that may have other values when it returns.
+    fn clobbers(&self) -> u32 {
+        (self.before.writes | self.after.writes | self.routes.writes) & !self.restored
+    }
+}
+
+/// Writes the program of that number.
+pub fn program(seed: u64, number: usize, linking: Linking) -> Program {
+    let mut pen = Pen::new(seed, number, linking);
+    let site = site::draw(&mut pen);
+    let mut text = String::new();
+    let (mut work, setup) = Work::around(&mut pen, &site);
+    let (section, name) = (section(&mut pen, &site, &work), pen.name("work"));
+    let other = other(&mut pen, &site, &setup, &mut work, section);
+    let _ = writeln!(text, "\t{section}\n\t.balign 16\n\t.type {name}, %function\n{name}:");
+    write(&mut text, &work.prologue);
+    write(&mut text, &work.before.lines);
+    write(&mut text, &work.site);
+    write(&mut text, &work.after.lines);
+    write(&mut text, &work.epilogue);
+    if site.kind != Kind::HelperTail {
+        text += "\tret\n";
+    }
+    write(&mut text, &work.routes.lines);
+    let _ = writeln!(text, "\t.size {name}, . - {name}");
+    if site.kind == Kind::HelperTail {
+        text += "\tnop\n";
+    }
+    data_between(&mut pen, &mut text);
+    let clobbers = work.clobbers() | other.as_ref().map_or(0, |other| other.clobbers);
+    pen.mark(Mark::Site, &work.start);
+    text += "\t.text\n";
+    callers::write_all(&mut pen, &mut text, &setup, clobbers, other.is_some());
+    text += &pen.other;
+    let Pen { around, .. } = pen;
+    Program { number, kind: site.kind, size: site.size, around, text }
+}
+
+/// Instructions as lines of assembly.
+pub(super) fn write(text: &mut String, lines: &[String]) {
+    for line in lines.iter().flat_map(|lines| lines.lines()) {
+        let _ = writeln!(text, "\t{line}");
+    }
+}
+
+/// The section that the function is in.
+fn section(pen: &mut Pen, site: &Site, work: &Work) -> &'static str {
+    if site.store.is_some() && pen.linking == Linking::Fixed && pen.chance(2) {
+        pen.around.insert(Around::WritableCode);
+        pen.mark(Mark::Kept, &work.start);
+        ".section .writable, \"awx\", %progbits"
+    } else {
+        TEXT
+    }
+}
+
+/// Data in the code that may look like instructions.
+fn data_between(pen: &mut Pen, text: &mut String) {
+    if pen.chance(15) {
+        pen.around.insert(Around::DataInText);
+        let words = [pen.below(1 << 16), pen.below(1 << 16)];
+        let _ = writeln!(text, "\t.word {:#x}, {:#x}, 0x17fffff0", 0x1700_0000 | words[0], words[1]);
+    }
+}
+
+/// Which operands are in which registers, and whether a caller puts them there.
+pub(super) struct Setup {
+    pub(super) code: Code,
+    pub(super) by_caller: bool,
+}
+
+impl Setup {
+    fn draw(pen: &mut Pen, site: &Site, saves_link: bool) -> Setup {
+        let mut code = Code::default();
+        // Linkers may overwrite theirs on the way.
+        let may_cross = site.given.iter().all(|(register, _)| LINKERS >> register & 1 == 0);
+        let by_caller = may_cross && pen.chance(30);
+        if let Some(register) = site.narrow {
+            match by_caller {
+                true => {
+                    pen.around.insert(Around::HighBitsArgument);
+                }
+                false => high_bits::prepare(pen, &mut code, register, site.size, saves_link),
+            }
+        }
+        let area = pen.area;
+        for &(register, given) in &site.given {
+            match given {
+                Given::Base => code.set(register, format!("add x{register}, x{area}, #0")),
+                Given::Operand(_) if site.narrow == Some(register) && !by_caller => {}
+                Given::Operand(number) => {
+                    code.set(register, format!("ldr x{register}, [x{area}, #{}]", OPERANDS + 8 * number));
+                }
+            }
+        }
+        Setup { code, by_caller }
+    }
+}
+
+impl Work {
+    fn around(pen: &mut Pen, site: &Site) -> (Work, Setup) {
+        let calls_reader = site.kind != Kind::HelperTail && pen.chance(12);
+        let saves_link = site.kind != Kind::HelperTail
+            && (site.calls() || calls_reader || site.narrow.is_some() && pen.chance(30));
+        let setup = Setup::draw(pen, site, saves_link);
+        let [inside, start] = [pen.label(), pen.label()];
+        let mut work = Work {
+            prologue: Vec::new(),
+            before: Code::default(),
+            watched: Code::default(),
+            site: Vec::new(),
+            after: Code::default(),
+            epilogue: Vec::new(),
+            routes: Code::default(),
+            saves_link,
+            restored: 0,
+            inside,
+            start,
+        };
+        work.watched = work.watch(pen, site, calls_reader);
+        work.save(pen, site);
+        if !setup.by_caller {
+            work.before.extend(&setup.code);
+        }
+        work.before.extend(&work.watched.clone());
+        pen.noise(&mut work.before, 3);
+        work.place(pen, site);
+        (work, setup)
+    }
+
+    /// Registers that are set before the site and read after it.
+    fn watch(&mut self, pen: &mut Pen, site: &Site, by_callee: bool) -> Code {
+        let mut before = Code::default();
+        if site.kind == Kind::HelperTail {
+            return before;
+        }
+        let mut after = Code::default();
+        if pen.chance(50) {
+            self.watch_linkers(pen, site, &mut before, &mut after);
+        }
+        let mut readers = Code::default();
+        // In a function that calls, linkers may overwrite theirs.
+        let some = !site.code.writes & if site.calls() || by_callee { !LINKERS } else { !0 };
+        let registers: Vec<u8> = (0..pen.below(4)).filter_map(|_| pen.register_among(some)).collect();
+        for (register, reader) in Reader::of_all(pen, &registers) {
+            reader.prepare(pen, register, &mut before);
+            reader.read(pen, &mut readers);
+        }
+        if by_callee {
+            pen.around.insert(Around::CalleeReader);
+            let name = pen.name("reader");
+            pen.other += &format!("\t.type {name}, %function\n{name}:\n");
+            let mut callee = String::new();
+            write(&mut callee, &readers.lines);
+            pen.other += &format!("{callee}\tret\n\t.size {name}, . - {name}\n");
+            after.writes |= readers.writes;
+            after.push(format!("bl {name}"));
+        } else {
+            after.extend(&readers);
+        }
+        self.show_results(pen, site, &mut after);
+        self.after = after;
+        before
+    }
+
+    /// Both registers that linkers may overwrite at calls, so that a replacement has to look for another.
+    fn watch_linkers(&mut self, pen: &mut Pen, site: &Site, before: &mut Code, after: &mut Code) {
+        if site.calls() {
+            return;
+        }
+        for register in [16, 17] {
+            if pen.take(register) {
+                before.set(register, format!("mov x{register}, #{}", 0x100 + pen.below(0xf000)));
+                pen.show(after, register);
+            }
+        }
+    }
+
+    /// What the site computed, its flags and, at times, where a call left the link register.
+    fn show_results(&mut self, pen: &mut Pen, site: &Site, after: &mut Code) {
+        let mut results = Code::default();
+        let written = (0..29).filter(|register| site.code.writes >> register & 1 != 0);
+        // A helper leaves its scratch registers as the CPU's features have it.
+        let scratch = if site.calls() { 0x1f << 13 } else { 0 };
+        // What nothing reads is free to a replacement.
+        let share = pen.pick(&[100, 40, 0]);
+        for register in written.filter(|register| scratch >> register & 1 == 0) {
+            if site.old == Some(register) || pen.chance(share) {
+                pen.show(&mut results, register);
+            }
+        }
+        if site.calls() {
+            // Calls leave the flags as they like.
+            results.push("cmp xzr, xzr");
+        }
+        if pen.chance(40) {
+            let flags = pen.register();
+            results.set(flags, format!("mrs x{flags}, nzcv"));
+            pen.show(&mut results, flags);
+            pen.release(flags);
+        }
+        if site.calls() && pen.chance(10) {
+            pen.around.insert(Around::LinkReader);
+            let link = pen.register();
+            results.set(link, format!("adr x{link}, {}\nsub x{link}, x30, x{link}", self.start));
+            pen.show(&mut results, link);
+            pen.release(link);
+        }
+        let readers = std::mem::take(after);
+        after.extend(&results);
+        after.extend(&readers);
+    }
+
+    /// What the function saves and restores: its link register, and other registers as with `preserve_most`.
+    fn save(&mut self, pen: &mut Pen, site: &Site) {
+        if self.saves_link {
+            self.prologue.push("str x30, [sp, #-16]!".to_owned());
+            self.epilogue.push("ldr x30, [sp], #16".to_owned());
+        }
+        if site.kind == Kind::HelperTail || !pen.chance(25) {
+            return;
+        }
+        let pairs: Vec<u8> = (9..15).step_by(2).filter(|_| pen.chance(60)).collect();
+        let saved = pairs.iter().fold(0, |all, register| all | 3 << register);
+        let push = |pairs: &[u8]| -> Vec<String> {
+            pairs.iter().map(|first| format!("stp x{first}, x{}, [sp, #-16]!", first + 1)).collect()
+        };
+        let pop = |pairs: &[u8]| -> Vec<String> {
+            pairs.iter().rev().map(|first| format!("ldp x{first}, x{}, [sp], #16", first + 1)).collect()
+        };
+        if pen.chance(50) {
+            pen.around.insert(Around::PreserveMost);
+            self.prologue.extend(push(&pairs));
+            self.epilogue.splice(0..0, pop(&pairs));
+            self.restored |= saved;
+            return;
+        }
+        // Only on a route that does more, which the site is not on.
+        pen.around.insert(Around::ShrinkWrapped);
+        let fast = pen.label();
+        let mut slow = Code::default();
+        pen.branch_sometimes(&mut slow, &fast);
+        slow.lines.extend(push(&pairs));
+        for register in (0..29).filter(|register| saved >> register & 1 != 0) {
+            slow.push(format!("mov x{register}, #{register}"));
+        }
+        slow.lines.extend(pop(&pairs));
+        slow.push(format!("{fast}:"));
+        self.before.extend(&slow);
+    }
+
+    /// The site itself, with a label in it, and what is after a failed comparison.
+    fn place(&mut self, pen: &mut Pen, site: &Site) {
+        let (inside, start) = (self.inside.clone(), self.start.clone());
+        self.site.push(format!("{start}:"));
+        let last = site.store.map_or(site.code.lines.len(), |store| store + 1);
+        // Before its first instruction nothing may come either, where that is known what is in a register.
+        let at = match site.narrow.is_some() && pen.chance(40) {
+            true => 0,
+            false => 2 + pen.below(last.saturating_sub(2).max(1)),
+        };
+        for (index, line) in site.code.lines.iter().enumerate() {
+            if index == at.min(site.code.lines.len() - 1) {
+                self.site.push(format!("{inside}:"));
+            }
+            self.site.push(line.clone());
+        }
+        self.before.writes |= site.code.writes;
+        let Some(out) = &site.out else { return };
+        if pen.chance(60) {
+            self.site.push(format!("{out}:"));
+            return;
+        }
+        let on = pen.label();
+        self.site.push(format!("{on}:"));
+        self.routes.push(format!("{out}:"));
+        if pen.chance(50) {
+            self.routes.push("clrex");
+        }
+        self.leave_monitor(pen, site, &on);
+        pen.noise(&mut self.routes, 2);
+        self.routes.push(format!("b {on}"));
+    }
+
+    /// After a failed comparison: what relies on the monitor that the load-exclusive armed.
+    fn leave_monitor(&mut self, pen: &mut Pen, site: &Site, on: &str) {
+        let has_cleared = self.routes.lines.last().is_some_and(|line| line == "clrex");
+        let (Some(old), Some(status)) = (site.old, site.status) else { return };
+        if has_cleared || !pen.chance(30) {
+            return;
+        }
+        self.routes.push(format!(".rept {}\nnop\n.endr", pen.below(70)));
+        if pen.chance(50) {
+            pen.around.insert(Around::WaitsForEvent);
+            pen.mark(Mark::Kept, &self.start);
+            self.routes.push("wfe");
+            return;
+        }
+        pen.around.insert(Around::StillArmed);
+        let suffix = site::suffix(site.size);
+        let (start, base, width) = (&self.start, site.base, site::width(site.size));
+        self.routes.writes |= 1 << status;
+        self.routes.push(format!(
+            "stxr{suffix} w{status}, {width}{old}, [x{base}]\ncbnz w{status}, {start}\nb {on}"
+        ));
+    }
+}
+
+/// Another function that enters the site.
+struct Other {
+    clobbers: u32,
+}
+
+/// What enters the site from elsewhere, in other code of the same function or in another.
+fn other(pen: &mut Pen, site: &Site, setup: &Setup, work: &mut Work, section: &str) -> Option<Other> {
+    if site.kind == Kind::Barrier {
+        more_for_barrier(pen, work);
+        return None;
+    }
+    let load = site.load().map(str::to_owned).filter(|_| pen.chance(45))?;
+    let places = [work.inside.clone(), work.start.clone(), pen.name("work")];
+    let [to, start, function] = places.each_ref().map(String::as_str);
+    let (area, mut wide) = (pen.area, Code::default());
+    if let Some(operand) = site.narrow.filter(|_| pen.chance(70)) {
+        wide.set(operand, format!("ldr x{operand}, [x{area}, #{OPERANDS}]"));
+    }
+    let mut code = Code::default();
+    if pen.chance(55) {
+        let route = pen.label();
+        let mut before = Code::default();
+        pen.branch_sometimes(&mut before, &route);
+        work.before.extend(&before);
+        code.push(format!("{route}:"));
+        code.extend(&wide);
+        code.push(load);
+        entry::enter(pen, &mut code, [to, start, function], true);
+        work.routes.extend(&code);
+        pen.around.insert(Around::EntryOfSameFunction);
+        return None;
+    }
+    code.lines.clone_from(&work.prologue);
+    code.extend(&elsewhere(&setup.code));
+    code.extend(&elsewhere(&work.watched));
+    code.extend(&wide);
+    code.push(load);
+    let is_cold = pen.chance(30);
+    pen.around.insert(if is_cold { Around::EntryOfColdPart } else { Around::EntryOfOtherFunction });
+    if work.prologue.is_empty() && pen.chance(20) {
+        pen.around.insert(Around::EntryCall);
+        code.lines.insert(0, "str x30, [sp, #-16]!".to_owned());
+        code.push(format!("bl {to}\nldr x30, [sp], #16\nret"));
+    } else {
+        entry::enter(pen, &mut code, [to, start, function], !is_cold && section == TEXT);
+    }
+    let section = if is_cold { ".section .text.unlikely, \"ax\"" } else { TEXT };
+    let name = pen.name("other");
+    let mut text = format!("\t{section}\n\t.type {name}, %function\n{name}:\n");
+    write(&mut text, &code.lines);
+    pen.other += &format!("{text}\t.size {name}, . - {name}\n\t.text\n");
+    Some(Other { clobbers: code.writes & !work.restored })
+}
+
+/// The same code once more, with labels of its own.
+fn elsewhere(code: &Code) -> Code {
+    let labels = code.lines.iter().flat_map(|lines| lines.lines()).filter_map(|line| line.strip_suffix(':'));
+    let labels: Vec<&str> = labels.collect();
+    let lines = code.lines.iter().map(|line| {
+        labels.iter().fold(line.clone(), |line, label| line.replace(label, &format!("{label}o")))
+    });
+    Code { lines: lines.collect(), writes: code.writes }
+}
+
+/// What only the barrier orders, or what comes to it by another route.
+fn more_for_barrier(pen: &mut Pen, work: &mut Work) {
+    let barrier = work.inside.clone();
+    match pen.below(3) {
+        0 => {}
+        1 => {
+            pen.around.insert(Around::CacheMaintenance);
+            pen.mark(Mark::Kept, &barrier);
+            let (area, line) = (pen.area, pen.pick(&["dc cvac", "dc cvau", "dc civac"]));
+            work.after.lines.insert(0, format!("{line}, x{area}"));
+        }
+        _ => {
+            pen.around.insert(Around::EntryAtBarrier);
+            pen.mark(Mark::Kept, &barrier);
+            let (route, mut before, mut code) = (pen.label(), Code::default(), Code::default());
+            pen.branch_sometimes(&mut before, &route);
+            work.before.extend(&before);
+            code.push(format!("{route}:\nstr xzr, [x{}, #{OPERANDS}]", pen.area));
+            let function = pen.name("work");
+            entry::enter(pen, &mut code, [&barrier, &barrier, &function], true);
+            work.routes.extend(&code);
+        }
+    }
+}
+
+/// All of some programs, and their table; the first has this number.
+pub(super) fn assembly(programs: &[Program]) -> String {
+    let mut text = format!("\t{ARCHITECTURE}\n\t.text\n");
+    for program in programs {
+        text += &program.text;
+    }
+    text +=
+        "\t.section .data.rel.ro, \"aw\"\n\t.balign 8\n\t.global programs\n\t.hidden programs\nprograms:\n";
+    for program in programs {
+        let _ = writeln!(text, "\t.quad program_{}", program.number);
+    }
+    let _ = writeln!(
+        text,
+        "\t.global number_of_programs, numbers\n\t.hidden number_of_programs, numbers\n\
+         number_of_programs:\t.quad {}\nnumbers:",
+        programs.len()
+    );
+    for program in programs {
+        let _ = writeln!(text, "\t.quad {}", program.number);
+    }
+    text += "\t.section .note.GNU-stack, \"\", %progbits\n";
+    text
+}
