@@ -1,14 +1,16 @@
 //! The command under test, and the JSON that it promises.
 //!
-//! Cargo tells only the tests of the package `deburr` where its program lies (`CARGO_BIN_EXE_deburr`); so [`deburr`] asks
-//! Cargo to build it (nothing to do where `cargo test --workspace` has) and takes it from the build directory.
+//! Cargo tells only the tests of the package `deburr` where its program is (`CARGO_BIN_EXE_deburr`); so [`deburr`] takes it
+//! from the build directory, where `cargo test --workspace` has put it, and asks Cargo to build it where it is missing or
+//! older than its sources. (Asking always would build all of it twice: with other features of its dependencies.)
 
-use crate::toolchain::{run, target_dir};
+use crate::toolchain::{repository, run, target_dir};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::{fs, io};
 
 /// The command, of the same profile as the tests.
 ///
@@ -17,17 +19,35 @@ use std::sync::OnceLock;
 pub fn deburr() -> &'static Path {
     static DEBURR: OnceLock<PathBuf> = OnceLock::new();
     DEBURR.get_or_init(|| {
+        let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
+        let program = target_dir().join(profile).join("deburr");
+        if is_current(&program).unwrap_or(false) {
+            return program;
+        }
         let mut build = Command::new(env!("CARGO"));
         build
             .args(["build", "--quiet", "--package", "deburr", "--bin", "deburr"])
             .current_dir(env!("CARGO_MANIFEST_DIR"));
-        let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
         if profile == "release" {
             build.arg("--release");
         }
         run(&mut build);
-        target_dir().join(profile).join("deburr")
+        program
     })
+}
+
+/// Whether a program is newer than all that Cargo says it was built from, in the file of rules for `make` beside it.
+fn is_current(program: &Path) -> io::Result<bool> {
+    let built = fs::metadata(program)?.modified()?;
+    let rules = fs::read_to_string(program.with_extension("d"))?;
+    let sources = rules.split_once(": ").map_or("", |(_, sources)| sources).split_ascii_whitespace();
+    let lock = repository().join("Cargo.lock");
+    for source in sources.map(Path::new).chain([lock.as_path()]) {
+        if fs::metadata(source)?.modified()? > built {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Runs `deburr check --format json` on one file and returns that file's report.
