@@ -20,8 +20,6 @@ use std::sync::OnceLock;
 /// Which registers are live where; each register is looked for once, when it is first asked about.
 #[derive(Default)]
 pub(in crate::patch) struct Liveness {
-    /// By register; where something may read it.
-    read: [OnceLock<Reaching>; 31],
     /// By register; where it may be read, or handed to code that is not known.
     handed: [OnceLock<Reaching>; 31],
 }
@@ -50,16 +48,6 @@ impl Liveness {
         let is_unseen = !is_scratch || !is_new || number >= 16;
         !live.contains(at) && (is_unseen || may_clobber(flow, at, number, 0))
     }
-
-    /// Whether nothing after a call reads x16, x17 or x30 before it is written again: it would find there what the call leaves.
-    /// A system call has no argument in them.
-    pub(in crate::patch) fn is_free_of_call(&self, flow: &Flow<'_, '_>, after: Svma) -> bool {
-        let Some(at) = flow.image.code_offset(after) else { return false };
-        [16, 17, 30].into_iter().all(|number| {
-            let cell = self.read.get(usize::from(number));
-            cell.is_some_and(|cell| !cell.get_or_init(|| live(flow, number, |_, _| false)).contains(at))
-        })
-    }
 }
 
 /// Where x`number` is live; `hands_on`: instructions that hand it to code that is not known.
@@ -82,7 +70,7 @@ fn live(flow: &Flow<'_, '_>, number: u8, hands_on: impl Fn(CodeOffset, u32) -> b
 }
 
 /// Whether an instruction may read x`number`: a cheaper question than decoding it, which says no only where that is sure.
-fn may_name(word: u32, number: u8) -> bool {
+pub(super) fn may_name(word: u32, number: u8) -> bool {
     let number = u32::from(number);
     let field = |low: u32| word >> low & 31 == number;
     // Exceptions, hints, system instructions; pairs that name the first register only; 64 bytes in eight registers.
@@ -103,7 +91,7 @@ fn leaves(word: u32) -> bool {
 }
 
 /// `svc`, `hvc`, `smc`
-const fn is_system_call(word: u32) -> bool {
+pub(super) const fn is_system_call(word: u32) -> bool {
     word & 0xffe0_001c == 0xd400_0000 && word & 3 != 0
 }
 

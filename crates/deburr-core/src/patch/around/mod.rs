@@ -11,6 +11,7 @@
 //! | `backward` | from where control may come to some instructions |
 //! | `entries` | what enters some instructions |
 //! | `liveness` | whether anything relies on what a register held |
+//! | `after_call` | whether anything relies on what the call of a helper leaves |
 //! | `monitor` | who relies on the monitor that a load-exclusive arms |
 //! | `barrier` | whether anything needs a barrier but the atomic beside it |
 //! | `helper` | whether a helper is one |
@@ -18,6 +19,7 @@
 //! | `before` | what the code before a sequence says of its registers |
 //! | `obstacle` | the reasons |
 
+mod after_call;
 mod backward;
 mod barrier;
 pub(super) mod before;
@@ -93,7 +95,7 @@ impl<'f, 'a> Surroundings<'f, 'a> {
 
     /// Whether nothing after a call reads a register that the call of a helper would have overwritten.
     pub(super) fn is_free_of_call(&self, after: Svma) -> bool {
-        self.liveness.is_free_of_call(self.flow(), after)
+        after_call::is_free(self.flow(), after)
     }
 
     /// Whether something in the file is ordered by barriers only.

@@ -25,7 +25,13 @@ const NEVER: &[&str] = &[
     "__assert_fail",
     "__stack_chk_fail",
     "__chk_fail",
+    "__fortify_fail",
+    "pthread_exit",
+    "thrd_exit",
     "__cxa_throw",
+    "__cxa_throw_bad_array_new_length",
+    "__cxa_deleted_virtual",
+    "_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE",
     "__cxa_rethrow",
     "__cxa_bad_cast",
     "__cxa_pure_virtual",
@@ -34,6 +40,13 @@ const NEVER: &[&str] = &[
     "longjmp",
     "siglongjmp",
 ];
+
+/// Whether a function of another file never returns; libstdc++ has one for each of its exceptions, `std::__throw_…`.
+fn is_never(name: &str) -> bool {
+    let thrower =
+        name.strip_prefix("_ZSt").map(|name| name.trim_start_matches(|it: char| it.is_ascii_digit()));
+    NEVER.contains(&name) || thrower.is_some_and(|name| name.starts_with("__throw_"))
+}
 
 /// The functions that never return, by start.
 #[derive(Debug, Default)]
@@ -57,7 +70,7 @@ impl Returns {
         starts.dedup();
         let names = image.symbols.iter().filter(|symbol| symbol.origin == SymbolOrigin::Plt);
         let external: HashSet<CodeOffset> = names
-            .filter(|symbol| symbol.name.strip_suffix("@plt").is_some_and(|name| NEVER.contains(&name)))
+            .filter(|symbol| symbol.name.strip_suffix("@plt").is_some_and(is_never))
             .filter_map(|symbol| image.code_offset(symbol.svma))
             .collect();
         let returning: Vec<AtomicBool> = starts.iter().map(|_| AtomicBool::new(false)).collect();

@@ -17,6 +17,7 @@ use std::collections::HashMap;
 const BTI_C: u32 = 0xd503_245f;
 const RET: u32 = 0xd65f_03c0;
 const DMB_ISH: u32 = 0xd503_3bbf;
+const BR_X16: u32 = 0xd61f_0200;
 /// `cmp xzr, xzr`: flags are no part of what a function returns.
 const COMPARE: u32 = 0xeb1f_03ff;
 /// Instructions of the longest fallback.
@@ -41,6 +42,7 @@ pub(super) enum NoHelper {
 
 /// The body of what looks like a helper.
 struct Body {
+    start: CodeOffset,
     flag: u64,
     lse: u32,
     /// Where its other arm begins.
@@ -65,10 +67,10 @@ impl Helpers {
         flags.sort_unstable();
         flags.dedup();
         let is_from_hwcap = written_from_hwcap(graph, &flags);
-        let judge = |at: CodeOffset, body: &Body| {
+        let judge = |body: &Body| {
             if !is_from_hwcap.get(&body.flag).copied().unwrap_or(false) {
                 Err(NoHelper::Flag(Svma(body.flag)))
-            } else if !is_named(graph, at, body.lse) {
+            } else if !is_named(graph, body.start, body.lse) {
                 Err(NoHelper::Name)
             } else if !falls_back(graph, prover, body) {
                 Err(NoHelper::Fallback)
@@ -77,7 +79,7 @@ impl Helpers {
             }
         };
         let known = bodies.into_par_iter().map(|(at, body)| {
-            let judged = body.as_ref().ok_or(NoHelper::Shape).and_then(|body| judge(at, body));
+            let judged = body.as_ref().ok_or(NoHelper::Shape).and_then(judge);
             (at, judged)
         });
         Helpers { known: known.collect() }
@@ -89,9 +91,25 @@ impl Helpers {
     }
 }
 
-/// Reads a function as a helper: `adrp x16; ldrb w16, [x16, #low]; cbz w16, fallback; lse; ret`.
-fn body(graph: &Graph<'_>, start: CodeOffset) -> Option<Body> {
-    let start = if graph.word(start)? == BTI_C { graph.offset(start, 4)? } else { start };
+/// Reads a function as a helper: `adrp x16; ldrb w16, [x16, #low]; cbz w16, fallback; lse; ret`; from a linker's veneer on,
+/// where one leads to it.
+fn body(graph: &Graph<'_>, called: CodeOffset) -> Option<Body> {
+    let start = veneer_target(graph, called).unwrap_or(called);
+    let first = if graph.word(start)? == BTI_C { graph.offset(start, 4)? } else { start };
+    body_at(graph, start, first)
+}
+
+/// Where a veneer leads: `adrp x16; add x16, x16, #low; br x16`.
+fn veneer_target(graph: &Graph<'_>, start: CodeOffset) -> Option<CodeOffset> {
+    let word = |index: i64| graph.offset(start, 4 * index).and_then(|at| graph.word(at));
+    let (adrp, add, br) = (word(0)?, word(1)?, word(2)?);
+    let page = fields::address(adrp, graph.svma(start).0).filter(|_| adrp & 0x9f00_001f == 0x9000_0010)?;
+    let is_veneer = add & 0xffc0_03ff == 0x9100_0210 && br == BR_X16;
+    graph.at(Svma(page.wrapping_add(u64::from(add >> 10 & 0xfff)))).filter(|_| is_veneer)
+}
+
+/// The body that begins at a place, after what may mark a function's start.
+fn body_at(graph: &Graph<'_>, function: CodeOffset, start: CodeOffset) -> Option<Body> {
     let word = |index: i64| graph.offset(start, 4 * index).and_then(|at| graph.word(at));
     let (adrp, ldrb, cbz, lse, ret) = (word(0)?, word(1)?, word(2)?, word(3)?, word(4)?);
     let page = fields::address(adrp, graph.svma(start).0).filter(|_| adrp & 0x9f00_001f == 0x9000_0010)?;
@@ -99,7 +117,7 @@ fn body(graph: &Graph<'_>, start: CodeOffset) -> Option<Body> {
     let Flow::Branch(to) = fields::flow(cbz) else { return None };
     let fallback = graph.offset(graph.offset(start, 8)?, to)?;
     let flag = page.wrapping_add(u64::from(ldrb >> 10 & 0xfff));
-    is_helper.then_some(Body { flag, lse, fallback })
+    is_helper.then_some(Body { start: function, flag, lse, fallback })
 }
 
 /// Whether the other arm does what the LSE instruction does.
