@@ -119,6 +119,14 @@ pub(crate) struct Fix {
     pub(crate) batch: Batch,
 }
 
+impl Fix {
+    /// Whether nothing is written: what could be is only shown.
+    pub(crate) fn is_plan(&self) -> bool {
+        let is_back = self.revert || self.verify.is_some();
+        !is_back && self.output.is_none() && !self.in_place && self.dispatch.is_none()
+    }
+}
+
 /// The options that choose what is rewritten, and how.
 const CHOICES: [&str; 9] = [
     "only",

@@ -18,7 +18,7 @@ use crate::output::target::{self, Regular, Stream, Target};
 use crate::output::{passing, refuse_input};
 use crate::render::fix::{Break, Document, Fixed, Layout, Left, Render, Summary, Text, Written};
 use crate::render::style::Palette;
-use deburr_core::patch::Plan;
+use deburr_core::patch::{Edited, Plan};
 use deburr_cpu::Feature;
 use place::Existing;
 use sha2::{Digest, Sha256};
@@ -51,7 +51,7 @@ pub(super) fn run(
     let action = match options {
         Fix { verify: Some(_), .. } => "verify",
         Fix { revert: true, .. } => "revert",
-        Fix { output: None, in_place: false, dispatch: None, .. } => "plan",
+        _ if options.is_plan() => "plan",
         _ => "rewrite",
     };
     let mut render: Box<dyn Render> = match options.format {
@@ -320,9 +320,11 @@ impl Run<'_> {
             (None, _) => None,
         };
         if let Some(destination) = destination {
-            let new = patched.as_deref();
-            let (written, lost) = destination
-                .deliver(path, &source, new, |written| work::verify(&source.bytes, written, &fixed.plan))?;
+            let (written, lost) = destination.deliver(path, &source, patched, |written| {
+                let release =
+                    |part: &[u8]| [written, &source.bytes].into_iter().for_each(|it| it.release(part));
+                work::verify(&source.bytes, written, &release, &fixed.plan)
+            })?;
             fixed.breaks.extend(lost);
             fixed.written = Some(written);
         }
@@ -514,32 +516,35 @@ impl Destination {
         self,
         path: &Path,
         source: &Source,
-        made: Option<&[u8]>,
-        check: impl FnOnce(&[u8]) -> Result<(), Trouble>,
+        made: Option<Edited<'_>>,
+        check: impl FnOnce(&Bytes) -> Result<(), Trouble>,
     ) -> Result<(Written, Vec<Break>), Trouble> {
         let Destination { place, backup, is_replaced } = self;
         let backup = backup.filter(|_| made.is_some());
         if let Some(backup) = &backup {
             refuse_existing(backup)?;
         }
-        let (new, name) = (made.unwrap_or(&source.bytes), place.path().to_owned());
-        let check = |written: &[u8]| {
-            if made.is_some() {
+        let (is_made, name) = (made.is_some(), place.path().to_owned());
+        let new = &made.unwrap_or_else(|| (&*source.bytes).into());
+        let check = |written: &Bytes| {
+            if is_made {
                 check(written)?;
             }
             source.check()
         };
-        let mut lost = Vec::new();
-        match place {
-            Place::Stream(stream, name) => place::put_through(new, stream, &name, check)?,
-            Place::File(destination) if made.is_some() || !is_replaced => {
+        let lost = match place {
+            Place::Stream(stream, name) => {
+                place::put_through(new, stream, &name, check)?;
+                Vec::new()
+            }
+            Place::File(destination) if is_made || !is_replaced => {
                 let replaced = is_replaced.then_some(&source.file);
                 let inherited = Inherited { metadata: &source.metadata, replaced, is_privileged: true };
                 let existing = backup.as_deref().map_or(Existing::Replace, Existing::Rename);
-                lost = place::put(new, &destination, inherited, existing, check)?;
+                place::put(new, &destination, inherited, existing, check)?
             }
-            Place::File(_) => {}
-        }
+            Place::File(_) => Vec::new(),
+        };
         let mut breaks = Vec::new();
         if !lost.is_empty() {
             let text = format!("attributes that could not be kept: {}", lost.join(", "));
@@ -552,8 +557,8 @@ impl Destination {
         }
         let written = Written {
             path: if is_replaced { path } else { &name }.display().to_string(),
-            is_changed: made.is_some(),
-            sha256: sha256(new),
+            is_changed: is_made,
+            sha256: sha256(new.pieces()),
             backup: backup.map(|path| path.display().to_string()),
         };
         Ok((written, breaks))
@@ -651,8 +656,9 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// In lower-case hexadecimal digits.
-fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
+fn sha256<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> String {
+    let hash = pieces.into_iter().fold(Sha256::new(), Sha256::chain_update);
+    hash.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
     })

@@ -91,6 +91,25 @@ impl Bytes {
         Ok(Bytes::Mapped(Mapping { file, before, slot, start, length }))
     }
 
+    /// Lets go of a part that is not needed for now: if it is read again, it comes from the file again.
+    pub(crate) fn release(&self, part: &[u8]) {
+        let Bytes::Mapped(mapping) = self else { return };
+        let whole = self.as_ptr_range();
+        // SAFETY: no more than sysconf.
+        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
+        let offset = (part.as_ptr() as usize).wrapping_sub(whole.start as usize);
+        let end = offset.saturating_add(part.len());
+        if end > mapping.length {
+            return;
+        }
+        let (start, end) = (offset.next_multiple_of(page), end / page * page);
+        if start < end {
+            // SAFETY: pages of our own mapping, which is private and was never written to, so that they are the file's again
+            // where they are touched; `on_bus_error` covers them like all others.
+            unsafe { libc::madvise(mapping.start.byte_add(start), end - start, libc::MADV_DONTNEED) };
+        }
+    }
+
     /// Whether the bytes were those of one and the same file all the time.
     pub(crate) fn is_intact(&self) -> bool {
         match self {
@@ -192,6 +211,22 @@ mod tests {
         });
         assert_eq!((bytes[0], bytes[4999], bytes[8192], bytes[(1 << 20) - 1]), (7, 7, 0, 0));
         assert!(!bytes.is_intact());
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn what_was_released_is_read_again() {
+        let path = scratch("release", 0);
+        let content: Vec<u8> = (0..100_000_u32).flat_map(u32::to_le_bytes).collect();
+        std::fs::write(&path, &content).unwrap();
+        let bytes = Bytes::open(&path).unwrap();
+        for range in [0..content.len(), 1..9000, 399_999..400_000, 0..0] {
+            bytes.release(&bytes[range]);
+            assert!(*bytes == *content);
+        }
+        // Not a part of it.
+        bytes.release(&content);
+        assert!(*bytes == *content && bytes.is_intact());
         std::fs::remove_file(&path).unwrap();
     }
 

@@ -4,11 +4,14 @@
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 use std::fs::{File, Metadata};
-use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::MetadataExt;
+use std::io::{self, Read, Seek};
+use std::os::unix::fs::{FileExt, MetadataExt};
 
 /// What file systems make holes of.
 const BLOCK: usize = 4096;
+
+/// Bytes that are written at once; a multiple of [`BLOCK`].
+const BUFFER: usize = 1 << 20;
 
 /// The bytes that `st_blocks` counts by (POSIX leaves it open; Linux has this).
 const UNIT: u64 = 512;
@@ -18,19 +21,35 @@ pub(crate) fn is_sparse(metadata: &Metadata) -> bool {
     metadata.blocks() * UNIT < metadata.len()
 }
 
-/// Writes bytes to the beginning of an empty file; `is_sparse`: with holes where blocks are zero.
-pub(crate) fn write(file: &mut File, bytes: &[u8], is_sparse: bool) -> io::Result<()> {
-    if !is_sparse {
-        return file.write_all(bytes);
-    }
+/// Writes bytes, piece by piece, to the beginning of an empty file; `is_sparse`: with holes where blocks are zero.
+pub(crate) fn write<'p>(
+    file: &mut File,
+    pieces: impl Iterator<Item = &'p [u8]>,
+    is_sparse: bool,
+) -> io::Result<()> {
+    let mut buffer = Vec::with_capacity(BUFFER);
     let mut at = 0;
-    for run in bytes.chunks(BLOCK) {
-        if run.iter().any(|byte| *byte != 0) {
-            file.seek(io::SeekFrom::Start(at))?;
-            file.write_all(run)?;
+    let mut put = |run: &[u8]| {
+        for block in run.chunks(if is_sparse { BLOCK } else { BUFFER }) {
+            if !is_sparse || block.iter().any(|byte| *byte != 0) {
+                file.write_all_at(block, at)?;
+            }
+            at += block.len() as u64;
         }
-        at += run.len() as u64;
+        io::Result::Ok(())
+    };
+    for mut piece in pieces {
+        while !piece.is_empty() {
+            let (part, rest) = piece.split_at(piece.len().min(BUFFER - buffer.len()));
+            buffer.extend_from_slice(part);
+            piece = rest;
+            if buffer.len() == BUFFER {
+                put(&buffer)?;
+                buffer.clear();
+            }
+        }
     }
+    put(&buffer)?;
     file.set_len(at)
 }
 
@@ -63,6 +82,7 @@ pub(crate) fn copy(from: &mut File, to: &mut File) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::fs;
+    use std::io::Write;
 
     #[test]
     fn holes_stay_holes_and_bytes_stay_bytes() {
@@ -86,8 +106,8 @@ mod tests {
         let bytes = fs::read(folder.join("model")).unwrap();
         let (mut copied, mut written, mut plain) = (open("copied"), open("written"), open("plain"));
         copy(&mut model, &mut copied).unwrap();
-        write(&mut written, &bytes, true).unwrap();
-        write(&mut plain, &bytes, false).unwrap();
+        write(&mut written, bytes.chunks(12345), true).unwrap();
+        write(&mut plain, bytes.chunks(12345), false).unwrap();
         for name in ["copied", "written", "plain"] {
             assert!(fs::read(folder.join(name)).unwrap() == bytes, "{name}");
         }

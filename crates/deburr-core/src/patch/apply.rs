@@ -16,6 +16,7 @@
 //! Follows the gABI, chapters "ELF Header" and "Sections".
 
 use super::difference::Change;
+use super::edited::Edited;
 use super::note::{Added, Hex, Note, Original, SECTION, SectionFields, is_in, sha256};
 use super::{Plan, Site, trampoline};
 use crate::address::Svma;
@@ -27,6 +28,8 @@ use std::ops::Range;
 
 /// From this many sections on, the ELF header does not hold their number (`SHN_LORESERVE`).
 const SECTIONS: u16 = 0xff00;
+/// Bytes of an ELF header.
+const ELF_HEADER: usize = 64;
 const SHT_PROGBITS: u32 = 1;
 const SHT_STRTAB: u32 = 3;
 const SHT_NOTE: u32 = 7;
@@ -167,10 +170,28 @@ impl From<&Site> for Change {
 
 /// The file with all that a plan says, and a note of it. Of a plan some sites may have been taken out: words in added space
 /// move up.
+///
+/// # Errors
+/// [`ApplyError`], where the plan does not fit the file; then there is nothing to write.
 pub fn apply(bytes: &[u8], plan: &Plan, options: &ApplyOptions) -> Result<Vec<u8>, ApplyError> {
+    edit(bytes, plan, options).map(|edited| edited.to_vec())
+}
+
+/// As [`apply`], for a file that is written piece by piece.
+///
+/// # Errors
+/// As [`apply`].
+pub fn edit<'a>(bytes: &'a [u8], plan: &Plan, options: &ApplyOptions) -> Result<Edited<'a>, ApplyError> {
     let mut changes: Vec<Change> = plan.sites.iter().map(Change::from).collect();
     move_up(bytes, &mut changes);
-    rewrite(bytes, &changes, options, env!("CARGO_PKG_VERSION"))
+    rewrite(bytes, &changes, options, env!("CARGO_PKG_VERSION"), || sha256(bytes))
+}
+
+/// Why a plan cannot be applied, if it cannot; cheaper than to apply it.
+pub fn obstacle(bytes: &[u8], plan: &Plan, options: &ApplyOptions) -> Option<ApplyError> {
+    let mut changes: Vec<Change> = plan.sites.iter().map(Change::from).collect();
+    move_up(bytes, &mut changes);
+    rewrite(bytes, &changes, options, env!("CARGO_PKG_VERSION"), String::new).err()
 }
 
 /// Closes gaps in added space. What cannot be moved stays, and is refused later.
@@ -193,13 +214,14 @@ fn move_up(bytes: &[u8], changes: &mut [Change]) {
     }
 }
 
-/// As [`apply`], by a version of deburr.
-pub(super) fn rewrite(
-    original: &[u8],
+/// As [`edit`], by a version of deburr; `sha256` is that of the original.
+pub(super) fn rewrite<'a>(
+    original: &'a [u8],
     changes: &[Change],
     options: &ApplyOptions,
     tool: &str,
-) -> Result<Vec<u8>, ApplyError> {
+    sha256: impl FnOnce() -> String,
+) -> Result<Edited<'a>, ApplyError> {
     let layout = Layout::of(original).map_err(ApplyError::File)?;
     if is_in(&layout) {
         return Err(ApplyError::AlreadyPatched);
@@ -217,7 +239,7 @@ pub(super) fn rewrite(
     let old_id = build_id.and_then(|range| original.get(range)).map(<[u8]>::to_vec);
     let about = Original {
         length: original.len() as u64,
-        sha256: sha256(original),
+        sha256: sha256(),
         build_id: old_id.clone().map(Hex),
         build_id_replaced_at: replaced.as_ref().map(|range| range.start as u64),
         header: SectionFields::of(original).ok_or(ApplyError::TooLarge)?,
@@ -228,24 +250,21 @@ pub(super) fn rewrite(
     let note = note.encode(changes).ok_or(ApplyError::TooLarge)?;
     let appended = Appended::of(&layout, original.len(), added, note)?;
 
-    let mut patched = Vec::with_capacity(original.len().saturating_add(appended.bytes.len()));
-    patched.extend_from_slice(original);
-    let mut put = |at: u64, bytes: &[u8]| {
-        let at = usize::try_from(at).map_err(|_| ApplyError::TooLarge)?;
-        super::put(&mut patched, at, bytes).ok_or(ApplyError::TooLarge)
-    };
+    let place = |at: u64| usize::try_from(at).map_err(|_| ApplyError::TooLarge);
+    let mut edits = Vec::with_capacity(changes.len().saturating_add(2));
     for change in changes {
-        put(change.file_offset, &bytes_of(&change.new))?;
+        edits.push((place(change.file_offset)?, bytes_of(&change.new)));
     }
     if let (Some(range), Some(old)) = (replaced, old_id) {
-        put(range.start as u64, &derived_build_id(&old, changes))?;
+        edits.push((range.start, derived_build_id(&old, changes)));
     }
-    appended.fields.put(&mut patched).ok_or(ApplyError::TooLarge)?;
+    let mut header = original.get(..ELF_HEADER).ok_or(ApplyError::TooLarge)?.to_vec();
+    appended.fields.put(&mut header).ok_or(ApplyError::TooLarge)?;
     if let Some((phoff, phnum)) = appended.program_headers {
-        Added::put(phoff, phnum, &mut patched).ok_or(ApplyError::TooLarge)?;
+        Added::put(phoff, phnum, &mut header).ok_or(ApplyError::TooLarge)?;
     }
-    patched.extend(appended.bytes);
-    Ok(patched)
+    edits.push((0, header));
+    Edited::new(original, edits, appended.bytes).ok_or(ApplyError::TooLarge)
 }
 
 /// The words as they lie in a file.

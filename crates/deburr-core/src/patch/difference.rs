@@ -79,27 +79,53 @@ impl fmt::Display for DifferenceError {
 impl std::error::Error for DifferenceError {}
 
 /// What the patched file has changed, if that is all in which the two differ.
+///
+/// # Errors
+/// [`DifferenceError`], where they differ in anything else.
 pub fn difference(original: &[u8], patched: &[u8]) -> Result<Vec<Change>, DifferenceError> {
+    difference_releasing(original, patched, &|_| {})
+}
+
+/// As [`difference`]; `release` gets parts of the patched file that are not needed any more.
+pub(super) fn difference_releasing(
+    original: &[u8],
+    patched: &[u8],
+    release: &(dyn Fn(&[u8]) + Sync),
+) -> Result<Vec<Change>, DifferenceError> {
     let note = Note::of(patched).map_err(DifferenceError::Note)?;
     let expected = (note.original.length, note.original.sha256.clone());
-    let found = (original.len() as u64, sha256(original));
-    if found != expected {
-        return Err(DifferenceError::OtherOriginal { expected, found });
+    let length = original.len() as u64;
+    if length != note.original.length {
+        return Err(DifferenceError::OtherOriginal { expected, found: (length, sha256(original)) });
     }
+    let (hash, changes) =
+        rayon::join(|| sha256(original), || changes_of(&note, (original, patched), release));
+    match hash == note.original.sha256 {
+        true => changes,
+        false => Err(DifferenceError::OtherOriginal { expected, found: (length, hash) }),
+    }
+}
+
+/// What the patched file has changed of an original with the note's SHA-256.
+fn changes_of(
+    note: &Note,
+    (original, patched): (&[u8], &[u8]),
+    release: &(dyn Fn(&[u8]) + Sync),
+) -> Result<Vec<Change>, DifferenceError> {
     let changes = note.sites().map(|(rule, at, file_offset, old)| {
         let new = words(patched, file_offset, old.len()).ok_or(DifferenceError::Outside { file_offset })?;
         Ok(Change { rule, at, file_offset, old: old.to_vec(), new, trampoline: None })
     });
     let mut changes: Vec<Change> = changes.collect::<Result<_, _>>()?;
-    add_trampolines(original, patched, &note, &mut changes)?;
+    add_trampolines(original, patched, note, &mut changes)?;
     // Bytes behind the last section were there before, and are held against the original like any others.
     let options = ApplyOptions { new_build_id: note.original.build_id_replaced_at.is_some(), trailer: true };
-    let again = rewrite(original, &changes, &options, &note.tool).map_err(DifferenceError::Apply)?;
-    if again != patched {
-        let equal = again.iter().zip(patched).take_while(|(one, other)| one == other).count();
-        return Err(DifferenceError::Byte { file_offset: equal as u64 });
+    let again = rewrite(original, &changes, &options, &note.tool, || note.original.sha256.clone())
+        .map_err(DifferenceError::Apply)?;
+    match again.first_difference(patched, release) {
+        Some(file_offset) => Err(DifferenceError::Byte { file_offset }),
+        None => Ok(changes),
     }
-    Ok(changes)
 }
 
 /// Finds the words in added space, which follow one another there.

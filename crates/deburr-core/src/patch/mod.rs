@@ -65,6 +65,7 @@ mod assumptions;
 mod audit;
 mod bits;
 mod difference;
+mod edited;
 mod encode;
 mod exclusive;
 mod lone;
@@ -81,11 +82,12 @@ mod unfit;
 mod verify;
 
 pub use crate::image::layout::NoSpace;
-pub use apply::{ApplyError, ApplyOptions, apply};
+pub use apply::{ApplyError, ApplyOptions, apply, edit, obstacle};
 pub use around::{Detail, Obstacle};
 pub use assumptions::ASSUMPTIONS;
 pub use audit::{Concern, Contradiction, Subject, audit};
 pub use difference::{Change, DifferenceError, difference};
+pub use edited::Edited;
 pub use exclusive::NoShape;
 pub use note::NoteError;
 pub use plan::{Plan, PlanError, PlanRequest, RULES, Reason, Refused, Site, plan};
@@ -97,7 +99,7 @@ pub use revert::{RevertError, revert};
 pub use templates::Prover;
 pub use trampoline::Trampoline;
 pub use unfit::Unfit;
-pub use verify::{Verified, VerifyError, verify};
+pub use verify::{Verified, VerifyError, verify, verify_releasing};
 
 /// Writes bytes over others; `None` where there is no room.
 fn put(bytes: &mut [u8], at: usize, what: &[u8]) -> Option<()> {

@@ -398,7 +398,14 @@ impl See<'_> {
         let around = Surroundings::of(&image, &program);
         let lone = lone::drafts((&image, &program), &around, &atomics, self.target, is_asked);
         let drafts = draft(&image, &around, &atomics, lone);
-        Ok(settle(bytes, (&image, &program), &around, drafts))
+        let prover = Prover::default();
+        let mut plan = settle(bytes, (&image, &program), &around, &prover, drafts);
+        // The audit reads the whole file again, and needs nothing of this.
+        drop(around);
+        drop((atomics, program));
+        refuse_contradicted(&image, &prover, &mut plan);
+        plan.refused.sort_by_key(|refused| refused.at);
+        Ok(plan)
     }
 }
 
@@ -540,6 +547,7 @@ fn settle(
     bytes: &[u8],
     (image, program): (&Image<'_>, &Program),
     around: &Surroundings<'_, '_>,
+    prover: &Prover,
     drafts: Vec<Drafted>,
 ) -> Plan {
     let mut names = Names::default();
@@ -555,11 +563,10 @@ fn settle(
         }
     }
     let relocated = image::relocated_code(bytes);
-    let prover = Prover::default();
     let mut added = BTreeMap::new();
     while !pending.is_empty() {
         let tried: Vec<Result<Proven, Pending>> =
-            pending.into_par_iter().map(|pending| try_attempt(around, &prover, pending)).collect();
+            pending.into_par_iter().map(|pending| try_attempt(around, prover, pending)).collect();
         let (mut proven, mut failed) = (Vec::new(), Vec::new());
         for result in tried {
             match result {
@@ -611,8 +618,6 @@ fn settle(
         pending = again;
     }
     place_added(bytes, &mut plan, added);
-    refuse_contradicted(image, &prover, &mut plan);
-    plan.refused.sort_by_key(|refused| refused.at);
     plan
 }
 

@@ -5,7 +5,7 @@
 //! original. How the new words were found does not matter.
 
 use super::audit::Concern;
-use super::difference::{Change, DifferenceError, difference};
+use super::difference::{Change, DifferenceError, difference_releasing};
 use super::plan::{self, Draft, PlanError, Reason};
 use crate::address::Svma;
 use std::collections::BTreeMap;
@@ -74,10 +74,24 @@ impl std::error::Error for VerifyError {}
 /// # Errors
 /// [`VerifyError`], where the files differ in anything else, or a change is not proven.
 pub fn verify(original: &[u8], patched: &[u8]) -> Result<Verified, VerifyError> {
+    verify_releasing(original, patched, &|_| {})
+}
+
+/// As [`verify`]; `release` gets parts of either file that are not needed for now, so that two large files need not be in
+/// memory at once.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_releasing(
+    original: &[u8],
+    patched: &[u8],
+    release: &(dyn Fn(&[u8]) + Sync),
+) -> Result<Verified, VerifyError> {
     if original == patched {
         return Ok(Verified { changes: Vec::new(), by_rule: BTreeMap::new() });
     }
-    let changes = difference(original, patched).map_err(VerifyError::Difference)?;
+    let changes = difference_releasing(original, patched, release).map_err(VerifyError::Difference)?;
+    release(original);
     let mut by_rule = BTreeMap::new();
     let mut wanted = Vec::with_capacity(changes.len());
     for change in &changes {

@@ -31,7 +31,7 @@ impl Run<'_> {
         let reverted = guarded(|| patch::revert(&source.bytes))?;
         let original = reverted.map_err(|error| Trouble::fault(error.to_string()))?;
         // That it is the original, the note's own SHA-256 has told.
-        let (written, _) = destination.deliver(path, &source, Some(&original), |_| Ok(()))?;
+        let (written, _) = destination.deliver(path, &source, Some((&*original).into()), |_| Ok(()))?;
         let reverted = Reverted { path: path.display().to_string(), written };
         self.render.reverted(self.out, &reverted)?;
         Ok(())
@@ -55,13 +55,14 @@ pub(super) fn verify(
     };
     let (old, new) = (open(original)?, open(patched)?);
     let name = original.display().to_string();
+    let release = |part: &[u8]| [&old, &new].into_iter().for_each(|file| file.release(part));
     let verified = match Content::of_all(&old) {
         _ if *old == *new => Ok(Ok(Ok(BTreeMap::new()))),
         Content::Package => {
             let _life = Life::new(options.batch.progress, name.clone());
             guarded(|| packages(&name, [&old, &new], &options.batch.packages.limits()))
         }
-        _ => guarded(|| patch::verify(&old, &new)).map(|verified| match verified {
+        _ => guarded(|| patch::verify_releasing(&old, &new, &release)).map(|verified| match verified {
             Err(VerifyError::Plan(PlanError::Unreadable(error))) => Err(Trouble::fault(error.to_string())),
             verified => Ok(verified.map(|verified| verified.by_rule).map_err(|error| error.to_string())),
         }),

@@ -8,6 +8,7 @@ use crate::cmd::Failure;
 use crate::input::walk::error_text;
 use crate::output::{self, dress::Inherited};
 use crate::render::fix::{Manifest, ManifestFile, Variant, Written};
+use deburr_core::patch::Edited;
 use deburr_core::{Request, check};
 use deburr_cpu::{Arch, Feature, FeatureSet, first_level, level_named};
 use std::collections::{BTreeSet, HashSet};
@@ -59,7 +60,7 @@ impl Run<'_> {
         let patched = patched.map_err(|error| Trouble::left(self.hint(&error.to_string(), &error)))?;
         let name = path.file_name().ok_or_else(|| Trouble::fault("no name of a file"))?;
         let mut variants = Vec::new();
-        let mut add = |part: &str, bytes: &[u8], needs: &BTreeSet<String>| -> Result<String, Trouble> {
+        let mut add = |part: &str, new: &Edited<'_>, needs: &BTreeSet<String>| -> Result<String, Trouble> {
             let part_folder = folder.join(part);
             if let Err(error) = fs::create_dir(&part_folder)
                 && error.kind() != std::io::ErrorKind::AlreadyExists
@@ -69,28 +70,29 @@ impl Run<'_> {
             let to = part_folder.join(name);
             let inherited = Inherited { metadata: &source.metadata, replaced: None, is_privileged: true };
             let is_changed = part == REWRITTEN;
-            place::put(bytes, &to, inherited, Existing::Replace, |written| {
+            place::put(new, &to, inherited, Existing::Replace, |written| {
                 if is_changed {
-                    work::verify(&source.bytes, written, &plan)?;
+                    work::verify(&source.bytes, written, &|run| written.release(run), &plan)?;
                 }
                 source.check()
             })?;
             variants.push(Variant {
                 path: format!("{part}/{}", name.to_string_lossy()),
                 needs: needs.iter().cloned().collect(),
-                sha256: sha256(bytes),
-                size: bytes.len() as u64,
+                sha256: sha256(new.pieces()),
+                size: new.length(),
             });
             Ok(to.display().to_string())
         };
         let mut needs = needs(&source.bytes)?;
-        let original = add(ORIGINAL, &source.bytes, &needs)?;
+        let unchanged = Edited::from(&*source.bytes);
+        let original = add(ORIGINAL, &unchanged, &needs)?;
         let needs_lse = plan.sites.iter().any(|site| site.needs_lse());
         needs.extend(needs_lse.then(|| Feature::FEAT_LSE.name().to_owned()));
-        let rewritten = patched.as_deref().map(|bytes| add(REWRITTEN, bytes, &needs)).transpose()?;
+        let rewritten = patched.as_ref().map(|new| add(REWRITTEN, new, &needs)).transpose()?;
         // The best first.
         variants.reverse();
-        let bytes: &[u8] = patched.as_deref().unwrap_or(&source.bytes);
+        let new = patched.as_ref().unwrap_or(&unchanged);
         let mut fixed = self.planned(path.display().to_string(), plan, trailer);
         if rewritten.is_some() {
             fixed.breaks.extend(self.breaks_around(path, &source));
@@ -98,7 +100,7 @@ impl Run<'_> {
         fixed.written = Some(Written {
             is_changed: rewritten.is_some(),
             path: rewritten.unwrap_or(original),
-            sha256: sha256(bytes),
+            sha256: sha256(new.pieces()),
             backup: None,
         });
         self.tell(&fixed, true)?;

@@ -92,7 +92,7 @@ impl Run<'_> {
         let destination = destination.filter(|_| !self.summary.is_tree || !packed.changed.is_empty());
         if let Some(destination) = destination {
             let _life = life();
-            let made = (!packed.changed.is_empty()).then_some(&*bytes);
+            let made = (!packed.changed.is_empty()).then(|| (&*bytes).into());
             let (written, lost) = destination.deliver(path, source, made, |written| {
                 let differing = differing(&name, &source.bytes, written, &limits)?;
                 match differing == changes {
@@ -117,7 +117,7 @@ impl Run<'_> {
         let Made { plan, patched, trailer } = self.work.make(&object.bytes, None).map_err(&mut leave).ok()?;
         let mut fixed = self.planned(object.path.clone(), plan, trailer);
         let patched = match (patched.transpose(), members.new_path) {
-            (Ok(patched), _) => patched,
+            (Ok(patched), _) => patched.map(|patched| patched.to_vec()),
             (Err(error), Some(_)) => {
                 leave(Trouble::left(self.hint(&error.to_string(), &error)));
                 return None;
@@ -129,7 +129,7 @@ impl Run<'_> {
         };
         if let Some(new_path) = members.new_path {
             if let Some(patched) = &patched
-                && let Err(trouble) = work::verify(&object.bytes, patched, &fixed.plan)
+                && let Err(trouble) = work::verify(&object.bytes, patched, &|_| {}, &fixed.plan)
             {
                 leave(trouble);
                 return None;
@@ -139,7 +139,7 @@ impl Run<'_> {
             fixed.written = Some(Written {
                 path: format!("{new_path}{inner}"),
                 is_changed: patched.is_some(),
-                sha256: sha256(new),
+                sha256: sha256([new]),
                 backup: None,
             });
         }
@@ -152,7 +152,7 @@ impl Run<'_> {
 
 impl Change {
     fn of(object: &Object, new: &[u8]) -> Change {
-        Change { path: object.path.clone(), old: sha256(&object.bytes), new: sha256(new) }
+        Change { path: object.path.clone(), old: sha256([&*object.bytes]), new: sha256([new]) }
     }
 }
 
@@ -289,7 +289,7 @@ pub(super) fn has_binaries(path: &str, bytes: &[u8], limits: &Limits) -> Result<
 
 /// The binaries in which two packages differ that are the same but for these.
 fn differing(path: &str, old: &[u8], new: &[u8], limits: &Limits) -> Result<Vec<Change>, Trouble> {
-    let hashes = |bytes: &[u8]| Contents::read(path, bytes, limits, |bytes| sha256(&bytes));
+    let hashes = |bytes: &[u8]| Contents::read(path, bytes, limits, |bytes| sha256([&*bytes]));
     let (old, new) = (hashes(old)?, hashes(new)?);
     let same_names = old.binaries.iter().map(|(path, _)| path).eq(new.binaries.iter().map(|(path, _)| path));
     if !same_names || (old.others, old.skipped) != (new.others, new.skipped) {
@@ -320,7 +320,11 @@ mod tests {
         let old = package(b"\x7fELF 1", "b.so");
         let differing = |new: &[u8]| differing("p", &old, new, &Limits::default());
         assert_eq!(differing(&old).unwrap(), []);
-        let expected = Change { path: "p!a.so".into(), old: sha256(b"\x7fELF 1"), new: sha256(b"\x7fELF 3") };
+        let expected = Change {
+            path: "p!a.so".into(),
+            old: sha256([&b"\x7fELF 1"[..]]),
+            new: sha256([&b"\x7fELF 3"[..]]),
+        };
         assert_eq!(differing(&package(b"\x7fELF 3", "b.so")).unwrap(), [expected]);
         for other in [package(b"\x7fELF 1", "c.so"), package(b"no ELF", "b.so"), old[..1600].to_vec()] {
             assert!(differing(&other).unwrap_err().reason.contains("the files that the original holds"));

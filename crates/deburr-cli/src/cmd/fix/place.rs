@@ -10,6 +10,7 @@ use crate::output::dress::{Inherited, dress, is_privileged};
 use crate::output::passing::Passing;
 use crate::output::target::{self, Stream, folder_of};
 use crate::output::{sparse, write_over};
+use deburr_core::patch::Edited;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -26,11 +27,11 @@ pub(super) enum Existing<'p> {
 
 /// Writes a file; `check` sees what was written. Returns the attributes that could not be kept.
 pub(super) fn put(
-    bytes: &[u8],
+    new: &Edited<'_>,
     destination: &Path,
     inherited: Inherited<'_>,
     existing: Existing<'_>,
-    check: impl FnOnce(&[u8]) -> Result<(), Trouble>,
+    check: impl FnOnce(&Bytes) -> Result<(), Trouble>,
 ) -> Result<Vec<String>, Trouble> {
     let complain = |path: &Path, error: &io::Error| {
         Trouble::fault(format!("writing {}: {}", path.display(), error_text(error)))
@@ -38,12 +39,13 @@ pub(super) fn put(
     let fault = |error: io::Error| complain(destination, &error);
     let mut passing = Passing::beside(destination, 0o600).map_err(fault)?;
     let is_sparse = sparse::is_sparse(inherited.metadata);
-    sparse::write(&mut passing.file, bytes, is_sparse).map_err(fault)?;
+    sparse::write(&mut passing.file, new.pieces(), is_sparse).map_err(fault)?;
     let lost = dress(&passing.file, inherited).map_err(fault)?;
     passing.file.sync_all().map_err(fault)?;
     let written = passing.file.try_clone().and_then(Bytes::of).map_err(fault)?;
     check(&written)?;
-    if !written.is_intact() || *written != *bytes {
+    let difference = new.first_difference(&written, |run| written.release(run));
+    if !written.is_intact() || difference.is_some() {
         return Err(Trouble::fault(format!(
             "{}: the file changed while it was written",
             destination.display()
@@ -72,13 +74,14 @@ pub(super) fn put(
 
 /// Writes through what is no regular file; `check` sees the bytes first, as they cannot be read again there.
 pub(super) fn put_through(
-    bytes: &[u8],
+    new: &Edited<'_>,
     mut stream: Stream,
     name: &Path,
-    check: impl FnOnce(&[u8]) -> Result<(), Trouble>,
+    check: impl FnOnce(&Bytes) -> Result<(), Trouble>,
 ) -> Result<(), Trouble> {
-    check(bytes)?;
-    let written = stream.file.write_all(bytes).and_then(|()| stream.file.flush());
+    let bytes = Bytes::Owned(new.to_vec());
+    check(&bytes)?;
+    let written = stream.file.write_all(&bytes).and_then(|()| stream.file.flush());
     written.map_err(|error| Trouble::fault(format!("writing {}: {}", name.display(), error_text(&error))))
 }
 
@@ -164,8 +167,8 @@ mod tests {
         fs::write(&path, b"old").unwrap();
         let (metadata, backup) = (fs::metadata(&path).unwrap(), scratch.0.join("program.orig"));
         let inherited = Inherited { metadata: &metadata, replaced: None, is_privileged: true };
-        let done = put(b"new", &path, inherited, Existing::Rename(&backup), |written| {
-            assert_eq!(written, b"new");
+        let done = put(&b"new"[..].into(), &path, inherited, Existing::Rename(&backup), |written| {
+            assert_eq!(**written, *b"new");
             Err(Trouble::fault("no"))
         });
         assert_eq!(done.unwrap_err().reason, "no");
@@ -183,7 +186,7 @@ mod tests {
         fs::write(&backup, b"older").unwrap();
         let metadata = fs::metadata(&path).unwrap();
         let inherited = Inherited { metadata: &metadata, replaced: None, is_privileged: true };
-        let done = put(b"new", &path, inherited, Existing::Rename(&backup), |_| Ok(()));
+        let done = put(&b"new"[..].into(), &path, inherited, Existing::Rename(&backup), |_| Ok(()));
         assert!(done.unwrap_err().reason.contains("exists"));
         assert_eq!(
             (fs::read(&path).unwrap(), fs::read(&backup).unwrap()),
@@ -203,7 +206,7 @@ mod tests {
         let has_attributes = fsetxattr(&file, "user.origin", b"here", XattrFlags::empty()).is_ok();
         let inherited =
             Inherited { metadata: &file.metadata().unwrap(), replaced: Some(&file), is_privileged: true };
-        let lost = put(b"new", &path, inherited, Existing::Rename(&backup), |_| Ok(())).unwrap();
+        let lost = put(&b"new"[..].into(), &path, inherited, Existing::Rename(&backup), |_| Ok(())).unwrap();
         let new = File::open(&path).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
         assert_eq!((lost.len(), mode(&path), mode(&backup)), (0, 0o4751, 0o751));
@@ -223,7 +226,7 @@ mod tests {
         let file = File::open(&path).unwrap();
         let metadata = file.metadata().unwrap();
         let inherited = Inherited { metadata: &metadata, replaced: Some(&file), is_privileged: true };
-        put(b"new", &path, inherited, Existing::Rename(&backup), |_| Ok(())).unwrap();
+        put(&b"new"[..].into(), &path, inherited, Existing::Rename(&backup), |_| Ok(())).unwrap();
         assert_eq!(target::identity(&fs::metadata(&backup).unwrap()), target::identity(&metadata));
     }
 }

@@ -8,7 +8,9 @@ use crate::config::Config;
 use crate::input::{Content, debug_file};
 use crate::machine::{features_for, machines_named};
 use deburr_core::image::demangle;
-use deburr_core::patch::{self, ApplyError, ApplyOptions, Plan, PlanError, PlanRequest, Reason, Refused};
+use deburr_core::patch::{
+    self, ApplyError, ApplyOptions, Edited, Plan, PlanError, PlanRequest, Reason, Refused,
+};
 use deburr_core::{Error, Svma, pattern, wanted_debug_file};
 use deburr_cpu::{Arch, Feature, FeatureSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,6 +23,8 @@ pub(super) struct Work<'o> {
     skip_spinning: bool,
     trampolines: bool,
     options: ApplyOptions,
+    /// Whether nothing is to be written.
+    is_plan: bool,
     debug_dirs: Option<Vec<PathBuf>>,
     functions: Vec<Wanted<&'o str>>,
     sites: Vec<Wanted<Svma>>,
@@ -33,10 +37,10 @@ struct Wanted<T> {
 }
 
 /// What can be made of a binary.
-pub(super) struct Made {
+pub(super) struct Made<'b> {
     pub(super) plan: Plan,
-    /// The file with it, or why it cannot be written; `None` where there is nothing to write.
-    pub(super) patched: Option<Result<Vec<u8>, ApplyError>>,
+    /// The file with it, or why it cannot be written; `None` where there is nothing to write, or nothing is to be written.
+    pub(super) patched: Option<Result<Edited<'b>, ApplyError>>,
     /// Bytes behind the last section that were overridden.
     pub(super) trailer: Option<u64>,
 }
@@ -70,6 +74,7 @@ impl<'o> Work<'o> {
             skip_spinning: options.skip_spin_cas,
             trampolines: options.trampolines,
             options: ApplyOptions { new_build_id: options.new_build_id, trailer: options.trailer },
+            is_plan: options.is_plan(),
             debug_dirs: debug_dirs(&options.batch.debug_files),
             functions: options
                 .function
@@ -81,7 +86,7 @@ impl<'o> Work<'o> {
     }
 
     /// Plans for a file and applies the plan, in memory. `file`: what its debug file may lie beside.
-    pub(super) fn make(&mut self, bytes: &[u8], file: Option<&Path>) -> Result<Made, Trouble> {
+    pub(super) fn make<'b>(&mut self, bytes: &'b [u8], file: Option<&Path>) -> Result<Made<'b>, Trouble> {
         match Content::of_all(bytes) {
             Content::Elf => self.make_elf(bytes, file),
             Content::Archive | Content::ThinArchive => {
@@ -95,7 +100,7 @@ impl<'o> Work<'o> {
         }
     }
 
-    fn make_elf(&mut self, bytes: &[u8], file: Option<&Path>) -> Result<Made, Trouble> {
+    fn make_elf<'b>(&mut self, bytes: &'b [u8], file: Option<&Path>) -> Result<Made<'b>, Trouble> {
         let debug_file = self
             .debug_dirs
             .as_deref()
@@ -120,12 +125,16 @@ impl<'o> Work<'o> {
         let (mut patched, mut trailer) = (None, None);
         if !plan.sites.is_empty() {
             let strict = ApplyOptions { trailer: false, ..self.options };
-            let mut made = guarded(|| patch::apply(bytes, &plan, &strict))?;
-            if let (Err(ApplyError::Trailer { length, .. }), true) = (&made, self.options.trailer) {
+            let mut obstacle = guarded(|| patch::obstacle(bytes, &plan, &strict))?;
+            if let (Some(ApplyError::Trailer { length, .. }), true) = (&obstacle, self.options.trailer) {
                 trailer = Some(*length);
-                made = guarded(|| patch::apply(bytes, &plan, &self.options))?;
+                obstacle = guarded(|| patch::obstacle(bytes, &plan, &self.options))?;
             }
-            patched = Some(made);
+            patched = match obstacle {
+                Some(error) => Some(Err(error)),
+                None if self.is_plan => None,
+                None => Some(guarded(|| patch::edit(bytes, &plan, &self.options))?),
+            };
         }
         Ok(Made { plan, patched, trailer })
     }
@@ -180,13 +189,18 @@ impl<'o> Work<'o> {
     }
 }
 
-/// Proves what was written, from the bytes alone.
-pub(super) fn verify(original: &[u8], written: &[u8], plan: &Plan) -> Result<(), Trouble> {
+/// Proves what was written, from the bytes alone; `release` gets what is not needed of them any more.
+pub(super) fn verify(
+    original: &[u8],
+    written: &[u8],
+    release: &(dyn Fn(&[u8]) + Sync),
+    plan: &Plan,
+) -> Result<(), Trouble> {
     let complain = |reason: String| {
         Trouble::fault(format!("what was written is not proven and was removed, please report it: {reason}"))
     };
-    let verified =
-        guarded(|| patch::verify(original, written))?.map_err(|error| complain(error.to_string()))?;
+    let verified = guarded(|| patch::verify_releasing(original, written, release))?;
+    let verified = verified.map_err(|error| complain(error.to_string()))?;
     match verified.changes.len() == plan.sites.len() {
         true => Ok(()),
         false => Err(complain("another number of changes than was planned".to_owned())),

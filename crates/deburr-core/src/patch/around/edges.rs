@@ -22,17 +22,23 @@ pub(in crate::patch) struct Edges {
 }
 
 impl Edges {
-    /// Reads all code of a file. `targets` are the known targets of indirect jumps, each after its jump.
-    pub(super) fn find(image: &Image<'_>, program: &Program, targets: &[(CodeOffset, CodeOffset)]) -> Edges {
+    /// Reads all code of a file.
+    pub(super) fn find(image: &Image<'_>, program: &Program) -> Edges {
         let mut edges: Vec<(CodeOffset, CodeOffset)> = Vec::new();
         for code in &image.code {
             edges.par_extend(direct(image, code).filter(|&(_, from)| !program.is_data(from)));
         }
-        edges.extend(targets.iter().map(|&(jump, to)| (to, jump)));
-        edges.par_sort_unstable();
+        sort(&mut edges);
         let mut edges = Edges { by_target: edges, reached_data: Vec::new() };
         edges.add_reachable_data(image, program);
         edges
+    }
+
+    /// Adds known targets of indirect jumps, each after its jump.
+    pub(super) fn add(&mut self, image: &Image<'_>, program: &Program, targets: &[(CodeOffset, CodeOffset)]) {
+        self.by_target.extend(targets.iter().map(|&(jump, to)| (to, jump)));
+        sort(&mut self.by_target);
+        self.add_reachable_data(image, program);
     }
 
     /// Adds the branches in data that control can reach after all: it was taken for data and is code.
@@ -45,19 +51,20 @@ impl Edges {
             let before = run.start.checked_sub(4).and_then(|at| image.word_at(image.svma(at)));
             before.is_some_and(falls_through) || !self.range((*run).clone()).is_empty() || pointed(run)
         };
-        self.reached_data = program.data().iter().filter(is_reachable).cloned().collect();
-        if self.reached_data.is_empty() {
+        let is_new = |run: &&Range<CodeOffset>| !self.reached_data.contains(*run);
+        let new: Vec<_> = program.data().iter().filter(is_new).filter(is_reachable).cloned().collect();
+        if new.is_empty() {
             return;
         }
-        let words =
-            self.reached_data.iter().flat_map(|run| (run.start.next_multiple_of(4)..run.end).step_by(4));
+        let words = new.iter().flat_map(|run| (run.start.next_multiple_of(4)..run.end).step_by(4));
         let added = words.filter_map(|from| {
             let at = image.svma(from);
             Some((image.code_offset(at.offset(distance(image.word_at(at)?)?))?, from))
         });
         let added: Vec<_> = added.collect();
         self.by_target.extend(added);
-        self.by_target.par_sort_unstable();
+        sort(&mut self.by_target);
+        self.reached_data.extend(new);
     }
 
     /// Whether a place is in data that control can reach.
@@ -76,6 +83,11 @@ impl Edges {
         let rest = self.by_target.get(from..).unwrap_or_default();
         rest.get(..rest.partition_point(|&(to, _)| to < range.end)).unwrap_or_default()
     }
+}
+
+/// Sorts pairs as one number each, which is faster to compare than two.
+fn sort(edges: &mut [(CodeOffset, CodeOffset)]) {
+    edges.par_sort_unstable_by_key(|&(to, from)| u64::from(to) << 32 | u64::from(from));
 }
 
 /// The direct branches and calls of a section: target and source.

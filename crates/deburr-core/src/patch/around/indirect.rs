@@ -41,7 +41,7 @@ impl Indirect {
     /// Resolves all indirect jumps of a file, and returns them with all known edges.
     pub(super) fn resolve(image: &Image<'_>, program: &Program, returns: &Returns) -> (Indirect, Edges) {
         let mut found = Indirect::default();
-        let mut edges = Edges::find(image, program, &[]);
+        let mut edges = Edges::find(image, program);
         let mut pending = Indirect::jumps(image, program);
         // What is behind the label of one switch statement may need what was before that statement.
         for _ in 0..2 {
@@ -50,7 +50,7 @@ impl Indirect {
             if found.targets.len() == known {
                 break;
             }
-            edges = Edges::find(image, program, &found.targets);
+            edges.add(image, program, found.targets.get(known..).unwrap_or_default());
         }
         found.targets.sort_unstable();
         found.unknown = pending.into_iter().map(|(jump, _)| jump).collect();

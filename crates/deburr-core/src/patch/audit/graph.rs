@@ -42,7 +42,7 @@ impl<'a> Graph<'a> {
     pub(super) fn add_jumps(&mut self, jumps: &[(CodeOffset, Vec<CodeOffset>)]) {
         let added = jumps.iter().flat_map(|(from, targets)| targets.iter().map(|to| (*to, *from)));
         self.edges.extend(added);
-        self.edges.par_sort_unstable();
+        self.edges.par_sort_unstable_by_key(as_number);
         self.edges.dedup();
     }
 
@@ -175,6 +175,11 @@ impl<'a> Graph<'a> {
     }
 }
 
+/// An edge as a number in the same order.
+fn as_number(edge: &(CodeOffset, CodeOffset)) -> u64 {
+    u64::from(edge.0) << 32 | u64::from(edge.1)
+}
+
 fn sort(places: &mut Vec<CodeOffset>) {
     places.par_sort_unstable();
     places.dedup();
@@ -203,7 +208,7 @@ fn scan(image: &Image<'_>) -> (Vec<(CodeOffset, CodeOffset)>, Vec<CodeOffset>) {
             computed::addresses(image, code.extent.start.offset((from * 4) as i64), part)
         }));
     }
-    edges.par_sort_unstable();
+    edges.par_sort_unstable_by_key(as_number);
     (edges, addresses)
 }
 
