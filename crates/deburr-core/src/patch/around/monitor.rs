@@ -14,7 +14,10 @@ use rayon::prelude::*;
 
 /// Who relies on the monitor.
 pub(in crate::patch) struct Monitor {
+    /// From where control may come to a `wfe` that no `sev` or `sevl` before it lets go on.
     waits: Reaching,
+    /// From where it may come to a `wfe` after another, which used up what a `sev` or `sevl` before both did.
+    later_waits: Reaching,
     stores: Reaching,
 }
 
@@ -25,9 +28,13 @@ impl Monitor {
         };
         let signals = |insn: &Insn| flow.image.word_at(insn.svma).is_some_and(is_signal);
         let ends_wait = |insn: &Insn| rearms(insn) || signals(insn);
-        let waits = reaching(flow, seeds(flow, is_wait), ends_wait, Pointers::Followed);
+        let all_waits = seeds(flow, is_wait);
+        let waits = reaching(flow, all_waits.iter().copied(), ends_wait, Pointers::Followed);
+        let leads_to_another = |wait: &CodeOffset| waits.contains(wait.saturating_add(4));
+        let first_of_two = all_waits.into_iter().filter(leads_to_another);
+        let later_waits = reaching(flow, first_of_two, rearms, Pointers::Followed);
         let stores = reaching(flow, seeds(flow, is_store), rearms, Pointers::Followed);
-        Monitor { waits, stores }
+        Monitor { waits, later_waits, stores }
     }
 
     /// Who may rely on the monitor at some places.
@@ -38,7 +45,7 @@ impl Monitor {
     ) -> Option<Obstacle> {
         places.into_iter().find_map(|at| match flow.image.code_offset(at) {
             None => Some(Obstacle::StillArmed),
-            Some(at) if self.waits.contains(at) => Some(Obstacle::Event),
+            Some(at) if self.waits.contains(at) || self.later_waits.contains(at) => Some(Obstacle::Event),
             Some(at) if self.stores.contains(at) => Some(Obstacle::StillArmed),
             Some(_) => None,
         })

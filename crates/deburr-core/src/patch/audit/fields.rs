@@ -344,6 +344,11 @@ pub(super) const fn is_clear_exclusive(word: u32) -> bool {
     word & 0xffff_f0ff == 0xd503_305f
 }
 
+/// `sev` and `sevl`.
+pub(super) const fn signals(word: u32) -> bool {
+    word & 0xffff_ffdf == 0xd503_209f
+}
+
 /// `wfe` and `wfet`.
 pub(super) const fn waits(word: u32) -> bool {
     word == 0xd503_205f || word & !0x1f == 0xd503_1000

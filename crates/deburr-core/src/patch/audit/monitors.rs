@@ -1,8 +1,9 @@
 //! Patch stage, audit: where an armed monitor matters.
 //!
 //! In: a graph. Out: all places from which control may come to a store-exclusive, `wfe` or `wfet` with no load-exclusive or
-//! `clrex` on the way. They are found backwards from those instructions, at any distance, through callers and callees. A
-//! sequence that leaves for such a place without having stored leaves a monitor armed that its replacement does not.
+//! `clrex` on the way, nor `sev` or `sevl` on the way to the first wait after it. They are found backwards from those
+//! instructions, at any distance, through callers and callees. A sequence that leaves for such a place without having stored
+//! leaves a monitor armed that its replacement does not.
 
 use super::fields::{self, Flow};
 use super::graph::Graph;
@@ -24,18 +25,18 @@ pub(super) struct Monitors {
 
 impl Monitors {
     pub(super) fn of(graph: &Graph<'_>) -> Monitors {
-        let waiting = graph.find(|word| fields::waits(word) || fields::is_store_exclusive(word));
-        let mut closure = Closure { graph, found: Monitors::default(), pending: waiting, escapes: false };
-        closure.run();
-        if closure.escapes {
-            // The rest of the way is through a pointer, and may begin at each jump or call through one.
-            let through_pointers = graph.find(|word| {
-                word >> 25 == 0x6b && matches!(fields::flow(word), Flow::IndirectJump | Flow::IndirectCall)
-            });
-            closure.pending = through_pointers;
-            closure.run();
-        }
-        closure.found
+        let renews = |word: u32| fields::is_load_exclusive(word) || fields::is_clear_exclusive(word);
+        let lets_go_on = |word: u32| renews(word) || fields::signals(word);
+        let waits = graph.find(fields::waits);
+        let first = Closure::of(graph, waits.clone(), &lets_go_on);
+        // One wait uses up the event of a `sev` or `sevl`; those after it wait for others.
+        let follows = |wait: &CodeOffset| graph.offset(*wait, 4).is_some_and(|next| first.matter(next));
+        let mut seeds = graph.find(fields::is_store_exclusive);
+        seeds.extend(waits.into_iter().filter(follows));
+        let mut found = Closure::of(graph, seeds, &renews);
+        found.is_everywhere |= first.is_everywhere;
+        found.needed.extend(first.needed);
+        found
     }
 
     /// Whether a monitor that is armed at a place may matter.
@@ -46,13 +47,30 @@ impl Monitors {
 
 struct Closure<'a> {
     graph: &'a Graph<'a>,
+    /// Instructions that end a path.
+    ends: &'a dyn Fn(u32) -> bool,
     found: Monitors,
     pending: Vec<CodeOffset>,
     /// Whether a pointer leads into it.
     escapes: bool,
 }
 
-impl Closure<'_> {
+impl<'a> Closure<'a> {
+    /// All places from which control may come to some instructions on a path that nothing ends.
+    fn of(graph: &'a Graph<'a>, seeds: Vec<CodeOffset>, ends: &'a dyn Fn(u32) -> bool) -> Monitors {
+        let mut closure = Closure { graph, ends, found: Monitors::default(), pending: seeds, escapes: false };
+        closure.run();
+        if closure.escapes {
+            // The rest of the path is through a pointer, and may begin at each jump or call through one.
+            let through_pointers = graph.find(|word| {
+                word >> 25 == 0x6b && matches!(fields::flow(word), Flow::IndirectJump | Flow::IndirectCall)
+            });
+            closure.pending = through_pointers;
+            closure.run();
+        }
+        closure.found
+    }
+
     fn run(&mut self) {
         while let Some(at) = self.pending.pop() {
             if self.found.is_everywhere || !self.found.needed.insert(at) {
@@ -71,7 +89,7 @@ impl Closure<'_> {
 
     fn come_from(&mut self, at: CodeOffset, from: CodeOffset) {
         let Some(word) = self.graph.word(from) else { return };
-        if fields::is_load_exclusive(word) || fields::is_clear_exclusive(word) {
+        if (self.ends)(word) {
             return;
         }
         match fields::flow(word) {

@@ -1,0 +1,34 @@
+// sev before a loop of wfe without a load-exclusive in it: from the second iteration on it waits for the monitor.
+// rule: llsc-loop
+// link: -shared -nostdlib -Wl,-Bsymbolic
+// says: Monitor
+        .arch   armv8.7-a+sve+memtag+ls64
+        .text
+        .globl  f
+        .type   f, %function
+f:
+        mov     w1, #1
+site:
+        ldaxr   w8, [x0]
+        cbnz    w8, 2f
+        stxr    w9, w1, [x0]
+        cbnz    w9, site
+        ret
+        mul     x12, x12, x12
+2:
+        .rept   32
+        mul     x12, x12, x12
+        .endr
+        sev
+3:
+        wfe
+        ldr     w4, [x3]
+        cbz     w4, 3b
+        ret
+        .size   f, .-f
+
+        .section .replacement
+        mov     w8, #0
+        casa    w8, w1, [x0]
+        cbnz    w8, . + 16
+        mov     w9, wzr
