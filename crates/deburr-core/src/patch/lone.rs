@@ -17,6 +17,7 @@ use crate::function::spin;
 use crate::function::split_frame::split_frames;
 use crate::image::Image;
 use deburr_cpu::{Feature, FeatureSet};
+use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 
 const YIELD: u32 = 0xd503_203f;
@@ -164,7 +165,7 @@ fn calls(
             _ => refuse(Reason::TailCall),
         }
     };
-    atomics.calls.iter().map(draft).collect()
+    atomics.calls.par_iter().map(draft).collect()
 }
 
 /// Whether the instruction that is all that a helper does can stand in a call's place.

@@ -5,13 +5,15 @@
 //! control can reach that data.
 
 use crate::function::Program;
-use crate::image::{Code, Image};
+use crate::image::Image;
 use crate::insn::sweep::CodeOffset;
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// Instructions that one thread reads together.
 const PIECE: usize = 1 << 16;
+/// Instructions that all threads read together.
+const PART: usize = 1 << 22;
 
 /// Direct branches and calls: target and source, in that order.
 #[derive(Debug, Default)]
@@ -26,7 +28,11 @@ impl Edges {
     pub(super) fn find(image: &Image<'_>, program: &Program) -> Edges {
         let mut edges: Vec<(CodeOffset, CodeOffset)> = Vec::new();
         for code in &image.code {
-            edges.par_extend(direct(image, code).filter(|&(_, from)| !program.is_data(from)));
+            // Not at once: what threads find is in memory twice until it is put together.
+            for (part, words) in code.bytes.as_chunks::<4>().0.chunks(PART).enumerate() {
+                let start = code.at + (part * PART * 4) as CodeOffset;
+                edges.par_extend(direct(image, start, words).filter(|&(_, from)| !program.is_data(from)));
+            }
         }
         sort(&mut edges);
         let mut edges = Edges { by_target: edges, reached_data: Vec::new() };
@@ -90,14 +96,14 @@ fn sort(edges: &mut [(CodeOffset, CodeOffset)]) {
     edges.par_sort_unstable_by_key(|&(to, from)| u64::from(to) << 32 | u64::from(from));
 }
 
-/// The direct branches and calls of a section: target and source.
+/// The direct branches and calls among words from a place on: target and source.
 fn direct<'a>(
     image: &'a Image<'_>,
-    code: &'a Code<'_>,
+    start: CodeOffset,
+    words: &'a [[u8; 4]],
 ) -> impl ParallelIterator<Item = (CodeOffset, CodeOffset)> + 'a {
-    let words = code.bytes.as_chunks::<4>().0;
     words.par_chunks(PIECE).enumerate().flat_map_iter(move |(piece, words)| {
-        let start = code.at + (piece * PIECE * 4) as CodeOffset;
+        let start = start + (piece * PIECE * 4) as CodeOffset;
         words.iter().zip((start..).step_by(4)).filter_map(move |(word, from)| {
             let to = image.svma(from).offset(distance(u32::from_le_bytes(*word))?);
             Some((image.code_offset(to)?, from))

@@ -12,6 +12,8 @@ use rayon::prelude::*;
 
 /// Words that one thread reads together.
 const PIECE: usize = 1 << 16;
+/// Words of which the branches are held twice at a time.
+const PART: usize = 1 << 22;
 
 /// All direct control flow of a file, and its entries.
 pub(super) struct Graph<'a> {
@@ -190,16 +192,18 @@ fn scan(image: &Image<'_>) -> (Vec<(CodeOffset, CodeOffset)>, Vec<CodeOffset>) {
     let (mut edges, mut addresses) = (Vec::new(), Vec::new());
     for code in &image.code {
         let words = code.bytes.as_chunks::<4>().0;
-        edges.par_extend(words.par_chunks(PIECE).enumerate().flat_map_iter(|(piece, words)| {
-            let start = code.at.saturating_add((piece * PIECE * 4) as u32);
-            words.iter().zip((start..).step_by(4)).filter_map(move |(word, from)| {
-                let bytes = match fields::flow(u32::from_le_bytes(*word)) {
-                    Flow::Jump(bytes) | Flow::Branch(bytes) | Flow::Call(bytes) => bytes,
-                    _ => return None,
-                };
-                Some((image.code_offset(image.svma(from).offset(bytes))?, from))
-            })
-        }));
+        for (part, words) in words.chunks(PART).enumerate() {
+            edges.par_extend(words.par_chunks(PIECE).enumerate().flat_map_iter(|(piece, words)| {
+                let start = code.at.saturating_add(((part * PART + piece * PIECE) * 4) as u32);
+                words.iter().zip((start..).step_by(4)).filter_map(move |(word, from)| {
+                    let bytes = match fields::flow(u32::from_le_bytes(*word)) {
+                        Flow::Jump(bytes) | Flow::Branch(bytes) | Flow::Call(bytes) => bytes,
+                        _ => return None,
+                    };
+                    Some((image.code_offset(image.svma(from).offset(bytes))?, from))
+                })
+            }));
+        }
         addresses.par_extend(words.par_chunks(PIECE).enumerate().flat_map_iter(|(piece, _)| {
             // What a piece computes may have begun in the one before.
             let (first, end) = (piece * PIECE, ((piece + 1) * PIECE).min(words.len()));
