@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::time::SystemTime;
 use std::{fs, io};
 
 /// The command, of the same profile as the tests.
@@ -36,18 +37,27 @@ pub fn deburr() -> &'static Path {
     })
 }
 
-/// Whether a program is newer than all that Cargo says it was built from, in the file of rules for `make` beside it.
+/// Whether a program is newer than all that it is built from: what is in `crates`, and what is locked.
 fn is_current(program: &Path) -> io::Result<bool> {
     let built = fs::metadata(program)?.modified()?;
-    let rules = fs::read_to_string(program.with_extension("d"))?;
-    let sources = rules.split_once(": ").map_or("", |(_, sources)| sources).split_ascii_whitespace();
-    let lock = repository().join("Cargo.lock");
-    for source in sources.map(Path::new).chain([lock.as_path()]) {
-        if fs::metadata(source)?.modified()? > built {
-            return Ok(false);
-        }
+    let sources = [repository().join("crates"), repository().join("Cargo.lock")];
+    Ok(newest(&sources)? <= built)
+}
+
+/// When the last of some files, or of those in some folders, was written.
+fn newest(paths: &[PathBuf]) -> io::Result<SystemTime> {
+    let mut last = SystemTime::UNIX_EPOCH;
+    for path in paths {
+        let metadata = fs::metadata(path)?;
+        last = last.max(match metadata.is_dir() {
+            true => {
+                let entries = fs::read_dir(path)?.map(|entry| Ok(entry?.path()));
+                newest(&entries.collect::<io::Result<Vec<_>>>()?)?
+            }
+            false => metadata.modified()?,
+        });
     }
-    Ok(true)
+    Ok(last)
 }
 
 /// Runs `deburr check --format json` on one file and returns that file's report.

@@ -7,7 +7,10 @@
 
 use deburr_core::address::Svma;
 use deburr_core::image::Image;
-use deburr_core::patch::{ApplyOptions, Plan, RULES, Site, Subject, apply, audit, verify};
+use deburr_core::patch::{
+    ApplyOptions, Plan, PlanRequest, RULES, Reason, Site, Subject, apply, audit, plan, verify,
+};
+use deburr_tests::rewrite::with_lse;
 use deburr_tests::toolchain::{repository, require, run, work_dir};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -61,9 +64,10 @@ fn built(dir: &Path, path: &Path) -> Case {
     Case { name, says: stated(&source, "says").to_owned(), bytes, site }
 }
 
-fn cases() -> Vec<Case> {
+/// All cases, built in a folder of that name.
+fn cases(folder: &str) -> Vec<Case> {
     require(GCC);
-    let dir = work_dir("audited");
+    let dir = work_dir(folder);
     let sources = fs::read_dir(repository().join("tests/audited")).expect("the sources");
     let mut sources: Vec<PathBuf> = sources.map(|entry| entry.expect("a source").path()).collect();
     sources.retain(|path| path.extension().is_some_and(|extension| extension == "S"));
@@ -74,7 +78,7 @@ fn cases() -> Vec<Case> {
 #[test]
 fn a_change_is_refused_for_what_is_around_it_by_the_audit_alone() {
     let mut wrong = Vec::new();
-    for Case { name, says, bytes, site } in cases() {
+    for Case { name, says, bytes, site } in cases("audited") {
         let image = Image::parse(&bytes, None, None).expect("an ELF file");
         let found = audit(&image, &[Subject::from(&site)]);
         let concern = found.first().map(|contradiction| format!("{:?}", contradiction.concern));
@@ -91,4 +95,26 @@ fn a_change_is_refused_for_what_is_around_it_by_the_audit_alone() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Changes that the plan makes by itself where the audit agrees.
+const PLANNED: &[&str] = &["helper-none", "helper-svc", "helper-veneer", "monitor-sevl"];
+
+#[test]
+fn what_the_audit_agrees_with_the_plan_has_or_refuses_for_a_reason_of_its_own() {
+    let request = PlanRequest { target: Some(with_lse()), ..PlanRequest::default() };
+    let mut planned = 0;
+    for Case { name, says, bytes, site } in
+        cases("audited-planned").into_iter().filter(|case| case.says == "nothing")
+    {
+        let made = plan(&bytes, &request).expect("a plan");
+        let refused = made.refused.iter().find(|refused| refused.at == site.at);
+        let is_contradiction = refused.is_some_and(|it| matches!(it.reason, Reason::Contradiction(_)));
+        assert!(!is_contradiction, "{name}, {says}: {refused:?}");
+        if PLANNED.contains(&&*name) {
+            assert!(made.sites.iter().any(|it| it.at == site.at), "{name}: {refused:?}");
+            planned += 1;
+        }
+    }
+    assert_eq!(planned, PLANNED.len());
 }

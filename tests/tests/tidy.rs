@@ -33,12 +33,29 @@ fn core() -> PathBuf {
     repository().join("crates/deburr-core")
 }
 
-/// The code of a file: without comments and strings' worth of prose in them, and without its unit tests.
+/// The code of a file: without comments, and without its unit tests.
 fn code(path: &Path) -> String {
-    let text = read(path);
-    let text = text.split("#[cfg(test)]").next().unwrap_or_default();
-    let lines = text.lines().map(|line| if line.trim_start().starts_with("//") { "" } else { line });
-    lines.collect::<Vec<_>>().join("\n")
+    code_of(&read(path))
+}
+
+/// As [`code`], of a text that rustfmt has laid out: an item ends with `;` or with a brace below its first line's start.
+fn code_of(text: &str) -> String {
+    let mut kept = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let indent = &line[..line.len() - line.trim_start().len()];
+        if line.trim_start().starts_with("#[cfg(test)]") {
+            let end = format!("{indent}}}");
+            let mut item = lines.by_ref().skip_while(|line| line.trim_start().starts_with("#["));
+            let is_short = item.next().is_none_or(|first| first.ends_with([';', '}']));
+            if !is_short {
+                item.find(|line| line.starts_with(&end));
+            }
+        } else if !line.trim_start().starts_with("//") {
+            kept.push(line);
+        }
+    }
+    kept.join("\n")
 }
 
 /// Whether `name` stands in the text as a path's first word or a whole word.
@@ -66,6 +83,13 @@ fn rules() -> Vec<String> {
     let stems =
         files.iter().filter_map(|path| path.file_stem()).map(|stem| stem.to_string_lossy().into_owned());
     stems.filter(|stem| stem != "mod").collect()
+}
+
+#[test]
+fn unit_tests_are_no_code_and_what_follows_them_is() {
+    let text = "//! fs\nuse a;\n#[cfg(test)]\nmod tests;\nuse b;\n#[cfg(test)]\n#[expect(x)]\nmod tests {\n    fn t() {\n    \
+                }\n}\n// fs\nfn c() {\n    #[cfg(test)]\n    let d = 1;\n    e();\n}\n#[cfg(test)]\nuse std::fs;\nuse f;\n";
+    assert_eq!(code_of(text), "use a;\nuse b;\nfn c() {\n    e();\n}\nuse f;");
 }
 
 #[test]

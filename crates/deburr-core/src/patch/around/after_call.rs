@@ -6,7 +6,7 @@
 //! What is called in the same file is entered: assembly may pass something there.
 
 use super::Flow;
-use super::liveness::{is_system_call, may_name};
+use super::liveness::may_name;
 use crate::address::Svma;
 use crate::insn::sweep::CodeOffset;
 use crate::insn::{self, Insn, Reg};
@@ -21,8 +21,8 @@ const OVERWRITTEN: [u8; 3] = [16, 17, 30];
 type Registers = u8;
 const ALL: Registers = 0b111;
 
-/// Whether nothing after a call reads a register that the call of a helper may overwrite, before it is written again. A
-/// system call has no argument in them.
+/// Whether nothing after a call reads a register that the call of a helper may overwrite, before it is written again. A call of
+/// Linux has no argument in them; one of a hypervisor or of secure firmware may have (SMCCC 1.2, "Register use").
 pub(super) fn is_free(flow: &Flow<'_, '_>, after: Svma) -> bool {
     let Some(after) = flow.image.code_offset(after) else { return false };
     // What was followed from each place so far.
@@ -44,7 +44,7 @@ pub(super) fn is_free(flow: &Flow<'_, '_>, after: Svma) -> bool {
             continue;
         }
         let Some(insn) = flow.decode(at) else { return false };
-        if named(&insn.reads) & unwritten != 0 && !is_system_call(word) {
+        if named(&insn.reads) & unwritten != 0 && !is_svc(word) {
             return false;
         }
         let unwritten = unwritten & !named(&insn.writes);
@@ -97,6 +97,11 @@ fn reads_any(flow: &Flow<'_, '_>, jump: CodeOffset, registers: Registers) -> boo
 fn named(set: &insn::RegSet) -> Registers {
     let bits = (0..).zip(OVERWRITTEN).filter(|(_, number)| set.contains(Reg::general(*number)));
     bits.fold(0, |all, (bit, _)| all | 1 << bit)
+}
+
+/// `svc`
+const fn is_svc(word: u32) -> bool {
+    word & 0xffe0_001f == 0xd400_0001
 }
 
 /// Whether a word is no branch, no exception and no system instruction.

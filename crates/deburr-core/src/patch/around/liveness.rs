@@ -91,7 +91,7 @@ fn leaves(word: u32) -> bool {
 }
 
 /// `svc`, `hvc`, `smc`
-pub(super) const fn is_system_call(word: u32) -> bool {
+const fn is_system_call(word: u32) -> bool {
     word & 0xffe0_001c == 0xd400_0000 && word & 3 != 0
 }
 

@@ -34,7 +34,7 @@ impl fmt::Display for Obstacle {
             Obstacle::UnknownJump => "an indirect jump of its function may go into it",
             Obstacle::Data => "data lies there",
             Obstacle::Writable => "its code is writable, and may change while it runs",
-            Obstacle::Event => "wfe or sevl near it may use the monitor as a source of events",
+            Obstacle::Event => "wfe near it or after it may use the monitor as a source of events",
             Obstacle::Relocated => "relocations describe its words",
             Obstacle::ReadOnly => "it is on read-only data, where LSE would fault",
             Obstacle::StillArmed => "a store-exclusive behind a way out relies on its load-exclusive",
