@@ -308,7 +308,7 @@ fn assert_go_chooses(plan: &Plan) {
     for refused in exclusives {
         match refused.reason {
             Reason::RunTimeChoice => chosen += 1,
-            // The way out of one in the runtime goes on at addresses that nothing knows.
+            // The exit of one in the runtime goes on at addresses that nothing knows.
             Reason::Obstacle(Obstacle::StillArmed) => {}
             _ => other.push(refused),
         }

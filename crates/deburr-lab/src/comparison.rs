@@ -75,7 +75,7 @@ impl Series {
         Series { values, order, sequence: Vec::new(), contaminated: 0, stolen: Stolen::default() }
     }
 
-    /// What B is to A in each pair, by which way is better.
+    /// What B is to A in each pair, by which direction is better.
     ///
     /// # Errors
     /// As [`Direction::log_ratios`].

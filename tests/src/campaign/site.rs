@@ -313,7 +313,7 @@ impl<'p> Exclusive<'p> {
 
     fn nand(&mut self) {
         let (width, operand) = (self.width(), self.operand(0));
-        // Over what was loaded: the way around a compare-and-swap then takes another register.
+        // Over what was loaded: the path around a compare-and-swap then takes another register.
         if self.pen.chance(70) {
             self.new = self.old;
         }
@@ -486,7 +486,7 @@ fn helper(pen: &mut Pen, kind: Kind) -> Site {
     Site { kind, size, code, base, given, narrow: None, out: None, store: None, status: None, old: None }
 }
 
-/// A function with a helper's shape, with a flag, a name or another way of its own, and a call of it.
+/// A function with a helper's shape, with a flag, a name or another path of its own, and a call of it.
 fn impostor(pen: &mut Pen) -> Site {
     for register in [0, 1, 13, 14, 15, 16, 17] {
         pen.take(register);

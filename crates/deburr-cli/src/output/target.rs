@@ -2,7 +2,7 @@
 //! through: a device, a FIFO, an open file of this process.
 //!
 //! Links are followed one by one, as the last one may lead to a file that does not exist yet (POSIX, open with `O_CREAT`).
-//! What lies behind `/proc/self/fd` is no path: the standard output and error are duplicated, since opening them anew would
+//! What `/proc/self/fd` leads to is no path: the standard output and error are duplicated, since opening them anew would
 //! begin at the start of a file that somebody else writes to.
 
 use rustix::fs::{OFlags, fcntl_setfl};

@@ -168,7 +168,7 @@ fn calls(
     atomics.calls.par_iter().map(draft).collect()
 }
 
-/// Whether the instruction that is all that a helper does can stand in a call's place.
+/// Whether the instruction that is all that a helper does can take a call's place.
 fn stands_in_a_call(word: u32) -> bool {
     match decode(word) {
         Ok(Insn::Update { rt, change, .. }) => rt != ZERO || change == Change::Swap,

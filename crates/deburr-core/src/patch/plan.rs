@@ -114,7 +114,7 @@ pub struct Refused {
     pub at: Svma,
     /// Why.
     pub reason: Reason,
-    /// Where what stands in the way is, or what it is about.
+    /// Where the obstacle is, or what it is about.
     pub detail: Option<Detail>,
 }
 

@@ -4,7 +4,7 @@
 //! a seed with nothing on the path that stops it. This is liveness where the seeds read a register and its writes stop a
 //! path, and it finds who relies on the exclusive monitor where the seeds wait for it or store through it.
 //!
-//! Paths go back through branches, into callers and, from behind a call, into what was called as well as past it: a callee is
+//! Paths go back through branches, into callers and, from after a call, into what was called as well as past it: a callee is
 //! taken to stop nothing that it need not. Contexts are not kept apart, so that the result has more places than are right,
 //! never fewer, but for what [`Pointers`] says of calls through pointers.
 
@@ -156,7 +156,7 @@ impl Walk<'_, '_, '_> {
 #[derive(Debug, Clone, Default)]
 struct Exits {
     returns: Vec<CodeOffset>,
-    /// Whether it leaves at all: by those returns, or in a way that is not followed.
+    /// Whether it leaves at all: by those returns, or where it is not followed.
     is_open: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Patch stage: whether a function that looks like an outlined atomic helper is one.
 //!
 //! In: the helpers that `function::atomics` recognises by their instructions. Out: those of them whose LSE instruction is all
-//! that a call does, whichever way the flag is set: the path without LSE is proven to compute the same, the flag is one byte
+//! that a call does, whatever the flag is: the path without LSE is proven to compute the same, the flag is one byte
 //! that helpers alone read and whose writer asks for the hardware capabilities, and no name contradicts. The shape is that of
 //! libgcc's `lse.S` and of compiler-rt's `outline_atomic_helpers`.
 

@@ -43,7 +43,7 @@ impl Indirect {
         let mut found = Indirect::default();
         let mut edges = Edges::find(image, program);
         let mut pending = Indirect::jumps(image, program);
-        // What is behind the label of one switch statement may need what was before that statement.
+        // What follows the label of one switch statement may need what was before that statement.
         for _ in 0..2 {
             let known = found.targets.len();
             pending = found.resolve_some((image, program), returns, &edges, pending);

@@ -1,7 +1,7 @@
 //! Patch stage: what the file around a site says against writing there.
 //!
 //! In: an image and its program. Out: [`Surroundings`], which answers for each site whether something enters it but at its
-//! start, which registers are dead behind it, who relies on the monitor that it arms, and what else a barrier orders. Each
+//! start, which registers are dead after it, who relies on the monitor that it arms, and what else a barrier orders. Each
 //! answer may refuse too much, never too little; what it assumes is written in `docs/fix.md`, *Assumptions*.
 //!
 //! | module | answers |
@@ -104,7 +104,7 @@ impl<'f, 'a> Surroundings<'f, 'a> {
         found.map(|at| (Obstacle::Ordered, Some(Detail::At(at))))
     }
 
-    /// What stands in the way of a run of instructions that only its first may be entered at. `exclusives`: the
+    /// The obstacle to a run of instructions that only its first may be entered at. `exclusives`: the
     /// instructions, where they are a sequence of exclusives.
     pub(super) fn obstacle(&self, run: Extent, closed: Extent, exclusives: Option<&[u32]>) -> Option<Found> {
         let (image, program) = (self.image, self.program);
@@ -253,7 +253,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 }
 
-/// Whether control comes from an address to a load-exclusive with nothing but arithmetic on the way: no load that would
+/// Whether control comes from an address to a load-exclusive with only arithmetic on the path: no load that would
 /// wait for another value, no call, no barrier, and nothing new to compare with.
 pub(super) fn comes_back(image: &Image<'_>, from: Svma, load: Svma, expected: Option<Register>) -> bool {
     /// Instructions that a compiler writes between a failed comparison and the next try.

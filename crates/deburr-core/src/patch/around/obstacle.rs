@@ -3,7 +3,7 @@
 use crate::address::Svma;
 use std::fmt;
 
-/// What stands in the way.
+/// The obstacle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Obstacle {

@@ -1,7 +1,7 @@
 //! Patch stage, audit: where an armed monitor matters.
 //!
 //! In: a graph. Out: all places from which control may come to a store-exclusive, `wfe` or `wfet` with no load-exclusive or
-//! `clrex` on the way, nor `sev` or `sevl` on the way to the first wait after it. They are found backwards from those
+//! `clrex` on the path, nor `sev` or `sevl` on the path to the first wait after it. They are found backwards from those
 //! instructions, at any distance, through callers and callees. A sequence that leaves for such a place without having stored
 //! leaves a monitor armed that its replacement does not.
 

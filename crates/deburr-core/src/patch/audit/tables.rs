@@ -222,7 +222,7 @@ fn held(graph: &Graph<'_>, at: CodeOffset, register: u8, depth: usize) -> Option
 struct Element {
     load: CodeOffset,
     word: u32,
-    /// What is done with it on the way: bits to shift by, and whether its sign counts.
+    /// What is done with it before that: bits to shift by, and whether its sign counts.
     shift: u32,
     signed: Option<u32>,
 }
