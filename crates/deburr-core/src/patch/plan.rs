@@ -176,7 +176,7 @@ impl fmt::Display for Reason {
             Reason::Spins => "spins where it fails",
             Reason::TailCall => "a tail call: LSE instruction and return do not fit",
             Reason::Helper => "the helper is not in this file, or not as libgcc writes it",
-            Reason::LiveRegister => "x16, x17 or x30 is read behind the call",
+            Reason::LiveRegister => "x16, x17 or x30 is read after the call",
             Reason::OtherWords => "not the words that take its place",
             Reason::Far => "added space is farther away than a branch reaches, 128 MiB",
             Reason::LargeFrame => "the frame is larger than 255 bytes",
