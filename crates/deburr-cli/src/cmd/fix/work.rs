@@ -125,18 +125,27 @@ impl<'o> Work<'o> {
         let (mut patched, mut trailer) = (None, None);
         if !plan.sites.is_empty() {
             let strict = ApplyOptions { trailer: false, ..self.options };
-            let mut obstacle = guarded(|| patch::obstacle(bytes, &plan, &strict))?;
-            if let (Some(ApplyError::Trailer { length, .. }), true) = (&obstacle, self.options.trailer) {
+            let mut made = self.apply(bytes, &plan, &strict)?;
+            if let (Err(ApplyError::Trailer { length, .. }), true) = (&made, self.options.trailer) {
                 trailer = Some(*length);
-                obstacle = guarded(|| patch::obstacle(bytes, &plan, &self.options))?;
+                made = self.apply(bytes, &plan, &self.options)?;
             }
-            patched = match obstacle {
-                Some(error) => Some(Err(error)),
-                None if self.is_plan => None,
-                None => Some(guarded(|| patch::edit(bytes, &plan, &self.options))?),
-            };
+            patched = made.transpose();
         }
         Ok(Made { plan, patched, trailer })
+    }
+
+    /// The file with a plan, or why it cannot be written; of what is not to be written only the latter.
+    fn apply<'b>(
+        &self,
+        bytes: &'b [u8],
+        plan: &Plan,
+        options: &ApplyOptions,
+    ) -> Result<Result<Option<Edited<'b>>, ApplyError>, Trouble> {
+        guarded(|| match self.is_plan {
+            true => patch::obstacle(bytes, plan, options).map_or(Ok(None), Err),
+            false => patch::edit(bytes, plan, options).map(Some),
+        })
     }
 
     /// Leaves out what was not asked for, and what the target could not run.
