@@ -1,9 +1,15 @@
 //! The boundaries that no compiler holds: layers, one name per rule everywhere, the rules' pages, sizes.
 
-use deburr_tests::toolchain::repository;
+mod imports;
+
+use imports::Imports;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the repository")
+}
 
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -275,7 +281,7 @@ fn every_rule_has_fixtures_that_hit_and_that_miss() {
 
 #[test]
 fn every_file_opens_with_what_it_is() {
-    for path in rust_files(&repository()) {
+    for path in rust_files(repository()) {
         let text = read(&path);
         assert!(text.starts_with("//!"), "{}: opens without //!", path.display());
     }
@@ -284,7 +290,7 @@ fn every_file_opens_with_what_it_is() {
 /// A table may be as long as it is: `// tidy: table` stands in the file (for the file) or above the function.
 #[test]
 fn files_and_functions_stay_readable() {
-    for path in rust_files(&repository()) {
+    for path in rust_files(repository()) {
         let text = read(&path);
         let lines: Vec<&str> = text.lines().collect();
         let is_table = text.lines().take(40).any(|line| line.trim() == "// tidy: table");
@@ -309,4 +315,29 @@ fn files_and_functions_stay_readable() {
 fn the_design_fits_on_a_hundred_lines() {
     let lines = read(&repository().join("DESIGN.md")).lines().count();
     assert!(lines <= 100, "DESIGN.md: {lines} lines");
+}
+
+/// The circles of imports in one crate, as lines for a reader.
+fn circles(name: &str) -> Vec<String> {
+    let src = repository().join("crates").join(name).join("src");
+    let root = ["lib.rs", "main.rs"].map(|name| src.join(name)).into_iter().find(|path| path.exists());
+    let imports = Imports::read(&root.expect("a root file"));
+    let edges = imports.edges();
+    let lines = |circle: &BTreeSet<String>| -> Vec<String> {
+        let inside = circle.iter().map(|file| {
+            let targets: Vec<&str> = edges[file].intersection(circle).map(String::as_str).collect();
+            format!("    {file} names {}", targets.join(", "))
+        });
+        [format!("{name}:")].into_iter().chain(inside).collect()
+    };
+    imports.circles().iter().flat_map(lines).collect()
+}
+
+#[test]
+fn no_file_imports_what_imports_it() {
+    // Those without circles so far; `DEBURR_TIDY_CRATE` shows those of another.
+    let asked = std::env::var("DEBURR_TIDY_CRATE").ok();
+    let crates = ["deburr-cpu"].into_iter().chain(asked.as_deref());
+    let found: Vec<String> = crates.flat_map(circles).collect();
+    assert!(found.is_empty(), "circles of imports:\n{}", found.join("\n"));
 }
