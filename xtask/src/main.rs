@@ -2,6 +2,7 @@
 
 mod fixtures;
 mod nightly;
+mod same;
 
 use std::process::ExitCode;
 
@@ -10,6 +11,7 @@ usage: cargo xtask <task>
 
   fixtures [--bless]   assemble the rules' fixtures and compare with the committed objects; --bless writes them
   nightly [SECONDS]    what is too long for every push: larger packages, exhaustive tests, fuzzing for so long (default 600)
+  same REVISION        whether this tree and that revision give the same JSON for 250 real files, byte for byte
 ";
 
 fn main() -> ExitCode {
@@ -23,6 +25,7 @@ fn main() -> ExitCode {
             Ok(seconds) => nightly::run(seconds),
             Err(_) => Err(USAGE.to_owned()),
         },
+        ["same", revision] => same::run(revision),
         _ => Err(USAGE.to_owned()),
     };
     match result {
