@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
     let request = Request { debug_file: (choice & 1 == 1).then_some(bytes), ..Request::default() };
     let _ = check(bytes, &request);
     // Whatever needs no check at run time does not ask for it.
-    if let Ok(image) = Image::parse(bytes, None, request.debug_file) {
-        let _ = Linkage::parse(bytes, &image, request.debug_file);
+    if let Ok(image) = Image::parse(bytes, request.debug_file) {
+        let _ = Linkage::parse(&image);
     }
 });

@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use deburr_core::patch::{ApplyOptions, PlanRequest, apply, difference, plan, revert, verify};
+use deburr_patch::{ApplyOptions, PlanRequest, apply, difference, plan, revert, verify};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

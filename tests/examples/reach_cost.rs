@@ -4,12 +4,12 @@
 //! there are, how many of them have instructions above the first level, and the CPU seconds of the whole and of the analysis,
 //! with one thread. What is no ELF file is passed over.
 
-use deburr_core::check::{Request, check};
 use deburr_core::function::discover;
 use deburr_core::function::reach::Checks;
 use deburr_core::image::{Image, Linkage};
 use deburr_core::insn::sweep::Wants;
 use deburr_core::insn::{Class, ClassSet};
+use deburr_core::{Request, check};
 use deburr_tests::cpu_time::thread_seconds;
 use std::collections::HashMap;
 use std::error::Error;
@@ -17,13 +17,13 @@ use std::hint::black_box;
 
 /// The CPU seconds of the analysis of one file; `None` where nothing lies above the first level.
 fn analyse(bytes: &[u8]) -> Result<Option<f64>, Box<dyn Error + Send + Sync>> {
-    let image = Image::parse(bytes, None, None)?;
+    let image = Image::parse(bytes, None)?;
     let program = discover(&image, Wants::classes(ClassSet::of(&[Class::FeatureQuery])));
     if program.hits_by_function().next().is_none() {
         return Ok(None);
     }
     let start = thread_seconds();
-    let linkage = Linkage::parse(bytes, &image, None);
+    let linkage = Linkage::parse(&image);
     let checks = Checks::find(&image, &linkage, &program, &[], &HashMap::new());
     let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
     black_box(checks.judge(&image, &program, permitted, &HashMap::new()));

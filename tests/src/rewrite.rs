@@ -4,9 +4,9 @@
 
 use crate::oracle::{Listing, is_load_exclusive, is_store_exclusive};
 use crate::toolchain::require;
-use deburr_core::patch::{ApplyOptions, Plan, PlanRequest, RULES, Site, apply, plan, revert, verify};
 use deburr_core::{Request, Svma, check};
 use deburr_cpu::{FeatureSet, level_named};
+use deburr_patch::{ApplyOptions, Plan, PlanRequest, RULES, Site, apply, plan, revert, verify};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@
 
 use deburr_core::address::Svma;
 use deburr_core::image::Image;
-use deburr_core::patch::{
+use deburr_patch::{
     ApplyOptions, Plan, PlanRequest, RULES, Reason, Site, Subject, apply, audit, plan, verify,
 };
 use deburr_tests::rewrite::with_lse;
@@ -54,7 +54,7 @@ fn built(dir: &Path, path: &Path) -> Case {
     let at = Svma(u64::from_str_radix(at, 16).expect("an address"));
     let bytes = fs::read(&linked).expect("the linked file");
     let new = words(&fs::read(&replacement).expect("the replacement"));
-    let image = Image::parse(&bytes, None, None).expect("an ELF file");
+    let image = Image::parse(&bytes, None).expect("an ELF file");
     let code = image.code_at(at).expect("code");
     let old = words(&image.bytes_at(at).expect("code")[..4 * new.len()]);
     let file_offset = code.file_offset + (at.0 - code.extent.start.0);
@@ -79,7 +79,7 @@ fn cases(folder: &str) -> Vec<Case> {
 fn a_change_is_refused_for_what_is_around_it_by_the_audit_alone() {
     let mut wrong = Vec::new();
     for Case { name, says, bytes, site } in cases("audited") {
-        let image = Image::parse(&bytes, None, None).expect("an ELF file");
+        let image = Image::parse(&bytes, None).expect("an ELF file");
         let found = audit(&image, &[Subject::from(&site)]);
         let concern = found.first().map(|contradiction| format!("{:?}", contradiction.concern));
         let concern = concern.unwrap_or_else(|| "nothing".to_owned());

@@ -7,7 +7,7 @@
 //! DEBURR_CAMPAIGN_PROGRAMS=1    how many
 //! ```
 
-use deburr_core::patch::{ApplyOptions, PlanRequest, apply, plan};
+use deburr_patch::{ApplyOptions, PlanRequest, apply, plan};
 use deburr_tests::campaign::{AROUND, Around, Batch, Different, Kind, Linking, Outcome, Program, program};
 use deburr_tests::rewrite::with_lse;
 use deburr_tests::toolchain::work_dir;

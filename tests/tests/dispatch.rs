@@ -2,7 +2,7 @@
 //!
 //! The library is one with exclusive loops, and its rewritten form; qemu-user is the CPU with LSE and the one without.
 
-use deburr_core::patch::{ApplyOptions, PlanRequest, apply, plan, verify};
+use deburr_patch::{ApplyOptions, PlanRequest, apply, plan, verify};
 use deburr_tests::toolchain::{compile, repository, require, work_dir};
 use std::fs;
 use std::os::unix::process::ExitStatusExt;

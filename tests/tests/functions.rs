@@ -84,7 +84,7 @@ fn bounds_agree(what: &str, program: &Path, strip: &str) {
 /// Holds what deburr finds in a stripped program against the named functions.
 fn bounds_agree_with(what: &str, named: &BTreeMap<u64, (BTreeSet<u64>, String)>, program: &Path) {
     let bytes = std::fs::read(program).expect("a program just made or fetched");
-    let image = Image::parse(&bytes, None, None).expect("a program that runs");
+    let image = Image::parse(&bytes, None).expect("a program that runs");
     let found: BTreeMap<u64, u64> = discover(&image, Wants::default())
         .functions()
         .iter()

@@ -3,8 +3,8 @@
 //! What is found is held against objdump's load-exclusives. Each compiler's rows of the table must be what is counted here;
 //! those of other versions than this machine's are left alone. With `DEBURR_BLESS` set the rows are written.
 
-use deburr_core::patch::{Obstacle, Plan, Reason, Refused};
 use deburr_cpu::FeatureSet;
+use deburr_patch::{Obstacle, Plan, Reason, Refused};
 use deburr_tests::catalogue::{c_forms, c_source, rust_source};
 use deburr_tests::compare::assert_same_sites;
 use deburr_tests::languages::{go_server, rustc_for_arm64};

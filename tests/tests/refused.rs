@@ -1,8 +1,8 @@
 //! Sequences that look as if `deburr fix` could rewrite them, each with the one thing that speaks against it: all stay as they
 //! are, for that reason, and those that have nothing against them are rewritten.
 
-use deburr_core::patch::{NoShape, Obstacle, PlanRequest, Reason, plan};
 use deburr_cpu::{Feature, FeatureSet};
+use deburr_patch::{NoShape, Obstacle, PlanRequest, Reason, plan};
 use deburr_tests::toolchain::{compile, require, work_dir};
 use std::collections::BTreeMap;
 use std::fs;

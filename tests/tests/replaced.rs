@@ -1,19 +1,19 @@
 //! What the prover proves, run: each pair of sequences on a processor that knows nothing of it.
 //!
-//! In: the prover's tests (`crates/deburr-core/tests/patch/`), assembled into one program for AArch64. Both sequences of a
+//! In: the prover's tests (`crates/deburr-patch/tests/patch/`), assembled into one program for AArch64. Both sequences of a
 //! pair start from the same states under qemu-user, and must leave the same registers, flags, memory and exit; what the
 //! second interpreter of those tests says is held against both. The pairs that are wrong must be seen to be.
 
-#[path = "../../crates/deburr-core/tests/patch/interpreter.rs"]
+#[path = "../../crates/deburr-patch/tests/patch/interpreter.rs"]
 mod interpreter;
-#[path = "../../crates/deburr-core/tests/patch/pairs.rs"]
+#[path = "../../crates/deburr-patch/tests/patch/pairs.rs"]
 mod pairs;
-#[path = "../../crates/deburr-core/tests/patch/states.rs"]
+#[path = "../../crates/deburr-patch/tests/patch/states.rs"]
 mod states;
-#[path = "../../crates/deburr-core/tests/patch/wrong.rs"]
+#[path = "../../crates/deburr-patch/tests/patch/wrong.rs"]
 mod wrong;
 
-use deburr_core::patch::{Cause, Difference, Side, State, prove, prove_loads};
+use deburr_patch::{Cause, Difference, Side, State, prove, prove_loads};
 use deburr_tests::toolchain::{repository, require, run, work_dir};
 use interpreter::execute;
 use std::collections::BTreeSet;

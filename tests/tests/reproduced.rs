@@ -3,7 +3,7 @@
 //!
 //! In: the sources of `tests/reproduced`. A name with an `m` at its end is the C program around an assembly file.
 
-use deburr_core::patch::Site;
+use deburr_patch::Site;
 use deburr_tests::rewrite::{emulated, rewrite, with_lse};
 use deburr_tests::toolchain::{repository, require, run, work_dir};
 use std::path::Path;

@@ -3,9 +3,9 @@
 //! In: one C program, by gcc and clang, with GNU ld and lld, of every kind of linking. Out: three threads print the same under
 //! qemu-user, with the same loaders; and GNU's reader finds the added segment where it has to be.
 
-use deburr_core::check::{Request, check};
-use deburr_core::patch::{ApplyOptions, PlanRequest, apply, plan, revert, verify};
+use deburr_core::{Request, check};
 use deburr_cpu::{Feature, FeatureSet};
+use deburr_patch::{ApplyOptions, PlanRequest, apply, plan, revert, verify};
 use deburr_tests::toolchain::{repository, require, run, stripped, work_dir};
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,7 +1,7 @@
 //! Wheels from PyPI, before and after `patch`: every library in them is rewritten, and Debian's Python for arm64 runs a
 //! small test of each under the emulator, with both forms.
 
-use deburr_core::patch::{PlanRequest, plan};
+use deburr_patch::{PlanRequest, plan};
 use deburr_tests::package::{elf_files, fetch};
 use deburr_tests::rewrite::{rewrite, with_lse};
 use deburr_tests::toolchain::{repository, require, run, work_dir};

@@ -39,8 +39,7 @@
 //!
 //! [`compare()`] tells what differs between two builds, [`listing()`] shows the code at a place, [`learn`] and
 //! [`Request::foreign`] carry what one shared library knows of the CPU to the files that need it, and [`rule::RULES`] lists
-//! the rules. [`patch::prove()`] decides whether other words may stand in the place of a finding's. What a [`Report`]
-//! serialises to is the JSON that `deburr check --format json` prints under `files`.
+//! the rules. What a [`Report`] serialises to is the JSON that `deburr check --format json` prints under `files`.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
@@ -48,24 +47,25 @@
 pub mod address;
 pub mod advice;
 pub mod check;
-pub mod compare;
+pub mod diff;
 pub mod finding;
+pub mod front;
 pub mod function;
+mod guards;
 pub mod image;
 pub mod insn;
 pub mod listing;
-mod needs;
-pub mod patch;
 pub mod pattern;
 pub mod remedy;
 pub mod report;
+pub mod request;
 pub mod rule;
-mod stated;
 
 pub use address::Svma;
-pub use check::{Request, StatedGuard, across, check, learn};
-pub use compare::{compare, inspect};
+pub use check::{across, check, learn};
+pub use diff::{compare, inspect};
 pub use function::reach::Knowledge;
 pub use image::{Error, wanted_debug_file};
 pub use listing::{Place, Shown, View, listing};
 pub use report::Report;
+pub use request::{Request, StatedGuard};

@@ -7,7 +7,7 @@
 
 use crate::Svma;
 use crate::address::Extent;
-use crate::check::{Request, auxiliary_limit, examine, place_of};
+use crate::check::examine;
 use crate::function::atomics::exclusive_runs;
 use crate::function::block::{Graph, LARGEST};
 use crate::function::loops::natural_loops;
@@ -16,7 +16,8 @@ use crate::image::{self, Error, Image, Kind, SourceLines, TransferTarget};
 use crate::insn::text::{Syntax, disassemble};
 use crate::insn::{self, ClassSet, Insn};
 use crate::pattern;
-use crate::report::{Hex, PlacedFinding, Report, SourceLocation};
+use crate::report::{Hex, PlacedFinding, Report, SourceLocation, place_of};
+use crate::request::Request;
 use deburr_cpu::FeatureSet;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -195,8 +196,7 @@ pub fn listing(bytes: &[u8], request: &Request<'_>, place: Place<'_>, view: View
         let file = File { image, program };
         match file.find(place) {
             Found::At { function, focus } => {
-                let lines =
-                    SourceLines::new(request.debug_file.unwrap_or(bytes), auxiliary_limit(bytes) as u64);
+                let lines = SourceLines::of(image);
                 let baseline = request.baseline.unwrap_or(deburr_cpu::first_level(image.arch));
                 let permitted = baseline.union(deburr_cpu::system_features(image.arch));
                 let part = Part { file, function, focus, view, permitted };

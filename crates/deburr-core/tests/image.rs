@@ -5,8 +5,7 @@
 use deburr_core::address::Extent;
 use deburr_core::image::lines::SourceLines;
 use deburr_core::image::{
-    Error, Image, Linkage, Symbol, SymbolKind, SymbolOrigin, TransferTarget, demangle, mini_debug,
-    wanted_debug_file,
+    Error, Image, Linkage, Symbol, SymbolKind, SymbolOrigin, TransferTarget, demangle, wanted_debug_file,
 };
 use std::path::PathBuf;
 use std::process::Command;
@@ -26,7 +25,7 @@ fn build(name: &str, source: &str, flags: &[&str]) -> Vec<u8> {
 }
 
 fn parse(bytes: &[u8]) -> Image<'_> {
-    Image::parse(bytes, None, None).expect("a well-formed file")
+    Image::parse(bytes, None).expect("a well-formed file")
 }
 
 fn symbol<'i, 'a>(image: &'i Image<'a>, name: &str) -> &'i Symbol<'a> {
@@ -110,7 +109,7 @@ fn lines_and_producers_are_read_plain_and_compressed() {
         let bytes = build(name, "int main(void)\n{\n  return 7;\n}\n", &flags);
         let image = parse(&bytes);
         assert_eq!(image.build.producers.len(), 1, "{:?}", image.build);
-        let lines = SourceLines::new(&bytes, 1 << 20).expect("line tables");
+        let lines = SourceLines::of(&parse(&bytes)).expect("line tables");
         let found = lines.find(symbol(&image, "main").svma).expect("a line");
         assert!(found.file.ends_with(&format!("{name}.c")) && found.line == 2, "{found:?}");
     }
@@ -118,7 +117,7 @@ fn lines_and_producers_are_read_plain_and_compressed() {
 
 #[test]
 fn other_files_are_named_as_what_they_are() {
-    let refused = |bytes: &[u8]| match Image::parse(bytes, None, None) {
+    let refused = |bytes: &[u8]| match Image::parse(bytes, None) {
         Err(Error::Unsupported(what)) => what,
         other => panic!("{other:?}"),
     };
@@ -145,7 +144,7 @@ fn faults_with(changes: &[Change<'_>]) -> Vec<String> {
     for &(at, change) in changes {
         bytes[at..at + change.len()].copy_from_slice(change);
     }
-    match Image::parse(&bytes, None, None) {
+    match Image::parse(&bytes, None) {
         Ok(image) => image.faults,
         Err(error) => vec![error.to_string()],
     }
@@ -178,7 +177,7 @@ fn executable_that_was_cut_short_says_so() {
     assert!(parse(&whole).faults.is_empty(), "{:?}", parse(&whole).faults);
     for length in [whole.len() / 2, whole.len() / 4, whole.len() - 1] {
         let cut = &whole[..length];
-        let told = match Image::parse(cut, None, None) {
+        let told = match Image::parse(cut, None) {
             Ok(image) => image.faults.join("; "),
             Err(error) => error.to_string(),
         };
@@ -207,9 +206,9 @@ fn mini_debug_information_names_local_functions() {
     run("strip", &["-o".as_ref(), &path("mini.bare"), &path("mini")]);
     run("objcopy", &["--add-section".as_ref(), &section, &path("mini.bare"), &path("mini.packed")]);
     let bytes = std::fs::read(path("mini.packed")).expect("what objcopy wrote");
-    assert!(!parse(&bytes).symbols.iter().any(|symbol| symbol.name == "hidden"));
-    let unpacked = mini_debug(&bytes, 1 << 24).expect("a well-formed stream").expect(".gnu_debugdata");
-    let image = Image::parse(&bytes, Some(&unpacked), None).expect("a well-formed file");
+    let bare = std::fs::read(path("mini.bare")).expect("what strip wrote");
+    assert!(!parse(&bare).symbols.iter().any(|symbol| symbol.name == "hidden"));
+    let image = parse(&bytes);
     assert_eq!(symbol(&image, "hidden").origin, SymbolOrigin::MiniDebug);
     assert!(image.faults.is_empty(), "{:?}", image.faults);
 }
@@ -227,10 +226,10 @@ fn separate_debug_file_names_local_functions_and_another_programs_does_not() {
     let debug = std::fs::read(path("apart.debug")).expect("what objcopy wrote");
     let wanted = wanted_debug_file(&bare).expect("a build-id");
     assert_eq!(wanted.build_id, parse(&bare).build_id);
-    let image = Image::parse(&bare, None, Some(&debug)).expect("a well-formed file");
+    let image = Image::parse(&bare, Some(&debug)).expect("a well-formed file");
     assert_eq!(symbol(&image, "hidden").origin, SymbolOrigin::DebugFile);
     assert!(image.faults.is_empty() && !image.build.producers.is_empty(), "{:?}", image.faults);
-    let image = Image::parse(&bare, None, Some(&other)).expect("a well-formed file");
+    let image = Image::parse(&bare, Some(&other)).expect("a well-formed file");
     assert!(!image.symbols.iter().any(|symbol| symbol.name == "hidden"));
     assert_eq!(image.faults, ["debug file: has another build-id: left out"]);
 }
@@ -296,16 +295,15 @@ fn mutated_files_never_panic() {
             bytes.truncate(next(bytes.len()));
         }
         let _ = wanted_debug_file(&bytes);
-        let _ = mini_debug(&bytes, 1 << 20);
-        if let Ok(image) = Image::parse(&bytes, Some(&bytes), Some(&bytes)) {
+        if let Ok(image) = Image::parse(&bytes, Some(&bytes)) {
             for pair in image.code.windows(2) {
                 assert!(pair[0].extent.end <= pair[1].extent.start);
             }
-            let linkage = Linkage::parse(&bytes, &image, Some(&bytes));
+            let linkage = Linkage::parse(&image);
             for pair in linkage.data.windows(2) {
                 assert!(pair[0].extent.end <= pair[1].extent.start);
             }
-            if let Some(lines) = SourceLines::new(&bytes, 1 << 22) {
+            if let Some(lines) = SourceLines::of(&image) {
                 for symbol in image.symbols.iter().take(20) {
                     let _ = lines.find(symbol.svma);
                     let _ = demangle(&symbol.name);

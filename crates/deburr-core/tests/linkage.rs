@@ -50,8 +50,8 @@ fn without_section_headers(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn parse(bytes: &[u8]) -> (Image<'_>, Linkage<'_>) {
-    let image = Image::parse(bytes, None, None).expect("a well-formed file");
-    let linkage = Linkage::parse(bytes, &image, None);
+    let image = Image::parse(bytes, None).expect("a well-formed file");
+    let linkage = Linkage::parse(&image);
     (image, linkage)
 }
 
@@ -250,16 +250,18 @@ fn separate_debug_file_names_objects() {
         Command::new("strip").arg("-o").arg(folder.join("apart.bare")).arg(folder.join("apart")).status();
     assert!(status.expect("strip is needed").success());
     let bare = std::fs::read(folder.join("apart.bare")).expect("what strip wrote");
-    let image = Image::parse(&bare, None, None).expect("a well-formed file");
-    let has_name = |linkage: &Linkage<'_>| linkage.objects.iter().any(|object| object.name == "hidden_word");
-    assert!(!has_name(&Linkage::parse(&bare, &image, None)));
-    assert!(has_name(&Linkage::parse(&bare, &image, Some(&whole))));
+    let has_name = |debug_file: Option<&[u8]>| {
+        let image = Image::parse(&bare, debug_file).expect("a well-formed file");
+        Linkage::parse(&image).objects.iter().any(|object| object.name == "hidden_word")
+    };
+    assert!(!has_name(None));
+    assert!(has_name(Some(&whole)));
     let other = build(
         "apart-other",
         "static int hidden_word[4]; int main(void) { return *(volatile int *)hidden_word; }",
         &["-Wl,--build-id"],
     );
-    assert!(!has_name(&Linkage::parse(&bare, &image, Some(&other))));
+    assert!(!has_name(Some(&other)));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::{Around, Kind, Mark};
 use crate::rewrite::{emulated, with_lse};
 use crate::toolchain::{repository, require, run};
 use deburr_core::Svma;
-use deburr_core::patch::{ApplyOptions, Plan, PlanRequest, apply, plan, verify};
+use deburr_patch::{ApplyOptions, Plan, PlanRequest, apply, plan, verify};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;

@@ -5,7 +5,7 @@ use super::batch::Batch;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args};
 use deburr_core::Svma;
-use deburr_core::patch::RULES;
+use deburr_patch::RULES;
 use std::path::PathBuf;
 
 /// The options of `deburr fix`.

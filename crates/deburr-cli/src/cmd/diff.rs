@@ -12,7 +12,7 @@ use crate::machine::ARCHES;
 use crate::render::diff::{self, Compared, Layout, Summary};
 use crate::render::style::Palette;
 use build::Build;
-use deburr_core::compare::LevelChange;
+use deburr_core::diff::LevelChange;
 use deburr_cpu::level_names;
 use matching::{Matched, Matching};
 use scope::Agenda;

@@ -18,8 +18,8 @@ use crate::output::target::{self, Regular, Stream, Target};
 use crate::output::{passing, refuse_input};
 use crate::render::fix::{Break, Document, Fixed, Layout, Left, Render, Summary, Text, Written};
 use crate::render::style::Palette;
-use deburr_core::patch::{Edited, Plan};
 use deburr_cpu::Feature;
+use deburr_patch::{Edited, Plan};
 use place::Existing;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -398,9 +398,9 @@ impl Run<'_> {
     }
 
     /// What stands against writing, and what could be done about it.
-    fn hint(&self, reason: &str, error: &deburr_core::patch::ApplyError) -> String {
+    fn hint(&self, reason: &str, error: &deburr_patch::ApplyError) -> String {
         match error {
-            deburr_core::patch::ApplyError::Trailer { .. } => format!(
+            deburr_patch::ApplyError::Trailer { .. } => format!(
                 "{reason}, such as a signature or an archive, which nobody would find there any more (--trailer \
                  rewrites it all the same)"
             ),

@@ -2,7 +2,7 @@
 
 use super::style::Palette;
 use super::text::{counted, fit};
-use deburr_core::compare::{CallDiff, FileDiff, FindingGroup};
+use deburr_core::diff::{CallDiff, FileDiff, FindingGroup};
 use deburr_core::finding::Severity;
 use deburr_core::report::SCHEMA_VERSION;
 use serde::Serialize;

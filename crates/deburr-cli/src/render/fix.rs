@@ -6,7 +6,7 @@ mod text;
 pub(crate) use json::Document;
 pub(crate) use text::{Layout, Text};
 
-use deburr_core::patch::{Plan, Refused};
+use deburr_patch::{Plan, Refused};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};

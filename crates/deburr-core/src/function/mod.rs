@@ -132,7 +132,7 @@ impl Program {
     }
 
     /// The place among all functions of the whole one that an offset lies in.
-    pub(crate) fn whole_index_at(&self, at: CodeOffset) -> Option<usize> {
+    pub fn whole_index_at(&self, at: CodeOffset) -> Option<usize> {
         let index = self.index_at(at)?;
         let owner = self.functions.get(index)?.owner;
         Some(if owner == WHOLE { index } else { owner as usize })

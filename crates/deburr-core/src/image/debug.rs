@@ -85,9 +85,17 @@ pub(super) fn wanted(bytes: &[u8]) -> Option<WantedDebugFile> {
     (wanted.build_id.is_some() || wanted.debuglink.is_some()).then_some(wanted)
 }
 
-/// What [`super::mini_debug`] does.
-pub(super) fn mini_debug(bytes: &[u8], limit: usize) -> Result<Option<Vec<u8>>, Error> {
-    let elf = Elf::parse(bytes)?;
+/// Bytes at most that decompressed symbols or debug sections may take: memory stays in proportion to the file.
+pub(super) fn limit(bytes: &[u8]) -> usize {
+    bytes.len() / 4 + (16 << 20)
+}
+
+/// Decompresses `.gnu_debugdata`, where the file has it.
+///
+/// # Errors
+/// [`Error::Malformed`] if it does not decompress to at most [`limit`] bytes.
+pub(super) fn mini_debug(elf: &Elf<'_>) -> Result<Option<Vec<u8>>, Error> {
+    let limit = limit(elf.bytes);
     let Some(section) = elf.section(".gnu_debugdata") else { return Ok(None) };
     let malformed =
         |expected: &str| Error::Malformed { offset: section.offset, expected: expected.to_owned() };

@@ -15,7 +15,8 @@ use std::ops::Range;
 
 const ELF_HEADER: u64 = 64;
 const PROGRAM_HEADER: u64 = 56;
-pub(crate) const SECTION_HEADER: u64 = 64;
+/// The length of `Elf64_Shdr` in bytes.
+pub const SECTION_HEADER: u64 = 64;
 const SHT_STRTAB: u32 = 3;
 /// The largest page; segments lie in pages of their own.
 const PAGE: u64 = 1 << 16;
@@ -27,7 +28,7 @@ const CODE_ALIGNMENT: u64 = 16;
 const PADDING: u64 = 64 << 20;
 
 /// The file, by where its parts lie.
-pub(crate) struct Layout<'a> {
+pub struct Layout<'a> {
     elf: Elf<'a>,
     segments: Runs,
     /// Where no section is loaded, the segments alone count, as in an [`super::Image`].
@@ -78,7 +79,7 @@ impl Runs {
 /// and so do the loaders of glibc and musl for themselves. So what an address is more than its offset is the same here as in
 /// the first segment. That may take padding, as much as the file has of zeroed data and no bytes for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Room {
+pub struct Room {
     /// Where the segment begins in the file.
     file_offset: u64,
     bias: u64,
@@ -114,29 +115,29 @@ impl fmt::Display for NoSpace {
 
 impl Room {
     /// The first address, which is one for code.
-    pub(crate) fn code(&self) -> Svma {
+    pub fn code(&self) -> Svma {
         // The space was found to be there, so this is no overflow.
         Svma(self.bias.wrapping_add(self.file_offset))
     }
 
     /// Where a run of code begins that follows another's end.
-    pub(crate) fn after(end: Svma) -> Option<Svma> {
+    pub fn after(end: Svma) -> Option<Svma> {
         end.0.checked_next_multiple_of(CODE_ALIGNMENT).map(Svma)
     }
 
     /// Where an address of the segment lies in the file.
-    pub(crate) fn file_offset_of(&self, at: Svma) -> u64 {
+    pub fn file_offset_of(&self, at: Svma) -> u64 {
         at.0.wrapping_sub(self.bias)
     }
 
     /// How many program headers there are with the new one.
-    pub(crate) fn header_count(&self) -> u16 {
+    pub fn header_count(&self) -> u16 {
         self.headers
     }
 }
 
 /// The section that holds the names of the others.
-pub(crate) enum Names<'a> {
+pub enum Names<'a> {
     /// The file has none.
     Missing,
     /// Its index and its strings.
@@ -147,7 +148,7 @@ pub(crate) enum Names<'a> {
 
 impl<'a> Layout<'a> {
     /// Reads the headers.
-    pub(crate) fn of(bytes: &'a [u8]) -> Result<Layout<'a>, Error> {
+    pub fn of(bytes: &'a [u8]) -> Result<Layout<'a>, Error> {
         let elf = Elf::parse(bytes)?;
         if let Some(fault) = elf.faults.first() {
             let expected = format!("headers that agree with the file ({fault})");
@@ -167,7 +168,7 @@ impl<'a> Layout<'a> {
     }
 
     /// Where code can be added.
-    pub(crate) fn room(&self) -> Result<Room, NoSpace> {
+    pub fn room(&self) -> Result<Room, NoSpace> {
         if self.sections.is_none() {
             return Err(NoSpace::Sections);
         }
@@ -195,7 +196,7 @@ impl<'a> Layout<'a> {
     }
 
     /// The program headers with one more, for a segment of so many bytes of code and them; and where they lie in the file.
-    pub(crate) fn headers_with(&self, room: &Room, code: u64) -> Option<(u64, Vec<u8>)> {
+    pub fn headers_with(&self, room: &Room, code: u64) -> Option<(u64, Vec<u8>)> {
         let table = self.program_headers();
         let mut headers =
             range_of(self.elf.bytes, table.start, table.end.checked_sub(table.start)?)?.to_vec();
@@ -219,7 +220,7 @@ impl<'a> Layout<'a> {
     }
 
     /// Whether these bytes of the file are loaded as code, the first of them at the address, and are no headers.
-    pub(crate) fn is_code(&self, svma: Svma, file: &Range<u64>) -> bool {
+    pub fn is_code(&self, svma: Svma, file: &Range<u64>) -> bool {
         let headers = self.program_headers();
         let is_header = file.start < ELF_HEADER || file.start < headers.end && headers.start < file.end;
         let in_section = self.sections.as_ref().is_none_or(|sections| sections.hold(svma, file));
@@ -227,13 +228,13 @@ impl<'a> Layout<'a> {
     }
 
     /// The section headers; empty where there are none.
-    pub(crate) fn section_headers(&self) -> &'a [u8] {
+    pub fn section_headers(&self) -> &'a [u8] {
         let size = (self.elf.sections.len() as u64).saturating_mul(SECTION_HEADER);
         u64_at(self.elf.bytes, 40).and_then(|start| range_of(self.elf.bytes, start, size)).unwrap_or(&[])
     }
 
     /// How many sections there are, where the ELF header has room for the number.
-    pub(crate) fn section_count(&self) -> Option<u16> {
+    pub fn section_count(&self) -> Option<u16> {
         let stated = u16_at(self.elf.bytes, 60)?;
         match self.elf.sections.len() {
             0 => Some(0),
@@ -242,7 +243,7 @@ impl<'a> Layout<'a> {
     }
 
     /// The section that holds the names of the others.
-    pub(crate) fn section_names(&self) -> Names<'a> {
+    pub fn section_names(&self) -> Names<'a> {
         let index = usize::from(u16_at(self.elf.bytes, 62).unwrap_or(0));
         if self.elf.sections.is_empty() || index == 0 {
             return Names::Missing;
@@ -258,17 +259,17 @@ impl<'a> Layout<'a> {
     }
 
     /// Where the descriptors of the notes of an owner and type lie.
-    pub(crate) fn notes(&self, owner: &[u8], kind: u32) -> Vec<Range<usize>> {
+    pub fn notes(&self, owner: &[u8], kind: u32) -> Vec<Range<usize>> {
         self.elf.note_ranges(owner, kind)
     }
 
     /// Where the build-id lies.
-    pub(crate) fn build_id(&self) -> Option<Range<usize>> {
+    pub fn build_id(&self) -> Option<Range<usize>> {
         self.notes(b"GNU", 3).into_iter().next().filter(|id| !id.is_empty())
     }
 
     /// Where the last part that the headers describe ends.
-    pub(crate) fn end(&self) -> u64 {
+    pub fn end(&self) -> u64 {
         let in_file = |section: &&Section<'_>| section.kind != 0 && section.kind != SHT_NOBITS;
         let sections = self.elf.sections.iter().filter(in_file).map(|part| (part.offset, part.size));
         let segments = self.elf.segments.iter().map(|part| (part.offset, part.file_size));

@@ -3,9 +3,9 @@
 //! In: a file that has `.debug_line`, and an address. Out: the file and line that the compiler assigned to it.
 //! Units are parsed as they are asked for. Follows DWARF 5, section 6.2.
 
-use super::Kind;
-use super::debug::DebugSection;
+use super::debug::{DebugSection, limit};
 use super::elf::{Elf, SHF_COMPRESSED};
+use super::{Image, Kind};
 use crate::address::Svma;
 use gimli::{EndianArcSlice, EndianSlice, LittleEndian};
 use std::sync::Arc;
@@ -35,10 +35,11 @@ impl std::fmt::Debug for SourceLines<'_> {
 }
 
 impl<'a> SourceLines<'a> {
-    /// Takes an ELF file with DWARF: the binary itself or its debug file. `limit_bytes` bounds the memory for
-    /// decompressed and relocated sections; a section beyond it counts as missing. `None` without line tables.
-    pub fn new(bytes_with_dwarf: &'a [u8], limit_bytes: u64) -> Option<SourceLines<'a>> {
-        let elf = Elf::parse(bytes_with_dwarf).ok()?;
+    /// Reads the debug file, or without one the binary itself. The memory for decompressed and relocated sections is
+    /// bounded in proportion to the binary; a section beyond it counts as missing. `None` without line tables.
+    pub fn of(image: &Image<'a>) -> Option<SourceLines<'a>> {
+        let limit_bytes = limit(image.bytes) as u64;
+        let elf = Elf::parse(image.debug_file.unwrap_or(image.bytes)).ok()?;
         if DebugSection::length(&elf, ".debug_line") == 0 || DebugSection::length(&elf, ".debug_info") == 0 {
             return None;
         }

@@ -136,15 +136,15 @@ const TLS: u8 = 6;
 const IFUNC: u8 = 10;
 
 /// The data of a file alone, by address, without overlap.
-pub fn data<'a>(bytes: &'a [u8], image: &Image<'_>) -> Vec<Data<'a>> {
-    Elf::parse(bytes).map_or_else(|_| Vec::new(), |elf| data::read(&elf, image))
+pub fn data<'a>(image: &Image<'a>) -> Vec<Data<'a>> {
+    Elf::parse(image.bytes).map_or_else(|_| Vec::new(), |elf| data::read(&elf, image))
 }
 
 impl<'a> Linkage<'a> {
-    /// Reads it. `debug_file` is the separate debug file, where there is one: it names objects. What cannot be
-    /// read is left out: the image's own parsing has reported it.
-    pub fn parse(bytes: &'a [u8], image: &Image<'_>, debug_file: Option<&'a [u8]>) -> Linkage<'a> {
-        let Ok(elf) = Elf::parse(bytes) else { return Linkage::default() };
+    /// Reads it. The separate debug file, where there is one, names objects. What cannot be read is left out: the image's
+    /// own parsing has reported it.
+    pub fn parse(image: &Image<'a>) -> Linkage<'a> {
+        let Ok(elf) = Elf::parse(image.bytes) else { return Linkage::default() };
         let mut linkage =
             Linkage { is_fixed: elf.is_fixed, data: data::read(&elf, image), ..Linkage::default() };
         if elf.kind == Kind::Relocatable {
@@ -163,7 +163,7 @@ impl<'a> Linkage<'a> {
         }
         linkage.add_exported_objects(&elf);
         // The linker of a debug file lays the sections of an object out anew.
-        let debug_file = debug_file.filter(|_| elf.kind != Kind::Relocatable);
+        let debug_file = image.debug_file.filter(|_| elf.kind != Kind::Relocatable);
         let debug_elf =
             debug_file.and_then(|file| parse::companion(&elf, image.build_id.as_deref(), file).ok());
         if let Some(debug_elf) = debug_elf

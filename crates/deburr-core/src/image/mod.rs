@@ -13,7 +13,7 @@ pub mod demangle;
 mod elf;
 mod frames;
 mod landing_pads;
-pub(crate) mod layout;
+pub mod layout;
 pub mod lines;
 pub mod linkage;
 pub mod needed;
@@ -220,8 +220,10 @@ pub struct Image<'a> {
     pub arch: Arch,
     /// What kind of file it is.
     pub kind: Kind,
-    /// Length of the file in bytes.
-    pub file_length: u64,
+    /// The whole file.
+    pub bytes: &'a [u8],
+    /// Its separate debug file, where there is one.
+    pub debug_file: Option<&'a [u8]>,
     /// The build-id, as lower-case hexadecimal digits.
     pub build_id: Option<String>,
     /// The executable bytes, by address, without overlap.
@@ -284,17 +286,13 @@ pub fn debuglink_crc(bytes: &[u8]) -> u32 {
 }
 
 impl<'a> Image<'a> {
-    /// Reads an ELF file. `mini_debug` is the decompressed `.gnu_debugdata` (see [`mini_debug`]) and
-    /// `debug_file` the separate debug file, where there is one; a faulty one of these adds a fault, not an error.
+    /// Reads an ELF file, its `.gnu_debugdata` and, where there is one, its separate debug file; a fault of the latter two is
+    /// among [`Image::faults`], no error.
     ///
     /// # Errors
     /// [`Error`], where the file cannot be read as what it claims to be.
-    pub fn parse(
-        bytes: &'a [u8],
-        mini_debug: Option<&'a [u8]>,
-        debug_file: Option<&'a [u8]>,
-    ) -> Result<Image<'a>, Error> {
-        parse::parse(bytes, mini_debug, debug_file)
+    pub fn parse(bytes: &'a [u8], debug_file: Option<&'a [u8]>) -> Result<Image<'a>, Error> {
+        parse::parse(bytes, debug_file)
     }
 
     /// The name of the section and the address that tools such as `objdump` show for an address: in a
@@ -350,14 +348,6 @@ impl<'a> Image<'a> {
 
 /// Where in the code of a linked file relocations apply, by address: code that the loader changes, or that another section
 /// describes.
-pub fn relocated_code(bytes: &[u8]) -> Vec<Svma> {
-    elf::Elf::parse(bytes).map_or_else(|_| Vec::new(), |elf| relocations::places_in_code(&elf))
-}
-
-/// Decompresses `.gnu_debugdata`, where the file has it.
-///
-/// # Errors
-/// [`Error::Malformed`] if it does not decompress to at most `limit` bytes.
-pub fn mini_debug(bytes: &[u8], limit: usize) -> Result<Option<Vec<u8>>, Error> {
-    debug::mini_debug(bytes, limit)
+pub fn relocated_code(image: &Image<'_>) -> Vec<Svma> {
+    elf::Elf::parse(image.bytes).map_or_else(|_| Vec::new(), |elf| relocations::places_in_code(&elf))
 }

@@ -9,7 +9,7 @@ use super::elf::{
     range_of,
 };
 use super::{
-    Code, Error, Image, Kind, Loaded, Symbol, SymbolOrigin, build, frames, landing_pads, pclntab, plt,
+    Code, Error, Image, Kind, Loaded, Symbol, SymbolOrigin, build, debug, frames, landing_pads, pclntab, plt,
     relocations, symbols,
 };
 use crate::address::{Extent, Svma};
@@ -231,15 +231,20 @@ fn names<'a>(
     elf: &Elf<'a>,
     build_id: Option<&str>,
     ranges: &CodeRanges,
-    mini_debug: Option<&'a [u8]>,
+    mini_debug: Option<&[u8]>,
     debug_file: Option<&'a [u8]>,
 ) -> Names<'a> {
     let mut names = Names::default();
     symbols::from_table(elf, super::elf::SHT_SYMTAB, SymbolOrigin::Symtab, ranges, &mut names.symbols);
     symbols::from_dynamic(elf, ranges, &mut names.symbols);
     if let Some(file) = mini_debug {
+        let mut unpacked = Names::default();
         let origin = (SymbolOrigin::MiniDebug, ".gnu_debugdata");
-        add_symbols_of(&mut names, elf, build_id, ranges, file, origin);
+        add_symbols_of(&mut unpacked, elf, build_id, ranges, file, origin);
+        // These bytes are not kept: a name is not borrowed from them.
+        let owned = |symbol: Symbol<'_>| Symbol { name: symbol.name.into_owned().into(), ..symbol };
+        names.symbols.extend(unpacked.symbols.into_iter().map(owned));
+        names.faults.extend(unpacked.faults);
     }
     if let Some(file) = debug_file {
         let origin = (SymbolOrigin::DebugFile, "debug file");
@@ -277,11 +282,7 @@ fn add_symbols_of<'a>(
     symbols::from_table(&other, super::elf::SHT_SYMTAB, origin, ranges, &mut names.symbols);
 }
 
-pub(super) fn parse<'a>(
-    bytes: &'a [u8],
-    mini_debug: Option<&'a [u8]>,
-    debug_file: Option<&'a [u8]>,
-) -> Result<Image<'a>, Error> {
+pub(super) fn parse<'a>(bytes: &'a [u8], debug_file: Option<&'a [u8]>) -> Result<Image<'a>, Error> {
     let mut elf = Elf::parse(bytes)?;
     let mut faults = std::mem::take(&mut elf.faults);
     let by_sections = elf.sections.iter().any(Section::is_alloc);
@@ -300,7 +301,8 @@ pub(super) fn parse<'a>(
     let mut image = Image {
         arch: elf.arch,
         kind: elf.kind,
-        file_length: bytes.len() as u64,
+        bytes,
+        debug_file,
         build_id: build::build_id(&elf),
         code,
         code_base,
@@ -321,11 +323,20 @@ pub(super) fn parse<'a>(
         build: build::facts(&elf, debug_file, &mut faults),
         faults,
     };
+    let mini_debug = debug::mini_debug(&elf);
     // The three read different parts of the file.
     let ((names, (found, found_faults)), (frames, pads, frame_faults)) = rayon::join(
         || {
             rayon::join(
-                || names(&elf, image.build_id.as_deref(), &ranges, mini_debug, debug_file),
+                || {
+                    names(
+                        &elf,
+                        image.build_id.as_deref(),
+                        &ranges,
+                        mini_debug.as_ref().ok().and_then(Option::as_deref),
+                        debug_file,
+                    )
+                },
                 || relocations::read(&elf, &ranges),
             )
         },
@@ -348,6 +359,7 @@ pub(super) fn parse<'a>(
         symbols::sort(&mut image.symbols);
     }
     image.symbols.shrink_to_fit();
+    image.faults.extend(mini_debug.err().map(|error| error.to_string()));
     image.entries = found.entries;
     image.arrays = found.arrays;
     image.pointers = found.pointers;

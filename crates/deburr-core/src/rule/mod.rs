@@ -96,8 +96,6 @@ pub struct Context<'a> {
     pub above_baseline: &'a [Verdict],
     /// What the loader and other files do with it, where it was read before; see [`Context::linkage`].
     pub linkage: Option<&'a Linkage<'a>>,
-    /// The bytes of the file, and of its debug file if there is one: what is read of them on demand.
-    pub bytes: (&'a [u8], Option<&'a [u8]>),
     /// Worked out once, for the first who asks.
     pub shared: Shared<'a>,
 }
@@ -116,15 +114,14 @@ impl<'a> Context<'a> {
     pub fn data(&self) -> &[Data<'a>] {
         match self.linkage {
             Some(linkage) => &linkage.data,
-            None => self.shared.data.get_or_init(|| linkage::data(self.bytes.0, self.image)),
+            None => self.shared.data.get_or_init(|| linkage::data(self.image)),
         }
     }
 
     /// What the loader and other files do with the file. Reads all its relocations, unless that was done before: only for
     /// rules that have found something.
     pub fn linkage(&self) -> &Linkage<'a> {
-        let (bytes, debug_file) = self.bytes;
-        let read = || Linkage::parse(bytes, self.image, debug_file);
+        let read = || Linkage::parse(self.image);
         self.linkage.unwrap_or_else(|| self.shared.linkage.get_or_init(read))
     }
 

@@ -11,7 +11,7 @@ use crate::config::allow::Ledger;
 use crate::input::pairs::pair;
 use crate::input::walk;
 use crate::render::diff::{Compared, Skipped};
-use deburr_core::compare::Inspected;
+use deburr_core::diff::Inspected;
 use deburr_core::{Error, Report, Request, compare, inspect};
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};

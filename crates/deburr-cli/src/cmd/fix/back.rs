@@ -9,8 +9,8 @@ use crate::input::Content;
 use crate::input::mapped::Bytes;
 use crate::input::walk::error_text;
 use crate::render::fix::{Render, Reverted, Summary, Verdict};
-use deburr_core::patch::{self, PlanError, VerifyError};
 use deburr_package::{Limits, rewrite};
+use deburr_patch::{PlanError, VerifyError};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -28,7 +28,7 @@ impl Run<'_> {
             return self.package(path, &source, goal);
         }
         let Some(destination) = self.destination(path, &source, goal)? else { return Ok(()) };
-        let reverted = guarded(|| patch::revert(&source.bytes))?;
+        let reverted = guarded(|| deburr_patch::revert(&source.bytes))?;
         let original = reverted.map_err(|error| Trouble::fault(error.to_string()))?;
         // That it is the original, the note's own SHA-256 has told.
         let (written, _) = destination.deliver(path, &source, Some((&*original).into()), |_| Ok(()))?;
@@ -62,10 +62,14 @@ pub(super) fn verify(
             let _life = Life::new(options.batch.progress, name.clone());
             guarded(|| packages(&name, [&old, &new], &options.batch.packages.limits()))
         }
-        _ => guarded(|| patch::verify_releasing(&old, &new, &release)).map(|verified| match verified {
-            Err(VerifyError::Plan(PlanError::Unreadable(error))) => Err(Trouble::fault(error.to_string())),
-            verified => Ok(verified.map(|verified| verified.by_rule).map_err(|error| error.to_string())),
-        }),
+        _ => {
+            guarded(|| deburr_patch::verify_releasing(&old, &new, &release)).map(|verified| match verified {
+                Err(VerifyError::Plan(PlanError::Unreadable(error))) => {
+                    Err(Trouble::fault(error.to_string()))
+                }
+                verified => Ok(verified.map(|verified| verified.by_rule).map_err(|error| error.to_string())),
+            })
+        }
     };
     let verified = verified.and_then(|verified| verified).map_err(|why| complain(original, &why.reason))?;
     for (path, bytes) in [(original, &old), (patched, &new)] {
@@ -73,7 +77,7 @@ pub(super) fn verify(
             return Err(complain(path, "the file changed while it was read"));
         }
     }
-    let assumptions = if options.verbose { patch::ASSUMPTIONS } else { &[] };
+    let assumptions = if options.verbose { deburr_patch::ASSUMPTIONS } else { &[] };
     let verdict = Verdict { path: patched.display().to_string(), original: name, verified, assumptions };
     render.begin(out)?;
     render.verdict(out, &verdict)?;
@@ -89,7 +93,7 @@ fn packages(name: &str, [old, new]: [&[u8]; 2], limits: &Limits) -> Result<Verif
     let mut doubt = None;
     let rewritten = rewrite(name, old, limits, &mut |object| {
         let new = binaries.remove(&object.path).filter(|new| *new != object.bytes)?;
-        match patch::verify(&object.bytes, &new) {
+        match deburr_patch::verify(&object.bytes, &new) {
             Ok(verified) => {
                 for (rule, changes) in verified.by_rule {
                     *by_rule.entry(rule).or_default() += changes;

@@ -10,9 +10,9 @@ use crate::batch::progress::Life;
 use crate::input::arch_of;
 use crate::render::fix::{Break, Fixed, Packed, Written};
 use crate::render::text::counted;
-use deburr_core::patch::{self, NoteError, RevertError};
 use deburr_cpu::Arch;
 use deburr_package::{Limits, Object, RewriteError, Rewritten, Sink, Stopped, read_every, rewrite};
+use deburr_patch::{NoteError, RevertError};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -158,7 +158,7 @@ impl Change {
 
 /// The original of a binary in a package, if it was rewritten.
 fn give_back(object: &Object, members: &mut Members<'_>) -> Option<Vec<u8>> {
-    let trouble = match guarded(|| patch::revert(&object.bytes)) {
+    let trouble = match guarded(|| deburr_patch::revert(&object.bytes)) {
         Ok(Ok(original)) => {
             members.changes.push(Change::of(object, &original));
             return Some(original);

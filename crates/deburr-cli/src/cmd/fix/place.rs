@@ -10,7 +10,7 @@ use crate::output::dress::{Inherited, dress, is_privileged};
 use crate::output::passing::Passing;
 use crate::output::target::{self, Stream, folder_of};
 use crate::output::{sparse, write_over};
-use deburr_core::patch::Edited;
+use deburr_patch::Edited;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;

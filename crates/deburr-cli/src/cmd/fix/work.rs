@@ -8,11 +8,9 @@ use crate::config::Config;
 use crate::input::{Content, debug_file};
 use crate::machine::{features_for, machines_named};
 use deburr_core::image::demangle;
-use deburr_core::patch::{
-    self, ApplyError, ApplyOptions, Edited, Plan, PlanError, PlanRequest, Reason, Refused,
-};
 use deburr_core::{Error, Svma, pattern, wanted_debug_file};
 use deburr_cpu::{Arch, Feature, FeatureSet};
+use deburr_patch::{ApplyError, ApplyOptions, Edited, Plan, PlanError, PlanRequest, Reason, Refused};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -113,7 +111,7 @@ impl<'o> Work<'o> {
             skip_spinning: self.skip_spinning,
             trampolines: self.trampolines,
         };
-        let planned = guarded(|| patch::plan(bytes, &request))?;
+        let planned = guarded(|| deburr_patch::plan(bytes, &request))?;
         if debug_file.as_ref().is_some_and(|debug| !debug.is_intact()) {
             return Err(Trouble::fault("the debug file changed while it was read"));
         }
@@ -143,8 +141,8 @@ impl<'o> Work<'o> {
         options: &ApplyOptions,
     ) -> Result<Result<Option<Edited<'b>>, ApplyError>, Trouble> {
         guarded(|| match self.is_plan {
-            true => patch::obstacle(bytes, plan, options).map_or(Ok(None), Err),
-            false => patch::edit(bytes, plan, options).map(Some),
+            true => deburr_patch::obstacle(bytes, plan, options).map_or(Ok(None), Err),
+            false => deburr_patch::edit(bytes, plan, options).map(Some),
         })
     }
 
@@ -208,7 +206,7 @@ pub(super) fn verify(
     let complain = |reason: String| {
         Trouble::fault(format!("what was written is not proven and was removed, please report it: {reason}"))
     };
-    let verified = guarded(|| patch::verify_releasing(original, written, release))?;
+    let verified = guarded(|| deburr_patch::verify_releasing(original, written, release))?;
     let verified = verified.map_err(|error| complain(error.to_string()))?;
     match verified.changes.len() == plan.sites.len() {
         true => Ok(()),

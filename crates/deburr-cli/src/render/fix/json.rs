@@ -3,8 +3,8 @@
 use super::{Break, Fixed, Packed, Render, Reverted, Summary, Verdict, Written};
 use crate::render::json::write_value;
 use deburr_core::Svma;
-use deburr_core::patch::{Refused, Site};
 use deburr_core::report::Hex;
+use deburr_patch::{Refused, Site};
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use serde_json::json;

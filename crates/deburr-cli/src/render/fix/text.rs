@@ -7,8 +7,8 @@ use crate::render::style::Palette;
 use crate::render::text::{counted, fit};
 use deburr_core::Svma;
 use deburr_core::insn::text::{Syntax, disassemble};
-use deburr_core::patch::{Refused, Site};
 use deburr_cpu::Arch;
+use deburr_patch::{Refused, Site};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -348,7 +348,7 @@ fn aligned(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use deburr_core::patch::{Plan, Reason};
+    use deburr_patch::{Plan, Reason};
 
     /// What is said of a plan that rewrites nothing, and at the end.
     fn told(refused: &[(&'static str, Reason)]) -> String {

@@ -43,7 +43,7 @@ pub struct Helper {
 
 impl Helper {
     /// The word of the LSE instruction, where that is all that the body does on a CPU that has LSE.
-    pub(crate) fn only_instruction(&self, image: &Image<'_>) -> Option<u32> {
+    pub fn only_instruction(&self, image: &Image<'_>) -> Option<u32> {
         let word = |index: i64| image.word_at(self.extent.start.offset(4 * index));
         let first = i64::from(word(0)? == BTI_C);
         let asks = is_adrp_x16(word(first)?)

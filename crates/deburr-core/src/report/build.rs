@@ -1,0 +1,175 @@
+//! Report stage: image, functions and verdicts → the parts of a [`Report`] that no rule has a say in.
+
+use super::level::root_of;
+use super::model::{self, Build, Coverage, IsaFunction, PlacedFinding, Report};
+use super::names::{FunctionNames, name_at, place_of};
+use crate::address::Svma;
+use crate::finding::Finding;
+use crate::function::Program;
+use crate::function::atomics::{Atomics, Fate};
+use crate::function::reach::{Reach, Verdict};
+use crate::image::{Image, Linkage, SourceLines};
+use crate::insn::{self, FeatureGroup};
+use deburr_cpu::{Feature, FeatureSet};
+use std::collections::BTreeMap;
+
+/// Everything but the findings and the verdicts.
+pub(crate) fn describe(image: &Image<'_>, program: &Program) -> Report {
+    let mut features: BTreeMap<String, u64> = BTreeMap::new();
+    let mut present = FeatureSet::EMPTY;
+    for (group, count) in program.group_counts() {
+        let set = insn::features_of(image.arch, group);
+        // What only an operating system runs says nothing about the programs' level.
+        if !set.contains(Feature::SYSTEM) {
+            present = present.union(set);
+        }
+        for feature in set.iter() {
+            *features.entry(feature.name().to_owned()).or_default() += count;
+        }
+    }
+    let (level, beyond) = deburr_cpu::smallest_level(image.arch, present);
+    let beyond = beyond.minus(deburr_cpu::system_features(image.arch));
+    let level_present = level.map_or("", |level| level.name);
+    let functions = || program.functions().iter().filter(|function| !function.is_part());
+    Report {
+        path: String::new(),
+        arch: image.arch.name(),
+        build_id: image.build_id.clone(),
+        level: String::new(),
+        level_present: level_present.to_owned(),
+        needed_beyond: Vec::new(),
+        needed_by: None,
+        level_guarded: None,
+        guarded_beyond: Vec::new(),
+        not_followed: 0,
+        xcr0_not_asked: false,
+        stated_guards: Vec::new(),
+        level_beyond: beyond.iter().map(|feature| feature.name().to_owned()).collect(),
+        guards_examined: true,
+        features,
+        isa_functions: Vec::new(),
+        atomics: None,
+        build: build(image),
+        findings: Vec::new(),
+        allowed: 0,
+        advice: Vec::new(),
+        coverage: Coverage {
+            executable_bytes: program.coverage.executable,
+            decoded_bytes: program.coverage.decoded,
+            data_bytes: program.coverage.data,
+            undecoded_bytes: program.coverage.undecoded,
+            functions: functions().count() as u64,
+            named_functions: functions().filter(|function| program.name(function, image).is_some()).count()
+                as u64,
+        },
+        closure: None,
+        missing_libraries: Vec::new(),
+        facts: None,
+        faults: image.faults.clone(),
+    }
+}
+
+/// The functions above the architecture's first level, by address.
+pub(crate) fn isa_functions(
+    image: &Image<'_>,
+    linkage: Option<&Linkage<'_>>,
+    program: &Program,
+    verdicts: &[Verdict],
+) -> Vec<IsaFunction> {
+    let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
+    let mut functions: BTreeMap<u32, BTreeMap<FeatureGroup, u64>> = BTreeMap::new();
+    for (function, hits) in program.hits_by_function() {
+        let Some(first) = hits.first() else { continue };
+        let start = function.map_or(first.at, |function| program.whole(function).start);
+        let groups = functions.entry(start).or_default();
+        for hit in hits {
+            *groups.entry(hit.group).or_default() += 1;
+        }
+    }
+    let placed = functions.into_iter().map(|(start, groups)| {
+        let mut features: BTreeMap<String, u64> = BTreeMap::new();
+        for (group, count) in groups {
+            for feature in insn::features_of(image.arch, group).minus(permitted).iter() {
+                *features.entry(feature.name().to_owned()).or_default() += count;
+            }
+        }
+        let (section, svma) = place_of(image, image.svma(start));
+        let name_at = |svma: Svma| name_at(image, program, svma);
+        let verdict = verdicts.binary_search_by_key(&start, |verdict| verdict.start).ok();
+        let verdict = verdict.and_then(|at| verdicts.get(at));
+        let path = verdict.map_or(&[][..], |verdict| &verdict.path).iter();
+        let guard = verdict.and_then(|verdict| verdict.guard).map(|guard| model::Guard {
+            kind: guard.kind,
+            svma: place_of(image, guard.svma).1,
+            function: name_at(guard.svma),
+            features: guard.features.iter().map(|feature| feature.name().to_owned()).collect(),
+        });
+        IsaFunction {
+            path: path
+                .map(|step| model::Step { function: name_at(step.svma), svma: place_of(image, step.svma).1 })
+                .collect(),
+            root: verdict.and_then(|verdict| root_of(image, linkage, verdict)),
+            guard,
+            function: name_at(image.svma(start)),
+            svma,
+            section: section.map(|name| name.to_string()),
+            features,
+            reach: verdict.map_or(Reach::Unknown, |verdict| verdict.reach),
+        }
+    });
+    placed.filter(|function| !function.features.is_empty()).collect()
+}
+
+/// Findings with their functions' names, their addresses as other tools show them, and their source lines.
+pub(crate) fn place(findings: Vec<Finding>, image: &Image<'_>, program: &Program) -> Vec<PlacedFinding> {
+    let lines = (!findings.is_empty()).then(|| SourceLines::of(image)).flatten();
+    let mut names = FunctionNames::default();
+    findings.into_iter().map(|finding| placed(finding, image, program, &mut names, lines.as_ref())).collect()
+}
+
+fn placed(
+    finding: Finding,
+    image: &Image<'_>,
+    program: &Program,
+    names: &mut FunctionNames,
+    lines: Option<&SourceLines>,
+) -> PlacedFinding {
+    let (section, svma) = place_of(image, finding.at);
+    PlacedFinding {
+        rule: finding.rule,
+        severity: finding.severity,
+        function: names.at(image, program, finding.at),
+        svma,
+        section,
+        extent: finding.extent.len(),
+        source: lines.and_then(|lines| lines.find(finding.at)).map(Box::new),
+        message: finding.message,
+        evidence: finding.evidence,
+    }
+}
+
+/// The atomics in numbers.
+pub(crate) fn count(atomics: &Atomics) -> model::Atomics {
+    let with = |fate| atomics.sequences.iter().filter(|sequence| sequence.fate == fate).count() as u64;
+    model::Atomics {
+        inline_llsc: with(Fate::MissedFlag) + with(Fate::WrittenByHand),
+        inline_lse: atomics.inline_lse,
+        helper_bodies: atomics.helpers.len() as u64,
+        outlined_calls: atomics.calls.len() as u64,
+        inline_dispatch: with(Fate::InlineDispatch),
+        run_time_choice: with(Fate::RunTimeChoice),
+        not_a_missed_flag: with(Fate::NoFlagHelps),
+    }
+}
+
+fn build(image: &Image<'_>) -> Build {
+    let facts = image.build.clone();
+    Build {
+        compilers: facts.compilers,
+        producers: facts.producers,
+        go_version: facts.go_version,
+        go_settings: facts.go_settings.into_iter().collect(),
+        isa_needed: facts.isa_needed,
+        properties: facts.properties,
+    }
+}

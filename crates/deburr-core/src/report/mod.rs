@@ -1,0 +1,16 @@
+//! The report on one file, as it is rendered: the model behind every output format, and how it comes from image, functions,
+//! verdicts and findings.
+
+pub(crate) mod build;
+pub(crate) mod level;
+mod model;
+mod names;
+
+pub use crate::function::reach::{GuardKind, Reach};
+pub use crate::image::lines::SourceLocation;
+pub use model::{
+    AcrossFinding, Advice, Atomics, Build, Coverage, Guard, GuardUse, Hex, IsaFunction, NeededBy, OtherPlace,
+    PlacedFinding, Report, Root, SCHEMA_VERSION, Step,
+};
+pub use names::FunctionNames;
+pub(crate) use names::place_of;

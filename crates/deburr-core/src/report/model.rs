@@ -1,0 +1,340 @@
+//! The report on one file, as it is rendered: the model behind every output format. Schema version 1.
+
+use crate::finding::{self, Evidence, Severity};
+use crate::image::demangle;
+use crate::rule::FileFacts;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::function::reach::{GuardKind, Reach};
+use crate::image::lines::SourceLocation;
+
+/// The version of the report's schema; it grows when a field changes its meaning or goes away.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// A number that is shown, and serialized as a string, in hexadecimal: `0x4a10`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hex(pub u64);
+
+impl fmt::Display for Hex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{:#x}", self.0))
+    }
+}
+
+impl Serialize for Hex {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// What makes the beginning of a path run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Root {
+    /// The system starts the program there.
+    EntryPoint,
+    /// The loader calls it before anything else of the program.
+    PreinitArray,
+    /// The loader calls it before `main`, or when it loads the library.
+    InitArray,
+    /// The loader calls it at the end.
+    FiniArray,
+    /// The loader calls it otherwise: `.init`, `.fini`, a resolver.
+    Loader,
+    /// Whoever uses the library calls it.
+    Exported,
+    /// Data that nothing in the file refers to holds its address.
+    Data,
+}
+
+/// What became of one stated guard in one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GuardUse {
+    /// The caller's number for it.
+    pub id: usize,
+    /// Functions of the file that it names.
+    pub functions: u64,
+    /// Whether any verdict is another without it.
+    pub is_needed: bool,
+}
+
+/// The function that most raises what the file needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NeededBy {
+    /// Its name, demangled; `None` where the file has none for it.
+    pub function: Option<String>,
+    /// Its address.
+    pub svma: Hex,
+    /// What makes the beginning of its path run; `None` where no path is known.
+    pub root: Option<Root>,
+    /// Where its path begins.
+    pub from: Hex,
+}
+
+/// A function that needs more than the architecture's first level.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct IsaFunction {
+    /// Its name, demangled; `None` where the file has none for it.
+    pub function: Option<String>,
+    /// Its address.
+    pub svma: Hex,
+    /// The section, in relocatable objects, whose `svma` is an offset in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section: Option<String>,
+    /// Names of the features above the first level, and how many of its instructions need each.
+    pub features: BTreeMap<String, u64>,
+    /// Whether a run-time check stands before it.
+    pub reach: Reach,
+    /// From a root (an entry point, an exported function) to this function, where a way without a sufficient check is
+    /// known; otherwise empty.
+    pub path: Vec<Step>,
+    /// What makes the beginning of the path run.
+    pub root: Option<Root>,
+    /// The check in front of it, if there is one.
+    pub guard: Option<Guard>,
+}
+
+/// A step of a path: a function, or an object in data that holds the next step's address.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// The function's name, demangled; `None` where the file has none for it, and for data.
+    pub function: Option<String>,
+    /// Its address.
+    pub svma: Hex,
+}
+
+/// A check in front of a function.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Guard {
+    /// What kind of check it is.
+    pub kind: GuardKind,
+    /// The branch that tests, or where the guarded way begins.
+    pub svma: Hex,
+    /// The function that it stands in.
+    pub function: Option<String>,
+    /// The features above the first level that it proves.
+    pub features: Vec<String>,
+}
+
+/// One finding, placed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlacedFinding {
+    /// The rule's id.
+    pub rule: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// The function's name, demangled; `None` where the file has none for it.
+    pub function: Option<Arc<str>>,
+    /// Its address.
+    pub svma: Hex,
+    /// The section, in relocatable objects, whose `svma` is an offset in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section: Option<Arc<str>>,
+    /// Length of the code it is about, in bytes.
+    pub extent: u64,
+    /// Source line, where DWARF has it.
+    pub source: Option<Box<SourceLocation>>,
+    /// One sentence.
+    pub message: Arc<str>,
+    /// The facts behind it.
+    pub evidence: Evidence,
+}
+
+/// A place that a finding is compared with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OtherPlace {
+    /// The file.
+    pub path: Arc<str>,
+    /// The address there.
+    pub svma: Hex,
+    /// The section, in relocatable objects, whose `svma` is an offset in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section: Option<Arc<str>>,
+}
+
+/// A finding by comparison of two files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AcrossFinding {
+    /// The rule's id.
+    pub rule: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// The file it is about.
+    pub path: Arc<str>,
+    /// The function's name, demangled; `None` where the file has none for it.
+    pub function: Option<Arc<str>>,
+    /// Its address.
+    pub svma: Hex,
+    /// The section, in relocatable objects, whose `svma` is an offset in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section: Option<Arc<str>>,
+    /// What it is compared with.
+    pub other: OtherPlace,
+    /// One sentence.
+    pub message: Arc<str>,
+    /// The facts behind it.
+    pub evidence: Evidence,
+}
+
+impl From<finding::AcrossFinding> for AcrossFinding {
+    fn from(found: finding::AcrossFinding) -> AcrossFinding {
+        let (at, other) = (found.at, found.other);
+        AcrossFinding {
+            rule: found.rule,
+            severity: found.severity,
+            path: at.path,
+            function: at.function.map(|name| demangle(&name).into()),
+            svma: Hex(at.address),
+            section: at.section,
+            other: OtherPlace { path: other.path, svma: Hex(other.address), section: other.section },
+            message: found.message,
+            evidence: found.evidence,
+        }
+    }
+}
+
+/// How the file's atomics were compiled (AArch64).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Atomics {
+    /// Load-exclusive/store-exclusive loops with no LSE path: the findings of `llsc-loop`, and those of `llsc-pair` but for
+    /// loads.
+    pub inline_llsc: u64,
+    /// LSE instructions outside helpers and dispatches.
+    pub inline_lse: u64,
+    /// Bodies of outlined helpers.
+    pub helper_bodies: u64,
+    /// Calls of outlined helpers.
+    pub outlined_calls: u64,
+    /// LL/SC loops beside an LSE instruction, chosen between in line at run time.
+    pub inline_dispatch: u64,
+    /// LL/SC loops of functions that are chosen or replaced at run time: ifunc variants, stubs.
+    pub run_time_choice: u64,
+    /// LL/SC loops that no compiler flag would have turned into LSE: nand, 128-bit read-modify-write.
+    pub not_a_missed_flag: u64,
+}
+
+/// Who built the file, and with what.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Build {
+    /// Distinct compilers.
+    pub compilers: Vec<String>,
+    /// Distinct `DW_AT_producer` values.
+    pub producers: Vec<String>,
+    /// Go's version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub go_version: Option<String>,
+    /// Go's build settings.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub go_settings: BTreeMap<String, String>,
+    /// The x86 ISA level that the file's own note claims.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isa_needed: Option<String>,
+    /// `IBT`, `SHSTK`, `BTI`, `PAC`.
+    pub properties: Vec<String>,
+}
+
+/// Flags that remove findings of the file, for the compiler that made it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Advice {
+    /// The compiler, and its version: the one found, or the first that has the flags.
+    pub compiler: String,
+    /// As they are written on a command line or in the environment; empty where that version alone does it.
+    pub flags: &'static str,
+    /// The rules whose findings they remove.
+    pub rules: Vec<&'static str>,
+    /// How many findings those are.
+    pub findings: u64,
+    /// The level that every machine must have then; `None`: it runs where it ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needs: Option<&'static str>,
+    /// CPUs that it no longer runs on, the best first.
+    pub breaks: Vec<String>,
+    /// The CPU with the fewest features that still runs it; `None` where nothing breaks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oldest: Option<String>,
+}
+
+/// Every executable byte, accounted for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Coverage {
+    /// All bytes of executable sections; the sum of the next three.
+    pub executable_bytes: u64,
+    /// Bytes of instructions.
+    pub decoded_bytes: u64,
+    /// Bytes known to be data.
+    pub data_bytes: u64,
+    /// Bytes that are neither.
+    pub undecoded_bytes: u64,
+    /// Functions found.
+    pub functions: u64,
+    /// Of those, functions with a name.
+    pub named_functions: u64,
+}
+
+/// The report on one ELF file (an archive's member counts as a file).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// The path, as the user will know it; the core leaves it empty, and its caller fills it in.
+    pub path: String,
+    /// `x86_64` or `aarch64`.
+    pub arch: &'static str,
+    /// Build-id in lower-case hexadecimal digits.
+    pub build_id: Option<String>,
+    /// The level that the file needs in order to run.
+    pub level: String,
+    /// The smallest level that covers all the file contains.
+    pub level_present: String,
+    /// Features present that no level has, or that would raise the level only for their sake.
+    pub level_beyond: Vec<String>,
+    /// Features that the file needs and that no level has, or that would raise `level` only for their sake.
+    pub needed_beyond: Vec<String>,
+    /// The function that most raises what the file needs; `None` where it runs on every machine.
+    pub needed_by: Option<NeededBy>,
+    /// The smallest level that covers what the file needs and what it uses behind checks; `None` where nothing is
+    /// behind checks.
+    pub level_guarded: Option<String>,
+    /// Features behind checks that no level has, or that would raise `level_guarded` only for their sake.
+    pub guarded_beyond: Vec<String>,
+    /// Functions beyond what the file needs that are reached only by what the analysis does not follow.
+    pub not_followed: u64,
+    /// Whether its own `cpuid` stands before code that uses AVX's registers, and nothing in it asks with `xgetbv` whether
+    /// the operating system saves them (XCR0).
+    pub xcr0_not_asked: bool,
+    /// What became of the stated guards; the caller sums it up over a run.
+    #[serde(skip)]
+    pub stated_guards: Vec<GuardUse>,
+    /// Whether run-time checks were looked at; always true.
+    pub guards_examined: bool,
+    /// Instructions per feature.
+    pub features: BTreeMap<String, u64>,
+    /// Functions above the architecture's first level.
+    pub isa_functions: Vec<IsaFunction>,
+    /// How its atomics were compiled; AArch64 only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub atomics: Option<Atomics>,
+    /// Who built it.
+    pub build: Build,
+    /// The findings, by address.
+    pub findings: Vec<PlacedFinding>,
+    /// Findings that the user allows: the caller takes them out, and counts them here.
+    pub allowed: u64,
+    /// Flags that remove findings; see [`advise`](crate::advice::advise).
+    pub advice: Vec<Advice>,
+    /// Every executable byte, accounted for.
+    pub coverage: Coverage,
+    /// The shared libraries that were looked at with it, in the loader's order; `None` where that was not asked for. The
+    /// caller fills it in, and the next one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closure: Option<Vec<String>>,
+    /// Shared libraries that it needs, itself or through others, and that were not found.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing_libraries: Vec<String>,
+    /// What comparisons with other files need, where a rule compares files; see [`crate::across`].
+    #[serde(skip)]
+    pub facts: Option<FileFacts>,
+    /// Faults met in the file that did not stop the check.
+    pub faults: Vec<String>,
+}

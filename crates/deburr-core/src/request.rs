@@ -1,0 +1,32 @@
+//! What is asked of a check, as the caller states it.
+
+use crate::function::reach::Knowledge;
+use deburr_cpu::FeatureSet;
+
+/// What is asked of a check.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Request<'a> {
+    /// The separate debug file, if the caller has it.
+    pub debug_file: Option<&'a [u8]>,
+    /// Features that every machine the file will run on has.
+    pub target: Option<FeatureSet>,
+    /// Features that the file may use.
+    pub baseline: Option<FeatureSet>,
+    /// Ids of the rules to run; `None`: all but those in preview.
+    pub rules: Option<&'a [&'a str]>,
+    /// Checks that the user knows of.
+    pub guards: &'a [StatedGuard<'a>],
+    /// What the shared libraries tell that the file needs, in the loader's order; see [`learn`].
+    pub foreign: &'a [&'a Knowledge],
+}
+
+/// A check that the user knows of: the functions it names are only entered where the CPU has the features.
+#[derive(Debug, Clone, Copy)]
+pub struct StatedGuard<'a> {
+    /// The caller's number for it.
+    pub id: usize,
+    /// The name of the functions, as a symbol or demangled; `*` stands for any characters, `?` for one.
+    pub function: &'a str,
+    /// What is known to be there when they run.
+    pub features: FeatureSet,
+}

@@ -1,0 +1,202 @@
+//! Patch stage: backward reachability over the whole file.
+//!
+//! In: the edges of a file, some instructions (seeds), and what stops a path. Out: every place from which control may come to
+//! a seed with nothing on the path that stops it. This is liveness where the seeds read a register and its writes stop a
+//! path, and it finds who relies on the exclusive monitor where the seeds wait for it or store through it.
+//!
+//! Paths go back through branches, into callers and, from after a call, into what was called as well as past it: a callee is
+//! taken to stop nothing that it need not. Contexts are not kept apart, so that the result has more places than are right,
+//! never fewer, but for what [`Pointers`] says of calls through pointers.
+
+use super::Flow;
+use super::edges;
+use deburr_core::insn::sweep::CodeOffset;
+use deburr_core::insn::{self, Insn};
+use std::collections::{HashMap, HashSet};
+
+/// Instructions of a callee among which its returns are looked for.
+const CALLEE: usize = 1 << 16;
+
+/// Whether a path goes through pointers to functions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pointers {
+    /// From the start of a function whose address something has back to every indirect call and jump.
+    Followed,
+    /// Not: what is looked for does not outlive a call by the procedure call standard (AAPCS64).
+    ByConvention,
+}
+
+/// Places from which control may come to a seed.
+#[derive(Debug, Default)]
+pub(crate) struct Reaching {
+    words: Vec<u64>,
+}
+
+impl Reaching {
+    pub(crate) fn contains(&self, at: CodeOffset) -> bool {
+        let (word, bit) = place(at);
+        self.words.get(word).is_some_and(|word| word & bit != 0)
+    }
+
+    /// Puts a place in; whether it is new.
+    fn insert(&mut self, at: CodeOffset) -> bool {
+        let (word, bit) = place(at);
+        if self.words.len() <= word {
+            self.words.resize(word + 1, 0);
+        }
+        self.words.get_mut(word).is_some_and(|word| {
+            let is_new = *word & bit == 0;
+            *word |= bit;
+            is_new
+        })
+    }
+}
+
+const fn place(at: CodeOffset) -> (usize, u64) {
+    ((at >> 8) as usize, 1 << (at >> 2 & 63))
+}
+
+/// Finds the places from which control may come to one of the seeds. `stops`: whether a path ends at an instruction.
+pub(crate) fn reaching(
+    flow: &Flow<'_, '_>,
+    seeds: impl IntoIterator<Item = CodeOffset>,
+    stops: impl Fn(&Insn) -> bool,
+    pointers: Pointers,
+) -> Reaching {
+    let mut walk = Walk {
+        flow,
+        found: Reaching::default(),
+        pending: Vec::new(),
+        exits: HashMap::new(),
+        has_pointers: false,
+    };
+    for seed in seeds {
+        walk.add(seed);
+    }
+    while let Some(at) = walk.pending.pop() {
+        walk.step(at, &stops, pointers);
+    }
+    walk.found
+}
+
+struct Walk<'w, 'f, 'a> {
+    flow: &'w Flow<'f, 'a>,
+    found: Reaching,
+    pending: Vec<CodeOffset>,
+    /// How control leaves what was called, by its start.
+    exits: HashMap<CodeOffset, Exits>,
+    /// Whether all indirect calls and jumps are in.
+    has_pointers: bool,
+}
+
+impl Walk<'_, '_, '_> {
+    fn add(&mut self, at: CodeOffset) {
+        if self.found.insert(at) {
+            self.pending.push(at);
+        }
+    }
+
+    /// Goes back over all edges into a place.
+    fn step(&mut self, at: CodeOffset, stops: &impl Fn(&Insn) -> bool, pointers: Pointers) {
+        let previous = at.checked_sub(4).filter(|&from| self.flow.falls_through(from));
+        let before: Vec<CodeOffset> = self.flow.edges.sources(at).chain(previous).collect();
+        for &from in &before {
+            let Some(insn) = self.flow.decode(from) else { continue };
+            if stops(&insn) {
+                continue;
+            }
+            // What comes back from a call has been through the callee.
+            if Some(from) == previous && self.is_stopped_in_callee(&insn, stops) {
+                continue;
+            }
+            self.add(from);
+        }
+        let flow = self.flow;
+        for &jump in flow.unknown_jumps(at) {
+            self.add(jump);
+        }
+        if pointers == Pointers::Followed && self.flow.is_pointed_to(at) {
+            self.add_indirect();
+        }
+    }
+
+    /// From after a call, goes on at the returns of what it calls; whether every path through that is stopped.
+    fn is_stopped_in_callee(&mut self, call: &Insn, stops: &impl Fn(&Insn) -> bool) -> bool {
+        match call.flow {
+            insn::Flow::Call(to) => {
+                let Some(to) = self.flow.image.code_offset(to) else { return false };
+                let flow = self.flow;
+                let exits = self.exits.entry(to).or_insert_with(|| exits_of(flow, to, stops)).clone();
+                for at in exits.returns {
+                    self.add(at);
+                }
+                !exits.is_open
+            }
+            _ => false,
+        }
+    }
+
+    /// Adds all indirect calls and jumps.
+    fn add_indirect(&mut self) {
+        if std::mem::replace(&mut self.has_pointers, true) {
+            return;
+        }
+        for code in &self.flow.image.code {
+            for (word, at) in code.bytes.as_chunks::<4>().0.iter().zip((code.at..).step_by(4)) {
+                let word = u32::from_le_bytes(*word);
+                if edges::is_indirect_call(word) || edges::is_indirect_jump(word) {
+                    self.add(at);
+                }
+            }
+        }
+    }
+}
+
+/// How control leaves a function on paths that nothing stops.
+#[derive(Debug, Clone, Default)]
+struct Exits {
+    returns: Vec<CodeOffset>,
+    /// Whether it leaves at all: by those returns, or where it is not followed.
+    is_open: bool,
+}
+
+/// Follows the paths from the start of a function that nothing stops; its callees are taken to stop none, but for entries of
+/// the procedure linkage table, whose instructions always run.
+fn exits_of(flow: &Flow<'_, '_>, start: CodeOffset, stops: &impl Fn(&Insn) -> bool) -> Exits {
+    let (mut pending, mut seen) = (vec![start], HashSet::from([start]));
+    let mut exits = Exits::default();
+    while let Some(at) = pending.pop() {
+        let Some(insn) = flow.decode(at).filter(|_| seen.len() <= CALLEE) else {
+            exits.is_open = true;
+            continue;
+        };
+        if stops(&insn) {
+            continue;
+        }
+        let known = flow.targets_of(at);
+        let target = match insn.flow {
+            insn::Flow::Return => {
+                exits.returns.push(at);
+                None
+            }
+            insn::Flow::Jump(to) | insn::Flow::Branch(to) => flow.image.code_offset(to),
+            insn::Flow::Call(to) => {
+                let to = flow.image.code_offset(to);
+                if to.is_some_and(|to| flow.is_stopped_in_linkage(to, stops)) {
+                    continue;
+                }
+                None
+            }
+            _ => None,
+        };
+        exits.is_open |=
+            insn.flow == insn::Flow::Return || insn.flow == insn::Flow::IndirectJump && known.is_empty();
+        let next = flow.falls_through(at).then(|| at.checked_add(4)).flatten();
+        for to in target.into_iter().chain(next).chain(known.iter().map(|&(_, to)| to)) {
+            if seen.insert(to) {
+                pending.push(to);
+            }
+        }
+    }
+    exits
+}

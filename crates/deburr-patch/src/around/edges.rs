@@ -1,0 +1,162 @@
+//! Patch stage: where control comes from.
+//!
+//! In: an image and its program. Out: [`Edges`]: every direct branch and call of the file by its target, from every word of
+//! code, whatever function it is taken to belong to. A word of data that happens to decode as a branch is none, unless
+//! control can reach that data.
+
+use deburr_core::function::Program;
+use deburr_core::image::Image;
+use deburr_core::insn::sweep::CodeOffset;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Instructions that one thread reads together.
+const PIECE: usize = 1 << 16;
+/// Instructions that all threads read together.
+const PART: usize = 1 << 22;
+
+/// Direct branches and calls: target and source, in that order.
+#[derive(Debug, Default)]
+pub(crate) struct Edges {
+    by_target: Vec<(CodeOffset, CodeOffset)>,
+    /// Data that control can reach, by address.
+    reached_data: Vec<Range<CodeOffset>>,
+}
+
+impl Edges {
+    /// Reads all code of a file.
+    pub(crate) fn find(image: &Image<'_>, program: &Program) -> Edges {
+        let mut edges: Vec<(CodeOffset, CodeOffset)> = Vec::new();
+        for code in &image.code {
+            // Not at once: what threads find is in memory twice until it is put together.
+            for (part, words) in code.bytes.as_chunks::<4>().0.chunks(PART).enumerate() {
+                let start = code.at + (part * PART * 4) as CodeOffset;
+                edges.par_extend(direct(image, start, words).filter(|&(_, from)| !program.is_data(from)));
+            }
+        }
+        sort(&mut edges);
+        let mut edges = Edges { by_target: edges, reached_data: Vec::new() };
+        edges.add_reachable_data(image, program);
+        edges
+    }
+
+    /// Adds known targets of indirect jumps, each after its jump.
+    pub(crate) fn add(&mut self, image: &Image<'_>, program: &Program, targets: &[(CodeOffset, CodeOffset)]) {
+        self.by_target.extend(targets.iter().map(|&(jump, to)| (to, jump)));
+        sort(&mut self.by_target);
+        self.add_reachable_data(image, program);
+    }
+
+    /// Adds the branches in data that control can reach after all: it was taken for data and is code.
+    fn add_reachable_data(&mut self, image: &Image<'_>, program: &Program) {
+        let pointed = |run: &Range<CodeOffset>| {
+            let after = image.pointers.partition_point(|&to| to < image.svma(run.start));
+            image.pointers.get(after).is_some_and(|&to| to < image.svma(run.end))
+        };
+        let is_reachable = |run: &&Range<CodeOffset>| {
+            let before = run.start.checked_sub(4).and_then(|at| image.word_at(image.svma(at)));
+            before.is_some_and(falls_through) || !self.range((*run).clone()).is_empty() || pointed(run)
+        };
+        let is_new = |run: &&Range<CodeOffset>| !self.reached_data.contains(*run);
+        let new: Vec<_> = program.data().iter().filter(is_new).filter(is_reachable).cloned().collect();
+        if new.is_empty() {
+            return;
+        }
+        let words = new.iter().flat_map(|run| (run.start.next_multiple_of(4)..run.end).step_by(4));
+        let added = words.filter_map(|from| {
+            let at = image.svma(from);
+            Some((image.code_offset(at.offset(distance(image.word_at(at)?)?))?, from))
+        });
+        let added: Vec<_> = added.collect();
+        self.by_target.extend(added);
+        sort(&mut self.by_target);
+        self.reached_data.extend(new);
+    }
+
+    /// Whether a place is in data that control can reach.
+    pub(crate) fn reach_data(&self, at: CodeOffset) -> bool {
+        self.reached_data.iter().any(|run| run.contains(&at))
+    }
+
+    /// Where control comes to a place from, but for the instruction before it.
+    pub(crate) fn sources(&self, to: CodeOffset) -> impl Iterator<Item = CodeOffset> {
+        self.range(to..to + 1).iter().map(|&(_, from)| from)
+    }
+
+    /// Targets in a range, each with its source, by target.
+    pub(crate) fn range(&self, range: Range<CodeOffset>) -> &[(CodeOffset, CodeOffset)] {
+        let from = self.by_target.partition_point(|&(to, _)| to < range.start);
+        let rest = self.by_target.get(from..).unwrap_or_default();
+        rest.get(..rest.partition_point(|&(to, _)| to < range.end)).unwrap_or_default()
+    }
+}
+
+/// Sorts pairs as one number each, which is faster to compare than two.
+fn sort(edges: &mut [(CodeOffset, CodeOffset)]) {
+    edges.par_sort_unstable_by_key(|&(to, from)| u64::from(to) << 32 | u64::from(from));
+}
+
+/// The direct branches and calls among words from a place on: target and source.
+fn direct<'a>(
+    image: &'a Image<'_>,
+    start: CodeOffset,
+    words: &'a [[u8; 4]],
+) -> impl ParallelIterator<Item = (CodeOffset, CodeOffset)> + 'a {
+    words.par_chunks(PIECE).enumerate().flat_map_iter(move |(piece, words)| {
+        let start = start + (piece * PIECE * 4) as CodeOffset;
+        words.iter().zip((start..).step_by(4)).filter_map(move |(word, from)| {
+            let to = image.svma(from).offset(distance(u32::from_le_bytes(*word))?);
+            Some((image.code_offset(to)?, from))
+        })
+    })
+}
+
+/// How far, in bytes, a direct branch or call goes (DDI 0487 C4.1, "Branches, Exception Generating and System instructions").
+pub(crate) fn distance(word: u32) -> Option<i64> {
+    match word >> 24 {
+        0x14..=0x17 | 0x94..=0x97 => Some(field(word, 0, 26)),
+        0x34 | 0x35 | 0xb4 | 0xb5 | 0x54 => Some(field(word, 5, 19)),
+        0x36 | 0x37 | 0xb6 | 0xb7 => Some(field(word, 5, 14)),
+        // FEAT_CMPBR
+        0x74 | 0x75 | 0xf4 | 0xf5 => Some(field(word, 5, 9)),
+        _ => None,
+    }
+}
+
+/// How far, in bytes, the address lies that `adr` makes.
+pub(crate) fn adr_distance(word: u32) -> Option<i64> {
+    (word & 0x9f00_0000 == 0x1000_0000).then(|| field(word, 5, 19) | i64::from(word >> 29 & 3))
+}
+
+/// A signed field of words, in bytes.
+fn field(word: u32, low: u32, bits: u32) -> i64 {
+    i64::from(((word >> low) << (32 - bits)).cast_signed() >> (32 - bits)) * 4
+}
+
+/// Whether the next instruction can run after a word; a call comes back. What is not allocated traps, and is taken to go on.
+pub(crate) fn falls_through(word: u32) -> bool {
+    // b; br, ret, eret, drps and their signed forms, blr excepted; udf
+    let is_jump = word >> 26 == 0b00_0101;
+    let is_indirect = word & 0xfe00_0000 == 0xd600_0000 && !is_indirect_call(word);
+    !is_jump && !is_indirect && word >> 16 != 0
+}
+
+/// `blr` and its signed forms.
+pub(crate) fn is_indirect_call(word: u32) -> bool {
+    word & 0xfeff_f000 == 0xd63f_0000
+}
+
+/// `bl`
+pub(crate) fn is_call(word: u32) -> bool {
+    word >> 26 == 0b10_0101
+}
+
+/// `br` and its signed forms; `ret` through another register than x30.
+pub(crate) fn is_indirect_jump(word: u32) -> bool {
+    word & 0xfeff_f000 == 0xd61f_0000 || word & 0xffff_fc1f == 0xd65f_0000 && word >> 5 & 31 != 30
+}
+
+/// `ret` through x30, `retaa`, `retab`.
+pub(crate) fn is_return(word: u32) -> bool {
+    word == 0xd65f_03c0 || word & 0xffff_fbff == 0xd65f_0bff
+}

@@ -1,0 +1,563 @@
+//! Patch stage: where indirect jumps go.
+//!
+//! In: an image and its program. Out: [`Indirect`]: the targets of every `br` and `blr` that computes them: from an address
+//! made in code, a table of 1-, 2- or 4-byte offsets from an address (switch statements; DDI 0487 has no such thing, gcc's
+//! and clang's back ends do), or a table of 4-byte addresses; and the jumps whose targets stay unknown. Where a jump takes a
+//! whole pointer from memory, from its caller or from a callee, its targets are what points to code, which `entries`
+//! collects.
+//!
+//! The method is a backward slice: from a register at a jump back to all instructions that may have written it last, on
+//! every path, and on from what those read. What is not understood makes the jump unknown, never a guess.
+
+use super::edges::{self, Edges};
+use super::returns::Returns;
+use deburr_core::address::Svma;
+use deburr_core::function::Program;
+use deburr_core::image::Image;
+use deburr_core::insn::sweep::CodeOffset;
+use deburr_core::insn::{self, Class, Condition, Insn, Memory, Modifier, Operation, Reg};
+use rayon::prelude::*;
+use std::collections::HashSet;
+
+/// Places that the slices of one jump may visit.
+const BUDGET: usize = 4096;
+/// Writes that a slice goes back through, one from another.
+const DEPTH: usize = 16;
+/// Values that a register may have.
+const VALUES: usize = 16;
+/// Instructions before a load from a table among which its bound is looked for.
+const BOUND_WITHIN: usize = 64;
+
+/// Where indirect jumps and calls go.
+#[derive(Debug, Default)]
+pub(crate) struct Indirect {
+    /// Known targets, each after its jump, sorted.
+    targets: Vec<(CodeOffset, CodeOffset)>,
+    /// Jumps of which some target is not known, by address.
+    pub(crate) unknown: Vec<CodeOffset>,
+}
+
+impl Indirect {
+    /// Resolves all indirect jumps of a file, and returns them with all known edges.
+    pub(crate) fn resolve(image: &Image<'_>, program: &Program, returns: &Returns) -> (Indirect, Edges) {
+        let mut found = Indirect::default();
+        let mut edges = Edges::find(image, program);
+        let mut pending = Indirect::jumps(image, program);
+        // What follows the label of one switch statement may need what was before that statement.
+        for _ in 0..2 {
+            let known = found.targets.len();
+            pending = found.resolve_some((image, program), returns, &edges, pending);
+            if found.targets.len() == known {
+                break;
+            }
+            edges.add(image, program, found.targets.get(known..).unwrap_or_default());
+        }
+        found.targets.sort_unstable();
+        found.unknown = pending.into_iter().map(|(jump, _)| jump).collect();
+        (found, edges)
+    }
+
+    /// All indirect jumps and calls outside of procedure linkage tables, with their instructions.
+    fn jumps(image: &Image<'_>, program: &Program) -> Vec<(CodeOffset, u32)> {
+        let mut jumps: Vec<(CodeOffset, u32)> = Vec::new();
+        for code in image.code.iter().filter(|code| !code.name.starts_with(".plt")) {
+            let words = code.bytes.as_chunks::<4>().0.par_iter().enumerate();
+            jumps.par_extend(words.filter_map(|(index, word)| {
+                let (at, word) = (code.at + 4 * index as CodeOffset, u32::from_le_bytes(*word));
+                let is_jump = edges::is_indirect_jump(word) || edges::is_indirect_call(word);
+                (is_jump && !program.is_data(at)).then_some((at, word))
+            }));
+        }
+        jumps
+    }
+
+    /// Resolves some jumps, and returns those that stay unknown.
+    fn resolve_some(
+        &mut self,
+        (image, program): (&Image<'_>, &Program),
+        returns: &Returns,
+        edges: &Edges,
+        jumps: Vec<(CodeOffset, u32)>,
+    ) -> Vec<(CodeOffset, u32)> {
+        let resolved: Vec<Option<Vec<CodeOffset>>> = jumps
+            .par_iter()
+            .map(|&(at, word)| {
+                let mut slice = Slice { image, program, returns, edges, left: BUDGET };
+                slice.targets(at, (word >> 5 & 31) as u8)
+            })
+            .collect();
+        let mut unknown = Vec::new();
+        for (jump, targets) in jumps.into_iter().zip(resolved) {
+            match targets {
+                Some(targets) => self.targets.extend(targets.into_iter().map(|to| (jump.0, to))),
+                None => unknown.push(jump),
+            }
+        }
+        unknown
+    }
+
+    /// The known targets of a jump, each after the jump.
+    pub(crate) fn from(&self, jump: CodeOffset) -> &[(CodeOffset, CodeOffset)] {
+        let from = self.targets.partition_point(|&(other, _)| other < jump);
+        let rest = self.targets.get(from..).unwrap_or_default();
+        rest.get(..rest.partition_point(|&(other, _)| other == jump)).unwrap_or_default()
+    }
+}
+
+/// What a register may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Value {
+    /// Always this.
+    Constant(u64),
+    /// This, and something unknown added.
+    From(u64),
+    /// An element of a table.
+    Element(Table),
+    /// An address plus or minus a shifted element of a table.
+    Sum { base: u64, element: Table, shift: u8, is_minus: bool },
+    /// A whole pointer, from memory, the caller or a callee.
+    Pointer,
+    /// Anything.
+    Unknown,
+}
+
+/// Elements in constant memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Table {
+    at: u64,
+    size: u8,
+    is_signed: bool,
+    /// How many there are; `None` where nothing says so.
+    count: Option<u32>,
+}
+
+impl Table {
+    /// Its elements, extended; `None` where their number or bytes are not known.
+    fn elements(self, image: &Image<'_>) -> Option<Vec<u64>> {
+        let length = u64::from(self.count?) * u64::from(self.size);
+        let bytes = match image.bytes_at(Svma(self.at)) {
+            Some(code) => code.get(..usize::try_from(length).ok()?)?,
+            None => image.constant(Svma(self.at), length)?,
+        };
+        let element = |bytes: &[u8]| {
+            let value = bytes.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
+            let unused = 64 - 8 * u32::from(self.size);
+            if self.is_signed { ((value << unused).cast_signed() >> unused).cast_unsigned() } else { value }
+        };
+        Some(bytes.chunks_exact(usize::from(self.size)).map(element).collect())
+    }
+}
+
+/// A backward slice from one jump.
+struct Slice<'s, 'a> {
+    image: &'s Image<'a>,
+    program: &'s Program,
+    returns: &'s Returns,
+    edges: &'s Edges,
+    /// Places that it may still visit.
+    left: usize,
+}
+
+impl Slice<'_, '_> {
+    /// Where a jump through x`register` goes, but for whole pointers; `None`: not known.
+    fn targets(&mut self, jump: CodeOffset, register: u8) -> Option<Vec<CodeOffset>> {
+        let mut targets = Vec::new();
+        for value in self.values(jump, Reg::general(register), 0) {
+            match value {
+                Value::Pointer => {}
+                Value::Constant(to) => targets.extend(self.image.code_offset(Svma(to))),
+                Value::Element(table) if table.size == 8 => {}
+                Value::Element(table) if table.size == 4 => {
+                    let to = |to: u64| self.image.code_offset(Svma(to));
+                    targets.extend(table.elements(self.image)?.into_iter().filter_map(to));
+                }
+                Value::Sum { base, element, shift, is_minus } => {
+                    let to = |offset: u64| {
+                        let offset = offset << shift;
+                        let to = if is_minus { base.wrapping_sub(offset) } else { base.wrapping_add(offset) };
+                        self.image.code_offset(Svma(to))
+                    };
+                    match element.elements(self.image) {
+                        Some(elements) => targets.extend(elements.into_iter().filter_map(to)),
+                        None => targets.extend(self.unbounded(jump, element, to)?),
+                    }
+                }
+                Value::From(_) | Value::Element(_) | Value::Unknown => return None,
+            }
+        }
+        targets.sort_unstable();
+        targets.dedup();
+        Some(targets)
+    }
+
+    /// The targets in the jump's own function that a table of 4-byte offsets has whose end nothing states. It is read until so
+    /// many elements lead elsewhere that it must have ended; `None`: it seems to have no end.
+    fn unbounded(
+        &self,
+        jump: CodeOffset,
+        element: Table,
+        to: impl Fn(u64) -> Option<CodeOffset>,
+    ) -> Option<Vec<CodeOffset>> {
+        /// Elements that lead elsewhere, one after another, and elements in all.
+        const ELSEWHERE: usize = 64;
+        const MOST: u64 = 1 << 16;
+        let home =
+            self.program.whole_index_at(jump).filter(|_| element.size == 4 && element.count.is_none())?;
+        let (mut found, mut elsewhere) = (Vec::new(), 0);
+        for index in 0..MOST {
+            let at = element.at.wrapping_add(4 * index);
+            let Some(value) = (Table { at, count: Some(1), ..element }).elements(self.image) else {
+                return Some(found);
+            };
+            let target = value.first().and_then(|&value| to(value));
+            match target.filter(|&target| self.program.whole_index_at(target) == Some(home)) {
+                Some(target) => {
+                    found.push(target);
+                    elsewhere = 0;
+                }
+                None => elsewhere += 1,
+            }
+            if elsewhere > ELSEWHERE {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    /// What a register may hold before the instruction at a place.
+    fn values(&mut self, at: CodeOffset, register: Reg, depth: usize) -> Vec<Value> {
+        if depth > DEPTH {
+            return vec![Value::Unknown];
+        }
+        let mut values: Vec<Value> = Vec::new();
+        for write in self.writes(at, register) {
+            let found = match write {
+                Write::By(insn) => self.results(&insn, register, depth + 1),
+                Write::Elsewhere => vec![Value::Pointer],
+                Write::Lost => vec![Value::Unknown],
+            };
+            for value in found {
+                if !values.contains(&value) {
+                    values.push(value);
+                }
+            }
+            if values.len() > VALUES {
+                return vec![Value::Unknown];
+            }
+        }
+        values
+    }
+
+    /// What may have written a register last before the instruction at a place.
+    fn writes(&mut self, at: CodeOffset, register: Reg) -> Vec<Write> {
+        let mut found = Vec::new();
+        let (mut pending, mut seen) = (vec![at], HashSet::from([at]));
+        while let Some(at) = pending.pop() {
+            let Some(left) = self.left.checked_sub(1) else { return vec![Write::Lost] };
+            self.left = left;
+            let mut before: Vec<CodeOffset> = Vec::new();
+            let mut is_entry = self.program.function_from(at).is_some_and(|function| !function.is_part());
+            for from in self.edges.sources(at) {
+                match edges::is_call(self.word(from).unwrap_or_default()) {
+                    true => is_entry = true,
+                    false => before.push(from),
+                }
+            }
+            let previous = at.checked_sub(4);
+            before.extend(previous.filter(|&at| self.returns.falls_through(self.image, at)));
+            if is_entry {
+                found.push(Write::Elsewhere);
+            }
+            if before.is_empty() && !is_entry {
+                // A label that only an indirect jump leads to, or a landing pad.
+                found.push(Write::Lost);
+            }
+            for from in before {
+                match self.decode(from) {
+                    None => found.push(Write::Lost),
+                    Some(insn) if calls(&insn) && is_clobbered_by_calls(register) => {
+                        found.push(Write::Elsewhere);
+                    }
+                    Some(insn) if !calls(&insn) && insn.writes.contains(register) => {
+                        found.push(Write::By(insn));
+                    }
+                    Some(_) if seen.insert(from) => pending.push(from),
+                    Some(_) => {}
+                }
+            }
+        }
+        found
+    }
+
+    /// What an instruction may write to a register.
+    fn results(&mut self, insn: &Insn, register: Reg, depth: usize) -> Vec<Value> {
+        let at = CodeOffset::try_from(insn.svma.since(self.image.code_base).unwrap_or(u64::MAX));
+        let Ok(at) = at else { return vec![Value::Unknown] };
+        if let Some(memory) = insn.memory.filter(|memory| memory.read) {
+            return self.loaded(insn, memory, register, at, depth);
+        }
+        if insn.dst != Some(register) {
+            return vec![Value::Unknown];
+        }
+        let source = |index: usize| insn.src.get(index).copied().flatten();
+        match (insn.operation, insn.imm) {
+            (Operation::Address, Some(address)) => vec![Value::Constant(address.cast_unsigned())],
+            (Operation::Move, Some(value)) => vec![Value::Constant(value.cast_unsigned())],
+            (Operation::Move, None) => match source(0) {
+                Some(source) if insn.width == 8 => self.values(at, source, depth),
+                Some(source) => self.extended(at, source, (4, false), depth),
+                None => vec![Value::Constant(0)],
+            },
+            (Operation::MoveKeep, Some(part)) => {
+                let (part, shift) = (part.cast_unsigned() & 0xffff, part.cast_unsigned() >> 20 << 4);
+                let keep = |value| match value {
+                    Value::Constant(value) => Value::Constant(value & !(0xffff << shift) | part << shift),
+                    _ => Value::Unknown,
+                };
+                let values = source(0).map_or_else(Vec::new, |source| self.values(at, source, depth));
+                values.into_iter().map(keep).collect()
+            }
+            (Operation::Extend, Some(bytes)) => match source(0) {
+                Some(source) => self.extended(at, source, (bytes as u8, insn.is_signed), depth),
+                None => vec![Value::Unknown],
+            },
+            (Operation::Add | Operation::Sub, _) if insn.width == 8 => {
+                let is_minus = insn.operation == Operation::Sub;
+                let left =
+                    source(0).map_or_else(|| vec![Value::Constant(0)], |it| self.values(at, it, depth));
+                let (right, modifier) = match (insn.imm, source(1)) {
+                    (Some(imm), _) => (vec![Value::Constant(imm.cast_unsigned())], Some(Modifier::NONE)),
+                    (None, Some(source)) => (self.values(at, source, depth), insn.modifier),
+                    (None, None) => (vec![Value::Constant(0)], Some(Modifier::NONE)),
+                };
+                let both = left.iter().flat_map(|&left| right.iter().map(move |&right| (left, right)));
+                both.map(|(left, right)| sum(left, right, modifier, is_minus)).collect()
+            }
+            (Operation::Select, _) if insn.width == 8 && insn.condition.is_some() => {
+                let either = [source(0), source(1)].into_iter().flatten();
+                either.flat_map(|source| self.values(at, source, depth)).collect()
+            }
+            _ => vec![Value::Unknown],
+        }
+    }
+
+    /// What a register's low bytes may hold, extended.
+    fn extended(
+        &mut self,
+        at: CodeOffset,
+        source: Reg,
+        (bytes, is_signed): (u8, bool),
+        depth: usize,
+    ) -> Vec<Value> {
+        let extend = |value| match value {
+            Value::Constant(value) if bytes == 4 && !is_signed => Value::Constant(value & 0xffff_ffff),
+            // Wider than the element, it changes nothing that was extended by zeros.
+            Value::Element(table) if table.size < bytes && !table.is_signed => Value::Element(table),
+            Value::Element(table) if table.size == bytes => Value::Element(Table { is_signed, ..table }),
+            _ => Value::Unknown,
+        };
+        self.values(at, source, depth).into_iter().map(extend).collect()
+    }
+
+    /// What a load may bring to a register.
+    fn loaded(
+        &mut self,
+        insn: &Insn,
+        memory: Memory,
+        register: Reg,
+        at: CodeOffset,
+        depth: usize,
+    ) -> Vec<Value> {
+        let is_base = memory.write_back && memory.base == Some(register);
+        if is_base || insn.class != Class::Load || insn.dst != Some(register) {
+            // The second of a pair, an exclusive, an atomic: whole registers.
+            let is_whole = !is_base && insn.width == 8;
+            return vec![if is_whole { Value::Pointer } else { Value::Unknown }];
+        }
+        if memory.size == 8 && depth == 1 {
+            // Pointers are looked for wherever they lie.
+            return vec![Value::Pointer];
+        }
+        let size = memory.size as u8;
+        let is_signed = insn.is_signed;
+        let one = |at: u64| Table { at, size, is_signed, count: Some(1) };
+        if memory.is_static {
+            return vec![Value::Element(one(memory.displacement.cast_unsigned()))];
+        }
+        let bases = memory.base.map_or_else(Vec::new, |base| self.values(at, base, depth));
+        // After the access the base changes; before it does, the displacement counts.
+        let displacement = memory.displacement;
+        let count = memory.index.and_then(|index| self.bound(at, index, memory.index_as));
+        let whole = if size >= 8 { Value::Pointer } else { Value::Unknown };
+        let element = |base| match (base, memory.index) {
+            _ if size > 8 => whole,
+            (Value::Constant(base), None) => Value::Element(one(base.wrapping_add_signed(displacement))),
+            (Value::Constant(base), Some(_)) if 1 << memory.index_as.shift == size => {
+                Value::Element(Table { count, ..one(base) })
+            }
+            _ => whole,
+        };
+        let elements: Vec<Value> = bases.into_iter().map(element).collect();
+        // Pointers are looked for wherever they lie.
+        if size >= 8 && elements.contains(&whole) { vec![Value::Pointer] } else { elements }
+    }
+
+    /// How many values an index has, from what its writer or the comparison before the load says.
+    fn bound(&self, load: CodeOffset, index: Reg, index_as: Modifier) -> Option<u32> {
+        if index_as.is_signed {
+            return None;
+        }
+        // How many values the register's low `bytes` have, once a comparison said so.
+        let mut compared: Option<u32> = None;
+        let mut holds: Option<Condition> = None;
+        let (mut at, mut index, mut needs_word) = (load, index, index_as.bytes < 8);
+        for _ in 0..BOUND_WITHIN {
+            let (before, condition) = self.only_before(at)?;
+            if condition.is_some() {
+                holds = condition;
+            }
+            let insn = self.decode(before)?;
+            let is_index = insn.src.first() == Some(&Some(index));
+            if let (Operation::Compare, Some(imm), Some(condition), true) =
+                (insn.operation, insn.imm, holds, is_index)
+            {
+                let most = match condition {
+                    Condition::UnsignedLessEqual => u32::try_from(imm).ok()?.checked_add(1),
+                    Condition::UnsignedLess => u32::try_from(imm).ok(),
+                    _ => None,
+                };
+                if most.is_some() && (insn.width == 8 || needs_word) {
+                    return most;
+                }
+                compared = most;
+            }
+            if insn.writes.contains(Reg::FLAGS) {
+                holds = None;
+            }
+            if insn.writes.contains(index) {
+                // The low word was compared, and this writer leaves no more.
+                let is_word = insn.width == 4 && insn.memory.is_none() && insn.dst == Some(index);
+                if let Some(count) = compared.filter(|_| is_word) {
+                    return Some(count);
+                }
+                let imm = insn.imm.map(i64::cast_unsigned);
+                match (insn.operation, imm, insn.src) {
+                    (Operation::And, Some(mask), _) if mask < 1 << 16 => return Some(mask as u32 + 1),
+                    (Operation::ExtractBits, Some(field), _) if field >> 8 <= 16 => {
+                        return Some(1 << (field >> 8));
+                    }
+                    (Operation::Extend, Some(bytes @ (1 | 2)), _)
+                        if !insn.is_signed && insn.memory.is_none() =>
+                    {
+                        return self.narrower(before, insn.src, 1 << (8 * bytes));
+                    }
+                    (Operation::Extend | Operation::Move, None | Some(4), [Some(source), ..])
+                        if insn.memory.is_none() && !insn.is_signed =>
+                    {
+                        needs_word |= insn.width == 4;
+                        index = source;
+                    }
+                    _ => {
+                        let loads = insn.memory.filter(|memory| memory.read && insn.dst == Some(index))?;
+                        return (loads.size <= 2 && !insn.is_signed).then(|| 1 << (8 * loads.size));
+                    }
+                }
+            }
+            at = before;
+        }
+        None
+    }
+
+    /// The bound of what was extended from a narrow register: by a comparison before, or all that its bytes hold.
+    fn narrower(&self, at: CodeOffset, source: [Option<Reg>; 3], all: u32) -> Option<u32> {
+        let modifier = Modifier { bytes: 4, ..Modifier::NONE };
+        let before = source.first().copied().flatten().and_then(|index| self.bound(at, index, modifier));
+        Some(before.unwrap_or(all).min(all))
+    }
+
+    /// The one place that control comes from, and the condition that holds on that path where it is a branch.
+    fn only_before(&self, at: CodeOffset) -> Option<(CodeOffset, Option<Condition>)> {
+        let mut into = self.edges.sources(at);
+        let previous = at.checked_sub(4).filter(|&at| self.returns.falls_through(self.image, at));
+        match (previous, into.next(), into.next()) {
+            (Some(previous), None, None) => {
+                let insn = self.decode(previous)?;
+                let is_branch = insn.operation == Operation::BranchCondition;
+                Some((previous, insn.condition.filter(|_| is_branch).and_then(opposite)))
+            }
+            (None, Some(from), None) => {
+                let insn = self.decode(from)?;
+                (!calls(&insn)).then_some(())?;
+                let is_branch = insn.operation == Operation::BranchCondition;
+                Some((from, insn.condition.filter(|_| is_branch)))
+            }
+            _ => None,
+        }
+    }
+
+    fn word(&self, at: CodeOffset) -> Option<u32> {
+        self.image.word_at(self.image.svma(at))
+    }
+
+    fn decode(&self, at: CodeOffset) -> Option<Insn> {
+        let at = self.image.svma(at);
+        insn::decode(self.image.arch, self.image.bytes_at(at)?, at)
+    }
+}
+
+/// What may have written a register last.
+enum Write {
+    /// An instruction.
+    By(Insn),
+    /// The caller, or a callee.
+    Elsewhere,
+    /// Nobody knows.
+    Lost,
+}
+
+fn calls(insn: &Insn) -> bool {
+    matches!(insn.flow, insn::Flow::Call(_) | insn::Flow::IndirectCall)
+}
+
+/// x0 to x18, and x30: AAPCS64, "General-purpose Registers".
+fn is_clobbered_by_calls(register: Reg) -> bool {
+    register.general_number().is_none_or(|number| number < 19 || number == 30)
+}
+
+const fn opposite(condition: Condition) -> Option<Condition> {
+    match condition {
+        Condition::UnsignedGreater => Some(Condition::UnsignedLessEqual),
+        Condition::UnsignedGreaterEqual => Some(Condition::UnsignedLess),
+        _ => None,
+    }
+}
+
+/// `left + right` or `left - right`, where the right one is modified first.
+fn sum(left: Value, right: Value, modifier: Option<Modifier>, is_minus: bool) -> Value {
+    let Some(modifier) = modifier else { return Value::Unknown };
+    let signed = |value: u64| if is_minus { value.wrapping_neg() } else { value };
+    match (left, right) {
+        (Value::Constant(left), Value::Constant(right)) if modifier.bytes == 8 => {
+            Value::Constant(left.wrapping_add(signed(right << modifier.shift)))
+        }
+        (Value::Constant(base), Value::Element(table)) => {
+            let is_signed = if table.size < modifier.bytes { table.is_signed } else { modifier.is_signed };
+            // A narrower part of an element is none.
+            if modifier.bytes < table.size {
+                return Value::Unknown;
+            }
+            // An element that was extended by its sign, and then by zeros from a word, is neither.
+            if table.is_signed && table.size < modifier.bytes && modifier.bytes < 8 && !modifier.is_signed {
+                return Value::Unknown;
+            }
+            let element =
+                Table { is_signed: if modifier.bytes == 8 { table.is_signed } else { is_signed }, ..table };
+            Value::Sum { base, element, shift: modifier.shift, is_minus }
+        }
+        (Value::Element(table), Value::Constant(base)) if modifier == Modifier::NONE && !is_minus => {
+            Value::Sum { base, element: table, shift: 0, is_minus: false }
+        }
+        (Value::Constant(base), _) if !is_minus => Value::From(base),
+        _ => Value::Unknown,
+    }
+}

@@ -1,0 +1,70 @@
+//! Patch stage, audit: code → the addresses of code that it computes, in a straight line.
+//!
+//! In: some instructions. Out: what `adr`, `adrp` with one or more `add`, and in files that are loaded where they say `movz`
+//! with `movk` make, where that is in code. A register keeps what it got until something overwrites it for certain, whatever
+//! branches are between: that finds too much, which costs a refusal.
+
+use super::fields::{self, added, address};
+use deburr_core::image::Image;
+use deburr_core::insn::sweep::CodeOffset;
+
+/// Instructions for which a register is remembered.
+pub(crate) const FAR: usize = 512;
+
+/// What a register holds.
+#[derive(Clone, Copy)]
+struct Known {
+    value: u64,
+    /// Index of the instruction that began it.
+    since: usize,
+    is_page: bool,
+}
+
+/// All addresses in code that instructions from an address on compute.
+pub(crate) fn addresses(
+    image: &Image<'_>,
+    start: deburr_core::address::Svma,
+    words: &[[u8; 4]],
+) -> Vec<CodeOffset> {
+    let mut known: [Option<Known>; 32] = [None; 32];
+    let mut found = Vec::new();
+    for (index, bytes) in words.iter().enumerate() {
+        let word = u32::from_le_bytes(*bytes);
+        // Immediates, bits 28 to 26: all others compute no constant.
+        if word & 0x1c00_0000 != 0x1000_0000 {
+            continue;
+        }
+        let at = start.offset((index * 4) as i64).0;
+        let to = (word & 31) as usize;
+        let before = |register: usize| {
+            known.get(register).copied().flatten().filter(|known| index - known.since <= FAR)
+        };
+        let is_page = word >> 31 == 1;
+        let made = if let Some(value) = address(word, at) {
+            Some(Known { value, since: index, is_page })
+        } else if let Some((from, by)) = added(word) {
+            before(usize::from(from)).map(|from| Known {
+                value: from.value.wrapping_add(by),
+                is_page: false,
+                ..from
+            })
+        } else if image.is_fixed
+            && let Some(value) = fields::moved(word, before(to).map(|known| known.value))
+        {
+            let since = before(to).map_or(index, |known| known.since);
+            Some(Known { value, since, is_page: false })
+        } else {
+            None
+        };
+        let is_address = |known: &Known| !known.is_page && known.value.is_multiple_of(4);
+        found.extend(
+            made.as_ref()
+                .filter(|made| is_address(made))
+                .and_then(|made| image.code_offset(deburr_core::address::Svma(made.value))),
+        );
+        if let Some(register) = known.get_mut(to) {
+            *register = made;
+        }
+    }
+    found
+}

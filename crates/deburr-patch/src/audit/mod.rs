@@ -1,0 +1,336 @@
+//! Patch stage: a second opinion on whether what is around a change allows it.
+//!
+//! In: an image and the changes of its code, from a plan or from a patched file. Out: the [`Contradiction`]s. The plan has
+//! asked the same questions; this room answers them from the instructions again and shares no code with it for liveness,
+//! entries, barriers, helpers and monitors, nor the decoders' operands, so that one oversight does not pass both. It
+//! errs towards "no": a needless contradiction costs one site.
+//!
+//! | module | from | to |
+//! |---|---|---|
+//! | `fields` | an instruction | where it goes on, the registers it may name |
+//! | `computed` | code | the addresses it computes |
+//! | `graph` | a file | all direct control flow and all entries |
+//! | `tables` | jumps through registers | their targets |
+//! | `registers` | a register at a place | who may read it, what it certainly holds |
+//! | `proofs` | a change of exclusives | the registers that must be dead |
+//! | `monitors` | a file | the places where an armed monitor matters |
+//! | `barriers` | a barrier | what it is for |
+//! | `helpers` | a called function | the instruction that it stands for |
+
+mod barriers;
+mod computed;
+mod fields;
+mod graph;
+mod helpers;
+mod monitors;
+mod proofs;
+mod registers;
+mod tables;
+
+use crate::candidate::trampoline::Trampoline;
+use crate::prove::templates::Prover;
+use barriers::Neighbour;
+use deburr_core::address::{Extent, Svma};
+use deburr_core::image::Image;
+use deburr_core::insn::sweep::CodeOffset;
+use fields::Flow;
+use graph::Graph;
+use helpers::{Helpers, NoHelper};
+use monitors::Monitors;
+use rayon::prelude::*;
+use std::fmt;
+use tables::Jumps;
+
+const YIELD: u32 = 0xd503_203f;
+const ISB: u32 = 0xd503_3fdf;
+const DMB_ISH: u32 = 0xd503_3bbf;
+const RET: u32 = 0xd65f_03c0;
+/// x16, which a helper leaves its flag in, and x30, which a call leaves its return address in. x15 and x17 a helper leaves alone
+/// where there is LSE.
+const CALLED: [u8; 2] = [16, 30];
+
+/// A change as the audit sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// The id of the rule that it is for.
+    pub rule: &'a str,
+    /// The address of its first instruction.
+    pub at: Svma,
+    /// The instructions of the original.
+    pub old: &'a [u32],
+    /// Those in their place, as many.
+    pub new: &'a [u32],
+    /// Instructions in added space that the first of the new ones branches to.
+    pub trampoline: Option<&'a Trampoline>,
+}
+
+/// What speaks against a change that the plan has nothing against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Contradiction {
+    /// The first instruction of the change.
+    pub at: Svma,
+    /// What it is.
+    pub concern: Concern,
+}
+
+/// What the second opinion found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Concern {
+    /// A direct branch or call comes to an instruction inside.
+    BranchInto {
+        /// The branch.
+        from: Svma,
+        /// Where it goes.
+        to: Svma,
+    },
+    /// A pointer, symbol, landing pad, table or computed address leads to an instruction inside.
+    EntryAt(Svma),
+    /// The function has a jump whose targets are not known.
+    UnresolvedJump(Svma),
+    /// The function's exception table is not understood.
+    ExceptionTable,
+    /// An instruction may read a register whose value changes.
+    Register {
+        /// Its number.
+        register: u8,
+        /// The instruction, or the last one that is seen.
+        reader: Svma,
+    },
+    /// The two are not the same whatever is dead.
+    Unproven,
+    /// An armed monitor may matter after a path that has not stored.
+    Monitor {
+        /// Where that path leaves.
+        exit: Svma,
+    },
+    /// An instruction that only a barrier orders.
+    Ordered(Svma),
+    /// No atomic next to the barrier is one itself.
+    NoAtomic,
+    /// What is called is not written as a helper is.
+    NoHelper,
+    /// What the helper tests is not a byte that only a constructor writes, from AT_HWCAP.
+    HelperFlag(Svma),
+    /// The helper's arm for other CPUs does something else.
+    HelperFallback,
+    /// The helper's name says something else.
+    HelperName,
+    /// The code may be written to.
+    Writable,
+    /// Not instructions that this rule replaces.
+    Instructions,
+}
+
+impl fmt::Display for Concern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Concern::BranchInto { from, to } => write!(f, "the branch at {from} enters it at {to}"),
+            Concern::EntryAt(at) => write!(f, "something other than a branch leads to {at} in it"),
+            Concern::UnresolvedJump(at) => {
+                write!(f, "the targets of the jump at {at} in its function are not known")
+            }
+            Concern::ExceptionTable => write!(f, "the exception table of its function is not understood"),
+            Concern::Register { register, reader } => {
+                write!(f, "the value of x{register} changes, which may be read at {reader}")
+            }
+            Concern::Unproven => write!(f, "the instructions are not proven to do the same"),
+            Concern::Monitor { exit } => {
+                write!(f, "wfe or a store-exclusive may follow the path that leaves to {exit}")
+            }
+            Concern::Ordered(at) => write!(f, "only a barrier orders the instruction at {at}"),
+            Concern::NoAtomic => write!(f, "no atomic next to the barrier is one itself"),
+            Concern::NoHelper => write!(f, "the function that is called is not written as a helper is"),
+            Concern::HelperFlag(at) => {
+                write!(
+                    f,
+                    "the helper's flag at {at} is not one that only a constructor writes, from AT_HWCAP"
+                )
+            }
+            Concern::HelperFallback => {
+                write!(f, "the helper's other arm is not proven to do the same as its LSE instruction")
+            }
+            Concern::HelperName => write!(f, "the helper's name says that it does something else"),
+            Concern::Writable => write!(f, "the code may be written to"),
+            Concern::Instructions => write!(f, "not the instructions that this rule replaces"),
+        }
+    }
+}
+
+/// What speaks against changes of an image, by address; for each change no more than the first.
+pub fn audit(image: &Image<'_>, subjects: &[Subject<'_>]) -> Vec<Contradiction> {
+    audit_with(image, &Prover::default(), subjects)
+}
+
+/// As [`audit`], with a prover that may know something already.
+pub(crate) fn audit_with(image: &Image<'_>, prover: &Prover, subjects: &[Subject<'_>]) -> Vec<Contradiction> {
+    if subjects.is_empty() {
+        return Vec::new();
+    }
+    let file = File::of(image, prover, subjects);
+    let judged = subjects.par_iter().filter_map(|subject| {
+        let concern = file.judge(subject).err()?;
+        Some(Contradiction { at: subject.at, concern })
+    });
+    let mut found: Vec<Contradiction> = judged.collect();
+    found.sort_unstable();
+    found
+}
+
+/// All that is known of a file.
+struct File<'a> {
+    graph: Graph<'a>,
+    prover: &'a Prover,
+    jumps: Jumps,
+    monitors: Monitors,
+    helpers: Helpers,
+    /// An instruction that only a barrier orders.
+    ordered: Option<CodeOffset>,
+}
+
+fn is_exclusive(subject: &Subject<'_>) -> bool {
+    matches!(subject.rule, "llsc-loop" | "llsc-pair")
+}
+
+impl<'a> File<'a> {
+    fn of(image: &'a Image<'a>, prover: &'a Prover, subjects: &[Subject<'_>]) -> File<'a> {
+        let mut graph = Graph::of(image);
+        // A jump may be found to come from another one's target.
+        let first = Jumps::of(&graph);
+        graph.add_jumps(&first.tables);
+        let jumps = if first.tables.is_empty() { first } else { Jumps::of(&graph) };
+        let leaves =
+            |subject: &Subject<'_>| is_exclusive(subject) && !proofs::branches(subject.old).is_empty();
+        let monitors = match subjects.iter().any(leaves) {
+            true => Monitors::of(&graph),
+            false => Monitors::default(),
+        };
+        let calls = subjects.iter().filter(|subject| subject.rule == "outlined-atomic");
+        let callees = calls.filter_map(|subject| graph.at(called(subject)?)).collect();
+        let helpers = Helpers::of(&graph, prover, callees);
+        let has_barriers = subjects.iter().any(|subject| subject.rule == "barrier-around-atomic");
+        let ordered =
+            has_barriers.then(|| barriers::ordered_by_barriers_alone(&graph)).into_iter().flatten().next();
+        File { graph, prover, jumps, monitors, helpers, ordered }
+    }
+
+    fn judge(&self, subject: &Subject<'_>) -> Result<(), Concern> {
+        let image = self.graph.image;
+        let extent = Extent::sized(subject.at, 4 * subject.old.len() as u64);
+        if image.writable_code.iter().any(|writable| writable.overlaps(extent)) {
+            return Err(Concern::Writable);
+        }
+        let at = self.graph.at(subject.at).ok_or(Concern::Instructions)?;
+        let is_there = (0..).zip(subject.old).all(|(index, word)| {
+            self.graph.offset(at, 4 * index).and_then(|at| self.graph.word(at)) == Some(*word)
+        });
+        if !is_there || subject.old.len() != subject.new.len() {
+            return Err(Concern::Instructions);
+        }
+        match subject.rule {
+            "llsc-loop" | "llsc-pair" => self.exclusives(subject, at),
+            "outlined-atomic" => self.call(subject, at),
+            "barrier-around-atomic" => self.barrier(subject, at),
+            "split-frame-reload" => {
+                self.closed(at, subject.old.len(), at)?;
+                self.prover.prove_loads(subject.old, subject.new).map(drop).map_err(|_| Concern::Unproven)
+            }
+            "yield-in-spin-loop" if (subject.old, subject.new) == (&[YIELD], &[ISB]) => Ok(()),
+            _ => Err(Concern::Instructions),
+        }
+    }
+
+    /// Whether control comes to the instructions after the one at `start` only from it, up to so many; branches among them may.
+    fn closed(&self, start: CodeOffset, count: usize, from: CodeOffset) -> Result<(), Concern> {
+        let end = start.saturating_add(4 * count as u32);
+        let svma = |at: CodeOffset| self.graph.svma(at);
+        if let Some((to, from)) =
+            self.graph.sources_into(from, end).find(|(_, from)| !(start..end).contains(from))
+        {
+            return Err(Concern::BranchInto { from: svma(from), to: svma(to) });
+        }
+        let entry = self.graph.entry_in(from, end).or_else(|| self.jumps.target_in(from, end));
+        if let Some(entry) = entry {
+            return Err(Concern::EntryAt(svma(entry)));
+        }
+        if let Some(jump) = self.jumps.unresolved_around(start) {
+            return Err(Concern::UnresolvedJump(svma(jump)));
+        }
+        let tables = &self.graph.image.unread_tables;
+        let after = tables.partition_point(|function| function.start <= svma(start));
+        let before = after.checked_sub(1).and_then(|index| tables.get(index));
+        match before.is_some_and(|function| function.contains(svma(start))) {
+            true => Err(Concern::ExceptionTable),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether nobody reads a register after a place.
+    fn unread(&self, from: CodeOffset, within: CodeOffset, register: u8) -> Result<(), Concern> {
+        match registers::reader(&self.graph, &self.jumps, from, within, register) {
+            Some(reader) => Err(Concern::Register { register, reader: self.graph.svma(reader) }),
+            None => Ok(()),
+        }
+    }
+
+    fn exclusives(&self, subject: &Subject<'_>, at: CodeOffset) -> Result<(), Concern> {
+        self.closed(at, subject.old.len(), at)?;
+        for exit in proofs::branches(subject.old) {
+            let place = self.graph.offset(at, 4 * exit).ok_or(Concern::Instructions)?;
+            if self.monitors.matter(place) {
+                return Err(Concern::Monitor { exit: self.graph.svma(place) });
+            }
+        }
+        let needs = proofs::needs(&self.graph, self.prover, subject, at).ok_or(Concern::Unproven)?;
+        for (exit, register) in needs {
+            let place = self.graph.offset(at, 4 * exit).ok_or(Concern::Instructions)?;
+            self.unread(place, at, register)?;
+        }
+        Ok(())
+    }
+
+    fn call(&self, subject: &Subject<'_>, at: CodeOffset) -> Result<(), Concern> {
+        let callee = called(subject).and_then(|callee| self.graph.at(callee)).ok_or(Concern::NoHelper)?;
+        let lse = self.helpers.instruction(callee).map_err(|why| match why {
+            NoHelper::Shape => Concern::NoHelper,
+            NoHelper::Flag(flag) => Concern::HelperFlag(flag),
+            NoHelper::Fallback => Concern::HelperFallback,
+            NoHelper::Name => Concern::HelperName,
+        })?;
+        match (subject.old, subject.new) {
+            ([bl], [new]) if *new == lse && matches!(fields::flow(*bl), Flow::Call(_)) => {
+                let next = self.graph.offset(at, 4).ok_or(Concern::Instructions)?;
+                CALLED.into_iter().try_for_each(|register| self.unread(next, at, register))
+            }
+            // A jump to a helper, and padding.
+            ([b, fields::NOP], [new, RET]) if *new == lse && matches!(fields::flow(*b), Flow::Jump(_)) => {
+                self.closed(at, 2, at)
+            }
+            _ => Err(Concern::Instructions),
+        }
+    }
+
+    fn barrier(&self, subject: &Subject<'_>, at: CodeOffset) -> Result<(), Concern> {
+        if (subject.old, subject.new) != (&[DMB_ISH], &[fields::NOP]) {
+            return Err(Concern::Instructions);
+        }
+        if let Some(ordered) = self.ordered {
+            return Err(Concern::Ordered(self.graph.svma(ordered)));
+        }
+        match barriers::neighbour(&self.graph, at).ok_or(Concern::NoAtomic)? {
+            Neighbour::After => Ok(()),
+            Neighbour::Before => {
+                let atomic = self.graph.offset(at, -4).ok_or(Concern::NoAtomic)?;
+                self.closed(atomic, 2, atomic)
+            }
+        }
+    }
+}
+
+/// Where a call or jump goes.
+fn called(subject: &Subject<'_>) -> Option<Svma> {
+    match fields::flow(*subject.old.first()?) {
+        Flow::Call(bytes) | Flow::Jump(bytes) => Some(subject.at.offset(bytes)),
+        _ => None,
+    }
+}

@@ -1,0 +1,119 @@
+//! Patch stage, audit: where an armed monitor matters.
+//!
+//! In: a graph. Out: all places from which control may come to a store-exclusive, `wfe` or `wfet` with no load-exclusive or
+//! `clrex` on the path, nor `sev` or `sevl` on the path to the first wait after it. They are found backwards from those
+//! instructions, at any distance, through callers and callees. A sequence that leaves for such a place without having stored
+//! leaves a monitor armed that its replacement does not.
+
+use super::fields::{self, Flow};
+use super::graph::Graph;
+use deburr_core::insn::sweep::CodeOffset;
+use std::collections::HashSet;
+
+/// Places in a closure; a file that has more of them keeps its sequences.
+const MOST: usize = 1 << 22;
+/// Instructions of a callee that are looked at for its returns.
+const CALLEE: usize = 1 << 13;
+
+/// Places that need the monitor.
+#[derive(Default)]
+pub(crate) struct Monitors {
+    needed: HashSet<CodeOffset>,
+    /// Whether there are more than are remembered.
+    is_everywhere: bool,
+}
+
+impl Monitors {
+    pub(crate) fn of(graph: &Graph<'_>) -> Monitors {
+        let renews = |word: u32| fields::is_load_exclusive(word) || fields::is_clear_exclusive(word);
+        let lets_go_on = |word: u32| renews(word) || fields::signals(word);
+        let waits = graph.find(fields::waits);
+        let first = Closure::of(graph, waits.clone(), &lets_go_on);
+        // One wait uses up the event of a `sev` or `sevl`; those after it wait for others.
+        let follows = |wait: &CodeOffset| graph.offset(*wait, 4).is_some_and(|next| first.matter(next));
+        let mut seeds = graph.find(fields::is_store_exclusive);
+        seeds.extend(waits.into_iter().filter(follows));
+        let mut found = Closure::of(graph, seeds, &renews);
+        found.is_everywhere |= first.is_everywhere;
+        found.needed.extend(first.needed);
+        found
+    }
+
+    /// Whether a monitor that is armed at a place may matter.
+    pub(crate) fn matter(&self, at: CodeOffset) -> bool {
+        self.is_everywhere || self.needed.contains(&at)
+    }
+}
+
+struct Closure<'a> {
+    graph: &'a Graph<'a>,
+    /// Instructions that end a path.
+    ends: &'a dyn Fn(u32) -> bool,
+    found: Monitors,
+    pending: Vec<CodeOffset>,
+    /// Whether a pointer leads into it.
+    escapes: bool,
+}
+
+impl<'a> Closure<'a> {
+    /// All places from which control may come to some instructions on a path that nothing ends.
+    fn of(graph: &'a Graph<'a>, seeds: Vec<CodeOffset>, ends: &'a dyn Fn(u32) -> bool) -> Monitors {
+        let mut closure = Closure { graph, ends, found: Monitors::default(), pending: seeds, escapes: false };
+        closure.run();
+        if closure.escapes {
+            // The rest of the path is through a pointer, and may begin at each jump or call through one.
+            let through_pointers = graph.find(|word| {
+                word >> 25 == 0x6b && matches!(fields::flow(word), Flow::IndirectJump | Flow::IndirectCall)
+            });
+            closure.pending = through_pointers;
+            closure.run();
+        }
+        closure.found
+    }
+
+    fn run(&mut self) {
+        while let Some(at) = self.pending.pop() {
+            if self.found.is_everywhere || !self.found.needed.insert(at) {
+                continue;
+            }
+            self.found.is_everywhere = self.found.needed.len() > MOST;
+            self.escapes |= self.graph.image.pointers.binary_search(&self.graph.svma(at)).is_ok();
+            let mut before = Vec::new();
+            self.graph.predecessors(at, |from| before.push(from));
+            before.extend(self.graph.calls(at));
+            for from in before {
+                self.come_from(at, from);
+            }
+        }
+    }
+
+    fn come_from(&mut self, at: CodeOffset, from: CodeOffset) {
+        let Some(word) = self.graph.word(from) else { return };
+        if (self.ends)(word) {
+            return;
+        }
+        match fields::flow(word) {
+            // Back from a call, whose callee may have left the monitor armed.
+            Flow::Call(bytes) if self.graph.offset(from, 4) == Some(at) => {
+                let callee = self.graph.offset(from, bytes);
+                self.pending.extend(callee.into_iter().flat_map(|callee| returns(self.graph, callee)));
+            }
+            Flow::IndirectCall => self.escapes = true,
+            _ => {}
+        }
+        self.pending.push(from);
+    }
+}
+
+/// The returns that control comes to from the beginning of a function.
+fn returns(graph: &Graph<'_>, callee: CodeOffset) -> Vec<CodeOffset> {
+    let (mut seen, mut pending, mut found) = (HashSet::new(), vec![callee], Vec::new());
+    while let Some(at) = pending.pop() {
+        if seen.len() < CALLEE && seen.insert(at) {
+            let is_return = graph.word(at).is_some_and(|word| fields::flow(word) == Flow::Return);
+            found.extend(is_return.then_some(at));
+            graph.successors(at, |next| pending.push(next));
+        }
+    }
+    found
+}

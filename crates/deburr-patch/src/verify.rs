@@ -1,0 +1,147 @@
+//! Patch stage: whether a patched file does what its original does, from the two files alone.
+//!
+//! In: the original and the patched file. Out: what was changed, each change proven again. Of the note only the list of places
+//! is used: the old words come from the original, the new ones from the patched file, and what is around them from the
+//! original. How the new words were found does not matter.
+
+use crate::audit::Concern;
+use crate::difference::{Change, DifferenceError, difference_releasing};
+use crate::plan::{self, Draft, PlanError, Reason};
+use deburr_core::address::Svma;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What was shown: nothing but these changes lies between the two files, and each does the same as what it replaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verified {
+    /// The changes, by address.
+    pub changes: Vec<Change>,
+    /// How many there are of each rule.
+    pub by_rule: BTreeMap<&'static str, usize>,
+}
+
+/// Why nothing was shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// The files are not an original and a patched file, or differ elsewhere.
+    Difference(DifferenceError),
+    /// The original cannot be planned for.
+    Plan(PlanError),
+    /// A change of a rule that this version does not know.
+    Rule {
+        /// Where it is.
+        at: Svma,
+        /// The rule as the note has it.
+        rule: String,
+    },
+    /// A change that one line of reasoning proves and the other does not.
+    Contradiction {
+        /// Where it is.
+        at: Svma,
+        /// What the audit has against it.
+        concern: Concern,
+    },
+    /// A change that is not proven.
+    Unproven {
+        /// Where it is.
+        at: Svma,
+        /// Why not.
+        reason: Reason,
+    },
+}
+
+impl fmt::Display for VerifyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            VerifyError::Difference(error) => error.fmt(f),
+            VerifyError::Plan(error) => error.fmt(f),
+            VerifyError::Rule { at, rule } => {
+                write!(f, "the change at {at} is for the unknown rule {rule:?}")
+            }
+            VerifyError::Contradiction { at, concern } => {
+                write!(f, "internal contradiction on the change at {at}, please report it: {concern}")
+            }
+            VerifyError::Unproven { at, reason } => write!(f, "the change at {at} is not proven: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for VerifyError {}
+
+/// Proves the difference between a file and its patched form; two equal files have none.
+///
+/// # Errors
+/// [`VerifyError`], where the files differ in anything else, or a change is not proven.
+pub fn verify(original: &[u8], patched: &[u8]) -> Result<Verified, VerifyError> {
+    verify_releasing(original, patched, &|_| {})
+}
+
+/// As [`verify`]; `release` gets parts of either file that are not needed for now, so that two large files need not be in
+/// memory at once.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_releasing(
+    original: &[u8],
+    patched: &[u8],
+    release: &(dyn Fn(&[u8]) + Sync),
+) -> Result<Verified, VerifyError> {
+    if original == patched {
+        return Ok(Verified { changes: Vec::new(), by_rule: BTreeMap::new() });
+    }
+    let changes = difference_releasing(original, patched, release).map_err(VerifyError::Difference)?;
+    release(original);
+    let mut by_rule = BTreeMap::new();
+    let mut wanted = Vec::with_capacity(changes.len());
+    for change in &changes {
+        let Some(&rule) = plan::RULES.iter().find(|rule| ***rule == *change.rule) else {
+            return Err(VerifyError::Rule { at: change.at, rule: change.rule.to_string() });
+        };
+        *by_rule.entry(rule).or_default() += 1;
+        wanted.push((rule, change));
+    }
+    let is_asked = |rule: &str| by_rule.contains_key(rule);
+    let planned = plan::plan_for(original, is_asked, |image, lone| {
+        let mut lone: BTreeMap<(&str, Svma), Draft> = lone
+            .into_iter()
+            .filter_map(|drafted| drafted.ok())
+            .filter_map(|draft| Some(((draft.rule, draft.attempts.first()?.start), draft)))
+            .collect();
+        let drafts = wanted.iter().map(|&(rule, change)| {
+            if plan::is_exclusive(rule) {
+                let words = (&*change.old, &*change.new);
+                return plan::draft_of_words(image, rule, change.at, words, change.trampoline.as_ref());
+            }
+            let draft = lone.remove(&(rule, change.at));
+            let is_same = |draft: &Draft| {
+                change.trampoline.is_none()
+                    && draft.attempts.first().is_some_and(|attempt| {
+                        attempt.old == change.old && attempt.candidates.first() == Some(&change.new)
+                    })
+            };
+            draft.filter(is_same).ok_or((change.at, rule, Reason::OtherWords))
+        });
+        drafts.collect()
+    });
+    let planned = planned.map_err(VerifyError::Plan)?;
+    if let Some(refused) = planned.refused.into_iter().next() {
+        let at = refused.at;
+        return Err(match refused.reason {
+            Reason::Contradiction(concern) => VerifyError::Contradiction { at, concern },
+            reason => VerifyError::Unproven { at, reason },
+        });
+    }
+    let is_planned = |change: &&Change| {
+        let at = planned.sites.binary_search_by_key(&change.at, |site| site.at).ok();
+        let site = at.and_then(|at| planned.sites.get(at));
+        site.is_some_and(|site| {
+            (site.file_offset, &site.old, &site.new, &site.trampoline)
+                == (change.file_offset, &change.old, &change.new, &change.trampoline)
+        })
+    };
+    match changes.iter().find(|change| !is_planned(change)) {
+        Some(change) => Err(VerifyError::Unproven { at: change.at, reason: Reason::OtherWords }),
+        None => Ok(Verified { changes, by_rule }),
+    }
+}
