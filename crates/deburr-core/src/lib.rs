@@ -52,6 +52,7 @@ pub mod finding;
 pub mod front;
 pub mod function;
 mod guards;
+pub mod idiom;
 pub mod image;
 pub mod insn;
 pub mod listing;

@@ -8,7 +8,7 @@ use crate::check::examine;
 use crate::finding::{Severity, Value};
 use crate::function::Program;
 use crate::function::atomics;
-use crate::function::facts::{AtomicUses, Callee, function_facts};
+use crate::function::codegen::{AtomicUses, Callee, function_facts};
 use crate::image::{self, Error, Image};
 use crate::insn::vector::VectorWidth;
 use crate::report::{Hex, PlacedFinding, Report, SourceLocation, place_of};

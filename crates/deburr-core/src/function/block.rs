@@ -234,7 +234,7 @@ fn decode_all(image: &Image<'_>, program: &Program, extent: Extent) -> Vec<Insn>
 }
 
 /// Decodes every instruction of a range, one by one, as [`decode_all`] does.
-pub(super) fn decode_run<'a>(
+pub(crate) fn decode_run<'a>(
     image: &Image<'a>,
     program: &'a Program,
     extent: Extent,

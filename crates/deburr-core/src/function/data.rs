@@ -4,7 +4,7 @@
 //! symbols and object symbols. Deduced are literal pools, which only loads reach, and tables of hand-written
 //! assembly: bytes between described functions to which nothing goes but a reference. In doubt it is code.
 
-use super::discover::{Known, bytes, is_known};
+use super::known::{Known, bytes, is_known};
 use super::offsets::Offsets;
 use crate::image::{Image, SymbolKind, TransferTarget};
 use crate::insn::sweep::{CodeOffset, Edge, Reference, ReferenceKind, Sweep};

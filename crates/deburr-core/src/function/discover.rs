@@ -4,16 +4,21 @@
 //! Bounds come from symbols, frame descriptions and `.gopclntab` (the image has merged these), and where
 //! none of them reaches, from direct call targets, pointers in data, and what follows padding.
 
+use super::coverage::Coverage;
 use super::data::{called_by, code_data, known_data, references_to_data};
+use super::known::{
+    Known, bytes, known_functions, known_starts, offset_length, outside, sections, trailing_padding,
+};
 use super::offsets::Offsets;
+use super::owners::find_owners;
+use super::padding;
 use super::partition::{Unit, partition};
-use super::{Function, Program, UNNAMED, WHOLE, coverage::Coverage, padding};
-use crate::image::{Image, SymbolKind, TransferTarget};
+use super::program::{Function, Program, UNNAMED, WHOLE};
+use crate::image::Image;
 use crate::insn;
-use crate::insn::sweep::{CodeOffset, Edge, Interest, Sweep, Wants};
+use crate::insn::sweep::{CodeOffset, Interest, Sweep, Wants};
 use deburr_cpu::Arch;
 use rayon::prelude::*;
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// Finds the functions of an image and sweeps its code once, noting what is wanted.
@@ -54,117 +59,6 @@ pub fn discover(image: &Image<'_>, wants: Wants) -> Program {
     let mut program = Program::new(functions, data, chunks, coverage);
     find_owners(image, &known, &mut program);
     program
-}
-
-/// A function whose bounds the file itself states.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Known {
-    /// Where it begins.
-    pub start: CodeOffset,
-    /// Where it ends.
-    pub end: CodeOffset,
-    /// Index into [`Image::symbols`], or [`UNNAMED`].
-    symbol: u32,
-    /// Whether a frame description says that it begins in the middle of a function.
-    is_part: bool,
-}
-
-/// The sections as ranges of offsets.
-fn sections(image: &Image<'_>) -> impl Iterator<Item = Range<CodeOffset>> {
-    image.code.iter().map(|code| code.at..code.at.saturating_add(offset_length(code.extent.len())))
-}
-
-/// A length as an offset; code spans less than 4 GiB.
-fn offset_length(bytes: u64) -> CodeOffset {
-    CodeOffset::try_from(bytes).unwrap_or(CodeOffset::MAX)
-}
-
-/// Functions from symbols and frame descriptions, by address, without overlap.
-fn known_functions(image: &Image<'_>) -> Vec<Known> {
-    let mut known: Vec<Known> = Vec::with_capacity(image.symbols.len().max(image.frames.len()));
-    for (index, symbol) in image.symbols.iter().enumerate() {
-        let is_function = match symbol.kind {
-            SymbolKind::Function | SymbolKind::IfuncResolver => true,
-            SymbolKind::Label => symbol.is_global,
-            SymbolKind::Object | SymbolKind::MapCode | SymbolKind::MapData => false,
-        };
-        // Symbols come with the better name first at each address.
-        let is_first = |start| known.last().is_none_or(|last: &Known| last.start != start);
-        if let Some(start) = image.code_offset(symbol.svma).filter(|&start| is_function && is_first(start)) {
-            let end = start.saturating_add(offset_length(symbol.size));
-            known.push(Known { start, end, symbol: u32::try_from(index).unwrap_or(UNNAMED), is_part: false });
-        }
-    }
-    let by_symbol = known.len();
-    // Both come by address: the first symbol that does not begin before the frame only moves up.
-    let mut next = 0;
-    for frame in &image.frames {
-        let Some(start) = image.code_offset(frame.extent.start) else { continue };
-        let end = start.saturating_add(offset_length(frame.extent.len()));
-        while next < by_symbol && known.get(next).is_some_and(|symbol| symbol.start < start) {
-            next += 1;
-        }
-        match known.get_mut(next).filter(|_| next < by_symbol) {
-            // The symbol's own size counts; hand-written code often has none.
-            Some(symbol) if symbol.start == start => {
-                symbol.is_part |= frame.is_part;
-                if symbol.end == symbol.start {
-                    symbol.end = end;
-                }
-            }
-            // Over the starts of functions, it describes many, as a PLT or hand-written code has it.
-            Some(symbol) if symbol.start < end => {}
-            _ => known.push(Known { start, end, symbol: UNNAMED, is_part: frame.is_part }),
-        }
-    }
-    known.sort_by_key(|function| (function.start, function.symbol));
-    known.dedup_by_key(|function| function.start);
-    trim_to_next(image, &mut known);
-    known
-}
-
-/// Ends each function at the latest where the next one or the end of its section comes; those of unknown size end there.
-fn trim_to_next(image: &Image<'_>, known: &mut [Known]) {
-    let ends: Vec<Range<CodeOffset>> = sections(image).collect();
-    let mut next_start = CodeOffset::MAX;
-    for function in known.iter_mut().rev() {
-        let section = ends.partition_point(|section| section.start <= function.start).checked_sub(1);
-        let section_end = section.and_then(|i| ends.get(i)).map_or(function.start, |section| section.end);
-        let latest = next_start.min(section_end);
-        if function.end <= function.start || function.end > latest {
-            let unknown_size = function.end <= function.start;
-            function.end = latest;
-            if unknown_size {
-                function.end -= trailing_padding(image, function.start..latest);
-            }
-        }
-        next_start = function.start;
-    }
-}
-
-/// Length of the padding that a range of code ends with.
-fn trailing_padding(image: &Image<'_>, range: Range<CodeOffset>) -> CodeOffset {
-    let code = bytes(image, range);
-    offset_length(padding::trailing(image.arch, code) as u64)
-}
-
-/// The bytes of a range within one section; what lies outside it is cut off.
-pub(super) fn bytes<'a>(image: &Image<'a>, range: Range<CodeOffset>) -> &'a [u8] {
-    let code = image.bytes_at(image.svma(range.start)).unwrap_or_default();
-    code.get(..range.len()).unwrap_or(code)
-}
-
-/// Where an instruction is known to begin, by address.
-fn known_starts(image: &Image<'_>, known: &[Known]) -> Vec<CodeOffset> {
-    let mut starts: Vec<CodeOffset> = Vec::with_capacity(known.len() * 2 + image.entries.len());
-    starts.extend(known.iter().flat_map(|function| [function.start, function.end]));
-    starts.extend(image.entries.iter().filter_map(|&entry| image.code_offset(entry)));
-    let mapped = image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::MapCode);
-    starts.extend(mapped.filter_map(|symbol| image.code_offset(symbol.svma)));
-    // Few runs by address, which a stable sort merges.
-    starts.sort();
-    starts.dedup();
-    starts
 }
 
 /// Sweeps all chunks in parallel. A chunk that begins at an arbitrary cut is first tried where a short
@@ -346,18 +240,6 @@ fn candidate_starts(image: &Image<'_>, known: &[Known], called: &Offsets) -> Vec
     starts
 }
 
-/// Whether no known function holds an offset, asked of offsets in order.
-fn outside(known: &[Known]) -> impl FnMut(CodeOffset) -> bool {
-    let mut next: Option<usize> = None;
-    move |at| {
-        let i = next.get_or_insert_with(|| known.partition_point(|function| function.end <= at));
-        while known.get(*i).is_some_and(|function| function.end <= at) {
-            *i += 1;
-        }
-        known.get(*i).is_none_or(|function| at < function.start)
-    }
-}
-
 /// Whether the bytes before an offset look like the end of a function: padding, a return, a jump or a trap.
 /// Data points into the middle of functions too (jump tables).
 fn follows_an_end(image: &Image<'_>, at: CodeOffset) -> bool {
@@ -428,80 +310,4 @@ fn fill_gap(
 fn run_at(data: &[Range<CodeOffset>], at: CodeOffset) -> Option<&Range<CodeOffset>> {
     let after = data.partition_point(|run| run.start <= at);
     data.get(after.checked_sub(1)?).filter(|run| at < run.end)
-}
-
-/// Gives each split-off part its owner: the function that jumps into it, or that its name names.
-fn find_owners(image: &Image<'_>, known: &[Known], program: &mut Program) {
-    let name_of = |symbol: u32| image.symbols.get(symbol as usize).map(|symbol| &*symbol.name);
-    let is_cold =
-        |symbol: u32| name_of(symbol).is_some_and(|name| name.contains('.') && name.contains(".cold"));
-    let starts: Vec<CodeOffset> = known
-        .par_iter()
-        .filter(|function| function.is_part || is_cold(function.symbol))
-        .map(|function| function.start)
-        .collect();
-    if starts.is_empty() {
-        return;
-    }
-    // The parts' places among the functions, and their owners' places, side by side.
-    let function_at = |start: &CodeOffset| {
-        let place = program.functions.binary_search_by_key(start, |function| function.start);
-        u32::try_from(place.ok()?).ok()
-    };
-    let parts: Vec<u32> = starts.par_iter().filter_map(function_at).collect();
-    let mut owners: Vec<Option<u32>> = vec![None; parts.len()];
-    let get = |part: u32| program.functions.get(part as usize);
-    let entered = |&Edge { from, to }: &Edge| {
-        let after = parts.partition_point(|&part| get(part).is_some_and(|part| part.start <= to));
-        let index = after.checked_sub(1)?;
-        let is_inside = get(*parts.get(index)?)?.contains(to);
-        is_inside.then_some((from, index))
-    };
-    let jumps = program.chunks.par_iter().flat_map_iter(|chunk| chunk.jumps.iter().filter_map(entered));
-    let mut ways_in: Vec<(CodeOffset, usize)> = jumps.collect();
-    ways_in.extend(transfer_jumps(image).filter_map(|jump| entered(&jump)));
-    for (from, index) in ways_in {
-        if let Some(owner) = owners.get_mut(index).filter(|owner| owner.is_none()) {
-            let from = program.functions.partition_point(|function| function.start <= from).checked_sub(1);
-            *owner = from.and_then(|i| u32::try_from(i).ok());
-        }
-    }
-    let base_of = |part: u32| name_of(get(part)?.symbol).and_then(|name| name.split(".cold").next());
-    // Of most parts a jump tells the owner: only the others' names are looked for.
-    let left = parts.iter().zip(&owners).filter(|(_, owner)| owner.is_none());
-    let mut by_name: HashMap<&str, Option<u32>> =
-        left.filter_map(|(&part, _)| base_of(part)).map(|base| (base, None)).collect();
-    if !by_name.is_empty() {
-        for (i, function) in (0u32..).zip(&program.functions) {
-            if let Some(owner) = name_of(function.symbol).and_then(|name| by_name.get_mut(name)) {
-                *owner = Some(i);
-            }
-        }
-    }
-    for (&part, owner) in parts.iter().zip(&mut owners) {
-        *owner = owner.or_else(|| base_of(part).and_then(|base| by_name.get(base)).copied().flatten());
-        // A part of a part, or one that jumps to itself, stays on its own.
-        *owner = owner.filter(|owner| parts.binary_search(owner).is_err());
-    }
-    for (part, owner) in parts.into_iter().zip(owners) {
-        if let Some(function) = program.functions.get_mut(part as usize) {
-            function.owner = owner.unwrap_or(WHOLE);
-        }
-    }
-}
-
-/// Jumps that the linker fills in.
-fn transfer_jumps(image: &Image<'_>) -> impl Iterator<Item = Edge> {
-    image.transfers.iter().filter(|transfer| !transfer.is_call).filter_map(|transfer| match transfer.to {
-        TransferTarget::Here(to) => {
-            Some(Edge { from: image.code_offset(transfer.from)?, to: image.code_offset(to)? })
-        }
-        TransferTarget::Elsewhere(_) => None,
-    })
-}
-
-/// Whether a function is known to hold an address, for [`super::data`].
-pub(super) fn is_known(known: &[Known], at: CodeOffset) -> bool {
-    let after = known.partition_point(|function| function.start <= at);
-    after.checked_sub(1).and_then(|i| known.get(i)).is_some_and(|function| at < function.end)
 }

@@ -2,8 +2,8 @@
 
 use super::{Context, Rule};
 use crate::finding::{Evidence, Finding, Severity, Value};
-use crate::function::dispatch::{self, Leaf};
 use crate::function::reach::GuardKind;
+use crate::idiom::dispatch::{self, Leaf};
 use crate::image::demangle;
 use crate::insn::{ClassSet, sweep::Wants};
 use deburr_cpu::Feature;

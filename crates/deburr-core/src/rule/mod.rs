@@ -3,6 +3,7 @@
 mod above_baseline;
 mod barrier_around_atomic;
 mod cas_for_rmw;
+mod context;
 mod dispatched_leaf;
 mod isa_note_missing;
 mod llsc_loop;
@@ -20,18 +21,7 @@ mod straddling_loop;
 mod unrelaxed_spin_loop;
 mod yield_in_spin_loop;
 
-use crate::finding::{AcrossFinding, Finding};
-use crate::function::Program;
-use crate::function::atomics::{Atomics, atomics};
-use crate::function::reach::Verdict;
-use crate::function::shape::{Shape, shapes};
-use crate::image::linkage::{self, Data};
-use crate::image::{Image, Linkage};
-use crate::insn::sweep::Wants;
-use crate::remedy::Remedy;
-use deburr_cpu::{Arch, FeatureSet};
-use std::cell::OnceCell;
-use std::sync::Arc;
+pub use context::{Across, Context, FileFacts, Rule, Shared};
 
 /// All rules.
 pub const RULES: &[Rule] = &[
@@ -58,114 +48,6 @@ pub const RULES: &[Rule] = &[
 
 /// What rules do besides at the end of a run, when all files are known.
 pub const ACROSS: &[Across] = &[scalar_twin::ACROSS];
-
-/// A comparison of files: a pure function from the facts of all files to findings.
-pub struct Across {
-    /// The id of the rule that it belongs to.
-    pub rule: &'static str,
-    /// Runs it over the facts of a run.
-    pub check: fn(&[FileFacts]) -> Vec<AcrossFinding>,
-}
-
-/// What comparisons need to know of one file: little, since those of a whole run are held together.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileFacts {
-    /// The file, as the caller calls it; the core leaves it empty.
-    pub path: Arc<str>,
-    /// Its instruction set.
-    pub arch: Arch,
-    /// Features that its machines have for certain: those of the first level, of the target and of the baseline.
-    pub guaranteed: FeatureSet,
-    /// Its named functions that compute in loops.
-    pub shapes: Arc<[Shape]>,
-}
-
-/// What a rule may look at.
-pub struct Context<'a> {
-    /// The file.
-    pub image: &'a Image<'a>,
-    /// Its functions and what the sweep found in them.
-    pub program: &'a Program,
-    /// Features that every machine the file will run on has; `None`: the user did not say.
-    pub target: Option<FeatureSet>,
-    /// Features that the file may use; `None`: the user did not say.
-    pub baseline: Option<FeatureSet>,
-    /// How the program reaches each function above the architecture's first level.
-    pub verdicts: &'a [Verdict],
-    /// How the program reaches each function above the baseline; empty without one.
-    pub above_baseline: &'a [Verdict],
-    /// What the loader and other files do with it, where it was read before; see [`Context::linkage`].
-    pub linkage: Option<&'a Linkage<'a>>,
-    /// Worked out once, for the first who asks.
-    pub shared: Shared<'a>,
-}
-
-/// Facts that several rules ask for.
-#[derive(Default)]
-pub struct Shared<'a> {
-    atomics: OnceCell<Atomics>,
-    shapes: OnceCell<Arc<[Shape]>>,
-    data: OnceCell<Vec<Data<'a>>>,
-    linkage: OnceCell<Linkage<'a>>,
-}
-
-impl<'a> Context<'a> {
-    /// The file's data, by address; cheap to have.
-    pub fn data(&self) -> &[Data<'a>] {
-        match self.linkage {
-            Some(linkage) => &linkage.data,
-            None => self.shared.data.get_or_init(|| linkage::data(self.image)),
-        }
-    }
-
-    /// What the loader and other files do with the file. Reads all its relocations, unless that was done before: only for
-    /// rules that have found something.
-    pub fn linkage(&self) -> &Linkage<'a> {
-        let read = || Linkage::parse(self.image);
-        self.linkage.unwrap_or_else(|| self.shared.linkage.get_or_init(read))
-    }
-
-    /// Features that are there wherever the file runs: the target's, or else the baseline's.
-    pub fn guaranteed(&self) -> Option<FeatureSet> {
-        self.target.or(self.baseline)
-    }
-
-    /// How the file's atomics were compiled; worked out once, for the first who asks.
-    pub fn atomics(&self) -> &Atomics {
-        self.shared.atomics.get_or_init(|| atomics(self.image, self.program))
-    }
-
-    /// What comparisons need to know of the file; its shapes are worked out once, for the first who asks.
-    pub fn facts(&self, path: &str) -> FileFacts {
-        let stated = self.target.unwrap_or_default().union(self.baseline.unwrap_or_default());
-        FileFacts {
-            path: path.into(),
-            arch: self.image.arch,
-            guaranteed: deburr_cpu::first_level(self.image.arch).union(stated),
-            shapes: self.shared.shapes.get_or_init(|| shapes(self.image, self.program).into()).clone(),
-        }
-    }
-}
-
-/// A rule: a pure function from code to findings.
-pub struct Rule {
-    /// Its id, the name of its file, page and fixtures.
-    pub id: &'static str,
-    /// One line: what it finds.
-    pub summary: &'static str,
-    /// With which severity it reports, in words.
-    pub severity: &'static str,
-    /// Its page: what it finds, why that costs, what to do.
-    pub page: &'static str,
-    /// Whether it must be asked for by name: it guesses, or matters only to some.
-    pub preview: bool,
-    /// Flags that remove its findings; empty where none does, or where the page alone can tell.
-    pub remedies: &'static [Remedy],
-    /// What it asks the sweep to note.
-    pub wants: Wants,
-    /// Runs it over one file.
-    pub check: fn(&Context<'_>) -> Vec<Finding>,
-}
 
 /// The rule with an id.
 pub fn find(id: &str) -> Option<&'static Rule> {

@@ -3,7 +3,7 @@
 
 use super::{Context, Rule};
 use crate::finding::{Evidence, Finding, Severity, Value};
-use crate::function::forwarding::{BlockedLoad, blocked_loads};
+use crate::idiom::forwarding::{BlockedLoad, blocked_loads};
 use crate::image::Image;
 use crate::insn::{ClassSet, sweep::Wants};
 use deburr_cpu::Arch;

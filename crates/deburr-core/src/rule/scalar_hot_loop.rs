@@ -4,7 +4,7 @@
 use super::{Context, Rule};
 use crate::address::Extent;
 use crate::finding::{Evidence, Finding, Severity, Value};
-use crate::function::counted::{Counted, Step};
+use crate::idiom::counted::{Counted, Step};
 use crate::insn::sweep::{Loops, Wants};
 use crate::insn::{ClassSet, Memory, Operation, Reg, RegSet};
 use std::collections::{BTreeMap, BTreeSet};

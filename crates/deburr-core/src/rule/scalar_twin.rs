@@ -4,7 +4,7 @@
 use super::{Across, Context, FileFacts, Rule};
 use crate::address::Extent;
 use crate::finding::{AcrossFinding, Evidence, Finding, Located, Severity, Value};
-use crate::function::shape::{Shape, TELLING};
+use crate::idiom::shape::{Shape, TELLING};
 use crate::image::demangle;
 use crate::insn::ClassSet;
 use crate::insn::arithmetic::SCALABLE;

@@ -3,7 +3,7 @@
 use super::{Context, Rule};
 use crate::address::Extent;
 use crate::finding::{Evidence, Finding, Severity, Value};
-use crate::function::crc::{self, Polynomial, Table, User};
+use crate::idiom::crc::{self, Polynomial, Table, User};
 use crate::image::Kind;
 use crate::insn::{ClassSet, sweep::Wants};
 use deburr_cpu::Arch;

@@ -3,8 +3,8 @@
 use super::{Context, Rule};
 use crate::address::Svma;
 use crate::finding::{Evidence, Finding, Severity, Value};
-use crate::function::popcount::{self, Elsewhere, Popcount, PopcountKind};
 use crate::function::reach::{Reach, Verdict};
+use crate::idiom::popcount::{self, Elsewhere, Popcount, PopcountKind};
 use crate::insn::{ClassSet, sweep::Wants};
 use crate::remedy::{Compiler, Remedy};
 use deburr_cpu::{Arch, Feature};

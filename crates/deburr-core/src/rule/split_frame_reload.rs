@@ -4,7 +4,7 @@
 use super::{Context, Rule};
 use crate::address::Extent;
 use crate::finding::{Evidence, Finding, Severity, Value};
-use crate::function::split_frame::{SplitFrame, split_frames};
+use crate::idiom::split_frame::{SplitFrame, split_frames};
 use crate::image::Image;
 use crate::insn::{ClassSet, sweep::Wants};
 use crate::remedy::{Compiler, Remedy};

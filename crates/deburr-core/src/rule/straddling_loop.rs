@@ -3,7 +3,7 @@
 
 use super::{Context, Rule};
 use crate::finding::{Evidence, Finding, Severity, Value};
-use crate::function::small_loop::{LINE, SmallLoop, small_loops};
+use crate::idiom::small_loop::{LINE, SmallLoop, small_loops};
 use crate::insn::ClassSet;
 use crate::insn::sweep::{Loops, Wants};
 

@@ -14,7 +14,7 @@ use deburr_core::address::Svma;
 use deburr_core::function::Program;
 use deburr_core::function::atomics::{Atomics, BarrierKind, HelperCall, atomic_barriers};
 use deburr_core::function::spin;
-use deburr_core::function::split_frame::split_frames;
+use deburr_core::idiom::split_frame::split_frames;
 use deburr_core::image::Image;
 use deburr_cpu::{Feature, FeatureSet};
 use rayon::prelude::*;

@@ -1,11 +1,11 @@
 //! Whether a compare-and-swap that failed may be tried again in a loop that does nothing else: a quick look before a
 //! graph is built.
 //!
-//! In: a compare-and-swap. Out: no, or maybe. Code is followed from it until it comes back, as [`super::way`] follows
+//! In: a compare-and-swap. Out: no, or maybe. Code is followed from it until it comes back, as [`super::path`] follows
 //! the loop, but of what registers hold only the little is kept that decides branches. Most loops test the old value
 //! before they try again, store or call, and are settled after a few instructions.
 
-use super::way::Site;
+use super::path::Site;
 use crate::address::Svma;
 use crate::insn::{Class, Condition, Flow, Insn, Operation, Reg};
 
@@ -33,7 +33,7 @@ enum Told {
     Status,
 }
 
-/// A way from the compare-and-swap.
+/// A path from the compare-and-swap.
 #[derive(Clone)]
 struct Path {
     at: Svma,
@@ -44,7 +44,7 @@ struct Path {
 }
 
 /// Whether control may come back to the compare-and-swap at an address when it has failed. Never no where
-/// [`super::way`] finds such a loop. `decode`: the instruction at an address.
+/// [`super::path`] finds such a loop. `decode`: the instruction at an address.
 pub(super) fn tries_again(decode: impl Fn(Svma) -> Option<Insn>, swap: Svma, site: Site) -> bool {
     let Some(start) = decode(swap).and_then(|insn| Path::behind(&insn, site)) else { return false };
     let mut pending = vec![start];

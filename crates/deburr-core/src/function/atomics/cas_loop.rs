@@ -1,12 +1,12 @@
 //! Compare-and-swap loops that compute what one atomic instruction does.
 //!
 //! In: the compare-and-swaps of a file: instructions, load-exclusive/store-exclusive sequences, calls of helpers. Out:
-//! [`CasLoop`]s: natural loops in which every way passes the compare-and-swap, nothing but its outcome decides where
+//! [`CasLoop`]s: natural loops in which every path passes the compare-and-swap, nothing but its outcome decides where
 //! control goes, nothing else is stored, the expected value is the old one, and the new one is an operation on it and
-//! on a value that the loop does not change. A way is followed symbolically ([`super::way`]).
+//! on a value that the loop does not change. A path is followed symbolically ([`super::path`]).
 
 use super::again::tries_again;
-use super::way::{Atom, Decision, Site, Swap, Term, Way, register};
+use super::path::{Atom, Decision, Path, Site, Swap, Term, register};
 use super::{Atomics, Fate, Operation, is_in_helper};
 use crate::address::{Extent, Svma};
 use crate::function::block::Graph;
@@ -33,7 +33,7 @@ pub enum CasForm {
 }
 
 impl CasForm {
-    /// What a way passes.
+    /// What a path passes.
     const fn site(self) -> Site {
         match self {
             CasForm::Lse | CasForm::Locked => Site::Instruction,
@@ -162,10 +162,10 @@ fn goes_back(image: &Image<'_>, from: Svma) -> bool {
     false
 }
 
-/// The end of one way through a loop.
+/// The end of one path through a loop.
 struct End {
-    way: Way,
-    /// The block behind the loop; `None` where the way goes back to its header.
+    path: Path,
+    /// The block behind the loop; `None` where the path goes back to its header.
     exit: Option<Option<usize>>,
 }
 
@@ -175,30 +175,30 @@ fn read(graph: &Graph, around: &Loop, candidate: Candidate) -> Option<CasLoop> {
     let (back, out): (Vec<&End>, Vec<&End>) = ends.iter().partition(|end| end.exit.is_none());
     let is_sound = !back.is_empty()
         && !out.is_empty()
-        && back.iter().all(|end| end.way.succeeded == Some(false))
-        && out.iter().all(|end| end.way.succeeded == Some(true));
+        && back.iter().all(|end| end.path.succeeded == Some(false))
+        && out.iter().all(|end| end.path.succeeded == Some(true));
     if !is_sound {
         return None;
     }
-    // All ways agree on the one compare-and-swap; those that failed may not have come to the new value.
-    let swap = out.first()?.way.swap?;
+    // All paths agree on the one compare-and-swap; those that failed may not have come to the new value.
+    let swap = out.first()?.path.swap?;
     let agrees = |end: &End| {
-        end.way.swap.is_some_and(|other| {
+        end.path.swap.is_some_and(|other| {
             other.place == swap.place
                 && other.expected == swap.expected
                 && (other.desired.is_none() || other.desired == swap.desired)
         })
     };
     let expected = swap.expected.filter(|_| ends.iter().all(agrees))?;
-    let is_fixed = |reg: Reg| back.iter().all(|end| end.way.holds(reg) == Term::Atom(Atom::Entry(reg)));
+    let is_fixed = |reg: Reg| back.iter().all(|end| end.path.holds(reg) == Term::Atom(Atom::Entry(reg)));
     let is_old = match expected {
         // What the compare-and-swap read when it last failed.
         Atom::Entry(reg) => {
-            let ends_as = |end: &&End, atom| end.way.holds(reg) == Term::Atom(atom);
+            let ends_as = |end: &&End, atom| end.path.holds(reg) == Term::Atom(atom);
             back.iter().any(|end| ends_as(end, Atom::Returned))
                 && back.iter().all(|end| ends_as(end, Atom::Returned) || ends_as(end, Atom::Entry(reg)))
         }
-        Atom::Loaded => ends.iter().all(|end| end.way.loaded() == Some(swap.place)),
+        Atom::Loaded => ends.iter().all(|end| end.path.loaded() == Some(swap.place)),
         _ => false,
     };
     if !is_old || !swap.place.registers().all(is_fixed) {
@@ -241,51 +241,51 @@ fn operation(swap: &Swap, expected: Atom, is_fixed: impl Fn(Reg) -> bool) -> Opt
     }
 }
 
-/// Follows every way from a loop's header to its header again or out of it. `None` where one is not of the shapes in
+/// Follows every path from a loop's header to its header again or out of it. `None` where one is not of the shapes in
 /// question.
 fn follow_all(graph: &Graph, around: &Loop, candidate: Candidate) -> Option<Vec<End>> {
     /// Steps at most from block to block.
     const STEPS: usize = 64;
     let site = candidate.form.site();
     let mut ends = Vec::new();
-    let mut pending = vec![(around.header, Way::new(site, candidate.size), Vec::new())];
+    let mut pending = vec![(around.header, Path::new(site, candidate.size), Vec::new())];
     let mut steps = 0;
-    while let Some((index, mut way, mut passed)) = pending.pop() {
+    while let Some((index, mut path, mut passed)) = pending.pop() {
         steps += 1;
         let block = graph.blocks.get(index).filter(|_| steps <= STEPS)?;
         let (last, rest) = block.insns.split_last()?;
-        rest.iter().try_for_each(|insn| way.pass(insn, insn.svma == candidate.at))?;
+        rest.iter().try_for_each(|insn| path.pass(insn, insn.svma == candidate.at))?;
         passed.push(index);
         let next = graph.find(last.next()).filter(|place| place.1 == 0).map(|place| place.0);
         let target = |to| graph.find(to).filter(|place| place.1 == 0).map(|place| place.0);
-        let mut edges: Vec<(Option<usize>, Way)> = Vec::new();
+        let mut edges: Vec<(Option<usize>, Path)> = Vec::new();
         match last.flow {
-            Flow::Jump(to) => edges.push((target(to), way)),
-            Flow::Branch(to) => match way.decide(last)? {
-                Decision::Known { taken } => edges.push((if taken { target(to) } else { next }, way)),
+            Flow::Jump(to) => edges.push((target(to), path)),
+            Flow::Branch(to) => match path.decide(last)? {
+                Decision::Known { taken } => edges.push((if taken { target(to) } else { next }, path)),
                 Decision::Outcome { taken_if_equal } => {
-                    let mut other = way.clone();
-                    way.follow(last, taken_if_equal);
+                    let mut other = path.clone();
+                    path.follow(last, taken_if_equal);
                     other.follow(last, !taken_if_equal);
-                    edges.extend([(target(to), way), (next, other)]);
+                    edges.extend([(target(to), path), (next, other)]);
                 }
             },
             _ => {
-                way.pass(last, last.svma == candidate.at)?;
-                edges.push((next, way));
+                path.pass(last, last.svma == candidate.at)?;
+                edges.push((next, path));
             }
         }
-        for (to, way) in edges {
+        for (to, path) in edges {
             match to {
-                Some(to) if to == around.header => ends.push(End { way, exit: None }),
+                Some(to) if to == around.header => ends.push(End { path, exit: None }),
                 // The exclusives try again by themselves.
                 Some(to) if passed.contains(&to) => {
-                    (site == Site::Exclusives && way.succeeded == Some(false)).then_some(())?;
+                    (site == Site::Exclusives && path.succeeded == Some(false)).then_some(())?;
                 }
                 Some(to) if around.blocks.binary_search(&to).is_ok() => {
-                    pending.push((to, way, passed.clone()));
+                    pending.push((to, path, passed.clone()));
                 }
-                to => ends.push(End { way, exit: Some(to) }),
+                to => ends.push(End { path, exit: Some(to) }),
             }
         }
     }
@@ -294,7 +294,7 @@ fn follow_all(graph: &Graph, around: &Loop, candidate: Candidate) -> Option<Vec<
 
 /// Whether code behind a loop may read a register that holds the old or the new value; x86-64's calling convention.
 fn is_value_used(graph: &Graph, end: &End, expected: Atom) -> bool {
-    let holds_it = |reg: Reg| match end.way.holds(reg) {
+    let holds_it = |reg: Reg| match end.path.holds(reg) {
         Term::Atom(Atom::Returned | Atom::Loaded) => true,
         Term::Atom(atom) => atom == expected,
         Term::Made(_, left, right) => [left, right]

@@ -4,30 +4,15 @@
 //! choices of libatomic (ifunc), OpenJDK (stubs), the Linux kernel (patched jumps) and Go (a flag tested in line);
 //! operations that LSE lacks; and assembly that no compiler made.
 
-use super::sequence::{Operation, Pair, Sequence};
+use super::sequence::{Fate, Operation, Pair, Sequence};
 use crate::address::Svma;
 use crate::function::block::Graph;
-use crate::function::chosen::chosen_functions;
+use crate::function::ifunc::chosen_functions;
 use crate::function::{Function, Program};
 use crate::image::{Image, SymbolKind};
 use crate::insn::sweep::CodeOffset;
 use crate::insn::{self, Class, Flow, Insn, Reg};
 use std::collections::HashSet;
-
-/// Why a sequence is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// The compiler would have emitted an LSE instruction, or a call of a helper, had it been asked to.
-    MissedFlag,
-    /// An LSE instruction, or for a load of 16 bytes a plain one, stands beside it, and a flag is tested in line.
-    InlineDispatch,
-    /// Its function is chosen or replaced at run time.
-    RunTimeChoice,
-    /// No flag would have changed it: LSE has no such operation, or the compiler does not use it here.
-    NoFlagHelps,
-    /// Someone wrote it in assembly, which only another source changes.
-    WrittenByHand,
-}
 
 /// What telling the fates of one file's sequences takes.
 pub(super) struct Fates<'a> {

@@ -74,7 +74,7 @@ pub(super) fn find(image: &Image<'_>, program: &Program) -> Vec<Helper> {
 }
 
 /// The branch that the LSE instruction at an address is behind, where it is that of a helper.
-pub(in crate::function) fn guard_of(image: &Image<'_>, lse: Svma) -> Option<Svma> {
+pub(crate) fn guard_of(image: &Image<'_>, lse: Svma) -> Option<Svma> {
     let guard = lse.offset(-4);
     body_around(image, lse).filter(|_| image.word_at(guard) == Some(CBZ_W16_12)).map(|_| guard)
 }

@@ -4,13 +4,9 @@
 //! Data that decodes as one of the two has no partner. Loop rotation may put the store at the lower address, so the
 //! pair is looked for in the control-flow graph, never by a linear scan.
 
-use super::fate::{Fate, Fates};
 use crate::address::{Extent, Svma};
 use crate::function::block::Graph;
-use crate::function::loops::{Loop, natural_loops};
-use crate::function::{Function, Program};
-use crate::image::Image;
-use crate::insn::sweep::CodeOffset;
+use crate::function::loops::Loop;
 use crate::insn::{self, Class, Flow, Insn, Ordering, Reg, RegSet};
 use std::collections::{HashMap, VecDeque};
 
@@ -93,38 +89,19 @@ pub struct Sequence {
     pub fate: Fate,
 }
 
-/// The sequences of the load-exclusives at the given offsets (sorted), and how many of these have no partner.
-pub(super) fn find(
-    image: &Image<'_>,
-    program: &Program,
-    loads: &[CodeOffset],
-    is_outlined: bool,
-) -> (Vec<Sequence>, u64) {
-    let fates = Fates::new(image, program, is_outlined);
-    let mut sequences = Vec::with_capacity(loads.len());
-    let mut unpaired = 0;
-    let mut built: Option<(Function, Graph, Vec<Loop>)> = None;
-    for &at in loads {
-        let Some(&function) = program.function_at(at) else { continue };
-        let svma = image.svma(at);
-        let is_built =
-            built.as_ref().is_some_and(|(of, graph, _)| *of == function && graph.find(svma).is_some());
-        if !is_built {
-            let graph = Graph::of(image, program, &function, svma);
-            let loops = natural_loops(&graph);
-            built = Some((function, graph, loops));
-        }
-        let Some((_, graph, loops)) = &built else { continue };
-        match pair(graph, svma) {
-            Some(pair) => {
-                let mut sequence = pair.describe(graph, loops);
-                sequence.fate = fates.of(&function, graph, &pair, &sequence);
-                sequences.push(sequence);
-            }
-            None => unpaired += 1,
-        }
-    }
-    (sequences, unpaired)
+/// Why a sequence is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// The compiler would have emitted an LSE instruction, or a call of a helper, had it been asked to.
+    MissedFlag,
+    /// An LSE instruction, or for a load of 16 bytes a plain one, stands beside it, and a flag is tested in line.
+    InlineDispatch,
+    /// Its function is chosen or replaced at run time.
+    RunTimeChoice,
+    /// No flag would have changed it: LSE has no such operation, or the compiler does not use it here.
+    NoFlagHelps,
+    /// Someone wrote it in assembly, which only another source changes.
+    WrittenByHand,
 }
 
 /// The instructions of each load-exclusive/store-exclusive pair of a function, from the load on the shortest way to the
@@ -149,7 +126,7 @@ pub(super) struct Pair {
 
 /// Finds the store-exclusive of the load-exclusive at an address, breadth first; that of a failed comparison, which only
 /// writes back what was read, if there is no other.
-fn pair(graph: &Graph, load: Svma) -> Option<Pair> {
+pub(super) fn pair(graph: &Graph, load: Svma) -> Option<Pair> {
     let (block, index) = graph.find(load)?;
     let at = |(block, index): (usize, usize)| graph.blocks.get(block)?.insns.get(index);
     let load = *at((block, index))?;
@@ -210,7 +187,7 @@ enum Content {
 
 impl Pair {
     /// Everything but the fate.
-    fn describe(&self, graph: &Graph, loops: &[Loop]) -> Sequence {
+    pub(super) fn describe(&self, graph: &Graph, loops: &[Loop]) -> Sequence {
         let start = self.load.svma.min(self.store.svma);
         let end = self.load.next().max(self.store.next());
         let blocks = [self.load.svma, self.store.svma].map(|svma| graph.find(svma).map(|(block, _)| block));

@@ -29,7 +29,7 @@ mod memory;
 mod names;
 mod needed;
 mod proof;
-pub(super) mod references;
+pub(crate) mod references;
 mod state;
 mod step;
 mod trap;

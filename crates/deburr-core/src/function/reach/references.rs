@@ -19,7 +19,7 @@ use std::sync::PoisonError;
 
 /// How an instruction refers to a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::function) enum Access {
+pub(crate) enum Access {
     /// Makes its address.
     Address,
     /// Reads it.
@@ -32,7 +32,7 @@ pub(in crate::function) enum Access {
 
 /// A reference from code to data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::function) struct DataReference {
+pub(crate) struct DataReference {
     /// The place.
     pub to: Svma,
     /// The instruction.
@@ -45,7 +45,7 @@ pub(in crate::function) struct DataReference {
 const CHUNK: usize = 1 << 20;
 
 /// What was found so far, by the range that it was asked for.
-pub(super) type Found = BTreeMap<Extent, Vec<DataReference>>;
+pub(crate) type Found = BTreeMap<Extent, Vec<DataReference>>;
 
 /// Finds the references to places in the given ranges, sorted by place.
 pub(super) fn references_to(world: &World<'_, '_>, ranges: &[Extent]) -> Vec<DataReference> {
@@ -81,7 +81,7 @@ fn search(world: &World<'_, '_>, ranges: &[Extent]) -> Vec<DataReference> {
 
 /// Finds the references to places in some ranges, sorted and apart from each other, by one look through all code: for places
 /// that nobody else asks for, constants among them. Of relocatable objects the relocations tell them.
-pub(in crate::function) fn search_once(
+pub(crate) fn search_once(
     image: &Image<'_>,
     linkage: &Linkage<'_>,
     program: &Program,
@@ -155,7 +155,7 @@ fn decoded(
 }
 
 /// Whether instructions may hold whole addresses: those of a file at a fixed place, unless Go's compiler made them all.
-pub(super) fn is_fixed(image: &Image<'_>, linkage: &Linkage<'_>) -> bool {
+pub(crate) fn is_fixed(image: &Image<'_>, linkage: &Linkage<'_>) -> bool {
     let is_go = image.build.is_go && image.build.compilers.is_empty();
     image.arch == Arch::X86_64 && linkage.is_fixed && !is_go
 }
@@ -184,7 +184,7 @@ fn chunks<'a>(image: &'a Image<'_>) -> impl ParallelIterator<Item = (&'a [u8], S
 /// Places in code that may refer to data, by the data: four bytes that may be the displacement or the address in an
 /// instruction of x86-64 (nothing says where instructions begin), and `adrp`, `adr` and literal loads of AArch64.
 #[derive(Debug, Default)]
-pub(super) struct Candidates {
+pub(crate) struct Candidates {
     /// By what they refer to, but for how far beyond that they may reach.
     near: Index,
     /// Of AArch64 those that load from one place and lose the page: most are loads of pointers, from few pages.

@@ -4,12 +4,12 @@
 //! In: the verdicts on functions above the first level. Out: [`Leaf`]. Only scalar instructions count: of vector code the
 //! choice is among whole loops, which calls hardly slow down.
 
-use super::block::Graph;
-use super::loops::natural_loops;
-use super::reach::references::{Access, search_once};
-use super::reach::{Guard, GuardKind, Reach, Verdict};
-use super::{Function, Program};
 use crate::address::{Extent, Svma};
+use crate::function::block::Graph;
+use crate::function::loops::natural_loops;
+use crate::function::reach::references::{Access, search_once};
+use crate::function::reach::{Guard, GuardKind, Reach, Verdict};
+use crate::function::{Function, Program};
 use crate::image::{Image, Kind, Linkage, SymbolKind, SymbolOrigin};
 use crate::insn::sweep::Edge;
 use crate::insn::{self, Class, Flow, Insn, Operation};

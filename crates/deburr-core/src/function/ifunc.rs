@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 /// Functions whose address an ifunc resolver makes (one of them is chosen when the program starts), and those that only
 /// such functions call.
-pub(super) fn chosen_functions(
+pub(crate) fn chosen_functions(
     image: &Image<'_>,
     program: &Program,
     resolvers: impl Iterator<Item = Svma>,

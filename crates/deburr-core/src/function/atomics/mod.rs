@@ -9,21 +9,25 @@ mod again;
 mod barrier;
 mod cas_loop;
 mod fate;
-pub(in crate::function) mod helper;
+pub(crate) mod helper;
+mod path;
 mod sequence;
-mod way;
 
 pub use barrier::{AtomicBarrier, BarrierKind, WANTS as BARRIER_WANTS, atomic_barriers};
 pub use cas_loop::{CasForm, CasLoop, WANTS as CAS_WANTS, cas_loops};
-pub use fate::Fate;
 pub use helper::{Helper, HelperCall, is_helper_name};
-pub use sequence::{Operation, Sequence, exclusive_runs};
+pub use sequence::{Fate, Operation, Sequence, exclusive_runs};
 
-use super::Program;
+use super::block::Graph;
+use super::loops::{Loop, natural_loops};
+use super::{Function, Program};
 use crate::address::Svma;
 use crate::image::Image;
+use crate::insn::sweep::CodeOffset;
 use crate::insn::{Class, ClassSet};
 use deburr_cpu::Arch;
+use fate::Fates;
+use sequence::pair;
 
 /// The classes that a sweep must mark for [`atomics`].
 pub const WANTS: ClassSet = ClassSet::of(&[Class::LoadExclusive, Class::LseAtomic]);
@@ -58,8 +62,42 @@ pub fn atomics(image: &Image<'_>, program: &Program) -> Atomics {
     };
     let loads: Vec<_> = outside(Class::LoadExclusive).map(|mark| mark.at).collect();
     let is_outlined = !helpers.is_empty() || !calls.is_empty();
-    let (sequences, unpaired) = sequence::find(image, program, &loads, is_outlined);
+    let (sequences, unpaired) = paired(image, program, &loads, is_outlined);
     Atomics { inline_lse: outside(Class::LseAtomic).count() as u64, helpers, calls, sequences, unpaired }
+}
+
+/// The sequences of the load-exclusives at the given offsets (sorted), and how many of these have no partner.
+fn paired(
+    image: &Image<'_>,
+    program: &Program,
+    loads: &[CodeOffset],
+    is_outlined: bool,
+) -> (Vec<Sequence>, u64) {
+    let fates = Fates::new(image, program, is_outlined);
+    let mut sequences = Vec::with_capacity(loads.len());
+    let mut unpaired = 0;
+    let mut built: Option<(Function, Graph, Vec<Loop>)> = None;
+    for &at in loads {
+        let Some(&function) = program.function_at(at) else { continue };
+        let svma = image.svma(at);
+        let is_built =
+            built.as_ref().is_some_and(|(of, graph, _)| *of == function && graph.find(svma).is_some());
+        if !is_built {
+            let graph = Graph::of(image, program, &function, svma);
+            let loops = natural_loops(&graph);
+            built = Some((function, graph, loops));
+        }
+        let Some((_, graph, loops)) = &built else { continue };
+        match pair(graph, svma) {
+            Some(pair) => {
+                let mut sequence = pair.describe(graph, loops);
+                sequence.fate = fates.of(&function, graph, &pair, &sequence);
+                sequences.push(sequence);
+            }
+            None => unpaired += 1,
+        }
+    }
+    (sequences, unpaired)
 }
 
 /// Whether an address lies in one of some helper bodies, sorted by address.

@@ -3,8 +3,8 @@
 //! In: the short loops that a sweep noted. Out: [`SmallLoop`]s, which control goes round within their own bytes.
 //! A line is what the front end of the processor takes at once, or keeps decoded: [`LINE`] bytes, aligned.
 
-use super::Program;
 use crate::address::{Extent, Svma};
+use crate::function::Program;
 use crate::image::{Image, Kind};
 use crate::insn::sweep::{BackEdge, CodeOffset};
 use crate::insn::{self, Class, ClassSet, Flow, Insn};

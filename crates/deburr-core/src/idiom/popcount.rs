@@ -4,10 +4,10 @@
 //! `__builtin_popcount` and of Warren, "Hacker's Delight", section 5-1. Its first mask is rare and is looked for in the bytes;
 //! functions are decoded around it only. Reversing bits and interleaving them take the same masks, but sum no bytes.
 
-use super::block::{self, Graph};
-use super::chosen::chosen_functions;
-use super::{Function, Program};
 use crate::address::{Extent, Svma};
+use crate::function::block::{self, Graph};
+use crate::function::ifunc::chosen_functions;
+use crate::function::{Function, Program};
 use crate::image::{Image, SymbolOrigin, TransferTarget};
 use crate::insn::sweep::CodeOffset;
 use crate::insn::{self, Flow, Insn, Operation, Reg};

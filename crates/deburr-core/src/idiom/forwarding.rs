@@ -5,8 +5,8 @@
 //! accesses count from one value of one register (through copies and constant additions), with the same index, and nothing
 //! between them transfers control elsewhere. What other stores may have done to the same bytes is not known.
 
-use super::{Program, block};
 use crate::address::{Extent, Svma};
+use crate::function::{Program, block};
 use crate::image::Image;
 use crate::insn::{Class, ClassSet, Flow, Insn, Memory, Modifier, Operation, Reg};
 use deburr_cpu::Arch;

@@ -4,8 +4,8 @@
 //! do, on vectors and on single numbers, and its rare constants. Two functions of one name and one shape come from one source,
 //! and so do two with one shape that load the same table.
 
-use super::{Function, Program};
 use crate::address::{Extent, Svma};
+use crate::function::{Function, Program};
 use crate::image::{Image, Kind};
 use crate::insn::arithmetic::{Arithmetic, Work, arithmetic};
 use crate::insn::sweep::CodeOffset;

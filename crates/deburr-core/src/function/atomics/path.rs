@@ -1,7 +1,7 @@
-//! One way round a compare-and-swap loop: what registers hold, and what its branches depend on.
+//! One path round a compare-and-swap loop: what registers hold, and what its branches depend on.
 //!
-//! In: the instructions of a way, one after another. Out: the compare-and-swap on it, in terms of what registers held
-//! where the way began. Whatever is not of the shapes in question ends the way: a store, a call, a branch on anything
+//! In: the instructions of a path, one after another. Out: the compare-and-swap on it, in terms of what registers held
+//! where the path began. Whatever is not of the shapes in question ends the path: a store, a call, a branch on anything
 //! but the outcome of the compare-and-swap.
 
 use super::Operation;
@@ -10,7 +10,7 @@ use crate::insn::{Class, Condition, Flow, Insn, Memory, Operation as InsnOperati
 /// A value that an operation can start from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Atom {
-    /// What a register held where the way began.
+    /// What a register held where the path began.
     Entry(Reg),
     /// Something made of what a register held there and of nothing else: shifted, or extended from less.
     MadeOf(Reg),
@@ -43,7 +43,7 @@ enum Flags {
     Outcome(bool),
 }
 
-/// A place in memory, in terms of what registers held where the way began.
+/// A place in memory, in terms of what registers held where the path began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     base: Option<Atom>,
@@ -77,7 +77,7 @@ pub(super) enum Site {
     Helper,
 }
 
-/// A compare-and-swap as a way passes it.
+/// A compare-and-swap as a path passes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Swap {
     pub(super) place: Place,
@@ -96,9 +96,9 @@ pub(super) enum Decision {
     Outcome { taken_if_equal: bool },
 }
 
-/// A way so far.
+/// A path so far.
 #[derive(Debug, Clone)]
-pub(super) struct Way {
+pub(super) struct Path {
     site: Site,
     /// Bytes of the compare-and-swap.
     size: u16,
@@ -118,13 +118,13 @@ const ARGUMENTS: [Reg; 3] = [Reg::general(0), Reg::general(1), Reg::general(2)];
 /// The first register that AArch64's callees preserve.
 const FIRST_PRESERVED: u8 = 19;
 
-impl Way {
-    pub(super) fn new(site: Site, size: u16) -> Way {
+impl Path {
+    pub(super) fn new(site: Site, size: u16) -> Path {
         let mut registers = [Term::Unknown; 32];
         for (register, number) in registers.iter_mut().zip(0..) {
             *register = Term::Atom(Atom::Entry(if number == 31 { Reg::SP } else { Reg::general(number) }));
         }
-        Way {
+        Path {
             site,
             size,
             registers,
@@ -152,7 +152,7 @@ impl Way {
         self.loaded
     }
 
-    /// Passes an instruction that is no branch. `None` where the way is none of those in question.
+    /// Passes an instruction that is no branch. `None` where the path is none of those in question.
     pub(super) fn pass(&mut self, insn: &Insn, is_site: bool) -> Option<()> {
         if is_site {
             return self.pass_site(insn);

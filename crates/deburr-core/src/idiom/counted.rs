@@ -4,7 +4,7 @@
 //! In: a jump back that the sweep noted. Out: [`Counted`]: the instructions, which registers step by a constant, what is
 //! carried from one iteration to the next, and how far each access to memory moves.
 
-use super::Program;
+use crate::function::Program;
 use crate::image::Image;
 use crate::insn::arithmetic::{Arithmetic, Work, arithmetic};
 use crate::insn::sweep::CodeOffset;

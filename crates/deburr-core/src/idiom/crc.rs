@@ -4,10 +4,10 @@
 //! In: data, code and what links them. Out: [`Table`] and [`User`]. Both polynomials are those that hardware knows, least
 //! significant bit first: CRC-32 of IEEE 802.3 (zlib, PNG, Ethernet) and CRC-32C of Castagnoli (iSCSI, SCTP, RFC 3720).
 
-use super::block::Graph;
-use super::reach::references::search_once;
-use super::{Function, Program};
 use crate::address::{Extent, Svma};
+use crate::function::block::Graph;
+use crate::function::reach::references::search_once;
+use crate::function::{Function, Program};
 use crate::image::linkage::Data;
 use crate::image::{Image, Linkage};
 use crate::insn::{self, FeatureGroup, Insn, Operation, Reg, RegSet};

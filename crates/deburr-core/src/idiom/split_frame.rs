@@ -4,8 +4,8 @@
 //! In: a program that Go made. Out: [`SplitFrame`]s. The words are those of `cmd/internal/obj/arm64`, `preprocess`: it
 //! allocates a frame of at most 240 bytes by `str x30, [sp, #-size]!`, and a larger one by `sub` and one `stp`.
 
-use super::{Function, Program};
 use crate::address::Svma;
+use crate::function::{Function, Program};
 use crate::image::Image;
 use deburr_cpu::Arch;
 use rayon::prelude::*;
