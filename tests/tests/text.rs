@@ -4,7 +4,8 @@
 //! written: the share of lines that agree word for word, after [`normal`], has a floor.
 
 use deburr_core::Svma;
-use deburr_core::insn::text::{Syntax, disassemble};
+use deburr_core::insn::disassemble;
+use deburr_core::insn::text::Syntax;
 use deburr_cpu::Arch;
 use deburr_tests::package::fetch;
 use deburr_tests::toolchain::{require, run};

@@ -6,7 +6,8 @@
 
 use crate::function::Program;
 use crate::image::Image;
-use crate::insn::arithmetic::{Arithmetic, Work, arithmetic};
+use crate::insn::arithmetic;
+use crate::insn::arithmetic::{Arithmetic, Work};
 use crate::insn::sweep::CodeOffset;
 use crate::insn::{self, Class, Flow, Insn, Memory, Operation, Reg, RegSet};
 use deburr_cpu::Arch;

@@ -7,7 +7,8 @@
 use crate::address::{Extent, Svma};
 use crate::function::{Function, Program};
 use crate::image::{Image, Kind};
-use crate::insn::arithmetic::{Arithmetic, Work, arithmetic};
+use crate::insn::arithmetic;
+use crate::insn::arithmetic::{Arithmetic, Work};
 use crate::insn::sweep::CodeOffset;
 use crate::insn::{self, Insn, Operation, Reg};
 use deburr_cpu::{Arch, FeatureSet};

@@ -3,8 +3,6 @@
 //! In: the bytes of an instruction. Out: [`Arithmetic`], the same for a scalar instruction and for its vector form, so
 //! that the two can be compared. Moves, shuffles, tests and what only makes addresses are none.
 
-use deburr_cpu::Arch;
-
 /// The kind of an element operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -51,13 +49,5 @@ impl Arithmetic {
     /// Whether it works on vectors.
     pub const fn is_vector(self) -> bool {
         self.bits != 0
-    }
-}
-
-/// What the first instruction of `code` computes on data, if anything.
-pub fn arithmetic(arch: Arch, code: &[u8]) -> Option<Arithmetic> {
-    match arch {
-        Arch::X86_64 => super::x86_64::arithmetic(code),
-        Arch::Aarch64 => super::aarch64::arithmetic(code),
     }
 }

@@ -3,10 +3,6 @@
 //! In: the bytes of an instruction and its address. Out: a line such as `ldaxr w2, [x0]`. Targets of branches are
 //! addresses; whoever shows them knows the names. A64 has one syntax, x86-64 two.
 
-use super::{aarch64, x86_64};
-use crate::address::Svma;
-use deburr_cpu::Arch;
-
 /// How x86-64 instructions are written. A64 has one way only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Syntax {
@@ -15,13 +11,4 @@ pub enum Syntax {
     Att,
     /// Intel's, as the manuals have it: `mov rbp,rsp`.
     Intel,
-}
-
-/// The text of the first instruction of `code`, which lies at `svma`; `None` if it is not one. Between mnemonic (or
-/// prefix) and operands stands one space.
-pub fn disassemble(arch: Arch, code: &[u8], svma: Svma, syntax: Syntax) -> Option<String> {
-    match arch {
-        Arch::X86_64 => x86_64::disassemble(code, svma, syntax),
-        Arch::Aarch64 => aarch64::disassemble(code, svma),
-    }
 }

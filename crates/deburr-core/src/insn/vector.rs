@@ -4,9 +4,6 @@
 //! elements, and whether it computes with them. Scalar floating point (`addsd`, `fadd d0, …`) uses none; moves, shuffles,
 //! zeroing, and the bitwise operations that compilers use for scalar signs do not compute. Whoever asks decodes again.
 
-use super::{aarch64, x86_64};
-use deburr_cpu::Arch;
-
 /// How wide vectors are; ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum VectorWidth {
@@ -46,12 +43,4 @@ pub struct VectorUse {
     pub width: VectorWidth,
     /// Whether it computes with the elements, rather than moving them.
     pub computes: bool,
-}
-
-/// What the first instruction of `code` does with vectors.
-pub fn vector_use(arch: Arch, code: &[u8]) -> VectorUse {
-    match arch {
-        Arch::X86_64 => x86_64::vector_use(code),
-        Arch::Aarch64 => aarch64::vector_use(code),
-    }
 }

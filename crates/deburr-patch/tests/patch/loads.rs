@@ -3,7 +3,8 @@
 use crate::states::Random;
 use crate::{Reason, agree_in, reason, words};
 use deburr_core::Svma;
-use deburr_core::insn::text::{Syntax, disassemble};
+use deburr_core::insn::disassemble;
+use deburr_core::insn::text::Syntax;
 use deburr_cpu::Arch;
 use deburr_patch::{Cause, Difference, Proof, Refusal, State, prove, prove_loads};
 

@@ -13,7 +13,8 @@ mod wrong;
 mod z3;
 
 use deburr_core::Svma;
-use deburr_core::insn::text::{Syntax, disassemble};
+use deburr_core::insn::disassemble;
+use deburr_core::insn::text::Syntax;
 use deburr_cpu::Arch;
 use deburr_patch::{Cause, Difference, Refusal, Side, State, prove};
 use interpreter::{Outcome, execute};

@@ -2,8 +2,8 @@
 //!
 //! In: a word. Out: [`Arithmetic`]. The width of an Advanced SIMD instruction is its Q bit's.
 
-use super::super::arithmetic::{Arithmetic, SCALABLE, Work};
 use super::summary::define;
+use crate::insn::arithmetic::{Arithmetic, SCALABLE, Work};
 use disarm64_defn::InsnClass as C;
 
 /// What the first instruction of `code` computes on data.

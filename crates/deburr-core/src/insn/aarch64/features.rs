@@ -5,6 +5,7 @@
 //! Arm Architecture Reference Manual (DDI 0487, A2.3 and C2) in some places; those are told apart here by mnemonic
 //! and by word. Instructions in the hint space run everywhere and need nothing.
 
+use crate::insn::FeatureGroup;
 use deburr_cpu::{Feature, FeatureSet};
 use disarm64_defn::InsnFeatureSet as Defined;
 use disarm64_defn::defn::Insn as Definition;
@@ -409,6 +410,16 @@ fn of_system(word: u32) -> Group {
 /// Whether `mrs` of this register asks what the CPU is or has: the identification registers `S3_0_C0_C<m>_<op2>`.
 pub(super) const fn is_identification(word: u32) -> bool {
     system_register(word) & 0xff80 == register(3, 0, 0, 0, 0)
+}
+
+/// How many feature groups there are.
+pub fn feature_group_count() -> usize {
+    GROUPS.len()
+}
+
+/// The features of a group.
+pub fn features_of(group: FeatureGroup) -> FeatureSet {
+    GROUPS.get(usize::from(group.0)).copied().unwrap_or_default()
 }
 
 #[cfg(test)]

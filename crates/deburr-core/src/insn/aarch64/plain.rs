@@ -5,9 +5,9 @@
 //! address, or transfer control by a direct or register branch. Other rows say how to treat the word. The rows follow the encoding tables of DDI 0487 C4.1; tests and
 //! [`check_prefilter`] hold them against the full decoder.
 
-use super::super::Class;
 use super::features::Group;
 use super::summary::{Control, Summary, summarize};
+use crate::insn::Class;
 
 /// What a row says of words that it does not settle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

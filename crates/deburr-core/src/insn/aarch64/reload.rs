@@ -3,8 +3,8 @@
 //! In: the words of a short loop without stores and calls. Out: no, or maybe. Nearly all loops move a pointer or an
 //! index, and this sorts them out at the price of a few bit operations a word (DDI 0487 C4.1).
 
-use super::super::rounds::{Round, Set};
-use super::{bits, signed};
+use super::fields::{bits, signed};
+use crate::insn::rounds::{Round, Set};
 
 /// Whether no load of a loop's body uses a general register that an earlier round changed, and nothing but counters is
 /// carried from round to round, as far as the words tell.

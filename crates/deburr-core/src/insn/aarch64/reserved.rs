@@ -6,7 +6,7 @@
 //! worked out once per definition. Encodings newer than the tools at hand (see the differential test) are held to the
 //! rules of their class only.
 
-use super::bits;
+use super::fields::bits;
 use disarm64_defn::defn::Insn as Definition;
 use disarm64_defn::{InsnClass as C, InsnFeatureSet as F, InsnOperandKind as K};
 

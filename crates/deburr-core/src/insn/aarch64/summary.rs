@@ -3,10 +3,10 @@
 //! In: a word. Out: a [`Summary`], or none where the word is no instruction. What depends on the decoder's definition
 //! alone is worked out once per definition and remembered.
 
-use super::super::Class;
-use super::bits;
 use super::features::{self, Group};
+use super::fields::{bits, signed};
 use super::reserved::{self, Rule};
+use crate::insn::Class;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use disarm64::decoder;
 use disarm64_defn::defn::{Insn as Definition, InsnOpcode};
@@ -211,5 +211,19 @@ fn control_of(definition: &Definition) -> Control {
         InsnClass::BRANCH_REG => Control::IndirectJump,
         InsnClass::EXCEPTION if matches!(name, "brk" | "hlt" | "udf") => Control::Stop,
         _ => Control::Next,
+    }
+}
+
+/// The displacement of a direct branch in bytes, by the width and place of its field: [`Branch26`] and so on.
+///
+/// [`Branch26`]: Control::Branch26
+pub(super) const fn displacement(word: u32, control: Control) -> i64 {
+    use Control as C;
+    4 * match control {
+        C::Jump26 | C::Call26 => signed(word, 25, 0),
+        C::Branch19 => signed(word, 23, 5),
+        C::Branch14 => signed(word, 18, 5),
+        C::Branch9 => signed(word, 13, 5),
+        _ => 0,
     }
 }

@@ -1,19 +1,21 @@
-//! The sweep over A64 code: see [`super::super::sweep`].
+//! The sweep over A64 code: see [`crate::insn::sweep`].
 //!
 //! In: the bytes of one unit. Out: counts and events in a [`Sweep`]. The prefilter settles nine words of ten; the few
 //! that name a place are read straight from the word, and only the rest goes through the decoder.
 
-use super::super::sweep::{
+use super::arithmetic::{may_be_scalar, may_be_vector};
+use super::features::Group;
+use super::features::feature_group_count;
+use super::fields::{adr_displacement, adrp_displacement, bits};
+use super::plain::{self, CALL, CONDITIONAL, JUMP, Kind, Row};
+use super::summary::displacement;
+use super::summary::{Control, Summary, is_hint, is_trap, of_hint, summarize};
+use crate::address::Svma;
+use crate::insn::sweep::{
     BackEdge, COMPUTING_LOOP, CodeOffset, ComputingLoop, Edge, FeatureHit, Interest, Loops, Mark, Reference,
     ReferenceKind, SHORT_LOOP, Sweep,
 };
-use super::super::{Class, ClassSet, FeatureGroup};
-use super::arithmetic::{may_be_scalar, may_be_vector};
-use super::features::Group;
-use super::plain::{self, CALL, CONDITIONAL, JUMP, Kind, Row};
-use super::summary::{Control, Summary, is_hint, is_trap, of_hint, summarize};
-use super::{adr_displacement, adrp_displacement, bits, displacement, feature_group_count};
-use crate::address::Svma;
+use crate::insn::{Class, ClassSet, FeatureGroup};
 
 /// The classes that the prefilter does not tell apart.
 const HIDDEN: ClassSet = ClassSet::of(&[Class::Other, Class::Load, Class::Store]);

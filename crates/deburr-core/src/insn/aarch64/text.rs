@@ -4,7 +4,8 @@
 //! and the like), as GNU objdump writes it. The decoder's formatter writes operands; it always emits the primary mnemonic,
 //! so the aliases are chosen here, from the fields of the word. Operands of SVE and SME that it cannot write are `…`.
 
-use super::{bits, summary};
+use super::fields::bits;
+use super::summary;
 use crate::address::Svma;
 use disarm64::{InsnDisplay, decoder};
 use disarm64_defn::{InsnClass as C, InsnFeatureSet as F};

@@ -1,6 +1,7 @@
 //! How much of the vector registers an A64 instruction uses: by the group of its encoding, DDI 0487 C4.1.
 
-use super::{bits, summary};
+use super::fields::bits;
+use super::summary;
 use crate::insn::vector::{VectorUse, VectorWidth};
 use disarm64_defn::InsnClass as C;
 

@@ -6,7 +6,7 @@
 use crate::insn::arithmetic::{Arithmetic, Work};
 use iced_x86::{Decoder, Instruction, Mnemonic, OpKind, Register};
 
-use super::{BITNESS, OPTIONS};
+use super::decoder::{BITNESS, OPTIONS};
 
 /// What the first instruction of `code` computes on data.
 pub fn arithmetic(code: &[u8]) -> Option<Arithmetic> {

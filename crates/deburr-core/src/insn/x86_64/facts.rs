@@ -8,8 +8,9 @@ use iced_x86::{
 };
 use std::cell::RefCell;
 
+use super::class::class_of;
+use super::decoder::{BITNESS, OPTIONS};
 use super::features::TABLE;
-use super::{BITNESS, OPTIONS, class_of};
 use crate::address::Svma;
 use crate::insn::{
     Class, Condition, FeatureGroup, Flow, Insn, Memory, Modifier, Operation, Ordering, Reg, RegSet,

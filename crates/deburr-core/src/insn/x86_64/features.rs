@@ -11,7 +11,7 @@ use deburr_cpu::{Feature, FeatureSet};
 use iced_x86::{Code, CpuidFeature, FlowControl, Mnemonic};
 
 use super::arithmetic::{Named, named};
-use super::possible_classes;
+use super::class::possible_classes;
 use crate::insn::arithmetic::Work;
 use crate::insn::{Class, ClassSet, FeatureGroup};
 

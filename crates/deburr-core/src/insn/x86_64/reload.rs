@@ -5,7 +5,7 @@
 
 use iced_x86::{Decoder, Instruction, Mnemonic, OpKind, Register};
 
-use super::{BITNESS, OPTIONS};
+use super::decoder::{BITNESS, OPTIONS};
 use crate::insn::rounds::{Round, Set};
 
 /// Whether no load of a loop's body uses a general register that an earlier round changed, and nothing but counters is

@@ -5,8 +5,9 @@
 
 use iced_x86::{Decoder, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};
 
+use super::class::class_of;
+use super::decoder::{BITNESS, OPTIONS};
 use super::features::{CodeFacts, GROUPS, TABLE};
-use super::{BITNESS, OPTIONS, class_of};
 use crate::insn::FeatureGroup;
 use crate::insn::sweep::{
     BackEdge, COMPUTING_LOOP, CodeOffset, ComputingLoop, Edge, FeatureHit, Interest, Loops, Mark, Reference,

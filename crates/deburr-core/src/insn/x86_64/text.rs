@@ -1,6 +1,6 @@
 //! x86-64 instructions as text, by the formatters of iced-x86 with the options that make them write as GNU objdump does.
 
-use super::{BITNESS, OPTIONS};
+use super::decoder::{BITNESS, OPTIONS};
 use crate::address::Svma;
 use crate::insn::text::Syntax;
 use iced_x86::{

@@ -1,6 +1,6 @@
 //! How much of the vector registers an x86-64 instruction uses: by its registers, and by what its mnemonic does with them.
 
-use super::{BITNESS, OPTIONS};
+use super::decoder::{BITNESS, OPTIONS};
 use crate::insn::vector::{VectorUse, VectorWidth};
 use iced_x86::{Decoder, Instruction, Mnemonic, OpKind, Register};
 use std::sync::LazyLock;

@@ -4,9 +4,9 @@
 //! them: fields and constants side by side, pairs and lists by their strides, ZA and ZT0 with the register that selects
 //! a slice.
 
-use super::super::{Reg, RegSet};
-use super::bits;
-use super::facts::{stack_form, zero_form};
+use super::builder::{stack_form, zero_form};
+use crate::insn::aarch64::fields::bits;
+use crate::insn::{Reg, RegSet};
 use disarm64_defn::InsnBitField as B;
 use disarm64_defn::defn::{Insn as Definition, InsnOperand};
 use disarm64_defn::{InsnOperandClass as Kind, InsnOperandKind as K};

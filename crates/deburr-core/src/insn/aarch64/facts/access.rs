@@ -3,10 +3,11 @@
 //! In: a word whose definition is a memory access of the base set, of FEAT_LSE, FEAT_LSE128, FEAT_LRCPC and
 //! FEAT_LRCPC2, or a structure access of Advanced SIMD. Out: the facts (DDI 0487 C4.1, Loads and Stores).
 
-use super::super::{Class, Memory, Modifier, Operation, Ordering, Reg};
-use super::facts::{Facts, extension, stack_form, zero_form};
-use super::summary::Control;
-use super::{displacement, signed};
+use super::builder::{Facts, extension, stack_form, zero_form};
+use crate::insn::aarch64::fields::signed;
+use crate::insn::aarch64::summary::Control;
+use crate::insn::aarch64::summary::displacement;
+use crate::insn::{Class, Memory, Modifier, Operation, Ordering, Reg};
 use disarm64_defn::defn::Insn as Definition;
 use disarm64_defn::{InsnClass as C, InsnFeatureSet as F};
 

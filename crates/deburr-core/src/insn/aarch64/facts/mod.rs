@@ -5,14 +5,18 @@
 //! through the decoder's operand definitions ([`super::operands`]), where the first operand counts as both written and
 //! read.
 
-use super::super::{
-    Class, Condition, FeatureGroup, Flow, Insn, Memory, Modifier, Operation, Ordering, Reg, RegSet,
-};
-use super::summary::{Control, Decoded, define, is_hint};
-use super::{
-    access, adr_displacement, adrp_displacement, bits, displacement, features, operands, registers_of_sve,
-};
+mod access;
+mod builder;
+mod named;
+mod operands;
+
 use crate::address::Svma;
+use crate::insn::aarch64::features;
+use crate::insn::aarch64::fields::{adr_displacement, adrp_displacement, bits};
+use crate::insn::aarch64::summary::displacement;
+use crate::insn::aarch64::summary::{Control, Decoded, define, is_hint};
+use crate::insn::{Class, Condition, FeatureGroup, Flow, Insn, Modifier, Operation, Ordering, Reg, RegSet};
+use builder::{Facts, extension, registers_of_sve, stack_form, zero_form};
 use disarm64_defn::{InsnClass as C, InsnFeatureSet as F};
 
 /// Decodes the first instruction of `code`, which lies at `svma`; `None` if it is not one.
@@ -95,70 +99,9 @@ fn flow_of(control: Control, word: u32, svma: Svma) -> Flow {
     }
 }
 
-/// Register 31 as the zero register: no register.
-pub(super) const fn zero_form(number: u32) -> Option<Reg> {
-    if number & 31 == 31 { None } else { Some(Reg::general(number as u8)) }
-}
-
-/// Register 31 as the stack pointer.
-pub(super) const fn stack_form(number: u32) -> Option<Reg> {
-    if number & 31 == 31 { Some(Reg::SP) } else { Some(Reg::general(number as u8)) }
-}
-
 const LINK: Reg = Reg::general(30);
 
-/// An instruction in the making.
-pub(super) struct Facts {
-    pub(super) word: u32,
-    pub(super) insn: Insn,
-}
-
 impl Facts {
-    fn new(word: u32, svma: Svma, insn: Insn) -> Facts {
-        Facts { word, insn: Insn { svma, ..insn } }
-    }
-
-    pub(super) fn field(&self, high: u32, low: u32) -> u32 {
-        bits(self.word, high, low)
-    }
-
-    pub(super) fn rd(&self) -> u32 {
-        self.field(4, 0)
-    }
-
-    pub(super) fn rn(&self) -> u32 {
-        self.field(9, 5)
-    }
-
-    pub(super) fn rm(&self) -> u32 {
-        self.field(20, 16)
-    }
-
-    pub(super) fn read(&mut self, reg: Option<Reg>) {
-        if let Some(reg) = reg {
-            self.insn.reads = self.insn.reads.with(reg);
-        }
-    }
-
-    pub(super) fn write(&mut self, reg: Option<Reg>) {
-        if let Some(reg) = reg {
-            self.insn.writes = self.insn.writes.with(reg);
-        }
-    }
-
-    pub(super) fn destination(&mut self, reg: Option<Reg>) {
-        self.insn.dst = reg;
-        self.write(reg);
-    }
-
-    /// Sets the sources in operand order.
-    pub(super) fn sources(&mut self, sources: [Option<Reg>; 3]) {
-        self.insn.src = sources;
-        for reg in sources {
-            self.read(reg);
-        }
-    }
-
     fn width_by_sf(&mut self) {
         self.insn.width = if self.word >> 31 == 1 { 8 } else { 4 };
     }
@@ -534,21 +477,6 @@ impl Facts {
     fn system_register(&self) -> Reg {
         if features::system_register(self.word) == 0xda10 { Reg::FLAGS } else { Reg::OTHER }
     }
-
-    /// Sets the memory operand.
-    pub(super) fn memory(&mut self, memory: Memory) {
-        self.read(memory.base);
-        self.read(memory.index);
-        if memory.write_back {
-            self.write(memory.base);
-        }
-        self.insn.memory = Some(memory);
-    }
-}
-
-/// The extension of a register operand, by its option field (DDI 0487, `DecodeRegExtend`).
-pub(super) const fn extension(option: u32, shift: u8) -> Modifier {
-    Modifier { bytes: 1 << (option & 3), is_signed: option & 4 != 0, shift }
 }
 
 /// Whether an `mrs` reads RNDR or RNDRRS, which set NZCV by whether there was a random number.

@@ -4,10 +4,10 @@
 //! because many vector instructions keep part of it, except where its instruction is known to replace it; what else an
 //! instruction writes is in [`role`]. The second sources that this is checked against are in `tests/tests/operands.rs`.
 
-use super::super::{Class, Memory, Modifier, Reg};
-use super::facts::{Facts, stack_form, zero_form};
+use super::builder::{Facts, registers_of_sve, stack_form, zero_form};
 use super::named::{Named, named};
-use super::{bits, registers_of_sve};
+use crate::insn::aarch64::fields::bits;
+use crate::insn::{Class, Memory, Modifier, Reg};
 use disarm64_defn::defn::{Insn as Definition, InsnOperand};
 use disarm64_defn::{InsnClass as C, InsnFeatureSet as F, InsnOperandClass as Kind, InsnOperandKind as K};
 

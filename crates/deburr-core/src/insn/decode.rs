@@ -1,0 +1,83 @@
+//! The decoders, by architecture: each function hands its arguments to the one of `x86_64/` or `aarch64/`.
+
+use super::arithmetic::Arithmetic;
+use super::instruction::{FeatureGroup, Insn};
+use super::sweep::{CodeOffset, Interest, Sweep};
+use super::text::Syntax;
+use super::vector::VectorUse;
+use super::{aarch64, x86_64};
+use crate::address::Svma;
+use deburr_cpu::{Arch, FeatureSet};
+
+/// How many feature groups an architecture has; group numbers are below it.
+pub fn feature_group_count(arch: Arch) -> usize {
+    match arch {
+        Arch::X86_64 => x86_64::feature_group_count(),
+        Arch::Aarch64 => aarch64::feature_group_count(),
+    }
+}
+
+/// The features of a group.
+pub fn features_of(arch: Arch, group: FeatureGroup) -> FeatureSet {
+    match arch {
+        Arch::X86_64 => x86_64::features_of(group),
+        Arch::Aarch64 => aarch64::features_of(group),
+    }
+}
+
+/// Decodes the first instruction of `code`, which lies at `svma`; `None` if it is not one.
+pub fn decode(arch: Arch, code: &[u8], svma: Svma) -> Option<Insn> {
+    match arch {
+        Arch::X86_64 => x86_64::decode(code, svma),
+        Arch::Aarch64 => aarch64::decode(code, svma),
+    }
+}
+
+/// Sweeps one unit of code: see [`sweep`].
+pub fn sweep_unit(
+    arch: Arch,
+    code: &[u8],
+    length: usize,
+    at: CodeOffset,
+    interest: &Interest,
+    found: &mut Sweep,
+) -> CodeOffset {
+    match arch {
+        Arch::X86_64 => x86_64::sweep(code, length, at, interest, found),
+        Arch::Aarch64 => aarch64::sweep(code, length, at, interest, found),
+    }
+}
+
+/// Whether the body of a short quiet loop, without the jump that closes it, may load from the same place each time
+/// round: no load of it, as far as is easily seen, uses a register that an earlier round changed.
+pub fn loads_in_place(arch: Arch, body: &[u8]) -> bool {
+    match arch {
+        Arch::X86_64 => x86_64::loads_in_place(body),
+        Arch::Aarch64 => aarch64::loads_in_place(body),
+    }
+}
+
+/// What the first instruction of `code` computes on data, if anything.
+pub fn arithmetic(arch: Arch, code: &[u8]) -> Option<Arithmetic> {
+    match arch {
+        Arch::X86_64 => x86_64::arithmetic(code),
+        Arch::Aarch64 => aarch64::arithmetic(code),
+    }
+}
+
+/// What the first instruction of `code` does with vectors.
+pub fn vector_use(arch: Arch, code: &[u8]) -> VectorUse {
+    match arch {
+        Arch::X86_64 => x86_64::vector_use(code),
+        Arch::Aarch64 => aarch64::vector_use(code),
+    }
+}
+
+/// The text of the first instruction of `code`, which lies at `svma`; `None` if it is not one. Between mnemonic (or
+/// prefix) and operands stands one space.
+pub fn disassemble(arch: Arch, code: &[u8], svma: Svma, syntax: Syntax) -> Option<String> {
+    match arch {
+        Arch::X86_64 => x86_64::disassemble(code, svma, syntax),
+        Arch::Aarch64 => aarch64::disassemble(code, svma),
+    }
+}
