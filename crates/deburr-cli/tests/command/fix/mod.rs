@@ -10,7 +10,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-const LIBRARY: &[u8] = include_bytes!("../data/libcounters.so");
+const LIBRARY: &[u8] = include_bytes!("../../data/libcounters.so");
 const X86: &str = "above_baseline/hit-avx512-above-v3.o";
 const OBJECT: &str = "llsc_loop/hit-cas.o";
 

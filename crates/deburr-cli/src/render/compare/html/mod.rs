@@ -37,7 +37,7 @@ pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()>
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
          <title>{headline}</title>\n<style>\n{}</style>\n</head>\n<body>\n\
          <header>\n<p class=\"tool\">deburr compare</p>\n<h1>{headline}</h1>\n{}</header>\n<main>\n",
-        include_str!("html/page.css"),
+        include_str!("page.css"),
         sides(&document.measured),
     )?;
     if let Some((parameter, points)) = &document.sweep {
