@@ -3,14 +3,14 @@
 //! In: the command line. Out: text or JSON on the standard output, complaints on the standard error, and an
 //! exit status: 0 clean, 1 findings at or above the chosen severity, 2 some work could not be done.
 
+mod analysis;
 mod args;
-mod asking;
 mod batch;
 mod cmd;
 mod config;
 mod fingerprint;
 mod input;
-mod machine;
+mod names;
 mod output;
 mod render;
 

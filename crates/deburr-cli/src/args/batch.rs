@@ -1,6 +1,6 @@
 //! How many files are worked on, as the verbs take it that do so: progress, debug files, threads, the limits of packages.
 
-use super::asked::DebugFiles;
+use super::analysis::DebugFiles;
 use clap::{Args, ValueEnum};
 
 /// The options of a batch.

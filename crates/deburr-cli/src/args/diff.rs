@@ -1,8 +1,9 @@
 //! The options of `deburr diff`.
 
-use super::asked::Asked;
+use super::analysis::AnalysisOptions;
 use super::batch::Batch;
-use super::{FailOn, Format};
+use super::fail_on::FailOn;
+use super::format::Format;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -41,7 +42,7 @@ pub(crate) struct Diff {
     pub(crate) new: PathBuf,
 
     #[command(flatten)]
-    pub(crate) asked: Asked,
+    pub(crate) analysis: AnalysisOptions,
     /// The severity from which a finding that came makes the exit status 1 [default: warning]
     #[arg(long, value_enum, value_name = "SEVERITY", help_heading = "Rules")]
     pub(crate) fail_on: Option<FailOn>,

@@ -1,7 +1,7 @@
 //! The options of `deburr fix`.
 
-use super::Format;
 use super::batch::Batch;
+use super::format::Format;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args};
 use deburr_core::Svma;

@@ -10,9 +10,9 @@ mod board;
 mod package;
 pub(crate) mod progress;
 
-use crate::args::asked::Asked;
+use crate::analysis::{Analysis, Provenance, Refusal};
+use crate::args::analysis::AnalysisOptions;
 use crate::args::batch::{Batch, Progress};
-use crate::asking::{Asking, Refusal, Whence};
 use crate::input::Content;
 use crate::input::closure::Closures;
 use crate::input::gate::{BUDGET, Gate};
@@ -35,7 +35,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub(crate) struct Plan {
     /// What is asked of each.
-    pub(crate) asking: Asking,
+    pub(crate) analysis: Analysis,
     /// Whether the shared libraries that a file needs are looked at with it.
     pub(crate) closure: bool,
     /// What stands for `/` where libraries are looked for.
@@ -47,10 +47,10 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Understands the options.
-    pub(crate) fn new(asked: &Asked, batch: &Batch) -> Result<Plan, String> {
+    pub(crate) fn new(options: &AnalysisOptions, batch: &Batch) -> Result<Plan, String> {
         let threads = batch.threads.or_else(|| std::thread::available_parallelism().ok());
         Ok(Plan {
-            asking: Asking::new(asked, &batch.debug_files)?,
+            analysis: Analysis::new(options, &batch.debug_files)?,
             closure: false,
             root: None,
             threads: threads.map_or(1, NonZeroUsize::get),
@@ -115,7 +115,7 @@ pub(crate) fn check_all<M: Made, E>(
     mut emit: impl FnMut(usize, Vec<Outcome<M>>) -> Result<(), E>,
 ) -> Result<(), E> {
     let closures =
-        plan.closure.then(|| Closures::new(files, plan.root.as_deref(), plan.asking.debug_dirs.clone()));
+        plan.closure.then(|| Closures::new(files, plan.root.as_deref(), plan.analysis.debug_dirs.clone()));
     // What the standard input is tells itself.
     let packages = files.iter().any(|file| file.content.is_package() || file.is_stdin);
     let alone = files.len() == 1 && !packages;
@@ -304,8 +304,8 @@ impl<'a> Crew<'a> {
             Origin::File(file) if !file.is_stdin => Some(file.path.as_path()),
             _ => None,
         };
-        let whence = Whence { path: &path, file };
-        match self.plan.asking.ask(bytes, whence, foreign, M::of) {
+        let provenance = Provenance { path: &path, file };
+        match self.plan.analysis.run(bytes, provenance, foreign, M::of) {
             Ok(mut made) => {
                 made.report().path = path;
                 Outcome::Checked { made: Box::new(made), bytes: bytes.len() as u64 }

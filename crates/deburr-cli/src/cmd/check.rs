@@ -2,14 +2,16 @@
 
 use super::Failure;
 use super::sink::{self, Sinks};
-use crate::args::{Check, FailOn, When};
-use crate::asking::Asking;
+use crate::analysis::Analysis;
+use crate::args::check::Check;
+use crate::args::fail_on::FailOn;
+use crate::args::format::When;
 use crate::batch::{self, Outcome, Plan};
 use crate::config::add::Additions;
 use crate::config::allow::{Allowed, Ledger};
 use crate::config::guard::Uses;
 use crate::input::walk::{self, Skipped};
-use crate::machine::{ARCHES, features_for};
+use crate::names::{ARCHES, features_for};
 use crate::render::few::FEW_FILES;
 use crate::render::totals::Totals;
 use crate::render::{Checked, Finished};
@@ -29,10 +31,10 @@ pub(super) fn run(
     complaints: &mut dyn Write,
 ) -> Result<ExitCode, Failure> {
     let since = Instant::now();
-    let plan = Plan::new(&options.asked, &options.batch).map_err(Failure::Message)?;
+    let plan = Plan::new(&options.analysis, &options.batch).map_err(Failure::Message)?;
     let plan = Plan { closure: options.closure, root: options.root.clone(), ..plan };
-    let config = &plan.asking.config;
-    let read = options.paths.iter().map(PathBuf::as_path).chain(plan.asking.config.path.as_deref());
+    let config = &plan.analysis.config;
+    let read = options.paths.iter().map(PathBuf::as_path).chain(plan.analysis.config.path.as_deref());
     let outlets = sink::open(options, &read.collect::<Vec<_>>(), stdout)?;
     let outputs: Vec<_> = outlets.iter().flat_map(|outlet| outlet.identities.clone()).collect();
     let walked = walk::walk(&options.paths, plan.threads, &outputs, plan.limits.depth > 0);
@@ -48,7 +50,7 @@ pub(super) fn run(
         totals: Totals { other_files: walked.other_files, ..Totals::default() },
         skipped: Vec::new(),
         failed: false,
-        rulings: Rulings::new(&plan.asking, options),
+        rulings: Rulings::new(&plan.analysis, options),
         compared: Compared::default(),
     };
     for skip in walked.skipped {
@@ -71,7 +73,7 @@ pub(super) fn run(
     })?;
 
     let Run { mut totals, mut skipped, mut failed, rulings, compared } = run;
-    let across = deburr_core::across(&compared.files, Some(&plan.asking.rules));
+    let across = deburr_core::across(&compared.files, Some(&plan.analysis.rules));
     totals.add_across(&across);
     if compared.left_out > 0 {
         let _ = writeln!(
@@ -85,7 +87,7 @@ pub(super) fn run(
     totals.elapsed_seconds = options.statistics.then(|| since.elapsed().as_secs_f64());
     let Rulings { uses, ledger, additions, .. } = rulings;
     let stale_guards = uses.stale(config);
-    let remarks = ledger.remarks(|rule| plan.asking.rules.contains(&rule));
+    let remarks = ledger.remarks(|rule| plan.analysis.rules.contains(&rule));
     sinks.end(Finished {
         totals: &totals,
         skipped: &skipped,
@@ -173,7 +175,7 @@ impl Run<'_> {
 
 /// What the user decided about findings, and what came of it.
 struct Rulings<'p> {
-    asking: &'p Asking,
+    analysis: &'p Analysis,
     uses: Uses,
     ledger: Ledger<'p>,
     /// Where all findings shall be allowed from now on.
@@ -181,18 +183,18 @@ struct Rulings<'p> {
 }
 
 impl<'p> Rulings<'p> {
-    fn new(asking: &'p Asking, options: &Check) -> Rulings<'p> {
+    fn new(analysis: &'p Analysis, options: &Check) -> Rulings<'p> {
         Rulings {
-            asking,
-            uses: Uses::of(&asking.config),
-            ledger: Ledger::new(&asking.config.allowances),
+            analysis,
+            uses: Uses::of(&analysis.config),
+            ledger: Ledger::new(&analysis.config.allowances),
             additions: options.add_allowances.as_ref().map(|_| Additions::default()),
         }
     }
 
     /// Applies them to one report: severities, then allowances.
     fn settle(&mut self, report: &mut Report) -> Vec<Allowed> {
-        self.asking.config.change_severities(&mut report.findings);
+        self.analysis.config.change_severities(&mut report.findings);
         self.uses.add(report);
         let mut allowed = self.ledger.settle(report);
         if let Some(additions) = &mut self.additions {
@@ -200,7 +202,7 @@ impl<'p> Rulings<'p> {
         }
         if !allowed.is_empty() {
             let arch = ARCHES.into_iter().find(|arch| arch.name() == report.arch);
-            report.advice = advise(report, features_for(&self.asking.target, arch));
+            report.advice = advise(report, features_for(&self.analysis.target, arch));
         }
         allowed
     }

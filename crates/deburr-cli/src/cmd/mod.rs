@@ -1,15 +1,16 @@
 //! The verbs: arguments → what is printed, and the exit status.
 
+mod catalogue;
 mod check;
 mod compare;
 mod diff;
 mod fix;
-mod listing;
 mod shell;
 mod show;
 mod sink;
 
-use crate::args::{Arguments, Verb, When, Writer};
+use crate::args::format::When;
+use crate::args::{Arguments, Verb, Writer};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -41,9 +42,9 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
         Verb::Fix(options) => fix::run(&options, arguments.color, &mut out, complaints)?,
         Verb::Compare(options) => compare::run(&options, arguments.color, &mut out)?,
         Verb::Show(options) => show::run(&options, arguments.color, &mut out)?,
-        Verb::Cpu { format } => listing::cpu(format, color, &mut out)?,
-        Verb::Rules { format } => listing::rules(format, color, &mut out)?,
-        Verb::Explain { rule } => listing::explain(&rule, color, &mut out)?,
+        Verb::Cpu { format } => catalogue::cpu(format, color, &mut out)?,
+        Verb::Rules { format } => catalogue::rules(format, color, &mut out)?,
+        Verb::Explain { rule } => catalogue::explain(&rule, color, &mut out)?,
         Verb::Schema { of } => {
             out.write_all(match of {
                 Writer::Check => include_bytes!("../schema.json").as_slice(),

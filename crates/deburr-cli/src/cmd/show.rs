@@ -1,13 +1,13 @@
 //! `deburr show`: a file and a place in it → annotated disassembly.
 
 use super::{Failure, colored, width_of_terminal};
+use crate::analysis::{Analysis, Provenance, Refusal};
+use crate::args::format::{Format, When};
 use crate::args::show::{Show, Syntax};
-use crate::args::{Format, When};
-use crate::asking::{Asking, Refusal, Whence};
 use crate::input::Content;
 use crate::input::mapped::Bytes;
 use crate::input::walk::error_text;
-use crate::machine::nearest;
+use crate::names::nearest;
 use crate::render::listing::{self, Layout, Sources};
 use crate::render::style::Palette;
 use deburr_core::image::Archive;
@@ -34,7 +34,7 @@ struct Document<'a> {
 
 /// Runs the verb.
 pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<ExitCode, Failure> {
-    let asking = Asking::new(&options.asked, &options.debug_files).map_err(Failure::Message)?;
+    let analysis = Analysis::new(&options.analysis, &options.debug_files).map_err(Failure::Message)?;
     let syntax = match options.syntax {
         Syntax::Att => text::Syntax::Att,
         Syntax::Intel => text::Syntax::Intel,
@@ -45,8 +45,9 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
     let bytes = Bytes::open(&file).map_err(|error| complain(&error_text(&error)))?;
     let place = Place::parse(&options.place);
     let ask = |object: &[u8], path: &str, file: Option<&Path>| {
-        let whence = Whence { path, file };
-        asking.ask(object, whence, &[], |bytes, request| deburr_core::listing(bytes, request, place, view))
+        let provenance = Provenance { path, file };
+        analysis
+            .run(object, provenance, &[], |bytes, request| deburr_core::listing(bytes, request, place, view))
     };
     let path = file.display().to_string();
     let asked: Vec<(String, Result<Shown, Refusal>)> = match Content::of_all(&bytes) {
@@ -83,7 +84,7 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
         let Some((path, mut listing)) = listings.pop() else { return Ok(ExitCode::from(2)) };
         listing.path = path;
         for insn in &mut listing.insns {
-            asking.config.change_severities(&mut insn.findings);
+            analysis.config.change_severities(&mut insn.findings);
         }
         return render(options, color, listing, out);
     }

@@ -1,7 +1,9 @@
 //! Where reports go: formats and files of the command line → sinks, each a renderer with a place to write to.
 
 use super::{Failure, colored, width_of_terminal};
-use crate::args::{Check, Destination, FailOn, ReportFormat, When};
+use crate::args::check::Check;
+use crate::args::fail_on::FailOn;
+use crate::args::format::{Destination, ReportFormat, When};
 use crate::output::Output;
 use crate::output::target::{Identity, identity};
 use crate::render::concise::Concise;

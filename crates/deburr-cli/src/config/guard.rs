@@ -1,7 +1,7 @@
 //! Stated guards: `[[guard]]` tables → what the core is told of each file, and which of them serve no purpose.
 
 use super::{Config, Names, Source, is_file};
-use crate::machine::nearest;
+use crate::names::nearest;
 use deburr_core::report::GuardUse;
 use deburr_core::{Report, StatedGuard};
 use deburr_cpu::{Arch, Feature, FeatureSet, level_named};

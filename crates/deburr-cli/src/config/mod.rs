@@ -7,8 +7,8 @@ pub(crate) mod add;
 pub(crate) mod allow;
 pub(crate) mod guard;
 
-use crate::args::FailOn;
-use crate::machine::{machines_named, nearest, rule_named};
+use crate::args::fail_on::FailOn;
+use crate::names::{machines_named, nearest, rule_named};
 use allow::{Allowance, RawAllowance};
 use clap::ValueEnum;
 use deburr_core::finding::Severity;

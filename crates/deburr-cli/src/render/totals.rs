@@ -1,6 +1,6 @@
 //! The sums of a run: reports in their order → `statistics` of the JSON document, and the summary in text.
 
-use crate::machine::ARCHES;
+use crate::names::ARCHES;
 use deburr_core::Report;
 use deburr_core::finding::Severity;
 use deburr_core::report::AcrossFinding;

@@ -12,8 +12,8 @@ mod recorded;
 mod watch;
 
 use super::{Failure, colored, width_of_terminal};
-use crate::args::When;
 use crate::args::compare::{Compare, Expected, Output};
+use crate::args::format::When;
 use crate::render::compare::{benchstat, json, table, text};
 use crate::render::style::Palette;
 use deburr_lab::comparison::Comparison;

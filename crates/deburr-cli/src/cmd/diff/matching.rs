@@ -5,7 +5,7 @@
 //! as soon as it is there if the old one has the same name; others wait for the end of their scope.
 
 use super::scope::{Place, Side};
-use crate::asking::{Asking, FAILED};
+use crate::analysis::{Analysis, FAILED};
 use crate::batch::{Made, Outcome};
 use crate::config::allow::Ledger;
 use crate::input::pairs::pair;
@@ -73,7 +73,7 @@ pub(super) struct Matched {
 
 /// The matching at work.
 pub(super) struct Matching<'a> {
-    asking: &'a Asking,
+    analysis: &'a Analysis,
     ledger: Ledger<'a>,
     scope: usize,
     old: Part,
@@ -87,10 +87,10 @@ pub(super) struct Matching<'a> {
 
 impl<'a> Matching<'a> {
     /// Of nothing yet.
-    pub(super) fn new(asking: &'a Asking) -> Matching<'a> {
+    pub(super) fn new(analysis: &'a Analysis) -> Matching<'a> {
         Matching {
-            asking,
-            ledger: Ledger::new(&asking.config.allowances),
+            analysis,
+            ledger: Ledger::new(&analysis.config.allowances),
             scope: 0,
             old: Part::default(),
             new: Part::default(),
@@ -110,7 +110,7 @@ impl<'a> Matching<'a> {
             match outcome {
                 Outcome::Checked { made: mut inspected, .. } => {
                     let report = &mut inspected.report;
-                    self.asking.config.change_severities(&mut report.findings);
+                    self.analysis.config.change_severities(&mut report.findings);
                     self.ledger.settle(report);
                     let path = report.path.clone();
                     self.add(place, Binary { path, inspected: Ok(inspected) });

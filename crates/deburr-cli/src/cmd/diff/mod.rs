@@ -6,9 +6,10 @@ mod scope;
 
 use super::{Failure, colored, width_of_terminal};
 use crate::args::diff::Diff;
-use crate::args::{FailOn, Format, When};
+use crate::args::fail_on::FailOn;
+use crate::args::format::{Format, When};
 use crate::batch::{self, Plan};
-use crate::machine::ARCHES;
+use crate::names::ARCHES;
 use crate::render::diff::{self, Compared, Layout, Summary};
 use crate::render::style::Palette;
 use build::Build;
@@ -27,8 +28,8 @@ pub(super) fn run(
     out: &mut dyn Write,
     complaints: &mut dyn Write,
 ) -> Result<ExitCode, Failure> {
-    let plan = Plan::new(&options.asked, &options.batch).map_err(Failure::Message)?;
-    let fail_on = options.fail_on.or(plan.asking.config.fail_on).unwrap_or(FailOn::Warning).threshold();
+    let plan = Plan::new(&options.analysis, &options.batch).map_err(Failure::Message)?;
+    let fail_on = options.fail_on.or(plan.analysis.config.fail_on).unwrap_or(FailOn::Warning).threshold();
     let mut skipped = Vec::new();
     let old = Build::walk(&options.old, &plan, &mut skipped)?;
     let new = Build::walk(&options.new, &plan, &mut skipped)?;
@@ -36,7 +37,7 @@ pub(super) fn run(
     if files.iter().filter(|file| file.is_stdin).count() > 1 {
         return Err(Failure::Message("-: the standard input cannot be both builds".to_owned()));
     }
-    let mut matching = Matching::new(&plan.asking);
+    let mut matching = Matching::new(&plan.analysis);
     batch::check_all(&files, &plan, options.batch.progress, |turn, outcomes| -> Result<(), Failure> {
         if let Some(place) = places.get(turn) {
             matching.take(place, outcomes);

@@ -9,7 +9,7 @@ mod work;
 
 use super::{Failure, colored, width_of_terminal};
 use crate::args::fix::Fix;
-use crate::args::{Format, When};
+use crate::args::format::{Format, When};
 use crate::input::Content;
 use crate::input::mapped::Bytes;
 use crate::input::walk::error_text;

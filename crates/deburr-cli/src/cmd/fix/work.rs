@@ -2,11 +2,11 @@
 //!
 //! Knows bytes only; where they come from and go to is the business of whoever calls.
 
+use crate::analysis::{FAILED, debug_dirs, machines};
 use crate::args::fix::Fix;
-use crate::asking::{FAILED, debug_dirs, machines};
 use crate::config::Config;
 use crate::input::{Content, debug_file};
-use crate::machine::{features_for, machines_named};
+use crate::names::{features_for, machines_named};
 use deburr_core::image::demangle;
 use deburr_core::patch::{
     self, ApplyError, ApplyOptions, Edited, Plan, PlanError, PlanRequest, Reason, Refused,

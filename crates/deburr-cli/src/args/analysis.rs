@@ -1,11 +1,11 @@
-//! What is asked of a check, as all verbs take it that look into binaries.
+//! The options of an analysis, shared by the verbs that look into binaries.
 
 use clap::Args;
 use std::path::PathBuf;
 
 /// Machines, rules and the configuration.
 #[derive(Debug, Args)]
-pub(crate) struct Asked {
+pub(crate) struct AnalysisOptions {
     /// What every machine that will run the files has, such as armv8.1-a, x86-64-v3, native (once per architecture)
     #[arg(long, value_name = "NAME", help_heading = "Machines")]
     pub(crate) target: Vec<String>,

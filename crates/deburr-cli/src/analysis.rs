@@ -1,19 +1,19 @@
-//! What is asked of each binary: options and configuration → [`Asking`], and from it, binary by binary, a [`Request`] with
+//! What is asked of each binary: options and configuration → [`Analysis`], and from it, binary by binary, a [`Request`] with
 //! its debug file and its guards. Where options and configuration both speak, the options win.
 
-use crate::args::asked::{Asked, DebugFiles};
+use crate::args::analysis::{AnalysisOptions, DebugFiles};
 use crate::config::Config;
 use crate::input::{arch_of, debug_file};
-use crate::machine::{features_for, machines_named, rule_named};
+use crate::names::{features_for, machines_named, rule_named};
 use deburr_core::rule::{RULES, Rule};
 use deburr_core::{Error, Knowledge, Request, wanted_debug_file};
 use deburr_cpu::Target;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-/// What is asked.
+/// What is options.
 #[derive(Debug)]
-pub(crate) struct Asking {
+pub(crate) struct Analysis {
     pub(crate) target: Vec<Target>,
     pub(crate) baseline: Vec<Target>,
     /// Ids of the rules to run.
@@ -26,7 +26,7 @@ pub(crate) struct Asking {
 
 /// Where a binary comes from.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Whence<'a> {
+pub(crate) struct Provenance<'a> {
     /// As the user knows it.
     pub(crate) path: &'a str,
     /// The file that its debug file may lie beside, if there is one.
@@ -44,24 +44,24 @@ pub(crate) struct Refusal {
     pub(crate) fault: bool,
 }
 
-impl Asking {
+impl Analysis {
     /// Understands the options.
-    pub(crate) fn new(asked: &Asked, debug_files: &DebugFiles) -> Result<Asking, String> {
-        let config = Config::read(asked.config.as_deref())?;
-        Ok(Asking {
-            target: machines(machines_named("--target", &asked.target)?, &config.target),
-            baseline: machines(machines_named("--baseline", &asked.baseline)?, &config.baseline),
-            rules: chosen_rules(asked, &config)?,
+    pub(crate) fn new(options: &AnalysisOptions, debug_files: &DebugFiles) -> Result<Analysis, String> {
+        let config = Config::read(options.config.as_deref())?;
+        Ok(Analysis {
+            target: machines(machines_named("--target", &options.target)?, &config.target),
+            baseline: machines(machines_named("--baseline", &options.baseline)?, &config.baseline),
+            rules: chosen_rules(options, &config)?,
             debug_dirs: debug_dirs(debug_files),
             config,
         })
     }
 
     /// Asks something of an ELF file. `foreign`: what the libraries tell that it needs.
-    pub(crate) fn ask<T>(
+    pub(crate) fn run<T>(
         &self,
         bytes: &[u8],
-        whence: Whence<'_>,
+        provenance: Provenance<'_>,
         foreign: &[&Knowledge],
         work: impl FnOnce(&[u8], &Request<'_>) -> Result<T, Error>,
     ) -> Result<T, Refusal> {
@@ -69,9 +69,9 @@ impl Asking {
         let debug_file = self
             .debug_dirs
             .as_deref()
-            .zip(whence.file)
+            .zip(provenance.file)
             .and_then(|(dirs, file)| debug_file::find(&wanted_debug_file(bytes)?, file, dirs));
-        let guards = self.config.guards_for(whence.path, arch);
+        let guards = self.config.guards_for(provenance.path, arch);
         let request = Request {
             debug_file: debug_file.as_deref(),
             target: features_for(&self.target, arch),
@@ -113,13 +113,13 @@ pub(crate) fn machines(mut given: Vec<Target>, configured: &[Target]) -> Vec<Tar
 }
 
 /// The rules to run. `--select` says it alone; otherwise the configuration may select, and turn rules off.
-fn chosen_rules(asked: &Asked, config: &Config) -> Result<Vec<&'static str>, String> {
+fn chosen_rules(options: &AnalysisOptions, config: &Config) -> Result<Vec<&'static str>, String> {
     let ids = |names: &[String]| names.iter().map(|name| rule_named(name)).collect::<Result<Vec<_>, _>>();
-    let (named, left_out) = (ids(&asked.select)?, ids(&asked.ignore)?);
+    let (named, left_out) = (ids(&options.select)?, ids(&options.ignore)?);
     let says_all = !named.is_empty();
     let select = if says_all { &named } else { &config.select };
     let ignore = if says_all || !left_out.is_empty() { &left_out } else { &config.ignore };
-    let preview = asked.preview || (config.preview && !says_all);
+    let preview = options.preview || (config.preview && !says_all);
     let is_selected = |rule: &&Rule| match select.as_slice() {
         [] => preview || !rule.preview,
         ids => ids.contains(&rule.id) || (preview && rule.preview),

@@ -1,8 +1,8 @@
 //! `deburr cpu`, `deburr rules` and `deburr explain`: what deburr knows, without any file.
 
 use super::Failure;
-use crate::args::Format;
-use crate::machine::{ARCHES, nearest, unknown};
+use crate::args::format::Format;
+use crate::names::{ARCHES, nearest, unknown};
 use crate::render::style::Palette;
 use deburr_core::rule::RULES;
 use deburr_cpu::{Feature, FeatureSet, Host, cpu_names, level_names};
