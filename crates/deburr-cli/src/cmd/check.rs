@@ -6,7 +6,9 @@ use crate::analysis::Analysis;
 use crate::args::check::Check;
 use crate::args::fail_on::FailOn;
 use crate::args::format::When;
-use crate::batch::{self, Outcome, Plan};
+use crate::batch;
+use crate::batch::outcome::Outcome;
+use crate::batch::plan::BatchPlan;
 use crate::config::add::Additions;
 use crate::config::allow::{Allowed, Ledger};
 use crate::config::guard::Uses;
@@ -31,8 +33,8 @@ pub(super) fn run(
     complaints: &mut dyn Write,
 ) -> Result<ExitCode, Failure> {
     let since = Instant::now();
-    let plan = Plan::new(&options.analysis, &options.batch).map_err(Failure::Message)?;
-    let plan = Plan { closure: options.closure, root: options.root.clone(), ..plan };
+    let plan = BatchPlan::new(&options.analysis, &options.batch).map_err(Failure::Message)?;
+    let plan = BatchPlan { closure: options.closure, root: options.root.clone(), ..plan };
     let config = &plan.analysis.config;
     let read = options.paths.iter().map(PathBuf::as_path).chain(plan.analysis.config.path.as_deref());
     let outlets = sink::open(options, &read.collect::<Vec<_>>(), stdout)?;
@@ -59,7 +61,7 @@ pub(super) fn run(
     batch::check_all(&walked.files, &plan, options.batch.progress, |_, outcomes| -> Result<(), Failure> {
         for outcome in outcomes {
             match outcome {
-                Outcome::Checked { made: mut report, bytes } => {
+                Outcome::Checked { product: mut report, bytes } => {
                     run.compared.add(&mut report);
                     let allowed = run.rulings.settle(&mut report);
                     run.totals.add(&report, bytes);

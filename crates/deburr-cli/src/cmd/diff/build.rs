@@ -1,7 +1,7 @@
 //! One build: a path → its files, packages among them.
 
 use super::super::Failure;
-use crate::batch::Plan;
+use crate::batch::plan::BatchPlan;
 use crate::input::walk::{self, Candidate};
 use crate::render::diff::Skipped;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub(super) struct Build {
 
 impl Build {
     /// Finds the files. What is in a folder and cannot be read is noted; what the user named must be there.
-    pub(super) fn walk(root: &Path, plan: &Plan, skipped: &mut Vec<Skipped>) -> Result<Build, Failure> {
+    pub(super) fn walk(root: &Path, plan: &BatchPlan, skipped: &mut Vec<Skipped>) -> Result<Build, Failure> {
         let walked = walk::walk(&[root.to_owned()], plan.threads, &[], plan.limits.depth > 0);
         for skip in walked.skipped {
             if skip.named {

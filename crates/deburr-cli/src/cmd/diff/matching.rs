@@ -6,7 +6,7 @@
 
 use super::scope::{Place, Side};
 use crate::analysis::{Analysis, FAILED};
-use crate::batch::{Made, Outcome};
+use crate::batch::outcome::{Outcome, Product};
 use crate::config::allow::Ledger;
 use crate::input::pairs::pair;
 use crate::input::walk;
@@ -16,7 +16,7 @@ use deburr_core::{Error, Report, Request, compare, inspect};
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-impl Made for Inspected {
+impl Product for Inspected {
     fn of(bytes: &[u8], request: &Request<'_>) -> Result<Inspected, Error> {
         let mut inspected = inspect(bytes, request)?;
         // Many may have to be held: what no comparison asks for goes at once.
@@ -108,7 +108,7 @@ impl<'a> Matching<'a> {
         }
         for outcome in outcomes {
             match outcome {
-                Outcome::Checked { made: mut inspected, .. } => {
+                Outcome::Checked { product: mut inspected, .. } => {
                     let report = &mut inspected.report;
                     self.analysis.config.change_severities(&mut report.findings);
                     self.ledger.settle(report);

@@ -8,7 +8,8 @@ use super::{Failure, colored, width_of_terminal};
 use crate::args::diff::Diff;
 use crate::args::fail_on::FailOn;
 use crate::args::format::{Format, When};
-use crate::batch::{self, Plan};
+use crate::batch;
+use crate::batch::plan::BatchPlan;
 use crate::names::ARCHES;
 use crate::render::diff::{self, Compared, Layout, Summary};
 use crate::render::style::Palette;
@@ -28,7 +29,7 @@ pub(super) fn run(
     out: &mut dyn Write,
     complaints: &mut dyn Write,
 ) -> Result<ExitCode, Failure> {
-    let plan = Plan::new(&options.analysis, &options.batch).map_err(Failure::Message)?;
+    let plan = BatchPlan::new(&options.analysis, &options.batch).map_err(Failure::Message)?;
     let fail_on = options.fail_on.or(plan.analysis.config.fail_on).unwrap_or(FailOn::Warning).threshold();
     let mut skipped = Vec::new();
     let old = Build::walk(&options.old, &plan, &mut skipped)?;
