@@ -2,7 +2,7 @@
 //! its debug file and its guards. Where options and configuration both speak, the options win.
 
 use crate::args::analysis::{AnalysisOptions, DebugFiles};
-use crate::config::Config;
+use crate::config::document::Config;
 use crate::input::{arch_of, debug_file};
 use crate::names::{features_for, machines_named, rule_named};
 use deburr_core::rule::{RULES, Rule};

@@ -88,7 +88,7 @@ pub(super) fn run(
     totals.files_skipped = skipped.len() as u64;
     totals.elapsed_seconds = options.statistics.then(|| since.elapsed().as_secs_f64());
     let Rulings { uses, ledger, additions, .. } = rulings;
-    let stale_guards = uses.stale(config);
+    let stale_guards = uses.stale(&config.guards);
     let remarks = ledger.remarks(|rule| plan.analysis.rules.contains(&rule));
     sinks.end(Finished {
         totals: &totals,
@@ -188,7 +188,7 @@ impl<'p> Rulings<'p> {
     fn new(analysis: &'p Analysis, options: &Check) -> Rulings<'p> {
         Rulings {
             analysis,
-            uses: Uses::of(&analysis.config),
+            uses: Uses::of(&analysis.config.guards),
             ledger: Ledger::new(&analysis.config.allowances),
             additions: options.add_allowances.as_ref().map(|_| Additions::default()),
         }

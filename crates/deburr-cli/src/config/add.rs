@@ -5,7 +5,7 @@
 //! there is one for the same already, its count is raised in place.
 
 use super::allow::{Allowance, Allowed, NO_NAME};
-use super::{Config, NAME};
+use super::document::{Config, NAME};
 use crate::output;
 use deburr_core::Report;
 use std::collections::BTreeMap;

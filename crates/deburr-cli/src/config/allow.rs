@@ -4,7 +4,8 @@
 //! those that name its file exactly come first. `count` is a ratchet: a file that has more findings than an allowance
 //! accepts gets none of them accepted by it, as nothing tells which of them are new.
 
-use super::{Names, Source, ends_of, is_file, plain};
+use super::path::{ends_of, is_file, plain};
+use super::source::{Names, Source};
 use deburr_core::image::demangle;
 use deburr_core::report::PlacedFinding;
 use deburr_core::{Report, pattern};
@@ -314,7 +315,7 @@ fn remark(allowance: &Allowance, reason: String) -> Remark {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Config, NAME};
+    use super::super::document::{Config, NAME};
     use super::*;
     use crate::render::example::example;
 

@@ -4,7 +4,7 @@
 
 use crate::analysis::{FAILED, debug_dirs, machines};
 use crate::args::fix::Fix;
-use crate::config::Config;
+use crate::config::document::Config;
 use crate::input::{Content, debug_file};
 use crate::names::{features_for, machines_named};
 use deburr_core::image::demangle;
