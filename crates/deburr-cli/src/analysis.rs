@@ -3,7 +3,8 @@
 
 use crate::args::analysis::{AnalysisOptions, DebugFiles};
 use crate::config::document::Config;
-use crate::input::{arch_of, debug_file};
+use crate::input::content::arch_of;
+use crate::input::debug_file;
 use crate::names::{features_for, machines_named, rule_named};
 use deburr_core::rule::{RULES, Rule};
 use deburr_core::{Error, Knowledge, Request, wanted_debug_file};

@@ -9,10 +9,12 @@ mod batch;
 mod cmd;
 mod config;
 mod fingerprint;
+mod identity;
 mod input;
 mod names;
 mod output;
 mod render;
+mod system_error;
 
 use std::io::Write;
 use std::process::ExitCode;

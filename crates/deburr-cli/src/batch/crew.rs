@@ -6,11 +6,12 @@
 use super::outcome::{Outcome, Product};
 use super::plan::BatchPlan;
 use crate::analysis::{Provenance, Refusal};
-use crate::input::Content;
 use crate::input::closure::Closures;
+use crate::input::content::Content;
 use crate::input::gate::{BUDGET, Gate};
 use crate::input::mapped::Bytes;
-use crate::input::walk::{Candidate, Skipped, error_text};
+use crate::input::walk::{InputFile, Skipped};
+use crate::system_error::error_text;
 use deburr_core::image::Archive;
 use deburr_core::report::Reach;
 use deburr_core::{Knowledge, Report};
@@ -20,7 +21,7 @@ use std::sync::{Arc, OnceLock};
 /// Where bytes come from.
 #[derive(Clone, Copy)]
 pub(super) enum Origin<'a> {
-    File(&'a Candidate),
+    File(&'a InputFile),
     /// A package, beside which no debug files lie.
     Member,
 }
@@ -67,7 +68,7 @@ impl<'a> Crew<'a> {
     }
 
     /// Checks one file, or all members of an archive.
-    pub(super) fn check_file<P: Product>(&self, file: &Candidate) -> Vec<Outcome<P>> {
+    pub(super) fn check_file<P: Product>(&self, file: &InputFile) -> Vec<Outcome<P>> {
         let _pass = self.gate.pass(file.size);
         match Bytes::open(&file.path) {
             Ok(bytes) => self.check_opened(file, &bytes, file.content),
@@ -77,7 +78,7 @@ impl<'a> Crew<'a> {
 
     pub(super) fn check_opened<P: Product>(
         &self,
-        file: &Candidate,
+        file: &InputFile,
         bytes: &Bytes,
         content: Content,
     ) -> Vec<Outcome<P>> {
@@ -112,7 +113,7 @@ impl<'a> Crew<'a> {
     /// Checks a file again with what its libraries show, where that could change a verdict.
     fn follow_libraries<P: Product>(
         &self,
-        file: &Candidate,
+        file: &InputFile,
         bytes: &Bytes,
         closures: &Closures,
         outcome: &mut Outcome<P>,
@@ -192,7 +193,7 @@ impl<'a> Crew<'a> {
     }
 }
 
-pub(super) fn skipped<P>(file: &Candidate, reason: String) -> Outcome<P> {
+pub(super) fn skipped<P>(file: &InputFile, reason: String) -> Outcome<P> {
     let path = file.path.display().to_string();
     Outcome::Skipped(Skipped { path, reason, named: file.is_named(), fault: true })
 }

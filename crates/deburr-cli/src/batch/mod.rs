@@ -13,10 +13,11 @@ pub(crate) mod plan;
 pub(crate) mod progress;
 
 use crate::args::batch::Progress;
-use crate::input::Content;
 use crate::input::closure::Closures;
+use crate::input::content::Content;
 use crate::input::mapped::{Bytes, MAX_FILE};
-use crate::input::walk::{Candidate, error_text};
+use crate::input::walk::InputFile;
+use crate::system_error::error_text;
 use board::{Board, Seat};
 use crew::{Crew, skipped};
 use outcome::{Outcome, Product};
@@ -27,7 +28,7 @@ use std::sync::atomic::Ordering;
 
 /// Checks all files, and hands each one's outcomes to `emit` with its number, in order; an error of `emit` ends the run.
 pub(crate) fn check_all<P: Product, E>(
-    files: &[Candidate],
+    files: &[InputFile],
     plan: &BatchPlan,
     progress: Progress,
     mut emit: impl FnMut(usize, Vec<Outcome<P>>) -> Result<(), E>,
@@ -83,7 +84,7 @@ fn pool_of_this_thread() -> Option<rayon::ThreadPool> {
 
 impl<'a> Crew<'a> {
     /// Checks a file of any kind, or reads it as a package.
-    fn check_at<P: Product>(&'a self, file: &Candidate, seat: &mut Seat<'_, 'a, P>) -> Vec<Outcome<P>> {
+    fn check_at<P: Product>(&'a self, file: &InputFile, seat: &mut Seat<'_, 'a, P>) -> Vec<Outcome<P>> {
         let opened = match file.content {
             Content::Layout => return self.check_package(file, None, seat),
             _ if file.is_stdin => standard_input(),

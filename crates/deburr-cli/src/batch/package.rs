@@ -6,7 +6,7 @@ use super::outcome::{Outcome, Product};
 use crate::input::gate::{BUDGET, Pass};
 use crate::input::layout::Layout;
 use crate::input::mapped::Bytes;
-use crate::input::walk::{Candidate, Skipped};
+use crate::input::walk::{InputFile, Skipped};
 use deburr_core::image::Archive;
 use deburr_package::{Kind, Object, Sink, Stopped, read, read_layout};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 struct Taker<'t, 'b, 'a, P> {
     crew: &'a Crew<'a>,
     seat: &'t mut Seat<'b, 'a, P>,
-    file: &'t Candidate,
+    file: &'t InputFile,
     path: String,
     others: u64,
     /// Bytes of the package read so far.
@@ -66,7 +66,7 @@ impl<'a> Crew<'a> {
     /// Reads a package; its members are checked on the way. Returns what is left to say.
     pub(super) fn check_package<P: Product>(
         &'a self,
-        file: &Candidate,
+        file: &InputFile,
         bytes: Option<&Bytes>,
         seat: &mut Seat<'_, 'a, P>,
     ) -> Vec<Outcome<P>> {

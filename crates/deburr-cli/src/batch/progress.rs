@@ -2,7 +2,7 @@
 //! life where nobody knows how much there is to do.
 
 use crate::args::batch::Progress;
-use crate::input::walk::Candidate;
+use crate::input::walk::InputFile;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -22,7 +22,7 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    pub(super) fn new(progress: Progress, files: &[Candidate]) -> Meter {
+    pub(super) fn new(progress: Progress, files: &[InputFile]) -> Meter {
         let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
         let is_bytes = files.iter().any(|file| file.content.is_package());
         Meter {

@@ -11,7 +11,7 @@ use crate::batch::outcome::Outcome;
 use crate::batch::plan::BatchPlan;
 use crate::config::add::Additions;
 use crate::config::allow::{Allowed, Ledger};
-use crate::config::guard::Uses;
+use crate::config::guard::GuardUses;
 use crate::input::walk::{self, Skipped};
 use crate::names::{ARCHES, features_for};
 use crate::render::few::FEW_FILES;
@@ -178,7 +178,7 @@ impl Run<'_> {
 /// What the user decided about findings, and what came of it.
 struct Rulings<'p> {
     analysis: &'p Analysis,
-    uses: Uses,
+    uses: GuardUses,
     ledger: Ledger<'p>,
     /// Where all findings shall be allowed from now on.
     additions: Option<Additions>,
@@ -188,7 +188,7 @@ impl<'p> Rulings<'p> {
     fn new(analysis: &'p Analysis, options: &Check) -> Rulings<'p> {
         Rulings {
             analysis,
-            uses: Uses::of(&analysis.config.guards),
+            uses: GuardUses::of(&analysis.config.guards),
             ledger: Ledger::new(&analysis.config.allowances),
             additions: options.add_allowances.as_ref().map(|_| Additions::default()),
         }

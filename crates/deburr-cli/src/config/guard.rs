@@ -99,13 +99,13 @@ fn implied(name: &str) -> Result<(Arch, FeatureSet), String> {
 
 /// What became of the stated guards over a run.
 #[derive(Debug)]
-pub(crate) struct Uses(Vec<GuardUse>);
+pub(crate) struct GuardUses(Vec<GuardUse>);
 
-impl Uses {
+impl GuardUses {
     /// Of no file yet.
-    pub(crate) fn of(guards: &[Guard]) -> Uses {
+    pub(crate) fn of(guards: &[Guard]) -> GuardUses {
         let fresh = |id| GuardUse { id, functions: 0, is_needed: false };
-        Uses((0..guards.len()).map(fresh).collect())
+        GuardUses((0..guards.len()).map(fresh).collect())
     }
 
     /// Adds one file.

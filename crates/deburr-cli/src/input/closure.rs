@@ -5,9 +5,10 @@
 //! `$ORIGIN` and `$LIB`, and the default folders; the files of the run come before those. The cache and the
 //! environment of this machine's loader play no part.
 
+use super::content::Content;
+use super::debug_file;
 use super::mapped::Bytes;
-use super::walk::Candidate;
-use super::{Content, debug_file};
+use super::walk::InputFile;
 use deburr_core::{Knowledge, Request, image, learn, wanted_debug_file};
 use deburr_cpu::Arch;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -71,7 +72,7 @@ type Learnt = HashMap<PathBuf, Arc<Knowledge>>;
 impl Closures {
     /// Prepares a run over some files.
     pub(crate) fn new(
-        files: &[Candidate],
+        files: &[InputFile],
         root: Option<&Path>,
         debug_dirs: Option<Vec<PathBuf>>,
     ) -> Closures {

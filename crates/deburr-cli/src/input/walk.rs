@@ -4,9 +4,10 @@
 //! before symbolic links, which are followed afterwards, so that what is found, and under which path, does
 //! not depend on which thread was faster.
 
-use super::Content;
+use super::content::Content;
 use super::layout::Layout;
-use crate::output::target::Identity;
+use crate::identity::Identity;
+use crate::system_error::error_text;
 use deburr_package::BLOCK;
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -19,7 +20,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A file to check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Candidate {
+pub(crate) struct InputFile {
     /// As the user will know it; `-` for the standard input.
     pub(crate) path: PathBuf,
     /// Its size in bytes; 0 for the standard input.
@@ -55,7 +56,7 @@ pub(crate) struct Skipped {
 /// What a walk found.
 #[derive(Debug, Default)]
 pub(crate) struct Walked {
-    pub(crate) files: Vec<Candidate>,
+    pub(crate) files: Vec<InputFile>,
     pub(crate) skipped: Vec<Skipped>,
     /// Regular files in directories that are neither ELF nor archive nor package.
     pub(crate) other_files: u64,
@@ -68,7 +69,7 @@ pub(crate) fn walk(paths: &[PathBuf], threads: usize, outputs: &[Identity], pack
     let mut seen = HashSet::new();
     for path in paths {
         if path.as_os_str() == "-" {
-            found.walked.files.push(Candidate {
+            found.walked.files.push(InputFile {
                 path: path.clone(),
                 size: 0,
                 content: Content::Other,
@@ -128,7 +129,7 @@ struct Found<'o> {
     packages: bool,
 }
 
-impl Candidate {
+impl InputFile {
     /// Whether the user named the file, rather than a directory above it.
     pub(crate) fn is_named(&self) -> bool {
         self.origin == Origin::Named
@@ -171,7 +172,7 @@ impl Found<'_> {
         let content = if content == Content::Package && !self.packages { Content::Other } else { content };
         match (content, origin) {
             (Content::Elf | Content::Archive | Content::Package | Content::Layout, _) => {
-                self.walked.files.push(Candidate {
+                self.walked.files.push(InputFile {
                     path: path.to_owned(),
                     size: metadata.len(),
                     content,
@@ -201,7 +202,7 @@ impl Found<'_> {
     /// A folder that is a container image, and with all below it one input.
     fn add_layout(&mut self, folder: &Path) {
         match fs::metadata(folder) {
-            Ok(metadata) => self.walked.files.push(Candidate {
+            Ok(metadata) => self.walked.files.push(InputFile {
                 path: folder.to_owned(),
                 size: 0,
                 content: Content::Layout,
@@ -309,13 +310,4 @@ fn read_directory(
         }
     }
     below
-}
-
-/// The system's words, without the number that Rust adds.
-pub(crate) fn error_text(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.split_once(" (os error") {
-        Some((words, _)) => words.to_lowercase(),
-        None => text,
-    }
 }

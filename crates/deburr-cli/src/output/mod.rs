@@ -10,15 +10,16 @@ pub(crate) mod passing;
 pub(crate) mod sparse;
 pub(crate) mod target;
 
-use crate::input::Content;
-use crate::input::walk::error_text;
+use crate::identity::{Identity, identity};
+use crate::input::content::Content;
+use crate::system_error::error_text;
 use dress::{Inherited, dress};
 use passing::Passing;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use target::{Identity, Regular, Stream, Target, identity};
+use target::{Regular, Stream, Target};
 
 /// A place to write to, opened before the work begins: what cannot be written should fail at once.
 pub(crate) struct Output {

@@ -5,7 +5,8 @@
 //! killed run left is known by that: a regular file of this user's, of such a name, whose lock is free. The next run that
 //! writes into the folder removes it. Names alone prove nothing: the process may be another machine's or container's.
 
-use super::target::{folder_of, identity};
+use super::target::folder_of;
+use crate::identity::identity;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use rustix::process::geteuid;

@@ -5,20 +5,18 @@
 //! What `/proc/self/fd` leads to is no path: the standard output and error are duplicated, since opening them anew would
 //! begin at the start of a file that somebody else writes to.
 
+use crate::identity::{Identity, identity};
 use rustix::fs::{OFlags, fcntl_setfl};
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Links followed, one after another, as many as Linux follows.
 const MOST_LINKS: usize = 40;
-
-/// The (device, inode) of a file.
-pub(crate) type Identity = (u64, u64);
 
 /// Where bytes go.
 #[derive(Debug)]
@@ -113,11 +111,6 @@ impl Stream {
     pub(crate) fn is_terminal(&self) -> bool {
         self.file.is_terminal()
     }
-}
-
-/// Which file it is.
-pub(crate) fn identity(metadata: &Metadata) -> Identity {
-    (metadata.dev(), metadata.ino())
 }
 
 impl Regular {

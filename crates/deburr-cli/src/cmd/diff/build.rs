@@ -2,14 +2,14 @@
 
 use super::super::Failure;
 use crate::batch::plan::BatchPlan;
-use crate::input::walk::{self, Candidate};
+use crate::input::walk::{self, InputFile};
 use crate::render::diff::Skipped;
 use std::path::{Path, PathBuf};
 
 /// A build.
 pub(super) struct Build {
     root: PathBuf,
-    pub(super) files: Vec<Candidate>,
+    pub(super) files: Vec<InputFile>,
 }
 
 impl Build {
@@ -31,7 +31,7 @@ impl Build {
     }
 
     /// A file's path in the build; a file that is all of it goes by its own name.
-    pub(super) fn name(&self, file: &Candidate) -> String {
+    pub(super) fn name(&self, file: &InputFile) -> String {
         let path = match file.path.strip_prefix(&self.root) {
             Ok(below) if below != Path::new("") => below,
             _ => file.path.file_name().map_or(file.path.as_path(), Path::new),

@@ -5,9 +5,9 @@
 //! it. In two folders each pair of files is a scope, so that what is held of one is given up before the next begins.
 
 use super::build::Build;
-use crate::input::Content;
+use crate::input::content::Content;
 use crate::input::pairs::pair;
-use crate::input::walk::Candidate;
+use crate::input::walk::InputFile;
 
 /// One of the two builds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(super) struct Place {
 #[derive(Default)]
 pub(super) struct Agenda {
     /// The files of both builds; in each scope those of the old one come first.
-    pub(super) files: Vec<Candidate>,
+    pub(super) files: Vec<InputFile>,
     /// Their places.
     pub(super) places: Vec<Place>,
     /// Files that only the old build has.
@@ -66,7 +66,7 @@ impl Agenda {
 
     fn add_pairs(&mut self, old: &Build, new: &Build) {
         let names = |build: &Build| {
-            let mark = |file: &Candidate| if file.content.is_package() { "!" } else { "" };
+            let mark = |file: &InputFile| if file.content.is_package() { "!" } else { "" };
             let name = |file| format!("{}{}", build.name(file), mark(file));
             build.files.iter().map(name).collect::<Vec<_>>()
         };
@@ -82,7 +82,7 @@ impl Agenda {
         }
     }
 
-    fn add(&mut self, file: &Candidate, scope: usize, side: Side, name: String, is_all: bool) {
+    fn add(&mut self, file: &InputFile, scope: usize, side: Side, name: String, is_all: bool) {
         let (path, is_binary) = (file.path.display().to_string(), file.content == Content::Elf);
         self.files.push(file.clone());
         self.places.push(Place { scope, side, path, name, is_all, is_binary });

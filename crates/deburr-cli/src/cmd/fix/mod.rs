@@ -10,14 +10,15 @@ mod work;
 use super::{Failure, colored, width_of_terminal};
 use crate::args::fix::Fix;
 use crate::args::format::{Format, When};
-use crate::input::Content;
+use crate::identity::identity;
+use crate::input::content::Content;
 use crate::input::mapped::Bytes;
-use crate::input::walk::error_text;
 use crate::output::dress::{self, Inherited};
 use crate::output::target::{self, Regular, Stream, Target};
 use crate::output::{passing, refuse_input};
 use crate::render::fix::{Break, Document, Fixed, Layout, Left, Render, Summary, Text, Written};
 use crate::render::style::Palette;
+use crate::system_error::error_text;
 use deburr_core::patch::{Edited, Plan};
 use deburr_cpu::Feature;
 use place::Existing;
@@ -623,7 +624,7 @@ fn new_file(output: &Path, source: &Source, others: &[&Path]) -> Result<Place, T
         io::ErrorKind::IsADirectory => refused("a directory; give the name of the new file"),
         _ => refused(&error_text(&error)),
     })?;
-    if target.identity() == Some(target::identity(&source.metadata)) {
+    if target.identity() == Some(identity(&source.metadata)) {
         return Err(refused("the same file; --in-place rewrites it and keeps a backup"));
     }
     refuse_input(&target, others).map_err(refused)?;

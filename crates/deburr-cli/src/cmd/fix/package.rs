@@ -7,7 +7,7 @@
 use super::work::{self, Made, Trouble, guarded};
 use super::{Goal, Run, Source, Stop, sha256};
 use crate::batch::progress::Life;
-use crate::input::arch_of;
+use crate::input::content::arch_of;
 use crate::render::fix::{Break, Fixed, Packed, Written};
 use crate::render::text::counted;
 use deburr_core::patch::{self, NoteError, RevertError};

@@ -5,11 +5,11 @@
 
 use super::work::Trouble;
 use crate::input::mapped::Bytes;
-use crate::input::walk::error_text;
 use crate::output::dress::{Inherited, dress, is_privileged};
 use crate::output::passing::Passing;
 use crate::output::target::{self, Stream, folder_of};
 use crate::output::{sparse, write_over};
+use crate::system_error::error_text;
 use deburr_core::patch::Edited;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
@@ -130,6 +130,7 @@ pub(super) fn new_folder(path: &Path) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::identity::identity;
     use rustix::fs::{XattrFlags, fgetxattr, fsetxattr};
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
@@ -227,6 +228,6 @@ mod tests {
         let metadata = file.metadata().unwrap();
         let inherited = Inherited { metadata: &metadata, replaced: Some(&file), is_privileged: true };
         put(&b"new"[..].into(), &path, inherited, Existing::Rename(&backup), |_| Ok(())).unwrap();
-        assert_eq!(target::identity(&fs::metadata(&backup).unwrap()), target::identity(&metadata));
+        assert_eq!(identity(&fs::metadata(&backup).unwrap()), identity(&metadata));
     }
 }

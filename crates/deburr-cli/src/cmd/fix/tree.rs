@@ -1,6 +1,6 @@
 //! A directory as it is: all below it, links as links, by path.
 
-use crate::input::walk::error_text;
+use crate::system_error::error_text;
 use std::fs::{self, Metadata};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,8 @@
 use crate::analysis::{FAILED, debug_dirs, machines};
 use crate::args::fix::Fix;
 use crate::config::document::Config;
-use crate::input::{Content, debug_file};
+use crate::input::content::Content;
+use crate::input::debug_file;
 use crate::names::{features_for, machines_named};
 use deburr_core::image::demangle;
 use deburr_core::patch::{
