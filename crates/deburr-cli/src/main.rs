@@ -16,6 +16,7 @@ mod output;
 mod render;
 mod system_error;
 
+use cmd::failure::Failure;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -31,8 +32,8 @@ fn main() -> ExitCode {
     let mut complaints = std::io::stderr();
     match cmd::run(arguments, &mut complaints) {
         Ok(status) => status,
-        Err(cmd::Failure::ClosedPipe) => ExitCode::SUCCESS,
-        Err(cmd::Failure::Message(message)) => {
+        Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
+        Err(Failure::Message(message)) => {
             let _ = writeln!(complaints, "deburr: {message}");
             ExitCode::from(2)
         }

@@ -4,6 +4,7 @@ use super::batch::Progress;
 use clap::{ArgGroup, Args, ValueEnum};
 use deburr_lab::measure::machine::Cpus;
 use deburr_lab::report;
+use deburr_lab::stats::benchstat::Upstream;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -107,8 +108,8 @@ pub(crate) struct Compare {
     #[arg(long, requires = "measured", help_heading = "What to compare")]
     pub(crate) paired: bool,
     /// Of plain numbers: which way is better
-    #[arg(long, value_enum, default_value_t = Direction::Smaller, requires = "measured", value_name = "WAY", help_heading = "What to compare")]
-    pub(crate) better: Direction,
+    #[arg(long, value_enum, default_value_t = BetterDirection::Smaller, requires = "measured", value_name = "WAY", help_heading = "What to compare")]
+    pub(crate) better: BetterDirection,
 
     /// What is compared, the deciding one first (can be given more than once) [default: wall]
     #[arg(long, value_name = "METRIC", help_heading = "What to measure")]
@@ -196,6 +197,13 @@ pub(crate) struct Compare {
     pub(crate) progress: Progress,
 }
 
+impl Compare {
+    /// Whether what benchstat says has its faults.
+    pub(crate) const fn upstream(&self) -> Upstream {
+        if self.benchstat_faults { Upstream::AsPrinted } else { Upstream::Corrected }
+    }
+}
+
 /// What is swept over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sweep {
@@ -237,7 +245,7 @@ pub(crate) enum Output {
 
 /// Which way is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Direction {
+pub(crate) enum BetterDirection {
     Larger,
     Smaller,
 }

@@ -1,7 +1,8 @@
 //! `deburr cpu`, `deburr rules` and `deburr explain`: what deburr knows, without any file.
 
-use super::Failure;
 use crate::args::format::Format;
+use crate::cmd::failure::Failure;
+use crate::cmd::terminal::width_of_terminal;
 use crate::names::{ARCHES, nearest, unknown};
 use crate::render::style::Palette;
 use deburr_core::rule::RULES;
@@ -70,7 +71,7 @@ fn describe_host(out: &mut dyn Write, host: &Host, palette: Palette) -> std::io:
 /// Prints words behind a label, in as many lines as they need; an empty list leaves no line.
 fn list<'a>(out: &mut dyn Write, label: &str, words: impl Iterator<Item = &'a str>) -> std::io::Result<()> {
     const INDENT: usize = 18;
-    let width = super::width_of_terminal().unwrap_or(WIDTH).max(INDENT * 2);
+    let width = width_of_terminal().unwrap_or(WIDTH).max(INDENT * 2);
     let mut line = String::new();
     let mut label = label;
     for word in words {

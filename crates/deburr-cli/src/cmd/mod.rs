@@ -4,33 +4,17 @@ mod catalogue;
 mod check;
 mod compare;
 mod diff;
+pub(crate) mod failure;
 mod fix;
 mod shell;
 mod show;
-mod sink;
+mod terminal;
 
-use crate::args::format::When;
 use crate::args::{Arguments, Verb, Writer};
+use failure::Failure;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-
-/// Why a verb could not do its work.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// Whoever read the output has gone: no fault.
-    ClosedPipe,
-    /// For people.
-    Message(String),
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Failure {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
-            _ => Failure::Message(format!("writing the output: {error}")),
-        }
-    }
-}
+use terminal::colored;
 
 /// Runs the verb.
 pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<ExitCode, Failure> {
@@ -60,21 +44,4 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
     };
     out.flush()?;
     Ok(status)
-}
-
-/// Whether output to a terminal, or to none, has colours.
-fn colored(when: When, terminal: bool) -> bool {
-    match when {
-        When::Always => true,
-        When::Never => false,
-        When::Auto => {
-            let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-            terminal && !refused && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
-        }
-    }
-}
-
-/// Columns of the terminal that the standard output is.
-fn width_of_terminal() -> Option<usize> {
-    terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0))
 }

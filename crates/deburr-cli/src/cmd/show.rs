@@ -1,9 +1,10 @@
 //! `deburr show`: a file and a place in it → annotated disassembly.
 
-use super::{Failure, colored, width_of_terminal};
 use crate::analysis::{Analysis, Provenance, Refusal};
 use crate::args::format::{Format, When};
 use crate::args::show::{Show, Syntax};
+use crate::cmd::failure::Failure;
+use crate::cmd::terminal::{colored, width_of_terminal};
 use crate::input::content::Content;
 use crate::input::mapped::Bytes;
 use crate::names::nearest;

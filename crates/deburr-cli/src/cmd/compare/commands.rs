@@ -2,11 +2,11 @@
 
 use super::interrupt::Interrupts;
 use super::judge::{Measurements, criteria, document, rule};
-use super::place;
 use super::plan::{self, Plan};
+use super::record_path;
 use super::watch::{LayoutWatch, Watch};
 use crate::args::compare::{Compare, PAIRS};
-use crate::cmd::Failure;
+use crate::cmd::failure::Failure;
 use crate::output::{self, target::Stream};
 use crate::render::compare::Document;
 use deburr_lab::measure::experiment::Experiment;
@@ -127,7 +127,7 @@ fn open(options: &Compare, plan: &mut Plan) -> Result<Opened, String> {
     if let Some(resumed) = &options.resume {
         let path = match resumed {
             Some(path) => path.clone(),
-            None => place::last(&plan.header)?,
+            None => record_path::last(&plan.header)?,
         };
         if fs::metadata(&path).is_ok_and(|there| !there.is_file()) {
             return Err(format!("{}: no regular file", path.display()));
@@ -140,7 +140,7 @@ fn open(options: &Compare, plan: &mut Plan) -> Result<Opened, String> {
     }
     let path = match &options.record {
         Some(path) => path.clone(),
-        None => place::new(&plan.header)?,
+        None => record_path::new(&plan.header)?,
     };
     let page: Vec<&Path> = options.html.iter().map(PathBuf::as_path).collect();
     let Stream { file, is_stdout } = output::begin(&path, &page)?;

@@ -5,8 +5,8 @@
 
 use super::metric::turned;
 use super::recorded;
-use super::{Failure, upstream};
-use crate::args::compare::{Compare, Direction as Way};
+use crate::args::compare::{BetterDirection, Compare};
+use crate::cmd::failure::Failure;
 use crate::render::compare::{Document, Measured};
 use crate::system_error::error_text;
 use deburr_lab::benchfmt::{self, Input};
@@ -138,8 +138,8 @@ fn section(options: &Compare, (a, of_a): (&Report, &[Measurement]), b: &Report) 
     };
     if let (Format::Values, [only]) = (a.format, metrics.as_mut_slice()) {
         only.question.direction = match options.better {
-            Way::Larger => Direction::Larger,
-            Way::Smaller => Direction::Smaller,
+            BetterDirection::Larger => Direction::Larger,
+            BetterDirection::Smaller => Direction::Smaller,
         };
     }
     Ok(Section { file: b.path.clone(), metrics, comparisons: Vec::new(), notes })
@@ -234,7 +234,7 @@ fn judge(options: &Compare, sections: &mut [Section], rope: Rope) -> Result<(), 
         }
     }
     for (places, metrics) in families {
-        let compared = comparison::compare_all(&metrics, Family::Equal, 0, upstream(options));
+        let compared = comparison::compare_all(&metrics, Family::Equal, 0, options.upstream());
         for ((place, (question, ..)), compared) in places.into_iter().zip(&metrics).zip(compared) {
             let Some(section) = sections.get_mut(place) else { continue };
             match compared {
@@ -267,7 +267,7 @@ pub(super) fn tables(
         texts.push((path.display().to_string(), text));
     }
     let inputs: Vec<Input<'_>> = texts.iter().map(|(path, text)| Input { path, label: None, text }).collect();
-    let how = benchfmt::Options { upstream: upstream(options), ..benchfmt::Options::default() };
+    let how = benchfmt::Options { upstream: options.upstream(), ..benchfmt::Options::default() };
     let (tables, problems) =
         benchfmt::tables(&inputs, &how).map_err(|error| Failure::Message(error.to_string()))?;
     out.write_all(tables.text().as_bytes())?;

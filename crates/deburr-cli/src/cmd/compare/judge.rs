@@ -2,7 +2,6 @@
 
 use super::metric::Asked;
 use super::plan::Plan;
-use super::upstream;
 use crate::args::compare::Compare;
 use crate::render::compare::{Document, Measured, Point};
 use deburr_lab::comparison::{self, Comparison, Family, Question, Series};
@@ -71,7 +70,7 @@ pub(super) fn document(
     // The first metric decides, and when it does, the pairs end.
     let compare = |metrics: Vec<(Question, Series, Rule)>| {
         let compared =
-            comparison::compare_all(&metrics, Family::Primary, plan.header.seed, upstream(options));
+            comparison::compare_all(&metrics, Family::Primary, plan.header.seed, options.upstream());
         let named = metrics.iter().zip(compared).map(|((question, ..), compared)| {
             compared.map_err(|error| format!("metric {}: {error}", question.name))
         });

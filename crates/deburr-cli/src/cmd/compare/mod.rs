@@ -6,20 +6,20 @@ mod interrupt;
 mod judge;
 mod metric;
 mod page;
-mod place;
 mod plan;
+mod record_path;
 mod recorded;
 mod watch;
 
-use super::{Failure, colored, width_of_terminal};
 use crate::args::compare::{Compare, Expected, Output};
 use crate::args::format::When;
+use crate::cmd::failure::Failure;
+use crate::cmd::terminal::{colored, width_of_terminal};
 use crate::render::compare::{benchstat, json, table, text};
 use crate::render::style::Palette;
 use deburr_lab::comparison::Comparison;
 use deburr_lab::report;
 use deburr_lab::stats::Rope;
-use deburr_lab::stats::benchstat::Upstream;
 use deburr_lab::stats::verdict::Outcome;
 use interrupt::INTERRUPTED;
 use page::Page;
@@ -71,7 +71,7 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
     match options.format {
         Output::Json => json::render(&documents, out)?,
         Output::Benchstat => {
-            documents.iter().try_for_each(|document| benchstat::render(document, upstream(options), out))?
+            documents.iter().try_for_each(|document| benchstat::render(document, options.upstream(), out))?
         }
         Output::Csv => table::csv(&documents, out)?,
         Output::Markdown => table::markdown(&documents, out)?,
@@ -101,9 +101,4 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
         (false, true) => ExitCode::SUCCESS,
         (false, false) => ExitCode::from(1),
     })
-}
-
-/// Whether what benchstat says has its faults.
-fn upstream(options: &Compare) -> Upstream {
-    if options.benchstat_faults { Upstream::AsPrinted } else { Upstream::Corrected }
 }

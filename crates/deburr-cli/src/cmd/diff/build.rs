@@ -1,7 +1,7 @@
 //! One build: a path → its files, packages among them.
 
-use super::super::Failure;
 use crate::batch::plan::BatchPlan;
+use crate::cmd::failure::Failure;
 use crate::input::walk::{self, InputFile};
 use crate::render::diff::Skipped;
 use std::path::{Path, PathBuf};

@@ -4,12 +4,13 @@ mod build;
 mod matching;
 mod scope;
 
-use super::{Failure, colored, width_of_terminal};
 use crate::args::diff::Diff;
 use crate::args::fail_on::FailOn;
 use crate::args::format::{Format, When};
 use crate::batch;
 use crate::batch::plan::BatchPlan;
+use crate::cmd::failure::Failure;
+use crate::cmd::terminal::{colored, width_of_terminal};
 use crate::names::ARCHES;
 use crate::render::diff::{self, Compared, Layout, Summary};
 use crate::render::style::Palette;

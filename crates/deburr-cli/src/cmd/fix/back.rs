@@ -4,7 +4,7 @@ use super::work::{Trouble, guarded};
 use super::{Goal, Run, Source, Stop, package};
 use crate::args::fix::Fix;
 use crate::batch::progress::Life;
-use crate::cmd::Failure;
+use crate::cmd::failure::Failure;
 use crate::input::content::Content;
 use crate::input::mapped::Bytes;
 use crate::render::fix::{Render, Reverted, Summary, Verdict};

@@ -4,7 +4,7 @@
 use super::place::{self, Existing};
 use super::work::{self, Made, Trouble, guarded};
 use super::{Run, Source, Stop, sha256};
-use crate::cmd::Failure;
+use crate::cmd::failure::Failure;
 use crate::output::{self, dress::Inherited};
 use crate::render::fix::{Manifest, ManifestFile, Variant, Written};
 use crate::system_error::error_text;

@@ -7,9 +7,10 @@ mod place;
 mod tree;
 mod work;
 
-use super::{Failure, colored, width_of_terminal};
 use crate::args::fix::Fix;
 use crate::args::format::{Format, When};
+use crate::cmd::failure::Failure;
+use crate::cmd::terminal::{colored, width_of_terminal};
 use crate::identity::identity;
 use crate::input::content::Content;
 use crate::input::mapped::Bytes;

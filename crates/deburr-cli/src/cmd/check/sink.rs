@@ -1,9 +1,10 @@
 //! Where reports go: formats and files of the command line → sinks, each a renderer with a place to write to.
 
-use super::{Failure, colored, width_of_terminal};
 use crate::args::check::Check;
 use crate::args::fail_on::FailOn;
 use crate::args::format::{Destination, ReportFormat, When};
+use crate::cmd::failure::Failure;
+use crate::cmd::terminal::{colored, width_of_terminal};
 use crate::identity::{Identity, identity};
 use crate::output::Output;
 use crate::render::concise::Concise;

@@ -1,25 +1,25 @@
 //! `deburr check`: paths → reports, rendered in the order of the paths.
 
-use super::Failure;
-use super::sink::{self, Sinks};
-use crate::analysis::Analysis;
+mod rulings;
+mod sink;
+
 use crate::args::check::Check;
 use crate::args::fail_on::FailOn;
 use crate::args::format::When;
 use crate::batch;
 use crate::batch::outcome::Outcome;
 use crate::batch::plan::BatchPlan;
-use crate::config::add::Additions;
-use crate::config::allow::{Allowed, Ledger};
-use crate::config::guard::GuardUses;
+use crate::cmd::failure::Failure;
+use crate::config::allow::Remarks;
+use crate::config::guard::StaleGuard;
 use crate::input::walk::{self, Skipped};
-use crate::names::{ARCHES, features_for};
 use crate::render::few::FEW_FILES;
 use crate::render::totals::Totals;
 use crate::render::{Checked, Finished};
 use deburr_core::Report;
-use deburr_core::advice::advise;
 use deburr_core::rule::FileFacts;
+use rulings::Rulings;
+use sink::Sinks;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -33,8 +33,8 @@ pub(super) fn run(
     complaints: &mut dyn Write,
 ) -> Result<ExitCode, Failure> {
     let since = Instant::now();
-    let plan = BatchPlan::new(&options.analysis, &options.batch).map_err(Failure::Message)?;
-    let plan = BatchPlan { closure: options.closure, root: options.root.clone(), ..plan };
+    let of_files = BatchPlan::new(&options.analysis, &options.batch).map_err(Failure::Message)?;
+    let plan = BatchPlan { closure: options.closure, root: options.root.clone(), ..of_files };
     let config = &plan.analysis.config;
     let read = options.paths.iter().map(PathBuf::as_path).chain(plan.analysis.config.path.as_deref());
     let outlets = sink::open(options, &read.collect::<Vec<_>>(), stdout)?;
@@ -97,9 +97,25 @@ pub(super) fn run(
         stale_guards: &stale_guards,
         remarks: &remarks,
     })?;
-    // Faults of the configuration, not of the files, so that the exit status stays. Where the standard error is gone,
-    // there is nobody to tell.
-    for guard in &stale_guards {
+    warn(complaints, &stale_guards, &remarks);
+    if let (Some(additions), Some(given)) = (additions, &options.add_allowances) {
+        let added = additions.write(given.as_deref(), config.path.as_deref()).map_err(Failure::Message)?;
+        let _ = writeln!(complaints, "deburr: {added}");
+    }
+    // A run that was given files and checked none of them has not found them clean.
+    failed |= totals.files_checked == 0 && skipped.iter().any(|skip| skip.named);
+    let fails = fail_on.threshold().is_some_and(|least| totals.worst() >= Some(least));
+    Ok(match (failed, fails) {
+        (true, _) => ExitCode::from(2),
+        (false, true) => ExitCode::from(1),
+        (false, false) => ExitCode::SUCCESS,
+    })
+}
+
+/// Warns of what is wrong in the configuration. The files are not at fault, so that the exit status stays.
+fn warn(complaints: &mut dyn Write, stale_guards: &[StaleGuard], remarks: &Remarks) {
+    // Where the standard error is gone, nobody reads them.
+    for guard in stale_guards {
         let (place, function, reason) = (&guard.place, &guard.function, guard.reason_it_is_stale);
         let _ = writeln!(
             complaints,
@@ -115,18 +131,6 @@ pub(super) fn run(
             "deburr: warning: {place}: the allowance of {subject} is {is_what}: {reason}"
         );
     }
-    if let (Some(additions), Some(given)) = (additions, &options.add_allowances) {
-        let added = additions.write(given.as_deref(), config.path.as_deref()).map_err(Failure::Message)?;
-        let _ = writeln!(complaints, "deburr: {added}");
-    }
-    // A run that was given files and checked none of them has not found them clean.
-    failed |= totals.files_checked == 0 && skipped.iter().any(|skip| skip.named);
-    let fails = fail_on.threshold().is_some_and(|least| totals.worst() >= Some(least));
-    Ok(match (failed, fails) {
-        (true, _) => ExitCode::from(2),
-        (false, true) => ExitCode::from(1),
-        (false, false) => ExitCode::SUCCESS,
-    })
 }
 
 /// A run so far.
@@ -172,40 +176,5 @@ impl Run<'_> {
         }
         self.failed |= skip.fault;
         self.skipped.push(skip);
-    }
-}
-
-/// What the user decided about findings, and what came of it.
-struct Rulings<'p> {
-    analysis: &'p Analysis,
-    uses: GuardUses,
-    ledger: Ledger<'p>,
-    /// Where all findings shall be allowed from now on.
-    additions: Option<Additions>,
-}
-
-impl<'p> Rulings<'p> {
-    fn new(analysis: &'p Analysis, options: &Check) -> Rulings<'p> {
-        Rulings {
-            analysis,
-            uses: GuardUses::of(&analysis.config.guards),
-            ledger: Ledger::new(&analysis.config.allowances),
-            additions: options.add_allowances.as_ref().map(|_| Additions::default()),
-        }
-    }
-
-    /// Applies them to one report: severities, then allowances.
-    fn settle(&mut self, report: &mut Report) -> Vec<Allowed> {
-        self.analysis.config.change_severities(&mut report.findings);
-        self.uses.add(report);
-        let mut allowed = self.ledger.settle(report);
-        if let Some(additions) = &mut self.additions {
-            allowed.extend(additions.take(report));
-        }
-        if !allowed.is_empty() {
-            let arch = ARCHES.into_iter().find(|arch| arch.name() == report.arch);
-            report.advice = advise(report, features_for(&self.analysis.target, arch));
-        }
-        allowed
     }
 }
