@@ -8,7 +8,6 @@ mod args;
 mod batch;
 mod cmd;
 mod config;
-mod fingerprint;
 mod identity;
 mod input;
 mod names;

@@ -130,7 +130,7 @@ impl fmt::Display for Added {
 mod tests {
     use super::*;
     use crate::config::allow::Ledger;
-    use crate::render::example::example;
+    use crate::render::check::example::example;
 
     fn added_to(text: &str, reports: &mut [Report]) -> Result<(String, Added), String> {
         let mut additions = Additions::default();

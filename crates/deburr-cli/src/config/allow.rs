@@ -317,7 +317,7 @@ fn remark(allowance: &Allowance, reason: String) -> Remark {
 mod tests {
     use super::super::document::{Config, NAME};
     use super::*;
-    use crate::render::example::example;
+    use crate::render::check::example::example;
 
     /// An allowance for `rule`, with further keys.
     fn table(keys: &str) -> String {

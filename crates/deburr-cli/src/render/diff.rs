@@ -1,7 +1,8 @@
 //! What differs between two builds, as text for people or JSON for programs: the worst first.
 
+use super::line::fit;
+use super::number::counted;
 use super::style::Palette;
-use super::text::{counted, fit};
 use deburr_core::compare::{CallDiff, FileDiff, FindingGroup};
 use deburr_core::finding::Severity;
 use deburr_core::report::SCHEMA_VERSION;

@@ -3,8 +3,8 @@
 //! In: a [`Listing`], and the lines of source files, which the caller's reader brings. Out: one line an instruction, with
 //! a gutter of loops and exclusive sequences, source lines in between, and findings below what they are about.
 
+use super::line::fit;
 use super::style::Palette;
-use super::text::fit;
 use deburr_core::listing::{Edge, Line, Listing, Target};
 use deburr_core::report::{PlacedFinding, SourceLocation};
 use std::collections::HashMap;

@@ -7,15 +7,16 @@ use crate::cmd::failure::Failure;
 use crate::cmd::terminal::{colored, width_of_terminal};
 use crate::identity::{Identity, identity};
 use crate::output::Output;
-use crate::render::concise::Concise;
-use crate::render::few::Few;
-use crate::render::github::Github;
-use crate::render::json::Document;
-use crate::render::junit::Junit;
-use crate::render::sarif::Sarif;
+use crate::render::check::concise::Concise;
+use crate::render::check::github::Github;
+use crate::render::check::json::Json;
+use crate::render::check::junit::Junit;
+use crate::render::check::renderer::{Checked, Finished, Renderer};
+use crate::render::check::sarif::Sarif;
+use crate::render::check::text::Text;
+use crate::render::check::text::detail::Detail;
+use crate::render::check::text::few::Few;
 use crate::render::style::Palette;
-use crate::render::text::{Detail, Text};
-use crate::render::{Checked, Finished, Renderer};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -170,7 +171,7 @@ impl<'o> Sinks<'o> {
                     summary: !options.quiet,
                 }),
                 ReportFormat::Concise => Box::new(Concise { palette }),
-                ReportFormat::Json => Box::new(Document::new(pretty)),
+                ReportFormat::Json => Box::new(Json::new(pretty)),
                 ReportFormat::Sarif => Box::new(Sarif { pretty, here, results: 0 }),
                 ReportFormat::Github => Box::new(Github { here }),
                 ReportFormat::Junit => Box::new(Junit { threshold: fail_on.threshold() }),

@@ -9,7 +9,7 @@ use super::{Goal, Run, Source, Stop, sha256};
 use crate::batch::progress::Life;
 use crate::input::content::arch_of;
 use crate::render::fix::{Break, Fixed, Packed, Written};
-use crate::render::text::counted;
+use crate::render::number::counted;
 use deburr_core::patch::{self, NoteError, RevertError};
 use deburr_cpu::Arch;
 use deburr_package::{Limits, Object, RewriteError, Rewritten, Sink, Stopped, read_every, rewrite};

@@ -2,9 +2,10 @@
 
 use super::{Fixed, Packed, Render, Reverted, Summary, Verdict, Written, is_barrier};
 use crate::config::allow::NO_NAME;
-use crate::render::one_line;
+use crate::render::line::fit;
+use crate::render::line::one_line;
+use crate::render::number::counted;
 use crate::render::style::Palette;
-use crate::render::text::{counted, fit};
 use deburr_core::Svma;
 use deburr_core::insn::text::{Syntax, disassemble};
 use deburr_core::patch::{Refused, Site};

@@ -1,6 +1,7 @@
 //! Files in text where nobody knows yet how many there will be: a few get a line each, of many only those with findings do.
 
-use super::text::{self, Detail};
+use super::detail::Detail;
+use super::file;
 use deburr_core::Report;
 use std::io::{self, Write};
 
@@ -28,8 +29,8 @@ impl Few {
             }
             waiting => {
                 let before = waiting.take().into_iter().flatten();
-                before.into_iter().try_for_each(|report| text::file(out, &report, detail))?;
-                text::file(out, report, detail)
+                before.into_iter().try_for_each(|report| file::write(out, &report, detail))?;
+                file::write(out, report, detail)
             }
         }
     }
@@ -37,6 +38,6 @@ impl Few {
     /// Renders those that wait: they are few.
     pub(crate) fn end(&mut self, out: &mut dyn Write, detail: &Detail) -> io::Result<()> {
         let detail = Detail { clean_files: true, ..*detail };
-        self.waiting.take().into_iter().flatten().try_for_each(|report| text::file(out, &report, &detail))
+        self.waiting.take().into_iter().flatten().try_for_each(|report| file::write(out, &report, &detail))
     }
 }

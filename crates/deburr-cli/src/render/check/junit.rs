@@ -1,7 +1,8 @@
 //! JUnit XML, as CI servers read it: a suite for each file, a failure for each finding at or above `--fail-on`; a file
 //! without any is one test that passes. XML 1.0; the elements are those of Ant's junitreport.
 
-use super::{Checked, Finished, Renderer, place, placed};
+use super::location::{place, placed};
+use super::renderer::{Checked, Finished, Renderer};
 use crate::config::allow::NO_NAME;
 use deburr_core::finding::Severity;
 use deburr_core::report::PlacedFinding;
@@ -96,7 +97,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::example::{example, rendered};
+    use crate::render::check::example::{example, rendered};
     use deburr_core::Report;
 
     fn counts(threshold: Option<Severity>, reports: &[Report]) -> Vec<(String, usize, usize)> {

@@ -3,7 +3,9 @@
 //! In: one report. Out: a line of counts; below it the functions that need a feature without a sufficient check, each with
 //! its path; all functions where every detail is asked for.
 
-use super::text::{Detail, counted, fit};
+use super::detail::Detail;
+use crate::render::line::fit;
+use crate::render::number::counted;
 use deburr_core::Report;
 use deburr_core::report::{GuardKind, Hex, IsaFunction, Reach};
 use std::io::{self, Write};

@@ -2,9 +2,11 @@
 //!
 //! `PATH:SVMA: SEVERITY RULE: MESSAGE [FUNCTION at FILE:LINE]`
 
-use super::style::Palette;
-use super::{Checked, Finished, Renderer, one_line, place, placed};
+use super::location::{place, placed};
+use super::renderer::{Checked, Finished, Renderer};
 use crate::config::allow::NO_NAME;
+use crate::render::line::one_line;
+use crate::render::style::Palette;
 use deburr_core::report::PlacedFinding;
 use std::io::{self, Write};
 
@@ -41,7 +43,7 @@ impl Concise {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::example::{example, example_across, rendered, rendered_with};
+    use crate::render::check::example::{example, example_across, rendered, rendered_with};
 
     #[test]
     fn finding_is_one_line_whatever_its_names_hold() {

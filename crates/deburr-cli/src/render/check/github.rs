@@ -1,7 +1,8 @@
 //! Annotations of GitHub Actions: a workflow command a finding, on the source line where DWARF has it, or else on the
 //! file that was checked. Follows "Workflow commands for GitHub Actions" and the escapes of its toolkit's `core.command`.
 
-use super::{Checked, Finished, Renderer, local, place, placed};
+use super::location::{local, place, placed};
+use super::renderer::{Checked, Finished, Renderer};
 use deburr_core::finding::Severity;
 use deburr_core::report::PlacedFinding;
 use std::io::{self, Write};
@@ -58,7 +59,7 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::example::{example, rendered};
+    use crate::render::check::example::{example, rendered};
 
     #[test]
     fn annotation_is_on_the_source_line_or_else_on_the_file() {

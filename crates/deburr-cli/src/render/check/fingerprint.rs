@@ -50,7 +50,7 @@ fn fnv1a(hash: u64, bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::example::example;
+    use crate::render::check::example::example;
     use deburr_core::report::Hex;
 
     #[test]

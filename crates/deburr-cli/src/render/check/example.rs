@@ -1,7 +1,7 @@
 //! A report and a run for the tests of renderers.
 
+use super::renderer::{Checked, Finished, Renderer};
 use super::totals::Totals;
-use super::{Checked, Finished, Renderer};
 use crate::config::allow::{Allowed, Remark, Remarks};
 use crate::config::guard::StaleGuard;
 use crate::input::walk::Skipped;

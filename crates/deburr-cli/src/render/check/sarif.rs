@@ -3,9 +3,10 @@
 //! A finding with a source line is placed there, and the address in the binary is a related location; otherwise the
 //! binary is the place. Allowed findings are results with a suppression.
 
-use super::json::write_value;
-use super::{Checked, Finished, Renderer, local, place, placed, uri};
-use crate::fingerprint::Fingerprints;
+use super::fingerprint::Fingerprints;
+use super::location::{local, place, placed, uri};
+use super::renderer::{Checked, Finished, Renderer};
+use crate::render::json::write_value;
 use deburr_core::report::PlacedFinding;
 use deburr_core::rule::RULES;
 use serde_json::{Value, json};
@@ -145,7 +146,7 @@ fn address(finding: &PlacedFinding) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::example::{example, example_across, rendered_with};
+    use crate::render::check::example::{example, example_across, rendered_with};
     use deburr_core::Report;
 
     fn document(pretty: bool, reports: &[Report]) -> Value {
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn document_follows_the_published_schema() {
-        let schema = include_str!("../../tests/data/sarif-schema-2.1.0.json");
+        let schema = include_str!("../../../tests/data/sarif-schema-2.1.0.json");
         // Two patterns have a bracket too many, which not every engine takes.
         let schema: Value = serde_json::from_str(&schema.replace("{2}]?$", "{2}$")).unwrap();
         let validator = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
