@@ -8,7 +8,7 @@ use super::watch::{LayoutWatch, Watch};
 use crate::args::compare::{Compare, PAIRS};
 use crate::cmd::failure::Failure;
 use crate::output::{self, target::Stream};
-use crate::render::compare::Document;
+use crate::render::compare::document::CompareDocument;
 use deburr_lab::measure::experiment::Experiment;
 use deburr_lab::measure::layouts;
 use deburr_lab::measure::pairs::{self, Stopped};
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 /// What came of running commands.
 pub(super) struct Ran {
-    pub(super) document: Document,
+    pub(super) document: CompareDocument,
     /// Whether somebody interrupted it.
     pub(super) interrupted: bool,
     /// What went wrong behind the last run, which takes nothing from what was measured.

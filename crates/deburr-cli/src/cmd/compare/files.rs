@@ -7,7 +7,7 @@ use super::metric::turned;
 use super::recorded;
 use crate::args::compare::{BetterDirection, Compare};
 use crate::cmd::failure::Failure;
-use crate::render::compare::{Document, Measured};
+use crate::render::compare::document::{CompareDocument, Measured};
 use crate::system_error::error_text;
 use deburr_lab::benchfmt::{self, Input};
 use deburr_lab::comparison::{self, Comparison, Family, Question, Series};
@@ -81,7 +81,7 @@ pub(super) fn compared(
     files: &[PathBuf],
     format: Option<Format>,
     rope: Rope,
-) -> Result<Vec<Document>, String> {
+) -> Result<Vec<CompareDocument>, String> {
     let (a, others) = match files {
         [] => return Err("give two files".to_owned()),
         [only] => {
@@ -110,7 +110,7 @@ pub(super) fn compared(
                 "--expect: several metrics are compared; --metric names the one that decides".to_owned()
             );
         }
-        Ok(Document {
+        Ok(CompareDocument {
             comparisons,
             sweep: None,
             fitness: None,

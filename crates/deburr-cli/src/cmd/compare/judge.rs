@@ -3,7 +3,7 @@
 use super::metric::Asked;
 use super::plan::Plan;
 use crate::args::compare::Compare;
-use crate::render::compare::{Document, Measured, Point};
+use crate::render::compare::document::{CompareDocument, Measured, Point};
 use deburr_lab::comparison::{self, Comparison, Family, Question, Series};
 use deburr_lab::measure::layouts;
 use deburr_lab::measure::pairs::Pair;
@@ -60,7 +60,7 @@ pub(super) fn document(
     rule: &Rule,
     options: &Compare,
     path: &Path,
-) -> Result<Document, String> {
+) -> Result<CompareDocument, String> {
     let of = |asked: &Asked, pairs: &[Pair]| {
         let question = &asked.question;
         let series =
@@ -122,7 +122,7 @@ pub(super) fn document(
     if !plan.has("relink") && are_other_programs(&plan.header) {
         comparisons.iter_mut().for_each(warn_of_placement);
     }
-    Ok(Document {
+    Ok(CompareDocument {
         fitness,
         comparisons,
         sweep,

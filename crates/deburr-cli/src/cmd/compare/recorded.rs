@@ -4,7 +4,7 @@
 use super::judge::{Measurements, criteria, document, rule};
 use super::plan::Plan;
 use crate::args::compare::{Compare, PAIRS};
-use crate::render::compare::Document;
+use crate::render::compare::document::CompareDocument;
 use deburr_lab::measure::layouts;
 use deburr_lab::measure::pairs;
 use deburr_lab::measure::record::{self, Header, RecordError, Run};
@@ -33,7 +33,7 @@ pub(super) fn open(path: &Path) -> Result<Option<Recorded>, String> {
 }
 
 /// Says of it what was said when it was measured, as far as the options are the same.
-pub(super) fn compared(options: &Compare, recorded: Recorded, rope: Rope) -> Result<Document, String> {
+pub(super) fn compared(options: &Compare, recorded: Recorded, rope: Rope) -> Result<CompareDocument, String> {
     let Recorded { path, header, mut runs } = recorded;
     let complain = |why: String| format!("{}: {why}", path.display());
     if options.paired {

@@ -1,6 +1,7 @@
 //! Numbers with units, as people read them.
 
 use deburr_lab::comparison::Comparison;
+use deburr_lab::stats::Direction;
 use deburr_lab::stats::effect::Effect;
 use deburr_lab::stats::placement::Placement;
 use deburr_lab::stats::position::Position;
@@ -102,6 +103,14 @@ fn digits(value: f64) -> String {
     }
     let after = usize::try_from(3 - before).unwrap_or_default().min(9);
     format!("{value:.after$}")
+}
+
+/// In which direction a metric is better.
+pub(super) const fn better(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Larger => "larger",
+        Direction::Smaller => "smaller",
+    }
 }
 
 #[cfg(test)]

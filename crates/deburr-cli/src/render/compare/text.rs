@@ -1,7 +1,8 @@
 //! For people: the verdict in one line, then of each metric where the runs lie, the medians, the probabilities and what to be careful about.
 
-use super::quantity::{self, percent, shown};
-use super::{Document, Measured, Point, better, strip};
+use super::document::{CompareDocument, Measured, Point};
+use super::quantity::{self, better, percent, shown};
+use super::strip;
 use crate::render::style::Palette;
 use deburr_lab::comparison::{Comparison, Fitness};
 use deburr_lab::stats::Probabilities;
@@ -10,7 +11,7 @@ use std::io::{self, Write};
 
 /// Writes the documents, for a terminal so many columns wide.
 pub(crate) fn render(
-    documents: &[Document],
+    documents: &[CompareDocument],
     palette: Palette,
     width: Option<usize>,
     out: &mut dyn Write,
@@ -24,7 +25,12 @@ pub(crate) fn render(
     Ok(())
 }
 
-fn one(document: &Document, palette: Palette, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+fn one(
+    document: &CompareDocument,
+    palette: Palette,
+    width: Option<usize>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let [a, b] = document.measured.sides().map(|side| tame(&side));
     match document.is_aa {
         true => writeln!(out, "A, B: {a}")?,

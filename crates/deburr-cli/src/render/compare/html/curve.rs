@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use super::canvas::Canvas;
-use super::unit_of_axis;
+use super::unit::unit_of_axis;
 use crate::render::compare::quantity::shown;
 use deburr_lab::comparison::{Comparison, Question};
 use deburr_lab::side::Side;
@@ -17,22 +17,22 @@ pub(super) struct Estimate {
 
 /// Both sides at one value of the parameter; a side that failed there has no estimate.
 #[derive(Debug, Clone)]
-pub(super) struct Step {
+pub(super) struct CurveStep {
     pub(super) parameter: String,
     pub(super) sides: [Option<Estimate>; 2],
 }
 
-impl Step {
+impl CurveStep {
     /// Of a point of a sweep.
-    pub(super) fn of(parameter: &str, comparison: &Comparison) -> Step {
+    pub(super) fn of(parameter: &str, comparison: &Comparison) -> CurveStep {
         let sides = comparison.sides.each_ref();
         let sides = sides.map(|side| Some(Estimate { center: side.center, low: side.low, high: side.high }));
-        Step { parameter: parameter.to_owned(), sides }
+        CurveStep { parameter: parameter.to_owned(), sides }
     }
 }
 
 /// The figure. The steps of the parameter are as far from each other as they were given: mostly they are powers.
-pub(super) fn figure(question: &Question, parameter: &str, steps: &[Step]) -> String {
+pub(super) fn figure(question: &Question, parameter: &str, steps: &[CurveStep]) -> String {
     let estimates = steps.iter().flat_map(|step| step.sides.iter().flatten());
     let ends: Vec<f64> =
         estimates.flat_map(|at| [at.center, at.low, at.high]).filter(|end| end.is_finite()).collect();
@@ -46,7 +46,7 @@ pub(super) fn figure(question: &Question, parameter: &str, steps: &[Step]) -> St
     for (index, (side, class)) in [(Side::A, "a"), (Side::B, "b")].into_iter().enumerate() {
         // The two sides stand beside each other, so that their intervals can be told apart.
         let x = |step: usize| rightwards.place(step as f64) + if side == Side::A { -3.0 } else { 3.0 };
-        let found = |step: &Step| step.sides.get(index).copied().flatten();
+        let found = |step: &CurveStep| step.sides.get(index).copied().flatten();
         let known: Vec<(usize, Estimate)> =
             steps.iter().enumerate().filter_map(|(at, step)| Some((at, found(step)?))).collect();
         canvas.polygon(
@@ -75,7 +75,7 @@ mod tests {
         let question =
             Question { name: "tps".to_owned(), unit: "1/s".to_owned(), direction: Direction::Larger };
         let at = |center: f64| Some(Estimate { center, low: center - 10.0, high: center + 10.0 });
-        let step = |parameter: &str, a, b| Step { parameter: parameter.to_owned(), sides: [a, b] };
+        let step = |parameter: &str, a, b| CurveStep { parameter: parameter.to_owned(), sides: [a, b] };
         let steps =
             [step("1", at(90.0), at(80.0)), step("2<", at(40.0), at(50.0)), step("4", at(20.0), None)];
         let figure = figure(&question, "clients", &steps);

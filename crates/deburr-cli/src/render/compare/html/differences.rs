@@ -47,7 +47,7 @@ pub(super) fn is_spoiled(comparison: &Comparison, pair: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::comparison;
+    use super::super::example::comparison;
     use super::*;
 
     #[test]

@@ -7,15 +7,19 @@ mod axis;
 mod canvas;
 mod curve;
 mod differences;
+#[cfg(test)]
+mod example;
 mod markup;
 mod numbers;
 mod posterior;
 mod runs;
+mod unit;
 
-use super::quantity::{self, percent, scale};
+use super::document::{CompareDocument, Measured, Point};
+use super::quantity::{self, percent};
 use super::text::{self, headline};
-use super::{Document, Measured, Point};
-use curve::Step;
+
+use curve::CurveStep;
 use deburr_lab::comparison::Comparison;
 use deburr_lab::stats::verdict::Outcome;
 use markup::{Escaped, command, data, sentence};
@@ -26,7 +30,7 @@ const SWATCH_A: &str = "<svg class=\"swatch\" viewBox=\"-7 -7 14 14\" aria-hidde
 const SWATCH_B: &str = "<svg class=\"swatch\" viewBox=\"-7 -7 14 14\" aria-hidden=\"true\"><path class=\"mark b\" d=\"M0 -5.6l5.4 9.6h-10.8z\"/></svg>";
 
 /// Writes the document.
-pub(crate) fn render(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn render(document: &CompareDocument, out: &mut dyn Write) -> io::Result<()> {
     let headline = document.comparisons.first().map(headline).unwrap_or_default();
     let headline = sentence(&headline);
     write!(
@@ -69,7 +73,12 @@ fn sides(measured: &Measured) -> String {
     format!("<dl class=\"sides\">\n{}{}</dl>\n", side(SWATCH_A, "A", &a), side(SWATCH_B, "B", &b))
 }
 
-fn metric(document: &Document, comparison: &Comparison, index: usize, out: &mut dyn Write) -> io::Result<()> {
+fn metric(
+    document: &CompareDocument,
+    comparison: &Comparison,
+    index: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let question = &comparison.question;
     let outcome = comparison.outcome();
     // The sign beside the word: colour alone tells nothing to some.
@@ -111,7 +120,8 @@ fn sweep(parameter: &str, points: &[Point]) -> String {
             .iter()
             .filter_map(|point| Some((point.value.as_str(), point.comparisons.get(index)?)))
             .collect();
-        let steps: Vec<Step> = at.iter().map(|(value, comparison)| Step::of(value, comparison)).collect();
+        let steps: Vec<CurveStep> =
+            at.iter().map(|(value, comparison)| CurveStep::of(value, comparison)).collect();
         let drawn = curve::figure(&metric.question, parameter, &steps);
         let keys = format!("<li>{SWATCH_A}A</li>\n<li>{SWATCH_B}B</li>\n");
         let title = Escaped(&metric.question.name).to_string();
@@ -214,7 +224,7 @@ fn figures(comparison: &Comparison) -> String {
 }
 
 /// What it takes to do the same again.
-fn origin(document: &Document) -> String {
+fn origin(document: &CompareDocument) -> String {
     let first = document.comparisons.first();
     let mut rows: Vec<(&str, String)> = Vec::new();
     rows.extend(first.map(|first| ("region of equivalence", format!("± {}", quantity::region(first)))));
@@ -230,61 +240,14 @@ fn origin(document: &Document) -> String {
     format!("<footer>\n<dl>\n{}</dl>\n</footer>\n", rows.collect::<String>())
 }
 
-/// The unit of an axis whose values reach up to `largest`, and how much of `unit` it is: other units than those of time and memory
-/// get powers of a thousand where the numbers would be long.
-fn unit_of_axis(largest: f64, unit: &str) -> (f64, String) {
-    let (step, name) = scale(largest, unit);
-    let power = largest.log10();
-    if matches!(unit, "s" | "B") || !power.is_finite() || (-2.0..6.0).contains(&power) {
-        return (step, name.to_owned());
-    }
-    let thousands = (power / 3.0).floor() as i32 * 3;
-    let digit = |digit: char| match digit.to_digit(10) {
-        Some(digit) => ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][digit as usize],
-        None => '⁻',
-    };
-    let raised: String = thousands.to_string().chars().map(digit).collect();
-    (10f64.powi(thousands), format!("10{raised} {name}").trim().to_owned())
-}
-
 #[cfg(test)]
 mod tests {
+    use super::example::comparison;
     use super::*;
-    use deburr_lab::comparison::{self, Question, Reading, Series};
-    use deburr_lab::side::Side;
-    use deburr_lab::stats::benchstat::Upstream;
-    use deburr_lab::stats::random::Random;
-    use deburr_lab::stats::verdict::{Order, Rule};
-    use deburr_lab::stats::{Direction, Rope};
     use std::path::PathBuf;
 
-    /// Twenty-four pairs of which B takes 4 % longer; one of them ran beside something else.
-    pub(super) fn comparison() -> Comparison {
-        let mut random = Random::new(7);
-        let mut values = [Vec::new(), Vec::new()];
-        let mut sequence = Vec::new();
-        for pair in 0..24 {
-            let mut sides = [(Side::A, 0.25), (Side::B, 0.26)];
-            if pair % 4 > 1 {
-                sides.reverse();
-            }
-            for (position, (side, center)) in (0_u32..).zip(sides) {
-                let value = center * (1.0 + 0.01 * random.normal());
-                values[usize::from(side == Side::B)].push(value);
-                let began = Some(f64::from(2 * pair + position) * 0.3);
-                let pair = pair as usize;
-                sequence.push(Reading { side, value, began, pair, is_contaminated: pair == 7 });
-            }
-        }
-        let question =
-            Question { name: "wall".to_owned(), unit: "s".to_owned(), direction: Direction::Smaller };
-        let series = Series { sequence, contaminated: 1, ..Series::of(values, Order::Interleaved) };
-        let rule = Rule::standard(Rope::ONE_PERCENT).unwrap();
-        comparison::compare(question, &series, &rule, 1, Upstream::Corrected).unwrap()
-    }
-
     fn page(comparison: Comparison, command: &str) -> String {
-        let document = Document {
+        let document = CompareDocument {
             comparisons: vec![comparison],
             notes: Vec::new(),
             measured: Measured::Commands {
@@ -329,13 +292,5 @@ mod tests {
         assert_eq!(page.matches("<data class=\"change\"").count(), 24);
         assert_eq!(page.matches("<figure").count(), 3);
         assert_eq!(page.matches("beside other load").count(), 3);
-    }
-
-    #[test]
-    fn an_axis_has_a_unit_in_which_its_numbers_are_short() {
-        assert_eq!(unit_of_axis(0.25, "s"), (1e-3, "ms".to_owned()));
-        assert_eq!(unit_of_axis(8e7, "1/s"), (1e6, "10⁶ 1/s".to_owned()));
-        assert_eq!(unit_of_axis(8000.0, ""), (1.0, String::new()));
-        assert_eq!(unit_of_axis(0.0, ""), (1.0, String::new()));
     }
 }

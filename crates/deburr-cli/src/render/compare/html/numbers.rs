@@ -3,8 +3,7 @@
 use super::differences::is_spoiled;
 use super::markup::{Escaped, data};
 use super::runs::readings;
-use crate::render::compare::better;
-use crate::render::compare::quantity::{self, percent, shown};
+use crate::render::compare::quantity::{self, better, percent, shown};
 use deburr_lab::comparison::Comparison;
 use deburr_lab::side::Side;
 use deburr_lab::stats::benchstat::Summary;

@@ -63,7 +63,7 @@ pub(super) fn figure(comparison: &Comparison) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::comparison;
+    use super::super::example::comparison;
     use super::*;
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use super::canvas::Canvas;
-use super::unit_of_axis;
+use super::unit::unit_of_axis;
 use crate::render::compare::quantity::shown;
 use deburr_lab::comparison::{Comparison, Reading};
 use deburr_lab::side::Side;
@@ -121,7 +121,7 @@ pub(super) fn readings(comparison: &Comparison) -> Vec<Reading> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::comparison;
+    use super::super::example::comparison;
     use super::*;
 
     #[test]
