@@ -4,7 +4,7 @@ use super::board::{Member, Seat};
 use super::crew::{Crew, Origin};
 use super::outcome::{Outcome, Product};
 use crate::input::gate::{BUDGET, Pass};
-use crate::input::layout::Layout;
+use crate::input::image_layout::ImageLayout;
 use crate::input::mapped::Bytes;
 use crate::input::walk::{InputFile, Skipped};
 use deburr_core::image::Archive;
@@ -76,7 +76,7 @@ impl<'a> Crew<'a> {
         // A panic must cost one package and not the batch.
         let result = catch_unwind(AssertUnwindSafe(|| match bytes {
             Some(bytes) => read(&path, bytes, limits, &mut taker),
-            None => read_layout(&path, &Layout::new(&file.path), limits, &mut taker),
+            None => read_layout(&path, &ImageLayout::new(&file.path), limits, &mut taker),
         }));
         let mut outcomes = vec![Outcome::PassedOver(taker.others)];
         let rest = file.size.saturating_sub(taker.read);

@@ -7,8 +7,9 @@ use crate::cmd::failure::Failure;
 use crate::cmd::terminal::{colored, width_of_terminal};
 use crate::input::content::Content;
 use crate::input::mapped::Bytes;
+use crate::input::source_lines::SourceLines;
 use crate::names::nearest;
-use crate::render::listing::{self, Layout, Sources};
+use crate::render::listing::{self, ListingLayout};
 use crate::render::style::Palette;
 use crate::system_error::error_text;
 use deburr_core::image::Archive;
@@ -114,14 +115,14 @@ fn render(options: &Show, color: When, listing: Listing, out: &mut dyn Write) ->
             writeln!(out)?;
         }
         _ => {
-            let layout = Layout {
+            let layout = ListingLayout {
                 palette: Palette::new(colored(color, terminal)),
                 width: terminal.then(width_of_terminal).flatten(),
                 bytes: options.bytes,
                 source: !options.no_source,
             };
-            let mut sources = Sources::default();
-            listing::write(out, &listing, &layout, &mut |file| sources.lines(file))?;
+            let mut sources = SourceLines::default();
+            listing::write(out, &listing, &layout, &mut |file| sources.of(file))?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -5,7 +5,7 @@
 //! not depend on which thread was faster.
 
 use super::content::Content;
-use super::layout::Layout;
+use super::image_layout::ImageLayout;
 use crate::identity::Identity;
 use crate::system_error::error_text;
 use deburr_package::BLOCK;
@@ -292,7 +292,7 @@ fn read_directory(
             Err(error) => found.skip(directory, error_text(&error), Origin::Tree, true),
         }
     }
-    if found.packages && Layout::is_one(names.iter().map(OsString::as_os_str)) {
+    if found.packages && ImageLayout::is_one(names.iter().map(OsString::as_os_str)) {
         found.add_layout(directory);
         return below;
     }

@@ -27,7 +27,7 @@ pub(crate) struct Compared {
 
 /// A file that was not compared.
 #[derive(Debug, Serialize)]
-pub(crate) struct Skipped {
+pub(crate) struct NotCompared {
     pub(crate) path: String,
     pub(crate) reason: String,
     /// Whether work was asked for and not done.
@@ -37,16 +37,16 @@ pub(crate) struct Skipped {
 
 /// All but the files.
 #[derive(Debug, Default)]
-pub(crate) struct Summary {
+pub(crate) struct DiffSummary {
     pub(crate) fail_on: Option<Severity>,
     pub(crate) is_worse: bool,
     pub(crate) only_old: Vec<String>,
-    pub(crate) skipped: Vec<Skipped>,
+    pub(crate) skipped: Vec<NotCompared>,
 }
 
 /// How to lay it out.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Layout {
+pub(crate) struct DiffLayout {
     pub(crate) palette: Palette,
     /// Columns that a line may take; `None`: as many as it needs.
     pub(crate) width: Option<usize>,
@@ -58,7 +58,7 @@ pub(crate) struct Layout {
 pub(crate) fn json(
     out: &mut dyn Write,
     compared: &[Compared],
-    summary: &Summary,
+    summary: &DiffSummary,
     pretty: bool,
 ) -> io::Result<()> {
     #[derive(Serialize)]
@@ -68,7 +68,7 @@ pub(crate) fn json(
         worse: bool,
         files: &'a [Compared],
         only_old: &'a [String],
-        skipped: &'a [Skipped],
+        skipped: &'a [NotCompared],
     }
     let document = Document {
         schema_version: SCHEMA_VERSION,
@@ -90,8 +90,8 @@ pub(crate) fn json(
 pub(crate) fn text(
     out: &mut dyn Write,
     compared: &[Compared],
-    summary: &Summary,
-    layout: &Layout,
+    summary: &DiffSummary,
+    layout: &DiffLayout,
 ) -> io::Result<()> {
     let palette = layout.palette;
     for it in compared.iter().filter(|it| it.old.is_none() || !it.diff.is_empty()) {
@@ -130,7 +130,7 @@ pub(crate) fn text(
     writeln!(out, "{}", palette.bold(verdict))
 }
 
-fn file(out: &mut dyn Write, it: &Compared, summary: &Summary, layout: &Layout) -> io::Result<()> {
+fn file(out: &mut dyn Write, it: &Compared, summary: &DiffSummary, layout: &DiffLayout) -> io::Result<()> {
     let palette = layout.palette;
     let diff = &it.diff;
     let new = palette.bold(&it.new);
@@ -182,8 +182,8 @@ fn findings(
     out: &mut dyn Write,
     verb: &str,
     groups: &[FindingGroup],
-    summary: &Summary,
-    layout: &Layout,
+    summary: &DiffSummary,
+    layout: &DiffLayout,
 ) -> io::Result<()> {
     let mut rules: Vec<(&str, Severity)> = Vec::new();
     for group in groups {
@@ -211,7 +211,7 @@ fn findings(
 }
 
 /// How functions came out, by what changed.
-fn code_generation(out: &mut dyn Write, diff: &FileDiff, layout: &Layout) -> io::Result<()> {
+fn code_generation(out: &mut dyn Write, diff: &FileDiff, layout: &DiffLayout) -> io::Result<()> {
     const TITLES: [(&str, &str); 5] = [
         ("vector-width", "vector width"),
         ("vector-moves", "vector width of moves"),
@@ -251,7 +251,7 @@ fn calls_line(call: &CallDiff) -> String {
     format!("{}: call sites {} → {}{why}", call.function, call.old_calls, call.new_calls)
 }
 
-fn section(out: &mut dyn Write, title: &str, lines: &[String], layout: &Layout) -> io::Result<()> {
+fn section(out: &mut dyn Write, title: &str, lines: &[String], layout: &DiffLayout) -> io::Result<()> {
     if lines.is_empty() {
         return Ok(());
     }
@@ -259,7 +259,7 @@ fn section(out: &mut dyn Write, title: &str, lines: &[String], layout: &Layout) 
     list(out, lines, layout)
 }
 
-fn list(out: &mut dyn Write, lines: &[String], layout: &Layout) -> io::Result<()> {
+fn list(out: &mut dyn Write, lines: &[String], layout: &DiffLayout) -> io::Result<()> {
     let limit = if layout.limit == 0 { lines.len() } else { layout.limit };
     for line in lines.iter().take(limit) {
         writeln!(out, "{}", fit(&format!("    {line}"), layout.width))?;

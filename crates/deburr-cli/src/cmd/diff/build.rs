@@ -3,7 +3,7 @@
 use crate::batch::plan::BatchPlan;
 use crate::cmd::failure::Failure;
 use crate::input::walk::{self, InputFile};
-use crate::render::diff::Skipped;
+use crate::render::diff::NotCompared;
 use std::path::{Path, PathBuf};
 
 /// A build.
@@ -14,13 +14,17 @@ pub(super) struct Build {
 
 impl Build {
     /// Finds the files. What is in a folder and cannot be read is noted; what the user named must be there.
-    pub(super) fn walk(root: &Path, plan: &BatchPlan, skipped: &mut Vec<Skipped>) -> Result<Build, Failure> {
+    pub(super) fn walk(
+        root: &Path,
+        plan: &BatchPlan,
+        skipped: &mut Vec<NotCompared>,
+    ) -> Result<Build, Failure> {
         let walked = walk::walk(&[root.to_owned()], plan.threads, &[], plan.limits.depth > 0);
         for skip in walked.skipped {
             if skip.named {
                 return Err(Failure::Message(format!("{}: {}", skip.path, skip.reason)));
             }
-            skipped.push(Skipped { path: skip.path, reason: skip.reason, is_fault: skip.fault });
+            skipped.push(NotCompared { path: skip.path, reason: skip.reason, is_fault: skip.fault });
         }
         Ok(Build { root: root.to_owned(), files: walked.files })
     }

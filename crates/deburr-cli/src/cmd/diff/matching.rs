@@ -10,7 +10,7 @@ use crate::batch::outcome::{Outcome, Product};
 use crate::config::allow::Ledger;
 use crate::input::pairs::pair;
 use crate::input::walk;
-use crate::render::diff::{Compared, Skipped};
+use crate::render::diff::{Compared, NotCompared};
 use deburr_core::compare::Inspected;
 use deburr_core::{Error, Report, Request, compare, inspect};
 use std::collections::{HashMap, VecDeque};
@@ -33,7 +33,7 @@ impl Product for Inspected {
 /// A binary of one build.
 struct Binary {
     path: String,
-    inspected: Result<Box<Inspected>, Skipped>,
+    inspected: Result<Box<Inspected>, NotCompared>,
 }
 
 /// One build's part of a scope.
@@ -68,7 +68,7 @@ pub(super) struct Matched {
     pub(super) compared: Vec<Compared>,
     /// Paths that only the old build has.
     pub(super) only_old: Vec<String>,
-    pub(super) skipped: Vec<Skipped>,
+    pub(super) skipped: Vec<NotCompared>,
 }
 
 /// The matching at work.
@@ -129,7 +129,7 @@ impl<'a> Matching<'a> {
         let part = if place.side == Side::Old { &mut self.old } else { &mut self.new };
         part.is_whole &= !may_lack;
         let walk::Skipped { path, reason, fault: is_fault, .. } = skip;
-        let skipped = Skipped { path: path.clone(), reason, is_fault };
+        let skipped = NotCompared { path: path.clone(), reason, is_fault };
         self.add(place, Binary { path, inspected: Err(skipped) });
     }
 
@@ -190,7 +190,7 @@ impl<'a> Matching<'a> {
 
 /// What cannot be compared, and why.
 fn skipped(path: String, reason: &str, is_fault: bool) -> Matched {
-    Matched { skipped: vec![Skipped { path, reason: reason.to_owned(), is_fault }], ..Matched::default() }
+    Matched { skipped: vec![NotCompared { path, reason: reason.to_owned(), is_fault }], ..Matched::default() }
 }
 
 fn compared(old: Binary, new: Binary) -> Matched {

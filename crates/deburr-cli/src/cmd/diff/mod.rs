@@ -12,7 +12,7 @@ use crate::batch::plan::BatchPlan;
 use crate::cmd::failure::Failure;
 use crate::cmd::terminal::{colored, width_of_terminal};
 use crate::names::ARCHES;
-use crate::render::diff::{self, Compared, Layout, Summary};
+use crate::render::diff::{self, Compared, DiffLayout, DiffSummary};
 use crate::render::style::Palette;
 use build::Build;
 use deburr_core::compare::LevelChange;
@@ -60,12 +60,12 @@ pub(super) fn run(
     let compared = matched.compared;
     let failed = skipped.iter().any(|skip| skip.is_fault) || compared.is_empty();
     let is_worse = compared.iter().any(|it| it.diff.is_worse(fail_on));
-    let summary = Summary { fail_on, is_worse, only_old, skipped };
+    let summary = DiffSummary { fail_on, is_worse, only_old, skipped };
     let terminal = io::stdout().is_terminal();
     if options.format == Format::Json {
         diff::json(out, &compared, &summary, terminal)?;
     } else {
-        let layout = Layout {
+        let layout = DiffLayout {
             palette: Palette::new(colored(color, terminal)),
             width: terminal.then(width_of_terminal).flatten(),
             limit: options.limit,

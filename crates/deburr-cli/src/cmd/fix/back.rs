@@ -7,7 +7,9 @@ use crate::batch::progress::Life;
 use crate::cmd::failure::Failure;
 use crate::input::content::Content;
 use crate::input::mapped::Bytes;
-use crate::render::fix::{Render, Reverted, Summary, Verdict};
+use crate::render::fix::outcome::{Reverted, Verdict};
+use crate::render::fix::renderer::FixRenderer;
+use crate::render::fix::summary::FixSummary;
 use crate::system_error::error_text;
 use deburr_core::patch::{self, PlanError, VerifyError};
 use deburr_package::{Limits, rewrite};
@@ -42,7 +44,7 @@ impl Run<'_> {
 pub(super) fn verify(
     options: &Fix,
     [original, patched]: [&Path; 2],
-    render: &mut dyn Render,
+    render: &mut dyn FixRenderer,
     out: &mut dyn Write,
 ) -> Result<ExitCode, Failure> {
     let complain = |path: &Path, reason: &str| Failure::Message(format!("{}: {reason}", path.display()));
@@ -77,7 +79,7 @@ pub(super) fn verify(
     let verdict = Verdict { path: patched.display().to_string(), original: name, verified, assumptions };
     render.begin(out)?;
     render.verdict(out, &verdict)?;
-    render.end(out, &Summary::default())?;
+    render.end(out, &FixSummary::default())?;
     Ok(if verdict.verified.is_ok() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 

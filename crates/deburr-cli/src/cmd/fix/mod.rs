@@ -17,7 +17,11 @@ use crate::input::mapped::Bytes;
 use crate::output::dress::{self, Inherited};
 use crate::output::target::{self, Regular, Stream, Target};
 use crate::output::{passing, refuse_input};
-use crate::render::fix::{Break, Document, Fixed, Layout, Left, Render, Summary, Text, Written};
+use crate::render::fix::json::FixJson;
+use crate::render::fix::outcome::{Break, Fixed, Left, Written};
+use crate::render::fix::renderer::FixRenderer;
+use crate::render::fix::summary::FixSummary;
+use crate::render::fix::text::{FixLayout, FixText};
 use crate::render::style::Palette;
 use crate::system_error::error_text;
 use deburr_core::patch::{Edited, Plan};
@@ -56,9 +60,9 @@ pub(super) fn run(
         _ if options.is_plan() => "plan",
         _ => "rewrite",
     };
-    let mut render: Box<dyn Render> = match options.format {
-        Format::Json => Box::new(Document::new(action, terminal)),
-        Format::Text => Box::new(Text::new(Layout {
+    let mut render: Box<dyn FixRenderer> = match options.format {
+        Format::Json => Box::new(FixJson::new(action, terminal)),
+        Format::Text => Box::new(FixText::new(FixLayout {
             palette: Palette::new(colored(color, terminal)),
             width: terminal.then(width_of_terminal).flatten(),
             limit: options.limit,
@@ -80,7 +84,7 @@ pub(super) fn run(
         render: render.as_mut(),
         out,
         complaints,
-        summary: Summary::default(),
+        summary: FixSummary::default(),
         failed: false,
     };
     run.render.begin(run.out)?;
@@ -106,10 +110,10 @@ enum Goal<'p> {
 struct Run<'r> {
     options: &'r Fix,
     work: Work<'r>,
-    render: &'r mut dyn Render,
+    render: &'r mut dyn FixRenderer,
     out: &'r mut dyn Write,
     complaints: &'r mut dyn Write,
-    summary: Summary,
+    summary: FixSummary,
     failed: bool,
 }
 

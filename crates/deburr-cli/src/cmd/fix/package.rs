@@ -8,7 +8,7 @@ use super::work::{self, Made, Trouble, guarded};
 use super::{Goal, Run, Source, Stop, sha256};
 use crate::batch::progress::Life;
 use crate::input::content::arch_of;
-use crate::render::fix::{Break, Fixed, Packed, Written};
+use crate::render::fix::outcome::{Break, Fixed, Packed, Written};
 use crate::render::number::counted;
 use deburr_core::patch::{self, NoteError, RevertError};
 use deburr_cpu::Arch;

@@ -1,21 +1,21 @@
 //! Text for people: sites by rule, old words beside new ones; what is refused by reason; and what to know of the new file.
 
-use super::{Fixed, Packed, Render, Reverted, Summary, Verdict, Written, is_barrier};
+use super::insns::{addresses, insns};
+use super::outcome::{Fixed, Packed, Reverted, Verdict, Written};
+use super::renderer::FixRenderer;
+use super::summary::{FixSummary, is_barrier};
 use crate::config::allow::NO_NAME;
 use crate::render::line::fit;
 use crate::render::line::one_line;
 use crate::render::number::counted;
 use crate::render::style::Palette;
-use deburr_core::Svma;
-use deburr_core::insn::text::{Syntax, disassemble};
 use deburr_core::patch::{Refused, Site};
-use deburr_cpu::Arch;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// How to lay it out.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Layout {
+pub(crate) struct FixLayout {
     pub(crate) palette: Palette,
     /// Columns that a line may take; `None`: as many as it needs.
     pub(crate) width: Option<usize>,
@@ -26,8 +26,8 @@ pub(crate) struct Layout {
 }
 
 /// Renders for people.
-pub(crate) struct Text {
-    layout: Layout,
+pub(crate) struct FixText {
+    layout: FixLayout,
     files: u64,
 }
 
@@ -38,9 +38,9 @@ struct OfRule<'a> {
     refused: Vec<&'a Refused>,
 }
 
-impl Text {
-    pub(crate) const fn new(layout: Layout) -> Text {
-        Text { layout, files: 0 }
+impl FixText {
+    pub(crate) const fn new(layout: FixLayout) -> FixText {
+        FixText { layout, files: 0 }
     }
 
     fn shown(&self, count: usize) -> usize {
@@ -121,7 +121,7 @@ impl Text {
         Ok(())
     }
 
-    fn closing(&self, out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+    fn closing(&self, out: &mut dyn Write, summary: &FixSummary) -> io::Result<()> {
         let palette = self.layout.palette;
         if summary.is_several {
             let all = summary.sites + summary.refused - summary.barriers;
@@ -165,7 +165,7 @@ impl Text {
     }
 
     /// What stays as it is, by reason.
-    fn left(&self, out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+    fn left(&self, out: &mut dyn Write, summary: &FixSummary) -> io::Result<()> {
         let mut by_reason: BTreeMap<&str, u64> = BTreeMap::new();
         for left in summary.left.iter().filter(|left| !left.is_fault) {
             *by_reason.entry(&left.reason).or_default() += 1;
@@ -185,7 +185,7 @@ impl Text {
     }
 }
 
-impl Render for Text {
+impl FixRenderer for FixText {
     fn fixed(&mut self, out: &mut dyn Write, fixed: &Fixed, is_named: bool) -> io::Result<()> {
         let (sites, refused) = (&fixed.plan.sites, &fixed.plan.refused);
         if !is_named && sites.is_empty() && refused.is_empty() {
@@ -291,7 +291,7 @@ impl Render for Text {
         verdict.assumptions.iter().try_for_each(|assumption| writeln!(out, "- {assumption}"))
     }
 
-    fn end(&mut self, out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+    fn end(&mut self, out: &mut dyn Write, summary: &FixSummary) -> io::Result<()> {
         self.closing(out, summary)?;
         match summary.manifest {
             Some(_) => writeln!(out, "manifest.json tells what each form of a file needs."),
@@ -324,20 +324,6 @@ fn with_barriers(some: u64, all: u64, verb: &str, barriers: u64) -> String {
     }
 }
 
-/// The text of each word.
-pub(super) fn insns(words: &[u32], at: Svma) -> Vec<String> {
-    let text = |(&word, at): (&u32, Svma)| {
-        disassemble(Arch::Aarch64, &word.to_le_bytes(), at, Syntax::default())
-            .unwrap_or_else(|| format!(".inst {word:#010x}"))
-    };
-    words.iter().zip(addresses(at)).map(text).collect()
-}
-
-/// Of one word after another.
-fn addresses(at: Svma) -> impl Iterator<Item = Svma> {
-    (0..).map(move |index| at.offset(4 * index))
-}
-
 /// Operands in a column of their own.
 fn aligned(text: &str) -> String {
     match text.split_once(' ') {
@@ -349,6 +335,7 @@ fn aligned(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use deburr_core::Svma;
     use deburr_core::patch::{Plan, Reason};
 
     /// What is said of a plan that rewrites nothing, and at the end.
@@ -363,10 +350,10 @@ mod tests {
         let plan = Plan { refused: refused.iter().map(place).collect(), ..Plan::default() };
         let (path, needs, breaks) = ("x.so".to_owned(), Vec::new(), Vec::new());
         let fixed = Fixed { path, plan, needs, breaks, obstacle: None, written: None };
-        let mut summary = Summary { is_several: true, ..Summary::default() };
+        let mut summary = FixSummary { is_several: true, ..FixSummary::default() };
         summary.add(&fixed);
         let palette = Palette::new(false);
-        let mut text = Text::new(Layout { palette, width: None, limit: 10, is_plan: true });
+        let mut text = FixText::new(FixLayout { palette, width: None, limit: 10, is_plan: true });
         let mut out = Vec::new();
         text.fixed(&mut out, &fixed, true).unwrap();
         text.end(&mut out, &summary).unwrap();

@@ -5,7 +5,7 @@ use deburr_package::Blobs;
 use std::path::{Path, PathBuf};
 
 /// The folder.
-pub(crate) struct Layout(PathBuf);
+pub(crate) struct ImageLayout(PathBuf);
 
 struct Blob(Bytes);
 
@@ -15,10 +15,10 @@ impl AsRef<[u8]> for Blob {
     }
 }
 
-impl Layout {
+impl ImageLayout {
     /// The image in a folder.
-    pub(crate) fn new(folder: &Path) -> Layout {
-        Layout(folder.to_owned())
+    pub(crate) fn new(folder: &Path) -> ImageLayout {
+        ImageLayout(folder.to_owned())
     }
 
     /// Whether the names in a folder are those of an image layout.
@@ -28,7 +28,7 @@ impl Layout {
     }
 }
 
-impl Blobs for Layout {
+impl Blobs for ImageLayout {
     fn open<'a>(&'a self, name: &str) -> Option<Box<dyn AsRef<[u8]> + 'a>> {
         let path = self.0.join(name);
         // The type is asked first: opening a fifo would wait for a writer.
