@@ -120,6 +120,11 @@ pub(crate) struct Fix {
 }
 
 impl Fix {
+    /// What is added to the name of a file that is replaced.
+    pub(crate) fn suffix(&self) -> &str {
+        self.backup.as_deref().unwrap_or(".orig")
+    }
+
     /// Whether nothing is written: what could be is only shown.
     pub(crate) fn is_plan(&self) -> bool {
         let is_back = self.revert || self.verify.is_some();

@@ -3,7 +3,7 @@
 //! A file is written under a passing name in the folder that it belongs in, synchronised, checked, and renamed (POSIX,
 //! rename: whoever opens the name sees the old file or the new one, whole). If anything fails, the passing file goes away.
 
-use super::work::Trouble;
+use crate::cmd::fix::trouble::Trouble;
 use crate::input::mapped::Bytes;
 use crate::output::dress::{Inherited, dress, is_privileged};
 use crate::output::passing::Passing;
@@ -18,7 +18,7 @@ use std::path::Path;
 
 /// What becomes of a file that has the name already.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Existing<'p> {
+pub(crate) enum Existing<'p> {
     /// It goes.
     Replace,
     /// It gets another name, which no file may have yet.
@@ -26,7 +26,7 @@ pub(super) enum Existing<'p> {
 }
 
 /// Writes a file; `check` sees what was written. Returns the attributes that could not be kept.
-pub(super) fn put(
+pub(crate) fn put(
     new: &Edited<'_>,
     destination: &Path,
     inherited: Inherited<'_>,
@@ -73,7 +73,7 @@ pub(super) fn put(
 }
 
 /// Writes through what is no regular file; `check` sees the bytes first, as they cannot be read again there.
-pub(super) fn put_through(
+pub(crate) fn put_through(
     new: &Edited<'_>,
     mut stream: Stream,
     name: &Path,
@@ -102,7 +102,7 @@ fn keep(path: &Path, backup: &Path) -> io::Result<()> {
 }
 
 /// Copies a file to a name that must be free, with its holes and its mode; with its owner where that is permitted.
-pub(super) fn copy(from: &mut File, metadata: &Metadata, to: &Path, is_privileged: bool) -> io::Result<()> {
+pub(crate) fn copy(from: &mut File, metadata: &Metadata, to: &Path, is_privileged: bool) -> io::Result<()> {
     let mut new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
     let copied = sparse::copy(from, &mut new).and_then(|()| {
         dress(&new, Inherited { metadata, replaced: None, is_privileged })?;
@@ -114,7 +114,7 @@ pub(super) fn copy(from: &mut File, metadata: &Metadata, to: &Path, is_privilege
 }
 
 /// A folder for new files: one that does not exist yet, or that is empty.
-pub(super) fn new_folder(path: &Path) -> Result<(), String> {
+pub(crate) fn new_folder(path: &Path) -> Result<(), String> {
     let complain = |reason: &str| format!("{}: {reason}", path.display());
     let path = &target::folder(path).map_err(|error| complain(&error_text(&error)))?;
     match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {

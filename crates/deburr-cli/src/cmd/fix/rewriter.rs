@@ -1,8 +1,9 @@
-//! What is done with one binary: options → [`Work`], and from it, file by file, what is to be rewritten and the bytes with it.
+//! What is done with one binary: options → [`Rewriter`], and from it, file by file, what is to be rewritten and the bytes with it.
 //!
 //! Knows bytes only; where they come from and go to is the business of whoever calls.
 
-use crate::analysis::{FAILED, debug_dirs, machines};
+use super::trouble::{Trouble, guarded};
+use crate::analysis::{debug_dirs, machines};
 use crate::args::fix::Fix;
 use crate::config::document::Config;
 use crate::input::content::Content;
@@ -14,11 +15,10 @@ use deburr_core::patch::{
 };
 use deburr_core::{Error, Svma, pattern, wanted_debug_file};
 use deburr_cpu::{Arch, Feature, FeatureSet};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// What is asked for.
-pub(super) struct Work<'o> {
+pub(super) struct Rewriter<'o> {
     rules: Option<Vec<&'o str>>,
     target: Option<FeatureSet>,
     skip_spinning: bool,
@@ -38,7 +38,7 @@ struct Wanted<T> {
 }
 
 /// What can be made of a binary.
-pub(super) struct Made<'b> {
+pub(super) struct Rewrite<'b> {
     pub(super) plan: Plan,
     /// The file with it, or why it cannot be written; `None` where there is nothing to write, or nothing is to be written.
     pub(super) patched: Option<Result<Edited<'b>, ApplyError>>,
@@ -46,30 +46,12 @@ pub(super) struct Made<'b> {
     pub(super) trailer: Option<u64>,
 }
 
-/// Why nothing can be made of a file.
-#[derive(Debug)]
-pub(super) struct Trouble {
-    pub(super) reason: String,
-    /// Whether it is a fault, and not a file of a kind that stays as it is.
-    pub(super) is_fault: bool,
-}
-
-impl Trouble {
-    pub(super) fn fault(reason: impl Into<String>) -> Trouble {
-        Trouble { reason: reason.into(), is_fault: true }
-    }
-
-    pub(super) fn left(reason: impl Into<String>) -> Trouble {
-        Trouble { reason: reason.into(), is_fault: false }
-    }
-}
-
-impl<'o> Work<'o> {
+impl<'o> Rewriter<'o> {
     /// Understands the options.
-    pub(super) fn new(options: &'o Fix) -> Result<Work<'o>, String> {
+    pub(super) fn new(options: &'o Fix) -> Result<Rewriter<'o>, String> {
         let config = Config::read(options.config.as_deref())?;
         let target = machines(machines_named("--target", &options.target)?, &config.target);
-        Ok(Work {
+        Ok(Rewriter {
             rules: (!options.only.is_empty()).then(|| options.only.iter().map(String::as_str).collect()),
             target: features_for(&target, Some(Arch::Aarch64)),
             skip_spinning: options.skip_spin_cas,
@@ -87,7 +69,7 @@ impl<'o> Work<'o> {
     }
 
     /// Plans for a file and applies the plan, in memory. `file`: what its debug file may lie beside.
-    pub(super) fn make<'b>(&mut self, bytes: &'b [u8], file: Option<&Path>) -> Result<Made<'b>, Trouble> {
+    pub(super) fn make<'b>(&mut self, bytes: &'b [u8], file: Option<&Path>) -> Result<Rewrite<'b>, Trouble> {
         match Content::of_all(bytes) {
             Content::Elf => self.make_elf(bytes, file),
             Content::Archive | Content::ThinArchive => {
@@ -101,7 +83,7 @@ impl<'o> Work<'o> {
         }
     }
 
-    fn make_elf<'b>(&mut self, bytes: &'b [u8], file: Option<&Path>) -> Result<Made<'b>, Trouble> {
+    fn make_elf<'b>(&mut self, bytes: &'b [u8], file: Option<&Path>) -> Result<Rewrite<'b>, Trouble> {
         let debug_file = self
             .debug_dirs
             .as_deref()
@@ -133,7 +115,7 @@ impl<'o> Work<'o> {
             }
             patched = made.transpose();
         }
-        Ok(Made { plan, patched, trailer })
+        Ok(Rewrite { plan, patched, trailer })
     }
 
     /// The file with a plan, or why it cannot be written; of what is not to be written only the latter.
@@ -215,9 +197,4 @@ pub(super) fn verify(
         true => Ok(()),
         false => Err(complain("another number of changes than was planned".to_owned())),
     }
-}
-
-/// A panic is a fault of deburr, yet it must cost one file and not the run.
-pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, Trouble> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|_| Trouble::fault(FAILED))
 }

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 /// Something in a directory.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// From the directory on; empty for itself.
-    pub(super) relative: PathBuf,
-    pub(super) metadata: Metadata,
+    pub(crate) relative: PathBuf,
+    pub(crate) metadata: Metadata,
 }
 
 /// A directory and all below it, each folder before what is in it; and what could not be read.
-pub(super) fn read(root: &Path) -> (Vec<Entry>, Vec<(PathBuf, String)>) {
+pub(crate) fn read(root: &Path) -> (Vec<Entry>, Vec<(PathBuf, String)>) {
     let (mut entries, mut faults) = (Vec::new(), Vec::new());
     let mut waiting = vec![PathBuf::new()];
     while let Some(relative) = waiting.pop() {
@@ -40,12 +40,12 @@ pub(super) fn read(root: &Path) -> (Vec<Entry>, Vec<(PathBuf, String)>) {
 }
 
 /// A path in a directory; the directory's own without a `/` at its end.
-pub(super) fn below(root: &Path, relative: &Path) -> PathBuf {
+pub(crate) fn below(root: &Path, relative: &Path) -> PathBuf {
     if relative.as_os_str().is_empty() { root.to_owned() } else { root.join(relative) }
 }
 
 /// Whether a file is a blob of an image layout (`blobs/ALGORITHM/DIGEST`), or a layer of what `docker save` wrote, unpacked.
-pub(super) fn is_part_of_image(path: &Path) -> bool {
+pub(crate) fn is_part_of_image(path: &Path) -> bool {
     let above = |levels: usize| path.ancestors().nth(levels);
     let name = path.file_name().unwrap_or_default();
     let is_digest = name.len() >= 64 && name.as_bytes().iter().all(u8::is_ascii_hexdigit);

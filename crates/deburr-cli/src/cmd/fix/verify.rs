@@ -1,13 +1,13 @@
-//! The ways back: a rewritten file → its original; both → whether they do the same.
+//! Verifying: a file and its rewritten form → whether they do the same, proven from the bytes alone.
 
-use super::work::{Trouble, guarded};
-use super::{Goal, Run, Source, Stop, package};
+use super::package::{contents, trouble};
+use super::trouble::{Trouble, guarded};
 use crate::args::fix::Fix;
 use crate::batch::progress::Life;
 use crate::cmd::failure::Failure;
 use crate::input::content::Content;
 use crate::input::mapped::Bytes;
-use crate::render::fix::outcome::{Reverted, Verdict};
+use crate::render::fix::outcome::Verdict;
 use crate::render::fix::renderer::FixRenderer;
 use crate::render::fix::summary::FixSummary;
 use crate::system_error::error_text;
@@ -21,24 +21,6 @@ use std::process::ExitCode;
 
 /// Changes by rule, or why they are not proven.
 type Verified = Result<BTreeMap<&'static str, usize>, String>;
-
-impl Run<'_> {
-    /// Gives the original of a file back.
-    pub(super) fn revert(&mut self, path: &Path, goal: Goal<'_>) -> Result<(), Stop> {
-        let source = Source::open(path)?;
-        if Content::of_all(&source.bytes) == Content::Package {
-            return self.package(path, &source, goal);
-        }
-        let Some(destination) = self.destination(path, &source, goal)? else { return Ok(()) };
-        let reverted = guarded(|| patch::revert(&source.bytes))?;
-        let original = reverted.map_err(|error| Trouble::fault(error.to_string()))?;
-        // That it is the original, the note's own SHA-256 has told.
-        let (written, _) = destination.deliver(path, &source, Some((&*original).into()), |_| Ok(()))?;
-        let reverted = Reverted { path: path.display().to_string(), written };
-        self.render.reverted(self.out, &reverted)?;
-        Ok(())
-    }
-}
 
 /// Proves the difference of two files, or of two packages.
 pub(super) fn verify(
@@ -86,7 +68,7 @@ pub(super) fn verify(
 /// Proves the difference of two packages: of each binary that differs; and that with these in their places the original
 /// becomes the other, byte for byte. Told are the changes by rule, or why they are not proven.
 fn packages(name: &str, [old, new]: [&[u8]; 2], limits: &Limits) -> Result<Verified, Trouble> {
-    let mut binaries = package::binaries(name, new, limits)?;
+    let mut binaries = contents::binaries(name, new, limits)?;
     let mut by_rule = BTreeMap::new();
     let mut doubt = None;
     let rewritten = rewrite(name, old, limits, &mut |object| {
@@ -102,7 +84,7 @@ fn packages(name: &str, [old, new]: [&[u8]; 2], limits: &Limits) -> Result<Verif
         };
         None
     });
-    let rewritten = rewritten.map_err(|error| package::trouble(name, &error))?;
+    let rewritten = rewritten.map_err(|error| trouble(name, &error))?;
     Ok(match doubt {
         Some(doubt) => Err(doubt),
         None if rewritten.changed.is_empty() => Err("no binary in it differs from the original's".to_owned()),
