@@ -1,5 +1,5 @@
-//! What is asked of each binary: options and configuration → [`Analysis`], and from it, binary by binary, a [`Request`] with
-//! its debug file and its guards. Where options and configuration both speak, the options win.
+//! The analysis of each binary: options and configuration → [`Analysis`], and from it, binary by binary, a [`Request`] with
+//! its debug file and its guards. Where options and configuration disagree, the options win.
 
 use crate::args::analysis::{AnalysisOptions, DebugFiles};
 use crate::config::document::Config;
@@ -21,7 +21,7 @@ pub(crate) struct Analysis {
     pub(crate) rules: Vec<&'static str>,
     /// Where separate debug files are looked for; `None`: nowhere.
     pub(crate) debug_dirs: Option<Vec<PathBuf>>,
-    /// What the user states beside the command line.
+    /// What the user states apart from the command line.
     pub(crate) config: Config,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Analysis {
 pub(crate) struct Provenance<'a> {
     /// As the user knows it.
     pub(crate) path: &'a str,
-    /// The file that its debug file may lie beside, if there is one.
+    /// The file that its debug file may be next to, if there is one.
     pub(crate) file: Option<&'a Path>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) const FAILED: &str = "deburr itself failed on this file; please repor
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) reason: String,
-    /// Whether it is a fault: work that was asked for and not done.
+    /// Whether it is a fault: work that was requested and not done.
     pub(crate) fault: bool,
 }
 
@@ -58,7 +58,7 @@ impl Analysis {
         })
     }
 
-    /// Asks something of an ELF file. `foreign`: what the libraries tell that it needs.
+    /// Does some work on an ELF file. `foreign`: what the libraries show that it needs.
     pub(crate) fn run<T>(
         &self,
         bytes: &[u8],
@@ -82,7 +82,7 @@ impl Analysis {
             foreign,
         };
         let fault = |reason: &str| Refusal { reason: reason.to_owned(), fault: true };
-        // A panic is a fault of deburr, yet it must cost one file and not the batch, whose turns would wait for ever.
+        // A panic is a fault of deburr, yet it must cost one file and not the batch, whose turns would wait indefinitely.
         let done = catch_unwind(AssertUnwindSafe(|| work(bytes, &request))).map_err(|_| fault(FAILED))?;
         if debug_file.as_ref().is_some_and(|debug| !debug.is_intact()) {
             return Err(fault("the debug file changed while it was read"));

@@ -1,5 +1,5 @@
 //! Names that the user writes: machines, after `--target` and `--baseline` → features; rules → their ids. The one place of
-//! the command that asks `deburr-cpu` about names and about this machine.
+//! the command that queries `deburr-cpu` about names and about this machine.
 
 use deburr_core::rule::{self, RULES};
 use deburr_cpu::{Arch, FeatureSet, Target};
@@ -7,7 +7,7 @@ use deburr_cpu::{Arch, FeatureSet, Target};
 /// The architectures that deburr reads.
 pub(crate) const ARCHES: [Arch; 2] = [Arch::X86_64, Arch::Aarch64];
 
-/// The machines of an option, at most one for each architecture.
+/// The machines of an option, no more than one for each architecture.
 pub(crate) fn machines_named(option: &str, names: &[String]) -> Result<Vec<Target>, String> {
     let mut machines: Vec<Target> = Vec::new();
     for name in names {

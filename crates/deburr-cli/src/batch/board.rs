@@ -2,8 +2,8 @@
 //!
 //! A file gives its outcomes in pieces: one for a plain file, one for each binary of a package. A thread that reads a package
 //! hands a member to a thread that has nothing to do, or checks it itself; whoever waits here takes such members meanwhile.
-//! What keeps all that from standing still: the file whose turn it is, the *head*, waits only for members that are being
-//! checked; only others wait for the head, and they hold no share of the gate while they do.
+//! There is no deadlock: the file whose turn it is, the *head*, waits only for members that are being checked. Only others
+//! wait for the head, and they hold no share of the gate meanwhile.
 
 use super::outcome::Outcome;
 use super::progress::PATIENCE;

@@ -22,7 +22,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Copy)]
 pub(super) enum Origin<'a> {
     File(&'a InputFile),
-    /// A package, beside which no debug files lie.
+    /// A package, which has no debug files next to it.
     Member,
 }
 

@@ -1,6 +1,6 @@
 //! The batch: files → outcomes in the order of the files, though many are checked at the same time.
 //!
-//! File-level work runs on threads of its own and not on rayon's: a rayon worker that waits for the core's
+//! File-level work runs on threads of its own and not on rayon's. A rayon worker that waits for the core's
 //! parallel loops would steal another file and hold two at a time. Each of these threads is a rayon pool of
 //! one, so that the core's parallel loops run where the file is. Outcomes wait in a window of bounded length, so
 //! that ten thousand reports are never held together. Packages are read by such a thread, member by member.
@@ -64,7 +64,7 @@ pub(crate) fn check_all<P: Product, E>(
             while let Some(outcomes) = board.emit(turn, piece, || meter.show(turn, read())) {
                 piece += 1;
                 meter.show(turn, read());
-                if let Err(error) = meter.aside(|| emit(turn, outcomes)) {
+                if let Err(error) = meter.hidden(|| emit(turn, outcomes)) {
                     board.stop();
                     return Err(error);
                 }

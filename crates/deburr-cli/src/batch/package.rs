@@ -63,7 +63,7 @@ impl<'a, P: Product> Sink for Taker<'_, '_, 'a, P> {
 }
 
 impl<'a> Crew<'a> {
-    /// Reads a package; its members are checked on the way. Returns what is left to say.
+    /// Reads a package; its members are checked meanwhile. Returns what is left to report.
     pub(super) fn check_package<P: Product>(
         &'a self,
         file: &InputFile,

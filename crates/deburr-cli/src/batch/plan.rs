@@ -14,7 +14,7 @@ pub(crate) struct BatchPlan {
     pub(crate) analysis: Analysis,
     /// Whether the shared libraries that a file needs are looked at with it.
     pub(crate) closure: bool,
-    /// What stands for `/` where libraries are looked for.
+    /// The folder that is taken for `/` where libraries are looked for.
     pub(crate) root: Option<PathBuf>,
     pub(crate) threads: usize,
     /// How much a package may hold.

@@ -68,7 +68,7 @@ fn describe_host(out: &mut dyn Write, host: &Host, palette: Palette) -> std::io:
     list(out, "  disabled by OS", host.disabled.iter().map(Feature::name))
 }
 
-/// Prints words behind a label, in as many lines as they need; an empty list leaves no line.
+/// Prints names after a label, in as many lines as they need; an empty list leaves no line.
 fn list<'a>(out: &mut dyn Write, label: &str, words: impl Iterator<Item = &'a str>) -> std::io::Result<()> {
     const INDENT: usize = 18;
     let width = width_of_terminal().unwrap_or(WIDTH).max(INDENT * 2);

@@ -46,14 +46,14 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
     let complain = |reason: &str| Failure::Message(format!("{}: {reason}", options.file.display()));
     let bytes = Bytes::open(&file).map_err(|error| complain(&error_text(&error)))?;
     let place = Place::parse(&options.place);
-    let ask = |object: &[u8], path: &str, file: Option<&Path>| {
+    let list = |object: &[u8], path: &str, file: Option<&Path>| {
         let provenance = Provenance { path, file };
         analysis
             .run(object, provenance, &[], |bytes, request| deburr_core::listing(bytes, request, place, view))
     };
     let path = file.display().to_string();
-    let asked: Vec<(String, Result<Shown, Refusal>)> = match Content::of_all(&bytes) {
-        Content::Elf if member.is_none() => vec![(path.clone(), ask(&bytes, &path, Some(&file)))],
+    let answers: Vec<(String, Result<Shown, Refusal>)> = match Content::of_all(&bytes) {
+        Content::Elf if member.is_none() => vec![(path.clone(), list(&bytes, &path, Some(&file)))],
         Content::Archive => {
             let archive = Archive::parse(&bytes).map_err(|error| complain(&error.to_string()))?;
             let members = archive.map(|archive| archive.members).unwrap_or_default();
@@ -61,7 +61,7 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
             let objects = chosen.filter_map(|member| {
                 let object = bytes.get(member.range.clone())?;
                 let path = format!("{path}({})", member.name);
-                (Content::of_all(object) == Content::Elf).then(|| (path.clone(), ask(object, &path, None)))
+                (Content::of_all(object) == Content::Elf).then(|| (path.clone(), list(object, &path, None)))
             });
             objects.collect()
         }
@@ -72,7 +72,7 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
     }
     let mut listings = Vec::new();
     let (mut candidates, mut names, mut refusal) = (Vec::new(), Vec::new(), None);
-    for (path, shown) in asked {
+    for (path, shown) in answers {
         match shown {
             Ok(Shown::Listing(listing)) => listings.push((path, *listing)),
             Ok(Shown::Several(several)) => {

@@ -49,12 +49,12 @@ impl Additions {
     pub(crate) fn write(&self, given: Option<&Path>, in_use: Option<&Path>) -> Result<Added, String> {
         let path = given.or(in_use).unwrap_or(Path::new(NAME));
         let fault = |error: std::io::Error| format!("{}: {error}", path.display());
-        let before = match std::fs::metadata(path) {
+        let read = match std::fs::metadata(path) {
             // Nothing is read of a device or a FIFO, which would give what it gets, or wait.
             Ok(there) if !there.is_file() => Ok(String::new()),
             _ => std::fs::read_to_string(path),
         };
-        let before = match before {
+        let before = match read {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
             Err(error) => return Err(fault(error)),

@@ -2,7 +2,7 @@
 //!
 //! A finding goes to the first allowance that names its function exactly, or else to the first one that describes it;
 //! those that name its file exactly come first. `count` is a ratchet: a file that has more findings than an allowance
-//! accepts gets none of them accepted by it, as nothing tells which of them are new.
+//! accepts gets none of them accepted by it, as nothing shows which of them are new.
 
 use super::path::{ends_of, is_file, plain};
 use super::source::{Names, Source};
@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use toml::Spanned;
 
-/// What stands for the name of a function that has none, here as in the text for people.
+/// The name of a function that has none, here as in the text for people.
 pub(crate) const NO_NAME: &str = "(no name)";
 
 /// Findings that the user accepts.
@@ -28,7 +28,7 @@ pub(crate) struct Allowance {
     pub(super) function: Option<String>,
     /// The same as names and not as a pattern: as written, and demangled.
     names: Vec<String>,
-    /// Findings of one file that it accepts at most, and where that is written.
+    /// The maximum of findings of one file that it accepts, and where that is written.
     pub(super) count: Option<(u64, Range<usize>)>,
     reason: Arc<str>,
     /// `deburr.toml:3`.
@@ -333,12 +333,12 @@ mod tests {
         assert_eq!((allowed.len() as u64, allowed.len() + report.findings.len()), (report.allowed, 3));
         assert!(allowed.iter().all(|allowed| &*allowed.reason == "r"));
         let remarks = ledger.remarks(|rule| rule != "above-baseline");
-        let told = |list: Vec<Remark>| {
+        let lines = |list: Vec<Remark>| {
             list.into_iter()
                 .map(|it| format!("{} {}: {}", it.place, it.subject, it.reason))
                 .collect::<Vec<_>>()
         };
-        (report.findings.len(), told(remarks.stale), told(remarks.exceeded))
+        (report.findings.len(), lines(remarks.stale), lines(remarks.exceeded))
     }
 
     #[test]

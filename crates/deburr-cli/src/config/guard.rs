@@ -1,4 +1,4 @@
-//! Stated guards: `[[guard]]` tables → what the core is told of each file, and which of them serve no purpose.
+//! Stated guards: `[[guard]]` tables → what the core learns of each file, and which of them serve no purpose.
 
 use super::path::is_file;
 use super::source::{Names, Source};
@@ -66,7 +66,7 @@ pub(super) fn of_file<'g>(guards: &'g [Guard], path: &str, arch: Option<Arch>) -
     stated.collect()
 }
 
-/// The features that a name stands for: a level, or one feature and what it implies.
+/// The features that a name means: a level, or one feature and what it implies.
 fn implied(name: &str) -> Result<(Arch, FeatureSet), String> {
     if let Some(level) = level_named(name) {
         return Ok((level.arch, level.features));
@@ -84,12 +84,12 @@ fn implied(name: &str) -> Result<(Arch, FeatureSet), String> {
         Some(feature) => Ok((feature.arch(), FeatureSet::of(&[feature]).with_implied())),
         None => {
             let lower: Vec<String> = Feature::all().map(|feature| feature.name().to_lowercase()).collect();
-            let nearest = nearest(name, lower.iter().map(String::as_str));
-            let nearest = nearest
+            let is_near = nearest(name, lower.iter().map(String::as_str));
+            let meant = is_near
                 .and_then(|nearest| Feature::all().find(|feature| feature.name().to_lowercase() == nearest));
-            Err(match nearest {
-                Some(nearest) => {
-                    format!("no feature or level is called `{name}`; did you mean `{}`?", nearest.name())
+            Err(match meant {
+                Some(meant) => {
+                    format!("no feature or level is called `{name}`; did you mean `{}`?", meant.name())
                 }
                 None => format!("no feature or level is called `{name}`"),
             })

@@ -31,7 +31,7 @@ impl ImageLayout {
 impl Blobs for ImageLayout {
     fn open<'a>(&'a self, name: &str) -> Option<Box<dyn AsRef<[u8]> + 'a>> {
         let path = self.0.join(name);
-        // The type is asked first: opening a fifo would wait for a writer.
+        // The type is queried first: opening a fifo would wait for a writer.
         let is_file = path.metadata().is_ok_and(|metadata| metadata.is_file());
         let bytes = is_file.then(|| Bytes::open(&path).ok())??;
         Some(Box::new(Blob(bytes)))

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Files larger than this are refused: their headers lie, or they hold no program.
+/// Files larger than this are refused: their headers are false, or they hold no program.
 pub(crate) const MAX_FILE: u64 = 8 << 30;
 
 /// A mapping, as the handler sees it. `start` is 0 while the slot is free, 1 while it is being filled.
@@ -167,7 +167,7 @@ fn install_handler() {
 /// default action is restored, and the instruction faults again.
 extern "C" fn on_bus_error(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     // SAFETY: the kernel hands a valid siginfo_t to a SA_SIGINFO handler; sysconf, mmap and signal are system
-    // calls or read constants; the range covered lies in a live mapping of ours, found in its slot.
+    // calls or read constants; the range covered is in a live mapping of ours, found in its slot.
     unsafe {
         let address = (*info).si_addr() as usize;
         for slot in &SLOTS {

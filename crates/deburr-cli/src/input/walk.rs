@@ -33,7 +33,7 @@ pub(crate) struct InputFile {
     origin: Origin,
 }
 
-/// How a file was met; of several ways to one file the first counts.
+/// How a file was met; of several routes to one file the first counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Origin {
     Named,
@@ -49,7 +49,7 @@ pub(crate) struct Skipped {
     pub(crate) reason: String,
     /// Whether the user named it.
     pub(crate) named: bool,
-    /// Whether it is a fault: work that was asked for and not done.
+    /// Whether it is a fault: work that was requested and not done.
     pub(crate) fault: bool,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Walked {
     pub(crate) other_files: u64,
 }
 
-/// Walks all paths. The files that the output goes to are left out: they are no input, even where they lie in a tree of
+/// Walks all paths. The files that the output goes to are left out: they are no input, even where they are in a tree of
 /// the user. `packages`: whether these are input, too.
 pub(crate) fn walk(paths: &[PathBuf], threads: usize, outputs: &[Identity], packages: bool) -> Walked {
     let mut found = Found { outputs, packages, ..Found::default() };
@@ -89,7 +89,7 @@ pub(crate) fn walk(paths: &[PathBuf], threads: usize, outputs: &[Identity], pack
             Err(error) => found.skip(path, error_text(&error), Origin::Named, true),
         }
     }
-    // A directory behind a link may hold links itself: rounds, until no new directory turns up.
+    // A directory that a link leads to may hold links itself: iterate until no new directory turns up.
     while !found.links.is_empty() {
         let mut links = std::mem::take(&mut found.links);
         links.sort_unstable();
@@ -163,13 +163,14 @@ impl Found<'_> {
             Ok(_) => {}
             Err(error) => return self.skip(path, error_text(&error), origin, true),
         }
-        let content = match Content::of(&first, || File::open(path).map(BufReader::new)) {
+        let recognised = match Content::of(&first, || File::open(path).map(BufReader::new)) {
             Ok(content) => content,
-            // Where it was asked for, the reading tells.
+            // Where the user named it, reading it finds out.
             Err(_) if origin == Origin::Named => Content::Package,
             Err(error) => return self.skip(path, error.to_string(), origin, false),
         };
-        let content = if content == Content::Package && !self.packages { Content::Other } else { content };
+        let is_left_out = recognised == Content::Package && !self.packages;
+        let content = if is_left_out { Content::Other } else { recognised };
         match (content, origin) {
             (Content::Elf | Content::Archive | Content::Package | Content::Layout, _) => {
                 self.walked.files.push(InputFile {

@@ -30,7 +30,7 @@ pub(crate) struct Compared {
 pub(crate) struct NotCompared {
     pub(crate) path: String,
     pub(crate) reason: String,
-    /// Whether work was asked for and not done.
+    /// Whether work was requested and not done.
     #[serde(skip)]
     pub(crate) is_fault: bool,
 }
@@ -227,9 +227,9 @@ fn code_generation(out: &mut dyn Write, diff: &FileDiff, layout: &DiffLayout) ->
                 by_change.entry((&change.old, &change.new)).or_default().push(&function.function);
             }
         }
-        let mut by_change: Vec<_> = by_change.into_iter().collect();
-        by_change.sort_by_key(|(_, functions)| std::cmp::Reverse(functions.len()));
-        let lines: Vec<String> = by_change
+        let mut commonest_first: Vec<_> = by_change.into_iter().collect();
+        commonest_first.sort_by_key(|(_, functions)| std::cmp::Reverse(functions.len()));
+        let lines: Vec<String> = commonest_first
             .iter()
             .flat_map(|((old, new), functions)| {
                 functions.iter().map(move |function| format!("{function}: {old} → {new}"))

@@ -17,7 +17,7 @@ pub(super) fn fit(text: &str, room: Option<usize>) -> String {
     }
 }
 
-/// The end of a source location that is too long: file and line tell more than the folders above.
+/// The end of a source location that is too long: file and line say more than the folders above.
 pub(super) fn fit_end(text: &str, room: Option<usize>) -> String {
     const LEAST: usize = 12;
     let length = text.chars().count();

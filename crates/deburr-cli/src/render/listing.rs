@@ -23,7 +23,7 @@ pub(crate) struct ListingLayout {
     pub(crate) source: bool,
 }
 
-/// Columns of the mnemonic and the space behind it.
+/// Columns of the mnemonic and the space after it.
 const MNEMONIC: usize = 8;
 
 /// Without what would steer a terminal; tabs are four spaces.

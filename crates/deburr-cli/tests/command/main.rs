@@ -4,15 +4,13 @@
 
 mod adversity;
 mod compare;
-mod compare_page;
-mod compared;
 mod configured;
+mod diff;
 mod fix;
 mod fixtures;
 mod formats;
 mod outputs;
 mod packages;
-mod reported;
 mod show;
 
 use std::fs;

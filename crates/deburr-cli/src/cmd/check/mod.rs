@@ -142,7 +142,7 @@ struct Run<'p> {
     compared: Compared,
 }
 
-/// Functions at most, of all files together, that are kept in order to compare them.
+/// The maximum of functions, of all files together, that are kept in order to compare them.
 const MOST_COMPARED: usize = 500_000;
 
 /// What comparisons at the end of the run need.
@@ -168,10 +168,10 @@ impl Compared {
 }
 
 impl Run<'_> {
-    /// Notes a file that was not checked; says so at once if it was asked for, or if it is a fault.
+    /// Notes a file that was not checked; says so at once if the user named it, or if it is a fault.
     fn skip(&mut self, skip: Skipped, complaints: &mut dyn Write) {
         if skip.named || skip.fault {
-            // Where the standard error is gone, the exit status still tells.
+            // Where the standard error is gone, the exit status still shows it.
             let _ = writeln!(complaints, "deburr: {}: {}", skip.path, skip.reason);
         }
         self.failed |= skip.fault;

@@ -63,7 +63,7 @@ pub(super) struct Outlet<'o> {
     is_terminal: bool,
 }
 
-/// Opens all outlets; at most one of them is the standard output. `inputs`: what the run reads.
+/// Opens all outlets, of which no more than one is the standard output. `inputs`: what the run reads.
 pub(super) fn open<'o>(
     options: &Check,
     inputs: &[&Path],

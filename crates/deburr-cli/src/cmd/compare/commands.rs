@@ -27,7 +27,7 @@ pub(super) struct Ran {
     pub(super) document: CompareDocument,
     /// Whether somebody interrupted it.
     pub(super) interrupted: bool,
-    /// What went wrong behind the last run, which takes nothing from what was measured.
+    /// What went wrong after the last run, which takes nothing from what was measured.
     pub(super) fault: Option<String>,
     /// Whether the record goes to the standard output.
     pub(super) is_stdout: bool,
@@ -87,7 +87,7 @@ fn sweep(
         watch.bar.finish();
         let (pairs, stopped) = measured.map_err(|failure| failure.to_string())?;
         is_whole &= stopped == Stopped::Enough;
-        // What ended by itself after one pair has values that cannot be judged, which is told then.
+        // What ended by itself after one pair has values that cannot be judged, which is reported then.
         if pairs.len() >= 2 || stopped == Stopped::Enough {
             points.push(Measurements { value: experiment.point.clone(), pairs, criteria });
         }

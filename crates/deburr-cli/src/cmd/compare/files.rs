@@ -1,7 +1,7 @@
 //! Results that were measured elsewhere: files that benchmark programs wrote → what they say of B, or benchstat's tables of them.
 //!
-//! The first file is A, and each further one is a B of its own. A metric is compared where both have it. In which order the runs were
-//! made no file tells: without `--paired` there is no verdict, only the probabilities.
+//! The first file is A, and each further one is a B of its own. A metric is compared where both have it. No file records in which order the runs
+//! were made: without `--paired` there is no verdict, only the probabilities.
 
 use super::metric::turned;
 use super::recorded;
@@ -23,7 +23,7 @@ use std::process::ExitCode;
 /// How many names a note has room for.
 const MOST_NAMES: usize = 8;
 
-/// Bytes of a file at most: a device may have no end.
+/// The maximum of bytes of a file: a device may have no end.
 const LONGEST: u64 = 256 << 20;
 
 /// A file as it was read.
@@ -123,7 +123,7 @@ pub(super) fn compared(
     sections.into_iter().map(document).collect()
 }
 
-/// What A and another file both have, as far as it was asked for.
+/// What A and another file both have, as far as it is wanted.
 fn section(options: &Compare, (a, of_a): (&Report, &[Measurement]), b: &Report) -> Result<Section, String> {
     if a.format != b.format {
         let [one, other] = [a, b].map(|file| format!("{} is of {}", file.path.display(), file.format));
@@ -133,7 +133,7 @@ fn section(options: &Compare, (a, of_a): (&Report, &[Measurement]), b: &Report) 
     let joined = join([of_a, &b.read()?], &mut notes);
     let mut metrics = match options.metric.is_empty() {
         true => joined,
-        false => asked(&options.metric, a.format, joined)
+        false => chosen(&options.metric, a.format, joined)
             .map_err(|error| format!("{}, {}: {error}", a.path.display(), b.path.display()))?,
     };
     if let (Format::Values, [only]) = (a.format, metrics.as_mut_slice()) {
@@ -178,7 +178,7 @@ fn listed(names: &[&str]) -> String {
 }
 
 /// The metrics that `--metric` names, with or without the program in front.
-fn asked(names: &[String], format: Format, joined: Vec<Joined>) -> Result<Vec<Joined>, String> {
+fn chosen(names: &[String], format: Format, joined: Vec<Joined>) -> Result<Vec<Joined>, String> {
     let mut left: Vec<Option<Joined>> = joined.into_iter().map(Some).collect();
     let mut found = Vec::new();
     for text in names {
@@ -198,14 +198,14 @@ fn asked(names: &[String], format: Format, joined: Vec<Joined>) -> Result<Vec<Jo
     Ok(found)
 }
 
-/// Says what there is to say of each metric. One that cannot be compared is noted, or refused where it was asked for.
+/// Says what there is to say of each metric. One that cannot be compared is noted, or refused where the user named it.
 ///
 /// All comparisons share the error, whatever file they are of; where somebody named the metrics, those that decide share it, and the
 /// others share as much among themselves.
 fn judge(options: &Compare, sections: &mut [Section], rope: Rope) -> Result<(), String> {
     let order = if options.paired { Order::Interleaved } else { Order::Unknown };
-    let is_asked = !options.metric.is_empty();
-    let refused = |notes: &mut Vec<String>, why: String| match is_asked {
+    let are_chosen = !options.metric.is_empty();
+    let refused = |notes: &mut Vec<String>, why: String| match are_chosen {
         true => Err(why),
         false => {
             notes.push(why);
@@ -228,7 +228,7 @@ fn judge(options: &Compare, sections: &mut [Section], rope: Rope) -> Result<(), 
                 refused(&mut section.notes, why)?;
                 continue;
             };
-            let (places, metrics) = &mut families[usize::from(is_asked && index > 0)];
+            let (places, metrics) = &mut families[usize::from(are_chosen && index > 0)];
             places.push(place);
             metrics.push((question, Series::of(values, order), rule));
         }
@@ -271,7 +271,7 @@ pub(super) fn tables(
     let (tables, problems) =
         benchfmt::tables(&inputs, &how).map_err(|error| Failure::Message(error.to_string()))?;
     out.write_all(tables.text().as_bytes())?;
-    // As benchstat: a bad line is told, and the rest is printed.
+    // As benchstat: a bad line is reported, and the rest is printed.
     match problems.as_slice() {
         [] => Ok(ExitCode::SUCCESS),
         problems => {

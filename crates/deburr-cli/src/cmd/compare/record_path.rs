@@ -1,4 +1,4 @@
-//! Where records lie: `$XDG_STATE_HOME/deburr/compare`, or `~/.local/state/deburr/compare` (XDG Base Directory Specification).
+//! Where records are kept: `$XDG_STATE_HOME/deburr/compare`, or `~/.local/state/deburr/compare` (XDG Base Directory Specification).
 //!
 //! A record's name begins with a digest of its commands, so that the last one of the same commands is found again.
 
@@ -34,8 +34,9 @@ pub(super) fn last(header: &Header) -> Result<PathBuf, String> {
 
 fn folder() -> Result<PathBuf, String> {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
-    let state = state.ok_or("no HOME to keep the record in: --record FILE names a place")?;
+    let state = set("XDG_STATE_HOME")
+        .or_else(|| set("HOME").map(|home| home.join(".local/state")))
+        .ok_or("no HOME to keep the record in: --record FILE names a place")?;
     Ok(state.join("deburr/compare"))
 }
 

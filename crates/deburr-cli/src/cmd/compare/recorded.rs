@@ -26,7 +26,7 @@ pub(super) fn open(path: &Path) -> Result<Option<Recorded>, String> {
     }
     match record::read(path) {
         Ok((header, runs)) => Ok(Some(Recorded { path: path.to_owned(), header, runs })),
-        // Not even a header, or no file: whoever reads reports tells why.
+        // Not even a header, or no file: the reader of reports says why.
         Err(RecordError::Line(1, _) | RecordError::Io(_)) => Ok(None),
         Err(error) => Err(format!("{}: {error}", path.display())),
     }

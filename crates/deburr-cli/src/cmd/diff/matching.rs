@@ -1,10 +1,10 @@
-//! Matching: what becomes of each binary of two builds, as the batch tells it → pairs that are compared, and what has no
+//! Matching: what becomes of each binary of two builds, as the batch reports it → pairs that are compared, and what has no
 //! partner.
 //!
 //! Of the old build is held what a comparison needs of each binary, never its bytes. A binary of the new build is compared
 //! as soon as it is there if the old one has the same name; others wait for the end of their scope.
 
-use super::scope::{Place, Side};
+use super::scope::{ScopedFile, Side};
 use crate::analysis::{Analysis, FAILED};
 use crate::batch::outcome::{Outcome, Product};
 use crate::config::allow::Ledger;
@@ -19,7 +19,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 impl Product for Inspected {
     fn of(bytes: &[u8], request: &Request<'_>) -> Result<Inspected, Error> {
         let mut inspected = inspect(bytes, request)?;
-        // Many may have to be held: what no comparison asks for goes at once.
+        // Many may have to be held: what no comparison needs goes at once.
         let report = &mut inspected.report;
         (report.facts, report.isa_functions, report.advice) = (None, Vec::new(), Vec::new());
         Ok(inspected)
@@ -51,7 +51,7 @@ impl Default for Part {
 }
 
 impl Part {
-    /// The names of those that have not been compared, and where they stand.
+    /// The names of those that have not been compared, and where they are.
     fn left(&self) -> (Vec<usize>, Vec<String>) {
         let left = self.binaries.iter().enumerate().filter(|(_, (_, binary))| binary.is_some());
         left.map(|(index, (name, _))| (index, name.clone())).unzip()
@@ -101,10 +101,10 @@ impl<'a> Matching<'a> {
     }
 
     /// Takes what became of a file, or of some of what is in it.
-    pub(super) fn take(&mut self, place: &Place, outcomes: Vec<Outcome<Inspected>>) {
-        if place.scope != self.scope {
+    pub(super) fn take(&mut self, file: &ScopedFile, outcomes: Vec<Outcome<Inspected>>) {
+        if file.scope != self.scope {
             self.end_scope();
-            self.scope = place.scope;
+            self.scope = file.scope;
         }
         for outcome in outcomes {
             match outcome {
@@ -113,29 +113,29 @@ impl<'a> Matching<'a> {
                     self.analysis.config.change_severities(&mut report.findings);
                     self.ledger.settle(report);
                     let path = report.path.clone();
-                    self.add(place, Binary { path, inspected: Ok(inspected) });
+                    self.add(file, Binary { path, inspected: Ok(inspected) });
                 }
                 Outcome::Skipped(skip) => {
-                    let may_lack = skip.fault && !place.is_binary && place.is_at(&skip.path);
-                    self.skip(place, skip, may_lack);
+                    let may_lack = skip.fault && !file.is_binary && file.is_at(&skip.path);
+                    self.skip(file, skip, may_lack);
                 }
-                Outcome::Incomplete(skip) => self.skip(place, skip, true),
+                Outcome::Incomplete(skip) => self.skip(file, skip, true),
                 Outcome::PassedOver(_) => {}
             }
         }
     }
 
-    fn skip(&mut self, place: &Place, skip: walk::Skipped, may_lack: bool) {
-        let part = if place.side == Side::Old { &mut self.old } else { &mut self.new };
+    fn skip(&mut self, file: &ScopedFile, skip: walk::Skipped, may_lack: bool) {
+        let part = if file.side == Side::Old { &mut self.old } else { &mut self.new };
         part.is_whole &= !may_lack;
         let walk::Skipped { path, reason, fault: is_fault, .. } = skip;
         let skipped = NotCompared { path: path.clone(), reason, is_fault };
-        self.add(place, Binary { path, inspected: Err(skipped) });
+        self.add(file, Binary { path, inspected: Err(skipped) });
     }
 
-    fn add(&mut self, place: &Place, binary: Binary) {
-        let name = place.name_of(&binary.path);
-        match place.side {
+    fn add(&mut self, file: &ScopedFile, binary: Binary) {
+        let name = file.name_of(&binary.path);
+        match file.side {
             Side::Old => {
                 self.waiting.entry(name.clone()).or_default().push_back(self.old.binaries.len());
                 self.old.binaries.push((name, Some(binary)));
@@ -200,7 +200,7 @@ fn compared(old: Binary, new: Binary) -> Matched {
         }
         (Ok(before), Ok(after)) => one(Some((old.path, &before)), new.path, &after),
         (before, after) => {
-            // What neither build can have compared is told once.
+            // What neither build can have compared is reported once.
             let before = before.err().filter(|skip| skip.is_fault || after.is_ok());
             let skipped = before.into_iter().chain(after.err()).collect();
             Matched { skipped, ..Matched::default() }
@@ -210,7 +210,7 @@ fn compared(old: Binary, new: Binary) -> Matched {
 
 fn one(old: Option<(String, &Inspected)>, new: String, after: &Inspected) -> Matched {
     let (path, before) = old.unzip();
-    // Here it would cost the whole batch, whose threads would wait for ever.
+    // Here it would cost the whole batch, whose threads would wait indefinitely.
     let Ok(diff) = catch_unwind(AssertUnwindSafe(|| compare(before, after))) else {
         return skipped(new, FAILED, true);
     };

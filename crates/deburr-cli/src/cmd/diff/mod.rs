@@ -35,14 +35,14 @@ pub(super) fn run(
     let mut skipped = Vec::new();
     let old = Build::walk(&options.old, &plan, &mut skipped)?;
     let new = Build::walk(&options.new, &plan, &mut skipped)?;
-    let Agenda { files, places, mut only_old } = Agenda::of(&old, &new);
+    let Agenda { files, scoped, mut only_old } = Agenda::of(&old, &new);
     if files.iter().filter(|file| file.is_stdin).count() > 1 {
         return Err(Failure::Message("-: the standard input cannot be both builds".to_owned()));
     }
     let mut matching = Matching::new(&plan.analysis);
     batch::check_all(&files, &plan, options.batch.progress, |turn, outcomes| -> Result<(), Failure> {
-        if let Some(place) = places.get(turn) {
-            matching.take(place, outcomes);
+        if let Some(file) = scoped.get(turn) {
+            matching.take(file, outcomes);
         }
         Ok(())
     })?;
@@ -53,7 +53,7 @@ pub(super) fn run(
     only_old.append(&mut matched.only_old);
     for skip in &skipped {
         if skip.is_fault {
-            // Where the standard error is gone, the exit status still tells.
+            // Where the standard error is gone, the exit status still shows it.
             let _ = writeln!(complaints, "deburr: {}: {}", skip.path, skip.reason);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::file::source::Source;
 use crate::args::fix::Fix;
-use crate::output::dress;
+use crate::output::attributes;
 use crate::render::fix::outcome::Break;
 use deburr_core::patch::ApplyError;
 use std::fs;
@@ -44,7 +44,7 @@ pub(super) fn inside(options: &Fix, trailer: Option<u64>) -> Vec<Break> {
 pub(super) fn around(options: &Fix, path: &Path, source: &Source) -> Vec<Break> {
     let mut breaks = Vec::new();
     let mut add = |what, text: &str| breaks.push(Break { what, text: text.to_owned() });
-    if dress::is_measured(&source.file) {
+    if attributes::is_measured(&source.file) {
         add(
             "ima",
             "the kernel holds the original against its attribute security.ima or security.evm: where that is \

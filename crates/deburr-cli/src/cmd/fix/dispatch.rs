@@ -1,5 +1,5 @@
 //! Files for a launcher: binaries → a folder with the original and the rewritten file of each, and `manifest.json`, which
-//! tells what each needs.
+//! lists what each needs.
 
 use super::breaks;
 use super::file::install::{self, Existing};
@@ -9,7 +9,7 @@ use super::rewriter::{self, Rewrite};
 use super::run::FixRun;
 use super::trouble::{Stop, Trouble, guarded};
 use crate::cmd::failure::Failure;
-use crate::output::{self, dress::Inherited};
+use crate::output::{self, attributes::Inherited};
 use crate::render::fix::manifest::{Manifest, ManifestFile, Variant};
 use crate::render::fix::outcome::Written;
 use crate::system_error::error_text;
@@ -105,7 +105,7 @@ impl FixRun<'_> {
             sha256: sha256(new.pieces()),
             backup: None,
         });
-        self.tell(&fixed, true)?;
+        self.show(&fixed, true)?;
         Ok(ManifestFile { name: name.to_string_lossy().into_owned(), variants })
     }
 }

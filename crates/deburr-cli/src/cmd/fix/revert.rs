@@ -19,7 +19,7 @@ impl FixRun<'_> {
         let Some(destination) = Destination::of(self.options, path, &source, goal)? else { return Ok(()) };
         let reverted = guarded(|| patch::revert(&source.bytes))?;
         let original = reverted.map_err(|error| Trouble::fault(error.to_string()))?;
-        // That it is the original, the note's own SHA-256 has told.
+        // The note's own SHA-256 has shown that it is the original.
         let (written, _) = destination.deliver(path, &source, Some((&*original).into()), |_| Ok(()))?;
         let reverted = Reverted { path: path.display().to_string(), written };
         self.render.reverted(self.out, &reverted)?;

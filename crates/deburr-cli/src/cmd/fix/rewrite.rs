@@ -1,4 +1,4 @@
-//! One binary: read, planned for, and written where that is asked for.
+//! One binary: read, planned for, and written where that is wanted.
 
 use super::breaks;
 use super::file::destination::{Destination, Goal};
@@ -10,7 +10,7 @@ use crate::input::content::Content;
 use std::path::Path;
 
 impl FixRun<'_> {
-    /// Plans for a file, and writes what was asked for.
+    /// Plans for a file, and writes what is wanted.
     pub(super) fn rewrite(&mut self, path: &Path, goal: Goal<'_>) -> Result<(), Stop> {
         let source = Source::open(path)?;
         if Content::of_all(&source.bytes) == Content::Package {
@@ -44,7 +44,7 @@ impl FixRun<'_> {
             fixed.breaks.extend(lost);
             fixed.written = Some(written);
         }
-        self.tell(&fixed, !self.summary.is_tree)?;
+        self.show(&fixed, !self.summary.is_tree)?;
         Ok(())
     }
 }

@@ -17,7 +17,7 @@ use deburr_core::{Error, Svma, pattern, wanted_debug_file};
 use deburr_cpu::{Arch, Feature, FeatureSet};
 use std::path::{Path, PathBuf};
 
-/// What is asked for.
+/// What is to be rewritten, and how.
 pub(super) struct Rewriter<'o> {
     rules: Option<Vec<&'o str>>,
     target: Option<FeatureSet>,
@@ -42,7 +42,7 @@ pub(super) struct Rewrite<'b> {
     pub(super) plan: Plan,
     /// The file with it, or why it cannot be written; `None` where there is nothing to write, or nothing is to be written.
     pub(super) patched: Option<Result<Edited<'b>, ApplyError>>,
-    /// Bytes behind the last section that were overridden.
+    /// Bytes after the last section that were overridden.
     pub(super) trailer: Option<u64>,
 }
 
@@ -68,7 +68,7 @@ impl<'o> Rewriter<'o> {
         })
     }
 
-    /// Plans for a file and applies the plan, in memory. `file`: what its debug file may lie beside.
+    /// Plans for a file and applies the plan, in memory. `file`: what its debug file may be next to.
     pub(super) fn make<'b>(&mut self, bytes: &'b [u8], file: Option<&Path>) -> Result<Rewrite<'b>, Trouble> {
         match Content::of_all(bytes) {
             Content::Elf => self.make_elf(bytes, file),
@@ -100,11 +100,11 @@ impl<'o> Rewriter<'o> {
         if debug_file.as_ref().is_some_and(|debug| !debug.is_intact()) {
             return Err(Trouble::fault("the debug file changed while it was read"));
         }
-        let plan = planned.map_err(|error| Trouble {
+        let whole = planned.map_err(|error| Trouble {
             reason: error.to_string(),
             is_fault: !matches!(error, PlanError::Unfit(_) | PlanError::Unreadable(Error::Unsupported(_))),
         })?;
-        let plan = self.narrow(plan);
+        let plan = self.narrow(whole);
         let (mut patched, mut trailer) = (None, None);
         if !plan.sites.is_empty() {
             let strict = ApplyOptions { trailer: false, ..self.options };
@@ -131,7 +131,7 @@ impl<'o> Rewriter<'o> {
         })
     }
 
-    /// Leaves out what was not asked for, and what the target could not run.
+    /// Leaves out what is not wanted, and what the target could not run.
     fn narrow(&mut self, mut plan: Plan) -> Plan {
         plan.sites.retain(|site| self.wants(site.function.as_deref(), |at| site.extent().contains(at)));
         plan.refused.retain(|refused| self.wants(refused.function.as_deref(), |at| refused.at == at));
@@ -149,10 +149,10 @@ impl<'o> Rewriter<'o> {
         plan
     }
 
-    /// Whether a place in some function is asked for.
-    fn wants(&mut self, function: Option<&str>, lies_at: impl Fn(Svma) -> bool) -> bool {
+    /// Whether a place in some function is wanted.
+    fn wants(&mut self, function: Option<&str>, is_at: impl Fn(Svma) -> bool) -> bool {
         let mut by_address = self.sites.is_empty();
-        for site in self.sites.iter_mut().filter(|site| lies_at(site.what)) {
+        for site in self.sites.iter_mut().filter(|site| is_at(site.what)) {
             (site.is_met, by_address) = (true, true);
         }
         let mut by_function = self.functions.is_empty();
@@ -191,8 +191,8 @@ pub(super) fn verify(
     let complain = |reason: String| {
         Trouble::fault(format!("what was written is not proven and was removed, please report it: {reason}"))
     };
-    let verified = guarded(|| patch::verify_releasing(original, written, release))?;
-    let verified = verified.map_err(|error| complain(error.to_string()))?;
+    let verified = guarded(|| patch::verify_releasing(original, written, release))?
+        .map_err(|error| complain(error.to_string()))?;
     match verified.changes.len() == plan.sites.len() {
         true => Ok(()),
         false => Err(complain("another number of changes than was planned".to_owned())),

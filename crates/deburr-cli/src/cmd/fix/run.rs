@@ -26,11 +26,11 @@ pub(super) struct FixRun<'r> {
 }
 
 impl FixRun<'_> {
-    /// Notes a file that stays as it is; says so at once if it was asked for, or if it is a fault.
+    /// Notes a file that stays as it is; says so at once if the user named it, or if it is a fault.
     pub(super) fn leave(&mut self, path: &Path, trouble: Trouble, is_named: bool) {
         let (path, reason) = (path.display().to_string(), trouble.reason);
         if is_named || trouble.is_fault {
-            // Where the standard error is gone, the exit status still tells.
+            // Where the standard error is gone, the exit status still shows it.
             let _ = writeln!(self.complaints, "deburr: {path}: {reason}");
             self.failed = true;
         }
@@ -50,7 +50,7 @@ impl FixRun<'_> {
         }
     }
 
-    pub(super) fn tell(&mut self, fixed: &Fixed, is_named: bool) -> io::Result<()> {
+    pub(super) fn show(&mut self, fixed: &Fixed, is_named: bool) -> io::Result<()> {
         self.summary.add(fixed);
         self.render.fixed(self.out, fixed, is_named)
     }

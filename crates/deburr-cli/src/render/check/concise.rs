@@ -33,8 +33,8 @@ impl Concise {
             Some(source) => format!(" at {}:{}", one_line(&source.file), source.line),
             None => String::new(),
         };
-        let head = format!("{} {}", finding.severity.name(), finding.rule);
-        let head = self.palette.severity(finding.severity, &head);
+        let plain = format!("{} {}", finding.severity.name(), finding.rule);
+        let head = self.palette.severity(finding.severity, &plain);
         let message = one_line(&finding.message);
         writeln!(out, "{path}:{}: {head}: {message} [{function}{source}]", place(finding))
     }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 /// Gives the findings of one file their fingerprints, in the order of addresses.
 pub(crate) struct Fingerprints<'r> {
     path: &'r str,
-    /// Findings so far that only their order tells apart.
+    /// Findings so far that only their order distinguishes.
     equal: HashMap<u64, u64>,
 }
 

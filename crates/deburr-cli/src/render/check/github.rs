@@ -46,12 +46,12 @@ impl Github {
     }
 }
 
-/// What stands behind the last colons.
+/// The text after the last colons.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// What stands behind an equals sign.
+/// The text after an equals sign.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -58,7 +58,7 @@ impl Json {
         Json { pretty, files: 0 }
     }
 
-    /// What stands between members, and after a colon.
+    /// The space between members, and after a colon.
     const fn space(&self) -> (&'static str, &'static str) {
         if self.pretty { ("\n  ", " ") } else { ("", "") }
     }

@@ -23,7 +23,7 @@ pub(super) fn place(finding: &PlacedFinding) -> String {
     format!("{section}{}", finding.svma)
 }
 
-/// A path as it is known in a folder, if it lies there.
+/// A path as it is known in a folder, if it is there.
 pub(super) fn local<'p>(path: &'p str, here: Option<&str>) -> &'p str {
     let below = here.and_then(|here| path.strip_prefix(here)?.strip_prefix('/'));
     let path = below.unwrap_or(path);

@@ -1,4 +1,4 @@
-//! SARIF 2.1.0 (OASIS), for code scanning: results are written as they come, behind the tool's description.
+//! SARIF 2.1.0 (OASIS), for code scanning: results are written as they come, after the tool's description.
 //!
 //! A finding with a source line is placed there, and the address in the binary is a related location; otherwise the
 //! binary is the place. Allowed findings are results with a suppression.
@@ -110,7 +110,7 @@ impl Sarif {
         if let Some(source) = &finding.source {
             related = json!([location]);
             let mut physical = json!({"artifactLocation": self.artifact(&source.file)});
-            // Line 0 is DWARF's word for "no line".
+            // Line 0 is how DWARF says "no line".
             if source.line > 0 {
                 physical["region"] = json!({"startLine": source.line});
             }

@@ -73,9 +73,9 @@ impl Totals {
         }
         let of_level = self.levels.entry((report.arch, report.level.clone())).or_default();
         of_level.count += 1;
-        let first = ARCHES.iter().find(|arch| arch.name() == report.arch);
-        let first = first.and_then(|&arch| level_names(arch).next());
-        if first != Some(report.level.as_str()) && of_level.examples.len() < EXAMPLES {
+        let arch = ARCHES.iter().find(|arch| arch.name() == report.arch);
+        let first_level = arch.and_then(|&arch| level_names(arch).next());
+        if first_level != Some(report.level.as_str()) && of_level.examples.len() < EXAMPLES {
             of_level.examples.push(report.path.clone());
         }
         self.with_faults += u64::from(!report.faults.is_empty());

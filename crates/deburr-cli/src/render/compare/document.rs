@@ -14,11 +14,11 @@ pub(crate) struct CompareDocument {
     pub(crate) measured: Measured,
     /// What was left out, and why.
     pub(crate) notes: Vec<String>,
-    /// What the machine can tell apart, where a command was compared with itself.
+    /// What the machine can distinguish, where a command was compared with itself.
     pub(crate) fitness: Option<Fitness>,
     /// Whether a command was compared with itself.
     pub(crate) is_aa: bool,
-    /// Whether somebody asked for the published marks, which are no verdict.
+    /// Whether the published marks are wanted, which are no verdict.
     pub(crate) has_marks: bool,
 }
 

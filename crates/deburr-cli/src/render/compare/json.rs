@@ -115,10 +115,8 @@ fn comparison(comparison: &Comparison, has_marks: bool) -> Map<String, Value> {
 
 fn position(comparison: &Comparison) -> Value {
     let position = comparison.verdict.as_ref().and_then(|verdict| verdict.position);
-    let position = position.map(|Position { first: [a, b], p, .. }| {
-        json!({"first": {"a": a, "b": b}, "effect": first_run(comparison), "p": p})
-    });
-    json!(position)
+    let effect = |Position { first: [a, b], p, .. }: Position| json!({"first": {"a": a, "b": b}, "effect": first_run(comparison), "p": p});
+    json!(position.map(effect))
 }
 
 fn steal(stolen: &Stolen) -> Value {

@@ -19,7 +19,7 @@ pub(super) fn shown(value: f64, unit: &str) -> String {
     if unit.is_empty() { digits(value / step) } else { format!("{} {unit}", digits(value / step)) }
 }
 
-/// The unit that such a value is best told in, and how much of `unit` it is.
+/// The unit that such a value is best shown in, and how much of `unit` it is.
 pub(super) fn scale(value: f64, unit: &str) -> (f64, &str) {
     let steps = match unit {
         "s" => TIMES,
@@ -88,7 +88,7 @@ pub(super) fn placement(comparison: &Comparison, placement: &Placement) -> Strin
 
 /// A change in percent, with its sign.
 pub(super) fn percent(fraction: f64) -> String {
-    // What is nothing but for rounding has no sign.
+    // What is zero except for rounding has no sign.
     let hundredths = 100.0 * fraction;
     let text = if hundredths.abs() < 0.005 { "0.00 %".to_owned() } else { format!("{hundredths:+.2} %") };
     // A minus of its own for numbers.

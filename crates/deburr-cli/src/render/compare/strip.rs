@@ -1,4 +1,4 @@
-//! A chart of two lines: where the runs of A and of B lie between the least and the largest value of both.
+//! A chart of two lines: where the runs of A and of B are between the least and the largest value of both.
 
 use super::quantity::shown;
 use crate::render::style::Palette;
@@ -7,9 +7,9 @@ use std::io::{self, Write};
 
 /// From one run to the most that any column has.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// What stands before the bars.
+/// The columns before the bars.
 const INDENT: usize = 14;
-/// Columns at most, and of a terminal of unknown width.
+/// The maximum of columns, and those of a terminal of unknown width.
 const WIDEST: usize = 60;
 /// Columns at least: with fewer there is no shape.
 const NARROWEST: usize = 10;

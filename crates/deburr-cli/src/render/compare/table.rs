@@ -13,7 +13,7 @@ const COLUMNS: &str = "file,param,point,metric,unit,better,verdict,change,low,hi
 p_worse,p_same,p_better,p_next,benchstat_delta,benchstat_p,holm_p,confidence,first_effect,first_p";
 
 /// Writes the documents as comma-separated values. What there is not is empty, as `file`, B's, is of commands; probabilities are those of
-/// the pairs, where there are pairs. A point has a value always, so that an empty one beside `param` means all points together.
+/// the pairs, where there are pairs. A point has a value always, so that an empty one next to `param` means all points together.
 pub(crate) fn csv(documents: &[CompareDocument], out: &mut dyn Write) -> io::Result<()> {
     let has_marks = documents.iter().any(|document| document.has_marks);
     writeln!(out, "{COLUMNS}{}", if has_marks { ",marks" } else { "" })?;

@@ -1,4 +1,4 @@
-//! For people: the verdict in one line, then of each metric where the runs lie, the medians, the probabilities and what to be careful about.
+//! For people: the verdict in one line, then of each metric where the runs are, the medians, the probabilities and what to be careful about.
 
 use super::document::{CompareDocument, Measured, Point};
 use super::quantity::{self, better, percent, shown};
@@ -90,7 +90,7 @@ pub(super) fn headline(comparison: &Comparison) -> String {
     }
 }
 
-/// What the machine can tell apart.
+/// What the machine can distinguish.
 pub(super) fn machine(fitness: &Fitness, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "This machine: pairs of one command differ by {:.2} % (sd)", 100.0 * fitness.noise)?;
     if let Some(foreign) = fitness.foreign {

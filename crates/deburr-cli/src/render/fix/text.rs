@@ -1,4 +1,4 @@
-//! Text for people: sites by rule, old words beside new ones; what is refused by reason; and what to know of the new file.
+//! Text for people: sites by rule, old instructions next to new ones; what is refused by reason; and what to know of the new file.
 
 use super::insns::{addresses, insns};
 use super::outcome::{Fixed, Packed, Reverted, Verdict, Written};
@@ -21,7 +21,7 @@ pub(crate) struct FixLayout {
     pub(crate) width: Option<usize>,
     /// Sites of a rule and addresses of a reason; 0 is all.
     pub(crate) limit: usize,
-    /// Whether nothing is written: then the words are shown.
+    /// Whether nothing is written: then the instructions are shown.
     pub(crate) is_plan: bool,
 }
 
@@ -71,10 +71,10 @@ impl FixText {
         for refused in refused {
             by_reason.entry(refused.reason.to_string()).or_default().push(refused);
         }
-        let mut by_reason: Vec<_> = by_reason.into_iter().collect();
-        by_reason.sort_by_key(|(_, places)| std::cmp::Reverse(places.len()));
+        let mut commonest_first: Vec<_> = by_reason.into_iter().collect();
+        commonest_first.sort_by_key(|(_, places)| std::cmp::Reverse(places.len()));
         writeln!(out, "    {}", palette.dim(if barriers > 0 { "kept" } else { "refused" }))?;
-        for (reason, places) in by_reason {
+        for (reason, places) in commonest_first {
             writeln!(out, "    {:>6}  {reason}", places.len())?;
             writeln!(out, "            {}", palette.dim(&self.places(&places)))?;
         }
@@ -126,8 +126,8 @@ impl FixText {
         if summary.is_several {
             let all = summary.sites + summary.refused - summary.barriers;
             let verb = if self.layout.is_plan { " can be rewritten" } else { " rewritten" };
-            let verb = format!("{verb}, in {}", counted(summary.files_with_sites, "file"));
-            let sites = with_barriers(summary.sites, all, &verb, summary.barriers);
+            let done = format!("{verb}, in {}", counted(summary.files_with_sites, "file"));
+            let sites = with_barriers(summary.sites, all, &done, summary.barriers);
             writeln!(out, "\n{}: {sites}", counted(summary.files, "AArch64 file"))?;
             self.left(out, summary)?;
         } else if self.layout.is_plan && summary.sites > 0 {
@@ -339,7 +339,7 @@ mod tests {
     use deburr_core::patch::{Plan, Reason};
 
     /// What is said of a plan that rewrites nothing, and at the end.
-    fn told(refused: &[(&'static str, Reason)]) -> String {
+    fn shown(refused: &[(&'static str, Reason)]) -> String {
         let place = |(rule, reason): &(&'static str, Reason)| Refused {
             rule,
             function: None,
@@ -363,16 +363,16 @@ mod tests {
     #[test]
     fn barriers_that_stay_are_counted_apart_from_sites() {
         let barrier = ("barrier-around-atomic", Reason::Barrier);
-        let told_of = told(&[("llsc-loop", Reason::Overlaps), barrier.clone(), barrier.clone()]);
+        let shown_of = shown(&[("llsc-loop", Reason::Overlaps), barrier.clone(), barrier.clone()]);
         for line in [
             "x.so: 0 of 1 site can be rewritten, 2 barriers kept\n",
             "  barrier-around-atomic: no sites, 2 barriers kept\n    kept\n",
             "  llsc-loop: 0 of 1 site\n    refused\n",
             "1 AArch64 file: 0 of 1 site can be rewritten, in 0 files, 2 barriers kept\n",
         ] {
-            assert!(told_of.contains(line), "{told_of}");
+            assert!(shown_of.contains(line), "{shown_of}");
         }
-        assert!(told(&[barrier]).starts_with("x.so: no sites, 1 barrier kept\n"));
-        assert!(told(&[]).starts_with("x.so: nothing to rewrite\n"));
+        assert!(shown(&[barrier]).starts_with("x.so: no sites, 1 barrier kept\n"));
+        assert!(shown(&[]).starts_with("x.so: nothing to rewrite\n"));
     }
 }

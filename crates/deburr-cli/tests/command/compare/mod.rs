@@ -2,7 +2,9 @@
 
 mod judged;
 mod kept;
+mod page;
 mod relink;
+mod reports;
 
 use super::{Scratch, assert_as_recorded, compare, document, stderr, stdout};
 use serde_json::Value;

@@ -7,7 +7,7 @@ use crate::args::fix::Fix;
 use crate::cmd::fix::trouble::Trouble;
 use crate::identity::identity;
 use crate::input::mapped::Bytes;
-use crate::output::dress::{self, Inherited};
+use crate::output::attributes::{self, Inherited};
 use crate::output::refuse_input;
 use crate::output::target::{Regular, Stream, Target};
 use crate::render::fix::outcome::{Break, Written};
@@ -67,7 +67,7 @@ impl Destination {
                 Some(Destination { place, backup: None, is_replaced: false })
             }
             Goal::Replace => {
-                let real = behind_links(path)?;
+                let real = with_links_followed(path)?;
                 // What was rewritten once can be so again.
                 let is_kept = !options.revert || options.backup.is_some();
                 let backup = is_kept.then(|| {
@@ -120,7 +120,7 @@ impl Destination {
             let text = format!("attributes that could not be kept: {}", lost.join(", "));
             breaks.push(Break { what: "attributes", text });
         }
-        if backup.is_some() && dress::is_privileged(&source.file, &source.metadata) {
+        if backup.is_some() && attributes::is_privileged(&source.file, &source.metadata) {
             let text = "the backup has no set-user-ID, set-group-ID or capabilities, so that no second program with \
                  another's rights stays";
             breaks.push(Break { what: "privilege", text: text.to_owned() });
@@ -147,7 +147,7 @@ fn refuse_existing(backup: &Path) -> Result<(), Trouble> {
 }
 
 /// The file that is meant, where a path is a link.
-fn behind_links(path: &Path) -> Result<PathBuf, Trouble> {
+fn with_links_followed(path: &Path) -> Result<PathBuf, Trouble> {
     if !path.is_symlink() {
         return Ok(path.to_owned());
     }

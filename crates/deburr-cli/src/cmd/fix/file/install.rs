@@ -1,13 +1,13 @@
 //! Files are put in their places: bytes → a new file that was read again before it got its name.
 //!
-//! A file is written under a passing name in the folder that it belongs in, synchronised, checked, and renamed (POSIX,
-//! rename: whoever opens the name sees the old file or the new one, whole). If anything fails, the passing file goes away.
+//! A file is written under a temporary name in the folder that it belongs in, synchronised, checked, and renamed. Whoever
+//! opens the name sees the old file or the new one, whole (POSIX, rename). If anything fails, the temporary file is removed.
 
 use crate::cmd::fix::trouble::Trouble;
 use crate::input::mapped::Bytes;
-use crate::output::dress::{Inherited, dress, is_privileged};
-use crate::output::passing::Passing;
+use crate::output::attributes::{Inherited, inherit, is_privileged};
 use crate::output::target::{self, Stream, folder_of};
+use crate::output::temporary::TemporaryFile;
 use crate::output::{sparse, write_over};
 use crate::system_error::error_text;
 use deburr_core::patch::Edited;
@@ -37,12 +37,12 @@ pub(crate) fn put(
         Trouble::fault(format!("writing {}: {}", path.display(), error_text(error)))
     };
     let fault = |error: io::Error| complain(destination, &error);
-    let mut passing = Passing::beside(destination, 0o600).map_err(fault)?;
+    let mut temporary = TemporaryFile::next_to(destination, 0o600).map_err(fault)?;
     let is_sparse = sparse::is_sparse(inherited.metadata);
-    sparse::write(&mut passing.file, new.pieces(), is_sparse).map_err(fault)?;
-    let lost = dress(&passing.file, inherited).map_err(fault)?;
-    passing.file.sync_all().map_err(fault)?;
-    let written = passing.file.try_clone().and_then(Bytes::of).map_err(fault)?;
+    sparse::write(&mut temporary.file, new.pieces(), is_sparse).map_err(fault)?;
+    let lost = inherit(&temporary.file, inherited).map_err(fault)?;
+    temporary.file.sync_all().map_err(fault)?;
+    let written = temporary.file.try_clone().and_then(Bytes::of).map_err(fault)?;
     check(&written)?;
     let difference = new.first_difference(&written, |run| written.release(run));
     if !written.is_intact() || difference.is_some() {
@@ -55,11 +55,11 @@ pub(crate) fn put(
     if let Existing::Rename(backup) = existing {
         keep(destination, backup).map_err(|error| complain(backup, &error))?;
     }
-    match (passing.rename_to(destination), existing) {
+    match (temporary.rename_to(destination), existing) {
         (Ok(()), _) => {}
         // A file that is mounted has its name for as long as that lasts.
         (Err(error), Existing::Replace) if error.kind() == io::ErrorKind::ResourceBusy => {
-            write_over(destination, &mut passing.file).map_err(fault)?;
+            write_over(destination, &mut temporary.file).map_err(fault)?;
         }
         (Err(error), Existing::Replace) => return Err(fault(error)),
         (Err(error), Existing::Rename(backup)) => {
@@ -87,7 +87,7 @@ pub(crate) fn put_through(
 
 /// Gives a file a second name, or makes a copy where there are no second names; the name must be free.
 ///
-/// What runs with another's rights is copied without them: under a name that no package manager knows of, a program with a
+/// What runs with another's rights is copied without them. Under a name that no package manager knows of, a program with a
 /// known hole would stay one that everybody may start.
 fn keep(path: &Path, backup: &Path) -> io::Result<()> {
     let mut from = File::open(path)?;
@@ -105,7 +105,7 @@ fn keep(path: &Path, backup: &Path) -> io::Result<()> {
 pub(crate) fn copy(from: &mut File, metadata: &Metadata, to: &Path, is_privileged: bool) -> io::Result<()> {
     let mut new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
     let copied = sparse::copy(from, &mut new).and_then(|()| {
-        dress(&new, Inherited { metadata, replaced: None, is_privileged })?;
+        inherit(&new, Inherited { metadata, replaced: None, is_privileged })?;
         new.sync_all()
     });
     copied.inspect_err(|_| {

@@ -20,7 +20,7 @@ impl Source {
         if path == Path::new("-") {
             return Err(Trouble::fault("the standard input cannot be rewritten: give a file"));
         }
-        // The type is asked first: opening a fifo would wait for a writer.
+        // The type is queried first: opening a fifo would wait for a writer.
         let kind = fs::metadata(path).map_err(fault)?;
         if !kind.is_file() {
             return Err(Trouble::fault(if kind.is_dir() { "a directory" } else { "no regular file" }));

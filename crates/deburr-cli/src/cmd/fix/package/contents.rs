@@ -94,7 +94,7 @@ pub(crate) fn binaries(
 }
 
 /// What in a package was not looked into though there are binaries in it that could be rewritten: that is a fault, as the user
-/// asked for all of it.
+/// named all of it.
 pub(super) fn missed(
     path: &str,
     bytes: &[u8],
@@ -106,7 +106,7 @@ pub(super) fn missed(
     }
     let found = Contents::read(path, bytes, limits, |bytes| arch_of(&bytes) == Some(Arch::Aarch64))?;
     let count = |path: &str| {
-        let is_inside = |inner: &&(String, bool)| inner.1 && lies_in(&inner.0, path);
+        let is_inside = |inner: &&(String, bool)| inner.1 && is_in(&inner.0, path);
         found.binaries.iter().filter(is_inside).count() as u64
     };
     let missed = unopened.iter().filter_map(|path| match count(path) {
@@ -121,7 +121,7 @@ pub(super) fn missed(
 }
 
 /// Whether a binary is in a package in a package, or is what is compressed there.
-fn lies_in(binary: &str, package: &str) -> bool {
+fn is_in(binary: &str, package: &str) -> bool {
     binary.strip_prefix(package).is_some_and(|rest| rest.is_empty() || rest.starts_with('!'))
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn has_binaries(path: &str, bytes: &[u8], limits: &Limits) -> Result<
     Ok(found.binaries.iter().any(|(_, is_ours)| *is_ours))
 }
 
-/// The binaries in which two packages differ that are the same but for these.
+/// The binaries in which two packages differ that are the same except for these.
 pub(super) fn differing(path: &str, old: &[u8], new: &[u8], limits: &Limits) -> Result<Vec<Change>, Trouble> {
     let hashes = |bytes: &[u8]| Contents::read(path, bytes, limits, |bytes| sha256([&*bytes]));
     let (old, new) = (hashes(old)?, hashes(new)?);

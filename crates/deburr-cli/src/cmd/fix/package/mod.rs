@@ -1,8 +1,6 @@
-//! A package: the binaries in it → plans; and the package with what was made of them in their places, read again and compared
-//! with the original before it gets its name.
-//!
-//! Compared are all binaries, those of packages within it among them: each that differs must be one that was proven when it
-//! was made. What else is in a package is copied by `deburr_package::rewrite`, and counted here.
+//! A package: the binaries in it → plans, and the package with rewritten binaries in their places. Before it gets its name,
+//! it is read again and compared with the original (`contents.rs`): each binary that differs must be one that was proven.
+//! All else in a package is copied by `deburr_package::rewrite`.
 
 pub(super) mod contents;
 
@@ -31,7 +29,7 @@ struct Members<'a> {
 }
 
 impl FixRun<'_> {
-    /// Plans for what is in a package, or gives back what it was, and writes what was asked for.
+    /// Plans for what is in a package, or gives back what it was, and writes what is wanted.
     pub(super) fn package(&mut self, path: &Path, source: &Source, goal: Goal<'_>) -> Result<(), Stop> {
         let limits = self.options.batch.packages.limits();
         if limits.depth == 0 {
@@ -98,7 +96,7 @@ impl FixRun<'_> {
         }
         self.summary.packages += u64::from(!packed.is_reverted);
         for fixed in &fixed {
-            self.tell(fixed, false)?;
+            self.show(fixed, false)?;
         }
         self.render.packed(self.out, &packed)?;
         Ok(())
@@ -160,10 +158,10 @@ fn give_back(object: &Object, members: &mut Members<'_>) -> Option<Vec<u8>> {
     None
 }
 
-/// What stands against a package, without the name that goes before it.
+/// The obstacle to a package, without the name that goes before it.
 pub(super) fn trouble(package: &str, error: &RewriteError) -> Trouble {
     let text = error.to_string();
-    let reason = text.strip_prefix(package).map(|rest| rest.trim_start_matches([':', '!', ' ']));
-    let reason = reason.unwrap_or(&text).to_owned();
+    let without_name = text.strip_prefix(package).map(|rest| rest.trim_start_matches([':', '!', ' ']));
+    let reason = without_name.unwrap_or(&text).to_owned();
     Trouble { reason, is_fault: !matches!(error, RewriteError::Refused { .. }) }
 }

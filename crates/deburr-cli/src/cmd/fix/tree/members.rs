@@ -9,7 +9,7 @@ use crate::cmd::fix::run::FixRun;
 use crate::cmd::fix::trouble::{Stop, Trouble};
 use crate::input::content::Content;
 use crate::input::mapped::Bytes;
-use crate::output::passing;
+use crate::output::temporary;
 use crate::system_error::error_text;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -21,11 +21,11 @@ impl FixRun<'_> {
         let entries = self.read_tree(root)?;
         if self.options.in_place {
             let folders = entries.iter().filter(|entry| entry.metadata.is_dir());
-            folders.for_each(|folder| passing::clean(&below(root, &folder.relative)));
+            folders.for_each(|folder| temporary::clean(&below(root, &folder.relative)));
         }
         let files = entries.iter().filter(|entry| entry.metadata.is_file());
         // Those of another run, which are none yet.
-        for entry in files.filter(|entry| !passing::is_passing(entry.relative.as_os_str())) {
+        for entry in files.filter(|entry| !temporary::is_temporary(entry.relative.as_os_str())) {
             let path = root.join(&entry.relative);
             // Otherwise a second run would rewrite what the first one kept.
             if self.options.in_place && self.is_backup(&path) {
@@ -89,7 +89,7 @@ impl FixRun<'_> {
         Ok(())
     }
 
-    /// Whether a file is the backup of one beside it.
+    /// Whether a file is the backup of one next to it.
     fn is_backup(&self, path: &Path) -> bool {
         let bytes = path.as_os_str().as_bytes();
         bytes.strip_suffix(self.options.suffix().as_bytes()).is_some_and(|rest| {

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 /// Files without findings have a line of their own up to this many files.
 pub(crate) const FEW_FILES: usize = 10;
 
-/// The reports of a run, on their way to the text.
+/// The reports of a run, before they become text.
 pub(crate) struct Few {
     /// The first of them, until it is known whether they are few.
     waiting: Option<Vec<Report>>,

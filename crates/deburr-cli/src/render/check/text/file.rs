@@ -90,9 +90,9 @@ fn rule_group(out: &mut dyn Write, group: &[&PlacedFinding], detail: &Detail) ->
         _ => String::new(),
     };
     writeln!(out, "  {head} {}{within}", counted(group.len() as u64, "finding"))?;
-    let folded = folded(group);
-    let shown = if detail.limit == 0 { folded.len() } else { detail.limit.min(folded.len()) };
-    let shown = folded.get(..shown).unwrap_or(&folded);
+    let all = folded(group);
+    let count = if detail.limit == 0 { all.len() } else { detail.limit.min(all.len()) };
+    let shown = all.get(..count).unwrap_or(&all);
     let width = shown.iter().map(|(finding, _)| finding.svma.to_string().len()).max().unwrap_or(0);
     for (finding, count) in shown {
         let section = finding.section.as_deref().map(|name| format!("{name}+")).unwrap_or_default();
@@ -100,18 +100,19 @@ fn rule_group(out: &mut dyn Write, group: &[&PlacedFinding], detail: &Detail) ->
         let indent = 4 + place.chars().count() + 2;
         let room = detail.width.map(|width| width.saturating_sub(indent));
         let function = fit(finding.function.as_deref().unwrap_or(NO_NAME), room);
-        let source = match &finding.source {
+        let place_in_source = match &finding.source {
             Some(source) => format!(" at {}:{}", source.file, source.line),
             None => String::new(),
         };
-        let source = fit_end(&source, room.map(|room| room.saturating_sub(function.chars().count())));
+        let rest = room.map(|room| room.saturating_sub(function.chars().count()));
+        let source = fit_end(&place_in_source, rest);
         let times = if *count > 1 { format!(" ×{}", grouped(*count as u64)) } else { String::new() };
         writeln!(out, "    {}  {}{}", palette.dim(&place), palette.bold(&function), palette.dim(&source))?;
         writeln!(out, "{:indent$}{}{}", "", finding.message, palette.bold(&times))?;
     }
-    let told: usize = shown.iter().map(|(_, count)| count).sum();
-    if told < group.len() {
-        let more = format!("… and {} more (--limit 0 shows all)", grouped((group.len() - told) as u64));
+    let covered: usize = shown.iter().map(|(_, count)| count).sum();
+    if covered < group.len() {
+        let more = format!("… and {} more (--limit 0 shows all)", grouped((group.len() - covered) as u64));
         writeln!(out, "    {}", palette.dim(&more))?;
     }
     Ok(())

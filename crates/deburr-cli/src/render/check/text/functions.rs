@@ -1,7 +1,7 @@
 //! Text for people: the functions above the first level, by verdict, worst first.
 //!
 //! In: one report. Out: a line of counts; below it the functions that need a feature without a sufficient check, each with
-//! its path; all functions where every detail is asked for.
+//! its path; all functions where every detail is wanted.
 
 use super::detail::Detail;
 use crate::render::line::fit;
@@ -37,17 +37,17 @@ pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io
         return Ok(());
     }
     let of = |reach: Reach| functions.iter().filter(move |function| function.reach == reach);
-    let counts = VERDICTS.iter().filter_map(|&(reach, name)| match of(reach).count() {
+    let count = |&(reach, name): &(Reach, &str)| match of(reach).count() {
         0 => None,
         n if reach == Reach::Guarded => Some(format!("{n} {name}{}", kinds(of(reach)))),
         n => Some(format!("{n} {name}")),
-    });
-    let counts: Vec<String> = counts.collect();
+    };
+    let counts: Vec<String> = VERDICTS.iter().filter_map(count).collect();
     let head = counted(functions.len() as u64, "function");
     let line = format!("  {head} above the first level: {}", counts.join(", "));
     writeln!(out, "{}", fit(&line, detail.width))?;
-    let told = if detail.verbose { VERDICTS.as_slice() } else { VERDICTS.get(..2).unwrap_or_default() };
-    let all: Vec<(&str, &IsaFunction)> = told
+    let named = if detail.verbose { VERDICTS.as_slice() } else { VERDICTS.get(..2).unwrap_or_default() };
+    let all: Vec<(&str, &IsaFunction)> = named
         .iter()
         .flat_map(|&(reach, name)| {
             let mut order: Vec<_> = of(reach).collect();
@@ -76,8 +76,8 @@ fn kinds<'r>(functions: impl Iterator<Item = &'r IsaFunction> + Clone) -> String
     let mut counts: Vec<(usize, &str)> = KINDS.iter().map(|&(kind, name)| (count(kind), name)).collect();
     counts.retain(|(count, _)| *count > 0);
     counts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-    let counts: Vec<String> = counts.iter().map(|(count, name)| format!("{count} {name}")).collect();
-    if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) }
+    let texts: Vec<String> = counts.iter().map(|(count, name)| format!("{count} {name}")).collect();
+    if texts.is_empty() { String::new() } else { format!(" ({})", texts.join(", ")) }
 }
 
 /// `sum (AVX AVX2): _start → main → sum`.

@@ -19,7 +19,7 @@ use std::io::{self, Write};
 pub(crate) struct Text {
     pub(crate) detail: Detail,
     pub(crate) few: Few,
-    /// Whether the end of the run is told.
+    /// Whether there is a summary at the end of the run.
     pub(crate) summary: bool,
 }
 

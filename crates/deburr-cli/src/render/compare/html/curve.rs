@@ -6,6 +6,7 @@ use super::unit::unit_of_axis;
 use crate::render::compare::quantity::shown;
 use deburr_lab::comparison::{Comparison, Question};
 use deburr_lab::side::Side;
+use deburr_lab::stats::benchstat::Summary;
 
 /// A value with its interval, the lower end first.
 #[derive(Debug, Clone, Copy)]
@@ -25,8 +26,8 @@ pub(super) struct CurveStep {
 impl CurveStep {
     /// Of a point of a sweep.
     pub(super) fn of(parameter: &str, comparison: &Comparison) -> CurveStep {
-        let sides = comparison.sides.each_ref();
-        let sides = sides.map(|side| Some(Estimate { center: side.center, low: side.low, high: side.high }));
+        let estimate = |side: &Summary| Estimate { center: side.center, low: side.low, high: side.high };
+        let sides = comparison.sides.each_ref().map(|side| Some(estimate(side)));
         CurveStep { parameter: parameter.to_owned(), sides }
     }
 }
@@ -44,7 +45,7 @@ pub(super) fn figure(question: &Question, parameter: &str, steps: &[CurveStep]) 
     let mut canvas = Canvas::new(&upwards, 5, &label);
     let rightwards = Axis::over([0.0, steps.len().saturating_sub(1) as f64], 0.06, canvas.rightwards());
     for (index, (side, class)) in [(Side::A, "a"), (Side::B, "b")].into_iter().enumerate() {
-        // The two sides stand beside each other, so that their intervals can be told apart.
+        // The two sides are next to each other, so that their intervals can be distinguished.
         let x = |step: usize| rightwards.place(step as f64) + if side == Side::A { -3.0 } else { 3.0 };
         let found = |step: &CurveStep| step.sides.get(index).copied().flatten();
         let known: Vec<(usize, Estimate)> =

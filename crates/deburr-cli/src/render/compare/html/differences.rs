@@ -23,8 +23,8 @@ pub(super) fn figure(comparison: &Comparison) -> Option<String> {
     canvas.line("zero", (left, y(0.0)), (right, y(0.0)));
     for (index, change) in shape.changes.iter().enumerate() {
         let place = (pairs.place((index + 1) as f64), y(*change));
-        let told = format!("pair {}: {}", index + 1, percent(*change));
-        canvas.diamond(is_spoiled(comparison, index), place, &told);
+        let label = format!("pair {}: {}", index + 1, percent(*change));
+        canvas.diamond(is_spoiled(comparison, index), place, &label);
     }
     let x = right - 14.0;
     if let Some((low, high)) = interval {
@@ -40,7 +40,7 @@ pub(super) fn figure(comparison: &Comparison) -> Option<String> {
     Some(canvas.finish(&format!("{name}: the change in each of {} pairs", shape.changes.len())))
 }
 
-/// Whether a pair ran beside too much else.
+/// Whether a pair ran next to too much else.
 pub(super) fn is_spoiled(comparison: &Comparison, pair: usize) -> bool {
     comparison.series.sequence.iter().any(|reading| reading.pair == pair && reading.is_contaminated)
 }

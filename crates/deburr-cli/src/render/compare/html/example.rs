@@ -7,7 +7,7 @@ use deburr_lab::stats::random::Random;
 use deburr_lab::stats::verdict::{Order, Rule};
 use deburr_lab::stats::{Direction, Rope};
 
-/// Twenty-four pairs of which B takes 4 % longer; one of them ran beside something else.
+/// Twenty-four pairs of which B takes 4 % longer; one of them ran next to something else.
 pub(super) fn comparison() -> Comparison {
     let mut random = Random::new(7);
     let mut values = [Vec::new(), Vec::new()];

@@ -1,7 +1,7 @@
 //! A page for people: per metric the verdict, the runs in time, the pairs, the posterior and the numbers. One file that needs no
 //! other, and no script; light or dark as its reader has it.
 //!
-//! Numbers stand in `<data>` elements, whose values are those of the JSON document.
+//! Numbers are in `<data>` elements, whose values are those of the JSON document.
 
 mod axis;
 mod canvas;
@@ -25,14 +25,13 @@ use deburr_lab::stats::verdict::Outcome;
 use markup::{Escaped, command, data, sentence};
 use std::io::{self, Write};
 
-/// The marks of the two sides, beside text.
+/// The marks of the two sides, next to text.
 const SWATCH_A: &str = "<svg class=\"swatch\" viewBox=\"-7 -7 14 14\" aria-hidden=\"true\"><circle class=\"mark a\" r=\"4.5\"/></svg>";
 const SWATCH_B: &str = "<svg class=\"swatch\" viewBox=\"-7 -7 14 14\" aria-hidden=\"true\"><path class=\"mark b\" d=\"M0 -5.6l5.4 9.6h-10.8z\"/></svg>";
 
 /// Writes the document.
 pub(crate) fn render(document: &CompareDocument, out: &mut dyn Write) -> io::Result<()> {
-    let headline = document.comparisons.first().map(headline).unwrap_or_default();
-    let headline = sentence(&headline);
+    let headline = sentence(&document.comparisons.first().map(headline).unwrap_or_default());
     write!(
         out,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -51,11 +50,11 @@ pub(crate) fn render(document: &CompareDocument, out: &mut dyn Write) -> io::Res
         metric(document, comparison, index, out)?;
     }
     if let Some(fitness) = &document.fitness {
-        let mut told = Vec::new();
-        text::machine(fitness, &mut told)?;
-        let told = String::from_utf8_lossy(&told);
-        let lines = told.lines().map(|line| format!("<li>{}</li>\n", sentence(line.trim())));
-        let lines: String = lines.collect();
+        let mut rendered = Vec::new();
+        text::machine(fitness, &mut rendered)?;
+        let as_text = String::from_utf8_lossy(&rendered);
+        let item = |line: &str| format!("<li>{}</li>\n", sentence(line.trim()));
+        let lines: String = as_text.lines().map(item).collect();
         write!(
             out,
             "<section class=\"machine\">\n<h2>What this machine can tell apart</h2>\n<ul>\n{lines}</ul>\n</section>\n"
@@ -81,7 +80,7 @@ fn metric(
 ) -> io::Result<()> {
     let question = &comparison.question;
     let outcome = comparison.outcome();
-    // The sign beside the word: colour alone tells nothing to some.
+    // A sign next to the word: some do not see the colour.
     let sign = match outcome {
         Outcome::Better => "▲",
         Outcome::Worse => "▼",
@@ -97,9 +96,9 @@ fn metric(
         change(comparison),
     )?;
     if !comparison.warnings.is_empty() {
-        let warnings = comparison.warnings.iter().map(|warning| warning.to_string());
-        let warnings = warnings.map(|warning| format!("<li>{}</li>\n", Escaped(&warning)));
-        write!(out, "<ul class=\"warnings\">\n{}</ul>\n", warnings.collect::<String>())?;
+        let texts = comparison.warnings.iter().map(|warning| warning.to_string());
+        let items: String = texts.map(|text| format!("<li>{}</li>\n", Escaped(&text))).collect();
+        write!(out, "<ul class=\"warnings\">\n{items}</ul>\n")?;
     }
     writeln!(
         out,

@@ -86,7 +86,7 @@ pub(super) fn swept(parameter: &str, points: &[(&str, &Comparison)]) -> String {
     text
 }
 
-/// Which way is better, in words.
+/// In which direction a metric is better, in words.
 pub(super) fn direction(direction: Direction) -> String {
     format!("{} is better", better(direction))
 }

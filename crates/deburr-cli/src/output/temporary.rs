@@ -1,5 +1,5 @@
-//! A file that is made under a passing name in the folder that it belongs in, so that its own name is there with all of it or not
-//! at all (POSIX, rename).
+//! A temporary file in the folder that a file belongs in, renamed once it is whole: the file's own name is there with all of
+//! it or not at all (POSIX, rename).
 //!
 //! Who makes such a file holds a lock on it (flock(2)), which the kernel gives up with the process, however it ends. What a
 //! killed run left is known by that: a regular file of this user's, of such a name, whose lock is free. The next run that
@@ -19,18 +19,18 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// What stands between the name that a file will have and the numbers of its writer.
+/// The mark between the name that a file will have and the numbers of its writer.
 const MARK: &[u8] = b".deburr-";
 
 /// A file without its name yet; goes away unless it gets it.
 #[derive(Debug)]
-pub(crate) struct Passing {
+pub(crate) struct TemporaryFile {
     path: PathBuf,
     pub(crate) file: File,
     is_named: bool,
 }
 
-impl Drop for Passing {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         if !self.is_named {
             let _ = fs::remove_file(&self.path);
@@ -38,21 +38,23 @@ impl Drop for Passing {
     }
 }
 
-impl Passing {
+impl TemporaryFile {
     /// In the folder of the file that it will be, with a mode that the process's mask may lessen.
-    pub(crate) fn beside(destination: &Path, mode: u32) -> io::Result<Passing> {
+    pub(crate) fn next_to(destination: &Path, mode: u32) -> io::Result<TemporaryFile> {
         let name = destination.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
         clean_once(folder_of(destination));
         let process = std::process::id();
         for number in 0..100 {
-            let mut passing = OsString::from(".");
+            let mut temporary = OsString::from(".");
             // Room for what is added, where the name is as long as names may be.
-            passing.push(OsStr::from_bytes(name.as_bytes().get(..200).unwrap_or(name.as_bytes())));
-            passing.push(OsStr::from_bytes(MARK));
-            passing.push(format!("{process}-{number}"));
-            let path = destination.with_file_name(passing);
+            temporary.push(OsStr::from_bytes(name.as_bytes().get(..200).unwrap_or(name.as_bytes())));
+            temporary.push(OsStr::from_bytes(MARK));
+            temporary.push(format!("{process}-{number}"));
+            let path = destination.with_file_name(temporary);
             match OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(&path) {
-                Ok(file) if is_locked_at(&file, &path) => return Ok(Passing { path, file, is_named: false }),
+                Ok(file) if is_locked_at(&file, &path) => {
+                    return Ok(TemporaryFile { path, file, is_named: false });
+                }
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
@@ -83,8 +85,8 @@ fn is_at(file: &File, path: &Path) -> bool {
     there.is_ok_and(|(there, own)| identity(&there) == identity(&own))
 }
 
-/// Whether the name of a file is a passing one: `.NAME.deburr-PROCESS-NUMBER`.
-pub(crate) fn is_passing(path: &OsStr) -> bool {
+/// Whether the name of a file is a temporary one: `.NAME.deburr-PROCESS-NUMBER`.
+pub(crate) fn is_temporary(path: &OsStr) -> bool {
     let name = path.as_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     let Some(at) = name.windows(MARK.len()).rposition(|part| part == MARK).filter(|at| *at > 1) else {
         return false;
@@ -107,7 +109,7 @@ fn clean_once(folder: &Path) {
 /// Removes what killed runs left in a folder.
 pub(crate) fn clean(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
-    for entry in entries.filter_map(Result::ok).filter(|entry| is_passing(&entry.file_name())) {
+    for entry in entries.filter_map(Result::ok).filter(|entry| is_temporary(&entry.file_name())) {
         // What cannot be removed is no reason not to write.
         let _ = remove_abandoned(&entry.path());
     }
@@ -130,9 +132,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passing_names_are_known_and_others_are_not() {
+    fn temporary_names_are_known_and_others_are_not() {
         for name in [".a.deburr-1-0", ".a.deburr-2.deburr-77-99"] {
-            assert!(is_passing(OsStr::new(name)), "{name}");
+            assert!(is_temporary(OsStr::new(name)), "{name}");
         }
         for name in [
             "a.deburr-1-0",
@@ -143,16 +145,16 @@ mod tests {
             ".a.deburr-1-0-2",
             ".a.deburr-1-0~",
         ] {
-            assert!(!is_passing(OsStr::new(name)), "{name}");
+            assert!(!is_temporary(OsStr::new(name)), "{name}");
         }
     }
 
     #[test]
     fn abandoned_files_are_removed_and_nothing_else() {
-        let folder = std::env::temp_dir().join(format!("deburr-passing-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("deburr-temporary-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let destination = folder.join("program");
-        let alive = Passing::beside(&destination, 0o600).unwrap();
+        let alive = TemporaryFile::next_to(&destination, 0o600).unwrap();
         for name in [".program.deburr-4-0", ".program.deburr-x-0", "kept"] {
             fs::write(folder.join(name), b"part").unwrap();
         }

@@ -1,6 +1,6 @@
 //! `deburr compare FILE FILE`: what benchmark programs wrote, compared by metric; tables of it; and what is refused.
 
-use super::{Scratch, assert_as_recorded, compare, document, stderr, stdout};
+use crate::{Scratch, assert_as_recorded, compare, document, stderr, stdout};
 use serde_json::Value;
 use std::process::Command;
 

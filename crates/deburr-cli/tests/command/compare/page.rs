@@ -1,6 +1,6 @@
 //! `deburr compare --html`: the page as recorded, whole or not at all. `tests/tests/compare_page.rs` looks at it in a browser.
 
-use super::{Scratch, assert_as_recorded, deburr, stderr, stdout};
+use crate::{Scratch, assert_as_recorded, deburr, stderr, stdout};
 use std::fs;
 
 fn numbers(scratch: &Scratch, name: &str, base: u32) -> String {

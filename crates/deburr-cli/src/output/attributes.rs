@@ -27,8 +27,8 @@ pub(crate) struct Inherited<'f> {
     pub(crate) is_privileged: bool,
 }
 
-/// Owner, attributes and mode. Returns the attributes that could not be kept.
-pub(crate) fn dress(file: &File, inherited: Inherited<'_>) -> io::Result<Vec<String>> {
+/// Gives a file owner, attributes and mode. Returns the attributes that could not be kept.
+pub(crate) fn inherit(file: &File, inherited: Inherited<'_>) -> io::Result<Vec<String>> {
     let wanted = inherited.metadata;
     let is_kept = is_owner_kept(file, wanted)?;
     if inherited.replaced.is_some() && !is_kept {
@@ -59,7 +59,7 @@ pub(crate) fn is_privileged(file: &File, metadata: &Metadata) -> bool {
     metadata.mode() & PRIVILEGED != 0 || has(file, CAPABILITY)
 }
 
-/// Whether the kernel holds a file against a hash or a signature (IMA, EVM).
+/// Whether the kernel checks a file against a hash or a signature (IMA, EVM).
 pub(crate) fn is_measured(file: &File) -> bool {
     MEASURED.iter().any(|name| has(file, name))
 }
