@@ -33,7 +33,7 @@ pub(crate) struct DebugFiles {
     /// Do not look for separate debug files
     #[arg(long, conflicts_with = "debug_dir", help_heading = "Input")]
     pub(crate) no_debug_files: bool,
-    /// Where separate debug files lie (can be given more than once) [default: /usr/lib/debug]
+    /// Where separate debug files are (can be given more than once) [default: /usr/lib/debug]
     #[arg(long, value_name = "DIR", help_heading = "Input")]
     pub(crate) debug_dir: Vec<PathBuf>,
 }

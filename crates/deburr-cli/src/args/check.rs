@@ -74,7 +74,7 @@ pub(crate) struct Check {
 
     #[command(flatten)]
     pub(crate) batch: Batch,
-    /// Look at the shared libraries that each file needs, too: what they ask the CPU guards code of others
+    /// Look at the shared libraries that each file needs, too: their checks of the CPU guard code of others
     #[arg(long, help_heading = "Input")]
     pub(crate) closure: bool,
     /// The folder that stands for / where libraries are looked for, such as an unpacked package [default: /]

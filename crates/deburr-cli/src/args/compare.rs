@@ -33,9 +33,9 @@ pub(crate) const PAIRS: u32 = 40;
   deburr compare --values old.txt new.txt                 numbers measured elsewhere, one a line
 
 Runs come in pairs, one of A and one of B in random order, each when the machine is quiet; the first
-pair only warms up. After 10, 16, 24 and 40 pairs it is looked whether the difference is proven to be
+pair only warms up. After 10, 16, 24 and 40 pairs it is tested whether the difference is proven to be
 larger than --region (better or worse) or within it (same); else the verdict is inconclusive. Each
-look demands more than a single one would, so that looking often finds nothing that is not there.
+test demands more than a single one would, so that testing often finds nothing that is not there.
 
 Metrics: wall, user, system (seconds), memory (bytes); what a benchmark program reports, as
 PROGRAM:[SUBJECT:]METRIC[:pPERCENTILE], such as pgbench:tps, wrk:latency:p99, fio:read:iops,
@@ -86,7 +86,7 @@ pub(crate) struct Compare {
         help_heading = "What to compare"
     )]
     pub(crate) ready_timeout: f64,
-    /// Start a server before each run of its client, and end it behind that, so that one never runs beside the other
+    /// Start a server before each run of its client, and end it after that, so that one never runs beside the other
     #[arg(long, requires = "client", help_heading = "What to compare")]
     pub(crate) alternate: bool,
     /// Compare at each of these values, which stand for {NAME} in the commands
@@ -183,7 +183,7 @@ pub(crate) struct Compare {
     /// Output format
     #[arg(long, value_enum, default_value_t = Output::Text, help_heading = "Output")]
     pub(crate) format: Output,
-    /// Also print the marks of published tables, which tell noise rather than a difference
+    /// Also print the marks of published tables, which show noise rather than a difference
     #[arg(long, help_heading = "Output")]
     pub(crate) marks: bool,
     /// Compute intervals and p values as benchstat does, with its two faults
@@ -224,7 +224,7 @@ impl FromStr for Sweep {
             |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
         match is_word(name) && name != "port" && values.iter().all(|value| is_word(value)) {
             true if values.iter().enumerate().all(is_new) => Ok(Sweep { name: name.to_owned(), values }),
-            true => Err("a value stands there twice".to_owned()),
+            true => Err("a value is given twice".to_owned()),
             false => Err(wrong()),
         }
     }

@@ -28,7 +28,7 @@ suffixes. Code without names is compared by its findings alone.
 
 NEW is worse than OLD if one of its files needs a higher level, or has findings at or above
 --fail-on that the file in OLD has not; all findings of a file that only NEW has count. Whatever
-else changed is told, and is neither better nor worse.
+else changed is reported, and is neither better nor worse.
 
 deburr.toml holds as it does for check: findings that it allows are none in either build.
 

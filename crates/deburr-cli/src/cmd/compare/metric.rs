@@ -95,7 +95,7 @@ fn reported(format: Format, name: &str) -> Result<Vec<ChosenMetric>, String> {
         let (name, turned) = turned(text);
         let (unit, direction) = format.quantity(name).ok_or_else(|| {
             let names = format.metrics().collect::<Vec<&str>>().join(", ");
-            format!("--metric {format}:{name}: {format} has {names}; before that what of, behind it a percentile (:p99)")
+            format!("--metric {format}:{name}: {format} has {names}; what of goes before that, a percentile (:p99) after it")
         })?;
         let called = format!("{format}:{name}");
         Ok(ChosenMetric {

@@ -28,7 +28,7 @@ pub(super) fn inside(options: &Fix, trailer: Option<u64>) -> Vec<Break> {
     let mut breaks = Vec::new();
     if let Some(length) = trailer {
         let text = format!(
-            "{length} bytes behind the last section, such as a signature or an archive, are not at the end of \
+            "{length} bytes after the last section, such as a signature or an archive, are not at the end of \
              the rewritten file"
         );
         breaks.push(Break { what: "trailer", text });
@@ -47,7 +47,7 @@ pub(super) fn around(options: &Fix, path: &Path, source: &Source) -> Vec<Break> 
     if attributes::is_measured(&source.file) {
         add(
             "ima",
-            "the kernel holds the original against its attribute security.ima or security.evm: where that is \
+            "the kernel checks the original against its attribute security.ima or security.evm: where that is \
              enforced, the rewritten file must be signed anew",
         );
     }
@@ -55,7 +55,7 @@ pub(super) fn around(options: &Fix, path: &Path, source: &Source) -> Vec<Break> 
     if MANAGED.iter().any(|folder| real.starts_with(folder)) && !real.starts_with("/usr/local") {
         add(
             "checksums",
-            "where it takes the original's place, the package manager's checksums tell of it (debsums, rpm -V), \
+            "where it takes the original's place, the package manager's checksums show it (debsums, rpm -V), \
              and an update brings the original back",
         );
     }

@@ -34,7 +34,7 @@ impl FixRun<'_> {
                 return Err(complain("a directory; give its files to --dispatch"));
             }
             if !names.insert(path.file_name()) {
-                return Err(complain("two files of this name cannot lie in one folder"));
+                return Err(complain("two files of this name cannot be in one folder"));
             }
         }
         install::new_folder(folder).map_err(Failure::Message)?;
