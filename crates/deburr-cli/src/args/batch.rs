@@ -1,4 +1,6 @@
-//! How many files are worked on, as the verbs take it that do so: progress, debug files, threads, the limits of packages.
+//! The options of verbs that work on many files: progress, debug files, threads, the limits of packages.
+//!
+//! In: arguments. Out: [`Batch`], flattened into the options of `check`, `diff` and `fix`.
 
 use super::analysis::DebugFiles;
 use clap::{Args, ValueEnum};

@@ -1,4 +1,6 @@
 //! The options of `deburr check`.
+//!
+//! In: the arguments after `check`. Out: [`Check`], whose text here is the help of the verb.
 
 use super::analysis::AnalysisOptions;
 use super::batch::Batch;

@@ -1,4 +1,6 @@
 //! The options of `deburr compare`.
+//!
+//! In: the arguments after `compare`. Out: [`Compare`], whose text here is the help of the verb.
 
 use super::batch::Progress;
 use clap::{ArgGroup, Args, ValueEnum};

@@ -1,4 +1,6 @@
 //! The options of `deburr fix`.
+//!
+//! In: the arguments after `fix`. Out: [`Fix`], whose text here is the help of the verb.
 
 use super::batch::Batch;
 use super::format::Format;

@@ -1,4 +1,6 @@
 //! `deburr show`: a file and a place in it → annotated disassembly.
+//!
+//! In: the options. Out: the listing of one function as text or JSON; candidates where the name is ambiguous.
 
 use crate::analysis::{Analysis, Provenance, Refusal};
 use crate::args::format::{Format, When};

@@ -204,9 +204,9 @@ impl<'c> Ledger<'c> {
             let open: Vec<Key<'_>> =
                 groups.iter().filter(|(_, group)| group.by.is_none()).map(|(key, _)| *key).collect();
             for &id in &meant {
-                let keys = if by_pattern { self.described(id, &open) } else { self.named(id) };
+                let spoken_of = if by_pattern { self.described(id, &open) } else { self.named(id) };
                 let is_open = |key: &Key<'_>| groups.get(key).is_some_and(|group| group.by.is_none());
-                let keys: Vec<_> = keys.into_iter().filter(is_open).collect();
+                let keys: Vec<_> = spoken_of.into_iter().filter(is_open).collect();
                 let sizes =
                     keys.iter().filter_map(|key| groups.get(key)).map(|group| group.findings.len() as u64);
                 let total = sizes.sum::<u64>() + held.get(&id).copied().unwrap_or(0);

@@ -1,4 +1,6 @@
 //! What a new file takes over from one that was there: owner, attributes, mode (chown(2), xattr(7)).
+//!
+//! In: a new file, and the old one. Out: the new file with them, and the names of attributes that could not be kept.
 
 use rustix::fs::XattrFlags;
 use std::ffi::{OsStr, OsString};
@@ -87,10 +89,10 @@ fn set(file: &File, name: &OsStr, value: &[u8]) -> bool {
 /// The names of a file's extended attributes; none where the file system has none.
 fn attributes(file: &File) -> Vec<OsString> {
     let length = rustix::fs::flistxattr_query(file).unwrap_or(0);
-    let mut names = vec![0; length];
-    let length = rustix::fs::flistxattr(file, &mut names[..]).unwrap_or(0);
-    names.truncate(length);
-    let names = names.split(|&byte| byte == 0).filter(|name| !name.is_empty());
+    let mut list = vec![0; length];
+    let filled = rustix::fs::flistxattr(file, &mut list[..]).unwrap_or(0);
+    list.truncate(filled);
+    let names = list.split(|&byte| byte == 0).filter(|name| !name.is_empty());
     names.map(|name| OsString::from_vec(name.to_vec())).collect()
 }
 

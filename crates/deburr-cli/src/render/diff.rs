@@ -1,4 +1,7 @@
 //! What differs between two builds, as text for people or JSON for programs: the worst first.
+//!
+//! In: the files that were compared, and the sums of the run. Out: lines for a terminal, or the document that
+//! `schema-diff.json` describes.
 
 use super::line::fit;
 use super::number::counted;
@@ -139,14 +142,15 @@ fn file(out: &mut dyn Write, it: &Compared, summary: &DiffSummary, layout: &Diff
         Some(old) => writeln!(out, "{old} → {new}: {}", diff.arch)?,
     }
     for level in &diff.levels {
-        let (name, line) = match level.what {
-            "needed" => ("level needed", format!("{} → {}", or_none(&level.old), or_none(&level.new))),
-            "guarded" => ("with checks", format!("{} → {}", or_none(&level.old), or_none(&level.new))),
-            _ => ("contained", format!("{} → {}", or_none(&level.old), or_none(&level.new))),
+        let name = match level.what {
+            "needed" => "level needed",
+            "guarded" => "with checks",
+            _ => "contained",
         };
-        let line = format!("{name}: {line}{}", if level.raised { " (raised)" } else { "" });
+        let change = format!("{} → {}", or_none(&level.old), or_none(&level.new));
+        let plain = format!("{name}: {change}{}", if level.raised { " (raised)" } else { "" });
         let is_worse = level.raised && level.what == "needed";
-        let line = if is_worse { palette.severity(Severity::Error, &line) } else { line };
+        let line = if is_worse { palette.severity(Severity::Error, &plain) } else { plain };
         writeln!(out, "  {line}")?;
     }
     findings(out, "came", &diff.came, summary, layout)?;
@@ -194,9 +198,9 @@ fn findings(
     for (rule, severity) in rules {
         let of_rule = || groups.iter().filter(|group| (group.rule, group.severity) == (rule, severity));
         let count: u64 = of_rule().map(|group| group.count).sum();
-        let label = format!("{verb} {}[{rule}]", severity.name());
+        let plain = format!("{verb} {}[{rule}]", severity.name());
         let is_worse = verb == "came" && summary.fail_on.is_some_and(|from| severity >= from);
-        let label = if is_worse { layout.palette.severity(severity, &label) } else { label };
+        let label = if is_worse { layout.palette.severity(severity, &plain) } else { plain };
         let lines: Vec<String> = of_rule()
             .map(|group| {
                 let name = group.function.as_deref().unwrap_or("(no name)");

@@ -1,4 +1,6 @@
 //! `deburr check`: paths → reports, rendered in the order of the paths.
+//!
+//! In: the options. Out: reports through all sinks, warnings about the configuration, and the exit status.
 
 mod rulings;
 mod sink;

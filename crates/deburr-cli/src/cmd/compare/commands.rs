@@ -1,4 +1,7 @@
-//! Two commands → what was measured of them, in a record as it came, and what is said of that.
+//! Two commands → their runs, in a record as they came, and the verdict on them.
+//!
+//! In: the options with two commands. Out: a document for the renderers. Each run is in the record before the next one begins,
+//! so that an interrupted experiment can go on.
 
 use super::interrupt::Interrupts;
 use super::judge::{Measurements, criteria, document, rule};

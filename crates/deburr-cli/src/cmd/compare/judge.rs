@@ -1,4 +1,7 @@
-//! Pairs of runs → what is said of them: by which rule each metric is judged, at each value of what is swept over and over all.
+//! Pairs of runs → verdicts: each metric is judged at each value of what is swept over, and over all.
+//!
+//! In: a [`Plan`] and the pairs of each point. Out: a document with a comparison for each metric. The statistics are
+//! `deburr_lab`'s; here is decided which of them is applied to what.
 
 use super::metric::ChosenMetric;
 use super::plan::Plan;

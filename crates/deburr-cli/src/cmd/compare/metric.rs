@@ -1,4 +1,6 @@
 //! What `--metric` names → where a number comes from, and in which direction it is better.
+//!
+//! In: the text of an option. Out: one [`ChosenMetric`], or those that a program always reports.
 
 use deburr_lab::comparison::{Conditions, Question};
 use deburr_lab::measure::metric::{Metric, Source};

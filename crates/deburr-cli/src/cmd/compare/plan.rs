@@ -1,4 +1,7 @@
-//! The options of `deburr compare` → what is to be run, and what its record is headed by.
+//! The options of `deburr compare` → what is to be run, and the header of its record.
+//!
+//! In: [`Compare`], or the header of a record. Out: a [`Plan`]: one experiment for each value that is swept over, the metrics,
+//! and the header.
 
 use super::metric::{self, ChosenMetric};
 use crate::args::compare::{Compare, PAIRS, Sweep};
@@ -245,9 +248,9 @@ impl Words<'_> {
                 shlex::split(&command).ok_or_else(|| format!("{what} {command:?}: a quote is not closed"))?
             }
             shell => {
-                let shell = shlex::split(shell).filter(|words| !words.is_empty());
-                let shell =
-                    shell.ok_or_else(|| format!("--shell {:?}: expected a shell, or none", options.shell))?;
+                let shell = shlex::split(shell)
+                    .filter(|words| !words.is_empty())
+                    .ok_or_else(|| format!("--shell {:?}: expected a shell, or none", options.shell))?;
                 shell.into_iter().chain(["-c".to_owned(), command]).collect()
             }
         };

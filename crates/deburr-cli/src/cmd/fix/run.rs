@@ -1,4 +1,6 @@
 //! A run of `deburr fix` so far: what it is to do, what it printed, and what it left alone.
+//!
+//! In: the outcome of each file. Out: lines or a document through the renderer, the sums, and the exit status.
 
 use super::breaks;
 use super::rewriter::Rewriter;

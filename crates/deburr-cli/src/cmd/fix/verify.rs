@@ -1,4 +1,6 @@
 //! Verifying: a file and its rewritten form → whether they do the same, proven from the bytes alone.
+//!
+//! In: two files, or two packages. Out: the changes by rule, or why they are not proven; exit status 1 for the latter.
 
 use super::package::{contents, trouble};
 use super::trouble::{Trouble, guarded};
@@ -40,7 +42,7 @@ pub(super) fn verify(
     let (old, new) = (open(original)?, open(patched)?);
     let name = original.display().to_string();
     let release = |part: &[u8]| [&old, &new].into_iter().for_each(|file| file.release(part));
-    let verified = match Content::of_all(&old) {
+    let done = match Content::of_all(&old) {
         _ if *old == *new => Ok(Ok(Ok(BTreeMap::new()))),
         Content::Package => {
             let _life = Life::new(options.batch.progress, name.clone());
@@ -51,7 +53,7 @@ pub(super) fn verify(
             verified => Ok(verified.map(|verified| verified.by_rule).map_err(|error| error.to_string())),
         }),
     };
-    let verified = verified.and_then(|verified| verified).map_err(|why| complain(original, &why.reason))?;
+    let verified = done.and_then(|verified| verified).map_err(|why| complain(original, &why.reason))?;
     for (path, bytes) in [(original, &old), (patched, &new)] {
         if !bytes.is_intact() {
             return Err(complain(path, "the file changed while it was read"));
@@ -66,12 +68,12 @@ pub(super) fn verify(
 }
 
 /// Proves the difference of two packages: of each binary that differs; and that with these in their places the original
-/// becomes the other, byte for byte. Told are the changes by rule, or why they are not proven.
+/// becomes the other, byte for byte. Returns the changes by rule, or why they are not proven.
 fn packages(name: &str, [old, new]: [&[u8]; 2], limits: &Limits) -> Result<Verified, Trouble> {
     let mut binaries = contents::binaries(name, new, limits)?;
     let mut by_rule = BTreeMap::new();
     let mut doubt = None;
-    let rewritten = rewrite(name, old, limits, &mut |object| {
+    let done = rewrite(name, old, limits, &mut |object| {
         let new = binaries.remove(&object.path).filter(|new| *new != object.bytes)?;
         match patch::verify(&object.bytes, &new) {
             Ok(verified) => {
@@ -84,7 +86,7 @@ fn packages(name: &str, [old, new]: [&[u8]; 2], limits: &Limits) -> Result<Verif
         };
         None
     });
-    let rewritten = rewritten.map_err(|error| trouble(name, &error))?;
+    let rewritten = done.map_err(|error| trouble(name, &error))?;
     Ok(match doubt {
         Some(doubt) => Err(doubt),
         None if rewritten.changed.is_empty() => Err("no binary in it differs from the original's".to_owned()),

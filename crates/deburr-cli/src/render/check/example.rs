@@ -1,4 +1,6 @@
 //! A report and a run for the tests of renderers.
+//!
+//! In: a renderer. Out: what it makes of the example, as text.
 
 use super::renderer::{Checked, Finished, Renderer};
 use super::totals::Totals;

@@ -1,4 +1,6 @@
 //! Where a finding is, for people and for programs: its address, its file as known from a folder, and as a URI.
+//!
+//! In: a finding or a path. Out: text for every format that names places in files.
 
 use deburr_core::report::{AcrossFinding, PlacedFinding};
 

@@ -1,4 +1,6 @@
-//! For programs; `deburr schema compare` describes it.
+//! The JSON document of `deburr compare`; `schema-compare.json` describes it.
+//!
+//! In: the documents of a run. Out: one object: the first document, with the further ones in it.
 
 use super::document::{CompareDocument, Measured, Point};
 use super::quantity::{better, first_run};

@@ -1,4 +1,7 @@
 //! Numbers with units, as people read them.
+//!
+//! In: values of a comparison, in seconds, bytes or ratios. Out: text of four digits with a unit, and percentages. All
+//! renderers of `deburr compare` take their numbers from here, so that they say the same.
 
 use deburr_lab::comparison::Comparison;
 use deburr_lab::stats::Direction;

@@ -1,4 +1,7 @@
-//! For people: the verdict in one line, then of each metric where the runs are, the medians, the probabilities and what to be careful about.
+//! Text for people: the verdict in one line; then, for each metric, where the runs are, the medians, the probabilities and
+//! the warnings.
+//!
+//! In: the documents of a run, the palette and the columns of the terminal. Out: lines for the terminal.
 
 use super::document::{CompareDocument, Measured, Point};
 use super::quantity::{self, better, percent, shown};

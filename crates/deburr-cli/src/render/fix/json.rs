@@ -1,4 +1,6 @@
 //! The JSON document of `deburr fix`, written file by file.
+//!
+//! In: each file as it is done, and the sums of the run. Out: the document that `schema-fix.json` describes.
 
 use super::insns::insns;
 use super::manifest::TOOL_VERSION;

@@ -1,4 +1,6 @@
 //! What `deburr fix` did with one binary, one package or one pair of files.
+//!
+//! The verb fills these in; both renderers lay them out, and the document serialises most of them as they are.
 
 use deburr_core::patch::Plan;
 use serde::Serialize;

@@ -1,4 +1,7 @@
-//! Text for people: sites by rule, old instructions next to new ones; what is refused by reason; and what to know of the new file.
+//! Text for people: sites by rule, old instructions next to new ones; refusals by reason; and what to know of the new file.
+//!
+//! In: each file as it is done, and the sums of the run. Out: lines for a terminal. A plan shows the instructions; what was
+//! written is one line for each rule.
 
 use super::insns::{addresses, insns};
 use super::outcome::{Fixed, Packed, Reverted, Verdict, Written};

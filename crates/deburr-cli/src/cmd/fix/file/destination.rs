@@ -1,4 +1,6 @@
 //! Where a rewritten file goes: the options → a [`Destination`], which takes the new bytes and checks them there.
+//!
+//! In: a path, the goal and the bytes. Out: what was written, and what could not be kept.
 
 use super::install::{self, Existing};
 use super::sha256::sha256;

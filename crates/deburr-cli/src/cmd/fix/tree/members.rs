@@ -1,4 +1,6 @@
 //! The files of a tree, each rewritten like one that is named; what is left alone is noted.
+//!
+//! In: the path of a directory. Out: each file in it planned for, rewritten, or noted with the reason why it is left alone.
 
 use super::entries::{self, Entry, below, is_part_of_image};
 use crate::cmd::failure::Failure;

@@ -1,4 +1,6 @@
 //! Text for people: the end of a run, with its counts, its levels, and what was skipped.
+//!
+//! In: the sums of the run, and the skipped files. Out: lines for a terminal.
 
 use super::detail::Detail;
 use crate::input::walk::Skipped;

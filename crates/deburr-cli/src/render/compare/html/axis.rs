@@ -1,4 +1,7 @@
 //! An axis: values → coordinates, and where its ticks are.
+//!
+//! In: the values that are drawn, and the coordinates of both ends. Out: a place for each value. Values that are no numbers, one
+//! value alone and huge ranges make an axis, too.
 
 /// A range of values on a range of coordinates.
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,6 @@
 //! What figures are drawn with: a frame with two axes, and SVG 1.1 inside of it. Colours are the style sheet's, by class.
+//!
+//! In: shapes and texts with places from the axes. Out: one SVG element. All figures share one size and one frame.
 
 use super::axis::Axis;
 use super::markup::Escaped;

@@ -1,4 +1,6 @@
 //! A sweep: the values of both sides over a parameter, each with its interval.
+//!
+//! In: a comparison for each value of the parameter. Out: an SVG figure with two curves.
 
 use super::axis::Axis;
 use super::canvas::Canvas;

@@ -1,4 +1,6 @@
 //! What B changed in every pair, the region of equivalence, and the typical change with its interval.
+//!
+//! In: a comparison. Out: an SVG figure with a mark for each pair; none where nothing was paired.
 
 use super::axis::Axis;
 use super::canvas::Canvas;

@@ -222,7 +222,7 @@ fn figures(comparison: &Comparison) -> String {
     text
 }
 
-/// What it takes to do the same again.
+/// What is needed to repeat the comparison.
 fn origin(document: &CompareDocument) -> String {
     let first = document.comparisons.first();
     let mut rows: Vec<(&str, String)> = Vec::new();
@@ -235,8 +235,9 @@ fn origin(document: &CompareDocument) -> String {
     }
     rows.extend(document.notes.iter().map(|note| ("left out", Escaped(note).to_string())));
     rows.push(("made by", format!("deburr {}", env!("CARGO_PKG_VERSION"))));
-    let rows = rows.into_iter().map(|(name, value)| format!("<dt>{name}</dt><dd>{value}</dd>\n"));
-    format!("<footer>\n<dl>\n{}</dl>\n</footer>\n", rows.collect::<String>())
+    let item = |(name, value): (&str, String)| format!("<dt>{name}</dt><dd>{value}</dd>\n");
+    let items: String = rows.into_iter().map(item).collect();
+    format!("<footer>\n<dl>\n{items}</dl>\n</footer>\n")
 }
 
 #[cfg(test)]

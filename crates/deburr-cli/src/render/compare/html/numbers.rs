@@ -1,4 +1,6 @@
-//! The numbers of a metric in tables: those that are said of it, and those that were measured.
+//! The numbers of a metric in tables: the statistics, and what was measured.
+//!
+//! In: a comparison, or those of all points of a sweep. Out: HTML tables, whose `<data>` elements hold the exact values.
 
 use super::differences::is_spoiled;
 use super::markup::{Escaped, data};

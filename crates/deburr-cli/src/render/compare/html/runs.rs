@@ -1,4 +1,6 @@
 //! The runs of both sides in the order of time: whether the machine drifted shows here.
+//!
+//! In: a comparison with its readings. Out: an SVG figure with a mark for each run, and pauses where nothing ran.
 
 use super::axis::Axis;
 use super::canvas::Canvas;
@@ -107,7 +109,7 @@ pub(super) fn readings(comparison: &Comparison) -> Vec<Reading> {
         return series.sequence.clone();
     }
     let sides = [Side::A, Side::B].into_iter().zip(&series.values);
-    let all = sides.flat_map(|(side, values)| {
+    let by_side = sides.flat_map(|(side, values)| {
         values.iter().enumerate().map(move |(pair, &value)| Reading {
             side,
             value,
@@ -116,7 +118,7 @@ pub(super) fn readings(comparison: &Comparison) -> Vec<Reading> {
             is_contaminated: false,
         })
     });
-    let mut all: Vec<Reading> = all.collect();
+    let mut all: Vec<Reading> = by_side.collect();
     all.sort_by_key(|reading| reading.pair);
     all
 }
