@@ -183,8 +183,8 @@ pub(crate) struct Compare {
     #[arg(long, value_enum, value_name = "VERDICT", help_heading = "Output")]
     pub(crate) expect: Option<Expected>,
     /// Output format
-    #[arg(long, value_enum, default_value_t = Output::Text, help_heading = "Output")]
-    pub(crate) format: Output,
+    #[arg(long, value_enum, default_value_t = CompareFormat::Text, help_heading = "Output")]
+    pub(crate) format: CompareFormat,
     /// Also print the marks of published tables, which show noise rather than a difference
     #[arg(long, help_heading = "Output")]
     pub(crate) marks: bool,
@@ -234,7 +234,7 @@ impl FromStr for Sweep {
 
 /// An output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Output {
+pub(crate) enum CompareFormat {
     Text,
     Json,
     /// The tables that benchstat prints

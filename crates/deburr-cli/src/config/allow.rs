@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn stale_allowance_is_told_if_the_run_saw_what_it_speaks_of() {
+    fn stale_allowance_is_reported_if_the_run_saw_what_it_speaks_of() {
         let (_, stale, _) = settled(&table("rule = \"llsc-loop\"\ncount = 4"));
         assert_eq!(stale, ["deburr.toml:1 `llsc-loop`: it allows 4 a file, but no file has more than 1"]);
         for keys in [

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn fault_is_told_with_its_line_and_a_suggestion() {
+    fn fault_is_reported_with_its_line_and_a_suggestion() {
         let whole = "[[guard]]\nfunction = \"a\"\nimplies = \"AVX2\"\nreason = \"r\"\n";
         assert!(Config::parse(whole, NAME).is_ok() && Config::parse("", NAME).is_ok());
         for (text, expected) in [

@@ -110,7 +110,7 @@ fn allowed_findings_are_counted_and_no_longer_found() {
 }
 
 #[test]
-fn stale_and_exceeded_allowances_are_told() {
+fn stale_and_exceeded_allowances_are_reported() {
     let text = "[[allow]]\nrule = \"llsc-loop\"\nfunction = \"gone\"\nreason = \"r\"\n\
                 [[allow]]\nrule = \"llsc-loop\"\nfile = \"hit-cas.o\"\ncount = 2\nreason = \"r\"\n";
     let (output, found) = configured(text, &[LLSC]);

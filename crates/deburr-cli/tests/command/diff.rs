@@ -40,7 +40,7 @@ fn diff(arguments: &[&str]) -> (Value, Output) {
     (serde_json::from_slice(&output.stdout).unwrap_or_default(), output)
 }
 
-/// The paths of pairs, with what stands before them in their builds left out; an empty one for no partner.
+/// The paths of pairs, without what comes before them in their builds; an empty one for no partner.
 fn pairs(document: &Value, old: &str, new: &str) -> Vec<(String, String)> {
     let within = |path: &Value, build: &str| {
         let path = path.as_str().unwrap_or_default().to_owned();
@@ -227,7 +227,7 @@ fn what_a_damaged_package_may_have_held_is_neither_new_nor_gone() {
         assert!(compared.iter().all(|file| !file["old"].is_null()), "{compared:?}");
         assert_eq!((&document["only_old"], &document["worse"]), (&json!([]), &json!(false)));
         let skipped = document["skipped"].as_array().unwrap();
-        // The member at the cut is one pair, and told once.
+        // The member at the cut is one pair, and reported once.
         assert_eq!(compared.len() + skipped.len(), files.len());
         let last = skipped.iter().find(|skip| skip["path"] == format!("{whole}!z/last.o")).unwrap();
         assert_eq!(last["reason"], reason);
@@ -304,7 +304,7 @@ fn allowed_findings_are_in_neither_build() {
 }
 
 #[test]
-fn file_beside_a_folder_pairs_by_its_name() {
+fn file_and_a_folder_pair_by_its_name() {
     let scratch = Scratch::new("diff-file-folder");
     let file = scratch.file("old/server.o", &object(LLSC));
     let tree = unpack(&scratch, "new", &members(&[("bin/server.o", LLSC), ("bin/other.o", PLAIN)]));

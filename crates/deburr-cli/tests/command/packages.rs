@@ -44,7 +44,7 @@ pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// The reports of a document, with what stands before a path in all of them left out.
+/// The reports of a document, without what comes before a path in all of them.
 fn reports(document: &Value, before: &str) -> Vec<Value> {
     let mut files = document["files"].as_array().unwrap().clone();
     for file in &mut files {

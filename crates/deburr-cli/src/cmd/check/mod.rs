@@ -55,7 +55,7 @@ pub(super) fn run(
         skipped: Vec::new(),
         failed: false,
         rulings: Rulings::new(&plan.analysis, options),
-        compared: Compared::default(),
+        compared: ComparedFacts::default(),
     };
     for skip in walked.skipped {
         run.skip(skip, complaints);
@@ -141,7 +141,7 @@ struct Run<'p> {
     skipped: Vec<Skipped>,
     failed: bool,
     rulings: Rulings<'p>,
-    compared: Compared,
+    compared: ComparedFacts,
 }
 
 /// The maximum of functions, of all files together, that are kept in order to compare them.
@@ -149,14 +149,14 @@ const MOST_COMPARED: usize = 500_000;
 
 /// What comparisons at the end of the run need.
 #[derive(Default)]
-struct Compared {
+struct ComparedFacts {
     files: Vec<FileFacts>,
     functions: usize,
     /// Files for which there was no more room.
     left_out: u64,
 }
 
-impl Compared {
+impl ComparedFacts {
     /// Takes a report's facts out of it.
     fn add(&mut self, report: &mut Report) {
         let Some(facts) = report.facts.take().filter(|facts| !facts.shapes.is_empty()) else { return };

@@ -5,7 +5,7 @@
 
 use super::interrupt::Interrupts;
 use super::judge::{Measurements, criteria, document, rule};
-use super::plan::{self, Plan};
+use super::plan::{self, ComparePlan};
 use super::record_path;
 use super::watch::{LayoutWatch, Watch};
 use crate::args::compare::{Compare, PAIRS};
@@ -68,7 +68,7 @@ pub(super) fn run(options: &Compare, rope: Rope) -> Result<Ran, Failure> {
 /// Runs the experiment of each point; gives those that have two pairs, or that end with fewer for a reason, and whether nobody
 /// interrupted it.
 fn sweep(
-    plan: &Plan,
+    plan: &ComparePlan,
     record: &mut Record,
     mut runs: Vec<Run>,
     rule: &Rule,
@@ -100,7 +100,7 @@ fn sweep(
 
 /// Runs A's layouts, where those are wanted. `None`: somebody interrupted it.
 fn layouts(
-    plan: &Plan,
+    plan: &ComparePlan,
     experiment: &Experiment,
     record: &mut Record,
     known: &[Run],
@@ -125,7 +125,7 @@ struct Opened {
 }
 
 /// The record: a new one, or one to go on with.
-fn open(options: &Compare, plan: &mut Plan) -> Result<Opened, String> {
+fn open(options: &Compare, plan: &mut ComparePlan) -> Result<Opened, String> {
     let complain = |path: &Path, error: &RecordError| format!("{}: {error}", path.display());
     if let Some(resumed) = &options.resume {
         let path = match resumed {

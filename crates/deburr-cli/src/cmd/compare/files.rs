@@ -27,14 +27,14 @@ const MOST_NAMES: usize = 8;
 const LONGEST: u64 = 256 << 20;
 
 /// A file as it was read.
-struct Report {
+struct ResultFile {
     path: PathBuf,
     text: String,
     format: Format,
 }
 
-impl Report {
-    fn open(path: &Path, format: Option<Format>) -> Result<Report, String> {
+impl ResultFile {
+    fn open(path: &Path, format: Option<Format>) -> Result<ResultFile, String> {
         let complain = |error: io::Error| format!("{}: {}", path.display(), error_text(&error));
         let mut text = String::new();
         let file = fs::File::open(path).map_err(complain)?;
@@ -52,7 +52,7 @@ impl Report {
                 path.display()
             )
         })?;
-        Ok(Report { path: path.to_owned(), text, format })
+        Ok(ResultFile { path: path.to_owned(), text, format })
     }
 
     fn read(&self) -> Result<Vec<Measurement>, String> {
@@ -93,10 +93,10 @@ pub(super) fn compared(
             };
             return Err(format!("{}: {why}", only.display()));
         }
-        [first, others @ ..] => (Report::open(first, format)?, others),
+        [first, others @ ..] => (ResultFile::open(first, format)?, others),
     };
     let found = a.read()?;
-    let section = |path: &PathBuf| section(options, (&a, &found), &Report::open(path, format)?);
+    let section = |path: &PathBuf| section(options, (&a, &found), &ResultFile::open(path, format)?);
     let mut sections = others.iter().map(section).collect::<Result<Vec<Section>, String>>()?;
     judge(options, &mut sections, rope)?;
     let document = |section: Section| {
@@ -124,7 +124,11 @@ pub(super) fn compared(
 }
 
 /// What A and another file both have, as far as it is wanted.
-fn section(options: &Compare, (a, of_a): (&Report, &[Measurement]), b: &Report) -> Result<Section, String> {
+fn section(
+    options: &Compare,
+    (a, of_a): (&ResultFile, &[Measurement]),
+    b: &ResultFile,
+) -> Result<Section, String> {
     if a.format != b.format {
         let [one, other] = [a, b].map(|file| format!("{} is of {}", file.path.display(), file.format));
         return Err(format!("{one}, {other}: what they measured is not the same"));
@@ -259,7 +263,7 @@ pub(super) fn tables(
     }
     let mut texts = Vec::new();
     for path in files {
-        let file = Report::open(path, format).map_err(Failure::Message)?;
+        let file = ResultFile::open(path, format).map_err(Failure::Message)?;
         let text = match file.format {
             Format::Go => file.text,
             _ => report::written(&file.read().map_err(Failure::Message)?),

@@ -1,10 +1,10 @@
 //! Pairs of runs → verdicts: each metric is judged at each value of what is swept over, and over all.
 //!
-//! In: a [`Plan`] and the pairs of each point. Out: a document with a comparison for each metric. The statistics are
+//! In: a [`ComparePlan`] and the pairs of each point. Out: a document with a comparison for each metric. The statistics are
 //! `deburr_lab`'s; here is decided which of them is applied to what.
 
 use super::metric::ChosenMetric;
-use super::plan::Plan;
+use super::plan::ComparePlan;
 use crate::args::compare::Compare;
 use crate::render::compare::document::{CompareDocument, Measured, Point};
 use deburr_lab::comparison::{self, Comparison, Family, Question, Series};
@@ -41,7 +41,7 @@ pub(super) struct Criterion {
 }
 
 /// What each metric is judged by. `layouts`: the runs of A's layouts, where those were measured.
-pub(super) fn criteria(plan: &Plan, layouts: &[Run], rule: &Rule) -> Result<Vec<Criterion>, String> {
+pub(super) fn criteria(plan: &ComparePlan, layouts: &[Run], rule: &Rule) -> Result<Vec<Criterion>, String> {
     let of = |chosen: &ChosenMetric| {
         let Some(extent) = plan.layouts else { return Ok(Criterion { rule: rule.clone(), placement: None }) };
         let name = &chosen.question.name;
@@ -59,7 +59,7 @@ pub(super) fn criteria(plan: &Plan, layouts: &[Run], rule: &Rule) -> Result<Vec<
 
 /// What the pairs of each point say of each metric, and all points together.
 pub(super) fn document(
-    plan: &Plan,
+    plan: &ComparePlan,
     points: &[Measurements],
     rule: &Rule,
     options: &Compare,
@@ -150,7 +150,10 @@ fn widest(points: &[Measurements], metric: usize) -> Option<&Criterion> {
 
 /// The metrics that can be compared, with their places, and why the rest is left out. The first metric decides and has to be
 /// comparable; the verdict on it needs none of the others.
-fn comparable<'p>(plan: &'p Plan, points: &[Measurements]) -> (Vec<(usize, &'p ChosenMetric)>, Vec<String>) {
+fn comparable<'p>(
+    plan: &'p ComparePlan,
+    points: &[Measurements],
+) -> (Vec<(usize, &'p ChosenMetric)>, Vec<String>) {
     let (mut questions, mut notes) = (Vec::new(), Vec::new());
     for (place, chosen) in plan.chosen.iter().enumerate() {
         let name = &chosen.question.name;

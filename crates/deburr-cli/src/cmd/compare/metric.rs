@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_alone_stands_for_what_it_always_reports() {
+    fn a_program_alone_means_what_it_always_reports() {
         let all = parse("pgbench").expect("metrics");
         let names: Vec<&str> = all.iter().map(|chosen| chosen.question.name.as_str()).collect();
         assert_eq!(names, ["pgbench:tps", "pgbench:latency"]);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_may_turn_a_metric_around() {
+    fn user_may_turn_a_metric_around() {
         let chosen = one("google-benchmark:BM_x:hits,larger");
         assert_eq!(
             (chosen.question.direction, chosen.question.name.as_str()),

@@ -14,7 +14,7 @@ mod record_path;
 mod recorded;
 mod watch;
 
-use crate::args::compare::{Compare, Expected, Output};
+use crate::args::compare::{Compare, CompareFormat, Expected};
 use crate::args::format::When;
 use crate::cmd::failure::Failure;
 use crate::cmd::terminal::{colored, width_of_terminal};
@@ -37,14 +37,14 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
         Some(files) => (files.as_slice(), Some(report::Format::Values)),
         None => (options.files.as_slice(), options.input_format),
     };
-    if options.format == Output::Benchstat && options.marks {
+    if options.format == CompareFormat::Benchstat && options.marks {
         return Err(Failure::Message("--marks: benchstat's tables have none".to_owned()));
     }
     let record = match (files, format) {
         ([only], None) => recorded::open(only).map_err(Failure::Message)?,
         _ => None,
     };
-    if options.format == Output::Benchstat && !files.is_empty() && record.is_none() {
+    if options.format == CompareFormat::Benchstat && !files.is_empty() && record.is_none() {
         return files::tables(options, files, format, out);
     }
     if let (Some(_), [_, _, third, ..]) = (&options.html, files) {
@@ -72,13 +72,13 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
     let mut errors = std::io::stderr();
     let out: &mut dyn Write = if is_stdout { &mut errors } else { out };
     match options.format {
-        Output::Json => json::render(&documents, out)?,
-        Output::Benchstat => {
+        CompareFormat::Json => json::render(&documents, out)?,
+        CompareFormat::Benchstat => {
             documents.iter().try_for_each(|document| benchstat::render(document, options.upstream(), out))?
         }
-        Output::Csv => table::csv(&documents, out)?,
-        Output::Markdown => table::markdown(&documents, out)?,
-        Output::Text => {
+        CompareFormat::Csv => table::csv(&documents, out)?,
+        CompareFormat::Markdown => table::markdown(&documents, out)?,
+        CompareFormat::Text => {
             let palette = Palette::new(colored(color, std::io::stdout().is_terminal()));
             text::render(&documents, palette, width_of_terminal(), out)?;
         }

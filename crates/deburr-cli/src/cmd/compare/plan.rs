@@ -1,6 +1,6 @@
 //! The options of `deburr compare` → what is to be run, and the header of its record.
 //!
-//! In: [`Compare`], or the header of a record. Out: a [`Plan`]: one experiment for each value that is swept over, the metrics,
+//! In: [`Compare`], or the header of a record. Out: a [`ComparePlan`]: one experiment for each value that is swept over, the metrics,
 //! and the header.
 
 use super::metric::{self, ChosenMetric};
@@ -23,7 +23,7 @@ const GATE: Gate = Gate { most: 0.25, patience: Duration::from_secs(5) };
 const ROUNDS: u32 = 3;
 
 /// What is to be done.
-pub(super) struct Plan {
+pub(super) struct ComparePlan {
     /// One for each value that is swept over, or one.
     pub(super) experiments: Vec<Experiment>,
     pub(super) chosen: Vec<ChosenMetric>,
@@ -38,7 +38,7 @@ pub(super) struct Plan {
 }
 
 /// Reads the options; `commands` are those of A and B.
-pub(super) fn plan(options: &Compare, commands: [&str; 2], seed: u64) -> Result<Plan, String> {
+pub(super) fn plan(options: &Compare, commands: [&str; 2], seed: u64) -> Result<ComparePlan, String> {
     let chosen = metrics(options)?;
     if options.relink.is_some()
         && options.client.is_some()
@@ -61,7 +61,7 @@ pub(super) fn plan(options: &Compare, commands: [&str; 2], seed: u64) -> Result<
     let experiments =
         values.into_iter().map(|value| experiment(options, commands, ports, value, seed, &chosen));
     let words = Words { options, port: None, value: None };
-    Ok(Plan {
+    Ok(ComparePlan {
         experiments: experiments.collect::<Result<Vec<Experiment>, String>>()?,
         header: header(options, commands, seed, &chosen),
         setup: words.optional("--setup", &options.setup)?,
@@ -76,9 +76,9 @@ fn extent(layouts: u32) -> Extent {
     Extent { layouts, rounds: ROUNDS }
 }
 
-impl Plan {
+impl ComparePlan {
     /// What was done, by the header of its record: nothing is left to be run.
-    pub(super) fn of_record(header: Header) -> Result<Plan, String> {
+    pub(super) fn of_record(header: Header) -> Result<ComparePlan, String> {
         let option = |name: &str| header.options.get(name);
         let unknown = |name: &str, text: &str| format!("{name} {text:?}: nothing that this version knows");
         let sweep =
@@ -95,7 +95,7 @@ impl Plan {
         if chosen.is_empty() {
             return Err("it names no metric".to_owned());
         }
-        Ok(Plan {
+        Ok(ComparePlan {
             experiments: Vec::new(),
             chosen,
             sweep,

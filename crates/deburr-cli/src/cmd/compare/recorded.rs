@@ -2,7 +2,7 @@
 //! format, here or on another machine.
 
 use super::judge::{Measurements, criteria, document, rule};
-use super::plan::Plan;
+use super::plan::ComparePlan;
 use crate::args::compare::{Compare, PAIRS};
 use crate::render::compare::document::CompareDocument;
 use deburr_lab::measure::layouts;
@@ -45,7 +45,7 @@ pub(super) fn compared(options: &Compare, recorded: Recorded, rope: Rope) -> Res
         return Err(format!("--metric: a record is judged by what was measured: {}", names.join(", ")));
     }
     let rule = rule(rope, options.pairs.or(header.pairs).unwrap_or(PAIRS))?;
-    let plan = Plan::of_record(header).map_err(complain)?;
+    let plan = ComparePlan::of_record(header).map_err(complain)?;
     let values = plan.sweep.as_ref().map_or_else(|| vec![String::new()], |sweep| sweep.values.clone());
     let mut points = Vec::new();
     for value in values {

@@ -3,7 +3,7 @@
 //! In: the pairs so far, after each of them. Out: whether the next one is run, the last one repeated, or the experiment over.
 
 use super::metric::ChosenMetric;
-use super::plan::Plan;
+use super::plan::ComparePlan;
 use crate::args::batch::Progress;
 use deburr_lab::comparison;
 use deburr_lab::measure::experiment::Experiment;
@@ -30,7 +30,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(plan: &Plan, experiment: &Experiment, rule: Rule, progress: Progress) -> Watch {
+    pub(super) fn new(plan: &ComparePlan, experiment: &Experiment, rule: Rule, progress: Progress) -> Watch {
         let bar = Bar::new(progress, rule.last() as u64, "pairs");
         let chosen = plan.chosen.first().cloned();
         Watch { chosen, rule, cores: plan.header.cores, bar, point: experiment.point.clone() }
@@ -81,7 +81,7 @@ pub(super) struct LayoutWatch {
 }
 
 impl LayoutWatch {
-    pub(super) fn new(plan: &Plan, extent: Extent, progress: Progress) -> LayoutWatch {
+    pub(super) fn new(plan: &ComparePlan, extent: Extent, progress: Progress) -> LayoutWatch {
         let runs = extent.layouts.saturating_mul(extent.rounds);
         let bar = Bar::new(progress, u64::from(runs), "runs of A's layouts");
         LayoutWatch {

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn fingerprint_survives_relinking_and_tells_findings_apart() {
+    fn fingerprint_survives_relinking_and_distinguishes_findings() {
         let all = |findings: &[PlacedFinding]| {
             let mut fingerprints = Fingerprints::of("bin/server");
             findings.iter().map(|finding| fingerprints.next(finding)).collect::<Vec<_>>()

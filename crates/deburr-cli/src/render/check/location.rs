@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn path_is_named_from_the_folder_that_it_lies_in() {
+    fn path_is_named_from_the_folder_that_it_is_in() {
         for (path, expected) in [
             ("/work/src/a.c", "src/a.c"),
             ("./a.c", "a.c"),

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_stand_where_they_lie_between_the_least_and_the_largest() {
+    fn runs_are_placed_between_the_least_and_the_largest() {
         let chart = chart([vec![0.010, 0.010, 0.010, 0.010, 0.012], vec![0.0152, 0.020]], 35);
         assert_eq!(
             chart,

@@ -152,7 +152,7 @@ fn a_terminal_that_is_gone_ends_an_experiment_in_order_unless_nohup_is_in_the_wa
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
-/// Waits until something stands in a file.
+/// Waits until there is something in a file.
 fn await_file(scratch: &Scratch, name: &str) {
     let begun = Instant::now();
     while fs::metadata(scratch.0.join(name)).map_or(0, |file| file.len()) == 0 {
@@ -161,7 +161,7 @@ fn await_file(scratch: &Scratch, name: &str) {
     }
 }
 
-/// Waits for the end behind an interrupt: with the verdict so far, and nothing left of the processes that wrote their numbers to
+/// Waits for the end after an interrupt: with the verdict so far, and nothing left of the processes that wrote their numbers to
 /// files named `pid-…`, of which there are so many.
 fn assert_ended_in_order(scratch: &Scratch, child: Child, processes: usize) {
     let output = child.wait_with_output().unwrap();
@@ -242,7 +242,7 @@ impl Drop for Beside {
 }
 
 #[test]
-fn what_others_do_on_other_processors_is_no_load_beside_pinned_runs() {
+fn what_others_do_on_other_processors_is_no_load_for_pinned_runs() {
     let scratch = scratch("pinned");
     let last = std::thread::available_parallelism().unwrap().get() - 1;
     let mut other = Command::new("taskset");
@@ -271,7 +271,7 @@ fn what_others_do_on_other_processors_is_no_load_beside_pinned_runs() {
 #[test]
 fn sweeps_and_servers_are_compared_point_by_point() {
     let scratch = scratch("sweep");
-    // Serves nothing, but tells that it is there until it is ended.
+    // Serves nothing, but reports that it is there until it is ended.
     let server = "trap 'rm up-{port}; exit' TERM; echo > up-{port}; while :; do sleep 0.02; done";
     let client =
         "test -e up-$DEBURR_PORT && test $DEBURR_PORT = {port} && echo rate = $(({n} * (1000 + $$ % 7)))";
@@ -421,7 +421,7 @@ fn run(path: &str, scratch: &Scratch, script: &str) -> String {
 }
 
 #[test]
-fn what_runs_print_is_kept_where_it_is_asked_for() {
+fn what_runs_print_is_kept_on_request() {
     let scratch = scratch("kept");
     let arguments = [
         "--pairs",
@@ -447,7 +447,7 @@ fn what_runs_print_is_kept_where_it_is_asked_for() {
 }
 
 #[test]
-fn a_command_against_itself_tells_what_the_machine_can_tell_apart() {
+fn a_command_against_itself_shows_what_the_machine_can_distinguish() {
     let scratch = scratch("aa");
     let told = document(&scratch, &["--aa", "sleep 0.01", "--pairs", "12"]);
     assert_eq!(told["is_aa"], true);
@@ -459,7 +459,7 @@ fn a_command_against_itself_tells_what_the_machine_can_tell_apart() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_told_and_no_verdict_is_made_up() {
+fn what_cannot_be_compared_is_reported_and_no_verdict_is_made_up() {
     let scratch = scratch("refused");
     scratch.file("one", b"1\n");
     scratch.file("words", b"1\nmany\n");
@@ -572,7 +572,7 @@ fn cleaning_up_comes_after_a_setup_that_failed() {
 }
 
 #[test]
-fn a_record_that_is_hostile_is_told_or_tamed() {
+fn a_record_that_is_hostile_is_reported_or_tamed() {
     let scratch = scratch("hostile");
     let printing = printing(1000);
     let arguments = [

@@ -77,7 +77,7 @@ fn several_metrics_share_the_error() {
     let p = |told: &Value| ["p", "p_adjusted"].map(|name| told["benchstat"][name].as_f64().unwrap());
     let [alone, adjusted] = p(&told);
     assert!(alone < 1.0 && (adjusted - 2.0 * alone).abs() < 1e-12, "{told:#}");
-    // What was asked for first decides at its own p.
+    // What the user named first decides at its own p.
     let told = document(&scratch, &["a.txt", "b.txt", "--metric", "E-8:sec/op", "--metric", "go:E-8:B/op"]);
     assert_eq!(p(&told), [alone; 2]);
 }
@@ -237,7 +237,7 @@ fn the_interval_of_24_values_is_shifted_on_request_only() {
 }
 
 #[test]
-fn published_marks_are_told_on_request_only() {
+fn published_marks_are_shown_on_request_only() {
     let scratch = Scratch::new("reported-marks");
     let numbers = |factor: f64| -> String {
         (0..16).map(|at| format!("{}\n", factor * (100.0 + f64::from(at * 7 % 11)))).collect()

@@ -45,7 +45,7 @@ fn refused(scratch: &Scratch, arguments: &[&str], message: &str) {
     assert!(files(&scratch.0) == before, "{arguments:?} wrote something");
 }
 
-/// Compares what is said and told with what is recorded, session after session in the same folder.
+/// Compares what is printed with what is recorded, session after session in the same folder.
 fn assert_sessions_as_recorded(scratch: &Scratch, sessions: &[(&str, &[&str])]) {
     for (name, arguments) in sessions {
         let output = fix(scratch, arguments);
@@ -71,7 +71,7 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// What a run says in JSON, held against the schema.
+/// What a run says in JSON, checked against the schema.
 fn document(scratch: &Scratch, arguments: &[&str]) -> Value {
     let output = fix(scratch, &[&["--format", "json"], arguments].concat());
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -210,7 +210,7 @@ fn where_there_is_nothing_to_do_files_stay_as_they_are() {
 }
 
 #[test]
-fn what_cannot_be_done_is_told_and_nothing_is_written() {
+fn what_cannot_be_done_is_reported_and_nothing_is_written() {
     let scratch = scratch("refused");
     scratch.file("x86.o", &fs::read(folder().join(X86)).unwrap());
     let object = fs::read(folder().join(OBJECT)).unwrap();

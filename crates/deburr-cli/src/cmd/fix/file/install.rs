@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn file_that_fails_its_check_leaves_nothing_behind() {
+    fn file_that_fails_its_check_leaves_no_trace() {
         let scratch = Scratch::new("check");
         let path = scratch.0.join("program");
         fs::write(&path, b"old").unwrap();

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn binaries_that_differ_are_all_told_and_anything_else_is_a_fault() {
+    fn binaries_that_differ_are_all_reported_and_anything_else_is_a_fault() {
         let old = package(b"\x7fELF 1", "b.so");
         let differing = |new: &[u8]| differing("p", &old, new, &Limits::default());
         assert_eq!(differing(&old).unwrap(), []);

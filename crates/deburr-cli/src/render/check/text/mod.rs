@@ -202,7 +202,7 @@ bin/server: aarch64, needs armv8.1-a + FEAT_SVE in crc (0x400)
     }
 
     #[test]
-    fn functions_are_told_by_verdict_and_kind_of_check() {
+    fn functions_are_shown_by_verdict_and_kind_of_check() {
         let mut report = example();
         let required = report.isa_functions[0].clone();
         let guard = |kind| {

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_stand_at_their_values_and_text_is_escaped() {
+    fn ticks_are_at_their_values_and_text_is_escaped() {
         let upwards = Axis::over([0.0, 10.0], 0.0, Canvas::upwards());
         let mut canvas = Canvas::new(&upwards, 5, "a<b");
         let rightwards = Axis::over([0.0, 4.0], 0.0, canvas.rightwards());

@@ -74,7 +74,7 @@ mod tests {
     use deburr_lab::stats::Direction;
 
     #[test]
-    fn every_step_has_both_sides_where_they_lie_and_none_where_one_failed() {
+    fn every_step_has_both_sides_where_they_are_and_none_where_one_failed() {
         let question =
             Question { name: "tps".to_owned(), unit: "1/s".to_owned(), direction: Direction::Larger };
         let at = |center: f64| Some(Estimate { center, low: center - 10.0, high: center + 10.0 });

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_region_lies_where_one_percent_is_and_every_pair_has_its_mark() {
+    fn the_region_is_where_one_percent_is_and_every_pair_has_its_mark() {
         let mut comparison = comparison();
         comparison.shape.changes = vec![-0.01, 0.0, 0.05];
         comparison.shape.region = (-0.01, 0.01);

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_beyond_the_region_is_worse_or_better_by_the_direction() {
+    fn what_is_beyond_the_region_is_worse_or_better_by_the_direction() {
         let mut comparison = comparison();
         comparison.shape.region = (-0.01, 0.01);
         comparison.shape.density = vec![(0.01, 1.0), (0.02, 2.0), (0.03, 0.0)];

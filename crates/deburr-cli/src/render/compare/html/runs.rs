@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_stand_where_they_began_and_in_their_order_around_a_pause() {
+    fn runs_are_placed_where_they_began_and_in_their_order_around_a_pause() {
         let mut comparison = comparison();
         let along_time = along(&comparison.series.sequence, true);
         assert_eq!(along_time.label, "seconds since the first run");
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_without_an_order_stand_in_that_of_their_file() {
+    fn runs_without_an_order_are_placed_in_that_of_their_file() {
         let mut comparison = comparison();
         comparison.series.sequence.clear();
         comparison.verdict = None;
