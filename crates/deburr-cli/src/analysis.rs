@@ -1,5 +1,8 @@
-//! The analysis of each binary: options and configuration → [`Analysis`], and from it, binary by binary, a [`Request`] with
-//! its debug file and its guards. Where options and configuration disagree, the options win.
+//! The analysis of each binary: options and configuration → [`Analysis`], and from it, binary by binary, a
+//! [`Request`] with its debug file and its guards.
+//!
+//! In: options, configuration, and the bytes of a binary. Out: the result of some work on it, or why there is
+//! none. Where options and configuration disagree, the options win.
 
 use crate::args::analysis::{AnalysisOptions, DebugFiles};
 use crate::config::document::Config;
@@ -12,7 +15,7 @@ use deburr_cpu::Target;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-/// What is options.
+/// What is looked for in binaries, and by which features they are judged.
 #[derive(Debug)]
 pub(crate) struct Analysis {
     pub(crate) target: Vec<Target>,
@@ -46,7 +49,7 @@ pub(crate) struct Refusal {
 }
 
 impl Analysis {
-    /// Understands the options.
+    /// Reads the options and the configuration.
     pub(crate) fn new(options: &AnalysisOptions, debug_files: &DebugFiles) -> Result<Analysis, String> {
         let config = Config::read(options.config.as_deref())?;
         Ok(Analysis {
@@ -82,7 +85,8 @@ impl Analysis {
             foreign,
         };
         let fault = |reason: &str| Refusal { reason: reason.to_owned(), fault: true };
-        // A panic is a fault of deburr, yet it must cost one file and not the batch, whose turns would wait indefinitely.
+        // A panic is a fault of deburr, yet it must cost one file and not the batch, whose turns would wait
+        // indefinitely.
         let done = catch_unwind(AssertUnwindSafe(|| work(bytes, &request))).map_err(|_| fault(FAILED))?;
         if debug_file.as_ref().is_some_and(|debug| !debug.is_intact()) {
             return Err(fault("the debug file changed while it was read"));

@@ -1,5 +1,5 @@
-//! Names that the user writes: machines, after `--target` and `--baseline` → features; rules → their ids. The one place of
-//! the command that queries `deburr-cpu` about names and about this machine.
+//! Names that the user writes: machines, after `--target` and `--baseline` → features; rules → their ids. The
+//! one place of the command that queries `deburr-cpu` about names and about this machine.
 
 use deburr_core::rule::{self, RULES};
 use deburr_cpu::{Arch, FeatureSet, Target};

@@ -1,4 +1,5 @@
-//! What the options of output take: formats, where each goes (`sarif=report.sarif`), and when there are colours.
+//! What the options of output take: formats, where each goes (`sarif=report.sarif`), and when there are
+//! colours.
 
 use clap::ValueEnum;
 use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};

@@ -1,7 +1,8 @@
 //! The command line: argv → [`Arguments`]. The form of names is checked here; what they name, by the verbs.
 //!
-//! In: the arguments of the process. Out: the verb with its options, or the help, or a complaint of clap. Each verb has its
-//! options in a file of its own; what several verbs share is in `analysis.rs`, `batch.rs`, `fail_on.rs` and `format.rs`.
+//! In: the arguments of the process. Out: the verb with its options, or the help, or a complaint of clap.
+//! Each verb has its options in a file of its own; what several verbs share is in `analysis.rs`, `batch.rs`,
+//! `fail_on.rs` and `format.rs`.
 
 pub(crate) mod analysis;
 pub(crate) mod batch;

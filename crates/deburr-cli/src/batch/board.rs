@@ -1,9 +1,11 @@
-//! The board that the threads of a run meet at: files to take, members of packages to check, outcomes that wait for their turn.
+//! The board that the threads of a run meet at: files to take, members of packages to check, outcomes that
+//! wait for their turn.
 //!
-//! A file gives its outcomes in pieces: one for a plain file, one for each binary of a package. A thread that reads a package
-//! hands a member to a thread that has nothing to do, or checks it itself; whoever waits here takes such members meanwhile.
-//! There is no deadlock: the file whose turn it is, the *head*, waits only for members that are being checked. Only others
-//! wait for the head, and they hold no share of the gate meanwhile.
+//! A file gives its outcomes in pieces: one for a plain file, one for each binary of a package. A thread that
+//! reads a package hands a member to a thread that has nothing to do, or checks it itself; whoever waits here
+//! takes such members meanwhile. There is no deadlock: the file whose turn it is, the *head*, waits only for
+//! members that are being checked. Only others wait for the head, and they hold no share of the gate
+//! meanwhile.
 
 use super::outcome::Outcome;
 use super::progress::PATIENCE;
@@ -141,7 +143,8 @@ impl<'a, P> Board<'a, P> {
         Some(Seat { board: self, turn: turn?, pieces: 0 })
     }
 
-    /// Waits for the next piece of a file whose turn it is; `None` after the last. `meanwhile` is called now and then.
+    /// Waits for the next piece of a file whose turn it is; `None` after the last. `meanwhile` is called now
+    /// and then.
     pub(super) fn emit(
         &self,
         turn: usize,

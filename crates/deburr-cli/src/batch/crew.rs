@@ -1,7 +1,8 @@
 //! The crew of a batch, which all its threads share: a file or a member of a package → its outcomes.
 //!
-//! Each thread is a rayon pool of one. A file too large to share the gate with one file per thread gets a pool of all
-//! threads instead. A file that waits on the verdict of its libraries is checked a second time, with what these show.
+//! Each thread is a rayon pool of one. A file too large to share the gate with one file per thread gets a
+//! pool of all threads instead. A file that waits on the verdict of its libraries is checked a second time,
+//! with what these show.
 
 use super::outcome::{Outcome, Product};
 use super::plan::BatchPlan;
@@ -120,7 +121,8 @@ impl<'a> Crew<'a> {
     ) {
         let Outcome::Checked { product, .. } = outcome else { return };
         let closure = closures.of(bytes, (!file.is_stdin).then_some(file.path.as_path()));
-        // Not in the pool: a worker that waits there could take up another file that waits for the same library.
+        // Not in the pool: a worker that waits there could take up another file that waits for the same
+        // library.
         let known = if is_open(product.report()) { closures.knowledge(&closure) } else { Vec::new() };
         if !known.is_empty() {
             let foreign: Vec<&Knowledge> = known.iter().map(Arc::as_ref).collect();

@@ -2,8 +2,9 @@
 //!
 //! File-level work runs on threads of its own and not on rayon's. A rayon worker that waits for the core's
 //! parallel loops would steal another file and hold two at a time. Each of these threads is a rayon pool of
-//! one, so that the core's parallel loops run where the file is. Outcomes wait in a window of bounded length, so
-//! that ten thousand reports are never held together. Packages are read by such a thread, member by member.
+//! one, so that the core's parallel loops run where the file is. Outcomes wait in a window of bounded length,
+//! so that ten thousand reports are never held together. Packages are read by such a thread, member by
+//! member.
 
 mod board;
 mod crew;
@@ -26,7 +27,8 @@ use progress::Meter;
 use std::io::Read;
 use std::sync::atomic::Ordering;
 
-/// Checks all files, and hands each one's outcomes to `emit` with its number, in order; an error of `emit` ends the run.
+/// Checks all files, and hands each one's outcomes to `emit` with its number, in order; an error of `emit`
+/// ends the run.
 pub(crate) fn check_all<P: Product, E>(
     files: &[InputFile],
     plan: &BatchPlan,
@@ -64,7 +66,7 @@ pub(crate) fn check_all<P: Product, E>(
             while let Some(outcomes) = board.emit(turn, piece, || meter.show(turn, read())) {
                 piece += 1;
                 meter.show(turn, read());
-                if let Err(error) = meter.hidden(|| emit(turn, outcomes)) {
+                if let Err(error) = meter.with_bar_hidden(|| emit(turn, outcomes)) {
                     board.stop();
                     return Err(error);
                 }

@@ -1,6 +1,8 @@
-//! A package in the batch: what `deburr-package` finds in it → members at the board, and what could not be read.
+//! A package in the batch: what `deburr-package` finds in it → members at the board, and what could not be
+//! read.
 //!
-//! In: the bytes of a package, or a folder that is an image. Out: outcomes, piece by piece, through the seat of its file.
+//! In: the bytes of a package, or a folder that is an image. Out: outcomes, piece by piece, through the seat
+//! of its file.
 
 use super::board::{Member, Seat};
 use super::crew::{Crew, Origin};

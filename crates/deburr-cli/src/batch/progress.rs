@@ -1,5 +1,5 @@
-//! Progress of a run on the standard error, where it is a terminal: files, or bytes where there are packages. A sign of
-//! life is shown where nobody knows how much there is to do.
+//! Progress of a run on the standard error, where it is a terminal: files, or bytes where there are packages.
+//! A sign of life is shown where nobody knows how much there is to do.
 
 use crate::args::batch::Progress;
 use crate::input::walk::InputFile;
@@ -51,7 +51,7 @@ impl Meter {
     }
 
     /// Writes while the bar is hidden.
-    pub(super) fn hidden<T>(&self, write: impl FnOnce() -> T) -> T {
+    pub(super) fn with_bar_hidden<T>(&self, write: impl FnOnce() -> T) -> T {
         match &self.bar {
             Some(bar) => bar.suspend(write),
             None => write(),

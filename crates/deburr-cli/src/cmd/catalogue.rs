@@ -1,6 +1,7 @@
 //! `deburr cpu`, `deburr rules` and `deburr explain`: what deburr knows, without any file.
 //!
-//! In: the tables of `deburr-cpu` and of the rules, and the host. Out: lists for a terminal, JSON, or a rule's page.
+//! In: the tables of `deburr-cpu` and of the rules, and the host. Out: lists for a terminal, JSON, or a
+//! rule's page.
 
 use crate::args::format::Format;
 use crate::cmd::failure::Failure;

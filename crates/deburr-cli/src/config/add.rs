@@ -1,8 +1,8 @@
-//! `--add-allowances`: the findings of a run → `[[allow]]` tables in the configuration file, so that the next run finds
-//! nothing new.
+//! `--add-allowances`: the findings of a run → `[[allow]]` tables in the configuration file, so that the next
+//! run finds nothing new.
 //!
-//! One table for each rule, file and function, in that order. The user's text stays: tables are appended, and where
-//! there is one for the same already, its count is raised in place.
+//! One table for each rule, file and function, in that order. The user's text stays: tables are appended, and
+//! where there is one for the same already, its count is raised in place.
 
 use super::allow::{Allowance, Allowed, NO_NAME};
 use super::document::{Config, NAME};

@@ -1,8 +1,9 @@
 //! Allowances: `[[allow]]` tables → the findings that the user accepts, taken out of the reports.
 //!
-//! A finding goes to the first allowance that names its function exactly, or else to the first one that describes it;
-//! those that name its file exactly come first. `count` is a ratchet: a file that has more findings than an allowance
-//! accepts gets none of them accepted by it, as nothing shows which of them are new.
+//! A finding goes to the first allowance that names its function exactly, or else to the first one that
+//! describes it; those that name its file exactly come first. `count` is a ratchet: a file that has more
+//! findings than an allowance accepts gets none of them accepted by it, as nothing shows which of them are
+//! new.
 
 use super::path::{ends_of, is_file, plain};
 use super::source::{Names, Source};
@@ -280,8 +281,8 @@ impl<'c> Ledger<'c> {
         allowed
     }
 
-    /// The allowances that should be looked at again. One that speaks of files, or of rules, that the run did not see is
-    /// no business of the run.
+    /// The allowances that should be looked at again. One that speaks of files, or of rules, that the run did
+    /// not see is no business of the run.
     pub(crate) fn remarks(self, is_run: impl Fn(&str) -> bool) -> Remarks {
         let stale = self.allowances.iter().zip(&self.uses).filter_map(|(allowance, used)| {
             let is_seen = used.saw_its_file && allowance.rules.iter().any(|rule| is_run(rule));
@@ -324,7 +325,8 @@ mod tests {
         format!("[[allow]]\n{keys}\nreason = \"r\"\n")
     }
 
-    /// The findings left in the example (two notes and a warning in `spin_lock` of `bin/server`), and the remarks.
+    /// The findings left in the example (two notes and a warning in `spin_lock` of `bin/server`), and the
+    /// remarks.
     fn settled(text: &str) -> (usize, Vec<String>, Vec<String>) {
         let config = Config::parse(text, NAME).unwrap();
         let mut ledger = Ledger::new(&config.allowances);

@@ -1,7 +1,8 @@
-//! `deburr.toml`: what the user states apart from the command line. Found in the current folder or the nearest one above it.
+//! `deburr.toml`: what the user states apart from the command line. Found in the current folder or the
+//! nearest one above it.
 //!
-//! In: TOML 1.0 text. Out: [`Config`], or a complaint with the line. Unknown keys are faults: a misspelt guard that was
-//! passed over would fail a build, and a misspelt `file` would guard or allow too much.
+//! In: TOML 1.0 text. Out: [`Config`], or a complaint with the line. Unknown keys are faults: a misspelt
+//! guard that was passed over would fail a build, and a misspelt `file` would guard or allow too much.
 
 use super::allow::{self, Allowance, RawAllowance};
 use super::guard::{self, Guard, RawGuard};

@@ -1,6 +1,7 @@
 //! Stated guards: `[[guard]]` tables → what the core learns of each file, and which of them serve no purpose.
 //!
-//! In: tables as the parser has them. Out: [`Guard`]s, chosen by file and architecture, and at the end of a run those that are stale.
+//! In: tables as the parser has them. Out: [`Guard`]s, chosen by file and architecture, and at the end of a
+//! run those that are stale.
 
 use super::path::is_file;
 use super::source::{Names, Source};

@@ -1,5 +1,5 @@
-//! The configuration, `deburr.toml`: its text → [`document::Config`], with the findings that it allows, the guards that it
-//! states, and the allowances that a run adds to it.
+//! The configuration, `deburr.toml`: its text → [`document::Config`], with the findings that it allows, the
+//! guards that it states, and the allowances that a run adds to it.
 
 pub(crate) mod add;
 pub(crate) mod allow;

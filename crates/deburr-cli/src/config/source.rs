@@ -1,4 +1,5 @@
-//! The text of a configuration: where its parts are, for complaints with a line, and its values checked one by one.
+//! The text of a configuration: where its parts are, for complaints with a line, and its values checked one
+//! by one.
 
 use crate::names::{machines_named, rule_named};
 use deburr_cpu::Target;

@@ -1,9 +1,10 @@
-//! The closure: a file → the shared libraries that it needs, as the loader would find them, and what they show about it.
+//! The closure: a file → the shared libraries that it needs, as the loader would find them, and what they
+//! show about it.
 //!
-//! In: a file's dynamic section. Out: [`Closure`], the libraries in the loader's order, and [`Knowledge`] of each,
-//! learnt once a run. Follows ld.so(8): `DT_RPATH` of the file and of those that need it, `DT_RUNPATH`, both with
-//! `$ORIGIN` and `$LIB`, and the default folders; the files of the run come before those. The cache and the
-//! environment of this machine's loader play no part.
+//! In: a file's dynamic section. Out: [`Closure`], the libraries in the loader's order, and [`Knowledge`] of
+//! each, learnt once a run. Follows ld.so(8): `DT_RPATH` of the file and of those that need it, `DT_RUNPATH`,
+//! both with `$ORIGIN` and `$LIB`, and the default folders; the files of the run come before those. The cache
+//! and the environment of this machine's loader play no part.
 
 use super::content::Content;
 use super::debug_file;
@@ -174,8 +175,8 @@ impl Closures {
         if known.iter().all(|knowledge| knowledge.is_empty()) { Vec::new() } else { known }
     }
 
-    /// Learns what a library shows, after those that it needs; libraries that need each other twice, so that the
-    /// result does not depend on which came first.
+    /// Learns what a library shows, after those that it needs; libraries that need each other twice, so that
+    /// the result does not depend on which came first.
     fn learn(&self, path: &Path, learnt: &mut Learnt) {
         if learnt.contains_key(&canonical(path)) {
             return;

@@ -24,7 +24,8 @@ pub(crate) enum Content {
 }
 
 impl Content {
-    /// Recognises a file by its first bytes, [`deburr_package::BLOCK`] or all there are; what is compressed, by what `whole` holds.
+    /// Recognises a file by its first bytes, [`deburr_package::BLOCK`] or all there are; what is compressed,
+    /// by what `whole` holds.
     pub(crate) fn of<R: BufRead>(first: &[u8], whole: impl FnOnce() -> io::Result<R>) -> io::Result<Content> {
         if first.is_empty() {
             return Ok(Content::Empty);

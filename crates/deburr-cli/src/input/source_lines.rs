@@ -12,7 +12,8 @@ const LARGEST_SOURCE: u64 = 16 << 20;
 pub(crate) struct SourceLines(HashMap<String, Option<Arc<[String]>>>);
 
 impl SourceLines {
-    /// The lines of a source file. Its name comes from the binary, so only a regular file of a sane size is opened.
+    /// The lines of a source file. Its name comes from the binary, so only a regular file of a sane size is
+    /// opened.
     pub(crate) fn of(&mut self, file: &str) -> Option<Arc<[String]>> {
         let read = || {
             let metadata = fs::metadata(file).ok()?;

@@ -62,8 +62,8 @@ pub(crate) struct Walked {
     pub(crate) other_files: u64,
 }
 
-/// Walks all paths. The files that the output goes to are left out: they are no input, even where they are in a tree of
-/// the user. `packages`: whether these are input, too.
+/// Walks all paths. The files that the output goes to are left out: they are no input, even where they are in
+/// a tree of the user. `packages`: whether these are input, too.
 pub(crate) fn walk(paths: &[PathBuf], threads: usize, outputs: &[Identity], packages: bool) -> Walked {
     let mut found = Found { outputs, packages, ..Found::default() };
     let mut seen = HashSet::new();

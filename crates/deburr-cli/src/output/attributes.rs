@@ -1,6 +1,7 @@
 //! What a new file takes over from one that was there: owner, attributes, mode (chown(2), xattr(7)).
 //!
-//! In: a new file, and the old one. Out: the new file with them, and the names of attributes that could not be kept.
+//! In: a new file, and the old one. Out: the new file with them, and the names of attributes that could not
+//! be kept.
 
 use rustix::fs::XattrFlags;
 use std::ffi::{OsStr, OsString};
@@ -23,7 +24,8 @@ const PRIVILEGED: u32 = 0o6000;
 pub(crate) struct Inherited<'f> {
     /// Whose mode it gets, and whose owner where that is permitted.
     pub(crate) metadata: &'f Metadata,
-    /// The file in whose place it comes, if it does: then the owner must be the same, and it gets the attributes.
+    /// The file in whose place it comes, if it does: then the owner must be the same, and it gets the
+    /// attributes.
     pub(crate) replaced: Option<&'f File>,
     /// Whether it may run with rights that whoever starts it has not.
     pub(crate) is_privileged: bool,

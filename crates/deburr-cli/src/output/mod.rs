@@ -1,9 +1,9 @@
-//! All that the command writes to files: an option's path → an [`Output`]. It is at its place as a whole or not at all,
-//! wherever a place has names for that.
+//! All that the command writes to files: an option's path → an [`Output`]. It is at its place as a whole or
+//! not at all, wherever a place has names for that.
 //!
-//! A regular file is replaced under its name, with the mode and the owner that it had. Its other names (hard links) keep what
-//! they had, as they may be somebody's copy. What is no regular file is written to as it is. What is read by the same run is
-//! not written over.
+//! A regular file is replaced under its name, with the mode and the owner that it had. Its other names (hard
+//! links) keep what they had, as they may be somebody's copy. What is no regular file is written to as it is.
+//! What is read by the same run is not written over.
 
 pub(crate) mod attributes;
 pub(crate) mod sparse;

@@ -1,9 +1,9 @@
-//! Where an output goes: a path as the user gave it → a regular file to be replaced or made, or a stream
-//! (a device, a FIFO, an open file of this process).
+//! Where an output goes: a path as the user gave it → a regular file to be replaced or made, or a stream (a
+//! device, a FIFO, an open file of this process).
 //!
-//! Links are followed one by one, as the last one may lead to a file that does not exist yet (POSIX, open with `O_CREAT`).
-//! What `/proc/self/fd` leads to is no path. The standard output and error are duplicated, since opening them anew would
-//! begin at the start of a file that somebody else writes to.
+//! Links are followed one by one, as the last one may lead to a file that does not exist yet (POSIX, open
+//! with `O_CREAT`). What `/proc/self/fd` leads to is no path. The standard output and error are duplicated,
+//! since opening them anew would begin at the start of a file that somebody else writes to.
 
 use crate::identity::{Identity, identity};
 use rustix::fs::{OFlags, fcntl_setfl};

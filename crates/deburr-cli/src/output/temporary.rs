@@ -1,9 +1,10 @@
-//! A temporary file in the folder that a file belongs in, renamed once it is whole: the file's own name is there with all of
-//! it or not at all (POSIX, rename).
+//! A temporary file in the folder that a file belongs in, renamed once it is whole: the file's own name is
+//! there with all of it or not at all (POSIX, rename).
 //!
-//! Who makes such a file holds a lock on it (flock(2)), which the kernel gives up with the process, however it ends. What a
-//! killed run left is known by that: a regular file of this user's, of such a name, whose lock is free. The next run that
-//! writes into the folder removes it. Names alone prove nothing: the process may be another machine's or container's.
+//! Who makes such a file holds a lock on it (flock(2)), which the kernel gives up with the process, however
+//! it ends. What a killed run left is known by that: a regular file of this user's, of such a name, whose
+//! lock is free. The next run that writes into the folder removes it. Names alone prove nothing: the process
+//! may be another machine's or container's.
 
 use super::target::folder_of;
 use crate::identity::identity;
@@ -71,7 +72,8 @@ impl TemporaryFile {
     }
 }
 
-/// Whether a file is this process's from now on, and still there: whoever cleans up may have met it before it was locked.
+/// Whether a file is this process's from now on, and still there: whoever cleans up may have met it before it
+/// was locked.
 fn is_locked_at(file: &File, path: &Path) -> bool {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => false,

@@ -1,7 +1,8 @@
 //! Text for people: annotated disassembly.
 //!
-//! In: a [`Listing`], and the lines of source files, which the caller's reader brings. Out: one line an instruction, with
-//! a gutter of loops and exclusive sequences, source lines in between, and findings below what they are about.
+//! In: a [`Listing`], and the lines of source files, which the caller's reader brings. Out: one line an
+//! instruction, with a gutter of loops and exclusive sequences, source lines in between, and findings below
+//! what they are about.
 
 use super::line::fit;
 use super::style::Palette;

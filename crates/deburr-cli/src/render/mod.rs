@@ -1,5 +1,5 @@
-//! Renderers: what a verb found → text for people or documents for programs. They compute layout only, and those that
-//! render many files write each when it comes: none holds the findings of a run.
+//! Renderers: what a verb found → text for people or documents for programs. They compute layout only, and
+//! those that render many files write each when it comes: none holds the findings of a run.
 
 pub(crate) mod check;
 pub(crate) mod compare;

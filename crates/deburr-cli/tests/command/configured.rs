@@ -1,4 +1,5 @@
-//! The command with a configuration: machines, rules, severities, allowances, and the file that --add-allowances writes.
+//! The command with a configuration: machines, rules, severities, allowances, and the file that
+//! --add-allowances writes.
 
 use super::fixtures::{check, folder, run};
 use super::{Scratch, assert_as_recorded, stderr, stdout};

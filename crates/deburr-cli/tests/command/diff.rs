@@ -1,5 +1,5 @@
-//! `deburr diff` with packages: the same changes as those of folders, in the same order on any number of threads; what pairs
-//! with what; and what is said where a package is damaged or too large.
+//! `deburr diff` with packages: the same changes as those of folders, in the same order on any number of
+//! threads; what pairs with what; and what is said where a package is damaged or too large.
 
 use super::fixtures::{archive, folder};
 use super::packages::{gzip, objects, tar};

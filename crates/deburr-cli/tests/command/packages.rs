@@ -1,5 +1,5 @@
-//! Packages as the command's input: the same findings as those of a folder, in the same order on any number of threads, and
-//! what is said of packages that are damaged or too large.
+//! Packages as the command's input: the same findings as those of a folder, in the same order on any number
+//! of threads, and what is said of packages that are damaged or too large.
 
 use super::{Scratch, deburr, json, stderr, stdout};
 use flate2::{Compression, write::GzEncoder};

@@ -1,4 +1,5 @@
-//! `deburr show` and `deburr diff` on the rules' own fixtures: sessions, what has no answer, and the JSON documents.
+//! `deburr show` and `deburr diff` on the rules' own fixtures: sessions, what has no answer, and the JSON
+//! documents.
 
 use super::fixtures::{archive, folder, run};
 use super::{Scratch, assert_as_recorded, deburr, stderr, stdout};

@@ -1,4 +1,5 @@
-//! What the user decided about findings, applied to one report after another: severities, allowances, stated guards.
+//! What the user decided about findings, applied to one report after another: severities, allowances, stated
+//! guards.
 
 use crate::analysis::Analysis;
 use crate::args::check::Check;

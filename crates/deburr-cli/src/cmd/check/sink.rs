@@ -1,6 +1,7 @@
 //! Where reports go: formats and files of the command line → sinks, each a renderer with a place to write to.
 //!
-//! In: the options. Out: [`Sinks`], which pass each report to all formats. All files are opened before any input is read.
+//! In: the options. Out: [`Sinks`], which pass each report to all formats. All files are opened before any
+//! input is read.
 
 use crate::args::check::Check;
 use crate::args::fail_on::FailOn;

@@ -1,7 +1,7 @@
 //! Two commands → their runs, in a record as they came, and the verdict on them.
 //!
-//! In: the options with two commands. Out: a document for the renderers. Each run is in the record before the next one begins,
-//! so that an interrupted experiment can go on.
+//! In: the options with two commands. Out: a document for the renderers. Each run is in the record before the
+//! next one begins, so that an interrupted experiment can go on.
 
 use super::interrupt::Interrupts;
 use super::judge::{Measurements, criteria, document, rule};
@@ -65,8 +65,8 @@ pub(super) fn run(options: &Compare, rope: Rope) -> Result<Ran, Failure> {
     Ok(Ran { document, interrupted, fault: cleaned.err(), is_stdout })
 }
 
-/// Runs the experiment of each point; gives those that have two pairs, or that end with fewer for a reason, and whether nobody
-/// interrupted it.
+/// Runs the experiment of each point; gives those that have two pairs, or that end with fewer for a reason,
+/// and whether nobody interrupted it.
 fn sweep(
     plan: &ComparePlan,
     record: &mut Record,

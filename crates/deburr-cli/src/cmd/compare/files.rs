@@ -1,7 +1,9 @@
-//! Results that were measured elsewhere: files that benchmark programs wrote → what they say of B, or benchstat's tables of them.
+//! Results that were measured elsewhere: files that benchmark programs wrote → what they say of B, or
+//! benchstat's tables of them.
 //!
-//! The first file is A, and each further one is a B of its own. A metric is compared where both have it. No file records in which order the runs
-//! were made: without `--paired` there is no verdict, only the probabilities.
+//! The first file is A, and each further one is a B of its own. A metric is compared where both have it. No
+//! file records in which order the runs were made: without `--paired` there is no verdict, only the
+//! probabilities.
 
 use super::metric::turned;
 use super::recorded;
@@ -202,10 +204,11 @@ fn chosen(names: &[String], format: Format, joined: Vec<Joined>) -> Result<Vec<J
     Ok(found)
 }
 
-/// Says what there is to say of each metric. One that cannot be compared is noted, or refused where the user named it.
+/// Says what there is to say of each metric. One that cannot be compared is noted, or refused where the user
+/// named it.
 ///
-/// All comparisons share the error, whatever file they are of; where somebody named the metrics, those that decide share it, and the
-/// others share as much among themselves.
+/// All comparisons share the error, whatever file they are of; where somebody named the metrics, those that
+/// decide share it, and the others share as much among themselves.
 fn judge(options: &Compare, sections: &mut [Section], rope: Rope) -> Result<(), String> {
     let order = if options.paired { Order::Interleaved } else { Order::Unknown };
     let are_chosen = !options.metric.is_empty();
@@ -250,7 +253,8 @@ fn judge(options: &Compare, sections: &mut [Section], rope: Rope) -> Result<(), 
     Ok(())
 }
 
-/// Prints benchstat's tables of any number of files: of Go's as benchstat does, of others as if their programs wrote Go's format.
+/// Prints benchstat's tables of any number of files: of Go's as benchstat does, of others as if their
+/// programs wrote Go's format.
 pub(super) fn tables(
     options: &Compare,
     files: &[PathBuf],

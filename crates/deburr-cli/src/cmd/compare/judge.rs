@@ -1,7 +1,7 @@
 //! Pairs of runs → verdicts: each metric is judged at each value of what is swept over, and over all.
 //!
-//! In: a [`ComparePlan`] and the pairs of each point. Out: a document with a comparison for each metric. The statistics are
-//! `deburr_lab`'s; here is decided which of them is applied to what.
+//! In: a [`ComparePlan`] and the pairs of each point. Out: a document with a comparison for each metric. The
+//! statistics are `deburr_lab`'s; here is decided which of them is applied to what.
 
 use super::metric::ChosenMetric;
 use super::plan::ComparePlan;
@@ -148,8 +148,8 @@ fn widest(points: &[Measurements], metric: usize) -> Option<&Criterion> {
     all.max_by(|one, other| of(one).total_cmp(&of(other)))
 }
 
-/// The metrics that can be compared, with their places, and why the rest is left out. The first metric decides and has to be
-/// comparable; the verdict on it needs none of the others.
+/// The metrics that can be compared, with their places, and why the rest is left out. The first metric
+/// decides and has to be comparable; the verdict on it needs none of the others.
 fn comparable<'p>(
     plan: &'p ComparePlan,
     points: &[Measurements],

@@ -1,7 +1,7 @@
 //! `deburr compare`: two commands, or numbers measured elsewhere → whether B is really better than A.
 //!
-//! In: the options. Out: what the renderers print, the page, and the exit status by `--expect`. Numbers come from commands
-//! (`commands.rs`), from a record (`recorded.rs`) or from other programs' files (`files.rs`).
+//! In: the options. Out: what the renderers print, the page, and the exit status by `--expect`. Numbers come
+//! from commands (`commands.rs`), from a record (`recorded.rs`) or from other programs' files (`files.rs`).
 
 mod commands;
 mod files;

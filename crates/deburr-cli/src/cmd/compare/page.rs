@@ -1,4 +1,5 @@
-//! Where the page goes: the file is there as a whole or not at all, and what cannot be written is known before anything runs.
+//! Where the page goes: the file is there as a whole or not at all, and what cannot be written is known
+//! before anything runs.
 
 use crate::args::compare::Compare;
 use crate::output::Output;

@@ -1,7 +1,7 @@
 //! The options of `deburr compare` → what is to be run, and the header of its record.
 //!
-//! In: [`Compare`], or the header of a record. Out: a [`ComparePlan`]: one experiment for each value that is swept over, the metrics,
-//! and the header.
+//! In: [`Compare`], or the header of a record. Out: a [`ComparePlan`]: one experiment for each value that is
+//! swept over, the metrics, and the header.
 
 use super::metric::{self, ChosenMetric};
 use crate::args::compare::{Compare, PAIRS, Sweep};

@@ -1,6 +1,8 @@
-//! Where records are kept: `$XDG_STATE_HOME/deburr/compare`, or `~/.local/state/deburr/compare` (XDG Base Directory Specification).
+//! Where records are kept: `$XDG_STATE_HOME/deburr/compare`, or `~/.local/state/deburr/compare` (XDG Base
+//! Directory Specification).
 //!
-//! A record's name begins with a digest of its commands, so that the last one of the same commands is found again.
+//! A record's name begins with a digest of its commands, so that the last one of the same commands is found
+//! again.
 
 use deburr_lab::measure::record::Header;
 use sha2::{Digest, Sha256};

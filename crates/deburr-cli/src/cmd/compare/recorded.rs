@@ -1,5 +1,5 @@
-//! A record of `deburr compare` → the verdict once more, without running anything: with another region of equivalence or in another
-//! format, here or on another machine.
+//! A record of `deburr compare` → the verdict once more, without running anything: with another region of
+//! equivalence or in another format, here or on another machine.
 
 use super::judge::{Measurements, criteria, document, rule};
 use super::plan::ComparePlan;
@@ -40,7 +40,8 @@ pub(super) fn compared(options: &Compare, recorded: Recorded, rope: Rope) -> Res
         return Err("--paired: a record knows its pairs".to_owned());
     }
     if !options.metric.is_empty() {
-        // The pairs ended when the first metric decided: another one would be judged at a moment that was not its own.
+        // The pairs ended when the first metric decided: another one would be judged at a moment that was not
+        // its own.
         let names: Vec<&str> = header.metrics.iter().map(|(name, _)| name.as_str()).collect();
         return Err(format!("--metric: a record is judged by what was measured: {}", names.join(", ")));
     }

@@ -1,6 +1,8 @@
-//! Runs as they come → whether there have been enough, and whether one has to be made again; and progress for people.
+//! Runs as they come → whether there have been enough, and whether one has to be made again; and progress for
+//! people.
 //!
-//! In: the pairs so far, after each of them. Out: whether the next one is run, the last one repeated, or the experiment over.
+//! In: the pairs so far, after each of them. Out: whether the next one is run, the last one repeated, or the
+//! experiment over.
 
 use super::metric::ChosenMetric;
 use super::plan::ComparePlan;

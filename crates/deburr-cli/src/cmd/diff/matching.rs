@@ -1,8 +1,9 @@
-//! Matching: what becomes of each binary of two builds, as the batch reports it → pairs that are compared, and what has no
-//! partner.
+//! Matching: what becomes of each binary of two builds, as the batch reports it → pairs that are compared,
+//! and what has no partner.
 //!
-//! Of the old build is held what a comparison needs of each binary, never its bytes. A binary of the new build is compared
-//! as soon as it is there if the old one has the same name; others wait for the end of their scope.
+//! Of the old build is held what a comparison needs of each binary, never its bytes. A binary of the new
+//! build is compared as soon as it is there if the old one has the same name; others wait for the end of
+//! their scope.
 
 use super::scope::{ScopedFile, Side};
 use crate::analysis::{Analysis, FAILED};

@@ -1,7 +1,7 @@
 //! `deburr diff`: two builds → what differs, file by file, and whether the new one is worse.
 //!
-//! In: the options. Out: what the renderer prints, and exit status 1 where the new build is worse. Files run through the batch
-//! in scopes (`scope.rs`), and binaries are paired as they come (`matching.rs`).
+//! In: the options. Out: what the renderer prints, and exit status 1 where the new build is worse. Files run
+//! through the batch in scopes (`scope.rs`), and binaries are paired as they come (`matching.rs`).
 
 mod build;
 mod matching;

@@ -1,7 +1,9 @@
-//! Scopes: two builds → groups of files whose contents may belong together, in the order in which they are to be checked.
+//! Scopes: two builds → groups of files whose contents may belong together, in the order in which they are to
+//! be checked.
 //!
-//! Two files are one scope, whatever they are called, and so is a file with a folder: a package next to what was unpacked of
-//! it. In two folders each pair of files is a scope, so that what is held of one is given up before the next begins.
+//! Two files are one scope, whatever they are called, and so is a file with a folder: a package next to what
+//! was unpacked of it. In two folders each pair of files is a scope, so that what is held of one is given up
+//! before the next begins.
 
 use super::build::Build;
 use crate::input::content::Content;

@@ -1,5 +1,5 @@
-//! Files for a launcher: binaries → a folder with the original and the rewritten file of each, and `manifest.json`, which
-//! lists what each needs.
+//! Files for a launcher: binaries → a folder with the original and the rewritten file of each, and
+//! `manifest.json`, which lists what each needs.
 
 use super::breaks;
 use super::file::install::{self, Existing};

@@ -1,7 +1,8 @@
 //! `deburr fix`: binaries → what can be rewritten in them, and the rewritten files.
 //!
-//! In: the options. Out: plans or files, what the renderer prints, and the exit status. One binary goes through `rewriter.rs`
-//! (bytes → plan and new bytes) and `file/` (reading and writing); packages and trees call the same for each binary.
+//! In: the options. Out: plans or files, what the renderer prints, and the exit status. One binary goes
+//! through `rewriter.rs` (bytes → plan and new bytes) and `file/` (reading and writing); packages and trees
+//! call the same for each binary.
 
 mod breaks;
 mod dispatch;

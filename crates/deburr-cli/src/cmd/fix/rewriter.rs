@@ -1,4 +1,5 @@
-//! What is done with one binary: options → [`Rewriter`], and from it, file by file, what is to be rewritten and the bytes with it.
+//! What is done with one binary: options → [`Rewriter`], and from it, file by file, what is to be rewritten
+//! and the bytes with it.
 //!
 //! Knows bytes only; where they come from and go to is the business of whoever calls.
 
@@ -40,7 +41,8 @@ struct Wanted<T> {
 /// What can be made of a binary.
 pub(super) struct Rewrite<'b> {
     pub(super) plan: Plan,
-    /// The file with it, or why it cannot be written; `None` where there is nothing to write, or nothing is to be written.
+    /// The file with it, or why it cannot be written; `None` where there is nothing to write, or nothing is
+    /// to be written.
     pub(super) patched: Option<Result<Edited<'b>, ApplyError>>,
     /// Bytes after the last section that were overridden.
     pub(super) trailer: Option<u64>,

@@ -1,6 +1,7 @@
 //! Verifying: a file and its rewritten form → whether they do the same, proven from the bytes alone.
 //!
-//! In: two files, or two packages. Out: the changes by rule, or why they are not proven; exit status 1 for the latter.
+//! In: two files, or two packages. Out: the changes by rule, or why they are not proven; exit status 1 for
+//! the latter.
 
 use super::package::{contents, trouble};
 use super::trouble::{Trouble, guarded};
@@ -67,8 +68,8 @@ pub(super) fn verify(
     Ok(if verdict.verified.is_ok() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Proves the difference of two packages: of each binary that differs; and that with these in their places the original
-/// becomes the other, byte for byte. Returns the changes by rule, or why they are not proven.
+/// Proves the difference of two packages: of each binary that differs; and that with these in their places
+/// the original becomes the other, byte for byte. Returns the changes by rule, or why they are not proven.
 fn packages(name: &str, [old, new]: [&[u8]; 2], limits: &Limits) -> Result<Verified, Trouble> {
     let mut binaries = contents::binaries(name, new, limits)?;
     let mut by_rule = BTreeMap::new();

@@ -102,7 +102,8 @@ pub(crate) fn example() -> Report {
     }
 }
 
-/// What a renderer makes of a run over some reports, each with a further finding that is allowed; one file is skipped.
+/// What a renderer makes of a run over some reports, each with a further finding that is allowed; one file is
+/// skipped.
 pub(crate) fn rendered(renderer: &mut dyn Renderer, reports: &[Report]) -> String {
     rendered_with(renderer, reports, &[])
 }

@@ -1,6 +1,8 @@
-//! Fingerprints of findings: what stays when a program is linked again, so that a finding is known in the next run.
+//! Fingerprints of findings: what stays when a program is linked again, so that a finding is known in the
+//! next run.
 //!
-//! Made of the path, the rule, the function, the message without addresses, and which of several equal findings it is.
+//! Made of the path, the rule, the function, the message without addresses, and which of several equal
+//! findings it is.
 
 use deburr_core::report::PlacedFinding;
 use std::collections::HashMap;

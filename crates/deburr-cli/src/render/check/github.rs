@@ -1,5 +1,6 @@
-//! Annotations of GitHub Actions: a workflow command a finding, on the source line where DWARF has it, or else on the
-//! file that was checked. Follows "Workflow commands for GitHub Actions" and the escapes of its toolkit's `core.command`.
+//! Annotations of GitHub Actions: a workflow command a finding, on the source line where DWARF has it, or
+//! else on the file that was checked. Follows "Workflow commands for GitHub Actions" and the escapes of its
+//! toolkit's `core.command`.
 
 use super::location::{local, place, placed};
 use super::renderer::{Checked, Finished, Renderer};

@@ -1,6 +1,7 @@
 //! The JSON document of `deburr check`, written piece by piece: its schema is `schema.json`.
 //!
-//! In: the calls of [`Renderer`]. Out: one JSON object. Each file goes out when it comes, so that no run is held in memory.
+//! In: the calls of [`Renderer`]. Out: one JSON object. Each file goes out when it comes, so that no run is
+//! held in memory.
 
 use super::renderer::{Checked, Finished, Renderer};
 use crate::render::json::write_value;

@@ -1,5 +1,6 @@
-//! JUnit XML, as CI servers read it: a suite for each file, a failure for each finding at or above `--fail-on`; a file
-//! without any is one test that passes. XML 1.0; the elements are those of Ant's junitreport.
+//! JUnit XML, as CI servers read it: a suite for each file, a failure for each finding at or above
+//! `--fail-on`; a file without any is one test that passes. XML 1.0; the elements are those of Ant's
+//! junitreport.
 
 use super::location::{place, placed};
 use super::renderer::{Checked, Finished, Renderer};

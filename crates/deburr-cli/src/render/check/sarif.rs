@@ -1,7 +1,7 @@
 //! SARIF 2.1.0 (OASIS), for code scanning: results are written as they come, after the tool's description.
 //!
-//! A finding with a source line is placed there, and the address in the binary is a related location; otherwise the
-//! binary is the place. Allowed findings are results with a suppression.
+//! A finding with a source line is placed there, and the address in the binary is a related location;
+//! otherwise the binary is the place. Allowed findings are results with a suppression.
 
 use super::fingerprint::Fingerprints;
 use super::location::{local, place, placed, uri};

@@ -1,6 +1,7 @@
 //! The sums of a run: reports in their order → `statistics` of the JSON document, and the summary in text.
 //!
-//! In: each report with the size of its file, and the findings across files. Out: counts by rule, severity and level.
+//! In: each report with the size of its file, and the findings across files. Out: counts by rule, severity
+//! and level.
 
 use crate::names::ARCHES;
 use deburr_core::Report;

@@ -1,5 +1,5 @@
-//! For those who know benchstat: its tables, of what was compared. The points of a sweep are what Go calls sub-benchmarks, so that each
-//! has a row, and all together the geometric mean.
+//! For those who know benchstat: its tables, of what was compared. The points of a sweep are what Go calls
+//! sub-benchmarks, so that each has a row, and all together the geometric mean.
 
 use super::document::CompareDocument;
 use deburr_lab::benchfmt::{self, Input};

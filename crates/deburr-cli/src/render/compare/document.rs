@@ -1,5 +1,5 @@
-//! What a renderer of `deburr compare` gets: the comparisons, point by point where a parameter was swept, and where their
-//! numbers come from.
+//! What a renderer of `deburr compare` gets: the comparisons, point by point where a parameter was swept, and
+//! where their numbers come from.
 
 use deburr_lab::comparison::{Comparison, Fitness};
 use std::path::PathBuf;

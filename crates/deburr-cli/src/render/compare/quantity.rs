@@ -1,7 +1,7 @@
 //! Numbers with units, as people read them.
 //!
-//! In: values of a comparison, in seconds, bytes or ratios. Out: text of four digits with a unit, and percentages. All
-//! renderers of `deburr compare` take their numbers from here, so that they say the same.
+//! In: values of a comparison, in seconds, bytes or ratios. Out: text of four digits with a unit, and
+//! percentages. All renderers of `deburr compare` take their numbers from here, so that they say the same.
 
 use deburr_lab::comparison::Comparison;
 use deburr_lab::stats::Direction;
@@ -98,7 +98,8 @@ pub(super) fn percent(fraction: f64) -> String {
     text.replace('-', "−")
 }
 
-/// Four significant digits, and all of those before the point, of which a number beyond reading has an exponent instead.
+/// Four significant digits, and all of those before the point, of which a number beyond reading has an
+/// exponent instead.
 fn digits(value: f64) -> String {
     let before = if value == 0.0 { 0 } else { value.abs().log10().floor() as i64 };
     if !(-6..15).contains(&before) {

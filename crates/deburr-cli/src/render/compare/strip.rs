@@ -1,6 +1,7 @@
 //! A chart of two lines: where the runs of A and of B are between the least and the largest value of both.
 //!
-//! In: a comparison and the columns of the terminal. Out: one line of block characters for each side, on a common axis.
+//! In: a comparison and the columns of the terminal. Out: one line of block characters for each side, on a
+//! common axis.
 
 use super::quantity::shown;
 use crate::render::style::Palette;

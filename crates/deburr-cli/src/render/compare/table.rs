@@ -1,5 +1,5 @@
-//! A line for each metric, each point of a sweep and each file: comma-separated values (RFC 4180) with all digits, and Markdown for a
-//! comment or a page.
+//! A line for each metric, each point of a sweep and each file: comma-separated values (RFC 4180) with all
+//! digits, and Markdown for a comment or a page.
 
 use super::document::{CompareDocument, Measured};
 use super::quantity::{better, first_run, level, percent, shown};
@@ -12,8 +12,9 @@ use std::io::{self, Write};
 const COLUMNS: &str = "file,param,point,metric,unit,better,verdict,change,low,high,pairs,pairs_needed,a_median,b_median,a_runs,b_runs,\
 p_worse,p_same,p_better,p_next,benchstat_delta,benchstat_p,holm_p,confidence,first_effect,first_p";
 
-/// Writes the documents as comma-separated values. What there is not is empty, as `file`, B's, is of commands; probabilities are those of
-/// the pairs, where there are pairs. A point has a value always, so that an empty one next to `param` means all points together.
+/// Writes the documents as comma-separated values. What there is not is empty, as `file`, B's, is of
+/// commands; probabilities are those of the pairs, where there are pairs. A point has a value always, so that
+/// an empty one next to `param` means all points together.
 pub(crate) fn csv(documents: &[CompareDocument], out: &mut dyn Write) -> io::Result<()> {
     let has_marks = documents.iter().any(|document| document.has_marks);
     writeln!(out, "{COLUMNS}{}", if has_marks { ",marks" } else { "" })?;

@@ -1,5 +1,5 @@
-//! Text for people: the verdict in one line; then, for each metric, where the runs are, the medians, the probabilities and
-//! the warnings.
+//! Text for people: the verdict in one line; then, for each metric, where the runs are, the medians, the
+//! probabilities and the warnings.
 //!
 //! In: the documents of a run, the palette and the columns of the terminal. Out: lines for the terminal.
 
@@ -63,7 +63,8 @@ fn one(
     document.notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))
 }
 
-/// A command without what a terminal would obey: a record may be from anywhere. Commands of a shell may have several lines.
+/// A command without what a terminal would obey: a record may be from anywhere. Commands of a shell may have
+/// several lines.
 fn tame(command: &str) -> String {
     command.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }

@@ -1,7 +1,8 @@
-//! Text for people: sites by rule, old instructions next to new ones; refusals by reason; and what to know of the new file.
+//! Text for people: sites by rule, old instructions next to new ones; refusals by reason; and what to know of
+//! the new file.
 //!
-//! In: each file as it is done, and the sums of the run. Out: lines for a terminal. A plan shows the instructions; what was
-//! written is one line for each rule.
+//! In: each file as it is done, and the sums of the run. Out: lines for a terminal. A plan shows the
+//! instructions; what was written is one line for each rule.
 
 use super::insns::{addresses, insns};
 use super::outcome::{Fixed, Packed, Reverted, Verdict, Written};
@@ -314,7 +315,8 @@ fn place(written: &Written, source: &str) -> String {
     }
 }
 
-/// `3 of 4 sites rewritten`, `1 site rewritten, 2 barriers kept`: most barriers are needed, and none is a missed atomic.
+/// `3 of 4 sites rewritten`, `1 site rewritten, 2 barriers kept`: most barriers are needed, and none is a
+/// missed atomic.
 fn with_barriers(some: u64, all: u64, verb: &str, barriers: u64) -> String {
     let sites = match (some == all, counted(all, "site")) {
         _ if all == 0 && barriers > 0 => "no sites".to_owned(),

@@ -1,4 +1,5 @@
-//! `deburr compare`: verdicts on commands whose difference is known, records that go on, and what is said where nothing can be.
+//! `deburr compare`: verdicts on commands whose difference is known, records that go on, and what is said
+//! where nothing can be.
 
 mod judged;
 mod kept;
@@ -161,8 +162,8 @@ fn await_file(scratch: &Scratch, name: &str) {
     }
 }
 
-/// Waits for the end after an interrupt: with the verdict so far, and nothing left of the processes that wrote their numbers to
-/// files named `pid-…`, of which there are so many.
+/// Waits for the end after an interrupt: with the verdict so far, and nothing left of the processes that
+/// wrote their numbers to files named `pid-…`, of which there are so many.
 fn assert_ended_in_order(scratch: &Scratch, child: Child, processes: usize) {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
@@ -258,7 +259,8 @@ fn what_others_do_on_other_processors_is_no_load_for_pinned_runs() {
     let mut lines = record.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     assert_eq!(lines.next().unwrap()["options"]["pin"], "0");
     for run in lines {
-        // Whatever else runs on it, a processor has no more time than passes, in ticks; the loop's would come to that.
+        // Whatever else runs on it, a processor has no more time than passes, in ticks; the loop's would come
+        // to that.
         let [busy, wall] = [&run["busy"], &run["usage"]["wall"]].map(|time| time.as_f64().unwrap());
         assert!(busy < wall + 0.05, "{run}");
     }

@@ -1,4 +1,5 @@
-//! `deburr compare --html`: the page as recorded, whole or not at all. `tests/tests/compare_page.rs` looks at it in a browser.
+//! `deburr compare --html`: the page as recorded, whole or not at all. `tests/tests/compare_page.rs` looks at
+//! it in a browser.
 
 use crate::{Scratch, assert_as_recorded, deburr, stderr, stdout};
 use std::fs;

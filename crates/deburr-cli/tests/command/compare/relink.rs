@@ -1,10 +1,12 @@
-//! Layouts of code: those that the linkers make of a seed, and what is said where layouts alone make a difference.
+//! Layouts of code: those that the linkers make of a seed, and what is said where layouts alone make a
+//! difference.
 
 use super::{RATE, Scratch, Value, compare, document, run, scratch};
 use std::collections::BTreeSet;
 use std::fs;
 
-/// As many different programs as there are functions whose order can be seen from outside: the rate that each prints is its layout's.
+/// As many different programs as there are functions whose order can be seen from outside: the rate that each
+/// prints is its layout's.
 const PROGRAM: &str = "
 #include <unistd.h>
 int first(void) { return 1; } int second(void) { return 2; } int third(void) { return 3; }

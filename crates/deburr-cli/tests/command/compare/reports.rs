@@ -1,4 +1,5 @@
-//! `deburr compare FILE FILE`: what benchmark programs wrote, compared by metric; tables of it; and what is refused.
+//! `deburr compare FILE FILE`: what benchmark programs wrote, compared by metric; tables of it; and what is
+//! refused.
 
 use crate::{Scratch, assert_as_recorded, compare, document, stderr, stdout};
 use serde_json::Value;
@@ -133,7 +134,8 @@ fn all_files_share_the_error() {
         let files = [&["--paired", "--better", "larger", "--values", "even", "b"], further].concat();
         document(&scratch, &files)["verdict"].clone()
     };
-    // The least by which it has to be better to be so alone: that is too little among others of which nothing is proven.
+    // The least by which it has to be better to be so alone: that is too little among others of which nothing
+    // is proven.
     let least = (0..200).find(|step| {
         let better: Vec<f64> = turned.lines().map(|line| line.parse::<f64>().unwrap()).collect();
         let better = better.iter().map(|value| format!("{}\n", value * (1.0 + f64::from(*step) * 3e-3)));

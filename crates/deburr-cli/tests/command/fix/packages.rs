@@ -1,4 +1,5 @@
-//! `deburr fix` on packages that are made here: a wheel whose members are stored, so that all of them are at hand, and a `.deb`.
+//! `deburr fix` on packages that are made here: a wheel whose members are stored, so that all of them are at
+//! hand, and a `.deb`.
 
 use super::super::fixtures::{archive, folder};
 use super::super::packages::{gzip, tar};

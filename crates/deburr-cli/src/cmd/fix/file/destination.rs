@@ -1,4 +1,5 @@
-//! Where a rewritten file goes: the options → a [`Destination`], which takes the new bytes and checks them there.
+//! Where a rewritten file goes: the options → a [`Destination`], which takes the new bytes and checks them
+//! there.
 //!
 //! In: a path, the goal and the bytes. Out: what was written, and what could not be kept.
 
@@ -82,8 +83,8 @@ impl Destination {
         })
     }
 
-    /// Writes what was made of a file, or a copy of the file where that is nothing; `check` sees what was made, once it is
-    /// written. Returns what does not fit any more as well.
+    /// Writes what was made of a file, or a copy of the file where that is nothing; `check` sees what was
+    /// made, once it is written. Returns what does not fit any more as well.
     pub(crate) fn deliver(
         self,
         path: &Path,

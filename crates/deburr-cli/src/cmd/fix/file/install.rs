@@ -1,7 +1,8 @@
 //! Files are put in their places: bytes → a new file that was read again before it got its name.
 //!
-//! A file is written under a temporary name in the folder that it belongs in, synchronised, checked, and renamed. Whoever
-//! opens the name sees the old file or the new one, whole (POSIX, rename). If anything fails, the temporary file is removed.
+//! A file is written under a temporary name in the folder that it belongs in, synchronised, checked, and
+//! renamed. Whoever opens the name sees the old file or the new one, whole (POSIX, rename). If anything
+//! fails, the temporary file is removed.
 
 use crate::cmd::fix::trouble::Trouble;
 use crate::input::mapped::Bytes;
@@ -87,8 +88,8 @@ pub(crate) fn put_through(
 
 /// Gives a file a second name, or makes a copy where there are no second names; the name must be free.
 ///
-/// What runs with another's rights is copied without them. Under a name that no package manager knows of, a program with a
-/// known hole would stay one that everybody may start.
+/// What runs with another's rights is copied without them. Under a name that no package manager knows of, a
+/// program with a known hole would stay one that everybody may start.
 fn keep(path: &Path, backup: &Path) -> io::Result<()> {
     let mut from = File::open(path)?;
     let metadata = from.metadata()?;
@@ -101,7 +102,8 @@ fn keep(path: &Path, backup: &Path) -> io::Result<()> {
     copy(&mut from, &metadata, backup, false)
 }
 
-/// Copies a file to a name that must be free, with its holes and its mode; with its owner where that is permitted.
+/// Copies a file to a name that must be free, with its holes and its mode; with its owner where that is
+/// permitted.
 pub(crate) fn copy(from: &mut File, metadata: &Metadata, to: &Path, is_privileged: bool) -> io::Result<()> {
     let mut new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
     let copied = sparse::copy(from, &mut new).and_then(|()| {

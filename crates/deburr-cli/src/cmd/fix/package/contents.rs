@@ -1,5 +1,5 @@
-//! What is in a package: all binaries, those of packages within it among them, and how many other files. Two packages
-//! are compared by that.
+//! What is in a package: all binaries, those of packages within it among them, and how many other files. Two
+//! packages are compared by that.
 
 use crate::cmd::fix::file::sha256::sha256;
 use crate::cmd::fix::trouble::{Trouble, guarded};
@@ -93,8 +93,8 @@ pub(crate) fn binaries(
     }
 }
 
-/// What in a package was not looked into though there are binaries in it that could be rewritten: that is a fault, as the user
-/// named all of it.
+/// What in a package was not looked into though there are binaries in it that could be rewritten: that is a
+/// fault, as the user named all of it.
 pub(super) fn missed(
     path: &str,
     bytes: &[u8],

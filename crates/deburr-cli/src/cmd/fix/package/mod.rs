@@ -1,6 +1,6 @@
-//! A package: the binaries in it → plans, and the package with rewritten binaries in their places. Before it gets its name,
-//! it is read again and compared with the original (`contents.rs`): each binary that differs must be one that was proven.
-//! All else in a package is copied by `deburr_package::rewrite`.
+//! A package: the binaries in it → plans, and the package with rewritten binaries in their places. Before it
+//! gets its name, it is read again and compared with the original (`contents.rs`): each binary that differs
+//! must be one that was proven. All else in a package is copied by `deburr_package::rewrite`.
 
 pub(super) mod contents;
 

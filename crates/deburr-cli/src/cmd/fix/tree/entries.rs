@@ -44,7 +44,8 @@ pub(crate) fn below(root: &Path, relative: &Path) -> PathBuf {
     if relative.as_os_str().is_empty() { root.to_owned() } else { root.join(relative) }
 }
 
-/// Whether a file is a blob of an image layout (`blobs/ALGORITHM/DIGEST`), or a layer of what `docker save` wrote, unpacked.
+/// Whether a file is a blob of an image layout (`blobs/ALGORITHM/DIGEST`), or a layer of what `docker save`
+/// wrote, unpacked.
 pub(crate) fn is_part_of_image(path: &Path) -> bool {
     let above = |levels: usize| path.ancestors().nth(levels);
     let name = path.file_name().unwrap_or_default();

@@ -1,6 +1,7 @@
 //! The files of a tree, each rewritten like one that is named; what is left alone is noted.
 //!
-//! In: the path of a directory. Out: each file in it planned for, rewritten, or noted with the reason why it is left alone.
+//! In: the path of a directory. Out: each file in it planned for, rewritten, or noted with the reason why it
+//! is left alone.
 
 use super::entries::{self, Entry, below, is_part_of_image};
 use crate::cmd::failure::Failure;
@@ -67,8 +68,8 @@ impl FixRun<'_> {
         Ok(())
     }
 
-    /// A package in a tree, which is rewritten like one that is named; what cannot be is a fault if there is something in it
-    /// that could be rewritten.
+    /// A package in a tree, which is rewritten like one that is named; what cannot be is a fault if there is
+    /// something in it that could be rewritten.
     fn package_of_tree(&mut self, path: &Path, goal: Goal<'_>) -> Result<(), Failure> {
         let done = match is_part_of_image(path) {
             true => Err(Stop::Trouble(Trouble::left(

@@ -1,5 +1,5 @@
-//! A copy of a tree, with rewritten files where there is something to rewrite: links stay links, and names of one file stay
-//! names of one file.
+//! A copy of a tree, with rewritten files where there is something to rewrite: links stay links, and names of
+//! one file stay names of one file.
 
 use super::entries::below;
 use crate::cmd::failure::Failure;

@@ -1,4 +1,5 @@
-//! Files in text where nobody knows yet how many there will be: a few get a line each, of many only those with findings do.
+//! Files in text where nobody knows yet how many there will be: a few get a line each, of many only those
+//! with findings do.
 
 use super::detail::Detail;
 use super::file;

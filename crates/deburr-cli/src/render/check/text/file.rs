@@ -1,7 +1,7 @@
 //! Text for people: one report → a few lines, the findings grouped by rule, worst first.
 //!
-//! In: a report without the findings that are allowed. Out: its verdict, functions, findings and remedies, within the
-//! columns of the terminal.
+//! In: a report without the findings that are allowed. Out: its verdict, functions, findings and remedies,
+//! within the columns of the terminal.
 
 use super::detail::Detail;
 use super::functions;

@@ -1,7 +1,7 @@
 //! Text for people: the functions above the first level, by verdict, worst first.
 //!
-//! In: one report. Out: a line of counts; below it the functions that need a feature without a sufficient check, each with
-//! its path; all functions where every detail is wanted.
+//! In: one report. Out: a line of counts; below it the functions that need a feature without a sufficient
+//! check, each with its path; all functions where every detail is wanted.
 
 use super::detail::Detail;
 use crate::render::line::fit;

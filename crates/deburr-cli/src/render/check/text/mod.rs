@@ -1,6 +1,7 @@
 //! Text for people: each report as it comes, then the findings across files, and a summary of the run.
 //!
-//! In: the calls of [`Renderer`]. Out: lines for a terminal. `file.rs` renders one report, `summary.rs` the end.
+//! In: the calls of [`Renderer`]. Out: lines for a terminal. `file.rs` renders one report, `summary.rs` the
+//! end.
 
 pub(crate) mod detail;
 pub(crate) mod few;

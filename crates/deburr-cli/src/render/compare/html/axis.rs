@@ -1,7 +1,7 @@
 //! An axis: values → coordinates, and where its ticks are.
 //!
-//! In: the values that are drawn, and the coordinates of both ends. Out: a place for each value. Values that are no numbers, one
-//! value alone and huge ranges make an axis, too.
+//! In: the values that are drawn, and the coordinates of both ends. Out: a place for each value. Values that
+//! are no numbers, one value alone and huge ranges make an axis, too.
 
 /// A range of values on a range of coordinates.
 #[derive(Debug, Clone, Copy)]
@@ -11,7 +11,8 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// An axis that holds all finite values, with `margin` of its length free at both ends; `places` are its ends' coordinates.
+    /// An axis that holds all finite values, with `margin` of its length free at both ends; `places` are its
+    /// ends' coordinates.
     pub(super) fn over(values: impl IntoIterator<Item = f64>, margin: f64, places: (f64, f64)) -> Axis {
         let finite = values.into_iter().filter(|value| value.is_finite());
         let (least, most) = finite
@@ -45,7 +46,8 @@ impl Axis {
         (self.values.0..=self.values.1).contains(&value)
     }
 
-    /// Some `count` round values between the ends, none closer than `least`, with the digits after the point that they need.
+    /// Some `count` round values between the ends, none closer than `least`, with the digits after the point
+    /// that they need.
     pub(super) fn ticks(&self, count: u32, least: f64) -> (Vec<f64>, usize) {
         let (low, high) = self.values;
         let rough = ((high / f64::from(count) - low / f64::from(count)).max(least)).max(f64::MIN_POSITIVE);

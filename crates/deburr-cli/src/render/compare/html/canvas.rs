@@ -1,6 +1,8 @@
-//! What figures are drawn with: a frame with two axes, and SVG 1.1 inside of it. Colours are the style sheet's, by class.
+//! What figures are drawn with: a frame with two axes, and SVG 1.1 inside of it. Colours are the style
+//! sheet's, by class.
 //!
-//! In: shapes and texts with places from the axes. Out: one SVG element. All figures share one size and one frame.
+//! In: shapes and texts with places from the axes. Out: one SVG element. All figures share one size and one
+//! frame.
 
 use super::axis::Axis;
 use super::markup::Escaped;
@@ -18,7 +20,7 @@ const BELOW: f64 = 40.0;
 const ABOVE: f64 = 22.0;
 const RIGHT: f64 = 12.0;
 
-/// A figure under way.
+/// A figure that is being drawn.
 pub(super) struct Canvas {
     body: String,
     /// The left end of what is drawn.
@@ -113,7 +115,8 @@ impl Canvas {
         let _ = writeln!(self.body, "<{shape} class=\"{class}\" points=\"{}\"/>", points.join(" "));
     }
 
-    /// The mark of a run: its side's shape, hollow if it is to be doubted. `title` is shown to who points at it.
+    /// The mark of a run: its side's shape, hollow if it is to be doubted. `title` is shown to who points at
+    /// it.
     pub(super) fn mark(&mut self, side: Side, is_hollow: bool, (x, y): (f64, f64), title: &str) {
         let size = self.size;
         let (class, shape) = match side {

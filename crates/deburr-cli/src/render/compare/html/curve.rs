@@ -34,7 +34,8 @@ impl CurveStep {
     }
 }
 
-/// The figure. The steps of the parameter are as far from each other as they were given: mostly they are powers.
+/// The figure. The steps of the parameter are as far from each other as they were given: mostly they are
+/// powers.
 pub(super) fn figure(question: &Question, parameter: &str, steps: &[CurveStep]) -> String {
     let estimates = steps.iter().flat_map(|step| step.sides.iter().flatten());
     let ends: Vec<f64> =

@@ -1,5 +1,5 @@
-//! A page for people: per metric the verdict, the runs in time, the pairs, the posterior and the numbers. One file that needs no
-//! other, and no script; light or dark as its reader has it.
+//! A page for people: per metric the verdict, the runs in time, the pairs, the posterior and the numbers. One
+//! file that needs no other, and no script; light or dark as its reader has it.
 //!
 //! Numbers are in `<data>` elements, whose values are those of the JSON document.
 

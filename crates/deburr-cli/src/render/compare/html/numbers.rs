@@ -1,6 +1,7 @@
 //! The numbers of a metric in tables: the statistics, and what was measured.
 //!
-//! In: a comparison, or those of all points of a sweep. Out: HTML tables, whose `<data>` elements hold the exact values.
+//! In: a comparison, or those of all points of a sweep. Out: HTML tables, whose `<data>` elements hold the
+//! exact values.
 
 use super::differences::is_spoiled;
 use super::markup::{Escaped, data};

@@ -1,6 +1,8 @@
-//! How probable each change is, given the pairs: the posterior, with what is worse, the same and better under it.
+//! How probable each change is, given the pairs: the posterior, with what is worse, the same and better under
+//! it.
 //!
-//! In: a comparison with a verdict. Out: an SVG figure of the density, its areas coloured; none without a verdict.
+//! In: a comparison with a verdict. Out: an SVG figure of the density, its areas coloured; none without a
+//! verdict.
 
 use super::axis::Axis;
 use super::canvas::Canvas;

@@ -1,6 +1,7 @@
 //! The runs of both sides in the order of time: whether the machine drifted shows here.
 //!
-//! In: a comparison with its readings. Out: an SVG figure with a mark for each run, and pauses where nothing ran.
+//! In: a comparison with its readings. Out: an SVG figure with a mark for each run, and pauses where nothing
+//! ran.
 
 use super::axis::Axis;
 use super::canvas::Canvas;
@@ -9,10 +10,12 @@ use crate::render::compare::quantity::shown;
 use deburr_lab::comparison::{Comparison, Reading};
 use deburr_lab::side::Side;
 
-/// Units of the time that an experiment takes, in seconds, each with the time from which on the next one is used.
+/// Units of the time that an experiment takes, in seconds, each with the time from which on the next one is
+/// used.
 const TIMES: [(f64, f64, &str); 3] =
     [(1.0, 180.0, "seconds"), (60.0, 10_800.0, "minutes"), (3600.0, f64::INFINITY, "hours")];
-/// A pause, as between two halves of an experiment: so many times the mean time between the other runs, and so many seconds.
+/// A pause, as between two halves of an experiment: so many times the mean time between the other runs, and
+/// so many seconds.
 const PAUSE: (f64, f64) = (20.0, 30.0);
 
 /// The figure.
@@ -70,8 +73,8 @@ struct Along {
     pauses: Vec<(f64, String)>,
 }
 
-/// By time. By their order where the time has pauses, next to which nothing else could be seen. By their pair where there is
-/// no time.
+/// By time. By their order where the time has pauses, next to which nothing else could be seen. By their pair
+/// where there is no time.
 fn along(readings: &[Reading], are_pairs: bool) -> Along {
     let times: Option<Vec<f64>> = readings.iter().map(|reading| reading.began).collect();
     let Some(times) = times else {

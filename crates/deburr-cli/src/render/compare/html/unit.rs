@@ -2,8 +2,8 @@
 
 use crate::render::compare::quantity::scale;
 
-/// The unit of an axis whose values reach up to `largest`, and how much of `unit` it is. Other units than those of time and
-/// memory get powers of a thousand where the numbers would be long.
+/// The unit of an axis whose values reach up to `largest`, and how much of `unit` it is. Other units than
+/// those of time and memory get powers of a thousand where the numbers would be long.
 pub(super) fn unit_of_axis(largest: f64, unit: &str) -> (f64, String) {
     let (step, name) = scale(largest, unit);
     let power = largest.log10();
