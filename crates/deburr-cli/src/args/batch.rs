@@ -1,6 +1,8 @@
-//! How many files are worked on, as the verbs take it that do so: progress, debug files, threads, the limits of packages.
+//! The options of verbs that work on many files: progress, debug files, threads, the limits of packages.
+//!
+//! In: arguments. Out: [`Batch`], flattened into the options of `check`, `diff` and `fix`.
 
-use super::asked::DebugFiles;
+use super::analysis::DebugFiles;
 use clap::{Args, ValueEnum};
 
 /// The options of a batch.

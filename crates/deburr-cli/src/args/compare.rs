@@ -1,9 +1,12 @@
 //! The options of `deburr compare`.
+//!
+//! In: the arguments after `compare`. Out: [`Compare`], whose text here is the help of the verb.
 
 use super::batch::Progress;
 use clap::{ArgGroup, Args, ValueEnum};
 use deburr_lab::measure::machine::Cpus;
 use deburr_lab::report;
+use deburr_lab::stats::benchstat::Upstream;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -32,9 +35,9 @@ pub(crate) const PAIRS: u32 = 40;
   deburr compare --values old.txt new.txt                 numbers measured elsewhere, one a line
 
 Runs come in pairs, one of A and one of B in random order, each when the machine is quiet; the first
-pair only warms up. After 10, 16, 24 and 40 pairs it is looked whether the difference is proven to be
+pair only warms up. After 10, 16, 24 and 40 pairs it is tested whether the difference is proven to be
 larger than --region (better or worse) or within it (same); else the verdict is inconclusive. Each
-look demands more than a single one would, so that looking often finds nothing that is not there.
+test demands more than a single one would, so that testing often finds nothing that is not there.
 
 Metrics: wall, user, system (seconds), memory (bytes); what a benchmark program reports, as
 PROGRAM:[SUBJECT:]METRIC[:pPERCENTILE], such as pgbench:tps, wrk:latency:p99, fio:read:iops,
@@ -85,7 +88,7 @@ pub(crate) struct Compare {
         help_heading = "What to compare"
     )]
     pub(crate) ready_timeout: f64,
-    /// Start a server before each run of its client, and end it behind that, so that one never runs beside the other
+    /// Start a server before each run of its client, and end it after that, so that one never runs beside the other
     #[arg(long, requires = "client", help_heading = "What to compare")]
     pub(crate) alternate: bool,
     /// Compare at each of these values, which stand for {NAME} in the commands
@@ -107,8 +110,8 @@ pub(crate) struct Compare {
     #[arg(long, requires = "measured", help_heading = "What to compare")]
     pub(crate) paired: bool,
     /// Of plain numbers: which way is better
-    #[arg(long, value_enum, default_value_t = Direction::Smaller, requires = "measured", value_name = "WAY", help_heading = "What to compare")]
-    pub(crate) better: Direction,
+    #[arg(long, value_enum, default_value_t = BetterDirection::Smaller, requires = "measured", value_name = "WAY", help_heading = "What to compare")]
+    pub(crate) better: BetterDirection,
 
     /// What is compared, the deciding one first (can be given more than once) [default: wall]
     #[arg(long, value_name = "METRIC", help_heading = "What to measure")]
@@ -180,9 +183,9 @@ pub(crate) struct Compare {
     #[arg(long, value_enum, value_name = "VERDICT", help_heading = "Output")]
     pub(crate) expect: Option<Expected>,
     /// Output format
-    #[arg(long, value_enum, default_value_t = Output::Text, help_heading = "Output")]
-    pub(crate) format: Output,
-    /// Also print the marks of published tables, which tell noise rather than a difference
+    #[arg(long, value_enum, default_value_t = CompareFormat::Text, help_heading = "Output")]
+    pub(crate) format: CompareFormat,
+    /// Also print the marks of published tables, which show noise rather than a difference
     #[arg(long, help_heading = "Output")]
     pub(crate) marks: bool,
     /// Compute intervals and p values as benchstat does, with its two faults
@@ -194,6 +197,13 @@ pub(crate) struct Compare {
     /// When to show progress on the standard error
     #[arg(long, value_enum, default_value_t = Progress::Auto, value_name = "WHEN", help_heading = "Output")]
     pub(crate) progress: Progress,
+}
+
+impl Compare {
+    /// Whether what benchstat says has its faults.
+    pub(crate) const fn upstream(&self) -> Upstream {
+        if self.benchstat_faults { Upstream::AsPrinted } else { Upstream::Corrected }
+    }
 }
 
 /// What is swept over.
@@ -216,7 +226,7 @@ impl FromStr for Sweep {
             |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
         match is_word(name) && name != "port" && values.iter().all(|value| is_word(value)) {
             true if values.iter().enumerate().all(is_new) => Ok(Sweep { name: name.to_owned(), values }),
-            true => Err("a value stands there twice".to_owned()),
+            true => Err("a value is given twice".to_owned()),
             false => Err(wrong()),
         }
     }
@@ -224,7 +234,7 @@ impl FromStr for Sweep {
 
 /// An output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Output {
+pub(crate) enum CompareFormat {
     Text,
     Json,
     /// The tables that benchstat prints
@@ -237,7 +247,7 @@ pub(crate) enum Output {
 
 /// Which way is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Direction {
+pub(crate) enum BetterDirection {
     Larger,
     Smaller,
 }

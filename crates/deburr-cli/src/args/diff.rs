@@ -1,8 +1,9 @@
 //! The options of `deburr diff`.
 
-use super::asked::Asked;
+use super::analysis::AnalysisOptions;
 use super::batch::Batch;
-use super::{FailOn, Format};
+use super::fail_on::FailOn;
+use super::format::Format;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -27,7 +28,7 @@ suffixes. Code without names is compared by its findings alone.
 
 NEW is worse than OLD if one of its files needs a higher level, or has findings at or above
 --fail-on that the file in OLD has not; all findings of a file that only NEW has count. Whatever
-else changed is told, and is neither better nor worse.
+else changed is reported, and is neither better nor worse.
 
 deburr.toml holds as it does for check: findings that it allows are none in either build.
 
@@ -41,7 +42,7 @@ pub(crate) struct Diff {
     pub(crate) new: PathBuf,
 
     #[command(flatten)]
-    pub(crate) asked: Asked,
+    pub(crate) analysis: AnalysisOptions,
     /// The severity from which a finding that came makes the exit status 1 [default: warning]
     #[arg(long, value_enum, value_name = "SEVERITY", help_heading = "Rules")]
     pub(crate) fail_on: Option<FailOn>,

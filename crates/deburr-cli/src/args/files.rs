@@ -1,5 +1,5 @@
-//! The options that name files, and what becomes of these: a list for the tests, which hold it against the command line's
-//! definition, and try every option that writes.
+//! The options that name files, and what becomes of these: a list for the tests, which check it against the
+//! command line's definition, and try every option that writes.
 
 /// What the command does with the file that an option names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,9 @@
 //! The options of `deburr fix`.
+//!
+//! In: the arguments after `fix`. Out: [`Fix`], whose text here is the help of the verb.
 
-use super::Format;
 use super::batch::Batch;
+use super::format::Format;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args};
 use deburr_core::Svma;
@@ -37,7 +39,7 @@ relocatable objects) are left so, or copied; named themselves, they are an error
 not followed.
 
 A package that is named is rewritten as a whole. Binaries in it that must stay as they are do so, and
-all else stays byte for byte, but for the hashes that a package has of its files, which are made
+all else stays byte for byte, except for the hashes that a package has of its files, which are made
 right (RECORD of wheels, md5sums of .deb). Before it gets its name, it is read again, and its
 binaries are compared with those of the original. Signatures of the package hold no longer; a note
 names them. --revert gives the binaries back; the package around them may be compressed otherwise
@@ -63,7 +65,7 @@ pub(crate) struct Fix {
     /// What is added to the name of a file that is replaced; nothing that exists is overwritten [default: .orig]
     #[arg(long, value_name = "SUFFIX", requires = "in_place", value_parser = suffix, help_heading = "What to do")]
     pub(crate) backup: Option<String>,
-    /// Write the original and the rewritten file into DIR, with manifest.json that tells what each needs
+    /// Write the original and the rewritten file into DIR, with manifest.json that lists what each needs
     #[arg(long, value_name = "DIR", help_heading = "What to do")]
     pub(crate) dispatch: Option<PathBuf>,
     /// Give the original of a rewritten FILE back, into OUT or in its place; a backup is made only with --backup
@@ -120,6 +122,11 @@ pub(crate) struct Fix {
 }
 
 impl Fix {
+    /// What is added to the name of a file that is replaced.
+    pub(crate) fn suffix(&self) -> &str {
+        self.backup.as_deref().unwrap_or(".orig")
+    }
+
     /// Whether nothing is written: what could be is only shown.
     pub(crate) fn is_plan(&self) -> bool {
         let is_back = self.revert || self.verify.is_some();

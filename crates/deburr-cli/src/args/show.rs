@@ -1,7 +1,7 @@
 //! The options of `deburr show`.
 
-use super::Format;
-use super::asked::{Asked, DebugFiles};
+use super::analysis::{AnalysisOptions, DebugFiles};
+use super::format::Format;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -48,7 +48,7 @@ pub(crate) struct Show {
     pub(crate) format: Format,
 
     #[command(flatten)]
-    pub(crate) asked: Asked,
+    pub(crate) analysis: AnalysisOptions,
     #[command(flatten)]
     pub(crate) debug_files: DebugFiles,
 }

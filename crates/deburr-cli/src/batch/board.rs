@@ -1,18 +1,19 @@
-//! The board that the threads of a run meet at: files to take, members of packages to check, outcomes that wait for their turn.
+//! The board that the threads of a run meet at: files to take, members of packages to check, outcomes that
+//! wait for their turn.
 //!
-//! A file gives its outcomes in pieces: one for a plain file, one for each binary of a package. A thread that reads a package
-//! hands a member to a thread that has nothing to do, or checks it itself; whoever waits here takes such members meanwhile.
-//! What keeps all that from standing still: the file whose turn it is, the *head*, waits only for members that are being
-//! checked; only others wait for the head, and they hold no share of the gate while they do.
+//! A file gives its outcomes in pieces: one for a plain file, one for each binary of a package. A thread that
+//! reads a package hands a member to a thread that has nothing to do, or checks it itself; whoever waits here
+//! takes such members meanwhile. There is no deadlock: the file whose turn it is, the *head*, waits only for
+//! members that are being checked. Only others wait for the head, and they hold no share of the gate
+//! meanwhile.
 
-use super::Outcome;
+use super::outcome::Outcome;
+use super::progress::PATIENCE;
 use crate::input::gate::Pass;
 use deburr_package::{Object, Stopped};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-
-use super::progress::PATIENCE;
 
 /// Files whose outcomes may wait for their turn, and pieces of one file.
 const WINDOW: usize = 64;
@@ -33,14 +34,14 @@ struct Job<'a> {
     member: Member<'a>,
 }
 
-struct State<'a, M> {
+struct State<'a, P> {
     /// The next file to be taken.
     next: usize,
     /// The file whose outcomes are being emitted.
     head: usize,
     /// Its pieces that are.
     emitted: u64,
-    done: BTreeMap<(usize, u64), Vec<Outcome<M>>>,
+    done: BTreeMap<(usize, u64), Vec<Outcome<P>>>,
     /// How many pieces a file has, where that is known.
     ends: HashMap<usize, u64>,
     jobs: VecDeque<Job<'a>>,
@@ -51,7 +52,7 @@ struct State<'a, M> {
     stopped: bool,
 }
 
-impl<M> Default for State<'_, M> {
+impl<P> Default for State<'_, P> {
     fn default() -> Self {
         State {
             next: 0,
@@ -68,28 +69,28 @@ impl<M> Default for State<'_, M> {
 }
 
 /// The board.
-pub(super) struct Board<'a, M> {
-    state: Mutex<State<'a, M>>,
+pub(super) struct Board<'a, P> {
+    state: Mutex<State<'a, P>>,
     changed: Condvar,
     files: usize,
     /// Bytes of the input that have been read, for the progress.
     pub(super) bytes: AtomicU64,
     /// Checks a member.
-    check: Box<dyn Fn(Member<'a>) -> Vec<Outcome<M>> + Sync + 'a>,
+    check: Box<dyn Fn(Member<'a>) -> Vec<Outcome<P>> + Sync + 'a>,
 }
 
 /// The place of one file at the board.
-pub(super) struct Seat<'b, 'a, M> {
-    board: &'b Board<'a, M>,
+pub(super) struct Seat<'b, 'a, P> {
+    board: &'b Board<'a, P>,
     turn: usize,
     pieces: u64,
 }
 
-impl<'a, M> Board<'a, M> {
+impl<'a, P> Board<'a, P> {
     pub(super) fn new(
         files: usize,
-        check: impl Fn(Member<'a>) -> Vec<Outcome<M>> + Sync + 'a,
-    ) -> Board<'a, M> {
+        check: impl Fn(Member<'a>) -> Vec<Outcome<P>> + Sync + 'a,
+    ) -> Board<'a, P> {
         Board {
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -99,12 +100,12 @@ impl<'a, M> Board<'a, M> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<'a, M>> {
+    fn lock(&self) -> MutexGuard<'_, State<'a, P>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits, and checks members of packages meanwhile.
-    fn wait<T>(&self, mut ready: impl FnMut(&mut State<'a, M>) -> Option<T>) -> T {
+    fn wait<T>(&self, mut ready: impl FnMut(&mut State<'a, P>) -> Option<T>) -> T {
         let mut state = self.lock();
         loop {
             if let Some(job) = state.jobs.pop_front() {
@@ -128,7 +129,7 @@ impl<'a, M> Board<'a, M> {
     }
 
     /// Takes the next file; `None` where there is nothing more to do.
-    pub(super) fn next_file(&self) -> Option<Seat<'_, 'a, M>> {
+    pub(super) fn next_file(&self) -> Option<Seat<'_, 'a, P>> {
         let turn = self.wait(|state| {
             if state.stopped || state.next >= self.files && state.reading == 0 {
                 return Some(None);
@@ -142,13 +143,14 @@ impl<'a, M> Board<'a, M> {
         Some(Seat { board: self, turn: turn?, pieces: 0 })
     }
 
-    /// Waits for the next piece of a file whose turn it is; `None` after the last. `meanwhile` is called now and then.
+    /// Waits for the next piece of a file whose turn it is; `None` after the last. `meanwhile` is called now
+    /// and then.
     pub(super) fn emit(
         &self,
         turn: usize,
         piece: u64,
         mut meanwhile: impl FnMut(),
-    ) -> Option<Vec<Outcome<M>>> {
+    ) -> Option<Vec<Outcome<P>>> {
         let mut state = self.lock();
         let outcomes = loop {
             if let Some(outcomes) = state.done.remove(&(turn, piece)) {
@@ -182,7 +184,7 @@ impl<'a, M> Board<'a, M> {
     }
 }
 
-impl<'a, M> Seat<'_, 'a, M> {
+impl<'a, P> Seat<'_, 'a, P> {
     /// The number of the file.
     pub(super) fn turn(&self) -> usize {
         self.turn
@@ -223,7 +225,7 @@ impl<'a, M> Seat<'_, 'a, M> {
     }
 
     /// Adds a piece that is done.
-    pub(super) fn push(&mut self, outcomes: Vec<Outcome<M>>) {
+    pub(super) fn push(&mut self, outcomes: Vec<Outcome<P>>) {
         self.board.lock().done.insert((self.turn, self.pieces), outcomes);
         self.pieces += 1;
         self.board.changed.notify_all();
@@ -235,7 +237,7 @@ impl<'a, M> Seat<'_, 'a, M> {
     }
 
     /// Adds the last piece.
-    pub(super) fn end(mut self, outcomes: Vec<Outcome<M>>) {
+    pub(super) fn end(mut self, outcomes: Vec<Outcome<P>>) {
         self.push(outcomes);
         let mut state = self.board.lock();
         state.ends.insert(self.turn, self.pieces);

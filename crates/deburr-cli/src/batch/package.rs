@@ -1,27 +1,32 @@
-//! A package in the batch: what `deburr-package` finds in it → members at the board, and what could not be read.
+//! A package in the batch: what `deburr-package` finds in it → members at the board, and what could not be
+//! read.
+//!
+//! In: the bytes of a package, or a folder that is an image. Out: outcomes, piece by piece, through the seat
+//! of its file.
 
 use super::board::{Member, Seat};
-use super::{Crew, Made, Outcome};
+use super::crew::{Crew, Origin};
+use super::outcome::{Outcome, Product};
 use crate::input::gate::{BUDGET, Pass};
-use crate::input::layout::Layout;
+use crate::input::image_layout::ImageLayout;
 use crate::input::mapped::Bytes;
-use crate::input::walk::{Candidate, Skipped};
+use crate::input::walk::{InputFile, Skipped};
 use deburr_core::image::Archive;
 use deburr_package::{Kind, Object, Sink, Stopped, read, read_layout};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Takes what one package holds.
-struct Taker<'t, 'b, 'a, M> {
+struct Taker<'t, 'b, 'a, P> {
     crew: &'a Crew<'a>,
-    seat: &'t mut Seat<'b, 'a, M>,
-    file: &'t Candidate,
+    seat: &'t mut Seat<'b, 'a, P>,
+    file: &'t InputFile,
     path: String,
     others: u64,
     /// Bytes of the package read so far.
     read: u64,
 }
 
-impl<'a, M: Made> Sink for Taker<'_, '_, 'a, M> {
+impl<'a, P: Product> Sink for Taker<'_, '_, 'a, P> {
     type Permit = Pass<'a>;
 
     fn admit(&mut self, bytes: u64) -> Result<Pass<'a>, Stopped> {
@@ -62,20 +67,20 @@ impl<'a, M: Made> Sink for Taker<'_, '_, 'a, M> {
 }
 
 impl<'a> Crew<'a> {
-    /// Reads a package; its members are checked on the way. Returns what is left to say.
-    pub(super) fn check_package<M: Made>(
+    /// Reads a package; its members are checked meanwhile. Returns what is left to report.
+    pub(super) fn check_package<P: Product>(
         &'a self,
-        file: &Candidate,
+        file: &InputFile,
         bytes: Option<&Bytes>,
-        seat: &mut Seat<'_, 'a, M>,
-    ) -> Vec<Outcome<M>> {
+        seat: &mut Seat<'_, 'a, P>,
+    ) -> Vec<Outcome<P>> {
         let path = file.path.display().to_string();
         let mut taker = Taker { crew: self, seat, file, path: path.clone(), others: 0, read: 0 };
         let limits = &self.plan.limits;
         // A panic must cost one package and not the batch.
         let result = catch_unwind(AssertUnwindSafe(|| match bytes {
             Some(bytes) => read(&path, bytes, limits, &mut taker),
-            None => read_layout(&path, &Layout::new(&file.path), limits, &mut taker),
+            None => read_layout(&path, &ImageLayout::new(&file.path), limits, &mut taker),
         }));
         let mut outcomes = vec![Outcome::PassedOver(taker.others)];
         let rest = file.size.saturating_sub(taker.read);
@@ -97,12 +102,12 @@ impl<'a> Crew<'a> {
     }
 
     /// Checks a member of a package.
-    pub(super) fn check_member<M: Made>(&self, member: Member<'_>) -> Vec<Outcome<M>> {
+    pub(super) fn check_member<P: Product>(&self, member: Member<'_>) -> Vec<Outcome<P>> {
         let Member { object: Object { path, kind, bytes }, pass: _pass } = member;
         let check = || match kind {
-            Kind::Elf => vec![self.check_bytes(&bytes, path.clone(), super::Origin::Member)],
+            Kind::Elf => vec![self.check_bytes(&bytes, path.clone(), Origin::Member)],
             Kind::Archive => match Archive::parse(&bytes) {
-                Ok(archive) => self.check_members(&bytes, archive, &path, super::Origin::Member),
+                Ok(archive) => self.check_members(&bytes, archive, &path, Origin::Member),
                 Err(error) => {
                     let (path, reason) = (path.clone(), error.to_string());
                     vec![Outcome::Skipped(Skipped { path, reason, named: false, fault: true })]

@@ -1,8 +1,8 @@
-//! Progress of a run on the standard error, where it is a terminal: files, or bytes where there are packages; and a sign of
-//! life where nobody knows how much there is to do.
+//! Progress of a run on the standard error, where it is a terminal: files, or bytes where there are packages.
+//! A sign of life is shown where nobody knows how much there is to do.
 
 use crate::args::batch::Progress;
-use crate::input::walk::Candidate;
+use crate::input::walk::InputFile;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -22,7 +22,7 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    pub(super) fn new(progress: Progress, files: &[Candidate]) -> Meter {
+    pub(super) fn new(progress: Progress, files: &[InputFile]) -> Meter {
         let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
         let is_bytes = files.iter().any(|file| file.content.is_package());
         Meter {
@@ -50,8 +50,8 @@ impl Meter {
         self.bar.get_or_insert_with(begin).set_position(position);
     }
 
-    /// Writes with the bar out of the way.
-    pub(super) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+    /// Writes while the bar is hidden.
+    pub(super) fn with_bar_hidden<T>(&self, write: impl FnOnce() -> T) -> T {
         match &self.bar {
             Some(bar) => bar.suspend(write),
             None => write(),
@@ -65,7 +65,7 @@ impl Meter {
     }
 }
 
-/// A sign of life beside one long piece of work, until it is dropped. Nothing else may be written meanwhile.
+/// A sign of life during one long piece of work, until it is dropped. Nothing else may be written meanwhile.
 pub(crate) struct Life {
     /// Its end is what the thread waits for.
     over: Option<Sender<()>>,

@@ -1,35 +1,20 @@
 //! The verbs: arguments → what is printed, and the exit status.
 
+mod catalogue;
 mod check;
 mod compare;
 mod diff;
+pub(crate) mod failure;
 mod fix;
-mod listing;
 mod shell;
 mod show;
-mod sink;
+mod terminal;
 
-use crate::args::{Arguments, Verb, When, Writer};
+use crate::args::{Arguments, Verb, Writer};
+use failure::Failure;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-
-/// Why a verb could not do its work.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// Whoever read the output has gone: no fault.
-    ClosedPipe,
-    /// For people.
-    Message(String),
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Failure {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
-            _ => Failure::Message(format!("writing the output: {error}")),
-        }
-    }
-}
+use terminal::colored;
 
 /// Runs the verb.
 pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<ExitCode, Failure> {
@@ -41,9 +26,9 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
         Verb::Fix(options) => fix::run(&options, arguments.color, &mut out, complaints)?,
         Verb::Compare(options) => compare::run(&options, arguments.color, &mut out)?,
         Verb::Show(options) => show::run(&options, arguments.color, &mut out)?,
-        Verb::Cpu { format } => listing::cpu(format, color, &mut out)?,
-        Verb::Rules { format } => listing::rules(format, color, &mut out)?,
-        Verb::Explain { rule } => listing::explain(&rule, color, &mut out)?,
+        Verb::Cpu { format } => catalogue::cpu(format, color, &mut out)?,
+        Verb::Rules { format } => catalogue::rules(format, color, &mut out)?,
+        Verb::Explain { rule } => catalogue::explain(&rule, color, &mut out)?,
         Verb::Schema { of } => {
             out.write_all(match of {
                 Writer::Check => include_bytes!("../schema.json").as_slice(),
@@ -59,21 +44,4 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
     };
     out.flush()?;
     Ok(status)
-}
-
-/// Whether output to a terminal, or to none, has colours.
-fn colored(when: When, terminal: bool) -> bool {
-    match when {
-        When::Always => true,
-        When::Never => false,
-        When::Auto => {
-            let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-            terminal && !refused && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
-        }
-    }
-}
-
-/// Columns of the terminal that the standard output is.
-fn width_of_terminal() -> Option<usize> {
-    terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0))
 }

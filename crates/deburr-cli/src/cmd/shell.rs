@@ -1,8 +1,8 @@
 //! `deburr completions` and `deburr man`: what a shell and man(1) want to know, from the command line's own
 //! definition.
 
-use super::Failure;
 use crate::args::Arguments;
+use crate::cmd::failure::Failure;
 use clap::CommandFactory;
 use std::io::Write;
 use std::process::ExitCode;

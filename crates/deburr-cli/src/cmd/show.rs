@@ -1,15 +1,19 @@
 //! `deburr show`: a file and a place in it → annotated disassembly.
+//!
+//! In: the options. Out: the listing of one function as text or JSON; candidates where the name is ambiguous.
 
-use super::{Failure, colored, width_of_terminal};
+use crate::analysis::{Analysis, Provenance, Refusal};
+use crate::args::format::{Format, When};
 use crate::args::show::{Show, Syntax};
-use crate::args::{Format, When};
-use crate::asking::{Asking, Refusal, Whence};
-use crate::input::Content;
+use crate::cmd::failure::Failure;
+use crate::cmd::terminal::{colored, width_of_terminal};
+use crate::input::content::Content;
 use crate::input::mapped::Bytes;
-use crate::input::walk::error_text;
-use crate::machine::nearest;
-use crate::render::listing::{self, Layout, Sources};
+use crate::input::source_lines::SourceLines;
+use crate::names::nearest;
+use crate::render::listing::{self, ListingLayout};
 use crate::render::style::Palette;
+use crate::system_error::error_text;
 use deburr_core::image::Archive;
 use deburr_core::insn::text;
 use deburr_core::listing::{Candidate, Listing};
@@ -34,7 +38,7 @@ struct Document<'a> {
 
 /// Runs the verb.
 pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<ExitCode, Failure> {
-    let asking = Asking::new(&options.asked, &options.debug_files).map_err(Failure::Message)?;
+    let analysis = Analysis::new(&options.analysis, &options.debug_files).map_err(Failure::Message)?;
     let syntax = match options.syntax {
         Syntax::Att => text::Syntax::Att,
         Syntax::Intel => text::Syntax::Intel,
@@ -44,13 +48,14 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
     let complain = |reason: &str| Failure::Message(format!("{}: {reason}", options.file.display()));
     let bytes = Bytes::open(&file).map_err(|error| complain(&error_text(&error)))?;
     let place = Place::parse(&options.place);
-    let ask = |object: &[u8], path: &str, file: Option<&Path>| {
-        let whence = Whence { path, file };
-        asking.ask(object, whence, &[], |bytes, request| deburr_core::listing(bytes, request, place, view))
+    let list = |object: &[u8], path: &str, file: Option<&Path>| {
+        let provenance = Provenance { path, file };
+        analysis
+            .run(object, provenance, &[], |bytes, request| deburr_core::listing(bytes, request, place, view))
     };
     let path = file.display().to_string();
-    let asked: Vec<(String, Result<Shown, Refusal>)> = match Content::of_all(&bytes) {
-        Content::Elf if member.is_none() => vec![(path.clone(), ask(&bytes, &path, Some(&file)))],
+    let answers: Vec<(String, Result<Shown, Refusal>)> = match Content::of_all(&bytes) {
+        Content::Elf if member.is_none() => vec![(path.clone(), list(&bytes, &path, Some(&file)))],
         Content::Archive => {
             let archive = Archive::parse(&bytes).map_err(|error| complain(&error.to_string()))?;
             let members = archive.map(|archive| archive.members).unwrap_or_default();
@@ -58,7 +63,7 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
             let objects = chosen.filter_map(|member| {
                 let object = bytes.get(member.range.clone())?;
                 let path = format!("{path}({})", member.name);
-                (Content::of_all(object) == Content::Elf).then(|| (path.clone(), ask(object, &path, None)))
+                (Content::of_all(object) == Content::Elf).then(|| (path.clone(), list(object, &path, None)))
             });
             objects.collect()
         }
@@ -69,7 +74,7 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
     }
     let mut listings = Vec::new();
     let (mut candidates, mut names, mut refusal) = (Vec::new(), Vec::new(), None);
-    for (path, shown) in asked {
+    for (path, shown) in answers {
         match shown {
             Ok(Shown::Listing(listing)) => listings.push((path, *listing)),
             Ok(Shown::Several(several)) => {
@@ -83,7 +88,7 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
         let Some((path, mut listing)) = listings.pop() else { return Ok(ExitCode::from(2)) };
         listing.path = path;
         for insn in &mut listing.insns {
-            asking.config.change_severities(&mut insn.findings);
+            analysis.config.change_severities(&mut insn.findings);
         }
         return render(options, color, listing, out);
     }
@@ -112,14 +117,14 @@ fn render(options: &Show, color: When, listing: Listing, out: &mut dyn Write) ->
             writeln!(out)?;
         }
         _ => {
-            let layout = Layout {
+            let layout = ListingLayout {
                 palette: Palette::new(colored(color, terminal)),
                 width: terminal.then(width_of_terminal).flatten(),
                 bytes: options.bytes,
                 source: !options.no_source,
             };
-            let mut sources = Sources::default();
-            listing::write(out, &listing, &layout, &mut |file| sources.lines(file))?;
+            let mut sources = SourceLines::default();
+            listing::write(out, &listing, &layout, &mut |file| sources.of(file))?;
         }
     }
     Ok(ExitCode::SUCCESS)

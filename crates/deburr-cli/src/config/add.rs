@@ -1,11 +1,11 @@
-//! `--add-allowances`: the findings of a run → `[[allow]]` tables in the configuration file, so that the next run finds
-//! nothing new.
+//! `--add-allowances`: the findings of a run → `[[allow]]` tables in the configuration file, so that the next
+//! run finds nothing new.
 //!
-//! One table for each rule, file and function, in that order. The user's text stays: tables are appended, and where
-//! there is one for the same already, its count is raised in place.
+//! One table for each rule, file and function, in that order. The user's text stays: tables are appended, and
+//! where there is one for the same already, its count is raised in place.
 
 use super::allow::{Allowance, Allowed, NO_NAME};
-use super::{Config, NAME};
+use super::document::{Config, NAME};
 use crate::output;
 use deburr_core::Report;
 use std::collections::BTreeMap;
@@ -49,12 +49,12 @@ impl Additions {
     pub(crate) fn write(&self, given: Option<&Path>, in_use: Option<&Path>) -> Result<Added, String> {
         let path = given.or(in_use).unwrap_or(Path::new(NAME));
         let fault = |error: std::io::Error| format!("{}: {error}", path.display());
-        let before = match std::fs::metadata(path) {
+        let read = match std::fs::metadata(path) {
             // Nothing is read of a device or a FIFO, which would give what it gets, or wait.
             Ok(there) if !there.is_file() => Ok(String::new()),
             _ => std::fs::read_to_string(path),
         };
-        let before = match before {
+        let before = match read {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
             Err(error) => return Err(fault(error)),
@@ -130,7 +130,7 @@ impl fmt::Display for Added {
 mod tests {
     use super::*;
     use crate::config::allow::Ledger;
-    use crate::render::example::example;
+    use crate::render::check::example::example;
 
     fn added_to(text: &str, reports: &mut [Report]) -> Result<(String, Added), String> {
         let mut additions = Additions::default();

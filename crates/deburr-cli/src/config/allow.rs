@@ -1,10 +1,12 @@
 //! Allowances: `[[allow]]` tables → the findings that the user accepts, taken out of the reports.
 //!
-//! A finding goes to the first allowance that names its function exactly, or else to the first one that describes it;
-//! those that name its file exactly come first. `count` is a ratchet: a file that has more findings than an allowance
-//! accepts gets none of them accepted by it, as nothing tells which of them are new.
+//! A finding goes to the first allowance that names its function exactly, or else to the first one that
+//! describes it; those that name its file exactly come first. `count` is a ratchet: a file that has more
+//! findings than an allowance accepts gets none of them accepted by it, as nothing shows which of them are
+//! new.
 
-use super::{Names, Source, ends_of, is_file, plain};
+use super::path::{ends_of, is_file, plain};
+use super::source::{Names, Source};
 use deburr_core::image::demangle;
 use deburr_core::report::PlacedFinding;
 use deburr_core::{Report, pattern};
@@ -14,7 +16,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use toml::Spanned;
 
-/// What stands for the name of a function that has none, here as in the text for people.
+/// The name of a function that has none, here as in the text for people.
 pub(crate) const NO_NAME: &str = "(no name)";
 
 /// Findings that the user accepts.
@@ -27,7 +29,7 @@ pub(crate) struct Allowance {
     pub(super) function: Option<String>,
     /// The same as names and not as a pattern: as written, and demangled.
     names: Vec<String>,
-    /// Findings of one file that it accepts at most, and where that is written.
+    /// The maximum of findings of one file that it accepts, and where that is written.
     pub(super) count: Option<(u64, Range<usize>)>,
     reason: Arc<str>,
     /// `deburr.toml:3`.
@@ -203,9 +205,9 @@ impl<'c> Ledger<'c> {
             let open: Vec<Key<'_>> =
                 groups.iter().filter(|(_, group)| group.by.is_none()).map(|(key, _)| *key).collect();
             for &id in &meant {
-                let keys = if by_pattern { self.described(id, &open) } else { self.named(id) };
+                let spoken_of = if by_pattern { self.described(id, &open) } else { self.named(id) };
                 let is_open = |key: &Key<'_>| groups.get(key).is_some_and(|group| group.by.is_none());
-                let keys: Vec<_> = keys.into_iter().filter(is_open).collect();
+                let keys: Vec<_> = spoken_of.into_iter().filter(is_open).collect();
                 let sizes =
                     keys.iter().filter_map(|key| groups.get(key)).map(|group| group.findings.len() as u64);
                 let total = sizes.sum::<u64>() + held.get(&id).copied().unwrap_or(0);
@@ -279,8 +281,8 @@ impl<'c> Ledger<'c> {
         allowed
     }
 
-    /// The allowances that should be looked at again. One that speaks of files, or of rules, that the run did not see is
-    /// no business of the run.
+    /// The allowances that should be looked at again. One that speaks of files, or of rules, that the run did
+    /// not see is no business of the run.
     pub(crate) fn remarks(self, is_run: impl Fn(&str) -> bool) -> Remarks {
         let stale = self.allowances.iter().zip(&self.uses).filter_map(|(allowance, used)| {
             let is_seen = used.saw_its_file && allowance.rules.iter().any(|rule| is_run(rule));
@@ -314,16 +316,17 @@ fn remark(allowance: &Allowance, reason: String) -> Remark {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Config, NAME};
+    use super::super::document::{Config, NAME};
     use super::*;
-    use crate::render::example::example;
+    use crate::render::check::example::example;
 
     /// An allowance for `rule`, with further keys.
     fn table(keys: &str) -> String {
         format!("[[allow]]\n{keys}\nreason = \"r\"\n")
     }
 
-    /// The findings left in the example (two notes and a warning in `spin_lock` of `bin/server`), and the remarks.
+    /// The findings left in the example (two notes and a warning in `spin_lock` of `bin/server`), and the
+    /// remarks.
     fn settled(text: &str) -> (usize, Vec<String>, Vec<String>) {
         let config = Config::parse(text, NAME).unwrap();
         let mut ledger = Ledger::new(&config.allowances);
@@ -332,12 +335,12 @@ mod tests {
         assert_eq!((allowed.len() as u64, allowed.len() + report.findings.len()), (report.allowed, 3));
         assert!(allowed.iter().all(|allowed| &*allowed.reason == "r"));
         let remarks = ledger.remarks(|rule| rule != "above-baseline");
-        let told = |list: Vec<Remark>| {
+        let lines = |list: Vec<Remark>| {
             list.into_iter()
                 .map(|it| format!("{} {}: {}", it.place, it.subject, it.reason))
                 .collect::<Vec<_>>()
         };
-        (report.findings.len(), told(remarks.stale), told(remarks.exceeded))
+        (report.findings.len(), lines(remarks.stale), lines(remarks.exceeded))
     }
 
     #[test]
@@ -394,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn stale_allowance_is_told_if_the_run_saw_what_it_speaks_of() {
+    fn stale_allowance_is_reported_if_the_run_saw_what_it_speaks_of() {
         let (_, stale, _) = settled(&table("rule = \"llsc-loop\"\ncount = 4"));
         assert_eq!(stale, ["deburr.toml:1 `llsc-loop`: it allows 4 a file, but no file has more than 1"]);
         for keys in [

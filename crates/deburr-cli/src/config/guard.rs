@@ -1,7 +1,11 @@
-//! Stated guards: `[[guard]]` tables → what the core is told of each file, and which of them serve no purpose.
+//! Stated guards: `[[guard]]` tables → what the core learns of each file, and which of them serve no purpose.
+//!
+//! In: tables as the parser has them. Out: [`Guard`]s, chosen by file and architecture, and at the end of a
+//! run those that are stale.
 
-use super::{Config, Names, Source, is_file};
-use crate::machine::nearest;
+use super::path::is_file;
+use super::source::{Names, Source};
+use crate::names::nearest;
 use deburr_core::report::GuardUse;
 use deburr_core::{Report, StatedGuard};
 use deburr_cpu::{Arch, Feature, FeatureSet, level_named};
@@ -53,24 +57,19 @@ pub(super) fn parse(raw: Spanned<RawGuard>, source: &Source<'_>) -> Result<Guard
     Ok(Guard { function, file: raw.file, features: features.collect::<Result<_, _>>()?, place })
 }
 
-impl Config {
-    /// The guards that speak of a file.
-    pub(crate) fn guards_for(&self, path: &str, arch: Option<Arch>) -> Vec<StatedGuard<'_>> {
-        let stated = self.guards.iter().enumerate().filter_map(|(id, guard)| {
-            let features = guard.features.iter().filter(|(of, _)| Some(*of) == arch);
-            let features = features.fold(FeatureSet::EMPTY, |all, (_, features)| all.union(*features));
-            let is_meant = guard.file.as_deref().is_none_or(|file| is_file(file, path));
-            (is_meant && !features.is_empty()).then_some(StatedGuard {
-                id,
-                function: &guard.function,
-                features,
-            })
-        });
-        stated.collect()
-    }
+/// The guards that speak of a file.
+pub(super) fn of_file<'g>(guards: &'g [Guard], path: &str, arch: Option<Arch>) -> Vec<StatedGuard<'g>> {
+    let stated = guards.iter().enumerate().filter_map(|(id, guard)| {
+        let for_arch = guard.features.iter().filter(|(of, _)| Some(*of) == arch);
+        let features = for_arch.fold(FeatureSet::EMPTY, |all, (_, features)| all.union(*features));
+        let is_meant = guard.file.as_deref().is_none_or(|file| is_file(file, path));
+        let is_stated = is_meant && !features.is_empty();
+        is_stated.then_some(StatedGuard { id, function: &guard.function, features })
+    });
+    stated.collect()
 }
 
-/// The features that a name stands for: a level, or one feature and what it implies.
+/// The features that a name means: a level, or one feature and what it implies.
 fn implied(name: &str) -> Result<(Arch, FeatureSet), String> {
     if let Some(level) = level_named(name) {
         return Ok((level.arch, level.features));
@@ -88,12 +87,12 @@ fn implied(name: &str) -> Result<(Arch, FeatureSet), String> {
         Some(feature) => Ok((feature.arch(), FeatureSet::of(&[feature]).with_implied())),
         None => {
             let lower: Vec<String> = Feature::all().map(|feature| feature.name().to_lowercase()).collect();
-            let nearest = nearest(name, lower.iter().map(String::as_str));
-            let nearest = nearest
+            let is_near = nearest(name, lower.iter().map(String::as_str));
+            let meant = is_near
                 .and_then(|nearest| Feature::all().find(|feature| feature.name().to_lowercase() == nearest));
-            Err(match nearest {
-                Some(nearest) => {
-                    format!("no feature or level is called `{name}`; did you mean `{}`?", nearest.name())
+            Err(match meant {
+                Some(meant) => {
+                    format!("no feature or level is called `{name}`; did you mean `{}`?", meant.name())
                 }
                 None => format!("no feature or level is called `{name}`"),
             })
@@ -103,13 +102,13 @@ fn implied(name: &str) -> Result<(Arch, FeatureSet), String> {
 
 /// What became of the stated guards over a run.
 #[derive(Debug)]
-pub(crate) struct Uses(Vec<GuardUse>);
+pub(crate) struct GuardUses(Vec<GuardUse>);
 
-impl Uses {
+impl GuardUses {
     /// Of no file yet.
-    pub(crate) fn of(config: &Config) -> Uses {
+    pub(crate) fn of(guards: &[Guard]) -> GuardUses {
         let fresh = |id| GuardUse { id, functions: 0, is_needed: false };
-        Uses((0..config.guards.len()).map(fresh).collect())
+        GuardUses((0..guards.len()).map(fresh).collect())
     }
 
     /// Adds one file.
@@ -123,8 +122,8 @@ impl Uses {
     }
 
     /// The guards that did nothing in the whole run.
-    pub(crate) fn stale(&self, config: &Config) -> Vec<StaleGuard> {
-        let idle = self.0.iter().zip(&config.guards).filter(|(used, _)| !used.is_needed);
+    pub(crate) fn stale(&self, guards: &[Guard]) -> Vec<StaleGuard> {
+        let idle = self.0.iter().zip(guards).filter(|(used, _)| !used.is_needed);
         idle.map(|(used, guard)| StaleGuard {
             function: guard.function.clone(),
             reason_it_is_stale: match used.functions {

@@ -1,13 +1,15 @@
-//! The closure: a file → the shared libraries that it needs, as the loader would find them, and what they tell it.
+//! The closure: a file → the shared libraries that it needs, as the loader would find them, and what they
+//! show about it.
 //!
-//! In: a file's dynamic section. Out: [`Closure`], the libraries in the loader's order, and [`Knowledge`] of each,
-//! learnt once a run. Follows ld.so(8): `DT_RPATH` of the file and of those that need it, `DT_RUNPATH`, both with
-//! `$ORIGIN` and `$LIB`, and the default folders; the files of the run come before those. The cache and the
-//! environment of this machine's loader play no part.
+//! In: a file's dynamic section. Out: [`Closure`], the libraries in the loader's order, and [`Knowledge`] of
+//! each, learnt once a run. Follows ld.so(8): `DT_RPATH` of the file and of those that need it, `DT_RUNPATH`,
+//! both with `$ORIGIN` and `$LIB`, and the default folders; the files of the run come before those. The cache
+//! and the environment of this machine's loader play no part.
 
+use super::content::Content;
+use super::debug_file;
 use super::mapped::Bytes;
-use super::walk::Candidate;
-use super::{Content, debug_file};
+use super::walk::InputFile;
 use deburr_core::{Knowledge, Request, image, learn, wanted_debug_file};
 use deburr_cpu::Arch;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -16,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Libraries of one file at most.
+/// The maximum of libraries of one file.
 const LIMIT: usize = 4096;
 
 /// The libraries that one file needs.
@@ -28,7 +30,7 @@ pub(crate) struct Closure {
     pub(crate) missing: Vec<String>,
 }
 
-/// What a file asks the loader for.
+/// What a file requests of the loader.
 #[derive(Debug)]
 struct Header {
     arch: Arch,
@@ -55,12 +57,12 @@ impl Header {
 
 /// Finds libraries, and keeps what was learnt of them, for all files of a run.
 pub(crate) struct Closures {
-    /// What stands for `/`.
+    /// The folder that is taken for `/`.
     root: PathBuf,
     debug_dirs: Option<Vec<PathBuf>>,
     /// The files of the run, by their names and by the names that they give themselves.
-    beside: HashMap<OsString, Vec<PathBuf>>,
-    /// Headers read so far; `None` where no file of use lies.
+    named: HashMap<OsString, Vec<PathBuf>>,
+    /// Headers read so far; `None` where there is no file of use.
     headers: Mutex<HashMap<PathBuf, Option<Arc<Header>>>>,
     /// What was learnt so far, by canonical path.
     learnt: Mutex<Learnt>,
@@ -71,14 +73,14 @@ type Learnt = HashMap<PathBuf, Arc<Knowledge>>;
 impl Closures {
     /// Prepares a run over some files.
     pub(crate) fn new(
-        files: &[Candidate],
+        files: &[InputFile],
         root: Option<&Path>,
         debug_dirs: Option<Vec<PathBuf>>,
     ) -> Closures {
         let mut closures = Closures {
             root: root.map_or_else(|| PathBuf::from("/"), Path::to_owned),
             debug_dirs,
-            beside: HashMap::new(),
+            named: HashMap::new(),
             headers: Mutex::default(),
             learnt: Mutex::default(),
         };
@@ -87,7 +89,7 @@ impl Closures {
             let soname = closures.header(&file.path).and_then(|header| header.soname.clone());
             let names: HashSet<OsString> = own.into_iter().chain(soname.map(OsString::from)).collect();
             for name in names {
-                closures.beside.entry(name).or_default().push(file.path.clone());
+                closures.named.entry(name).or_default().push(file.path.clone());
             }
         }
         closures
@@ -98,7 +100,7 @@ impl Closures {
         if let Some(header) = headers.get(path) {
             return header.clone();
         }
-        // The type is asked first: opening a fifo would wait for a writer.
+        // The type is queried first: opening a fifo would wait for a writer.
         let is_file = path.metadata().is_ok_and(|metadata| metadata.is_file());
         let bytes = is_file.then(|| Bytes::open(path).ok()).flatten();
         let header = bytes.and_then(|bytes| Header::of(&bytes)).map(Arc::new);
@@ -106,7 +108,7 @@ impl Closures {
         header
     }
 
-    /// The libraries that a file needs, itself and through others. `path`: where it lies, if it is a file.
+    /// The libraries that a file needs, itself and through others. `path`: where it is, if it is a file.
     pub(crate) fn of(&self, bytes: &[u8], path: Option<&Path>) -> Closure {
         Header::of(bytes).map(|header| self.closure(Arc::new(header), path)).unwrap_or_default()
     }
@@ -148,13 +150,13 @@ impl Closures {
         if let Some(found) = stated.map(|folder| folder.join(name)).find_map(usable) {
             return Some(found);
         }
-        let beside = self.beside.get(OsStr::new(name)).map(Vec::as_slice).unwrap_or_default();
+        let named = self.named.get(OsStr::new(name)).map(Vec::as_slice).unwrap_or_default();
         let shared = |path: &&PathBuf| {
             let from = loaded.origin.as_deref().unwrap_or(Path::new(""));
             path.components().zip(from.components()).take_while(|(a, b)| a == b).count()
         };
         // Of several the nearest: packages bring their own copies. Of these, the first.
-        let mut nearest: Vec<&PathBuf> = beside.iter().collect();
+        let mut nearest: Vec<&PathBuf> = named.iter().collect();
         nearest.sort_by_key(|path| std::cmp::Reverse(shared(path)));
         if let Some(found) = nearest.into_iter().cloned().find_map(usable) {
             return Some(found);
@@ -162,19 +164,19 @@ impl Closures {
         default_folders(arch).iter().map(|folder| self.root.join(folder).join(name)).find_map(usable)
     }
 
-    /// What the libraries of a closure tell; nothing where none of them tells anything.
+    /// What the libraries of a closure show; nothing where none of them shows anything.
     pub(crate) fn knowledge(&self, closure: &Closure) -> Vec<Arc<Knowledge>> {
         let mut learnt = self.learnt.lock().unwrap_or_else(PoisonError::into_inner);
         for library in &closure.libraries {
             self.learn(library, &mut learnt);
         }
-        let known = closure.libraries.iter().filter_map(|library| learnt.get(&canonical(library)));
-        let known: Vec<Arc<Knowledge>> = known.cloned().collect();
+        let of = |library: &PathBuf| learnt.get(&canonical(library)).cloned();
+        let known: Vec<Arc<Knowledge>> = closure.libraries.iter().filter_map(of).collect();
         if known.iter().all(|knowledge| knowledge.is_empty()) { Vec::new() } else { known }
     }
 
-    /// Learns what a library tells, after those that it needs; libraries that need each other twice, so that the
-    /// result does not depend on which came first.
+    /// Learns what a library shows, after those that it needs; libraries that need each other twice, so that
+    /// the result does not depend on which came first.
     fn learn(&self, path: &Path, learnt: &mut Learnt) {
         if learnt.contains_key(&canonical(path)) {
             return;
@@ -194,8 +196,8 @@ impl Closures {
             }
         }
         ring.sort_by(|a, b| a.0.cmp(&b.0));
-        let rounds = if ring.len() > 1 { 2 } else { 1 };
-        for _ in 0..rounds {
+        let iterations = if ring.len() > 1 { 2 } else { 1 };
+        for _ in 0..iterations {
             for (path, closure) in &ring {
                 let foreign: Vec<Arc<Knowledge>> = (closure.libraries.iter())
                     .filter_map(|library| learnt.get(&canonical(library)).cloned())
@@ -214,7 +216,7 @@ impl Closures {
             .and_then(|dirs| debug_file::find(&wanted_debug_file(&bytes)?, path, dirs));
         let foreign: Vec<&Knowledge> = foreign.iter().map(Arc::as_ref).collect();
         let request = Request { debug_file: debug_file.as_deref(), foreign: &foreign, ..Request::default() };
-        // A library on which deburr fails tells nothing; where it is checked itself, that is said.
+        // A library on which deburr fails shows nothing; where it is checked itself, that is reported.
         let knowledge = catch_unwind(AssertUnwindSafe(|| learn(&bytes, &request))).ok()?.ok()?;
         bytes.is_intact().then_some(knowledge)
     }
@@ -223,7 +225,7 @@ impl Closures {
 /// A file that the loader has loaded.
 struct Loaded {
     header: Arc<Header>,
-    /// The folder that it lies in.
+    /// The folder that it is in.
     origin: Option<PathBuf>,
     /// Folders of `DT_RPATH`, its own and those of the files that need it.
     rpath: Vec<PathBuf>,
@@ -244,7 +246,7 @@ impl Loaded {
         loaded
     }
 
-    /// What a path with `$ORIGIN` and `$LIB` in it may stand for; an absolute one lies in the root.
+    /// What a path with `$ORIGIN` and `$LIB` in it may mean; an absolute one is in the root.
     fn folder(&self, text: &str, closures: &Closures) -> Vec<PathBuf> {
         const ORIGIN: [&str; 2] = ["${ORIGIN}", "$ORIGIN"];
         const LIB: [&str; 2] = ["${LIB}", "$LIB"];

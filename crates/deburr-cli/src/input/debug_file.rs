@@ -1,5 +1,5 @@
 //! Separate debug files: what the core wants → the file that has it, where GDB's documentation ("Debugging
-//! Information in Separate Files") says it lies.
+//! Information in Separate Files") says it is.
 
 use super::mapped::Bytes;
 use deburr_core::image::WantedDebugFile;
@@ -18,9 +18,9 @@ pub(crate) fn find(wanted: &WantedDebugFile, path: &Path, debug_dirs: &[PathBuf]
     let link = Path::new(link).file_name()?;
     let real = path.canonicalize().ok()?;
     let folder = real.parent()?;
-    let beside = [folder.join(link), folder.join(".debug").join(link)];
+    let next_to_it = [folder.join(link), folder.join(".debug").join(link)];
     let below = debug_dirs.iter().map(|dir| dir.join(folder.strip_prefix("/").unwrap_or(folder)).join(link));
-    beside
+    next_to_it
         .into_iter()
         .chain(below)
         .filter(|candidate| *candidate != real)
@@ -29,7 +29,7 @@ pub(crate) fn find(wanted: &WantedDebugFile, path: &Path, debug_dirs: &[PathBuf]
 }
 
 fn open(path: &Path) -> Option<Bytes> {
-    // The type is asked first: opening a fifo would wait for a writer.
+    // The type is queried first: opening a fifo would wait for a writer.
     if !path.metadata().ok()?.is_file() {
         return None;
     }

@@ -1,7 +1,7 @@
 //! A gate that bounds the bytes in flight, so that two large files are never held at the same time.
 //!
-//! A file passes when the budget has room for it, or when it is alone; in the order of arrival, so that a
-//! large file is not overtaken for ever by small ones.
+//! A file passes when the budget has room for it, or when it is alone. Files pass in the order of arrival, so
+//! that a large file is not overtaken indefinitely by small ones.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 

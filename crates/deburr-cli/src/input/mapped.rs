@@ -1,9 +1,9 @@
 //! The bytes of a file, mapped into memory, and what happens when the file shrinks meanwhile.
 //!
 //! Touching a page of a mapping past the end of its file raises SIGBUS (POSIX, mmap). The handler here puts
-//! zero pages over the rest of that mapping and notes it, so that the reader goes on, reads zeros, and asks
-//! [`Bytes::is_intact`] at the end. A mapping costs only the pages that are touched, which is what keeps a
-//! sparse file cheap. This is the only `unsafe` code of the command.
+//! zero pages over the rest of that mapping and notes it, so that the reader goes on, reads zeros, and
+//! queries [`Bytes::is_intact`] at the end. A mapping costs only the pages that are touched, which is what
+//! keeps a sparse file cheap. This is the only `unsafe` code of the command.
 
 #![allow(unsafe_code)]
 
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Files larger than this are refused: their headers lie, or they hold no program.
+/// Files larger than this are refused: their headers are false, or they hold no program.
 pub(crate) const MAX_FILE: u64 = 8 << 30;
 
 /// A mapping, as the handler sees it. `start` is 0 while the slot is free, 1 while it is being filled.
@@ -104,8 +104,8 @@ impl Bytes {
         }
         let (start, end) = (offset.next_multiple_of(page), end / page * page);
         if start < end {
-            // SAFETY: pages of our own mapping, which is private and was never written to, so that they are the file's again
-            // where they are touched; `on_bus_error` covers them like all others.
+            // SAFETY: pages of our own mapping, which is private and was never written to, so that they are
+            // the file's again where they are touched; `on_bus_error` covers them like all others.
             unsafe { libc::madvise(mapping.start.byte_add(start), end - start, libc::MADV_DONTNEED) };
         }
     }
@@ -133,7 +133,7 @@ impl Deref for Bytes {
             Bytes::Owned(bytes) => bytes,
             // SAFETY: `start` is a readable mapping of `length` bytes that lives as long as `self`. Another
             // process may write to the file meanwhile: the core reads it as untrusted bytes, and `is_intact`
-            // tells afterwards.
+            // shows it afterwards.
             Bytes::Mapped(mapping) => unsafe {
                 std::slice::from_raw_parts(mapping.start.cast::<u8>(), mapping.length)
             },
@@ -152,7 +152,7 @@ impl Drop for Mapping {
 }
 
 fn install_handler() {
-    // SAFETY: a zeroed sigaction is a valid one; the handler has the signature that SA_SIGINFO asks for and
+    // SAFETY: a zeroed sigaction is a valid one; the handler has the signature that SA_SIGINFO needs and
     // calls async-signal-safe functions only.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
@@ -167,7 +167,7 @@ fn install_handler() {
 /// default action is restored, and the instruction faults again.
 extern "C" fn on_bus_error(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     // SAFETY: the kernel hands a valid siginfo_t to a SA_SIGINFO handler; sysconf, mmap and signal are system
-    // calls or read constants; the range covered lies in a live mapping of ours, found in its slot.
+    // calls or read constants; the range covered is in a live mapping of ours, found in its slot.
     unsafe {
         let address = (*info).si_addr() as usize;
         for slot in &SLOTS {

@@ -1,17 +1,17 @@
 //! Pairs: the names of files in two builds → which belongs to which.
 //!
-//! First by the same name; then by the name without versions: `libx.so.1.2.3` goes with `libx.so.1.2.4`, and
-//! `lib/postgresql/15/bin/postgres` with `lib/postgresql/17/bin/postgres`; then without all that packages have in their
-//! names beside what is in them, as no two versions need look alike; and at last, what has moved to another folder, by
-//! the file's own name, where each build has one of that name left.
+//! First by the same name. Then by the name without versions: `libx.so.1.2.3` goes with `libx.so.1.2.4`, and
+//! `lib/postgresql/15/bin/postgres` with `lib/postgresql/17/bin/postgres`. Then without all that packages
+//! have in their names apart from what is in them, as no two versions need look alike. At last, what has
+//! moved to another folder, by the file's own name, where each build has one of that name left.
 
 use std::collections::BTreeMap;
 
 /// The indices of a file in the old and in the new list; one of them at least.
 pub(crate) type Pair = (Option<usize>, Option<usize>);
 
-/// Pairs two lists of names; those of packages end in `!`, and those of what is in them go on behind it. Pairs come in the
-/// order of the new list, then what only the old one has.
+/// Pairs two lists of names; those of packages end in `!`, and those of what is in them go on after it. Pairs
+/// come in the order of the new list, then what only the old one has.
 pub(crate) fn pair(old: &[String], new: &[String]) -> Vec<Pair> {
     let keys: [fn(&str) -> String; 4] =
         [str::to_owned, without_versions, without_versions_of_packages, without_folders];
@@ -37,8 +37,8 @@ pub(crate) fn pair(old: &[String], new: &[String]) -> Vec<Pair> {
     paired.chain(left.map(|(old, _)| (Some(old), None))).collect()
 }
 
-/// A path with the names of the packages in it cut down to what they are called before their version, and the architecture:
-/// `curl_7.88.1-10+deb12u5_arm64.deb!` and `curl_8.5.0-2_arm64.deb!` are alike.
+/// A path with the names of the packages in it cut down to what they are called before their version, and the
+/// architecture: `curl_7.88.1-10+deb12u5_arm64.deb!` and `curl_8.5.0-2_arm64.deb!` are alike.
 fn without_versions_of_packages(path: &str) -> String {
     let mut out = String::new();
     let mut rest = path;
@@ -49,12 +49,13 @@ fn without_versions_of_packages(path: &str) -> String {
             package.match_indices(['-', '_']).map(|(at, _)| at).filter(|at| *at > file).find(is_version);
         match version {
             Some(at) => {
-                let behind = &package[at + 1..];
-                let end = behind.rfind('_').or_else(|| behind.rfind('.')).unwrap_or(behind.len());
+                let after = &package[at + 1..];
+                let end = after.rfind('_').or_else(|| after.rfind('.')).unwrap_or(after.len());
                 let name = &package[..at];
-                // Debian's libraries of 2024 whose time_t grew on 32-bit machines have a new name on all others, too.
+                // Debian's libraries of 2024 whose time_t grew on 32-bit machines have a new name on all
+                // others, too.
                 out.push_str(name.strip_suffix("t64").unwrap_or(name));
-                out.push_str(&behind[end..]);
+                out.push_str(&after[end..]);
             }
             None => out.push_str(package),
         }
@@ -71,9 +72,9 @@ fn without_folders(path: &str) -> String {
     without_versions(&path[file.trim_end_matches('!').rfind(['/', '!']).map_or(0, |at| at + 1)..])
 }
 
-/// A path with every number, and every run of numbers with dots in between, as `#`; so are the hashes that tools put into
-/// names, 8 or 16 hexadecimal digits as in `libgfortran-8f1e9814.so.5`. A version at the end of a shared object's name is
-/// left out.
+/// A path with every number, and every run of numbers with dots in between, as `#`; so are the hashes that
+/// tools put into names, 8 or 16 hexadecimal digits as in `libgfortran-8f1e9814.so.5`. A version at the end
+/// of a shared object's name is left out.
 fn without_versions(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     let mut rest = path;

@@ -4,9 +4,10 @@
 //! before symbolic links, which are followed afterwards, so that what is found, and under which path, does
 //! not depend on which thread was faster.
 
-use super::Content;
-use super::layout::Layout;
-use crate::output::target::Identity;
+use super::content::Content;
+use super::image_layout::ImageLayout;
+use crate::identity::Identity;
+use crate::system_error::error_text;
 use deburr_package::BLOCK;
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -19,7 +20,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A file to check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Candidate {
+pub(crate) struct InputFile {
     /// As the user will know it; `-` for the standard input.
     pub(crate) path: PathBuf,
     /// Its size in bytes; 0 for the standard input.
@@ -32,7 +33,7 @@ pub(crate) struct Candidate {
     origin: Origin,
 }
 
-/// How a file was met; of several ways to one file the first counts.
+/// How a file was met; of several routes to one file the first counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Origin {
     Named,
@@ -48,27 +49,27 @@ pub(crate) struct Skipped {
     pub(crate) reason: String,
     /// Whether the user named it.
     pub(crate) named: bool,
-    /// Whether it is a fault: work that was asked for and not done.
+    /// Whether it is a fault: work that was requested and not done.
     pub(crate) fault: bool,
 }
 
 /// What a walk found.
 #[derive(Debug, Default)]
 pub(crate) struct Walked {
-    pub(crate) files: Vec<Candidate>,
+    pub(crate) files: Vec<InputFile>,
     pub(crate) skipped: Vec<Skipped>,
     /// Regular files in directories that are neither ELF nor archive nor package.
     pub(crate) other_files: u64,
 }
 
-/// Walks all paths. The files that the output goes to are left out: they are no input, even where they lie in a tree of
-/// the user. `packages`: whether these are input, too.
+/// Walks all paths. The files that the output goes to are left out: they are no input, even where they are in
+/// a tree of the user. `packages`: whether these are input, too.
 pub(crate) fn walk(paths: &[PathBuf], threads: usize, outputs: &[Identity], packages: bool) -> Walked {
     let mut found = Found { outputs, packages, ..Found::default() };
     let mut seen = HashSet::new();
     for path in paths {
         if path.as_os_str() == "-" {
-            found.walked.files.push(Candidate {
+            found.walked.files.push(InputFile {
                 path: path.clone(),
                 size: 0,
                 content: Content::Other,
@@ -88,7 +89,7 @@ pub(crate) fn walk(paths: &[PathBuf], threads: usize, outputs: &[Identity], pack
             Err(error) => found.skip(path, error_text(&error), Origin::Named, true),
         }
     }
-    // A directory behind a link may hold links itself: rounds, until no new directory turns up.
+    // A directory that a link leads to may hold links itself: iterate until no new directory turns up.
     while !found.links.is_empty() {
         let mut links = std::mem::take(&mut found.links);
         links.sort_unstable();
@@ -128,7 +129,7 @@ struct Found<'o> {
     packages: bool,
 }
 
-impl Candidate {
+impl InputFile {
     /// Whether the user named the file, rather than a directory above it.
     pub(crate) fn is_named(&self) -> bool {
         self.origin == Origin::Named
@@ -162,16 +163,17 @@ impl Found<'_> {
             Ok(_) => {}
             Err(error) => return self.skip(path, error_text(&error), origin, true),
         }
-        let content = match Content::of(&first, || File::open(path).map(BufReader::new)) {
+        let recognised = match Content::of(&first, || File::open(path).map(BufReader::new)) {
             Ok(content) => content,
-            // Where it was asked for, the reading tells.
+            // Where the user named it, reading it finds out.
             Err(_) if origin == Origin::Named => Content::Package,
             Err(error) => return self.skip(path, error.to_string(), origin, false),
         };
-        let content = if content == Content::Package && !self.packages { Content::Other } else { content };
+        let is_left_out = recognised == Content::Package && !self.packages;
+        let content = if is_left_out { Content::Other } else { recognised };
         match (content, origin) {
             (Content::Elf | Content::Archive | Content::Package | Content::Layout, _) => {
-                self.walked.files.push(Candidate {
+                self.walked.files.push(InputFile {
                     path: path.to_owned(),
                     size: metadata.len(),
                     content,
@@ -201,7 +203,7 @@ impl Found<'_> {
     /// A folder that is a container image, and with all below it one input.
     fn add_layout(&mut self, folder: &Path) {
         match fs::metadata(folder) {
-            Ok(metadata) => self.walked.files.push(Candidate {
+            Ok(metadata) => self.walked.files.push(InputFile {
                 path: folder.to_owned(),
                 size: 0,
                 content: Content::Layout,
@@ -291,7 +293,7 @@ fn read_directory(
             Err(error) => found.skip(directory, error_text(&error), Origin::Tree, true),
         }
     }
-    if found.packages && Layout::is_one(names.iter().map(OsString::as_os_str)) {
+    if found.packages && ImageLayout::is_one(names.iter().map(OsString::as_os_str)) {
         found.add_layout(directory);
         return below;
     }
@@ -309,13 +311,4 @@ fn read_directory(
         }
     }
     below
-}
-
-/// The system's words, without the number that Rust adds.
-pub(crate) fn error_text(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.split_once(" (os error") {
-        Some((words, _)) => words.to_lowercase(),
-        None => text,
-    }
 }

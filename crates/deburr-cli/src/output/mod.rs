@@ -1,24 +1,25 @@
-//! All that the command writes to files: an option's path → an [`Output`], which is at its place as a whole or not at all,
-//! wherever a place has names for that.
+//! All that the command writes to files: an option's path → an [`Output`]. It is at its place as a whole or
+//! not at all, wherever a place has names for that.
 //!
-//! A regular file is replaced under its name, with the mode and the owner that it had; its other names (hard links) keep what
-//! they had, as they may be somebody's copy. What is no regular file is written to as it is. What is read by the same run is
-//! not written over.
+//! A regular file is replaced under its name, with the mode and the owner that it had. Its other names (hard
+//! links) keep what they had, as they may be somebody's copy. What is no regular file is written to as it is.
+//! What is read by the same run is not written over.
 
-pub(crate) mod dress;
-pub(crate) mod passing;
+pub(crate) mod attributes;
 pub(crate) mod sparse;
 pub(crate) mod target;
+pub(crate) mod temporary;
 
-use crate::input::Content;
-use crate::input::walk::error_text;
-use dress::{Inherited, dress};
-use passing::Passing;
+use crate::identity::{Identity, identity};
+use crate::input::content::Content;
+use crate::system_error::error_text;
+use attributes::{Inherited, inherit};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use target::{Identity, Regular, Stream, Target, identity};
+use target::{Regular, Stream, Target};
+use temporary::TemporaryFile;
 
 /// A place to write to, opened before the work begins: what cannot be written should fail at once.
 pub(crate) struct Output {
@@ -26,7 +27,7 @@ pub(crate) struct Output {
     pub(crate) name: String,
     out: BufWriter<File>,
     /// The file that gets its name at the end, and the name.
-    passing: Option<(Passing, PathBuf)>,
+    temporary: Option<(TemporaryFile, PathBuf)>,
     /// What the run must not take for input: the new file and the one that it replaces.
     pub(crate) identities: Vec<Identity>,
     /// Whether it is the standard output, by whatever name.
@@ -56,7 +57,7 @@ impl Output {
             identities: stream.identity().into_iter().collect(),
             is_stdout: stream.is_stdout,
             out: BufWriter::new(stream.file),
-            passing: None,
+            temporary: None,
         }
     }
 
@@ -65,30 +66,35 @@ impl Output {
         if let Some(there) = &there {
             // Whoever may not write to a file does not replace it either.
             let old = to_regular(&path)?;
-            let passing = Passing::beside(&path, 0o600).and_then(|passing| {
+            let temporary = TemporaryFile::next_to(&path, 0o600).and_then(|temporary| {
                 let inherited = Inherited { metadata: there, replaced: Some(&old), is_privileged: false };
-                dress(&passing.file, inherited).map(|_| passing)
+                inherit(&temporary.file, inherited).map(|_| temporary)
             });
             // Neither the folder nor the owner may be in this user's hand: then the file itself is written to.
-            let Ok(passing) = passing else {
+            let Ok(temporary) = temporary else {
                 old.set_len(0)?;
                 let stream = Stream { file: old, is_stdout: false };
                 return Ok(Output { identities, ..Output::through(name, stream) });
             };
-            identities.push(identity(&passing.file.metadata()?));
-            return Output::passing(name, passing, path, identities);
+            identities.push(identity(&temporary.file.metadata()?));
+            return Output::temporary(name, temporary, path, identities);
         }
-        let passing = Passing::beside(&path, 0o666)?;
-        identities.push(identity(&passing.file.metadata()?));
-        Output::passing(name, passing, path, identities)
+        let temporary = TemporaryFile::next_to(&path, 0o666)?;
+        identities.push(identity(&temporary.file.metadata()?));
+        Output::temporary(name, temporary, path, identities)
     }
 
-    fn passing(name: &str, passing: Passing, path: PathBuf, identities: Vec<Identity>) -> io::Result<Output> {
-        let out = BufWriter::new(passing.file.try_clone()?);
+    fn temporary(
+        name: &str,
+        temporary: TemporaryFile,
+        path: PathBuf,
+        identities: Vec<Identity>,
+    ) -> io::Result<Output> {
+        let out = BufWriter::new(temporary.file.try_clone()?);
         Ok(Output {
             name: name.to_owned(),
             out,
-            passing: Some((passing, path)),
+            temporary: Some((temporary, path)),
             identities,
             is_stdout: false,
         })
@@ -96,7 +102,7 @@ impl Output {
 
     /// Whether both are one place, where one would overwrite or interrupt the other.
     pub(crate) fn is_same(&self, other: &Output) -> bool {
-        let place = |output: &Output| target::place(&output.passing.as_ref()?.1);
+        let place = |output: &Output| target::place(&output.temporary.as_ref()?.1);
         (self.is_stdout && other.is_stdout)
             || self.is_one_of(&other.identities)
             || place(self).is_some_and(|own| place(other) == Some(own))
@@ -113,19 +119,19 @@ impl Output {
     /// With the path, for people.
     pub(crate) fn finish(mut self) -> Result<(), String> {
         self.flush().map_err(|error| error.to_string())?;
-        let Some((mut passing, path)) = self.passing.take() else { return Ok(()) };
+        let Some((mut temporary, path)) = self.temporary.take() else { return Ok(()) };
         let fault = |error: io::Error| format!("{}: {}", self.name, error_text(&error));
-        match passing.rename_to(&path) {
+        match temporary.rename_to(&path) {
             // A file that is mounted has its name for as long as that lasts.
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
-                write_over(&path, &mut passing.file).map_err(fault)
+                write_over(&path, &mut temporary.file).map_err(fault)
             }
             done => done.map_err(fault),
         }
     }
 
     fn named(&self, error: io::Error) -> io::Error {
-        // Another kind than a closed pipe's: a file that was asked for is not there.
+        // Another kind than a closed pipe's: a file that was requested is not there.
         io::Error::other(format!("{}: {}", self.name, error_text(&error)))
     }
 }

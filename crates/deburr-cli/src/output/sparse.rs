@@ -1,5 +1,5 @@
-//! Files with holes: bytes or a file → a file that takes no more room on disk than its model, as far as the file system has
-//! holes (lseek(2), `SEEK_HOLE`).
+//! Files with holes: bytes or a file → a file that takes no more room on disk than its model, as far as the
+//! file system has holes (lseek(2), `SEEK_HOLE`).
 
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
@@ -21,7 +21,8 @@ pub(crate) fn is_sparse(metadata: &Metadata) -> bool {
     metadata.blocks() * UNIT < metadata.len()
 }
 
-/// Writes bytes, piece by piece, to the beginning of an empty file; `is_sparse`: with holes where blocks are zero.
+/// Writes bytes, piece by piece, to the beginning of an empty file; `is_sparse`: with holes where blocks are
+/// zero.
 pub(crate) fn write<'p>(
     file: &mut File,
     pieces: impl Iterator<Item = &'p [u8]>,

@@ -1,24 +1,22 @@
-//! Where an output goes: a path as the user gave it → a regular file to be replaced or made, or something that bytes go
-//! through: a device, a FIFO, an open file of this process.
+//! Where an output goes: a path as the user gave it → a regular file to be replaced or made, or a stream (a
+//! device, a FIFO, an open file of this process).
 //!
-//! Links are followed one by one, as the last one may lead to a file that does not exist yet (POSIX, open with `O_CREAT`).
-//! What `/proc/self/fd` leads to is no path: the standard output and error are duplicated, since opening them anew would
-//! begin at the start of a file that somebody else writes to.
+//! Links are followed one by one, as the last one may lead to a file that does not exist yet (POSIX, open
+//! with `O_CREAT`). What `/proc/self/fd` leads to is no path. The standard output and error are duplicated,
+//! since opening them anew would begin at the start of a file that somebody else writes to.
 
+use crate::identity::{Identity, identity};
 use rustix::fs::{OFlags, fcntl_setfl};
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Links followed, one after another, as many as Linux follows.
 const MOST_LINKS: usize = 40;
-
-/// The (device, inode) of a file.
-pub(crate) type Identity = (u64, u64);
 
 /// Where bytes go.
 #[derive(Debug)]
@@ -109,15 +107,10 @@ impl Stream {
         (!metadata.file_type().is_char_device()).then(|| identity(&metadata))
     }
 
-    /// Whether somebody looks at it, who could read no binary.
+    /// Whether a person reads it, who could read no binary.
     pub(crate) fn is_terminal(&self) -> bool {
         self.file.is_terminal()
     }
-}
-
-/// Which file it is.
-pub(crate) fn identity(metadata: &Metadata) -> Identity {
-    (metadata.dev(), metadata.ino())
 }
 
 impl Regular {

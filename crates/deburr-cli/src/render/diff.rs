@@ -1,7 +1,11 @@
 //! What differs between two builds, as text for people or JSON for programs: the worst first.
+//!
+//! In: the files that were compared, and the sums of the run. Out: lines for a terminal, or the document that
+//! `schema-diff.json` describes.
 
+use super::line::fit;
+use super::number::counted;
 use super::style::Palette;
-use super::text::{counted, fit};
 use deburr_core::diff::{CallDiff, FileDiff, FindingGroup};
 use deburr_core::finding::Severity;
 use deburr_core::report::SCHEMA_VERSION;
@@ -26,26 +30,26 @@ pub(crate) struct Compared {
 
 /// A file that was not compared.
 #[derive(Debug, Serialize)]
-pub(crate) struct Skipped {
+pub(crate) struct NotCompared {
     pub(crate) path: String,
     pub(crate) reason: String,
-    /// Whether work was asked for and not done.
+    /// Whether work was requested and not done.
     #[serde(skip)]
     pub(crate) is_fault: bool,
 }
 
 /// All but the files.
 #[derive(Debug, Default)]
-pub(crate) struct Summary {
+pub(crate) struct DiffSummary {
     pub(crate) fail_on: Option<Severity>,
     pub(crate) is_worse: bool,
     pub(crate) only_old: Vec<String>,
-    pub(crate) skipped: Vec<Skipped>,
+    pub(crate) skipped: Vec<NotCompared>,
 }
 
 /// How to lay it out.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Layout {
+pub(crate) struct DiffLayout {
     pub(crate) palette: Palette,
     /// Columns that a line may take; `None`: as many as it needs.
     pub(crate) width: Option<usize>,
@@ -57,7 +61,7 @@ pub(crate) struct Layout {
 pub(crate) fn json(
     out: &mut dyn Write,
     compared: &[Compared],
-    summary: &Summary,
+    summary: &DiffSummary,
     pretty: bool,
 ) -> io::Result<()> {
     #[derive(Serialize)]
@@ -67,7 +71,7 @@ pub(crate) fn json(
         worse: bool,
         files: &'a [Compared],
         only_old: &'a [String],
-        skipped: &'a [Skipped],
+        skipped: &'a [NotCompared],
     }
     let document = Document {
         schema_version: SCHEMA_VERSION,
@@ -89,8 +93,8 @@ pub(crate) fn json(
 pub(crate) fn text(
     out: &mut dyn Write,
     compared: &[Compared],
-    summary: &Summary,
-    layout: &Layout,
+    summary: &DiffSummary,
+    layout: &DiffLayout,
 ) -> io::Result<()> {
     let palette = layout.palette;
     for it in compared.iter().filter(|it| it.old.is_none() || !it.diff.is_empty()) {
@@ -129,7 +133,7 @@ pub(crate) fn text(
     writeln!(out, "{}", palette.bold(verdict))
 }
 
-fn file(out: &mut dyn Write, it: &Compared, summary: &Summary, layout: &Layout) -> io::Result<()> {
+fn file(out: &mut dyn Write, it: &Compared, summary: &DiffSummary, layout: &DiffLayout) -> io::Result<()> {
     let palette = layout.palette;
     let diff = &it.diff;
     let new = palette.bold(&it.new);
@@ -138,14 +142,15 @@ fn file(out: &mut dyn Write, it: &Compared, summary: &Summary, layout: &Layout) 
         Some(old) => writeln!(out, "{old} → {new}: {}", diff.arch)?,
     }
     for level in &diff.levels {
-        let (name, line) = match level.what {
-            "needed" => ("level needed", format!("{} → {}", or_none(&level.old), or_none(&level.new))),
-            "guarded" => ("with checks", format!("{} → {}", or_none(&level.old), or_none(&level.new))),
-            _ => ("contained", format!("{} → {}", or_none(&level.old), or_none(&level.new))),
+        let name = match level.what {
+            "needed" => "level needed",
+            "guarded" => "with checks",
+            _ => "contained",
         };
-        let line = format!("{name}: {line}{}", if level.raised { " (raised)" } else { "" });
+        let change = format!("{} → {}", or_none(&level.old), or_none(&level.new));
+        let plain = format!("{name}: {change}{}", if level.raised { " (raised)" } else { "" });
         let is_worse = level.raised && level.what == "needed";
-        let line = if is_worse { palette.severity(Severity::Error, &line) } else { line };
+        let line = if is_worse { palette.severity(Severity::Error, &plain) } else { plain };
         writeln!(out, "  {line}")?;
     }
     findings(out, "came", &diff.came, summary, layout)?;
@@ -181,8 +186,8 @@ fn findings(
     out: &mut dyn Write,
     verb: &str,
     groups: &[FindingGroup],
-    summary: &Summary,
-    layout: &Layout,
+    summary: &DiffSummary,
+    layout: &DiffLayout,
 ) -> io::Result<()> {
     let mut rules: Vec<(&str, Severity)> = Vec::new();
     for group in groups {
@@ -193,9 +198,9 @@ fn findings(
     for (rule, severity) in rules {
         let of_rule = || groups.iter().filter(|group| (group.rule, group.severity) == (rule, severity));
         let count: u64 = of_rule().map(|group| group.count).sum();
-        let label = format!("{verb} {}[{rule}]", severity.name());
+        let plain = format!("{verb} {}[{rule}]", severity.name());
         let is_worse = verb == "came" && summary.fail_on.is_some_and(|from| severity >= from);
-        let label = if is_worse { layout.palette.severity(severity, &label) } else { label };
+        let label = if is_worse { layout.palette.severity(severity, &plain) } else { plain };
         let lines: Vec<String> = of_rule()
             .map(|group| {
                 let name = group.function.as_deref().unwrap_or("(no name)");
@@ -210,7 +215,7 @@ fn findings(
 }
 
 /// How functions came out, by what changed.
-fn code_generation(out: &mut dyn Write, diff: &FileDiff, layout: &Layout) -> io::Result<()> {
+fn code_generation(out: &mut dyn Write, diff: &FileDiff, layout: &DiffLayout) -> io::Result<()> {
     const TITLES: [(&str, &str); 5] = [
         ("vector-width", "vector width"),
         ("vector-moves", "vector width of moves"),
@@ -226,9 +231,9 @@ fn code_generation(out: &mut dyn Write, diff: &FileDiff, layout: &Layout) -> io:
                 by_change.entry((&change.old, &change.new)).or_default().push(&function.function);
             }
         }
-        let mut by_change: Vec<_> = by_change.into_iter().collect();
-        by_change.sort_by_key(|(_, functions)| std::cmp::Reverse(functions.len()));
-        let lines: Vec<String> = by_change
+        let mut commonest_first: Vec<_> = by_change.into_iter().collect();
+        commonest_first.sort_by_key(|(_, functions)| std::cmp::Reverse(functions.len()));
+        let lines: Vec<String> = commonest_first
             .iter()
             .flat_map(|((old, new), functions)| {
                 functions.iter().map(move |function| format!("{function}: {old} → {new}"))
@@ -250,7 +255,7 @@ fn calls_line(call: &CallDiff) -> String {
     format!("{}: call sites {} → {}{why}", call.function, call.old_calls, call.new_calls)
 }
 
-fn section(out: &mut dyn Write, title: &str, lines: &[String], layout: &Layout) -> io::Result<()> {
+fn section(out: &mut dyn Write, title: &str, lines: &[String], layout: &DiffLayout) -> io::Result<()> {
     if lines.is_empty() {
         return Ok(());
     }
@@ -258,7 +263,7 @@ fn section(out: &mut dyn Write, title: &str, lines: &[String], layout: &Layout) 
     list(out, lines, layout)
 }
 
-fn list(out: &mut dyn Write, lines: &[String], layout: &Layout) -> io::Result<()> {
+fn list(out: &mut dyn Write, lines: &[String], layout: &DiffLayout) -> io::Result<()> {
     let limit = if layout.limit == 0 { lines.len() } else { layout.limit };
     for line in lines.iter().take(limit) {
         writeln!(out, "{}", fit(&format!("    {line}"), layout.width))?;

@@ -1,21 +1,20 @@
 //! Text for people: annotated disassembly.
 //!
-//! In: a [`Listing`], and the lines of source files, which the caller's reader brings. Out: one line an instruction, with
-//! a gutter of loops and exclusive sequences, source lines in between, and findings below what they are about.
+//! In: a [`Listing`], and the lines of source files, which the caller's reader brings. Out: one line an
+//! instruction, with a gutter of loops and exclusive sequences, source lines in between, and findings below
+//! what they are about.
 
+use super::line::fit;
 use super::style::Palette;
-use super::text::fit;
 use deburr_core::listing::{Edge, Line, Listing, Target};
 use deburr_core::report::{PlacedFinding, SourceLocation};
-use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::fs;
 use std::io::{self, Write};
 use std::sync::Arc;
 
 /// How to lay it out.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Layout {
+pub(crate) struct ListingLayout {
     pub(crate) palette: Palette,
     /// Columns that a line may take; `None`: as many as it needs.
     pub(crate) width: Option<usize>,
@@ -25,29 +24,8 @@ pub(crate) struct Layout {
     pub(crate) source: bool,
 }
 
-/// Columns of the mnemonic and the space behind it.
+/// Columns of the mnemonic and the space after it.
 const MNEMONIC: usize = 8;
-/// A source file larger than this is not read.
-const LARGEST_SOURCE: u64 = 16 << 20;
-
-/// Source files read so far, by lines; `None` where a file cannot be had.
-#[derive(Default)]
-pub(crate) struct Sources(HashMap<String, Option<Arc<[String]>>>);
-
-impl Sources {
-    /// The lines of a source file. Its name comes from the binary, so only a regular file of a sane size is opened.
-    pub(crate) fn lines(&mut self, file: &str) -> Option<Arc<[String]>> {
-        let read = || {
-            let metadata = fs::metadata(file).ok()?;
-            if !metadata.is_file() || metadata.len() > LARGEST_SOURCE {
-                return None;
-            }
-            let text = fs::read(file).ok()?;
-            Some(String::from_utf8_lossy(&text).lines().map(printable).collect())
-        };
-        self.0.entry(file.to_owned()).or_insert_with(read).clone()
-    }
-}
 
 /// Without what would steer a terminal; tabs are four spaces.
 fn printable(text: &str) -> String {
@@ -66,7 +44,7 @@ fn printable(text: &str) -> String {
 pub(crate) fn write(
     out: &mut dyn Write,
     listing: &Listing,
-    layout: &Layout,
+    layout: &ListingLayout,
     source: &mut dyn FnMut(&str) -> Option<Arc<[String]>>,
 ) -> io::Result<()> {
     let palette = layout.palette;
@@ -104,7 +82,7 @@ pub(crate) fn write(
     left_out(out, listing.skipped_after, layout)
 }
 
-fn left_out(out: &mut dyn Write, count: usize, layout: &Layout) -> io::Result<()> {
+fn left_out(out: &mut dyn Write, count: usize, layout: &ListingLayout) -> io::Result<()> {
     match count {
         0 => Ok(()),
         1 => writeln!(out, "{}", layout.palette.dim("  ⋮ 1 instruction")),
@@ -117,11 +95,11 @@ fn source_line(
     out: &mut dyn Write,
     place: &SourceLocation,
     is_known: bool,
-    layout: &Layout,
+    layout: &ListingLayout,
     source: &mut dyn FnMut(&str) -> Option<Arc<[String]>>,
 ) -> io::Result<()> {
     let index = usize::try_from(place.line).ok().and_then(|line| line.checked_sub(1));
-    let text = index.and_then(|index| source(&place.file)?.get(index).cloned()).unwrap_or_default();
+    let text = index.and_then(|index| Some(printable(source(&place.file)?.get(index)?))).unwrap_or_default();
     let short = place.file.rsplit('/').next().unwrap_or(&place.file);
     let file = if is_known { short } else { &place.file };
     let line = format!("{}:{}  {text}", printable(file), place.line);
@@ -134,7 +112,7 @@ fn finding(
     finding: &PlacedFinding,
     columns: &Columns,
     line: &Line,
-    layout: &Layout,
+    layout: &ListingLayout,
 ) -> io::Result<()> {
     let label = format!("{}[{}]", finding.severity.name(), finding.rule);
     let before = format!("{}{}", " ".repeat(columns.before_gutter), columns.gutter(line, true));
@@ -152,7 +130,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(listing: &Listing, layout: &Layout) -> Columns {
+    fn of(listing: &Listing, layout: &ListingLayout) -> Columns {
         let insns = &listing.insns;
         let address = insns.iter().map(|line| place(line).chars().count()).max().unwrap_or(0);
         let bytes =
@@ -162,7 +140,7 @@ impl Columns {
         Columns { address, bytes, before_gutter: 2 + address + 2 + bytes, depth, has_exclusive }
     }
 
-    fn instruction(&self, line: &Line, layout: &Layout) -> String {
+    fn instruction(&self, line: &Line, layout: &ListingLayout) -> String {
         let mut text = format!("  {:>1$}  ", place(line), self.address);
         if layout.bytes {
             let bytes: Vec<String> = line

@@ -1,4 +1,4 @@
-//! The command where things go wrong: signals, folders that may not be read, files that change or lie.
+//! The command where things go wrong: signals, folders that may not be read, files that change or are false.
 
 use super::{Scratch, deburr, stderr, stdout};
 use std::fs;
@@ -28,7 +28,7 @@ fn program(offset: u64, code: u64) -> Vec<u8> {
     bytes
 }
 
-/// The same, with section headers that are said to lie at `offset`.
+/// The same, with section headers that are said to be at `offset`.
 fn with_sections_at(offset: u64) -> Vec<u8> {
     let mut bytes = program(0x1000, 16);
     bytes[40..48].copy_from_slice(&offset.to_le_bytes());
@@ -42,7 +42,7 @@ fn with_sections_at(offset: u64) -> Vec<u8> {
 #[test]
 fn interrupt_ends_the_run_at_once_as_the_signal_does() {
     // A shell shows the status 130 for a program that SIGINT has ended. The standard input stays open, so that
-    // the run would wait for ever; env(1) undoes the ignored signal of a background job.
+    // the run would wait indefinitely; env(1) undoes the ignored signal of a background job.
     let mut child = Command::new("env")
         .args(["--default-signal=INT", BINARY, "check", "-"])
         .stdin(Stdio::piped())
@@ -58,7 +58,7 @@ fn interrupt_ends_the_run_at_once_as_the_signal_does() {
 }
 
 #[test]
-fn folder_that_may_not_be_read_is_told_and_the_rest_is_checked() {
+fn folder_that_may_not_be_read_is_reported_and_the_rest_is_checked() {
     let scratch = Scratch::new("unreadable");
     let bytes = with_sections_at(0);
     scratch.file("tree/open/a.so", &bytes);
@@ -92,7 +92,7 @@ fn folder_that_may_not_be_read_is_told_and_the_rest_is_checked() {
 }
 
 #[test]
-fn file_that_shrinks_while_it_is_checked_is_told_and_the_rest_is_checked() {
+fn file_that_shrinks_while_it_is_checked_is_reported_and_the_rest_is_checked() {
     const CODE: u64 = 64 << 20;
     let scratch = Scratch::new("shrinking");
     let mut bytes = program(0x1000, CODE);
@@ -139,7 +139,7 @@ fn sparse_file_with_sections_far_out_costs_neither_time_nor_memory() {
 }
 
 #[test]
-fn truncated_and_lying_files_are_told_and_the_rest_is_checked() {
+fn truncated_and_lying_files_are_reported_and_the_rest_is_checked() {
     let scratch = Scratch::new("lying");
     let whole = with_sections_at(0);
     let good = scratch.file("good.so", &whole);

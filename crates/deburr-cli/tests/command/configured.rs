@@ -1,4 +1,5 @@
-//! The command with a configuration: machines, rules, severities, allowances, and the file that --add-allowances writes.
+//! The command with a configuration: machines, rules, severities, allowances, and the file that
+//! --add-allowances writes.
 
 use super::fixtures::{check, folder, run};
 use super::{Scratch, assert_as_recorded, stderr, stdout};
@@ -110,7 +111,7 @@ fn allowed_findings_are_counted_and_no_longer_found() {
 }
 
 #[test]
-fn stale_and_exceeded_allowances_are_told() {
+fn stale_and_exceeded_allowances_are_reported() {
     let text = "[[allow]]\nrule = \"llsc-loop\"\nfunction = \"gone\"\nreason = \"r\"\n\
                 [[allow]]\nrule = \"llsc-loop\"\nfile = \"hit-cas.o\"\ncount = 2\nreason = \"r\"\n";
     let (output, found) = configured(text, &[LLSC]);

@@ -242,7 +242,7 @@ fn stated_guard_for_too_little_leaves_the_finding() {
 }
 
 #[test]
-fn stale_guards_are_told_and_change_no_exit_status() {
+fn stale_guards_are_reported_and_change_no_exit_status() {
     let scratch = Scratch::new("stale");
     for (function, reason) in
         [("no_such_*", "it matches no function of the run"), ("deep", "no verdict depends on it: ")]

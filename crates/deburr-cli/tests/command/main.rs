@@ -4,15 +4,13 @@
 
 mod adversity;
 mod compare;
-mod compare_page;
-mod compared;
 mod configured;
+mod diff;
 mod fix;
 mod fixtures;
 mod formats;
 mod outputs;
 mod packages;
-mod reported;
 mod show;
 
 use std::fs;
@@ -83,14 +81,14 @@ fn json(arguments: &[&str]) -> (serde_json::Value, Output) {
     (serde_json::from_slice(&output.stdout).unwrap(), output)
 }
 
-/// Compares in a folder of its own, where nothing stays behind.
+/// Compares in a folder of its own, where nothing is left.
 fn compare(scratch: &Scratch, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
     command.current_dir(&scratch.0).env("XDG_STATE_HOME", scratch.0.join("state"));
     command.args(["compare", "--no-gate"]).args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
-/// What a comparison says in JSON, held against the schema.
+/// What a comparison says in JSON, checked against the schema.
 fn document(scratch: &Scratch, arguments: &[&str]) -> serde_json::Value {
     let output = compare(scratch, &[&["--format", "json"], arguments].concat());
     let document: serde_json::Value =
@@ -153,7 +151,7 @@ fn directory_without_elf_files_is_clean() {
 }
 
 #[test]
-fn named_file_that_is_no_elf_file_is_told_and_is_not_clean() {
+fn named_file_that_is_no_elf_file_is_reported_and_is_not_clean() {
     let scratch = Scratch::new("named");
     let script = scratch.file("a.sh", b"#!/bin/sh\n");
     let empty = scratch.file("empty", b"");

@@ -1,5 +1,6 @@
-//! Every option of every verb that writes, at every kind of place: what is no regular file is written to as it is, links are
-//! followed and stay, what is read or makes no sense is refused, and nothing is left of how a file came to be.
+//! Every option of every verb that writes, at every kind of place: what is no regular file is written to as
+//! it is, links are followed and stay, what is read or makes no sense is refused, and nothing is left of how
+//! a file came to be.
 
 #[path = "../../src/args/files.rs"]
 mod files;

@@ -1,5 +1,5 @@
-//! Packages as the command's input: the same findings as those of a folder, in the same order on any number of threads, and
-//! what is said of packages that are damaged or too large.
+//! Packages as the command's input: the same findings as those of a folder, in the same order on any number
+//! of threads, and what is said of packages that are damaged or too large.
 
 use super::{Scratch, deburr, json, stderr, stdout};
 use flate2::{Compression, write::GzEncoder};
@@ -44,7 +44,7 @@ pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// The reports of a document, with what stands before a path in all of them left out.
+/// The reports of a document, without what comes before a path in all of them.
 fn reports(document: &Value, before: &str) -> Vec<Value> {
     let mut files = document["files"].as_array().unwrap().clone();
     for file in &mut files {

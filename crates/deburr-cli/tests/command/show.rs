@@ -1,4 +1,5 @@
-//! `deburr show` and `deburr diff` on the rules' own fixtures: sessions, what has no answer, and the JSON documents.
+//! `deburr show` and `deburr diff` on the rules' own fixtures: sessions, what has no answer, and the JSON
+//! documents.
 
 use super::fixtures::{archive, folder, run};
 use super::{Scratch, assert_as_recorded, deburr, stderr, stdout};
@@ -32,7 +33,7 @@ fn sessions_of_show_and_diff_are_as_recorded() {
 }
 
 #[test]
-fn source_lines_stand_before_their_instructions() {
+fn source_lines_come_before_their_instructions() {
     // The object names its source by a path from the root of the repository, where there is none from here.
     let with = stdout(&run(&["show", LLSC, "cas_4_seq_cst"]));
     assert!(with.contains("hit-cas.s:7"), "{with}");
@@ -74,7 +75,7 @@ fn member_of_an_archive_is_shown_by_the_name_that_check_gives_it() {
 }
 
 #[test]
-fn what_cannot_be_shown_or_compared_is_told() {
+fn what_cannot_be_shown_or_compared_is_reported() {
     let scratch = Scratch::new("show-nothing");
     let text = scratch.file("notes.txt", b"no program");
     let object = folder().join(LLSC).display().to_string();

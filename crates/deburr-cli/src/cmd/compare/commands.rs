@@ -1,14 +1,17 @@
-//! Two commands → what was measured of them, in a record as it came, and what is said of that.
+//! Two commands → their runs, in a record as they came, and the verdict on them.
+//!
+//! In: the options with two commands. Out: a document for the renderers. Each run is in the record before the
+//! next one begins, so that an interrupted experiment can go on.
 
 use super::interrupt::Interrupts;
 use super::judge::{Measurements, criteria, document, rule};
-use super::place;
-use super::plan::{self, Plan};
+use super::plan::{self, ComparePlan};
+use super::record_path;
 use super::watch::{LayoutWatch, Watch};
 use crate::args::compare::{Compare, PAIRS};
-use crate::cmd::Failure;
+use crate::cmd::failure::Failure;
 use crate::output::{self, target::Stream};
-use crate::render::compare::Document;
+use crate::render::compare::document::CompareDocument;
 use deburr_lab::measure::experiment::Experiment;
 use deburr_lab::measure::layouts;
 use deburr_lab::measure::pairs::{self, Stopped};
@@ -24,10 +27,10 @@ use std::path::{Path, PathBuf};
 
 /// What came of running commands.
 pub(super) struct Ran {
-    pub(super) document: Document,
+    pub(super) document: CompareDocument,
     /// Whether somebody interrupted it.
     pub(super) interrupted: bool,
-    /// What went wrong behind the last run, which takes nothing from what was measured.
+    /// What went wrong after the last run, which takes nothing from what was measured.
     pub(super) fault: Option<String>,
     /// Whether the record goes to the standard output.
     pub(super) is_stdout: bool,
@@ -62,10 +65,10 @@ pub(super) fn run(options: &Compare, rope: Rope) -> Result<Ran, Failure> {
     Ok(Ran { document, interrupted, fault: cleaned.err(), is_stdout })
 }
 
-/// Runs the experiment of each point; gives those that have two pairs, or that end with fewer for a reason, and whether nobody
-/// interrupted it.
+/// Runs the experiment of each point; gives those that have two pairs, or that end with fewer for a reason,
+/// and whether nobody interrupted it.
 fn sweep(
-    plan: &Plan,
+    plan: &ComparePlan,
     record: &mut Record,
     mut runs: Vec<Run>,
     rule: &Rule,
@@ -87,7 +90,7 @@ fn sweep(
         watch.bar.finish();
         let (pairs, stopped) = measured.map_err(|failure| failure.to_string())?;
         is_whole &= stopped == Stopped::Enough;
-        // What ended by itself after one pair has values that cannot be judged, which is told then.
+        // What ended by itself after one pair has values that cannot be judged, which is reported then.
         if pairs.len() >= 2 || stopped == Stopped::Enough {
             points.push(Measurements { value: experiment.point.clone(), pairs, criteria });
         }
@@ -97,7 +100,7 @@ fn sweep(
 
 /// Runs A's layouts, where those are wanted. `None`: somebody interrupted it.
 fn layouts(
-    plan: &Plan,
+    plan: &ComparePlan,
     experiment: &Experiment,
     record: &mut Record,
     known: &[Run],
@@ -122,12 +125,12 @@ struct Opened {
 }
 
 /// The record: a new one, or one to go on with.
-fn open(options: &Compare, plan: &mut Plan) -> Result<Opened, String> {
+fn open(options: &Compare, plan: &mut ComparePlan) -> Result<Opened, String> {
     let complain = |path: &Path, error: &RecordError| format!("{}: {error}", path.display());
     if let Some(resumed) = &options.resume {
         let path = match resumed {
             Some(path) => path.clone(),
-            None => place::last(&plan.header)?,
+            None => record_path::last(&plan.header)?,
         };
         if fs::metadata(&path).is_ok_and(|there| !there.is_file()) {
             return Err(format!("{}: no regular file", path.display()));
@@ -140,7 +143,7 @@ fn open(options: &Compare, plan: &mut Plan) -> Result<Opened, String> {
     }
     let path = match &options.record {
         Some(path) => path.clone(),
-        None => place::new(&plan.header)?,
+        None => record_path::new(&plan.header)?,
     };
     let page: Vec<&Path> = options.html.iter().map(PathBuf::as_path).collect();
     let Stream { file, is_stdout } = output::begin(&path, &page)?;

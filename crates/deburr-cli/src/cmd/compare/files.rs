@@ -1,14 +1,16 @@
-//! Results that were measured elsewhere: files that benchmark programs wrote → what they say of B, or benchstat's tables of them.
+//! Results that were measured elsewhere: files that benchmark programs wrote → what they say of B, or
+//! benchstat's tables of them.
 //!
-//! The first file is A, and each further one is a B of its own. A metric is compared where both have it. In which order the runs were
-//! made no file tells: without `--paired` there is no verdict, only the probabilities.
+//! The first file is A, and each further one is a B of its own. A metric is compared where both have it. No
+//! file records in which order the runs were made: without `--paired` there is no verdict, only the
+//! probabilities.
 
 use super::metric::turned;
 use super::recorded;
-use super::{Failure, upstream};
-use crate::args::compare::{Compare, Direction as Way};
-use crate::input::walk::error_text;
-use crate::render::compare::{Document, Measured};
+use crate::args::compare::{BetterDirection, Compare};
+use crate::cmd::failure::Failure;
+use crate::render::compare::document::{CompareDocument, Measured};
+use crate::system_error::error_text;
 use deburr_lab::benchfmt::{self, Input};
 use deburr_lab::comparison::{self, Comparison, Family, Question, Series};
 use deburr_lab::report::{self, Format, Measurement};
@@ -23,18 +25,18 @@ use std::process::ExitCode;
 /// How many names a note has room for.
 const MOST_NAMES: usize = 8;
 
-/// Bytes of a file at most: a device may have no end.
+/// The maximum of bytes of a file: a device may have no end.
 const LONGEST: u64 = 256 << 20;
 
 /// A file as it was read.
-struct Report {
+struct ResultFile {
     path: PathBuf,
     text: String,
     format: Format,
 }
 
-impl Report {
-    fn open(path: &Path, format: Option<Format>) -> Result<Report, String> {
+impl ResultFile {
+    fn open(path: &Path, format: Option<Format>) -> Result<ResultFile, String> {
         let complain = |error: io::Error| format!("{}: {}", path.display(), error_text(&error));
         let mut text = String::new();
         let file = fs::File::open(path).map_err(complain)?;
@@ -52,7 +54,7 @@ impl Report {
                 path.display()
             )
         })?;
-        Ok(Report { path: path.to_owned(), text, format })
+        Ok(ResultFile { path: path.to_owned(), text, format })
     }
 
     fn read(&self) -> Result<Vec<Measurement>, String> {
@@ -81,7 +83,7 @@ pub(super) fn compared(
     files: &[PathBuf],
     format: Option<Format>,
     rope: Rope,
-) -> Result<Vec<Document>, String> {
+) -> Result<Vec<CompareDocument>, String> {
     let (a, others) = match files {
         [] => return Err("give two files".to_owned()),
         [only] => {
@@ -93,10 +95,10 @@ pub(super) fn compared(
             };
             return Err(format!("{}: {why}", only.display()));
         }
-        [first, others @ ..] => (Report::open(first, format)?, others),
+        [first, others @ ..] => (ResultFile::open(first, format)?, others),
     };
     let found = a.read()?;
-    let section = |path: &PathBuf| section(options, (&a, &found), &Report::open(path, format)?);
+    let section = |path: &PathBuf| section(options, (&a, &found), &ResultFile::open(path, format)?);
     let mut sections = others.iter().map(section).collect::<Result<Vec<Section>, String>>()?;
     judge(options, &mut sections, rope)?;
     let document = |section: Section| {
@@ -110,7 +112,7 @@ pub(super) fn compared(
                 "--expect: several metrics are compared; --metric names the one that decides".to_owned()
             );
         }
-        Ok(Document {
+        Ok(CompareDocument {
             comparisons,
             sweep: None,
             fitness: None,
@@ -123,8 +125,12 @@ pub(super) fn compared(
     sections.into_iter().map(document).collect()
 }
 
-/// What A and another file both have, as far as it was asked for.
-fn section(options: &Compare, (a, of_a): (&Report, &[Measurement]), b: &Report) -> Result<Section, String> {
+/// What A and another file both have, as far as it is wanted.
+fn section(
+    options: &Compare,
+    (a, of_a): (&ResultFile, &[Measurement]),
+    b: &ResultFile,
+) -> Result<Section, String> {
     if a.format != b.format {
         let [one, other] = [a, b].map(|file| format!("{} is of {}", file.path.display(), file.format));
         return Err(format!("{one}, {other}: what they measured is not the same"));
@@ -133,13 +139,13 @@ fn section(options: &Compare, (a, of_a): (&Report, &[Measurement]), b: &Report) 
     let joined = join([of_a, &b.read()?], &mut notes);
     let mut metrics = match options.metric.is_empty() {
         true => joined,
-        false => asked(&options.metric, a.format, joined)
+        false => chosen(&options.metric, a.format, joined)
             .map_err(|error| format!("{}, {}: {error}", a.path.display(), b.path.display()))?,
     };
     if let (Format::Values, [only]) = (a.format, metrics.as_mut_slice()) {
         only.question.direction = match options.better {
-            Way::Larger => Direction::Larger,
-            Way::Smaller => Direction::Smaller,
+            BetterDirection::Larger => Direction::Larger,
+            BetterDirection::Smaller => Direction::Smaller,
         };
     }
     Ok(Section { file: b.path.clone(), metrics, comparisons: Vec::new(), notes })
@@ -178,7 +184,7 @@ fn listed(names: &[&str]) -> String {
 }
 
 /// The metrics that `--metric` names, with or without the program in front.
-fn asked(names: &[String], format: Format, joined: Vec<Joined>) -> Result<Vec<Joined>, String> {
+fn chosen(names: &[String], format: Format, joined: Vec<Joined>) -> Result<Vec<Joined>, String> {
     let mut left: Vec<Option<Joined>> = joined.into_iter().map(Some).collect();
     let mut found = Vec::new();
     for text in names {
@@ -198,14 +204,15 @@ fn asked(names: &[String], format: Format, joined: Vec<Joined>) -> Result<Vec<Jo
     Ok(found)
 }
 
-/// Says what there is to say of each metric. One that cannot be compared is noted, or refused where it was asked for.
+/// Says what there is to say of each metric. One that cannot be compared is noted, or refused where the user
+/// named it.
 ///
-/// All comparisons share the error, whatever file they are of; where somebody named the metrics, those that decide share it, and the
-/// others share as much among themselves.
+/// All comparisons share the error, whatever file they are of; where somebody named the metrics, those that
+/// decide share it, and the others share as much among themselves.
 fn judge(options: &Compare, sections: &mut [Section], rope: Rope) -> Result<(), String> {
     let order = if options.paired { Order::Interleaved } else { Order::Unknown };
-    let is_asked = !options.metric.is_empty();
-    let refused = |notes: &mut Vec<String>, why: String| match is_asked {
+    let are_chosen = !options.metric.is_empty();
+    let refused = |notes: &mut Vec<String>, why: String| match are_chosen {
         true => Err(why),
         false => {
             notes.push(why);
@@ -228,13 +235,13 @@ fn judge(options: &Compare, sections: &mut [Section], rope: Rope) -> Result<(), 
                 refused(&mut section.notes, why)?;
                 continue;
             };
-            let (places, metrics) = &mut families[usize::from(is_asked && index > 0)];
+            let (places, metrics) = &mut families[usize::from(are_chosen && index > 0)];
             places.push(place);
             metrics.push((question, Series::of(values, order), rule));
         }
     }
     for (places, metrics) in families {
-        let compared = comparison::compare_all(&metrics, Family::Equal, 0, upstream(options));
+        let compared = comparison::compare_all(&metrics, Family::Equal, 0, options.upstream());
         for ((place, (question, ..)), compared) in places.into_iter().zip(&metrics).zip(compared) {
             let Some(section) = sections.get_mut(place) else { continue };
             match compared {
@@ -246,7 +253,8 @@ fn judge(options: &Compare, sections: &mut [Section], rope: Rope) -> Result<(), 
     Ok(())
 }
 
-/// Prints benchstat's tables of any number of files: of Go's as benchstat does, of others as if their programs wrote Go's format.
+/// Prints benchstat's tables of any number of files: of Go's as benchstat does, of others as if their
+/// programs wrote Go's format.
 pub(super) fn tables(
     options: &Compare,
     files: &[PathBuf],
@@ -259,7 +267,7 @@ pub(super) fn tables(
     }
     let mut texts = Vec::new();
     for path in files {
-        let file = Report::open(path, format).map_err(Failure::Message)?;
+        let file = ResultFile::open(path, format).map_err(Failure::Message)?;
         let text = match file.format {
             Format::Go => file.text,
             _ => report::written(&file.read().map_err(Failure::Message)?),
@@ -267,11 +275,11 @@ pub(super) fn tables(
         texts.push((path.display().to_string(), text));
     }
     let inputs: Vec<Input<'_>> = texts.iter().map(|(path, text)| Input { path, label: None, text }).collect();
-    let how = benchfmt::Options { upstream: upstream(options), ..benchfmt::Options::default() };
+    let how = benchfmt::Options { upstream: options.upstream(), ..benchfmt::Options::default() };
     let (tables, problems) =
         benchfmt::tables(&inputs, &how).map_err(|error| Failure::Message(error.to_string()))?;
     out.write_all(tables.text().as_bytes())?;
-    // As benchstat: a bad line is told, and the rest is printed.
+    // As benchstat: a bad line is reported, and the rest is printed.
     match problems.as_slice() {
         [] => Ok(ExitCode::SUCCESS),
         problems => {

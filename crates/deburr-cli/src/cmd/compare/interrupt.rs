@@ -1,6 +1,6 @@
 //! SIGINT, SIGTERM and SIGHUP → the wish to stop: the first one ends what runs, the second one kills it.
 //!
-//! What runs has process groups of its own, which a terminal that is closed tells nothing.
+//! What runs has process groups of its own, which get no signal from a terminal that is closed.
 
 use deburr_lab::measure::stop::Stop;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// What shells tell of a command that SIGINT ended.
+/// The exit status that shells give a command that SIGINT ended.
 pub(super) const INTERRUPTED: u8 = 130;
 
 const SIGNALS: [i32; 3] = [SIGHUP, SIGINT, SIGTERM];
 
-/// Signals ask to stop, until it is dropped: then they end this process.
+/// Signals request to stop, until it is dropped: then they end this process.
 pub(super) struct Interrupts {
     pub(super) stop: Stop,
     is_over: Arc<AtomicBool>,
@@ -40,7 +40,7 @@ impl Interrupts {
 
 impl Drop for Interrupts {
     fn drop(&mut self) {
-        // Nothing runs any more that would be left behind.
+        // Nothing runs any more that would outlive this process.
         self.is_over.store(true, Ordering::Relaxed);
     }
 }
@@ -48,7 +48,7 @@ impl Drop for Interrupts {
 /// Whether who started this process wants it to ignore a signal: the mask `SigIgn` of proc_pid_status(5).
 fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    let digits = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = digits.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }

@@ -1,10 +1,12 @@
-//! Pairs of runs → what is said of them: by which rule each metric is judged, at each value of what is swept over and over all.
+//! Pairs of runs → verdicts: each metric is judged at each value of what is swept over, and over all.
+//!
+//! In: a [`ComparePlan`] and the pairs of each point. Out: a document with a comparison for each metric. The
+//! statistics are `deburr_lab`'s; here is decided which of them is applied to what.
 
-use super::metric::Asked;
-use super::plan::Plan;
-use super::upstream;
+use super::metric::ChosenMetric;
+use super::plan::ComparePlan;
 use crate::args::compare::Compare;
-use crate::render::compare::{Document, Measured, Point};
+use crate::render::compare::document::{CompareDocument, Measured, Point};
 use deburr_lab::comparison::{self, Comparison, Family, Question, Series};
 use deburr_lab::measure::layouts;
 use deburr_lab::measure::pairs::Pair;
@@ -15,7 +17,7 @@ use deburr_lab::stats::verdict::{ALPHA, LOOKS, Outcome, Rule};
 use deburr_lab::stats::warning::Warning;
 use std::path::Path;
 
-/// The rule for so many pairs at most: the looks that lie before, and one at the end.
+/// The rule for a maximum of pairs: the interim analyses before it, and one at the end.
 pub(super) fn rule(rope: Rope, most: u32) -> Result<Rule, String> {
     let most = most as usize;
     let looks: Vec<usize> = LOOKS.into_iter().filter(|look| *look < most).chain([most]).collect();
@@ -39,39 +41,40 @@ pub(super) struct Criterion {
 }
 
 /// What each metric is judged by. `layouts`: the runs of A's layouts, where those were measured.
-pub(super) fn criteria(plan: &Plan, layouts: &[Run], rule: &Rule) -> Result<Vec<Criterion>, String> {
-    let of = |asked: &Asked| {
+pub(super) fn criteria(plan: &ComparePlan, layouts: &[Run], rule: &Rule) -> Result<Vec<Criterion>, String> {
+    let of = |chosen: &ChosenMetric| {
         let Some(extent) = plan.layouts else { return Ok(Criterion { rule: rule.clone(), placement: None }) };
-        let name = &asked.question.name;
-        let table = layouts::table(layouts, extent, name);
-        let table =
-            table.ok_or_else(|| format!("metric {name}: not every layout was measured, or has it"))?;
+        let name = &chosen.question.name;
+        let table = layouts::table(layouts, extent, name)
+            .ok_or_else(|| format!("metric {name}: not every layout was measured, or has it"))?;
         let placement = Placement::of(&table).map_err(|error| format!("metric {name}: {error}"))?;
-        let rule = placement.widen(rule.rope()).and_then(|rope| Rule::new(rope, rule.looks(), rule.alpha()));
-        let rule = rule.map_err(|error| format!("metric {name}, by what placement does: {error}"))?;
-        Ok(Criterion { rule, placement: Some(placement) })
+        let widened = placement
+            .widen(rule.rope())
+            .and_then(|rope| Rule::new(rope, rule.looks(), rule.alpha()))
+            .map_err(|error| format!("metric {name}, by what placement does: {error}"))?;
+        Ok(Criterion { rule: widened, placement: Some(placement) })
     };
-    plan.asked.iter().map(of).collect()
+    plan.chosen.iter().map(of).collect()
 }
 
 /// What the pairs of each point say of each metric, and all points together.
 pub(super) fn document(
-    plan: &Plan,
+    plan: &ComparePlan,
     points: &[Measurements],
     rule: &Rule,
     options: &Compare,
     path: &Path,
-) -> Result<Document, String> {
-    let of = |asked: &Asked, pairs: &[Pair]| {
-        let question = &asked.question;
+) -> Result<CompareDocument, String> {
+    let of = |chosen: &ChosenMetric, pairs: &[Pair]| {
+        let question = &chosen.question;
         let series =
-            comparison::series(pairs, &question.name, Some(&asked.conditions(pairs, plan.header.cores)));
+            comparison::series(pairs, &question.name, Some(&chosen.conditions(pairs, plan.header.cores)));
         series.ok_or_else(|| format!("metric {}: not every run in the record has it", question.name))
     };
     // The first metric decides, and when it does, the pairs end.
     let compare = |metrics: Vec<(Question, Series, Rule)>| {
         let compared =
-            comparison::compare_all(&metrics, Family::Primary, plan.header.seed, upstream(options));
+            comparison::compare_all(&metrics, Family::Primary, plan.header.seed, options.upstream());
         let named = metrics.iter().zip(compared).map(|((question, ..), compared)| {
             compared.map_err(|error| format!("metric {}: {error}", question.name))
         });
@@ -82,8 +85,8 @@ pub(super) fn document(
     for Measurements { value, pairs, criteria } in points {
         let criteria: Vec<&Criterion> =
             questions.iter().filter_map(|(place, _)| criteria.get(*place)).collect();
-        let metrics = questions.iter().zip(&criteria).map(|((_, asked), criterion)| {
-            Ok((asked.question.clone(), of(asked, pairs)?, criterion.rule.clone()))
+        let metrics = questions.iter().zip(&criteria).map(|((_, chosen), criterion)| {
+            Ok((chosen.question.clone(), of(chosen, pairs)?, criterion.rule.clone()))
         });
         let mut comparisons = compare(metrics.collect::<Result<Vec<_>, String>>()?)?;
         for (comparison, criterion) in comparisons.iter_mut().zip(criteria) {
@@ -99,19 +102,18 @@ pub(super) fn document(
         None => (curve.into_iter().next().map_or_else(Vec::new, |point| point.comparisons), None),
         Some(sweep) => {
             let blocks: Vec<usize> = points.iter().map(|point| point.pairs.len()).collect();
-            let pooled = questions.iter().map(|&(index, asked)| {
-                let question = &asked.question;
+            let pooled = questions.iter().map(|&(index, chosen)| {
+                let question = &chosen.question;
                 let all = points
                     .iter()
-                    .map(|point| of(asked, &point.pairs))
+                    .map(|point| of(chosen, &point.pairs))
                     .collect::<Result<Vec<Series>, String>>()?;
-                let all = comparison::pooled(&all);
-                let all =
-                    all.ok_or_else(|| format!("metric {}: a value that is not positive", question.name))?;
+                let pooled = comparison::pooled(&all)
+                    .ok_or_else(|| format!("metric {}: a value that is not positive", question.name))?;
                 let rope = widest(points, index).map_or(rule.rope(), |criterion| criterion.rule.rope());
                 let rule = Rule::over(rope, &blocks).map_err(|error| error.to_string())?;
                 let question = Question { unit: "× the point's mean".to_owned(), ..question.clone() };
-                Ok((question, all, rule))
+                Ok((question, pooled, rule))
             });
             let mut comparisons = compare(pooled.collect::<Result<Vec<_>, String>>()?)?;
             for (comparison, (place, _)) in comparisons.iter_mut().zip(&questions) {
@@ -123,7 +125,7 @@ pub(super) fn document(
     if !plan.has("relink") && are_other_programs(&plan.header) {
         comparisons.iter_mut().for_each(warn_of_placement);
     }
-    Ok(Document {
+    Ok(CompareDocument {
         fitness,
         comparisons,
         sweep,
@@ -146,27 +148,30 @@ fn widest(points: &[Measurements], metric: usize) -> Option<&Criterion> {
     all.max_by(|one, other| of(one).total_cmp(&of(other)))
 }
 
-/// What is asked, with its place, and why the rest is left out: the first metric decides and has to be comparable, the verdict on it needs
-/// none of the others.
-fn comparable<'p>(plan: &'p Plan, points: &[Measurements]) -> (Vec<(usize, &'p Asked)>, Vec<String>) {
+/// The metrics that can be compared, with their places, and why the rest is left out. The first metric
+/// decides and has to be comparable; the verdict on it needs none of the others.
+fn comparable<'p>(
+    plan: &'p ComparePlan,
+    points: &[Measurements],
+) -> (Vec<(usize, &'p ChosenMetric)>, Vec<String>) {
     let (mut questions, mut notes) = (Vec::new(), Vec::new());
-    for (place, asked) in plan.asked.iter().enumerate() {
-        let name = &asked.question.name;
+    for (place, chosen) in plan.chosen.iter().enumerate() {
+        let name = &chosen.question.name;
         let runs = points.iter().flat_map(|point| &point.pairs).flat_map(|pair| &pair.runs);
         let mut values = runs.filter_map(|run| run.metrics.get(name));
         match values.find(|value| **value <= 0.0).filter(|_| place > 0) {
             Some(value) => {
                 notes.push(format!("{name}: a run has {value}: relative differences need positive numbers"));
             }
-            None => questions.push((place, asked)),
+            None => questions.push((place, chosen)),
         }
     }
     (questions, notes)
 }
 
-/// Whether A and B are different files, whose code lies differently. What a shell runs is not known.
+/// Whether A and B are different files, whose code is laid out differently. What a shell runs is not known.
 fn are_other_programs(header: &Header) -> bool {
-    // Of a server the client stands behind it, after a semicolon.
+    // The client of a server follows after a semicolon.
     let program = |command: &String| {
         let first = shlex::split(command).and_then(|words| words.into_iter().next());
         first.map(|word| word.trim_end_matches(';').to_owned())

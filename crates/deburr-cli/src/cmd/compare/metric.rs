@@ -1,4 +1,6 @@
-//! What `--metric` names → where a number comes from, and which way of it is better.
+//! What `--metric` names → where a number comes from, and in which direction it is better.
+//!
+//! In: the text of an option. Out: one [`ChosenMetric`], or those that a program always reports.
 
 use deburr_lab::comparison::{Conditions, Question};
 use deburr_lab::measure::metric::{Metric, Source};
@@ -10,20 +12,20 @@ use regex::Regex;
 
 /// A metric with what it means.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct ChosenMetric {
     pub(super) question: Question,
     pub(super) metric: Metric,
-    /// As it was asked for, for the record.
+    /// As the user wrote it, for the record.
     pub(super) text: String,
 }
 
-impl Asked {
+impl ChosenMetric {
     /// The conditions under which some pairs ran, as far as this metric feels them.
     pub(super) fn conditions(&self, pairs: &[Pair], cores: usize) -> Conditions {
         self.conditions_of(pairs.iter().flat_map(|pair| &pair.runs), cores)
     }
 
-    /// As [`Asked::conditions`], of single runs.
+    /// As [`ChosenMetric::conditions`], of single runs.
     pub(super) fn conditions_of<'r>(
         &self,
         runs: impl IntoIterator<Item = &'r Run>,
@@ -34,8 +36,8 @@ impl Asked {
 }
 
 /// Reads what `--metric` says: one metric, or those that a program always reports.
-pub(super) fn parse(text: &str) -> Result<Vec<Asked>, String> {
-    let made = |name: &str, unit: &str, direction: Direction, source: Source| Asked {
+pub(super) fn parse(text: &str) -> Result<Vec<ChosenMetric>, String> {
+    let made = |name: &str, unit: &str, direction: Direction, source: Source| ChosenMetric {
         question: Question { name: name.to_owned(), unit: unit.to_owned(), direction },
         metric: Metric { name: name.to_owned(), source },
         text: text.to_owned(),
@@ -79,7 +81,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Asked>, String> {
 }
 
 /// A metric of a program's report, or those that all of its reports have.
-fn reported(format: Format, name: &str) -> Result<Vec<Asked>, String> {
+fn reported(format: Format, name: &str) -> Result<Vec<ChosenMetric>, String> {
     let names = match (name, format.usual()) {
         ("", []) => {
             let names = format.metrics().map(|name| format!("{format}:{name}")).collect::<Vec<String>>();
@@ -91,23 +93,23 @@ fn reported(format: Format, name: &str) -> Result<Vec<Asked>, String> {
         ("", usual) => usual.to_vec(),
         (name, _) => vec![name],
     };
-    let asked = names.into_iter().map(|text| {
+    let chosen = names.into_iter().map(|text| {
         let (name, turned) = turned(text);
         let (unit, direction) = format.quantity(name).ok_or_else(|| {
             let names = format.metrics().collect::<Vec<&str>>().join(", ");
-            format!("--metric {format}:{name}: {format} has {names}; before that what of, behind it a percentile (:p99)")
+            format!("--metric {format}:{name}: {format} has {names}; what of goes before that, a percentile (:p99) after it")
         })?;
         let called = format!("{format}:{name}");
-        Ok(Asked {
+        Ok(ChosenMetric {
             question: Question { name: called.clone(), unit, direction: turned.unwrap_or(direction) },
             metric: Metric { name: called, source: Source::Reported(format, name.to_owned()) },
             text: format!("{format}:{text}"),
         })
     });
-    asked.collect()
+    chosen.collect()
 }
 
-/// A metric's name, and which way is better if `,larger` or `,smaller` behind it says so.
+/// A metric's name, and in which direction it is better if `,larger` or `,smaller` after it says so.
 pub(super) fn turned(text: &str) -> (&str, Option<Direction>) {
     match text.rsplit_once(',') {
         Some((name, "larger")) => (name, Some(Direction::Larger)),
@@ -122,7 +124,7 @@ mod tests {
     use deburr_lab::measure::metric::read_all;
     use deburr_lab::measure::process::Usage;
 
-    fn one(text: &str) -> Asked {
+    fn one(text: &str) -> ChosenMetric {
         let mut all = parse(text).expect("a metric");
         assert_eq!(all.len(), 1);
         all.remove(0)
@@ -146,9 +148,9 @@ mod tests {
     }
 
     #[test]
-    fn a_program_alone_stands_for_what_it_always_reports() {
+    fn a_program_alone_means_what_it_always_reports() {
         let all = parse("pgbench").expect("metrics");
-        let names: Vec<&str> = all.iter().map(|asked| asked.question.name.as_str()).collect();
+        let names: Vec<&str> = all.iter().map(|chosen| chosen.question.name.as_str()).collect();
         assert_eq!(names, ["pgbench:tps", "pgbench:latency"]);
         assert_eq!(all[1].text, "pgbench:latency");
         for (wrong, why) in [
@@ -162,10 +164,10 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_may_turn_a_metric_around() {
-        let asked = one("google-benchmark:BM_x:hits,larger");
+    fn user_may_turn_a_metric_around() {
+        let chosen = one("google-benchmark:BM_x:hits,larger");
         assert_eq!(
-            (asked.question.direction, asked.question.name.as_str()),
+            (chosen.question.direction, chosen.question.name.as_str()),
             (Direction::Larger, "google-benchmark:BM_x:hits")
         );
         assert_eq!(one("google-benchmark:BM_x:hits").question.direction, Direction::Smaller);
@@ -173,8 +175,8 @@ mod tests {
 
     #[test]
     fn patterns_need_a_name_and_a_direction() {
-        let asked = one("rate,larger,1/s=([0-9]+) op=s");
-        assert_eq!((asked.question.unit.as_str(), asked.question.direction), ("1/s", Direction::Larger));
+        let chosen = one("rate,larger,1/s=([0-9]+) op=s");
+        assert_eq!((chosen.question.unit.as_str(), chosen.question.direction), ("1/s", Direction::Larger));
         assert_eq!(read("rate,larger=([0-9]+) op=s", "17 op=s"), 17.0);
         for (wrong, why) in [
             ("speed", "unknown"),

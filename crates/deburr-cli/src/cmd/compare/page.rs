@@ -1,8 +1,10 @@
-//! Where the page goes: the file is there as a whole or not at all, and what cannot be written is known before anything runs.
+//! Where the page goes: the file is there as a whole or not at all, and what cannot be written is known
+//! before anything runs.
 
 use crate::args::compare::Compare;
 use crate::output::Output;
-use crate::render::compare::{Document, html};
+use crate::render::compare::document::CompareDocument;
+use crate::render::compare::html;
 use std::path::Path;
 
 /// A page to be.
@@ -22,7 +24,7 @@ impl Page {
     }
 
     /// Writes it and gives it its name.
-    pub(super) fn write(mut self, document: &Document) -> Result<(), String> {
+    pub(super) fn write(mut self, document: &CompareDocument) -> Result<(), String> {
         html::render(document, &mut self.0).map_err(|error| complain(error.to_string()))?;
         self.0.finish().map_err(complain)
     }

@@ -1,6 +1,9 @@
-//! The options of `deburr compare` → what is to be run, and what its record is headed by.
+//! The options of `deburr compare` → what is to be run, and the header of its record.
+//!
+//! In: [`Compare`], or the header of a record. Out: a [`ComparePlan`]: one experiment for each value that is
+//! swept over, the metrics, and the header.
 
-use super::metric::{self, Asked};
+use super::metric::{self, ChosenMetric};
 use crate::args::compare::{Compare, PAIRS, Sweep};
 use crate::output;
 use deburr_lab::measure::experiment::{Experiment, Relink, When};
@@ -16,14 +19,14 @@ use std::time::Duration;
 /// Processors that others may keep busy when a run begins, and how long is waited for that.
 const GATE: Gate = Gate { most: 0.25, patience: Duration::from_secs(5) };
 
-/// How often each layout is measured: often enough that noise is told from placement.
+/// How often each layout is measured: often enough that noise is distinguished from placement.
 const ROUNDS: u32 = 3;
 
 /// What is to be done.
-pub(super) struct Plan {
+pub(super) struct ComparePlan {
     /// One for each value that is swept over, or one.
     pub(super) experiments: Vec<Experiment>,
-    pub(super) asked: Vec<Asked>,
+    pub(super) chosen: Vec<ChosenMetric>,
     /// What is swept over.
     pub(super) sweep: Option<Sweep>,
     /// The layouts of A that are measured before all pairs.
@@ -35,8 +38,8 @@ pub(super) struct Plan {
 }
 
 /// Reads the options; `commands` are those of A and B.
-pub(super) fn plan(options: &Compare, commands: [&str; 2], seed: u64) -> Result<Plan, String> {
-    let asked = metrics(options)?;
+pub(super) fn plan(options: &Compare, commands: [&str; 2], seed: u64) -> Result<ComparePlan, String> {
+    let chosen = metrics(options)?;
     if options.relink.is_some()
         && options.client.is_some()
         && !options.alternate
@@ -56,16 +59,16 @@ pub(super) fn plan(options: &Compare, commands: [&str; 2], seed: u64) -> Result<
         None => vec![None],
     };
     let experiments =
-        values.into_iter().map(|value| experiment(options, commands, ports, value, seed, &asked));
+        values.into_iter().map(|value| experiment(options, commands, ports, value, seed, &chosen));
     let words = Words { options, port: None, value: None };
-    Ok(Plan {
+    Ok(ComparePlan {
         experiments: experiments.collect::<Result<Vec<Experiment>, String>>()?,
-        header: header(options, commands, seed, &asked),
+        header: header(options, commands, seed, &chosen),
         setup: words.optional("--setup", &options.setup)?,
         cleanup: words.optional("--cleanup", &options.cleanup)?,
         sweep: options.param.clone(),
         layouts: options.layout_floor.map(extent),
-        asked,
+        chosen,
     })
 }
 
@@ -73,28 +76,28 @@ fn extent(layouts: u32) -> Extent {
     Extent { layouts, rounds: ROUNDS }
 }
 
-impl Plan {
+impl ComparePlan {
     /// What was done, by the header of its record: nothing is left to be run.
-    pub(super) fn of_record(header: Header) -> Result<Plan, String> {
+    pub(super) fn of_record(header: Header) -> Result<ComparePlan, String> {
         let option = |name: &str| header.options.get(name);
         let unknown = |name: &str, text: &str| format!("{name} {text:?}: nothing that this version knows");
         let sweep =
             option("param").map(|text| text.parse().map_err(|_| unknown("param", text))).transpose()?;
-        let layouts = option("layout-floor");
-        let layouts =
-            layouts.map(|text| text.parse().map_err(|_| unknown("layout-floor", text))).transpose()?;
-        let asked = header.metrics.iter().map(|(name, text)| {
+        let layouts = option("layout-floor")
+            .map(|text| text.parse().map_err(|_| unknown("layout-floor", text)))
+            .transpose()?;
+        let read = |(name, text): &(String, String)| {
             let known = metric::parse(text).unwrap_or_default();
-            let asked = known.into_iter().find(|asked| asked.question.name == *name);
-            asked.ok_or_else(|| unknown("metric", text))
-        });
-        let asked = asked.collect::<Result<Vec<Asked>, String>>()?;
-        if asked.is_empty() {
+            let named = known.into_iter().find(|metric| metric.question.name == *name);
+            named.ok_or_else(|| unknown("metric", text))
+        };
+        let chosen = header.metrics.iter().map(read).collect::<Result<Vec<ChosenMetric>, String>>()?;
+        if chosen.is_empty() {
             return Err("it names no metric".to_owned());
         }
-        Ok(Plan {
+        Ok(ComparePlan {
             experiments: Vec::new(),
-            asked,
+            chosen,
             sweep,
             layouts: layouts.map(extent),
             header,
@@ -109,18 +112,19 @@ impl Plan {
     }
 }
 
-fn metrics(options: &Compare) -> Result<Vec<Asked>, String> {
+fn metrics(options: &Compare) -> Result<Vec<ChosenMetric>, String> {
     let names: Vec<&str> = match options.metric.is_empty() {
         true => vec!["wall"],
         false => options.metric.iter().map(String::as_str).collect(),
     };
-    let asked = names.into_iter().map(metric::parse).collect::<Result<Vec<Vec<Asked>>, String>>()?.concat();
-    for (index, one) in asked.iter().enumerate() {
-        if asked.iter().take(index).any(|other| other.question.name == one.question.name) {
+    let chosen =
+        names.into_iter().map(metric::parse).collect::<Result<Vec<Vec<ChosenMetric>>, String>>()?.concat();
+    for (index, one) in chosen.iter().enumerate() {
+        if chosen.iter().take(index).any(|other| other.question.name == one.question.name) {
             return Err(format!("--metric {}: given twice", one.question.name));
         }
     }
-    Ok(asked)
+    Ok(chosen)
 }
 
 /// What is measured at one value of what is swept over.
@@ -130,7 +134,7 @@ fn experiment(
     ports: [Option<u16>; 2],
     value: Option<&str>,
     seed: u64,
-    asked: &[Asked],
+    chosen: &[ChosenMetric],
 ) -> Result<Experiment, String> {
     let words = ports.map(|port| Words { options, port, value });
     let [mut a, mut b] = [words[0].task("--a", commands[0])?, words[1].task("--b", commands[1])?];
@@ -166,7 +170,7 @@ fn experiment(
         gate: (!options.no_gate).then_some(GATE),
         prepare: words.optional("--prepare", &options.prepare)?,
         relink,
-        metrics: asked.iter().map(|asked| asked.metric.clone()).collect(),
+        metrics: chosen.iter().map(|chosen| chosen.metric.clone()).collect(),
         keeps: options.output.clone(),
         ignores_failure: options.ignore_failure,
     })
@@ -177,7 +181,7 @@ fn duration(what: &str, seconds: f64) -> Result<Duration, String> {
     duration.ok_or_else(|| format!("{what} {seconds}: expected seconds"))
 }
 
-fn header(options: &Compare, commands: [&str; 2], seed: u64, asked: &[Asked]) -> Header {
+fn header(options: &Compare, commands: [&str; 2], seed: u64, chosen: &[ChosenMetric]) -> Header {
     let list = |all: &[String]| (!all.is_empty()).then(|| all.join("\n"));
     let path = |path: &Option<std::path::PathBuf>| path.as_ref().map(|path| path.display().to_string());
     let flag = |is_set: bool| is_set.then(|| "yes".to_owned());
@@ -210,19 +214,19 @@ fn header(options: &Compare, commands: [&str; 2], seed: u64, asked: &[Asked]) ->
             _ => commands.map(str::to_owned),
         },
         seed,
-        metrics: asked.iter().map(|asked| (asked.question.name.clone(), asked.text.clone())).collect(),
+        metrics: chosen.iter().map(|chosen| (chosen.question.name.clone(), chosen.text.clone())).collect(),
         cores: options.pin.as_ref().map_or_else(machine::cores, Cpus::count),
         pairs: Some(options.pairs.unwrap_or(PAIRS)),
         options: given.collect::<BTreeMap<String, String>>(),
     }
 }
 
-/// How commands become words.
+/// How commands become arguments.
 struct Words<'o> {
     options: &'o Compare,
-    /// What `{port}` stands for.
+    /// What `{port}` is replaced by.
     port: Option<u16>,
-    /// What the name that is swept over stands for.
+    /// What the name that is swept over is replaced by.
     value: Option<&'o str>,
 }
 
@@ -244,9 +248,9 @@ impl Words<'_> {
                 shlex::split(&command).ok_or_else(|| format!("{what} {command:?}: a quote is not closed"))?
             }
             shell => {
-                let shell = shlex::split(shell).filter(|words| !words.is_empty());
-                let shell =
-                    shell.ok_or_else(|| format!("--shell {:?}: expected a shell, or none", options.shell))?;
+                let shell = shlex::split(shell)
+                    .filter(|words| !words.is_empty())
+                    .ok_or_else(|| format!("--shell {:?}: expected a shell, or none", options.shell))?;
                 shell.into_iter().chain(["-c".to_owned(), command]).collect()
             }
         };

@@ -1,10 +1,10 @@
-//! A record of `deburr compare` → the verdict once more, without running anything: with another region of equivalence or in another
-//! format, here or on another machine.
+//! A record of `deburr compare` → the verdict once more, without running anything: with another region of
+//! equivalence or in another format, here or on another machine.
 
 use super::judge::{Measurements, criteria, document, rule};
-use super::plan::Plan;
+use super::plan::ComparePlan;
 use crate::args::compare::{Compare, PAIRS};
-use crate::render::compare::Document;
+use crate::render::compare::document::CompareDocument;
 use deburr_lab::measure::layouts;
 use deburr_lab::measure::pairs;
 use deburr_lab::measure::record::{self, Header, RecordError, Run};
@@ -26,26 +26,27 @@ pub(super) fn open(path: &Path) -> Result<Option<Recorded>, String> {
     }
     match record::read(path) {
         Ok((header, runs)) => Ok(Some(Recorded { path: path.to_owned(), header, runs })),
-        // Not even a header, or no file: whoever reads reports tells why.
+        // Not even a header, or no file: the reader of reports says why.
         Err(RecordError::Line(1, _) | RecordError::Io(_)) => Ok(None),
         Err(error) => Err(format!("{}: {error}", path.display())),
     }
 }
 
 /// Says of it what was said when it was measured, as far as the options are the same.
-pub(super) fn compared(options: &Compare, recorded: Recorded, rope: Rope) -> Result<Document, String> {
+pub(super) fn compared(options: &Compare, recorded: Recorded, rope: Rope) -> Result<CompareDocument, String> {
     let Recorded { path, header, mut runs } = recorded;
     let complain = |why: String| format!("{}: {why}", path.display());
     if options.paired {
         return Err("--paired: a record knows its pairs".to_owned());
     }
     if !options.metric.is_empty() {
-        // The pairs ended when the first metric decided: another one would be judged at a moment that was not its own.
+        // The pairs ended when the first metric decided: another one would be judged at a moment that was not
+        // its own.
         let names: Vec<&str> = header.metrics.iter().map(|(name, _)| name.as_str()).collect();
         return Err(format!("--metric: a record is judged by what was measured: {}", names.join(", ")));
     }
     let rule = rule(rope, options.pairs.or(header.pairs).unwrap_or(PAIRS))?;
-    let plan = Plan::of_record(header).map_err(complain)?;
+    let plan = ComparePlan::of_record(header).map_err(complain)?;
     let values = plan.sweep.as_ref().map_or_else(|| vec![String::new()], |sweep| sweep.values.clone());
     let mut points = Vec::new();
     for value in values {

@@ -1,7 +1,11 @@
-//! Runs as they come → whether there have been enough, and whether one has to be made again; and progress for people.
+//! Runs as they come → whether there have been enough, and whether one has to be made again; and progress for
+//! people.
+//!
+//! In: the pairs so far, after each of them. Out: whether the next one is run, the last one repeated, or the
+//! experiment over.
 
-use super::metric::Asked;
-use super::plan::Plan;
+use super::metric::ChosenMetric;
+use super::plan::ComparePlan;
 use crate::args::batch::Progress;
 use deburr_lab::comparison;
 use deburr_lab::measure::experiment::Experiment;
@@ -14,12 +18,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Duration;
 
-/// How often one pair or layout is measured at most because of what ran beside it.
+/// How often one pair or layout is measured because of what ran next to it.
 const ATTEMPTS: u32 = 3;
 
 /// Decides by the first metric.
 pub(super) struct Watch {
-    asked: Option<Asked>,
+    chosen: Option<ChosenMetric>,
     rule: Rule,
     /// Processors of the machine.
     cores: usize,
@@ -28,17 +32,17 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(plan: &Plan, experiment: &Experiment, rule: Rule, progress: Progress) -> Watch {
+    pub(super) fn new(plan: &ComparePlan, experiment: &Experiment, rule: Rule, progress: Progress) -> Watch {
         let bar = Bar::new(progress, rule.last() as u64, "pairs");
-        let asked = plan.asked.first().cloned();
-        Watch { asked, rule, cores: plan.header.cores, bar, point: experiment.point.clone() }
+        let chosen = plan.chosen.first().cloned();
+        Watch { chosen, rule, cores: plan.header.cores, bar, point: experiment.point.clone() }
     }
 
     /// Whether the pairs prove something, or there are as many as there may be.
     fn is_enough(&self, pairs: &[Pair]) -> bool {
-        let Some(Asked { question, .. }) = &self.asked else { return true };
+        let Some(ChosenMetric { question, .. }) = &self.chosen else { return true };
         let Some(series) = comparison::series(pairs, &question.name, None) else { return true };
-        // What has no ratio is told when all is over.
+        // What has no ratio is reported when all is over.
         let Ok(differences) = series.differences(question.direction) else { return true };
         let mut sequence = Sequence::new(self.rule.clone());
         differences.into_iter().any(|pair| sequence.push(pair).is_err()) || sequence.is_over()
@@ -54,7 +58,7 @@ impl Observer for Watch {
     }
 
     fn judge(&mut self, pairs: &[Pair]) -> Next {
-        let conditions = self.asked.as_ref().map(|asked| asked.conditions(pairs, self.cores));
+        let conditions = self.chosen.as_ref().map(|chosen| chosen.conditions(pairs, self.cores));
         let is_disturbed =
             |pair: &&Pair| conditions.is_some_and(|conditions| conditions.disturb(pair).is_some());
         let last = pairs.last().filter(is_disturbed);
@@ -71,7 +75,7 @@ impl Observer for Watch {
 
 /// Sees layouts being measured.
 pub(super) struct LayoutWatch {
-    asked: Option<Asked>,
+    chosen: Option<ChosenMetric>,
     cores: usize,
     /// How many runs may be made again.
     most: usize,
@@ -79,10 +83,15 @@ pub(super) struct LayoutWatch {
 }
 
 impl LayoutWatch {
-    pub(super) fn new(plan: &Plan, extent: Extent, progress: Progress) -> LayoutWatch {
+    pub(super) fn new(plan: &ComparePlan, extent: Extent, progress: Progress) -> LayoutWatch {
         let runs = extent.layouts.saturating_mul(extent.rounds);
         let bar = Bar::new(progress, u64::from(runs), "runs of A's layouts");
-        LayoutWatch { asked: plan.asked.first().cloned(), cores: plan.header.cores, most: runs as usize, bar }
+        LayoutWatch {
+            chosen: plan.chosen.first().cloned(),
+            cores: plan.header.cores,
+            most: runs as usize,
+            bar,
+        }
     }
 }
 
@@ -92,7 +101,7 @@ impl layouts::Observer for LayoutWatch {
     }
 
     fn is_spoiled(&mut self, runs: &[Run]) -> bool {
-        let conditions = self.asked.as_ref().map(|asked| asked.conditions_of(runs, self.cores));
+        let conditions = self.chosen.as_ref().map(|chosen| chosen.conditions_of(runs, self.cores));
         let again: usize = runs.iter().map(|run| run.attempt as usize).sum();
         let is_disturbed =
             |run: &Run| conditions.is_some_and(|conditions| conditions.disturb_run(run).is_some());

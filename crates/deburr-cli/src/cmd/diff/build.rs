@@ -1,26 +1,30 @@
 //! One build: a path → its files, packages among them.
 
-use super::super::Failure;
-use crate::batch::Plan;
-use crate::input::walk::{self, Candidate};
-use crate::render::diff::Skipped;
+use crate::batch::plan::BatchPlan;
+use crate::cmd::failure::Failure;
+use crate::input::walk::{self, InputFile};
+use crate::render::diff::NotCompared;
 use std::path::{Path, PathBuf};
 
 /// A build.
 pub(super) struct Build {
     root: PathBuf,
-    pub(super) files: Vec<Candidate>,
+    pub(super) files: Vec<InputFile>,
 }
 
 impl Build {
     /// Finds the files. What is in a folder and cannot be read is noted; what the user named must be there.
-    pub(super) fn walk(root: &Path, plan: &Plan, skipped: &mut Vec<Skipped>) -> Result<Build, Failure> {
+    pub(super) fn walk(
+        root: &Path,
+        plan: &BatchPlan,
+        skipped: &mut Vec<NotCompared>,
+    ) -> Result<Build, Failure> {
         let walked = walk::walk(&[root.to_owned()], plan.threads, &[], plan.limits.depth > 0);
         for skip in walked.skipped {
             if skip.named {
                 return Err(Failure::Message(format!("{}: {}", skip.path, skip.reason)));
             }
-            skipped.push(Skipped { path: skip.path, reason: skip.reason, is_fault: skip.fault });
+            skipped.push(NotCompared { path: skip.path, reason: skip.reason, is_fault: skip.fault });
         }
         Ok(Build { root: root.to_owned(), files: walked.files })
     }
@@ -31,7 +35,7 @@ impl Build {
     }
 
     /// A file's path in the build; a file that is all of it goes by its own name.
-    pub(super) fn name(&self, file: &Candidate) -> String {
+    pub(super) fn name(&self, file: &InputFile) -> String {
         let path = match file.path.strip_prefix(&self.root) {
             Ok(below) if below != Path::new("") => below,
             _ => file.path.file_name().map_or(file.path.as_path(), Path::new),

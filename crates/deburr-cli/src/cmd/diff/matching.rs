@@ -1,25 +1,26 @@
-//! Matching: what becomes of each binary of two builds, as the batch tells it → pairs that are compared, and what has no
-//! partner.
+//! Matching: what becomes of each binary of two builds, as the batch reports it → pairs that are compared,
+//! and what has no partner.
 //!
-//! Of the old build is held what a comparison needs of each binary, never its bytes. A binary of the new build is compared
-//! as soon as it is there if the old one has the same name; others wait for the end of their scope.
+//! Of the old build is held what a comparison needs of each binary, never its bytes. A binary of the new
+//! build is compared as soon as it is there if the old one has the same name; others wait for the end of
+//! their scope.
 
-use super::scope::{Place, Side};
-use crate::asking::{Asking, FAILED};
-use crate::batch::{Made, Outcome};
+use super::scope::{ScopedFile, Side};
+use crate::analysis::{Analysis, FAILED};
+use crate::batch::outcome::{Outcome, Product};
 use crate::config::allow::Ledger;
 use crate::input::pairs::pair;
 use crate::input::walk;
-use crate::render::diff::{Compared, Skipped};
+use crate::render::diff::{Compared, NotCompared};
 use deburr_core::diff::Inspected;
 use deburr_core::{Error, Report, Request, compare, inspect};
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-impl Made for Inspected {
+impl Product for Inspected {
     fn of(bytes: &[u8], request: &Request<'_>) -> Result<Inspected, Error> {
         let mut inspected = inspect(bytes, request)?;
-        // Many may have to be held: what no comparison asks for goes at once.
+        // Many may have to be held: what no comparison needs goes at once.
         let report = &mut inspected.report;
         (report.facts, report.isa_functions, report.advice) = (None, Vec::new(), Vec::new());
         Ok(inspected)
@@ -33,7 +34,7 @@ impl Made for Inspected {
 /// A binary of one build.
 struct Binary {
     path: String,
-    inspected: Result<Box<Inspected>, Skipped>,
+    inspected: Result<Box<Inspected>, NotCompared>,
 }
 
 /// One build's part of a scope.
@@ -51,7 +52,7 @@ impl Default for Part {
 }
 
 impl Part {
-    /// The names of those that have not been compared, and where they stand.
+    /// The names of those that have not been compared, and where they are.
     fn left(&self) -> (Vec<usize>, Vec<String>) {
         let left = self.binaries.iter().enumerate().filter(|(_, (_, binary))| binary.is_some());
         left.map(|(index, (name, _))| (index, name.clone())).unzip()
@@ -68,12 +69,12 @@ pub(super) struct Matched {
     pub(super) compared: Vec<Compared>,
     /// Paths that only the old build has.
     pub(super) only_old: Vec<String>,
-    pub(super) skipped: Vec<Skipped>,
+    pub(super) skipped: Vec<NotCompared>,
 }
 
 /// The matching at work.
 pub(super) struct Matching<'a> {
-    asking: &'a Asking,
+    analysis: &'a Analysis,
     ledger: Ledger<'a>,
     scope: usize,
     old: Part,
@@ -87,10 +88,10 @@ pub(super) struct Matching<'a> {
 
 impl<'a> Matching<'a> {
     /// Of nothing yet.
-    pub(super) fn new(asking: &'a Asking) -> Matching<'a> {
+    pub(super) fn new(analysis: &'a Analysis) -> Matching<'a> {
         Matching {
-            asking,
-            ledger: Ledger::new(&asking.config.allowances),
+            analysis,
+            ledger: Ledger::new(&analysis.config.allowances),
             scope: 0,
             old: Part::default(),
             new: Part::default(),
@@ -101,41 +102,41 @@ impl<'a> Matching<'a> {
     }
 
     /// Takes what became of a file, or of some of what is in it.
-    pub(super) fn take(&mut self, place: &Place, outcomes: Vec<Outcome<Inspected>>) {
-        if place.scope != self.scope {
+    pub(super) fn take(&mut self, file: &ScopedFile, outcomes: Vec<Outcome<Inspected>>) {
+        if file.scope != self.scope {
             self.end_scope();
-            self.scope = place.scope;
+            self.scope = file.scope;
         }
         for outcome in outcomes {
             match outcome {
-                Outcome::Checked { made: mut inspected, .. } => {
+                Outcome::Checked { product: mut inspected, .. } => {
                     let report = &mut inspected.report;
-                    self.asking.config.change_severities(&mut report.findings);
+                    self.analysis.config.change_severities(&mut report.findings);
                     self.ledger.settle(report);
                     let path = report.path.clone();
-                    self.add(place, Binary { path, inspected: Ok(inspected) });
+                    self.add(file, Binary { path, inspected: Ok(inspected) });
                 }
                 Outcome::Skipped(skip) => {
-                    let may_lack = skip.fault && !place.is_binary && place.is_at(&skip.path);
-                    self.skip(place, skip, may_lack);
+                    let may_lack = skip.fault && !file.is_binary && file.is_at(&skip.path);
+                    self.skip(file, skip, may_lack);
                 }
-                Outcome::Incomplete(skip) => self.skip(place, skip, true),
+                Outcome::Incomplete(skip) => self.skip(file, skip, true),
                 Outcome::PassedOver(_) => {}
             }
         }
     }
 
-    fn skip(&mut self, place: &Place, skip: walk::Skipped, may_lack: bool) {
-        let part = if place.side == Side::Old { &mut self.old } else { &mut self.new };
+    fn skip(&mut self, file: &ScopedFile, skip: walk::Skipped, may_lack: bool) {
+        let part = if file.side == Side::Old { &mut self.old } else { &mut self.new };
         part.is_whole &= !may_lack;
         let walk::Skipped { path, reason, fault: is_fault, .. } = skip;
-        let skipped = Skipped { path: path.clone(), reason, is_fault };
-        self.add(place, Binary { path, inspected: Err(skipped) });
+        let skipped = NotCompared { path: path.clone(), reason, is_fault };
+        self.add(file, Binary { path, inspected: Err(skipped) });
     }
 
-    fn add(&mut self, place: &Place, binary: Binary) {
-        let name = place.name_of(&binary.path);
-        match place.side {
+    fn add(&mut self, file: &ScopedFile, binary: Binary) {
+        let name = file.name_of(&binary.path);
+        match file.side {
             Side::Old => {
                 self.waiting.entry(name.clone()).or_default().push_back(self.old.binaries.len());
                 self.old.binaries.push((name, Some(binary)));
@@ -190,7 +191,7 @@ impl<'a> Matching<'a> {
 
 /// What cannot be compared, and why.
 fn skipped(path: String, reason: &str, is_fault: bool) -> Matched {
-    Matched { skipped: vec![Skipped { path, reason: reason.to_owned(), is_fault }], ..Matched::default() }
+    Matched { skipped: vec![NotCompared { path, reason: reason.to_owned(), is_fault }], ..Matched::default() }
 }
 
 fn compared(old: Binary, new: Binary) -> Matched {
@@ -200,7 +201,7 @@ fn compared(old: Binary, new: Binary) -> Matched {
         }
         (Ok(before), Ok(after)) => one(Some((old.path, &before)), new.path, &after),
         (before, after) => {
-            // What neither build can have compared is told once.
+            // What neither build can have compared is reported once.
             let before = before.err().filter(|skip| skip.is_fault || after.is_ok());
             let skipped = before.into_iter().chain(after.err()).collect();
             Matched { skipped, ..Matched::default() }
@@ -210,7 +211,7 @@ fn compared(old: Binary, new: Binary) -> Matched {
 
 fn one(old: Option<(String, &Inspected)>, new: String, after: &Inspected) -> Matched {
     let (path, before) = old.unzip();
-    // Here it would cost the whole batch, whose threads would wait for ever.
+    // Here it would cost the whole batch, whose threads would wait indefinitely.
     let Ok(diff) = catch_unwind(AssertUnwindSafe(|| compare(before, after))) else {
         return skipped(new, FAILED, true);
     };

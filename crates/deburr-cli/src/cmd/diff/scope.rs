@@ -1,13 +1,14 @@
-//! Scopes: two builds → which files of the one hold what may belong to what is in which files of the other, in the order in
-//! which they are to be checked.
+//! Scopes: two builds → groups of files whose contents may belong together, in the order in which they are to
+//! be checked.
 //!
-//! Two files are one scope, whatever they are called, and so is a file with a folder: a package beside what was unpacked of
-//! it. In two folders each pair of files is a scope, so that what is held of one is given up before the next begins.
+//! Two files are one scope, whatever they are called, and so is a file with a folder: a package next to what
+//! was unpacked of it. In two folders each pair of files is a scope, so that what is held of one is given up
+//! before the next begins.
 
 use super::build::Build;
-use crate::input::Content;
+use crate::input::content::Content;
 use crate::input::pairs::pair;
-use crate::input::walk::Candidate;
+use crate::input::walk::InputFile;
 
 /// One of the two builds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,17 +17,17 @@ pub(super) enum Side {
     New,
 }
 
-/// Where a file stands in the comparison.
+/// A file in the comparison, and what it is compared with.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ScopedFile {
     /// The number of its scope; scopes follow one another.
     pub(super) scope: usize,
     pub(super) side: Side,
     /// The file, as the paths of what is in it begin.
     path: String,
-    /// What stands for it in the names of its scope.
+    /// What it is called in the names of its scope.
     name: String,
-    /// Whether the names of what is in it stand alone.
+    /// Whether what is in it goes by its own names alone.
     is_all: bool,
     /// Whether it is one binary, or may hold several.
     pub(super) is_binary: bool,
@@ -36,9 +37,9 @@ pub(super) struct Place {
 #[derive(Default)]
 pub(super) struct Agenda {
     /// The files of both builds; in each scope those of the old one come first.
-    pub(super) files: Vec<Candidate>,
-    /// Their places.
-    pub(super) places: Vec<Place>,
+    pub(super) files: Vec<InputFile>,
+    /// The same, each with its scope.
+    pub(super) scoped: Vec<ScopedFile>,
     /// Files that only the old build has.
     pub(super) only_old: Vec<String>,
 }
@@ -66,7 +67,7 @@ impl Agenda {
 
     fn add_pairs(&mut self, old: &Build, new: &Build) {
         let names = |build: &Build| {
-            let mark = |file: &Candidate| if file.content.is_package() { "!" } else { "" };
+            let mark = |file: &InputFile| if file.content.is_package() { "!" } else { "" };
             let name = |file| format!("{}{}", build.name(file), mark(file));
             build.files.iter().map(name).collect::<Vec<_>>()
         };
@@ -82,14 +83,14 @@ impl Agenda {
         }
     }
 
-    fn add(&mut self, file: &Candidate, scope: usize, side: Side, name: String, is_all: bool) {
+    fn add(&mut self, file: &InputFile, scope: usize, side: Side, name: String, is_all: bool) {
         let (path, is_binary) = (file.path.display().to_string(), file.content == Content::Elf);
         self.files.push(file.clone());
-        self.places.push(Place { scope, side, path, name, is_all, is_binary });
+        self.scoped.push(ScopedFile { scope, side, path, name, is_all, is_binary });
     }
 }
 
-impl Place {
+impl ScopedFile {
     /// The name in the scope of what has this path: the file, or something in it.
     pub(super) fn name_of(&self, path: &str) -> String {
         let inner = path.strip_prefix(&self.path).unwrap_or(path);
@@ -106,7 +107,7 @@ impl Place {
     }
 }
 
-/// A name without the layers of container images: in which of them a file lies is no matter of the file.
+/// A name without the layers of container images: in which of them a file is, is no matter of the file.
 fn without_layers(name: &str) -> String {
     let is_layer = |part: &&str| {
         let numbers = part.strip_prefix("layer ").and_then(|numbers| numbers.split_once('/'));
@@ -119,30 +120,30 @@ fn without_layers(name: &str) -> String {
 mod tests {
     use super::*;
 
-    fn place(path: &str, name: &str, is_all: bool) -> Place {
+    fn scoped(path: &str, name: &str, is_all: bool) -> ScopedFile {
         let (path, name) = (path.to_owned(), name.to_owned());
-        Place { scope: 0, side: Side::Old, path, name, is_all, is_binary: false }
+        ScopedFile { scope: 0, side: Side::Old, path, name, is_all, is_binary: false }
     }
 
     #[test]
     fn names_leave_out_what_two_builds_need_not_share() {
-        for (place, path, name) in [
-            (place("old/server", "", true), "old/server", ""),
-            (place("old/libx.a", "", true), "old/libx.a(m.o)", "(m.o)"),
-            (place("x_1.deb", "", true), "x_1.deb!usr/bin/x", "usr/bin/x"),
-            (place("x_1.deb", "x_1.deb", true), "x_1.deb!usr/bin/x", "usr/bin/x"),
-            (place("build/server", "server", true), "build/server", "server"),
-            (place("tree/usr/bin/x", "usr/bin/x", false), "tree/usr/bin/x", "usr/bin/x"),
-            (place("tree/a.whl", "a.whl", false), "tree/a.whl!x.so", "a.whl!x.so"),
-            (place("image.tar", "", true), "image.tar!layer 2/13!bin/sh", "bin/sh"),
+        for (file, path, name) in [
+            (scoped("old/server", "", true), "old/server", ""),
+            (scoped("old/libx.a", "", true), "old/libx.a(m.o)", "(m.o)"),
+            (scoped("x_1.deb", "", true), "x_1.deb!usr/bin/x", "usr/bin/x"),
+            (scoped("x_1.deb", "x_1.deb", true), "x_1.deb!usr/bin/x", "usr/bin/x"),
+            (scoped("build/server", "server", true), "build/server", "server"),
+            (scoped("tree/usr/bin/x", "usr/bin/x", false), "tree/usr/bin/x", "usr/bin/x"),
+            (scoped("tree/a.whl", "a.whl", false), "tree/a.whl!x.so", "a.whl!x.so"),
+            (scoped("image.tar", "", true), "image.tar!layer 2/13!bin/sh", "bin/sh"),
             (
-                place("image.tar", "", true),
+                scoped("image.tar", "", true),
                 "image.tar!app:1 linux/amd64!layer 1/2!a.whl!x.so",
                 "app:1 linux/amd64!a.whl!x.so",
             ),
-            (place("x.tar", "", true), "x.tar!layer x/2!a", "layer x/2!a"),
+            (scoped("x.tar", "", true), "x.tar!layer x/2!a", "layer x/2!a"),
         ] {
-            assert_eq!(place.name_of(path), name);
+            assert_eq!(file.name_of(path), name);
         }
     }
 }

@@ -1,13 +1,18 @@
-//! Files for a launcher: binaries → a folder with the original and the rewritten file of each, and `manifest.json`, which
-//! tells what each needs.
+//! Files for a launcher: binaries → a folder with the original and the rewritten file of each, and
+//! `manifest.json`, which lists what each needs.
 
-use super::place::{self, Existing};
-use super::work::{self, Made, Trouble, guarded};
-use super::{Run, Source, Stop, sha256};
-use crate::cmd::Failure;
-use crate::input::walk::error_text;
-use crate::output::{self, dress::Inherited};
-use crate::render::fix::{Manifest, ManifestFile, Variant, Written};
+use super::breaks;
+use super::file::install::{self, Existing};
+use super::file::sha256::sha256;
+use super::file::source::Source;
+use super::rewriter::{self, Rewrite};
+use super::run::FixRun;
+use super::trouble::{Stop, Trouble, guarded};
+use crate::cmd::failure::Failure;
+use crate::output::{self, attributes::Inherited};
+use crate::render::fix::manifest::{Manifest, ManifestFile, Variant};
+use crate::render::fix::outcome::Written;
+use crate::system_error::error_text;
 use deburr_core::{Request, check};
 use deburr_cpu::{Arch, Feature, FeatureSet, first_level, level_named};
 use deburr_patch::Edited;
@@ -19,7 +24,7 @@ use std::path::Path;
 const ORIGINAL: &str = "original";
 const REWRITTEN: &str = "rewritten";
 
-impl Run<'_> {
+impl FixRun<'_> {
     /// Writes both files of each path, and the manifest.
     pub(super) fn dispatch(&mut self, folder: &Path) -> Result<(), Failure> {
         let mut names = HashSet::new();
@@ -29,10 +34,10 @@ impl Run<'_> {
                 return Err(complain("a directory; give its files to --dispatch"));
             }
             if !names.insert(path.file_name()) {
-                return Err(complain("two files of this name cannot lie in one folder"));
+                return Err(complain("two files of this name cannot be in one folder"));
             }
         }
-        place::new_folder(folder).map_err(Failure::Message)?;
+        install::new_folder(folder).map_err(Failure::Message)?;
         let mut manifest = Manifest::default();
         for path in &self.options.paths {
             match self.dispatch_one(path, folder) {
@@ -52,12 +57,9 @@ impl Run<'_> {
 
     fn dispatch_one(&mut self, path: &Path, folder: &Path) -> Result<ManifestFile, Stop> {
         let source = Source::open(path)?;
-        let Made { plan, patched, trailer } = self.work.make(&source.bytes, Some(path))?;
-        if let (true, Some(unmet)) = (self.is_alone(), self.work.unmet().into_iter().next()) {
-            return Err(Trouble::fault(unmet).into());
-        }
-        let patched = patched.transpose();
-        let patched = patched.map_err(|error| Trouble::left(self.hint(&error.to_string(), &error)))?;
+        let Rewrite { plan, patched, trailer } = self.rewriter.make(&source.bytes, Some(path))?;
+        self.check_met()?;
+        let patched = patched.transpose().map_err(|error| Trouble::left(breaks::obstacle(&error)))?;
         let name = path.file_name().ok_or_else(|| Trouble::fault("no name of a file"))?;
         let mut variants = Vec::new();
         let mut add = |part: &str, new: &Edited<'_>, needs: &BTreeSet<String>| -> Result<String, Trouble> {
@@ -70,9 +72,9 @@ impl Run<'_> {
             let to = part_folder.join(name);
             let inherited = Inherited { metadata: &source.metadata, replaced: None, is_privileged: true };
             let is_changed = part == REWRITTEN;
-            place::put(new, &to, inherited, Existing::Replace, |written| {
+            install::put(new, &to, inherited, Existing::Replace, |written| {
                 if is_changed {
-                    work::verify(&source.bytes, written, &|run| written.release(run), &plan)?;
+                    rewriter::verify(&source.bytes, written, &|run| written.release(run), &plan)?;
                 }
                 source.check()
             })?;
@@ -95,7 +97,7 @@ impl Run<'_> {
         let new = patched.as_ref().unwrap_or(&unchanged);
         let mut fixed = self.planned(path.display().to_string(), plan, trailer);
         if rewritten.is_some() {
-            fixed.breaks.extend(self.breaks_around(path, &source));
+            fixed.breaks.extend(breaks::around(self.options, path, &source));
         }
         fixed.written = Some(Written {
             is_changed: rewritten.is_some(),
@@ -103,7 +105,7 @@ impl Run<'_> {
             sha256: sha256(new.pieces()),
             backup: None,
         });
-        self.tell(&fixed, true)?;
+        self.show(&fixed, true)?;
         Ok(ManifestFile { name: name.to_string_lossy().into_owned(), variants })
     }
 }

@@ -1,7 +1,7 @@
-//! For those who know benchstat: its tables, of what was compared. The points of a sweep are what Go calls sub-benchmarks, so that each
-//! has a row, and all together the geometric mean.
+//! For those who know benchstat: its tables, of what was compared. The points of a sweep are what Go calls
+//! sub-benchmarks, so that each has a row, and all together the geometric mean.
 
-use super::Document;
+use super::document::CompareDocument;
 use deburr_lab::benchfmt::{self, Input};
 use deburr_lab::comparison::Comparison;
 use deburr_lab::report::{Measurement, written};
@@ -9,7 +9,7 @@ use deburr_lab::stats::benchstat::Upstream;
 use std::io::{self, Write};
 
 /// Writes the document; `upstream` is whether the tables have benchstat's faults.
-pub(crate) fn render(document: &Document, upstream: Upstream, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn render(document: &CompareDocument, upstream: Upstream, out: &mut dyn Write) -> io::Result<()> {
     let side = |index: usize| {
         let measurement = |(name, comparison): (String, &Comparison)| Measurement {
             name,
@@ -27,7 +27,7 @@ pub(crate) fn render(document: &Document, upstream: Upstream, out: &mut dyn Writ
 }
 
 /// What has a row, with its name.
-fn named(document: &Document) -> impl Iterator<Item = (String, &Comparison)> {
+fn named(document: &CompareDocument) -> impl Iterator<Item = (String, &Comparison)> {
     let parameter = document.sweep.as_ref().map(|(parameter, _)| parameter);
     document.rows().filter_map(move |(point, comparison)| {
         let name = &comparison.question.name;

@@ -1,7 +1,9 @@
-//! For programs; `deburr schema compare` describes it.
+//! The JSON document of `deburr compare`; `schema-compare.json` describes it.
+//!
+//! In: the documents of a run. Out: one object: the first document, with the further ones in it.
 
-use super::quantity::first_run;
-use super::{Document, Measured, Point, better};
+use super::document::{CompareDocument, Measured, Point};
+use super::quantity::{better, first_run};
 use deburr_lab::comparison::{Comparison, Fitness, Stolen};
 use deburr_lab::stats::Probabilities;
 use deburr_lab::stats::benchstat::Summary;
@@ -11,7 +13,7 @@ use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
 /// Writes the first document, which has the others in it.
-pub(crate) fn render(documents: &[Document], out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn render(documents: &[CompareDocument], out: &mut dyn Write) -> io::Result<()> {
     let mut wholes = documents.iter().map(whole);
     let mut first = wholes.next().unwrap_or_default();
     first.insert("further".to_owned(), json!(wholes.collect::<Vec<Map<String, Value>>>()));
@@ -19,7 +21,7 @@ pub(crate) fn render(documents: &[Document], out: &mut dyn Write) -> io::Result<
     writeln!(out)
 }
 
-fn whole(document: &Document) -> Map<String, Value> {
+fn whole(document: &CompareDocument) -> Map<String, Value> {
     let comparison = |one: &Comparison| comparison(one, document.has_marks);
     let mut whole = document.comparisons.first().map(comparison).unwrap_or_default();
     let sides = json!(document.measured.sides());
@@ -115,10 +117,8 @@ fn comparison(comparison: &Comparison, has_marks: bool) -> Map<String, Value> {
 
 fn position(comparison: &Comparison) -> Value {
     let position = comparison.verdict.as_ref().and_then(|verdict| verdict.position);
-    let position = position.map(|Position { first: [a, b], p, .. }| {
-        json!({"first": {"a": a, "b": b}, "effect": first_run(comparison), "p": p})
-    });
-    json!(position)
+    let effect = |Position { first: [a, b], p, .. }: Position| json!({"first": {"a": a, "b": b}, "effect": first_run(comparison), "p": p});
+    json!(position.map(effect))
 }
 
 fn steal(stolen: &Stolen) -> Value {

@@ -1,6 +1,10 @@
 //! Numbers with units, as people read them.
+//!
+//! In: values of a comparison, in seconds, bytes or ratios. Out: text of four digits with a unit, and
+//! percentages. All renderers of `deburr compare` take their numbers from here, so that they say the same.
 
 use deburr_lab::comparison::Comparison;
+use deburr_lab::stats::Direction;
 use deburr_lab::stats::effect::Effect;
 use deburr_lab::stats::placement::Placement;
 use deburr_lab::stats::position::Position;
@@ -18,7 +22,7 @@ pub(super) fn shown(value: f64, unit: &str) -> String {
     if unit.is_empty() { digits(value / step) } else { format!("{} {unit}", digits(value / step)) }
 }
 
-/// The unit that such a value is best told in, and how much of `unit` it is.
+/// The unit that such a value is best shown in, and how much of `unit` it is.
 pub(super) fn scale(value: f64, unit: &str) -> (f64, &str) {
     let steps = match unit {
         "s" => TIMES,
@@ -87,14 +91,15 @@ pub(super) fn placement(comparison: &Comparison, placement: &Placement) -> Strin
 
 /// A change in percent, with its sign.
 pub(super) fn percent(fraction: f64) -> String {
-    // What is nothing but for rounding has no sign.
+    // What is zero except for rounding has no sign.
     let hundredths = 100.0 * fraction;
     let text = if hundredths.abs() < 0.005 { "0.00 %".to_owned() } else { format!("{hundredths:+.2} %") };
     // A minus of its own for numbers.
     text.replace('-', "−")
 }
 
-/// Four significant digits, and all of those before the point, of which a number beyond reading has an exponent instead.
+/// Four significant digits, and all of those before the point, of which a number beyond reading has an
+/// exponent instead.
 fn digits(value: f64) -> String {
     let before = if value == 0.0 { 0 } else { value.abs().log10().floor() as i64 };
     if !(-6..15).contains(&before) {
@@ -102,6 +107,14 @@ fn digits(value: f64) -> String {
     }
     let after = usize::try_from(3 - before).unwrap_or_default().min(9);
     format!("{value:.after$}")
+}
+
+/// In which direction a metric is better.
+pub(super) const fn better(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Larger => "larger",
+        Direction::Smaller => "smaller",
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,7 @@
-//! A chart of two lines: where the runs of A and of B lie between the least and the largest value of both.
+//! A chart of two lines: where the runs of A and of B are between the least and the largest value of both.
+//!
+//! In: a comparison and the columns of the terminal. Out: one line of block characters for each side, on a
+//! common axis.
 
 use super::quantity::shown;
 use crate::render::style::Palette;
@@ -7,9 +10,9 @@ use std::io::{self, Write};
 
 /// From one run to the most that any column has.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// What stands before the bars.
+/// The columns before the bars.
 const INDENT: usize = 14;
-/// Columns at most, and of a terminal of unknown width.
+/// The maximum of columns, and those of a terminal of unknown width.
 const WIDEST: usize = 60;
 /// Columns at least: with fewer there is no shape.
 const NARROWEST: usize = 10;
@@ -80,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_stand_where_they_lie_between_the_least_and_the_largest() {
+    fn runs_are_placed_between_the_least_and_the_largest() {
         let chart = chart([vec![0.010, 0.010, 0.010, 0.010, 0.012], vec![0.0152, 0.020]], 35);
         assert_eq!(
             chart,

@@ -1,9 +1,9 @@
-//! A line for each metric, each point of a sweep and each file: comma-separated values (RFC 4180) with all digits, and Markdown for a
-//! comment or a page.
+//! A line for each metric, each point of a sweep and each file: comma-separated values (RFC 4180) with all
+//! digits, and Markdown for a comment or a page.
 
-use super::quantity::{first_run, level, percent, shown};
+use super::document::{CompareDocument, Measured};
+use super::quantity::{better, first_run, level, percent, shown};
 use super::text::headline;
-use super::{Document, Measured, better};
 use deburr_lab::comparison::Comparison;
 use deburr_lab::stats::warning::Warning;
 use serde_json::Number;
@@ -12,15 +12,16 @@ use std::io::{self, Write};
 const COLUMNS: &str = "file,param,point,metric,unit,better,verdict,change,low,high,pairs,pairs_needed,a_median,b_median,a_runs,b_runs,\
 p_worse,p_same,p_better,p_next,benchstat_delta,benchstat_p,holm_p,confidence,first_effect,first_p";
 
-/// Writes the documents as comma-separated values. What there is not is empty, as `file`, B's, is of commands; probabilities are those of
-/// the pairs, where there are pairs. A point has a value always, so that an empty one beside `param` means all points together.
-pub(crate) fn csv(documents: &[Document], out: &mut dyn Write) -> io::Result<()> {
+/// Writes the documents as comma-separated values. What there is not is empty, as `file`, B's, is of
+/// commands; probabilities are those of the pairs, where there are pairs. A point has a value always, so that
+/// an empty one next to `param` means all points together.
+pub(crate) fn csv(documents: &[CompareDocument], out: &mut dyn Write) -> io::Result<()> {
     let has_marks = documents.iter().any(|document| document.has_marks);
     writeln!(out, "{COLUMNS}{}", if has_marks { ",marks" } else { "" })?;
     documents.iter().try_for_each(|document| lines(document, out))
 }
 
-fn lines(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+fn lines(document: &CompareDocument, out: &mut dyn Write) -> io::Result<()> {
     let file = match &document.measured {
         Measured::Commands { .. } => String::new(),
         Measured::Files { files: [_, b] } => b.display().to_string(),
@@ -82,7 +83,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// Writes the documents as Markdown.
-pub(crate) fn markdown(documents: &[Document], out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn markdown(documents: &[CompareDocument], out: &mut dyn Write) -> io::Result<()> {
     for (index, document) in documents.iter().enumerate() {
         if index > 0 {
             writeln!(out)?;
@@ -92,7 +93,7 @@ pub(crate) fn markdown(documents: &[Document], out: &mut dyn Write) -> io::Resul
     Ok(())
 }
 
-fn section(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+fn section(document: &CompareDocument, out: &mut dyn Write) -> io::Result<()> {
     let [a, b] = document.measured.sides();
     let Some(first) = document.comparisons.first() else { return Ok(()) };
     writeln!(out, "**{}**\n", escaped(&headline(first)))?;
@@ -139,7 +140,7 @@ fn section(document: &Document, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// What to be careful about, each once.
-fn remarks(document: &Document) -> Vec<String> {
+fn remarks(document: &CompareDocument) -> Vec<String> {
     let parameter = document.sweep.as_ref().map_or("", |(parameter, _)| parameter);
     let mut remarks: Vec<String> = Vec::new();
     for (point, comparison) in document.rows() {

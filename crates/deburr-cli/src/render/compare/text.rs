@@ -1,7 +1,11 @@
-//! For people: the verdict in one line, then of each metric where the runs lie, the medians, the probabilities and what to be careful about.
+//! Text for people: the verdict in one line; then, for each metric, where the runs are, the medians, the
+//! probabilities and the warnings.
+//!
+//! In: the documents of a run, the palette and the columns of the terminal. Out: lines for the terminal.
 
-use super::quantity::{self, percent, shown};
-use super::{Document, Measured, Point, better, strip};
+use super::document::{CompareDocument, Measured, Point};
+use super::quantity::{self, better, percent, shown};
+use super::strip;
 use crate::render::style::Palette;
 use deburr_lab::comparison::{Comparison, Fitness};
 use deburr_lab::stats::Probabilities;
@@ -10,7 +14,7 @@ use std::io::{self, Write};
 
 /// Writes the documents, for a terminal so many columns wide.
 pub(crate) fn render(
-    documents: &[Document],
+    documents: &[CompareDocument],
     palette: Palette,
     width: Option<usize>,
     out: &mut dyn Write,
@@ -24,7 +28,12 @@ pub(crate) fn render(
     Ok(())
 }
 
-fn one(document: &Document, palette: Palette, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+fn one(
+    document: &CompareDocument,
+    palette: Palette,
+    width: Option<usize>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let [a, b] = document.measured.sides().map(|side| tame(&side));
     match document.is_aa {
         true => writeln!(out, "A, B: {a}")?,
@@ -54,7 +63,8 @@ fn one(document: &Document, palette: Palette, width: Option<usize>, out: &mut dy
     document.notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))
 }
 
-/// A command without what a terminal would obey: a record may be from anywhere. Commands of a shell may have several lines.
+/// A command without what a terminal would obey: a record may be from anywhere. Commands of a shell may have
+/// several lines.
 fn tame(command: &str) -> String {
     command.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }
@@ -84,7 +94,7 @@ pub(super) fn headline(comparison: &Comparison) -> String {
     }
 }
 
-/// What the machine can tell apart.
+/// What the machine can distinguish.
 pub(super) fn machine(fitness: &Fitness, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "This machine: pairs of one command differ by {:.2} % (sd)", 100.0 * fitness.noise)?;
     if let Some(foreign) = fitness.foreign {

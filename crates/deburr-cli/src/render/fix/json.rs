@@ -1,28 +1,31 @@
 //! The JSON document of `deburr fix`, written file by file.
+//!
+//! In: each file as it is done, and the sums of the run. Out: the document that `schema-fix.json` describes.
 
-use super::{Break, Fixed, Packed, Render, Reverted, Summary, Verdict, Written};
+use super::insns::insns;
+use super::manifest::TOOL_VERSION;
+use super::outcome::{Break, Fixed, Packed, Reverted, Verdict, Written};
+use super::renderer::FixRenderer;
+use super::summary::FixSummary;
 use crate::render::json::write_value;
 use deburr_core::Svma;
-use deburr_core::report::Hex;
+use deburr_core::report::{Hex, SCHEMA_VERSION};
 use deburr_patch::{Refused, Site};
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use serde_json::json;
 use std::io::{self, Write};
 
-pub(super) const SCHEMA_VERSION: u32 = deburr_core::report::SCHEMA_VERSION;
-pub(super) const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
-
 /// Writes one document.
-pub(crate) struct Document {
+pub(crate) struct FixJson {
     action: &'static str,
     is_pretty: bool,
     files: u64,
 }
 
-impl Document {
-    pub(crate) const fn new(action: &'static str, is_pretty: bool) -> Document {
-        Document { action, is_pretty, files: 0 }
+impl FixJson {
+    pub(crate) const fn new(action: &'static str, is_pretty: bool) -> FixJson {
+        FixJson { action, is_pretty, files: 0 }
     }
 
     fn file(&mut self, out: &mut dyn Write, file: &impl Serialize) -> io::Result<()> {
@@ -37,7 +40,7 @@ impl Document {
     }
 }
 
-impl Render for Document {
+impl FixRenderer for FixJson {
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let (line, colon) = self.space();
         write!(out, "{{{line}\"schema_version\":{colon}{SCHEMA_VERSION},{line}")?;
@@ -84,7 +87,7 @@ impl Render for Document {
         self.file(out, &verdict)
     }
 
-    fn end(&mut self, out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+    fn end(&mut self, out: &mut dyn Write, summary: &FixSummary) -> io::Result<()> {
         let (line, colon) = self.space();
         let before_end = if self.files > 0 { line } else { "" };
         write!(out, "{before_end}],{line}\"left\":{colon}")?;
@@ -161,7 +164,7 @@ impl Serialize for Places<'_> {
 }
 
 fn words(words: &[u32], at: Svma) -> Vec<serde_json::Value> {
-    let insns = super::text::insns(words, at);
+    let insns = insns(words, at);
     let pairs = words.iter().zip(insns);
     pairs.map(|(word, text)| json!({"word": format!("{word:08x}"), "text": text})).collect()
 }

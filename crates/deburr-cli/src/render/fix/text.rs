@@ -1,33 +1,37 @@
-//! Text for people: sites by rule, old words beside new ones; what is refused by reason; and what to know of the new file.
+//! Text for people: sites by rule, old instructions next to new ones; refusals by reason; and what to know of
+//! the new file.
+//!
+//! In: each file as it is done, and the sums of the run. Out: lines for a terminal. A plan shows the
+//! instructions; what was written is one line for each rule.
 
-use super::{Fixed, Packed, Render, Reverted, Summary, Verdict, Written, is_barrier};
+use super::insns::{addresses, insns};
+use super::outcome::{Fixed, Packed, Reverted, Verdict, Written};
+use super::renderer::FixRenderer;
+use super::summary::{FixSummary, is_barrier};
 use crate::config::allow::NO_NAME;
-use crate::render::one_line;
+use crate::render::line::fit;
+use crate::render::line::one_line;
+use crate::render::number::counted;
 use crate::render::style::Palette;
-use crate::render::text::{counted, fit};
-use deburr_core::Svma;
-use deburr_core::insn::disassemble;
-use deburr_core::insn::text::Syntax;
-use deburr_cpu::Arch;
 use deburr_patch::{Refused, Site};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// How to lay it out.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Layout {
+pub(crate) struct FixLayout {
     pub(crate) palette: Palette,
     /// Columns that a line may take; `None`: as many as it needs.
     pub(crate) width: Option<usize>,
     /// Sites of a rule and addresses of a reason; 0 is all.
     pub(crate) limit: usize,
-    /// Whether nothing is written: then the words are shown.
+    /// Whether nothing is written: then the instructions are shown.
     pub(crate) is_plan: bool,
 }
 
 /// Renders for people.
-pub(crate) struct Text {
-    layout: Layout,
+pub(crate) struct FixText {
+    layout: FixLayout,
     files: u64,
 }
 
@@ -38,9 +42,9 @@ struct OfRule<'a> {
     refused: Vec<&'a Refused>,
 }
 
-impl Text {
-    pub(crate) const fn new(layout: Layout) -> Text {
-        Text { layout, files: 0 }
+impl FixText {
+    pub(crate) const fn new(layout: FixLayout) -> FixText {
+        FixText { layout, files: 0 }
     }
 
     fn shown(&self, count: usize) -> usize {
@@ -71,10 +75,10 @@ impl Text {
         for refused in refused {
             by_reason.entry(refused.reason.to_string()).or_default().push(refused);
         }
-        let mut by_reason: Vec<_> = by_reason.into_iter().collect();
-        by_reason.sort_by_key(|(_, places)| std::cmp::Reverse(places.len()));
+        let mut commonest_first: Vec<_> = by_reason.into_iter().collect();
+        commonest_first.sort_by_key(|(_, places)| std::cmp::Reverse(places.len()));
         writeln!(out, "    {}", palette.dim(if barriers > 0 { "kept" } else { "refused" }))?;
-        for (reason, places) in by_reason {
+        for (reason, places) in commonest_first {
             writeln!(out, "    {:>6}  {reason}", places.len())?;
             writeln!(out, "            {}", palette.dim(&self.places(&places)))?;
         }
@@ -121,13 +125,13 @@ impl Text {
         Ok(())
     }
 
-    fn closing(&self, out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+    fn closing(&self, out: &mut dyn Write, summary: &FixSummary) -> io::Result<()> {
         let palette = self.layout.palette;
         if summary.is_several {
             let all = summary.sites + summary.refused - summary.barriers;
             let verb = if self.layout.is_plan { " can be rewritten" } else { " rewritten" };
-            let verb = format!("{verb}, in {}", counted(summary.files_with_sites, "file"));
-            let sites = with_barriers(summary.sites, all, &verb, summary.barriers);
+            let done = format!("{verb}, in {}", counted(summary.files_with_sites, "file"));
+            let sites = with_barriers(summary.sites, all, &done, summary.barriers);
             writeln!(out, "\n{}: {sites}", counted(summary.files, "AArch64 file"))?;
             self.left(out, summary)?;
         } else if self.layout.is_plan && summary.sites > 0 {
@@ -165,7 +169,7 @@ impl Text {
     }
 
     /// What stays as it is, by reason.
-    fn left(&self, out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+    fn left(&self, out: &mut dyn Write, summary: &FixSummary) -> io::Result<()> {
         let mut by_reason: BTreeMap<&str, u64> = BTreeMap::new();
         for left in summary.left.iter().filter(|left| !left.is_fault) {
             *by_reason.entry(&left.reason).or_default() += 1;
@@ -185,7 +189,7 @@ impl Text {
     }
 }
 
-impl Render for Text {
+impl FixRenderer for FixText {
     fn fixed(&mut self, out: &mut dyn Write, fixed: &Fixed, is_named: bool) -> io::Result<()> {
         let (sites, refused) = (&fixed.plan.sites, &fixed.plan.refused);
         if !is_named && sites.is_empty() && refused.is_empty() {
@@ -291,7 +295,7 @@ impl Render for Text {
         verdict.assumptions.iter().try_for_each(|assumption| writeln!(out, "- {assumption}"))
     }
 
-    fn end(&mut self, out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+    fn end(&mut self, out: &mut dyn Write, summary: &FixSummary) -> io::Result<()> {
         self.closing(out, summary)?;
         match summary.manifest {
             Some(_) => writeln!(out, "manifest.json tells what each form of a file needs."),
@@ -311,7 +315,8 @@ fn place(written: &Written, source: &str) -> String {
     }
 }
 
-/// `3 of 4 sites rewritten`, `1 site rewritten, 2 barriers kept`: most barriers are needed, and none is a missed atomic.
+/// `3 of 4 sites rewritten`, `1 site rewritten, 2 barriers kept`: most barriers are needed, and none is a
+/// missed atomic.
 fn with_barriers(some: u64, all: u64, verb: &str, barriers: u64) -> String {
     let sites = match (some == all, counted(all, "site")) {
         _ if all == 0 && barriers > 0 => "no sites".to_owned(),
@@ -322,20 +327,6 @@ fn with_barriers(some: u64, all: u64, verb: &str, barriers: u64) -> String {
         0 => sites,
         barriers => format!("{sites}, {} kept", counted(barriers, "barrier")),
     }
-}
-
-/// The text of each word.
-pub(super) fn insns(words: &[u32], at: Svma) -> Vec<String> {
-    let text = |(&word, at): (&u32, Svma)| {
-        disassemble(Arch::Aarch64, &word.to_le_bytes(), at, Syntax::default())
-            .unwrap_or_else(|| format!(".inst {word:#010x}"))
-    };
-    words.iter().zip(addresses(at)).map(text).collect()
-}
-
-/// Of one word after another.
-fn addresses(at: Svma) -> impl Iterator<Item = Svma> {
-    (0..).map(move |index| at.offset(4 * index))
 }
 
 /// Operands in a column of their own.
@@ -349,10 +340,11 @@ fn aligned(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use deburr_core::Svma;
     use deburr_patch::{Plan, Reason};
 
     /// What is said of a plan that rewrites nothing, and at the end.
-    fn told(refused: &[(&'static str, Reason)]) -> String {
+    fn shown(refused: &[(&'static str, Reason)]) -> String {
         let place = |(rule, reason): &(&'static str, Reason)| Refused {
             rule,
             function: None,
@@ -363,10 +355,10 @@ mod tests {
         let plan = Plan { refused: refused.iter().map(place).collect(), ..Plan::default() };
         let (path, needs, breaks) = ("x.so".to_owned(), Vec::new(), Vec::new());
         let fixed = Fixed { path, plan, needs, breaks, obstacle: None, written: None };
-        let mut summary = Summary { is_several: true, ..Summary::default() };
+        let mut summary = FixSummary { is_several: true, ..FixSummary::default() };
         summary.add(&fixed);
         let palette = Palette::new(false);
-        let mut text = Text::new(Layout { palette, width: None, limit: 10, is_plan: true });
+        let mut text = FixText::new(FixLayout { palette, width: None, limit: 10, is_plan: true });
         let mut out = Vec::new();
         text.fixed(&mut out, &fixed, true).unwrap();
         text.end(&mut out, &summary).unwrap();
@@ -376,16 +368,16 @@ mod tests {
     #[test]
     fn barriers_that_stay_are_counted_apart_from_sites() {
         let barrier = ("barrier-around-atomic", Reason::Barrier);
-        let told_of = told(&[("llsc-loop", Reason::Overlaps), barrier.clone(), barrier.clone()]);
+        let shown_of = shown(&[("llsc-loop", Reason::Overlaps), barrier.clone(), barrier.clone()]);
         for line in [
             "x.so: 0 of 1 site can be rewritten, 2 barriers kept\n",
             "  barrier-around-atomic: no sites, 2 barriers kept\n    kept\n",
             "  llsc-loop: 0 of 1 site\n    refused\n",
             "1 AArch64 file: 0 of 1 site can be rewritten, in 0 files, 2 barriers kept\n",
         ] {
-            assert!(told_of.contains(line), "{told_of}");
+            assert!(shown_of.contains(line), "{shown_of}");
         }
-        assert!(told(&[barrier]).starts_with("x.so: no sites, 1 barrier kept\n"));
-        assert!(told(&[]).starts_with("x.so: nothing to rewrite\n"));
+        assert!(shown(&[barrier]).starts_with("x.so: no sites, 1 barrier kept\n"));
+        assert!(shown(&[]).starts_with("x.so: nothing to rewrite\n"));
     }
 }

@@ -1,4 +1,5 @@
-//! Records that say under which conditions they came about: older ones, stolen time, and what running first does.
+//! Records that say under which conditions they came about: older ones, stolen time, and what running first
+//! does.
 
 use super::{compare, document, scratch, stderr, stdout};
 use serde_json::{Value, json};
@@ -58,8 +59,8 @@ fn a_record_of_an_earlier_version_goes_on_in_balanced_blocks() {
     }
 }
 
-/// A record of 24 pairs of a program that computes for half a second in A and 2 % longer in B, while a hypervisor takes a third of A's
-/// time and a quarter of B's.
+/// A record of 24 pairs of a program that computes for half a second in A and 2 % longer in B, while a
+/// hypervisor takes a third of A's time and a quarter of B's.
 fn robbed(metrics: &[&str], first_of_all: bool) -> String {
     let names: Vec<[&str; 2]> = metrics.iter().map(|name| [*name; 2]).collect();
     let header = json!({

@@ -1,4 +1,4 @@
-//! What was measured is told and kept, whatever comes behind it.
+//! What was measured is reported and kept, whatever comes after it.
 
 use super::{compare, document, scratch};
 use crate::{stderr, stdout};
@@ -17,7 +17,7 @@ fn a_cleanup_that_fails_takes_nothing_from_the_verdict() {
 }
 
 #[test]
-fn points_that_a_record_has_are_told_when_another_one_is_interrupted() {
+fn points_that_a_record_has_are_reported_when_another_one_is_interrupted() {
     let scratch = scratch("points");
     let sweep = ["--a", "sleep 0.0{n}", "--b", "sleep 0.0{n}", "--param", "n=1,2"];
     let first = document(&scratch, &[&sweep[..], &["--pairs", "2", "--record", "runs"]].concat());

@@ -1,10 +1,12 @@
-//! Layouts of code: those that the linkers make of a seed, and what is said where layouts alone make a difference.
+//! Layouts of code: those that the linkers make of a seed, and what is said where layouts alone make a
+//! difference.
 
 use super::{RATE, Scratch, Value, compare, document, run, scratch};
 use std::collections::BTreeSet;
 use std::fs;
 
-/// As many different programs as there are functions whose order can be told from outside: the rate that each prints is its layout's.
+/// As many different programs as there are functions whose order can be seen from outside: the rate that each
+/// prints is its layout's.
 const PROGRAM: &str = "
 #include <unistd.h>
 int first(void) { return 1; } int second(void) { return 2; } int third(void) { return 3; }
@@ -77,7 +79,7 @@ fn printing(side: &str, rate: u32) -> String {
     )
 }
 
-fn told(scratch: &Scratch, b: u32, more: &[&str]) -> Value {
+fn measured(scratch: &Scratch, b: u32, more: &[&str]) -> Value {
     let (a, b) = (printing("a", 10_000), printing("b", b));
     let arguments = ["--shell", "sh", "--metric", RATE, "--seed", "3", "--a", &a, "--b", &b];
     document(scratch, &[&arguments[..], more].concat())
@@ -88,18 +90,18 @@ fn what_layouts_alone_may_do_is_no_difference() {
     let scratch = scratch("floor");
     scratch.file("layout-a", b"100");
     scratch.file("layout-b", b"600");
-    assert_eq!(told(&scratch, 10_000, &[])["verdict"], "better");
+    assert_eq!(measured(&scratch, 10_000, &[])["verdict"], "better");
     let floor = ["--relink", LINK, "--layout-floor"];
-    let same = told(&scratch, 10_000, &floor);
+    let same = measured(&scratch, 10_000, &floor);
     let deviation = same["placement"]["deviation"].as_f64().unwrap();
     // 1000/√12 of 10500.
     assert!((0.015..0.045).contains(&deviation), "{same:#}");
     let region = same["region"].as_f64().unwrap();
     assert!((0.04..0.15).contains(&region), "{same:#}");
     assert!(["same", "inconclusive"].contains(&same["verdict"].as_str().unwrap()), "{same:#}");
-    assert_eq!(told(&scratch, 14_000, &floor)["verdict"], "better");
+    assert_eq!(measured(&scratch, 14_000, &floor)["verdict"], "better");
     // With a layout for each run there is nothing that only one pair of layouts says.
-    let each = told(&scratch, 10_000, &["--relink", LINK]);
+    let each = measured(&scratch, 10_000, &["--relink", LINK]);
     assert_eq!((&each["placement"], &each["region"]), (&Value::Null, &Value::from(0.01)));
     assert!(["same", "inconclusive"].contains(&each["verdict"].as_str().unwrap()), "{each:#}");
 }
@@ -108,11 +110,11 @@ fn what_layouts_alone_may_do_is_no_difference() {
 fn layouts_are_in_the_record_and_are_not_measured_again() {
     let scratch = scratch("floor-record");
     let floor = ["--relink", LINK, "--layout-floor=5", "--pairs", "2"];
-    let first = told(&scratch, 10_000, &[&floor[..], &["--record", "record"]].concat());
+    let first = measured(&scratch, 10_000, &[&floor[..], &["--record", "record"]].concat());
     let lines = |scratch: &Scratch| fs::read_to_string(scratch.0.join("record")).unwrap().lines().count();
     // The header, a warm-up and three rounds of five, a warm-up pair and two pairs.
     assert_eq!(lines(&scratch), 1 + 16 + 6);
-    let again = told(&scratch, 10_000, &[&floor[..], &["--resume=record"]].concat());
+    let again = measured(&scratch, 10_000, &[&floor[..], &["--resume=record"]].concat());
     assert_eq!((lines(&scratch), &again), (23, &first));
     assert_eq!(document(&scratch, &["--pairs", "2", "record"]), first);
     let text = super::stdout(&compare(
@@ -126,7 +128,7 @@ fn layouts_are_in_the_record_and_are_not_measured_again() {
 fn an_interrupted_sweep_is_judged_by_the_points_whose_layouts_were_all_measured() {
     let scratch = scratch("floor-sweep");
     let floor = ["--relink", LINK, "--layout-floor=5", "--pairs", "2", "--param", "n=1,2"];
-    let whole = told(&scratch, 10_000, &[&floor[..], &["--record", "record"]].concat());
+    let whole = measured(&scratch, 10_000, &[&floor[..], &["--record", "record"]].concat());
     assert_eq!(whole["sweep"]["points"].as_array().unwrap().len(), 2);
     let widest = whole["sweep"]["points"].as_array().unwrap().iter().map(|point| &point["metrics"][0]);
     let widest = widest.map(|metric| metric["region"].as_f64().unwrap()).fold(0.0, f64::max);

@@ -1,4 +1,5 @@
-//! `deburr fix` on packages that are made here: a wheel whose members are stored, so that all of them are at hand, and a `.deb`.
+//! `deburr fix` on packages that are made here: a wheel whose members are stored, so that all of them are at
+//! hand, and a `.deb`.
 
 use super::super::fixtures::{archive, folder};
 use super::super::packages::{gzip, tar};
@@ -221,7 +222,7 @@ fn archives_of_every_compression_that_is_written_are_rewritten() {
 }
 
 #[test]
-fn documents_tell_of_members_and_of_the_package() {
+fn documents_list_the_members_and_the_package() {
     let scratch = scratch("json");
     let plan = document(&scratch, &["app.whl"]);
     assert_eq!(plan["files"][0]["path"], format!("app.whl!{MEMBER}"));
@@ -247,7 +248,7 @@ fn documents_tell_of_members_and_of_the_package() {
 }
 
 #[test]
-fn what_cannot_be_done_with_packages_is_told_and_nothing_is_written() {
+fn what_cannot_be_done_with_packages_is_reported_and_nothing_is_written() {
     let scratch = scratch("refused");
     let whole = zip(&wheel(LIBRARY));
     scratch.file("cut.whl", &whole[..whole.len() - 10]);

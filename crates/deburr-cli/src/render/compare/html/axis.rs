@@ -1,4 +1,7 @@
 //! An axis: values → coordinates, and where its ticks are.
+//!
+//! In: the values that are drawn, and the coordinates of both ends. Out: a place for each value. Values that
+//! are no numbers, one value alone and huge ranges make an axis, too.
 
 /// A range of values on a range of coordinates.
 #[derive(Debug, Clone, Copy)]
@@ -8,49 +11,53 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// An axis that all finite values lie on, with `margin` of its length free at both ends; `places` are its ends' coordinates.
+    /// An axis that holds all finite values, with `margin` of its length free at both ends; `places` are its
+    /// ends' coordinates.
     pub(super) fn over(values: impl IntoIterator<Item = f64>, margin: f64, places: (f64, f64)) -> Axis {
         let finite = values.into_iter().filter(|value| value.is_finite());
-        let (low, high) = finite
+        let (least, most) = finite
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
-        let (low, high) = match low.partial_cmp(&high) {
+        let values = match least.partial_cmp(&most) {
             // Halves, because the difference of two huge values may be none.
             Some(std::cmp::Ordering::Less) => {
-                let free = (high / 2.0 - low / 2.0) * 2.0 * margin;
-                let free = if free.is_finite() { free } else { 0.0 };
-                (low - free, high + free)
+                let wanted = (most / 2.0 - least / 2.0) * 2.0 * margin;
+                let free = if wanted.is_finite() { wanted } else { 0.0 };
+                (least - free, most + free)
             }
-            Some(std::cmp::Ordering::Equal) if low != 0.0 => (low - low.abs() * 0.05, low + low.abs() * 0.05),
+            Some(std::cmp::Ordering::Equal) if least != 0.0 => {
+                (least - least.abs() * 0.05, least + least.abs() * 0.05)
+            }
             _ => (-1.0, 1.0),
         };
-        Axis { values: (low, high), places }
+        Axis { values, places }
     }
 
-    /// Where a value lies; what lies beyond an end is at that end.
+    /// Where a value is; what is beyond an end is at that end.
     pub(super) fn place(&self, value: f64) -> f64 {
         let ((low, high), (from, to)) = (self.values, self.places);
-        let share = (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0);
+        let exact = (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0);
         // No number has no place; the axis begins somewhere.
-        let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
+        let share = if exact.is_nan() { 0.0 } else { exact.clamp(0.0, 1.0) };
         from + share * (to - from)
     }
 
-    /// Whether a value lies between the ends.
+    /// Whether a value is between the ends.
     pub(super) fn holds(&self, value: f64) -> bool {
         (self.values.0..=self.values.1).contains(&value)
     }
 
-    /// Some `count` round values between the ends, none closer than `least`, with the digits after the point that they need.
+    /// Some `count` round values between the ends, none closer than `least`, with the digits after the point
+    /// that they need.
     pub(super) fn ticks(&self, count: u32, least: f64) -> (Vec<f64>, usize) {
         let (low, high) = self.values;
         let rough = ((high / f64::from(count) - low / f64::from(count)).max(least)).max(f64::MIN_POSITIVE);
         let power = 10f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0].map(|part| part * power).into_iter().find(|step| *step >= rough * 0.8);
-        let step = step.unwrap_or(10.0 * power);
+        let round = [1.0, 2.0, 5.0].map(|part| part * power);
+        let step = round.into_iter().find(|step| *step >= rough * 0.8).unwrap_or(10.0 * power);
         let first = (low / step).ceil();
-        let ticks = (0..=2 * count).map(|index| (first + f64::from(index)) * step);
+        let endless = (0..=2 * count).map(|index| (first + f64::from(index)) * step);
         // The rounding of a product must not lose the last one.
-        let ticks = ticks.take_while(|tick| *tick <= high + step * 1e-9).collect();
+        let ticks = endless.take_while(|tick| *tick <= high + step * 1e-9).collect();
         (ticks, (-(step * 1.001).log10().floor()).clamp(0.0, 12.0) as usize)
     }
 }

@@ -1,4 +1,8 @@
-//! What figures are drawn with: a frame with two axes, and SVG 1.1 inside of it. Colours are the style sheet's, by class.
+//! What figures are drawn with: a frame with two axes, and SVG 1.1 inside of it. Colours are the style
+//! sheet's, by class.
+//!
+//! In: shapes and texts with places from the axes. Out: one SVG element. All figures share one size and one
+//! frame.
 
 use super::axis::Axis;
 use super::markup::Escaped;
@@ -11,12 +15,12 @@ pub(super) const HEIGHT: f64 = 260.0;
 /// How wide a digit of an axis is.
 const DIGIT: f64 = 6.6;
 
-/// What lies below and at the left of what is drawn.
+/// The margins below and to the left of what is drawn.
 const BELOW: f64 = 40.0;
 const ABOVE: f64 = 22.0;
 const RIGHT: f64 = 12.0;
 
-/// A figure under way.
+/// A figure that is being drawn.
 pub(super) struct Canvas {
     body: String,
     /// The left end of what is drawn.
@@ -111,30 +115,31 @@ impl Canvas {
         let _ = writeln!(self.body, "<{shape} class=\"{class}\" points=\"{}\"/>", points.join(" "));
     }
 
-    /// The mark of a run: its side's shape, hollow if it is to be doubted. `told` is shown to who points at it.
-    pub(super) fn mark(&mut self, side: Side, is_hollow: bool, (x, y): (f64, f64), told: &str) {
+    /// The mark of a run: its side's shape, hollow if it is to be doubted. `title` is shown to who points at
+    /// it.
+    pub(super) fn mark(&mut self, side: Side, is_hollow: bool, (x, y): (f64, f64), title: &str) {
         let size = self.size;
         let (class, shape) = match side {
             Side::A => ("a", format!("circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{:.1}\"", 3.4 * size)),
             Side::B => ("b", path((x, y), &[(0.0, -4.2), (4.2, 3.2), (-4.2, 3.2)], size)),
         };
-        self.shape(class, is_hollow, &shape, told);
+        self.shape(class, is_hollow, &shape, title);
     }
 
     /// The mark of a pair, likewise.
-    pub(super) fn diamond(&mut self, is_hollow: bool, at: (f64, f64), told: &str) {
+    pub(super) fn diamond(&mut self, is_hollow: bool, at: (f64, f64), title: &str) {
         let corners = [(0.0, -4.4), (4.4, 0.0), (0.0, 4.4), (-4.4, 0.0)];
-        self.shape("pair", is_hollow, &path(at, &corners, self.size), told);
+        self.shape("pair", is_hollow, &path(at, &corners, self.size), title);
     }
 
-    fn shape(&mut self, class: &str, is_hollow: bool, shape: &str, told: &str) {
+    fn shape(&mut self, class: &str, is_hollow: bool, shape: &str, title: &str) {
         let name = shape.split(' ').next().unwrap_or_default();
         let hollow = if is_hollow { " hollow" } else { "" };
         let attributes = shape.get(name.len()..).unwrap_or_default();
         let _ = writeln!(
             self.body,
             "<{name} class=\"mark {class}{hollow}\"{attributes}><title>{}</title></{name}>",
-            Escaped(told)
+            Escaped(title)
         );
     }
 
@@ -163,7 +168,7 @@ fn path((x, y): (f64, f64), corners: &[(f64, f64)], size: f64) -> String {
 
 /// A number on an axis.
 pub(super) fn number(value: f64, after: usize) -> String {
-    // A tick that is 0 but for rounding has no sign.
+    // A tick that is 0 except for rounding has no sign.
     let value = if value.abs() < 0.5 * 10f64.powi(-(after as i32)) { 0.0 } else { value };
     if value.abs() >= 1e9 { format!("{value:.2e}") } else { format!("{value:.after$}") }.replace('-', "−")
 }
@@ -180,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_stand_at_their_values_and_text_is_escaped() {
+    fn ticks_are_at_their_values_and_text_is_escaped() {
         let upwards = Axis::over([0.0, 10.0], 0.0, Canvas::upwards());
         let mut canvas = Canvas::new(&upwards, 5, "a<b");
         let rightwards = Axis::over([0.0, 4.0], 0.0, canvas.rightwards());

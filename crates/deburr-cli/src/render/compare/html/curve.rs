@@ -1,11 +1,14 @@
 //! A sweep: the values of both sides over a parameter, each with its interval.
+//!
+//! In: a comparison for each value of the parameter. Out: an SVG figure with two curves.
 
 use super::axis::Axis;
 use super::canvas::Canvas;
-use super::unit_of_axis;
+use super::unit::unit_of_axis;
 use crate::render::compare::quantity::shown;
 use deburr_lab::comparison::{Comparison, Question};
 use deburr_lab::side::Side;
+use deburr_lab::stats::benchstat::Summary;
 
 /// A value with its interval, the lower end first.
 #[derive(Debug, Clone, Copy)]
@@ -17,22 +20,23 @@ pub(super) struct Estimate {
 
 /// Both sides at one value of the parameter; a side that failed there has no estimate.
 #[derive(Debug, Clone)]
-pub(super) struct Step {
+pub(super) struct CurveStep {
     pub(super) parameter: String,
     pub(super) sides: [Option<Estimate>; 2],
 }
 
-impl Step {
+impl CurveStep {
     /// Of a point of a sweep.
-    pub(super) fn of(parameter: &str, comparison: &Comparison) -> Step {
-        let sides = comparison.sides.each_ref();
-        let sides = sides.map(|side| Some(Estimate { center: side.center, low: side.low, high: side.high }));
-        Step { parameter: parameter.to_owned(), sides }
+    pub(super) fn of(parameter: &str, comparison: &Comparison) -> CurveStep {
+        let estimate = |side: &Summary| Estimate { center: side.center, low: side.low, high: side.high };
+        let sides = comparison.sides.each_ref().map(|side| Some(estimate(side)));
+        CurveStep { parameter: parameter.to_owned(), sides }
     }
 }
 
-/// The figure. The steps of the parameter are as far from each other as they were given: mostly they are powers.
-pub(super) fn figure(question: &Question, parameter: &str, steps: &[Step]) -> String {
+/// The figure. The steps of the parameter are as far from each other as they were given: mostly they are
+/// powers.
+pub(super) fn figure(question: &Question, parameter: &str, steps: &[CurveStep]) -> String {
     let estimates = steps.iter().flat_map(|step| step.sides.iter().flatten());
     let ends: Vec<f64> =
         estimates.flat_map(|at| [at.center, at.low, at.high]).filter(|end| end.is_finite()).collect();
@@ -44,9 +48,9 @@ pub(super) fn figure(question: &Question, parameter: &str, steps: &[Step]) -> St
     let mut canvas = Canvas::new(&upwards, 5, &label);
     let rightwards = Axis::over([0.0, steps.len().saturating_sub(1) as f64], 0.06, canvas.rightwards());
     for (index, (side, class)) in [(Side::A, "a"), (Side::B, "b")].into_iter().enumerate() {
-        // The two sides stand beside each other, so that their intervals can be told apart.
+        // The two sides are next to each other, so that their intervals can be distinguished.
         let x = |step: usize| rightwards.place(step as f64) + if side == Side::A { -3.0 } else { 3.0 };
-        let found = |step: &Step| step.sides.get(index).copied().flatten();
+        let found = |step: &CurveStep| step.sides.get(index).copied().flatten();
         let known: Vec<(usize, Estimate)> =
             steps.iter().enumerate().filter_map(|(at, step)| Some((at, found(step)?))).collect();
         canvas.polygon(
@@ -71,11 +75,11 @@ mod tests {
     use deburr_lab::stats::Direction;
 
     #[test]
-    fn every_step_has_both_sides_where_they_lie_and_none_where_one_failed() {
+    fn every_step_has_both_sides_where_they_are_and_none_where_one_failed() {
         let question =
             Question { name: "tps".to_owned(), unit: "1/s".to_owned(), direction: Direction::Larger };
         let at = |center: f64| Some(Estimate { center, low: center - 10.0, high: center + 10.0 });
-        let step = |parameter: &str, a, b| Step { parameter: parameter.to_owned(), sides: [a, b] };
+        let step = |parameter: &str, a, b| CurveStep { parameter: parameter.to_owned(), sides: [a, b] };
         let steps =
             [step("1", at(90.0), at(80.0)), step("2<", at(40.0), at(50.0)), step("4", at(20.0), None)];
         let figure = figure(&question, "clients", &steps);

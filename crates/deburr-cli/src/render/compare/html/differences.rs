@@ -1,4 +1,6 @@
 //! What B changed in every pair, the region of equivalence, and the typical change with its interval.
+//!
+//! In: a comparison. Out: an SVG figure with a mark for each pair; none where nothing was paired.
 
 use super::axis::Axis;
 use super::canvas::Canvas;
@@ -23,8 +25,8 @@ pub(super) fn figure(comparison: &Comparison) -> Option<String> {
     canvas.line("zero", (left, y(0.0)), (right, y(0.0)));
     for (index, change) in shape.changes.iter().enumerate() {
         let place = (pairs.place((index + 1) as f64), y(*change));
-        let told = format!("pair {}: {}", index + 1, percent(*change));
-        canvas.diamond(is_spoiled(comparison, index), place, &told);
+        let label = format!("pair {}: {}", index + 1, percent(*change));
+        canvas.diamond(is_spoiled(comparison, index), place, &label);
     }
     let x = right - 14.0;
     if let Some((low, high)) = interval {
@@ -40,18 +42,18 @@ pub(super) fn figure(comparison: &Comparison) -> Option<String> {
     Some(canvas.finish(&format!("{name}: the change in each of {} pairs", shape.changes.len())))
 }
 
-/// Whether a pair ran beside too much else.
+/// Whether a pair ran next to too much else.
 pub(super) fn is_spoiled(comparison: &Comparison, pair: usize) -> bool {
     comparison.series.sequence.iter().any(|reading| reading.pair == pair && reading.is_contaminated)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::comparison;
+    use super::super::example::comparison;
     use super::*;
 
     #[test]
-    fn the_region_lies_where_one_percent_is_and_every_pair_has_its_mark() {
+    fn the_region_is_where_one_percent_is_and_every_pair_has_its_mark() {
         let mut comparison = comparison();
         comparison.shape.changes = vec![-0.01, 0.0, 0.05];
         comparison.shape.region = (-0.01, 0.01);

@@ -23,7 +23,7 @@ impl Display for Escaped<'_> {
     }
 }
 
-/// A number as people read it, with the number itself beside it. It keeps its unit on its line.
+/// A number as people read it, with the number itself next to it. It keeps its unit on its line.
 pub(super) fn data(name: &str, value: f64, shown: &str) -> String {
     format!("<data class=\"{name}\" value=\"{value}\">{}</data>", Escaped(shown))
 }

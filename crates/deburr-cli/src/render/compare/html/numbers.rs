@@ -1,10 +1,12 @@
-//! The numbers of a metric in tables: those that are said of it, and those that were measured.
+//! The numbers of a metric in tables: the statistics, and what was measured.
+//!
+//! In: a comparison, or those of all points of a sweep. Out: HTML tables, whose `<data>` elements hold the
+//! exact values.
 
 use super::differences::is_spoiled;
 use super::markup::{Escaped, data};
 use super::runs::readings;
-use crate::render::compare::better;
-use crate::render::compare::quantity::{self, percent, shown};
+use crate::render::compare::quantity::{self, better, percent, shown};
 use deburr_lab::comparison::Comparison;
 use deburr_lab::side::Side;
 use deburr_lab::stats::benchstat::Summary;
@@ -87,7 +89,7 @@ pub(super) fn swept(parameter: &str, points: &[(&str, &Comparison)]) -> String {
     text
 }
 
-/// Which way is better, in words.
+/// In which direction a metric is better, in words.
 pub(super) fn direction(direction: Direction) -> String {
     format!("{} is better", better(direction))
 }

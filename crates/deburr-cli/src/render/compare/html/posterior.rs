@@ -1,4 +1,8 @@
-//! How probable each change is, given the pairs: the posterior, with what is worse, the same and better under it.
+//! How probable each change is, given the pairs: the posterior, with what is worse, the same and better under
+//! it.
+//!
+//! In: a comparison with a verdict. Out: an SVG figure of the density, its areas coloured; none without a
+//! verdict.
 
 use super::axis::Axis;
 use super::canvas::Canvas;
@@ -63,11 +67,11 @@ pub(super) fn figure(comparison: &Comparison) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::comparison;
+    use super::super::example::comparison;
     use super::*;
 
     #[test]
-    fn what_lies_beyond_the_region_is_worse_or_better_by_the_direction() {
+    fn what_is_beyond_the_region_is_worse_or_better_by_the_direction() {
         let mut comparison = comparison();
         comparison.shape.region = (-0.01, 0.01);
         comparison.shape.density = vec![(0.01, 1.0), (0.02, 2.0), (0.03, 0.0)];

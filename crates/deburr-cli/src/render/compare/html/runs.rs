@@ -1,16 +1,21 @@
 //! The runs of both sides in the order of time: whether the machine drifted shows here.
+//!
+//! In: a comparison with its readings. Out: an SVG figure with a mark for each run, and pauses where nothing
+//! ran.
 
 use super::axis::Axis;
 use super::canvas::Canvas;
-use super::unit_of_axis;
+use super::unit::unit_of_axis;
 use crate::render::compare::quantity::shown;
 use deburr_lab::comparison::{Comparison, Reading};
 use deburr_lab::side::Side;
 
-/// Units of the time that an experiment takes, in seconds, each with the time from which on the next one is told.
+/// Units of the time that an experiment takes, in seconds, each with the time from which on the next one is
+/// used.
 const TIMES: [(f64, f64, &str); 3] =
     [(1.0, 180.0, "seconds"), (60.0, 10_800.0, "minutes"), (3600.0, f64::INFINITY, "hours")];
-/// A pause, as between two halves of an experiment: so many times the mean time between the other runs, and so many seconds.
+/// A pause, as between two halves of an experiment: so many times the mean time between the other runs, and
+/// so many seconds.
 const PAUSE: (f64, f64) = (20.0, 30.0);
 
 /// The figure.
@@ -25,16 +30,17 @@ pub(super) fn figure(comparison: &Comparison) -> String {
     let Along { at, label, least, pauses } = along(&readings, comparison.verdict.is_some());
     let rightwards = Axis::over(at.iter().copied(), 0.03, canvas.rightwards());
     let (bottom, top) = Canvas::upwards();
-    for (at, told) in pauses {
+    for (at, time) in pauses {
         let x = rightwards.place(at);
         canvas.line("pause", (x, bottom), (x, top));
         // On the side where there is room.
         let (left, right) = canvas.rightwards();
         let (class, x) = if x > (left + right) / 2.0 { ("tick end", x - 4.0) } else { ("tick", x + 4.0) };
-        canvas.text(class, (x, bottom - 6.0), &format!("paused for {told}"));
+        canvas.text(class, (x, bottom - 6.0), &format!("paused for {time}"));
     }
-    let placed = at.into_iter().zip(&readings);
-    let placed: Vec<((f64, f64), &Reading)> = placed
+    let placed: Vec<((f64, f64), &Reading)> = at
+        .into_iter()
+        .zip(&readings)
         .map(|(at, reading)| ((rightwards.place(at), upwards.place(reading.value / step)), reading))
         .collect();
     for pair in placed.chunk_by(|one, next| one.1.pair == next.1.pair) {
@@ -49,14 +55,14 @@ pub(super) fn figure(comparison: &Comparison) -> String {
     }
     for (place, reading) in placed {
         let side = if reading.side == Side::A { "A" } else { "B" };
-        let told = format!("{side} {}: {}", reading.pair + 1, shown(reading.value, &question.unit));
-        canvas.mark(reading.side, reading.is_contaminated, place, &told);
+        let title = format!("{side} {}: {}", reading.pair + 1, shown(reading.value, &question.unit));
+        canvas.mark(reading.side, reading.is_contaminated, place, &title);
     }
     canvas.below(&rightwards, least, &label);
     canvas.finish(&format!("{}: {} runs of A and B", question.name, readings.len()))
 }
 
-/// What runs stand along.
+/// The axis along which runs are placed.
 struct Along {
     /// Where each is.
     at: Vec<f64>,
@@ -67,7 +73,8 @@ struct Along {
     pauses: Vec<(f64, String)>,
 }
 
-/// By time; by their order where the time has pauses, beside which nothing else could be seen; by their pair where there is no time.
+/// By time. By their order where the time has pauses, next to which nothing else could be seen. By their pair
+/// where there is no time.
 fn along(readings: &[Reading], are_pairs: bool) -> Along {
     let times: Option<Vec<f64>> = readings.iter().map(|reading| reading.began).collect();
     let Some(times) = times else {
@@ -75,7 +82,7 @@ fn along(readings: &[Reading], are_pairs: bool) -> Along {
         let label = if are_pairs { "pair" } else { "place in the file" };
         return Along { at, label: label.to_owned(), least: 1.0, pauses: Vec::new() };
     };
-    let told = |time: f64| {
+    let in_unit = |time: f64| {
         let (second, _, name) = TIMES.into_iter().find(|(_, most, _)| time < *most).unwrap_or(TIMES[2]);
         (second, name)
     };
@@ -85,13 +92,13 @@ fn along(readings: &[Reading], are_pairs: bool) -> Along {
     let usual = (span - longest) / times.len().max(2) as f64;
     let is_pause = |gap: f64| gap > (PAUSE.0 * usual).max(PAUSE.1);
     if !is_pause(longest) {
-        let (second, name) = told(span);
+        let (second, name) = in_unit(span);
         let first = times.first().copied().unwrap_or(0.0);
         let at = times.iter().map(|time| (time - first) / second).collect();
         return Along { at, label: format!("{name} since the first run"), least: 0.0, pauses: Vec::new() };
     }
     let pauses = gaps().enumerate().filter(|(_, gap)| is_pause(*gap)).map(|(index, gap)| {
-        let (second, name) = told(gap);
+        let (second, name) = in_unit(gap);
         (index as f64 + 1.5, format!("{:.0} {name}", gap / second))
     });
     let at = (1..=times.len()).map(|run| run as f64).collect();
@@ -105,7 +112,7 @@ pub(super) fn readings(comparison: &Comparison) -> Vec<Reading> {
         return series.sequence.clone();
     }
     let sides = [Side::A, Side::B].into_iter().zip(&series.values);
-    let all = sides.flat_map(|(side, values)| {
+    let by_side = sides.flat_map(|(side, values)| {
         values.iter().enumerate().map(move |(pair, &value)| Reading {
             side,
             value,
@@ -114,14 +121,14 @@ pub(super) fn readings(comparison: &Comparison) -> Vec<Reading> {
             is_contaminated: false,
         })
     });
-    let mut all: Vec<Reading> = all.collect();
+    let mut all: Vec<Reading> = by_side.collect();
     all.sort_by_key(|reading| reading.pair);
     all
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::comparison;
+    use super::super::example::comparison;
     use super::*;
 
     #[test]
@@ -134,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_stand_where_they_began_and_in_their_order_around_a_pause() {
+    fn runs_are_placed_where_they_began_and_in_their_order_around_a_pause() {
         let mut comparison = comparison();
         let along_time = along(&comparison.series.sequence, true);
         assert_eq!(along_time.label, "seconds since the first run");
@@ -149,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_without_an_order_stand_in_that_of_their_file() {
+    fn runs_without_an_order_are_placed_in_that_of_their_file() {
         let mut comparison = comparison();
         comparison.series.sequence.clear();
         comparison.verdict = None;

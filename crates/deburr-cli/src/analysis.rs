@@ -1,0 +1,135 @@
+//! The analysis of each binary: options and configuration → [`Analysis`], and from it, binary by binary, a
+//! [`Request`] with its debug file and its guards.
+//!
+//! In: options, configuration, and the bytes of a binary. Out: the result of some work on it, or why there is
+//! none. Where options and configuration disagree, the options win.
+
+use crate::args::analysis::{AnalysisOptions, DebugFiles};
+use crate::config::document::Config;
+use crate::input::content::arch_of;
+use crate::input::debug_file;
+use crate::names::{features_for, machines_named, rule_named};
+use deburr_core::rule::{RULES, Rule};
+use deburr_core::{Error, Knowledge, Request, wanted_debug_file};
+use deburr_cpu::Target;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+/// What is looked for in binaries, and by which features they are judged.
+#[derive(Debug)]
+pub(crate) struct Analysis {
+    pub(crate) target: Vec<Target>,
+    pub(crate) baseline: Vec<Target>,
+    /// Ids of the rules to run.
+    pub(crate) rules: Vec<&'static str>,
+    /// Where separate debug files are looked for; `None`: nowhere.
+    pub(crate) debug_dirs: Option<Vec<PathBuf>>,
+    /// What the user states apart from the command line.
+    pub(crate) config: Config,
+}
+
+/// Where a binary comes from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Provenance<'a> {
+    /// As the user knows it.
+    pub(crate) path: &'a str,
+    /// The file that its debug file may be next to, if there is one.
+    pub(crate) file: Option<&'a Path>,
+}
+
+/// What is said of a panic.
+pub(crate) const FAILED: &str = "deburr itself failed on this file; please report it";
+
+/// Why a binary gave no answer.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) reason: String,
+    /// Whether it is a fault: work that was requested and not done.
+    pub(crate) fault: bool,
+}
+
+impl Analysis {
+    /// Reads the options and the configuration.
+    pub(crate) fn new(options: &AnalysisOptions, debug_files: &DebugFiles) -> Result<Analysis, String> {
+        let config = Config::read(options.config.as_deref())?;
+        Ok(Analysis {
+            target: machines(machines_named("--target", &options.target)?, &config.target),
+            baseline: machines(machines_named("--baseline", &options.baseline)?, &config.baseline),
+            rules: chosen_rules(options, &config)?,
+            debug_dirs: debug_dirs(debug_files),
+            config,
+        })
+    }
+
+    /// Does some work on an ELF file. `foreign`: what the libraries show that it needs.
+    pub(crate) fn run<T>(
+        &self,
+        bytes: &[u8],
+        provenance: Provenance<'_>,
+        foreign: &[&Knowledge],
+        work: impl FnOnce(&[u8], &Request<'_>) -> Result<T, Error>,
+    ) -> Result<T, Refusal> {
+        let arch = arch_of(bytes);
+        let debug_file = self
+            .debug_dirs
+            .as_deref()
+            .zip(provenance.file)
+            .and_then(|(dirs, file)| debug_file::find(&wanted_debug_file(bytes)?, file, dirs));
+        let guards = self.config.guards_for(provenance.path, arch);
+        let request = Request {
+            debug_file: debug_file.as_deref(),
+            target: features_for(&self.target, arch),
+            baseline: features_for(&self.baseline, arch),
+            rules: Some(&self.rules),
+            guards: &guards,
+            foreign,
+        };
+        let fault = |reason: &str| Refusal { reason: reason.to_owned(), fault: true };
+        // A panic is a fault of deburr, yet it must cost one file and not the batch, whose turns would wait
+        // indefinitely.
+        let done = catch_unwind(AssertUnwindSafe(|| work(bytes, &request))).map_err(|_| fault(FAILED))?;
+        if debug_file.as_ref().is_some_and(|debug| !debug.is_intact()) {
+            return Err(fault("the debug file changed while it was read"));
+        }
+        done.map_err(|error| Refusal {
+            reason: error.to_string(),
+            fault: !matches!(error, Error::Unsupported(_)),
+        })
+    }
+}
+
+/// Where separate debug files are looked for; `None`: nowhere.
+pub(crate) fn debug_dirs(options: &DebugFiles) -> Option<Vec<PathBuf>> {
+    let dirs = match options.debug_dir.as_slice() {
+        [] => vec![PathBuf::from("/usr/lib/debug")],
+        dirs => dirs.to_vec(),
+    };
+    (!options.no_debug_files).then_some(dirs)
+}
+
+/// The machines of an option, and those that are configured for other architectures.
+pub(crate) fn machines(mut given: Vec<Target>, configured: &[Target]) -> Vec<Target> {
+    for machine in configured {
+        if !given.iter().any(|other| other.arch == machine.arch) {
+            given.push(machine.clone());
+        }
+    }
+    given
+}
+
+/// The rules to run. `--select` says it alone; otherwise the configuration may select, and turn rules off.
+fn chosen_rules(options: &AnalysisOptions, config: &Config) -> Result<Vec<&'static str>, String> {
+    let ids = |names: &[String]| names.iter().map(|name| rule_named(name)).collect::<Result<Vec<_>, _>>();
+    let (named, left_out) = (ids(&options.select)?, ids(&options.ignore)?);
+    let says_all = !named.is_empty();
+    let select = if says_all { &named } else { &config.select };
+    let ignore = if says_all || !left_out.is_empty() { &left_out } else { &config.ignore };
+    let preview = options.preview || (config.preview && !says_all);
+    let is_selected = |rule: &&Rule| match select.as_slice() {
+        [] => preview || !rule.preview,
+        ids => ids.contains(&rule.id) || (preview && rule.preview),
+    };
+    let is_off = |id: &str| !says_all && config.severity.get(id) == Some(&None);
+    let chosen = RULES.iter().filter(is_selected).map(|rule| rule.id);
+    Ok(chosen.filter(|id| !ignore.contains(id) && !is_off(id)).collect())
+}

@@ -1,0 +1,85 @@
+//! The options of `deburr check`.
+//!
+//! In: the arguments after `check`. Out: [`Check`], whose text here is the help of the verb.
+
+use super::analysis::AnalysisOptions;
+use super::batch::Batch;
+use super::fail_on::FailOn;
+use super::format::{Destination, DestinationParser};
+use clap::Args;
+use std::path::PathBuf;
+
+/// The options of `deburr check`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  deburr check /usr/bin/postgres
+  deburr check --target armv8.1-a --target x86-64-v3 /opt/app
+  deburr check --baseline x86-64-v2 --select above-baseline build/
+  deburr check --format json --output report.json /usr/lib
+  deburr check app.deb app.whl image.tar
+  deburr check --format text --format sarif=deburr.sarif --format junit=deburr.xml build/
+  deburr check --add-allowances build/    accept what is found today, in deburr.toml
+  deburr check --closure --root unpacked/ unpacked/usr/bin/server
+  curl -s https://example.org/tool | deburr check -
+
+Formats:
+  text     for people: by file and rule, with a summary
+  concise  one line a finding: PATH:SVMA: SEVERITY RULE: MESSAGE [FUNCTION at FILE:LINE]
+  json     everything that is known of each file; `deburr schema` describes it
+  sarif    SARIF 2.1.0, for code scanning
+  github   annotations of GitHub Actions
+  junit    JUnit XML: a suite for each file, a failure for each finding at or above --fail-on
+
+deburr.toml may set target, baseline, select, ignore, preview and fail-on, change severities, allow
+findings and state guards; the command line wins.
+
+Exit status: 0 clean, 1 findings at or above --fail-on, 2 some file could not be checked.")]
+pub(crate) struct Check {
+    /// Files, directories and packages; - is the standard input
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisOptions,
+
+    /// Accept all findings of this run: write allowances into the configuration, or into FILE
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, help_heading = "Rules")]
+    pub(crate) add_allowances: Option<Option<PathBuf>>,
+    /// The severity from which a finding makes the exit status 1 [default: warning]
+    #[arg(long, value_enum, value_name = "SEVERITY", help_heading = "Rules")]
+    pub(crate) fail_on: Option<FailOn>,
+
+    /// Output format, and the file it goes to (can be given more than once) [default: text]
+    #[arg(long, value_parser = DestinationParser, value_name = "FORMAT[=FILE]", help_heading = "Output")]
+    pub(crate) format: Vec<Destination>,
+    /// Indent JSON also where the output is no terminal
+    #[arg(long, help_heading = "Output")]
+    pub(crate) pretty: bool,
+    /// The file for the format that has none of its own, instead of the standard output
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+    /// Findings shown for each rule of a file in text; 0 shows all
+    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Output")]
+    pub(crate) limit: usize,
+    /// Account for all executable bytes, and say how long the run took
+    #[arg(long, help_heading = "Output")]
+    pub(crate) statistics: bool,
+    /// List what was skipped, with the reasons
+    #[arg(long, help_heading = "Output")]
+    pub(crate) show_skipped: bool,
+    /// Show findings only: no clean files, no summary
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
+    pub(crate) quiet: bool,
+    /// Show every file, its features and who built it
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) verbose: bool,
+
+    #[command(flatten)]
+    pub(crate) batch: Batch,
+    /// Look at the shared libraries that each file needs, too: their checks of the CPU guard code of others
+    #[arg(long, help_heading = "Input")]
+    pub(crate) closure: bool,
+    /// The folder that stands for / where libraries are looked for, such as an unpacked package [default: /]
+    #[arg(long, value_name = "DIR", requires = "closure", help_heading = "Input")]
+    pub(crate) root: Option<PathBuf>,
+}

@@ -1,0 +1,165 @@
+//! The command line: argv → [`Arguments`]. The form of names is checked here; what they name, by the verbs.
+//!
+//! In: the arguments of the process. Out: the verb with its options, or the help, or a complaint of clap.
+//! Each verb has its options in a file of its own; what several verbs share is in `analysis.rs`, `batch.rs`,
+//! `fail_on.rs` and `format.rs`.
+
+pub(crate) mod analysis;
+pub(crate) mod batch;
+pub(crate) mod check;
+pub(crate) mod compare;
+pub(crate) mod diff;
+pub(crate) mod fail_on;
+#[cfg(test)]
+mod files;
+pub(crate) mod fix;
+pub(crate) mod format;
+pub(crate) mod show;
+
+use check::Check;
+use clap::{Parser, Subcommand, ValueEnum};
+use format::{Format, When};
+
+/// A linter for machine code.
+///
+/// Reads ELF binaries for x86-64 and AArch64 and says which instruction-set level each needs, which
+/// functions need it, and how its atomics were compiled. It never runs what it reads.
+#[derive(Debug, Parser)]
+#[command(name = "deburr", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(after_help = "Examples:
+  deburr check /usr/bin/postgres          one file
+  deburr check --target armv8.1-a lib/    a tree that only has to run on such CPUs
+  deburr explain llsc-loop                what a finding means, and what to do
+  deburr cpu                              what this machine offers
+
+Exit status: 0 clean, 1 findings at or above --fail-on, 2 some work could not be done.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+    /// When to use colours; NO_COLOR is respected
+    #[arg(long, global = true, value_enum, default_value_t = When::Auto, value_name = "WHEN")]
+    pub(crate) color: When,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Check binaries: files, directories, packages, container images, or - for the standard input
+    Check(Box<Check>),
+    /// Show the disassembly of a function, with findings, loops and source lines
+    Show(Box<show::Show>),
+    /// Compare two builds, as files, directories or packages: levels, findings, and how functions came out
+    Diff(Box<diff::Diff>),
+    /// Rewrite binaries without their source, and prove every change; without options: show what would change
+    Fix(Box<fix::Fix>),
+    /// Run two commands, and say whether B is really better than A
+    Compare(Box<compare::Compare>),
+    /// Show what this machine offers, and the names that --target and --baseline accept
+    #[command(after_help = "Examples:
+  deburr cpu
+  deburr cpu --format json
+  deburr check --target native ./server   check for this very machine")]
+    Cpu {
+        /// Output format
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// List the rules
+    #[command(after_help = "Examples:
+  deburr rules
+  deburr rules --format json
+  deburr check --select llsc-loop ./server   run one rule only")]
+    Rules {
+        /// Output format
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Explain a rule: what it finds, why it costs, what to do
+    #[command(after_help = "Examples:
+  deburr explain llsc-loop
+  deburr explain above-baseline")]
+    Explain {
+        /// The rule's id, as a finding shows it
+        rule: String,
+    },
+    /// Print the JSON Schema of what `--format json` writes
+    #[command(after_help = "Examples:
+  deburr schema > deburr.schema.json
+  deburr schema diff")]
+    Schema {
+        /// The verb that writes it
+        #[arg(value_enum, default_value_t = Writer::Check, value_name = "VERB")]
+        of: Writer,
+    },
+    /// Print a completion script for a shell
+    #[command(after_help = "Examples:
+  deburr completions bash > ~/.local/share/bash-completion/completions/deburr
+  deburr completions zsh  > ~/.zfunc/_deburr
+  deburr completions fish > ~/.config/fish/completions/deburr.fish")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    #[command(after_help = "Examples:
+  deburr man | man -l -
+  deburr man > ~/.local/share/man/man1/deburr.1")]
+    Man,
+}
+
+/// A verb whose JSON has a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Writer {
+    Check,
+    Show,
+    Diff,
+    Fix,
+    Compare,
+}
+
+/// Reads the command line.
+pub(crate) fn parse() -> Result<Arguments, clap::Error> {
+    Arguments::try_parse()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Arguments;
+    use super::files::FILES;
+    use super::format::Destination;
+    use clap::CommandFactory;
+    use std::any::TypeId;
+    use std::collections::BTreeSet;
+    use std::path::PathBuf;
+
+    #[test]
+    fn every_option_that_names_a_file_is_listed_with_what_becomes_of_it() {
+        let files = [TypeId::of::<PathBuf>(), TypeId::of::<Destination>()];
+        let mut found = BTreeSet::new();
+        for verb in Arguments::command().get_subcommands() {
+            for option in verb.get_arguments() {
+                let kind = option.get_value_parser().type_id();
+                if files.iter().any(|file| kind == *file) {
+                    found.insert((verb.get_name().to_owned(), option.get_id().to_string()));
+                }
+            }
+        }
+        let listed: BTreeSet<_> =
+            FILES.iter().map(|(verb, option, _)| (String::from(*verb), String::from(*option))).collect();
+        assert_eq!(found, listed);
+    }
+
+    #[test]
+    fn what_the_help_calls_a_file_or_a_directory_is_a_path() {
+        for verb in Arguments::command().get_subcommands() {
+            for option in verb.get_arguments() {
+                let names = option.get_value_names().unwrap_or_default();
+                let is_file =
+                    names.iter().any(|name| ["FILE", "DIR", "OUT", "PATH"].contains(&name.as_str()));
+                let (verb, option) = (verb.get_name(), option.get_id().as_str());
+                let is_listed = FILES.iter().any(|it| (it.0, it.1) == (verb, option));
+                assert!(!is_file || is_listed, "{verb} {option}");
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The crew of a batch, which all its threads share: a file or a member of a package → its outcomes.
+//!
+//! Each thread is a rayon pool of one. A file too large to share the gate with one file per thread gets a
+//! pool of all threads instead. A file that waits on the verdict of its libraries is checked a second time,
+//! with what these show.
+
+use super::outcome::{Outcome, Product};
+use super::plan::BatchPlan;
+use crate::analysis::{Provenance, Refusal};
+use crate::input::closure::Closures;
+use crate::input::content::Content;
+use crate::input::gate::{BUDGET, Gate};
+use crate::input::mapped::Bytes;
+use crate::input::walk::{InputFile, Skipped};
+use crate::system_error::error_text;
+use deburr_core::image::Archive;
+use deburr_core::report::Reach;
+use deburr_core::{Knowledge, Report};
+use rayon::prelude::*;
+use std::sync::{Arc, OnceLock};
+
+/// Where bytes come from.
+#[derive(Clone, Copy)]
+pub(super) enum Origin<'a> {
+    File(&'a InputFile),
+    /// A package, which has no debug files next to it.
+    Member,
+}
+
+impl Origin<'_> {
+    fn is_named(self) -> bool {
+        matches!(self, Origin::File(file) if file.is_named())
+    }
+}
+
+/// A lone file of fewer bytes is done before a second thread has started.
+const WORTH_A_POOL: u64 = 1 << 20;
+
+/// What all files of a run share.
+pub(super) struct Crew<'a> {
+    pub(super) plan: &'a BatchPlan,
+    pub(super) gate: Gate,
+    /// Whether there is one file only.
+    alone: bool,
+    pool: OnceLock<Option<rayon::ThreadPool>>,
+    /// The libraries that files need, where they are looked at.
+    closures: Option<Closures>,
+}
+
+impl<'a> Crew<'a> {
+    /// `alone`: whether there is one file only.
+    pub(super) fn new(plan: &'a BatchPlan, alone: bool, closures: Option<Closures>) -> Crew<'a> {
+        Crew { plan, gate: Gate::default(), alone, pool: OnceLock::new(), closures }
+    }
+
+    pub(super) fn threads(&self) -> u64 {
+        u64::try_from(self.plan.threads).unwrap_or(u64::MAX).max(1)
+    }
+
+    /// The pool of all threads, for a file that is worth it.
+    pub(super) fn pool_for(&self, bytes: u64) -> Option<&rayon::ThreadPool> {
+        let threads = self.plan.threads;
+        let share = BUDGET / self.threads();
+        if threads < 2 || bytes < if self.alone { WORTH_A_POOL } else { share } {
+            return None;
+        }
+        let build = || rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok();
+        self.pool.get_or_init(build).as_ref()
+    }
+
+    /// Checks one file, or all members of an archive.
+    pub(super) fn check_file<P: Product>(&self, file: &InputFile) -> Vec<Outcome<P>> {
+        let _pass = self.gate.pass(file.size);
+        match Bytes::open(&file.path) {
+            Ok(bytes) => self.check_opened(file, &bytes, file.content),
+            Err(error) => vec![skipped(file, error_text(&error))],
+        }
+    }
+
+    pub(super) fn check_opened<P: Product>(
+        &self,
+        file: &InputFile,
+        bytes: &Bytes,
+        content: Content,
+    ) -> Vec<Outcome<P>> {
+        let path = file.path.display().to_string();
+        let origin = Origin::File(file);
+        let check = || match content {
+            Content::Elf => vec![self.check_bytes::<P>(bytes, path.clone(), origin)],
+            Content::Archive => match Archive::parse(bytes) {
+                Ok(archive) => self.check_members(bytes, archive, &path, origin),
+                Err(error) => vec![skipped(file, error.to_string())],
+            },
+            Content::Empty => vec![skipped(file, "an empty file".to_owned())],
+            _ => vec![skipped(file, "no ELF file".to_owned())],
+        };
+        let pool = self.pool_for(bytes.len() as u64);
+        let mut outcomes = match pool {
+            Some(pool) => pool.install(check),
+            None => check(),
+        };
+        if let (Some(closures), [outcome], Content::Elf) = (&self.closures, outcomes.as_mut_slice(), content)
+        {
+            self.follow_libraries(file, bytes, closures, outcome);
+        }
+        let is_whole = file.is_stdin || bytes.len() as u64 == file.size;
+        if is_whole && bytes.is_intact() {
+            outcomes
+        } else {
+            vec![skipped(file, "the file changed while it was read".to_owned())]
+        }
+    }
+
+    /// Checks a file again with what its libraries show, where that could change a verdict.
+    fn follow_libraries<P: Product>(
+        &self,
+        file: &InputFile,
+        bytes: &Bytes,
+        closures: &Closures,
+        outcome: &mut Outcome<P>,
+    ) {
+        let Outcome::Checked { product, .. } = outcome else { return };
+        let closure = closures.of(bytes, (!file.is_stdin).then_some(file.path.as_path()));
+        // Not in the pool: a worker that waits there could take up another file that waits for the same
+        // library.
+        let known = if is_open(product.report()) { closures.knowledge(&closure) } else { Vec::new() };
+        if !known.is_empty() {
+            let foreign: Vec<&Knowledge> = known.iter().map(Arc::as_ref).collect();
+            let path = file.path.display().to_string();
+            let again = || self.check_knowing(bytes, path, Origin::File(file), &foreign);
+            *outcome = match self.pool_for(bytes.len() as u64) {
+                Some(pool) => pool.install(again),
+                None => again(),
+            };
+        }
+        if let Outcome::Checked { product, .. } = outcome {
+            let report = product.report();
+            let libraries = closure.libraries.iter().map(|library| library.display().to_string());
+            report.closure = Some(libraries.collect());
+            report.missing_libraries = closure.missing;
+        }
+    }
+
+    /// Checks the members of an archive that are ELF files.
+    pub(super) fn check_members<P: Product>(
+        &self,
+        bytes: &[u8],
+        archive: Option<Archive>,
+        path: &str,
+        origin: Origin<'_>,
+    ) -> Vec<Outcome<P>> {
+        let Some(archive) = archive else { return Vec::new() };
+        let checked = archive.members.par_iter().filter_map(|member| {
+            let object = bytes.get(member.range.clone()).filter(|object| object.starts_with(b"\x7fELF"))?;
+            Some(self.check_bytes(object, format!("{path}({})", member.name), origin))
+        });
+        let mut outcomes: Vec<Outcome<P>> = checked.collect();
+        outcomes.extend(archive.faults.into_iter().map(|reason| {
+            let (path, named) = (path.to_owned(), origin.is_named());
+            Outcome::Incomplete(Skipped { path, reason, named, fault: true })
+        }));
+        outcomes
+    }
+
+    pub(super) fn check_bytes<P: Product>(
+        &self,
+        bytes: &[u8],
+        path: String,
+        origin: Origin<'_>,
+    ) -> Outcome<P> {
+        self.check_knowing(bytes, path, origin, &[])
+    }
+
+    fn check_knowing<P: Product>(
+        &self,
+        bytes: &[u8],
+        path: String,
+        origin: Origin<'_>,
+        foreign: &[&Knowledge],
+    ) -> Outcome<P> {
+        let file = match origin {
+            Origin::File(file) if !file.is_stdin => Some(file.path.as_path()),
+            _ => None,
+        };
+        let provenance = Provenance { path: &path, file };
+        match self.plan.analysis.run(bytes, provenance, foreign, P::of) {
+            Ok(mut product) => {
+                product.report().path = path;
+                Outcome::Checked { product: Box::new(product), bytes: bytes.len() as u64 }
+            }
+            Err(Refusal { reason, fault }) => {
+                Outcome::Skipped(Skipped { path, reason, named: origin.is_named(), fault })
+            }
+        }
+    }
+}
+
+pub(super) fn skipped<P>(file: &InputFile, reason: String) -> Outcome<P> {
+    let path = file.path.display().to_string();
+    Outcome::Skipped(Skipped { path, reason, named: file.is_named(), fault: true })
+}
+
+/// Whether a check in another file could change the verdict on a function.
+fn is_open(report: &Report) -> bool {
+    let mut reach = report.isa_functions.iter().map(|function| function.reach);
+    reach.any(|reach| !matches!(reach, Reach::Guarded | Reach::Unreached))
+}

@@ -1,0 +1,120 @@
+//! The batch: files → outcomes in the order of the files, though many are checked at the same time.
+//!
+//! File-level work runs on threads of its own and not on rayon's. A rayon worker that waits for the core's
+//! parallel loops would steal another file and hold two at a time. Each of these threads is a rayon pool of
+//! one, so that the core's parallel loops run where the file is. Outcomes wait in a window of bounded length,
+//! so that ten thousand reports are never held together. Packages are read by such a thread, member by
+//! member.
+
+mod board;
+mod crew;
+pub(crate) mod outcome;
+mod package;
+pub(crate) mod plan;
+pub(crate) mod progress;
+
+use crate::args::batch::Progress;
+use crate::input::closure::Closures;
+use crate::input::content::Content;
+use crate::input::mapped::{Bytes, MAX_FILE};
+use crate::input::walk::InputFile;
+use crate::system_error::error_text;
+use board::{Board, Seat};
+use crew::{Crew, skipped};
+use outcome::{Outcome, Product};
+use plan::BatchPlan;
+use progress::Meter;
+use std::io::Read;
+use std::sync::atomic::Ordering;
+
+/// Checks all files, and hands each one's outcomes to `emit` with its number, in order; an error of `emit`
+/// ends the run.
+pub(crate) fn check_all<P: Product, E>(
+    files: &[InputFile],
+    plan: &BatchPlan,
+    progress: Progress,
+    mut emit: impl FnMut(usize, Vec<Outcome<P>>) -> Result<(), E>,
+) -> Result<(), E> {
+    let closures =
+        plan.closure.then(|| Closures::new(files, plan.root.as_deref(), plan.analysis.debug_dirs.clone()));
+    // The standard input may turn out to be a package.
+    let packages = files.iter().any(|file| file.content.is_package() || file.is_stdin);
+    let alone = files.len() == 1 && !packages;
+    let crew = Crew::new(plan, alone, closures);
+    let workers = if packages { plan.threads } else { plan.threads.min(files.len()) };
+    if workers <= 1 && !packages {
+        let _here = pool_of_this_thread();
+        return files.iter().enumerate().try_for_each(|(turn, file)| emit(turn, crew.check_file(file)));
+    }
+    let board = Board::new(files.len(), |member| crew.check_member(member));
+    let work = || {
+        let _here = pool_of_this_thread();
+        while let Some(mut seat) = board.next_file() {
+            let Some(file) = files.get(seat.turn()) else { return };
+            let outcomes = crew.check_at(file, &mut seat);
+            seat.end(outcomes);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(work);
+        }
+        let mut meter = Meter::new(progress, files);
+        for turn in 0..files.len() {
+            let mut piece = 0;
+            let read = || board.bytes.load(Ordering::Relaxed);
+            while let Some(outcomes) = board.emit(turn, piece, || meter.show(turn, read())) {
+                piece += 1;
+                meter.show(turn, read());
+                if let Err(error) = meter.with_bar_hidden(|| emit(turn, outcomes)) {
+                    board.stop();
+                    return Err(error);
+                }
+            }
+            meter.show(turn + 1, read());
+        }
+        meter.finish();
+        Ok(())
+    })
+}
+
+/// A rayon pool of the calling thread alone: parallel loops run in it as plain loops. Where rayon refuses, its
+/// global pool serves.
+fn pool_of_this_thread() -> Option<rayon::ThreadPool> {
+    rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().ok()
+}
+
+impl<'a> Crew<'a> {
+    /// Checks a file of any kind, or reads it as a package.
+    fn check_at<P: Product>(&'a self, file: &InputFile, seat: &mut Seat<'_, 'a, P>) -> Vec<Outcome<P>> {
+        let opened = match file.content {
+            Content::Layout => return self.check_package(file, None, seat),
+            _ if file.is_stdin => standard_input(),
+            Content::Package => Bytes::open(&file.path),
+            _ => {
+                let outcomes = self.check_file(file);
+                seat.count(file.size);
+                return outcomes;
+            }
+        };
+        let bytes = match opened {
+            Ok(bytes) => bytes,
+            Err(error) => return vec![skipped(file, error_text(&error))],
+        };
+        // A first block that cannot be decoded is a package's: reading it finds out.
+        match Content::of(&bytes, || Ok(&*bytes)).unwrap_or(Content::Package) {
+            Content::Package if self.plan.limits.depth > 0 => self.check_package(file, Some(&bytes), seat),
+            content => self.check_opened(file, &bytes, content),
+        }
+    }
+}
+
+/// Reads the standard input, up to the size that files may have.
+fn standard_input() -> std::io::Result<Bytes> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(MAX_FILE + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_FILE {
+        return Err(std::io::Error::other("too large: at most 8 GiB are read"));
+    }
+    Ok(Bytes::Owned(bytes))
+}

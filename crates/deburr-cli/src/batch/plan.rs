@@ -1,0 +1,36 @@
+//! How the files of a batch are checked: options → [`BatchPlan`].
+
+use crate::analysis::Analysis;
+use crate::args::analysis::AnalysisOptions;
+use crate::args::batch::Batch;
+use deburr_package::Limits;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// How files are checked.
+#[derive(Debug)]
+pub(crate) struct BatchPlan {
+    /// What is looked for in each.
+    pub(crate) analysis: Analysis,
+    /// Whether the shared libraries that a file needs are looked at with it.
+    pub(crate) closure: bool,
+    /// The folder that is taken for `/` where libraries are looked for.
+    pub(crate) root: Option<PathBuf>,
+    pub(crate) threads: usize,
+    /// How much a package may hold.
+    pub(crate) limits: Limits,
+}
+
+impl BatchPlan {
+    /// Understands the options.
+    pub(crate) fn new(options: &AnalysisOptions, batch: &Batch) -> Result<BatchPlan, String> {
+        let threads = batch.threads.or_else(|| std::thread::available_parallelism().ok());
+        Ok(BatchPlan {
+            analysis: Analysis::new(options, &batch.debug_files)?,
+            closure: false,
+            root: None,
+            threads: threads.map_or(1, NonZeroUsize::get),
+            limits: batch.packages.limits(),
+        })
+    }
+}

@@ -1,0 +1,141 @@
+//! `deburr cpu`, `deburr rules` and `deburr explain`: what deburr knows, without any file.
+//!
+//! In: the tables of `deburr-cpu` and of the rules, and the host. Out: lists for a terminal, JSON, or a
+//! rule's page.
+
+use crate::args::format::Format;
+use crate::cmd::failure::Failure;
+use crate::cmd::terminal::width_of_terminal;
+use crate::names::{ARCHES, nearest, unknown};
+use crate::render::style::Palette;
+use deburr_core::rule::RULES;
+use deburr_cpu::{Feature, FeatureSet, Host, cpu_names, level_names};
+use serde_json::json;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Columns of a list where the output is no terminal.
+const WIDTH: usize = 100;
+
+/// Prints what this machine offers, and the names that `--target` and `--baseline` accept.
+pub(super) fn cpu(format: Format, color: bool, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    let host = deburr_cpu::host();
+    match format {
+        Format::Json => {
+            let list = |set: FeatureSet| set.iter().map(Feature::name).collect::<Vec<_>>();
+            let host = match &host {
+                Ok(host) => json!({
+                    "name": host.name,
+                    "brand": host.brand,
+                    "arch": host.arch.name(),
+                    "level": host.level.name,
+                    "beyond": list(host.beyond()),
+                    "features": list(host.features),
+                    "disabled": list(host.disabled),
+                }),
+                Err(_) => serde_json::Value::Null,
+            };
+            let names = |arch| {
+                let levels: Vec<_> = level_names(arch).collect();
+                json!({"levels": levels, "cpus": cpu_names(arch)})
+            };
+            let names: serde_json::Map<_, _> =
+                ARCHES.iter().map(|&arch| (arch.name().to_owned(), names(arch))).collect();
+            writeln!(out, "{:#}", json!({"host": host, "names": names}))?;
+        }
+        Format::Text => {
+            let palette = Palette::new(color);
+            match &host {
+                Ok(host) => describe_host(out, host, palette)?,
+                Err(error) => writeln!(out, "This machine: {error}")?,
+            }
+            writeln!(out, "\n{}", palette.bold("Names that --target and --baseline accept"))?;
+            for arch in ARCHES {
+                list(out, &format!("  {} levels", arch.name()), level_names(arch))?;
+                list(out, &format!("  {} CPUs", arch.name()), cpu_names(arch).iter().map(String::as_str))?;
+            }
+            list(out, "  this machine", ["native"].into_iter())?;
+            list(out, "  with features", ["armv8.0-a+lse,", "zen4+noavx512f"].into_iter())?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn describe_host(out: &mut dyn Write, host: &Host, palette: Palette) -> std::io::Result<()> {
+    let brand = if host.brand.is_empty() { String::new() } else { format!(" ({})", host.brand) };
+    writeln!(out, "{}{brand}", palette.bold(&host.name))?;
+    list(out, "  architecture", [host.arch.name()].into_iter())?;
+    list(out, "  level", [host.level.name].into_iter())?;
+    list(out, "  beyond it", host.beyond().iter().map(Feature::name))?;
+    list(out, "  all features", host.features.iter().map(Feature::name))?;
+    list(out, "  disabled by OS", host.disabled.iter().map(Feature::name))
+}
+
+/// Prints names after a label, in as many lines as they need; an empty list leaves no line.
+fn list<'a>(out: &mut dyn Write, label: &str, words: impl Iterator<Item = &'a str>) -> std::io::Result<()> {
+    const INDENT: usize = 18;
+    let width = width_of_terminal().unwrap_or(WIDTH).max(INDENT * 2);
+    let mut line = String::new();
+    let mut label = label;
+    for word in words {
+        if !line.is_empty() && INDENT + line.len() + 1 + word.len() > width {
+            writeln!(out, "{label:INDENT$}{line}")?;
+            label = "";
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    if line.is_empty() { Ok(()) } else { writeln!(out, "{label:INDENT$}{line}") }
+}
+
+/// Lists the rules.
+pub(super) fn rules(format: Format, color: bool, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    let palette = Palette::new(color);
+    let width = RULES.iter().map(|rule| rule.id.len()).max().unwrap_or(0);
+    match format {
+        Format::Json => {
+            let list = RULES
+                .iter()
+                .map(|rule| json!({"id": rule.id, "severity": rule.severity, "summary": rule.summary, "preview": rule.preview}));
+            writeln!(out, "{:#}", json!({ "rules": list.collect::<Vec<_>>() }))?;
+        }
+        Format::Text => {
+            for rule in RULES {
+                writeln!(out, "{}  {}", palette.bold(&format!("{:width$}", rule.id)), rule.summary)?;
+                let preview = if rule.preview { "; in preview: runs with --preview or --select" } else { "" };
+                let severity = format!("{}{preview}", rule.severity);
+                writeln!(out, "{:width$}  {}", "", palette.dim(&severity))?;
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a rule's page.
+pub(super) fn explain(id: &str, color: bool, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    let Some(rule) = RULES.iter().find(|rule| rule.id == id) else {
+        let nearest = nearest(id, RULES.iter().map(|rule| rule.id));
+        return Err(Failure::Message(unknown("rule", id, nearest, "`deburr rules` lists them")));
+    };
+    let palette = Palette::new(color);
+    let mut in_code = false;
+    for line in rule.page.lines() {
+        if line.starts_with("```") {
+            in_code = !in_code;
+            if color {
+                continue;
+            }
+        }
+        match line.trim_start_matches('#') {
+            heading if color && !in_code && heading.len() < line.len() => {
+                writeln!(out, "{}", palette.bold(heading.trim_start()))?;
+            }
+            _ if in_code => writeln!(out, "{}", palette.dim(line))?,
+            _ => writeln!(out, "{line}")?,
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

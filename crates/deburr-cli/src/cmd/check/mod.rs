@@ -1,0 +1,182 @@
+//! `deburr check`: paths → reports, rendered in the order of the paths.
+//!
+//! In: the options. Out: reports through all sinks, warnings about the configuration, and the exit status.
+
+mod rulings;
+mod sink;
+
+use crate::args::check::Check;
+use crate::args::fail_on::FailOn;
+use crate::args::format::When;
+use crate::batch;
+use crate::batch::outcome::Outcome;
+use crate::batch::plan::BatchPlan;
+use crate::cmd::failure::Failure;
+use crate::config::allow::Remarks;
+use crate::config::guard::StaleGuard;
+use crate::input::walk::{self, Skipped};
+use crate::render::check::renderer::{Checked, Finished};
+use crate::render::check::text::few::FEW_FILES;
+use crate::render::check::totals::Totals;
+use deburr_core::Report;
+use deburr_core::rule::FileFacts;
+use rulings::Rulings;
+use sink::Sinks;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Runs the verb.
+pub(super) fn run(
+    options: &Check,
+    color: When,
+    stdout: &mut dyn Write,
+    complaints: &mut dyn Write,
+) -> Result<ExitCode, Failure> {
+    let since = Instant::now();
+    let of_files = BatchPlan::new(&options.analysis, &options.batch).map_err(Failure::Message)?;
+    let plan = BatchPlan { closure: options.closure, root: options.root.clone(), ..of_files };
+    let config = &plan.analysis.config;
+    let read = options.paths.iter().map(PathBuf::as_path).chain(plan.analysis.config.path.as_deref());
+    let outlets = sink::open(options, &read.collect::<Vec<_>>(), stdout)?;
+    let outputs: Vec<_> = outlets.iter().flat_map(|outlet| outlet.identities.clone()).collect();
+    let walked = walk::walk(&options.paths, plan.threads, &outputs, plan.limits.depth > 0);
+    let fail_on = options.fail_on.or(config.fail_on).unwrap_or(FailOn::Warning);
+    let packages = walked.files.iter().any(|file| file.content.is_package() || file.is_stdin);
+    if plan.closure && packages {
+        let note = "--closure does not look into packages: their members are checked each by itself";
+        let _ = writeln!(complaints, "deburr: note: {note}");
+    }
+    let few = (walked.files.len() <= FEW_FILES).then_some(packages);
+    let mut sinks = Sinks::begin(outlets, options, color, fail_on, few)?;
+    let mut run = Run {
+        totals: Totals { other_files: walked.other_files, ..Totals::default() },
+        skipped: Vec::new(),
+        failed: false,
+        rulings: Rulings::new(&plan.analysis, options),
+        compared: ComparedFacts::default(),
+    };
+    for skip in walked.skipped {
+        run.skip(skip, complaints);
+    }
+    batch::check_all(&walked.files, &plan, options.batch.progress, |_, outcomes| -> Result<(), Failure> {
+        for outcome in outcomes {
+            match outcome {
+                Outcome::Checked { product: mut report, bytes } => {
+                    run.compared.add(&mut report);
+                    let allowed = run.rulings.settle(&mut report);
+                    run.totals.add(&report, bytes);
+                    sinks.file(Checked { report: &report, allowed: &allowed })?;
+                }
+                Outcome::Skipped(skip) | Outcome::Incomplete(skip) => run.skip(skip, complaints),
+                Outcome::PassedOver(members) => run.totals.other_files += members,
+            }
+        }
+        Ok(())
+    })?;
+
+    let Run { mut totals, mut skipped, mut failed, rulings, compared } = run;
+    let across = deburr_core::across(&compared.files, Some(&plan.analysis.rules));
+    totals.add_across(&across);
+    if compared.left_out > 0 {
+        let _ = writeln!(
+            complaints,
+            "deburr: {} files were not compared with others: too many",
+            compared.left_out
+        );
+    }
+    skipped.sort_by(|a, b| a.path.cmp(&b.path));
+    totals.files_skipped = skipped.len() as u64;
+    totals.elapsed_seconds = options.statistics.then(|| since.elapsed().as_secs_f64());
+    let Rulings { uses, ledger, additions, .. } = rulings;
+    let stale_guards = uses.stale(&config.guards);
+    let remarks = ledger.remarks(|rule| plan.analysis.rules.contains(&rule));
+    sinks.end(Finished {
+        totals: &totals,
+        skipped: &skipped,
+        across: &across,
+        stale_guards: &stale_guards,
+        remarks: &remarks,
+    })?;
+    warn(complaints, &stale_guards, &remarks);
+    if let (Some(additions), Some(given)) = (additions, &options.add_allowances) {
+        let added = additions.write(given.as_deref(), config.path.as_deref()).map_err(Failure::Message)?;
+        let _ = writeln!(complaints, "deburr: {added}");
+    }
+    // A run that was given files and checked none of them has not found them clean.
+    failed |= totals.files_checked == 0 && skipped.iter().any(|skip| skip.named);
+    let fails = fail_on.threshold().is_some_and(|least| totals.worst() >= Some(least));
+    Ok(match (failed, fails) {
+        (true, _) => ExitCode::from(2),
+        (false, true) => ExitCode::from(1),
+        (false, false) => ExitCode::SUCCESS,
+    })
+}
+
+/// Warns of what is wrong in the configuration. The files are not at fault, so that the exit status stays.
+fn warn(complaints: &mut dyn Write, stale_guards: &[StaleGuard], remarks: &Remarks) {
+    // Where the standard error is gone, nobody reads them.
+    for guard in stale_guards {
+        let (place, function, reason) = (&guard.place, &guard.function, guard.reason_it_is_stale);
+        let _ = writeln!(
+            complaints,
+            "deburr: warning: {place}: the stated guard of `{function}` is stale: {reason}"
+        );
+    }
+    for (remark, is_what) in
+        remarks.stale.iter().map(|it| (it, "stale")).chain(remarks.exceeded.iter().map(|it| (it, "exceeded")))
+    {
+        let (place, subject, reason) = (&remark.place, &remark.subject, &remark.reason);
+        let _ = writeln!(
+            complaints,
+            "deburr: warning: {place}: the allowance of {subject} is {is_what}: {reason}"
+        );
+    }
+}
+
+/// A run so far.
+struct Run<'p> {
+    totals: Totals,
+    skipped: Vec<Skipped>,
+    failed: bool,
+    rulings: Rulings<'p>,
+    compared: ComparedFacts,
+}
+
+/// The maximum of functions, of all files together, that are kept in order to compare them.
+const MOST_COMPARED: usize = 500_000;
+
+/// What comparisons at the end of the run need.
+#[derive(Default)]
+struct ComparedFacts {
+    files: Vec<FileFacts>,
+    functions: usize,
+    /// Files for which there was no more room.
+    left_out: u64,
+}
+
+impl ComparedFacts {
+    /// Takes a report's facts out of it.
+    fn add(&mut self, report: &mut Report) {
+        let Some(facts) = report.facts.take().filter(|facts| !facts.shapes.is_empty()) else { return };
+        if self.functions + facts.shapes.len() > MOST_COMPARED {
+            self.left_out += 1;
+            return;
+        }
+        self.functions += facts.shapes.len();
+        self.files.push(FileFacts { path: report.path.as_str().into(), ..facts });
+    }
+}
+
+impl Run<'_> {
+    /// Notes a file that was not checked; says so at once if the user named it, or if it is a fault.
+    fn skip(&mut self, skip: Skipped, complaints: &mut dyn Write) {
+        if skip.named || skip.fault {
+            // Where the standard error is gone, the exit status still shows it.
+            let _ = writeln!(complaints, "deburr: {}: {}", skip.path, skip.reason);
+        }
+        self.failed |= skip.fault;
+        self.skipped.push(skip);
+    }
+}

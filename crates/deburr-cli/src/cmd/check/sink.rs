@@ -1,0 +1,200 @@
+//! Where reports go: formats and files of the command line → sinks, each a renderer with a place to write to.
+//!
+//! In: the options. Out: [`Sinks`], which pass each report to all formats. All files are opened before any
+//! input is read.
+
+use crate::args::check::Check;
+use crate::args::fail_on::FailOn;
+use crate::args::format::{Destination, ReportFormat, When};
+use crate::cmd::failure::Failure;
+use crate::cmd::terminal::{colored, width_of_terminal};
+use crate::identity::{Identity, identity};
+use crate::output::Output;
+use crate::render::check::concise::Concise;
+use crate::render::check::github::Github;
+use crate::render::check::json::Json;
+use crate::render::check::junit::Junit;
+use crate::render::check::renderer::{Checked, Finished, Renderer};
+use crate::render::check::sarif::Sarif;
+use crate::render::check::text::Text;
+use crate::render::check::text::detail::Detail;
+use crate::render::check::text::few::Few;
+use crate::render::style::Palette;
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+/// Where a report goes.
+enum Out<'o> {
+    Stdout(&'o mut dyn Write),
+    File(Output),
+}
+
+impl Out<'_> {
+    fn end(mut self) -> Result<(), Failure> {
+        self.flush()?;
+        match self {
+            Out::Stdout(_) => Ok(()),
+            Out::File(file) => file.finish().map_err(Failure::Message),
+        }
+    }
+}
+
+impl Write for Out<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Out::Stdout(out) => out.write(bytes),
+            Out::File(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Out::Stdout(out) => out.flush(),
+            Out::File(file) => file.flush(),
+        }
+    }
+}
+
+/// A format and its place, opened before any file is read: what cannot be written should fail at once.
+pub(super) struct Outlet<'o> {
+    format: ReportFormat,
+    out: Out<'o>,
+    /// Which files are no input.
+    pub(super) identities: Vec<Identity>,
+    is_terminal: bool,
+}
+
+/// Opens all outlets, of which no more than one is the standard output. `inputs`: what the run reads.
+pub(super) fn open<'o>(
+    options: &Check,
+    inputs: &[&Path],
+    stdout: &'o mut dyn Write,
+) -> Result<Vec<Outlet<'o>>, Failure> {
+    let mut stdout = Some(stdout);
+    let mut outlets: Vec<Outlet<'o>> = Vec::new();
+    for Destination { format, file } in destinations(options).map_err(Failure::Message)? {
+        let outlet = match (file, &mut stdout) {
+            (Some(path), _) => {
+                let output = Output::open(&path, inputs).map_err(Failure::Message)?;
+                let identities = output.identities.clone();
+                Outlet { format, out: Out::File(output), identities, is_terminal: false }
+            }
+            (None, stdout) => {
+                let Some(out) = stdout.take() else { continue };
+                let file = io::stdout().as_fd().try_clone_to_owned().ok().map(File::from);
+                let metadata = file.and_then(|file| file.metadata().ok()).filter(|it| it.is_file());
+                Outlet {
+                    format,
+                    out: Out::Stdout(out),
+                    identities: metadata.iter().map(identity).collect(),
+                    is_terminal: io::stdout().is_terminal(),
+                }
+            }
+        };
+        if let Some(file) = outlets.iter().find_map(|other| outlet.meets(other)) {
+            return Err(Failure::Message(format!("{file}: two formats for one file")));
+        }
+        outlets.push(outlet);
+    }
+    Ok(outlets)
+}
+
+impl Outlet<'_> {
+    /// The file that is another one's place, too.
+    fn meets(&self, other: &Outlet<'_>) -> Option<&str> {
+        let (file, is_same) = match (&self.out, &other.out) {
+            (Out::File(own), Out::File(other)) => (own, own.is_same(other)),
+            (Out::File(file), Out::Stdout(_)) => (file, file.is_stdout || file.is_one_of(&other.identities)),
+            (Out::Stdout(_), Out::File(_)) => return other.meets(self).map(|_| "the standard output"),
+            (Out::Stdout(_), Out::Stdout(_)) => return None,
+        };
+        is_same.then_some(file.name.as_str())
+    }
+}
+
+/// The formats and their files, `--output` and the default applied.
+fn destinations(options: &Check) -> Result<Vec<Destination>, String> {
+    let mut destinations = options.format.clone();
+    if destinations.is_empty() {
+        destinations.push(Destination { format: ReportFormat::Text, file: None });
+    }
+    let is_stdout = |file: &Option<PathBuf>| file.as_deref().is_none_or(|file| file == Path::new("-"));
+    let mut bare = destinations.iter_mut().filter(|destination| is_stdout(&destination.file));
+    let (first, second) = (bare.next(), bare.next());
+    match (first, second, &options.output) {
+        (Some(_), Some(_), _) => {
+            Err("two formats for one place: give them files, as in --format sarif=FILE".to_owned())
+        }
+        (None, _, Some(_)) => Err("--output: every format has a file of its own".to_owned()),
+        (Some(first), None, output) => {
+            first.file = output.clone().filter(|file| !is_stdout(&Some(file.clone())));
+            Ok(destinations)
+        }
+        (None, _, None) => Ok(destinations),
+    }
+}
+
+/// A format at work.
+struct Sink<'o> {
+    out: Out<'o>,
+    renderer: Box<dyn Renderer>,
+}
+
+/// All formats of a run.
+pub(super) struct Sinks<'o>(Vec<Sink<'o>>);
+
+impl<'o> Sinks<'o> {
+    /// Opens the documents. `few`: whether there may be more files than it seems, if they seem few.
+    pub(super) fn begin(
+        outlets: Vec<Outlet<'o>>,
+        options: &Check,
+        color: When,
+        fail_on: FailOn,
+        few: Option<bool>,
+    ) -> io::Result<Sinks<'o>> {
+        let here = std::env::current_dir().ok().map(|here| here.display().to_string());
+        let mut sinks = Vec::new();
+        for Outlet { format, mut out, is_terminal, .. } in outlets {
+            let palette = Palette::new(colored(color, is_terminal));
+            let (pretty, here) = (is_terminal || options.pretty, here.clone());
+            let mut renderer: Box<dyn Renderer> = match format {
+                ReportFormat::Text => Box::new(Text {
+                    detail: Detail {
+                        palette,
+                        width: is_terminal.then(width_of_terminal).flatten(),
+                        limit: options.limit,
+                        clean_files: options.verbose || (!options.quiet && few == Some(false)),
+                        verbose: options.verbose,
+                        statistics: options.statistics,
+                        show_skipped: options.show_skipped,
+                    },
+                    few: Few::new(few == Some(true) && !options.quiet && !options.verbose),
+                    summary: !options.quiet,
+                }),
+                ReportFormat::Concise => Box::new(Concise { palette }),
+                ReportFormat::Json => Box::new(Json::new(pretty)),
+                ReportFormat::Sarif => Box::new(Sarif { pretty, here, results: 0 }),
+                ReportFormat::Github => Box::new(Github { here }),
+                ReportFormat::Junit => Box::new(Junit { threshold: fail_on.threshold() }),
+            };
+            renderer.begin(&mut out)?;
+            sinks.push(Sink { out, renderer });
+        }
+        Ok(Sinks(sinks))
+    }
+
+    /// Adds one file to all.
+    pub(super) fn file(&mut self, file: Checked<'_>) -> io::Result<()> {
+        self.0.iter_mut().try_for_each(|sink| sink.renderer.file(&mut sink.out, file))
+    }
+
+    /// Closes all.
+    pub(super) fn end(self, run: Finished<'_>) -> Result<(), Failure> {
+        self.0.into_iter().try_for_each(|mut sink| {
+            sink.renderer.end(&mut sink.out, run)?;
+            sink.out.end()
+        })
+    }
+}

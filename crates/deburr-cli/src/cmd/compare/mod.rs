@@ -1,0 +1,107 @@
+//! `deburr compare`: two commands, or numbers measured elsewhere → whether B is really better than A.
+//!
+//! In: the options. Out: what the renderers print, the page, and the exit status by `--expect`. Numbers come
+//! from commands (`commands.rs`), from a record (`recorded.rs`) or from other programs' files (`files.rs`).
+
+mod commands;
+mod files;
+mod interrupt;
+mod judge;
+mod metric;
+mod page;
+mod plan;
+mod record_path;
+mod recorded;
+mod watch;
+
+use crate::args::compare::{Compare, CompareFormat, Expected};
+use crate::args::format::When;
+use crate::cmd::failure::Failure;
+use crate::cmd::terminal::{colored, width_of_terminal};
+use crate::render::compare::{benchstat, json, table, text};
+use crate::render::style::Palette;
+use deburr_lab::comparison::Comparison;
+use deburr_lab::report;
+use deburr_lab::stats::Rope;
+use deburr_lab::stats::verdict::Outcome;
+use interrupt::INTERRUPTED;
+use page::Page;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+/// Runs the verb.
+pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    let rope =
+        Rope::new(options.region / 100.0).map_err(|error| Failure::Message(format!("--region: {error}")))?;
+    let (files, format) = match &options.values {
+        Some(files) => (files.as_slice(), Some(report::Format::Values)),
+        None => (options.files.as_slice(), options.input_format),
+    };
+    if options.format == CompareFormat::Benchstat && options.marks {
+        return Err(Failure::Message("--marks: benchstat's tables have none".to_owned()));
+    }
+    let record = match (files, format) {
+        ([only], None) => recorded::open(only).map_err(Failure::Message)?,
+        _ => None,
+    };
+    if options.format == CompareFormat::Benchstat && !files.is_empty() && record.is_none() {
+        return files::tables(options, files, format, out);
+    }
+    if let (Some(_), [_, _, third, ..]) = (&options.html, files) {
+        return Err(Failure::Message(format!(
+            "--html: a page has two sides; {}: a third file",
+            third.display()
+        )));
+    }
+    let page = Page::open(options).map_err(Failure::Message)?;
+    let mut is_stdout = page.as_ref().is_some_and(Page::is_stdout);
+    let (documents, interrupted, fault) = match (files, record) {
+        ([], _) => {
+            let ran = commands::run(options, rope)?;
+            is_stdout |= ran.is_stdout;
+            (vec![ran.document], ran.interrupted, ran.fault)
+        }
+        (_, Some(record)) => {
+            (vec![recorded::compared(options, record, rope).map_err(Failure::Message)?], false, None)
+        }
+        (files, None) => {
+            (files::compared(options, files, format, rope).map_err(Failure::Message)?, false, None)
+        }
+    };
+    // A file that goes to the standard output has it for itself.
+    let mut errors = std::io::stderr();
+    let out: &mut dyn Write = if is_stdout { &mut errors } else { out };
+    match options.format {
+        CompareFormat::Json => json::render(&documents, out)?,
+        CompareFormat::Benchstat => {
+            documents.iter().try_for_each(|document| benchstat::render(document, options.upstream(), out))?
+        }
+        CompareFormat::Csv => table::csv(&documents, out)?,
+        CompareFormat::Markdown => table::markdown(&documents, out)?,
+        CompareFormat::Text => {
+            let palette = Palette::new(colored(color, std::io::stdout().is_terminal()));
+            text::render(&documents, palette, width_of_terminal(), out)?;
+        }
+    }
+    if let (Some(page), Some(document)) = (page, documents.first()) {
+        page.write(document).map_err(Failure::Message)?;
+    }
+    if let Some(fault) = fault {
+        out.flush()?;
+        return Err(Failure::Message(fault));
+    }
+    let holds = documents.iter().all(|document| {
+        let outcome = document.comparisons.first().map_or(Outcome::Inconclusive, Comparison::outcome);
+        match options.expect {
+            None => true,
+            Some(Expected::Better) => outcome == Outcome::Better,
+            Some(Expected::Same) => outcome == Outcome::Same,
+            Some(Expected::NotWorse) => matches!(outcome, Outcome::Better | Outcome::Same),
+        }
+    });
+    Ok(match (interrupted, holds) {
+        (true, _) => ExitCode::from(INTERRUPTED),
+        (false, true) => ExitCode::SUCCESS,
+        (false, false) => ExitCode::from(1),
+    })
+}

@@ -1,0 +1,105 @@
+//! `deburr diff`: two builds → what differs, file by file, and whether the new one is worse.
+//!
+//! In: the options. Out: what the renderer prints, and exit status 1 where the new build is worse. Files run
+//! through the batch in scopes (`scope.rs`), and binaries are paired as they come (`matching.rs`).
+
+mod build;
+mod matching;
+mod scope;
+
+use crate::args::diff::Diff;
+use crate::args::fail_on::FailOn;
+use crate::args::format::{Format, When};
+use crate::batch;
+use crate::batch::plan::BatchPlan;
+use crate::cmd::failure::Failure;
+use crate::cmd::terminal::{colored, width_of_terminal};
+use crate::names::ARCHES;
+use crate::render::diff::{self, Compared, DiffLayout, DiffSummary};
+use crate::render::style::Palette;
+use build::Build;
+use deburr_core::diff::LevelChange;
+use deburr_cpu::level_names;
+use matching::{Matched, Matching};
+use scope::Agenda;
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+/// Runs the verb.
+pub(super) fn run(
+    options: &Diff,
+    color: When,
+    out: &mut dyn Write,
+    complaints: &mut dyn Write,
+) -> Result<ExitCode, Failure> {
+    let plan = BatchPlan::new(&options.analysis, &options.batch).map_err(Failure::Message)?;
+    let fail_on = options.fail_on.or(plan.analysis.config.fail_on).unwrap_or(FailOn::Warning).threshold();
+    let mut skipped = Vec::new();
+    let old = Build::walk(&options.old, &plan, &mut skipped)?;
+    let new = Build::walk(&options.new, &plan, &mut skipped)?;
+    let Agenda { files, scoped, mut only_old } = Agenda::of(&old, &new);
+    if files.iter().filter(|file| file.is_stdin).count() > 1 {
+        return Err(Failure::Message("-: the standard input cannot be both builds".to_owned()));
+    }
+    let mut matching = Matching::new(&plan.analysis);
+    batch::check_all(&files, &plan, options.batch.progress, |turn, outcomes| -> Result<(), Failure> {
+        if let Some(file) = scoped.get(turn) {
+            matching.take(file, outcomes);
+        }
+        Ok(())
+    })?;
+    let mut matched = matching.end();
+    let Matched { compared, .. } = &mut matched;
+    raise_above_all(compared);
+    skipped.append(&mut matched.skipped);
+    only_old.append(&mut matched.only_old);
+    for skip in &skipped {
+        if skip.is_fault {
+            // Where the standard error is gone, the exit status still shows it.
+            let _ = writeln!(complaints, "deburr: {}: {}", skip.path, skip.reason);
+        }
+    }
+    let compared = matched.compared;
+    let failed = skipped.iter().any(|skip| skip.is_fault) || compared.is_empty();
+    let is_worse = compared.iter().any(|it| it.diff.is_worse(fail_on));
+    let summary = DiffSummary { fail_on, is_worse, only_old, skipped };
+    let terminal = io::stdout().is_terminal();
+    if options.format == Format::Json {
+        diff::json(out, &compared, &summary, terminal)?;
+    } else {
+        let layout = DiffLayout {
+            palette: Palette::new(colored(color, terminal)),
+            width: terminal.then(width_of_terminal).flatten(),
+            limit: options.limit,
+        };
+        diff::text(out, &compared, &summary, &layout)?;
+    }
+    Ok(match (failed, summary.is_worse) {
+        (true, _) => ExitCode::from(2),
+        (false, true) => ExitCode::from(1),
+        (false, false) => ExitCode::SUCCESS,
+    })
+}
+
+/// A file that only the new build has raises the level if it needs more than any file of the old build.
+fn raise_above_all(compared: &mut [Compared]) {
+    let rank = |arch: &str, level: &str| {
+        let arch = ARCHES.iter().find(|it| it.name() == arch)?;
+        level_names(*arch).position(|name| name == level)
+    };
+    let mut highest: BTreeMap<&str, Option<usize>> = BTreeMap::new();
+    for it in compared.iter() {
+        if let Some(level) = &it.old_level {
+            let most = highest.entry(it.diff.arch).or_default();
+            *most = rank(it.diff.arch, level).max(*most);
+        }
+    }
+    for it in compared.iter_mut().filter(|it| it.old.is_none()) {
+        let most = highest.get(it.diff.arch).copied().flatten();
+        if most.is_some() && rank(it.diff.arch, &it.level) > most {
+            let (old, new) = (String::new(), it.level.clone());
+            it.diff.levels.push(LevelChange { what: "needed", old, new, raised: true });
+        }
+    }
+}

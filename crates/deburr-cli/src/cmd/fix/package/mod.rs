@@ -1,0 +1,167 @@
+//! A package: the binaries in it → plans, and the package with rewritten binaries in their places. Before it
+//! gets its name, it is read again and compared with the original (`contents.rs`): each binary that differs
+//! must be one that was proven. All else in a package is copied by `deburr_package::rewrite`.
+
+pub(super) mod contents;
+
+use super::breaks;
+use super::file::destination::{Destination, Goal};
+use super::file::sha256::sha256;
+use super::file::source::Source;
+use super::rewriter::{self, Rewrite};
+use super::run::FixRun;
+use super::trouble::{Stop, Trouble, guarded};
+use crate::batch::progress::Life;
+use crate::render::fix::outcome::{Break, Fixed, Packed, Written};
+use contents::{Change, differing, missed, unproven};
+use deburr_package::{Object, RewriteError, Rewritten, rewrite};
+use deburr_patch::{NoteError, RevertError};
+use std::path::Path;
+
+/// What was made of the binaries of one package.
+struct Members<'a> {
+    /// The package, and what it will be, as they are called before a member's own name.
+    path: &'a str,
+    new_path: Option<&'a str>,
+    fixed: Vec<Fixed>,
+    changes: Vec<Change>,
+    left: Vec<(String, Trouble)>,
+}
+
+impl FixRun<'_> {
+    /// Plans for what is in a package, or gives back what it was, and writes what is wanted.
+    pub(super) fn package(&mut self, path: &Path, source: &Source, goal: Goal<'_>) -> Result<(), Stop> {
+        let limits = self.options.batch.packages.limits();
+        if limits.depth == 0 {
+            return Err(Trouble::left("a package, and --max-depth 0 looks into none").into());
+        }
+        let destination = Destination::of(self.options, path, source, goal)?;
+        let name = path.display().to_string();
+        let new_path = destination
+            .as_ref()
+            .map(|to| if to.is_replaced { name.clone() } else { to.place.path().display().to_string() });
+        let mut members = Members {
+            path: &name,
+            new_path: new_path.as_deref(),
+            fixed: Vec::new(),
+            changes: Vec::new(),
+            left: Vec::new(),
+        };
+        let life = || Life::new(self.options.batch.progress, name.clone());
+        let rewritten = guarded(|| {
+            let _life = life();
+            rewrite(&name, &source.bytes, &limits, &mut |object| match self.options.revert {
+                true => give_back(object, &mut members),
+                false => self.inside(object, &mut members),
+            })
+        })?;
+        let Rewritten { bytes, changed, unopened, signatures, notes } =
+            rewritten.map_err(|error| trouble(&name, &error))?;
+        let Members { fixed, changes, left, .. } = members;
+        for (path, trouble) in left.into_iter().chain(missed(&name, &source.bytes, &limits, &unopened)?) {
+            self.leave(Path::new(&path), trouble, false);
+        }
+        self.check_met()?;
+        source.check()?;
+        if self.options.revert && changed.is_empty() {
+            return Err(Trouble::fault("no file in it gives its original back").into());
+        }
+        let note = |text| Break { what: "package", text };
+        let mut breaks = Vec::new();
+        if self.options.revert {
+            let text = "the files in it are the originals; the package may be compressed otherwise than it was; then a \
+                 signature of the whole does not hold";
+            breaks.push(note(text.to_owned()));
+        } else if !changed.is_empty() {
+            breaks.extend(breaks::around(self.options, path, source));
+            breaks.extend(signatures.into_iter().map(note));
+        }
+        breaks.extend(notes.into_iter().map(note));
+        let mut packed =
+            Packed { path: name.clone(), changed, breaks, written: None, is_reverted: self.options.revert };
+        // In a tree, what stays as it is is copied with the rest.
+        let destination = destination.filter(|_| !self.summary.is_tree || !packed.changed.is_empty());
+        if let Some(destination) = destination {
+            let _life = life();
+            let made = (!packed.changed.is_empty()).then(|| (&*bytes).into());
+            let (written, lost) = destination.deliver(path, source, made, |written| {
+                let differing = differing(&name, &source.bytes, written, &limits)?;
+                match differing == changes {
+                    true => Ok(()),
+                    false => Err(unproven("not the binaries that were proven differ")),
+                }
+            })?;
+            packed.breaks.extend(lost);
+            packed.written = Some(written);
+        }
+        self.summary.packages += u64::from(!packed.is_reverted);
+        for fixed in &fixed {
+            self.show(fixed, false)?;
+        }
+        self.render.packed(self.out, &packed)?;
+        Ok(())
+    }
+
+    /// Plans for a binary in a package; returns what it is to become.
+    fn inside(&mut self, object: &Object, members: &mut Members<'_>) -> Option<Vec<u8>> {
+        let mut leave = |trouble| members.left.push((object.path.clone(), trouble));
+        let Rewrite { plan, patched, trailer } =
+            self.rewriter.make(&object.bytes, None).map_err(&mut leave).ok()?;
+        let mut fixed = self.planned(object.path.clone(), plan, trailer);
+        let patched = match (patched.transpose(), members.new_path) {
+            (Ok(patched), _) => patched.map(|patched| patched.to_vec()),
+            (Err(error), Some(_)) => {
+                leave(Trouble::left(breaks::obstacle(&error)));
+                return None;
+            }
+            (Err(error), None) => {
+                fixed.obstacle = Some(breaks::obstacle(&error));
+                None
+            }
+        };
+        if let Some(new_path) = members.new_path {
+            if let Some(patched) = &patched
+                && let Err(trouble) = rewriter::verify(&object.bytes, patched, &|_| {}, &fixed.plan)
+            {
+                leave(trouble);
+                return None;
+            }
+            let new = patched.as_deref().unwrap_or(&object.bytes);
+            let inner = object.path.strip_prefix(members.path).unwrap_or(&object.path);
+            fixed.written = Some(Written {
+                path: format!("{new_path}{inner}"),
+                is_changed: patched.is_some(),
+                sha256: sha256([new]),
+                backup: None,
+            });
+        }
+        members.fixed.push(fixed);
+        let patched = patched.filter(|_| members.new_path.is_some())?;
+        members.changes.push(Change::of(object, &patched));
+        Some(patched)
+    }
+}
+
+/// The original of a binary in a package, if it was rewritten.
+fn give_back(object: &Object, members: &mut Members<'_>) -> Option<Vec<u8>> {
+    let trouble = match guarded(|| deburr_patch::revert(&object.bytes)) {
+        Ok(Ok(original)) => {
+            members.changes.push(Change::of(object, &original));
+            return Some(original);
+        }
+        // What deburr writes, it can read again.
+        Ok(Err(RevertError::Note(NoteError::Missing | NoteError::File(_)))) => return None,
+        Ok(Err(error)) => Trouble::fault(error.to_string()),
+        Err(trouble) => trouble,
+    };
+    members.left.push((object.path.clone(), trouble));
+    None
+}
+
+/// The obstacle to a package, without the name that goes before it.
+pub(super) fn trouble(package: &str, error: &RewriteError) -> Trouble {
+    let text = error.to_string();
+    let without_name = text.strip_prefix(package).map(|rest| rest.trim_start_matches([':', '!', ' ']));
+    let reason = without_name.unwrap_or(&text).to_owned();
+    Trouble { reason, is_fault: !matches!(error, RewriteError::Refused { .. }) }
+}

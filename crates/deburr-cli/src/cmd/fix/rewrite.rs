@@ -1,0 +1,50 @@
+//! One binary: read, planned for, and written where that is wanted.
+
+use super::breaks;
+use super::file::destination::{Destination, Goal};
+use super::file::source::Source;
+use super::rewriter::{self, Rewrite};
+use super::run::FixRun;
+use super::trouble::{Stop, Trouble};
+use crate::input::content::Content;
+use std::path::Path;
+
+impl FixRun<'_> {
+    /// Plans for a file, and writes what is wanted.
+    pub(super) fn rewrite(&mut self, path: &Path, goal: Goal<'_>) -> Result<(), Stop> {
+        let source = Source::open(path)?;
+        if Content::of_all(&source.bytes) == Content::Package {
+            return self.package(path, &source, goal);
+        }
+        let destination = Destination::of(self.options, path, &source, goal)?;
+        let Rewrite { plan, patched, trailer } = self.rewriter.make(&source.bytes, Some(path))?;
+        self.check_met()?;
+        source.check()?;
+        let mut fixed = self.planned(path.display().to_string(), plan, trailer);
+        if !fixed.plan.sites.is_empty() {
+            fixed.breaks.extend(breaks::around(self.options, path, &source));
+        }
+        let patched = match (patched, destination.is_some()) {
+            (Some(Err(error)), true) => {
+                return Err(Trouble::left(breaks::obstacle(&error)).into());
+            }
+            (Some(Err(error)), false) => {
+                fixed.obstacle = Some(breaks::obstacle(&error));
+                None
+            }
+            (Some(Ok(patched)), _) => Some(patched),
+            (None, _) => None,
+        };
+        if let Some(destination) = destination {
+            let (written, lost) = destination.deliver(path, &source, patched, |written| {
+                let release =
+                    |part: &[u8]| [written, &source.bytes].into_iter().for_each(|it| it.release(part));
+                rewriter::verify(&source.bytes, written, &release, &fixed.plan)
+            })?;
+            fixed.breaks.extend(lost);
+            fixed.written = Some(written);
+        }
+        self.show(&fixed, !self.summary.is_tree)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,9 @@
+//! The configuration, `deburr.toml`: its text → [`document::Config`], with the findings that it allows, the
+//! guards that it states, and the allowances that a run adds to it.
+
+pub(crate) mod add;
+pub(crate) mod allow;
+pub(crate) mod document;
+pub(crate) mod guard;
+mod path;
+mod source;

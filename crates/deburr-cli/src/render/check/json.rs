@@ -1,0 +1,104 @@
+//! The JSON document of `deburr check`, written piece by piece: its schema is `schema.json`.
+//!
+//! In: the calls of [`Renderer`]. Out: one JSON object. Each file goes out when it comes, so that no run is
+//! held in memory.
+
+use super::renderer::{Checked, Finished, Renderer};
+use crate::render::json::write_value;
+use deburr_core::report::SCHEMA_VERSION;
+use serde::Serialize;
+use serde_json::json;
+use std::io::{self, Write};
+
+/// Writes one document.
+pub(crate) struct Json {
+    pretty: bool,
+    files: u64,
+}
+
+impl Renderer for Json {
+    fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let (line, colon) = self.space();
+        let version = env!("CARGO_PKG_VERSION");
+        write!(out, "{{{line}\"schema_version\":{colon}{SCHEMA_VERSION},{line}")?;
+        write!(out, "\"tool_version\":{colon}\"{version}\",{line}\"files\":{colon}[")
+    }
+
+    fn file(&mut self, out: &mut dyn Write, file: Checked<'_>) -> io::Result<()> {
+        if self.files > 0 {
+            out.write_all(b",")?;
+        }
+        self.files += 1;
+        if self.pretty {
+            out.write_all(b"\n    ")?;
+        }
+        self.value(out, file.report, "\n    ")
+    }
+
+    fn end(&mut self, out: &mut dyn Write, run: Finished<'_>) -> io::Result<()> {
+        let (line, colon) = self.space();
+        let skipped: Vec<_> =
+            run.skipped.iter().map(|skip| json!({"path": skip.path, "reason": skip.reason})).collect();
+        let before_end = if self.files > 0 { line } else { "" };
+        write!(out, "{before_end}],{line}\"across_files\":{colon}")?;
+        self.value(out, &run.across, "\n  ")?;
+        write!(out, ",{line}\"skipped\":{colon}")?;
+        self.value(out, &skipped, "\n  ")?;
+        write!(out, ",{line}\"stale_guards\":{colon}")?;
+        self.value(out, &run.stale_guards, "\n  ")?;
+        write!(out, ",{line}\"stale_allowances\":{colon}")?;
+        self.value(out, &run.remarks.stale, "\n  ")?;
+        write!(out, ",{line}\"exceeded_allowances\":{colon}")?;
+        self.value(out, &run.remarks.exceeded, "\n  ")?;
+        write!(out, ",{line}\"statistics\":{colon}")?;
+        self.value(out, run.totals, "\n  ")?;
+        writeln!(out, "{}}}", if self.pretty { "\n" } else { "" })
+    }
+}
+
+impl Json {
+    pub(crate) const fn new(pretty: bool) -> Json {
+        Json { pretty, files: 0 }
+    }
+
+    /// The space between members, and after a colon.
+    const fn space(&self) -> (&'static str, &'static str) {
+        if self.pretty { ("\n  ", " ") } else { ("", "") }
+    }
+
+    fn value(&self, out: &mut dyn Write, value: &impl Serialize, indent: &str) -> io::Result<()> {
+        write_value(out, self.pretty, value, indent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::check::example::{example, example_across, rendered_with};
+    use deburr_core::Report;
+
+    fn document(pretty: bool, reports: &[Report]) -> serde_json::Value {
+        serde_json::from_str(&rendered_with(&mut Json::new(pretty), reports, &[example_across()])).unwrap()
+    }
+
+    #[test]
+    fn document_follows_its_schema() {
+        let schema: serde_json::Value = serde_json::from_str(include_str!("../../schema.json")).unwrap();
+        assert!(jsonschema::meta::is_valid(&schema));
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        for document in
+            [document(false, &[example()]), document(true, &[example(), example()]), document(true, &[])]
+        {
+            let errors: Vec<_> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+            assert!(errors.is_empty(), "{errors:?}");
+        }
+        let mut wrong = document(false, &[example()]);
+        wrong["files"][0]["findings"][0]["svma"] = json!(4096);
+        assert!(!validator.is_valid(&wrong));
+    }
+
+    #[test]
+    fn pretty_and_plain_documents_say_the_same() {
+        assert_eq!(document(true, &[example()]), document(false, &[example()]));
+    }
+}

@@ -1,0 +1,83 @@
+//! Where a finding is, for people and for programs: its address, its file as known from a folder, and as a URI.
+//!
+//! In: a finding or a path. Out: text for every format that names places in files.
+
+use deburr_core::report::{AcrossFinding, PlacedFinding};
+
+/// A finding by comparison of files as one of its own file.
+pub(super) fn placed(finding: &AcrossFinding) -> PlacedFinding {
+    PlacedFinding {
+        rule: finding.rule,
+        severity: finding.severity,
+        function: finding.function.clone(),
+        svma: finding.svma,
+        section: finding.section.clone(),
+        extent: 0,
+        source: None,
+        message: finding.message.clone(),
+        evidence: finding.evidence.clone(),
+    }
+}
+
+/// A finding's address: `0x4a10`, in relocatable objects `.text+0x10`.
+pub(super) fn place(finding: &PlacedFinding) -> String {
+    let section = finding.section.as_deref().map(|name| format!("{name}+")).unwrap_or_default();
+    format!("{section}{}", finding.svma)
+}
+
+/// A path as it is known in a folder, if it is there.
+pub(super) fn local<'p>(path: &'p str, here: Option<&str>) -> &'p str {
+    let below = here.and_then(|here| path.strip_prefix(here)?.strip_prefix('/'));
+    let path = below.unwrap_or(path);
+    path.strip_prefix("./").unwrap_or(path)
+}
+
+/// A path as a URI reference (RFC 3986): relative, or of the scheme `file`.
+pub(super) fn uri(path: &str) -> String {
+    let mut uri = String::from(if path.starts_with('/') { "file://" } else { "" });
+    for &byte in path.as_bytes() {
+        match byte {
+            // A colon in the first segment would look like a scheme; it is escaped everywhere.
+            b'a'..=b'z'
+            | b'A'..=b'Z'
+            | b'0'..=b'9'
+            | b'-'
+            | b'.'
+            | b'_'
+            | b'~'
+            | b'/'
+            | b'!'
+            | b'+'
+            | b'@' => {
+                uri.push(char::from(byte));
+            }
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn path_is_named_from_the_folder_that_it_is_in() {
+        for (path, expected) in [
+            ("/work/src/a.c", "src/a.c"),
+            ("./a.c", "a.c"),
+            ("/workshop/a.c", "/workshop/a.c"),
+            ("a.c", "a.c"),
+        ] {
+            assert_eq!(local(path, Some("/work")), expected);
+        }
+        assert_eq!(local("/work/a.c", None), "/work/a.c");
+    }
+
+    #[test]
+    fn uri_escapes_what_a_path_may_hold() {
+        assert_eq!(uri("usr/bin/c++ 名:%"), "usr/bin/c++%20%E5%90%8D%3A%25");
+        assert_eq!(uri("/usr/lib/x.so"), "file:///usr/lib/x.so");
+        assert_eq!(uri("a.deb!usr/x.a(y.o)"), "a.deb!usr/x.a%28y.o%29");
+    }
+}

@@ -1,0 +1,14 @@
+//! What `deburr check` found → text for people, or one of the formats for programs.
+
+pub(crate) mod concise;
+#[cfg(test)]
+pub(crate) mod example;
+mod fingerprint;
+pub(crate) mod github;
+pub(crate) mod json;
+pub(crate) mod junit;
+mod location;
+pub(crate) mod renderer;
+pub(crate) mod sarif;
+pub(crate) mod text;
+pub(crate) mod totals;

@@ -1,0 +1,44 @@
+//! What every format of `deburr check` is: it gets each file when it comes, and the sums of the run at its end.
+
+use super::totals::Totals;
+use crate::config::allow::{Allowed, Remarks};
+use crate::config::guard::StaleGuard;
+use crate::input::walk::Skipped;
+use deburr_core::Report;
+use deburr_core::report::AcrossFinding;
+use std::io::{self, Write};
+
+/// One file that was checked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Checked<'r> {
+    /// With the findings that are not allowed.
+    pub(crate) report: &'r Report,
+    /// The findings that are.
+    pub(crate) allowed: &'r [Allowed],
+}
+
+/// A run that is over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Finished<'r> {
+    pub(crate) totals: &'r Totals,
+    /// By path.
+    pub(crate) skipped: &'r [Skipped],
+    /// Findings by comparison of files, by file.
+    pub(crate) across: &'r [AcrossFinding],
+    pub(crate) stale_guards: &'r [StaleGuard],
+    pub(crate) remarks: &'r Remarks,
+}
+
+/// A format: what is written at the beginning, for each file, and at the end.
+pub(crate) trait Renderer {
+    /// Opens the document.
+    fn begin(&mut self, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Adds one file.
+    fn file(&mut self, out: &mut dyn Write, file: Checked<'_>) -> io::Result<()>;
+
+    /// Closes the document.
+    fn end(&mut self, out: &mut dyn Write, run: Finished<'_>) -> io::Result<()>;
+}

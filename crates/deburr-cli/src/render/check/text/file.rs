@@ -1,0 +1,226 @@
+//! Text for people: one report → a few lines, the findings grouped by rule, worst first.
+//!
+//! In: a report without the findings that are allowed. Out: its verdict, functions, findings and remedies,
+//! within the columns of the terminal.
+
+use super::detail::Detail;
+use super::functions;
+use crate::config::allow::NO_NAME;
+use crate::render::line::{fit, fit_end};
+use crate::render::number::{counted, grouped};
+use deburr_core::Report;
+use deburr_core::report::{Atomics, PlacedFinding, Root};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+/// Renders one file.
+pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<()> {
+    if report.findings.is_empty() && report.faults.is_empty() && !detail.clean_files {
+        return Ok(());
+    }
+    let palette = detail.palette;
+    let path = palette.bold(&report.path);
+    match report.coverage.executable_bytes {
+        0 => writeln!(out, "{path}: {}, no executable code", report.arch)?,
+        _ => writeln!(out, "{path}: {}, {}", report.arch, verdict(report))?,
+    }
+    if let Some(atomics) = report.atomics.as_ref().filter(|atomics| **atomics != Atomics::default()) {
+        writeln!(out, "  atomics: {}", atomics_line(atomics))?;
+    }
+    functions::write(out, report, detail)?;
+    if detail.verbose {
+        facts(out, report)?;
+    }
+    for fault in &report.faults {
+        writeln!(out, "  {} {fault}", palette.dim("fault:"))?;
+    }
+    for group in groups(&report.findings) {
+        rule_group(out, &group, detail)?;
+    }
+    advice(out, report, detail)?;
+    if report.allowed > 0 {
+        writeln!(out, "  {}", palette.dim(&format!("{} allowed", counted(report.allowed, "finding"))))?;
+    }
+    if !report.findings.is_empty() || detail.verbose {
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// CPUs named for each flag that breaks some.
+const BROKEN_SHOWN: usize = 4;
+
+/// The flags that remove findings, and what they break.
+fn advice(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<()> {
+    for advice in &report.advice {
+        let flags = if advice.flags.is_empty() { String::new() } else { format!(": {}", advice.flags) };
+        let mut line =
+            format!("To remove {} with {}{flags}", counted(advice.findings, "finding"), advice.compiler);
+        if let Some(oldest) = &advice.oldest {
+            let shown = advice.breaks.get(..BROKEN_SHOWN).unwrap_or(&advice.breaks).join(", ");
+            let more = if advice.breaks.len() > BROKEN_SHOWN { ", …" } else { "" };
+            line.push_str(&format!(" (runs from {oldest} on, no longer on {shown}{more})"));
+        }
+        writeln!(out, "  {}", fit(&line, detail.width.map(|width| width.saturating_sub(2))))?;
+    }
+    Ok(())
+}
+
+/// The findings of each rule, worst first.
+fn groups(findings: &[PlacedFinding]) -> Vec<Vec<&PlacedFinding>> {
+    let mut by_rule: BTreeMap<&str, Vec<&PlacedFinding>> = BTreeMap::new();
+    for finding in findings {
+        by_rule.entry(finding.rule).or_default().push(finding);
+    }
+    let mut groups: Vec<_> = by_rule.into_values().collect();
+    for group in &mut groups {
+        group.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse((group.first().map(|first| first.severity), group.len())));
+    groups
+}
+
+fn rule_group(out: &mut dyn Write, group: &[&PlacedFinding], detail: &Detail) -> io::Result<()> {
+    let Some(first) = group.first() else { return Ok(()) };
+    let palette = detail.palette;
+    let head = palette.severity(first.severity, &format!("{}[{}]", first.severity.name(), first.rule));
+    let functions: BTreeSet<_> = group.iter().filter_map(|finding| finding.function.as_deref()).collect();
+    let within = match functions.len() {
+        0 | 1 => String::new(),
+        n if group.iter().all(|finding| finding.function.is_some()) => {
+            format!(" in {} functions", grouped(n as u64))
+        }
+        _ => String::new(),
+    };
+    writeln!(out, "  {head} {}{within}", counted(group.len() as u64, "finding"))?;
+    let all = folded(group);
+    let count = if detail.limit == 0 { all.len() } else { detail.limit.min(all.len()) };
+    let shown = all.get(..count).unwrap_or(&all);
+    let width = shown.iter().map(|(finding, _)| finding.svma.to_string().len()).max().unwrap_or(0);
+    for (finding, count) in shown {
+        let section = finding.section.as_deref().map(|name| format!("{name}+")).unwrap_or_default();
+        let place = format!("{section}{:<width$}", finding.svma);
+        let indent = 4 + place.chars().count() + 2;
+        let room = detail.width.map(|width| width.saturating_sub(indent));
+        let function = fit(finding.function.as_deref().unwrap_or(NO_NAME), room);
+        let place_in_source = match &finding.source {
+            Some(source) => format!(" at {}:{}", source.file, source.line),
+            None => String::new(),
+        };
+        let rest = room.map(|room| room.saturating_sub(function.chars().count()));
+        let source = fit_end(&place_in_source, rest);
+        let times = if *count > 1 { format!(" ×{}", grouped(*count as u64)) } else { String::new() };
+        writeln!(out, "    {}  {}{}", palette.dim(&place), palette.bold(&function), palette.dim(&source))?;
+        writeln!(out, "{:indent$}{}{}", "", finding.message, palette.bold(&times))?;
+    }
+    let covered: usize = shown.iter().map(|(_, count)| count).sum();
+    if covered < group.len() {
+        let more = format!("… and {} more (--limit 0 shows all)", grouped((group.len() - covered) as u64));
+        writeln!(out, "    {}", palette.dim(&more))?;
+    }
+    Ok(())
+}
+
+/// Findings that follow each other and say the same of one named function, as the first of them and how many.
+fn folded<'a>(group: &[&'a PlacedFinding]) -> Vec<(&'a PlacedFinding, usize)> {
+    let same = |a: &PlacedFinding, b: &PlacedFinding| {
+        a.function.is_some()
+            && (a.severity, &a.function, &a.section, &a.message)
+                == (b.severity, &b.function, &b.section, &b.message)
+    };
+    group.chunk_by(|a, b| same(a, b)).filter_map(|run| Some((*run.first()?, run.len()))).collect()
+}
+
+fn atomics_line(atomics: &Atomics) -> String {
+    let mut parts = Vec::new();
+    if atomics.outlined_calls + atomics.helper_bodies > 0 {
+        let calls = counted(atomics.outlined_calls, "outlined call");
+        parts.push(format!("{calls} of {}", counted(atomics.helper_bodies, "helper")));
+    }
+    parts.push(match atomics.inline_llsc {
+        0 => "no inline loops".to_owned(),
+        n => counted(n, "inline LL/SC loop"),
+    });
+    let others = [
+        (atomics.inline_lse, "inline LSE instruction"),
+        (atomics.inline_dispatch, "inline dispatch loop"),
+        (atomics.run_time_choice, "loop in functions chosen at run time"),
+        (atomics.not_a_missed_flag, "loop that no flag would change"),
+    ];
+    for (count, what) in others.into_iter().filter(|(count, _)| *count > 0) {
+        parts.push(match what.split_once(' ') {
+            Some(("loop", rest)) => format!("{} {rest}", counted(count, "loop")),
+            _ => counted(count, what),
+        });
+    }
+    parts.join(", ")
+}
+
+/// What the file needs, why, and what it can use.
+fn verdict(report: &Report) -> String {
+    let with = |level: &str, beyond: &[String]| {
+        let mut text = level.to_owned();
+        for feature in beyond {
+            text.push_str(" + ");
+            text.push_str(feature);
+        }
+        text
+    };
+    let level = with(&report.level, &report.needed_beyond);
+    let mut text = match &report.needed_by {
+        None => format!("runs on {level}"),
+        Some(needed) => {
+            let array = match needed.root {
+                Some(Root::PreinitArray) => Some("a .preinit_array"),
+                Some(Root::InitArray) => Some("an .init_array"),
+                Some(Root::FiniArray) => Some("a .fini_array"),
+                _ => None,
+            };
+            match (array, &needed.function) {
+                (Some(array), _) => format!("needs {level} from {array} entry at {}", needed.from),
+                (None, Some(name)) => format!("needs {level} in {name} ({})", needed.svma),
+                (None, None) => format!("needs {level} in {}", needed.svma),
+            }
+        }
+    };
+    if let Some(guarded) = &report.level_guarded {
+        let guarded = with(guarded, &report.guarded_beyond);
+        if guarded != level {
+            text.push_str(&format!("; uses up to {guarded} behind checks"));
+        }
+    }
+    if report.not_followed > 0 {
+        text.push_str(&format!("; {} above it not followed", counted(report.not_followed, "function")));
+    }
+    if report.xcr0_not_asked {
+        text.push_str("; asks cpuid for AVX, but not the system (no xgetbv)");
+    }
+    text
+}
+
+/// Features and build facts.
+fn facts(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+    let features: Vec<_> =
+        report.features.iter().map(|(name, count)| format!("{name} {}", grouped(*count))).collect();
+    let go: Vec<_> = report.build.go_version.iter().cloned().collect();
+    let lists = [
+        ("features", &features),
+        ("compilers", &report.build.compilers),
+        ("producers", &report.build.producers),
+        ("go", &go),
+        ("properties", &report.build.properties),
+    ];
+    for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+        writeln!(out, "  {name}: {}", list.join(", "))?;
+    }
+    let closure = report.closure.as_deref().unwrap_or_default();
+    for (name, list) in [("closure", closure), ("libraries not found", &report.missing_libraries)] {
+        if !list.is_empty() {
+            writeln!(out, "  {name}: {}", list.join(", "))?;
+        }
+    }
+    if let Some(id) = &report.build_id {
+        writeln!(out, "  build-id: {id}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,243 @@
+//! Text for people: each report as it comes, then the findings across files, and a summary of the run.
+//!
+//! In: the calls of [`Renderer`]. Out: lines for a terminal. `file.rs` renders one report, `summary.rs` the
+//! end.
+
+pub(crate) mod detail;
+pub(crate) mod few;
+mod file;
+mod functions;
+mod summary;
+
+use super::renderer::{Checked, Finished, Renderer};
+use crate::config::allow::NO_NAME;
+use crate::render::line::fit;
+use crate::render::number::{counted, grouped};
+use deburr_core::report::AcrossFinding;
+use detail::Detail;
+use few::Few;
+use std::io::{self, Write};
+
+/// Text for people.
+pub(crate) struct Text {
+    pub(crate) detail: Detail,
+    pub(crate) few: Few,
+    /// Whether there is a summary at the end of the run.
+    pub(crate) summary: bool,
+}
+
+impl Renderer for Text {
+    fn file(&mut self, out: &mut dyn Write, file: Checked<'_>) -> io::Result<()> {
+        self.few.file(out, file.report, &self.detail)
+    }
+
+    fn end(&mut self, out: &mut dyn Write, run: Finished<'_>) -> io::Result<()> {
+        self.few.end(out, &self.detail)?;
+        across(out, run.across, &self.detail)?;
+        if self.summary { summary::write(out, run.totals, run.skipped, &self.detail) } else { Ok(()) }
+    }
+}
+
+/// Renders the findings by comparison of files, file by file.
+fn across(out: &mut dyn Write, findings: &[AcrossFinding], detail: &Detail) -> io::Result<()> {
+    let Some(first) = findings.first() else { return Ok(()) };
+    let palette = detail.palette;
+    writeln!(out, "{}", palette.bold("across files:"))?;
+    for run in findings.chunk_by(|a, b| (a.rule, &a.path) == (b.rule, &b.path)) {
+        let severity = run.iter().map(|finding| finding.severity).max().unwrap_or(first.severity);
+        let Some(first) = run.first() else { continue };
+        let head = palette.severity(severity, &format!("{}[{}]", severity.name(), first.rule));
+        writeln!(out, "  {head} {} in {}", counted(run.len() as u64, "finding"), palette.bold(&first.path))?;
+        let shown = if detail.limit == 0 { run.len() } else { detail.limit.min(run.len()) };
+        for finding in run.iter().take(shown) {
+            let section = finding.section.as_deref().map(|name| format!("{name}+")).unwrap_or_default();
+            let place = format!("{section}{}", finding.svma);
+            let indent = 4 + place.chars().count() + 2;
+            let name = finding.function.as_deref().unwrap_or(NO_NAME);
+            let function = fit(name, detail.width.map(|width| width.saturating_sub(indent)));
+            writeln!(out, "    {}  {}", palette.dim(&place), palette.bold(&function))?;
+            writeln!(out, "{:indent$}{}", "", finding.message)?;
+        }
+        if shown < run.len() {
+            let more = format!("… and {} more (--limit 0 shows all)", grouped((run.len() - shown) as u64));
+            writeln!(out, "    {}", palette.dim(&more))?;
+        }
+    }
+    writeln!(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::check::example::example;
+    use crate::render::check::totals::Totals;
+    use crate::render::line::fit_end;
+    use crate::render::style::Palette;
+    use deburr_core::Report;
+    use deburr_core::report::{Guard, GuardKind, Hex, IsaFunction, NeededBy, Reach, Root};
+
+    fn detail(limit: usize) -> Detail {
+        Detail {
+            palette: Palette::new(false),
+            width: None,
+            limit,
+            clean_files: true,
+            verbose: false,
+            statistics: false,
+            show_skipped: false,
+        }
+    }
+
+    #[test]
+    fn file_is_rendered_by_rule_worst_first() {
+        let mut out = Vec::new();
+        file::write(&mut out, &example(), &detail(1)).unwrap();
+        let expected = "\
+bin/server: aarch64, needs armv8.1-a + FEAT_SVE in crc (0x400)
+  atomics: 330 outlined calls of 7 helpers, no inline loops
+  1 function above the first level: 1 required
+    required       crc (FEAT_CRC32): _start → main → crc
+  warning[llsc-loop] 1 finding
+    0x2000  spin_lock at lock.c:7
+            compare-and-swap of 4 bytes
+  note[outlined-atomic] 2 findings
+    0x1000  spin_lock at lock.c:7
+            calls a helper ×2
+  To remove 3 findings with gcc 12: -march=armv8.1-a (runs from n1 on, no longer on a72, a73, a53, a57, …)
+
+";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn findings_beyond_the_limit_are_counted() {
+        let mut report = example();
+        report.findings[1].message = "calls another helper".into();
+        let mut out = Vec::new();
+        file::write(&mut out, &report, &detail(1)).unwrap();
+        assert!(String::from_utf8(out).unwrap().contains("    … and 1 more (--limit 0 shows all)\n"));
+    }
+
+    #[test]
+    fn long_names_are_cut_to_the_width_of_the_terminal() {
+        let mut report = example();
+        report.findings[2].function = Some("f".repeat(300).into());
+        report.isa_functions[0].function = Some("g".repeat(300));
+        report.needed_by = None;
+        let mut out = Vec::new();
+        file::write(&mut out, &report, &Detail { width: Some(70), ..detail(0) }).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("fff…\n") && text.contains("ggg…\n"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 70), "{text}");
+        assert_eq!(fit_end(" at some/long/folder/lock.c:7", Some(16)), " at …er/lock.c:7");
+    }
+
+    #[test]
+    fn levels_are_a_table_where_there_are_several_files() {
+        let mut totals = Totals::default();
+        for path in ["a", "b", "c", "d"] {
+            totals.add(&Report { path: path.to_owned(), ..example() }, 1);
+        }
+        let plain = Report { level: "armv8.0-a".to_owned(), isa_functions: Vec::new(), ..example() };
+        totals.add(&plain, 1);
+        let mut out = Vec::new();
+        summary::write(&mut out, &totals, &[], &detail(10)).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let table = "Levels needed:\n  armv8.0-a  1 file\n  armv8.1-a  4 files  a, b, c, …\n";
+        assert!(text.contains(table), "{text}");
+    }
+
+    #[test]
+    fn run_without_any_file_does_not_claim_that_all_is_well() {
+        let mut out = Vec::new();
+        summary::write(&mut out, &Totals::default(), &[], &detail(10)).unwrap();
+        assert!(String::from_utf8(out).unwrap().starts_with("No file was checked"));
+    }
+
+    #[test]
+    fn summary_counts_findings_by_rule() {
+        let mut totals = Totals::default();
+        totals.add(&example(), 4096);
+        let mut out = Vec::new();
+        summary::write(&mut out, &totals, &[], &detail(10)).unwrap();
+        let expected = "\
+1 file checked: 1 warning, 2 notes
+  llsc-loop        1 finding in 1 file
+  outlined-atomic  2 findings in 1 file
+";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    fn header(report: &Report) -> String {
+        let mut out = Vec::new();
+        file::write(&mut out, report, &detail(1)).unwrap();
+        String::from_utf8(out).unwrap().lines().next().unwrap().to_owned()
+    }
+
+    #[test]
+    fn header_is_the_verdict_on_the_file() {
+        let runs = Report {
+            path: "libx.so".to_owned(),
+            arch: "x86_64",
+            level: "x86-64-v1".to_owned(),
+            needed_beyond: Vec::new(),
+            needed_by: None,
+            level_guarded: Some("x86-64-v4".to_owned()),
+            ..example()
+        };
+        assert_eq!(header(&runs), "libx.so: x86_64, runs on x86-64-v1; uses up to x86-64-v4 behind checks");
+        let needed = |root| NeededBy { function: None, svma: Hex(0x5000), root, from: Hex(0x4a10) };
+        let constructor = Report {
+            level: "x86-64-v3".to_owned(),
+            needed_by: Some(needed(Some(Root::InitArray))),
+            level_guarded: None,
+            not_followed: 6,
+            ..runs.clone()
+        };
+        assert_eq!(
+            header(&constructor),
+            "libx.so: x86_64, needs x86-64-v3 from an .init_array entry at 0x4a10; 6 functions above it not followed"
+        );
+        let nameless = Report { needed_by: Some(needed(None)), not_followed: 0, ..constructor };
+        assert_eq!(header(&nameless), "libx.so: x86_64, needs x86-64-v3 in 0x5000");
+    }
+
+    #[test]
+    fn functions_are_shown_by_verdict_and_kind_of_check() {
+        let mut report = example();
+        let required = report.isa_functions[0].clone();
+        let guard = |kind| {
+            Some(Guard {
+                kind,
+                svma: Hex(0x900),
+                function: Some("choose".to_owned()),
+                features: vec!["FEAT_CRC32".to_owned()],
+            })
+        };
+        let of =
+            |reach, guard| IsaFunction { reach, guard, path: Vec::new(), root: None, ..required.clone() };
+        report.isa_functions = vec![
+            of(Reach::Guarded, guard(GuardKind::Ifunc)),
+            of(Reach::Guarded, guard(GuardKind::Ifunc)),
+            of(Reach::Unreached, None),
+            of(Reach::Unknown, None),
+            of(Reach::Guarded, guard(GuardKind::Branch)),
+        ];
+        report.isa_functions.extend(std::iter::repeat_n(required, 5));
+        let lines = |verbose| {
+            let mut out = Vec::new();
+            functions::write(&mut out, &report, &Detail { verbose, ..detail(1) }).unwrap();
+            String::from_utf8(out).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let brief = lines(false);
+        assert_eq!(
+            brief[0],
+            "  10 functions above the first level: 5 required, 1 unknown, 3 guarded (2 ifunc, 1 branch), 1 unreached"
+        );
+        assert_eq!(brief.len(), 5, "{brief:?}");
+        assert_eq!(brief[4], "    … and 2 more (--verbose shows all)");
+        let all = lines(true);
+        assert_eq!(all.len(), 11, "{all:?}");
+        assert_eq!(all[7], "    guarded        crc (FEAT_CRC32); ifunc at 0x900 in choose");
+    }
+}

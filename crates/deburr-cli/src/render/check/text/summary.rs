@@ -1,0 +1,115 @@
+//! Text for people: the end of a run, with its counts, its levels, and what was skipped.
+//!
+//! In: the sums of the run, and the skipped files. Out: lines for a terminal.
+
+use super::detail::Detail;
+use crate::input::walk::Skipped;
+use crate::render::check::totals::Totals;
+use crate::render::line::fit;
+use crate::render::number::{counted, grouped};
+use deburr_core::finding::Severity;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// Renders the end of a run.
+pub(super) fn write(
+    out: &mut dyn Write,
+    totals: &Totals,
+    skipped: &[Skipped],
+    detail: &Detail,
+) -> io::Result<()> {
+    let palette = detail.palette;
+    let counts: Vec<_> = [Severity::Error, Severity::Warning, Severity::Note]
+        .into_iter()
+        .filter_map(|severity| Some((severity, *totals.findings_by_severity.get(&severity)?)))
+        .map(|(severity, count)| palette.severity(severity, &counted(count, severity.name())))
+        .collect();
+    let mut verdict = if counts.is_empty() { "no findings".to_owned() } else { counts.join(", ") };
+    if totals.allowed > 0 {
+        verdict.push_str(&format!("; {} allowed", counted(totals.allowed, "finding")));
+    }
+    match totals.files_checked {
+        0 => writeln!(out, "No file was checked: nothing here is ELF for x86-64 or AArch64.")?,
+        n => writeln!(out, "{} checked: {verdict}", counted(n, "file"))?,
+    }
+    let mut rules: Vec<_> = totals.rules.iter().collect();
+    rules.sort_by_key(|(_, (severity, _))| std::cmp::Reverse(*severity));
+    let width = rules.iter().map(|(rule, _)| rule.len()).max().unwrap_or(0);
+    for (rule, (severity, files)) in rules {
+        let findings = counted(totals.findings_by_rule.get(rule).copied().unwrap_or(0), "finding");
+        let rule = palette.severity(*severity, &format!("{rule:width$}"));
+        writeln!(out, "  {rule}  {findings} in {}", counted(*files, "file"))?;
+    }
+    if totals.files_checked > 1 {
+        level_table(out, totals, detail)?;
+    }
+    if totals.with_faults > 0 {
+        let verb = if totals.with_faults == 1 { "is" } else { "are" };
+        writeln!(out, "{} {verb} damaged in part; see fault:", counted(totals.with_faults, "file"))?;
+    }
+    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+    for skip in skipped {
+        *reasons.entry(&skip.reason).or_default() += 1;
+    }
+    if !skipped.is_empty() {
+        let hint = if detail.show_skipped { "" } else { " (--show-skipped lists them)" };
+        writeln!(out, "{} skipped{hint}", counted(skipped.len() as u64, "file"))?;
+        if detail.show_skipped {
+            for skip in skipped {
+                writeln!(out, "  {}: {}", skip.path, skip.reason)?;
+            }
+        } else {
+            let mut order: Vec<_> = reasons.into_iter().collect();
+            order.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+            for (reason, count) in order.iter().take(5) {
+                writeln!(out, "  {} × {reason}", grouped(*count))?;
+            }
+        }
+    }
+    if totals.other_files > 0 {
+        writeln!(out, "{} passed over: neither ELF nor archive", counted(totals.other_files, "other file"))?;
+    }
+    if detail.statistics {
+        statistics(out, totals)?;
+    }
+    Ok(())
+}
+
+/// How many files need which level, and a few of those above the first.
+fn level_table(out: &mut dyn Write, totals: &Totals, detail: &Detail) -> io::Result<()> {
+    let width = totals.levels.keys().map(|(_, level)| level.len()).max().unwrap_or(0);
+    let most = totals.levels.values().map(|files| grouped(files.count).len()).max().unwrap_or(0);
+    writeln!(out, "Levels needed:")?;
+    for ((_, level), files) in &totals.levels {
+        let noun = if files.count == 1 { "file " } else { "files" };
+        let mut line = format!("  {level:width$}  {:>most$} {noun}", grouped(files.count));
+        if !files.examples.is_empty() {
+            line.push_str("  ");
+            line.push_str(&files.examples.join(", "));
+            if (files.examples.len() as u64) < files.count {
+                line.push_str(", …");
+            }
+        }
+        writeln!(out, "{}", fit(line.trim_end(), detail.width))?;
+    }
+    Ok(())
+}
+
+fn statistics(out: &mut dyn Write, totals: &Totals) -> io::Result<()> {
+    writeln!(out, "Statistics:")?;
+    let lines = [
+        ("file bytes", totals.bytes),
+        ("executable bytes", totals.executable_bytes),
+        ("  decoded", totals.decoded_bytes),
+        ("  data", totals.data_bytes),
+        ("  undecoded", totals.undecoded_bytes),
+        ("functions", totals.functions),
+    ];
+    for (name, value) in lines {
+        writeln!(out, "  {name:18}{:>17}", grouped(value))?;
+    }
+    if let Some(seconds) = totals.elapsed_seconds {
+        writeln!(out, "  {:18}{seconds:>15.2} s", "elapsed")?;
+    }
+    Ok(())
+}
