@@ -555,7 +555,9 @@ fn a_further_metric_that_cannot_be_compared_is_left_out_of_the_verdict() {
     let arguments = ["--a", command, "--b", command, "--shell", "sh", "--metric", RATE, "--metric", none];
     for more in [&["--pairs", "6"][..], &["--pairs", "6", "--param", "n=1,2"]] {
         let told = document(&scratch, &[&arguments[..], more].concat());
-        assert_eq!((&told["verdict"], &told["other_metrics"]), (&"same".into(), &Value::Array(Vec::new())));
+        // Where other programs took the CPUs meanwhile, no verdict is given on any metric.
+        assert!(["same", "inconclusive"].contains(&told["verdict"].as_str().unwrap()), "{told:#}");
+        assert_eq!(told["other_metrics"], Value::Array(Vec::new()));
         let note = "faults: a run has 0: relative differences need positive numbers";
         assert_eq!(told["notes"], Value::from(vec![note]));
     }
