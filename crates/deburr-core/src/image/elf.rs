@@ -508,3 +508,10 @@ fn note(area: &[u8], at: usize, align: usize) -> Option<Note<'_>> {
     let name = name.split(|&byte| byte == 0).next().unwrap_or(name);
     Some((at.checked_add(start)?..at.checked_add(end)?, kind, name, at.checked_add(next)?))
 }
+
+/// The build-id, in lower-case hexadecimal digits.
+pub(super) fn build_id(elf: &Elf<'_>) -> Option<String> {
+    let id = *elf.notes(b"GNU", 3).first()?;
+    let id = id.get(..id.len().min(64)).filter(|id| !id.is_empty())?;
+    Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -3,8 +3,8 @@
 //! In: a file that has `.debug_line`, and an address. Out: the file and line that the compiler assigned to it.
 //! Units are parsed as they are asked for. Follows DWARF 5, section 6.2.
 
-use super::debug::{DebugSection, limit};
 use super::elf::{Elf, SHF_COMPRESSED};
+use super::parse::debug::{DebugSection, limit};
 use super::{Image, Kind};
 use crate::address::Svma;
 use gimli::{EndianArcSlice, EndianSlice, LittleEndian};

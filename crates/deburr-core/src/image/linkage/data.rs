@@ -4,7 +4,7 @@
 //! zero-filled tails included. Follows the gABI, "Sections" and "Program Loading"; `PT_GNU_RELRO` is the part that the
 //! loader makes read-only once it has relocated it.
 
-use super::Data;
+use super::model::Data;
 use crate::address::{Extent, Svma};
 use crate::image::elf::{Elf, PF_W, PT_GNU_RELRO, PT_LOAD, SHF_TLS, SHF_WRITE, SHT_NOBITS, Section, Segment};
 use crate::image::{Image, Kind};

@@ -3,25 +3,12 @@
 //! In: `.dynsym` of a shared library or program, `.symtab` of a relocatable object. Out: [`Export`]s. Follows the gABI,
 //! "Symbol Table", and the LSB Core Specification, "Symbol Versioning".
 
-use super::super::elf::{Elf, SHT_SYMTAB, string_at, u16_at, u32_at};
-use super::super::symbols::SymbolTable;
-use super::super::{Image, Kind};
-use super::{IFUNC, OBJECT, TLS};
+use super::model::{Export, IFUNC, OBJECT, TLS};
 use crate::address::Svma;
+use crate::image::elf::{Elf, SHT_SYMTAB, string_at, u16_at, u32_at};
+use crate::image::parse::symbols::SymbolTable;
+use crate::image::{Image, Kind};
 use std::collections::HashMap;
-
-/// A function that other files can call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Export<'a> {
-    /// Where it begins.
-    pub at: Svma,
-    /// The name as the file has it.
-    pub name: &'a str,
-    /// Whether its binding is weak or unique: another file may define it as well.
-    pub is_weak: bool,
-    /// The version that the file defines it in.
-    pub version: Option<&'a str>,
-}
 
 const STB_GLOBAL: u8 = 1;
 const DT_STRTAB: u64 = 5;

@@ -4,13 +4,13 @@
 //! says every word of data. Out: the lists of [`Linkage`], not yet sorted.
 //! Follows the x86-64 psABI, "Relocation Types", and the AArch64 ELF supplement, "Dynamic relocations".
 
-use super::{Cell, IFUNC, Import, Linkage, Resolved, TLS};
+use super::model::{Cell, IFUNC, Import, Linkage, Resolved, TLS};
 use crate::address::{Extent, Svma};
 use crate::image::elf::{Elf, SHF_TLS, SHT_NOBITS, Section};
-use crate::image::relocations::{
+use crate::image::parse::relocations::{
     Dynamic, Rela, dynamic_kind, dynamic_tables, entries_of, may_hold_pointers, relr, words_of_data,
 };
-use crate::image::symbols::SymbolTable;
+use crate::image::parse::symbols::SymbolTable;
 use crate::image::{Image, SymbolKind};
 
 /// Reads what relocations, or in their absence the data itself, say.

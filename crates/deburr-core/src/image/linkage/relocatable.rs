@@ -4,13 +4,13 @@
 //! Out: the lists of [`Linkage`], not yet sorted.
 //! Follows the x86-64 psABI, "Relocation Types", and the AArch64 ELF supplement, "Static AArch64 relocations".
 
-use super::{Cell, IFUNC, Import, Linkage, Reference, ReferenceTarget, Resolved, TLS};
+use super::model::{Cell, IFUNC, Import, Linkage, Reference, ReferenceTarget, Resolved, TLS};
 use crate::address::Svma;
 use crate::image::elf::{Elf, Section};
-use crate::image::relocations::{
+use crate::image::parse::relocations::{
     Dynamic, InCode, Rela, Relocated, dynamic_kind, entries_of, in_code, relocated_sections,
 };
-use crate::image::symbols::{RawSymbol, SymbolTable};
+use crate::image::parse::symbols::{RawSymbol, SymbolTable};
 use deburr_cpu::Arch;
 
 const SHN_UNDEF: u16 = 0;

@@ -4,10 +4,10 @@
 //! The entries are recognised by their words: x86-64 psABI, "Procedure Linkage Table" (with and without
 //! `endbr64` and `bnd`); AArch64 ELF supplement, "Procedure linkage table" (with and without `bti c`).
 
-use super::elf::{Elf, u32_at};
 use super::relocations::Slot;
-use super::{Code, Image, Kind, Symbol, SymbolKind, SymbolOrigin};
 use crate::address::Svma;
+use crate::image::elf::{Elf, u32_at};
+use crate::image::{Code, Image, Kind, Symbol, SymbolKind, SymbolOrigin};
 use deburr_cpu::Arch;
 use std::collections::HashMap;
 
@@ -75,7 +75,7 @@ fn entries_aarch64(code: &Code<'_>) -> Vec<Entry> {
 }
 
 /// The entries of all procedure linkage tables whose slot is known.
-pub(super) fn entries<'a>(
+pub(crate) fn entries<'a>(
     elf: &Elf<'a>,
     image: &Image<'a>,
     slots: &HashMap<u64, Slot<'a>>,

@@ -7,13 +7,12 @@
 //! Follows the LSB, "Exception Frames", DWARF 5 section 6.4, and the AArch64 DWARF supplement.
 
 use super::debug::DebugSection;
-use super::elf::{Elf, PT_GNU_EH_FRAME, SHT_NOBITS, SHT_RELA, Section};
 use super::landing_pads::Table;
-use super::parse::CodeRanges;
-use super::relocations::entries_of;
-use super::symbols::SymbolTable;
-use super::{Code, FrameRange, Kind};
+use super::ranges::CodeRanges;
+use super::relocated::relocated;
 use crate::address::{Extent, Svma};
+use crate::image::elf::{Elf, PT_GNU_EH_FRAME, SHT_NOBITS, Section};
+use crate::image::{Code, FrameRange, Kind};
 use deburr_cpu::Arch;
 use gimli::{
     BaseAddresses, CallFrameInstruction, CommonInformationEntry, DebugFrame, EhFrame, EndianSlice,
@@ -277,42 +276,8 @@ fn unwind_sections<'a>(elf: &Elf<'a>) -> Vec<(u64, Cow<'a, [u8]>)> {
     found
 }
 
-/// A section of a relocatable object with its relocations applied, in the addresses that the sections were given.
-/// Symbols of sections outside of the loaded ones (DWARF) resolve to offsets.
-pub(super) fn relocated(elf: &Elf<'_>, section: &Section<'_>, bytes: &[u8]) -> Vec<u8> {
-    let mut out = bytes.to_vec();
-    let is_target = |other: &Section<'_>| {
-        let target = usize::try_from(other.info).ok().and_then(|index| elf.sections.get(index));
-        other.kind == SHT_RELA && target.is_some_and(|target| std::ptr::eq(target, section))
-    };
-    for table in elf.sections.iter().filter(|other| is_target(other)).take(4) {
-        let symbols = usize::try_from(table.link).ok().and_then(|index| SymbolTable::of_section(elf, index));
-        let (Some(symbols), Some(entries)) = (symbols, elf.data(table)) else { continue };
-        for rela in entries_of(entries) {
-            let Some(symbol) = symbols.get(rela.symbol) else { continue };
-            let Some(defined) = symbols.section(elf, &symbol, rela.symbol) else { continue };
-            let base = if defined.is_alloc() { defined.svma } else { 0 };
-            let target = base.wrapping_add(symbol.value).wrapping_add_signed(rela.addend);
-            let place = section.svma.wrapping_add(rela.offset);
-            let (value, width) = match (elf.arch, rela.kind) {
-                (Arch::X86_64, 1) | (Arch::Aarch64, 257) => (target, 8),
-                (Arch::X86_64, 10 | 11) | (Arch::Aarch64, 258) => (target, 4),
-                (Arch::X86_64, 24) | (Arch::Aarch64, 260) => (target.wrapping_sub(place), 8),
-                (Arch::X86_64, 2) | (Arch::Aarch64, 261) => (target.wrapping_sub(place), 4),
-                _ => continue,
-            };
-            let Ok(at) = usize::try_from(rela.offset) else { continue };
-            let field = at.checked_add(width).and_then(|end| out.get_mut(at..end));
-            if let (Some(field), Some(value)) = (field, value.to_le_bytes().get(..width)) {
-                field.copy_from_slice(value);
-            }
-        }
-    }
-    out
-}
-
 /// First addresses of all entries, where the extent of the code is not known yet.
-pub(super) fn starts(elf: &Elf<'_>) -> Vec<u64> {
+pub(crate) fn starts(elf: &Elf<'_>) -> Vec<u64> {
     let mut found = Vec::new();
     // `read` goes through them again, and tells the faults.
     let mut faults = Vec::new();
@@ -324,7 +289,7 @@ pub(super) fn starts(elf: &Elf<'_>) -> Vec<u64> {
 }
 
 /// Reads the ranges of all entries that lie in code, and where their exception tables are.
-pub(super) fn read(
+pub(crate) fn read(
     elf: &Elf<'_>,
     debug_file: Option<&[u8]>,
     code: &[Code<'_>],

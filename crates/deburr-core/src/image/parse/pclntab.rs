@@ -4,10 +4,11 @@
 //! is found by its magic. Out: a function symbol per entry, as long as the distance to the next entry.
 //! Format: the Go sources, `src/internal/abi/symtab.go` and `src/debug/gosym/pclntab.go`, Go 1.16 and later.
 
-use super::elf::{Elf, SHT_NOBITS, range_of, string_at, u32_at, u64_at};
-use super::parse::CodeRanges;
-use super::{Symbol, SymbolKind, SymbolOrigin, relocations, symbols};
+use super::ranges::CodeRanges;
+use super::{build, relocations, symbols};
 use crate::address::Svma;
+use crate::image::elf::{Elf, SHT_NOBITS, range_of, string_at, u32_at, u64_at};
+use crate::image::{Symbol, SymbolKind, SymbolOrigin};
 
 const GO_1_16: u32 = 0xffff_fffa;
 const GO_1_18: u32 = 0xffff_fff0;
@@ -52,16 +53,16 @@ fn find<'a>(elf: &Elf<'a>) -> Option<(&'a [u8], Header)> {
         }
     }
     // Only where Go was at work: the search reads whole sections.
-    if !super::build::is_go(elf) {
+    if !build::is_go(elf) {
         return None;
     }
-    let data: Vec<&'a [u8]> = if elf.sections.iter().any(super::elf::Section::is_alloc) {
-        let kept = |section: &&super::elf::Section<'a>| {
+    let data: Vec<&'a [u8]> = if elf.sections.iter().any(crate::image::elf::Section::is_alloc) {
+        let kept = |section: &&crate::image::elf::Section<'a>| {
             section.is_alloc() && section.kind != SHT_NOBITS && !section.is_executable()
         };
         elf.sections.iter().filter(kept).filter_map(|section| elf.data(section)).collect()
     } else {
-        let loads = elf.segments.iter().filter(|segment| segment.kind == super::elf::PT_LOAD);
+        let loads = elf.segments.iter().filter(|segment| segment.kind == crate::image::elf::PT_LOAD);
         loads.filter_map(|segment| range_of(elf.bytes, segment.offset, segment.file_size)).collect()
     };
     for bytes in data {
@@ -117,7 +118,7 @@ fn offset_of_entry(elf: &Elf<'_>, rows: &[u8], names: &[u8], count: usize) -> Op
 }
 
 /// Adds a symbol for each function of the table.
-pub(super) fn add_symbols<'a>(
+pub(crate) fn add_symbols<'a>(
     elf: &Elf<'a>,
     ranges: &CodeRanges,
     out: &mut Vec<Symbol<'a>>,

@@ -4,31 +4,27 @@
 //! ranges lie in the file and do not overlap; every address kept lies in one of them.
 //! Follows the gABI, "Sections" and "Program Header".
 
-use super::elf::{
-    Elf, PF_W, PF_X, PT_DYNAMIC, PT_GNU_EH_FRAME, PT_LOAD, SHF_WRITE, SHT_NOBITS, SHT_PROGBITS, Section,
-    range_of,
-};
-use super::{
-    Code, Error, Image, Kind, Loaded, Symbol, SymbolOrigin, build, debug, frames, landing_pads, pclntab, plt,
-    relocations, symbols,
-};
+mod build;
+pub(super) mod companion;
+pub(super) mod debug;
+mod frames;
+mod landing_pads;
+mod pclntab;
+mod plt;
+mod ranges;
+mod relocated;
+pub(super) mod relocations;
+pub(super) mod symbols;
+
 use crate::address::{Extent, Svma};
+use crate::image::elf::{
+    Elf, PF_W, PF_X, PT_DYNAMIC, PT_GNU_EH_FRAME, PT_LOAD, SHF_WRITE, SHT_NOBITS, SHT_PROGBITS, Section,
+    build_id, range_of,
+};
+use crate::image::{Code, Error, Image, Kind, Loaded, Symbol, SymbolOrigin};
+use companion::companion;
+use ranges::CodeRanges;
 use std::collections::HashMap;
-
-/// Which addresses are code: the extents of [`Image::code`], by address.
-#[derive(Debug, Clone, Default)]
-pub(super) struct CodeRanges(Vec<Extent>);
-
-impl CodeRanges {
-    pub(super) fn contains(&self, svma: u64) -> bool {
-        self.extent_of(svma).is_some()
-    }
-
-    pub(super) fn extent_of(&self, svma: u64) -> Option<Extent> {
-        let after = self.0.partition_point(|extent| extent.start.0 <= svma);
-        self.0.get(after.checked_sub(1)?).copied().filter(|extent| extent.contains(Svma(svma)))
-    }
-}
 
 fn code<'a>(name: &str, svma: u64, offset: u64, alignment: u64, bytes: &'a [u8]) -> Code<'a> {
     Code {
@@ -202,23 +198,6 @@ fn place<'a>(mut found: Vec<Code<'a>>, faults: &mut Vec<String>) -> Result<(Vec<
     Ok((kept, base))
 }
 
-/// Reads another ELF file for the same code: its build-id, if stated, is that of the file itself.
-pub(super) fn companion<'a>(
-    elf: &Elf<'_>,
-    build_id: Option<&str>,
-    other: &'a [u8],
-) -> Result<Elf<'a>, String> {
-    let other = Elf::parse(other).map_err(|error| error.to_string())?;
-    if other.arch != elf.arch {
-        return Err("made for another instruction set: left out".to_owned());
-    }
-    let their_id = build::build_id(&other);
-    if their_id.is_some() && build_id.is_some() && their_id.as_deref() != build_id {
-        return Err("has another build-id: left out".to_owned());
-    }
-    Ok(other)
-}
-
 /// What names code, and the faults met on the way.
 #[derive(Default)]
 struct Names<'a> {
@@ -235,7 +214,7 @@ fn names<'a>(
     debug_file: Option<&'a [u8]>,
 ) -> Names<'a> {
     let mut names = Names::default();
-    symbols::from_table(elf, super::elf::SHT_SYMTAB, SymbolOrigin::Symtab, ranges, &mut names.symbols);
+    symbols::from_table(elf, crate::image::elf::SHT_SYMTAB, SymbolOrigin::Symtab, ranges, &mut names.symbols);
     symbols::from_dynamic(elf, ranges, &mut names.symbols);
     if let Some(file) = mini_debug {
         let mut unpacked = Names::default();
@@ -279,10 +258,10 @@ fn add_symbols_of<'a>(
             section.svma = ours.get(section.name).copied().unwrap_or(u64::MAX);
         }
     }
-    symbols::from_table(&other, super::elf::SHT_SYMTAB, origin, ranges, &mut names.symbols);
+    symbols::from_table(&other, crate::image::elf::SHT_SYMTAB, origin, ranges, &mut names.symbols);
 }
 
-pub(super) fn parse<'a>(bytes: &'a [u8], debug_file: Option<&'a [u8]>) -> Result<Image<'a>, Error> {
+fn parse<'a>(bytes: &'a [u8], debug_file: Option<&'a [u8]>) -> Result<Image<'a>, Error> {
     let mut elf = Elf::parse(bytes)?;
     let mut faults = std::mem::take(&mut elf.faults);
     let by_sections = elf.sections.iter().any(Section::is_alloc);
@@ -303,7 +282,7 @@ pub(super) fn parse<'a>(bytes: &'a [u8], debug_file: Option<&'a [u8]>) -> Result
         kind: elf.kind,
         bytes,
         debug_file,
-        build_id: build::build_id(&elf),
+        build_id: build_id(&elf),
         code,
         code_base,
         symbols: Vec::new(),
@@ -366,4 +345,15 @@ pub(super) fn parse<'a>(bytes: &'a [u8], debug_file: Option<&'a [u8]>) -> Result
     image.transfers = found.transfers;
     image.addresses = found.addresses;
     Ok(image)
+}
+
+impl<'a> Image<'a> {
+    /// Reads an ELF file, its `.gnu_debugdata` and, where there is one, its separate debug file; a fault of the latter two is
+    /// among [`Image::faults`], no error.
+    ///
+    /// # Errors
+    /// [`Error`], where the file cannot be read as what it claims to be.
+    pub fn parse(bytes: &'a [u8], debug_file: Option<&'a [u8]>) -> Result<Image<'a>, Error> {
+        parse(bytes, debug_file)
+    }
 }

@@ -5,9 +5,9 @@
 //! is the header and the call-site table; C++, Rust, D and Ada share their format.
 //! Follows the Itanium C++ ABI, "Exception Handling Tables", and the LSB, "DWARF Exception Header Encoding".
 
-use super::elf::Elf;
-use super::parse::CodeRanges;
+use super::ranges::CodeRanges;
 use crate::address::{Extent, Svma};
+use crate::image::elf::Elf;
 use rayon::prelude::*;
 
 /// In place of an encoding: there is no such value.
@@ -20,24 +20,24 @@ const TO_ITSELF: u8 = 0x10;
 
 /// The exception table of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Table {
+pub(crate) struct Table {
     /// The function, or the part of it that the table is for.
-    pub(super) function: Extent,
+    pub(crate) function: Extent,
     /// Where the table is; `None` where the entry does not say so directly.
-    pub(super) at: Option<u64>,
+    pub(crate) at: Option<u64>,
 }
 
 /// What exception tables say.
 #[derive(Debug, Default)]
-pub(super) struct LandingPads {
+pub(crate) struct LandingPads {
     /// By address, without duplicates.
-    pub(super) known: Vec<Svma>,
+    pub(crate) known: Vec<Svma>,
     /// Functions whose table cannot be read, by address.
-    pub(super) unread: Vec<Extent>,
+    pub(crate) unread: Vec<Extent>,
 }
 
 /// Reads the tables of a linked file.
-pub(super) fn read(elf: &Elf<'_>, tables: &[Table], ranges: &CodeRanges) -> LandingPads {
+pub(crate) fn read(elf: &Elf<'_>, tables: &[Table], ranges: &CodeRanges) -> LandingPads {
     const SHARD: usize = 8192;
     let shards: Vec<LandingPads> = tables
         .par_chunks(SHARD)

@@ -5,10 +5,12 @@
 //! Names are borrowed from the file. Follows the gABI, "Symbol Table", and the AArch64 ELF supplement,
 //! "Mapping symbols".
 
-use super::elf::{Elf, SHT_DYNSYM, SHT_SYMTAB_SHNDX, Section, range_of, string_at, u16_at, u32_at, u64_at};
-use super::parse::CodeRanges;
-use super::{Kind, Symbol, SymbolKind, SymbolOrigin};
+use super::ranges::CodeRanges;
 use crate::address::Svma;
+use crate::image::elf::{
+    Elf, SHT_DYNSYM, SHT_SYMTAB_SHNDX, Section, range_of, string_at, u16_at, u32_at, u64_at,
+};
+use crate::image::{Kind, Symbol, SymbolKind, SymbolOrigin};
 use deburr_cpu::Arch;
 
 const SYMBOL: usize = 24;
@@ -20,19 +22,19 @@ const NAME_LIMIT: usize = 1 << 16;
 
 /// An entry of a symbol table.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct RawSymbol {
-    pub(super) name: u32,
-    pub(super) info: u8,
+pub(crate) struct RawSymbol {
+    pub(crate) name: u32,
+    pub(crate) info: u8,
     /// `st_other`; its low two bits are the visibility.
-    pub(super) other: u8,
-    pub(super) section: u16,
-    pub(super) value: u64,
-    pub(super) size: u64,
+    pub(crate) other: u8,
+    pub(crate) section: u16,
+    pub(crate) value: u64,
+    pub(crate) size: u64,
 }
 
 /// A symbol table with its strings.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct SymbolTable<'a> {
+pub(crate) struct SymbolTable<'a> {
     entries: &'a [u8],
     strings: &'a [u8],
     extended: &'a [u8],
@@ -40,7 +42,7 @@ pub(super) struct SymbolTable<'a> {
 
 impl<'a> SymbolTable<'a> {
     /// The table in a section.
-    pub(super) fn of_section(elf: &Elf<'a>, index: usize) -> Option<SymbolTable<'a>> {
+    pub(crate) fn of_section(elf: &Elf<'a>, index: usize) -> Option<SymbolTable<'a>> {
         let section = elf.sections.get(index)?;
         let strings = elf.sections.get(usize::try_from(section.link).ok()?)?;
         let extended = elf
@@ -56,13 +58,13 @@ impl<'a> SymbolTable<'a> {
     }
 
     /// The first table of a kind.
-    pub(super) fn of_kind(elf: &Elf<'a>, kind: u32) -> Option<SymbolTable<'a>> {
+    pub(crate) fn of_kind(elf: &Elf<'a>, kind: u32) -> Option<SymbolTable<'a>> {
         let index = elf.sections.iter().position(|section| section.kind == kind)?;
         SymbolTable::of_section(elf, index)
     }
 
     /// The dynamic symbol table, from the section headers or else from the dynamic section.
-    pub(super) fn dynamic(elf: &Elf<'a>) -> Option<SymbolTable<'a>> {
+    pub(crate) fn dynamic(elf: &Elf<'a>) -> Option<SymbolTable<'a>> {
         SymbolTable::of_kind(elf, SHT_DYNSYM).or_else(|| {
             let (table, strings) = (elf.dynamic_value(6)?, elf.dynamic_value(5)?);
             let count = dynamic_count(elf)?;
@@ -74,30 +76,30 @@ impl<'a> SymbolTable<'a> {
         })
     }
 
-    pub(super) fn get(&self, index: u64) -> Option<RawSymbol> {
+    pub(crate) fn get(&self, index: u64) -> Option<RawSymbol> {
         RawSymbol::read(range_of(self.entries, index.checked_mul(SYMBOL as u64)?, SYMBOL as u64)?)
     }
 
     /// The entries with their indices.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, RawSymbol)> + use<'a> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, RawSymbol)> + use<'a> {
         (0..)
             .zip(self.entries.chunks_exact(SYMBOL))
             .filter_map(|(index, entry)| Some((index, RawSymbol::read(entry)?)))
     }
 
-    pub(super) fn name(&self, symbol: &RawSymbol) -> &'a [u8] {
+    pub(crate) fn name(&self, symbol: &RawSymbol) -> &'a [u8] {
         let start = usize::try_from(symbol.name).unwrap_or(usize::MAX);
         let end = self.strings.len().min(start.saturating_add(NAME_LIMIT));
         self.strings.get(start..end).and_then(|strings| string_at(strings, 0)).unwrap_or(b"")
     }
 
     /// The name, if it is UTF-8.
-    pub(super) fn text(&self, symbol: &RawSymbol) -> &'a str {
+    pub(crate) fn text(&self, symbol: &RawSymbol) -> &'a str {
         std::str::from_utf8(self.name(symbol)).unwrap_or("")
     }
 
     /// The section that defines a symbol.
-    pub(super) fn section<'e>(
+    pub(crate) fn section<'e>(
         &self,
         elf: &'e Elf<'a>,
         symbol: &RawSymbol,
@@ -113,7 +115,7 @@ impl<'a> SymbolTable<'a> {
     }
 
     /// The address of a symbol that this file defines.
-    pub(super) fn svma(&self, elf: &Elf<'a>, symbol: &RawSymbol, index: u64) -> Option<u64> {
+    pub(crate) fn svma(&self, elf: &Elf<'a>, symbol: &RawSymbol, index: u64) -> Option<u64> {
         if symbol.section == 0 || symbol.section == SHN_ABS {
             return None;
         }
@@ -128,17 +130,17 @@ impl<'a> SymbolTable<'a> {
 
 impl RawSymbol {
     /// `STT_OBJECT`, `STT_FUNC`, …
-    pub(super) fn kind(&self) -> u8 {
+    pub(crate) fn kind(&self) -> u8 {
         self.info & 15
     }
 
     /// Whether the binding is global, weak or unique.
-    pub(super) fn is_global(&self) -> bool {
+    pub(crate) fn is_global(&self) -> bool {
         self.info >> 4 != 0
     }
 
     /// Whether other files cannot refer to it (`STV_HIDDEN`, `STV_INTERNAL`).
-    pub(super) fn is_hidden(&self) -> bool {
+    pub(crate) fn is_hidden(&self) -> bool {
         matches!(self.other & 3, 1 | 2)
     }
 
@@ -221,7 +223,7 @@ fn add<'a>(
 }
 
 /// Adds the symbols of the first table of a kind.
-pub(super) fn from_table<'a>(
+pub(crate) fn from_table<'a>(
     elf: &Elf<'a>,
     kind: u32,
     origin: SymbolOrigin,
@@ -234,21 +236,21 @@ pub(super) fn from_table<'a>(
 }
 
 /// Adds the dynamic symbols.
-pub(super) fn from_dynamic<'a>(elf: &Elf<'a>, ranges: &CodeRanges, symbols: &mut Vec<Symbol<'a>>) {
+pub(crate) fn from_dynamic<'a>(elf: &Elf<'a>, ranges: &CodeRanges, symbols: &mut Vec<Symbol<'a>>) {
     if let Some(table) = SymbolTable::dynamic(elf) {
         add(elf, &table, SymbolOrigin::Dynsym, ranges, symbols);
     }
 }
 
 /// The address of the first symbol of a name in `.symtab`.
-pub(super) fn address_of(elf: &Elf<'_>, name: &[u8]) -> Option<u64> {
-    let table = SymbolTable::of_kind(elf, super::elf::SHT_SYMTAB)?;
+pub(crate) fn address_of(elf: &Elf<'_>, name: &[u8]) -> Option<u64> {
+    let table = SymbolTable::of_kind(elf, crate::image::elf::SHT_SYMTAB)?;
     let found = table.iter().find(|(_, symbol)| symbol.section != 0 && table.name(symbol) == name);
     found.map(|(_, symbol)| symbol.value)
 }
 
 /// Addresses of the functions among the dynamic symbols.
-pub(super) fn dynamic_functions(elf: &Elf<'_>) -> Vec<u64> {
+pub(crate) fn dynamic_functions(elf: &Elf<'_>) -> Vec<u64> {
     let Some(table) = SymbolTable::dynamic(elf) else { return Vec::new() };
     let functions = table.iter().filter(|(_, symbol)| symbol.section != 0 && matches!(symbol.kind(), 2 | 10));
     functions.map(|(_, symbol)| symbol.value).collect()
@@ -256,7 +258,7 @@ pub(super) fn dynamic_functions(elf: &Elf<'_>) -> Vec<u64> {
 
 /// Sorts by address, better names first: functions before labels, global before local, fewer underscores in
 /// front before more. One name at one address stays once.
-pub(super) fn sort(symbols: &mut Vec<Symbol<'_>>) {
+pub(crate) fn sort(symbols: &mut Vec<Symbol<'_>>) {
     fn underscores(name: &str) -> usize {
         name.bytes().take_while(|&byte| byte == b'_').count()
     }

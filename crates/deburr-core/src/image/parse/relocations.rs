@@ -5,14 +5,14 @@
 //! Follows the x86-64 psABI, "Relocation Types", the AArch64 ELF supplement, "Relocation", and the gABI,
 //! "Relative Relocation Table".
 
-use super::elf::{
+use super::ranges::CodeRanges;
+use super::symbols::SymbolTable;
+use crate::address::{Extent, Svma};
+use crate::image::elf::{
     Elf, PF_X, PT_LOAD, SHT_FINI_ARRAY, SHT_INIT_ARRAY, SHT_NOBITS, SHT_PREINIT_ARRAY, SHT_PROGBITS,
     SHT_RELA, Section, range_of, u32_at, u64_at,
 };
-use super::parse::CodeRanges;
-use super::symbols::SymbolTable;
-use super::{Kind, Transfer, TransferTarget};
-use crate::address::{Extent, Svma};
+use crate::image::{ArrayKind, Image, Kind, Transfer, TransferTarget};
 use deburr_cpu::Arch;
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -21,15 +21,15 @@ const RELA: usize = 24;
 
 /// An entry of a relocation table with addends.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rela {
-    pub(super) offset: u64,
-    pub(super) kind: u32,
-    pub(super) symbol: u64,
-    pub(super) addend: i64,
+pub(crate) struct Rela {
+    pub(crate) offset: u64,
+    pub(crate) kind: u32,
+    pub(crate) symbol: u64,
+    pub(crate) addend: i64,
 }
 
 /// The entries of a relocation table.
-pub(super) fn entries_of(table: &[u8]) -> impl Iterator<Item = Rela> + '_ {
+pub(crate) fn entries_of(table: &[u8]) -> impl Iterator<Item = Rela> + '_ {
     table.chunks_exact(RELA).filter_map(|entry| {
         Some(Rela {
             offset: u64_at(entry, 0)?,
@@ -42,7 +42,7 @@ pub(super) fn entries_of(table: &[u8]) -> impl Iterator<Item = Rela> + '_ {
 
 /// What a relocation of a linked file puts into its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dynamic {
+pub(crate) enum Dynamic {
     /// The addend.
     Relative,
     /// The address of a symbol, in data.
@@ -55,7 +55,7 @@ pub(super) enum Dynamic {
     Copy,
 }
 
-pub(super) fn dynamic_kind(arch: Arch, kind: u32) -> Option<Dynamic> {
+pub(crate) fn dynamic_kind(arch: Arch, kind: u32) -> Option<Dynamic> {
     Some(match (arch, kind) {
         (Arch::X86_64, 8) | (Arch::Aarch64, 1027) => Dynamic::Relative,
         (Arch::X86_64, 1) | (Arch::Aarch64, 257) => Dynamic::Absolute,
@@ -66,8 +66,14 @@ pub(super) fn dynamic_kind(arch: Arch, kind: u32) -> Option<Dynamic> {
     })
 }
 
+/// Where in the code of a linked file relocations apply, by address: code that the loader changes, or that another section
+/// describes.
+pub fn relocated_code(image: &Image<'_>) -> Vec<Svma> {
+    Elf::parse(image.bytes).map_or_else(|_| Vec::new(), |elf| places_in_code(&elf))
+}
+
 /// Where in code relocations apply, by address: text relocations, and those that `--emit-relocs` keeps.
-pub(super) fn places_in_code(elf: &Elf<'_>) -> Vec<Svma> {
+pub(crate) fn places_in_code(elf: &Elf<'_>) -> Vec<Svma> {
     let code = elf.sections.iter().filter(|section| section.is_executable() && section.is_alloc());
     let code: Vec<Extent> = code.map(Section::extent).collect();
     let tables = elf.sections.iter().filter(|section| section.kind == SHT_RELA);
@@ -84,37 +90,26 @@ pub(super) fn places_in_code(elf: &Elf<'_>) -> Vec<Svma> {
 
 /// What a slot of the global offset table will hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Slot<'a> {
+pub(crate) enum Slot<'a> {
     /// The address of a symbol.
     Symbol(&'a str),
     /// What the resolver at this address returns.
     Resolver(u64),
 }
 
-/// Functions that the loader calls before or after the program proper, by the kind of array that lists them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ArrayKind {
-    /// `DT_PREINIT_ARRAY`.
-    Preinit,
-    /// `DT_INIT_ARRAY`, or `.ctors`.
-    Init,
-    /// `DT_FINI_ARRAY`, or `.dtors`.
-    Fini,
-}
-
 /// What relocations say.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Relocations<'a> {
-    pub(super) entries: Vec<Svma>,
-    pub(super) pointers: Vec<Svma>,
-    pub(super) transfers: Vec<Transfer<'a>>,
-    pub(super) addresses: Vec<(Svma, Svma)>,
-    pub(super) slots: HashMap<u64, Slot<'a>>,
-    pub(super) arrays: Vec<(Extent, ArrayKind)>,
+pub(crate) struct Relocations<'a> {
+    pub(crate) entries: Vec<Svma>,
+    pub(crate) pointers: Vec<Svma>,
+    pub(crate) transfers: Vec<Transfer<'a>>,
+    pub(crate) addresses: Vec<(Svma, Svma)>,
+    pub(crate) slots: HashMap<u64, Slot<'a>>,
+    pub(crate) arrays: Vec<(Extent, ArrayKind)>,
 }
 
 /// Entry point, `DT_INIT` and `DT_FINI`: addresses that need no relocation.
-pub(super) fn called_by_loader(elf: &Elf<'_>) -> Vec<u64> {
+pub(crate) fn called_by_loader(elf: &Elf<'_>) -> Vec<u64> {
     let named = [elf.entry, elf.dynamic_value(12).unwrap_or(0), elf.dynamic_value(13).unwrap_or(0)];
     let sections = [".init", ".fini"].into_iter().filter_map(|name| elf.section(name));
     let sections = sections.filter(|_| elf.kind != Kind::Relocatable).map(|section| section.svma);
@@ -145,7 +140,7 @@ fn arrays(elf: &Elf<'_>) -> Vec<(Extent, ArrayKind)> {
 }
 
 /// The relocation tables that the loader reads.
-pub(super) fn dynamic_tables<'a>(elf: &Elf<'a>) -> Vec<&'a [u8]> {
+pub(crate) fn dynamic_tables<'a>(elf: &Elf<'a>) -> Vec<&'a [u8]> {
     let sections = elf.sections.iter().filter(|section| section.kind == SHT_RELA && section.is_alloc());
     let mut found: Vec<(u64, &'a [u8])> =
         sections.filter_map(|section| Some((section.svma, elf.data(section)?))).collect();
@@ -168,7 +163,7 @@ pub(super) fn dynamic_tables<'a>(elf: &Elf<'a>) -> Vec<&'a [u8]> {
 }
 
 /// The relocations by the ifuncs of a static program, to which no program header points: they lie behind the notes.
-pub(super) fn behind_notes<'a>(elf: &Elf<'a>, segment: Extent) -> Option<&'a [u8]> {
+pub(crate) fn behind_notes<'a>(elf: &Elf<'a>, segment: Extent) -> Option<&'a [u8]> {
     let rest = elf.bytes_at(elf.notes_end(segment))?;
     let is_irelative =
         |rela: &Rela| rela.symbol == 0 && dynamic_kind(elf.arch, rela.kind) == Some(Dynamic::Irelative);
@@ -177,7 +172,7 @@ pub(super) fn behind_notes<'a>(elf: &Elf<'a>, segment: Extent) -> Option<&'a [u8
 }
 
 /// The addend of the relocation that fills in the word at an address.
-pub(super) fn addend_at(elf: &Elf<'_>, svma: u64) -> Option<u64> {
+pub(crate) fn addend_at(elf: &Elf<'_>, svma: u64) -> Option<u64> {
     let tables = dynamic_tables(elf);
     let mut relocations = tables.into_iter().flat_map(entries_of);
     relocations
@@ -186,7 +181,7 @@ pub(super) fn addend_at(elf: &Elf<'_>, svma: u64) -> Option<u64> {
 }
 
 /// Addresses of the words that the relative relocation table (`DT_RELR`) names, and their values in the file.
-pub(super) fn relr(elf: &Elf<'_>, mut found: impl FnMut(u64, u64)) {
+pub(crate) fn relr(elf: &Elf<'_>, mut found: impl FnMut(u64, u64)) {
     let (Some(table), Some(size)) = (elf.dynamic_value(36), elf.dynamic_value(35)) else { return };
     let Some(table) = elf.bytes_of(table, size) else { return };
     // The bytes from the last word looked up on: neighbouring words come one after the other.
@@ -219,7 +214,7 @@ pub(super) fn relr(elf: &Elf<'_>, mut found: impl FnMut(u64, u64)) {
 }
 
 /// Reads all that relocations say about code.
-pub(super) fn read<'a>(elf: &Elf<'a>, ranges: &CodeRanges) -> (Relocations<'a>, Vec<String>) {
+pub(crate) fn read<'a>(elf: &Elf<'a>, ranges: &CodeRanges) -> (Relocations<'a>, Vec<String>) {
     let mut faults = Vec::new();
     let mut out = Relocations { arrays: arrays(elf), ..Relocations::default() };
     let arrays: Vec<Extent> = out.arrays.iter().map(|&(extent, _)| extent).collect();
@@ -333,7 +328,7 @@ fn read_dynamic<'a>(
 
 /// Whether a section holds what the program itself reads or writes, and may hold addresses: neither unwind tables nor what
 /// is for the loader alone.
-pub(super) fn may_hold_pointers(section: &Section<'_>) -> bool {
+pub(crate) fn may_hold_pointers(section: &Section<'_>) -> bool {
     section.is_alloc()
         && !section.is_executable()
         && matches!(section.kind, SHT_PROGBITS | SHT_INIT_ARRAY | SHT_FINI_ARRAY | SHT_PREINIT_ARRAY)
@@ -343,7 +338,7 @@ pub(super) fn may_hold_pointers(section: &Section<'_>) -> bool {
 
 /// Each aligned word of data, with its address. In a file that is loaded where it says, nothing marks the words
 /// that hold addresses: each that could be one is taken for one.
-pub(super) fn words_of_data<'a>(elf: &Elf<'a>) -> impl Iterator<Item = (u64, u64)> + use<'a> {
+pub(crate) fn words_of_data<'a>(elf: &Elf<'a>) -> impl Iterator<Item = (u64, u64)> + use<'a> {
     let mut areas: Vec<(u64, &'a [u8])> = Vec::new();
     for section in elf.sections.iter().filter(|section| may_hold_pointers(section)) {
         areas.extend(elf.data(section).map(|bytes| (section.svma, bytes)));
@@ -385,14 +380,14 @@ pub(super) fn words_of_data<'a>(elf: &Elf<'a>) -> impl Iterator<Item = (u64, u64
 
 /// How a relocation of an object's code uses its symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum InCode {
+pub(crate) enum InCode {
     /// A call or jump, which begins this many bytes before the relocated field.
     Transfer { before: u64, is_call: bool },
     /// An address that the code takes, relative to the end of the field (x86-64) or absolute.
     Address { is_relative: bool },
 }
 
-pub(super) fn in_code(arch: Arch, kind: u32, code: &[u8], at: usize) -> Option<InCode> {
+pub(crate) fn in_code(arch: Arch, kind: u32, code: &[u8], at: usize) -> Option<InCode> {
     let back = |bytes: usize| at.checked_sub(bytes).and_then(|at| code.get(at)).copied().unwrap_or(0);
     match (arch, kind) {
         // PC32, PLT32
@@ -420,17 +415,17 @@ pub(super) fn in_code(arch: Arch, kind: u32, code: &[u8], at: usize) -> Option<I
 }
 
 /// A section of an object that is loaded, with its relocations.
-pub(super) struct Relocated<'e, 'a> {
-    pub(super) target: &'e Section<'a>,
+pub(crate) struct Relocated<'e, 'a> {
+    pub(crate) target: &'e Section<'a>,
     /// What the section holds before it is relocated.
-    pub(super) bytes: &'a [u8],
+    pub(crate) bytes: &'a [u8],
     /// The table, for [`entries_of`].
-    pub(super) table: &'a [u8],
-    pub(super) symbols: SymbolTable<'a>,
+    pub(crate) table: &'a [u8],
+    pub(crate) symbols: SymbolTable<'a>,
 }
 
 /// The relocated sections of an object.
-pub(super) fn relocated_sections<'e, 'a>(elf: &'e Elf<'a>) -> Vec<Relocated<'e, 'a>> {
+pub(crate) fn relocated_sections<'e, 'a>(elf: &'e Elf<'a>) -> Vec<Relocated<'e, 'a>> {
     let mut tables: HashMap<u32, Option<SymbolTable<'a>>> = HashMap::new();
     // Headers over the same bytes would make the work larger than the file.
     let mut left = elf.bytes.len();

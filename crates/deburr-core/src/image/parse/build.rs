@@ -4,9 +4,9 @@
 //! information. Out: [`BuildFacts`]. Follows the x86-64 and AArch64 psABI supplements, "Program Property";
 //! DWARF 5, section 3.1; the Go sources, `src/debug/buildinfo`.
 
-use super::BuildFacts;
 use super::debug::DebugSection;
-use super::elf::{Elf, PF_X, PT_LOAD, Section, range_of, u32_at, u64_at};
+use crate::image::BuildFacts;
+use crate::image::elf::{Elf, PF_X, PT_LOAD, Section, range_of, u32_at, u64_at};
 use deburr_cpu::Arch;
 use gimli::{EndianSlice, LittleEndian};
 use std::borrow::Cow;
@@ -19,13 +19,6 @@ const DEBUG_LIMIT: u64 = 64 << 20;
 const LIST_LIMIT: usize = 256;
 const STRING_LIMIT: usize = 8192;
 
-/// The build-id, in lower-case hexadecimal digits.
-pub(super) fn build_id(elf: &Elf<'_>) -> Option<String> {
-    let id = *elf.notes(b"GNU", 3).first()?;
-    let id = id.get(..id.len().min(64)).filter(|id| !id.is_empty())?;
-    Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
 fn push_distinct(list: &mut Vec<String>, value: &[u8]) {
     let value = String::from_utf8_lossy(value.get(..value.len().min(STRING_LIMIT)).unwrap_or(value));
     let value = value.trim();
@@ -35,7 +28,7 @@ fn push_distinct(list: &mut Vec<String>, value: &[u8]) {
 }
 
 /// Reads all that the file says about its making.
-pub(super) fn facts(elf: &Elf<'_>, debug_file: Option<&[u8]>, faults: &mut Vec<String>) -> BuildFacts {
+pub(crate) fn facts(elf: &Elf<'_>, debug_file: Option<&[u8]>, faults: &mut Vec<String>) -> BuildFacts {
     let is_kernels = |section: &Section<'_>| matches!(section.name, ".modinfo" | ".altinstructions");
     let mut facts =
         BuildFacts { is_linux_kernel: elf.sections.iter().any(is_kernels), ..BuildFacts::default() };
@@ -90,8 +83,9 @@ fn producers(elf: &Elf<'_>, facts: &mut BuildFacts, faults: &mut Vec<String>) {
     if length == 0 {
         return;
     }
-    let compressed =
-        |name: &str| elf.section(name).is_some_and(|section| section.flags & super::elf::SHF_COMPRESSED != 0);
+    let compressed = |name: &str| {
+        elf.section(name).is_some_and(|section| section.flags & crate::image::elf::SHF_COMPRESSED != 0)
+    };
     // Without compression only the pages of the units' first entries are read, whatever the size.
     if length > DEBUG_LIMIT && (compressed(".debug_info") || elf.kind == super::Kind::Relocatable) {
         faults.push(format!(
@@ -195,7 +189,7 @@ fn string_header<'a>(elf: &Elf<'a>, svma: u64) -> Option<&'a [u8]> {
 }
 
 /// Whether Go's linker was at work.
-pub(super) fn is_go(elf: &Elf<'_>) -> bool {
+pub(crate) fn is_go(elf: &Elf<'_>) -> bool {
     elf.section(".go.buildinfo").is_some()
         || elf.section(".note.go.buildid").is_some()
         || !elf.notes(b"Go", 4).is_empty()

@@ -5,8 +5,9 @@
 //! compressed bytes can stand for gigabytes.
 //! Follows the gABI, "Compressed Sections", and GDB's manual, "Separate Debug Files" and "MiniDebugInfo".
 
-use super::elf::{Elf, SHF_COMPRESSED, SHT_NOBITS, SHT_SYMTAB, u32_at, u64_at};
-use super::{Error, Kind, WantedDebugFile, build, frames};
+use super::relocated::relocated;
+use crate::image::elf::{Elf, SHF_COMPRESSED, SHT_NOBITS, u32_at, u64_at};
+use crate::image::{Error, Kind};
 use std::borrow::Cow;
 use std::io::Read;
 
@@ -17,11 +18,11 @@ const COMPRESSION_HEADER: usize = 24;
 
 /// Access to the sections of debug information.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct DebugSection;
+pub(crate) struct DebugSection;
 
 impl DebugSection {
     /// The bytes of a section, if it is there, whole, and at most `limit` long when decompressed.
-    pub(super) fn find<'a>(elf: &Elf<'a>, name: &str, limit: u64) -> Option<Cow<'a, [u8]>> {
+    pub(crate) fn find<'a>(elf: &Elf<'a>, name: &str, limit: u64) -> Option<Cow<'a, [u8]>> {
         let section = elf.section(name).filter(|section| section.kind != SHT_NOBITS)?;
         let bytes = elf.data(section)?;
         let bytes = if section.flags & SHF_COMPRESSED == 0 {
@@ -33,13 +34,13 @@ impl DebugSection {
             return None;
         }
         if elf.kind == Kind::Relocatable {
-            return Some(Cow::Owned(frames::relocated(elf, section, &bytes)));
+            return Some(Cow::Owned(relocated(elf, section, &bytes)));
         }
         Some(bytes)
     }
 
     /// How long a section is, decompressed, as far as its header says.
-    pub(super) fn length(elf: &Elf<'_>, name: &str) -> u64 {
+    pub(crate) fn length(elf: &Elf<'_>, name: &str) -> u64 {
         let Some(section) = elf.section(name).filter(|section| section.kind != SHT_NOBITS) else { return 0 };
         if section.flags & SHF_COMPRESSED == 0 {
             return section.size;
@@ -69,24 +70,8 @@ fn decompress(bytes: &[u8], limit: u64) -> Option<Vec<u8>> {
     }
 }
 
-/// What [`super::wanted_debug_file`] says.
-pub(super) fn wanted(bytes: &[u8]) -> Option<WantedDebugFile> {
-    let elf = Elf::parse(bytes).ok()?;
-    let has_symbols = elf.sections.iter().any(|section| section.kind == SHT_SYMTAB && section.size > 24);
-    if has_symbols || elf.kind == Kind::Relocatable {
-        return None;
-    }
-    let debuglink = elf.section_data(".gnu_debuglink").and_then(|link| {
-        let name = link.split(|&byte| byte == 0).next().filter(|name| !name.is_empty())?;
-        let crc = u32_at(link, name.len().checked_add(4)? & !3)?;
-        Some((std::str::from_utf8(name).ok()?.to_owned(), crc))
-    });
-    let wanted = WantedDebugFile { build_id: build::build_id(&elf), debuglink };
-    (wanted.build_id.is_some() || wanted.debuglink.is_some()).then_some(wanted)
-}
-
 /// Bytes at most that decompressed symbols or debug sections may take: memory stays in proportion to the file.
-pub(super) fn limit(bytes: &[u8]) -> usize {
+pub(crate) fn limit(bytes: &[u8]) -> usize {
     bytes.len() / 4 + (16 << 20)
 }
 
@@ -94,7 +79,7 @@ pub(super) fn limit(bytes: &[u8]) -> usize {
 ///
 /// # Errors
 /// [`Error::Malformed`] if it does not decompress to at most [`limit`] bytes.
-pub(super) fn mini_debug(elf: &Elf<'_>) -> Result<Option<Vec<u8>>, Error> {
+pub(crate) fn mini_debug(elf: &Elf<'_>) -> Result<Option<Vec<u8>>, Error> {
     let limit = limit(elf.bytes);
     let Some(section) = elf.section(".gnu_debugdata") else { return Ok(None) };
     let malformed =

@@ -1,0 +1,170 @@
+//! What links code, data, loader and other files: [`Linkage`] and what it is made of.
+
+use crate::address::{Extent, Svma};
+
+/// A run of bytes that are loaded and not executable: a section, or without sections a segment.
+#[derive(Debug, Clone)]
+pub struct Data<'a> {
+    /// Where it is.
+    pub extent: Extent,
+    /// Its bytes; empty for `.bss`, shorter than `extent` where zeros follow.
+    pub bytes: &'a [u8],
+    /// Whether the program may write it while it runs (a read-only section after relocation is not writable).
+    pub is_writable: bool,
+    /// Whether nothing ever writes it: what is read-only only after relocation may be written at start-up, as the dynamic
+    /// linker writes what it learns of the CPU.
+    pub is_constant: bool,
+    /// Whether it is the global offset table, where each cell stands alone. Without sections nothing tells.
+    pub is_offset_table: bool,
+}
+
+/// Eight bytes of data that hold an address of this file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cell {
+    /// Where they are.
+    pub at: Svma,
+    /// What they hold, in code or in data.
+    pub to: Svma,
+}
+
+/// A cell that the loader fills with the result of a resolver (`R_*_IRELATIVE`, or a relocation by an ifunc symbol).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Resolved {
+    /// The cell.
+    pub at: Svma,
+    /// The resolver.
+    pub resolver: Svma,
+}
+
+/// A cell that the loader fills with the address of another file's symbol; a `COPY` relocation's target is the object
+/// itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Import<'a> {
+    /// The cell, or for a copied object the object.
+    pub at: Svma,
+    /// The symbol, without its version.
+    pub name: &'a str,
+    /// Whether the loader copies the object to `at` instead of filling in its address.
+    pub is_copy: bool,
+}
+
+/// A named object in data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Object<'a> {
+    /// Where it is.
+    pub extent: Extent,
+    /// The name as the file has it.
+    pub name: &'a str,
+}
+
+/// What a field of an instruction refers to (relocatable objects only).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReferenceTarget<'a> {
+    /// An address in this file, which lies in data.
+    Here(Svma),
+    /// A symbol of another file, or one that the linker merges with those of other files (`.comm`).
+    Elsewhere(&'a str),
+}
+
+/// A field of an instruction that the linker fills in with an address of data or of another file (relocatable objects
+/// only). Direct calls and jumps are not among them, nor are addresses of this file's code: [`Image::transfers`] and
+/// [`Image::addresses`] have those.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Reference<'a> {
+    /// The relocated field: on AArch64 the instruction, on x86-64 a place inside one.
+    pub at: Svma,
+    /// What it refers to, with the addend applied: both halves of an AArch64 pair (`adrp`, `add` or `ldr`) have the whole
+    /// address.
+    pub to: ReferenceTarget<'a>,
+    /// How far from the symbol of another file; 0 where `to` is [`ReferenceTarget::Here`], which has it.
+    pub offset: i64,
+    /// Whether the field is the distance from the end of the instruction, taken to be the end of the field. Where an
+    /// immediate follows the field (`movl $1, x(%rip)`), the address lies as many bytes further on as the immediate is long.
+    pub is_relative: bool,
+    /// Whether the instruction reads a slot of the global offset table that holds the address, instead of the bytes there.
+    pub is_slot: bool,
+}
+
+/// A function that other files can call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Export<'a> {
+    /// Where it begins.
+    pub at: Svma,
+    /// The name as the file has it.
+    pub name: &'a str,
+    /// Whether its binding is weak or unique: another file may define it as well.
+    pub is_weak: bool,
+    /// The version that the file defines it in.
+    pub version: Option<&'a str>,
+}
+
+/// What links code, data, loader and other files. Every list is sorted by its first field, without duplicates.
+#[derive(Debug, Clone, Default)]
+pub struct Linkage<'a> {
+    /// Whether the file is loaded where it says (`ET_EXEC`), so that its code and data may hold whole addresses.
+    pub is_fixed: bool,
+    /// The data, by address, without overlap.
+    pub data: Vec<Data<'a>>,
+    /// Addresses of this file that data holds, those of the GOT included. In a file that is loaded where it says
+    /// (`ET_EXEC`) nothing marks them: there they are the aligned words that hold the address of a function known by
+    /// symbols or frames, or an aligned address in data.
+    pub cells: Vec<Cell>,
+    /// Cells that hold what a resolver returns.
+    pub resolved: Vec<Resolved>,
+    /// Cells that hold addresses of other files.
+    pub imports: Vec<Import<'a>>,
+    /// Functions that other files can call: global and weak symbols of `.dynsym` that are defined in code and not
+    /// hidden; of relocatable objects those of `.symtab`, hidden or not. Resolvers (`STT_GNU_IFUNC`) are not among them.
+    pub exports: Vec<Svma>,
+    /// The same by name, of which one address can have several.
+    pub named_exports: Vec<Export<'a>>,
+    /// Named objects in data that other files can refer to: global and weak symbols of `.dynsym` that are not hidden.
+    pub exported_objects: Vec<Object<'a>>,
+    /// `STT_GNU_IFUNC` symbols of any table: the resolvers.
+    pub resolvers: Vec<Svma>,
+    /// Named objects in data (`STT_OBJECT`) whose size is stated, of all symbol tables; each name of one object.
+    pub objects: Vec<Object<'a>>,
+    /// What fields of instructions refer to (relocatable objects only).
+    pub references: Vec<Reference<'a>>,
+}
+
+/// Symbol types and bindings: `STT_OBJECT`, `STT_TLS`, `STT_GNU_IFUNC`.
+pub(super) const OBJECT: u8 = 1;
+
+pub(super) const TLS: u8 = 6;
+
+pub(super) const IFUNC: u8 = 10;
+
+impl<'a> Linkage<'a> {
+    /// The references whose field lies in an instruction.
+    pub fn references_in(&self, instruction: Extent) -> &[Reference<'a>] {
+        let first = self.references.partition_point(|reference| reference.at < instruction.start);
+        let rest = self.references.get(first..).unwrap_or(&[]);
+        let count = rest.partition_point(|reference| reference.at < instruction.end);
+        rest.get(..count).unwrap_or(&[])
+    }
+
+    /// The cell at an address.
+    pub fn cell(&self, at: Svma) -> Option<Svma> {
+        let index = self.cells.binary_search_by_key(&at, |cell| cell.at).ok()?;
+        self.cells.get(index).map(|cell| cell.to)
+    }
+
+    /// The other file's symbol whose address, or whose copy, lies at an address.
+    pub fn import(&self, at: Svma) -> Option<&Import<'a>> {
+        let index = self.imports.binary_search_by_key(&at, |import| import.at).ok()?;
+        self.imports.get(index)
+    }
+
+    /// The run of data that holds an address.
+    pub fn data_at(&self, svma: Svma) -> Option<&Data<'a>> {
+        let after = self.data.partition_point(|data| data.extent.start <= svma);
+        self.data.get(after.checked_sub(1)?).filter(|data| data.extent.contains(svma))
+    }
+
+    /// The named object that holds an address.
+    pub fn object_at(&self, svma: Svma) -> Option<&Object<'a>> {
+        let after = self.objects.partition_point(|object| object.extent.start <= svma);
+        self.objects.get(after.checked_sub(1)?).filter(|object| object.extent.contains(svma))
+    }
+}
