@@ -1,6 +1,8 @@
 //! Addresses, told apart by type.
 
 use core::fmt;
+use core::num::TryFromIntError;
+use core::ops::{Add, AddAssign, Sub, SubAssign};
 
 /// A stated virtual memory address: an address as the file states it, before any load bias. In a
 /// relocatable object, whose sections all begin at 0, it lies in the layout that [`crate::image::Image`]
@@ -65,5 +67,125 @@ impl Extent {
     /// Whether the two ranges share an address.
     pub const fn overlaps(self, other: Extent) -> bool {
         self.start.0 < other.end.0 && other.start.0 < self.end.0
+    }
+}
+
+/// A position in code: bytes from [`crate::image::Image::code_base`]. Code spans less than 4 GiB.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct CodeOffset(pub u32);
+
+impl CodeOffset {
+    /// The offset of the first byte of code.
+    pub const ZERO: CodeOffset = CodeOffset(0);
+    /// Beyond all code.
+    pub const MAX: CodeOffset = CodeOffset(u32::MAX);
+
+    /// The offset `bytes` further on; the last one where that is beyond 4 GiB.
+    #[must_use]
+    pub const fn saturating_add(self, bytes: u32) -> CodeOffset {
+        CodeOffset(self.0.saturating_add(bytes))
+    }
+
+    /// The offset `bytes` before; the first one where there is none.
+    #[must_use]
+    pub const fn saturating_sub(self, bytes: u32) -> CodeOffset {
+        CodeOffset(self.0.saturating_sub(bytes))
+    }
+
+    /// The offset `bytes` further on, if it is below 4 GiB.
+    pub fn checked_add(self, bytes: u32) -> Option<CodeOffset> {
+        self.0.checked_add(bytes).map(CodeOffset)
+    }
+
+    /// The offset `bytes` before, if there is one.
+    pub fn checked_sub(self, bytes: u32) -> Option<CodeOffset> {
+        self.0.checked_sub(bytes).map(CodeOffset)
+    }
+
+    /// The offset `bytes` further on, in 32 bits as they come.
+    #[must_use]
+    pub const fn wrapping_add(self, bytes: u32) -> CodeOffset {
+        CodeOffset(self.0.wrapping_add(bytes))
+    }
+
+    /// This offset and each fourth after it: where A64 instructions are, from one on.
+    pub fn words(self) -> impl Iterator<Item = CodeOffset> + Clone {
+        (self.0..).step_by(4).map(CodeOffset)
+    }
+
+    /// As [`CodeOffset::words`], those before `end`.
+    pub fn words_until(
+        self,
+        end: CodeOffset,
+    ) -> impl DoubleEndedIterator<Item = CodeOffset> + ExactSizeIterator + Clone {
+        (self.0..end.0).step_by(4).map(CodeOffset)
+    }
+
+    /// The distance from `start` in bytes, if this offset is not before it.
+    pub fn since(self, start: CodeOffset) -> Option<u32> {
+        self.0.checked_sub(start.0)
+    }
+}
+
+impl Add<u32> for CodeOffset {
+    type Output = CodeOffset;
+
+    fn add(self, bytes: u32) -> CodeOffset {
+        CodeOffset(self.0 + bytes)
+    }
+}
+
+impl AddAssign<u32> for CodeOffset {
+    fn add_assign(&mut self, bytes: u32) {
+        self.0 += bytes;
+    }
+}
+
+impl SubAssign<u32> for CodeOffset {
+    fn sub_assign(&mut self, bytes: u32) {
+        self.0 -= bytes;
+    }
+}
+
+impl Sub<u32> for CodeOffset {
+    type Output = CodeOffset;
+
+    fn sub(self, bytes: u32) -> CodeOffset {
+        CodeOffset(self.0 - bytes)
+    }
+}
+
+/// The distance in bytes.
+impl Sub for CodeOffset {
+    type Output = u32;
+
+    fn sub(self, start: CodeOffset) -> u32 {
+        self.0 - start.0
+    }
+}
+
+impl From<CodeOffset> for u64 {
+    fn from(at: CodeOffset) -> u64 {
+        u64::from(at.0)
+    }
+}
+
+impl From<CodeOffset> for i64 {
+    fn from(at: CodeOffset) -> i64 {
+        i64::from(at.0)
+    }
+}
+
+impl TryFrom<u64> for CodeOffset {
+    type Error = TryFromIntError;
+
+    fn try_from(bytes: u64) -> Result<CodeOffset, TryFromIntError> {
+        u32::try_from(bytes).map(CodeOffset)
+    }
+}
+
+impl fmt::Debug for CodeOffset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "+{:#x}", self.0)
     }
 }

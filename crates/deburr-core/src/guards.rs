@@ -3,10 +3,10 @@
 //! In: what is stated, the functions and their verdicts. Out: the features known where functions begin, and for each
 //! statement a [`GuardUse`]: one that changes no verdict is stale.
 
+use crate::address::CodeOffset;
 use crate::function::Program;
 use crate::function::reach::{Checks, Verdict};
 use crate::image::{Image, demangle};
-use crate::insn::sweep::CodeOffset;
 use crate::pattern;
 use crate::report::{GuardUse, Reach};
 use crate::request::StatedGuard;

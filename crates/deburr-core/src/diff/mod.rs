@@ -4,6 +4,7 @@
 //! that changed, findings that came, went or moved, and how functions came out differently. Functions are matched by name;
 //! addresses do not matter. Code without names is compared as one, by its findings alone.
 
+use crate::address::CodeOffset;
 use crate::check::examine;
 use crate::finding::{Severity, Value};
 use crate::function::Program;
@@ -62,7 +63,7 @@ pub fn inspect(bytes: &[u8], request: &Request<'_>) -> Result<Inspected, Error> 
 fn inspected(image: &Image<'_>, program: &Program, report: Report) -> Inspected {
     let facts = function_facts(image, program, &atomics::atomics(image, program));
     let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
-    let names: BTreeMap<u32, String> = facts
+    let names: BTreeMap<CodeOffset, String> = facts
         .iter()
         .filter_map(|facts| Some((facts.function.start, plain_name(program.name(&facts.function, image)?))))
         .collect();

@@ -1,9 +1,9 @@
 //! Basic blocks: the control-flow graph of one function, built when a rule asks for it.
 
 use super::{Function, Program};
+use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
 use crate::image::Image;
-use crate::insn::sweep::CodeOffset;
 use crate::insn::{self, Class, Flow, Insn};
 use std::sync::OnceLock;
 

@@ -6,8 +6,8 @@
 
 use super::atomics::Atomics;
 use super::{Function, Program};
+use crate::address::CodeOffset;
 use crate::image::{Image, TransferTarget};
-use crate::insn::sweep::CodeOffset;
 use crate::insn::vector::VectorWidth;
 use crate::insn::vector_use;
 use crate::insn::{self, Class};

@@ -6,8 +6,9 @@
 
 use super::known::{Known, bytes, is_known};
 use super::offsets::Offsets;
+use crate::address::CodeOffset;
 use crate::image::{Image, SymbolKind, TransferTarget};
-use crate::insn::sweep::{CodeOffset, Edge, Reference, ReferenceKind, Sweep};
+use crate::insn::sweep::{Edge, Reference, ReferenceKind, Sweep};
 use crate::insn::{self, Class};
 use deburr_cpu::Arch;
 use rayon::prelude::*;
@@ -16,7 +17,7 @@ use std::ops::Range;
 
 /// Instructions by which code is told from data, and bytes that they cannot exceed.
 const FIRST_INSNS: usize = 64;
-const FIRST_BYTES: CodeOffset = 16 * FIRST_INSNS as CodeOffset;
+const FIRST_BYTES: u32 = 16 * FIRST_INSNS as u32;
 
 /// Data that symbols name, sorted, disjoint.
 pub(super) fn known_data(image: &Image<'_>) -> Vec<Range<CodeOffset>> {
@@ -28,7 +29,7 @@ pub(super) fn known_data(image: &Image<'_>) -> Vec<Range<CodeOffset>> {
             SymbolKind::MapData => mapped = mapped.or(Some(at)),
             SymbolKind::MapCode => runs.extend(mapped.take().map(|start| start..at)),
             SymbolKind::Object => {
-                let length = CodeOffset::try_from(symbol.size).unwrap_or(CodeOffset::MAX);
+                let length = u32::try_from(symbol.size).unwrap_or(u32::MAX);
                 runs.push(at..at.saturating_add(length));
             }
             SymbolKind::Function | SymbolKind::IfuncResolver | SymbolKind::Label => {}
@@ -43,7 +44,7 @@ pub(super) fn known_data(image: &Image<'_>) -> Vec<Range<CodeOffset>> {
 fn within_sections(image: &Image<'_>, mut runs: Vec<Range<CodeOffset>>) -> Vec<Range<CodeOffset>> {
     for run in &mut runs {
         let end = image.code_at(image.svma(run.start)).map_or(run.start, |code| {
-            let length = CodeOffset::try_from(code.extent.len()).unwrap_or(CodeOffset::MAX);
+            let length = u32::try_from(code.extent.len()).unwrap_or(u32::MAX);
             code.at.saturating_add(length)
         });
         run.end = run.end.min(end);
@@ -124,7 +125,7 @@ pub(super) fn code_data(
     if image.arch == Arch::Aarch64 {
         // A string or a short literal may begin or end in the middle of a word, but an instruction never does.
         for run in &mut runs {
-            *run = run.start & !3..run.end.saturating_add(3) & !3;
+            *run = CodeOffset(run.start.0 & !3)..CodeOffset(run.end.0.saturating_add(3) & !3);
         }
     }
     let mut runs = within_sections(image, runs);
@@ -181,7 +182,7 @@ fn runs_at<'r>(
         if let ReferenceKind::Load(size) = reference.kind
             && is_literal(image, known, reference, after_run)
         {
-            runs.push(reference.to..reference.to.saturating_add(CodeOffset::from(size)));
+            runs.push(reference.to..reference.to.saturating_add(u32::from(size)));
         } else if let Some(run) = table(image, known, called, reference) {
             runs.push(run);
         }
@@ -193,7 +194,8 @@ fn runs_at<'r>(
 pub(super) fn called_by<'s>(image: &Image<'_>, calls: impl Iterator<Item = &'s Edge>) -> Offsets {
     let last = image.code.last();
     let length = last.and_then(|code| CodeOffset::try_from(code.extent.end.since(image.code_base)?).ok());
-    let mut called = Offsets::below(length.unwrap_or(0), if image.arch == Arch::Aarch64 { 2 } else { 0 });
+    let mut called =
+        Offsets::below(length.unwrap_or_default(), if image.arch == Arch::Aarch64 { 2 } else { 0 });
     calls.for_each(|call| called.insert(call.to));
     for transfer in image.transfers.iter().filter(|transfer| transfer.is_call) {
         if let TransferTarget::Here(to) = transfer.to
@@ -216,9 +218,9 @@ fn is_literal(image: &Image<'_>, known: &[Known], reference: &Reference, after_l
 /// Whether a loaded place stands near its code, as a pool does, and no known function begins there.
 fn is_near(known: &[Known], reference: &Reference) -> bool {
     /// `ldr` (literal) reaches no further.
-    const REACH: CodeOffset = 1 << 20;
+    const REACH: u32 = 1 << 20;
     let to = reference.to;
-    to.abs_diff(reference.from) <= REACH
+    to.0.abs_diff(reference.from.0) <= REACH
         && known.binary_search_by_key(&to, |function| function.start).is_err()
 }
 
@@ -226,7 +228,7 @@ fn is_near(known: &[Known], reference: &Reference) -> bool {
 fn falls_not_into(image: &Image<'_>, at: CodeOffset) -> bool {
     match image.arch {
         Arch::Aarch64 => {
-            let at = at & !3;
+            let at = CodeOffset(at.0 & !3);
             let from = at.saturating_sub(4);
             let word = bytes(image, from..at);
             let is_padding = matches!(word, [0x1f, 0x20, 0x03, 0xd5] | [0, 0, 0, 0]);
@@ -253,7 +255,7 @@ fn table(
         return None;
     }
     let section = image.code_at(image.svma(to))?;
-    let section_end = section.at.checked_add(CodeOffset::try_from(section.extent.len()).ok()?)?;
+    let section_end = section.at.checked_add(u32::try_from(section.extent.len()).ok()?)?;
     let end = next.map_or(section_end, |function| function.start.min(section_end));
     // Most places read as code, which the first bytes tell: the next call's target may be far away.
     let seen = end.min(to.saturating_add(FIRST_BYTES));
@@ -273,7 +275,7 @@ fn table(
 /// is one.
 fn gap_before(known: &[Known], at: CodeOffset) -> Option<Option<&Known>> {
     /// Bytes between described functions at most for a table to be told from functions.
-    const SPARSE: CodeOffset = 64 * 1024;
+    const SPARSE: u32 = 64 * 1024;
     let after = known.partition_point(|function| function.start <= at);
     let before = after.checked_sub(1).and_then(|i| known.get(i))?;
     (at >= before.end && at - before.end <= SPARSE).then(|| known.get(after))
@@ -287,7 +289,7 @@ fn code_begins(image: &Image<'_>, range: Range<CodeOffset>) -> Option<CodeOffset
     /// Different ones among them: a table may repeat a few words.
     const DIFFERENT: usize = 16;
     let code = bytes(image, range.clone());
-    let (words, _) = code.get(range.start.wrapping_neg() as usize & 3..)?.as_chunks::<4>();
+    let (words, _) = code.get(range.start.0.wrapping_neg() as usize & 3..)?.as_chunks::<4>();
     let permitted = deburr_cpu::levels(image.arch).first()?.features;
     let is_plain = |word: &[u8; 4]| {
         let insn = insn::decode(image.arch, word, image.svma(range.start));
@@ -312,9 +314,9 @@ fn code_begins(image: &Image<'_>, range: Range<CodeOffset>) -> Option<CodeOffset
             }
         }
     }
-    let begins = CodeOffset::try_from(begins?.checked_mul(4)?).ok()?;
+    let begins = u32::try_from(begins?.checked_mul(4)?).ok()?;
     // What begins where the table does is no table.
-    (range.start.checked_next_multiple_of(4)?).checked_add(begins).filter(|&at| at > range.start)
+    CodeOffset(range.start.0.checked_next_multiple_of(4)?).checked_add(begins).filter(|&at| at > range.start)
 }
 
 /// Whether an instruction is a landing pad (`bti c`, `bti jc`), signs the return address (`paciasp`), or opens a

@@ -14,9 +14,10 @@ use super::owners::find_owners;
 use super::padding;
 use super::partition::{Unit, partition};
 use super::program::{Function, Program, UNNAMED, WHOLE};
+use crate::address::CodeOffset;
 use crate::image::Image;
 use crate::insn;
-use crate::insn::sweep::{CodeOffset, Interest, Sweep, Wants};
+use crate::insn::sweep::{Interest, Sweep, Wants};
 use deburr_cpu::Arch;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -49,7 +50,7 @@ pub fn discover(image: &Image<'_>, wants: Wants) -> Program {
         undecoded: chunks.iter().map(|(_, chunk)| chunk.undecoded).sum(),
     };
     // Of a chunk in which all turned out to be data nothing begins.
-    let starts = chunks.iter().scan(0, |last, (units, _)| {
+    let starts = chunks.iter().scan(CodeOffset::ZERO, |last, (units, _)| {
         *last = units.first().map_or(*last, |unit| unit.start);
         Some(*last)
     });
@@ -96,12 +97,12 @@ fn sweep_chunks(image: &Image<'_>, chunks: Vec<Vec<Unit>>, wants: Wants) -> Vec<
 /// The first instruction at or after `at`, as a decoder sees it that starts a little before: x86-64 decoding
 /// falls into step within a few instructions.
 fn run_up(image: &Image<'_>, at: CodeOffset) -> CodeOffset {
-    const DISTANCE: CodeOffset = 256;
+    const DISTANCE: u32 = 256;
     let mut position = at.saturating_sub(DISTANCE);
     while position < at {
         let svma = image.svma(position);
         let code = image.bytes_at(svma).unwrap_or_default();
-        position += insn::decode(image.arch, code, svma).map_or(1, |insn| CodeOffset::from(insn.length));
+        position += insn::decode(image.arch, code, svma).map_or(1, |insn| u32::from(insn.length));
     }
     position
 }
@@ -110,8 +111,8 @@ fn run_up(image: &Image<'_>, at: CodeOffset) -> CodeOffset {
 /// chunk finds grown already, so that those returned take no more memory than they need.
 fn sweep_units(image: &Image<'_>, units: &[Unit], wants: Wants, scratch: &mut Sweep) -> (Sweep, CodeOffset) {
     scratch.clear();
-    let mut end = units.first().map_or(0, |unit| unit.start);
-    let code_length = sections(image).map(|section| section.end).max().unwrap_or(0);
+    let mut end = units.first().map_or(CodeOffset::ZERO, |unit| unit.start);
+    let code_length = sections(image).map(|section| section.end).max().unwrap_or_default();
     for unit in units {
         let interest = Interest {
             wants,
@@ -130,9 +131,10 @@ fn sweep_units(image: &Image<'_>, units: &[Unit], wants: Wants, scratch: &mut Sw
 /// Sweeps again the chunks in which data was found, without it.
 fn leave_out(image: &Image<'_>, chunks: &mut [(Vec<Unit>, Sweep)], data: &[Range<CodeOffset>], wants: Wants) {
     /// Bytes of the longest instruction: so far a sweep looks beyond a chunk's end.
-    const LONGEST: CodeOffset = 15;
+    const LONGEST: u32 = 15;
     chunks.par_iter_mut().for_each(|(units, sweep)| {
-        let end = units.last().map_or(0, |unit| unit.limit.min(unit.end.saturating_add(LONGEST)));
+        let end =
+            units.last().map_or(CodeOffset::ZERO, |unit| unit.limit.min(unit.end.saturating_add(LONGEST)));
         let first =
             units.first().and_then(|unit| data.get(data.partition_point(|run| run.end <= unit.start)));
         if first.is_none_or(|run| run.start >= end) {
@@ -271,7 +273,7 @@ fn fill_gap(
     /// Pieces from which on threads share the work.
     const MANY: usize = 4096;
     // Between described functions there is nothing but padding, a hundred thousand times.
-    if padding::leading(image.arch, bytes(image, gap.clone())) == gap.len() {
+    if padding::leading(image.arch, bytes(image, gap.clone())) == (gap.end - gap.start) as usize {
         return;
     }
     let within = |sorted: &[CodeOffset]| {

@@ -3,9 +3,10 @@
 //! In: references and calls, and where the resolvers are. Out: where the functions begin.
 
 use super::Program;
+use crate::address::CodeOffset;
 use crate::address::Svma;
 use crate::image::Image;
-use crate::insn::sweep::{CodeOffset, ReferenceKind};
+use crate::insn::sweep::ReferenceKind;
 use std::collections::HashSet;
 
 /// Functions whose address an ifunc resolver makes (one of them is chosen when the program starts), and those that only

@@ -5,8 +5,8 @@
 
 use super::padding;
 use super::program::UNNAMED;
+use crate::address::CodeOffset;
 use crate::image::{Image, SymbolKind};
-use crate::insn::sweep::CodeOffset;
 use std::ops::Range;
 
 /// A function whose bounds the file itself states.
@@ -86,7 +86,7 @@ fn trim_to_next(image: &Image<'_>, known: &mut [Known]) {
 }
 
 /// Length of the padding that a range of code ends with.
-pub(super) fn trailing_padding(image: &Image<'_>, range: Range<CodeOffset>) -> CodeOffset {
+pub(super) fn trailing_padding(image: &Image<'_>, range: Range<CodeOffset>) -> u32 {
     let code = bytes(image, range);
     offset_length(padding::trailing(image.arch, code) as u64)
 }
@@ -94,7 +94,7 @@ pub(super) fn trailing_padding(image: &Image<'_>, range: Range<CodeOffset>) -> C
 /// The bytes of a range within one section; what lies outside it is cut off.
 pub(super) fn bytes<'a>(image: &Image<'a>, range: Range<CodeOffset>) -> &'a [u8] {
     let code = image.bytes_at(image.svma(range.start)).unwrap_or_default();
-    code.get(..range.len()).unwrap_or(code)
+    code.get(..(range.end.0.saturating_sub(range.start.0)) as usize).unwrap_or(code)
 }
 
 /// Where an instruction is known to begin, by address.
@@ -134,6 +134,6 @@ pub(super) fn sections(image: &Image<'_>) -> impl Iterator<Item = Range<CodeOffs
 }
 
 /// A length as an offset; code spans less than 4 GiB.
-pub(super) fn offset_length(bytes: u64) -> CodeOffset {
-    CodeOffset::try_from(bytes).unwrap_or(CodeOffset::MAX)
+pub(super) fn offset_length(bytes: u64) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }

@@ -1,6 +1,6 @@
 //! A set of offsets as one bit a place: millions of call targets, deduplicated and in order without sorting.
 
-use crate::insn::sweep::CodeOffset;
+use crate::address::CodeOffset;
 use std::ops::Range;
 
 /// A set of offsets below a bound that are multiples of a power of two.
@@ -14,13 +14,13 @@ pub(super) struct Offsets {
 impl Offsets {
     /// The empty set of multiples of `1 << shift` below `length`; takes `length / 8 >> shift` bytes.
     pub(super) fn below(length: CodeOffset, shift: u32) -> Offsets {
-        Offsets { words: vec![0; (length >> shift) as usize / 64 + 1], shift }
+        Offsets { words: vec![0; (length.0 >> shift) as usize / 64 + 1], shift }
     }
 
     /// The word that holds the bit of an offset, and the bit; `None` if the offset is no multiple.
     fn place(&self, at: CodeOffset) -> Option<(usize, u64)> {
-        let number = at >> self.shift;
-        (number << self.shift == at).then_some((number as usize / 64, 1 << (number % 64)))
+        let number = at.0 >> self.shift;
+        (number << self.shift == at.0).then_some((number as usize / 64, 1 << (number % 64)))
     }
 
     /// Puts in an offset; one at or above the bound, or no multiple, is left out.
@@ -39,14 +39,15 @@ impl Offsets {
 
     /// The lowest offset in the set within a range.
     pub(super) fn first_in(&self, range: Range<CodeOffset>) -> Option<CodeOffset> {
-        let number = range.start.checked_add((1 << self.shift) - 1)? >> self.shift;
-        let last = (range.end.checked_sub(1)? >> self.shift) as usize / 64;
+        let number = range.start.0.checked_add((1 << self.shift) - 1)? >> self.shift;
+        let last = (range.end.0.checked_sub(1)? >> self.shift) as usize / 64;
         let mut mask = u64::MAX << (number % 64);
         for (index, word) in self.words.iter().enumerate().take(last + 1).skip(number as usize / 64) {
             let word = word & mask;
             mask = u64::MAX;
             if word != 0 {
-                let found = (CodeOffset::try_from(index).ok()? * 64 + word.trailing_zeros()) << self.shift;
+                let found =
+                    CodeOffset((u32::try_from(index).ok()? * 64 + word.trailing_zeros()) << self.shift);
                 return (found < range.end).then_some(found);
             }
         }
@@ -62,7 +63,7 @@ impl Offsets {
                 let bit = rest.trailing_zeros();
                 (rest != 0).then(|| {
                     rest &= rest - 1;
-                    (index * 64 + bit) << shift
+                    CodeOffset((index * 64 + bit) << shift)
                 })
             })
         })
@@ -75,26 +76,33 @@ mod tests {
 
     #[test]
     fn offsets_come_back_in_order_and_once() {
-        let mut set = Offsets::below(200, 0);
+        let mut set = Offsets::below(CodeOffset(200), 0);
         for at in [130, 5, 63, 64, 5, 199] {
-            set.insert(at);
+            set.insert(CodeOffset(at));
         }
-        assert_eq!(set.iter().collect::<Vec<_>>(), [5, 63, 64, 130, 199]);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [5, 63, 64, 130, 199].map(CodeOffset));
         assert_eq!(
-            [0, 5, 6, 65, 131, 199].map(|at| set.first_in(at..200)),
-            [5, 5, 63, 130, 199, 199].map(Some)
+            [0, 5, 6, 65, 131, 199].map(|at| set.first_in(CodeOffset(at)..CodeOffset(200))),
+            [5, 5, 63, 130, 199, 199].map(|at| Some(CodeOffset(at)))
         );
-        assert_eq!([200..300, 6..63, 64..64, 0..5].map(|range| set.first_in(range)), [None; 4]);
+        assert_eq!(
+            [200..300, 6..63, 64..64, 0..5]
+                .map(|range| set.first_in(CodeOffset(range.start)..CodeOffset(range.end))),
+            [None; 4]
+        );
     }
 
     #[test]
     fn only_multiples_are_kept() {
-        let mut set = Offsets::below(1024, 2);
+        let mut set = Offsets::below(CodeOffset(1024), 2);
         for at in [0, 4, 6, 512, 1020] {
-            set.insert(at);
+            set.insert(CodeOffset(at));
         }
-        assert_eq!(set.iter().collect::<Vec<_>>(), [0, 4, 512, 1020]);
-        assert_eq!([1, 4, 5, 513].map(|at| set.first_in(at..1024)), [4, 4, 512, 1020].map(Some));
-        assert!(set.contains(512) && !set.contains(6));
+        assert_eq!(set.iter().collect::<Vec<_>>(), [0, 4, 512, 1020].map(CodeOffset));
+        assert_eq!(
+            [1, 4, 5, 513].map(|at| set.first_in(CodeOffset(at)..CodeOffset(1024))),
+            [4, 4, 512, 1020].map(|at| Some(CodeOffset(at)))
+        );
+        assert!(set.contains(CodeOffset(512)) && !set.contains(CodeOffset(6)));
     }
 }

@@ -4,8 +4,9 @@
 
 use super::known::Known;
 use super::program::{Program, WHOLE};
+use crate::address::CodeOffset;
 use crate::image::{Image, TransferTarget};
-use crate::insn::sweep::{CodeOffset, Edge};
+use crate::insn::sweep::Edge;
 use rayon::prelude::*;
 use std::collections::HashMap;
 

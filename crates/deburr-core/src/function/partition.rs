@@ -4,7 +4,7 @@
 //! crosses a unit's start) in *chunks* of some hundred KiB. The cut depends on the file only, never on the
 //! number of threads, so neither does the report.
 
-use crate::insn::sweep::CodeOffset;
+use crate::address::CodeOffset;
 use std::ops::Range;
 
 /// Bytes that one chunk holds at least, unless its section ends: few enough that threads finish together.
@@ -86,18 +86,22 @@ mod tests {
 
     #[test]
     fn units_tile_the_section_without_its_data() {
-        let units: Vec<Unit> =
-            partition(10..100, &[0, 10, 40, 70, 200], std::slice::from_ref(&(50..60))).concat();
-        let ranges: Vec<_> = units.iter().map(|unit| (unit.start, unit.end, unit.limit)).collect();
+        let units: Vec<Unit> = partition(
+            CodeOffset(10)..CodeOffset(100),
+            &[0, 10, 40, 70, 200].map(CodeOffset),
+            std::slice::from_ref(&(CodeOffset(50)..CodeOffset(60))),
+        )
+        .concat();
+        let ranges: Vec<_> = units.iter().map(|unit| (unit.start.0, unit.end.0, unit.limit.0)).collect();
         assert_eq!(ranges, [(10, 40, 40), (40, 50, 50), (60, 70, 70), (70, 100, 100)]);
     }
 
     #[test]
     fn a_long_run_without_known_starts_is_cut_softly() {
-        let chunks = partition(0..5 * CUT, &[0], &[]);
+        let chunks = partition(CodeOffset(0)..CodeOffset(5 * CUT), &[CodeOffset(0)], &[]);
         assert_eq!(chunks.len(), 4);
         let units = chunks.concat();
-        assert!(units.iter().all(|unit| unit.limit == 5 * CUT));
+        assert!(units.iter().all(|unit| unit.limit == CodeOffset(5 * CUT)));
         assert_eq!(units.iter().map(|unit| unit.end - unit.start).sum::<u32>(), 5 * CUT);
         assert!(!units.last().unwrap().is_cut());
     }

@@ -4,10 +4,11 @@
 //! marks and loops in order of address.
 
 use super::coverage::Coverage;
+use crate::address::CodeOffset;
 use crate::address::Extent;
 use crate::image::{Image, Symbol};
 use crate::insn::FeatureGroup;
-use crate::insn::sweep::{BackEdge, CodeOffset, ComputingLoop, Edge, FeatureHit, Mark, Reference, Sweep};
+use crate::insn::sweep::{BackEdge, ComputingLoop, Edge, FeatureHit, Mark, Reference, Sweep};
 use std::ops::Range;
 
 /// Index of no symbol.
@@ -33,7 +34,7 @@ pub struct Function {
 impl Function {
     /// Whether the offset lies in it.
     pub const fn contains(&self, at: CodeOffset) -> bool {
-        self.start <= at && at < self.end
+        self.start.0 <= at.0 && at.0 < self.end.0
     }
 
     /// Whether it is a part (`.cold`) of another function.
@@ -75,7 +76,7 @@ impl Program {
         let mut before_page = Vec::new();
         for (before, function) in (0u32..).zip(&functions) {
             // A function's last page needs the number as well, even if nothing begins there.
-            let pages = |at: CodeOffset| (at >> PAGE) as usize + 1;
+            let pages = |at: CodeOffset| (at.0 >> PAGE) as usize + 1;
             before_page.resize(before_page.len().max(pages(function.start)), before);
             before_page.resize(before_page.len().max(pages(function.end)), before + 1);
         }
@@ -100,7 +101,7 @@ impl Program {
 
     /// The place among all functions of the one that holds an offset.
     pub(crate) fn index_at(&self, at: CodeOffset) -> Option<usize> {
-        let page = (at >> PAGE) as usize;
+        let page = (at.0 >> PAGE) as usize;
         let before = |page: usize| self.before_page.get(page).map(|&count| count as usize);
         let (from, to) = (before(page)?, before(page + 1).unwrap_or(self.functions.len()));
         let after = from + self.functions.get(from..to)?.partition_point(|function| function.start <= at);

@@ -4,11 +4,11 @@
 //! In: a jump back that the sweep noted. Out: [`Counted`]: the instructions, which registers step by a constant, what is
 //! carried from one iteration to the next, and how far each access to memory moves.
 
+use crate::address::CodeOffset;
 use crate::function::Program;
 use crate::image::Image;
 use crate::insn::arithmetic;
 use crate::insn::arithmetic::{Arithmetic, Work};
-use crate::insn::sweep::CodeOffset;
 use crate::insn::{self, Class, Flow, Insn, Memory, Operation, Reg, RegSet};
 use deburr_cpu::Arch;
 

@@ -4,12 +4,12 @@
 //! `__builtin_popcount` and of Warren, "Hacker's Delight", section 5-1. Its first mask is rare and is looked for in the bytes;
 //! functions are decoded around it only. Reversing bits and interleaving them take the same masks, but sum no bytes.
 
+use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
 use crate::function::block::{self, Graph};
 use crate::function::ifunc::chosen_functions;
 use crate::function::{Function, Program};
 use crate::image::{Image, SymbolOrigin, TransferTarget};
-use crate::insn::sweep::CodeOffset;
 use crate::insn::{self, Flow, Insn, Operation, Reg};
 use deburr_cpu::{Arch, Feature};
 use memchr::memmem;
@@ -117,11 +117,11 @@ fn callers(
     // Nearly every call leads to a page without any of them.
     let mut pages: Vec<bool> = Vec::new();
     for start in callers.keys() {
-        pages.resize((start >> PAGE) as usize + 1, false);
+        pages.resize((start.0 >> PAGE) as usize + 1, false);
         pages.last_mut().into_iter().for_each(|page| *page = true);
     }
     for edge in program.calls().chain(program.jumps()) {
-        if pages.get((edge.to >> PAGE) as usize) == Some(&true)
+        if pages.get((edge.to.0 >> PAGE) as usize) == Some(&true)
             && let Some(callers) = callers.get_mut(&edge.to)
         {
             callers.extend(program.function_at(edge.from).map(|caller| program.whole(caller).start));

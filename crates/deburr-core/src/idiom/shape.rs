@@ -4,12 +4,12 @@
 //! do, on vectors and on single numbers, and its rare constants. Two functions of one name and one shape come from one source,
 //! and so do two with one shape that load the same table.
 
+use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
 use crate::function::{Function, Program};
 use crate::image::{Image, Kind};
 use crate::insn::arithmetic;
 use crate::insn::arithmetic::{Arithmetic, Work};
-use crate::insn::sweep::CodeOffset;
 use crate::insn::{self, Insn, Operation, Reg};
 use deburr_cpu::{Arch, FeatureSet};
 use rayon::prelude::*;

@@ -3,10 +3,11 @@
 //! In: the short loops that a sweep noted. Out: [`SmallLoop`]s, which control goes round within their own bytes.
 //! A line is what the front end of the processor takes at once, or keeps decoded: [`LINE`] bytes, aligned.
 
+use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
 use crate::function::Program;
 use crate::image::{Image, Kind};
-use crate::insn::sweep::{BackEdge, CodeOffset};
+use crate::insn::sweep::BackEdge;
 use crate::insn::{self, Class, ClassSet, Flow, Insn};
 use rayon::prelude::*;
 

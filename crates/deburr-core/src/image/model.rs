@@ -1,7 +1,7 @@
 //! An ELF file, as the later stages see it: [`Image`] and what it is made of.
 
+use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
-use crate::insn::sweep::CodeOffset;
 use deburr_cpu::Arch;
 
 /// What kind of file it is.

@@ -2,11 +2,12 @@
 
 use super::arithmetic::Arithmetic;
 use super::instruction::{FeatureGroup, Insn};
-use super::sweep::{CodeOffset, Interest, Sweep};
 use super::text::Syntax;
 use super::vector::VectorUse;
 use super::{aarch64, x86_64};
+use crate::address::CodeOffset;
 use crate::address::Svma;
+use crate::insn::sweep::{Interest, Sweep};
 use deburr_cpu::{Arch, FeatureSet};
 
 /// How many feature groups an architecture has; group numbers are below it.

@@ -6,10 +6,7 @@
 //! more facts decodes again, in the few places that matter.
 
 use super::{Class, ClassSet, FeatureGroup};
-use crate::address::Svma;
-
-/// A position in code: bytes from [`crate::image::Image::code_base`]. Code spans less than 4 GiB.
-pub type CodeOffset = u32;
+use crate::address::{CodeOffset, Svma};
 
 /// An instruction that needs features above its architecture's first level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use super::level::root_of;
 use super::model::{self, Build, Coverage, IsaFunction, PlacedFinding, Report};
 use super::names::{FunctionNames, name_at, place_of};
+use crate::address::CodeOffset;
 use crate::address::Svma;
 use crate::finding::Finding;
 use crate::function::Program;
@@ -77,7 +78,7 @@ pub(crate) fn isa_functions(
     verdicts: &[Verdict],
 ) -> Vec<IsaFunction> {
     let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
-    let mut functions: BTreeMap<u32, BTreeMap<FeatureGroup, u64>> = BTreeMap::new();
+    let mut functions: BTreeMap<CodeOffset, BTreeMap<FeatureGroup, u64>> = BTreeMap::new();
     for (function, hits) in program.hits_by_function() {
         let Some(first) = hits.first() else { continue };
         let start = function.map_or(first.at, |function| program.whole(function).start);

@@ -1,12 +1,13 @@
 //! `llsc-loop`: atomics compiled as load-exclusive/store-exclusive loops, with no LSE path.
 
 use super::{Context, Rule};
+use crate::address::CodeOffset;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::Program;
 use crate::function::atomics::{self, Fate, Sequence};
 use crate::image::Image;
 use crate::insn::Ordering;
-use crate::insn::sweep::{CodeOffset, Wants};
+use crate::insn::sweep::Wants;
 use crate::remedy::{self, Compiler, Remedy};
 use deburr_cpu::Feature;
 use std::cell::OnceCell;

@@ -1,6 +1,7 @@
 //! `narrow-vectors`: a loop on vectors of 128 bits, where the target has 256 (x86-64).
 
 use super::{Context, Rule};
+use crate::address::CodeOffset;
 use crate::address::Extent;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::Function;
@@ -44,7 +45,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if !has_avx {
         return Vec::new();
     }
-    let mut by_function: BTreeMap<u32, (Function, Vec<(Counted, bool)>)> = BTreeMap::new();
+    let mut by_function: BTreeMap<CodeOffset, (Function, Vec<(Counted, bool)>)> = BTreeMap::new();
     for noted in program.computing_loops().filter(|noted| noted.is_vector) {
         let Some(function) = program.function_at(noted.from) else { continue };
         let whole = program.whole(function);
@@ -149,6 +150,6 @@ fn chooses_wider(context: &Context<'_>) -> bool {
 }
 
 /// The functions that are called by name: those that only pointers lead to may be what is left of a choice.
-fn called(context: &Context<'_>) -> BTreeSet<u32> {
+fn called(context: &Context<'_>) -> BTreeSet<CodeOffset> {
     context.program.calls().chain(context.program.jumps()).map(|edge| edge.to).collect()
 }

@@ -7,8 +7,8 @@
 
 use super::Flow;
 use super::liveness::may_name;
+use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
-use deburr_core::insn::sweep::CodeOffset;
 use deburr_core::insn::{self, Insn, Reg};
 use std::collections::HashMap;
 
@@ -87,8 +87,9 @@ fn follow(
 fn reads_any(flow: &Flow<'_, '_>, jump: CodeOffset, registers: Registers) -> bool {
     let home = flow.program.whole_index_at(jump).and_then(|home| flow.program.functions().get(home));
     home.is_none_or(|function| {
-        (function.start..function.end)
-            .step_by(4)
+        function
+            .start
+            .words_until(function.end)
             .any(|at| flow.decode(at).is_some_and(|insn| named(&insn.reads) & registers != 0))
     })
 }

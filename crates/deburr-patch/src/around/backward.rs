@@ -10,7 +10,7 @@
 
 use super::Flow;
 use super::edges;
-use deburr_core::insn::sweep::CodeOffset;
+use deburr_core::address::CodeOffset;
 use deburr_core::insn::{self, Insn};
 use std::collections::{HashMap, HashSet};
 
@@ -53,7 +53,7 @@ impl Reaching {
 }
 
 const fn place(at: CodeOffset) -> (usize, u64) {
-    ((at >> 8) as usize, 1 << (at >> 2 & 63))
+    ((at.0 >> 8) as usize, 1 << (at.0 >> 2 & 63))
 }
 
 /// Finds the places from which control may come to one of the seeds. `stops`: whether a path ends at an instruction.
@@ -142,7 +142,7 @@ impl Walk<'_, '_, '_> {
             return;
         }
         for code in &self.flow.image.code {
-            for (word, at) in code.bytes.as_chunks::<4>().0.iter().zip((code.at..).step_by(4)) {
+            for (word, at) in code.bytes.as_chunks::<4>().0.iter().zip(code.at.words()) {
                 let word = u32::from_le_bytes(*word);
                 if edges::is_indirect_call(word) || edges::is_indirect_jump(word) {
                     self.add(at);

@@ -4,9 +4,9 @@
 //! code, whatever function it is taken to belong to. A word of data that happens to decode as a branch is none, unless
 //! control can reach that data.
 
+use deburr_core::address::CodeOffset;
 use deburr_core::function::Program;
 use deburr_core::image::Image;
-use deburr_core::insn::sweep::CodeOffset;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ impl Edges {
         for code in &image.code {
             // Not at once: what threads find is in memory twice until it is put together.
             for (part, words) in code.bytes.as_chunks::<4>().0.chunks(PART).enumerate() {
-                let start = code.at + (part * PART * 4) as CodeOffset;
+                let start = code.at + (part * PART * 4) as u32;
                 edges.par_extend(direct(image, start, words).filter(|&(_, from)| !program.is_data(from)));
             }
         }
@@ -62,7 +62,8 @@ impl Edges {
         if new.is_empty() {
             return;
         }
-        let words = new.iter().flat_map(|run| (run.start.next_multiple_of(4)..run.end).step_by(4));
+        let words =
+            new.iter().flat_map(|run| CodeOffset(run.start.0.next_multiple_of(4)).words_until(run.end));
         let added = words.filter_map(|from| {
             let at = image.svma(from);
             Some((image.code_offset(at.offset(distance(image.word_at(at)?)?))?, from))
@@ -103,8 +104,8 @@ fn direct<'a>(
     words: &'a [[u8; 4]],
 ) -> impl ParallelIterator<Item = (CodeOffset, CodeOffset)> + 'a {
     words.par_chunks(PIECE).enumerate().flat_map_iter(move |(piece, words)| {
-        let start = start + (piece * PIECE * 4) as CodeOffset;
-        words.iter().zip((start..).step_by(4)).filter_map(move |(word, from)| {
+        let start = start + (piece * PIECE * 4) as u32;
+        words.iter().zip(start.words()).filter_map(move |(word, from)| {
             let to = image.svma(from).offset(distance(u32::from_le_bytes(*word))?);
             Some((image.code_offset(to)?, from))
         })

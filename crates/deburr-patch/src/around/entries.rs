@@ -10,7 +10,6 @@ use super::edges;
 use super::obstacle::Detail;
 use deburr_core::address::{Extent, Svma};
 use deburr_core::image::Loaded;
-use deburr_core::insn::sweep::CodeOffset;
 use rayon::prelude::*;
 
 /// Instructions within which an address is put together from its 16-bit parts.
@@ -114,7 +113,7 @@ fn addresses<'f>(flow: &'f Flow<'_, '_>, runs: &'f Runs) -> impl ParallelIterato
             let first = piece * PIECE;
             let last = words.len().min(first + PIECE);
             (first..last).flat_map(move |index| {
-                let at = image.svma(code.at + 4 * index as CodeOffset);
+                let at = image.svma(code.at + 4 * index as u32);
                 let word = words.get(index).map_or(0, |word| u32::from_le_bytes(*word));
                 let adr = edges::adr_distance(word).map(|distance| at.offset(distance));
                 let parts = image.is_fixed.then(|| from_parts(words, index)).flatten().map(Svma);

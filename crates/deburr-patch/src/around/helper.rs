@@ -12,11 +12,11 @@ use crate::prove::Dead;
 use crate::prove::templates::Prover;
 use crate::semantics::encode::NOP;
 use crate::semantics::{Insn, decode};
+use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
 use deburr_core::function::atomics::{Helper, is_helper_name};
 use deburr_core::image::{Image, SymbolKind};
 use deburr_core::insn::Operation;
-use deburr_core::insn::sweep::CodeOffset;
 use std::collections::HashMap;
 
 const BTI_C: u32 = 0xd503_245f;
@@ -26,7 +26,7 @@ const RET: u32 = 0xd65f_03c0;
 const AT_HWCAP: i64 = 16;
 const ATOMICS_BIT: i64 = 8;
 /// Instructions around the store of the flag among which its value comes about.
-const AROUND_STORE: CodeOffset = 4 * 64;
+const AROUND_STORE: u32 = 4 * 64;
 
 /// The instruction that does what a call of each helper does, by the helper's start; helpers in which something is amiss have
 /// none.
@@ -132,12 +132,12 @@ fn stores_to(flow: &Flow<'_, '_>, flag: Svma) -> Vec<CodeOffset> {
             if word & 0xffc0_0000 != 0x3900_0000 || word >> 10 & 0xfff != low {
                 continue;
             }
-            let at = code.at + 4 * index as CodeOffset;
+            let at = code.at + 4 * index as u32;
             let base = word >> 5 & 31;
             let from = index.saturating_sub(AROUND_STORE as usize / 4);
             let page = (from..index).rev().find_map(|before| {
                 let word = u32::from_le_bytes(*words.get(before)?);
-                (word & 0x9f00_001f == 0x9000_0000 | base).then_some(code.at + 4 * before as CodeOffset)
+                (word & 0x9f00_001f == 0x9000_0000 | base).then_some(code.at + 4 * before as u32)
             });
             let is_here = page
                 .and_then(|page| flow.decode(page)?.imm)
@@ -153,9 +153,9 @@ fn stores_to(flow: &Flow<'_, '_>, flag: Svma) -> Vec<CodeOffset> {
 /// Whether the code before a store calls something with `AT_HWCAP` and takes bit 8.
 fn asks_for_capabilities(flow: &Flow<'_, '_>, store: CodeOffset) -> bool {
     let from = store.saturating_sub(AROUND_STORE);
-    let before = || (from..store).step_by(4).filter_map(|at| flow.decode(at));
+    let before = || from.words_until(store).filter_map(|at| flow.decode(at));
     let asks = before().any(|insn| insn.operation == Operation::Move && insn.imm == Some(AT_HWCAP));
-    let calls = (from..store).step_by(4).any(|at| flow.word(at).is_some_and(edges::is_call));
+    let calls = from.words_until(store).any(|at| flow.word(at).is_some_and(edges::is_call));
     let takes_bit = before().any(|insn| match insn.operation {
         // ubfx #8, #1
         Operation::ExtractBits => insn.imm == Some(ATOMICS_BIT | 1 << 8),

@@ -11,10 +11,10 @@
 
 use super::edges::{self, Edges};
 use super::returns::Returns;
+use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
 use deburr_core::function::Program;
 use deburr_core::image::Image;
-use deburr_core::insn::sweep::CodeOffset;
 use deburr_core::insn::{self, Class, Condition, Insn, Memory, Modifier, Operation, Reg};
 use rayon::prelude::*;
 use std::collections::HashSet;
@@ -63,7 +63,7 @@ impl Indirect {
         for code in image.code.iter().filter(|code| !code.name.starts_with(".plt")) {
             let words = code.bytes.as_chunks::<4>().0.par_iter().enumerate();
             jumps.par_extend(words.filter_map(|(index, word)| {
-                let (at, word) = (code.at + 4 * index as CodeOffset, u32::from_le_bytes(*word));
+                let (at, word) = (code.at + 4 * index as u32, u32::from_le_bytes(*word));
                 let is_jump = edges::is_indirect_jump(word) || edges::is_indirect_call(word);
                 (is_jump && !program.is_data(at)).then_some((at, word))
             }));

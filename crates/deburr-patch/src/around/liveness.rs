@@ -10,9 +10,9 @@
 use super::Flow;
 use super::backward::{Pointers, Reaching, reaching};
 use super::edges;
+use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
 use deburr_core::image::SymbolOrigin;
-use deburr_core::insn::sweep::CodeOffset;
 use deburr_core::insn::{self, Class, Insn, Reg};
 use rayon::prelude::*;
 use std::sync::OnceLock;
@@ -58,7 +58,7 @@ fn live(flow: &Flow<'_, '_>, number: u8, hands_on: impl Fn(CodeOffset, u32) -> b
     for code in flow.image.code.iter().filter(|code| !code.name.starts_with(".plt")) {
         let words = code.bytes.as_chunks::<4>().0.par_iter().enumerate();
         seeds.par_extend(words.filter_map(|(index, word)| {
-            let (at, word) = (code.at + 4 * index as CodeOffset, u32::from_le_bytes(*word));
+            let (at, word) = (code.at + 4 * index as u32, u32::from_le_bytes(*word));
             let reads = || flow.decode(at).is_some_and(|insn| insn.reads.contains(register));
             let names = may_name(word, number) && !is_system_call(word);
             let is_seed = names && reads() || hands_on(at, word);
@@ -111,7 +111,7 @@ fn overwrites(flow: &Flow<'_, '_>, at: CodeOffset, number: u8) -> bool {
         base == Some(Reg::SP) || base == Some(Reg::FRAME)
     };
     let mut is_overwritten = false;
-    for at in (function.start..function.end).step_by(4) {
+    for at in function.start.words_until(function.end) {
         let Some(insn) = flow.decode(at) else { continue };
         if insn.class == Class::Store && insn.src.contains(&Some(register)) && on_stack(&insn) {
             return false;
@@ -142,7 +142,7 @@ fn has_known_callers(flow: &Flow<'_, '_>, at: CodeOffset, number: u8, depth: usi
     if depth > DEPTH || is_exported {
         return false;
     }
-    let is_pointed_to = (function.start..function.end).step_by(4).any(|at| flow.is_pointed_to(at));
+    let is_pointed_to = function.start.words_until(function.end).any(|at| flow.is_pointed_to(at));
     let edges = flow.edges.range(function.start..function.end);
     let mut outside = edges.iter().filter(|(_, from)| !function.contains(*from)).peekable();
     let home = flow.program.whole_index_at(function.start);

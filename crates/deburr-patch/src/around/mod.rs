@@ -36,10 +36,11 @@ pub use obstacle::{Detail, Obstacle};
 
 use crate::candidate::exclusive;
 use crate::semantics::{Insn as Decoded, Register, Test, decode};
+use deburr_core::address::CodeOffset;
 use deburr_core::address::{Extent, Svma};
 use deburr_core::function::Program;
 use deburr_core::image::{Code, Image};
-use deburr_core::insn::sweep::{CodeOffset, ReferenceKind};
+use deburr_core::insn::sweep::ReferenceKind;
 use deburr_core::insn::{self, Insn};
 use edges::Edges;
 use entries::Entries;
@@ -222,7 +223,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// Whether the entry of a procedure linkage table at a place has an instruction that stops a path.
     fn is_stopped_in_linkage(&self, start: CodeOffset, stops: &impl Fn(&Insn) -> bool) -> bool {
         /// Instructions of the longest entry.
-        const LONGEST: CodeOffset = 6;
+        const LONGEST: u32 = 6;
         let is_linkage = |code: &Code<'_>| code.name.starts_with(".plt") || code.name == ".iplt";
         if !self.image.code_at(self.image.svma(start)).is_some_and(is_linkage) {
             return false;

@@ -7,8 +7,8 @@
 use super::Flow;
 use super::backward::{Pointers, Reaching, reaching};
 use super::obstacle::Obstacle;
+use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
-use deburr_core::insn::sweep::CodeOffset;
 use deburr_core::insn::{Class, Insn};
 use rayon::prelude::*;
 
@@ -58,7 +58,7 @@ fn seeds(flow: &Flow<'_, '_>, is_seed: fn(u32) -> bool) -> Vec<CodeOffset> {
     for code in &flow.image.code {
         let words = code.bytes.as_chunks::<4>().0.par_iter().enumerate();
         found.par_extend(words.filter_map(|(index, word)| {
-            let at = code.at + 4 * index as CodeOffset;
+            let at = code.at + 4 * index as u32;
             (is_seed(u32::from_le_bytes(*word)) && flow.may_run(at)).then_some(at)
         }));
     }

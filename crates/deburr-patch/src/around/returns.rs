@@ -6,9 +6,9 @@
 //! those whose contract forbids it.
 
 use super::edges;
+use deburr_core::address::CodeOffset;
 use deburr_core::function::Program;
 use deburr_core::image::{Image, SymbolOrigin};
-use deburr_core::insn::sweep::CodeOffset;
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,7 +62,7 @@ impl Returns {
             let words = code.bytes.as_chunks::<4>().0.par_iter().enumerate();
             starts.par_extend(words.filter_map(|(index, word)| {
                 let word = u32::from_le_bytes(*word);
-                let from = image.svma(code.at + 4 * index as CodeOffset);
+                let from = image.svma(code.at + 4 * index as u32);
                 edges::is_call(word).then(|| image.code_offset(from.offset(edges::distance(word)?))).flatten()
             }));
         }

@@ -6,7 +6,7 @@
 //! anywhere in the file all barriers stay.
 
 use super::graph::Graph;
-use deburr_core::insn::sweep::CodeOffset;
+use deburr_core::address::CodeOffset;
 
 /// The atomic that makes a barrier needless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

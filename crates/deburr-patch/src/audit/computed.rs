@@ -5,8 +5,8 @@
 //! branches are between: that finds too much, which costs a refusal.
 
 use super::fields::{self, added, address};
+use deburr_core::address::CodeOffset;
 use deburr_core::image::Image;
-use deburr_core::insn::sweep::CodeOffset;
 
 /// Instructions for which a register is remembered.
 pub(crate) const FAR: usize = 512;

@@ -5,9 +5,9 @@
 
 use super::computed;
 use super::fields::{self, Flow};
+use deburr_core::address::CodeOffset;
 use deburr_core::address::{Extent, Svma};
 use deburr_core::image::{Image, SymbolKind};
-use deburr_core::insn::sweep::CodeOffset;
 use rayon::prelude::*;
 
 /// Words that one thread reads together.
@@ -106,7 +106,7 @@ impl<'a> Graph<'a> {
         match before {
             Some(&(start, end)) if at < end => (start, end),
             before => {
-                let start = before.map_or(0, |function| function.1);
+                let start = before.map_or(CodeOffset::ZERO, |function| function.1);
                 let end = self.functions.get(after).map_or(CodeOffset::MAX, |function| function.0);
                 (start, end)
             }
@@ -169,7 +169,7 @@ impl<'a> Graph<'a> {
             found.par_extend(words.par_chunks(PIECE).enumerate().flat_map_iter(|(piece, words)| {
                 let start = code.at.saturating_add((piece * PIECE * 4) as u32);
                 let wanted = &wanted;
-                let places = words.iter().zip((start..).step_by(4));
+                let places = words.iter().zip(start.words());
                 places.filter(move |(word, _)| wanted(u32::from_le_bytes(**word))).map(|(_, at)| at)
             }));
         }
@@ -195,7 +195,7 @@ fn scan(image: &Image<'_>) -> (Vec<(CodeOffset, CodeOffset)>, Vec<CodeOffset>) {
         for (part, words) in words.chunks(PART).enumerate() {
             edges.par_extend(words.par_chunks(PIECE).enumerate().flat_map_iter(|(piece, words)| {
                 let start = code.at.saturating_add(((part * PART + piece * PIECE) * 4) as u32);
-                words.iter().zip((start..).step_by(4)).filter_map(move |(word, from)| {
+                words.iter().zip(start.words()).filter_map(move |(word, from)| {
                     let bytes = match fields::flow(u32::from_le_bytes(*word)) {
                         Flow::Jump(bytes) | Flow::Branch(bytes) | Flow::Call(bytes) => bytes,
                         _ => return None,

@@ -9,8 +9,8 @@ use super::fields::{self, Flow, NOP};
 use super::graph::Graph;
 use crate::prove::Dead;
 use crate::prove::templates::Prover;
+use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
-use deburr_core::insn::sweep::CodeOffset;
 use rayon::prelude::*;
 use std::collections::HashMap;
 
@@ -261,7 +261,7 @@ fn is_of_constructor(graph: &Graph<'_>, store: CodeOffset) -> bool {
     // movz w0 or x0, #16: AT_HWCAP; and then a call.
     let asked = before().find(|at| matches!(word_at(*at), 0x5280_0200 | 0xd280_0200));
     let Some(asked) = asked.filter(|_| is_store) else { return false };
-    let since = || (asked..store).step_by(4).map(word_at);
+    let since = || asked.words_until(store).map(word_at);
     let calls = since().filter(|word| matches!(fields::flow(*word), Flow::Call(_) | Flow::IndirectCall));
     let goes_on = |word| {
         matches!(fields::flow(word), Flow::Next | Flow::Branch(_) | Flow::Call(_) | Flow::IndirectCall)

@@ -7,7 +7,7 @@
 
 use super::fields::{self, Flow};
 use super::graph::Graph;
-use deburr_core::insn::sweep::CodeOffset;
+use deburr_core::address::CodeOffset;
 use std::collections::HashSet;
 
 /// Places in a closure; a file that has more of them keeps its sequences.

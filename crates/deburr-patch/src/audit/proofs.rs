@@ -10,7 +10,7 @@ use super::registers;
 use crate::candidate::trampoline;
 use crate::prove::templates::Prover;
 use crate::prove::{Dead, Given};
-use deburr_core::insn::sweep::CodeOffset;
+use deburr_core::address::CodeOffset;
 use std::collections::BTreeSet;
 
 /// What a replacement rests on: exits, in words from its first, each with a register that nobody may read there.

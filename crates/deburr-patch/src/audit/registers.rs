@@ -9,7 +9,7 @@
 use super::fields::{self, ALL, Flow};
 use super::graph::Graph;
 use super::tables::Jumps;
-use deburr_core::insn::sweep::CodeOffset;
+use deburr_core::address::CodeOffset;
 use std::collections::HashSet;
 
 /// Instructions that are looked at for one register.
@@ -198,7 +198,7 @@ fn overwritten(
     (start, end): (CodeOffset, CodeOffset),
     before: &HashSet<CodeOffset>,
 ) -> u32 {
-    let own = (start..end).step_by(4).take(MOST);
+    let own = start.words_until(end).take(MOST);
     let (mut written, mut saved) = (0, 0);
     for at in own.chain(before.iter().copied()) {
         let Some(word) = graph.word(at) else { continue };

@@ -7,8 +7,8 @@
 
 use super::fields::{self, ALL, Flow};
 use super::graph::Graph;
+use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
-use deburr_core::insn::sweep::CodeOffset;
 use rayon::prelude::*;
 use std::collections::HashSet;
 

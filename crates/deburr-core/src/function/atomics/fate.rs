@@ -5,12 +5,12 @@
 //! operations that LSE lacks; and assembly that no compiler made.
 
 use super::sequence::{Fate, Operation, Pair, Sequence};
+use crate::address::CodeOffset;
 use crate::address::Svma;
 use crate::function::block::Graph;
 use crate::function::ifunc::chosen_functions;
 use crate::function::{Function, Program};
 use crate::image::{Image, SymbolKind};
-use crate::insn::sweep::CodeOffset;
 use crate::insn::{self, Class, Flow, Insn, Reg};
 use std::collections::HashSet;
 

@@ -14,10 +14,11 @@
 //! d65f03c0   ret
 //! ```
 
+use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
 use crate::function::Program;
 use crate::image::{Image, TransferTarget};
-use crate::insn::sweep::{CodeOffset, Edge};
+use crate::insn::sweep::Edge;
 use crate::insn::{self, Class, Insn, Operation};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -163,10 +164,10 @@ pub(super) fn calls(image: &Image<'_>, program: &Program, helpers: &[Helper]) ->
     let mut calls: Vec<HelperCall> = external_calls(image).collect();
     if !helpers.is_empty() {
         let ways = ways_in(image, program, helpers);
-        let (lowest, highest) = (ways.first().map_or(0, |way| way.0), ways.last().map_or(0, |way| way.0));
+        let bounds = ways.first().zip(ways.last()).map(|(first, last)| first.0..=last.0);
         let helper_at = |to: CodeOffset| {
             // Nearly every call goes elsewhere, and helpers lie side by side.
-            if to < lowest || to > highest {
+            if !bounds.as_ref().is_some_and(|bounds| bounds.contains(&to)) {
                 return None;
             }
             ways.binary_search_by_key(&to, |way| way.0)
@@ -222,7 +223,7 @@ fn is_operation(name: &str) -> bool {
 /// Where calls of helpers go: the helpers' starts, and the veneers in front of them. Sorted by offset.
 fn ways_in<'h>(image: &Image<'_>, program: &Program, helpers: &'h [Helper]) -> Vec<(CodeOffset, &'h Helper)> {
     /// Bytes of the longest veneer, with a `bti` before it.
-    const VENEER: CodeOffset = 16;
+    const VENEER: u32 = 16;
     let direct = helpers.iter().filter_map(|helper| Some((image.code_offset(helper.extent.start)?, helper)));
     let small = program.functions().par_iter().filter(|function| function.end - function.start <= VENEER);
     let through_veneers = small.filter_map(|function| {

@@ -29,7 +29,7 @@ impl Callee {
     const UNKNOWN: Callee = Callee { returns: true, writes: None, takes_arguments: true };
 
     pub(super) fn of(world: &World<'_, '_>, function: &Function) -> Callee {
-        if function.end.saturating_sub(function.start) > SMALL {
+        if function.end.0.saturating_sub(function.start.0) > SMALL {
             return Callee::UNKNOWN;
         }
         let Some(graph) = world.graph(function) else { return Callee::UNKNOWN };

@@ -10,9 +10,10 @@ use super::interpret::{BlockFacts, Facts, FactsByFunction};
 use super::proof::Proof;
 use super::references::{self, DataReference, references_to};
 use super::unasked::{Asked, Unasked};
+use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
 use crate::function::block::Graph;
-use crate::insn::sweep::{CodeOffset, Edge};
+use crate::insn::sweep::Edge;
 use crate::insn::{self, Flow, Insn};
 use deburr_cpu::FeatureSet;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -376,7 +377,8 @@ fn graph_from(world: &World<'_, '_>, graph: &Graph, entry: CodeOffset) -> Vec<Ra
         let end = block.last().map(|last| last.next().0 - block.start().0)?;
         // Of the block that the entry lies in, what comes before it does not run.
         Some(
-            start.max(if index == first { entry } else { 0 })..start.saturating_add(u32::try_from(end).ok()?),
+            start.max(if index == first { entry } else { CodeOffset::ZERO })
+                ..start.saturating_add(u32::try_from(end).ok()?),
         )
     };
     let ranges = seen.iter().enumerate().filter(|(_, seen)| **seen).filter_map(|(index, _)| range(index));

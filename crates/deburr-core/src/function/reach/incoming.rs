@@ -5,10 +5,11 @@
 
 use super::World;
 use super::grouped::Grouped;
+use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
 use crate::function::{Function, Program};
 use crate::image::{Image, Linkage, TransferTarget};
-use crate::insn::sweep::{CodeOffset, Edge, ReferenceKind};
+use crate::insn::sweep::{Edge, ReferenceKind};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -19,11 +20,11 @@ struct Pair(u64);
 
 impl Pair {
     const fn of(to: CodeOffset, from: CodeOffset) -> Pair {
-        Pair((to as u64) << 32 | from as u64)
+        Pair((to.0 as u64) << 32 | from.0 as u64)
     }
 
     const fn edge(self) -> Edge {
-        Edge { from: self.0 as CodeOffset, to: (self.0 >> 32) as CodeOffset }
+        Edge { from: CodeOffset(self.0 as u32), to: CodeOffset((self.0 >> 32) as u32) }
     }
 }
 
@@ -131,7 +132,7 @@ impl Incoming {
 const fn group_of(to: CodeOffset) -> usize {
     /// The size of the pieces, as a power of two.
     const BITS: u32 = 12;
-    (to >> BITS) as usize
+    (to.0 >> BITS) as usize
 }
 
 /// Edges by the pieces of code that they lead to.

@@ -12,10 +12,10 @@ use super::proof::Proof;
 use super::references::{Access, references_to};
 use super::trap;
 use super::value::Value;
+use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
 use crate::function::Function;
 use crate::insn::Class;
-use crate::insn::sweep::CodeOffset;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 

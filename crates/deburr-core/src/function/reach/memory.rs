@@ -2,10 +2,10 @@
 //! written to, constants, and addresses.
 
 use super::value::Value;
+use crate::address::CodeOffset;
 use crate::address::Svma;
 use crate::image::Linkage;
 use crate::insn::Reg;
-use crate::insn::sweep::CodeOffset;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Addresses that stand for other files' symbols: no file states addresses up there.

@@ -46,9 +46,9 @@ pub use verdict::{Guard, Step, Verdict};
 
 use super::block::Graph;
 use super::{Function, Program};
+use crate::address::CodeOffset;
 use crate::address::Svma;
 use crate::image::{Image, Linkage, SymbolKind, SymbolOrigin};
-use crate::insn::sweep::CodeOffset;
 use deburr_cpu::FeatureSet;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, RwLock};

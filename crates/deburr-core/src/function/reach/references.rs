@@ -6,11 +6,11 @@
 
 use super::World;
 use super::grouped::{Grouped, Groups};
+use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
 use crate::function::{Function, Program};
 use crate::image::linkage::ReferenceTarget;
 use crate::image::{Image, Kind, Linkage};
-use crate::insn::sweep::CodeOffset;
 use crate::insn::{self, Class, Insn, Operation, Reg};
 use deburr_cpu::Arch;
 use rayon::prelude::*;
@@ -102,8 +102,8 @@ pub(crate) fn search_once(
     let range = Extent { start, end: ranges.last().map_or(start, |range| range.end) };
     let likely = chunks(image).flat_map_iter(|(bytes, start)| {
         let mut likely = Vec::new();
-        let first = image.code_offset(start).unwrap_or(0);
-        let mut note = |at: CodeOffset, to: Svma, beyond: u64| {
+        let first = image.code_offset(start).unwrap_or_default();
+        let mut note = |at: u32, to: Svma, beyond: u64| {
             // The first test is the cheaper one, and settles nearly all.
             let to = Extent::sized(to, beyond);
             if to.overlaps(range) && overlaps(ranges, to) {
@@ -245,8 +245,8 @@ impl Candidates {
         let found: Vec<Vec<Candidate>> = chunks(image)
             .map(|(bytes, start)| {
                 let mut found = Vec::new();
-                let first = image.code_offset(start).unwrap_or(0);
-                let mut note = |at: CodeOffset, to: Svma, is_exact: bool| {
+                let first = image.code_offset(start).unwrap_or_default();
+                let mut note = |at: u32, to: Svma, is_exact: bool| {
                     let candidate = Candidate { at: first.saturating_add(at), to, is_exact };
                     found.extend(wanted.contains(to).then_some(candidate));
                 };
@@ -443,10 +443,10 @@ impl Wanted {
 
 /// What four bytes after a ModRM byte for an address relative to the instruction pointer would refer to, but for the
 /// length of an immediate after them.
-fn relative(bytes: &[u8], start: Svma, note: &mut impl FnMut(CodeOffset, Svma)) {
+fn relative(bytes: &[u8], start: Svma, note: &mut impl FnMut(u32, Svma)) {
     /// The same byte eight times.
     const EACH: u64 = 0x0101_0101_0101_0101;
-    let mut note_after = |before: CodeOffset| {
+    let mut note_after = |before: u32| {
         let at = before + 1;
         let bytes = bytes.get(at as usize..).and_then(<[u8]>::first_chunk::<4>);
         if let Some(displacement) = bytes {
@@ -464,13 +464,13 @@ fn relative(bytes: &[u8], start: Svma, note: &mut impl FnMut(CodeOffset, Svma)) 
             hits &= hits - 1;
         }
     }
-    for (at, _) in ((groups.len() as CodeOffset * 8)..).zip(rest).filter(|&(_, byte)| byte & 0xc7 == 0x05) {
+    for (at, _) in ((groups.len() as u32 * 8)..).zip(rest).filter(|&(_, byte)| byte & 0xc7 == 0x05) {
         note_after(at);
     }
 }
 
 /// Four bytes that may be an address in a range, as it is.
-fn absolute(bytes: &[u8], range: Extent, note: &mut impl FnMut(CodeOffset, Svma)) {
+fn absolute(bytes: &[u8], range: Extent, note: &mut impl FnMut(u32, Svma)) {
     let Ok(start) = u32::try_from(range.start.0) else { return };
     let length = u32::try_from(range.len()).unwrap_or(u32::MAX);
     for (at, value) in (0..).zip(bytes.array_windows::<4>()) {
@@ -487,7 +487,7 @@ fn pages(
     bytes: &[u8],
     start: Svma,
     is_near: impl Fn(Extent) -> bool,
-    note: &mut impl FnMut(CodeOffset, Svma, bool),
+    note: &mut impl FnMut(u32, Svma, bool),
 ) {
     /// Bytes from a page on that one load reaches: 4,096 times those of a pointer.
     const LOADED: u64 = 0x8000;
@@ -498,7 +498,7 @@ fn pages(
         if word & 0x1f00_0000 != 0x1000_0000 && word & 0x3b00_0000 != 0x1800_0000 {
             continue;
         }
-        let at = (index * 4) as CodeOffset;
+        let at = (index * 4) as u32;
         let here = start.offset(at.into());
         if let Some(page) = page_of(word, here) {
             if !is_near(Extent::sized(page, LOADED)) {

@@ -10,8 +10,8 @@ use super::names;
 use super::proof::Proof;
 use super::state::State;
 use crate::Svma;
+use crate::address::CodeOffset;
 use crate::function::Function;
-use crate::insn::sweep::CodeOffset;
 use crate::insn::{self, Insn};
 use deburr_cpu::{Arch, Feature, FeatureSet};
 use memchr::memmem;
@@ -97,7 +97,7 @@ pub(super) fn proven_by(world: &World<'_, '_>, insn: &Insn) -> Proof {
 
 /// What is proven where a function came back.
 pub(super) fn proven_by_call(world: &World<'_, '_>, callee: &Function) -> Proof {
-    if callee.end.saturating_sub(callee.start) > PROBE {
+    if callee.end.0.saturating_sub(callee.start.0) > PROBE {
         return Proof::EMPTY;
     }
     let graph = world.graph(callee);

@@ -8,9 +8,10 @@ use super::World;
 use super::edges::Source;
 use super::incoming::transfers;
 use super::interpret::{Facts, FactsByFunction};
+use crate::address::CodeOffset;
 use crate::address::Svma;
 use crate::function::{Function, Program};
-use crate::insn::sweep::{CodeOffset, Edge, ReferenceKind};
+use crate::insn::sweep::{Edge, ReferenceKind};
 use deburr_cpu::FeatureSet;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 

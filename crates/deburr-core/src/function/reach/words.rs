@@ -12,7 +12,7 @@ use super::memory::{Memory, foreign};
 use super::proof::Proof;
 use super::state::State;
 use super::value::Value;
-use crate::insn::sweep::CodeOffset;
+use crate::address::CodeOffset;
 use crate::insn::{Insn, Reg};
 use deburr_cpu::query::{self, CpuidRegister};
 use deburr_cpu::{Arch, Feature, FeatureSet};

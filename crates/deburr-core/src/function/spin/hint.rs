@@ -8,13 +8,12 @@ use crate::function::atomics::Atomics;
 use crate::function::block::Graph;
 use crate::function::{Function, Program};
 use crate::image::Image;
-use crate::insn::sweep::CodeOffset;
 use crate::insn::{Class, Flow, Insn, Reg};
 use deburr_cpu::Arch;
 use std::collections::VecDeque;
 
 /// Bytes of a `yield`.
-const LENGTH: CodeOffset = 4;
+const LENGTH: u32 = 4;
 /// Instructions of the way from a `yield` back to it, at most.
 const LONGEST: usize = 64;
 

@@ -6,12 +6,12 @@
 
 use super::cycle::Cycle;
 use super::flow::{Atomic, Flow, Outlined, helper_writes};
+use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
 use crate::function::atomics::{self, Atomics, Sequence};
 use crate::function::block::Graph;
 use crate::function::{Function, Program};
 use crate::image::Image;
-use crate::insn::sweep::CodeOffset;
 use crate::insn::{self, Class, Flow as Transfer, Insn, Operation, Reg};
 
 /// How an atomic operation is done.

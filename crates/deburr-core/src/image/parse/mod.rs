@@ -16,7 +16,7 @@ mod relocated;
 pub(super) mod relocations;
 pub(super) mod symbols;
 
-use crate::address::{Extent, Svma};
+use crate::address::{CodeOffset, Extent, Svma};
 use crate::image::elf::{
     Elf, PF_W, PF_X, PT_DYNAMIC, PT_GNU_EH_FRAME, PT_LOAD, SHF_WRITE, SHT_NOBITS, SHT_PROGBITS, Section,
     build_id, range_of,
@@ -30,7 +30,7 @@ fn code<'a>(name: &str, svma: u64, offset: u64, alignment: u64, bytes: &'a [u8])
     Code {
         name: name.to_owned(),
         extent: Extent::sized(Svma(svma), bytes.len() as u64),
-        at: 0,
+        at: CodeOffset::ZERO,
         file_offset: offset,
         alignment,
         bytes,
@@ -192,7 +192,7 @@ fn place<'a>(mut found: Vec<Code<'a>>, faults: &mut Vec<String>) -> Result<(Vec<
         ) else {
             return Err(Error::TooLarge("code spans more than 4 GiB".to_owned()));
         };
-        code.at = at;
+        code.at = CodeOffset(at);
         kept.push(code);
     }
     Ok((kept, base))

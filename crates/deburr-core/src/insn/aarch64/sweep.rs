@@ -10,9 +10,10 @@ use super::fields::{adr_displacement, adrp_displacement, bits};
 use super::plain::{self, CALL, CONDITIONAL, JUMP, Kind, Row};
 use super::summary::displacement;
 use super::summary::{Control, Summary, is_hint, is_trap, of_hint, summarize};
+use crate::address::CodeOffset;
 use crate::address::Svma;
 use crate::insn::sweep::{
-    BackEdge, COMPUTING_LOOP, CodeOffset, ComputingLoop, Edge, FeatureHit, Interest, Loops, Mark, Reference,
+    BackEdge, COMPUTING_LOOP, ComputingLoop, Edge, FeatureHit, Interest, Loops, Mark, Reference,
     ReferenceKind, SHORT_LOOP, Sweep,
 };
 use crate::insn::{Class, ClassSet, FeatureGroup};
@@ -52,9 +53,9 @@ pub fn sweep(
     let tail = if whole < begins { code.len() - whole } else { 0 };
     if tail != 0 {
         sweep.undecoded += tail as u64;
-        sweep.undecodable.push(at.wrapping_add(whole as CodeOffset));
+        sweep.undecodable.push(at.wrapping_add(whole as u32));
     }
-    at.wrapping_add((whole + tail) as CodeOffset)
+    at.wrapping_add((whole + tail) as u32)
 }
 
 struct Unit<'a> {
@@ -177,18 +178,18 @@ impl Unit<'_> {
     }
 
     fn offset(&self, index: usize) -> CodeOffset {
-        self.at.wrapping_add((index * 4) as CodeOffset)
+        self.at.wrapping_add((index * 4) as u32)
     }
 
     /// The place `displacement` bytes from the word, if it lies in code.
     #[inline(always)]
     fn target(&self, index: usize, displacement: i64) -> Option<CodeOffset> {
         let target = i64::from(self.at) + index as i64 * 4 + displacement;
-        (0 <= target && target < i64::from(self.interest.code_length)).then_some(target as CodeOffset)
+        (0 <= target && target < i64::from(self.interest.code_length)).then_some(CodeOffset(target as u32))
     }
 
     fn leaves(&self, target: CodeOffset) -> bool {
-        let inside = target.wrapping_sub(self.at) as usize;
+        let inside = target.0.wrapping_sub(self.at.0) as usize;
         target < self.at || inside >= self.length
     }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Svma;
+use crate::address::CodeOffset;
 use crate::insn::sweep::{BackEdge, Edge, Interest, Loops, ReferenceKind, Sweep, Wants};
 use crate::insn::{Class, ClassSet, Condition, Flow, Insn, Operation, Ordering, Reg};
 use deburr_cpu::Feature;
@@ -414,7 +415,7 @@ fn interest(wants: ClassSet, length: usize) -> Interest {
     Interest {
         wants: Wants::classes(wants),
         code_base: HERE,
-        code_length: length as u32,
+        code_length: CodeOffset(length as u32),
         conditional_exits: true,
     }
 }
@@ -423,8 +424,8 @@ fn interest(wants: ClassSet, length: usize) -> Interest {
 fn swept(words: &[u32], wants: ClassSet) -> Sweep {
     let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let mut found = Sweep::default();
-    let end = sweep(&code, code.len(), 0, &interest(wants, code.len()), &mut found);
-    assert_eq!(end as usize, code.len());
+    let end = sweep(&code, code.len(), CodeOffset(0), &interest(wants, code.len()), &mut found);
+    assert_eq!(end.0 as usize, code.len());
     assert_eq!(found.decoded + found.undecoded, code.len() as u64);
     found
 }
@@ -451,13 +452,13 @@ fn assert_agrees(words: &[u32], wants: ClassSet) {
             && let Some(to) = target.since(HERE)
             && to < words.len() as u64 * 4
         {
-            calls.push(Edge { from: at, to: to as u32 });
+            calls.push(Edge { from: CodeOffset(at), to: CodeOffset(to as u32) });
         }
     }
     assert_eq!(found.undecoded, undecoded);
     assert_eq!(found.groups, groups);
-    assert_eq!(found.hits.iter().map(|hit| (hit.at, hit.group)).collect::<Vec<_>>(), hits);
-    assert_eq!(found.marks.iter().map(|mark| (mark.at, mark.class)).collect::<Vec<_>>(), marks);
+    assert_eq!(found.hits.iter().map(|hit| (hit.at.0, hit.group)).collect::<Vec<_>>(), hits);
+    assert_eq!(found.marks.iter().map(|mark| (mark.at.0, mark.class)).collect::<Vec<_>>(), marks);
     assert_eq!(found.calls, calls);
 }
 
@@ -506,11 +507,11 @@ fn sweep_records_calls_exits_and_references() {
     let mut code: Vec<u8> = words.iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
     code.extend([0; 64]);
     let mut found = Sweep::default();
-    let end = sweep(&code[..32], 32, 0, &interest(RARE, code.len()), &mut found);
-    assert_eq!((end, found.decoded), (32, 32));
-    assert_eq!(found.calls, [Edge { from: 0, to: 8 }]);
-    assert_eq!(found.jumps, [Edge { from: 4, to: 36 }]);
-    let references: Vec<_> = found.references.iter().map(|r| (r.to, r.kind)).collect();
+    let end = sweep(&code[..32], 32, CodeOffset(0), &interest(RARE, code.len()), &mut found);
+    assert_eq!((end.0, found.decoded), (32, 32));
+    assert_eq!(found.calls, [Edge { from: CodeOffset(0), to: CodeOffset(8) }]);
+    assert_eq!(found.jumps, [Edge { from: CodeOffset(4), to: CodeOffset(36) }]);
+    let references: Vec<_> = found.references.iter().map(|r| (r.to.0, r.kind)).collect();
     assert_eq!(
         references,
         [(16, ReferenceKind::Load(4)), (16, ReferenceKind::Address), (8, ReferenceKind::Address)]
@@ -521,8 +522,8 @@ fn sweep_records_calls_exits_and_references() {
 fn a_tail_shorter_than_a_word_is_undecoded() {
     let mut found = Sweep::default();
     let code = [0x1f, 0x20, 0x03, 0xd5, 1, 2]; // nop, and two bytes
-    assert_eq!(sweep(&code, 6, 0, &interest(RARE, 6), &mut found), 6);
-    assert_eq!((found.decoded, found.undecoded, found.undecodable), (4, 2, vec![4]));
+    assert_eq!(sweep(&code, 6, CodeOffset(0), &interest(RARE, 6), &mut found), CodeOffset(6));
+    assert_eq!((found.decoded, found.undecoded, found.undecodable), (4, 2, vec![CodeOffset(4)]));
 }
 
 #[test]
@@ -557,7 +558,13 @@ fn short_loops_are_noted_and_those_that_act_are_told_apart() {
         let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let wants = Wants { loops, ..Wants::default() };
         let mut found = Sweep::default();
-        sweep(&code, code.len(), 0, &Interest { wants, ..interest(ClassSet::EMPTY, code.len()) }, &mut found);
+        sweep(
+            &code,
+            code.len(),
+            CodeOffset(0),
+            &Interest { wants, ..interest(ClassSet::EMPTY, code.len()) },
+            &mut found,
+        );
         found.back_edges
     };
     for (word, is_quiet) in [
@@ -586,7 +593,7 @@ fn short_loops_are_noted_and_those_that_act_are_told_apart() {
         (0xd400_0001, false), // svc
     ] {
         let words = [0xb900_0001, word, 0x34ff_ffe1]; // cbz w1, to the word
-        let edge = BackEdge { from: 8, to: 4, is_quiet };
+        let edge = BackEdge { from: CodeOffset(8), to: CodeOffset(4), is_quiet };
         assert_eq!(back_edges(&words, Loops::All), [edge], "{word:08x}");
         assert_eq!(
             back_edges(&words, Loops::Quiet),
@@ -596,7 +603,8 @@ fn short_loops_are_noted_and_those_that_act_are_told_apart() {
     }
     // b, b.eq, tbz: to the word before, itself, and the word before; then ahead, and to before the unit.
     let words = [0xd503_201f, 0x17ff_ffff, 0x5400_0000, 0x3607_ffe1, 0x3400_0041, 0x17ff_ff00];
-    let found: Vec<_> = back_edges(&words, Loops::Quiet).iter().map(|edge| (edge.from, edge.to)).collect();
+    let found: Vec<_> =
+        back_edges(&words, Loops::Quiet).iter().map(|edge| (edge.from.0, edge.to.0)).collect();
     assert_eq!(found, [(4, 0), (8, 8), (12, 8)]);
 }
 
@@ -628,8 +636,18 @@ fn loops_that_compute_are_noted() {
         let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let wants = Wants { computing: true, ..Wants::default() };
         let mut found = Sweep::default();
-        sweep(&code, code.len(), 0, &Interest { wants, ..interest(ClassSet::EMPTY, code.len()) }, &mut found);
-        found.computing_loops.iter().map(|noted| (noted.from, noted.to, noted.is_vector)).collect::<Vec<_>>()
+        sweep(
+            &code,
+            code.len(),
+            CodeOffset(0),
+            &Interest { wants, ..interest(ClassSet::EMPTY, code.len()) },
+            &mut found,
+        );
+        found
+            .computing_loops
+            .iter()
+            .map(|noted| (noted.from.0, noted.to.0, noted.is_vector))
+            .collect::<Vec<_>>()
     };
     let branch = 0x54ff_ffe1; // b.ne to the word before
     assert_eq!(noted(&[0x4ea2_8420, branch]), [(4, 0, true)]); // add v0.4s, v1.4s, v2.4s

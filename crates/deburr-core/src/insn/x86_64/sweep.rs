@@ -8,9 +8,10 @@ use iced_x86::{Decoder, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
 use super::class::class_of;
 use super::decoder::{BITNESS, OPTIONS};
 use super::features::{CodeFacts, GROUPS, TABLE};
+use crate::address::CodeOffset;
 use crate::insn::FeatureGroup;
 use crate::insn::sweep::{
-    BackEdge, COMPUTING_LOOP, CodeOffset, ComputingLoop, Edge, FeatureHit, Interest, Loops, Mark, Reference,
+    BackEdge, COMPUTING_LOOP, ComputingLoop, Edge, FeatureHit, Interest, Loops, Mark, Reference,
     ReferenceKind, SHORT_LOOP, Sweep,
 };
 
@@ -71,7 +72,7 @@ fn sweep_unit<const LOOPS: bool, const COMPUTING: bool>(
         if facts.any(special) || insn.has_lock_prefix() {
             if facts.any(CodeFacts::INVALID) {
                 if undecoded_end != position {
-                    sweep.undecodable.push(at.wrapping_add(position as CodeOffset));
+                    sweep.undecodable.push(at.wrapping_add(position as u32));
                 }
                 position += 1;
                 undecoded += 1;
@@ -113,7 +114,7 @@ fn sweep_unit<const LOOPS: bool, const COMPUTING: bool>(
     sweep.groups = groups;
     sweep.undecoded += undecoded;
     sweep.decoded += position as u64 - undecoded;
-    at.wrapping_add(position as CodeOffset)
+    at.wrapping_add(position as u32)
 }
 
 /// The loop that a jump at `position` of the unit at `at` closes, if it is short and of a kind asked for.
@@ -125,7 +126,7 @@ fn back_edge(
     active_end: usize,
     loops: Loops,
 ) -> Option<BackEdge> {
-    let from = at.wrapping_add(position as CodeOffset);
+    let from = at.wrapping_add(position as u32);
     let to = insn.near_branch_target();
     // A target ahead wraps to a huge length.
     let length = u64::from(from).wrapping_sub(to);
@@ -133,7 +134,7 @@ fn back_edge(
         return None;
     }
     let is_quiet = active_end as u64 + length <= position as u64;
-    (is_quiet || loops == Loops::All).then_some(BackEdge { from, to: to as CodeOffset, is_quiet })
+    (is_quiet || loops == Loops::All).then_some(BackEdge { from, to: CodeOffset(to as u32), is_quiet })
 }
 
 /// The loop that a jump at `position` of the unit at `at` closes, if it is not long and something in it computes.
@@ -145,7 +146,7 @@ fn computing_loop(
     vector_end: usize,
     scalar_end: usize,
 ) -> Option<ComputingLoop> {
-    let from = at.wrapping_add(position as CodeOffset);
+    let from = at.wrapping_add(position as u32);
     let to = insn.near_branch_target();
     // A target ahead wraps to a huge length.
     let length = u64::from(from).wrapping_sub(to);
@@ -154,7 +155,7 @@ fn computing_loop(
     }
     let is_in = |end: usize| end as u64 + length > position as u64;
     let is_vector = is_in(vector_end);
-    (is_vector || is_in(scalar_end)).then_some(ComputingLoop { from, to: to as CodeOffset, is_vector })
+    (is_vector || is_in(scalar_end)).then_some(ComputingLoop { from, to: CodeOffset(to as u32), is_vector })
 }
 
 /// Records an instruction that is above the baseline, goes somewhere or may be of a wanted class.
@@ -166,9 +167,9 @@ fn record(
     interest: &Interest,
     sweep: &mut Sweep,
 ) {
-    let from = insn.ip() as CodeOffset;
+    let from = CodeOffset(insn.ip() as u32);
     let target = insn.near_branch_target();
-    let edge = Edge { from, to: target as CodeOffset };
+    let edge = Edge { from, to: CodeOffset(target as u32) };
     let in_code = target < u64::from(interest.code_length);
     if facts.any(CodeFacts::CALL) && in_code {
         sweep.calls.push(edge);
@@ -197,7 +198,7 @@ fn reference(insn: &Instruction) -> Option<Reference> {
     if matches!(insn.segment_prefix(), Register::FS | Register::GS) {
         return None;
     }
-    let (from, to) = (insn.ip() as CodeOffset, insn.memory_displacement64() as CodeOffset);
+    let (from, to) = (CodeOffset(insn.ip() as u32), CodeOffset(insn.memory_displacement64() as u32));
     if insn.mnemonic() == Mnemonic::Lea {
         return Some(Reference { from, to, kind: ReferenceKind::Address });
     }

@@ -1,5 +1,6 @@
 //! Facts and features by bytes, and the sweep held against [`decode`].
 
+use crate::address::CodeOffset;
 use deburr_cpu::{Feature, FeatureSet};
 use iced_x86::{Code, CpuidFeature};
 
@@ -27,14 +28,14 @@ fn needs(hex: &str) -> FeatureSet {
 
 fn swept(code: &[u8], length: usize, interest: &Interest) -> (Sweep, u32) {
     let mut found = Sweep::default();
-    let end = sweep(code, length, 0x100, interest, &mut found);
-    (found, end)
+    let end = sweep(code, length, CodeOffset(0x100), interest, &mut found);
+    (found, end.0)
 }
 
 const EVERYWHERE: Interest = Interest {
     wants: Wants::classes(ClassSet::EMPTY),
     code_base: Svma(0),
-    code_length: u32::MAX,
+    code_length: CodeOffset(u32::MAX),
     conditional_exits: true,
 };
 
@@ -486,15 +487,15 @@ fn classes_and_flow_are_told() {
 fn edges_are_recorded_where_asked() {
     // 0x100 call 0x205; 0x105 jmp 0x109; 0x107 je 0x309; 0x10d jmp 0x309
     let code = bytes("e8 00 01 00 00 eb 02 0f 84 fc 01 00 00 e9 f7 01 00 00");
-    let call = Edge { from: 0x100, to: 0x205 };
-    let branch = Edge { from: 0x107, to: 0x309 };
-    let jump = Edge { from: 0x10d, to: 0x309 };
+    let call = Edge { from: CodeOffset(0x100), to: CodeOffset(0x205) };
+    let branch = Edge { from: CodeOffset(0x107), to: CodeOffset(0x309) };
+    let jump = Edge { from: CodeOffset(0x10d), to: CodeOffset(0x309) };
     let (found, end) = swept(&code, code.len(), &EVERYWHERE);
     assert_eq!((end, found.calls), (0x112, vec![call]));
     assert_eq!(found.jumps, [branch, jump]);
     let (found, _) = swept(&code, code.len(), &Interest { conditional_exits: false, ..EVERYWHERE });
     assert_eq!(found.jumps, [jump]);
-    let (found, _) = swept(&code, code.len(), &Interest { code_length: 0x205, ..EVERYWHERE });
+    let (found, _) = swept(&code, code.len(), &Interest { code_length: CodeOffset(0x205), ..EVERYWHERE });
     assert!(found.calls.is_empty() && found.jumps.is_empty());
 }
 
@@ -503,7 +504,7 @@ fn instructions_above_the_baseline_are_hits_in_order() {
     // vpaddd ymm0, ymm1, ymm2; addps xmm0, xmm1; popcnt eax, ecx; tzcnt eax, ecx
     let code = bytes("c5 f5 fe c2 0f 58 c1 f3 0f b8 c1 f3 0f bc c1");
     let (found, _) = swept(&code, code.len(), &EVERYWHERE);
-    let hits: Vec<_> = found.hits.iter().map(|hit| (hit.at, features_of(hit.group))).collect();
+    let hits: Vec<_> = found.hits.iter().map(|hit| (hit.at.0, features_of(hit.group))).collect();
     let needs = |feature| FeatureSet::EMPTY.with(feature);
     assert_eq!(hits, [(0x100, needs(Feature::AVX2)), (0x107, needs(Feature::POPCNT))]);
     assert_eq!(found.groups.iter().sum::<u64>(), 4);
@@ -543,10 +544,10 @@ fn references_into_code_are_recorded_with_their_use() {
     assert_eq!(
         found.references,
         [
-            Reference { from: 0x100, to: 0x107, kind: ReferenceKind::Load(8) },
-            Reference { from: 0x10e, to: 0x115, kind: ReferenceKind::Address },
-            Reference { from: 0x115, to: 0x11b, kind: ReferenceKind::Load(8) },
-            Reference { from: 0x11b, to: 0x122, kind: ReferenceKind::Load(16) },
+            Reference { from: CodeOffset(0x100), to: CodeOffset(0x107), kind: ReferenceKind::Load(8) },
+            Reference { from: CodeOffset(0x10e), to: CodeOffset(0x115), kind: ReferenceKind::Address },
+            Reference { from: CodeOffset(0x115), to: CodeOffset(0x11b), kind: ReferenceKind::Load(8) },
+            Reference { from: CodeOffset(0x11b), to: CodeOffset(0x122), kind: ReferenceKind::Load(16) },
         ]
     );
 }
@@ -558,7 +559,7 @@ fn only_wanted_classes_are_marked() {
     let wants = ClassSet::of(&[Class::LockedAtomic]);
     let (found, _) = swept(&code, code.len(), &Interest { wants: Wants::classes(wants), ..EVERYWHERE });
     let mark = |at| Mark { at, class: Class::LockedAtomic };
-    assert_eq!(found.marks, [mark(0x100), mark(0x108)]);
+    assert_eq!(found.marks, [mark(CodeOffset(0x100)), mark(CodeOffset(0x108))]);
 }
 
 #[test]
@@ -566,7 +567,7 @@ fn undecodable_bytes_are_counted_and_each_run_is_told_once() {
     // push es (twice), nop, push es; none of them exists in 64-bit mode but nop
     let (found, end) = swept(&bytes("06 06 90 06"), 4, &EVERYWHERE);
     assert_eq!((found.undecoded, found.decoded, end), (3, 1, 0x104));
-    assert_eq!(found.undecodable, [0x100, 0x103]);
+    assert_eq!(found.undecodable, [0x100, 0x103].map(CodeOffset));
 }
 
 #[test]
@@ -574,7 +575,7 @@ fn an_instruction_that_does_not_fit_is_undecodable() {
     let (found, end) = swept(&bytes("90 e8 00 00"), 4, &EVERYWHERE);
     assert_eq!(end, 0x104);
     assert_eq!(found.decoded + found.undecoded, 4);
-    assert_eq!(found.undecodable, [0x101]);
+    assert_eq!(found.undecodable, [CodeOffset(0x101)]);
     assert!(found.calls.is_empty());
 }
 
@@ -619,7 +620,7 @@ fn sweep_and_decode_agree_on_random_bytes() {
             if let Flow::Call(Svma(to)) = insn.flow
                 && to < u64::from(u32::MAX)
             {
-                calls.push(Edge { from: at, to: to as u32 });
+                calls.push(Edge { from: CodeOffset(at), to: CodeOffset(to as u32) });
             }
         }
         assert_eq!(end as usize - 0x100, position, "seed {seed}");
@@ -635,7 +636,8 @@ fn a_sweep_collects_many_units() {
     let mut parts = Sweep::default();
     let mut at = 0;
     while at < code.len() {
-        at = sweep(&code[at..], 64, 0x100 + at as u32, &EVERYWHERE, &mut parts) as usize - 0x100;
+        at =
+            sweep(&code[at..], 64, CodeOffset(0x100 + at as u32), &EVERYWHERE, &mut parts).0 as usize - 0x100;
     }
     assert_eq!((whole.decoded, whole.undecoded), (parts.decoded, parts.undecoded));
     assert_eq!((whole.groups, whole.calls, whole.hits), (parts.groups, parts.calls, parts.hits));
@@ -704,7 +706,7 @@ fn short_loops_are_noted_and_those_that_act_are_told_apart() {
         let mut code = bytes("89 07"); // mov [rdi], eax: before the loop
         code.extend(bytes(hex));
         let from = 0x100 + code.len() as u32 - 2;
-        let edge = BackEdge { from, to: 0x102, is_quiet };
+        let edge = BackEdge { from: CodeOffset(from), to: CodeOffset(0x102), is_quiet };
         assert_eq!(swept(&code, code.len(), &all).0.back_edges, [edge], "{hex}");
         let found = swept(&code, code.len(), &quiet).0.back_edges;
         assert_eq!(found, if is_quiet { vec![edge] } else { vec![] }, "{hex}");
@@ -743,7 +745,11 @@ fn loops_that_compute_are_noted() {
         let code = bytes(hex);
         let found = swept(&code, code.len(), &computing).0;
         assert!(found.back_edges.is_empty(), "{hex}");
-        found.computing_loops.iter().map(|noted| (noted.from, noted.to, noted.is_vector)).collect::<Vec<_>>()
+        found
+            .computing_loops
+            .iter()
+            .map(|noted| (noted.from.0, noted.to.0, noted.is_vector))
+            .collect::<Vec<_>>()
     };
     assert_eq!(noted("66 0f fe c1 ff c9 75 f8"), [(0x106, 0x100, true)]); // paddd; dec ecx; jne
     assert_eq!(noted("f2 0f 58 c1 ff c9 75 f8"), [(0x106, 0x100, false)]); // addsd; dec ecx; jne
