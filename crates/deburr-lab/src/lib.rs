@@ -2,12 +2,12 @@
 //! probabilities and the warnings that belong to them.
 //!
 //! [`measure`] starts processes and reads clocks, and knows no statistics. [`stats`] is numbers in, numbers out, and knows no
-//! clock. Only [`comparison`] knows both. [`report`] reads what benchmark programs print;
+//! clock. Only [`comparison`] knows both. [`readers`] reads what benchmark programs print;
 //! [`benchfmt`] Go's benchmarks, and prints benchstat's tables.
 
 pub mod benchfmt;
 pub mod comparison;
 pub mod measure;
-pub mod report;
+pub mod readers;
 pub mod side;
 pub mod stats;

@@ -167,7 +167,7 @@ fn statistics_know_no_clock_and_no_file() {
         "eprintln!",
     ];
     let lab = repository().join("crates/deburr-lab/src");
-    for folder in ["stats", "benchfmt", "report"] {
+    for folder in ["stats", "benchfmt", "readers"] {
         for path in rust_files(&lab.join(folder)) {
             let code = code(&path);
             for never in NEVER {

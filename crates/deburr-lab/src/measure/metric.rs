@@ -4,7 +4,7 @@
 //! as what is not printed at all, since nobody knows which of the two is meant.
 
 use super::process::Usage;
-use crate::report::{self, Format, Measurement, ReadError};
+use crate::readers::{self, Format, Measurement, ReadError};
 use regex::Regex;
 use std::collections::HashMap;
 use std::fmt;
@@ -99,7 +99,7 @@ impl Metric {
             Source::PeakMemory => Ok(usage.peak_memory as f64),
             Source::Pattern(pattern) => matched(pattern, text),
             Source::Reported(format, name) => {
-                let report = reports.entry(*format).or_insert_with(|| report::read(*format, text));
+                let report = reports.entry(*format).or_insert_with(|| readers::read(*format, text));
                 reported(report.as_deref().map_err(|error| NoNumber::NoReport(error.to_string()))?, name)
             }
         }

@@ -4,7 +4,7 @@ use deburr_lab::comparison::{Conditions, Question};
 use deburr_lab::measure::metric::{Metric, Source};
 use deburr_lab::measure::pairs::Pair;
 use deburr_lab::measure::record::Run;
-use deburr_lab::report::Format;
+use deburr_lab::readers::Format;
 use deburr_lab::stats::Direction;
 use regex::Regex;
 

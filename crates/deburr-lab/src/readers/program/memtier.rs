@@ -3,12 +3,16 @@
 //! With `-x` there are several runs: those of `--print-all-runs` are the values, else their average is one; the best and the worst
 //! run, picked for being so, are none. KB are 1024 bytes.
 
-use super::gathered::Gathered;
-use super::json::{self, Field};
-use super::quantity::{BANDWIDTH, Quantity, RATE, TIME, lines, milliseconds, number, percentile};
-use super::{Format, Measurement, Place, ReadError};
+use crate::readers::error::{ReadError, ReportPlace};
+use crate::readers::format::Format;
+use crate::readers::gathered::Gathered;
+use crate::readers::json::{self, JsonField};
+use crate::readers::measurement::Measurement;
+use crate::readers::metrics::Metrics;
+use crate::readers::quantity::{BANDWIDTH, RATE, TIME, lines, milliseconds, number, percentile};
 
-pub(super) const METRICS: &[(&str, Quantity)] = &[("ops", RATE), ("latency", TIME), ("bandwidth", BANDWIDTH)];
+pub(super) const METRICS: Metrics =
+    Metrics::fixed(&[("ops", RATE), ("latency", TIME), ("bandwidth", BANDWIDTH)]);
 
 /// What a part of a report is of, by its title.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,12 +38,12 @@ impl Part {
 }
 
 /// A metric's name and value, and where it stands.
-type Value = (Place, String, f64);
+type Value = (ReportPlace, String, f64);
 
 pub(super) fn read(text: &str) -> Result<Vec<Measurement>, ReadError> {
     let is_json = text.lines().map(str::trim_start).any(|line| line.starts_with('{'));
     let parts = if is_json { of_json(text)? } else { of_text(text)? };
-    let mut found = Gathered::new(Format::Memtier);
+    let mut found = Gathered::new(Format::Memtier, METRICS);
     let wanted = match parts.iter().any(|(part, _)| *part == Part::Run) {
         true => Part::Run,
         false => Part::Average,
@@ -63,8 +67,8 @@ fn of_json(text: &str) -> Result<Vec<(Part, Vec<Value>)>, ReadError> {
     Ok(parts)
 }
 
-fn totals(totals: &Field<'_>) -> Result<Vec<Value>, ReadError> {
-    let value = |field: &Field<'_>, name: String, to_base: fn(f64) -> f64| {
+fn totals(totals: &JsonField<'_>) -> Result<Vec<Value>, ReadError> {
+    let value = |field: &JsonField<'_>, name: String, to_base: fn(f64) -> f64| {
         Ok((field.place(), name, to_base(field.number()?)))
     };
     let mut values = vec![value(&totals.get("Ops/sec")?, "ops".to_owned(), |rate| rate)?];
@@ -121,7 +125,7 @@ fn row(line: usize, head: &[String], values: &str) -> Result<Vec<Value>, ReadErr
     }
     let mut found = Vec::new();
     for (column, text) in head.iter().zip(values) {
-        let place = Place::Line(line);
+        let place = ReportPlace::Line(line);
         let (name, to_base): (String, fn(f64) -> f64) = match column.as_str() {
             "Ops/sec" => ("ops".to_owned(), |rate| rate),
             "Latency" | "Avg. Latency" => ("latency".to_owned(), milliseconds),

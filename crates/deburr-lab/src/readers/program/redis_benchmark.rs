@@ -3,11 +3,14 @@
 //! Subjects are its tests: `SET`, `LRANGE_100 (first 100 elements)`. The same test once more is another run of it. Three forms: a block
 //! for each test, a line for each (`-q`), and comma-separated values (`--csv`, with a head since 6.2).
 
-use super::gathered::Gathered;
-use super::quantity::{Quantity, RATE, TIME, lines, milliseconds, number};
-use super::{Format, Measurement, Place, ReadError};
+use crate::readers::error::{ReadError, ReportPlace};
+use crate::readers::format::Format;
+use crate::readers::gathered::Gathered;
+use crate::readers::measurement::Measurement;
+use crate::readers::metrics::Metrics;
+use crate::readers::quantity::{RATE, TIME, lines, milliseconds, number};
 
-pub(super) const METRICS: &[(&str, Quantity)] = &[("requests", RATE), ("latency", TIME)];
+pub(super) const METRICS: Metrics = Metrics::fixed(&[("requests", RATE), ("latency", TIME)]);
 
 /// What a column of its tables is called here; `None`: extremes, which say little.
 fn column(name: &str) -> Option<String> {
@@ -19,14 +22,14 @@ fn column(name: &str) -> Option<String> {
 }
 
 pub(super) fn read(text: &str) -> Result<Vec<Measurement>, ReadError> {
-    let mut found = Gathered::new(Format::RedisBenchmark);
+    let mut found = Gathered::new(Format::RedisBenchmark, METRICS);
     let mut test: Option<&str> = None;
     let mut head: Vec<String> = Vec::new();
     let mut columns: Option<Vec<&str>> = None;
     // A table's head is the line behind its title, its values the one behind that.
     let mut expects_columns = false;
     for (number_of_line, line) in lines(text) {
-        let (place, line) = (Place::Line(number_of_line), line.trim());
+        let (place, line) = (ReportPlace::Line(number_of_line), line.trim());
         let in_a_test = |what: &str| {
             test.ok_or_else(|| {
                 ReadError::line(number_of_line, format!("{what} of no test: its head is missing"))
@@ -79,7 +82,7 @@ fn read_fields(
     head: &mut Vec<String>,
     found: &mut Gathered,
 ) -> Result<(), ReadError> {
-    let place = Place::Line(number_of_line);
+    let place = ReportPlace::Line(number_of_line);
     let unquoted = line.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).filter(|_| line.len() > 1);
     let fields = unquoted.ok_or_else(|| ReadError::line(number_of_line, "a quote is not closed"))?;
     let fields: Vec<&str> = fields.split("\",\"").collect();

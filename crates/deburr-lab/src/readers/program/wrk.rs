@@ -3,33 +3,36 @@
 //! A report begins with `Running`. Answers other than 2xx and 3xx are no work done: a run with some of them is refused. What wrk2
 //! calls uncorrected (`--u_latency`) leaves out the time that requests waited to be sent, and does not count.
 
-use super::gathered::Gathered;
-use super::quantity::{BANDWIDTH, Quantity, RATE, Step, TIME, lines, number, percentile, scaled};
-use super::{Format, Measurement, Place, ReadError};
+use crate::readers::error::{ReadError, ReportPlace};
+use crate::readers::format::Format;
+use crate::readers::gathered::Gathered;
+use crate::readers::measurement::Measurement;
+use crate::readers::metrics::Metrics;
+use crate::readers::quantity::{BANDWIDTH, RATE, TIME, UnitFactor, lines, number, percentile, scaled};
 
-pub(super) const METRICS: &[(&str, Quantity)] =
-    &[("requests", RATE), ("latency", TIME), ("transfer", BANDWIDTH)];
+pub(super) const METRICS: Metrics =
+    Metrics::fixed(&[("requests", RATE), ("latency", TIME), ("transfer", BANDWIDTH)]);
 
-const TIMES: &[(&str, Step)] = &[
-    ("us", Step::Of(1e6)),
-    ("ms", Step::Of(1e3)),
-    ("s", Step::Times(1.0)),
-    ("m", Step::Times(60.0)),
-    ("h", Step::Times(3600.0)),
+const TIMES: &[(&str, UnitFactor)] = &[
+    ("us", UnitFactor::Of(1e6)),
+    ("ms", UnitFactor::Of(1e3)),
+    ("s", UnitFactor::Times(1.0)),
+    ("m", UnitFactor::Times(60.0)),
+    ("h", UnitFactor::Times(3600.0)),
 ];
-const SIZES: &[(&str, Step)] = &[
-    ("B", Step::Times(1.0)),
-    ("KB", Step::Times(1024.0)),
-    ("MB", Step::Times(1_048_576.0)),
-    ("GB", Step::Times(1_073_741_824.0)),
-    ("TB", Step::Times(1_099_511_627_776.0)),
+const SIZES: &[(&str, UnitFactor)] = &[
+    ("B", UnitFactor::Times(1.0)),
+    ("KB", UnitFactor::Times(1024.0)),
+    ("MB", UnitFactor::Times(1_048_576.0)),
+    ("GB", UnitFactor::Times(1_073_741_824.0)),
+    ("TB", UnitFactor::Times(1_099_511_627_776.0)),
 ];
 
 pub(super) fn read(text: &str) -> Result<Vec<Measurement>, ReadError> {
-    let mut found = Gathered::new(Format::Wrk);
+    let mut found = Gathered::new(Format::Wrk, METRICS);
     let mut is_uncorrected = false;
     for (number_of_line, line) in lines(text) {
-        let (place, line) = (Place::Line(number_of_line), line.trim());
+        let (place, line) = (ReportPlace::Line(number_of_line), line.trim());
         if line.starts_with("Running ") && line.contains(" test @ ") {
             found.report(number_of_line)?;
             is_uncorrected = false;
@@ -65,10 +68,10 @@ mod tests {
         for (text, expected) in
             [("301.22us", 301.22 / 1e6), ("1.5ms", 0.0015), ("1.21s", 1.21), ("1.10m", 66.0)]
         {
-            assert_eq!(scaled(Place::Line(1), "x", text, TIMES), Ok(expected));
+            assert_eq!(scaled(ReportPlace::Line(1), "x", text, TIMES), Ok(expected));
         }
-        assert_eq!(scaled(Place::Line(1), "x", "296.67KB", SIZES), Ok(296.67 * 1024.0));
-        let error = scaled(Place::Line(4), "latency", "-nanus", TIMES).unwrap_err();
+        assert_eq!(scaled(ReportPlace::Line(1), "x", "296.67KB", SIZES), Ok(296.67 * 1024.0));
+        let error = scaled(ReportPlace::Line(4), "latency", "-nanus", TIMES).unwrap_err();
         assert!(error.to_string().starts_with("line 4: latency: "), "{error}");
     }
 

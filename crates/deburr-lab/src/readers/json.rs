@@ -3,13 +3,13 @@
 //! A document begins at a line that begins with `{`. What stands before and between them is passed over: programs write notes
 //! there, and what a command prints to its standard error follows its standard output.
 
+use super::error::{ReadError, ReportPlace};
 use super::quantity::shortened;
-use super::{Place, ReadError};
 use serde_json::{Deserializer, Value};
 
 /// A value in a document, and where it is.
 #[derive(Debug, Clone)]
-pub(super) struct Field<'v> {
+pub(super) struct JsonField<'v> {
     value: &'v Value,
     line: usize,
     path: String,
@@ -17,19 +17,19 @@ pub(super) struct Field<'v> {
 
 /// A document and the line that it begins at.
 #[derive(Debug)]
-pub(super) struct Document {
+pub(super) struct JsonDocument {
     value: Value,
     line: usize,
 }
 
-impl Document {
-    pub(super) fn root(&self) -> Field<'_> {
-        Field { value: &self.value, line: self.line, path: String::new() }
+impl JsonDocument {
+    pub(super) fn root(&self) -> JsonField<'_> {
+        JsonField { value: &self.value, line: self.line, path: String::new() }
     }
 }
 
 /// All documents, of which there is at least one.
-pub(super) fn documents(text: &str) -> Result<Vec<Document>, ReadError> {
+pub(super) fn documents(text: &str) -> Result<Vec<JsonDocument>, ReadError> {
     let (mut documents, mut rest, mut line) = (Vec::new(), text, 1usize);
     loop {
         // Right behind a document another one may follow in the same line.
@@ -44,7 +44,7 @@ pub(super) fn documents(text: &str) -> Result<Vec<Document>, ReadError> {
         let mut values = Deserializer::from_str(rest).into_iter::<Value>();
         match values.next() {
             Some(Ok(value)) => {
-                documents.push(Document { value, line });
+                documents.push(JsonDocument { value, line });
                 let (document, after) = rest.split_at_checked(values.byte_offset()).unwrap_or((rest, ""));
                 line += document.matches('\n').count();
                 rest = after;
@@ -60,10 +60,10 @@ pub(super) fn documents(text: &str) -> Result<Vec<Document>, ReadError> {
     }
 }
 
-impl<'v> Field<'v> {
-    pub(super) fn place(&self) -> Place {
+impl<'v> JsonField<'v> {
+    pub(super) fn place(&self) -> ReportPlace {
         let path = if self.path.is_empty() { "the document" } else { &self.path };
-        Place::Field(self.line, path.to_owned())
+        ReportPlace::Field(self.line, path.to_owned())
     }
 
     /// The line that the document begins at.
@@ -82,27 +82,28 @@ impl<'v> Field<'v> {
     }
 
     /// A field, if there is one that is not null.
-    pub(super) fn find(&self, name: &str) -> Option<Field<'v>> {
+    pub(super) fn find(&self, name: &str) -> Option<JsonField<'v>> {
         let value = self.value.get(name).filter(|value| !value.is_null())?;
         Some(self.child(name, value))
     }
 
-    fn child(&self, name: &str, value: &'v Value) -> Field<'v> {
+    fn child(&self, name: &str, value: &'v Value) -> JsonField<'v> {
         let dot = if self.path.is_empty() { "" } else { "." };
-        Field { value, line: self.line, path: format!("{}{dot}{}", self.path, shortened(name)) }
+        JsonField { value, line: self.line, path: format!("{}{dot}{}", self.path, shortened(name)) }
     }
 
-    pub(super) fn get(&self, name: &str) -> Result<Field<'v>, ReadError> {
+    pub(super) fn get(&self, name: &str) -> Result<JsonField<'v>, ReadError> {
         self.find(name).ok_or_else(|| ReadError::at(self.place(), format!("no field {name:?}")))
     }
 
-    pub(super) fn items(&self) -> Result<Vec<Field<'v>>, ReadError> {
+    pub(super) fn items(&self) -> Result<Vec<JsonField<'v>>, ReadError> {
         let items = self.value.as_array().ok_or_else(|| self.wrong("an array"))?;
-        let item = |(index, value)| Field { value, line: self.line, path: format!("{}[{index}]", self.path) };
+        let item =
+            |(index, value)| JsonField { value, line: self.line, path: format!("{}[{index}]", self.path) };
         Ok(items.iter().enumerate().map(item).collect())
     }
 
-    pub(super) fn fields(&self) -> Result<Vec<(&'v str, Field<'v>)>, ReadError> {
+    pub(super) fn fields(&self) -> Result<Vec<(&'v str, JsonField<'v>)>, ReadError> {
         let fields = self.value.as_object().ok_or_else(|| self.wrong("an object"))?;
         Ok(fields.iter().map(|(name, value)| (name.as_str(), self.child(name, value))).collect())
     }

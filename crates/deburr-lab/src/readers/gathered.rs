@@ -1,8 +1,11 @@
 //! Values as they are found → measurements: subjects in the order in which they came up, each with the metric first that it is mostly
 //! judged by.
 
+use super::error::{ReadError, ReportPlace};
+use super::format::Format;
+use super::measurement::Measurement;
+use super::metrics::{Metrics, parts};
 use super::quantity::shortened;
-use super::{Format, Measurement, Place, ReadError, parts};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -10,6 +13,7 @@ use std::collections::hash_map::Entry;
 #[derive(Debug)]
 pub(super) struct Gathered {
     format: Format,
+    metrics: Metrics,
     measurements: Vec<Measurement>,
     places: HashMap<String, usize>,
     /// By measurement: the report that its last value is from.
@@ -22,9 +26,10 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    pub(super) fn new(format: Format) -> Gathered {
+    pub(super) fn new(format: Format, metrics: Metrics) -> Gathered {
         Gathered {
             format,
+            metrics,
             measurements: Vec::new(),
             places: HashMap::new(),
             last_report: Vec::new(),
@@ -45,7 +50,7 @@ impl Gathered {
     /// Adds a value that a report has once.
     pub(super) fn once(
         &mut self,
-        place: Place,
+        place: ReportPlace,
         name: impl Into<String>,
         value: f64,
     ) -> Result<(), ReadError> {
@@ -67,7 +72,7 @@ impl Gathered {
     /// Adds a value, whether or not there are others of that name.
     pub(super) fn push(
         &mut self,
-        place: Place,
+        place: ReportPlace,
         name: impl Into<String>,
         value: f64,
     ) -> Result<(), ReadError> {
@@ -78,7 +83,7 @@ impl Gathered {
         let at = match self.places.entry(name) {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(new) => {
-                let Some((unit, direction)) = self.format.quantity(new.key()) else {
+                let Some((unit, direction)) = self.metrics.quantity(new.key()) else {
                     let name = shortened(new.key());
                     return Err(ReadError::at(place, format!("{name:?} is no metric of {}", self.format)));
                 };
@@ -112,7 +117,7 @@ impl Gathered {
             let (subject, metric) = parts(&measurement.name);
             let next = subjects.len();
             let subject = *subjects.entry(subject.to_owned()).or_insert(next);
-            ((subject, self.format.rank(metric)), measurement)
+            ((subject, self.metrics.rank(metric)), measurement)
         });
         let mut keyed: Vec<((usize, usize), Measurement)> = keyed.collect();
         keyed.sort_by_key(|(key, _)| *key);

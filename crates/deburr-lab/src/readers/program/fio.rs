@@ -4,18 +4,22 @@
 //! from submission to completion. fio 2 wrote microseconds and KB where fio 3 writes nanoseconds and bytes. A job that ended with an
 //! error is refused.
 
-use super::gathered::Gathered;
-use super::json::{self, Field};
-use super::quantity::{BANDWIDTH, Quantity, RATE, TIME, percentile, shortened};
-use super::{Format, Measurement, ReadError};
+use crate::readers::error::ReadError;
+use crate::readers::format::Format;
+use crate::readers::gathered::Gathered;
+use crate::readers::json::{self, JsonField};
+use crate::readers::measurement::Measurement;
+use crate::readers::metrics::Metrics;
+use crate::readers::quantity::{BANDWIDTH, RATE, TIME, percentile, shortened};
 
-pub(super) const METRICS: &[(&str, Quantity)] = &[("iops", RATE), ("bandwidth", BANDWIDTH), ("clat", TIME)];
+pub(super) const METRICS: Metrics =
+    Metrics::fixed(&[("iops", RATE), ("bandwidth", BANDWIDTH), ("clat", TIME)]);
 
 /// Of the many percentiles that fio writes.
 const PERCENTILES: [&str; 5] = ["p50", "p90", "p95", "p99", "p99.9"];
 
 pub(super) fn read(text: &str) -> Result<Vec<Measurement>, ReadError> {
-    let mut found = Gathered::new(Format::FioJson);
+    let mut found = Gathered::new(Format::FioJson, METRICS);
     for document in json::documents(text)? {
         let root = document.root();
         let jobs = root.get("jobs")?.items()?;
@@ -46,7 +50,7 @@ fn explained(mut error: ReadError, job: &str) -> ReadError {
     error
 }
 
-fn add(subject: &str, done: &Field<'_>, found: &mut Gathered) -> Result<(), ReadError> {
+fn add(subject: &str, done: &JsonField<'_>, found: &mut Gathered) -> Result<(), ReadError> {
     let iops = done.get("iops")?;
     // What a job does not do is there, too.
     if iops.number()? == 0.0 {

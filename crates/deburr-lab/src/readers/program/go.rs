@@ -4,15 +4,24 @@
 //! Names are `Encode/format=json-8:sec/op`; with their package in front where there are several. `Unit` lines may say which way is
 //! better; else more is where something is counted a second.
 
-use super::gathered::Gathered;
-use super::{Format, Measurement, Place, ReadError};
 use crate::benchfmt::{self, Record, Units};
+use crate::readers::error::{ReadError, ReportPlace};
+use crate::readers::format::Format;
+use crate::readers::gathered::Gathered;
+use crate::readers::measurement::Measurement;
+use crate::readers::metrics::Metrics;
 use crate::stats::Direction;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Which way a unit is better, unless its file says otherwise.
-pub(super) fn direction(unit: &str) -> Direction {
+/// Its names end in their units.
+pub(super) const METRICS: Metrics = Metrics::open(&[], |name| {
+    let unit = name.rsplit_once(':')?.1;
+    (!unit.is_empty()).then(|| (unit.to_owned(), direction(unit)))
+});
+
+/// Which direction of a unit is better, unless its file says otherwise.
+fn direction(unit: &str) -> Direction {
     match unit.ends_with("/s") || unit.ends_with("/sec") {
         true => Direction::Larger,
         false => Direction::Smaller,
@@ -33,14 +42,14 @@ pub(super) fn read(text: &str) -> Result<Vec<Measurement>, ReadError> {
             .map_or_else(String::new, |config| config.value.clone())
     };
     let packages: BTreeSet<String> = records.iter().map(package).collect();
-    let mut found = Gathered::new(Format::Go);
+    let mut found = Gathered::new(Format::Go, METRICS);
     for record in &records {
         let subject = match packages.len() {
             0 | 1 => record.name.clone(),
             _ => format!("{}.{}", package(record), record.name),
         };
         for value in &record.values {
-            found.push(Place::Line(1), format!("{subject}:{}", value.unit), value.value)?;
+            found.push(ReportPlace::Line(1), format!("{subject}:{}", value.unit), value.value)?;
         }
     }
     let mut measurements = found.finish()?;

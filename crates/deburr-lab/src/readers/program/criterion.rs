@@ -3,18 +3,21 @@
 //!
 //! A value is the time of some iterations over their number. `sample.json` does not say which benchmark it is of: one a file.
 
-use super::gathered::Gathered;
-use super::json::{self, Field};
-use super::quantity::{Quantity, TIME, number};
-use super::{Format, Measurement, Place, ReadError};
+use crate::readers::error::{ReadError, ReportPlace};
+use crate::readers::format::Format;
+use crate::readers::gathered::Gathered;
+use crate::readers::json::{self, JsonField};
+use crate::readers::measurement::Measurement;
+use crate::readers::metrics::Metrics;
+use crate::readers::quantity::{TIME, number};
 
-pub(super) const METRICS: &[(&str, Quantity)] = &[("time", TIME)];
+pub(super) const METRICS: Metrics = Metrics::fixed(&[("time", TIME)]);
 
 /// The first fields of `raw.csv`'s head; `group,function,value` name a benchmark.
 pub(super) const HEAD: &str = "group,function,value,";
 
 pub(super) fn read(text: &str) -> Result<Vec<Measurement>, ReadError> {
-    let mut found = Gathered::new(Format::Criterion);
+    let mut found = Gathered::new(Format::Criterion, METRICS);
     match text.lines().any(|line| line.starts_with(HEAD)) {
         true => of_csv(text, &mut found)?,
         false => {
@@ -27,7 +30,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Measurement>, ReadError> {
     found.finish()
 }
 
-fn of_document(root: &Field<'_>, index: usize, found: &mut Gathered) -> Result<(), ReadError> {
+fn of_document(root: &JsonField<'_>, index: usize, found: &mut Gathered) -> Result<(), ReadError> {
     let Some(reason) = root.find("reason") else {
         if index > 0 {
             return Err(ReadError::at(root.place(), "a second sample: none says which benchmark it is of"));
@@ -46,8 +49,8 @@ fn of_document(root: &Field<'_>, index: usize, found: &mut Gathered) -> Result<(
 
 fn add(
     name: &str,
-    counts: &Field<'_>,
-    times: &Field<'_>,
+    counts: &JsonField<'_>,
+    times: &JsonField<'_>,
     a_second: f64,
     found: &mut Gathered,
 ) -> Result<(), ReadError> {
@@ -68,7 +71,7 @@ fn add(
 
 fn of_csv(text: &str, found: &mut Gathered) -> Result<(), ReadError> {
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let place = Place::Line(index + 1);
+        let place = ReportPlace::Line(index + 1);
         if line.starts_with(HEAD) {
             continue;
         }
@@ -94,7 +97,7 @@ fn of_csv(text: &str, found: &mut Gathered) -> Result<(), ReadError> {
     Ok(())
 }
 
-fn a_second(place: Place, unit: &str) -> Result<f64, ReadError> {
+fn a_second(place: ReportPlace, unit: &str) -> Result<f64, ReadError> {
     match unit {
         "ns" => Ok(1e9),
         "us" | "µs" => Ok(1e6),

@@ -4,13 +4,16 @@
 //! at all (`threads`, `mutex`, and `cpu` before 1.0) have their events divided by their time. A megabyte is 1,048,576 bytes, also
 //! where it is written `MB` or `Mb`.
 
-use super::gathered::Gathered;
-use super::quantity::{
-    BANDWIDTH, Quantity, RATE, Step, TIME, lines, milliseconds, number, percentile, scaled,
+use crate::readers::error::{ReadError, ReportPlace};
+use crate::readers::format::Format;
+use crate::readers::gathered::Gathered;
+use crate::readers::measurement::Measurement;
+use crate::readers::metrics::Metrics;
+use crate::readers::quantity::{
+    BANDWIDTH, RATE, TIME, UnitFactor, lines, milliseconds, number, percentile, scaled,
 };
-use super::{Format, Measurement, Place, ReadError};
 
-pub(super) const METRICS: &[(&str, Quantity)] = &[
+pub(super) const METRICS: Metrics = Metrics::fixed(&[
     ("events", RATE),
     ("transactions", RATE),
     ("queries", RATE),
@@ -23,7 +26,7 @@ pub(super) const METRICS: &[(&str, Quantity)] = &[
     ("read", BANDWIDTH),
     ("written", BANDWIDTH),
     ("latency", TIME),
-];
+]);
 
 const MEBI: f64 = 1_048_576.0;
 
@@ -43,11 +46,11 @@ struct Report {
 impl Report {
     fn end(&self, found: &mut Gathered) -> Result<(), ReadError> {
         if let Some((line, events)) = self.exact_events.or(self.events) {
-            return found.once(Place::Line(line), "events", events);
+            return found.once(ReportPlace::Line(line), "events", events);
         }
         match (self.count, self.seconds) {
             (Some(count), Some(seconds)) if !self.has_rate && seconds > 0.0 => {
-                found.once(Place::Line(self.line), "events", count / seconds)
+                found.once(ReportPlace::Line(self.line), "events", count / seconds)
             }
             _ => Ok(()),
         }
@@ -64,14 +67,14 @@ const COUNTED: [(&str, &str); 5] = [
 ];
 
 /// Sizes a second in the form `… transferred … (RATE MiB/sec)`.
-const SIZES: &[(&str, Step)] = &[
-    ("b/sec", Step::Times(1.0)),
-    ("Kb/sec", Step::Times(1024.0)),
-    ("Mb/sec", Step::Times(MEBI)),
-    ("MB/sec", Step::Times(MEBI)),
-    ("MiB/sec", Step::Times(MEBI)),
-    ("Gb/sec", Step::Times(1024.0 * MEBI)),
-    ("Tb/sec", Step::Times(1_048_576.0 * MEBI)),
+const SIZES: &[(&str, UnitFactor)] = &[
+    ("b/sec", UnitFactor::Times(1.0)),
+    ("Kb/sec", UnitFactor::Times(1024.0)),
+    ("Mb/sec", UnitFactor::Times(MEBI)),
+    ("MB/sec", UnitFactor::Times(MEBI)),
+    ("MiB/sec", UnitFactor::Times(MEBI)),
+    ("Gb/sec", UnitFactor::Times(1024.0 * MEBI)),
+    ("Tb/sec", UnitFactor::Times(1_048_576.0 * MEBI)),
 ];
 
 /// Rates in the form `name:   RATE`.
@@ -84,7 +87,7 @@ const PLAIN: [(&str, &str, f64); 5] = [
 ];
 
 pub(super) fn read(text: &str) -> Result<Vec<Measurement>, ReadError> {
-    let mut found = Gathered::new(Format::Sysbench);
+    let mut found = Gathered::new(Format::Sysbench, METRICS);
     let mut report = Report { line: 1, ..Report::default() };
     for (number_of_line, line) in lines(text) {
         let is_head =
@@ -107,7 +110,7 @@ fn read_line(
     report: &mut Report,
     found: &mut Gathered,
 ) -> Result<(), ReadError> {
-    let place = Place::Line(number_of_line);
+    let place = ReportPlace::Line(number_of_line);
     let value = |what: &str, text: &str| number(place.clone(), what, text);
     let time = |what: &str, text: &str| {
         let text = text.trim();

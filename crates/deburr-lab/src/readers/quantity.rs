@@ -1,6 +1,6 @@
 //! What kinds of numbers there are, and numbers as programs write them.
 
-use super::{Place, ReadError};
+use super::error::{ReadError, ReportPlace};
 use crate::stats::Direction;
 
 /// A unit, and which way is better.
@@ -15,7 +15,7 @@ pub(super) const RATE: Quantity = Quantity { unit: "1/s", direction: Direction::
 pub(super) const BANDWIDTH: Quantity = Quantity { unit: "B/s", direction: Direction::Larger };
 
 /// A finite number.
-pub(super) fn number(place: Place, what: &str, text: &str) -> Result<f64, ReadError> {
+pub(super) fn number(place: ReportPlace, what: &str, text: &str) -> Result<f64, ReadError> {
     let text = text.trim();
     let number = text.parse().ok().filter(|number: &f64| number.is_finite());
     number.ok_or_else(|| ReadError::at(place, format!("{what}: {:?} is no number", shortened(text))))
@@ -23,20 +23,25 @@ pub(super) fn number(place: Place, what: &str, text: &str) -> Result<f64, ReadEr
 
 /// A number before the unit that `steps` knows, with how many of the base unit are in one, or one in how many. Powers of ten
 /// divide, so that the nearest number comes out.
-pub(super) fn scaled(place: Place, what: &str, text: &str, steps: &[(&str, Step)]) -> Result<f64, ReadError> {
+pub(super) fn scaled(
+    place: ReportPlace,
+    what: &str,
+    text: &str,
+    steps: &[(&str, UnitFactor)],
+) -> Result<f64, ReadError> {
     let text = text.trim();
     let unit_at = text.find(|c: char| c.is_alphabetic() && c != 'e' && c != 'E').unwrap_or(text.len());
     let (digits, unit) = text.split_at_checked(unit_at).unwrap_or((text, ""));
     match steps.iter().find(|(name, _)| *name == unit.trim()) {
-        Some((_, Step::Times(by))) => Ok(number(place, what, digits)? * by),
-        Some((_, Step::Of(whole))) => Ok(number(place, what, digits)? / whole),
+        Some((_, UnitFactor::Times(by))) => Ok(number(place, what, digits)? * by),
+        Some((_, UnitFactor::Of(whole))) => Ok(number(place, what, digits)? / whole),
         None => Err(ReadError::at(place, format!("{what}: {:?} is no number with a unit", shortened(text)))),
     }
 }
 
 /// A unit in base units.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Step {
+pub(super) enum UnitFactor {
     /// So many of them.
     Times(f64),
     /// So many make one of them.
@@ -57,7 +62,7 @@ pub(super) fn shortened(text: &str) -> String {
 }
 
 /// `p99` of `99.000`.
-pub(super) fn percentile(place: Place, text: &str) -> Result<String, ReadError> {
+pub(super) fn percentile(place: ReportPlace, text: &str) -> Result<String, ReadError> {
     let share = number(place.clone(), "a percentile", text)?;
     if (0.0..=100.0).contains(&share) {
         Ok(format!("p{share}"))

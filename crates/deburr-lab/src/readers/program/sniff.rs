@@ -1,7 +1,8 @@
 //! Text → the program that wrote it, by what only that program writes.
 
-use super::quantity::lines;
-use super::{Format, criterion};
+use super::criterion;
+use crate::readers::format::Format;
+use crate::readers::quantity::lines;
 
 /// Words of JSON documents: all of them have to be there.
 const WORDS: [(Format, &[&str]); 6] = [

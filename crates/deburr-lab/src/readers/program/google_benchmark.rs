@@ -4,14 +4,25 @@
 //! benchmarks that failed or were skipped. Which way a user's counter is better nobody says: a name that speaks of a rate is taken
 //! for one, of everything else less is better.
 
-use super::gathered::Gathered;
-use super::json::{self, Field};
-use super::quantity::{BANDWIDTH, Quantity, RATE, TIME};
-use super::{Format, Measurement, ReadError};
+use crate::readers::error::ReadError;
+use crate::readers::format::Format;
+use crate::readers::gathered::Gathered;
+use crate::readers::json::{self, JsonField};
+use crate::readers::measurement::Measurement;
+use crate::readers::metrics::{Metrics, parts};
+use crate::readers::quantity::{BANDWIDTH, Quantity, RATE, TIME};
 use crate::stats::Direction;
 
-pub(super) const METRICS: &[(&str, Quantity)] =
-    &[("real_time", TIME), ("cpu_time", TIME), ("bytes_per_second", BANDWIDTH), ("items_per_second", RATE)];
+pub(super) const METRICS: Metrics = Metrics::open(
+    &[("real_time", TIME), ("cpu_time", TIME), ("bytes_per_second", BANDWIDTH), ("items_per_second", RATE)],
+    |name| {
+        let (_, metric) = parts(name);
+        (!metric.is_empty()).then(|| {
+            let Quantity { unit, direction } = counter(metric);
+            (unit.to_owned(), direction)
+        })
+    },
+);
 
 /// Numbers that are no results.
 const SETTINGS: [&str; 8] = [
@@ -26,7 +37,7 @@ const SETTINGS: [&str; 8] = [
 ];
 
 /// A counter of the user's own.
-pub(super) fn counter(name: &str) -> Quantity {
+fn counter(name: &str) -> Quantity {
     let is_rate = ["per_second", "per_sec", "/s", "rate", "throughput", "bandwidth"]
         .iter()
         .any(|word| name.to_ascii_lowercase().ends_with(word));
@@ -35,7 +46,7 @@ pub(super) fn counter(name: &str) -> Quantity {
 }
 
 pub(super) fn read(text: &str) -> Result<Vec<Measurement>, ReadError> {
-    let mut found = Gathered::new(Format::GoogleBenchmark);
+    let mut found = Gathered::new(Format::GoogleBenchmark, METRICS);
     let mut has_aggregates = false;
     for document in json::documents(text)? {
         for benchmark in document.root().get("benchmarks")?.items()? {
@@ -57,7 +68,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Measurement>, ReadError> {
 }
 
 /// Before 1.5 the name alone tells.
-fn is_aggregate(benchmark: &Field<'_>) -> Result<bool, ReadError> {
+fn is_aggregate(benchmark: &JsonField<'_>) -> Result<bool, ReadError> {
     match benchmark.find("run_type") {
         Some(kind) => Ok(kind.text()? != "iteration"),
         None => {
@@ -68,7 +79,7 @@ fn is_aggregate(benchmark: &Field<'_>) -> Result<bool, ReadError> {
     }
 }
 
-fn add(name: &str, benchmark: &Field<'_>, found: &mut Gathered) -> Result<(), ReadError> {
+fn add(name: &str, benchmark: &JsonField<'_>, found: &mut Gathered) -> Result<(), ReadError> {
     let a_second = match benchmark.find("time_unit") {
         None => 1e9,
         Some(unit) => match unit.text()? {

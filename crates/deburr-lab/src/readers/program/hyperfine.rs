@@ -2,15 +2,18 @@
 //!
 //! Names are `COMMAND:time`; without the command where there is only one, so that different commands in two files compare.
 
-use super::gathered::Gathered;
-use super::json;
-use super::quantity::{Quantity, TIME};
-use super::{Format, Measurement, ReadError};
+use crate::readers::error::ReadError;
+use crate::readers::format::Format;
+use crate::readers::gathered::Gathered;
+use crate::readers::json;
+use crate::readers::measurement::Measurement;
+use crate::readers::metrics::Metrics;
+use crate::readers::quantity::TIME;
 
-pub(super) const METRICS: &[(&str, Quantity)] = &[("time", TIME), ("user", TIME), ("system", TIME)];
+pub(super) const METRICS: Metrics = Metrics::fixed(&[("time", TIME), ("user", TIME), ("system", TIME)]);
 
 pub(super) fn read(text: &str) -> Result<Vec<Measurement>, ReadError> {
-    let mut found = Gathered::new(Format::Hyperfine);
+    let mut found = Gathered::new(Format::Hyperfine, METRICS);
     for document in json::documents(text)? {
         let root = document.root();
         let results = root.get("results")?.items()?;

@@ -4,16 +4,19 @@
 //! `-C` each transaction connects, and there is only one. What `-P` and `-r` print, and the numbers of single scripts (indented by
 //! ` - `), are none of the whole run.
 
-use super::gathered::Gathered;
-use super::quantity::{Quantity, RATE, TIME, lines, milliseconds, number};
-use super::{Format, Measurement, Place, ReadError};
+use crate::readers::error::{ReadError, ReportPlace};
+use crate::readers::format::Format;
+use crate::readers::gathered::Gathered;
+use crate::readers::measurement::Measurement;
+use crate::readers::metrics::Metrics;
+use crate::readers::quantity::{RATE, TIME, lines, milliseconds, number};
 
-pub(super) const METRICS: &[(&str, Quantity)] = &[("tps", RATE), ("latency", TIME)];
+pub(super) const METRICS: Metrics = Metrics::fixed(&[("tps", RATE), ("latency", TIME)]);
 
 pub(super) fn read(text: &str) -> Result<Vec<Measurement>, ReadError> {
-    let mut found = Gathered::new(Format::Pgbench);
+    let mut found = Gathered::new(Format::Pgbench, METRICS);
     for (number_of_line, line) in lines(text) {
-        let place = Place::Line(number_of_line);
+        let place = ReportPlace::Line(number_of_line);
         if line.starts_with("transaction type:") {
             found.report(number_of_line)?;
         } else if let Some(rest) = line.strip_prefix("tps = ") {

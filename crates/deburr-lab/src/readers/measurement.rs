@@ -1,0 +1,16 @@
+//! What every reader makes of a report: the values of one metric, with their unit and direction.
+
+use crate::stats::Direction;
+
+/// The values of a metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measurement {
+    /// What it is called.
+    pub name: String,
+    /// `s`, `B`, `1/s`, `B/s`, one of Go's units, or nothing.
+    pub unit: String,
+    /// Which way is better.
+    pub direction: Direction,
+    /// In the order in which they were measured, where the format keeps that.
+    pub values: Vec<f64>,
+}
