@@ -1,7 +1,6 @@
 //! Tables as comma-separated values, and beside them the notes, each with the cell it belongs to as a spreadsheet names it.
 
 use super::table::{Table, Tables};
-use super::text::ratio;
 use crate::stats::benchstat::shortest;
 
 /// Where a column of the table begins: label; centre and interval; and for later columns change and p.
@@ -123,7 +122,7 @@ fn one(table: &Table, levels: usize, sheet: &mut Sheet) {
         }
         if column > 0 {
             sheet.until(start(column) + 2);
-            sheet.put(ratio(summaries));
+            sheet.put(summaries.change());
         }
     }
     sheet.until(start(count));

@@ -1,7 +1,8 @@
 //! Which results take part: `key:value` terms that must all hold, `-key:value` for one that must not, `*` for all.
 
+use super::key;
 use super::parse::Record;
-use super::{QueryError, key};
+use super::query::QueryError;
 
 /// A parsed filter.
 #[derive(Debug, Clone, Default)]

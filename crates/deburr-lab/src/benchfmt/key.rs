@@ -4,8 +4,9 @@
 //! name. What nothing names is the residue: cells whose results differ in it are told. Values keep the order in which they came
 //! up; those of `.config` are sorted.
 
+use super::name;
 use super::parse::Record;
-use super::{QueryError, name};
+use super::query::QueryError;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 

@@ -13,37 +13,24 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 #![forbid(unsafe_code)]
 
+mod builder;
 mod csv;
 mod filter;
 mod key;
 mod name;
+mod options;
 mod parse;
+mod query;
 mod table;
 mod text;
 mod unit;
 
+pub use builder::Builder;
+pub use options::Options;
 pub use parse::{Config, Record, SyntaxError, Units, Value, parse};
-pub use table::{Builder, Cell, Options, Summaries, Table, Tables};
+pub use query::QueryError;
+pub use table::{Cell, Summaries, Table, Tables};
 pub use unit::{Class, Scale, class, common_scale, tidy};
-
-use std::fmt;
-
-/// A query that cannot be understood.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QueryError {
-    /// The query or its part.
-    pub query: String,
-    /// What is wrong with it.
-    pub reason: &'static str,
-}
-
-impl fmt::Display for QueryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`: {}", self.query, self.reason)
-    }
-}
-
-impl std::error::Error for QueryError {}
 
 /// One result file.
 #[derive(Debug, Clone, Copy)]
@@ -79,4 +66,16 @@ pub fn tables(inputs: &[Input<'_>], options: &Options) -> Result<(Tables, Vec<Sy
         records.iter().for_each(|record| builder.add(record));
     }
     Ok((builder.tables(), problems))
+}
+
+impl Tables {
+    /// As benchstat prints them for a fixed-width font.
+    pub fn text(&self) -> String {
+        text::render(self)
+    }
+
+    /// As benchstat's comma-separated values, and the notes that it prints apart from them, by cell.
+    pub fn csv(&self) -> (String, String) {
+        csv::render(self)
+    }
 }

@@ -3,7 +3,7 @@
 //! A table is a grid of narrow columns (label; centre, interval, notes; and for later columns change, p, notes) with cells that may
 //! span several. Columns get the width of their widest cell; what a spanning cell lacks is spread over the columns that stretch.
 
-use super::table::{Summaries, Table, Tables};
+use super::table::{Table, Tables};
 use super::unit::common_scale;
 
 /// Narrow columns of the label, of a centre, and of a comparison.
@@ -265,13 +265,8 @@ fn geomeans(table: &Table, grid: &mut Grid, footnotes: &mut Footnotes) {
         }
         if column > 0 {
             let align = if summaries.ratio.is_some() { Align::Right } else { Align::Left };
-            grid.put(start(column) + CENTER, ratio(summaries), align);
+            grid.put(start(column) + CENTER, summaries.change(), align);
         }
         grid.put(start(column + 1) - 1, footnotes.marks(summaries.notes.iter().cloned()), Align::Left);
     }
-}
-
-/// The change that a column's geometric mean of ratios is; `?` where there is none.
-pub(super) fn ratio(summaries: &Summaries) -> String {
-    summaries.ratio.map_or_else(|| "?".to_owned(), |ratio| format!("{:+.2}%", (ratio - 1.0) * 100.0))
 }
