@@ -5,15 +5,15 @@ use deburr_lab::side::Side;
 use deburr_lab::stats::effect::Difference;
 use deburr_lab::stats::position::Position;
 use deburr_lab::stats::random::Random;
-use deburr_lab::stats::verdict::{Cap, Outcome, Rule, Sequence, Verdict};
+use deburr_lab::stats::verdict::{Outcome, Rule, Sequence, Verdict, VerdictLimit};
 use deburr_lab::stats::{Rope, normal, paired, signed_rank};
 
-fn judged(rule: &Rule, pairs: &[Difference], cap: Option<Cap>) -> Verdict {
+fn judged(rule: &Rule, pairs: &[Difference], limit: Option<VerdictLimit>) -> Verdict {
     let mut sequence = Sequence::new(rule.clone());
     for pair in pairs {
         sequence.push(*pair).unwrap();
     }
-    sequence.verdict(cap, 1).unwrap()
+    sequence.verdict(limit, 1).unwrap()
 }
 
 /// Insists that all that is said of some pairs agrees, and that the other side says the opposite.
@@ -56,8 +56,8 @@ fn assert_agreement(rule: &Rule, pairs: &[Difference]) {
     let p = |verdict: &Verdict| verdict.position.map_or(1.0, |found| found.p);
     assert!((p(&mirrored) - p(&verdict)).abs() < 1e-12, "{pairs:?}");
 
-    let capped = judged(rule, pairs, Some(Cap::UnknownOrder));
-    assert_eq!((capped.outcome, capped.effect.interval), (Outcome::Inconclusive, None));
+    let limited = judged(rule, pairs, Some(VerdictLimit::UnknownOrder));
+    assert_eq!((limited.outcome, limited.effect.interval), (Outcome::Inconclusive, None));
 }
 
 fn rules() -> Vec<Rule> {

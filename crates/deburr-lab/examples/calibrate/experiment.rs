@@ -230,7 +230,7 @@ pub(crate) fn false_alarms(noise: Noise, order: Order, experiments: usize, seed:
     }
 }
 
-/// How often the whole rule, looks and all, calls two builds different, by the signed ranks and by the t posterior.
+/// How often the whole rule, with all interim analyses, calls two builds different, by the signed ranks and by the t posterior.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Different {
     /// The verdict.
@@ -242,7 +242,7 @@ pub(crate) struct Different {
 }
 
 /// The second table: one cell. The noise leaves `pair_sd` in a pair; θ = `effect`. Blocked runs are paired by number, and
-/// capped where they drift.
+/// without a verdict where they drift.
 pub(crate) fn different(
     noise: Noise,
     order: Order,
@@ -260,8 +260,8 @@ pub(crate) fn different(
             sequence.push(difference).unwrap();
         }
         let drifts = Drift::within_sides(&runs.in_order).fires();
-        let is_capped = verdict::cap(order, drifts, 0, rule.last()).is_some();
-        [sequence.decision(), sequence.decision_on_the_mean()].map(|decided| decided.filter(|_| !is_capped))
+        let is_limited = verdict::verdict_limit(order, drifts, 0, rule.last()).is_some();
+        [sequence.decision(), sequence.decision_on_the_mean()].map(|decided| decided.filter(|_| !is_limited))
     });
     let [ranks, mean] = [0, 1].map(|form: usize| {
         let count = |said: &dyn Fn(Outcome) -> bool| {

@@ -69,7 +69,7 @@ impl Conditions {
 }
 
 /// The share of the wall time that was stolen; `None` where no run knows it.
-fn share(runs: impl Iterator<Item = load::Run>, cores: f64) -> Option<f64> {
+fn share(runs: impl Iterator<Item = load::RunLoad>, cores: f64) -> Option<f64> {
     let known = runs.filter_map(|run| Some((run.stolen(cores)?, run.wall)));
     let (stolen, wall) = known.fold((0.0, 0.0), |sum, run| (sum.0 + run.0, sum.1 + run.1));
     (wall > 0.0).then_some(stolen / wall)
@@ -81,7 +81,7 @@ fn machine<'r>(runs: impl IntoIterator<Item = &'r Run>, cores: usize) -> Machine
     let is_served = runs.iter().any(|run| run.is_client);
     let cores = cores as f64;
     // What a server used is counted in ticks, of which one is many processors in a short run.
-    let (long, short): (Vec<load::Run>, Vec<load::Run>) =
+    let (long, short): (Vec<load::RunLoad>, Vec<load::RunLoad>) =
         runs.into_iter().map(loaded).partition(|run| run.wall >= SHORTEST);
     let runs = if long.is_empty() { &short } else { &long };
     let demand = load::demand(runs);
@@ -102,9 +102,9 @@ pub(super) fn stolen<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<f64> {
     share(runs.map(loaded), 1e6)
 }
 
-fn loaded(run: &Run) -> load::Run {
+fn loaded(run: &Run) -> load::RunLoad {
     let own = run.usage.user + run.usage.system + run.served.unwrap_or_default();
-    load::Run { wall: run.usage.wall, own, machine: run.busy, stolen: run.stolen }
+    load::RunLoad { wall: run.usage.wall, own, machine: run.busy, stolen: run.stolen }
 }
 
 #[cfg(test)]

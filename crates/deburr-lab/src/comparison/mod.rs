@@ -17,7 +17,7 @@ use crate::stats::modes::Modes;
 use crate::stats::placement::Placement;
 use crate::stats::position::Position;
 use crate::stats::unpaired::{self, Arm};
-use crate::stats::verdict::{self, Cap, Order, Outcome, Rule, Sequence, Verdict};
+use crate::stats::verdict::{self, Order, Outcome, Rule, Sequence, Verdict, VerdictLimit};
 use crate::stats::warning::Warning;
 use crate::stats::{Direction, Error, Probabilities};
 pub use conditions::{Conditions, Stolen};
@@ -55,7 +55,7 @@ pub struct Comparison {
     pub benchstat: benchstat::Comparison,
     /// Its p with Holm's correction for the metrics beside it.
     pub adjusted_p: f64,
-    /// Reasons to look twice.
+    /// Reasons to doubt it.
     pub warnings: Vec<Warning>,
     /// What placement alone does to A, where that was measured: the region of equivalence has room for it.
     pub placement: Option<Placement>,
@@ -123,7 +123,7 @@ pub fn fitness(pairs: &[Pair], comparison: &Comparison, rule: &Rule) -> Option<F
     let noise = comparison.verdict.as_ref()?.posterior.standard_deviation();
     let runs = || pairs.iter().flat_map(|pair| &pair.runs);
     let per_pair = runs().map(|run| run.usage.wall + run.waited).sum::<f64>() / pairs.len() as f64;
-    let resolves = rule.looks().iter().map(|&pairs| {
+    let resolves = rule.analyses().iter().map(|&pairs| {
         let effect = verdict::resolvable(noise, pairs, rule.rope()).exp_m1();
         (pairs, effect, per_pair * pairs as f64)
     });
@@ -155,11 +155,11 @@ pub fn compare(
     let mut warnings = Vec::new();
     let pairs =
         if series.order == Order::Interleaved { series.differences(question.direction)? } else { Vec::new() };
-    let cap = cap(series, drifts, &pairs);
+    let limit = limit(series, drifts, &pairs);
     let verdict = match series.order {
-        Order::Interleaved => Some(sequence(&pairs, rule)?.verdict(cap, seed)?),
+        Order::Interleaved => Some(sequence(&pairs, rule)?.verdict(limit, seed)?),
         Order::Blocked | Order::Unknown => {
-            warnings.extend(cap.map(Warning::Capped));
+            warnings.extend(limit.map(Warning::Limited));
             None
         }
     };
@@ -209,7 +209,7 @@ pub fn compare(
     })
 }
 
-/// All pairs of a series, looked at as the rule says.
+/// All pairs of a series, analysed as the rule says.
 fn sequence(pairs: &[Difference], rule: &Rule) -> Result<Sequence, Error> {
     let mut sequence = Sequence::new(rule.clone());
     for pair in pairs {
@@ -226,7 +226,7 @@ pub fn outcome(direction: Direction, series: &Series, rule: &Rule) -> Result<Out
     let pairs = if series.order == Order::Interleaved { series.differences(direction)? } else { Vec::new() };
     let drifts = !rule.is_over_several() && drift_of(series).fires();
     let decided = sequence(&pairs, rule)?.decision().map(|decision| decision.outcome);
-    Ok(decided.filter(|_| cap(series, drifts, &pairs).is_none()).unwrap_or(Outcome::Inconclusive))
+    Ok(decided.filter(|_| limit(series, drifts, &pairs).is_none()).unwrap_or(Outcome::Inconclusive))
 }
 
 /// Whether the machine drifted, by the runs as they came.
@@ -240,15 +240,15 @@ fn drift_of(series: &Series) -> Drift {
 }
 
 /// What keeps a series from a verdict.
-fn cap(series: &Series, drifts: bool, pairs: &[Difference]) -> Option<Cap> {
+fn limit(series: &Series, drifts: bool, pairs: &[Difference]) -> Option<VerdictLimit> {
     let [a, b] = series.values.each_ref().map(Vec::len);
-    match verdict::cap(series.order, drifts, series.contaminated, a.min(b)) {
+    match verdict::verdict_limit(series.order, drifts, series.contaminated, a.min(b)) {
         // It is said which of the two it takes the more to mend.
-        Some(Cap::Contaminated { share }) if 2 * series.stolen.pairs > series.contaminated => {
-            Some(Cap::Stolen { share })
+        Some(VerdictLimit::Contaminated { share }) if 2 * series.stolen.pairs > series.contaminated => {
+            Some(VerdictLimit::Stolen { share })
         }
-        Some(cap) => Some(cap),
-        None => Position::of(pairs).and_then(|position| position.cap()),
+        Some(limit) => Some(limit),
+        None => Position::of(pairs).and_then(|position| position.limit()),
     }
 }
 

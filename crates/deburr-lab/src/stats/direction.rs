@@ -1,10 +1,10 @@
 //! Which way is better: the one place where a time becomes a quantity of which more is better.
 //!
 //! Everything else in `stats` takes *larger is better*. A rate (transactions a second) enters as it is. A time (seconds, bytes,
-//! nanoseconds an operation) enters as its reciprocal in [`super::unpaired`], and with the sign of its logarithm turned in
-//! [`super::paired`], so that a positive log ratio always says that B is better.
+//! nanoseconds an operation) enters as its reciprocal in [`super::posterior::unpaired`], and with the sign of its logarithm turned in
+//! [`super::posterior::paired`], so that a positive log ratio always says that B is better.
 
-use super::Error;
+use super::error::Error;
 
 /// Whether more of a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

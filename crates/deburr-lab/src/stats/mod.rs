@@ -21,32 +21,24 @@
 #![forbid(unsafe_code)]
 
 pub mod benchstat;
-pub mod bootstrap;
+mod difference;
 mod direction;
-pub mod drift;
-pub mod effect;
+mod distributions;
 mod error;
-pub mod holm;
-pub mod load;
-pub mod modes;
 pub mod moments;
-pub mod normal;
-pub mod paired;
-pub mod placement;
-pub mod position;
-mod probabilities;
-pub mod quadrature;
-pub mod random;
+mod outcome;
+mod posterior;
 pub mod ranks;
 mod rope;
-pub mod signed_rank;
-pub mod spending;
-pub mod student;
-pub mod unpaired;
+mod validity;
 pub mod verdict;
-pub mod warning;
 
 pub use direction::Direction;
+pub use distributions::{normal, quadrature, random, student};
 pub use error::Error;
-pub use probabilities::Probabilities;
+pub use posterior::probabilities::Probabilities;
+pub use posterior::{bootstrap, paired, unpaired};
+pub use ranks::signed_rank;
 pub use rope::Rope;
+pub use validity::{drift, load, modes, placement, position};
+pub use verdict::{effect, holm, spending, warning};

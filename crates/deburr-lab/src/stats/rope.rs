@@ -3,7 +3,7 @@
 //! d is relative (0.01: one percent); on the scale of log ratios the region is [−L, L] with L = ln(1 + d), the same whichever
 //! side is called A. Kruschke, Rejecting or accepting parameter values in Bayesian estimation, AMPPS 1 (2018).
 
-use super::Error;
+use super::error::Error;
 
 /// A region of practical equivalence, symmetric on the log scale.
 #[derive(Debug, Clone, Copy, PartialEq)]

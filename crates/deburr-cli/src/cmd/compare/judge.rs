@@ -11,15 +11,16 @@ use deburr_lab::measure::pairs::Pair;
 use deburr_lab::measure::record::{Header, Run};
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::placement::Placement;
-use deburr_lab::stats::verdict::{ALPHA, LOOKS, Outcome, Rule};
+use deburr_lab::stats::verdict::{ALPHA, INTERIM_ANALYSES, Outcome, Rule};
 use deburr_lab::stats::warning::Warning;
 use std::path::Path;
 
-/// The rule for so many pairs at most: the looks that lie before, and one at the end.
+/// The rule for so many pairs at most: the interim analyses before, and one at the end.
 pub(super) fn rule(rope: Rope, most: u32) -> Result<Rule, String> {
     let most = most as usize;
-    let looks: Vec<usize> = LOOKS.into_iter().filter(|look| *look < most).chain([most]).collect();
-    Rule::new(rope, &looks, ALPHA).map_err(|error| format!("--pairs {most}: {error}"))
+    let analyses: Vec<usize> =
+        INTERIM_ANALYSES.into_iter().filter(|pairs| *pairs < most).chain([most]).collect();
+    Rule::new(rope, &analyses, ALPHA).map_err(|error| format!("--pairs {most}: {error}"))
 }
 
 /// What was measured at a value of what is swept over.
@@ -47,7 +48,8 @@ pub(super) fn criteria(plan: &Plan, layouts: &[Run], rule: &Rule) -> Result<Vec<
         let table =
             table.ok_or_else(|| format!("metric {name}: not every layout was measured, or has it"))?;
         let placement = Placement::of(&table).map_err(|error| format!("metric {name}: {error}"))?;
-        let rule = placement.widen(rule.rope()).and_then(|rope| Rule::new(rope, rule.looks(), rule.alpha()));
+        let rule =
+            placement.widen(rule.rope()).and_then(|rope| Rule::new(rope, rule.analyses(), rule.alpha()));
         let rule = rule.map_err(|error| format!("metric {name}, by what placement does: {error}"))?;
         Ok(Criterion { rule, placement: Some(placement) })
     };

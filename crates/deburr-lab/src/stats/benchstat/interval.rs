@@ -4,8 +4,8 @@
 //! the median with a known probability. Up to 30 values, stretches are added from the middle outwards, the lower of two
 //! equals first, until the confidence is reached; beyond, the normal distribution stands in, with continuity correction.
 
-use super::Upstream;
-use crate::stats::normal;
+use super::upstream::Upstream;
+use crate::stats::distributions::normal;
 
 /// Up to so many values the binomial distribution is used itself.
 const EXACT: usize = 30;

@@ -7,8 +7,8 @@
 //! With ties and sides of different sizes the exact distribution is not symmetric. What counts as extreme is then a U at
 //! least as far from its mean as the observed one: that is the same whichever side is named first, and never above 1.
 
-use super::Upstream;
-use crate::stats::normal;
+use super::upstream::Upstream;
+use crate::stats::distributions::normal;
 use crate::stats::ranks::{midranks, ties};
 
 /// Most values a side for the exact distribution.

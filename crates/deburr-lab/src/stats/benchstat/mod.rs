@@ -8,24 +8,17 @@
 mod interval;
 mod mann_whitney;
 mod shortest;
+mod upstream;
 
 pub use interval::{Interval, median_interval};
 pub use mann_whitney::{MannWhitney, NoTest, mann_whitney};
 pub use shortest::shortest;
+pub use upstream::Upstream;
 
-use super::error::finite;
-use super::{Error, moments, student};
+use super::distributions::student;
+use super::error::{Error, finite};
+use super::moments;
 use std::fmt;
-
-/// Whether upstream's faults are corrected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Upstream {
-    /// As the methods are meant.
-    #[default]
-    Corrected,
-    /// To the digit what benchstat prints.
-    AsPrinted,
-}
 
 /// What is assumed of a metric's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,11 +1,12 @@
-//! How much evidence each look must show, so that looking several times costs no false verdicts.
+//! How much evidence each interim analysis must show, so that several analyses cost no false verdicts.
 //!
 //! O'Brien and Fleming's bounds in the spending form of Lan and DeMets (Discrete sequential boundaries for clinical trials,
 //! Biometrika 70 (1983)): each side may have spent 2(1 − Φ(z_{α/4}/√t)) of its α/2 when the share t of the pairs is in. The
 //! bounds follow by recursive integration over the paths that have crossed neither bound (Armitage, McPherson & Rowe, JRSS A 132
-//! (1969)), for any looks and any α.
+//! (1969)), for any analyses and any α.
 
-use super::{Error, normal};
+use crate::stats::distributions::normal;
+use crate::stats::error::Error;
 
 /// Nodes of a panel of Gauss and Legendre's rule; the negative ones follow by symmetry.
 const NODES: [(f64, f64); 8] = [
@@ -19,18 +20,18 @@ const NODES: [(f64, f64); 8] = [
     (0.989_400_934_991_649_9, 0.027_152_459_411_754_1),
 ];
 
-/// The bounds z of looks at `pairs` (increasing counts), for a two-sided error of `alpha` in all: at look k a one-sided p of at
-/// most Φ(−z_k) decides.
+/// The bounds z of interim analyses at `pairs` (increasing counts), for a two-sided error of `alpha` in all: at analysis k a
+/// one-sided p of no more than Φ(−z_k) decides.
 ///
 /// # Errors
-/// [`Error::TooFew`] without a look, [`Error::OutOfRange`] for counts that do not increase from at least 1, more than 1000
-/// looks, or an alpha that is not between 0 and 1.
+/// [`Error::TooFew`] without an analysis, [`Error::OutOfRange`] for counts that do not increase from at least 1, more than 1000
+/// analyses, or an alpha that is not between 0 and 1.
 pub fn bounds(pairs: &[usize], alpha: f64) -> Result<Vec<f64>, Error> {
     let reach = normal::quantile(alpha / 4.0);
     spent(pairs, alpha, |time| 2.0 * normal::cdf(reach / libm::sqrt(time)))
 }
 
-/// The same where the share t of the pairs may have spent t² of the error, which early looks get more of (Kim & DeMets, Design and
+/// The same where the share t of the pairs may have spent t² of the error, of which early analyses get more (Kim & DeMets, Design and
 /// analysis of group sequential tests based on the type I error spending rate function, Biometrika 74 (1987), ρ = 2).
 ///
 /// # Errors
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn five_equal_looks_have_the_published_bounds() {
+    fn five_equal_analyses_have_the_published_bounds() {
         // Two-sided α = .05 (ldbounds; Reboussin et al., Controlled Clinical Trials 21 (2000)).
         let found = bounds(&[1, 2, 3, 4, 5], 0.05).unwrap();
         for (bound, published) in found.iter().zip([4.8769, 3.3569, 2.6803, 2.2898, 2.0310]) {
@@ -149,7 +150,7 @@ mod tests {
 
     #[test]
     fn gradual_spending_has_the_bounds_of_another_integration() {
-        // Two-sided α = .05, five equal looks: by convolution on a grid of 24,000 points, good to some 1e-4.
+        // Two-sided α = .05, five equal analyses: by convolution on a grid of 24,000 points, good to some 1e-4.
         let found = gradual(&[1, 2, 3, 4, 5], 0.05).unwrap();
         for (bound, published) in found.iter().zip([3.0902, 2.7141, 2.4728, 2.2798, 2.1140]) {
             assert!((bound - published).abs() < 5e-4, "{found:?}");
@@ -157,16 +158,16 @@ mod tests {
     }
 
     #[test]
-    fn many_looks_cost_a_little_more_at_the_end() {
-        let looks: Vec<usize> = (1..=40).collect();
-        let found = bounds(&looks, 0.10).unwrap();
+    fn many_analyses_cost_a_little_more_at_the_end() {
+        let analyses: Vec<usize> = (1..=40).collect();
+        let found = bounds(&analyses, 0.10).unwrap();
         assert!(found.windows(2).all(|pair| pair[1] < pair[0]), "{found:?}");
         let last = found[39];
         assert!(last > 1.70 && last < 1.95, "{last}");
     }
 
     #[test]
-    fn looks_out_of_order_are_refused() {
+    fn analyses_out_of_order_are_refused() {
         assert!(bounds(&[], 0.05).is_err() && bounds(&[10, 10], 0.05).is_err());
         assert!(
             bounds(&[0, 10], 0.05).is_err()

@@ -5,9 +5,9 @@
 //! for the very ranks at hand, so that ties need no correction. Zeros take part in the ranking and then drop out (Pratt, Remarks
 //! on zeros and ties in the Wilcoxon signed rank procedures, JASA 54 (1959)).
 
-use super::error::at_least;
-use super::ranks::midranks;
-use super::{Error, normal};
+use super::midranks::midranks;
+use crate::stats::distributions::normal;
+use crate::stats::error::{Error, at_least};
 
 /// Beyond this many pairs the normal distribution stands in, with continuity correction: p is then right to 1e-3.
 const EXACT: usize = 300;

@@ -8,8 +8,11 @@
 //! and turns *next* into 1 − *next*, to the last bit. Runs that share a drifting machine are not independent: where there are
 //! pairs, [`super::paired`] is the better model.
 
-use super::error::at_least;
-use super::{Error, Probabilities, Rope, moments, quadrature, student};
+use super::probabilities::Probabilities;
+use crate::stats::distributions::{quadrature, student};
+use crate::stats::error::{Error, at_least};
+use crate::stats::moments;
+use crate::stats::rope::Rope;
 use std::f64::consts::FRAC_PI_2;
 
 /// The runs of one build, summed up. Any unit of which more is better.

@@ -12,38 +12,14 @@
 //! - Where one side ran first more often, what the place in a pair does moves the pairs: the interval is that of the pairs as they
 //!   are and of the pairs without it.
 
-use super::position;
-use super::signed_rank;
-use super::verdict::Outcome;
-use super::{Error, Rope};
-use crate::side::Side;
-
-/// The share of the error that a difference between equal builds may have.
-pub const STRICTER: f64 = 0.1;
-
-/// A pair.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Difference {
-    /// The log ratio of B to A, positive where B is better.
-    pub ratio: f64,
-    /// Whose run was first, where that is known.
-    pub first: Option<Side>,
-}
-
-impl From<f64> for Difference {
-    fn from(ratio: f64) -> Difference {
-        Difference { ratio, first: None }
-    }
-}
-
-/// The evidence that an analysis demands, as z: how many standard deviations of a normal distribution it is worth.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Bound {
-    /// Against the edges of the region.
-    pub(super) edge: f64,
-    /// Against 0, by what says that there is a difference.
-    pub(super) zero: f64,
-}
+use super::evidence::Bound;
+pub use super::evidence::STRICTER;
+pub use crate::stats::difference::Difference;
+use crate::stats::error::Error;
+use crate::stats::outcome::Outcome;
+use crate::stats::ranks::signed_rank;
+use crate::stats::rope::Rope;
+use crate::stats::validity::position;
 
 /// The effect on the typical pair, as a log ratio: positive where B is better.
 #[derive(Debug, Clone, Copy, PartialEq)]

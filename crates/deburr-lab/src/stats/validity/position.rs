@@ -5,11 +5,11 @@
 //! test of the two groups. In balanced blocks it cancels; where one side was first more often, it moves the pairs by
 //! φ·(n_A − n_B)/n.
 
-use super::benchstat::{Assumption, Upstream, compare};
-use super::effect::Difference;
-use super::signed_rank;
-use super::verdict::Cap;
+use super::limit::VerdictLimit;
 use crate::side::Side;
+use crate::stats::benchstat::{Assumption, Upstream, compare};
+use crate::stats::difference::Difference;
+use crate::stats::ranks::signed_rank;
 
 /// Below this p the place matters.
 pub const ALARM: f64 = 0.005;
@@ -48,7 +48,7 @@ fn second_ahead(groups: &[Vec<f64>; 2]) -> Option<f64> {
 }
 
 /// How far the place in a pair moves the pairs, as a log ratio; 0 where A and B were first equally often, or nobody knows.
-pub(super) fn shift(pairs: &[Difference]) -> f64 {
+pub(in crate::stats) fn shift(pairs: &[Difference]) -> f64 {
     let Some(groups) = groups(pairs) else { return 0.0 };
     let [a, b] = groups.each_ref().map(|group| group.len() as f64);
     if a == b { 0.0 } else { second_ahead(&groups).unwrap_or(0.0) * ((a - b) / (a + b)) }
@@ -73,11 +73,11 @@ impl Position {
     }
 
     /// Why there is no verdict where one side was first nearly always: nobody can say then what the place did.
-    pub fn cap(&self) -> Option<Cap> {
+    pub fn limit(&self) -> Option<VerdictLimit> {
         let ([a, b], pairs) = (self.first, self.first[0] + self.first[1]);
         let side = if a > b { Side::A } else { Side::B };
         // The orders of the first pairs are as they come.
-        (pairs >= 8 && (a.min(b) as f64) < LEAST * pairs as f64).then_some(Cap::FirstTooOften {
+        (pairs >= 8 && (a.min(b) as f64) < LEAST * pairs as f64).then_some(VerdictLimit::FirstTooOften {
             side,
             first: a.max(b),
             pairs,
@@ -105,7 +105,7 @@ mod tests {
         let found = Position::of(&pairs(0.05, 0.06, 0.01, &firsts, 1)).unwrap();
         assert_eq!(found.first, [12, 12]);
         assert!((found.second_ahead.unwrap() - 0.06).abs() < 0.01 && found.matters(), "{found:?}");
-        assert_eq!((shift(&pairs(0.05, 0.06, 0.01, &firsts, 1)), found.cap()), (0.0, None));
+        assert_eq!((shift(&pairs(0.05, 0.06, 0.01, &firsts, 1)), found.limit()), (0.0, None));
         let mut alarms = 0;
         for seed in 0..1000 {
             alarms += usize::from(Position::of(&pairs(0.05, 0.0, 0.01, &firsts, seed)).unwrap().matters());
@@ -133,7 +133,7 @@ mod tests {
     fn one_side_that_nearly_always_was_first_leaves_nothing_to_estimate() {
         let always = Position::of(&pairs(0.0, 0.06, 0.005, &[Side::B; 16], 3)).unwrap();
         assert_eq!((always.second_ahead, always.p), (None, 1.0));
-        assert_eq!(always.cap(), Some(Cap::FirstTooOften { side: Side::B, first: 16, pairs: 16 }));
+        assert_eq!(always.limit(), Some(VerdictLimit::FirstTooOften { side: Side::B, first: 16, pairs: 16 }));
         assert_eq!(Position::of(&[]), None);
         let unknown = [Difference::from(0.1), Difference { ratio: 0.1, first: Some(Side::A) }];
         assert_eq!(Position::of(&unknown), None);

@@ -1,10 +1,11 @@
-//! What a verdict has to say besides itself.
+//! Warnings: reasons to doubt a result, as values and as sentences.
 
-use super::position::Position;
-use super::verdict::{Cap, Outcome};
+use crate::stats::outcome::Outcome;
+use crate::stats::validity::limit::VerdictLimit;
+use crate::stats::validity::position::Position;
 use std::fmt;
 
-/// A reason to look twice at a result.
+/// A reason to doubt a result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Warning {
@@ -62,7 +63,7 @@ pub enum Warning {
     /// One layout of each build was measured: where code lies makes a difference of its own.
     Placement,
     /// There is no verdict, whatever the numbers say.
-    Capped(Cap),
+    Limited(VerdictLimit),
 }
 
 impl fmt::Display for Warning {
@@ -115,7 +116,7 @@ impl fmt::Display for Warning {
             Warning::Placement => f.write_str(
                 "each build had one layout; where its code lies may differ by as much (see --relink)",
             ),
-            Warning::Capped(cap) => write!(f, "no verdict: {cap}"),
+            Warning::Limited(limit) => write!(f, "no verdict: {limit}"),
         }
     }
 }

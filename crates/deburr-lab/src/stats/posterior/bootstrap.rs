@@ -4,10 +4,11 @@
 //! Statistics 9 (1981)). Beside the t posterior, not instead of it: with five pairs it is over-confident. Where the two differ
 //! by more than [`DISAGREEMENT`], tails matter.
 
-use super::error::at_least;
 use super::paired::share_above_zero;
-use super::random::Random;
-use super::{Error, Probabilities, Rope};
+use super::probabilities::Probabilities;
+use crate::stats::distributions::random::Random;
+use crate::stats::error::{Error, at_least};
+use crate::stats::rope::Rope;
 
 /// Draws by default: a probability then has a standard error of at most half a point.
 pub const DRAWS: usize = 10_000;

@@ -1,14 +1,17 @@
 //! The four numbers from pairs: the default, since runs are interleaved.
 //!
-//! In: dᵢ, one log ratio a pair, in the order of the pairs, positive where B is better ([`super::Direction::log_ratios`]).
+//! In: dᵢ, one log ratio a pair, in the order of the pairs, positive where B is better ([`crate::stats::Direction::log_ratios`]).
 //! θ given d is d̄ + (s/√n_e)·t with n_e − 1 degrees of freedom; a further pair is d̄ + s·√(1 + 1/n_e)·t.
 //!
 //! What drifts slowly takes hold of both runs of a pair and cancels. What is left of it shows as correlation between neighbouring
 //! pairs, and makes n pairs worth only n_e = n(1 − r)/(1 + r): the effective size of a first-order autoregressive sequence, with
 //! r = lag-1 autocorrelation + 1/n (its bias), between 0 and 0.95, and n_e from 3 to n.
 
-use super::error::at_least;
-use super::{Error, Probabilities, Rope, moments, student};
+use super::probabilities::Probabilities;
+use crate::stats::distributions::student;
+use crate::stats::error::{Error, at_least};
+use crate::stats::moments;
+use crate::stats::rope::Rope;
 
 /// θ, the log ratio of B to A, given the pairs.
 #[derive(Debug, Clone, Copy, PartialEq)]

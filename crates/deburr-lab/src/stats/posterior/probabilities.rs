@@ -1,6 +1,6 @@
 //! The four numbers of a comparison, and the marks that are published with them.
 
-use super::verdict::Outcome;
+use crate::stats::outcome::Outcome;
 
 /// How probable it is that B is worse than, the same as, or better than A by more than the region of equivalence; and that a
 /// single further run of B beats a single further run of A. Each from 0 to 1; the first three sum to 1.

@@ -8,7 +8,10 @@
 //! Where A and B have one layout each, those differ by √2·σ even if the programs do not. That much, with the t quantile of one degree of
 //! freedom less than layouts, a difference has to exceed before it says anything about the programs.
 
-use super::{Error, Rope, moments, student};
+use crate::stats::distributions::student;
+use crate::stats::error::Error;
+use crate::stats::moments;
+use crate::stats::rope::Rope;
 
 /// The median of how far two values of a normal distribution of σ = 1 lie apart: √2·Φ⁻¹(3/4).
 const APART: f64 = 0.953_872_552_417_2;

@@ -9,7 +9,7 @@
 
 /// One run, as far as load goes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Run {
+pub struct RunLoad {
     /// Wall time, seconds.
     pub wall: f64,
     /// CPU time of the run, its children and its server, user and system, seconds.
@@ -20,7 +20,7 @@ pub struct Run {
     pub stolen: Option<f64>,
 }
 
-impl Run {
+impl RunLoad {
     /// Processors that others kept busy, on average: (machine − own)/wall. `None` where unknown; never below 0, which the
     /// kernel's coarse ticks would else allow.
     pub fn foreign(&self) -> Option<f64> {
@@ -47,7 +47,7 @@ impl Run {
     }
 }
 
-/// What the runs are held against.
+/// What the runs are compared with.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Machine {
     /// Processors that the run may use.
@@ -80,18 +80,18 @@ pub const STARTING: f64 = 0.002;
 pub const TOO_MANY: f64 = 0.20;
 
 /// The demand that a series of runs shows: the most that any of them got. A disturbance only ever lowers it.
-pub fn demand(runs: &[Run]) -> f64 {
-    runs.iter().filter_map(Run::used).fold(0.0, f64::max)
+pub fn demand(runs: &[RunLoad]) -> f64 {
+    runs.iter().filter_map(RunLoad::used).fold(0.0, f64::max)
 }
 
 /// Of runs of a program that takes `demand` processors: how long one waits that nothing disturbs, if it computes all the time in one
 /// thread. That shows in one that was not kept waiting, or in all of them together where nothing is missing but what was stolen.
-pub fn gap(runs: &[Run], demand: f64, cores: f64) -> Option<f64> {
+pub fn gap(runs: &[RunLoad], demand: f64, cores: f64) -> Option<f64> {
     if demand > 1.0 + TOLERANCE {
         return None;
     }
-    let sum = |of: &dyn Fn(&Run) -> f64| runs.iter().map(of).sum::<f64>();
-    let least = runs.iter().map(Run::gap).filter(|gap| gap.is_finite()).fold(f64::INFINITY, f64::min);
+    let sum = |of: &dyn Fn(&RunLoad) -> f64| runs.iter().map(of).sum::<f64>();
+    let least = runs.iter().map(RunLoad::gap).filter(|gap| gap.is_finite()).fold(f64::INFINITY, f64::min);
     let (wall, own) = (sum(&|run| run.wall), sum(&|run| run.own));
     let stolen = sum(&|run| run.stolen(cores).unwrap_or(0.0));
     let is_whole = runs.iter().any(|run| run.gap() <= allowed(run, 0.0));
@@ -100,13 +100,13 @@ pub fn gap(runs: &[Run], demand: f64, cores: f64) -> Option<f64> {
 }
 
 /// Whether a hypervisor takes from some runs at all: 1 % of their time.
-pub fn is_robbed(runs: &[Run], cores: f64) -> bool {
-    let sum = |of: &dyn Fn(&Run) -> f64| runs.iter().map(of).sum::<f64>();
+pub fn is_robbed(runs: &[RunLoad], cores: f64) -> bool {
+    let sum = |of: &dyn Fn(&RunLoad) -> f64| runs.iter().map(of).sum::<f64>();
     sum(&|run| run.stolen(cores).unwrap_or(0.0)) > 0.01 * sum(&|run| run.wall)
 }
 
 /// How long a CPU-bound run may wait.
-fn allowed(run: &Run, gap: f64) -> f64 {
+fn allowed(run: &RunLoad, gap: f64) -> f64 {
     ((1.0 - STARVED) * run.wall).max(gap + STARTING)
 }
 
@@ -120,8 +120,8 @@ pub enum Disturbance {
 }
 
 /// What disturbed the run, if anything. A metric that does not count waiting, as CPU time, is not disturbed by what was stolen. Where
-/// the machine's load is not known, it is only looked at how long a CPU-bound program waited.
-pub fn disturbance(run: &Run, machine: &Machine, counts_waiting: bool) -> Option<Disturbance> {
+/// the machine's load is not known, only how long a CPU-bound program waited is checked.
+pub fn disturbance(run: &RunLoad, machine: &Machine, counts_waiting: bool) -> Option<Disturbance> {
     let free = (machine.cores - machine.demand).max(0.0);
     let tolerance = (TOLERANCE * run.wall).max(TICKS);
     let foreign = run.foreign().filter(|_| run.wall >= SHORTEST);
@@ -141,11 +141,11 @@ mod tests {
 
     const MACHINE: Machine = Machine { cores: 2.0, demand: 1.0, gap: Some(0.0), is_robbed: false };
 
-    fn run(wall: f64, own: f64, machine: Option<f64>, stolen: Option<f64>) -> Run {
-        Run { wall, own, machine, stolen }
+    fn run(wall: f64, own: f64, machine: Option<f64>, stolen: Option<f64>) -> RunLoad {
+        RunLoad { wall, own, machine, stolen }
     }
 
-    fn disturbed(run: &Run, machine: &Machine) -> Option<Disturbance> {
+    fn disturbed(run: &RunLoad, machine: &Machine) -> Option<Disturbance> {
         disturbance(run, machine, true)
     }
 
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_program_that_was_robbed_in_every_run_is_known_to_compute_all_the_time() {
-        let runs: Vec<Run> =
+        let runs: Vec<RunLoad> =
             (0..20).map(|index| run(0.5, 0.35, None, Some(0.14 + 0.01 * f64::from(index % 3)))).collect();
         let found = gap(&runs, demand(&runs), 2.0);
         assert_eq!(found, Some(STARTING));

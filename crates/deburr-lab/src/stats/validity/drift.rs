@@ -4,9 +4,10 @@
 //! wandering, Mann and Kendall's count of concordant pairs a trend. Either at p < .005 says drift: false alarms stay below
 //! 1.3 %, and first-order correlation of .8 is found in .64, .91 and .995 of series of 10, 15 and 24.
 
-use super::ranks::midranks;
-use super::{moments, normal};
 use crate::side::Side;
+use crate::stats::distributions::normal;
+use crate::stats::moments;
+use crate::stats::ranks::midranks;
 
 /// Below this p the machine drifts.
 pub const ALARM: f64 = 0.005;

@@ -2,15 +2,16 @@
 //! Journal of Statistics 6 (1979)). Valid whatever the dependence between the metrics.
 //!
 //! [`adjusted`] corrects p values. [`levels`] corrects whole verdicts: what of m metrics is proven at α/m is proven; the rest is
-//! held against α/(m − 1), and so on until nothing more is. The bounds of a smaller α lie above those of a larger one at every
-//! look, so that each metric has a smallest α that decides it: its p value.
+//! compared with α/(m − 1), and so on until nothing more is. The bounds of a smaller α are above those of a larger one at every
+//! analysis, so that each metric has a smallest α that decides it: its p value.
 
-use super::Error;
-use super::effect::Difference;
-use super::verdict::{Decision, Rule, Sequence};
+use super::rule::Rule;
+use super::sequence::{Decision, Sequence};
+use crate::stats::difference::Difference;
+use crate::stats::error::Error;
 
 /// The error that is each metric's own: its rule at that α says what Holm's procedure says of it. Every rule is given with the error
-/// of all of them together; looks and numbers of pairs may differ.
+/// of all of them together; analyses and numbers of pairs may differ.
 ///
 /// # Errors
 /// As [`Rule::with_alpha`] and [`Sequence::push`].
@@ -44,7 +45,7 @@ fn decision(rule: Rule, pairs: &[Difference]) -> Result<Option<Decision>, Error>
     Ok(None)
 }
 
-/// The adjusted p values, in the order of `p`: each is to be held against α as if it were the only one. A p that is not a number
+/// The adjusted p values, in the order of `p`: each is to be compared with α as if it were the only one. A p that is not a number
 /// counts as 1.
 pub fn adjusted(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<(usize, f64)> =

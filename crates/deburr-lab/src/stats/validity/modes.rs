@@ -6,9 +6,9 @@
 //! can end; another, mirrored, says the same of the part after it; d is narrowed down by halving. p comes from uniform samples of
 //! the same size, the least favourable unimodal case in the authors' sense.
 
-use super::error::finite;
-use super::random::Random;
-use super::{Error, moments};
+use crate::stats::distributions::random::Random;
+use crate::stats::error::{Error, finite};
+use crate::stats::moments;
 
 /// Below this p there are two modes.
 pub const ALARM: f64 = 0.05;
