@@ -8,10 +8,17 @@
 
 mod json;
 
-use super::encode::{Coding, Stream, encoded, rewritten};
-use super::tar::{Edit, Member, Payload, Rewriting};
-use super::{Job, Made, RewriteError, decoded, failed};
-use crate::image::{Blobs, InTar, Layer, file_of, layers};
+use super::error::{Made, RewriteError, failed};
+use super::job::Job;
+use super::payload::Payload;
+use super::tar::edit::{Edit, Member};
+use super::tar::stream::{Rewriting, Stream, rewritten};
+use crate::codec::decode::decoded;
+use crate::codec::encode::{Coding, encoded};
+use crate::codec::meter::Meter;
+use crate::image::Blobs;
+use crate::image::archive::InTar;
+use crate::image::manifests::{Layer, file_of, layers};
 use crate::name::{shown, tidied};
 use crate::sniff::{Codec, Format, Found, sniff};
 use json::{Changes, Spliced};
@@ -133,7 +140,7 @@ impl Making<'_, '_, '_> {
 
     /// The digest of what a layer unpacks to.
     fn unpacked(&self, file: &str, codec: Option<Codec>, bytes: &[u8]) -> Made<String> {
-        let meter = crate::meter::Meter::new(&self.job.meter.limits, bytes);
+        let meter = Meter::new(&self.job.meter.limits, bytes);
         let mut digest = Digested(Sha256::new());
         let read = io::copy(&mut decoded(codec, bytes, &meter), &mut digest);
         read.map_err(|error| {

@@ -3,16 +3,19 @@
 
 mod directory;
 mod field;
+mod record;
 
-use super::encode::{Coding, encoded};
-use super::record::{Sum, is_record, updated};
-use super::{Job, Made, PEEK, RewriteError, decoded, failed};
+use super::error::{Made, RewriteError, failed};
+use super::job::{Job, PEEK};
+use crate::codec::decode::decoded;
+use crate::codec::encode::{Coding, encoded};
+use crate::inside::first_block;
 use crate::name::{shown, tidied};
-use crate::reader::first_block;
 use crate::sniff::{Codec, Found, sniff};
 use directory::{Directory, ENCRYPTED, Entry, Reason, STREAMED};
 use field::put;
 use flate2::Crc;
+use record::{Sum, is_record, updated};
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
 

@@ -1,9 +1,10 @@
 //! The control files of a Debian package: `md5sums` (dh_md5sums(1): what `md5sum` writes) and `Installed-Size`
 //! (deb-substvars(5): KiB, each file's rounded up), for files that were replaced.
 
-use super::tar::{Edit, Member, Replaced};
-use super::{Made, RewriteError};
 use crate::name::{shown, tidied};
+use crate::rewrite::error::{Made, RewriteError};
+use crate::rewrite::payload::Replaced;
+use crate::rewrite::tar::edit::{Edit, Member};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 

@@ -1,10 +1,14 @@
-//! The recursion: something at a path → told by its first block → a binary for the sink, a decoder, a package, or nothing.
+//! The state of one reading: what it may still do, where it is, and how it tells the sink.
+//!
+//! Formats call [`Reader::content`] for their members. What that does is given to the reader when it is made, so that formats know
+//! the reader, and not the recursion.
 
-use crate::decode::Metered;
-use crate::image::Covered;
-use crate::meter::{Counted, Meter};
-use crate::sniff::{BLOCK, Codec, Format, Found, sniff};
-use crate::{Kind, Object, Sink, Stopped, deb, rpm, tar, zip};
+use super::whiteouts::Covered;
+use crate::codec::decode::Metered;
+use crate::codec::meter::{Counted, Meter};
+use crate::object::{Kind, Object};
+use crate::sink::{Sink, Stopped};
+use crate::sniff::Codec;
 use std::io::{self, BufReader, Read};
 use std::rc::Rc;
 
@@ -37,7 +41,7 @@ pub(crate) enum Bytes<'a> {
 
 /// Where something lies.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct Nesting {
     /// Packages around it.
     pub(crate) depth: u32,
     /// Compressed streams right around it.
@@ -46,22 +50,25 @@ pub(crate) struct Place {
     pub(crate) is_payload: bool,
     /// The decoder of a compressed member that may hold anything: if not even its first block can be had, it is some file of
     /// test data, and no fault.
-    own: Option<u32>,
+    pub(crate) own: Option<u32>,
 }
 
-impl Place {
-    pub(crate) const TOP: Place = Place { depth: 0, compressed: 0, is_payload: true, own: None };
+impl Nesting {
+    pub(crate) const TOP: Nesting = Nesting { depth: 0, compressed: 0, is_payload: true, own: None };
 
     /// The place of what a package is there for.
-    pub(crate) fn payload(self) -> Place {
-        Place { compressed: 0, is_payload: true, own: None, ..self }
+    pub(crate) fn payload(self) -> Nesting {
+        Nesting { compressed: 0, is_payload: true, own: None, ..self }
     }
 
     /// The place of a member.
-    pub(crate) fn within(self) -> Place {
-        Place { depth: self.depth + 1, compressed: 0, is_payload: false, own: None }
+    pub(crate) fn within(self) -> Nesting {
+        Nesting { depth: self.depth + 1, compressed: 0, is_payload: false, own: None }
     }
 }
+
+/// Reads whatever is at a path.
+pub(crate) type Enter<S> = fn(&mut Reader<'_, S>, &str, Bytes<'_>, Nesting) -> Flow;
 
 /// The state of one reading.
 pub(crate) struct Reader<'s, S> {
@@ -76,81 +83,18 @@ pub(crate) struct Reader<'s, S> {
     pub(crate) layer: Option<Covered>,
     /// Whether files that layers above hide are read, too.
     pub(crate) is_every: bool,
+    enter: Enter<S>,
 }
 
 impl<'s, S: Sink> Reader<'s, S> {
-    pub(crate) fn new(package: &str, meter: Rc<Meter>, sink: &'s mut S) -> Reader<'s, S> {
-        Reader { sink, meter, package: package.to_owned(), members: 0, held: 0, layer: None, is_every: false }
+    pub(crate) fn new(package: &str, meter: Rc<Meter>, sink: &'s mut S, enter: Enter<S>) -> Reader<'s, S> {
+        let package = package.to_owned();
+        Reader { sink, meter, package, members: 0, held: 0, layer: None, is_every: false, enter }
     }
 
-    /// Reads whatever lies at a path.
-    pub(crate) fn content(&mut self, path: &str, bytes: Bytes<'_>, place: Place) -> Flow {
-        match bytes {
-            Bytes::Slice(slice) => {
-                if let Some(at) = self.meter.offset_of(slice) {
-                    self.meter.position.set(at);
-                }
-                self.found(path, sniff(slice), bytes, place)
-            }
-            Bytes::Stream(stream, size) => {
-                let first = match first_block(stream) {
-                    Ok(first) => first,
-                    Err(error) => {
-                        let fault = place.own.is_none_or(|own| self.meter.failing() != Some(own));
-                        return self.failed(path, &error, fault);
-                    }
-                };
-                let mut whole = first.as_slice().chain(stream);
-                self.found(path, sniff(&first), Bytes::Stream(&mut whole, size), place)
-            }
-        }
-    }
-
-    fn found(&mut self, path: &str, found: Found, bytes: Bytes<'_>, place: Place) -> Flow {
-        match found {
-            Found::Elf => self.object(path, Kind::Elf, bytes),
-            Found::Archive => self.object(path, Kind::Archive, bytes),
-            Found::Compressed(codec) => {
-                // One compression belongs to what it holds; those in one another are levels.
-                let depth = place.depth + u32::from(place.compressed > 0);
-                if self.is_too_deep(path, depth)? {
-                    return Ok(());
-                }
-                let place = Place { depth, compressed: place.compressed + 1, ..place };
-                self.decoded(codec, bytes, |reader, stream| {
-                    let own = (!place.is_payload).then_some(stream.number());
-                    reader.content(path, Bytes::Stream(stream, None), Place { own, ..place })
-                })
-            }
-            Found::Package(format) => {
-                if self.is_too_deep(path, place.depth)? {
-                    return Ok(());
-                }
-                match format {
-                    Format::Tar => tar::read(self, path, bytes, place),
-                    Format::Zip => zip::read(self, path, bytes, place),
-                    Format::Deb => {
-                        self.streamed(bytes, |reader, stream| deb::read(reader, path, stream, place))
-                    }
-                    Format::Rpm => {
-                        self.streamed(bytes, |reader, stream| rpm::read(reader, path, stream, place))
-                    }
-                    Format::Adb => self.skip(path, "a package of apk-tools 3: not read", place.is_payload),
-                }
-            }
-            Found::Other => {
-                self.sink.pass_over();
-                Ok(())
-            }
-        }
-    }
-
-    fn is_too_deep(&mut self, path: &str, depth: u32) -> Flow<bool> {
-        let most = self.meter.limits.depth;
-        if depth >= most {
-            self.skip(path, &format!("nested in more than {most} packages (--max-depth)"), true)?;
-        }
-        Ok(depth >= most)
+    /// Reads whatever is at a path.
+    pub(crate) fn content(&mut self, path: &str, bytes: Bytes<'_>, nesting: Nesting) -> Flow {
+        (self.enter)(self, path, bytes, nesting)
     }
 
     /// Puts a decoder before bytes, and goes on behind it if it fails.
@@ -175,18 +119,6 @@ impl<'s, S: Sink> Reader<'s, S> {
         }
     }
 
-    /// Reads bytes from front to end, wherever they are.
-    fn streamed(&mut self, bytes: Bytes<'_>, read: impl FnOnce(&mut Self, &mut dyn Read) -> Flow) -> Flow {
-        match bytes {
-            Bytes::Slice(slice) => {
-                let at = self.meter.offset_of(slice);
-                let mut counted = Counted::new(Box::new(slice), at, &Rc::clone(&self.meter));
-                read(self, &mut counted)
-            }
-            Bytes::Stream(stream, _) => read(self, stream),
-        }
-    }
-
     /// Begins a member of the package at a path.
     pub(crate) fn begin_member(&mut self) -> Flow {
         self.sink.progress(self.meter.position.get());
@@ -201,7 +133,7 @@ impl<'s, S: Sink> Reader<'s, S> {
     }
 
     /// Reads a binary into memory, and hands it over.
-    fn object(&mut self, path: &str, kind: Kind, bytes: Bytes<'_>) -> Flow {
+    pub(crate) fn object(&mut self, path: &str, kind: Kind, bytes: Bytes<'_>) -> Flow {
         let size = match &bytes {
             Bytes::Slice(slice) => Some(slice.len() as u64),
             Bytes::Stream(_, size) => *size,
@@ -324,11 +256,4 @@ impl<'s, S: Sink> Reader<'s, S> {
             Err(error) => self.failed(path, &error, true),
         }
     }
-}
-
-/// Up to [`BLOCK`] bytes.
-pub(crate) fn first_block(stream: &mut dyn Read) -> io::Result<Vec<u8>> {
-    let mut first = Vec::with_capacity(BLOCK);
-    stream.take(BLOCK as u64).read_to_end(&mut first)?;
-    Ok(first)
 }

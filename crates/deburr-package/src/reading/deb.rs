@@ -1,9 +1,9 @@
 //! Debian packages: deb(5), an ar archive of `debian-binary`, `control.tar.*` and `data.tar.*`. What `data.tar` holds is the
 //! package, so that its own name is left out of the paths.
 
-use crate::Sink;
+use super::reader::{Bytes, Flow, Nesting, Reader};
 use crate::name::shown;
-use crate::reader::{Bytes, Flow, Place, Reader};
+use crate::sink::Sink;
 use std::io::{self, Read};
 
 const MAGIC: usize = 8;
@@ -14,7 +14,7 @@ pub(crate) fn read<S: Sink>(
     reader: &mut Reader<'_, S>,
     path: &str,
     bytes: &mut dyn Read,
-    place: Place,
+    nesting: Nesting,
 ) -> Flow {
     if let Err(error) = bytes.read_exact(&mut [0; MAGIC]) {
         return reader.failed(path, &error, true);
@@ -42,13 +42,13 @@ pub(crate) fn read<S: Sink>(
         let is_data = name.starts_with(b"data.tar");
         has_data |= is_data;
         if is_data {
-            reader.content(path, Bytes::Stream(&mut member, Some(size)), place.payload())?;
+            reader.content(path, Bytes::Stream(&mut member, Some(size)), nesting.payload())?;
         } else if name.starts_with(b"control.tar") {
-            let place = place.within().payload();
+            let nesting = nesting.within().payload();
             reader.content(
                 &format!("{path}!{}", shown(&name)),
                 Bytes::Stream(&mut member, Some(size)),
-                place,
+                nesting,
             )?;
         }
         let rest = member.limit();

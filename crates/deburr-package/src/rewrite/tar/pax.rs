@@ -1,7 +1,7 @@
 //! A tar header's fields and extensions: POSIX pax, "ustar Interchange Format" and "pax Extended Header"; GNU's base-256
 //! numbers. Numbers are written as wide as they stood there.
 
-use crate::BLOCK;
+use crate::sniff::BLOCK;
 use std::ops::Range;
 
 const SIZE: Range<usize> = 124..136;

@@ -1,12 +1,16 @@
 //! A Debian package with some of its files changed: deb(5). `data.tar` is made anew and compressed as it was, `md5sums` and
 //! `Installed-Size` in `control.tar` follow, and so do the sizes in the headers of the ar archive; nothing else changes.
 
-use super::control::Control;
-use super::encode::{Coding, Stream, rewritten};
-use super::tar::Payload;
-use super::{Job, Made};
+mod control;
+
+use super::error::Made;
+use super::job::Job;
+use super::payload::Payload;
+use super::tar::stream::{Stream, rewritten};
+use crate::codec::encode::Coding;
 use crate::name::shown;
 use crate::sniff::{Codec, Format, Found, sniff};
+use control::Control;
 use lzma_rust2::CheckType;
 use std::collections::BTreeMap;
 use std::rc::Rc;

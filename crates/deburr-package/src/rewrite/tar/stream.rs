@@ -4,46 +4,20 @@
 //!
 //! What readers do not agree on is refused: a link or a folder with bytes of its own, a name or size for all that follow.
 
+use super::edit::{Edit, Member};
 use super::pax::{Header, records, restate_checksum, set_size};
-use super::{Job, Made, PEEK, RewriteError, failed};
-use crate::meter::Meter;
+use crate::codec::decode::decoded;
+use crate::codec::encode::{Coding, encoded};
+use crate::codec::meter::Meter;
 use crate::name::{shown, tidied};
-use crate::sniff::sniff;
-use crate::{BLOCK, Found, Kind};
-use md5::{Digest, Md5};
-use std::collections::HashMap;
+use crate::rewrite::error::{Made, RewriteError, failed};
+use crate::rewrite::job::PEEK;
+use crate::sniff::{BLOCK, Codec};
 use std::io::{self, Read};
 use std::rc::Rc;
 
 /// Bytes of one header and its extensions, as in reading.
 const HEADER: u64 = 1 << 20;
-
-/// A member, without its bytes.
-pub(crate) struct Member {
-    pub(crate) name: Vec<u8>,
-    /// What a hard link stands for; `None` for all else.
-    pub(crate) twin: Option<Vec<u8>>,
-    /// Bytes of a regular file; `None` for all else.
-    pub(crate) size: Option<u64>,
-    /// Whether it is a regular file with holes, which stand in its header.
-    pub(crate) is_sparse: bool,
-    /// Whether its header holds a hash or a signature of its bytes.
-    pub(crate) is_signed: bool,
-}
-
-/// Who changes members.
-pub(crate) trait Edit {
-    /// Whether a member's bytes are wanted; asked for each, in order. `first`: [`PEEK`] of a regular file's bytes.
-    fn wants(&mut self, member: &Member, first: &[u8]) -> Made<bool>;
-
-    /// What a member whose bytes were wanted shall hold, and whether that is new.
-    fn edit(&mut self, member: &Member, bytes: Vec<u8>) -> Made<(Vec<u8>, bool)>;
-
-    /// Parts of names, each as long as what stands there instead.
-    fn renamed(&self) -> &[(String, String)] {
-        &[]
-    }
-}
 
 /// What extends the next header.
 #[derive(Default)]
@@ -322,84 +296,33 @@ fn padded(size: u64) -> u64 {
     size.saturating_add(padding(size))
 }
 
-/// A replaced file, under each of its names.
+/// A stream of a package.
 #[derive(Clone, Copy)]
-pub(crate) struct Replaced {
-    pub(crate) md5: [u8; 16],
-    /// KiB that it takes more, parts of one counted as one.
-    pub(crate) more: i64,
+pub(crate) struct Stream<'a> {
+    pub(crate) codec: Option<Codec>,
+    pub(crate) bytes: &'a [u8],
 }
 
-/// The editor of binaries.
-pub(crate) struct Payload<'p, 'j> {
-    job: &'p mut Job<'j>,
-    /// Whether the archive lies in a package that says what it is.
-    is_inner: bool,
-    /// Whether it has an index of its own bytes, which is one of eStargz (stargz-snapshotter, "eStargz").
-    pub(crate) is_indexed: bool,
-    pub(crate) replaced: HashMap<Vec<u8>, Replaced>,
-}
-
-impl<'p, 'j> Payload<'p, 'j> {
-    pub(crate) fn new(job: &'p mut Job<'j>, is_inner: bool) -> Payload<'p, 'j> {
-        Payload { job, is_inner, is_indexed: false, replaced: HashMap::new() }
+/// The tar archive in a stream with what an editor makes of its members; `None` if it changes none. Up to the first change
+/// the stream is only read, so that what stays as it is costs no compression; from there it is read a second time.
+pub(crate) fn rewritten(
+    path: &str,
+    meter: &Rc<Meter>,
+    stream: Stream<'_>,
+    coding: Coding,
+    edit: &mut dyn Edit,
+) -> Made<Option<Vec<u8>>> {
+    let source = decoded(stream.codec, stream.bytes, meter);
+    let mut rest = Rewriting::new(path, source, Rc::clone(meter), edit);
+    let Some(at) = rest.first_change()? else { return Ok(None) };
+    let again = Meter::new(&meter.limits, stream.bytes);
+    let before = decoded(stream.codec, stream.bytes, &again).take(at);
+    let mut whole = before.chain(rest);
+    let most = (stream.bytes.len() as u64).saturating_add(meter.limits.member_bytes);
+    let made = encoded(coding, &mut whole, most).map_err(|error| failed(path, meter, error))?;
+    if whole.get_ref().0.limit() > 0 {
+        let reason = "cut off where it was read the first time".to_owned();
+        return Err(RewriteError::Unreadable { path: path.to_owned(), reason });
     }
-
-    /// What an archive is whose members have hashes or signatures in places that are not made anew.
-    fn foreign(name: &[u8]) -> Option<&'static str> {
-        match name {
-            b".PKGINFO" | b".MTREE" | b".BUILDINFO" => Some("a package of apk or pacman"),
-            name if name.starts_with(b".SIGN.") => Some("a package of apk"),
-            b"+MANIFEST" | b"+COMPACT_MANIFEST" => Some("a FreeBSD package"),
-            b"props.plist" | b"files.plist" => Some("an XBPS package"),
-            b"info/index.json" | b"info/paths.json" => Some("a conda package"),
-            b"oci-layout" => Some("a container image"),
-            _ => None,
-        }
-    }
-}
-
-impl Edit for Payload<'_, '_> {
-    fn wants(&mut self, member: &Member, first: &[u8]) -> Made<bool> {
-        self.job.begin_member()?;
-        let name = tidied(&member.name);
-        if let Some(format) = Self::foreign(name).filter(|_| !self.is_inner) {
-            return Err(self.job.refused(&format!("{format}: its hashes and signatures are not made anew")));
-        }
-        self.is_indexed |= name == b"stargz.index.json";
-        let twin = member.twin.as_deref().and_then(|twin| self.replaced.get(tidied(twin)).copied());
-        match twin {
-            // A second name takes no room.
-            Some(replaced) => drop(self.replaced.insert(name.to_vec(), Replaced { more: 0, ..replaced })),
-            // What was unpacked under the name before is lost.
-            None => drop(self.replaced.remove(name)),
-        }
-        if member.is_sparse {
-            self.job.leave(&member.name, "a sparse file, kept as it is");
-        }
-        match member.size {
-            Some(size) if self.job.told_by(&member.name, first).is_some() => {
-                self.job.admit(&member.name, size)?;
-                Ok(true)
-            }
-            _ => Ok(false),
-        }
-    }
-
-    fn edit(&mut self, member: &Member, bytes: Vec<u8>) -> Made<(Vec<u8>, bool)> {
-        let kind = if sniff(&bytes) == Found::Elf { Kind::Elf } else { Kind::Archive };
-        let old = bytes.len();
-        let (bytes, is_new) = self.job.offered(&member.name, kind, bytes);
-        if is_new {
-            let kib = |length: usize| i64::try_from(length.div_ceil(1024)).unwrap_or(i64::MAX);
-            let more = kib(bytes.len()).saturating_sub(kib(old));
-            let replaced = Replaced { md5: Md5::digest(&bytes).into(), more };
-            self.replaced.insert(tidied(&member.name).to_vec(), replaced);
-            if member.is_signed {
-                let name = shown(tidied(&member.name));
-                self.job.signatures.push(format!("{name}: its IMA hash or signature holds no longer"));
-            }
-        }
-        Ok((bytes, is_new))
-    }
+    Ok(Some(made))
 }

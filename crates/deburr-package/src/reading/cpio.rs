@@ -1,8 +1,8 @@
 //! cpio as RPM has it: the `newc` format (cpio(5), "New ASCII Format"), whose fields are eight hexadecimal digits each.
 
-use crate::Sink;
+use super::reader::{Bytes, Flow, Nesting, Reader};
 use crate::name::{shown, tidied};
-use crate::reader::{Bytes, Flow, Place, Reader};
+use crate::sink::Sink;
 use std::io::{self, Read};
 
 const HEADER: u64 = 110;
@@ -27,7 +27,7 @@ pub(crate) fn read<S: Sink>(
     reader: &mut Reader<'_, S>,
     path: &str,
     bytes: &mut dyn Read,
-    place: Place,
+    nesting: Nesting,
 ) -> Flow {
     let mut last = String::new();
     loop {
@@ -49,7 +49,7 @@ pub(crate) fn read<S: Sink>(
         let mut member = bytes.take(header.size);
         if header.mode & FILE_TYPE == REGULAR && header.size > 0 {
             let inner = format!("{path}!{last}");
-            reader.content(&inner, Bytes::Stream(&mut member, Some(header.size)), place.within())?;
+            reader.content(&inner, Bytes::Stream(&mut member, Some(header.size)), nesting.within())?;
         }
         let rest = member.limit() + padding;
         match io::copy(&mut bytes.take(rest), &mut io::sink()) {

@@ -1,6 +1,6 @@
 //! What is read and what comes out of it, counted for all streams of one package: limits, progress, and the first failure.
 
-use crate::Limits;
+use crate::limits::Limits;
 use std::cell::{Cell, RefCell};
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
@@ -65,7 +65,16 @@ impl Meter {
         self.failure.borrow().as_ref().map(|failure| failure.decoder)
     }
 
-    /// Takes the failure, in order to tell it once.
+    /// Why a read failed: what a decoder said, or else the error itself. Takes the failure.
+    pub(crate) fn reason(&self, error: &io::Error) -> String {
+        match self.failure() {
+            Some(failure) => failure.reason,
+            None if error.kind() == io::ErrorKind::UnexpectedEof => "cut off".to_owned(),
+            None => error.to_string(),
+        }
+    }
+
+    /// Takes the failure, in order to report it once.
     pub(crate) fn failure(&self) -> Option<Failure> {
         self.failure.borrow_mut().take()
     }

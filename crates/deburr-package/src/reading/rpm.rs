@@ -1,9 +1,11 @@
 //! RPM packages (RPM's documentation, "RPM V4 package format"): the lead of 96 bytes, a signature and a header of the same
 //! make, and the payload: a compressed cpio archive. What it holds is the package, so that it has no name in the paths.
 
-use crate::reader::{Bytes, Flow, Place, Reader, first_block};
+use super::cpio;
+use super::reader::{Bytes, Flow, Nesting, Reader};
+use crate::inside::first_block;
+use crate::sink::Sink;
 use crate::sniff::{Codec, Found, sniff};
-use crate::{Sink, cpio};
 use std::io::{self, Read};
 
 const LEAD: u64 = 96;
@@ -14,7 +16,7 @@ pub(crate) fn read<S: Sink>(
     reader: &mut Reader<'_, S>,
     path: &str,
     bytes: &mut dyn Read,
-    place: Place,
+    nesting: Nesting,
 ) -> Flow {
     let first = skip(bytes, LEAD)
         // The signature is padded to a multiple of 8 bytes.
@@ -31,12 +33,12 @@ pub(crate) fn read<S: Sink>(
         Found::Compressed(codec) => codec,
         // .lzma has no magic number; these are the properties and the low bytes of the dictionary's size that rpm writes.
         _ if first.starts_with(&[0x5d, 0, 0]) => Codec::Lzma,
-        _ if cpio::is_cpio(&first) => return cpio::read(reader, path, &mut payload, place),
+        _ if cpio::is_cpio(&first) => return cpio::read(reader, path, &mut payload, nesting),
         _ if first.is_empty() => return reader.skip(path, "rpm: cut off: no payload", true),
         _ => return reader.skip(path, "rpm: the payload's compression is none that is read", true),
     };
     reader.decoded(codec, Bytes::Stream(&mut payload, None), |reader, stream| {
-        cpio::read(reader, path, stream, place)
+        cpio::read(reader, path, stream, nesting)
     })
 }
 

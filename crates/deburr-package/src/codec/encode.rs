@@ -1,10 +1,9 @@
-//! Bytes → a compressed stream like the one they stand for; and a tar archive in a stream → the stream with its members
-//! changed. What was compressed is decoded again before it is given away: a wrong package is worse than none.
+//! Bytes → a compressed stream like the one that they replace. What was compressed is decoded again before it is given away: a
+//! wrong package is worse than none.
 
-use super::tar::{Edit, Rewriting};
-use super::{Made, RewriteError, decoded, failed};
-use crate::Limits;
-use crate::meter::Meter;
+use super::decode::decoded;
+use super::meter::Meter;
+use crate::limits::Limits;
 use crate::sniff::Codec;
 use flate2::bufread::GzDecoder;
 use flate2::write::DeflateEncoder;
@@ -20,13 +19,6 @@ const PRESET: u32 = 6;
 
 /// A package is made once and fetched often.
 const LEVEL: Compression = Compression::best();
-
-/// A stream of a package.
-#[derive(Clone, Copy)]
-pub(crate) struct Stream<'a> {
-    pub(crate) codec: Option<Codec>,
-    pub(crate) bytes: &'a [u8],
-}
 
 /// How to compress.
 pub(crate) enum Coding {
@@ -74,30 +66,6 @@ impl Coding {
             Coding::ZstdRaw => Some(Codec::Zstd),
         }
     }
-}
-
-/// The tar archive in a stream with what an editor makes of its members; `None` if it changes none. Up to the first change
-/// the stream is only read, so that what stays as it is costs no compression; from there it is read a second time.
-pub(crate) fn rewritten(
-    path: &str,
-    meter: &Rc<Meter>,
-    stream: Stream<'_>,
-    coding: Coding,
-    edit: &mut dyn Edit,
-) -> Made<Option<Vec<u8>>> {
-    let source = decoded(stream.codec, stream.bytes, meter);
-    let mut rest = Rewriting::new(path, source, Rc::clone(meter), edit);
-    let Some(at) = rest.first_change()? else { return Ok(None) };
-    let again = Meter::new(&meter.limits, stream.bytes);
-    let before = decoded(stream.codec, stream.bytes, &again).take(at);
-    let mut whole = before.chain(rest);
-    let most = (stream.bytes.len() as u64).saturating_add(meter.limits.member_bytes);
-    let made = encoded(coding, &mut whole, most).map_err(|error| failed(path, meter, error))?;
-    if whole.get_ref().0.limit() > 0 {
-        let reason = "cut off where it was read the first time".to_owned();
-        return Err(RewriteError::Unreadable { path: path.to_owned(), reason });
-    }
-    Ok(Some(made))
 }
 
 /// Compresses all of a source, in at most so many bytes.

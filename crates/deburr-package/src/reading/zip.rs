@@ -1,27 +1,32 @@
 //! zip: the central directory (APPNOTE.TXT, section 4.3.12) → members, in its order. The directory is at the end, so that a
 //! zip file in a stream is first read into memory.
 
-use crate::Sink;
+use super::reader::{Bytes, Flow, Nesting, Reader};
 use crate::name::{shown, tidied};
-use crate::reader::{Bytes, Flow, Place, Reader};
+use crate::sink::Sink;
 use crate::sniff::{Codec, Found, sniff};
 use rawzip::{CompressionMethod, ZipArchive, ZipFileHeaderRecord, ZipSliceArchive};
 use std::io;
 
 /// Reads a zip file.
-pub(crate) fn read<S: Sink>(reader: &mut Reader<'_, S>, path: &str, bytes: Bytes<'_>, place: Place) -> Flow {
+pub(crate) fn read<S: Sink>(
+    reader: &mut Reader<'_, S>,
+    path: &str,
+    bytes: Bytes<'_>,
+    nesting: Nesting,
+) -> Flow {
     match bytes {
-        Bytes::Slice(slice) => members(reader, path, slice, place),
+        Bytes::Slice(slice) => members(reader, path, slice, nesting),
         Bytes::Stream(stream, _) => {
             let Some(held) = reader.held(path, stream)? else { return Ok(()) };
-            let result = members(reader, path, &held, place);
+            let result = members(reader, path, &held, nesting);
             reader.release(&held);
             result
         }
     }
 }
 
-fn members<S: Sink>(reader: &mut Reader<'_, S>, path: &str, bytes: &[u8], place: Place) -> Flow {
+fn members<S: Sink>(reader: &mut Reader<'_, S>, path: &str, bytes: &[u8], nesting: Nesting) -> Flow {
     let archive = match ZipArchive::from_slice(bytes) {
         Ok(archive) => archive,
         Err(error) => {
@@ -51,7 +56,7 @@ fn members<S: Sink>(reader: &mut Reader<'_, S>, path: &str, bytes: &[u8], place:
             encrypted += 1;
             continue;
         }
-        member(reader, &format!("{path}!{last}"), &archive, &entry, place.within())?;
+        member(reader, &format!("{path}!{last}"), &archive, &entry, nesting.within())?;
     }
     if encrypted > 0 {
         reader.skip(path, &format!("zip: encrypted members are not read: {encrypted}"), true)?;
@@ -64,7 +69,7 @@ fn member<S: Sink>(
     path: &str,
     archive: &ZipSliceArchive<&[u8]>,
     record: &ZipFileHeaderRecord<'_>,
-    place: Place,
+    nesting: Nesting,
 ) -> Flow {
     let entry = match archive.get_entry(record.wayfinder()) {
         Ok(entry) => entry,
@@ -77,9 +82,9 @@ fn member<S: Sink>(
             return match sniff(data) {
                 Found::Elf | Found::Archive => {
                     let mut verified = entry.verifying_reader(data);
-                    reader.content(path, Bytes::Stream(&mut verified, Some(data.len() as u64)), place)
+                    reader.content(path, Bytes::Stream(&mut verified, Some(data.len() as u64)), nesting)
                 }
-                _ => reader.content(path, Bytes::Slice(data), place),
+                _ => reader.content(path, Bytes::Slice(data), nesting),
             };
         }
         CompressionMethod::DEFLATE => Codec::Deflate,
@@ -94,6 +99,6 @@ fn member<S: Sink>(
     let size = record.uncompressed_size_hint();
     reader.decoded(codec, Bytes::Slice(data), |reader, stream| {
         let mut verified = entry.verifying_reader(&mut *stream as &mut dyn io::Read);
-        reader.content(path, Bytes::Stream(&mut verified, Some(size)), place)
+        reader.content(path, Bytes::Stream(&mut verified, Some(size)), nesting)
     })
 }
