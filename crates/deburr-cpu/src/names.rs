@@ -196,7 +196,7 @@ fn arch_of(cpu: &Microarchitecture) -> Option<Arch> {
     }
 }
 
-/// The features that one of archspec's strings stands for: none for an unknown one.
+/// The features that one of archspec's strings represents: none for an unknown one.
 pub(crate) fn features_of_flag(arch: Arch, flag: &str) -> FeatureSet {
     let mapped = match arch {
         Arch::X86_64 => MAPPED_X86_64,

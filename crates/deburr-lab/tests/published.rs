@@ -1,4 +1,4 @@
-//! The published verdicts (`evidence/bayesian_verdicts.csv`), from what was published of the runs behind them.
+//! The published verdicts (`evidence/bayesian_verdicts.csv`), from what was published of their runs.
 //!
 //! Of the workload RW, 512 clients, pareto, number, minimum, mean and maximum of the runs are published
 //! (`evidence/mysql_rw512_pareto_tps.csv`), standard deviations are not. A minimum, a mean and a maximum bound them, though. Within

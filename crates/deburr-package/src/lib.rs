@@ -6,7 +6,7 @@
 //! packages; OCI image layouts and what `docker save` writes; and all of these in one another.
 //!
 //! The crate opens nothing and prints nothing. Streams are decoded as they are read; in memory are one member at a time, the
-//! decoders' windows, and a zip file that lies in a stream, as its directory is at its end. [`Limits`] bound all of that. A
+//! decoders' windows, and a zip file within a stream, as its directory is at its end. [`Limits`] bound all of that. A
 //! member's path is text for people and is never opened. Whatever the bytes are, there is no panic of this crate's.
 
 #![forbid(unsafe_code)]

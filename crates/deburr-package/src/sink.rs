@@ -2,16 +2,16 @@
 
 use crate::object::Object;
 
-/// Nobody wants more: the reading ends.
+/// The receiver wants no more: the reading ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped;
 
-/// Whoever takes what a package holds.
+/// The receiver of what a package holds.
 pub trait Sink {
     /// Leave to hold the bytes of one binary, until it is dropped.
     type Permit;
 
-    /// Asks for leave to read a binary of so many bytes into memory; may wait.
+    /// Requests leave to read a binary of so many bytes into memory; may wait.
     ///
     /// # Errors
     /// [`Stopped`].
@@ -32,7 +32,7 @@ pub trait Sink {
     /// Counts a member that is neither a binary nor a package.
     fn pass_over(&mut self);
 
-    /// Takes note of what could not be read; `fault`: it was asked for, or begun.
+    /// Takes note of what could not be read; `fault`: it was requested, or begun.
     ///
     /// # Errors
     /// [`Stopped`].

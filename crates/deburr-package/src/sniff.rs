@@ -4,7 +4,7 @@
 //! file format, 1.0.4, section 2.1.1.1; bzip2's block magic; POSIX pax, "ustar Interchange Format"; APPNOTE.TXT, sections
 //! 4.3.7 and 4.3.16; RPM's lead.
 
-/// Bytes that are enough to tell, where there are so many: one block of a tar archive.
+/// Bytes that are enough to recognise a format, where there are so many: one block of a tar archive.
 pub const BLOCK: usize = 512;
 
 /// What bytes are.
@@ -68,7 +68,7 @@ impl Codec {
     }
 }
 
-/// Tells what begins with these bytes.
+/// What begins with these bytes.
 pub fn sniff(first: &[u8]) -> Found {
     match first {
         [0x7f, b'E', b'L', b'F', ..] => Found::Elf,

@@ -11,7 +11,7 @@ use std::rc::Rc;
 /// Bytes of one header and its extensions.
 pub(crate) const HEADER: u64 = 1 << 20;
 
-/// Longer names are nobody's: Linux opens no path above PATH_MAX.
+/// Longer names cannot be used: Linux opens no path above PATH_MAX.
 pub(crate) const LONGEST_NAME: usize = 4096;
 
 /// A reader that lets a header take only so much.

@@ -1,5 +1,5 @@
 //! Simulated experiments whose truth is known: noise as machines make it, runs interleaved or one side after the other, and what
-//! each way of judging says of them.
+//! each method of judging says of them.
 //!
 //! Noise is on the log scale and multiplies. Each kind has a standard deviation of 1 a run where it is stationary; drift and
 //! step come on top of normal noise of 1. `pair_sd` is what it leaves in the log ratio of two neighbouring runs.
@@ -35,7 +35,7 @@ pub(crate) enum Noise {
     Step,
     /// One run in ten is slower, by an exponentially distributed amount; the rest is calm.
     Spikes,
-    /// Calm, but for a regime that flips with 5 % before each run.
+    /// Calm, except for a regime that flips with 5 % before each run.
     Flips,
     /// Student's t of 2 degrees of freedom, whose variance is infinite, and a trend of 4 standard deviations of a normal one.
     TailedDrift,
@@ -94,7 +94,7 @@ impl Noise {
     /// Standard deviation of all runs of an experiment, what drift and step add on average included.
     fn run_sd(self) -> f64 {
         match self {
-            // Uniform over 4; and 4 at a uniform share u of the way, on average over u: 16·u(1 − u).
+            // Uniform over 4; and 4 at a uniform share u of the series, on average over u: 16·u(1 − u).
             Noise::Drift | Noise::TailedDrift => (1.0 + 16.0 / 12.0f64).sqrt(),
             Noise::Step => (1.0 + 16.0 / 6.0f64).sqrt(),
             _ => 1.0,
@@ -149,7 +149,7 @@ struct Runs {
 }
 
 impl Runs {
-    /// The pairs; of runs that were made in blocks nobody was first.
+    /// The pairs; of runs that were made in blocks no side was first.
     fn differences(&self, order: Order) -> Vec<Difference> {
         let ratios = Direction::Larger.log_ratios(&self.a, &self.b).unwrap();
         let first = |pair: usize| (order == Order::Interleaved).then(|| self.in_order[2 * pair].0);
@@ -237,7 +237,7 @@ pub(crate) struct Different {
     pub(crate) ranks: f64,
     /// Its t form.
     pub(crate) mean: f64,
-    /// The verdict, where it is *better* of a worse B or the other way round.
+    /// The verdict, where it is *better* of a worse B or *worse* of a better one.
     pub(crate) wrong: f64,
 }
 
@@ -326,13 +326,13 @@ pub(crate) fn peeking(pair_sd: f64, effect: f64, experiments: usize, seed: u64) 
 pub(crate) enum Layouts {
     /// One each, and nothing is known of what that does.
     One,
-    /// One each, behind 3 rounds of 10 layouts of A, which widen the region.
+    /// One each, after 3 rounds of 10 layouts of A, which widen the region.
     OneBehindFloor,
     /// A new one for each run.
     EachRun,
 }
 
-/// How often the rule calls two builds different that differ by θ = `effect` but for their layouts, which differ by `layout_sd`; normal
+/// How often the rule calls two builds different that differ by θ = `effect` except for their layouts, which differ by `layout_sd`; normal
 /// noise that leaves `pair_sd` in a pair, and `noise` where the floor is measured.
 pub(crate) fn placed(
     layouts: Layouts,

@@ -1,4 +1,4 @@
-//! Prints how often each way of judging is wrong, and how often the rule finds a real difference, on simulated experiments.
+//! Prints how often each method of judging is wrong, and how often the rule finds a real difference, on simulated experiments.
 //!
 //! `cargo run --release -p deburr-lab --example calibrate [EXPERIMENTS] [SEED]`: 4000 experiments a cell by default, a minute or two
 //! on two cores. `tests/calibration.rs` holds the results to their limits.
@@ -37,7 +37,7 @@ fn main() {
     }
 }
 
-/// Runs in blocks and in pairs, judged in every way.
+/// Runs in blocks and in pairs, judged by every method.
 fn blocks_and_pairs(experiments: usize, seed: u64) {
     let orders = [("interleaved", Order::Interleaved), ("blocked", Order::Blocked)];
     println!("A = B, 15 runs a side, run sd 1 %: how often they are called different");
@@ -83,10 +83,10 @@ fn rule(experiments: usize, seed: u64) {
     }
 }
 
-/// The rule where noise is large beside the region, and the wrong direction.
+/// The rule where noise is large next to the region, and the wrong direction.
 fn large_noise(experiments: usize, seed: u64) {
     println!(
-        "\nThe same rule where noise is large beside the region: A = B; and B that is truly 2 % better, called worse"
+        "\nThe same rule where noise is large next to the region: A = B; and B that is truly 2 % better, called worse"
     );
     println!("| noise | pair sd 2 % | pair sd 8 % | pair sd 30 % | the wrong direction, pair sd 2 % |");
     println!("|---|---|---|---|---|");
@@ -125,7 +125,7 @@ fn hypervisor(experiments: usize, seed: u64) {
     }
 }
 
-/// A look after every pair.
+/// An analysis after every pair.
 fn without_stopping(experiments: usize, seed: u64) {
     println!("\nWithout a stopping rule: looking after every pair, normal noise, pair sd 2 %");
     println!("| until | A = B | at the ROPE's edge | true 2 % |");

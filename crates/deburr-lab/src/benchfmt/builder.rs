@@ -39,7 +39,7 @@ impl Builder {
     /// Without results so far.
     ///
     /// # Errors
-    /// [`QueryError`] where a projection or the filter cannot be understood, or α or the confidence lie outside 0 to 1.
+    /// [`QueryError`] where a projection or the filter cannot be understood, or α or the confidence is outside 0 to 1.
     pub fn new(options: &Options) -> Result<Builder, QueryError> {
         let share = |name: &str, value: f64| {
             let refused =

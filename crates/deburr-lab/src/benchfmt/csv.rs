@@ -1,4 +1,4 @@
-//! Tables as comma-separated values, and beside them the notes, each with the cell it belongs to as a spreadsheet names it.
+//! Tables as comma-separated values, and next to them the notes, each with the cell it belongs to as a spreadsheet names it.
 
 use super::table::{Table, Tables};
 use crate::stats::benchstat::shortest;
@@ -53,7 +53,7 @@ fn column_name(mut column: usize) -> String {
     letters.iter().rev().collect()
 }
 
-/// In quotes where a comma, a quote, a line's end or a space in front asks for it.
+/// In quotes where a comma, a quote, a line's end or a space in front demands it.
 fn quoted(field: &str) -> String {
     let plain =
         !field.contains([',', '"', '\n', '\r']) && !field.starts_with(char::is_whitespace) && field != "\\.";

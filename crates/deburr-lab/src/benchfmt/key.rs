@@ -1,7 +1,7 @@
 //! Projections: which of a result's keys name its table, its row and its column.
 //!
 //! `.config` is every key that a file says and no other projection names; `.fullname` the benchmark's name without what others
-//! name. What nothing names is the residue: cells whose results differ in it are told. Values keep the order in which they came
+//! name. What nothing names is the residue: cells whose results differ in it get a note. Values keep the order in which they came
 //! up; those of `.config` are sorted.
 
 use super::name;

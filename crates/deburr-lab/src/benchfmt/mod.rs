@@ -43,10 +43,10 @@ pub struct Input<'a> {
     pub text: &'a str,
 }
 
-/// Reads result files into tables. Lines that cannot be read are told and left out.
+/// Reads result files into tables. Lines that cannot be read are reported and left out.
 ///
 /// # Errors
-/// [`QueryError`] where a projection or the filter cannot be understood, or α or the confidence lie outside 0 to 1.
+/// [`QueryError`] where a projection or the filter cannot be understood, or α or the confidence is outside 0 to 1.
 pub fn tables(inputs: &[Input<'_>], options: &Options) -> Result<(Tables, Vec<SyntaxError>), QueryError> {
     let mut builder = Builder::new(options)?;
     let mut problems = Vec::new();

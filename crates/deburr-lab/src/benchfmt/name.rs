@@ -46,7 +46,7 @@ pub(super) fn value<'a>(name: &'a str, key: &str) -> Option<&'a str> {
     parts.iter().find_map(|part| part.strip_prefix(key)?.strip_prefix('='))
 }
 
-/// The whole name without what other projections already tell: `exclude` has `.name` and `/key`s.
+/// The whole name without what other projections already show: `exclude` has `.name` and `/key`s.
 pub(super) fn without(name: &str, exclude: &[String]) -> String {
     if exclude.is_empty() {
         return name.to_owned();

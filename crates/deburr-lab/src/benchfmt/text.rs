@@ -199,7 +199,7 @@ fn one(table: &Table, out: &mut String) {
     }
 }
 
-/// Names of the columns, level by level, each over all columns that share it and what stands above it; then the unit.
+/// Names of the columns, level by level, each over all columns that share it and what is above it; then the unit.
 fn header(table: &Table, grid: &mut Grid) {
     let count = table.columns.len();
     let edge = start(count + 1);
@@ -224,7 +224,7 @@ fn header(table: &Table, grid: &mut Grid) {
         if column > 0 {
             grid.span(left + CENTER, DELTA, "vs base", "  ", Align::Left);
         }
-        // What lies between the first and the last of a column keeps its width.
+        // What is between the first and the last of a column keeps its width.
         let right = left + CENTER + if column > 0 { DELTA } else { 0 };
         grid.fixed.extend(left + 1..right);
     }
@@ -241,7 +241,7 @@ fn body(table: &Table, grid: &mut Grid, footnotes: &mut Footnotes) {
             let Some(cell) = cell else { continue };
             let at = start(column);
             grid.put(at, scale.format(cell.summary.center), Align::Right);
-            // The sign stands in the margin, so that centres with and without an interval line up.
+            // The sign is in the margin, so that centres with and without an interval line up.
             grid.span(at + 1, 1, cell.summary.percent(), " ± ", Align::Right);
             let notes = cell.notes.iter().cloned().chain(cell.summary.notes.iter().map(ToString::to_string));
             grid.put(at + 2, footnotes.marks(notes), Align::Left);

@@ -12,7 +12,7 @@ pub enum Class {
     Binary,
 }
 
-/// A unit's factors: where each begins, the word, and whether it divides.
+/// A unit's factors: where each begins, its name, and whether it divides.
 fn words(unit: &str) -> Vec<(usize, &str, bool)> {
     let (mut words, mut divides, mut start) = (Vec::new(), false, None);
     for (at, c) in unit.char_indices().chain([(unit.len(), '*')]) {

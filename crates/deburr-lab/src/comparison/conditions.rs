@@ -90,14 +90,14 @@ fn machine<'r>(runs: impl IntoIterator<Item = &'r Run>, cores: usize) -> Machine
     Machine { cores, demand, gap, is_robbed: load::is_robbed(runs, cores) }
 }
 
-/// Processors that others kept busy, on average; `None` where the kernel does not tell, or runs were too short to tell.
+/// Processors that others kept busy, on average; `None` where the kernel does not report it, or the runs were too short.
 pub(super) fn foreign<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<f64> {
     let long = runs.filter(|run| run.usage.wall >= SHORTEST);
     let foreign: Vec<f64> = long.filter_map(|run| loaded(run).foreign()).collect();
     (!foreign.is_empty()).then(|| foreign.iter().sum::<f64>() / foreign.len() as f64)
 }
 
-/// The share of the wall time that a hypervisor took; `None` where the kernel does not tell.
+/// The share of the wall time that a hypervisor took; `None` where the kernel does not report it.
 pub(super) fn stolen<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<f64> {
     share(runs.map(loaded), 1e6)
 }

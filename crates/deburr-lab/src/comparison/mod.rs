@@ -1,6 +1,6 @@
 //! Runs → what is said of them: the only place where measuring and statistics meet.
 //!
-//! In: the values of A and B for one metric, in pairs or not, and what is known of their order and of the load beside them. Out: a
+//! In: the values of A and B for one metric, in pairs or not, and what is known of their order and of the load meanwhile. Out: a
 //! [`Comparison`], with the verdict by the pairs, the four numbers paired and unpaired, what benchstat would say, and the warnings.
 
 mod conditions;
@@ -36,7 +36,7 @@ pub struct Question {
     pub name: String,
     /// Its unit, as people write it; empty where it has none.
     pub unit: String,
-    /// Which way is better.
+    /// Whether more or less is better.
     pub direction: Direction,
 }
 
@@ -53,7 +53,7 @@ pub struct Comparison {
     pub sides: [Summary; 2],
     /// What benchstat says of the difference.
     pub benchstat: benchstat::Comparison,
-    /// Its p with Holm's correction for the metrics beside it.
+    /// Its p with Holm's correction for the other metrics.
     pub adjusted_p: f64,
     /// Reasons to doubt it.
     pub warnings: Vec<Warning>,
@@ -102,14 +102,14 @@ impl Comparison {
     }
 }
 
-/// How far a machine can tell things apart: what pairs of one command with itself show.
+/// How small a difference a machine can show: what pairs of one command with itself show.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitness {
     /// The standard deviation of the pairs' ratios, as a fraction.
     pub noise: f64,
-    /// Processors that others kept busy, on average; `None` where the kernel does not tell, or runs were too short to tell.
+    /// Processors that others kept busy, on average; `None` where the kernel does not report it, or the runs were too short.
     pub foreign: Option<f64>,
-    /// The share of the wall time that a hypervisor took; `None` where the kernel does not tell.
+    /// The share of the wall time that a hypervisor took; `None` where the kernel does not report it.
     pub stolen: Option<f64>,
     /// How long was waited for a quiet machine before each run, on average, in seconds.
     pub waited: f64,

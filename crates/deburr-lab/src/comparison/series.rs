@@ -20,7 +20,7 @@ pub struct Reading {
     pub began: Option<f64>,
     /// Its pair, counted from 0 among those that count.
     pub pair: usize,
-    /// Whether its pair was disturbed: ran beside too much else, or with too much stolen from it.
+    /// Whether its pair was disturbed: ran with too much else, or with too much stolen from it.
     pub is_contaminated: bool,
 }
 
@@ -88,7 +88,7 @@ pub fn series(pairs: &[Pair], metric: &str, conditions: Option<&Conditions>) -> 
     Some(Series { order: Order::Interleaved, sequence: sequence.collect(), contaminated, stolen, values })
 }
 
-/// The values of several points of a sweep together, one point behind the other, each as a multiple of the geometric mean of its
+/// The values of several points of a sweep together, one point after the other, each as a multiple of the geometric mean of its
 /// point's values, so that what differs between points is no noise. `None`: a value that is not positive.
 pub fn pooled(points: &[Series]) -> Option<Series> {
     let mut all = Series::of([Vec::new(), Vec::new()], Order::Interleaved);

@@ -6,7 +6,7 @@
 use crate::stats::paired::Posterior;
 use crate::stats::{Direction, Rope};
 
-/// Steps of a density; even, so that one lies on the mean.
+/// Steps of a density; even, so that one is on the mean.
 const STEPS: u32 = 160;
 /// How much of the probability a density leaves out.
 const LEFT_OUT: f64 = 0.01;
@@ -20,7 +20,7 @@ pub struct Shape {
     pub changes: Vec<f64>,
     /// Ends of the region of equivalence, the lower one first.
     pub region: (f64, f64),
-    /// Changes, increasing, with the density of the posterior per unit of change; the region's ends are among them where they lie
+    /// Changes, increasing, with the density of the posterior per unit of change; the region's ends are among them where they are
     /// within reach. Empty where there are no pairs, or no two of them differ.
     pub density: Vec<(f64, f64)>,
 }

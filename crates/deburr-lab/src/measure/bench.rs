@@ -19,7 +19,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Bytes at most that are read of each stream that a run prints to.
 const MOST_TEXT: u64 = 64 << 20;
-/// Bytes of what a failed run printed that are told.
+/// Bytes of what a failed run printed that are quoted.
 const TOLD: u64 = 2000;
 
 /// What runs are made with.
@@ -44,7 +44,7 @@ impl<'e> Bench<'e> {
         record: &'e mut Record,
         stop: &'e Stop,
     ) -> Result<Bench<'e>, Failure> {
-        // What nobody reads goes nowhere, the rest to a file in memory, since a disk would be measured with it.
+        // What is not read goes nowhere, the rest to a file in memory, since a disk would be measured with it.
         let file = |is_wanted: bool| match is_wanted {
             true => memfd_create("deburr", MemfdFlags::CLOEXEC).map(File::from).map_err(io::Error::from),
             false => OpenOptions::new().write(true).open("/dev/null"),
@@ -159,10 +159,10 @@ impl<'e> Bench<'e> {
             (during.and_then(|during| during.busy), during.and_then(|during| during.stolen));
         if experiment.services.is_some() {
             run.is_client = true;
-            // Less than before: something left it that nobody waited for.
+            // Less than before: something left it that was not waited for.
             let served = self.served(run.side).zip(served).map(|(now, before)| now - before);
             run.served = served.filter(|served| *served >= 0.0);
-            // What the machine did besides is known only where it is known how much of it its server was.
+            // What else the machine did is known only where it is known how much of it its server was.
             run.busy = run.busy.filter(|_| run.served.is_some());
         }
         let is_good = match end {

@@ -29,7 +29,7 @@ pub struct Experiment {
     pub gate: Option<Gate>,
     /// Runs before each run, with `DEBURR_SIDE` (`a` or `b`) in its environment.
     pub prepare: Option<Task>,
-    /// What gives a side another layout, with `DEBURR_LAYOUT_SEED` in its environment besides.
+    /// What gives a side another layout, with `DEBURR_LAYOUT_SEED` also in its environment.
     pub relink: Option<Relink>,
     /// What is read of each run.
     pub metrics: Vec<Metric>,
@@ -88,7 +88,7 @@ pub enum Failure {
         /// The last that it printed.
         text: String,
     },
-    /// A run printed more than is looked through for numbers.
+    /// A run printed more than is searched for numbers.
     TooLong {
         /// What was run.
         what: String,

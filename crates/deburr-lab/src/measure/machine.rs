@@ -23,7 +23,7 @@ pub struct Busy {
 
 impl Busy {
     /// As of now, of the processors that a run may use, where those are given: what others do elsewhere takes nothing from it. `None`
-    /// where the kernel does not tell.
+    /// where the kernel does not report it.
     pub fn now(cpus: Option<&Cpus>) -> Option<Busy> {
         let ticks = rustix::param::clock_ticks_per_second() as f64;
         Busy::parse(&fs::read_to_string("/proc/stat").ok()?, cpus, ticks)
@@ -79,10 +79,10 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// How long one look takes: some ticks.
+    /// How long one sample takes: some ticks.
     const LOOK: Duration = Duration::from_millis(100);
 
-    /// The patience that is left after a machine that did not become quiet: where it never does, waiting helps nobody.
+    /// The patience that is left after a machine that did not become quiet: where it never does, waiting is useless.
     pub fn less_patient(self) -> Gate {
         Gate { patience: (self.patience / 2).max(Gate::LOOK), ..self }
     }

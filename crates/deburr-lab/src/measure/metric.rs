@@ -1,7 +1,7 @@
 //! Measuring stage: what is read of a run.
 //!
 //! In: what it took, and what it printed. Out: a number by name. A pattern has to match once: what is printed twice is as wrong
-//! as what is not printed at all, since nobody knows which of the two is meant.
+//! as what is not printed at all, since it is not known which of the two is meant.
 
 use super::process::Usage;
 use crate::readers::{self, Format, Measurement, ReadError};
@@ -85,7 +85,7 @@ impl fmt::Display for NoNumber {
 }
 
 impl Metric {
-    /// Whether it is looked for in what a run prints.
+    /// Whether it is sought in what a run prints.
     pub fn is_printed(&self) -> bool {
         matches!(self.source, Source::Pattern(_) | Source::Reported(..))
     }

@@ -115,7 +115,7 @@ fn link(bench: &mut Bench<'_>, seed: u64) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Where a pair stands.
+/// What is known of a pair.
 struct Place {
     number: u32,
     attempt: u32,

@@ -2,7 +2,7 @@
 //!
 //! In: a command. Out: how it ended, and what it took. Wall time is counted from before the process is made until its end is
 //! known; CPU time, peak memory and context switches are what the kernel counted for it and for the children that it waited
-//! for (`wait4`, as `/usr/bin/time` does). Nothing runs beside it: its output goes to a file, and its end wakes one `poll`.
+//! for (`wait4`, as `/usr/bin/time` does). Nothing else runs meanwhile: its output goes to a file, and its end wakes one `poll`.
 
 use super::machine::Cpus;
 use super::stop::Stop;
@@ -21,11 +21,11 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a process that is told to end may take, until it is killed.
+/// How long a process that is signalled to end may take, until it is killed.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
-/// How often it is looked whether somebody wants to stop.
+/// How often a wish to stop is polled.
 const LOOK: Duration = Duration::from_millis(500);
-/// How often it is looked, while a process takes its time to end, whether somebody wants that at once.
+/// How often a wish to stop at once is polled, while a process takes its time to end.
 const HURRIED_LOOK: Duration = Duration::from_millis(50);
 
 /// A command, and what it runs in.
@@ -94,7 +94,7 @@ pub struct Usage {
     pub involuntary_switches: u64,
 }
 
-/// Where a run prints to. Files, so that nothing has to read beside it.
+/// Where a run prints to. Files, so that nothing has to read meanwhile.
 #[derive(Debug, Clone, Copy)]
 pub struct Streams<'f> {
     /// Its standard output.
@@ -123,7 +123,7 @@ pub fn run(task: &Task, streams: Streams<'_>, stop: &Stop) -> io::Result<(End, U
 }
 
 impl Task {
-    /// The kernel tells of a folder that is not there as of a program that is not.
+    /// The kernel reports a missing folder as it does a missing program.
     fn failed_to_start(&self, error: io::Error) -> io::Error {
         match (&self.folder, self.words.first()) {
             (Some(folder), _) if !folder.is_dir() => {
@@ -149,7 +149,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts a command; tells when it was about to.
+    /// Starts a command; returns the time just before.
     pub(super) fn start(task: &Task, streams: Streams<'_>) -> io::Result<(Instant, Process)> {
         let mut command = command(task, streams)?;
         // Children inherit where their parent may run; a hook between fork and exec would make starting slower.
@@ -170,7 +170,7 @@ impl Process {
         }
     }
 
-    /// CPU time that it has used so far with all that it started, in seconds; `None` where that cannot be told.
+    /// CPU time that it has used so far with all that it started, in seconds; `None` where that cannot be known.
     pub(super) fn cpu_time(&self) -> Option<f64> {
         tree::cpu_time(self.pid.as_raw_nonzero().get())
     }
@@ -185,7 +185,7 @@ impl Process {
         }
     }
 
-    /// Waits until it has ended, by itself or because it had to; tells why it had to.
+    /// Waits until it has ended, by itself or because it had to; returns why it had to.
     fn wait(&self, timeout: Option<Duration>, stop: &Stop) -> io::Result<Option<End>> {
         let start = Instant::now();
         loop {
@@ -203,7 +203,7 @@ impl Process {
         }
     }
 
-    /// Ends it, and what it started: it is told to, and killed if it does not, or somebody wants that at once.
+    /// Ends it, and what it started: it is signalled, and killed if it does not end, or the user wants that at once.
     pub(super) fn end(&self, stop: &Stop) -> io::Result<()> {
         // It may have ended just now.
         let _ = kill_process_group(self.pid, Signal::TERM);

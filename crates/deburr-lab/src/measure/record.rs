@@ -34,10 +34,10 @@ pub struct Header {
     pub metrics: Vec<(String, String)>,
     /// Processors that the runs may use.
     pub cores: usize,
-    /// Pairs at most, by which the bounds of the looks are; an experiment may go on with others.
+    /// Pairs at most, by which the bounds of the interim analyses are; an experiment may go on with others.
     #[serde(default)]
     pub pairs: Option<u32>,
-    /// Whatever else was asked for that the numbers depend on, by option.
+    /// Whatever else was requested that the numbers depend on, by option.
     pub options: BTreeMap<String, String>,
 }
 
@@ -71,10 +71,10 @@ pub struct Run {
     /// Whether it was the client of a server.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_client: bool,
-    /// CPU time of its server meanwhile, in seconds; `None` without one, or where that cannot be told.
+    /// CPU time of its server meanwhile, in seconds; `None` without one, or where that cannot be known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<f64>,
-    /// How long the processors that it may use were busy meanwhile, together, in seconds; `None` where the kernel does not tell.
+    /// How long the processors that it may use were busy meanwhile, together, in seconds; `None` where the kernel does not report it.
     pub busy: Option<f64>,
     /// How long a hypervisor kept them away, in seconds.
     pub stolen: Option<f64>,
@@ -160,7 +160,7 @@ impl Record {
         Ok((record, runs, found))
     }
 
-    /// Of a file that nobody else writes to as long as there is this record.
+    /// Of a file that nothing else writes to as long as there is this record.
     fn alone(file: File) -> Result<Record, RecordError> {
         // A device is everybody's.
         if !file.metadata()?.is_file() {

@@ -10,18 +10,18 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-/// How often it is looked, until two looks agree.
+/// Samples at most, until two agree.
 const LOOKS: u32 = 50;
 /// How long is waited between them.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// CPU time of a process and of its descendants so far, in seconds. `None`: there is none such, the kernel does not tell, or its
+/// CPU time of a process and of its descendants so far, in seconds. `None`: there is none such, the kernel does not report it, or its
 /// descendants come and go too fast to be counted.
 pub(super) fn cpu_time(root: i32) -> Option<f64> {
     let mut last = Look::at(root)?;
     for _ in 0..LOOKS {
         let next = Look::at(root)?;
-        // What is reaped during a look may be missing from it, and from the time of its parent, too. Looks with the same processes and
+        // What is reaped during a sample may be missing from it, and from the time of its parent, too. Samples with the same processes and
         // the same times of those reaped had none such.
         if next.reaped == last.reaped {
             return Some(next.ticks as f64 / rustix::param::clock_ticks_per_second() as f64);
@@ -44,7 +44,7 @@ impl Look {
     fn at(root: i32) -> Option<Look> {
         let mut left: Vec<Stat> = all()?;
         let mut look = Look { reaped: BTreeMap::new(), ticks: 0 };
-        // Parents may have larger numbers than their children: as many rounds as there are generations.
+        // Parents may have larger numbers than their children: as many iterations as there are generations.
         loop {
             let belongs = |stat: &Stat| {
                 stat.pid == root || stat.group == root || look.reaped.contains_key(&stat.parent)
@@ -63,7 +63,7 @@ impl Look {
     }
 }
 
-/// What the kernel tells of a process. Times are in ticks, in user mode and in the kernel.
+/// What the kernel reports of a process. Times are in ticks, in user mode and in the kernel.
 #[derive(Debug, PartialEq)]
 struct Stat {
     pid: i32,

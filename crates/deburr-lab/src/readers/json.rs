@@ -1,6 +1,6 @@
 //! JSON documents in a text, with what their fields are.
 //!
-//! A document begins at a line that begins with `{`. What stands before and between them is passed over: programs write notes
+//! A document begins at a line that begins with `{`. What is before and between them is passed over: programs write notes
 //! there, and what a command prints to its standard error follows its standard output.
 
 use super::error::{ReadError, ReportPlace};
@@ -32,7 +32,7 @@ impl JsonDocument {
 pub(super) fn documents(text: &str) -> Result<Vec<JsonDocument>, ReadError> {
     let (mut documents, mut rest, mut line) = (Vec::new(), text, 1usize);
     loop {
-        // Right behind a document another one may follow in the same line.
+        // Another document may follow in the same line.
         while !rest.trim_start_matches([' ', '\t', '\u{feff}']).starts_with('{') {
             match rest.split_once('\n') {
                 Some((_, after)) => (rest, line) = (after, line + 1),

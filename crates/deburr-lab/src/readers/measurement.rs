@@ -9,7 +9,7 @@ pub struct Measurement {
     pub name: String,
     /// `s`, `B`, `1/s`, `B/s`, one of Go's units, or nothing.
     pub unit: String,
-    /// Which way is better.
+    /// Whether more or less is better.
     pub direction: Direction,
     /// In the order in which they were measured, where the format keeps that.
     pub values: Vec<f64>,

@@ -1,6 +1,6 @@
 //! The metrics that a program reports: their names, units and directions, in the order of their weight.
 //!
-//! Each reader declares its own [`Metrics`]; [`super::gathered`] looks up there what a value is of.
+//! Each reader declares its own [`Metrics`]; [`super::gathered`] finds there what a value is of.
 
 use super::quantity::Quantity;
 use crate::stats::Direction;

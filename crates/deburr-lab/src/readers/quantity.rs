@@ -3,7 +3,7 @@
 use super::error::{ReadError, ReportPlace};
 use crate::stats::Direction;
 
-/// A unit, and which way is better.
+/// A unit, and whether more or less of it is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Quantity {
     pub(super) unit: &'static str,

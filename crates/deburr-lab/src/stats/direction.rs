@@ -1,4 +1,4 @@
-//! Which way is better: the one place where a time becomes a quantity of which more is better.
+//! Whether more or less is better: the one place where a time becomes a quantity of which more is better.
 //!
 //! Everything else in `stats` takes *larger is better*. A rate (transactions a second) enters as it is. A time (seconds, bytes,
 //! nanoseconds an operation) enters as its reciprocal in [`super::posterior::unpaired`], and with the sign of its logarithm turned in

@@ -7,7 +7,7 @@
 //! | better, worse, same, and when to stop | [`verdict`], with its bounds from [`spending`] |
 //! | by how much, in which interval | [`effect`], with its test from [`signed_rank`] |
 //! | does the place in a pair matter | [`position`] |
-//! | how probable is each, from pairs | [`paired`], and [`bootstrap`] beside it |
+//! | how probable is each, from pairs | [`paired`], and also [`bootstrap`] |
 //! | how probable is each, from two separate samples | [`unpaired`] |
 //! | may these runs be trusted | [`drift`], [`modes`], [`load`] |
 //! | what does placement alone do | [`placement`] |

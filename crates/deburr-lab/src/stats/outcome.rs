@@ -9,7 +9,7 @@ pub enum Outcome {
     Better,
     /// B is worse by more than the region of equivalence.
     Worse,
-    /// The difference lies within the region of equivalence.
+    /// The difference is within the region of equivalence.
     Same,
     /// Nothing is proven.
     Inconclusive,

@@ -15,7 +15,7 @@ impl Rope {
     /// One percent, as the published verdicts have it.
     pub const ONE_PERCENT: Rope = Rope { relative: 0.01 };
 
-    /// A region of `relative` = d each way, as a fraction: 0.01 is one percent. 0 is allowed: nothing is then *same*.
+    /// A region of `relative` = d to each side, as a fraction: 0.01 is one percent. 0 is allowed: nothing is then *same*.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] unless d is finite and at least 0.

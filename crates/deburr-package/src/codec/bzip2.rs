@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Read};
 use std::rc::Rc;
 
 /// Streams of bzip2 one after another, as parallel compressors write them. The decoder reads ahead and does one stream, so
-/// that each is cut out for it: a stream begins at a byte with ten that no other place has but by a chance of 2⁻⁷⁷.
+/// that each is cut out for it: a stream begins at a byte with ten that no other place has except by a chance of 2⁻⁷⁷.
 pub(super) struct Bzip2<R> {
     parts: Rc<RefCell<Parts<R>>>,
     decoder: DecoderReader<Part<R>>,

@@ -1,4 +1,4 @@
-//! Compressed bytes → bytes, as they are asked for: any number of streams one after another, bounded windows, bounded gain.
+//! Compressed bytes → bytes, as they are read: any number of streams one after another, bounded windows, bounded gain.
 
 use super::bzip2::Bzip2;
 use super::meter::{Counted, Failure, Meter};
@@ -10,7 +10,7 @@ use std::cell::Cell;
 use std::io::{self, ErrorKind, Read};
 use std::rc::Rc;
 
-/// Bytes of history that an xz or zstd stream may ask for: `xz -9` takes 64 MiB, `zstd --ultra -22` takes 128.
+/// Bytes of history that an xz or zstd stream may demand: `xz -9` takes 64 MiB, `zstd --ultra -22` takes 128.
 const WINDOW: u64 = 128 << 20;
 
 /// A stream that gives less is no bomb, whatever its ratio.

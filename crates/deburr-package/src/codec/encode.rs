@@ -142,7 +142,7 @@ impl Failure {
     }
 }
 
-/// Whatever fails looks like the end.
+/// A reader or writer whose failure is recorded, and then appears as the end.
 struct Around<T> {
     inner: T,
     failure: Rc<Failure>,

@@ -19,7 +19,7 @@ pub(crate) struct Failure {
 /// The counts of one package.
 pub(crate) struct Meter {
     pub(crate) limits: Limits,
-    /// Where the package lies in memory, so that a part of it tells how far the reading is.
+    /// Where the package is in memory, so that the address of a part shows how far the reading is.
     root: Range<usize>,
     /// Bytes of the package read so far.
     pub(crate) position: Cell<u64>,
@@ -60,7 +60,7 @@ impl Meter {
         self.failure.borrow_mut().get_or_insert(failure);
     }
 
-    /// The decoder that failed and has not been told of.
+    /// The decoder that failed and has not been reported.
     pub(crate) fn failing(&self) -> Option<u32> {
         self.failure.borrow().as_ref().map(|failure| failure.decoder)
     }
@@ -84,7 +84,7 @@ impl Meter {
 pub(crate) struct Counted<'a> {
     inner: Box<dyn BufRead + 'a>,
     read: Rc<Cell<u64>>,
-    /// Where they lie in the package, if they do.
+    /// Where they are in the package, if they are in it.
     from: Option<u64>,
     meter: Rc<Meter>,
 }
@@ -94,7 +94,7 @@ impl<'a> Counted<'a> {
         Counted { inner, read: Rc::new(Cell::new(0)), from, meter: Rc::clone(meter) }
     }
 
-    /// The count, for others to look at.
+    /// The count, for others to read.
     pub(crate) fn read_so_far(&self) -> Rc<Cell<u64>> {
         Rc::clone(&self.read)
     }

@@ -6,7 +6,7 @@ use crate::name::shown;
 use serde::Deserialize;
 use std::collections::{HashMap, HashSet};
 
-/// Documents larger than this are no manifests: the specification asks registries for 4 MiB.
+/// Documents larger than this are no manifests: the specification demands 4 MiB of registries.
 const LARGEST_DOCUMENT: usize = 4 << 20;
 /// Indexes in indexes.
 const DEEPEST_INDEX: u32 = 4;
@@ -44,7 +44,7 @@ struct Saved {
     repo_tags: Option<Vec<String>>,
 }
 
-/// One image: what tells it from the others, and its layers from the first on, as files.
+/// One image: what distinguishes it from the others, and its layers from the first on, as files.
 pub(crate) struct Image {
     name: String,
     pub(crate) layers: Vec<String>,

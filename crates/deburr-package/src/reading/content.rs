@@ -10,7 +10,7 @@ use crate::sniff::{Format, Found, sniff};
 use std::io::Read;
 use std::rc::Rc;
 
-/// Reads whatever lies at a path.
+/// Reads whatever is at a path.
 pub(super) fn content<S: Sink>(
     reader: &mut Reader<'_, S>,
     path: &str,

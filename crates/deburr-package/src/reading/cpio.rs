@@ -6,7 +6,7 @@ use crate::sink::Sink;
 use std::io::{self, Read};
 
 const HEADER: u64 = 110;
-/// Longer names are nobody's.
+/// No program writes longer names.
 const LONGEST_NAME: u64 = 1 << 16;
 const FILE_TYPE: u64 = 0o170_000;
 const REGULAR: u64 = 0o100_000;

@@ -30,7 +30,7 @@ pub fn read<S: Sink>(path: &str, bytes: &[u8], limits: &Limits, sink: &mut S) ->
     ended(reader.content(path, Bytes::Slice(bytes), Nesting::TOP))
 }
 
-/// Reads a package as [`rewrite`] does: of an image all files of all layers, also those that a layer above hides, and also where the
+/// Reads a package as [`crate::rewrite()`] does: of an image all files of all layers, also those that a layer above hides, and also where the
 /// image is compressed as a whole.
 ///
 /// # Errors
@@ -45,7 +45,7 @@ pub fn read_every<S: Sink>(path: &str, bytes: &[u8], limits: &Limits, sink: &mut
     ended(reader.content(path, Bytes::Slice(unpacked.as_deref().unwrap_or(bytes)), Nesting::TOP))
 }
 
-/// Reads a container image that lies as a folder, by its `index.json`.
+/// Reads a container image in a folder, by its `index.json`.
 ///
 /// # Errors
 /// As [`read`].
@@ -62,7 +62,7 @@ pub fn read_layout<S: Sink>(
 fn ended(result: Result<(), Trouble>) -> Result<(), Stopped> {
     match result {
         Err(Trouble::Stopped) => Err(Stopped),
-        // Told where it was met.
+        // Reported where it was met.
         Ok(()) | Err(Trouble::Broken(_) | Trouble::Over) => Ok(()),
     }
 }

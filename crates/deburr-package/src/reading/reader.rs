@@ -1,4 +1,4 @@
-//! The state of one reading: what it may still do, where it is, and how it tells the sink.
+//! The state of one reading: what it may still do, where it is, and what it reports to the sink.
 //!
 //! Formats call [`Reader::content`] for their members. What that does is given to the reader when it is made, so that formats know
 //! the reader, and not the recursion.
@@ -17,9 +17,9 @@ use std::rc::Rc;
 pub(crate) enum Trouble {
     /// The sink wants no more.
     Stopped,
-    /// A decoder gave up, and that is told; whoever made it goes on behind it.
+    /// A decoder gave up, and that is reported; its creator goes on after it.
     Broken(u32),
-    /// A limit of the whole package, and that is told.
+    /// A limit of the whole package was reached, and that is reported.
     Over,
 }
 
@@ -39,7 +39,7 @@ pub(crate) enum Bytes<'a> {
     Stream(&'a mut dyn Read, Option<u64>),
 }
 
-/// Where something lies.
+/// What is around something: packages, and compressed streams.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Nesting {
     /// Packages around it.
@@ -97,7 +97,7 @@ impl<'s, S: Sink> Reader<'s, S> {
         (self.enter)(self, path, bytes, nesting)
     }
 
-    /// Puts a decoder before bytes, and goes on behind it if it fails.
+    /// Puts a decoder before bytes, and goes on after it if it fails.
     pub(crate) fn decoded(
         &mut self,
         codec: Codec,
@@ -169,7 +169,7 @@ impl<'s, S: Sink> Reader<'s, S> {
         Ok(())
     }
 
-    /// Reads so many bytes, and sees that the stream ends there; `None` if it is told why not.
+    /// Reads so many bytes, and sees that the stream ends there; `None` after the reason was reported.
     fn exactly(&mut self, path: &str, stream: &mut dyn Read, size: u64) -> Flow<Option<Vec<u8>>> {
         let mut bytes = Vec::new();
         let most = usize::try_from(size).unwrap_or(usize::MAX);
@@ -197,12 +197,12 @@ impl<'s, S: Sink> Reader<'s, S> {
         }
     }
 
-    /// Reads all of a stream whose length nobody states, and holds it; `None` if it is told why not.
+    /// Reads all of a stream whose length nobody states, and holds it; `None` after the reason was reported.
     pub(crate) fn held(&mut self, path: &str, stream: &mut dyn Read) -> Flow<Option<Vec<u8>>> {
         let most = self.meter.limits.member_bytes.saturating_sub(self.held);
         let mut bytes = Vec::new();
         loop {
-            // Twice as much each time, as a vector grows; one byte more than allowed tells that there is more.
+            // Twice as much each time, as a vector grows; one byte more than allowed shows that there is more.
             let length = bytes.len() as u64;
             let step = length.max(1 << 16).min((most + 1).saturating_sub(length)).max(1);
             self.sink.hold(self.held.saturating_add(length).saturating_add(step))?;
@@ -227,17 +227,17 @@ impl<'s, S: Sink> Reader<'s, S> {
         Ok(Some(bytes))
     }
 
-    /// Gives up what [`Reader::held`] gave.
+    /// Releases what [`Reader::held`] counted.
     pub(crate) fn release(&mut self, bytes: &[u8]) {
         self.held = self.held.saturating_sub(bytes.len() as u64);
     }
 
-    /// Tells that something could not be read.
+    /// Reports that something could not be read.
     pub(crate) fn skip(&mut self, path: &str, reason: &str, fault: bool) -> Flow {
         Ok(self.sink.skip(path.to_owned(), reason.to_owned(), fault)?)
     }
 
-    /// Tells of a failed read. A failed decoder ends all that lies behind it; anything else is this place's own damage.
+    /// Reports a failed read. A failed decoder ends all that follows; any other failure concerns this member alone.
     pub(crate) fn failed(&mut self, path: &str, error: &io::Error, fault: bool) -> Flow {
         match self.meter.failure() {
             Some(failure) => {

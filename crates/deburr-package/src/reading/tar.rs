@@ -79,7 +79,7 @@ fn members<S: Sink, R: Read>(
         let is_sparse = kind == EntryType::GNUSparse;
         let stored = if is_sparse { entry.header().entry_size().unwrap_or(0) } else { entry.size() };
         let start = entry.raw_file_position();
-        // A block of a sparse file's map lies between its header and its data.
+        // A sparse file's map is between its header and its data.
         let start = if is_sparse { gauge.position.get() } else { start };
         end = start.saturating_add(stored).div_ceil(BLOCK as u64).saturating_mul(BLOCK as u64);
         is_apk |= last.is_none() && (name.starts_with(b".SIGN.") || name == b".PKGINFO");

@@ -78,7 +78,7 @@ fn member<S: Sink>(
     let data = entry.data();
     let codec = match record.compression_method() {
         CompressionMethod::STORE => {
-            // A package in it is read where it lies; a binary's checksum is compared.
+            // A package in it is read in place; a binary's checksum is compared.
             return match sniff(data) {
                 Found::Elf | Found::Archive => {
                     let mut verified = entry.verifying_reader(data);

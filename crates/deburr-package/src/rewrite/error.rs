@@ -15,7 +15,7 @@ pub enum RewriteError {
         /// Why.
         reason: String,
     },
-    /// The bytes are not what they should be, or go beyond one of the [`Limits`].
+    /// The bytes are not what they should be, or go beyond one of the [`crate::Limits`].
     Unreadable {
         /// As above.
         path: String,

@@ -10,13 +10,13 @@ use crate::sniff::{Codec, Found, sniff};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Names that one note tells in full.
+/// Names that one note lists in full.
 const TOLD: usize = 3;
 
-/// Bytes of a member that tell what it is, even if it is compressed: the first block of each codec ends within them.
+/// Bytes of a member that show what it is, even if it is compressed: the first block of each codec ends within them.
 pub(super) const PEEK: u64 = 192 << 10;
 
-/// Names, of which only the first few are told.
+/// Names, of which only the first few are listed.
 #[derive(Default)]
 pub(super) struct Names {
     first: Vec<String>,
@@ -90,7 +90,7 @@ impl Job<'_> {
         self.kept.entry(why.to_owned()).or_default().push(shown(tidied(name)));
     }
 
-    /// Keeps what is not looked into, though there may be binaries in it.
+    /// Keeps what is not opened, though there may be binaries in it.
     pub(super) fn leave(&mut self, name: &[u8], why: &str) {
         self.keep(name, why);
         self.unopened.push(self.inner(name));

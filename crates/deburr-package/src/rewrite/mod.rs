@@ -2,8 +2,8 @@
 //! package has of its files are made right.
 //!
 //! In: a wheel or another zip file, a `.deb`, a container image in a tar archive, or another tar archive, with gzip, xz, zstd or
-//! no compression; and a function that is shown every ELF file and static archive, and says what is to stand in its place. Out: the new package, what was replaced,
-//! signatures that hold no longer, and notes for people, as of packages in the package that were not looked into.
+//! no compression; and a function that gets every ELF file and static archive, and returns what replaces it. Out: the new
+//! package, what was replaced, signatures that hold no longer, and notes for people, as of inner packages that were not opened.
 //!
 //! What else is a package is refused by name, as is what has two readings: a new package must mean to every tool what the
 //! old one meant.
@@ -38,11 +38,11 @@ use tar::stream::{Stream, rewritten};
 /// What is to be known of a zstd stream that was made anew.
 const RAW: &str = "a zstd frame without compression: compress it again with zstd";
 
-/// Makes a package anew. `path` is only told in what comes out; `change` gets every binary of the package, though none of a
-/// package in it, and returns what is to stand in its place, or `None` to keep it.
+/// Makes a package anew. `path` appears only in what comes out; `change` gets every binary of the package, though none of a
+/// package in it, and returns its replacement, or `None` to keep it.
 ///
 /// # Errors
-/// [`RewriteError`]: the first thing that stands in the way. There is no package with some of the changes.
+/// [`RewriteError`]: the first obstacle. There is no package with some of the changes.
 pub fn rewrite<'a>(
     path: &str,
     bytes: &'a [u8],

@@ -1,5 +1,5 @@
-//! The editor of binaries in a tar archive: offers each to who changes them, and keeps what a package has to know of those
-//! that were replaced.
+//! The editor of binaries in a tar archive: offers each to the caller, and records what a package has to know of those that were
+//! replaced.
 
 use super::error::Made;
 use super::job::Job;
@@ -21,7 +21,7 @@ pub(crate) struct Replaced {
 /// The editor of binaries.
 pub(crate) struct Payload<'p, 'j> {
     job: &'p mut Job<'j>,
-    /// Whether the archive lies in a package that says what it is.
+    /// Whether the archive is part of a package that says what it is.
     is_inner: bool,
     /// Whether it has an index of its own bytes, which is one of eStargz (stargz-snapshotter, "eStargz").
     pub(crate) is_indexed: bool,

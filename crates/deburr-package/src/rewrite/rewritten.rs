@@ -9,7 +9,7 @@ pub struct Rewritten<'a> {
     pub bytes: Cow<'a, [u8]>,
     /// The paths of the binaries that were replaced, as [`crate::Object::path`], in the package's order.
     pub changed: Vec<String>,
-    /// The paths of packages and compressed binaries in it that were not looked into.
+    /// The paths of packages and compressed binaries in it that were not opened.
     pub unopened: Vec<String>,
     /// Signatures and hashes, of what the package was, that hold no longer; one line each.
     pub signatures: Vec<String>,

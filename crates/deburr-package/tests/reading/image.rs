@@ -16,7 +16,7 @@ impl Blobs for Folder {
     }
 }
 
-/// Adds a blob under a digest that need not be true: nobody asks.
+/// Adds a blob under a digest that need not be true: nothing checks it.
 fn blob(files: &mut Files, bytes: Vec<u8>) -> String {
     let digest = format!("{:064x}", files.len());
     files.insert(format!("blobs/sha256/{digest}"), bytes);
@@ -80,7 +80,7 @@ fn docker_save_is_read_layer_by_layer() {
         ("manifest.json", manifest),
     ]);
     assert_eq!(taken(&saved).paths(), SHOWN);
-    // Where blobs cannot be gone to, each layer tells what it has.
+    // Where blobs cannot be gone to, each layer shows what it has.
     let streamed = taken(&gzip(&saved));
     assert_eq!(streamed.paths().len(), 5);
     assert_eq!(streamed.paths()[0], "p!aa/layer.tar!usr/a");

@@ -69,7 +69,7 @@ pub(crate) fn taken(bytes: &[u8]) -> Taken {
     taken_within(bytes, Limits::default())
 }
 
-/// Packages of every kind that hold `lib/llsc_loop.o` and `lib/outlined_atomic.o`, and what stands before these.
+/// Packages of every kind that hold `lib/llsc_loop.o` and `lib/outlined_atomic.o`, and what comes before these.
 fn all_kinds() -> Vec<(&'static str, String, Vec<u8>)> {
     let [a, b] = objects();
     let members: [Member; 3] = [("lib/llsc_loop.o", &a), ("lib/outlined_atomic.o", &b), ("readme", b"hello")];
@@ -321,7 +321,7 @@ fn what_cannot_be_read_is_said_plainly() {
     let central = encrypted.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
     encrypted[central + 8] |= 1;
     assert!(taken(&encrypted).complaint().contains("encrypted members are not read: 1"));
-    // A damaged file among a package's data is nobody's fault.
+    // A damaged file among a package's data is no fault.
     let data = taken(&tar(&[("test.gz", b"\x1f\x8b\x08\0garbage"), ("a.o", &a)]));
     assert_eq!(data.paths(), ["p!a.o"]);
     assert!(!data.skipped[0].2);

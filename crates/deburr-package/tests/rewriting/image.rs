@@ -69,7 +69,7 @@ fn layout(mut files: Files, manifests: &[Value]) -> Files {
     files
 }
 
-/// What docker save writes today: an image layout, and the older manifest beside it.
+/// What docker save writes today: an image layout, and the older manifest next to it.
 fn saved_layout() -> Files {
     let mut files = Files::new();
     let layers = layers();

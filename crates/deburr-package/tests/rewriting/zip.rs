@@ -11,9 +11,9 @@ use std::io::Write;
 /// How a zip file states what is in it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Shape {
-    /// Descriptors behind the data: with a signature, with 8 bytes a size.
+    /// Descriptors after the data: with a signature, with 8 bytes a size.
     pub(crate) descriptor: Option<(bool, bool)>,
-    /// Whether everything stands in zip64 fields.
+    /// Whether everything is in zip64 fields.
     pub(crate) is_wide: bool,
     /// Whether the directory begins with the last member.
     pub(crate) is_backwards: bool,
@@ -276,7 +276,7 @@ fn bytes_that_belong_to_nobody_are_refused() {
 fn members_that_cannot_be_rewritten_stay_or_are_refused() {
     let [a, b] = objects();
     let members: [Member; 2] = [("a.so", &a), ("b.so", &b)];
-    // Flags and methods stand in both headers.
+    // Both headers have flags and methods.
     let with = |local: usize, central: usize, byte: u8| {
         let mut bytes = making::zip(&members, false);
         let directory = bytes.windows(4).position(|window| window == b"PK\x01\x02").unwrap();

@@ -1,8 +1,8 @@
 //! Google Benchmark's JSON (its `docs/user_guide.md`, "Output Formats", and `src/json_reporter.cc`).
 //!
 //! Repetitions of a benchmark are values of one metric; means, medians and the like are computed from them and left out, and so are
-//! benchmarks that failed or were skipped. Which way a user's counter is better nobody says: a name that speaks of a rate is taken
-//! for one, of everything else less is better.
+//! benchmarks that failed or were skipped. Nothing says whether more or less of a user's counter is better: a name that speaks of a
+//! rate is taken for one, of everything else less is better.
 
 use crate::readers::error::ReadError;
 use crate::readers::format::Format;
@@ -67,7 +67,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Measurement>, ReadError> {
     })
 }
 
-/// Before 1.5 the name alone tells.
+/// Before 1.5 only the name shows it.
 fn is_aggregate(benchmark: &JsonField<'_>) -> Result<bool, ReadError> {
     match benchmark.find("run_type") {
         Some(kind) => Ok(kind.text()? != "iteration"),

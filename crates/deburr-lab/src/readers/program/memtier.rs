@@ -37,7 +37,7 @@ impl Part {
     }
 }
 
-/// A metric's name and value, and where it stands.
+/// A metric's name and value, and where it is.
 type Value = (ReportPlace, String, f64);
 
 pub(super) fn read(text: &str) -> Result<Vec<Measurement>, ReadError> {

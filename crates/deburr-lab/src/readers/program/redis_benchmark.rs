@@ -26,7 +26,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Measurement>, ReadError> {
     let mut test: Option<&str> = None;
     let mut head: Vec<String> = Vec::new();
     let mut columns: Option<Vec<&str>> = None;
-    // A table's head is the line behind its title, its values the one behind that.
+    // A table's head is the line after its title, its values the one after that.
     let mut expects_columns = false;
     for (number_of_line, line) in lines(text) {
         let (place, line) = (ReportPlace::Line(number_of_line), line.trim());

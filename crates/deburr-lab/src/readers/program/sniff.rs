@@ -4,7 +4,7 @@ use super::criterion;
 use crate::readers::format::Format;
 use crate::readers::quantity::lines;
 
-/// Words of JSON documents: all of them have to be there.
+/// Strings of JSON documents: all of them have to be there.
 const WORDS: [(Format, &[&str]); 6] = [
     (Format::FioJson, &["\"fio version\"", "\"jobs\""]),
     (Format::GoogleBenchmark, &["\"benchmarks\"", "\"context\""]),
@@ -14,7 +14,7 @@ const WORDS: [(Format, &[&str]); 6] = [
     (Format::Criterion, &["\"reason\"", "\"benchmark-complete\""]),
 ];
 
-/// The format of a text; `None`: nobody knows.
+/// The format of a text; `None`: it is not known.
 pub fn sniff(text: &str) -> Option<Format> {
     let is_number = |line: &str| line.trim().parse().is_ok_and(|number: f64| number.is_finite());
     let mut are_numbers = None;

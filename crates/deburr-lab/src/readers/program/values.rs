@@ -8,7 +8,7 @@ use crate::readers::metrics::Metrics;
 use crate::readers::quantity::{Quantity, shortened};
 use crate::stats::Direction;
 
-/// Which way is better is for the caller to say.
+/// Whether more or less is better is for the caller to say.
 pub(super) const METRICS: Metrics =
     Metrics::fixed(&[("value", Quantity { unit: "", direction: Direction::Smaller })]);
 

@@ -1,8 +1,8 @@
 //! The interval of the median between two order statistics.
 //!
-//! How many of n values lie below the median is binomial(n, ½), so that each stretch between neighbouring order statistics holds
+//! How many of n values are below the median is binomial(n, ½), so that each stretch between neighbouring order statistics holds
 //! the median with a known probability. Up to 30 values, stretches are added from the middle outwards, the lower of two
-//! equals first, until the confidence is reached; beyond, the normal distribution stands in, with continuity correction.
+//! equals first, until the confidence is reached; beyond, the normal distribution replaces it, with continuity correction.
 
 use super::upstream::Upstream;
 use crate::stats::distributions::normal;
@@ -17,7 +17,7 @@ pub struct Interval {
     pub low: usize,
     /// The upper one; n + 1 is ∞.
     pub high: usize,
-    /// How probable it is that the median lies between: at least what was asked for.
+    /// How probable it is that the median is between: at least what was requested.
     pub confidence: f64,
     /// Whether the interval one order statistic higher is as probable.
     pub ambiguous: bool,
@@ -93,7 +93,7 @@ fn by_normal(n: usize, confidence: f64) -> Interval {
     let (full, biased) = (between(low, high), between(low, high - 1.0));
     let ambiguous = biased >= confidence && biased < full;
     let (high, reached) = if ambiguous { (high - 1.0, biased) } else { (high, full) };
-    // The saturating casts bring what lies outside the sample to its ends.
+    // The saturating casts bring what is outside the sample to its ends.
     let (low, high) = (low as usize, (high as usize).min(n + 1));
     if low == 0 && high == n + 1 {
         return Interval { low, high, confidence: 1.0, ambiguous: false };

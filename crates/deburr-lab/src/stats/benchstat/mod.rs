@@ -49,7 +49,7 @@ pub enum Note {
         /// At this α.
         alpha: f64,
     },
-    /// Nothing to tell apart.
+    /// Nothing to distinguish.
     AllEqual,
     /// A side without the values that a t test needs.
     TooSmall,
@@ -269,7 +269,7 @@ const SMALLEST_P: [f64; 9] = [
     2.0 / 48620.0,
 ];
 
-/// Compares two samples, in any order; `alpha` (0.05) is what the U test's p is held against.
+/// Compares two samples, in any order; `alpha` (0.05) is what the U test's p is compared with.
 ///
 /// # Errors
 /// [`Error::TooFew`] of nothing, [`Error::NotFinite`].

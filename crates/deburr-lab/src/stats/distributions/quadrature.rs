@@ -72,7 +72,7 @@ pub fn integrate(mut f: impl FnMut(f64) -> f64, breaks: &[f64], relative: f64) -
         let cut = parts.swap_remove(worst);
         let middle = 0.5 * (cut.from + cut.to);
         if middle <= cut.from || middle >= cut.to {
-            // No number lies between: what is left of the error is rounding.
+            // No number is between: what is left of the error is rounding.
             parts.push(Part { error: 0.0, ..cut });
             continue;
         }

@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn the_stream_of_a_known_state_is_the_published_one() {
-        // The first words of xoshiro256++ from the state 1, 2, 3, 4, as its authors' C code gives them.
+        // The first numbers of xoshiro256++ from the state 1, 2, 3, 4, as its authors' C code gives them.
         let mut random = Random { state: [1, 2, 3, 4], spare: None };
         assert_eq!([random.bits(), random.bits(), random.bits()], [41943041, 58720359, 3588806011781223]);
     }

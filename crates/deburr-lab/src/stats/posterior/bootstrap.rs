@@ -1,7 +1,7 @@
 //! The Bayesian bootstrap of the pairs: what the data say without a normal distribution.
 //!
 //! Each draw weights the dᵢ by a Dirichlet(1, …, 1) vector and takes the weighted mean (Rubin, The Bayesian bootstrap, Annals of
-//! Statistics 9 (1981)). Beside the t posterior, not instead of it: with five pairs it is over-confident. Where the two differ
+//! Statistics 9 (1981)). It complements the t posterior: with five pairs it is over-confident. Where the two differ
 //! by more than [`DISAGREEMENT`], tails matter.
 
 use super::paired::share_above_zero;
@@ -13,7 +13,7 @@ use crate::stats::rope::Rope;
 /// Draws by default: a probability then has a standard error of at most half a point.
 pub const DRAWS: usize = 10_000;
 
-/// A difference between two probabilities that is worth a word: 5 points.
+/// A difference between two probabilities that is worth a warning: 5 points.
 pub const DISAGREEMENT: f64 = 0.05;
 
 /// The four numbers from `draws` draws of the stream that belongs to `seed`. `next` is the expected weight of the pairs in which

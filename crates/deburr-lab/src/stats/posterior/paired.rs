@@ -36,7 +36,7 @@ pub fn effective_pairs(differences: &[f64]) -> f64 {
     (n * (1.0 - r) / (1.0 + r)).max(3.0).min(n)
 }
 
-/// n_e of several sequences that stand one behind the other, so long each: what each is worth adds up. Between them there are no
+/// n_e of several sequences one after the other, so long each: what each is worth adds up. Between them there are no
 /// neighbours.
 pub fn effective_pairs_in(blocks: &[usize], differences: &[f64]) -> f64 {
     let (mut left, mut effective) = (differences, 0.0);
@@ -143,7 +143,7 @@ impl Posterior {
     pub fn probabilities(&self, rope: Rope) -> Probabilities {
         let edge = rope.half_width();
         let spread = self.standard_deviation * libm::sqrt(1.0 + 1.0 / self.effective);
-        // Without any spread the next pair is as the last ones: half each way where they were equal.
+        // Without any spread the next pair is as the last ones: half to each side where they were equal.
         let next = if spread > 0.0 { student::cdf(self.mean / spread, self.nu()) } else { self.above_zero };
         Probabilities::new(self.below(-edge), self.above(edge), next)
     }

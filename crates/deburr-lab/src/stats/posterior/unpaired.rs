@@ -1,4 +1,4 @@
-//! The four numbers from two separate samples: the model behind the published verdicts.
+//! The four numbers from two separate samples: the model of the published verdicts.
 //!
 //! Runs of arm k are independent N(μ_k, σ_k²) with the prior p(μ, σ) ∝ 1/σ, so that μ_k given its n_k runs is
 //! x̄_k + (s_k/√n_k)·t with n_k − 1 degrees of freedom, and a further run is x̄_k + s_k·√(1 + 1/n_k)·t (Gelman et al., Bayesian
@@ -100,7 +100,7 @@ pub fn probabilities(a: &Arm, b: &Arm, rope: Rope) -> Probabilities {
 }
 
 /// P(a < b), in an order that does not depend on which is called a, so that P(b < a) is exactly what P(a < b) leaves. Two arms that
-/// are the same constant count as half each way.
+/// are the same constant count as half for each side.
 fn next(a: Located, b: Located) -> f64 {
     let order = a.centre.total_cmp(&b.centre).then(a.scale.total_cmp(&b.scale)).then(a.nu.total_cmp(&b.nu));
     match order {
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn very_unequal_arms_hide_no_step_from_the_quadrature() {
-        // All the mass of b lies within a millionth of a's spread.
+        // All the mass of b is within a millionth of a's spread.
         let (wide, narrow) = (arm(100.0, 10.0, 4), arm(101.0, 1e-5, 1_000_000));
         let found = probabilities(&wide, &narrow, Rope::ONE_PERCENT);
         let alone = probabilities(&wide, &arm(101.0, 0.0, 2), Rope::ONE_PERCENT);

@@ -1,6 +1,6 @@
 //! Wilcoxon's signed-rank test of a location, exact.
 //!
-//! If B is A times a constant, the log ratios are symmetric about θ whatever the noise looks like, and given the sizes of
+//! If B is A times a constant, the log ratios are symmetric about θ whatever the shape of the noise, and given the sizes of
 //! dᵢ − edge their signs are fair coins: the distribution of the sum of positive ranks is then known exactly. It is counted here
 //! for the very ranks at hand, so that ties need no correction. Zeros take part in the ranking and then drop out (Pratt, Remarks
 //! on zeros and ties in the Wilcoxon signed rank procedures, JASA 54 (1959)).
@@ -9,7 +9,7 @@ use super::midranks::midranks;
 use crate::stats::distributions::normal;
 use crate::stats::error::{Error, at_least};
 
-/// Beyond this many pairs the normal distribution stands in, with continuity correction: p is then right to 1e-3.
+/// Beyond this many pairs the normal distribution replaces it, with continuity correction: p is then right to 1e-3.
 const EXACT: usize = 300;
 
 /// One-sided p values of both sides of one edge.
@@ -17,9 +17,9 @@ const EXACT: usize = 300;
 pub struct SignedRank {
     /// W⁺: the sum of the ranks of the values above the edge.
     pub statistic: f64,
-    /// P(W⁺ ≥ observed) if the centre were the edge: small says that the centre lies above.
+    /// P(W⁺ ≥ observed) if the centre were the edge: small says that the centre is above.
     pub above: f64,
-    /// P(W⁺ ≤ observed): small says that the centre lies below.
+    /// P(W⁺ ≤ observed): small says that the centre is below.
     pub below: f64,
 }
 
@@ -77,7 +77,7 @@ fn distribution(ranks: &[usize]) -> Vec<f64> {
 }
 
 fn approximate(ranks: &[usize], observed: usize) -> (f64, f64) {
-    // On doubled ranks: mean Σr/2, variance Σr²/4; neighbouring sums lie 2 apart without ties, 1 with.
+    // On doubled ranks: mean Σr/2, variance Σr²/4; neighbouring sums are 2 apart without ties, 1 with.
     let total: f64 = ranks.iter().map(|&rank| rank as f64).sum();
     let deviation = libm::sqrt(ranks.iter().map(|&rank| (rank as f64) * (rank as f64)).sum::<f64>()) / 2.0;
     let continuity = if ranks.iter().all(|rank| rank % 2 == 0) { 1.0 } else { 0.5 };
@@ -85,7 +85,7 @@ fn approximate(ranks: &[usize], observed: usize) -> (f64, f64) {
     (normal::survival((centred - continuity) / deviation), normal::cdf((centred + continuity) / deviation))
 }
 
-/// Where the centre lies.
+/// Where the centre is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Location {
     /// Hodges and Lehmann's estimate: the median of the means of all pairs of values, each with itself too.

@@ -94,7 +94,7 @@ impl Drift {
         Drift { von_neumann: von_neumann(residuals), mann_kendall: mann_kendall(residuals) }
     }
 
-    /// Of runs that may have been made one side after the other: the trend is looked for within each side, where the step from one
+    /// Of runs that may have been made one side after the other: the trend is sought within each side, where the step from one
     /// to the other, which may be the effect, has no part in it.
     pub fn within_sides(runs: &[(Side, f64)]) -> Drift {
         let of =

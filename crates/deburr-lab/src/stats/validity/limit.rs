@@ -11,11 +11,11 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum VerdictLimit {
-    /// Nobody knows in which order the runs were made.
+    /// The order of the runs is not known.
     UnknownOrder,
     /// All runs of A came before those of B (or the like), and the machine drifted.
     BlockedWithDrift,
-    /// Too many pairs ran beside foreign load.
+    /// Too many pairs ran under foreign load.
     Contaminated {
         /// Their share of the accepted pairs.
         share: f64,

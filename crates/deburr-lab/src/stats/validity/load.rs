@@ -5,7 +5,7 @@
 //!
 //! The kernel counts what a process used itself to the microsecond, but the machine's busy and stolen time in ticks of mostly 10 ms,
 //! each reading of which is wrong by up to one: [`TICKS`] are allowed for, in a run of any length. What starting and reaping a process
-//! take is in its wall time and in nobody's CPU time: [`STARTING`] is allowed for.
+//! take is in its wall time and in no CPU time: [`STARTING`] is allowed for.
 
 /// One run, as far as load goes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -183,7 +183,7 @@ mod tests {
         let waiting = Machine { demand: 0.4, gap: None, ..MACHINE };
         assert_eq!(disturbed(&run(1.0, 0.3, None, Some(0.12)), &waiting), Some(Disturbance::Stolen));
         assert_eq!(disturbed(&run(1.0, 0.3, None, Some(0.05)), &waiting), None);
-        // Robbed, and kept waiting by something here besides.
+        // Robbed, and also kept waiting by something here.
         let both = run(1.0, 0.5, Some(0.6), Some(0.2));
         assert_eq!(disturbance(&both, &MACHINE, false), Some(Disturbance::Foreign));
     }

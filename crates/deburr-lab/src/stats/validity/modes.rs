@@ -2,7 +2,7 @@
 //!
 //! The dip is the distance from the empirical distribution F to the nearest unimodal one, which is convex before its mode, concave
 //! after it, and may jump there (Hartigan & Hartigan, The dip test of unimodality, Annals of Statistics 13 (1985)). It suffices to
-//! look for modes at the values. For a given d one pass says where a convex G within d of F exists before the mode, and how low it
+//! seek modes at the values. For a given d one pass says where a convex G within d of F exists before the mode, and how low it
 //! can end; another, mirrored, says the same of the part after it; d is narrowed down by halving. p comes from uniform samples of
 //! the same size, the least favourable unimodal case in the authors' sense.
 
@@ -51,7 +51,7 @@ fn mirrored(steps: &[Step]) -> Vec<Step> {
 }
 
 /// For every place of the mode, the least that a convex G within `d` of F can be just before it; `None` from where on there is no
-/// such G. Before the mode, G at x_j lies between `up_to` − d and `before` + d; at the mode only the latter holds it down.
+/// such G. Before the mode, G at x_j is between `up_to` − d and `before` + d; at the mode only the latter holds it down.
 ///
 /// A chord from the top of an earlier band to the bottom of a later one, drawn on, is what a convex G cannot be below.
 fn least_ends(

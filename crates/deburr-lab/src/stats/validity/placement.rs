@@ -1,6 +1,6 @@
 //! How far placement alone moves a program: the same code at several layouts, each measured once in every round.
 //!
-//! ln x = round + layout + noise, the layouts drawn at random. A layout's place is the median over the rounds of how far it lies from the
+//! ln x = round + layout + noise, the layouts drawn at random. A layout's place is the median over the rounds of how far it is from the
 //! round's median, so that neither a machine that drifts nor a run that was disturbed moves it. Noise is the median difference of two
 //! runs of one layout, over that of a normal distribution. σ² of the layouts is the variance of their places less noise²/rounds, the
 //! share that a mean would have; a median has more of it, so that σ rather comes out too large than too small.
@@ -13,7 +13,7 @@ use crate::stats::error::Error;
 use crate::stats::moments;
 use crate::stats::rope::Rope;
 
-/// The median of how far two values of a normal distribution of σ = 1 lie apart: √2·Φ⁻¹(3/4).
+/// The median of how far two values of a normal distribution of σ = 1 are apart: √2·Φ⁻¹(3/4).
 const APART: f64 = 0.953_872_552_417_2;
 /// The one-sided error of [`Placement::floor`]: as that of the verdict, half of α = .10.
 const ERROR: f64 = 0.05;

@@ -47,7 +47,7 @@ fn second_ahead(groups: &[Vec<f64>; 2]) -> Option<f64> {
     a.zip(b).map(|(a, b)| a / 2.0 - b / 2.0)
 }
 
-/// How far the place in a pair moves the pairs, as a log ratio; 0 where A and B were first equally often, or nobody knows.
+/// How far the place in a pair moves the pairs, as a log ratio; 0 where A and B were first equally often, or that is not known.
 pub(in crate::stats) fn shift(pairs: &[Difference]) -> f64 {
     let Some(groups) = groups(pairs) else { return 0.0 };
     let [a, b] = groups.each_ref().map(|group| group.len() as f64);
@@ -72,7 +72,7 @@ impl Position {
         self.p < ALARM
     }
 
-    /// Why there is no verdict where one side was first nearly always: nobody can say then what the place did.
+    /// Why there is no verdict where one side was first nearly always: what the place did cannot be known then.
     pub fn limit(&self) -> Option<VerdictLimit> {
         let ([a, b], pairs) = (self.first, self.first[0] + self.first[1]);
         let side = if a > b { Side::A } else { Side::B };

@@ -12,7 +12,7 @@ pub fn pairs_needed(posterior: &Posterior, rope: Rope) -> Option<u64> {
     (needed <= 1e6).then_some((needed as u64).max(2))
 }
 
-/// The smallest effect that `pairs` pairs would probably prove to lie outside the region of equivalence, as a log ratio:
+/// The smallest effect that `pairs` pairs would probably prove to be outside the region of equivalence, as a log ratio:
 /// L + (1.645 + 1.28)·s/√pairs, the same one-sided 5 % and power of 90 % as [`pairs_needed`].
 pub fn resolvable(standard_deviation: f64, pairs: usize, rope: Rope) -> f64 {
     rope.half_width() + (1.645 + 1.28) * standard_deviation / libm::sqrt(pairs.max(1) as f64)

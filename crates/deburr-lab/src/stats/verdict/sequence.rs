@@ -88,7 +88,7 @@ impl Sequence {
     fn effect(&self, limit: Option<VerdictLimit>) -> Result<Effect, Error> {
         let analysed = self.effect.filter(|effect| effect.interval.is_some());
         let effect = analysed.map_or_else(|| Effect::unanalysed(&self.ratios(), self.rule.alpha()), Ok)?;
-        // What is in the way of a verdict is in the way of an interval.
+        // What prevents a verdict prevents an interval.
         Ok(if limit.is_some() { Effect { interval: None, ..effect } } else { effect })
     }
 
@@ -178,7 +178,7 @@ pub struct Verdict {
     /// Pairs in all.
     pub pairs: usize,
     /// Where inconclusive: about how many pairs it would take, more than there are. `None` where no number of them would, the effect
-    /// being estimated on the very edge, or a limit being in the way.
+    /// being estimated on the very edge, or a limit applying.
     pub pairs_needed: Option<u64>,
     /// The mean given the pairs, on the scale of log ratios: not adjusted for the interim analyses.
     pub posterior: paired::Posterior,

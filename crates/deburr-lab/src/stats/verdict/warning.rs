@@ -60,7 +60,7 @@ pub enum Warning {
         /// What they are worth.
         effective: f64,
     },
-    /// One layout of each build was measured: where code lies makes a difference of its own.
+    /// One layout of each build was measured: where code is makes a difference of its own.
     Placement,
     /// There is no verdict, whatever the numbers say.
     Limited(VerdictLimit),

@@ -70,8 +70,8 @@ impl<'r> Control<'r> {
     }
 }
 
-/// Where a line's digits begin, and the name behind them. `md5sum` puts a backslash before a line in whose name it had to
-/// write line ends and backslashes with one.
+/// Where a line's digits begin, and the name after them. `md5sum` begins a line with a backslash if the name has escaped line
+/// ends or backslashes.
 fn named(line: &[u8]) -> Option<(usize, Cow<'_, [u8]>)> {
     let at = usize::from(line.starts_with(b"\\"));
     let (digits, name) = line.get(at..)?.split_at_checked(32)?;

@@ -21,7 +21,7 @@ const HEADER: usize = 60;
 const MOST: usize = 100;
 
 struct Part<'a> {
-    /// As it stands there.
+    /// As it is in the file.
     header: &'a [u8],
     name: &'a [u8],
     bytes: &'a [u8],

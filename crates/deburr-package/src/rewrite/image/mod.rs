@@ -1,8 +1,8 @@
 //! A container image in a tar archive with some files of its layers changed: what `docker save` writes, with or without an OCI
 //! image layout in it (image-spec, "Image Layout", "Content Descriptors", "Image Configuration").
 //!
-//! A layer is a tar archive, compressed by gzip or not at all. What changes in one goes on: its digest and the digest of what
-//! it unpacks to stand in the configuration and in the manifest, theirs in indexes, and files are named by them. Each document
+//! A layer is a tar archive, compressed by gzip or not at all. A change in one spreads: the configuration and the manifest
+//! hold its digest and the digest of what it unpacks to, indexes hold theirs, and files are named by them. Each document
 //! that refers to something that changed is made anew, the deepest first. Every digest that is replaced was compared with what
 //! it is said to be of: an image that is damaged gets no new digests that hide it.
 
@@ -33,7 +33,7 @@ const LARGEST_DOCUMENT: usize = 4 << 20;
 /// Manifests in indexes in indexes.
 const DEEPEST: u32 = 8;
 
-/// An image on its way to be made anew.
+/// An image that is being made anew.
 struct Making<'m, 'j, 'a> {
     job: &'m mut Job<'j>,
     image: &'m InTar<'a>,
@@ -44,7 +44,7 @@ struct Making<'m, 'j, 'a> {
     renamed: Vec<(String, String)>,
     /// What changed layers unpacked to, by file, as digests.
     unpacked: HashMap<String, String>,
-    /// Documents that were looked into.
+    /// Documents that were parsed.
     seen: HashSet<String>,
 }
 

@@ -5,11 +5,11 @@ use crate::rewrite::error::Made;
 /// A member, without its bytes.
 pub(crate) struct Member {
     pub(crate) name: Vec<u8>,
-    /// What a hard link stands for; `None` for all else.
+    /// The file that a hard link names; `None` for all else.
     pub(crate) twin: Option<Vec<u8>>,
     /// Bytes of a regular file; `None` for all else.
     pub(crate) size: Option<u64>,
-    /// Whether it is a regular file with holes, which stand in its header.
+    /// Whether it is a regular file with holes, which its header lists.
     pub(crate) is_sparse: bool,
     /// Whether its header holds a hash or a signature of its bytes.
     pub(crate) is_signed: bool,
@@ -17,13 +17,13 @@ pub(crate) struct Member {
 
 /// Who changes members.
 pub(crate) trait Edit {
-    /// Whether a member's bytes are wanted; asked for each, in order. `first`: [`crate::rewrite::job::PEEK`] of a regular file's bytes.
+    /// Whether a member's bytes are wanted; called for each, in order. `first`: [`crate::rewrite::job::PEEK`] of a regular file's bytes.
     fn wants(&mut self, member: &Member, first: &[u8]) -> Made<bool>;
 
     /// What a member whose bytes were wanted shall hold, and whether that is new.
     fn edit(&mut self, member: &Member, bytes: Vec<u8>) -> Made<(Vec<u8>, bool)>;
 
-    /// Parts of names, each as long as what stands there instead.
+    /// Parts of names and what replaces them, each pair of equal length.
     fn renamed(&self) -> &[(String, String)] {
         &[]
     }

@@ -1,5 +1,5 @@
 //! A tar header's fields and extensions: POSIX pax, "ustar Interchange Format" and "pax Extended Header"; GNU's base-256
-//! numbers. Numbers are written as wide as they stood there.
+//! numbers. Numbers keep the width of their fields.
 
 use crate::sniff::BLOCK;
 use std::ops::Range;
@@ -67,7 +67,7 @@ fn checksum(block: &[u8]) -> u64 {
     outside.map(|(_, byte)| u64::from(*byte)).sum::<u64>() + 8 * u64::from(b' ')
 }
 
-/// A number: octal digits between spaces and NULs, or base 256 behind a set bit. An empty field is 0.
+/// A number: octal digits between spaces and NULs, or base 256 after a set bit. An empty field is 0.
 fn number(field: &[u8]) -> Option<u64> {
     if let [0x80, rest @ ..] = field {
         let (high, low) = rest.split_at_checked(rest.len().checked_sub(8)?)?;
@@ -90,7 +90,7 @@ fn digits_end(field: &[u8]) -> usize {
     start + rest.iter().take_while(|byte| matches!(byte, b'0'..=b'7')).count()
 }
 
-/// Writes a number where one stands, keeping what ends it.
+/// Writes a number over another, keeping what ends it.
 fn set_number(field: &mut [u8], value: u64) -> bool {
     if let [0x80, rest @ ..] = field {
         let Some(at) = rest.len().checked_sub(8) else { return false };

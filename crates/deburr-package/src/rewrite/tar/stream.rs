@@ -1,5 +1,5 @@
 //! A tar archive with some members changed, as a stream: bytes are pulled out of it while it reads those of the old one. A
-//! changed member's header is the old one but for size and checksum; all else passes through as it is: names and headers of
+//! changed member's header is the old one except for size and checksum; all else passes through as it is: names and headers of
 //! any kind, links, padding, what follows the end.
 //!
 //! What readers do not agree on is refused: a link or a folder with bytes of its own, a name or size for all that follow.
@@ -40,7 +40,7 @@ pub(crate) struct Rewriting<'e, R> {
     given: usize,
     /// Bytes of the source that pass through after them.
     passing: u64,
-    /// Whether the marker was met, behind which all passes through.
+    /// Whether the marker was met, after which all passes through.
     is_ended: bool,
     /// Bytes of the source that were read.
     read: u64,
@@ -182,7 +182,7 @@ impl<'e, R: Read> Rewriting<'e, R> {
         Ok(())
     }
 
-    /// Makes a member ready, whose header stands at `main` and with all that extends it begins at `start` of the source.
+    /// Makes a member ready, whose header is at `main` and with all that extends it begins at `start` of the source.
     fn member(
         &mut self,
         header: &Header<'_>,
@@ -271,7 +271,7 @@ impl<R: Read> Read for Rewriting<'_, R> {
     }
 }
 
-/// Puts parts of names in the places of others as long; whether there are any.
+/// Replaces parts of names by others as long; whether there are any.
 fn replace(bytes: &mut [u8], parts: &[(String, String)]) -> bool {
     let mut is_new = false;
     for (old, new) in parts {

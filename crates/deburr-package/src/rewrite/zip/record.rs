@@ -6,7 +6,7 @@ use crate::name::tidied;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 
-/// A file's hash and size, as they stand in a line.
+/// A file's hash and size, as a line has them.
 pub(crate) struct Sum {
     hash: String,
     size: usize,
@@ -60,7 +60,7 @@ fn lines(record: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Fields as they stand there.
+/// Fields as they are written.
 fn fields(line: &[u8]) -> Vec<&[u8]> {
     let end = line.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n')).map_or(0, |at| at + 1);
     let mut is_quoted = false;
