@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_brand_is_told_without_its_blanks() {
+    fn the_brand_is_without_its_blanks() {
         assert_eq!(brand(&Full { basic: 1, osxsave: false, xcr0: 0 }), "A CPU");
     }
 }

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn cpus_that_lack_features_are_told_the_best_first() {
+    fn cpus_that_lack_features_are_listed_the_best_first() {
         let lse = FeatureSet::of(&[Feature::FEAT_LSE]);
         let cores = cpus_lacking(Arch::Aarch64, lse);
         for old in ["cortex-a53", "cortex-a57", "cortex-a72", "cortex-a73"] {

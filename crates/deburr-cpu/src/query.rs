@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bit_of_cpuid_tells_its_feature() {
+    fn a_bit_of_cpuid_states_its_feature() {
         assert_eq!(cpuid_bit(1, 0, Ecx, 28), Some(AVX));
         assert_eq!(cpuid_bit(7, 0, Ebx, 5), Some(AVX2));
         assert_eq!(cpuid_bit(7, 1, Eax, 4), Some(AVX_VNNI));
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bit_of_cpuid_lies_in_a_feature_leaf() {
+    fn every_bit_of_cpuid_is_in_a_feature_leaf() {
         for &(leaf, subleaf, register, bit, feature, _) in ROWS {
             assert!(is_feature_leaf(leaf), "{leaf:#x}");
             assert!(subleaf == 0 || LEAVES_WITH_SUBLEAVES.contains(&leaf), "{leaf:#x}");
@@ -520,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bit_of_the_auxiliary_vector_tells_its_feature() {
+    fn a_bit_of_the_auxiliary_vector_states_its_feature() {
         assert_eq!((hwcap_bit(1, 8), hwcap_bit(2, 1)), (Some(FEAT_LSE), Some(FEAT_SVE2)));
         assert_eq!((hwcap_bit(1, 9), hwcap_bit(1, 10)), (Some(FEAT_FP16), Some(FEAT_FP16)));
         assert_eq!((hwcap_bit(2, 9), hwcap_bit(2, 13)), (Some(FEAT_I8MM), Some(FEAT_I8MM)));
@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_tells_all_features_up_to_its_value() {
+    fn a_field_states_all_features_up_to_its_value() {
         let aes = field_at(0xc030, 4); // ID_AA64ISAR0_EL1.AES
         assert_eq!(aes.features(0), FeatureSet::EMPTY);
         assert_eq!(aes.features(1), FeatureSet::of(&[FEAT_AES]));

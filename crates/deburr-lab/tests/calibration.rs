@@ -12,7 +12,7 @@ mod robbed;
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Order;
 use experiment::{Layouts, NOISES, Noise, different, false_alarms, peeking, placed};
-use robbed::{Length, STEALS, Steal, told};
+use robbed::{Length, STEALS, Steal, shares};
 
 fn limits_hold(experiments: usize) {
     let edge = Rope::ONE_PERCENT.half_width();
@@ -88,8 +88,8 @@ fn steal_decides_nothing(experiments: usize) {
     for (index, steal) in STEALS.into_iter().enumerate() {
         for length in [Length(0.5), Length(0.02)] {
             for metric in ["wall", "user"] {
-                let equal = told(steal, length, metric, 0.0, experiments, index as u64);
-                let slower = told(steal, length, metric, more, experiments, index as u64);
+                let equal = shares(steal, length, metric, 0.0, experiments, index as u64);
+                let slower = shares(steal, length, metric, more, experiments, index as u64);
                 assert!(
                     equal.better + equal.worse <= 0.01,
                     "{}, {length:?}, {metric}: {equal:?}",

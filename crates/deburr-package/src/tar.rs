@@ -59,7 +59,7 @@ pub(crate) fn slice_of(bytes: &[u8], start: u64, size: u64) -> Option<&[u8]> {
 }
 
 /// An entry of an archive in memory, for the index of an image.
-pub(crate) struct Entry {
+pub(crate) struct TarEntry {
     pub(crate) name: Vec<u8>,
     pub(crate) link: Option<Vec<u8>>,
     pub(crate) start: u64,
@@ -67,7 +67,7 @@ pub(crate) struct Entry {
 }
 
 /// Lists an archive in memory; stops where it is damaged, and where `wanted` says so.
-pub(crate) fn list(bytes: &[u8], mut wanted: impl FnMut(Entry) -> bool) {
+pub(crate) fn list(bytes: &[u8], mut wanted: impl FnMut(TarEntry) -> bool) {
     let gauge = Rc::new(Gauge::default());
     let mut archive = Archive::new(Guarded { inner: Cursor::new(bytes), gauge: Rc::clone(&gauge) });
     gauge.allowed.set(HEADER);
@@ -83,7 +83,7 @@ pub(crate) fn list(bytes: &[u8], mut wanted: impl FnMut(Entry) -> bool) {
             entry.link_name_bytes().filter(|_| kind != EntryType::Regular).map(|name| name.into_owned());
         let name = tidied(&entry.path_bytes()).to_vec();
         let (start, size) = (entry.raw_file_position(), entry.size());
-        if name.len() > LONGEST_NAME || !wanted(Entry { name, link, start, size }) {
+        if name.len() > LONGEST_NAME || !wanted(TarEntry { name, link, start, size }) {
             return;
         }
     }

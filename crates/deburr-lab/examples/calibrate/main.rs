@@ -10,7 +10,7 @@ mod robbed;
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Order;
 use experiment::{Layouts, NOISES, Noise, different, false_alarms, peeking, placed};
-use robbed::{Length, STEALS, told};
+use robbed::{Length, STEALS, shares};
 
 /// Half the width of the region of equivalence.
 fn edge() -> f64 {
@@ -111,7 +111,7 @@ fn hypervisor(experiments: usize, seed: u64) {
     for steal in STEALS {
         for length in [Length(0.5), Length(0.02)] {
             let cell = |metric: &str, effect: f64| {
-                let found = told(steal, length, metric, effect, experiments, seed);
+                let found = shares(steal, length, metric, effect, experiments, seed);
                 match effect {
                     0.0 => format!("{:.3} / {:.3}", found.better + found.worse, found.same),
                     _ => format!("{:.3} / {:.4}", found.worse, found.better),

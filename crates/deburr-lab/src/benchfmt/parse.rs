@@ -78,7 +78,7 @@ pub fn parse(
     let mut problems = Vec::new();
     let mut config = vec![Config { key: ".file".to_owned(), value: label.to_owned(), from_file: false }];
     for (index, line) in text.lines().enumerate() {
-        let mut tell =
+        let mut report =
             |reason: String| problems.push(SyntaxError { path: path.to_owned(), line: index + 1, reason });
         if let Some(rest) = line.strip_prefix("Benchmark") {
             match benchmark(rest) {
@@ -86,12 +86,12 @@ pub fn parse(
                 Ok(Some((name, iterations, values))) => {
                     take(Record { config: config.clone(), name, iterations, values });
                 }
-                Err(reason) => tell(reason),
+                Err(reason) => report(reason),
             }
         } else if let Some(rest) =
             line.strip_prefix("Unit").filter(|rest| rest.starts_with(char::is_whitespace) || rest.is_empty())
         {
-            unit_line(rest, units, &mut tell);
+            unit_line(rest, units, &mut report);
         } else if let Some((key, value)) = key_value(line) {
             set(&mut config, key, value);
         }
@@ -155,18 +155,18 @@ fn benchmark(rest: &str) -> Result<Option<Measured>, String> {
 }
 
 /// After `Unit`: the unit and what is said of it, `key=value` by `key=value`.
-fn unit_line(rest: &str, units: &mut Units, tell: &mut impl FnMut(String)) {
+fn unit_line(rest: &str, units: &mut Units, report: &mut impl FnMut(String)) {
     let mut fields = rest.split_whitespace();
-    let Some(unit) = fields.next() else { return tell("missing unit".to_owned()) };
+    let Some(unit) = fields.next() else { return report("missing unit".to_owned()) };
     let tidied = tidy(1.0, unit).1;
     for field in fields {
         let Some((key, value)) = field.split_once('=').filter(|(key, _)| !key.is_empty()) else {
-            tell("expected key=value".to_owned());
+            report("expected key=value".to_owned());
             continue;
         };
         let known = units.said.entry((tidied.clone(), key.to_owned())).or_insert_with(|| value.to_owned());
         if known != value {
-            tell(format!("metadata {key} of unit {unit} already set to {known}"));
+            report(format!("metadata {key} of unit {unit} already set to {known}"));
         }
     }
 }
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lines_are_told_with_their_place() {
+    fn bad_lines_are_reported_with_their_place() {
         let text = "BenchmarkA x 1 s\nBenchmarkA 1\nBenchmarkA 1 1\nBenchmarkA 1 y s\nBenchmarkA 1 inf s\nBenchmarkA \nUnit\nUnit s =\nUnit s a=1\nUnit s a=2\n";
         let (records, problems) = records(text);
         assert!(records.is_empty());

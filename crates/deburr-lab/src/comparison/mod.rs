@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_told_in_the_unit_of_the_metric() {
+    fn a_change_is_in_the_unit_of_the_metric() {
         let a: Vec<f64> = (0..20).map(|index| 10.0 + f64::from(index % 3)).collect();
         let b: Vec<f64> = a.iter().map(|value| value * 1.25).collect();
         let rule = Rule::once(Rope::ONE_PERCENT, 20).unwrap();

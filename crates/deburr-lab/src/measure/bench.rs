@@ -8,7 +8,7 @@ use super::experiment::{Experiment, Failure, When};
 use super::machine::{Busy, Gate};
 use super::metric::{self, Metric};
 use super::process::{self, End, Streams, Task};
-use super::record::{Record, Run};
+use super::record::{Record, RecordedRun};
 use super::server::{Server, ServerError};
 use super::stop::Stop;
 use crate::side::Side;
@@ -67,7 +67,7 @@ impl<'e> Bench<'e> {
 
     /// Makes the run that `run` describes, with what comes before it, and its server where that does not run all the time. `layout`: the
     /// seed of its layout. `None`: somebody wanted to stop.
-    pub(super) fn run(&mut self, run: Run, layout: u32) -> Result<Option<Run>, Failure> {
+    pub(super) fn run(&mut self, run: RecordedRun, layout: u32) -> Result<Option<RecordedRun>, Failure> {
         let is_ready = self.prepare(run.side)? && self.link(run.side, layout, When::EachRun)?;
         if !is_ready || self.stop.is_wanted() {
             return Ok(None);
@@ -83,7 +83,7 @@ impl<'e> Bench<'e> {
         self.gate = if is_quiet { self.experiment.gate } else { self.gate.map(Gate::less_patient) };
         let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
         let point = self.experiment.point.clone();
-        let run = self.measure(Run { point, began, waited, ..run });
+        let run = self.measure(RecordedRun { point, began, waited, ..run });
         if self.experiment.alternates {
             self.servers = [None, None];
         }
@@ -138,7 +138,7 @@ impl<'e> Bench<'e> {
     }
 
     /// Makes a run, and writes it down. `None`: somebody wanted to stop.
-    fn measure(&mut self, mut run: Run) -> Result<Option<Run>, Failure> {
+    fn measure(&mut self, mut run: RecordedRun) -> Result<Option<RecordedRun>, Failure> {
         let experiment = self.experiment;
         let what = match (run.is_warm_up, run.layout) {
             (true, _) => format!("the warm-up run of {}", run.side),
@@ -226,7 +226,7 @@ impl<'e> Bench<'e> {
     }
 
     /// Copies what the last run printed to where it is kept.
-    fn keep(&mut self, run: &Run) -> Result<(), Failure> {
+    fn keep(&mut self, run: &RecordedRun) -> Result<(), Failure> {
         let Some(folder) = &self.experiment.keeps else { return Ok(()) };
         for (file, suffix) in [(&mut self.output, "out"), (&mut self.errors, "err")] {
             let path = folder.join(format!("{}.{suffix}", name(run)));
@@ -266,7 +266,7 @@ fn length(file: &File) -> u64 {
 }
 
 /// What the files of a run are called: `8-pair-3-a`, where 8 is swept over, `warm-up-b`, `round-1-layout-7-a`.
-fn name(run: &Run) -> String {
+fn name(run: &RecordedRun) -> String {
     let mut parts = Vec::new();
     if !run.point.is_empty() {
         parts.push(run.point.clone());

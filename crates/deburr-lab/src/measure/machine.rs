@@ -80,11 +80,11 @@ pub struct Gate {
 
 impl Gate {
     /// How long one sample takes: some ticks.
-    const LOOK: Duration = Duration::from_millis(100);
+    const SAMPLE: Duration = Duration::from_millis(100);
 
     /// The patience that is left after a machine that did not become quiet: where it never does, waiting is useless.
     pub fn less_patient(self) -> Gate {
-        Gate { patience: (self.patience / 2).max(Gate::LOOK), ..self }
+        Gate { patience: (self.patience / 2).max(Gate::SAMPLE), ..self }
     }
 
     /// Waits, unless somebody wants to stop, for the processors that the run may use. Tells how long, in seconds, and whether they are
@@ -92,11 +92,11 @@ impl Gate {
     pub fn wait(self, cpus: Option<&Cpus>, stop: &Stop) -> (f64, bool) {
         let start = Instant::now();
         while let Some(before) = Busy::now(cpus) {
-            let look = Instant::now();
-            thread::sleep(Gate::LOOK);
+            let sample = Instant::now();
+            thread::sleep(Gate::SAMPLE);
             let Some(now) = Busy::now(cpus) else { break };
             let busy = now.since(before).busy.unwrap_or(0.0);
-            let is_quiet = busy / look.elapsed().as_secs_f64() < self.most;
+            let is_quiet = busy / sample.elapsed().as_secs_f64() < self.most;
             if is_quiet || start.elapsed() >= self.patience || stop.is_wanted() {
                 return (start.elapsed().as_secs_f64(), is_quiet);
             }
@@ -226,7 +226,7 @@ mod tests {
         let never = Gate { most: -1.0, patience: Duration::from_millis(150) };
         let (waited, is_quiet) = never.wait(None, &Stop::default());
         assert!(!is_quiet && (0.15..5.0).contains(&waited), "{waited}");
-        assert_eq!(never.less_patient().less_patient().patience, Gate::LOOK);
+        assert_eq!(never.less_patient().less_patient().patience, Gate::SAMPLE);
         let (_, is_quiet) =
             Gate { most: f64::INFINITY, patience: Duration::ZERO }.wait(None, &Stop::default());
         assert!(is_quiet);

@@ -24,9 +24,9 @@ use std::time::{Duration, Instant};
 /// How long a process that is signalled to end may take, until it is killed.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
 /// How often a wish to stop is polled.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL: Duration = Duration::from_millis(500);
 /// How often a wish to stop at once is polled, while a process takes its time to end.
-const HURRIED_LOOK: Duration = Duration::from_millis(50);
+const HURRIED_POLL: Duration = Duration::from_millis(50);
 
 /// A command, and what it runs in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -127,16 +127,16 @@ impl Task {
     fn failed_to_start(&self, error: io::Error) -> io::Error {
         match (&self.folder, self.words.first()) {
             (Some(folder), _) if !folder.is_dir() => {
-                told(folder.display(), io::ErrorKind::NotADirectory.into())
+                explained(folder.display(), io::ErrorKind::NotADirectory.into())
             }
-            (_, Some(program)) => told(program.display(), error),
+            (_, Some(program)) => explained(program.display(), error),
             (_, None) => error,
         }
     }
 }
 
 /// An error, with what it is about.
-fn told(what: impl fmt::Display, error: io::Error) -> io::Error {
+fn explained(what: impl fmt::Display, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
@@ -154,7 +154,7 @@ impl Process {
         let mut command = command(task, streams)?;
         // Children inherit where their parent may run; a hook between fork and exec would make starting slower.
         let pinned = task.cpus.as_ref().map(Cpus::pin).transpose();
-        let pinned = pinned.map_err(|error| told("processors that it may use", error))?;
+        let pinned = pinned.map_err(|error| explained("processors that it may use", error))?;
         let start = Instant::now();
         let child = command.spawn();
         drop(pinned);
@@ -190,7 +190,7 @@ impl Process {
         let start = Instant::now();
         loop {
             let left = timeout.map(|timeout| timeout.saturating_sub(start.elapsed()));
-            if self.ends_within(left.map_or(LOOK, |left| left.min(LOOK)))? {
+            if self.ends_within(left.map_or(POLL, |left| left.min(POLL)))? {
                 return Ok(None);
             }
             let early = match left {
@@ -207,15 +207,15 @@ impl Process {
     pub(super) fn end(&self, stop: &Stop) -> io::Result<()> {
         // It may have ended just now.
         let _ = kill_process_group(self.pid, Signal::TERM);
-        let told = Instant::now();
+        let signalled = Instant::now();
         let mut ended = false;
-        while !ended && told.elapsed() < GRACE && !stop.is_urgent() {
-            ended = self.ends_within(HURRIED_LOOK)?;
+        while !ended && signalled.elapsed() < GRACE && !stop.is_urgent() {
+            ended = self.ends_within(HURRIED_POLL)?;
         }
         // What it started may still be there.
         let _ = kill_process_group(self.pid, Signal::KILL);
         while !ended {
-            ended = self.ends_within(LOOK)?;
+            ended = self.ends_within(POLL)?;
         }
         Ok(())
     }
@@ -256,7 +256,7 @@ fn command(task: &Task, streams: Streams<'_>) -> io::Result<Command> {
     let mut command = Command::new(program);
     command.args(arguments).envs(task.env.iter().map(|(name, value)| (name, value)));
     command.stdin(match &task.input {
-        Some(path) => Stdio::from(File::open(path).map_err(|error| told(path.display(), error))?),
+        Some(path) => Stdio::from(File::open(path).map_err(|error| explained(path.display(), error))?),
         None => Stdio::null(),
     });
     command.stdout(streams.output.try_clone()?).stderr(streams.errors.try_clone()?);
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_tells_how_it_ended() {
+    fn a_run_states_how_it_ended() {
         assert_eq!(ran(&task(&["true"])).0, End::Status(0));
         assert_eq!(ran(&task(&["sh", "-c", "exit 7"])).0, End::Status(7));
         assert_eq!(ran(&task(&["sh", "-c", "kill -SEGV $$"])).0, End::Signal(11));

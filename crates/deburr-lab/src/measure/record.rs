@@ -1,6 +1,6 @@
 //! Measuring stage: what is known of an experiment, on disk.
 //!
-//! One JSON value a line: first the [`Header`], then each [`Run`] as it ends, written and flushed before the next one starts. A
+//! One JSON value a line: first the [`Header`], then each [`RecordedRun`] as it ends, written and flushed before the next one starts. A
 //! last line that an interrupt cut off is no run. Whoever goes on with an experiment gets the same header, or none.
 
 use super::process::{End, Usage};
@@ -43,7 +43,7 @@ pub struct Header {
 
 /// A run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct RecordedRun {
     /// The value of what is swept over; empty where nothing is.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub point: String,
@@ -149,7 +149,7 @@ impl Record {
     ///
     /// # Errors
     /// [`RecordError`], also where it is one of another experiment.
-    pub fn resume(path: &Path, header: &Header) -> Result<(Record, Vec<Run>, Header), RecordError> {
+    pub fn resume(path: &Path, header: &Header) -> Result<(Record, Vec<RecordedRun>, Header), RecordError> {
         let record = Record::alone(OpenOptions::new().read(true).append(true).open(path)?)?;
         let Contents { header: found, runs, whole } = Contents::read(&record.file)?;
         if let Some(difference) = found.difference(header) {
@@ -177,7 +177,7 @@ impl Record {
     ///
     /// # Errors
     /// Where it cannot be written.
-    pub fn add(&mut self, run: &Run) -> Result<(), RecordError> {
+    pub fn add(&mut self, run: &RecordedRun) -> Result<(), RecordError> {
         self.line(run)
     }
 
@@ -199,14 +199,14 @@ impl Drop for Record {
 ///
 /// # Errors
 /// [`RecordError`].
-pub fn read(path: &Path) -> Result<(Header, Vec<Run>), RecordError> {
+pub fn read(path: &Path) -> Result<(Header, Vec<RecordedRun>), RecordError> {
     let contents = Contents::read(&File::open(path)?)?;
     Ok((contents.header, contents.runs))
 }
 
 struct Contents {
     header: Header,
-    runs: Vec<Run>,
+    runs: Vec<RecordedRun>,
     /// Bytes of whole lines.
     whole: u64,
 }
@@ -242,17 +242,17 @@ impl Contents {
 impl Header {
     /// What two experiments differ in; not by which version of the tool they were made.
     fn difference(&self, other: &Header) -> Option<String> {
-        let told = |what: &str, one: &dyn fmt::Debug, other: &dyn fmt::Debug| {
+        let difference = |what: &str, one: &dyn fmt::Debug, other: &dyn fmt::Debug| {
             Some(format!("{what}: {one:?} there, {other:?} here"))
         };
         if self.commands != other.commands {
-            return told("commands", &self.commands, &other.commands);
+            return difference("commands", &self.commands, &other.commands);
         }
         if self.metrics != other.metrics {
-            return told("metrics", &self.metrics, &other.metrics);
+            return difference("metrics", &self.metrics, &other.metrics);
         }
         if self.cores != other.cores {
-            return told("processors", &self.cores, &other.cores);
+            return difference("processors", &self.cores, &other.cores);
         }
         let names = self.options.keys().chain(other.options.keys());
         let different = names.into_iter().find(|name| self.options.get(*name) != other.options.get(*name))?;
@@ -298,8 +298,8 @@ mod tests {
         }
     }
 
-    fn run(pair: u32, side: Side) -> Run {
-        Run {
+    fn run(pair: u32, side: Side) -> RecordedRun {
+        RecordedRun {
             point: String::new(),
             pair,
             layout: None,
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_read_as_it_was_written_and_goes_on_behind_a_line_that_was_cut_off() {
+    fn a_record_is_read_as_it_was_written_and_goes_on_after_a_line_that_was_cut_off() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("record.jsonl");
         let mut record = Record::create(&path, &header()).unwrap();

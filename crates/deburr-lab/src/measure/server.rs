@@ -108,7 +108,7 @@ impl Server {
                 End::Status(0) => {}
                 End::Interrupted => return Err(ServerError::Interrupted),
                 _ if start.elapsed() >= service.patience => {
-                    return Err(ServerError::NotReady(service.patience, told(&server.output)));
+                    return Err(ServerError::NotReady(service.patience, printed(&server.output)));
                 }
                 _ => {
                     server.check(PAUSE)?;
@@ -148,7 +148,7 @@ impl Server {
             return Ok(());
         }
         let end = self.process.take().map(Process::reap).transpose().map_err(ServerError::Ask)?;
-        Err(ServerError::Ended(end.map_or(End::Interrupted, |(end, _)| end), told(&self.output)))
+        Err(ServerError::Ended(end.map_or(End::Interrupted, |(end, _)| end), printed(&self.output)))
     }
 }
 
@@ -162,7 +162,7 @@ impl Drop for Server {
 }
 
 /// The end of what a server printed.
-fn told(mut output: &File) -> String {
+fn printed(mut output: &File) -> String {
     let mut text = Vec::new();
     let length = output.metadata().map_or(0, |metadata| metadata.len());
     // What cannot be read is not quoted.
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_does_not_come_up_is_told_with_what_it_printed() {
+    fn a_server_that_does_not_come_up_is_reported_with_what_it_printed() {
         let start = |server: &str, ready: &str| {
             Server::start(&service(server, ready), &Stop::default()).unwrap_err().to_string()
         };
@@ -251,23 +251,27 @@ mod tests {
             }
             let used = server.cpu_time().expect("a server") - before;
             let ticks = std::fs::read_to_string(&done).unwrap();
-            let told = ticks.trim().parse::<f64>().unwrap() / rustix::param::clock_ticks_per_second() as f64;
+            let printed =
+                ticks.trim().parse::<f64>().unwrap() / rustix::param::clock_ticks_per_second() as f64;
             // Those that only wait use some, too.
-            assert!(told > 0.05 && (told - 0.02..told + 5.0).contains(&used), "{what}: {used}, {told}");
+            assert!(
+                printed > 0.05 && (printed - 0.02..printed + 5.0).contains(&used),
+                "{what}: {used}, {printed}"
+            );
             drop(server);
             [go, done].iter().for_each(|file| std::fs::remove_file(file).unwrap());
         }
     }
 
     #[test]
-    fn a_server_that_ends_while_it_is_to_serve_is_told() {
+    fn a_server_that_ends_while_it_is_to_serve_is_reported() {
         let service = service("echo worn out; read line < /dev/null; sleep 0.2; exit 4", "true");
         let mut server = Server::start(&service, &Stop::default()).unwrap();
         assert!(server.still_serves().is_ok());
         std::thread::sleep(Duration::from_millis(600));
-        let told = server.still_serves().unwrap_err().to_string();
+        let error = server.still_serves().unwrap_err().to_string();
         assert_eq!(
-            told,
+            error,
             "ended with exit status 4 while it was to serve; the last that it printed:\nworn out"
         );
     }
@@ -281,9 +285,9 @@ mod tests {
         let server = Server::start(&service(&script, &format!("test -e {up}")), &stop).unwrap();
         stop.ask();
         stop.ask();
-        let told = Instant::now();
+        let begin = Instant::now();
         drop(server);
-        assert!(told.elapsed() < process::GRACE, "{:?}", told.elapsed());
+        assert!(begin.elapsed() < process::GRACE, "{:?}", begin.elapsed());
     }
 
     #[test]

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_faster_b_is_better_whether_told_as_a_time_or_as_a_rate() {
+    fn a_faster_b_is_better_whether_given_as_a_time_or_as_a_rate() {
         let time = Direction::Smaller.log_ratio(2.0, 1.0);
         let rate = Direction::Larger.log_ratio(0.5, 1.0);
         assert_eq!(time, rate);
@@ -108,11 +108,11 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_told_in_the_unit_of_the_metric() {
+    fn a_change_is_in_the_unit_of_the_metric() {
         for (direction, change) in [(Direction::Smaller, -0.2), (Direction::Larger, 0.25)] {
             let (a, b) = if direction == Direction::Smaller { (1.0, 0.8) } else { (0.8, 1.0) };
-            let told = direction.change(direction.log_ratio(a, b).unwrap());
-            assert!((told - change).abs() < 1e-15, "{told}");
+            let found = direction.change(direction.log_ratio(a, b).unwrap());
+            assert!((found - change).abs() < 1e-15, "{found}");
         }
     }
 

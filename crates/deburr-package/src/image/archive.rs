@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 const MOST_ENTRIES: usize = 1 << 16;
 
 /// An image in a tar archive.
-pub(crate) struct InTar<'a> {
+pub(crate) struct ImageArchive<'a> {
     bytes: &'a [u8],
     files: HashMap<Vec<u8>, (u64, u64)>,
     links: HashMap<Vec<u8>, Vec<u8>>,
@@ -18,7 +18,7 @@ pub(crate) struct InTar<'a> {
     pub(crate) images: Vec<Image>,
 }
 
-impl Blobs for InTar<'_> {
+impl Blobs for ImageArchive<'_> {
     fn open<'a>(&'a self, name: &str) -> Option<Box<dyn AsRef<[u8]> + 'a>> {
         Some(Box::new(self.bytes_of(&self.real(name))?))
     }
@@ -29,7 +29,7 @@ impl Blobs for InTar<'_> {
     }
 }
 
-impl<'a> InTar<'a> {
+impl<'a> ImageArchive<'a> {
     /// What a file of the archive holds, of this very name.
     pub(crate) fn bytes_of(&self, name: &str) -> Option<&'a [u8]> {
         let (start, size) = self.files.get(name.as_bytes())?;
@@ -43,8 +43,8 @@ impl<'a> InTar<'a> {
 }
 
 /// Finds the images in a tar archive, if that is what it holds.
-pub(crate) fn find(bytes: &[u8]) -> Option<InTar<'_>> {
-    let mut found = InTar {
+pub(crate) fn find(bytes: &[u8]) -> Option<ImageArchive<'_>> {
+    let mut found = ImageArchive {
         bytes,
         files: HashMap::new(),
         links: HashMap::new(),

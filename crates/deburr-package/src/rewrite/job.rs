@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Names that one note lists in full.
-const TOLD: usize = 3;
+const LISTED: usize = 3;
 
 /// Bytes of a member that show what it is, even if it is compressed: the first block of each codec ends within them.
 pub(super) const PEEK: u64 = 192 << 10;
@@ -25,14 +25,14 @@ pub(super) struct Names {
 
 impl Names {
     fn push(&mut self, name: String) {
-        if self.first.len() < TOLD {
+        if self.first.len() < LISTED {
             self.first.push(name);
         } else {
             self.more += 1;
         }
     }
 
-    pub(super) fn told(&self, why: &str) -> String {
+    pub(super) fn listed(&self, why: &str) -> String {
         let more = if self.more > 0 { format!(" and {} more", self.more) } else { String::new() };
         format!("{}{more}: {why}", self.first.join(", "))
     }
@@ -97,7 +97,7 @@ impl Job<'_> {
     }
 
     /// What a member is, if it is to be offered; `first`: as much of it as [`PEEK`].
-    pub(super) fn told_by(&mut self, name: &[u8], first: &[u8]) -> Option<Kind> {
+    pub(super) fn recognised(&mut self, name: &[u8], first: &[u8]) -> Option<Kind> {
         match sniff(first) {
             Found::Elf => return Some(Kind::Elf),
             Found::Archive => return Some(Kind::Archive),

@@ -86,7 +86,7 @@ pub fn rewrite<'a>(
         Found::Elf | Found::Archive | Found::Other => return Err(job.refused("no package")),
     };
     let Job { changed, unopened, kept, signatures, mut notes, .. } = job;
-    notes.extend(kept.into_iter().map(|(why, names)| names.told(&why)));
+    notes.extend(kept.into_iter().map(|(why, names)| names.listed(&why)));
     Ok(Rewritten {
         bytes: made.map_or(Cow::Borrowed(bytes), Cow::Owned),
         changed,

@@ -66,7 +66,7 @@ impl Edit for Payload<'_, '_> {
             self.job.leave(&member.name, "a sparse file, kept as it is");
         }
         match member.size {
-            Some(size) if self.job.told_by(&member.name, first).is_some() => {
+            Some(size) if self.job.recognised(&member.name, first).is_some() => {
                 self.job.admit(&member.name, size)?;
                 Ok(true)
             }

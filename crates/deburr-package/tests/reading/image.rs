@@ -87,7 +87,7 @@ fn docker_save_is_read_layer_by_layer() {
 }
 
 #[test]
-fn platforms_are_told_apart_and_attestations_left_out() {
+fn platforms_are_distinguished_and_attestations_left_out() {
     let mut files = Files::new();
     let [first, second] = layers();
     let (arm, intel) = (manifest(&mut files, &[first]), manifest(&mut files, &[second]));
@@ -110,7 +110,7 @@ fn platforms_are_told_apart_and_attestations_left_out() {
 }
 
 #[test]
-fn missing_layer_and_damaged_layer_are_told_and_the_others_read() {
+fn missing_layer_and_damaged_layer_are_reported_and_the_others_read() {
     let mut files = Files::new();
     let [first, second] = layers();
     let mut layers = vec![gzip(&first), gzip(&second)];

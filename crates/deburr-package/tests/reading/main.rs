@@ -136,7 +136,7 @@ fn lzma_payload_of_an_old_rpm_is_decoded() {
 }
 
 #[test]
-fn truncated_package_is_told_and_what_came_before_is_kept() {
+fn truncated_package_is_reported_and_what_came_before_is_kept() {
     for (kind, _, bytes) in all_kinds() {
         let whole = taken(&bytes);
         let step = (bytes.len() / 60).max(1);

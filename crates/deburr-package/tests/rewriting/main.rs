@@ -251,7 +251,7 @@ fn package_without_a_change_is_the_same_and_every_binary_is_shown() {
 }
 
 #[test]
-fn packages_within_are_kept_and_told() {
+fn packages_within_are_kept_and_noted() {
     let [a, _] = objects();
     let inner = tar(&[("a.so", &a)]);
     let members: [Member; 7] = [

@@ -217,7 +217,7 @@ fn record_of_a_wheel_follows() {
 }
 
 #[test]
-fn what_signs_a_package_is_told() {
+fn what_signs_a_package_is_noted() {
     let [a, b] = objects();
     let record = record(&a, &b);
     let old = making::zip(
@@ -244,7 +244,7 @@ fn what_signs_a_package_is_told() {
 }
 
 #[test]
-fn bytes_that_belong_to_nobody_are_refused() {
+fn bytes_that_belong_to_no_member_are_refused() {
     let [a, b] = objects();
     let members: [Member; 2] = [("a.so", &a), ("b.so", &b)];
     for shape in all_shapes() {

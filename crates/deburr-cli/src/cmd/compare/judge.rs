@@ -8,7 +8,7 @@ use crate::render::compare::{Document, Measured, Point};
 use deburr_lab::comparison::{self, Comparison, Family, Question, Series};
 use deburr_lab::measure::layouts;
 use deburr_lab::measure::pairs::Pair;
-use deburr_lab::measure::record::{Header, Run};
+use deburr_lab::measure::record::{Header, RecordedRun};
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::placement::Placement;
 use deburr_lab::stats::verdict::{ALPHA, INTERIM_ANALYSES, Outcome, Rule};
@@ -40,7 +40,7 @@ pub(super) struct Criterion {
 }
 
 /// What each metric is judged by. `layouts`: the runs of A's layouts, where those were measured.
-pub(super) fn criteria(plan: &Plan, layouts: &[Run], rule: &Rule) -> Result<Vec<Criterion>, String> {
+pub(super) fn criteria(plan: &Plan, layouts: &[RecordedRun], rule: &Rule) -> Result<Vec<Criterion>, String> {
     let of = |asked: &Asked| {
         let Some(extent) = plan.layouts else { return Ok(Criterion { rule: rule.clone(), placement: None }) };
         let name = &asked.question.name;

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_end_in_the_unit_and_packages_tell_them_apart() {
+    fn names_end_in_the_unit_and_packages_distinguish_them() {
         let text = "pkg: a/x\nBenchmarkE-8 10 5 ns/op 3 MB/s\nBenchmarkE-8 10 8 ns/op 4 MB/s\n";
         let found = read(text).unwrap();
         assert_eq!(

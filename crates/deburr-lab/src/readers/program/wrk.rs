@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_told_apart() {
+    fn units_are_distinguished() {
         for (text, expected) in
             [("301.22us", 301.22 / 1e6), ("1.5ms", 0.0015), ("1.21s", 1.21), ("1.10m", 66.0)]
         {

@@ -351,7 +351,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exact_values_that_differ_are_told() {
+    fn exact_values_that_differ_get_a_note() {
         let found = summary(&[101.0, 100.0, 101.0], Assumption::Exact, 0.95, Upstream::Corrected).unwrap();
         assert_eq!((found.center, found.low, found.high), (101.0, 100.0, 101.0));
         assert_eq!(

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn layouts_are_told_from_noise_and_drift() {
+    fn layouts_are_distinguished_from_noise_and_drift() {
         let mut random = Random::new(5);
         let mut mean = |settings: [f64; 3]| {
             let squares = (0..400)

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_pairs_and_bad_ones_are_told() {
+    fn equal_pairs_are_the_same_and_bad_ones_are_refused() {
         let sequence = fed([0.0; 40]);
         assert_eq!(sequence.decision().map(|found| found.outcome), Some(Outcome::Same));
         let mut sequence = fed([0.0]);

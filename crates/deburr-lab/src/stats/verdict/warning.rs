@@ -135,10 +135,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_are_told_in_digits_that_tell_them_apart() {
-        let told = |low, high| Warning::TwoModes { p: 0.01, centres: (low, high), upper: 0.5 }.to_string();
-        assert!(told(1405.3966, 1535.3447).contains("at 1405 and 1535 (50 %"));
-        assert!(told(0.000_678_1, 0.000_712_4).contains("at 0.0006781 and 0.0007124"));
-        assert!(told(0.0, 2.5e-9).contains("at 0.000e0 and 2.500e-9"));
+    fn groups_are_shown_in_digits_that_distinguish_them() {
+        let shown = |low, high| Warning::TwoModes { p: 0.01, centres: (low, high), upper: 0.5 }.to_string();
+        assert!(shown(1405.3966, 1535.3447).contains("at 1405 and 1535 (50 %"));
+        assert!(shown(0.000_678_1, 0.000_712_4).contains("at 0.0006781 and 0.0007124"));
+        assert!(shown(0.0, 2.5e-9).contains("at 0.000e0 and 2.500e-9"));
     }
 }

@@ -17,7 +17,7 @@ use crate::codec::decode::decoded;
 use crate::codec::encode::{Coding, encoded};
 use crate::codec::meter::Meter;
 use crate::image::Blobs;
-use crate::image::archive::InTar;
+use crate::image::archive::ImageArchive;
 use crate::image::manifests::{Layer, file_of, layers};
 use crate::name::{shown, tidied};
 use crate::sniff::{Codec, Format, Found, sniff};
@@ -36,7 +36,7 @@ const DEEPEST: u32 = 8;
 /// An image that is being made anew.
 struct Making<'m, 'j, 'a> {
     job: &'m mut Job<'j>,
-    image: &'m InTar<'a>,
+    image: &'m ImageArchive<'a>,
     changes: Changes,
     /// What files hold now, by the names that they had.
     new: BTreeMap<String, Vec<u8>>,
@@ -51,7 +51,7 @@ struct Making<'m, 'j, 'a> {
 /// Makes the image anew.
 pub(crate) fn rewrite(
     job: &mut Job<'_>,
-    image: &InTar<'_>,
+    image: &ImageArchive<'_>,
     bytes: &[u8],
     coding: Coding,
 ) -> Made<Option<Vec<u8>>> {

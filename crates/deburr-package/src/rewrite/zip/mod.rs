@@ -139,7 +139,7 @@ fn changed(job: &mut Job<'_>, entry: &Entry<'_>) -> Made<Option<Vec<u8>>> {
         let more = (&mut stream).take(PEEK).read_to_end(&mut first);
         more.map_err(|error| failed(&path, &job.meter, error))?;
     }
-    let Some(kind) = job.told_by(entry.name, &first) else { return Ok(None) };
+    let Some(kind) = job.recognised(entry.name, &first) else { return Ok(None) };
     let bytes = whole(job, entry, &mut stream, first)?;
     let (bytes, is_new) = job.offered(entry.name, kind, bytes);
     Ok(is_new.then_some(bytes))
