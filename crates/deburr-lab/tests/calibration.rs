@@ -1,8 +1,11 @@
-//! The limits that the rule keeps on simulated experiments: false verdicts where A = B and at the edge of the region of
-//! equivalence, and the power to find a real difference; and that the usual methods of judging do not keep them.
+//! The limits that the rule keeps on simulated experiments: false verdicts where A = B and at the edge of the
+//! region of equivalence, and the power to find a real difference; and that the usual methods of judging do
+//! not keep them.
 //!
-//! The short form runs with the other tests; `cargo test --release -p deburr-lab --test calibration -- --ignored` is the long one,
-//! and `cargo run --release -p deburr-lab --example calibrate` prints its table. Seeds are fixed: a run gives what the last one gave.
+//! The short form runs with the other tests;
+//! `cargo test --release -p deburr-lab --test calibration -- --ignored` is the long one, and
+//! `cargo run --release -p deburr-lab --example calibrate` prints its table. Seeds are fixed: a run gives
+//! what the last one gave.
 
 #[path = "../examples/calibrate/experiment.rs"]
 mod experiment;
@@ -96,7 +99,8 @@ fn steal_decides_nothing(experiments: usize) {
                     steal.name()
                 );
                 assert_eq!(slower.better, 0.0, "{}, {length:?}, {metric}: {slower:?}", steal.name());
-                // CPU time is what it was. Of a run that waits for what is not counted it is not known that it was a hypervisor.
+                // CPU time is what it was. Of a run that waits for what is not counted it is not known that
+                // it was a hypervisor.
                 let is_known = metric == "user" && steal != Steal::Uncounted;
                 let is_found = equal.same > 0.5 && slower.worse > 0.9;
                 assert!(!is_known || is_found, "{}, {length:?}: {equal:?} {slower:?}", steal.name());

@@ -1,5 +1,5 @@
-//! Whatever comes in: an error or a number, but no panic and no wait. Numbers at the ends of what there is, and result files that are
-//! cut, mixed up or not text.
+//! Whatever comes in: an error or a number, but no panic and no wait. Numbers at the ends of what there is,
+//! and result files that are cut, mixed up or not text.
 
 use deburr_lab::benchfmt::{Input, Options, tables};
 use deburr_lab::side::Side;

@@ -1,13 +1,15 @@
-//! From packages to the binaries in them: bytes → ELF files and static archives, one at a time, never unpacked to disk. And
-//! back: [`rewrite`] puts changed binaries in their places.
+//! From packages to the binaries in them: bytes → ELF files and static archives, one at a time, never
+//! unpacked to disk. And back: [`rewrite`] puts changed binaries in their places.
 //!
-//! In: the bytes of a package, or the blobs of a container image. Out: calls of a [`Sink`], in the package's order. Wheels,
-//! jars, conda packages and other zip files; `.deb`, `.rpm` and Alpine's `.apk`; tar with gzip, xz, zstd, bzip2 or none; npm's
-//! packages; OCI image layouts and what `docker save` writes; and all of these in one another.
+//! In: the bytes of a package, or the blobs of a container image. Out: calls of a [`Sink`], in the package's
+//! order. Wheels, jars, conda packages and other zip files; `.deb`, `.rpm` and Alpine's `.apk`; tar with
+//! gzip, xz, zstd, bzip2 or none; npm's packages; OCI image layouts and what `docker save` writes; and all of
+//! these in one another.
 //!
-//! The crate opens nothing and prints nothing. Streams are decoded as they are read; in memory are one member at a time, the
-//! decoders' windows, and a zip file within a stream, as its directory is at its end. [`Limits`] bound all of that. A
-//! member's path is text for people and is never opened. Whatever the bytes are, there is no panic of this crate's.
+//! The crate opens nothing and prints nothing. Streams are decoded as they are read; in memory are one member
+//! at a time, the decoders' windows, and a zip file within a stream, as its directory is at its end.
+//! [`Limits`] bound all of that. A member's path is text for people and is never opened. Whatever the bytes
+//! are, there is no panic of this crate's.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-/// A name as UTF-8, with control characters escaped: it goes to a terminal, and the maker of the package chose it.
+/// A name as UTF-8, with control characters escaped: it goes to a terminal, and the maker of the package
+/// chose it.
 pub fn shown(name: &[u8]) -> String {
     let mut text = String::new();
     for c in String::from_utf8_lossy(name).chars() {

@@ -17,7 +17,8 @@ pub trait Sink {
     /// [`Stopped`].
     fn admit(&mut self, bytes: u64) -> Result<Self::Permit, Stopped>;
 
-    /// Says that so many bytes are in memory that no permit covers, or soon will be; may wait. No permit is held meanwhile.
+    /// Says that so many bytes are in memory that no permit covers, or soon will be; may wait. No permit is
+    /// held meanwhile.
     ///
     /// # Errors
     /// [`Stopped`].

@@ -1,5 +1,6 @@
-//! tar: POSIX pax, ustar, GNU and V7 headers, by the `tar` crate, whose headers are bounded here: one with all that extends it
-//! may take 1 MiB, which the crate itself does not bound. Archives in memory are listed, and names in streams shown.
+//! tar: POSIX pax, ustar, GNU and V7 headers, by the `tar` crate, whose headers are bounded here: one with
+//! all that extends it may take 1 MiB, which the crate itself does not bound. Archives in memory are listed,
+//! and names in streams shown.
 
 use crate::name::tidied;
 use crate::sniff::BLOCK;

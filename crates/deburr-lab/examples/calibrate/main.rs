@@ -1,7 +1,8 @@
-//! Prints how often each method of judging is wrong, and how often the rule finds a real difference, on simulated experiments.
+//! Prints how often each method of judging is wrong, and how often the rule finds a real difference, on
+//! simulated experiments.
 //!
-//! `cargo run --release -p deburr-lab --example calibrate [EXPERIMENTS] [SEED]`: 4000 experiments a cell by default, a minute or two
-//! on two cores. `tests/calibration.rs` holds the results to their limits.
+//! `cargo run --release -p deburr-lab --example calibrate [EXPERIMENTS] [SEED]`: 4000 experiments a cell by
+//! default, a minute or two on two cores. `tests/calibration.rs` holds the results to their limits.
 #![allow(clippy::print_stdout)] // The example is its table.
 
 mod experiment;

@@ -1,5 +1,5 @@
-//! Simulated experiments on a machine whose hypervisor takes the processor away, judged as `deburr compare` judges a record: disturbed
-//! pairs are measured again, and where too many stay so there is no verdict.
+//! Simulated experiments on a machine whose hypervisor takes the processor away, judged as `deburr compare`
+//! judges a record: disturbed pairs are measured again, and where too many stay so there is no verdict.
 
 use crate::experiment::stream;
 use deburr_lab::comparison::{self, Conditions};
@@ -60,8 +60,8 @@ pub(crate) struct Length(pub(crate) f64);
 /// A tick, in seconds: what the kernel counts stolen time in.
 const TICK: f64 = 0.01;
 
-/// Of so many experiments, the shares in which B is called better, worse, and the same; θ = `effect` is B's true log ratio, positive
-/// where B computes longer.
+/// Of so many experiments, the shares in which B is called better, worse, and the same; θ = `effect` is B's
+/// true log ratio, positive where B computes longer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shares {
     pub(crate) better: f64,

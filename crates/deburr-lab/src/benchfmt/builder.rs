@@ -1,5 +1,5 @@
-//! Results gathered into tables: one for each configuration and unit, a row for each benchmark, a column for each file, and each
-//! later column compared with the first.
+//! Results gathered into tables: one for each configuration and unit, a row for each benchmark, a column for
+//! each file, and each later column compared with the first.
 
 use super::filter::Filter;
 use super::key::{Key, Projections};
@@ -39,7 +39,8 @@ impl Builder {
     /// Without results so far.
     ///
     /// # Errors
-    /// [`QueryError`] where a projection or the filter cannot be understood, or α or the confidence is outside 0 to 1.
+    /// [`QueryError`] where a projection or the filter cannot be understood, or α or the confidence is
+    /// outside 0 to 1.
     pub fn new(options: &Options) -> Result<Builder, QueryError> {
         let share = |name: &str, value: f64| {
             let refused =
@@ -168,8 +169,8 @@ impl Builder {
     }
 }
 
-/// Geometric means of a column: of the ratios to the first one rather than the ratio of the means, so that they mean something
-/// also where the columns have different rows.
+/// Geometric means of a column: of the ratios to the first one rather than the ratio of the means, so that
+/// they mean something also where the columns have different rows.
 fn summarize(cells: &[Vec<Option<Cell>>], column: usize) -> Summaries {
     let of = |column: usize| cells.iter().filter_map(move |row| row.get(column)?.as_ref());
     let centers: Vec<f64> = of(column).map(|cell| cell.summary.center).collect();

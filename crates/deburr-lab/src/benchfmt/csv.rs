@@ -1,4 +1,5 @@
-//! Tables as comma-separated values, and next to them the notes, each with the cell it belongs to as a spreadsheet names it.
+//! Tables as comma-separated values, and next to them the notes, each with the cell it belongs to as a
+//! spreadsheet names it.
 
 use super::table::{Table, Tables};
 use crate::stats::benchstat::shortest;

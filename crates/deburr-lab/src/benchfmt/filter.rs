@@ -1,4 +1,5 @@
-//! Which results take part: `key:value` terms that must all hold, `-key:value` for one that must not, `*` for all.
+//! Which results take part: `key:value` terms that must all hold, `-key:value` for one that must not, `*` for
+//! all.
 
 use super::key;
 use super::parse::Record;

@@ -1,14 +1,15 @@
 //! Go's benchmark format, from its lines to the tables that benchstat prints.
 //!
-//! In: the text of result files (golang.org/design/14313-benchmark-format). Out: [`Tables`], and of them the text or the
-//! comma-separated values of golang.org/x/perf/cmd/benchstat, line by line. No file is opened here.
+//! In: the text of result files (golang.org/design/14313-benchmark-format). Out: [`Tables`], and of them the
+//! text or the comma-separated values of golang.org/x/perf/cmd/benchstat, line by line. No file is opened
+//! here.
 //!
 //! ```text
 //! text ──▶ parse ──▶ Record ──▶ key (projections, filter) ──▶ table ──▶ text · csv
 //! ```
 //!
-//! Upstream's query language is kept as far as it selects: `key:value` terms, `-` before one, `*`; keys with `@alpha`, `@num` or
-//! `@first`. Regular expressions, `OR` and fixed orders are refused with a message.
+//! Upstream's query language is kept as far as it selects: `key:value` terms, `-` before one, `*`; keys with
+//! `@alpha`, `@num` or `@first`. Regular expressions, `OR` and fixed orders are refused with a message.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 #![forbid(unsafe_code)]
@@ -46,7 +47,8 @@ pub struct Input<'a> {
 /// Reads result files into tables. Lines that cannot be read are reported and left out.
 ///
 /// # Errors
-/// [`QueryError`] where a projection or the filter cannot be understood, or α or the confidence is outside 0 to 1.
+/// [`QueryError`] where a projection or the filter cannot be understood, or α or the confidence is outside 0
+/// to 1.
 pub fn tables(inputs: &[Input<'_>], options: &Options) -> Result<(Tables, Vec<SyntaxError>), QueryError> {
     let mut builder = Builder::new(options)?;
     let mut problems = Vec::new();

@@ -1,4 +1,5 @@
-//! Result files, line by line: benchmark lines, `key: value` lines, `Unit` lines; everything else is passed over.
+//! Result files, line by line: benchmark lines, `key: value` lines, `Unit` lines; everything else is passed
+//! over.
 
 use super::unit::tidy;
 use std::collections::HashMap;
@@ -67,7 +68,8 @@ impl Units {
     }
 }
 
-/// Hands every result in `text` to `take`, and what is said of units to `units`. `label` becomes the key `.file`.
+/// Hands every result in `text` to `take`, and what is said of units to `units`. `label` becomes the key
+/// `.file`.
 pub fn parse(
     text: &str,
     path: &str,
@@ -131,7 +133,8 @@ fn key_value(line: &str) -> Option<(&str, &str)> {
 
 type Measured = (String, u64, Vec<Value>);
 
-/// After `Benchmark`: name, iterations, and pairs of value and unit. A name alone is what `go test -v` prints first.
+/// After `Benchmark`: name, iterations, and pairs of value and unit. A name alone is what `go test -v` prints
+/// first.
 fn benchmark(rest: &str) -> Result<Option<Measured>, String> {
     let name_end = rest.find(char::is_whitespace);
     let Some((name, rest)) = name_end.and_then(|end| rest.split_at_checked(end)) else { return Ok(None) };

@@ -1,4 +1,5 @@
-//! Tables as values: what [`super::builder`] makes of results, and what [`super::text`] and [`super::csv`] lay out.
+//! Tables as values: what [`super::builder`] makes of results, and what [`super::text`] and [`super::csv`]
+//! lay out.
 
 use super::unit::Class;
 use crate::stats::benchstat::{Comparison, Summary};
@@ -40,7 +41,8 @@ pub struct Cell {
     pub values: Vec<f64>,
     /// Centre and interval.
     pub summary: Summary,
-    /// Centre of the first column, and the comparison with it; `None` in the first column and where that has none.
+    /// Centre of the first column, and the comparison with it; `None` in the first column and where that has
+    /// none.
     pub baseline: Option<(f64, Comparison)>,
     /// What the results differ in that neither row nor column says.
     pub notes: Vec<String>,

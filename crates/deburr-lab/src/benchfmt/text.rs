@@ -1,7 +1,8 @@
 //! Tables for a fixed-width font, to the space as benchstat lays them out.
 //!
-//! A table is a grid of narrow columns (label; centre, interval, notes; and for later columns change, p, notes) with cells that may
-//! span several. Columns get the width of their widest cell; what a spanning cell lacks is spread over the columns that stretch.
+//! A table is a grid of narrow columns (label; centre, interval, notes; and for later columns change, p,
+//! notes) with cells that may span several. Columns get the width of their widest cell; what a spanning cell
+//! lacks is spread over the columns that stretch.
 
 use super::table::{Table, Tables};
 use super::unit::common_scale;
@@ -199,7 +200,8 @@ fn one(table: &Table, out: &mut String) {
     }
 }
 
-/// Names of the columns, level by level, each over all columns that share it and what is above it; then the unit.
+/// Names of the columns, level by level, each over all columns that share it and what is above it; then the
+/// unit.
 fn header(table: &Table, grid: &mut Grid) {
     let count = table.columns.len();
     let edge = start(count + 1);

@@ -1,7 +1,8 @@
 //! Units: brought to base units, classed, and scaled for reading.
 //!
-//! `ns` becomes `sec` and `MB` becomes `B` wherever they are multiplied, so that no `µns` appears. Bytes are scaled by 1024,
-//! everything else by 1000; a row has one scale, by its value nearest to 0, with four significant digits of that.
+//! `ns` becomes `sec` and `MB` becomes `B` wherever they are multiplied, so that no `µns` appears. Bytes are
+//! scaled by 1024, everything else by 1000; a row has one scale, by its value nearest to 0, with four
+//! significant digits of that.
 
 /// How a unit's prefixes count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

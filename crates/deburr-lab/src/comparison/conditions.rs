@@ -1,6 +1,8 @@
-//! Runs → under which conditions they ran: what the program takes by itself, and which pairs something else disturbed.
+//! Runs → under which conditions they ran: what the program takes by itself, and which pairs something else
+//! disturbed.
 //!
-//! In: runs of a record. Out: for each pair what disturbed it, by [`crate::stats::load`], and how much a hypervisor took.
+//! In: runs of a record. Out: for each pair what disturbed it, by [`crate::stats::load`], and how much a
+//! hypervisor took.
 
 use crate::measure::pairs::Pair;
 use crate::measure::record::RecordedRun;
@@ -36,7 +38,8 @@ impl Stolen {
 }
 
 impl Conditions {
-    /// Those of some runs on so many processors; `counts_waiting` is whether the metric counts the time in which a run waits.
+    /// Those of some runs on so many processors; `counts_waiting` is whether the metric counts the time in
+    /// which a run waits.
     pub fn of<'r>(
         runs: impl IntoIterator<Item = &'r RecordedRun>,
         cores: usize,
@@ -94,7 +97,8 @@ fn machine<'r>(runs: impl IntoIterator<Item = &'r RecordedRun>, cores: usize) ->
     Machine { cores, demand, gap, is_robbed: load::is_robbed(runs, cores) }
 }
 
-/// Processors that others kept busy, on average; `None` where the kernel does not report it, or the runs were too short.
+/// Processors that others kept busy, on average; `None` where the kernel does not report it, or the runs were
+/// too short.
 pub(super) fn foreign<'r>(runs: impl Iterator<Item = &'r RecordedRun>) -> Option<f64> {
     let long = runs.filter(|run| run.usage.wall >= SHORTEST);
     let foreign: Vec<f64> = long.filter_map(|run| loaded(run).foreign()).collect();

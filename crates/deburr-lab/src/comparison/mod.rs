@@ -1,7 +1,8 @@
 //! Runs → what is said of them: the only place where measuring and statistics meet.
 //!
-//! In: the values of A and B for one metric, in pairs or not, and what is known of their order and of the load meanwhile. Out: a
-//! [`Comparison`], with the verdict by the pairs, the four numbers paired and unpaired, what benchstat would say, and the warnings.
+//! In: the values of A and B for one metric, in pairs or not, and what is known of their order and of the
+//! load meanwhile. Out: a [`Comparison`], with the verdict by the pairs, the four numbers paired and
+//! unpaired, what benchstat would say, and the warnings.
 
 mod conditions;
 mod series;
@@ -68,7 +69,8 @@ pub struct Comparison {
 /// How several metrics share the error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// The first one has all of it, since it decides; the others share as much among themselves, and say nothing about the first.
+    /// The first one has all of it, since it decides; the others share as much among themselves, and say
+    /// nothing about the first.
     Primary,
     /// All of them share it.
     Equal,
@@ -80,8 +82,9 @@ impl Comparison {
         self.verdict.as_ref().map_or(Outcome::Inconclusive, |verdict| verdict.outcome)
     }
 
-    /// By how much B differs from A, as a fraction of A in the metric's own unit, with the interval that the verdict follows from:
-    /// −0.03 of a time is a time shorter by 3 %. By the pairs where there are some, else of the medians and without an interval.
+    /// By how much B differs from A, as a fraction of A in the metric's own unit, with the interval that the
+    /// verdict follows from: −0.03 of a time is a time shorter by 3 %. By the pairs where there are some,
+    /// else of the medians and without an interval.
     pub fn change(&self) -> (f64, Option<(f64, f64)>) {
         let Some(verdict) = &self.verdict else {
             let [a, b] = self.sides.each_ref().map(|side| side.center);
@@ -95,7 +98,8 @@ impl Comparison {
         (turned(verdict.effect.estimate), interval)
     }
 
-    /// By how much the first run of a pair differs from the second, whoever it is, on the same scale; `None` where that is not known.
+    /// By how much the first run of a pair differs from the second, whoever it is, on the same scale; `None`
+    /// where that is not known.
     pub fn first_run(&self) -> Option<f64> {
         let ahead = self.verdict.as_ref()?.position?.second_ahead?;
         Some(self.question.direction.change(-ahead))
@@ -107,14 +111,15 @@ impl Comparison {
 pub struct Fitness {
     /// The standard deviation of the pairs' ratios, as a fraction.
     pub noise: f64,
-    /// Processors that others kept busy, on average; `None` where the kernel does not report it, or the runs were too short.
+    /// Processors that others kept busy, on average; `None` where the kernel does not report it, or the runs
+    /// were too short.
     pub foreign: Option<f64>,
     /// The share of the wall time that a hypervisor took; `None` where the kernel does not report it.
     pub stolen: Option<f64>,
     /// How long was waited for a quiet machine before each run, on average, in seconds.
     pub waited: f64,
-    /// For some numbers of pairs, the smallest effect that they would probably prove, as a fraction, and how long they take, in
-    /// seconds.
+    /// For some numbers of pairs, the smallest effect that they would probably prove, as a fraction, and how
+    /// long they take, in seconds.
     pub resolves: Vec<(usize, f64, f64)>,
 }
 
@@ -148,7 +153,8 @@ pub fn compare(
     upstream: Upstream,
 ) -> Result<Comparison, Error> {
     let [a, b] = series.values.each_ref();
-    // How far B is ahead may differ between the points of a sweep, which moves and splits both sides: each point is tested by itself.
+    // How far B is ahead may differ between the points of a sweep, which moves and splits both sides: each
+    // point is tested by itself.
     let is_one = !rule.is_over_several();
     let drift = drift_of(series);
     let drifts = is_one && drift.fires();
@@ -252,8 +258,8 @@ fn limit(series: &Series, drifts: bool, pairs: &[Difference]) -> Option<VerdictL
     }
 }
 
-/// Compares several metrics with Holm's correction, each by its own rule, which is given with the error of all. A metric that cannot be
-/// compared takes no share of it.
+/// Compares several metrics with Holm's correction, each by its own rule, which is given with the error of
+/// all. A metric that cannot be compared takes no share of it.
 pub fn compare_all(
     metrics: &[(Question, Series, Rule)],
     family: Family,

@@ -1,4 +1,5 @@
-//! Pairs of runs → the values of one metric, in the order in which they were measured, with what disturbed them.
+//! Pairs of runs → the values of one metric, in the order in which they were measured, with what disturbed
+//! them.
 
 use super::conditions::{Conditions, Stolen};
 use crate::measure::pairs::Pair;
@@ -60,8 +61,8 @@ impl Series {
     }
 }
 
-/// The values that the runs of some pairs have for a metric, and under which conditions, where somebody wants to know. `None`: a run
-/// without it.
+/// The values that the runs of some pairs have for a metric, and under which conditions, where somebody wants
+/// to know. `None`: a run without it.
 pub fn series(pairs: &[Pair], metric: &str, conditions: Option<&Conditions>) -> Option<Series> {
     let value = |pair: &Pair, side: Side| pair.runs[side.index()].metrics.get(metric).copied();
     let of = |side: Side| pairs.iter().map(|pair| value(pair, side)).collect::<Option<Vec<f64>>>();
@@ -88,8 +89,9 @@ pub fn series(pairs: &[Pair], metric: &str, conditions: Option<&Conditions>) -> 
     Some(Series { order: Order::Interleaved, sequence: sequence.collect(), contaminated, stolen, values })
 }
 
-/// The values of several points of a sweep together, one point after the other, each as a multiple of the geometric mean of its
-/// point's values, so that what differs between points is no noise. `None`: a value that is not positive.
+/// The values of several points of a sweep together, one point after the other, each as a multiple of the
+/// geometric mean of its point's values, so that what differs between points is no noise. `None`: a value
+/// that is not positive.
 pub fn pooled(points: &[Series]) -> Option<Series> {
     let mut all = Series::of([Vec::new(), Vec::new()], Order::Interleaved);
     for point in points {

@@ -1,8 +1,8 @@
 //! Measuring stage: one run of an experiment.
 //!
-//! In: whose run it is. Out: what it took and what was read of it, in the record before anybody else sees it. What prepares a run comes
-//! first, then the gate that waits for a quiet machine. A run that fails, or lacks a number, ends the experiment: there is no verdict on
-//! what did not work.
+//! In: whose run it is. Out: what it took and what was read of it, in the record before anybody else sees it.
+//! What prepares a run comes first, then the gate that waits for a quiet machine. A run that fails, or lacks
+//! a number, ends the experiment: there is no verdict on what did not work.
 
 use super::experiment::{Experiment, Failure, When};
 use super::machine::{Busy, Gate};
@@ -44,7 +44,8 @@ impl<'e> Bench<'e> {
         record: &'e mut Record,
         stop: &'e Stop,
     ) -> Result<Bench<'e>, Failure> {
-        // What is not read goes nowhere, the rest to a file in memory, since a disk would be measured with it.
+        // What is not read goes nowhere, the rest to a file in memory, since a disk would be measured with
+        // it.
         let file = |is_wanted: bool| match is_wanted {
             true => memfd_create("deburr", MemfdFlags::CLOEXEC).map(File::from).map_err(io::Error::from),
             false => OpenOptions::new().write(true).open("/dev/null"),
@@ -65,8 +66,8 @@ impl<'e> Bench<'e> {
         })
     }
 
-    /// Makes the run that `run` describes, with what comes before it, and its server where that does not run all the time. `layout`: the
-    /// seed of its layout. `None`: somebody wanted to stop.
+    /// Makes the run that `run` describes, with what comes before it, and its server where that does not run
+    /// all the time. `layout`: the seed of its layout. `None`: somebody wanted to stop.
     pub(super) fn run(&mut self, run: RecordedRun, layout: u32) -> Result<Option<RecordedRun>, Failure> {
         let is_ready = self.prepare(run.side)? && self.link(run.side, layout, When::EachRun)?;
         if !is_ready || self.stop.is_wanted() {
@@ -265,7 +266,8 @@ fn length(file: &File) -> u64 {
     file.metadata().map_or(0, |metadata| metadata.len())
 }
 
-/// What the files of a run are called: `8-pair-3-a`, where 8 is swept over, `warm-up-b`, `round-1-layout-7-a`.
+/// What the files of a run are called: `8-pair-3-a`, where 8 is swept over, `warm-up-b`,
+/// `round-1-layout-7-a`.
 fn name(run: &RecordedRun) -> String {
     let mut parts = Vec::new();
     if !run.point.is_empty() {

@@ -1,7 +1,8 @@
 //! Measuring stage: one command at several layouts of its code.
 //!
-//! In: an experiment that can link its sides anew. Out: runs of A, as many rounds of them as are wanted; in each round every layout once,
-//! in random order. Each run is linked again: the same seed has to give the same layout.
+//! In: an experiment that can link its sides anew. Out: runs of A, as many rounds of them as are wanted; in
+//! each round every layout once, in random order. Each run is linked again: the same seed has to give the
+//! same layout.
 
 use super::bench::Bench;
 use super::experiment::{Experiment, Failure, Relink, When};
@@ -108,7 +109,8 @@ fn is_of_a_layout(run: &RecordedRun) -> bool {
     run.layout.is_some() && !run.is_warm_up
 }
 
-/// The values of a metric, one row a round, in each the layouts in order. `None`: a run is missing, or lacks it.
+/// The values of a metric, one row a round, in each the layouts in order. `None`: a run is missing, or lacks
+/// it.
 pub fn table(runs: &[RecordedRun], extent: Extent, metric: &str) -> Option<Vec<Vec<f64>>> {
     let value = |round: u32, layout: u32| {
         let run = runs.iter().find(|run| place(run) == (round, Some(layout)))?;

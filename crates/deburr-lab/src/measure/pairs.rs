@@ -1,7 +1,7 @@
 //! Measuring stage: pair after pair, until somebody has seen enough.
 //!
-//! In: an experiment. Out: a record of every run, and the pairs. What the numbers mean, and how many it takes, an [`Observer`] decides;
-//! here is no arithmetic on them.
+//! In: an experiment. Out: a record of every run, and the pairs. What the numbers mean, and how many it
+//! takes, an [`Observer`] decides; here is no arithmetic on them.
 //!
 //! Each pair has one run of both sides, in random order, balanced in blocks. The first pair only warms up.
 
@@ -68,7 +68,8 @@ pub fn run(
     stop: &Stop,
 ) -> Result<(Vec<Pair>, Stopped), Failure> {
     let mut bench = Bench::new(experiment, record, stop)?;
-    // How often each was begun: what is on record as one half is not to be joined with a half of another session.
+    // How often each was begun: what is on record as one half is not to be joined with a half of another
+    // session.
     let mut attempts: BTreeMap<u32, u32> = BTreeMap::new();
     for run in runs.iter().filter(|run| is_of_a_pair(run)) {
         let attempts = attempts.entry(run.pair).or_default();
@@ -148,7 +149,8 @@ fn pair(
     })
 }
 
-/// The pairs that some runs make, in order: of each the last that was measured as a whole. What failed is none.
+/// The pairs that some runs make, in order: of each the last that was measured as a whole. What failed is
+/// none.
 pub fn pairs(runs: Vec<RecordedRun>) -> Vec<Pair> {
     let mut halves: BTreeMap<(u32, u32), [Option<RecordedRun>; 2]> = BTreeMap::new();
     for run in runs.into_iter().filter(|run| is_of_a_pair(run) && run.fault.is_none()) {

@@ -1,8 +1,9 @@
 //! Measuring stage: one run of a process, from its start to its end.
 //!
-//! In: a command. Out: how it ended, and what it took. Wall time is counted from before the process is made until its end is
-//! known; CPU time, peak memory and context switches are what the kernel counted for it and for the children that it waited
-//! for (`wait4`, as `/usr/bin/time` does). Nothing else runs meanwhile: its output goes to a file, and its end wakes one `poll`.
+//! In: a command. Out: how it ended, and what it took. Wall time is counted from before the process is made
+//! until its end is known; CPU time, peak memory and context switches are what the kernel counted for it and
+//! for the children that it waited for (`wait4`, as `/usr/bin/time` does). Nothing else runs meanwhile: its
+//! output goes to a file, and its end wakes one `poll`.
 
 use super::machine::Cpus;
 use super::stop::Stop;
@@ -85,8 +86,9 @@ pub struct Usage {
     pub user: f64,
     /// CPU time in the kernel, in seconds.
     pub system: f64,
-    /// The most memory that it, or one of its children, had at once: the resident set, in bytes. Never less than what this
-    /// process had when it made it, which the kernel counts as the new one's until it runs its own program.
+    /// The most memory that it, or one of its children, had at once: the resident set, in bytes. Never less
+    /// than what this process had when it made it, which the kernel counts as the new one's until it runs its
+    /// own program.
     pub peak_memory: u64,
     /// How often it waited for something.
     pub voluntary_switches: u64,
@@ -152,7 +154,8 @@ impl Process {
     /// Starts a command; returns the time just before.
     pub(super) fn start(task: &Task, streams: Streams<'_>) -> io::Result<(Instant, Process)> {
         let mut command = command(task, streams)?;
-        // Children inherit where their parent may run; a hook between fork and exec would make starting slower.
+        // Children inherit where their parent may run; a hook between fork and exec would make starting
+        // slower.
         let pinned = task.cpus.as_ref().map(Cpus::pin).transpose();
         let pinned = pinned.map_err(|error| explained("processors that it may use", error))?;
         let start = Instant::now();
@@ -170,7 +173,8 @@ impl Process {
         }
     }
 
-    /// CPU time that it has used so far with all that it started, in seconds; `None` where that cannot be known.
+    /// CPU time that it has used so far with all that it started, in seconds; `None` where that cannot be
+    /// known.
     pub(super) fn cpu_time(&self) -> Option<f64> {
         tree::cpu_time(self.pid.as_raw_nonzero().get())
     }
@@ -203,7 +207,8 @@ impl Process {
         }
     }
 
-    /// Ends it, and what it started: it is signalled, and killed if it does not end, or the user wants that at once.
+    /// Ends it, and what it started: it is signalled, and killed if it does not end, or the user wants that
+    /// at once.
     pub(super) fn end(&self, stop: &Stop) -> io::Result<()> {
         // It may have ended just now.
         let _ = kill_process_group(self.pid, Signal::TERM);
@@ -223,8 +228,8 @@ impl Process {
     /// Takes it, once it has ended, off the kernel's list; gives what the kernel counted for it.
     pub(super) fn reap(self) -> io::Result<(End, Usage)> {
         let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
-        // SAFETY: both pointers are to live places of the types that wait4 fills, and zero is a value of `rusage`, whose
-        // fields are integers.
+        // SAFETY: both pointers are to live places of the types that wait4 fills, and zero is a value of
+        // `rusage`, whose fields are integers.
         #[allow(unsafe_code)]
         let (reaped, usage) = unsafe {
             let reaped = libc::wait4(self.pid.as_raw_nonzero().get(), &raw mut status, 0, usage.as_mut_ptr());

@@ -1,7 +1,8 @@
 //! Measuring stage: what is known of an experiment, on disk.
 //!
-//! One JSON value a line: first the [`Header`], then each [`RecordedRun`] as it ends, written and flushed before the next one starts. A
-//! last line that an interrupt cut off is no run. Whoever goes on with an experiment gets the same header, or none.
+//! One JSON value a line: first the [`Header`], then each [`RecordedRun`] as it ends, written and flushed
+//! before the next one starts. A last line that an interrupt cut off is no run. Whoever goes on with an
+//! experiment gets the same header, or none.
 
 use super::process::{End, Usage};
 use crate::side::Side;
@@ -47,7 +48,8 @@ pub struct RecordedRun {
     /// The value of what is swept over; empty where nothing is.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub point: String,
-    /// Its pair, from 0, at this point; warm-up pairs are counted by themselves. The round, where `layout` is given.
+    /// Its pair, from 0, at this point; warm-up pairs are counted by themselves. The round, where `layout` is
+    /// given.
     pub pair: u32,
     /// Where it is measured what placement does: the layout, from 0. Such a run is in no pair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,7 +76,8 @@ pub struct RecordedRun {
     /// CPU time of its server meanwhile, in seconds; `None` without one, or where that cannot be known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<f64>,
-    /// How long the processors that it may use were busy meanwhile, together, in seconds; `None` where the kernel does not report it.
+    /// How long the processors that it may use were busy meanwhile, together, in seconds; `None` where the
+    /// kernel does not report it.
     pub busy: Option<f64>,
     /// How long a hypervisor kept them away, in seconds.
     pub stolen: Option<f64>,
@@ -190,7 +193,8 @@ impl Record {
 
 impl Drop for Record {
     fn drop(&mut self) {
-        // A process that another thread is about to start has the file for a moment, too, and the lock would last as long.
+        // A process that another thread is about to start has the file for a moment, too, and the lock would
+        // last as long.
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }

@@ -1,7 +1,8 @@
 //! Measuring stage: which side of a pair runs first.
 //!
-//! In: the experiment's seed and a pair's number. Out: an order, the same at every call, so that an interrupted
-//! experiment goes on as it would have. What a record says of its runs' order is what counts: older ones have other orders. SplitMix64 (Steele, Lea & Flood, OOPSLA 2014).
+//! In: the experiment's seed and a pair's number. Out: an order, the same at every call, so that an
+//! interrupted experiment goes on as it would have. What a record says of its runs' order is what counts:
+//! older ones have other orders. SplitMix64 (Steele, Lea & Flood, OOPSLA 2014).
 
 use crate::side::Side;
 
@@ -22,9 +23,10 @@ const ONE_BLOCK: [[Side; 4]; 6] = [
     [Side::B, Side::B, Side::A, Side::A],
 ];
 
-/// The order of a pair's runs, however often it is measured: in random blocks of two or four pairs, in each of which both sides are
-/// first equally often, so that what the place in a pair does cancels (Matts & Lachin, Properties of permuted-block randomization in
-/// clinical trials, Controlled Clinical Trials 9 (1988)). A pair that is measured again keeps its order, and the block its balance.
+/// The order of a pair's runs, however often it is measured: in random blocks of two or four pairs, in each
+/// of which both sides are first equally often, so that what the place in a pair does cancels (Matts &
+/// Lachin, Properties of permuted-block randomization in clinical trials, Controlled Clinical Trials 9
+/// (1988)). A pair that is measured again keeps its order, and the block its balance.
 pub fn order(seed: u64, pair: u32) -> [Side; 2] {
     let word = mixed(seed, pair / 4);
     // As many as there are of each are far fewer than 64-bit numbers.
@@ -47,7 +49,8 @@ pub fn layout_seed(seed: u64, pair: u32, attempt: u32, side: Side) -> u32 {
     }
 }
 
-/// The order of the layouts in a round in which each of them is measured once (Fisher & Yates; Durstenfeld, CACM 7 (1964)).
+/// The order of the layouts in a round in which each of them is measured once (Fisher & Yates; Durstenfeld,
+/// CACM 7 (1964)).
 pub fn layout_order(seed: u64, round: u32, layouts: u32) -> Vec<u32> {
     let mut order: Vec<u32> = (0..layouts).collect();
     for last in (1..order.len()).rev() {

@@ -1,7 +1,8 @@
 //! Measuring stage: a server that clients are run against.
 //!
-//! In: a command that serves until it is signalled to end, and one that succeeds once it does. Out: a port of the loopback interface
-//! that is its own, and the server's end when it is no longer needed, whatever happened.
+//! In: a command that serves until it is signalled to end, and one that succeeds once it does. Out: a port of
+//! the loopback interface that is its own, and the server's end when it is no longer needed, whatever
+//! happened.
 
 use super::process::{self, End, Process, Streams, Task};
 use super::stop::Stop;
@@ -132,7 +133,8 @@ impl Server {
         })
     }
 
-    /// CPU time that it has used so far with all that it started, in seconds; `None` where that cannot be known.
+    /// CPU time that it has used so far with all that it started, in seconds; `None` where that cannot be
+    /// known.
     pub fn cpu_time(&self) -> Option<f64> {
         self.process.as_ref()?.cpu_time()
     }

@@ -1,7 +1,7 @@
 //! Measuring stage: somebody's wish to stop.
 //!
-//! In: how often the user requested it, as with Ctrl-C. Out: whether what runs is to end, which is signalled and has a while for it, and
-//! whether that is to be at once: it is killed.
+//! In: how often the user requested it, as with Ctrl-C. Out: whether what runs is to end, which is signalled
+//! and has a while for it, and whether that is to be at once: it is killed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -30,8 +30,8 @@ impl Stop {
         self.requests() > self.unheard.max(1)
     }
 
-    /// The same for what is done after a request, such as cleaning up: only a second request concerns it, or, where there were
-    /// two, a further one.
+    /// The same for what is done after a request, such as cleaning up: only a second request concerns it, or,
+    /// where there were two, a further one.
     pub fn but_for_more(&self) -> Stop {
         Stop { unheard: self.requests().max(1), ..self.clone() }
     }

@@ -1,9 +1,10 @@
 //! Measuring stage: what a process that still runs has used, with all that it started.
 //!
-//! In: `/proc/PID/stat` of every process (proc_pid_stat(5)). Out: CPU time of one, of those that stayed in its process group, and of
-//! all that descend from them, also in sessions of their own, as PostgreSQL's are. What has ended is in the time of its parent, which
-//! waited for it: of one that ignores SIGCHLD, what its ended children used is lost. A daemon that left the group and lost its parent is
-//! seen no more. The unit is a tick of mostly 10 ms.
+//! In: `/proc/PID/stat` of every process (proc_pid_stat(5)). Out: CPU time of one, of those that stayed in
+//! its process group, and of all that descend from them, also in sessions of their own, as PostgreSQL's are.
+//! What has ended is in the time of its parent, which waited for it: of one that ignores SIGCHLD, what its
+//! ended children used is lost. A daemon that left the group and lost its parent is seen no more. The unit is
+//! a tick of mostly 10 ms.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,14 +16,14 @@ const SAMPLES: u32 = 50;
 /// How long is waited between them.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// CPU time of a process and of its descendants so far, in seconds. `None`: there is none such, the kernel does not report it, or its
-/// descendants come and go too fast to be counted.
+/// CPU time of a process and of its descendants so far, in seconds. `None`: there is none such, the kernel
+/// does not report it, or its descendants come and go too fast to be counted.
 pub(super) fn cpu_time(root: i32) -> Option<f64> {
     let mut last = Sample::at(root)?;
     for _ in 0..SAMPLES {
         let next = Sample::at(root)?;
-        // What is reaped during a sample may be missing from it, and from the time of its parent, too. Samples with the same processes and
-        // the same times of those reaped had none such.
+        // What is reaped during a sample may be missing from it, and from the time of its parent, too.
+        // Samples with the same processes and the same times of those reaped had none such.
         if next.reaped == last.reaped {
             return Some(next.ticks as f64 / rustix::param::clock_ticks_per_second() as f64);
         }

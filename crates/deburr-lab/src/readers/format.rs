@@ -63,8 +63,8 @@ impl Format {
         }
     }
 
-    /// The metrics that each of its reports has under the same name, the first the usual one; nothing where names depend on what
-    /// is measured.
+    /// The metrics that each of its reports has under the same name, the first the usual one; nothing where
+    /// names depend on what is measured.
     pub const fn usual(self) -> &'static [&'static str] {
         match self {
             Format::Pgbench => &["tps", "latency"],

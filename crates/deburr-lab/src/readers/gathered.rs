@@ -1,5 +1,5 @@
-//! Values as they are found → measurements: subjects in the order in which they came up, each with the metric first that it is mostly
-//! judged by.
+//! Values as they are found → measurements: subjects in the order in which they came up, each with the metric
+//! first that it is mostly judged by.
 
 use super::error::{ReadError, ReportPlace};
 use super::format::Format;
@@ -124,8 +124,8 @@ impl Gathered {
         Ok(keyed.into_iter().map(|(_, measurement)| measurement).collect())
     }
 
-    /// All of it, where each report has the same metrics: one that lacks some was cut off, and those after it would be paired with
-    /// others.
+    /// All of it, where each report has the same metrics: one that lacks some was cut off, and those after it
+    /// would be paired with others.
     pub(super) fn finish_alike(self) -> Result<Vec<Measurement>, ReadError> {
         let reports = self.reports.len().max(1);
         self.finish_with(reports)

@@ -1,7 +1,7 @@
 //! JSON documents in a text, with what their fields are.
 //!
-//! A document begins at a line that begins with `{`. What is before and between them is passed over: programs write notes
-//! there, and what a command prints to its standard error follows its standard output.
+//! A document begins at a line that begins with `{`. What is before and between them is passed over: programs
+//! write notes there, and what a command prints to its standard error follows its standard output.
 
 use super::error::{ReadError, ReportPlace};
 use super::quantity::shortened;

@@ -9,7 +9,8 @@ use crate::stats::Direction;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Metrics {
     fixed: &'static [(&'static str, Quantity)],
-    /// Unit and direction by the whole name, of metrics that each report names itself; `None`: it has none of that name.
+    /// Unit and direction by the whole name, of metrics that each report names itself; `None`: it has none of
+    /// that name.
     others: fn(&str) -> Option<(String, Direction)>,
 }
 

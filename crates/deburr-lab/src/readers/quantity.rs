@@ -21,8 +21,8 @@ pub(super) fn number(place: ReportPlace, what: &str, text: &str) -> Result<f64, 
     number.ok_or_else(|| ReadError::at(place, format!("{what}: {:?} is no number", shortened(text))))
 }
 
-/// A number before the unit that `steps` knows, with how many of the base unit are in one, or one in how many. Powers of ten
-/// divide, so that the nearest number comes out.
+/// A number before the unit that `steps` knows, with how many of the base unit are in one, or one in how
+/// many. Powers of ten divide, so that the nearest number comes out.
 pub(super) fn scaled(
     place: ReportPlace,
     what: &str,

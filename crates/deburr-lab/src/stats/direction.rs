@@ -1,8 +1,9 @@
 //! Whether more or less is better: the one place where a time becomes a quantity of which more is better.
 //!
-//! Everything else in `stats` takes *larger is better*. A rate (transactions a second) enters as it is. A time (seconds, bytes,
-//! nanoseconds an operation) enters as its reciprocal in [`super::posterior::unpaired`], and with the sign of its logarithm turned in
-//! [`super::posterior::paired`], so that a positive log ratio always says that B is better.
+//! Everything else in `stats` takes *larger is better*. A rate (transactions a second) enters as it is. A
+//! time (seconds, bytes, nanoseconds an operation) enters as its reciprocal in
+//! [`super::posterior::unpaired`], and with the sign of its logarithm turned in [`super::posterior::paired`],
+//! so that a positive log ratio always says that B is better.
 
 use super::error::Error;
 
@@ -19,7 +20,8 @@ impl Direction {
     /// `value` as a quantity of which more is better: itself, or its reciprocal.
     ///
     /// # Errors
-    /// [`Error::NotFinite`], or [`Error::NotPositive`] where a reciprocal or a ratio needs a positive value; index 0.
+    /// [`Error::NotFinite`], or [`Error::NotPositive`] where a reciprocal or a ratio needs a positive value;
+    /// index 0.
     pub fn orient(self, value: f64) -> Result<f64, Error> {
         positive(value, 0)?;
         Ok(match self {
@@ -58,8 +60,8 @@ impl Direction {
         })
     }
 
-    /// By how much B differs from A where their log ratio is `log_ratio`: a fraction of A in the metric's own unit, so that −0.03 of a
-    /// time is a time shorter by 3 %.
+    /// By how much B differs from A where their log ratio is `log_ratio`: a fraction of A in the metric's own
+    /// unit, so that −0.03 of a time is a time shorter by 3 %.
     pub fn change(self, log_ratio: f64) -> f64 {
         match self {
             Direction::Larger => libm::expm1(log_ratio),

@@ -1,6 +1,8 @@
-//! The statistics of `deburr compare`: numbers in, numbers out. No clock, no I/O, no printing; every seed is an argument.
+//! The statistics of `deburr compare`: numbers in, numbers out. No clock, no I/O, no printing; every seed is
+//! an argument.
 //!
-//! Orientation: larger is better, everywhere here. [`Direction`] is the one place that turns a time into that.
+//! Orientation: larger is better, everywhere here. [`Direction`] is the one place that turns a time into
+//! that.
 //!
 //! | question | module |
 //! |---|---|
@@ -14,8 +16,9 @@
 //! | what would benchstat print | [`benchstat`] |
 //! | several metrics at once | [`holm`] |
 //!
-//! Logarithms, exponentials and gamma functions are those of the `libm` crate: the same bits on every machine, so that a
-//! recorded seed gives the same result anywhere. Its log-gamma is FreeBSD's, as Go's is, to the bit.
+//! Logarithms, exponentials and gamma functions are those of the `libm` crate: the same bits on every
+//! machine, so that a recorded seed gives the same result anywhere. Its log-gamma is FreeBSD's, as Go's is,
+//! to the bit.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 #![forbid(unsafe_code)]

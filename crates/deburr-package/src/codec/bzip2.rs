@@ -5,8 +5,9 @@ use std::cell::RefCell;
 use std::io::{self, BufRead, Read};
 use std::rc::Rc;
 
-/// Streams of bzip2 one after another, as parallel compressors write them. The decoder reads ahead and does one stream, so
-/// that each is cut out for it: a stream begins at a byte with ten that no other place has except by a chance of 2⁻⁷⁷.
+/// Streams of bzip2 one after another, as parallel compressors write them. The decoder reads ahead and does
+/// one stream, so that each is cut out for it: a stream begins at a byte with ten that no other place has
+/// except by a chance of 2⁻⁷⁷.
 pub(super) struct Bzip2<R> {
     parts: Rc<RefCell<Parts<R>>>,
     decoder: DecoderReader<Part<R>>,

@@ -1,4 +1,5 @@
-//! Compressed bytes → bytes, as they are read: any number of streams one after another, bounded windows, bounded gain.
+//! Compressed bytes → bytes, as they are read: any number of streams one after another, bounded windows,
+//! bounded gain.
 
 use super::bzip2::Bzip2;
 use super::meter::{Counted, Failure, Meter};

@@ -1,5 +1,5 @@
-//! Bytes → a compressed stream like the one that they replace. What was compressed is decoded again before it is given away: a
-//! wrong package is worse than none.
+//! Bytes → a compressed stream like the one that they replace. What was compressed is decoded again before it
+//! is given away: a wrong package is worse than none.
 
 use super::decode::decoded;
 use super::meter::Meter;

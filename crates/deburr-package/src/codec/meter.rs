@@ -1,4 +1,5 @@
-//! What is read and what comes out of it, counted for all streams of one package: limits, progress, and the first failure.
+//! What is read and what comes out of it, counted for all streams of one package: limits, progress, and the
+//! first failure.
 
 use crate::limits::Limits;
 use std::cell::{Cell, RefCell};

@@ -71,7 +71,8 @@ pub(crate) fn find(bytes: &[u8]) -> Option<ImageArchive<'_>> {
     Some(found)
 }
 
-/// Whether the archive in a stream has the files that images have, by their names; what cannot be read is said elsewhere.
+/// Whether the archive in a stream has the files that images have, by their names; what cannot be read is
+/// said elsewhere.
 pub(crate) fn is_named(stream: &mut dyn std::io::Read) -> bool {
     const FILES: [&[u8]; 3] = [b"manifest.json", b"oci-layout", b"index.json"];
     let mut has = [false; 3];

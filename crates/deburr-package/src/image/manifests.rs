@@ -1,5 +1,5 @@
-//! Manifests and indexes → the images of a layout or of what `docker save` writes: their names, and their layers as files
-//! (image-spec, "OCI Image Layout", "Content Descriptors").
+//! Manifests and indexes → the images of a layout or of what `docker save` writes: their names, and their
+//! layers as files (image-spec, "OCI Image Layout", "Content Descriptors").
 
 use super::blobs::Blobs;
 use crate::name::shown;
@@ -95,8 +95,8 @@ pub(super) fn saved(blobs: &dyn Blobs) -> Option<Vec<Image>> {
     Some(images.collect())
 }
 
-/// The images of an image layout. Those whose manifests are elsewhere are none of it: `docker save` lists all platforms and
-/// has one.
+/// The images of an image layout. Those whose manifests are elsewhere are none of it: `docker save` lists all
+/// platforms and has one.
 pub(crate) fn of_layout(blobs: &dyn Blobs) -> Option<Vec<Image>> {
     blobs.open("oci-layout")?;
     let index: Index = document(blobs, "index.json")?;
@@ -139,7 +139,8 @@ impl Descriptor {
     }
 }
 
-/// The file of a digest; `None` unless it is one (image-spec, "Digests"), so that it cannot lead anywhere else.
+/// The file of a digest; `None` unless it is one (image-spec, "Digests"), so that it cannot lead anywhere
+/// else.
 pub(crate) fn file_of(digest: &str) -> Option<String> {
     let (algorithm, hash) = digest.split_once(':')?;
     let is_plain = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric());

@@ -1,4 +1,5 @@
-//! The recursion: something at a path → recognised by its first block → a binary for the sink, a decoder, a package, or nothing.
+//! The recursion: something at a path → recognised by its first block → a binary for the sink, a decoder, a
+//! package, or nothing.
 
 use super::reader::{Bytes, Flow, Nesting, Reader};
 use super::{deb, rpm, tar, zip};

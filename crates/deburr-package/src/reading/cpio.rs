@@ -1,4 +1,5 @@
-//! cpio as RPM has it: the `newc` format (cpio(5), "New ASCII Format"), whose fields are eight hexadecimal digits each.
+//! cpio as RPM has it: the `newc` format (cpio(5), "New ASCII Format"), whose fields are eight hexadecimal
+//! digits each.
 
 use super::reader::{Bytes, Flow, Nesting, Reader};
 use crate::name::{shown, tidied};

@@ -1,5 +1,5 @@
-//! The layers of container images, those of each image from the last to the first, so that a file shows once, from the layer
-//! that wins. In: images and their blobs. Out: each layer's content, as of any other package.
+//! The layers of container images, those of each image from the last to the first, so that a file shows once,
+//! from the layer that wins. In: images and their blobs. Out: each layer's content, as of any other package.
 
 use super::reader::{Bytes, Flow, Nesting, Reader};
 use super::whiteouts::Covered;
@@ -17,7 +17,8 @@ pub(crate) fn read_layout<S: Sink>(reader: &mut Reader<'_, S>, path: &str, blobs
     }
 }
 
-/// Reads the layers of images, those of each from the last to the first. What several images share is read once.
+/// Reads the layers of images, those of each from the last to the first. What several images share is read
+/// once.
 pub(crate) fn read<S: Sink>(
     reader: &mut Reader<'_, S>,
     path: &str,

@@ -1,7 +1,7 @@
 //! Reading: a package → its binaries, to a [`Sink`], in the package's order.
 //!
-//! [`content`] recognises what is at a path and calls the format's own file; that reads members, and hands each back to
-//! [`content`] through the [`reader`].
+//! [`content`] recognises what is at a path and calls the format's own file; that reads members, and hands
+//! each back to [`content`] through the [`reader`].
 
 mod content;
 mod cpio;
@@ -30,8 +30,8 @@ pub fn read<S: Sink>(path: &str, bytes: &[u8], limits: &Limits, sink: &mut S) ->
     ended(reader.content(path, Bytes::Slice(bytes), Nesting::TOP))
 }
 
-/// Reads a package as [`crate::rewrite()`] does: of an image all files of all layers, also those that a layer above hides, and also where the
-/// image is compressed as a whole.
+/// Reads a package as [`crate::rewrite()`] does: of an image all files of all layers, also those that a layer
+/// above hides, and also where the image is compressed as a whole.
 ///
 /// # Errors
 /// As [`read`].

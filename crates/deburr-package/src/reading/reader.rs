@@ -1,7 +1,7 @@
 //! The state of one reading: what it may still do, where it is, and what it reports to the sink.
 //!
-//! Formats call [`Reader::content`] for their members. What that does is given to the reader when it is made, so that formats know
-//! the reader, and not the recursion.
+//! Formats call [`Reader::content`] for their members. What that does is given to the reader when it is made,
+//! so that formats know the reader, and not the recursion.
 
 use super::whiteouts::Covered;
 use crate::codec::decode::Metered;
@@ -48,8 +48,8 @@ pub(crate) struct Nesting {
     pub(crate) compressed: u32,
     /// Whether it is what a package is there for.
     pub(crate) is_payload: bool,
-    /// The decoder of a compressed member that may hold anything: if not even its first block can be had, it is some file of
-    /// test data, and no fault.
+    /// The decoder of a compressed member that may hold anything: if not even its first block can be had, it
+    /// is some file of test data, and no fault.
     pub(crate) own: Option<u32>,
 }
 
@@ -202,7 +202,8 @@ impl<'s, S: Sink> Reader<'s, S> {
         let most = self.meter.limits.member_bytes.saturating_sub(self.held);
         let mut bytes = Vec::new();
         loop {
-            // Twice as much each time, as a vector grows; one byte more than allowed shows that there is more.
+            // Twice as much each time, as a vector grows; one byte more than allowed shows that there is
+            // more.
             let length = bytes.len() as u64;
             let step = length.max(1 << 16).min((most + 1).saturating_sub(length)).max(1);
             self.sink.hold(self.held.saturating_add(length).saturating_add(step))?;
@@ -237,7 +238,8 @@ impl<'s, S: Sink> Reader<'s, S> {
         Ok(self.sink.skip(path.to_owned(), reason.to_owned(), fault)?)
     }
 
-    /// Reports a failed read. A failed decoder ends all that follows; any other failure concerns this member alone.
+    /// Reports a failed read. A failed decoder ends all that follows; any other failure concerns this member
+    /// alone.
     pub(crate) fn failed(&mut self, path: &str, error: &io::Error, fault: bool) -> Flow {
         match self.meter.failure() {
             Some(failure) => {

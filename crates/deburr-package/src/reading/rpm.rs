@@ -1,5 +1,6 @@
-//! RPM packages (RPM's documentation, "RPM V4 package format"): the lead of 96 bytes, a signature and a header of the same
-//! make, and the payload: a compressed cpio archive. What it holds is the package, so that it has no name in the paths.
+//! RPM packages (RPM's documentation, "RPM V4 package format"): the lead of 96 bytes, a signature and a
+//! header of the same make, and the payload: a compressed cpio archive. What it holds is the package, so that
+//! it has no name in the paths.
 
 use super::cpio;
 use super::reader::{Bytes, Flow, Nesting, Reader};
@@ -31,7 +32,8 @@ pub(crate) fn read<S: Sink>(
     let mut payload = first.as_slice().chain(bytes);
     let codec = match sniff(&first) {
         Found::Compressed(codec) => codec,
-        // .lzma has no magic number; these are the properties and the low bytes of the dictionary's size that rpm writes.
+        // .lzma has no magic number; these are the properties and the low bytes of the dictionary's size that
+        // rpm writes.
         _ if first.starts_with(&[0x5d, 0, 0]) => Codec::Lzma,
         _ if cpio::is_cpio(&first) => return cpio::read(reader, path, &mut payload, nesting),
         _ if first.is_empty() => return reader.skip(path, "rpm: cut off: no payload", true),

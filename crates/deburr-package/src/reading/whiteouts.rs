@@ -1,12 +1,12 @@
-//! What the layers above hide: files that they have themselves, and what their whiteouts name (image-spec, "Image Layer
-//! Filesystem Changeset").
+//! What the layers above hide: files that they have themselves, and what their whiteouts name (image-spec,
+//! "Image Layer Filesystem Changeset").
 
 use crate::name::tidied;
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
-/// The names that the layers above have taken: by hashes of 128 bits that nobody can foresee, so that a million names take
-/// little and no image can make two of them meet.
+/// The names that the layers above have taken: by hashes of 128 bits that nobody can foresee, so that a
+/// million names take little and no image can make two of them meet.
 #[derive(Default)]
 pub(crate) struct Covered {
     keys: (RandomState, RandomState),

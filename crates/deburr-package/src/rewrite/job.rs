@@ -13,7 +13,8 @@ use std::rc::Rc;
 /// Names that one note lists in full.
 const LISTED: usize = 3;
 
-/// Bytes of a member that show what it is, even if it is compressed: the first block of each codec ends within them.
+/// Bytes of a member that show what it is, even if it is compressed: the first block of each codec ends
+/// within them.
 pub(super) const PEEK: u64 = 192 << 10;
 
 /// Names, of which only the first few are listed.

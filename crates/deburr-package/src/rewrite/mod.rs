@@ -1,12 +1,13 @@
-//! A package with some of its binaries replaced: bytes → bytes. All else stays as it is, byte for byte, and the hashes that a
-//! package has of its files are made right.
+//! A package with some of its binaries replaced: bytes → bytes. All else stays as it is, byte for byte, and
+//! the hashes that a package has of its files are made right.
 //!
-//! In: a wheel or another zip file, a `.deb`, a container image in a tar archive, or another tar archive, with gzip, xz, zstd or
-//! no compression; and a function that gets every ELF file and static archive, and returns what replaces it. Out: the new
-//! package, what was replaced, signatures that hold no longer, and notes for people, as of inner packages that were not opened.
+//! In: a wheel or another zip file, a `.deb`, a container image in a tar archive, or another tar archive,
+//! with gzip, xz, zstd or no compression; and a function that gets every ELF file and static archive, and
+//! returns what replaces it. Out: the new package, what was replaced, signatures that hold no longer, and
+//! notes for people, as of inner packages that were not opened.
 //!
-//! What else is a package is refused by name, as is what has two readings: a new package must mean to every tool what the
-//! old one meant.
+//! What else is a package is refused by name, as is what has two readings: a new package must mean to every
+//! tool what the old one meant.
 
 mod deb;
 mod error;
@@ -38,8 +39,8 @@ use tar::stream::{Stream, rewritten};
 /// What is to be known of a zstd stream that was made anew.
 const RAW: &str = "a zstd frame without compression: compress it again with zstd";
 
-/// Makes a package anew. `path` appears only in what comes out; `change` gets every binary of the package, though none of a
-/// package in it, and returns its replacement, or `None` to keep it.
+/// Makes a package anew. `path` appears only in what comes out; `change` gets every binary of the package,
+/// though none of a package in it, and returns its replacement, or `None` to keep it.
 ///
 /// # Errors
 /// [`RewriteError`]: the first obstacle. There is no package with some of the changes.

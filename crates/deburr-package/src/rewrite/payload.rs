@@ -1,5 +1,5 @@
-//! The editor of binaries in a tar archive: offers each to the caller, and records what a package has to know of those that were
-//! replaced.
+//! The editor of binaries in a tar archive: offers each to the caller, and records what a package has to know
+//! of those that were replaced.
 
 use super::error::Made;
 use super::job::Job;

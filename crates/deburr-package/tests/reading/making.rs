@@ -1,4 +1,5 @@
-//! Small packages of every kind, made from objects of the core's fixtures. What only other tools write is in `fixtures/`.
+//! Small packages of every kind, made from objects of the core's fixtures. What only other tools write is in
+//! `fixtures/`.
 
 use flate2::{Compression, Crc, write::DeflateEncoder, write::GzEncoder};
 use std::fs;

@@ -1,5 +1,6 @@
-//! Container images with a file of a layer changed: as every tool writes them, with the same layer twice, in several images, and
-//! with what is not made anew. Digests are compared here by reading the new archive from the top, as an engine does that loads it.
+//! Container images with a file of a layer changed: as every tool writes them, with the same layer twice, in
+//! several images, and with what is not made anew. Digests are compared here by reading the new archive from
+//! the top, as an engine does that loads it.
 
 use super::making::{gzip, objects, tar};
 use super::{changed, refusal, rewritten, taken, unpacked};

@@ -1,5 +1,6 @@
-//! Packages with a binary changed: they read as before except for that binary, their hashes are right, and what cannot be
-//! rewritten is refused. The new packages are read with the `tar` and `rawzip` crates, which the rewriter does not use.
+//! Packages with a binary changed: they read as before except for that binary, their hashes are right, and
+//! what cannot be rewritten is refused. The new packages are read with the `tar` and `rawzip` crates, which
+//! the rewriter does not use.
 
 mod debian;
 mod image;
@@ -65,8 +66,8 @@ pub(crate) fn rewritten<'a>(bytes: &'a [u8], end: &str) -> Result<Rewritten<'a>,
     rewrite("p", bytes, &Limits::default(), &mut change)
 }
 
-/// The new package, in which one binary changed, which its reader finds, too; and the signatures that hold no longer, before
-/// the notes.
+/// The new package, in which one binary changed, which its reader finds, too; and the signatures that hold no
+/// longer, before the notes.
 pub(crate) fn with_one_changed(bytes: &[u8], end: &str) -> (Vec<u8>, Vec<String>) {
     let Rewritten { bytes: new, changed: paths, signatures, notes, .. } = rewritten(bytes, end).unwrap();
     let mut wanted = taken(bytes);
@@ -309,7 +310,8 @@ fn what_is_not_rewritten_is_named() {
 fn what_tar_readers_do_not_agree_on_is_refused() {
     let [a, _] = objects();
     let archive = |kind: tar::EntryType, pax: &[(&str, &[u8])]| {
-        // The crate gives an extension no name, so that an archive could not be recognised if it began with one.
+        // The crate gives an extension no name, so that an archive could not be recognised if it began with
+        // one.
         let mut builder = tar::Builder::new(Vec::new());
         let mut first = tar::Header::new_ustar();
         first.set_size(0);

@@ -1,7 +1,8 @@
 //! criterion's single samples: `target/criterion/…/new/sample.json`, `raw.csv` next to it, and what
 //! `cargo criterion --message-format=json` prints (criterion's book, "CSV Output" and "External Tools").
 //!
-//! A value is the time of some iterations over their number. `sample.json` does not say which benchmark it is of: one a file.
+//! A value is the time of some iterations over their number. `sample.json` does not say which benchmark it is
+//! of: one a file.
 
 use crate::readers::error::{ReadError, ReportPlace};
 use crate::readers::format::Format;

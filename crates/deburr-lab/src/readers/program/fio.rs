@@ -1,8 +1,9 @@
-//! fio's JSON (its `HOWTO`, "JSON output", and `stat.c`, `add_ddir_status_json`): each job's reads, writes and trims.
+//! fio's JSON (its `HOWTO`, "JSON output", and `stat.c`, `add_ddir_status_json`): each job's reads, writes
+//! and trims.
 //!
-//! Names are `JOB:read:iops`; without the job where there is only one, so that jobs of different names compare. `clat` is the time
-//! from submission to completion. fio 2 wrote microseconds and KB where fio 3 writes nanoseconds and bytes. A job that ended with an
-//! error is refused.
+//! Names are `JOB:read:iops`; without the job where there is only one, so that jobs of different names
+//! compare. `clat` is the time from submission to completion. fio 2 wrote microseconds and KB where fio 3
+//! writes nanoseconds and bytes. A job that ended with an error is refused.
 
 use crate::readers::error::ReadError;
 use crate::readers::format::Format;

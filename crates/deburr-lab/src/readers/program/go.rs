@@ -1,8 +1,8 @@
-//! `go test -bench`: Go's benchmark format, by [`crate::benchfmt`]; and measurements of any program in that format, for benchstat's
-//! tables.
+//! `go test -bench`: Go's benchmark format, by [`crate::benchfmt`]; and measurements of any program in that
+//! format, for benchstat's tables.
 //!
-//! Names are `Encode/format=json-8:sec/op`; with their package in front where there are several. `Unit` lines may say whether
-//! more or less is better; else more is, where something is counted a second.
+//! Names are `Encode/format=json-8:sec/op`; with their package in front where there are several. `Unit` lines
+//! may say whether more or less is better; else more is, where something is counted a second.
 
 use crate::benchfmt::{self, Record, Units};
 use crate::readers::error::{ReadError, ReportPlace};

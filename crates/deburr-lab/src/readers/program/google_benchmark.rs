@@ -1,8 +1,9 @@
 //! Google Benchmark's JSON (its `docs/user_guide.md`, "Output Formats", and `src/json_reporter.cc`).
 //!
-//! Repetitions of a benchmark are values of one metric; means, medians and the like are computed from them and left out, and so are
-//! benchmarks that failed or were skipped. Nothing says whether more or less of a user's counter is better: a name that speaks of a
-//! rate is taken for one, of everything else less is better.
+//! Repetitions of a benchmark are values of one metric; means, medians and the like are computed from them
+//! and left out, and so are benchmarks that failed or were skipped. Nothing says whether more or less of a
+//! user's counter is better: a name that speaks of a rate is taken for one, of everything else less is
+//! better.
 
 use crate::readers::error::ReadError;
 use crate::readers::format::Format;

@@ -1,6 +1,8 @@
-//! hyperfine's `--export-json` (its `src/export/json.rs`): the time of each run; of user and system time only their means.
+//! hyperfine's `--export-json` (its `src/export/json.rs`): the time of each run; of user and system time only
+//! their means.
 //!
-//! Names are `COMMAND:time`; without the command where there is only one, so that different commands in two files compare.
+//! Names are `COMMAND:time`; without the command where there is only one, so that different commands in two
+//! files compare.
 
 use crate::readers::error::ReadError;
 use crate::readers::format::Format;

@@ -1,7 +1,7 @@
 //! memtier_benchmark (its `run_stats.cpp`): the row and the object `Totals`.
 //!
-//! With `-x` there are several runs: those of `--print-all-runs` are the values, else their average is one; the best and the worst
-//! run, picked for being so, are none. KB are 1024 bytes.
+//! With `-x` there are several runs: those of `--print-all-runs` are the values, else their average is one;
+//! the best and the worst run, picked for being so, are none. KB are 1024 bytes.
 
 use crate::readers::error::{ReadError, ReportPlace};
 use crate::readers::format::Format;

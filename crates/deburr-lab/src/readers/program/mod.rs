@@ -52,11 +52,12 @@ impl Format {
     }
 }
 
-/// Reads reports of a program. There is at least one measurement, and each has at least one value, all of them finite.
+/// Reads reports of a program. There is at least one measurement, and each has at least one value, all of
+/// them finite.
 ///
 /// # Errors
-/// [`ReadError`], where it is no such report, or one that is cut off, has something else where a number belongs, or the same metric
-/// twice.
+/// [`ReadError`], where it is no such report, or one that is cut off, has something else where a number
+/// belongs, or the same metric twice.
 pub fn read(format: Format, text: &str) -> Result<Vec<Measurement>, ReadError> {
     match format {
         Format::Pgbench => pgbench::read(text),

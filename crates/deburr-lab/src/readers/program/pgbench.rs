@@ -1,8 +1,8 @@
 //! pgbench (PostgreSQL documentation, pgbench, "Notes").
 //!
-//! A report begins with `transaction type:`. Before version 14 it has `tps` twice: the one without the time to connect counts. With
-//! `-C` each transaction connects, and there is only one. What `-P` and `-r` print, and the numbers of single scripts (indented by
-//! ` - `), are none of the whole run.
+//! A report begins with `transaction type:`. Before version 14 it has `tps` twice: the one without the time
+//! to connect counts. With `-C` each transaction connects, and there is only one. What `-P` and `-r` print,
+//! and the numbers of single scripts (indented by ` - `), are none of the whole run.
 
 use crate::readers::error::{ReadError, ReportPlace};
 use crate::readers::format::Format;

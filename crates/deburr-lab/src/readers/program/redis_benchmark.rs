@@ -1,7 +1,8 @@
 //! redis-benchmark (its `src/redis-benchmark.c`, `showLatencyReport`), as of Redis 2 to 7 and Valkey.
 //!
-//! Subjects are its tests: `SET`, `LRANGE_100 (first 100 elements)`. The same test once more is another run of it. Three forms: a block
-//! for each test, a line for each (`-q`), and comma-separated values (`--csv`, with a head since 6.2).
+//! Subjects are its tests: `SET`, `LRANGE_100 (first 100 elements)`. The same test once more is another run
+//! of it. Three forms: a block for each test, a line for each (`-q`), and comma-separated values (`--csv`,
+//! with a head since 6.2).
 
 use crate::readers::error::{ReadError, ReportPlace};
 use crate::readers::format::Format;

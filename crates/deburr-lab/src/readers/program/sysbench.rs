@@ -1,8 +1,8 @@
 //! sysbench 0.4 to 1.1 (its `src/sysbench.c`, `report_cumulative`, and those of its tests).
 //!
-//! A report begins with `sysbench VERSION`. `events` is what it prints (1.1 twice, once with more digits); tests that print no rate
-//! at all (`threads`, `mutex`, and `cpu` before 1.0) have their events divided by their time. A megabyte is 1,048,576 bytes, also
-//! where it is written `MB` or `Mb`.
+//! A report begins with `sysbench VERSION`. `events` is what it prints (1.1 twice, once with more digits);
+//! tests that print no rate at all (`threads`, `mutex`, and `cpu` before 1.0) have their events divided by
+//! their time. A megabyte is 1,048,576 bytes, also where it is written `MB` or `Mb`.
 
 use crate::readers::error::{ReadError, ReportPlace};
 use crate::readers::format::Format;

@@ -1,7 +1,9 @@
-//! wrk, and wrk2 which prints more percentiles (their `src/wrk.c`, `print_stats_latency`; units in `src/units.c`).
+//! wrk, and wrk2 which prints more percentiles (their `src/wrk.c`, `print_stats_latency`; units in
+//! `src/units.c`).
 //!
-//! A report begins with `Running`. Answers other than 2xx and 3xx are no work done: a run with some of them is refused. What wrk2
-//! calls uncorrected (`--u_latency`) leaves out the time that requests waited to be sent, and does not count.
+//! A report begins with `Running`. Answers other than 2xx and 3xx are no work done: a run with some of them
+//! is refused. What wrk2 calls uncorrected (`--u_latency`) leaves out the time that requests waited to be
+//! sent, and does not count.
 
 use crate::readers::error::{ReadError, ReportPlace};
 use crate::readers::format::Format;

@@ -1,8 +1,9 @@
 //! The interval of the median between two order statistics.
 //!
-//! How many of n values are below the median is binomial(n, ½), so that each stretch between neighbouring order statistics holds
-//! the median with a known probability. Up to 30 values, stretches are added from the middle outwards, the lower of two
-//! equals first, until the confidence is reached; beyond, the normal distribution replaces it, with continuity correction.
+//! How many of n values are below the median is binomial(n, ½), so that each stretch between neighbouring
+//! order statistics holds the median with a known probability. Up to 30 values, stretches are added from the
+//! middle outwards, the lower of two equals first, until the confidence is reached; beyond, the normal
+//! distribution replaces it, with continuity correction.
 
 use super::upstream::Upstream;
 use crate::stats::distributions::normal;
@@ -47,8 +48,8 @@ fn choose(n: usize, k: usize) -> u64 {
     (1..=k).fold(1u64, |product, i| product * (n as u64 - k + i) / i)
 }
 
-/// The same by gamma functions beyond n = 20, in upstream's order of operations: C(n, k) and C(n, n − k) then differ in their
-/// last bits, and what should be a tie goes to one side. At n = 24 it is the upper one.
+/// The same by gamma functions beyond n = 20, in upstream's order of operations: C(n, k) and C(n, n − k) then
+/// differ in their last bits, and what should be a tie goes to one side. At n = 24 it is the upper one.
 fn printed_chance(n: usize, k: usize) -> f64 {
     if n <= 20 || k == 0 || k == n {
         return exact_chance(n, k);

@@ -1,9 +1,10 @@
 //! The statistics of benchstat (golang.org/x/perf): what Go's users know, from two separate samples.
 //!
-//! Median with an interval between order statistics, Mann and Whitney's U test, `~` where p > α, and geometric means. Two faults
-//! of upstream's are corrected, and reproduced with [`Upstream::AsPrinted`]: with ties and sides of different sizes its p value
-//! depends on the order of the arguments and can exceed 1; and the interval for 24 values is off by one order statistic through
-//! rounding. None of this knows of drift or of pairs: see [`super::verdict`].
+//! Median with an interval between order statistics, Mann and Whitney's U test, `~` where p > α, and
+//! geometric means. Two faults of upstream's are corrected, and reproduced with [`Upstream::AsPrinted`]: with
+//! ties and sides of different sizes its p value depends on the order of the arguments and can exceed 1; and
+//! the interval for 24 values is off by one order statistic through rounding. None of this knows of drift or
+//! of pairs: see [`super::verdict`].
 
 mod interval;
 mod mann_whitney;
@@ -112,8 +113,8 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The interval as a percentage of the centre, as benchstat prints it after `±`: the larger side; `∞` without an end, `?` where
-    /// signs differ.
+    /// The interval as a percentage of the centre, as benchstat prints it after `±`: the larger side; `∞`
+    /// without an end, `?` where signs differ.
     pub fn percent(&self) -> String {
         if self.low.is_infinite() || self.high.is_infinite() {
             return "∞".to_owned();
@@ -216,7 +217,8 @@ fn of_median(sorted: &[f64], confidence: f64, upstream: Upstream) -> Summary {
     Summary { center, low, high, confidence: interval.confidence, notes }
 }
 
-/// The median as upstream's general quantile has it (Hyndman & Fan's definition 8), whose last bit may differ.
+/// The median as upstream's general quantile has it (Hyndman & Fan's definition 8), whose last bit may
+/// differ.
 fn printed_median(sorted: &[f64]) -> f64 {
     let place = 1.0 / 3.0 + 0.5 * (sorted.len() as f64 + 1.0 / 3.0);
     let (whole, part) = (libm::floor(place), place - libm::floor(place));
@@ -314,7 +316,8 @@ fn by_ranks(a: &[f64], b: &[f64], alpha: f64, upstream: Upstream) -> Comparison 
     Comparison { p, n1, n2, alpha, notes }
 }
 
-/// Welch's t test, two-sided. Upstream takes its tail from 1, so that what is below 1e-16 prints as an exact result.
+/// Welch's t test, two-sided. Upstream takes its tail from 1, so that what is below 1e-16 prints as an exact
+/// result.
 fn welch(a: &[f64], b: &[f64], upstream: Upstream) -> Result<f64, Note> {
     if a.len() < 2 || b.len() < 2 {
         return Err(Note::TooSmall);

@@ -1,4 +1,5 @@
-//! Distributions: normal and Student's t with their tails and quantiles, integrals over them, and random numbers.
+//! Distributions: normal and Student's t with their tails and quantiles, integrals over them, and random
+//! numbers.
 
 pub mod normal;
 pub mod quadrature;

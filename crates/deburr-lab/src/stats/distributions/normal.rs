@@ -19,8 +19,8 @@ pub fn survival(z: f64) -> f64 {
 
 /// The z with P(Z ≤ z) = `p`; ∓∞ at 0 and 1, NaN outside.
 ///
-/// Acklam's rational approximation (relative error 1.2e-9), then two of Halley's steps. For an upper tail hand in the tail and
-/// turn the sign: 1 − p has no digits left.
+/// Acklam's rational approximation (relative error 1.2e-9), then two of Halley's steps. For an upper tail
+/// hand in the tail and turn the sign: 1 − p has no digits left.
 pub fn quantile(p: f64) -> f64 {
     if !(0.0..=1.0).contains(&p) {
         return f64::NAN;

@@ -1,7 +1,8 @@
-//! Adaptive quadrature: Gauss and Kronrod's pair of 7 and 15 points, always halving the part with the largest error estimate.
+//! Adaptive quadrature: Gauss and Kronrod's pair of 7 and 15 points, always halving the part with the largest
+//! error estimate.
 //!
-//! Where an integrand has a step or a peak, the caller names it as a break: an estimate cannot see what no point falls on.
-//! Nodes and weights: Piessens et al., QUADPACK (1983), rule QK15.
+//! Where an integrand has a step or a peak, the caller names it as a break: an estimate cannot see what no
+//! point falls on. Nodes and weights: Piessens et al., QUADPACK (1983), rule QK15.
 
 const NODES: [f64; 8] = [
     0.991_455_371_120_812_6,

@@ -1,7 +1,8 @@
 //! Random numbers that a recorded seed gives again on any machine: xoshiro256++ 1.0, seeded by SplitMix64.
 //!
-//! Own, as the generators of a crate may change between its versions, and a record must stay reproducible. Blackman & Vigna,
-//! Scrambled linear pseudorandom number generators, ACM TOMS 47 (2021); both generators are in the public domain.
+//! Own, as the generators of a crate may change between its versions, and a record must stay reproducible.
+//! Blackman & Vigna, Scrambled linear pseudorandom number generators, ACM TOMS 47 (2021); both generators are
+//! in the public domain.
 
 /// A generator of pseudo-random numbers. Not for secrets.
 #[derive(Debug, Clone)]

@@ -1,17 +1,19 @@
-//! Student's t distribution with any number of degrees of freedom, fractions included (an effective number of pairs is one).
+//! Student's t distribution with any number of degrees of freedom, fractions included (an effective number of
+//! pairs is one).
 //!
-//! Own, upon `libm`: the crates at hand reach some 1e-10 only near the centre, and the sums here need the far tails to full relative
-//! accuracy. The tail is half of the regularized incomplete beta function I_x(ν/2, ½), x = ν/(ν + t²), by its continued fraction
-//! (Abramowitz & Stegun 26.5.8 and 26.7.1) in Lentz's form.
+//! Own, upon `libm`: the crates at hand reach some 1e-10 only near the centre, and the sums here need the far
+//! tails to full relative accuracy. The tail is half of the regularized incomplete beta function I_x(ν/2, ½),
+//! x = ν/(ν + t²), by its continued fraction (Abramowitz & Stegun 26.5.8 and 26.7.1) in Lentz's form.
 
 use super::normal;
 use std::f64::consts::PI;
 
-/// From so many degrees of freedom on the continued fraction would take too long, and Peizer and Pratt's normal approximation
-/// (JASA 63 (1968), 1416) is good to 3e-9 of a tail at six deviations.
+/// From so many degrees of freedom on the continued fraction would take too long, and Peizer and Pratt's
+/// normal approximation (JASA 63 (1968), 1416) is good to 3e-9 of a tail at six deviations.
 const NEARLY_NORMAL: f64 = 1e5;
 
-/// Γ(a + ½)/Γ(a), by logarithms while they have the digits, by the quotient's own series (A&S 6.1.49) when they have not.
+/// Γ(a + ½)/Γ(a), by logarithms while they have the digits, by the quotient's own series (A&S 6.1.49) when
+/// they have not.
 fn gamma_step(a: f64) -> f64 {
     if a < 100.0 {
         return libm::exp(libm::lgamma(a + 0.5) - libm::lgamma(a));
@@ -75,7 +77,8 @@ fn upper_tail(t: f64, nu: f64) -> f64 {
     }
 }
 
-/// The continued fraction of I_x(a, b), for x < (a + 1)/(a + b + 2), where it converges within some √max(a, b) terms.
+/// The continued fraction of I_x(a, b), for x < (a + 1)/(a + b + 2), where it converges within some √max(a,
+/// b) terms.
 fn fraction(a: f64, b: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let away = |value: f64| if value.abs() < TINY { TINY } else { value };

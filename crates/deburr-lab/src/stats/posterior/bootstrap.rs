@@ -1,8 +1,8 @@
 //! The Bayesian bootstrap of the pairs: what the data say without a normal distribution.
 //!
-//! Each draw weights the dᵢ by a Dirichlet(1, …, 1) vector and takes the weighted mean (Rubin, The Bayesian bootstrap, Annals of
-//! Statistics 9 (1981)). It complements the t posterior: with five pairs it is over-confident. Where the two differ
-//! by more than [`DISAGREEMENT`], tails matter.
+//! Each draw weights the dᵢ by a Dirichlet(1, …, 1) vector and takes the weighted mean (Rubin, The Bayesian
+//! bootstrap, Annals of Statistics 9 (1981)). It complements the t posterior: with five pairs it is
+//! over-confident. Where the two differ by more than [`DISAGREEMENT`], tails matter.
 
 use super::paired::share_above_zero;
 use super::probabilities::Probabilities;
@@ -16,8 +16,8 @@ pub const DRAWS: usize = 10_000;
 /// A difference between two probabilities that is worth a warning: 5 points.
 pub const DISAGREEMENT: f64 = 0.05;
 
-/// The four numbers from `draws` draws of the stream that belongs to `seed`. `next` is the expected weight of the pairs in which
-/// B was ahead, and needs no draw.
+/// The four numbers from `draws` draws of the stream that belongs to `seed`. `next` is the expected weight of
+/// the pairs in which B was ahead, and needs no draw.
 ///
 /// # Errors
 /// [`Error::TooFew`] with fewer than 2 pairs or no draw, [`Error::NotFinite`].

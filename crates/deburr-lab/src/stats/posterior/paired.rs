@@ -1,11 +1,13 @@
 //! The four numbers from pairs: the default, since runs are interleaved.
 //!
-//! In: dᵢ, one log ratio a pair, in the order of the pairs, positive where B is better ([`crate::stats::Direction::log_ratios`]).
-//! θ given d is d̄ + (s/√n_e)·t with n_e − 1 degrees of freedom; a further pair is d̄ + s·√(1 + 1/n_e)·t.
+//! In: dᵢ, one log ratio a pair, in the order of the pairs, positive where B is better
+//! ([`crate::stats::Direction::log_ratios`]). θ given d is d̄ + (s/√n_e)·t with n_e − 1 degrees of freedom; a
+//! further pair is d̄ + s·√(1 + 1/n_e)·t.
 //!
-//! What drifts slowly takes hold of both runs of a pair and cancels. What is left of it shows as correlation between neighbouring
-//! pairs, and makes n pairs worth only n_e = n(1 − r)/(1 + r): the effective size of a first-order autoregressive sequence, with
-//! r = lag-1 autocorrelation + 1/n (its bias), between 0 and 0.95, and n_e from 3 to n.
+//! What drifts slowly takes hold of both runs of a pair and cancels. What is left of it shows as correlation
+//! between neighbouring pairs, and makes n pairs worth only n_e = n(1 − r)/(1 + r): the effective size of a
+//! first-order autoregressive sequence, with r = lag-1 autocorrelation + 1/n (its bias), between 0 and 0.95,
+//! and n_e from 3 to n.
 
 use super::probabilities::Probabilities;
 use crate::stats::distributions::student;
@@ -36,8 +38,8 @@ pub fn effective_pairs(differences: &[f64]) -> f64 {
     (n * (1.0 - r) / (1.0 + r)).max(3.0).min(n)
 }
 
-/// n_e of several sequences one after the other, so long each: what each is worth adds up. Between them there are no
-/// neighbours.
+/// n_e of several sequences one after the other, so long each: what each is worth adds up. Between them there
+/// are no neighbours.
 pub fn effective_pairs_in(blocks: &[usize], differences: &[f64]) -> f64 {
     let (mut left, mut effective) = (differences, 0.0);
     for &block in blocks {

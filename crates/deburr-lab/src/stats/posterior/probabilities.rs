@@ -2,8 +2,9 @@
 
 use crate::stats::outcome::Outcome;
 
-/// How probable it is that B is worse than, the same as, or better than A by more than the region of equivalence; and that a
-/// single further run of B beats a single further run of A. Each from 0 to 1; the first three sum to 1.
+/// How probable it is that B is worse than, the same as, or better than A by more than the region of
+/// equivalence; and that a single further run of B beats a single further run of A. Each from 0 to 1; the
+/// first three sum to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Probabilities {
     /// A's mean is above (1 + d) times B's.
@@ -44,8 +45,8 @@ impl Probabilities {
     }
 }
 
-/// The published `:)` and `:(`. They depend on noise more than on a difference (at 3 % noise, two of three comparisons of equal
-/// builds get one), so they are no verdict.
+/// The published `:)` and `:(`. They depend on noise more than on a difference (at 3 % noise, two of three
+/// comparisons of equal builds get one), so they are no verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marks {
     /// `:)`: B better by the margin with more than 90 %.

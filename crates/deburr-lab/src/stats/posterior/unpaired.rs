@@ -1,12 +1,13 @@
 //! The four numbers from two separate samples: the model of the published verdicts.
 //!
 //! Runs of arm k are independent N(μ_k, σ_k²) with the prior p(μ, σ) ∝ 1/σ, so that μ_k given its n_k runs is
-//! x̄_k + (s_k/√n_k)·t with n_k − 1 degrees of freedom, and a further run is x̄_k + s_k·√(1 + 1/n_k)·t (Gelman et al., Bayesian
-//! Data Analysis, 3rd ed., 3.2). The probabilities are integrals over one arm's t of the other arm's tail.
+//! x̄_k + (s_k/√n_k)·t with n_k − 1 degrees of freedom, and a further run is x̄_k + s_k·√(1 + 1/n_k)·t
+//! (Gelman et al., Bayesian Data Analysis, 3rd ed., 3.2). The probabilities are integrals over one arm's t of
+//! the other arm's tail.
 //!
-//! The substitution t = √ν·tan φ makes the density cos^(ν−1) φ on a finite range. Swapping the arms swaps *worse* and *better*
-//! and turns *next* into 1 − *next*, to the last bit. Runs that share a drifting machine are not independent: where there are
-//! pairs, [`super::paired`] is the better model.
+//! The substitution t = √ν·tan φ makes the density cos^(ν−1) φ on a finite range. Swapping the arms swaps
+//! *worse* and *better* and turns *next* into 1 − *next*, to the last bit. Runs that share a drifting machine
+//! are not independent: where there are pairs, [`super::paired`] is the better model.
 
 use super::probabilities::Probabilities;
 use crate::stats::distributions::{quadrature, student};
@@ -27,8 +28,8 @@ impl Arm {
     /// From the runs.
     ///
     /// # Errors
-    /// [`Error::TooFew`] with fewer than 2 runs, [`Error::NotFinite`], or [`Error::NotPositive`] where the mean is not positive:
-    /// the region of equivalence is relative.
+    /// [`Error::TooFew`] with fewer than 2 runs, [`Error::NotFinite`], or [`Error::NotPositive`] where the
+    /// mean is not positive: the region of equivalence is relative.
     pub fn of(runs: &[f64]) -> Result<Arm, Error> {
         at_least(2, runs)?;
         Arm::new(moments::mean(runs), moments::standard_deviation(runs), runs.len())
@@ -99,8 +100,8 @@ pub fn probabilities(a: &Arm, b: &Arm, rope: Rope) -> Probabilities {
     Probabilities::new(worse, better, next(a.of_a_further_run(), b.of_a_further_run()))
 }
 
-/// P(a < b), in an order that does not depend on which is called a, so that P(b < a) is exactly what P(a < b) leaves. Two arms that
-/// are the same constant count as half for each side.
+/// P(a < b), in an order that does not depend on which is called a, so that P(b < a) is exactly what P(a < b)
+/// leaves. Two arms that are the same constant count as half for each side.
 fn next(a: Located, b: Located) -> f64 {
     let order = a.centre.total_cmp(&b.centre).then(a.scale.total_cmp(&b.scale)).then(a.nu.total_cmp(&b.nu));
     match order {

@@ -1,15 +1,17 @@
 //! Wilcoxon's signed-rank test of a location, exact.
 //!
-//! If B is A times a constant, the log ratios are symmetric about θ whatever the shape of the noise, and given the sizes of
-//! dᵢ − edge their signs are fair coins: the distribution of the sum of positive ranks is then known exactly. It is counted here
-//! for the very ranks at hand, so that ties need no correction. Zeros take part in the ranking and then drop out (Pratt, Remarks
-//! on zeros and ties in the Wilcoxon signed rank procedures, JASA 54 (1959)).
+//! If B is A times a constant, the log ratios are symmetric about θ whatever the shape of the noise, and
+//! given the sizes of dᵢ − edge their signs are fair coins: the distribution of the sum of positive ranks is
+//! then known exactly. It is counted here for the very ranks at hand, so that ties need no correction. Zeros
+//! take part in the ranking and then drop out (Pratt, Remarks on zeros and ties in the Wilcoxon signed rank
+//! procedures, JASA 54 (1959)).
 
 use super::midranks::midranks;
 use crate::stats::distributions::normal;
 use crate::stats::error::{Error, at_least};
 
-/// Beyond this many pairs the normal distribution replaces it, with continuity correction: p is then right to 1e-3.
+/// Beyond this many pairs the normal distribution replaces it, with continuity correction: p is then right to
+/// 1e-3.
 const EXACT: usize = 300;
 
 /// One-sided p values of both sides of one edge.
@@ -50,8 +52,8 @@ fn exact(ranks: &[usize], observed: usize) -> (f64, f64) {
     (chances.iter().skip(observed).sum(), chances.iter().take(observed + 1).sum())
 }
 
-/// The probability of each sum of ranks where each counts with probability ½. Terms are only ever added, so that the smallest
-/// tails keep all their digits.
+/// The probability of each sum of ranks where each counts with probability ½. Terms are only ever added, so
+/// that the smallest tails keep all their digits.
 fn distribution(ranks: &[usize]) -> Vec<f64> {
     let most: usize = ranks.iter().sum();
     let mut chances = vec![0.0; most + 1];
@@ -90,17 +92,19 @@ fn approximate(ranks: &[usize], observed: usize) -> (f64, f64) {
 pub struct Location {
     /// Hodges and Lehmann's estimate: the median of the means of all pairs of values, each with itself too.
     pub estimate: f64,
-    /// The centres that the test does not reject, the lower end first; `None` where the values are too few to reject any. The
-    /// estimate is always among them.
+    /// The centres that the test does not reject, the lower end first; `None` where the values are too few to
+    /// reject any. The estimate is always among them.
     pub interval: Option<(f64, f64)>,
 }
 
-/// The centre of `differences`, with the interval of the centres that neither side rejects at a z of `bound` (1.96 for 95 %). Where
-/// neighbours are alike, `effective` independent values widen it (Hollander & Wolfe, Nonparametric statistical methods, 3.2 and 3.3).
+/// The centre of `differences`, with the interval of the centres that neither side rejects at a z of `bound`
+/// (1.96 for 95 %). Where neighbours are alike, `effective` independent values widen it (Hollander & Wolfe,
+/// Nonparametric statistical methods, 3.2 and 3.3).
 ///
-/// Equal distances from a centre are ranked by the order of the values, which does not know the signs, so that the sum of ranks is
-/// distributed as without ties; a value at distance 0 counts for the centre. The ends are then order statistics of the means, and a
-/// centre is rejected if and only if it is outside of them.
+/// Equal distances from a centre are ranked by the order of the values, which does not know the signs, so
+/// that the sum of ranks is distributed as without ties; a value at distance 0 counts for the centre. The
+/// ends are then order statistics of the means, and a centre is rejected if and only if it is outside of
+/// them.
 ///
 /// # Errors
 /// [`Error::TooFew`] of nothing, [`Error::NotFinite`].
@@ -113,7 +117,8 @@ pub fn location(differences: &[f64], effective: f64, bound: f64) -> Result<Locat
     Ok(Location { estimate: means.median(), interval })
 }
 
-/// How many sums of ranks, from 0 on, W⁺ of `n` values without ties stays at or below with a probability of at most `tail`.
+/// How many sums of ranks, from 0 on, W⁺ of `n` values without ties stays at or below with a probability of
+/// at most `tail`.
 fn rejected(n: usize, tail: f64) -> usize {
     if n > EXACT {
         let n = n as f64;
@@ -164,7 +169,8 @@ impl Means {
         count
     }
 
-    /// The one at place `rank`, from 1: the least number that so many are not above, found by halving among all numbers.
+    /// The one at place `rank`, from 1: the least number that so many are not above, found by halving among
+    /// all numbers.
     fn at(&self, rank: usize) -> f64 {
         let (mut below, mut reached) = (key(f64::NEG_INFINITY), key(f64::INFINITY));
         while reached - below > 1 {
@@ -218,7 +224,8 @@ mod tests {
 
     #[test]
     fn tails_are_those_of_the_published_table() {
-        // W ≤ 8 of n = 10 has 25/1024 (Wilcoxon & Wilcox 1964: one-sided .0244); the ranks here are 1, 7 below.
+        // W ≤ 8 of n = 10 has 25/1024 (Wilcoxon & Wilcox 1964: one-sided .0244); the ranks here are 1, 7
+        // below.
         let d = [-1.0, 2.0, 3.0, 4.0, 5.0, 6.0, -7.0, 8.0, 9.0, 10.0];
         assert_eq!(test(&d, 0.0).unwrap().above, 25.0 / 1024.0);
     }
@@ -268,7 +275,8 @@ mod tests {
 
     #[test]
     fn the_interval_leaves_out_what_the_table_says() {
-        // n = 10: P(W ≤ 8) = .0244, P(W ≤ 9) > .025, so that the ninth mean from each end is the 95 % interval's.
+        // n = 10: P(W ≤ 8) = .0244, P(W ≤ 9) > .025, so that the ninth mean from each end is the 95 %
+        // interval's.
         let d: Vec<f64> = (0..10).map(|i| f64::from(1 << i)).collect();
         let mut means: Vec<f64> =
             (0..10).flat_map(|i| (i..10).map(move |j| (i, j))).map(|(i, j)| (d[i] + d[j]) / 2.0).collect();

@@ -1,8 +1,9 @@
 //! Did the machine change while the experiment ran? Two tests on the residuals in run order.
 //!
-//! Von Neumann's ratio of ranks (Bartels, The rank version of von Neumann's ratio test for randomness, JASA 77 (1982)) sees slow
-//! wandering, Mann and Kendall's count of concordant pairs a trend. Either at p < .005 says drift: false alarms stay below
-//! 1.3 %, and first-order correlation of .8 is found in .64, .91 and .995 of series of 10, 15 and 24.
+//! Von Neumann's ratio of ranks (Bartels, The rank version of von Neumann's ratio test for randomness, JASA
+//! 77 (1982)) sees slow wandering, Mann and Kendall's count of concordant pairs a trend. Either at p < .005
+//! says drift: false alarms stay below 1.3 %, and first-order correlation of .8 is found in .64, .91 and .995
+//! of series of 10, 15 and 24.
 
 use crate::side::Side;
 use crate::stats::distributions::normal;
@@ -21,7 +22,8 @@ pub struct RankRatio {
     pub p: f64,
 }
 
-/// Von Neumann's rank ratio of values in run order; `None` of fewer than 2 values, of values that are all equal, or not finite.
+/// Von Neumann's rank ratio of values in run order; `None` of fewer than 2 values, of values that are all
+/// equal, or not finite.
 pub fn von_neumann(values: &[f64]) -> Option<RankRatio> {
     if values.len() < 2 || values.iter().any(|value| !value.is_finite()) {
         return None;
@@ -43,19 +45,19 @@ pub fn von_neumann(values: &[f64]) -> Option<RankRatio> {
 pub struct Trend {
     /// Pairs of runs of which the later is larger, less those of which it is smaller.
     pub score: i64,
-    /// Two-sided, by the normal distribution with continuity correction. The variance is that without ties, which would make it
-    /// smaller: the test errs on the quiet side.
+    /// Two-sided, by the normal distribution with continuity correction. The variance is that without ties,
+    /// which would make it smaller: the test errs on the quiet side.
     pub p: f64,
 }
 
-/// Mann and Kendall's test of values in run order; `None` of fewer than 2 values or values that are not finite. At most 10 000
-/// values take part, evenly chosen: the count is quadratic.
+/// Mann and Kendall's test of values in run order; `None` of fewer than 2 values or values that are not
+/// finite. At most 10 000 values take part, evenly chosen: the count is quadratic.
 pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
     trend(&[values])
 }
 
-/// The trend that several series share, each by itself: their scores add up, and so do the variances (Hirsch & Slack, A
-/// nonparametric trend test for seasonal data, Water Resources Research 20 (1984)).
+/// The trend that several series share, each by itself: their scores add up, and so do the variances (Hirsch
+/// & Slack, A nonparametric trend test for seasonal data, Water Resources Research 20 (1984)).
 fn trend(series: &[&[f64]]) -> Option<Trend> {
     const MOST: usize = 10_000;
     let (mut score, mut variance) = (0i64, 0.0);
@@ -94,8 +96,8 @@ impl Drift {
         Drift { von_neumann: von_neumann(residuals), mann_kendall: mann_kendall(residuals) }
     }
 
-    /// Of runs that may have been made one side after the other: the trend is sought within each side, where the step from one
-    /// to the other, which may be the effect, has no part in it.
+    /// Of runs that may have been made one side after the other: the trend is sought within each side, where
+    /// the step from one to the other, which may be the effect, has no part in it.
     pub fn within_sides(runs: &[(Side, f64)]) -> Drift {
         let of =
             |side: Side| -> Vec<f64> { runs.iter().filter(|run| run.0 == side).map(|run| run.1).collect() };
@@ -117,7 +119,8 @@ impl Drift {
     }
 }
 
-/// What is left of each run in the order of the runs when its own side's median is taken away: the machine, without the builds.
+/// What is left of each run in the order of the runs when its own side's median is taken away: the machine,
+/// without the builds.
 pub fn residuals(runs: &[(Side, f64)]) -> Vec<f64> {
     let centre = |side: Side| {
         let values: Vec<f64> = runs.iter().filter(|run| run.0 == side).map(|run| run.1).collect();

@@ -1,7 +1,7 @@
 //! Verdict limits: why runs allow no verdict, whatever they say.
 //!
-//! In: the order of the runs, whether the machine drifted, and how many pairs were contaminated. Out: the limit that applies, if
-//! any. What the place in a pair adds to these is in [`super::position`].
+//! In: the order of the runs, whether the machine drifted, and how many pairs were contaminated. Out: the
+//! limit that applies, if any. What the place in a pair adds to these is in [`super::position`].
 
 use super::load;
 use crate::side::Side;

@@ -1,11 +1,14 @@
-//! Load: what else the machine did while a run lasted, what its hypervisor took, and which pairs that spoiled.
+//! Load: what else the machine did while a run lasted, what its hypervisor took, and which pairs that
+//! spoiled.
 //!
-//! In: of each run its wall time, its own CPU time, what the whole machine was busy, and what was stolen from it. On a noisy machine the
-//! foreign load correlates .83 to .91 with wall time. Disturbed pairs are run again, never dropped by how they came out.
+//! In: of each run its wall time, its own CPU time, what the whole machine was busy, and what was stolen from
+//! it. On a noisy machine the foreign load correlates .83 to .91 with wall time. Disturbed pairs are run
+//! again, never dropped by how they came out.
 //!
-//! The kernel counts what a process used itself to the microsecond, but the machine's busy and stolen time in ticks of mostly 10 ms,
-//! each reading of which is wrong by up to one: [`TICKS`] are allowed for, in a run of any length. What starting and reaping a process
-//! take is in its wall time and in no CPU time: [`STARTING`] is allowed for.
+//! The kernel counts what a process used itself to the microsecond, but the machine's busy and stolen time in
+//! ticks of mostly 10 ms, each reading of which is wrong by up to one: [`TICKS`] are allowed for, in a run of
+//! any length. What starting and reaping a process take is in its wall time and in no CPU time: [`STARTING`]
+//! is allowed for.
 
 /// One run, as far as load goes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -14,15 +17,17 @@ pub struct RunLoad {
     pub wall: f64,
     /// CPU time of the run, its children and its server, user and system, seconds.
     pub own: f64,
-    /// Time that all processors of the machine together were busy meanwhile, seconds; `None` where that is not known.
+    /// Time that all processors of the machine together were busy meanwhile, seconds; `None` where that is
+    /// not known.
     pub machine: Option<f64>,
-    /// Time that a hypervisor kept them away from what wanted to run, seconds; `None` where that is not known.
+    /// Time that a hypervisor kept them away from what wanted to run, seconds; `None` where that is not
+    /// known.
     pub stolen: Option<f64>,
 }
 
 impl RunLoad {
-    /// Processors that others kept busy, on average: (machine − own)/wall. `None` where unknown; never below 0, which the
-    /// kernel's coarse ticks would else allow.
+    /// Processors that others kept busy, on average: (machine − own)/wall. `None` where unknown; never below
+    /// 0, which the kernel's coarse ticks would else allow.
     pub fn foreign(&self) -> Option<f64> {
         let foreign = (self.machine? - self.own) / self.wall;
         foreign.is_finite().then_some(foreign.max(0.0))
@@ -34,8 +39,8 @@ impl RunLoad {
         (used.is_finite() && used >= 0.0).then_some(used)
     }
 
-    /// Time that was stolen from `cores` processors. `None` where unknown, or where it cannot be: less than nothing, or more than there
-    /// was, as kernels have counted after a migration.
+    /// Time that was stolen from `cores` processors. `None` where unknown, or where it cannot be: less than
+    /// nothing, or more than there was, as kernels have counted after a migration.
     pub fn stolen(&self, cores: f64) -> Option<f64> {
         let most = cores * (self.wall + TICKS);
         self.stolen.filter(|stolen| (0.0..=most).contains(stolen))
@@ -54,10 +59,12 @@ pub struct Machine {
     pub cores: f64,
     /// Processors that the program takes when nothing disturbs it; see [`demand`].
     pub demand: f64,
-    /// Of a program that computes all the time in one thread, so that it should have had a processor throughout: the seconds in
-    /// which it does not compute even when nothing disturbs it. `None` of other programs.
+    /// Of a program that computes all the time in one thread, so that it should have had a processor
+    /// throughout: the seconds in which it does not compute even when nothing disturbs it. `None` of other
+    /// programs.
     pub gap: Option<f64>,
-    /// Whether a hypervisor takes from it at all: some of what short runs miss is then stolen between two ticks.
+    /// Whether a hypervisor takes from it at all: some of what short runs miss is then stolen between two
+    /// ticks.
     pub is_robbed: bool,
 }
 
@@ -84,8 +91,9 @@ pub fn demand(runs: &[RunLoad]) -> f64 {
     runs.iter().filter_map(RunLoad::used).fold(0.0, f64::max)
 }
 
-/// Of runs of a program that takes `demand` processors: how long one waits that nothing disturbs, if it computes all the time in one
-/// thread. That shows in one that was not kept waiting, or in all of them together where nothing is missing but what was stolen.
+/// Of runs of a program that takes `demand` processors: how long one waits that nothing disturbs, if it
+/// computes all the time in one thread. That shows in one that was not kept waiting, or in all of them
+/// together where nothing is missing but what was stolen.
 pub fn gap(runs: &[RunLoad], demand: f64, cores: f64) -> Option<f64> {
     if demand > 1.0 + TOLERANCE {
         return None;
@@ -113,14 +121,16 @@ fn allowed(run: &RunLoad, gap: f64) -> f64 {
 /// What disturbed a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Disturbance {
-    /// Something else on the machine: it took more than the program leaves free, or kept a CPU-bound program waiting.
+    /// Something else on the machine: it took more than the program leaves free, or kept a CPU-bound program
+    /// waiting.
     Foreign,
     /// A hypervisor that took the processor away.
     Stolen,
 }
 
-/// What disturbed the run, if anything. A metric that does not count waiting, as CPU time, is not disturbed by what was stolen. Where
-/// the machine's load is not known, only how long a CPU-bound program waited is checked.
+/// What disturbed the run, if anything. A metric that does not count waiting, as CPU time, is not disturbed
+/// by what was stolen. Where the machine's load is not known, only how long a CPU-bound program waited is
+/// checked.
 pub fn disturbance(run: &RunLoad, machine: &Machine, counts_waiting: bool) -> Option<Disturbance> {
     let free = (machine.cores - machine.demand).max(0.0);
     let tolerance = (TOLERANCE * run.wall).max(TICKS);

@@ -1,10 +1,11 @@
 //! Has a sample two modes? Hartigan's dip, and the split into two only where the dip says so.
 //!
-//! The dip is the distance from the empirical distribution F to the nearest unimodal one, which is convex before its mode, concave
-//! after it, and may jump there (Hartigan & Hartigan, The dip test of unimodality, Annals of Statistics 13 (1985)). It suffices to
-//! seek modes at the values. For a given d one pass says where a convex G within d of F exists before the mode, and how low it
-//! can end; another, mirrored, says the same of the part after it; d is narrowed down by halving. p comes from uniform samples of
-//! the same size, the least favourable unimodal case in the authors' sense.
+//! The dip is the distance from the empirical distribution F to the nearest unimodal one, which is convex
+//! before its mode, concave after it, and may jump there (Hartigan & Hartigan, The dip test of unimodality,
+//! Annals of Statistics 13 (1985)). It suffices to seek modes at the values. For a given d one pass says
+//! where a convex G within d of F exists before the mode, and how low it can end; another, mirrored, says the
+//! same of the part after it; d is narrowed down by halving. p comes from uniform samples of the same size,
+//! the least favourable unimodal case in the authors' sense.
 
 use crate::stats::distributions::random::Random;
 use crate::stats::error::{Error, finite};
@@ -19,7 +20,8 @@ pub const DRAWS: usize = 2000;
 /// Larger samples are thinned to this many of their order statistics, so that a hostile one takes no longer.
 const MOST: usize = 4000;
 
-/// Beyond this size the null distribution is that of this size, scaled by the square root of the sizes' ratio, to which it tends.
+/// Beyond this size the null distribution is that of this size, scaled by the square root of the sizes'
+/// ratio, to which it tends.
 const SIMULATED: usize = 200;
 
 /// A distinct value, and the share of the sample before and up to it.
@@ -50,10 +52,12 @@ fn mirrored(steps: &[Step]) -> Vec<Step> {
         .collect()
 }
 
-/// For every place of the mode, the least that a convex G within `d` of F can be just before it; `None` from where on there is no
-/// such G. Before the mode, G at x_j is between `up_to` − d and `before` + d; at the mode only the latter holds it down.
+/// For every place of the mode, the least that a convex G within `d` of F can be just before it; `None` from
+/// where on there is no such G. Before the mode, G at x_j is between `up_to` − d and `before` + d; at the
+/// mode only the latter holds it down.
 ///
-/// A chord from the top of an earlier band to the bottom of a later one, drawn on, is what a convex G cannot be below.
+/// A chord from the top of an earlier band to the bottom of a later one, drawn on, is what a convex G cannot
+/// be below.
 fn least_ends(
     steps: &[Step],
     d: f64,
@@ -95,8 +99,8 @@ fn least_ends(
     ends
 }
 
-/// The steepest chord from the top of an earlier band to the bottom of `step`'s: it touches the hull of the tops, along which
-/// slopes first grow and then fall.
+/// The steepest chord from the top of an earlier band to the bottom of `step`'s: it touches the hull of the
+/// tops, along which slopes first grow and then fall.
 fn steepest(hull: &[Step], step: &Step, d: f64) -> f64 {
     let mut best = f64::NEG_INFINITY;
     for corner in hull.iter().rev() {
@@ -260,8 +264,8 @@ impl Modes {
     }
 }
 
-/// The cut that leaves the least sum of squares within its two sides (Fisher, On grouping for maximum homogeneity, JASA 53
-/// (1958)); `None` where all values are equal.
+/// The cut that leaves the least sum of squares within its two sides (Fisher, On grouping for maximum
+/// homogeneity, JASA 53 (1958)); `None` where all values are equal.
 fn split(values: &[f64]) -> Option<(Mode, Mode)> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -360,7 +364,8 @@ mod tests {
 
     #[test]
     fn quantiles_of_the_null_distribution_are_the_published_ones() {
-        // Critical values of the dip of uniform samples: Maechler, diptest, table qDiptab (a million samples each).
+        // Critical values of the dip of uniform samples: Maechler, diptest, table qDiptab (a million samples
+        // each).
         let published = [
             (10, 0.50, 0.097_781_763),
             (10, 0.95, 0.139_611_395),

@@ -1,12 +1,15 @@
-//! How far placement alone moves a program: the same code at several layouts, each measured once in every round.
+//! How far placement alone moves a program: the same code at several layouts, each measured once in every
+//! round.
 //!
-//! ln x = round + layout + noise, the layouts drawn at random. A layout's place is the median over the rounds of how far it is from the
-//! round's median, so that neither a machine that drifts nor a run that was disturbed moves it. Noise is the median difference of two
-//! runs of one layout, over that of a normal distribution. σ² of the layouts is the variance of their places less noise²/rounds, the
-//! share that a mean would have; a median has more of it, so that σ rather comes out too large than too small.
+//! ln x = round + layout + noise, the layouts drawn at random. A layout's place is the median over the rounds
+//! of how far it is from the round's median, so that neither a machine that drifts nor a run that was
+//! disturbed moves it. Noise is the median difference of two runs of one layout, over that of a normal
+//! distribution. σ² of the layouts is the variance of their places less noise²/rounds, the share that a mean
+//! would have; a median has more of it, so that σ rather comes out too large than too small.
 //!
-//! Where A and B have one layout each, those differ by √2·σ even if the programs do not. That much, with the t quantile of one degree of
-//! freedom less than layouts, a difference has to exceed before it says anything about the programs.
+//! Where A and B have one layout each, those differ by √2·σ even if the programs do not. That much, with the
+//! t quantile of one degree of freedom less than layouts, a difference has to exceed before it says anything
+//! about the programs.
 
 use crate::stats::distributions::student;
 use crate::stats::error::Error;
@@ -31,8 +34,8 @@ impl Placement {
     /// Of positive values, one row a round and in each row one value a layout, in the same order.
     ///
     /// # Errors
-    /// [`Error::TooFew`] with fewer than 2 rounds or layouts, [`Error::NotPaired`] for rows of different lengths, [`Error::NotFinite`]
-    /// and [`Error::NotPositive`] with a value's index in its row.
+    /// [`Error::TooFew`] with fewer than 2 rounds or layouts, [`Error::NotPaired`] for rows of different
+    /// lengths, [`Error::NotFinite`] and [`Error::NotPositive`] with a value's index in its row.
     pub fn of(rounds: &[Vec<f64>]) -> Result<Placement, Error> {
         let layouts = rounds.first().map_or(0, Vec::len);
         for count in [rounds.len(), layouts] {
@@ -76,7 +79,8 @@ impl Placement {
         self.rounds
     }
 
-    /// The standard deviation that layouts make, as a logarithm; 0 where there is no more of it than noise explains.
+    /// The standard deviation that layouts make, as a logarithm; 0 where there is no more of it than noise
+    /// explains.
     pub fn deviation(&self) -> f64 {
         libm::sqrt(self.layout_variance)
     }
@@ -114,7 +118,8 @@ mod tests {
     use super::*;
     use crate::stats::random::Random;
 
-    /// Rounds of one program: `drift` from round to round, layouts that differ by `layout` (sd), runs by `noise` (sd).
+    /// Rounds of one program: `drift` from round to round, layouts that differ by `layout` (sd), runs by
+    /// `noise` (sd).
     fn rounds(
         random: &mut Random,
         [drift, layout, noise]: [f64; 3],
@@ -135,7 +140,8 @@ mod tests {
         let table =
             [[-1.0, 0.0, 2.0], [2.0, 43.0, 5.0], [5.5, 6.0, 8.0]].map(|row| row.map(f64::exp).to_vec());
         let found = Placement::of(&table).unwrap();
-        // Less the rounds' medians 0, 5 and 6: −1 −3 −.5, 0 38 0, 2 0 2. Places −1, 0 and 2; apart 2 .5 2.5, 38 0 38, 2 0 2.
+        // Less the rounds' medians 0, 5 and 6: −1 −3 −.5, 0 38 0, 2 0 2. Places −1, 0 and 2; apart 2 .5 2.5,
+        // 38 0 38, 2 0 2.
         assert!((found.noise() - 2.0 / APART).abs() < 1e-12, "{found:?}");
         let expected = (7.0 / 3.0 - (2.0 / APART).powi(2) / 3.0).sqrt();
         assert!((found.deviation() - expected).abs() < 1e-12, "{found:?}");

@@ -1,9 +1,9 @@
 //! What the place in a pair does: is whoever runs first slower, or faster?
 //!
-//! In: pairs of which it is known whose run was first. Where A was first, dᵢ = θ + φ; where B was, θ − φ: φ is how far the second run of
-//! a pair is ahead. It is estimated by half the difference of the two groups' Hodges-Lehmann estimates, and tested by Mann and Whitney's
-//! test of the two groups. In balanced blocks it cancels; where one side was first more often, it moves the pairs by
-//! φ·(n_A − n_B)/n.
+//! In: pairs of which it is known whose run was first. Where A was first, dᵢ = θ + φ; where B was, θ − φ: φ
+//! is how far the second run of a pair is ahead. It is estimated by half the difference of the two groups'
+//! Hodges-Lehmann estimates, and tested by Mann and Whitney's test of the two groups. In balanced blocks it
+//! cancels; where one side was first more often, it moves the pairs by φ·(n_A − n_B)/n.
 
 use super::limit::VerdictLimit;
 use crate::side::Side;
@@ -22,14 +22,15 @@ const LEAST: f64 = 0.25;
 pub struct Position {
     /// In how many pairs A was first, and in how many B.
     pub first: [usize; 2],
-    /// φ: the log ratio of the second run of a pair to the first, positive where the second is better. `None` where one side always
-    /// was first.
+    /// φ: the log ratio of the second run of a pair to the first, positive where the second is better. `None`
+    /// where one side always was first.
     pub second_ahead: Option<f64>,
     /// How probable that much is where the place does nothing; 1 where nothing is known.
     pub p: f64,
 }
 
-/// The log ratios of the pairs in which A was first, and of those in which B was; `None` where that is not known of every pair.
+/// The log ratios of the pairs in which A was first, and of those in which B was; `None` where that is not
+/// known of every pair.
 fn groups(pairs: &[Difference]) -> Option<[Vec<f64>; 2]> {
     let of = |side: Side| -> Vec<f64> {
         pairs.iter().filter(|pair| pair.first == Some(side)).map(|pair| pair.ratio).collect()
@@ -47,7 +48,8 @@ fn second_ahead(groups: &[Vec<f64>; 2]) -> Option<f64> {
     a.zip(b).map(|(a, b)| a / 2.0 - b / 2.0)
 }
 
-/// How far the place in a pair moves the pairs, as a log ratio; 0 where A and B were first equally often, or that is not known.
+/// How far the place in a pair moves the pairs, as a log ratio; 0 where A and B were first equally often, or
+/// that is not known.
 pub(in crate::stats) fn shift(pairs: &[Difference]) -> f64 {
     let Some(groups) = groups(pairs) else { return 0.0 };
     let [a, b] = groups.each_ref().map(|group| group.len() as f64);
@@ -72,7 +74,8 @@ impl Position {
         self.p < ALARM
     }
 
-    /// Why there is no verdict where one side was first nearly always: what the place did cannot be known then.
+    /// Why there is no verdict where one side was first nearly always: what the place did cannot be known
+    /// then.
     pub fn limit(&self) -> Option<VerdictLimit> {
         let ([a, b], pairs) = (self.first, self.first[0] + self.first[1]);
         let side = if a > b { Side::A } else { Side::B };

@@ -1,16 +1,18 @@
-//! Pairs at an interim analysis → the effect on the typical pair, the interval that holds it, and the verdict that follows.
+//! Pairs at an interim analysis → the effect on the typical pair, the interval that holds it, and the verdict
+//! that follows.
 //!
-//! The interval has exactly the effects that the signed-rank test does not reject at the bounds of this analysis, so that verdict and
-//! interval are one computation: *better* is an interval that is wholly above the region of equivalence, *worse* one that is wholly
-//! below it, *same* one that is wholly inside. At all analyses together it holds the effect with 1 − α: a repeated confidence interval
-//! (Jennison & Turnbull, Interim analyses: the repeated confidence interval approach, JRSS B 51 (1989)).
+//! The interval has exactly the effects that the signed-rank test does not reject at the bounds of this
+//! analysis, so that verdict and interval are one computation: *better* is an interval that is wholly above
+//! the region of equivalence, *worse* one that is wholly below it, *same* one that is wholly inside. At all
+//! analyses together it holds the effect with 1 − α: a repeated confidence interval (Jennison & Turnbull,
+//! Interim analyses: the repeated confidence interval approach, JRSS B 51 (1989)).
 //!
 //! Two things only ever widen it:
 //!
-//! - A *different* has to exclude 0, too, at [`STRICTER`] of the error: where noise is so large that the region is next to nothing,
-//!   5 % at each edge would be nearly 10 % of equal builds.
-//! - Where one side ran first more often, what the place in a pair does moves the pairs: the interval is that of the pairs as they
-//!   are and of the pairs without it.
+//! - A *different* has to exclude 0, too, at [`STRICTER`] of the error: where noise is so large that the
+//!   region is next to nothing, 5 % at each edge would be nearly 10 % of equal builds.
+//! - Where one side ran first more often, what the place in a pair does moves the pairs: the interval is that
+//!   of the pairs as they are and of the pairs without it.
 
 use super::evidence::Bound;
 pub use super::evidence::STRICTER;

@@ -1,7 +1,7 @@
 //! Evidence as z: what an analysis demands, and what the t posterior has.
 //!
-//! A z says how many standard deviations of a normal distribution the evidence is worth. The signed ranks have theirs in
-//! [`super::effect`], as an interval.
+//! A z says how many standard deviations of a normal distribution the evidence is worth. The signed ranks
+//! have theirs in [`super::effect`], as an interval.
 
 use crate::stats::distributions::normal;
 use crate::stats::outcome::Outcome;
@@ -11,7 +11,8 @@ use crate::stats::rope::Rope;
 /// The share of the error that a difference between equal builds may have.
 pub const STRICTER: f64 = 0.1;
 
-/// The evidence that an analysis demands, as z: how many standard deviations of a normal distribution it is worth.
+/// The evidence that an analysis demands, as z: how many standard deviations of a normal distribution it is
+/// worth.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Bound {
     /// Against the edges of the region.
@@ -20,7 +21,8 @@ pub(super) struct Bound {
     pub(super) zero: f64,
 }
 
-/// Evidence about the mean against both edges, as z: how many standard deviations of a normal distribution it is worth.
+/// Evidence about the mean against both edges, as z: how many standard deviations of a normal distribution it
+/// is worth.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Evidence {
     /// That θ > L.

@@ -1,17 +1,19 @@
-//! Several metrics at once: Holm's step-down correction (A simple sequentially rejective multiple test procedure, Scandinavian
-//! Journal of Statistics 6 (1979)). Valid whatever the dependence between the metrics.
+//! Several metrics at once: Holm's step-down correction (A simple sequentially rejective multiple test
+//! procedure, Scandinavian Journal of Statistics 6 (1979)). Valid whatever the dependence between the
+//! metrics.
 //!
-//! [`adjusted`] corrects p values. [`levels`] corrects whole verdicts: what of m metrics is proven at α/m is proven; the rest is
-//! compared with α/(m − 1), and so on until nothing more is. The bounds of a smaller α are above those of a larger one at every
-//! analysis, so that each metric has a smallest α that decides it: its p value.
+//! [`adjusted`] corrects p values. [`levels`] corrects whole verdicts: what of m metrics is proven at α/m is
+//! proven; the rest is compared with α/(m − 1), and so on until nothing more is. The bounds of a smaller α
+//! are above those of a larger one at every analysis, so that each metric has a smallest α that decides it:
+//! its p value.
 
 use super::rule::Rule;
 use super::sequence::{Decision, Sequence};
 use crate::stats::difference::Difference;
 use crate::stats::error::Error;
 
-/// The error that is each metric's own: its rule at that α says what Holm's procedure says of it. Every rule is given with the error
-/// of all of them together; analyses and numbers of pairs may differ.
+/// The error that is each metric's own: its rule at that α says what Holm's procedure says of it. Every rule
+/// is given with the error of all of them together; analyses and numbers of pairs may differ.
 ///
 /// # Errors
 /// As [`Rule::with_alpha`] and [`Sequence::push`].
@@ -45,8 +47,8 @@ fn decision(rule: Rule, pairs: &[Difference]) -> Result<Option<Decision>, Error>
     Ok(None)
 }
 
-/// The adjusted p values, in the order of `p`: each is to be compared with α as if it were the only one. A p that is not a number
-/// counts as 1.
+/// The adjusted p values, in the order of `p`: each is to be compared with α as if it were the only one. A p
+/// that is not a number counts as 1.
 pub fn adjusted(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<(usize, f64)> =
         p.iter().map(|&p| if p.is_nan() { 1.0 } else { p.clamp(0.0, 1.0) }).enumerate().collect();
@@ -93,7 +95,8 @@ mod tests {
         assert_eq!(outcomes(&[&strong, &weak, &strong]), [Some(Outcome::Better); 3]);
         assert_eq!(outcomes(&[&weak, &open, &open, &open, &open]), [None; 5]);
         assert_eq!(outcomes(&[]), []);
-        // Nothing else is proven: each has its part of the error. Of those proven one after the other, the last has all of it.
+        // Nothing else is proven: each has its part of the error. Of those proven one after the other, the
+        // last has all of it.
         let levels_of = |metrics: &[&[Difference]]| {
             levels(&metrics.iter().map(|metric| (&rule, *metric)).collect::<Vec<_>>()).unwrap()
         };

@@ -1,6 +1,7 @@
 //! When the pairs are analysed, and how much evidence each analysis demands.
 //!
-//! Fixed before the first pair: the interim analyses, the error that they share, and the bounds that follow ([`super::spending`]).
+//! Fixed before the first pair: the interim analyses, the error that they share, and the bounds that follow
+//! ([`super::spending`]).
 
 use super::evidence::{Bound, STRICTER};
 use super::spending;
@@ -62,7 +63,8 @@ impl Rule {
         Rule::new(rope, &[pairs], ALPHA)
     }
 
-    /// One analysis of all pairs of several sequences, one after the other, so many of each: the points of a sweep.
+    /// One analysis of all pairs of several sequences, one after the other, so many of each: the points of a
+    /// sweep.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for fewer than 2 pairs.
@@ -110,8 +112,9 @@ impl Rule {
         self.blocks.len() > 1
     }
 
-    /// After how many pairs it can prove anything at all: the first analysis where pairs that all say the same are enough. Where its
-    /// analyses come too early for that, the fewest pairs that one analysis of its own would take.
+    /// After how many pairs it can prove anything at all: the first analysis where pairs that all say the
+    /// same are enough. Where its analyses come too early for that, the fewest pairs that one analysis of its
+    /// own would take.
     pub fn fewest(&self) -> usize {
         self.fewest_at(|bound| bound.edge, self.alpha)
     }

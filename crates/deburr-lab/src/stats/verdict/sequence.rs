@@ -1,4 +1,5 @@
-//! An experiment under way: pairs as they come in → a decision at an interim analysis, and the verdict at the end.
+//! An experiment under way: pairs as they come in → a decision at an interim analysis, and the verdict at the
+//! end.
 
 use super::effect::Effect;
 use super::evidence::Evidence;
@@ -41,7 +42,8 @@ impl Sequence {
         Sequence { rule, pairs: Vec::new(), analysed: 0, effect: None, by_ranks: None, by_mean: None }
     }
 
-    /// Adds a pair. Says the decision once there is one; what is decided stays decided, with the interval that it was decided by.
+    /// Adds a pair. Says the decision once there is one; what is decided stays decided, with the interval
+    /// that it was decided by.
     ///
     /// # Errors
     /// [`Error::NotFinite`] with the pair's index; the pair is then not added.
@@ -177,13 +179,13 @@ pub struct Verdict {
     pub decided_at: Option<usize>,
     /// Pairs in all.
     pub pairs: usize,
-    /// Where inconclusive: about how many pairs it would take, more than there are. `None` where no number of them would, the effect
-    /// being estimated on the very edge, or a limit applying.
+    /// Where inconclusive: about how many pairs it would take, more than there are. `None` where no number of
+    /// them would, the effect being estimated on the very edge, or a limit applying.
     pub pairs_needed: Option<u64>,
     /// The mean given the pairs, on the scale of log ratios: not adjusted for the interim analyses.
     pub posterior: paired::Posterior,
-    /// The effect on the typical pair, on the same scale: the outcome is what its interval says. Without an interval where a limit
-    /// applies.
+    /// The effect on the typical pair, on the same scale: the outcome is what its interval says. Without an
+    /// interval where a limit applies.
     pub effect: Effect,
     /// What the place in a pair does, where it is known.
     pub position: Option<Position>,
@@ -308,7 +310,8 @@ mod tests {
     #[test]
     fn neighbours_are_those_of_their_own_sequence() {
         let mut random = Random::new(12);
-        // Pairs that are alike within each of four sequences, at the edge: all of them together are worth no more than one by one.
+        // Pairs that are alike within each of four sequences, at the edge: all of them together are worth no
+        // more than one by one.
         let edge = Rope::ONE_PERCENT.half_width();
         let mut wrong = 0;
         for _ in 0..400 {

@@ -1,9 +1,9 @@
 //! How much evidence each interim analysis must show, so that several analyses cost no false verdicts.
 //!
-//! O'Brien and Fleming's bounds in the spending form of Lan and DeMets (Discrete sequential boundaries for clinical trials,
-//! Biometrika 70 (1983)): each side may have spent 2(1 − Φ(z_{α/4}/√t)) of its α/2 when the share t of the pairs is in. The
-//! bounds follow by recursive integration over the paths that have crossed neither bound (Armitage, McPherson & Rowe, JRSS A 132
-//! (1969)), for any analyses and any α.
+//! O'Brien and Fleming's bounds in the spending form of Lan and DeMets (Discrete sequential boundaries for
+//! clinical trials, Biometrika 70 (1983)): each side may have spent 2(1 − Φ(z_{α/4}/√t)) of its α/2 when the
+//! share t of the pairs is in. The bounds follow by recursive integration over the paths that have crossed
+//! neither bound (Armitage, McPherson & Rowe, JRSS A 132 (1969)), for any analyses and any α.
 
 use crate::stats::distributions::normal;
 use crate::stats::error::Error;
@@ -20,19 +20,20 @@ const NODES: [(f64, f64); 8] = [
     (0.989_400_934_991_649_9, 0.027_152_459_411_754_1),
 ];
 
-/// The bounds z of interim analyses at `pairs` (increasing counts), for a two-sided error of `alpha` in all: at analysis k a
-/// one-sided p of no more than Φ(−z_k) decides.
+/// The bounds z of interim analyses at `pairs` (increasing counts), for a two-sided error of `alpha` in all:
+/// at analysis k a one-sided p of no more than Φ(−z_k) decides.
 ///
 /// # Errors
-/// [`Error::TooFew`] without an analysis, [`Error::OutOfRange`] for counts that do not increase from at least 1, more than 1000
-/// analyses, or an alpha that is not between 0 and 1.
+/// [`Error::TooFew`] without an analysis, [`Error::OutOfRange`] for counts that do not increase from at least
+/// 1, more than 1000 analyses, or an alpha that is not between 0 and 1.
 pub fn bounds(pairs: &[usize], alpha: f64) -> Result<Vec<f64>, Error> {
     let reach = normal::quantile(alpha / 4.0);
     spent(pairs, alpha, |time| 2.0 * normal::cdf(reach / libm::sqrt(time)))
 }
 
-/// The same where the share t of the pairs may have spent t² of the error, of which early analyses get more (Kim & DeMets, Design and
-/// analysis of group sequential tests based on the type I error spending rate function, Biometrika 74 (1987), ρ = 2).
+/// The same where the share t of the pairs may have spent t² of the error, of which early analyses get more
+/// (Kim & DeMets, Design and analysis of group sequential tests based on the type I error spending rate
+/// function, Biometrika 74 (1987), ρ = 2).
 ///
 /// # Errors
 /// As [`bounds`].
@@ -85,7 +86,8 @@ impl Walk {
         self.points.iter().map(|(at, weight)| weight * normal::survival((edge - at) / step)).sum()
     }
 
-    /// The bound that is crossed with `probability` on each side: by halving, as the probability falls with the bound.
+    /// The bound that is crossed with `probability` on each side: by halving, as the probability falls with
+    /// the bound.
     fn bound(&self, time: f64, probability: f64) -> f64 {
         let (mut low, mut high) = (0.0, 40.0);
         for _ in 0..200 {
@@ -150,7 +152,8 @@ mod tests {
 
     #[test]
     fn gradual_spending_has_the_bounds_of_another_integration() {
-        // Two-sided α = .05, five equal analyses: by convolution on a grid of 24,000 points, good to some 1e-4.
+        // Two-sided α = .05, five equal analyses: by convolution on a grid of 24,000 points, good to some
+        // 1e-4.
         let found = gradual(&[1, 2, 3, 4, 5], 0.05).unwrap();
         for (bound, published) in found.iter().zip([3.0902, 2.7141, 2.4728, 2.2798, 2.1140]) {
             assert!((bound - published).abs() < 5e-4, "{found:?}");

@@ -1,5 +1,5 @@
-//! The control files of a Debian package: `md5sums` (dh_md5sums(1): what `md5sum` writes) and `Installed-Size`
-//! (deb-substvars(5): KiB, each file's rounded up), for files that were replaced.
+//! The control files of a Debian package: `md5sums` (dh_md5sums(1): what `md5sum` writes) and
+//! `Installed-Size` (deb-substvars(5): KiB, each file's rounded up), for files that were replaced.
 
 use crate::name::{shown, tidied};
 use crate::rewrite::error::{Made, RewriteError};
@@ -70,8 +70,8 @@ impl<'r> Control<'r> {
     }
 }
 
-/// Where a line's digits begin, and the name after them. `md5sum` begins a line with a backslash if the name has escaped line
-/// ends or backslashes.
+/// Where a line's digits begin, and the name after them. `md5sum` begins a line with a backslash if the name
+/// has escaped line ends or backslashes.
 fn named(line: &[u8]) -> Option<(usize, Cow<'_, [u8]>)> {
     let at = usize::from(line.starts_with(b"\\"));
     let (digits, name) = line.get(at..)?.split_at_checked(32)?;

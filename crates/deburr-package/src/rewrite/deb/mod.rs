@@ -1,5 +1,6 @@
-//! A Debian package with some of its files changed: deb(5). `data.tar` is made anew and compressed as it was, `md5sums` and
-//! `Installed-Size` in `control.tar` follow, and so do the sizes in the headers of the ar archive; nothing else changes.
+//! A Debian package with some of its files changed: deb(5). `data.tar` is made anew and compressed as it was,
+//! `md5sums` and `Installed-Size` in `control.tar` follow, and so do the sizes in the headers of the ar
+//! archive; nothing else changes.
 
 mod control;
 
@@ -114,8 +115,8 @@ fn only(job: &Job<'_>, parts: &[Part<'_>], name: &str) -> Made<usize> {
     }
 }
 
-/// The tar archive in a member, compressed as its name says: dpkg goes by the name. And how to compress it anew, and the
-/// name for that: what cannot be as it was becomes xz, dpkg's own default.
+/// The tar archive in a member, compressed as its name says: dpkg goes by the name. And how to compress it
+/// anew, and the name for that: what cannot be as it was becomes xz, dpkg's own default.
 fn stream<'a>(job: &Job<'_>, part: &Part<'a>) -> Made<(Stream<'a>, &'a [u8], Coding)> {
     let Some((base, suffix)) = [&b"control.tar"[..], b"data.tar"]
         .into_iter()

@@ -1,10 +1,12 @@
-//! A container image in a tar archive with some files of its layers changed: what `docker save` writes, with or without an OCI
-//! image layout in it (image-spec, "Image Layout", "Content Descriptors", "Image Configuration").
+//! A container image in a tar archive with some files of its layers changed: what `docker save` writes, with
+//! or without an OCI image layout in it (image-spec, "Image Layout", "Content Descriptors", "Image
+//! Configuration").
 //!
-//! A layer is a tar archive, compressed by gzip or not at all. A change in one spreads: the configuration and the manifest
-//! hold its digest and the digest of what it unpacks to, indexes hold theirs, and files are named by them. Each document
-//! that refers to something that changed is made anew, the deepest first. Every digest that is replaced was compared with what
-//! it is said to be of: an image that is damaged gets no new digests that hide it.
+//! A layer is a tar archive, compressed by gzip or not at all. A change in one spreads: the configuration and
+//! the manifest hold its digest and the digest of what it unpacks to, indexes hold theirs, and files are
+//! named by them. Each document that refers to something that changed is made anew, the deepest first. Every
+//! digest that is replaced was compared with what it is said to be of: an image that is damaged gets no new
+//! digests that hide it.
 
 mod json;
 
@@ -223,7 +225,8 @@ impl Making<'_, '_, '_> {
         self.put(file, old, bytes)
     }
 
-    /// Sees that a configuration states what changed layers unpack to: it is the only one to say in what order.
+    /// Sees that a configuration states what changed layers unpack to: it is the only one to say in what
+    /// order.
     fn check(&self, config: &str, layers: &[String]) -> Made<()> {
         let Some(parsed) = self.parsed(config)? else { return Ok(()) };
         let Some(stated) = parsed.pointer("/rootfs/diff_ids").and_then(Value::as_array) else {

@@ -17,7 +17,8 @@ pub(crate) struct Member {
 
 /// Who changes members.
 pub(crate) trait Edit {
-    /// Whether a member's bytes are wanted; called for each, in order. `first`: [`crate::rewrite::job::PEEK`] of a regular file's bytes.
+    /// Whether a member's bytes are wanted; called for each, in order. `first`: [`crate::rewrite::job::PEEK`]
+    /// of a regular file's bytes.
     fn wants(&mut self, member: &Member, first: &[u8]) -> Made<bool>;
 
     /// What a member whose bytes were wanted shall hold, and whether that is new.

@@ -1,5 +1,5 @@
-//! A tar header's fields and extensions: POSIX pax, "ustar Interchange Format" and "pax Extended Header"; GNU's base-256
-//! numbers. Numbers keep the width of their fields.
+//! A tar header's fields and extensions: POSIX pax, "ustar Interchange Format" and "pax Extended Header";
+//! GNU's base-256 numbers. Numbers keep the width of their fields.
 
 use crate::sniff::BLOCK;
 use std::ops::Range;

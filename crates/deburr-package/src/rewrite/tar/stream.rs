@@ -1,8 +1,9 @@
-//! A tar archive with some members changed, as a stream: bytes are pulled out of it while it reads those of the old one. A
-//! changed member's header is the old one except for size and checksum; all else passes through as it is: names and headers of
-//! any kind, links, padding, what follows the end.
+//! A tar archive with some members changed, as a stream: bytes are pulled out of it while it reads those of
+//! the old one. A changed member's header is the old one except for size and checksum; all else passes
+//! through as it is: names and headers of any kind, links, padding, what follows the end.
 //!
-//! What readers do not agree on is refused: a link or a folder with bytes of its own, a name or size for all that follow.
+//! What readers do not agree on is refused: a link or a folder with bytes of its own, a name or size for all
+//! that follow.
 
 use super::edit::{Edit, Member};
 use super::pax::{Header, records, restate_checksum, set_size};
@@ -66,8 +67,8 @@ impl<'e, R: Read> Rewriting<'e, R> {
         }
     }
 
-    /// Goes to the first member that is changed, and says where its header begins: what was before is as in the source.
-    /// `None` if there is none.
+    /// Goes to the first member that is changed, and says where its header begins: what was before is as in
+    /// the source. `None` if there is none.
     pub(crate) fn first_change(&mut self) -> Made<Option<u64>> {
         while self.changed_at.is_none() && !self.is_ended {
             let passing = std::mem::take(&mut self.passing);
@@ -182,7 +183,8 @@ impl<'e, R: Read> Rewriting<'e, R> {
         Ok(())
     }
 
-    /// Makes a member ready, whose header is at `main` and with all that extends it begins at `start` of the source.
+    /// Makes a member ready, whose header is at `main` and with all that extends it begins at `start` of the
+    /// source.
     fn member(
         &mut self,
         header: &Header<'_>,
@@ -303,8 +305,9 @@ pub(crate) struct Stream<'a> {
     pub(crate) bytes: &'a [u8],
 }
 
-/// The tar archive in a stream with what an editor makes of its members; `None` if it changes none. Up to the first change
-/// the stream is only read, so that what stays as it is costs no compression; from there it is read a second time.
+/// The tar archive in a stream with what an editor makes of its members; `None` if it changes none. Up to the
+/// first change the stream is only read, so that what stays as it is costs no compression; from there it is
+/// read a second time.
 pub(crate) fn rewritten(
     path: &str,
     meter: &Rc<Meter>,

@@ -1,4 +1,5 @@
-//! Numbers in the records of a zip file: little-endian, and where 4 bytes do not hold one, in a zip64 field (section 4.5.3).
+//! Numbers in the records of a zip file: little-endian, and where 4 bytes do not hold one, in a zip64 field
+//! (section 4.5.3).
 
 use std::ops::Range;
 

@@ -1,5 +1,6 @@
-//! A zip file with some members changed: APPNOTE.TXT, section 4.3. The records are copied, and in them only checksums, sizes
-//! and offsets change, each as wide as it was (zip64, section 4.5.3); unchanged members keep their compressed bytes.
+//! A zip file with some members changed: APPNOTE.TXT, section 4.3. The records are copied, and in them only
+//! checksums, sizes and offsets change, each as wide as it was (zip64, section 4.5.3); unchanged members keep
+//! their compressed bytes.
 
 mod directory;
 mod field;
@@ -220,7 +221,8 @@ fn write(length: usize, directory: &Directory<'_>, new: &BTreeMap<usize, New>) -
 }
 
 impl Entry<'_> {
-    /// States the new data in a copy of the local header. Where a descriptor follows, it may have been left 0 there.
+    /// States the new data in a copy of the local header. Where a descriptor follows, it may have been left 0
+    /// there.
     fn set_local(&self, header: &mut [u8], new: &New) -> Option<()> {
         let (crc, compressed, size) = directory::local(header)?;
         if self.flags & STREAMED != 0 && (crc, compressed.value, size.value) == (0, 0, 0) {

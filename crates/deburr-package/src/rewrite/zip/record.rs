@@ -1,6 +1,7 @@
-//! A wheel's `RECORD`: CSV of path, hash and size (Binary distribution format, "The .dist-info directory"; Recording installed
-//! projects, "The RECORD file"). Lines of changed files get the new SHA-256, in urlsafe base64 without padding, and size;
-//! all others stay as they are. A line without a hash has none to be made right.
+//! A wheel's `RECORD`: CSV of path, hash and size (Binary distribution format, "The .dist-info directory";
+//! Recording installed projects, "The RECORD file"). Lines of changed files get the new SHA-256, in urlsafe
+//! base64 without padding, and size; all others stay as they are. A line without a hash has none to be made
+//! right.
 
 use crate::name::tidied;
 use sha2::{Digest, Sha256};
