@@ -1,4 +1,7 @@
-//! First blocks: of a stream, and of what a compressed stream holds. Decodes no more than that takes.
+//! First blocks: of a stream, and of what a compressed stream holds.
+//!
+//! In: a stream. Out: what [`crate::sniff()`] says of its first block, through up to two codecs. No more is
+//! decoded than that takes.
 
 use crate::codec::decode::Metered;
 use crate::codec::meter::{Counted, Meter};

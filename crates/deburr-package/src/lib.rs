@@ -1,5 +1,5 @@
 //! From packages to the binaries in them: bytes → ELF files and static archives, one at a time, never
-//! unpacked to disk. And back: [`rewrite`] puts changed binaries in their places.
+//! unpacked to disk. And back: [`rewrite()`] puts changed binaries in their places.
 //!
 //! In: the bytes of a package, or the blobs of a container image. Out: calls of a [`Sink`], in the package's
 //! order. Wheels, jars, conda packages and other zip files; `.deb`, `.rpm` and Alpine's `.apk`; tar with

@@ -1,4 +1,6 @@
 //! How much a package may hold, so that no package takes all memory or all time.
+//!
+//! Each limit has an option of the command, which messages name. [`crate::codec`] and the reader check them.
 
 /// How much a package may hold. Whatever goes beyond is a fault, with the option's name in its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,7 @@
 //! Names as a package has them → text for people.
+//!
+//! Names are bytes that the maker of the package chose. They go to terminals, free of control characters, and
+//! are never opened.
 
 use std::fmt::Write;
 

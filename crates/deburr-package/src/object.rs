@@ -1,4 +1,6 @@
 //! What a package is read for: an ELF file or a static archive, with its path for people.
+//!
+//! The path is `package!inner/path`. It is never opened.
 
 /// What a member is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

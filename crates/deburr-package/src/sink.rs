@@ -1,4 +1,6 @@
-//! Who takes what a package holds: binaries one at a time, and what could not be read.
+//! The receiver of what a package holds: binaries one at a time, and what could not be read.
+//!
+//! It also grants memory: reading waits until the receiver admits the next bytes, or stops when it says so.
 
 use crate::object::Object;
 

@@ -1,6 +1,7 @@
-//! tar: POSIX pax, ustar, GNU and V7 headers, by the `tar` crate, whose headers are bounded here: one with
-//! all that extends it may take 1 MiB, which the crate itself does not bound. Archives in memory are listed,
-//! and names in streams shown.
+//! tar: POSIX pax, ustar, GNU and V7 headers, by the `tar` crate, with bounded headers.
+//!
+//! A header with all that extends it may take 1 MiB, which the crate itself does not bound. Archives in
+//! memory are listed here, and names in streams shown; members are read in [`crate::read`].
 
 use crate::name::tidied;
 use crate::sniff::BLOCK;

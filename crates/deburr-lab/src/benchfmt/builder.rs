@@ -1,5 +1,7 @@
-//! Results gathered into tables: one for each configuration and unit, a row for each benchmark, a column for
-//! each file, and each later column compared with the first.
+//! Results → tables: one for each configuration and unit, a row for each benchmark, a column for each file.
+//!
+//! In: records, by the projections and the filter of the options. Out: [`Tables`], each later column compared
+//! with the first by the statistics of benchstat.
 
 use super::filter::Filter;
 use super::key::{Key, Projections};

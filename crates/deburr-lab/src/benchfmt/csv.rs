@@ -1,5 +1,7 @@
-//! Tables as comma-separated values, and next to them the notes, each with the cell it belongs to as a
-//! spreadsheet names it.
+//! Tables as comma-separated values, and next to them the notes.
+//!
+//! In: tables. Out: the text that benchstat writes with `-format csv`, and its notes, each with the cell that
+//! it belongs to as a spreadsheet names it.
 
 use super::table::{Table, Tables};
 use crate::stats::benchstat::shortest;

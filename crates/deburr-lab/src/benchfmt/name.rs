@@ -1,4 +1,7 @@
 //! A benchmark's name and its parts: `Encode/format=json-48` is `Encode`, `/format=json` and `-48`.
+//!
+//! In: the name without `Benchmark`. Out: parts with the mark that each begins with, the value of a key, or
+//! the name without keys that other projections show.
 
 /// The base name, and the parts after it with the mark that each begins with.
 pub(super) fn parts(name: &str) -> (&str, Vec<&str>) {

@@ -1,4 +1,7 @@
 //! How results become tables: benchstat's flags, with its defaults.
+//!
+//! Keys are those of [`super::key`], the filter's terms those of [`super::filter`]; both are parsed when
+//! tables are built.
 
 use crate::stats::benchstat::Upstream;
 

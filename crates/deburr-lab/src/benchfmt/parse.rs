@@ -1,5 +1,7 @@
-//! Result files, line by line: benchmark lines, `key: value` lines, `Unit` lines; everything else is passed
-//! over.
+//! Result files, line by line: benchmark lines, `key: value` lines, `Unit` lines.
+//!
+//! In: a file's text (golang.org/design/14313-benchmark-format). Out: records in the file's order, and syntax
+//! errors with their lines. Everything else in the file is passed over.
 
 use super::unit::tidy;
 use std::collections::HashMap;

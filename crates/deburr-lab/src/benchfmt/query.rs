@@ -1,4 +1,6 @@
 //! What is wrong with a query: a projection or a filter that cannot be understood.
+//!
+//! Out: the query as the user wrote it, and the reason.
 
 use std::fmt;
 

@@ -1,5 +1,6 @@
-//! Tables as values: what [`super::builder`] makes of results, and what [`super::text`] and [`super::csv`]
-//! lay out.
+//! Tables as values: made by [`super::builder`], laid out by [`super::text`] and [`super::csv`].
+//!
+//! Numbers are in base units; the class says how they are scaled. Layout decides nothing about them.
 
 use super::unit::Class;
 use crate::stats::benchstat::{Comparison, Summary};

@@ -1,5 +1,8 @@
 //! Pairs of runs → the values of one metric, in the order in which they were measured, with what disturbed
 //! them.
+//!
+//! In: pairs of a record, and the conditions under which they ran. Out: [`Series`]; several points of a sweep
+//! may be pooled into one.
 
 use super::conditions::{Conditions, Stolen};
 use crate::measure::pairs::Pair;

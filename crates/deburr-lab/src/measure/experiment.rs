@@ -1,4 +1,7 @@
 //! Measuring stage: what is to be measured, and why it could not be.
+//!
+//! In: what the command line states, as the caller resolved it. An experiment is complete before its first run, so
+//! that a record can be continued by it. [`Failure`] is what ends one before its time.
 
 use super::machine::Gate;
 use super::metric::{Metric, NoNumber};

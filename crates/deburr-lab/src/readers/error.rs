@@ -1,4 +1,7 @@
-//! Why a text is no report of its program, and where that shows: a line, or a field of a JSON document.
+//! Why a text is no report of its program, and where that shows.
+//!
+//! The place is a line, counted from 1, or a field of a JSON document, with the line at which that document
+//! begins.
 
 use std::fmt;
 

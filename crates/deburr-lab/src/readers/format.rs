@@ -1,4 +1,6 @@
 //! The report formats that are read, by the names that people call them.
+//!
+//! What metrics a format has is declared by its reader ([`super::program`]).
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,5 +1,7 @@
-//! Values as they are found → measurements: subjects in the order in which they came up, each with the metric
-//! first that it is mostly judged by.
+//! Values as they are found → measurements, subjects in the order in which they came up.
+//!
+//! Each subject has the metric first that it is mostly judged by. Also checked here: values of one report
+//! that are there twice, and reports that are cut off.
 
 use super::error::{ReadError, ReportPlace};
 use super::format::Format;

@@ -1,4 +1,7 @@
-//! What every reader makes of a report: the values of one metric, with their unit and direction.
+//! The values of one metric, as every reader gives them.
+//!
+//! Times are in seconds and sizes in bytes, whatever the report had. The name is
+//! `[SUBJECT:]METRIC[:pPERCENTILE]`.
 
 use crate::stats::Direction;
 

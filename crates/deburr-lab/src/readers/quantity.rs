@@ -1,4 +1,7 @@
-//! What kinds of numbers there are, and numbers as programs write them.
+//! The kinds of numbers that programs report, and numbers as programs write them.
+//!
+//! In: text, and where it is. Out: finite numbers in seconds, bytes or a second of either; anything else is
+//! an error with its line or field.
 
 use super::error::{ReadError, ReportPlace};
 use crate::stats::Direction;

@@ -1,4 +1,7 @@
 //! A pair as statistics see it: how far B is ahead, and whose run was first.
+//!
+//! The log ratio is positive where B is better ([`super::Direction`]). Whose run was first matters for the
+//! effect of the position in a pair.
 
 use crate::side::Side;
 

@@ -1,4 +1,6 @@
-//! The four things that may be said of B. Posteriors, intervals and warnings all speak of them.
+//! The four things that may be said of B: better, worse, same, inconclusive.
+//!
+//! Posteriors, intervals and warnings all speak of them. Their names are part of the output.
 
 use std::fmt;
 

@@ -1,4 +1,6 @@
-//! bzip2: any number of streams one after another, each cut out for a decoder that reads ahead and does one.
+//! bzip2: any number of streams one after another, as parallel compressors write them.
+//!
+//! Each is cut out by its signature for `bzip2-rs`, which reads ahead and decodes one stream.
 
 use bzip2_rs::DecoderReader;
 use std::cell::RefCell;

@@ -1,5 +1,7 @@
-//! Compressed bytes → bytes, as they are read: any number of streams one after another, bounded windows,
-//! bounded gain.
+//! Compressed bytes → bytes, as they are read.
+//!
+//! In: a codec and a counted source. Out: a reader with bounded window and bounded gain, over any number of
+//! streams one after another. It stays at its first failure, which the meter keeps.
 
 use super::bzip2::Bzip2;
 use super::meter::{Counted, Failure, Meter};

@@ -1,5 +1,7 @@
-//! Bytes → a compressed stream like the one that they replace. What was compressed is decoded again before it
-//! is given away: a wrong package is worse than none.
+//! Bytes → a compressed stream like the one that they replace.
+//!
+//! In: a source and how to compress: the header's times and names, or the kind of checksum, follow the old
+//! stream. Out: the stream. It is decoded again before it is given away: a wrong package is worse than none.
 
 use super::decode::decoded;
 use super::meter::Meter;

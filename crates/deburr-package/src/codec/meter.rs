@@ -1,5 +1,7 @@
-//! What is read and what comes out of it, counted for all streams of one package: limits, progress, and the
-//! first failure.
+//! What is read and what comes out of it, counted for all streams of one package.
+//!
+//! It holds the limits, the progress within the package's own bytes, and the first failure of a decoder,
+//! since later ones follow from it.
 
 use crate::limits::Limits;
 use std::cell::{Cell, RefCell};

@@ -1,4 +1,6 @@
-//! zstd (RFC 8878): any number of frames and skippable frames, their checksums compared, in a bounded window.
+//! zstd (RFC 8878): any number of frames and skippable frames, one after another.
+//!
+//! Their checksums are compared, and their windows bounded. The decoder of `ruzstd` does single frames.
 
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};

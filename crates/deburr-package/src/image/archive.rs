@@ -1,4 +1,7 @@
 //! A tar archive → the images in it, with its files by name and its links followed.
+//!
+//! In: the archive in memory. Out: [`ImageArchive`], whose files are slices of it; or `None`, where it holds
+//! no image.
 
 use super::blobs::Blobs;
 use super::manifests::{Image, of_layout, saved};

@@ -1,4 +1,6 @@
 //! The files of an image, wherever they are: in a folder that the caller opens, or in an archive.
+//!
+//! The crate itself opens nothing; it names the file, and gets its bytes.
 
 /// The files of an image, by their names in it.
 pub trait Blobs {

@@ -1,5 +1,7 @@
-//! Manifests and indexes → the images of a layout or of what `docker save` writes: their names, and their
-//! layers as files (image-spec, "OCI Image Layout", "Content Descriptors").
+//! Manifests and indexes → the images of a layout, or of what `docker save` writes.
+//!
+//! image-spec, "OCI Image Layout", "Content Descriptors". In: blobs by name. Out: images with their names,
+//! and their layers as files. Digests lead to blobs and nowhere else.
 
 use super::blobs::Blobs;
 use crate::name::shown;

@@ -1,4 +1,7 @@
-//! A compressed archive that may be an image → its bytes in memory, as an image's files refer to one another.
+//! A compressed archive that may be an image → its bytes in memory.
+//!
+//! An image's files refer to one another, so that a stream will not do. Names alone are read first, so that
+//! other archives cost no memory.
 
 use super::archive::is_named;
 use crate::codec::decode::decoded;

@@ -1,5 +1,7 @@
-//! The recursion: something at a path → recognised by its first block → a binary for the sink, a decoder, a
-//! package, or nothing.
+//! The recursion: something at a path → recognised by its first block → read.
+//!
+//! A binary goes to the sink, a compressed stream through a decoder, a package to its format. Formats come
+//! back here for each member, through [`Reader::content`].
 
 use super::reader::{Bytes, Flow, Nesting, Reader};
 use super::{deb, rpm, tar, zip};

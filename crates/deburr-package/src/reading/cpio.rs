@@ -1,5 +1,7 @@
-//! cpio as RPM has it: the `newc` format (cpio(5), "New ASCII Format"), whose fields are eight hexadecimal
-//! digits each.
+//! cpio as RPM has it: the `newc` format (cpio(5), "New ASCII Format").
+//!
+//! In: the unpacked payload. Out: regular files as members, by their names. The fields of a header are eight
+//! hexadecimal digits each.
 
 use super::reader::{Bytes, Flow, Nesting, Reader};
 use crate::name::{shown, tidied};

@@ -1,5 +1,7 @@
-//! Debian packages: deb(5), an ar archive of `debian-binary`, `control.tar.*` and `data.tar.*`. What
-//! `data.tar` holds is the package, so that its own name is left out of the paths.
+//! Debian packages: deb(5), an ar archive of `debian-binary`, `control.tar.*` and `data.tar.*`.
+//!
+//! In: the archive as a stream. Out: the content of `control.tar` and `data.tar`. The latter is the package,
+//! so that its own name is left out of the paths.
 
 use super::reader::{Bytes, Flow, Nesting, Reader};
 use crate::name::shown;

@@ -1,5 +1,7 @@
-//! The layers of container images, those of each image from the last to the first, so that a file shows once,
-//! from the layer that wins. In: images and their blobs. Out: each layer's content, as of any other package.
+//! The layers of container images, those of each image from the last to the first.
+//!
+//! In: images and their blobs. Out: the content of each layer, as of any other package. A file shows once,
+//! from the layer that wins.
 
 use super::reader::{Bytes, Flow, Nesting, Reader};
 use super::whiteouts::Covered;

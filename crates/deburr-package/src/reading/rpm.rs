@@ -1,6 +1,7 @@
-//! RPM packages (RPM's documentation, "RPM V4 package format"): the lead of 96 bytes, a signature and a
-//! header of the same make, and the payload: a compressed cpio archive. What it holds is the package, so that
-//! it has no name in the paths.
+//! RPM packages (RPM's documentation, "RPM V4 package format").
+//!
+//! The lead of 96 bytes, a signature and a header of the same make, and the payload: a compressed cpio
+//! archive. The payload is the package, so that it has no name in the paths.
 
 use super::cpio;
 use super::reader::{Bytes, Flow, Nesting, Reader};

@@ -1,4 +1,7 @@
-//! tar → members, by the `tar` crate. In memory or mapped it is hopped through; as a stream it is read.
+//! tar → members, by the `tar` crate with bounded headers ([`crate::tar`]).
+//!
+//! An archive in memory or mapped is hopped through, and may be an image; one in a stream is read. In a
+//! layer, hidden files are left out.
 
 use super::layers;
 use super::reader::{Bytes, Flow, Nesting, Reader};

@@ -1,5 +1,7 @@
-//! What the layers above hide: files that they have themselves, and what their whiteouts name (image-spec,
-//! "Image Layer Filesystem Changeset").
+//! What the layers above hide: files that they have themselves, and what their whiteouts name.
+//!
+//! image-spec, "Image Layer Filesystem Changeset". In: names in the order of a layer, layers from the last to
+//! the first. Out: whether a file shows in the image.
 
 use crate::name::tidied;
 use std::collections::HashSet;

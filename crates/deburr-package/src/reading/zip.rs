@@ -1,5 +1,7 @@
-//! zip: the central directory (APPNOTE.TXT, section 4.3.12) → members, in its order. The directory is at the
-//! end, so that a zip file in a stream is first read into memory.
+//! zip: the central directory (APPNOTE.TXT, section 4.3.12) → members, in its order.
+//!
+//! The directory is at the end, so that a zip file in a stream is first read into memory. Sizes and checksums
+//! are compared.
 
 use super::reader::{Bytes, Flow, Nesting, Reader};
 use crate::name::{shown, tidied};

@@ -1,4 +1,6 @@
-//! Why there is no new package.
+//! Why there is no new package: it is refused, or it cannot be read.
+//!
+//! Each has the path of what it is about. A failed read is explained by its decoder, where one failed.
 
 use crate::codec::meter::Meter;
 use std::fmt;

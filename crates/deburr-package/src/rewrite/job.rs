@@ -1,4 +1,6 @@
 //! The state of one rewriting: its limits, what was changed, and what is to be said of it.
+//!
+//! Every format shares it: members are counted and admitted here, recognised, and offered to the caller.
 
 use super::error::{Made, RewriteError, failed};
 use crate::codec::decode::decoded;

@@ -1,5 +1,7 @@
-//! The editor of binaries in a tar archive: offers each to the caller, and records what a package has to know
-//! of those that were replaced.
+//! The editor of binaries in a tar archive: offers each to the caller.
+//!
+//! It records what a package has to know of those that were replaced: their sums and how much they grew,
+//! under each of their names.
 
 use super::error::Made;
 use super::job::Job;

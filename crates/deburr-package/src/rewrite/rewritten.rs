@@ -1,4 +1,6 @@
 //! What becomes of a package: its new bytes, and what a person should know of them.
+//!
+//! All texts are free of control characters, one line each.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,6 @@
 //! Text → the program that wrote it, by what only that program writes.
+//!
+//! In: a whole report. Out: its format, by the first line that decides, or by the keys of its JSON.
 
 use super::criterion;
 use crate::readers::format::Format;

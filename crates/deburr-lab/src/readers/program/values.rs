@@ -1,4 +1,6 @@
 //! Numbers, one a line; empty lines and those that begin with `#` are none.
+//!
+//! No program's format, but what a shell loop leaves. The metric is `value`, without a unit.
 
 use crate::readers::error::{ReadError, ReportPlace};
 use crate::readers::format::Format;

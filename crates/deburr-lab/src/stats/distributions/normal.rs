@@ -1,4 +1,7 @@
-//! The standard normal distribution. Tails keep their relative accuracy down to the smallest numbers.
+//! The standard normal distribution: density, tails and quantiles.
+//!
+//! In and out: z and probabilities. Tails keep their relative accuracy down to the smallest numbers. `erfc`
+//! is libm's.
 
 use std::f64::consts::{PI, SQRT_2};
 

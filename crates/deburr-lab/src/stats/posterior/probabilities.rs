@@ -1,4 +1,7 @@
 //! The four numbers of a comparison, and the marks that are published with them.
+//!
+//! In: two tails and the probability of a further run. Out: worse, same, better, which sum to 1, and next.
+//! All models of this room give these.
 
 use crate::stats::outcome::Outcome;
 

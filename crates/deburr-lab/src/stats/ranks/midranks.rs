@@ -1,4 +1,6 @@
 //! Ranks with ties: doubled, so that the mean rank of a group of ties stays a whole number.
+//!
+//! In: finite values. Out: their ranks in the order of the values, and the sizes of groups of ties.
 
 /// One value's place among others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

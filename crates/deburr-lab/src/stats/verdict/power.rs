@@ -1,4 +1,7 @@
 //! Power: how many pairs an effect takes, and which effect some pairs resolve.
+//!
+//! In: the t posterior, or a standard deviation, and the region of equivalence. Out: estimates for people, by
+//! the normal distribution. No verdict depends on them.
 
 use crate::stats::posterior::paired::Posterior;
 use crate::stats::rope::Rope;

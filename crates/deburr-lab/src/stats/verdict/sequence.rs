@@ -1,5 +1,8 @@
 //! An experiment under way: pairs as they come in → a decision at an interim analysis, and the verdict at the
 //! end.
+//!
+//! In: a rule and log ratios. Out: [`Decision`] as soon as there is one, and [`Verdict`] at any time. A
+//! decision stays as it is, whatever later pairs show.
 
 use super::effect::Effect;
 use super::evidence::Evidence;

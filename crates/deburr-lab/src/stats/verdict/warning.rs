@@ -1,4 +1,7 @@
 //! Warnings: reasons to doubt a result, as values and as sentences.
+//!
+//! In: what the tests of validity found, and the verdict. Out: one sentence each, in the units of the metric.
+//! Which warnings apply is decided elsewhere.
 
 use crate::stats::outcome::Outcome;
 use crate::stats::validity::limit::VerdictLimit;

@@ -1,5 +1,7 @@
-//! The control files of a Debian package: `md5sums` (dh_md5sums(1): what `md5sum` writes) and
-//! `Installed-Size` (deb-substvars(5): KiB, each file's rounded up), for files that were replaced.
+//! The control files of a Debian package, for files that were replaced.
+//!
+//! `md5sums` (dh_md5sums(1): what `md5sum` writes) gets their new sums; `Installed-Size` (deb-substvars(5):
+//! KiB, the size of each file rounded up) moves by what they grew.
 
 use crate::name::{shown, tidied};
 use crate::rewrite::error::{Made, RewriteError};

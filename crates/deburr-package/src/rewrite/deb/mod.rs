@@ -1,6 +1,7 @@
-//! A Debian package with some of its files changed: deb(5). `data.tar` is made anew and compressed as it was,
-//! `md5sums` and `Installed-Size` in `control.tar` follow, and so do the sizes in the headers of the ar
-//! archive; nothing else changes.
+//! A Debian package with some of its files changed: deb(5).
+//!
+//! `data.tar` is made anew and compressed as it was. `md5sums` and `Installed-Size` in `control.tar` follow,
+//! and so do the sizes in the headers of the ar archive; nothing else changes.
 
 mod control;
 

@@ -1,4 +1,7 @@
-//! Who changes members of a tar archive, and what is known of a member before its bytes are.
+//! The interface between a tar stream and its editor, and what is known of a member before its bytes are.
+//!
+//! An editor sees every member in order, and gets the bytes of those that it wants. It knows nothing of
+//! headers.
 
 use crate::rewrite::error::Made;
 

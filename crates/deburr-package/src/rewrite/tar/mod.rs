@@ -1,5 +1,6 @@
-//! A tar archive with some members changed: its headers and extensions, who changes members, and the stream
-//! of its new bytes.
+//! A tar archive with some members changed, as a stream.
+//!
+//! [`pax`] has headers and extensions, [`edit`] the interface of editors, [`stream`] the new bytes.
 
 pub(crate) mod edit;
 mod pax;

@@ -1,5 +1,7 @@
-//! A tar header's fields and extensions: POSIX pax, "ustar Interchange Format" and "pax Extended Header";
-//! GNU's base-256 numbers. Numbers keep the width of their fields.
+//! A tar header's fields and extensions, to be read and to be changed in place.
+//!
+//! POSIX pax, "ustar Interchange Format" and "pax Extended Header"; GNU's base-256 numbers. Numbers keep the
+//! width of their fields.
 
 use crate::sniff::BLOCK;
 use std::ops::Range;

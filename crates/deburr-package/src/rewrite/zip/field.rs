@@ -1,5 +1,7 @@
-//! Numbers in the records of a zip file: little-endian, and where 4 bytes do not hold one, in a zip64 field
-//! (section 4.5.3).
+//! Numbers in the records of a zip file: little-endian, and where 4 bytes do not hold one, in a zip64 field.
+//!
+//! APPNOTE.TXT, section 4.5.3. A field remembers where it is, so that a copy of its record gets another value
+//! of the same width.
 
 use std::ops::Range;
 

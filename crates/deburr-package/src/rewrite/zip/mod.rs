@@ -1,6 +1,7 @@
-//! A zip file with some members changed: APPNOTE.TXT, section 4.3. The records are copied, and in them only
-//! checksums, sizes and offsets change, each as wide as it was (zip64, section 4.5.3); unchanged members keep
-//! their compressed bytes.
+//! A zip file with some members changed: APPNOTE.TXT, section 4.3.
+//!
+//! The records are copied, and in them only checksums, sizes and offsets change, each as wide as it was
+//! (zip64, section 4.5.3). Unchanged members keep their compressed bytes.
 
 mod directory;
 mod field;
