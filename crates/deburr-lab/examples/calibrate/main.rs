@@ -87,7 +87,7 @@ fn rule(experiments: usize, seed: u64) {
 /// The rule where noise is large next to the region, and the wrong direction.
 fn large_noise(experiments: usize, seed: u64) {
     println!(
-        "\nThe same rule where noise is large next to the region: A = B; and B that is truly 2 % better, called worse"
+        "\nThe same rule where noise is large beside the region: A = B; and B that is truly 2 % better, called worse"
     );
     println!("| noise | pair sd 2 % | pair sd 8 % | pair sd 30 % | the wrong direction, pair sd 2 % |");
     println!("|---|---|---|---|---|");
