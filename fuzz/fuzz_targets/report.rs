@@ -4,7 +4,7 @@
 #![no_main]
 
 use deburr_lab::benchfmt::{self, Input, Options};
-use deburr_lab::report::{Format, read, sniff};
+use deburr_lab::readers::{Format, read, sniff};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

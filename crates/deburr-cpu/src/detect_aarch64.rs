@@ -1,7 +1,7 @@
-//! What an AArch64 host offers, from what Linux tells every program.
+//! What an AArch64 host offers, from what Linux passes to every program.
 //!
 //! In: the auxiliary vector (`/proc/self/auxv`: pairs of 64-bit words, type and value). Out: the features that
-//! its `AT_HWCAP` and `AT_HWCAP2` bits stand for (Linux, `Documentation/arch/arm64/elf_hwcaps.rst` and
+//! its `AT_HWCAP` and `AT_HWCAP2` bits represent (Linux, `Documentation/arch/arm64/elf_hwcaps.rst` and
 //! `uapi/asm/hwcap.h`). The kernel hides what it has not enabled, so these are features that programs can use.
 
 use crate::FeatureSet;
@@ -16,7 +16,7 @@ pub(crate) fn visible() -> FeatureSet {
     HWCAP.iter().chain(HWCAP2).map(|(_, feature)| *feature).collect()
 }
 
-/// The features that an auxiliary vector tells of; a truncated vector is read as far as it goes.
+/// The features that an auxiliary vector states; a truncated vector is read as far as it goes.
 pub(crate) fn features_of_auxv(auxv: &[u8]) -> FeatureSet {
     let (words, _) = auxv.as_chunks::<8>();
     let (pairs, _) = words.as_chunks::<2>();

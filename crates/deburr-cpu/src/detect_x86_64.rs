@@ -3,7 +3,7 @@
 //! In: CPUID leaves (Intel SDM volume 2, CPUID; AMD APM volume 3, appendix E) and XCR0. Out: the features that a
 //! program can use, and those that the CPU has but the operating system has not switched on: AVX, AVX-512 and
 //! AMX need their registers' state enabled in XCR0 (SDM volume 1, 13.3), protection keys need CR4.PKE. AMX
-//! needs besides a permission that each Linux process asks for by `arch_prctl`; that is not looked at.
+//! also needs a permission that each Linux process requests by `arch_prctl`; that is not checked.
 
 use crate::query::{CpuidRegister, ROWS, State};
 use crate::{Feature, FeatureSet};
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_brand_is_told_without_its_blanks() {
+    fn the_brand_is_without_its_blanks() {
         assert_eq!(brand(&Full { basic: 1, osxsave: false, xcr0: 0 }), "A CPU");
     }
 }

@@ -312,7 +312,7 @@ impl fmt::Display for Feature {
     }
 }
 
-/// A set of features: four words of bits, cheap to copy.
+/// A set of features: four 64-bit words, cheap to copy.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct FeatureSet([u64; 4]);
 

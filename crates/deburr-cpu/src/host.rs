@@ -1,6 +1,6 @@
 //! The machine that runs this program.
 //!
-//! In: what the CPU and the operating system tell. Out: a [`Host`] in the vocabulary of this crate.
+//! In: what the CPU and the operating system report. Out: a [`Host`] in the vocabulary of this crate.
 
 use std::string::String;
 use std::{fmt, io};
@@ -17,14 +17,14 @@ pub struct Host {
     /// The microarchitecture (`zen4`, `neoverse-n1`): AMD's by CPUID family, others by archspec's data where the
     /// cargo feature `names` is on; the name of the level where neither knows it.
     pub name: String,
-    /// The maker's name of the CPU; empty where nothing tells it.
+    /// The maker's name of the CPU; empty where it is not known.
     pub brand: String,
     /// The architecture of this program, hence of the machine.
     pub arch: Arch,
     /// The highest level that the machine covers.
     pub level: &'static Level,
     /// What a program can use: the CPU has it and the operating system has switched it on. On AArch64 the
-    /// features of `level` that Linux tells programs nothing about (such as `FEAT_SPECRES`) are taken as present.
+    /// features of `level` that Linux reports to no program (such as `FEAT_SPECRES`) are taken as present.
     pub features: FeatureSet,
     /// What the CPU has and the operating system has not switched on; always empty on AArch64, where Linux
     /// hides such features.
@@ -97,7 +97,7 @@ pub fn host() -> Result<Host, UnknownHost> {
     }
 }
 
-/// The host as Linux on AArch64 tells it.
+/// The host as Linux on AArch64 reports it.
 #[cfg_attr(target_arch = "x86_64", allow(dead_code, reason = "compiled everywhere so that it cannot rot"))]
 fn aarch64_host() -> Result<Host, UnknownHost> {
     let auxv = std::fs::read("/proc/self/auxv").map_err(UnknownHost::Auxv)?;
@@ -108,7 +108,7 @@ fn aarch64_host() -> Result<Host, UnknownHost> {
     Ok(host)
 }
 
-/// Puts a host together from its features, of which those in `visible` can be told.
+/// Puts a host together from its features, of which those in `visible` can be known.
 fn described(
     arch: Arch,
     features: FeatureSet,

@@ -113,8 +113,8 @@ const IMPLIES: &[(Feature, &[Feature])] = &[
     (FEAT_SME2p2, &[FEAT_SME2p1]),
 ];
 
-/// Each feature with those that every CPU made so far has beside it, though no manual says that it must. Programs rely
-/// on that: OpenSSL asks for AES-NI and then shuffles bytes with SSSE3.
+/// Each feature with those that every CPU made so far has with it, though no manual says that it must. Programs rely
+/// on that: OpenSSL tests for AES-NI and then shuffles bytes with SSSE3.
 const COMPANIONS: &[(Feature, &[Feature])] = &[
     (AES, &[SSSE3]),
     (PCLMULQDQ, &[SSSE3]),

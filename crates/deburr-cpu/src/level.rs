@@ -1,6 +1,6 @@
 //! Instruction-set levels: what a program may rely on.
 //!
-//! In: a set of features that a program uses. Out: the smallest level that covers them, and what lies beyond.
+//! In: a set of features that a program uses. Out: the smallest level that covers them, and what is beyond.
 //!
 //! x86-64 levels are those of the x86-64 psABI, section 3.1.1 (x86-64-v1 to v4). AArch64 levels are the
 //! architecture versions, with the features that each makes *mandatory* (Arm ARM, A2.2 and A2.3); optional
@@ -8,8 +8,8 @@
 //!
 //! Four points where the specifications leave room:
 //! - The psABI names `OSXSAVE` with `XGETBV` for v3. CPUID.OSXSAVE can be set only where CPUID.XSAVE is, and
-//!   tells that the operating system has switched on `XSAVE`, `XRSTOR` and `XGETBV`: v3 holds both. `XSAVEC`,
-//!   `XSAVEOPT` and `XSAVES` are in no level. `XGETBV` is how a program asks whether it may use AVX, so by
+//!   shows that the operating system has switched on `XSAVE`, `XRSTOR` and `XGETBV`: v3 holds both. `XSAVEC`,
+//!   `XSAVEOPT` and `XSAVES` are in no level. `XGETBV` is how a program finds out whether it may use AVX, so by
 //!   itself it is a sign of dispatch and not of a v3 program: the two never raise the level.
 //! - The psABI's SSE2 includes `CLFLUSH` (Intel SDM volume 1, 5.6.4), which has a CPUID bit of its own:
 //!   v1 holds `CLFSH`.
@@ -130,14 +130,14 @@ const SYSTEM_X86_64: FeatureSet = FeatureSet::of(&[
     XSAVES,
 ]);
 
-/// Features of AArch64 whose instructions lie in the hint space (BTI, CHKFEAT, ESB, PSB, TSB), or that only
+/// Features of AArch64 whose instructions are in the hint space (BTI, CHKFEAT, ESB, PSB, TSB), or that only
 /// EL1 and above can use.
 const SYSTEM_AARCH64: FeatureSet = FeatureSet::of(&[
     FEAT_BTI, FEAT_CHK, FEAT_RAS, FEAT_SPE, FEAT_TRF, FEAT_BRBE, FEAT_PAN, FEAT_UAO, FEAT_VHE, FEAT_HPDS,
     FEAT_FGT, FEAT_NV2, FEAT_ITE, FEAT_D128, FEAT_THE,
 ]);
 
-/// In a level only because another feature of that level needs them: where they are used alone they lie beyond
+/// In a level only because another feature of that level needs them: where they are used alone they are beyond
 /// the level. See the head of this file.
 const NEVER_RAISE: FeatureSet = FeatureSet::of(&[OSXSAVE, XSAVE, FEAT_FP16, FEAT_FHM]);
 
@@ -186,7 +186,7 @@ pub fn smallest_level(arch: Arch, features: FeatureSet) -> (Option<&'static Leve
     (smallest, beyond)
 }
 
-/// The highest level of which `features` lacks nothing, where only the features in `visible` can be told.
+/// The highest level of which `features` lacks nothing, where only the features in `visible` can be known.
 #[cfg(feature = "std")]
 pub(crate) fn highest_level(arch: Arch, features: FeatureSet, visible: FeatureSet) -> Option<&'static Level> {
     let unseen = FeatureSet::from_iter(Feature::all()).minus(visible);
@@ -206,12 +206,12 @@ pub fn level_named(name: &str) -> Option<&'static Level> {
     X86_64.iter().chain(&AARCH64).find(|level| same_name(level.name, name))
 }
 
-/// Whether two names are the same but for case, `-` and `_`.
+/// Whether two names are the same except for case, `-` and `_`.
 pub(crate) fn same_name(a: &str, b: &str) -> bool {
     letters(a).eq(letters(b))
 }
 
-/// The bytes of a name that tell it from others: in lower case, without `-` and `_`.
+/// The bytes of a name that distinguish it from others: in lower case, without `-` and `_`.
 pub(crate) fn letters(name: &str) -> impl Iterator<Item = u8> + '_ {
     name.bytes().filter(|byte| !matches!(byte, b'-' | b'_')).map(|byte| byte.to_ascii_lowercase())
 }

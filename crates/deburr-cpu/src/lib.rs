@@ -2,7 +2,7 @@
 //!
 //! This crate is the contract between the programs of deburr, and holds nothing that they do not share. Its
 //! heart (features, levels, [`query`]) is `no_std` without an allocator. The cargo feature `std` adds [`host`], which
-//! asks the machine that runs the program, and [`Target`], which reads what a user wrote after `--target`;
+//! queries the machine that runs the program, and [`Target`], which reads what a user wrote after `--target`;
 //! `names` adds CPU names (`neoverse-n1`, `zen4`) from the data of the archspec project.
 //!
 //! ```

@@ -196,7 +196,7 @@ fn arch_of(cpu: &Microarchitecture) -> Option<Arch> {
     }
 }
 
-/// The features that one of archspec's strings stands for: none for an unknown one.
+/// The features that one of archspec's strings represents: none for an unknown one.
 pub(crate) fn features_of_flag(arch: Arch, flag: &str) -> FeatureSet {
     let mapped = match arch {
         Arch::X86_64 => MAPPED_X86_64,
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn cpus_that_lack_features_are_told_the_best_first() {
+    fn cpus_that_lack_features_are_listed_the_best_first() {
         let lse = FeatureSet::of(&[Feature::FEAT_LSE]);
         let cores = cpus_lacking(Arch::Aarch64, lse);
         for old in ["cortex-a53", "cortex-a57", "cortex-a72", "cortex-a73"] {

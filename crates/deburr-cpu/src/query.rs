@@ -1,7 +1,7 @@
-//! Which feature each bit stands for that a program can ask the CPU or the operating system for.
+//! Which feature each bit represents that a program can query from the CPU or the operating system.
 //!
 //! In: where a bit or a field was read: a CPUID leaf, a word of the auxiliary vector, an identification register. Out:
-//! the feature that it tells. Host detection reads these tables on the machine itself; an analysis of code reads them
+//! the feature that it states. Host detection reads these tables on the machine itself; an analysis of code reads them
 //! to know what a test in the code proves. Sources: Intel SDM volume 2, CPUID; AMD APM volume 3, appendix E; Linux,
 //! `Documentation/arch/arm64/elf_hwcaps.rst` and `uapi/asm/hwcap.h`; Arm ARM, DDI 0487, D24.2 (the ID registers) and
 //! D24.1.3 (why a higher value of a field holds what a lower one does).
@@ -163,21 +163,21 @@ pub(crate) const ROWS: &[Row] = &[
     (0x8000_0008, 0, Ebx, 9, WBNOINVD, NONE),
 ];
 
-/// Leaves with bits that stand for features, some of them for none in [`ROWS`].
+/// Leaves with bits that represent features, some of them for none in [`ROWS`].
 pub const FEATURE_LEAVES: [u32; 10] =
     [1, 7, 0xd, 0x14, 0x19, 0x1e, 0x24, 0x8000_0001, 0x8000_0007, 0x8000_0008];
 
 /// Of those the ones whose answer depends on the subleaf in `ECX`.
 const LEAVES_WITH_SUBLEAVES: [u32; 5] = [7, 0xd, 0x14, 0x1e, 0x24];
 
-/// The feature that one bit of CPUID's answer stands for. Where the leaf has no subleaves, any will do.
+/// The feature that one bit of CPUID's answer represents. Where the leaf has no subleaves, any will do.
 ///
-/// The bit alone tells that the CPU has the feature. For AVX and what builds on it the operating system must have
-/// switched on the registers' state as well, which `XGETBV` tells.
+/// The bit alone shows that the CPU has the feature. For AVX and what builds on it the operating system must have
+/// switched on the registers' state as well, which `XGETBV` shows.
 pub fn cpuid_bit(leaf: u32, subleaf: u32, register: CpuidRegister, bit: u32) -> Option<Feature> {
     let subleaf = if LEAVES_WITH_SUBLEAVES.contains(&leaf) { subleaf } else { 0 };
     let place = (leaf, subleaf, register, bit);
-    // Detection goes by the operating system's bit (OSPKE); programs ask for either.
+    // Detection goes by the operating system's bit (OSPKE); programs test either.
     if place == (7, 0, Ecx, 3) {
         return Some(PKU);
     }
@@ -186,7 +186,7 @@ pub fn cpuid_bit(leaf: u32, subleaf: u32, register: CpuidRegister, bit: u32) -> 
         .map(|&(.., feature, _)| feature)
 }
 
-/// Whether CPUID's answer to a leaf holds bits that stand for features.
+/// Whether CPUID's answer to a leaf holds bits that represent features.
 pub fn is_feature_leaf(leaf: u32) -> bool {
     FEATURE_LEAVES.contains(&leaf)
 }
@@ -280,7 +280,7 @@ const HWCAP_TWINS: &[(u8, u32, Feature)] = &[
     (1, 10, FEAT_FP16),
     // `pacg`, generic signatures, as `paca` is for addresses.
     (1, 31, FEAT_PAuth),
-    // Of SVE, whose own bit is asked for besides: `svei8mm`, `svebf16`, `sveebf16`.
+    // Of SVE, whose own bit is tested, too: `svei8mm`, `svebf16`, `sveebf16`.
     (2, 9, FEAT_I8MM),
     (2, 12, FEAT_BF16),
     (2, 33, FEAT_EBF16),
@@ -288,7 +288,7 @@ const HWCAP_TWINS: &[(u8, u32, Feature)] = &[
     (2, 22, FEAT_MTE),
 ];
 
-/// The feature that a bit of the auxiliary vector stands for on AArch64: word 1 is `AT_HWCAP`, word 2 `AT_HWCAP2`.
+/// The feature that a bit of the auxiliary vector represents on AArch64: word 1 is `AT_HWCAP`, word 2 `AT_HWCAP2`.
 pub fn hwcap_bit(word: u8, bit: u32) -> Option<Feature> {
     let table = match word {
         1 => HWCAP,
@@ -311,7 +311,7 @@ pub struct IdField {
 }
 
 impl IdField {
-    /// The features that the field tells of by one value, 0 to 15.
+    /// The features that the field states by one value, 0 to 15.
     pub fn features(&self, value: u8) -> FeatureSet {
         if self.is_signed && value & 8 != 0 {
             return FeatureSet::EMPTY;
@@ -319,8 +319,8 @@ impl IdField {
         self.features.iter().filter(|(from, _)| value >= *from).map(|(_, feature)| *feature).collect()
     }
 
-    /// The features that are present whichever of several values the field has: bit `n` of `values` stands for the
-    /// value `n`. Nothing is told of by no value.
+    /// The features that are present whichever of several values the field has: bit `n` of `values` represents the
+    /// value `n`. No value states nothing.
     pub fn proven(&self, values: u16) -> FeatureSet {
         (0..16)
             .filter(|value| values & 1 << value != 0)
@@ -338,7 +338,7 @@ const fn signed(low: u8, features: &'static [(u8, Feature)]) -> IdField {
     IdField { low, is_signed: true, features }
 }
 
-/// The fields of each identification register that tell of features: the register's number, then its fields.
+/// The fields of each identification register that state features: the register's number, then its fields.
 const ID_REGISTERS: &[(u16, &[IdField])] = &[
     (
         ID_AA64PFR0_EL1,
@@ -362,7 +362,7 @@ const ID_REGISTERS: &[(u16, &[IdField])] = &[
             field(48, &[(1, FEAT_THE)]),
         ],
     ),
-    // Of SVE; where ID_AA64PFR0_EL1 tells of SME only, of the SVE instructions in streaming mode.
+    // Of SVE; where ID_AA64PFR0_EL1 states SME only, of the SVE instructions in streaming mode.
     (
         ID_AA64ZFR0_EL1,
         &[
@@ -401,7 +401,7 @@ const ID_REGISTERS: &[(u16, &[IdField])] = &[
         ID_AA64ISAR1_EL1,
         &[
             field(0, &[(1, FEAT_DPB), (2, FEAT_DPB2)]),
-            // APA, API, and below GPA, GPI: four ways to sign pointers, each telling that pointers can be signed.
+            // APA, API, and below GPA, GPI: four algorithms that sign pointers, each showing that pointers can be signed.
             field(4, &[(1, FEAT_PAuth)]),
             field(8, &[(1, FEAT_PAuth)]),
             field(12, &[(1, FEAT_JSCVT)]),
@@ -448,7 +448,7 @@ const ID_AA64ISAR2_EL1: u16 = id_register(6, 2);
 const ID_AA64ISAR3_EL1: u16 = id_register(6, 3);
 const ID_AA64MMFR2_EL1: u16 = id_register(7, 2);
 
-/// The fields of an AArch64 identification register that tell of features; none where the register is not known.
+/// The fields of an AArch64 identification register that state features; none where the register is not known.
 ///
 /// `register` is its number as `mrs` encodes it, `op0:op1:CRn:CRm:op2` in 16 bits: 0xc030 is `ID_AA64ISAR0_EL1`.
 pub fn id_register_bits(register: u16) -> &'static [IdField] {
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bit_of_cpuid_tells_its_feature() {
+    fn a_bit_of_cpuid_states_its_feature() {
         assert_eq!(cpuid_bit(1, 0, Ecx, 28), Some(AVX));
         assert_eq!(cpuid_bit(7, 0, Ebx, 5), Some(AVX2));
         assert_eq!(cpuid_bit(7, 1, Eax, 4), Some(AVX_VNNI));
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bit_of_cpuid_lies_in_a_feature_leaf() {
+    fn every_bit_of_cpuid_is_in_a_feature_leaf() {
         for &(leaf, subleaf, register, bit, feature, _) in ROWS {
             assert!(is_feature_leaf(leaf), "{leaf:#x}");
             assert!(subleaf == 0 || LEAVES_WITH_SUBLEAVES.contains(&leaf), "{leaf:#x}");
@@ -520,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bit_of_the_auxiliary_vector_tells_its_feature() {
+    fn a_bit_of_the_auxiliary_vector_states_its_feature() {
         assert_eq!((hwcap_bit(1, 8), hwcap_bit(2, 1)), (Some(FEAT_LSE), Some(FEAT_SVE2)));
         assert_eq!((hwcap_bit(1, 9), hwcap_bit(1, 10)), (Some(FEAT_FP16), Some(FEAT_FP16)));
         assert_eq!((hwcap_bit(2, 9), hwcap_bit(2, 13)), (Some(FEAT_I8MM), Some(FEAT_I8MM)));
@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_tells_all_features_up_to_its_value() {
+    fn a_field_states_all_features_up_to_its_value() {
         let aes = field_at(0xc030, 4); // ID_AA64ISAR0_EL1.AES
         assert_eq!(aes.features(0), FeatureSet::EMPTY);
         assert_eq!(aes.features(1), FeatureSet::of(&[FEAT_AES]));

@@ -167,7 +167,7 @@ fn features_named(arch: Arch, name: &str) -> Option<FeatureSet> {
     Some(FeatureSet::of(&[feature]))
 }
 
-/// Whether the feature stands for many instructions that nobody can ask for by name.
+/// Whether the feature represents many instructions that no name selects.
 fn is_catch_all(feature: Feature) -> bool {
     matches!(feature, OTHER_X86_64 | OTHER_AARCH64 | SYSTEM)
 }

@@ -1,4 +1,5 @@
-//! Prints what measuring adds to a run: `true`, started and waited for in the plainest way, and as `deburr compare` does.
+//! Prints what measuring adds to a run: `true`, started and waited for as plainly as can be, and as
+//! `deburr compare` does.
 //!
 //! `cargo run --release -p deburr-lab --example overhead [RUNS]`: medians of 1000 runs by default, in turn.
 #![allow(clippy::print_stdout)] // The example is its line.

@@ -1,13 +1,13 @@
-//! Is B really better than A? Runs both, and says: *better*, *worse*, *same* or *inconclusive*, with the size of the effect, its
-//! probabilities and the warnings that belong to them.
+//! Is B really better than A? Runs both, and says: *better*, *worse*, *same* or *inconclusive*, with the size
+//! of the effect, its probabilities and the warnings that belong to them.
 //!
-//! [`measure`] starts processes and reads clocks, and knows no statistics. [`stats`] is numbers in, numbers out, and knows no
-//! clock. Only [`comparison`] knows both. [`report`] reads what benchmark programs print;
+//! [`measure`] starts processes and reads clocks, and knows no statistics. [`stats`] is numbers in, numbers
+//! out, and knows no clock. Only [`comparison`] knows both. [`readers`] reads what benchmark programs print;
 //! [`benchfmt`] Go's benchmarks, and prints benchstat's tables.
 
 pub mod benchfmt;
 pub mod comparison;
 pub mod measure;
-pub mod report;
+pub mod readers;
 pub mod side;
 pub mod stats;

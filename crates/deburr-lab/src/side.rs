@@ -1,4 +1,6 @@
-//! Which of the two that are compared.
+//! Which of the two that are compared: A, what there was, or B, what may be better.
+//!
+//! Measuring, records and statistics all name sides by this type. In records it is `a` or `b`.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

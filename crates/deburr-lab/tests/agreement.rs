@@ -1,19 +1,19 @@
-//! Verdict, estimate and interval are one computation: what one of them says no other contradicts, on simulated series and on those
-//! that somebody would make up to break them.
+//! Verdict, estimate and interval are one computation: what one of them says no other contradicts, on
+//! simulated series and on those that somebody would make up to break them.
 
 use deburr_lab::side::Side;
 use deburr_lab::stats::effect::Difference;
 use deburr_lab::stats::position::Position;
 use deburr_lab::stats::random::Random;
-use deburr_lab::stats::verdict::{Cap, Outcome, Rule, Sequence, Verdict};
+use deburr_lab::stats::verdict::{Outcome, Rule, Sequence, Verdict, VerdictLimit};
 use deburr_lab::stats::{Rope, normal, paired, signed_rank};
 
-fn judged(rule: &Rule, pairs: &[Difference], cap: Option<Cap>) -> Verdict {
+fn judged(rule: &Rule, pairs: &[Difference], limit: Option<VerdictLimit>) -> Verdict {
     let mut sequence = Sequence::new(rule.clone());
     for pair in pairs {
         sequence.push(*pair).unwrap();
     }
-    sequence.verdict(cap, 1).unwrap()
+    sequence.verdict(limit, 1).unwrap()
 }
 
 /// Insists that all that is said of some pairs agrees, and that the other side says the opposite.
@@ -56,8 +56,8 @@ fn assert_agreement(rule: &Rule, pairs: &[Difference]) {
     let p = |verdict: &Verdict| verdict.position.map_or(1.0, |found| found.p);
     assert!((p(&mirrored) - p(&verdict)).abs() < 1e-12, "{pairs:?}");
 
-    let capped = judged(rule, pairs, Some(Cap::UnknownOrder));
-    assert_eq!((capped.outcome, capped.effect.interval), (Outcome::Inconclusive, None));
+    let limited = judged(rule, pairs, Some(VerdictLimit::UnknownOrder));
+    assert_eq!((limited.outcome, limited.effect.interval), (Outcome::Inconclusive, None));
 }
 
 fn rules() -> Vec<Rule> {
@@ -70,7 +70,8 @@ fn rules() -> Vec<Rule> {
     rules
 }
 
-/// A random number of pairs of some kind of noise, with an order inside of the pairs, a balanced or a lopsided one, or none.
+/// A random number of pairs of some kind of noise, with an order inside of the pairs, a balanced or a
+/// lopsided one, or none.
 fn series(kind: usize, random: &mut Random) -> Vec<Difference> {
     let pairs = 2 + (random.uniform() * 44.0) as usize;
     let scale = 10f64.powf(-4.0 + 4.0 * random.uniform());
@@ -192,7 +193,8 @@ fn the_verdict_is_the_signed_rank_tests_where_nothing_ties() {
         let above = |edge: f64| signed_rank::test(&d, edge).unwrap().above <= most;
         let below = |edge: f64| signed_rank::test(&d, edge).unwrap().below <= most;
         let verdict = judged(&rule, &pairs, None);
-        // A difference has to exclude 0, too, more strictly: which widens nothing here but what is next to the edge.
+        // A difference has to exclude 0, too, more strictly: which widens nothing here but what is next to
+        // the edge.
         let expected = if above(edge) {
             Outcome::Better
         } else if below(-edge) {
@@ -230,7 +232,8 @@ fn the_interval_holds_the_truth_as_often_as_it_says_however_early_it_stops() {
 
 #[test]
 fn an_order_that_is_not_balanced_decides_nothing() {
-    // 15 of 24 pairs with A first, whose first runs are 6 % slower: builds that are equal are not called different.
+    // 15 of 24 pairs with A first, whose first runs are 6 % slower: builds that are equal are not called
+    // different.
     let (mut random, rule) = (Random::new(5), Rule::once(Rope::ONE_PERCENT, 24).unwrap());
     let (mut different, mut naive) = (0, 0);
     for _ in 0..500 {

@@ -43,8 +43,9 @@ fn benchstat(arguments: &[&str], upstream: Upstream) -> (String, String) {
     if csv { found.csv() } else { (found.text(), String::new()) }
 }
 
-/// Line by line. Of a geometric mean with all its digits, as the comma-separated form has it, the last bit may differ: Go's
-/// exponential function on x86-64 gives another one on machines with fused multiply-add than on those without.
+/// Line by line. Of a geometric mean with all its digits, as the comma-separated form has it, the last bit
+/// may differ: Go's exponential function on x86-64 gives another one on machines with fused multiply-add than
+/// on those without.
 fn same_lines(found: &str, expected: &str, what: &str) {
     assert_eq!(found.lines().count(), expected.lines().count(), "{what}");
     for (number, (found, expected)) in found.lines().zip(expected.lines()).enumerate() {
@@ -81,7 +82,8 @@ fn every_recorded_table_is_printed_line_by_line() {
     }
 }
 
-/// Upstream's golden files have neither 24 values nor ties in sides of different sizes: corrected tables are the same.
+/// Upstream's golden files have neither 24 values nor ties in sides of different sizes: corrected tables are
+/// the same.
 #[test]
 fn corrected_tables_are_upstreams_golden_files() {
     for case in json("benchstat_cases.json")["cases"].as_array().unwrap() {

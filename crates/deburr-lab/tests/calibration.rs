@@ -1,8 +1,11 @@
-//! The limits that the rule keeps on simulated experiments: false verdicts where A = B and at the edge of the region of
-//! equivalence, and the power to find a real difference; and that the usual ways of judging do not keep them.
+//! The limits that the rule keeps on simulated experiments: false verdicts where A = B and at the edge of the
+//! region of equivalence, and the power to find a real difference; and that the usual methods of judging do
+//! not keep them.
 //!
-//! The short form runs with the other tests; `cargo test --release -p deburr-lab --test calibration -- --ignored` is the long one,
-//! and `cargo run --release -p deburr-lab --example calibrate` prints its table. Seeds are fixed: a run gives what the last one gave.
+//! The short form runs with the other tests;
+//! `cargo test --release -p deburr-lab --test calibration -- --ignored` is the long one, and
+//! `cargo run --release -p deburr-lab --example calibrate` prints its table. Seeds are fixed: a run gives
+//! what the last one gave.
 
 #[path = "../examples/calibrate/experiment.rs"]
 mod experiment;
@@ -12,7 +15,7 @@ mod robbed;
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Order;
 use experiment::{Layouts, NOISES, Noise, different, false_alarms, peeking, placed};
-use robbed::{Length, STEALS, Steal, told};
+use robbed::{Length, STEALS, Steal, shares};
 
 fn limits_hold(experiments: usize) {
     let edge = Rope::ONE_PERCENT.half_width();
@@ -42,7 +45,7 @@ fn false_verdicts_and_power_keep_their_limits_in_ten_thousand_experiments() {
     limits_hold(10_000);
 }
 
-/// However large the noise is: what a difference has to show beside that it is beyond the region is that it is one at all.
+/// However large the noise is: a difference has to be beyond the region, and it also has to be one at all.
 fn noise_makes_no_difference(experiments: usize) {
     for (index, noise) in NOISES.into_iter().enumerate() {
         for pair_sd in [0.08, 0.30] {
@@ -88,15 +91,16 @@ fn steal_decides_nothing(experiments: usize) {
     for (index, steal) in STEALS.into_iter().enumerate() {
         for length in [Length(0.5), Length(0.02)] {
             for metric in ["wall", "user"] {
-                let equal = told(steal, length, metric, 0.0, experiments, index as u64);
-                let slower = told(steal, length, metric, more, experiments, index as u64);
+                let equal = shares(steal, length, metric, 0.0, experiments, index as u64);
+                let slower = shares(steal, length, metric, more, experiments, index as u64);
                 assert!(
                     equal.better + equal.worse <= 0.01,
                     "{}, {length:?}, {metric}: {equal:?}",
                     steal.name()
                 );
                 assert_eq!(slower.better, 0.0, "{}, {length:?}, {metric}: {slower:?}", steal.name());
-                // CPU time is what it was. Of a run that waits for what is not counted nobody knows that it was a hypervisor.
+                // CPU time is what it was. Of a run that waits for what is not counted it is not known that
+                // it was a hypervisor.
                 let is_known = metric == "user" && steal != Steal::Uncounted;
                 let is_found = equal.same > 0.5 && slower.worse > 0.9;
                 assert!(!is_known || is_found, "{}, {length:?}: {equal:?} {slower:?}", steal.name());

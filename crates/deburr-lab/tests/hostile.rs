@@ -1,5 +1,5 @@
-//! Whatever comes in: an error or a number, but no panic and no wait. Numbers at the ends of what there is, and result files that are
-//! cut, mixed up or not text.
+//! Whatever comes in: an error or a number, but no panic and no wait. Numbers at the ends of what there is,
+//! and result files that are cut, mixed up or not text.
 
 use deburr_lab::benchfmt::{Input, Options, tables};
 use deburr_lab::side::Side;
@@ -72,7 +72,7 @@ fn numbers_at_the_ends_of_what_there_is_give_an_error_or_a_number() {
         }
         let _ = sequence.verdict(None, 1);
         if let [wall, own, machine, cores, stolen, ..] = a[..] {
-            let run = load::Run { wall, own, machine: Some(machine), stolen: Some(stolen) };
+            let run = load::RunLoad { wall, own, machine: Some(machine), stolen: Some(stolen) };
             let gap = load::gap(&[run, run], own, cores);
             for gap in [gap, Some(own), None] {
                 let _ = load::disturbance(

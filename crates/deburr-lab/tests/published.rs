@@ -1,9 +1,10 @@
-//! The published verdicts (`evidence/bayesian_verdicts.csv`), from what was published of the runs behind them.
+//! The published verdicts (`evidence/bayesian_verdicts.csv`), from what was published of their runs.
 //!
 //! Of the workload RW, 512 clients, pareto, number, minimum, mean and maximum of the runs are published
-//! (`evidence/mysql_rw512_pareto_tps.csv`), standard deviations are not. A minimum, a mean and a maximum bound them, though. Within
-//! those bounds one deviation a build is fitted here; five of them must bring twenty published percentages within five points.
-//! Of a noisier workload (PS, 512, pareto) only the means are known; three deviations meet twelve numbers.
+//! (`evidence/mysql_rw512_pareto_tps.csv`), standard deviations are not. A minimum, a mean and a maximum
+//! bound them, though. Within those bounds one deviation a build is fitted here; five of them must bring
+//! twenty published percentages within five points. Of a noisier workload (PS, 512, pareto) only the means
+//! are known; three deviations meet twelve numbers.
 
 use deburr_lab::stats::unpaired::{Arm, probabilities};
 use deburr_lab::stats::{Probabilities, Rope};

@@ -1,8 +1,10 @@
-//! Every reference value: the four numbers to 1e-7, and benchstat's summaries and comparisons to the digits given.
+//! Every reference value: the four numbers to 1e-7, and benchstat's summaries and comparisons to the digits
+//! given.
 //!
-//! `benchstat/verdict_values.json` has the Bayesian verdicts and the bounds of the looks. `benchstat/benchmath_values.json` has what
-//! golang.org/x/perf/benchmath returns, its two faults included: reproduced here with `Upstream::AsPrinted`, and by default
-//! different only where a fault is. `benchstat/LICENSE.golang-perf` is the licence of what comes from there.
+//! `benchstat/verdict_values.json` has the Bayesian verdicts and the bounds of the interim analyses.
+//! `benchstat/benchmath_values.json` has what golang.org/x/perf/benchmath returns, its two faults included:
+//! reproduced here with `Upstream::AsPrinted`, and by default different only where a fault is.
+//! `benchstat/LICENSE.golang-perf` is the licence of what comes from there.
 
 use deburr_lab::stats::benchstat::{
     Assumption, Comparison, Summary, Upstream, compare, median_interval, summary,
@@ -117,12 +119,12 @@ fn trends_are_the_reference_values() {
 #[test]
 fn bounds_are_the_reference_values() {
     let reference = &json("verdict_values.json")["obf_bounds_two_sided"];
-    let looks: Vec<usize> = numbers(&reference["looks"]).iter().map(|look| *look as usize).collect();
+    let analyses: Vec<usize> = numbers(&reference["looks"]).iter().map(|pairs| *pairs as usize).collect();
     for (alpha, name) in [(0.05, "alpha_0.05"), (0.10, "alpha_0.10")] {
-        let found = spending::bounds(&looks, alpha).unwrap();
+        let found = spending::bounds(&analyses, alpha).unwrap();
         for (found, expected) in found.iter().zip(numbers(&reference[name])) {
-            // Good to 1e-6 only: at α = .05 the recursion converges on 3.358 722 293 and 2.680 327 275, by finer grids and other
-            // rules as well, where the reference has 3.358 721 867 and 2.680 326 243.
+            // Good to 1e-6 only: at α = .05 the recursion converges on 3.358 722 293 and 2.680 327 275, by
+            // finer grids and other rules as well, where the reference has 3.358 721 867 and 2.680 326 243.
             within(*found, expected, 2e-6, name);
         }
     }
@@ -177,7 +179,8 @@ fn summaries_and_comparisons_are_benchstats_as_printed() {
     }
 }
 
-/// Corrected: the same p wherever upstream's does not depend on the order of its arguments, and never above 1.
+/// Corrected: the same p wherever upstream's does not depend on the order of its arguments, and never above
+/// 1.
 #[test]
 fn corrected_comparisons_differ_only_where_upstream_is_at_fault() {
     let mut differing = Vec::new();

@@ -1,7 +1,7 @@
-//! What programs really print, read: every format with its names, units, directions and values; and the same texts cut off and
-//! spoiled, which never panic and never take long.
+//! What programs really print, read: every format with its names, units, directions and values; and the same
+//! texts cut off and spoiled, which never panic and never take long.
 
-use deburr_lab::report::{Format, Measurement, read, sniff};
+use deburr_lab::readers::{Format, Measurement, read, sniff};
 use deburr_lab::stats::Direction::{self, Larger, Smaller};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -1,8 +1,12 @@
 //! Names as a package has them → text for people.
+//!
+//! Names are bytes that the maker of the package chose. They go to terminals, free of control characters, and
+//! are never opened.
 
 use std::fmt::Write;
 
-/// A name as UTF-8, with control characters escaped: it goes to a terminal, and whoever made the package chose it.
+/// A name as UTF-8, with control characters escaped: it goes to a terminal, and the maker of the package
+/// chose it.
 pub fn shown(name: &[u8]) -> String {
     let mut text = String::new();
     for c in String::from_utf8_lossy(name).chars() {

@@ -1,10 +1,11 @@
-//! What bytes are, by their first block: an ELF file, a static archive, a compressed stream, a package. No name plays a part.
+//! What bytes are, by their first block: an ELF file, a static archive, a compressed stream, a package. No
+//! name plays a part.
 //!
-//! In: up to [`BLOCK`] bytes. Magic numbers: gABI; ar(5) and deb(5); RFC 1952; RFC 8878, sections 3.1.1 and 3.1.2; the .xz
-//! file format, 1.0.4, section 2.1.1.1; bzip2's block magic; POSIX pax, "ustar Interchange Format"; APPNOTE.TXT, sections
-//! 4.3.7 and 4.3.16; RPM's lead.
+//! In: up to [`BLOCK`] bytes. Magic numbers: gABI; ar(5) and deb(5); RFC 1952; RFC 8878, sections 3.1.1 and
+//! 3.1.2; the .xz file format, 1.0.4, section 2.1.1.1; bzip2's block magic; POSIX pax, "ustar Interchange
+//! Format"; APPNOTE.TXT, sections 4.3.7 and 4.3.16; RPM's lead.
 
-/// Bytes that are enough to tell, where there are so many: one block of a tar archive.
+/// Bytes that are enough to recognise a format, where there are so many: one block of a tar archive.
 pub const BLOCK: usize = 512;
 
 /// What bytes are.
@@ -68,7 +69,7 @@ impl Codec {
     }
 }
 
-/// Tells what begins with these bytes.
+/// What begins with these bytes.
 pub fn sniff(first: &[u8]) -> Found {
     match first {
         [0x7f, b'E', b'L', b'F', ..] => Found::Elf,

@@ -5,7 +5,7 @@
 use super::batch::Progress;
 use clap::{ArgGroup, Args, ValueEnum};
 use deburr_lab::measure::machine::Cpus;
-use deburr_lab::report;
+use deburr_lab::readers;
 use deburr_lab::stats::benchstat::Upstream;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -105,7 +105,7 @@ pub(crate) struct Compare {
     pub(crate) files: Vec<PathBuf>,
     /// The program that wrote them [default: what they look like]
     #[arg(long, value_name = "PROGRAM", requires = "files", help_heading = "What to compare")]
-    pub(crate) input_format: Option<report::Format>,
+    pub(crate) input_format: Option<readers::Format>,
     /// Value N of all files was measured in turn, in this order
     #[arg(long, requires = "measured", help_heading = "What to compare")]
     pub(crate) paired: bool,

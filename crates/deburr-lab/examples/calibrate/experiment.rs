@@ -1,8 +1,9 @@
-//! Simulated experiments whose truth is known: noise as machines make it, runs interleaved or one side after the other, and what
-//! each way of judging says of them.
+//! Simulated experiments whose truth is known: noise as machines make it, runs interleaved or one side after
+//! the other, and what each method of judging says of them.
 //!
-//! Noise is on the log scale and multiplies. Each kind has a standard deviation of 1 a run where it is stationary; drift and
-//! step come on top of normal noise of 1. `pair_sd` is what it leaves in the log ratio of two neighbouring runs.
+//! Noise is on the log scale and multiplies. Each kind has a standard deviation of 1 a run where it is
+//! stationary; drift and step come on top of normal noise of 1. `pair_sd` is what it leaves in the log ratio
+//! of two neighbouring runs.
 
 use deburr_lab::measure::schedule;
 use deburr_lab::side::Side;
@@ -35,13 +36,16 @@ pub(crate) enum Noise {
     Step,
     /// One run in ten is slower, by an exponentially distributed amount; the rest is calm.
     Spikes,
-    /// Calm, but for a regime that flips with 5 % before each run.
+    /// Calm, except for a regime that flips with 5 % before each run.
     Flips,
-    /// Student's t of 2 degrees of freedom, whose variance is infinite, and a trend of 4 standard deviations of a normal one.
+    /// Student's t of 2 degrees of freedom, whose variance is infinite, and a trend of 4 standard deviations
+    /// of a normal one.
     TailedDrift,
-    /// Normal, and the first run of a pair is slower by three times what two neighbouring runs differ by (sd).
+    /// Normal, and the first run of a pair is slower by three times what two neighbouring runs differ by
+    /// (sd).
     Position,
-    /// Runs so short that the clock has steps of one standard deviation, and some of which the scheduler delays.
+    /// Runs so short that the clock has steps of one standard deviation, and some of which the scheduler
+    /// delays.
     Short,
 }
 
@@ -78,10 +82,11 @@ impl Noise {
         }
     }
 
-    /// Standard deviation of the difference of two neighbouring runs, except what drift, step and the place in a pair do; of tails, which
-    /// have none, that of the normal distribution in them.
+    /// Standard deviation of the difference of two neighbouring runs, except what drift, step and the place
+    /// in a pair do; of tails, which have none, that of the normal distribution in them.
     fn pair_sd(self) -> f64 {
-        // A mode is at ±m with its own spread s; neighbours differ in mode with probability p: variance 4m²p + 2s².
+        // A mode is at ±m with its own spread s; neighbours differ in mode with probability p: variance 4m²p
+        // + 2s².
         let modes = |m: f64, s: f64, p: f64| (4.0 * m * m * p + 2.0 * s * s).sqrt();
         match self {
             Noise::Sticky => modes(0.95, 0.3123, 0.10),
@@ -94,7 +99,7 @@ impl Noise {
     /// Standard deviation of all runs of an experiment, what drift and step add on average included.
     fn run_sd(self) -> f64 {
         match self {
-            // Uniform over 4; and 4 at a uniform share u of the way, on average over u: 16·u(1 − u).
+            // Uniform over 4; and 4 at a uniform share u of the series, on average over u: 16·u(1 − u).
             Noise::Drift | Noise::TailedDrift => (1.0 + 16.0 / 12.0f64).sqrt(),
             Noise::Step => (1.0 + 16.0 / 6.0f64).sqrt(),
             _ => 1.0,
@@ -141,7 +146,8 @@ impl Noise {
     }
 }
 
-/// One experiment: rates of both sides in the order of their own runs, and all runs in the order in which they were made.
+/// One experiment: rates of both sides in the order of their own runs, and all runs in the order in which
+/// they were made.
 struct Runs {
     a: Vec<f64>,
     b: Vec<f64>,
@@ -149,7 +155,7 @@ struct Runs {
 }
 
 impl Runs {
-    /// The pairs; of runs that were made in blocks nobody was first.
+    /// The pairs; of runs that were made in blocks no side was first.
     fn differences(&self, order: Order) -> Vec<Difference> {
         let ratios = Direction::Larger.log_ratios(&self.a, &self.b).unwrap();
         let first = |pair: usize| (order == Order::Interleaved).then(|| self.in_order[2 * pair].0);
@@ -189,7 +195,8 @@ pub(crate) fn stream(seed: u64, index: u64) -> Random {
     Random::new(seed.wrapping_mul(0x9e37_79b9).wrapping_add(index))
 }
 
-/// How often 15 runs of each of two equal builds are called different, with a standard deviation of 1 % a run.
+/// How often 15 runs of each of two equal builds are called different, with a standard deviation of 1 % a
+/// run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FalseAlarms {
     /// Mann and Whitney's p < .05: benchstat.
@@ -230,19 +237,20 @@ pub(crate) fn false_alarms(noise: Noise, order: Order, experiments: usize, seed:
     }
 }
 
-/// How often the whole rule, looks and all, calls two builds different, by the signed ranks and by the t posterior.
+/// How often the whole rule, with all interim analyses, calls two builds different, by the signed ranks and
+/// by the t posterior.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Different {
     /// The verdict.
     pub(crate) ranks: f64,
     /// Its t form.
     pub(crate) mean: f64,
-    /// The verdict, where it is *better* of a worse B or the other way round.
+    /// The verdict, where it is *better* of a worse B or *worse* of a better one.
     pub(crate) wrong: f64,
 }
 
-/// The second table: one cell. The noise leaves `pair_sd` in a pair; θ = `effect`. Blocked runs are paired by number, and
-/// capped where they drift.
+/// The second table: one cell. The noise leaves `pair_sd` in a pair; θ = `effect`. Blocked runs are paired by
+/// number, and without a verdict where they drift.
 pub(crate) fn different(
     noise: Noise,
     order: Order,
@@ -260,8 +268,8 @@ pub(crate) fn different(
             sequence.push(difference).unwrap();
         }
         let drifts = Drift::within_sides(&runs.in_order).fires();
-        let is_capped = verdict::cap(order, drifts, 0, rule.last()).is_some();
-        [sequence.decision(), sequence.decision_on_the_mean()].map(|decided| decided.filter(|_| !is_capped))
+        let is_limited = verdict::verdict_limit(order, drifts, 0, rule.last()).is_some();
+        [sequence.decision(), sequence.decision_on_the_mean()].map(|decided| decided.filter(|_| !is_limited))
     });
     let [ranks, mean] = [0, 1].map(|form: usize| {
         let count = |said: &dyn Fn(Outcome) -> bool| {
@@ -290,7 +298,8 @@ fn outcomes<T: Send>(experiments: usize, seed: u64, judge: impl Fn(&mut Random) 
     streams.map(|index| judge(&mut stream(seed, index))).collect()
 }
 
-/// What happens without a stopping rule: looking after every pair from the fifth to the fortieth, normal noise.
+/// What happens without a stopping rule: looking after every pair from the fifth to the fortieth, normal
+/// noise.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peeking {
     /// Until the paired t test says p < .05.
@@ -326,14 +335,15 @@ pub(crate) fn peeking(pair_sd: f64, effect: f64, experiments: usize, seed: u64) 
 pub(crate) enum Layouts {
     /// One each, and nothing is known of what that does.
     One,
-    /// One each, behind 3 rounds of 10 layouts of A, which widen the region.
+    /// One each, after 3 rounds of 10 layouts of A, which widen the region.
     OneBehindFloor,
     /// A new one for each run.
     EachRun,
 }
 
-/// How often the rule calls two builds different that differ by θ = `effect` but for their layouts, which differ by `layout_sd`; normal
-/// noise that leaves `pair_sd` in a pair, and `noise` where the floor is measured.
+/// How often the rule calls two builds different that differ by θ = `effect` except for their layouts, which
+/// differ by `layout_sd`; normal noise that leaves `pair_sd` in a pair, and `noise` where the floor is
+/// measured.
 pub(crate) fn placed(
     layouts: Layouts,
     noise: Noise,

@@ -1,7 +1,8 @@
-//! Prints how often each way of judging is wrong, and how often the rule finds a real difference, on simulated experiments.
+//! Prints how often each method of judging is wrong, and how often the rule finds a real difference, on
+//! simulated experiments.
 //!
-//! `cargo run --release -p deburr-lab --example calibrate [EXPERIMENTS] [SEED]`: 4000 experiments a cell by default, a minute or two
-//! on two cores. `tests/calibration.rs` holds the results to their limits.
+//! `cargo run --release -p deburr-lab --example calibrate [EXPERIMENTS] [SEED]`: 4000 experiments a cell by
+//! default, a minute or two on two cores. `tests/calibration.rs` holds the results to their limits.
 #![allow(clippy::print_stdout)] // The example is its table.
 
 mod experiment;
@@ -10,7 +11,7 @@ mod robbed;
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Order;
 use experiment::{Layouts, NOISES, Noise, different, false_alarms, peeking, placed};
-use robbed::{Length, STEALS, told};
+use robbed::{Length, STEALS, shares};
 
 /// Half the width of the region of equivalence.
 fn edge() -> f64 {
@@ -37,7 +38,7 @@ fn main() {
     }
 }
 
-/// Runs in blocks and in pairs, judged in every way.
+/// Runs in blocks and in pairs, judged by every method.
 fn blocks_and_pairs(experiments: usize, seed: u64) {
     let orders = [("interleaved", Order::Interleaved), ("blocked", Order::Blocked)];
     println!("A = B, 15 runs a side, run sd 1 %: how often they are called different");
@@ -83,7 +84,7 @@ fn rule(experiments: usize, seed: u64) {
     }
 }
 
-/// The rule where noise is large beside the region, and the wrong direction.
+/// The rule where noise is large next to the region, and the wrong direction.
 fn large_noise(experiments: usize, seed: u64) {
     println!(
         "\nThe same rule where noise is large beside the region: A = B; and B that is truly 2 % better, called worse"
@@ -111,7 +112,7 @@ fn hypervisor(experiments: usize, seed: u64) {
     for steal in STEALS {
         for length in [Length(0.5), Length(0.02)] {
             let cell = |metric: &str, effect: f64| {
-                let found = told(steal, length, metric, effect, experiments, seed);
+                let found = shares(steal, length, metric, effect, experiments, seed);
                 match effect {
                     0.0 => format!("{:.3} / {:.3}", found.better + found.worse, found.same),
                     _ => format!("{:.3} / {:.4}", found.worse, found.better),
@@ -125,7 +126,7 @@ fn hypervisor(experiments: usize, seed: u64) {
     }
 }
 
-/// A look after every pair.
+/// An analysis after every pair.
 fn without_stopping(experiments: usize, seed: u64) {
     println!("\nWithout a stopping rule: looking after every pair, normal noise, pair sd 2 %");
     println!("| until | A = B | at the ROPE's edge | true 2 % |");

@@ -1,11 +1,11 @@
-//! Simulated experiments on a machine whose hypervisor takes the processor away, judged as `deburr compare` judges a record: disturbed
-//! pairs are measured again, and where too many stay so there is no verdict.
+//! Simulated experiments on a machine whose hypervisor takes the processor away, judged as `deburr compare`
+//! judges a record: disturbed pairs are measured again, and where too many stay so there is no verdict.
 
 use crate::experiment::stream;
 use deburr_lab::comparison::{self, Conditions};
 use deburr_lab::measure::pairs::Pair;
 use deburr_lab::measure::process::Usage;
-use deburr_lab::measure::record::Run;
+use deburr_lab::measure::record::RecordedRun;
 use deburr_lab::measure::schedule;
 use deburr_lab::side::Side;
 use deburr_lab::stats::random::Random;
@@ -60,24 +60,24 @@ pub(crate) struct Length(pub(crate) f64);
 /// A tick, in seconds: what the kernel counts stolen time in.
 const TICK: f64 = 0.01;
 
-/// Of so many experiments, the shares in which B is called better, worse, and the same; θ = `effect` is B's true log ratio, positive
-/// where B computes longer.
+/// Of so many experiments, the shares in which B is called better, worse, and the same; θ = `effect` is B's
+/// true log ratio, positive where B computes longer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Told {
+pub(crate) struct Shares {
     pub(crate) better: f64,
     pub(crate) worse: f64,
     pub(crate) same: f64,
 }
 
 /// One cell. The metric is wall time, or what the program itself computed.
-pub(crate) fn told(
+pub(crate) fn shares(
     steal: Steal,
     length: Length,
     metric: &str,
     effect: f64,
     experiments: usize,
     seed: u64,
-) -> Told {
+) -> Shares {
     let rule = Rule::standard(Rope::ONE_PERCENT).unwrap();
     let streams = (0..experiments as u64).into_par_iter();
     let said: Vec<Outcome> = streams
@@ -90,7 +90,7 @@ pub(crate) fn told(
         })
         .collect();
     let share = |outcome| said.iter().filter(|said| **said == outcome).count() as f64 / experiments as f64;
-    Told { better: share(Outcome::Better), worse: share(Outcome::Worse), same: share(Outcome::Same) }
+    Shares { better: share(Outcome::Better), worse: share(Outcome::Worse), same: share(Outcome::Same) }
 }
 
 fn conditions(pairs: &[Pair], metric: &str) -> Conditions {
@@ -111,12 +111,12 @@ fn measured(
     while pairs.len() < rule.last() {
         let number = pairs.len() as u32;
         for attempt in 0..3 {
-            let mut runs = [Run::default(), Run::default()];
+            let mut runs = [RecordedRun::default(), RecordedRun::default()];
             for (place, side) in schedule::order(seed, number).into_iter().enumerate() {
                 let longer = if side == Side::B { effect } else { 0.0 };
                 let own = length.0 * (longer + 0.01 * random.normal()).exp();
                 let run = robbed(own, steal, &mut is_burst, random);
-                runs[side.index()] = Run { pair: number, attempt, side, is_first: place == 0, ..run };
+                runs[side.index()] = RecordedRun { pair: number, attempt, side, is_first: place == 0, ..run };
             }
             pairs.push(Pair { runs });
             let is_disturbed = conditions(&pairs, metric).disturb(&pairs[number as usize]).is_some();
@@ -131,17 +131,17 @@ fn measured(
 }
 
 /// A run that computes so long, and what it is counted to have taken.
-fn robbed(own: f64, steal: Steal, is_burst: &mut bool, random: &mut Random) -> Run {
+fn robbed(own: f64, steal: Steal, is_burst: &mut bool, random: &mut Random) -> RecordedRun {
     let share = steal.share(is_burst, random);
     // Starting takes some of the wall time, too.
     let wall = own / (1.0 - share) + 0.0005 * random.exponential();
     let counted = (wall * share / TICK + random.uniform()).floor() * TICK;
     let metrics = [("wall".to_owned(), wall), ("user".to_owned(), own)];
-    Run {
+    RecordedRun {
         usage: Usage { wall, user: own, ..Usage::default() },
         stolen: (steal != Steal::Uncounted).then_some(counted),
         busy: Some(own + 0.02 * random.uniform()),
         metrics: BTreeMap::from(metrics),
-        ..Run::default()
+        ..RecordedRun::default()
     }
 }

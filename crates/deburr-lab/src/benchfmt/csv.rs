@@ -1,7 +1,9 @@
-//! Tables as comma-separated values, and beside them the notes, each with the cell it belongs to as a spreadsheet names it.
+//! Tables as comma-separated values, and next to them the notes.
+//!
+//! In: tables. Out: the text that benchstat writes with `-format csv`, and its notes, each with the cell that
+//! it belongs to as a spreadsheet names it.
 
 use super::table::{Table, Tables};
-use super::text::ratio;
 use crate::stats::benchstat::shortest;
 
 /// Where a column of the table begins: label; centre and interval; and for later columns change and p.
@@ -54,7 +56,7 @@ fn column_name(mut column: usize) -> String {
     letters.iter().rev().collect()
 }
 
-/// In quotes where a comma, a quote, a line's end or a space in front asks for it.
+/// In quotes where a comma, a quote, a line's end or a space in front demands it.
 fn quoted(field: &str) -> String {
     let plain =
         !field.contains([',', '"', '\n', '\r']) && !field.starts_with(char::is_whitespace) && field != "\\.";
@@ -123,7 +125,7 @@ fn one(table: &Table, levels: usize, sheet: &mut Sheet) {
         }
         if column > 0 {
             sheet.until(start(column) + 2);
-            sheet.put(ratio(summaries));
+            sheet.put(summaries.change());
         }
     }
     sheet.until(start(count));

@@ -1,7 +1,11 @@
-//! Which results take part: `key:value` terms that must all hold, `-key:value` for one that must not, `*` for all.
+//! Which results take part, by upstream's query language as far as it selects.
+//!
+//! In: `key:value` terms that must all hold, `-key:value` for one that must not, `*` for all. Out: yes or no
+//! for a record.
 
+use super::key;
 use super::parse::Record;
-use super::{QueryError, key};
+use super::query::QueryError;
 
 /// A parsed filter.
 #[derive(Debug, Clone, Default)]

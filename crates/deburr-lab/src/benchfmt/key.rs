@@ -1,11 +1,12 @@
 //! Projections: which of a result's keys name its table, its row and its column.
 //!
-//! `.config` is every key that a file says and no other projection names; `.fullname` the benchmark's name without what others
-//! name. What nothing names is the residue: cells whose results differ in it are told. Values keep the order in which they came
-//! up; those of `.config` are sorted.
+//! `.config` is every key that a file says and no other projection names; `.fullname` the benchmark's name
+//! without what others name. What nothing names is the residue: cells whose results differ in it get a note.
+//! Values keep the order in which they came up; those of `.config` are sorted.
 
+use super::name;
 use super::parse::Record;
-use super::{QueryError, name};
+use super::query::QueryError;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
@@ -53,7 +54,8 @@ pub(super) struct Projection {
     parts: Vec<(Part, Vec<Field>)>,
 }
 
-/// The values of a projection's fields, part by part; a part of `.config` may be shorter than it has become since.
+/// The values of a projection's fields, part by part; a part of `.config` may be shorter than it has become
+/// since.
 pub(super) type Key = Vec<Vec<String>>;
 
 /// All projections of a query, which leave their keys to each other.
@@ -224,8 +226,8 @@ impl Projection {
     }
 }
 
-/// The keys that the file says and no projection names, without the empty ones at the end, so that a key does not change when
-/// `.config` grows.
+/// The keys that the file says and no projection names, without the empty ones at the end, so that a key does
+/// not change when `.config` grows.
 fn config(record: &Record, named: &[String], fields: &mut Vec<Field>) -> Vec<String> {
     let mut values: Vec<String> = Vec::new();
     for config in record.config.iter().filter(|config| config.from_file && !named.contains(&config.key)) {

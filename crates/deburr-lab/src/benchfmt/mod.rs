@@ -1,49 +1,37 @@
 //! Go's benchmark format, from its lines to the tables that benchstat prints.
 //!
-//! In: the text of result files (golang.org/design/14313-benchmark-format). Out: [`Tables`], and of them the text or the
-//! comma-separated values of golang.org/x/perf/cmd/benchstat, line by line. No file is opened here.
+//! In: the text of result files (golang.org/design/14313-benchmark-format). Out: [`Tables`], and of them the
+//! text or the comma-separated values of golang.org/x/perf/cmd/benchstat, line by line. No file is opened
+//! here.
 //!
 //! ```text
 //! text ──▶ parse ──▶ Record ──▶ key (projections, filter) ──▶ table ──▶ text · csv
 //! ```
 //!
-//! Upstream's query language is kept as far as it selects: `key:value` terms, `-` before one, `*`; keys with `@alpha`, `@num` or
-//! `@first`. Regular expressions, `OR` and fixed orders are refused with a message.
+//! Upstream's query language is kept as far as it selects: `key:value` terms, `-` before one, `*`; keys with
+//! `@alpha`, `@num` or `@first`. Regular expressions, `OR` and fixed orders are refused with a message.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 #![forbid(unsafe_code)]
 
+mod builder;
 mod csv;
 mod filter;
 mod key;
 mod name;
+mod options;
 mod parse;
+mod query;
 mod table;
 mod text;
 mod unit;
 
+pub use builder::Builder;
+pub use options::Options;
 pub use parse::{Config, Record, SyntaxError, Units, Value, parse};
-pub use table::{Builder, Cell, Options, Summaries, Table, Tables};
+pub use query::QueryError;
+pub use table::{Cell, Summaries, Table, Tables};
 pub use unit::{Class, Scale, class, common_scale, tidy};
-
-use std::fmt;
-
-/// A query that cannot be understood.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QueryError {
-    /// The query or its part.
-    pub query: String,
-    /// What is wrong with it.
-    pub reason: &'static str,
-}
-
-impl fmt::Display for QueryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`: {}", self.query, self.reason)
-    }
-}
-
-impl std::error::Error for QueryError {}
 
 /// One result file.
 #[derive(Debug, Clone, Copy)]
@@ -56,10 +44,11 @@ pub struct Input<'a> {
     pub text: &'a str,
 }
 
-/// Reads result files into tables. Lines that cannot be read are told and left out.
+/// Reads result files into tables. Lines that cannot be read are reported and left out.
 ///
 /// # Errors
-/// [`QueryError`] where a projection or the filter cannot be understood, or α or the confidence lie outside 0 to 1.
+/// [`QueryError`] where a projection or the filter cannot be understood, or α or the confidence is outside 0
+/// to 1.
 pub fn tables(inputs: &[Input<'_>], options: &Options) -> Result<(Tables, Vec<SyntaxError>), QueryError> {
     let mut builder = Builder::new(options)?;
     let mut problems = Vec::new();
@@ -79,4 +68,16 @@ pub fn tables(inputs: &[Input<'_>], options: &Options) -> Result<(Tables, Vec<Sy
         records.iter().for_each(|record| builder.add(record));
     }
     Ok((builder.tables(), problems))
+}
+
+impl Tables {
+    /// As benchstat prints them for a fixed-width font.
+    pub fn text(&self) -> String {
+        text::render(self)
+    }
+
+    /// As benchstat's comma-separated values, and the notes that it prints apart from them, by cell.
+    pub fn csv(&self) -> (String, String) {
+        csv::render(self)
+    }
 }

@@ -1,4 +1,7 @@
 //! A benchmark's name and its parts: `Encode/format=json-48` is `Encode`, `/format=json` and `-48`.
+//!
+//! In: the name without `Benchmark`. Out: parts with the mark that each begins with, the value of a key, or
+//! the name without keys that other projections show.
 
 /// The base name, and the parts after it with the mark that each begins with.
 pub(super) fn parts(name: &str) -> (&str, Vec<&str>) {
@@ -46,7 +49,7 @@ pub(super) fn value<'a>(name: &'a str, key: &str) -> Option<&'a str> {
     parts.iter().find_map(|part| part.strip_prefix(key)?.strip_prefix('='))
 }
 
-/// The whole name without what other projections already tell: `exclude` has `.name` and `/key`s.
+/// The whole name without what other projections already show: `exclude` has `.name` and `/key`s.
 pub(super) fn without(name: &str, exclude: &[String]) -> String {
     if exclude.is_empty() {
         return name.to_owned();

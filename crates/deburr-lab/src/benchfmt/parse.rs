@@ -1,4 +1,7 @@
-//! Result files, line by line: benchmark lines, `key: value` lines, `Unit` lines; everything else is passed over.
+//! Result files, line by line: benchmark lines, `key: value` lines, `Unit` lines.
+//!
+//! In: a file's text (golang.org/design/14313-benchmark-format). Out: records in the file's order, and syntax
+//! errors with their lines. Everything else in the file is passed over.
 
 use super::unit::tidy;
 use std::collections::HashMap;
@@ -67,7 +70,8 @@ impl Units {
     }
 }
 
-/// Hands every result in `text` to `take`, and what is said of units to `units`. `label` becomes the key `.file`.
+/// Hands every result in `text` to `take`, and what is said of units to `units`. `label` becomes the key
+/// `.file`.
 pub fn parse(
     text: &str,
     path: &str,
@@ -78,7 +82,7 @@ pub fn parse(
     let mut problems = Vec::new();
     let mut config = vec![Config { key: ".file".to_owned(), value: label.to_owned(), from_file: false }];
     for (index, line) in text.lines().enumerate() {
-        let mut tell =
+        let mut report =
             |reason: String| problems.push(SyntaxError { path: path.to_owned(), line: index + 1, reason });
         if let Some(rest) = line.strip_prefix("Benchmark") {
             match benchmark(rest) {
@@ -86,12 +90,12 @@ pub fn parse(
                 Ok(Some((name, iterations, values))) => {
                     take(Record { config: config.clone(), name, iterations, values });
                 }
-                Err(reason) => tell(reason),
+                Err(reason) => report(reason),
             }
         } else if let Some(rest) =
             line.strip_prefix("Unit").filter(|rest| rest.starts_with(char::is_whitespace) || rest.is_empty())
         {
-            unit_line(rest, units, &mut tell);
+            unit_line(rest, units, &mut report);
         } else if let Some((key, value)) = key_value(line) {
             set(&mut config, key, value);
         }
@@ -131,7 +135,8 @@ fn key_value(line: &str) -> Option<(&str, &str)> {
 
 type Measured = (String, u64, Vec<Value>);
 
-/// After `Benchmark`: name, iterations, and pairs of value and unit. A name alone is what `go test -v` prints first.
+/// After `Benchmark`: name, iterations, and pairs of value and unit. A name alone is what `go test -v` prints
+/// first.
 fn benchmark(rest: &str) -> Result<Option<Measured>, String> {
     let name_end = rest.find(char::is_whitespace);
     let Some((name, rest)) = name_end.and_then(|end| rest.split_at_checked(end)) else { return Ok(None) };
@@ -155,18 +160,18 @@ fn benchmark(rest: &str) -> Result<Option<Measured>, String> {
 }
 
 /// After `Unit`: the unit and what is said of it, `key=value` by `key=value`.
-fn unit_line(rest: &str, units: &mut Units, tell: &mut impl FnMut(String)) {
+fn unit_line(rest: &str, units: &mut Units, report: &mut impl FnMut(String)) {
     let mut fields = rest.split_whitespace();
-    let Some(unit) = fields.next() else { return tell("missing unit".to_owned()) };
+    let Some(unit) = fields.next() else { return report("missing unit".to_owned()) };
     let tidied = tidy(1.0, unit).1;
     for field in fields {
         let Some((key, value)) = field.split_once('=').filter(|(key, _)| !key.is_empty()) else {
-            tell("expected key=value".to_owned());
+            report("expected key=value".to_owned());
             continue;
         };
         let known = units.said.entry((tidied.clone(), key.to_owned())).or_insert_with(|| value.to_owned());
         if known != value {
-            tell(format!("metadata {key} of unit {unit} already set to {known}"));
+            report(format!("metadata {key} of unit {unit} already set to {known}"));
         }
     }
 }
@@ -202,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lines_are_told_with_their_place() {
+    fn bad_lines_are_reported_with_their_place() {
         let text = "BenchmarkA x 1 s\nBenchmarkA 1\nBenchmarkA 1 1\nBenchmarkA 1 y s\nBenchmarkA 1 inf s\nBenchmarkA \nUnit\nUnit s =\nUnit s a=1\nUnit s a=2\n";
         let (records, problems) = records(text);
         assert!(records.is_empty());

@@ -1,9 +1,10 @@
 //! Tables for a fixed-width font, to the space as benchstat lays them out.
 //!
-//! A table is a grid of narrow columns (label; centre, interval, notes; and for later columns change, p, notes) with cells that may
-//! span several. Columns get the width of their widest cell; what a spanning cell lacks is spread over the columns that stretch.
+//! A table is a grid of narrow columns (label; centre, interval, notes; and for later columns change, p,
+//! notes) with cells that may span several. Columns get the width of their widest cell; what a spanning cell
+//! lacks is spread over the columns that stretch.
 
-use super::table::{Summaries, Table, Tables};
+use super::table::{Table, Tables};
 use super::unit::common_scale;
 
 /// Narrow columns of the label, of a centre, and of a comparison.
@@ -199,7 +200,8 @@ fn one(table: &Table, out: &mut String) {
     }
 }
 
-/// Names of the columns, level by level, each over all columns that share it and what stands above it; then the unit.
+/// Names of the columns, level by level, each over all columns that share it and what is above it; then the
+/// unit.
 fn header(table: &Table, grid: &mut Grid) {
     let count = table.columns.len();
     let edge = start(count + 1);
@@ -224,7 +226,7 @@ fn header(table: &Table, grid: &mut Grid) {
         if column > 0 {
             grid.span(left + CENTER, DELTA, "vs base", "  ", Align::Left);
         }
-        // What lies between the first and the last of a column keeps its width.
+        // What is between the first and the last of a column keeps its width.
         let right = left + CENTER + if column > 0 { DELTA } else { 0 };
         grid.fixed.extend(left + 1..right);
     }
@@ -241,7 +243,7 @@ fn body(table: &Table, grid: &mut Grid, footnotes: &mut Footnotes) {
             let Some(cell) = cell else { continue };
             let at = start(column);
             grid.put(at, scale.format(cell.summary.center), Align::Right);
-            // The sign stands in the margin, so that centres with and without an interval line up.
+            // The sign is in the margin, so that centres with and without an interval line up.
             grid.span(at + 1, 1, cell.summary.percent(), " ± ", Align::Right);
             let notes = cell.notes.iter().cloned().chain(cell.summary.notes.iter().map(ToString::to_string));
             grid.put(at + 2, footnotes.marks(notes), Align::Left);
@@ -265,13 +267,8 @@ fn geomeans(table: &Table, grid: &mut Grid, footnotes: &mut Footnotes) {
         }
         if column > 0 {
             let align = if summaries.ratio.is_some() { Align::Right } else { Align::Left };
-            grid.put(start(column) + CENTER, ratio(summaries), align);
+            grid.put(start(column) + CENTER, summaries.change(), align);
         }
         grid.put(start(column + 1) - 1, footnotes.marks(summaries.notes.iter().cloned()), Align::Left);
     }
-}
-
-/// The change that a column's geometric mean of ratios is; `?` where there is none.
-pub(super) fn ratio(summaries: &Summaries) -> String {
-    summaries.ratio.map_or_else(|| "?".to_owned(), |ratio| format!("{:+.2}%", (ratio - 1.0) * 100.0))
 }

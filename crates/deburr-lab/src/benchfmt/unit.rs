@@ -1,7 +1,8 @@
 //! Units: brought to base units, classed, and scaled for reading.
 //!
-//! `ns` becomes `sec` and `MB` becomes `B` wherever they are multiplied, so that no `µns` appears. Bytes are scaled by 1024,
-//! everything else by 1000; a row has one scale, by its value nearest to 0, with four significant digits of that.
+//! `ns` becomes `sec` and `MB` becomes `B` wherever they are multiplied, so that no `µns` appears. Bytes are
+//! scaled by 1024, everything else by 1000; a row has one scale, by its value nearest to 0, with four
+//! significant digits of that.
 
 /// How a unit's prefixes count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -12,7 +13,7 @@ pub enum Class {
     Binary,
 }
 
-/// A unit's factors: where each begins, the word, and whether it divides.
+/// A unit's factors: where each begins, its name, and whether it divides.
 fn words(unit: &str) -> Vec<(usize, &str, bool)> {
     let (mut words, mut divides, mut start) = (Vec::new(), false, None);
     for (at, c) in unit.char_indices().chain([(unit.len(), '*')]) {

@@ -1,9 +1,11 @@
-//! Runs → under which conditions they ran: what the program takes by itself, and which pairs something else disturbed.
+//! Runs → under which conditions they ran: what the program takes by itself, and which pairs something else
+//! disturbed.
 //!
-//! In: runs of a record. Out: for each pair what disturbed it, by [`crate::stats::load`], and how much a hypervisor took.
+//! In: runs of a record. Out: for each pair what disturbed it, by [`crate::stats::load`], and how much a
+//! hypervisor took.
 
 use crate::measure::pairs::Pair;
-use crate::measure::record::Run;
+use crate::measure::record::RecordedRun;
 use crate::side::Side;
 use crate::stats::load::{self, Disturbance, Machine, SHORTEST};
 
@@ -36,15 +38,20 @@ impl Stolen {
 }
 
 impl Conditions {
-    /// Those of some runs on so many processors; `counts_waiting` is whether the metric counts the time in which a run waits.
-    pub fn of<'r>(runs: impl IntoIterator<Item = &'r Run>, cores: usize, counts_waiting: bool) -> Conditions {
-        let runs: Vec<&Run> = runs.into_iter().collect();
+    /// Those of some runs on so many processors; `counts_waiting` is whether the metric counts the time in
+    /// which a run waits.
+    pub fn of<'r>(
+        runs: impl IntoIterator<Item = &'r RecordedRun>,
+        cores: usize,
+        counts_waiting: bool,
+    ) -> Conditions {
+        let runs: Vec<&RecordedRun> = runs.into_iter().collect();
         let of = |side: Side| machine(runs.iter().copied().filter(|run| run.side == side), cores);
         Conditions { machines: Side::BOTH.map(of), counts_waiting }
     }
 
     /// What disturbed a run.
-    pub fn disturb_run(&self, run: &Run) -> Option<Disturbance> {
+    pub fn disturb_run(&self, run: &RecordedRun) -> Option<Disturbance> {
         load::disturbance(&loaded(run), &self.machines[run.side.index()], self.counts_waiting)
     }
 
@@ -69,19 +76,19 @@ impl Conditions {
 }
 
 /// The share of the wall time that was stolen; `None` where no run knows it.
-fn share(runs: impl Iterator<Item = load::Run>, cores: f64) -> Option<f64> {
+fn share(runs: impl Iterator<Item = load::RunLoad>, cores: f64) -> Option<f64> {
     let known = runs.filter_map(|run| Some((run.stolen(cores)?, run.wall)));
     let (stolen, wall) = known.fold((0.0, 0.0), |sum, run| (sum.0 + run.0, sum.1 + run.1));
     (wall > 0.0).then_some(stolen / wall)
 }
 
 /// The machine that the runs of a side show: how much of it the program takes by itself.
-fn machine<'r>(runs: impl IntoIterator<Item = &'r Run>, cores: usize) -> Machine {
-    let runs: Vec<&Run> = runs.into_iter().collect();
+fn machine<'r>(runs: impl IntoIterator<Item = &'r RecordedRun>, cores: usize) -> Machine {
+    let runs: Vec<&RecordedRun> = runs.into_iter().collect();
     let is_served = runs.iter().any(|run| run.is_client);
     let cores = cores as f64;
     // What a server used is counted in ticks, of which one is many processors in a short run.
-    let (long, short): (Vec<load::Run>, Vec<load::Run>) =
+    let (long, short): (Vec<load::RunLoad>, Vec<load::RunLoad>) =
         runs.into_iter().map(loaded).partition(|run| run.wall >= SHORTEST);
     let runs = if long.is_empty() { &short } else { &long };
     let demand = load::demand(runs);
@@ -90,21 +97,22 @@ fn machine<'r>(runs: impl IntoIterator<Item = &'r Run>, cores: usize) -> Machine
     Machine { cores, demand, gap, is_robbed: load::is_robbed(runs, cores) }
 }
 
-/// Processors that others kept busy, on average; `None` where the kernel does not tell, or runs were too short to tell.
-pub(super) fn foreign<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<f64> {
+/// Processors that others kept busy, on average; `None` where the kernel does not report it, or the runs were
+/// too short.
+pub(super) fn foreign<'r>(runs: impl Iterator<Item = &'r RecordedRun>) -> Option<f64> {
     let long = runs.filter(|run| run.usage.wall >= SHORTEST);
     let foreign: Vec<f64> = long.filter_map(|run| loaded(run).foreign()).collect();
     (!foreign.is_empty()).then(|| foreign.iter().sum::<f64>() / foreign.len() as f64)
 }
 
-/// The share of the wall time that a hypervisor took; `None` where the kernel does not tell.
-pub(super) fn stolen<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<f64> {
+/// The share of the wall time that a hypervisor took; `None` where the kernel does not report it.
+pub(super) fn stolen<'r>(runs: impl Iterator<Item = &'r RecordedRun>) -> Option<f64> {
     share(runs.map(loaded), 1e6)
 }
 
-fn loaded(run: &Run) -> load::Run {
+fn loaded(run: &RecordedRun) -> load::RunLoad {
     let own = run.usage.user + run.usage.system + run.served.unwrap_or_default();
-    load::Run { wall: run.usage.wall, own, machine: run.busy, stolen: run.stolen }
+    load::RunLoad { wall: run.usage.wall, own, machine: run.busy, stolen: run.stolen }
 }
 
 #[cfg(test)]
@@ -112,13 +120,13 @@ mod tests {
     use super::*;
     use crate::measure::process::Usage;
 
-    fn used(wall: f64, user: f64) -> Run {
-        Run { usage: Usage { wall, user, ..Usage::default() }, ..Run::default() }
+    fn used(wall: f64, user: f64) -> RecordedRun {
+        RecordedRun { usage: Usage { wall, user, ..Usage::default() }, ..RecordedRun::default() }
     }
 
     /// A pair of two such runs.
-    fn pair(run: &Run) -> Pair {
-        Pair { runs: Side::BOTH.map(|side| Run { side, ..run.clone() }) }
+    fn pair(run: &RecordedRun) -> Pair {
+        Pair { runs: Side::BOTH.map(|side| RecordedRun { side, ..run.clone() }) }
     }
 
     fn conditions(pairs: &[Pair], cores: usize, counts_waiting: bool) -> Conditions {
@@ -128,7 +136,7 @@ mod tests {
     #[test]
     fn what_a_server_used_is_no_foreign_load() {
         let served =
-            |busy, served| pair(&Run { busy: Some(busy), is_client: true, served, ..used(1.0, 0.2) });
+            |busy, served| pair(&RecordedRun { busy: Some(busy), is_client: true, served, ..used(1.0, 0.2) });
         let pairs = [served(1.0, Some(0.8)), served(1.0, Some(0.75)), served(2.0, Some(0.8))];
         let conditions = conditions(&pairs, 1, true);
         // The client and its server need a processor between them, and may wait for each other.
@@ -140,9 +148,9 @@ mod tests {
     }
 
     #[test]
-    fn a_client_whose_server_nobody_could_count_may_wait_for_it() {
+    fn a_client_whose_server_was_not_counted_may_wait_for_it() {
         for is_client in [true, false] {
-            let runs = [0.98, 0.2].map(|user| Run { is_client, ..used(1.0, user) });
+            let runs = [0.98, 0.2].map(|user| RecordedRun { is_client, ..used(1.0, user) });
             let conditions = Conditions::of(&runs, 2, true);
             assert_eq!(conditions.machines[0].gap.is_none(), is_client);
             assert_eq!(conditions.disturb_run(&runs[1]).is_none(), is_client);
@@ -159,7 +167,7 @@ mod tests {
     #[test]
     fn a_side_that_waits_is_not_starved_by_the_other_that_computes() {
         let pairs: Vec<Pair> = (0..4)
-            .map(|_| Pair { runs: [used(1.0, 1.0), Run { side: Side::B, ..used(1.0, 0.1) }] })
+            .map(|_| Pair { runs: [used(1.0, 1.0), RecordedRun { side: Side::B, ..used(1.0, 0.1) }] })
             .collect();
         let conditions = conditions(&pairs, 2, true);
         assert!(pairs.iter().all(|pair| conditions.disturb(pair).is_none()));
@@ -168,7 +176,7 @@ mod tests {
     #[test]
     fn stolen_time_counts_where_waiting_does_and_is_summed_up_by_side() {
         let robbed = |a: f64, b: f64| Pair {
-            runs: [(Side::A, a), (Side::B, b)].map(|(side, stolen)| Run {
+            runs: [(Side::A, a), (Side::B, b)].map(|(side, stolen)| RecordedRun {
                 side,
                 stolen: Some(stolen),
                 ..used(1.0, 1.0 - stolen)
@@ -189,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_kernel_that_does_not_count_what_is_stolen_disturbs_nothing() {
-        let pairs = [pair(&used(1.0, 1.0)), pair(&Run { stolen: Some(-3.0), ..used(1.0, 1.0) })];
+        let pairs = [pair(&used(1.0, 1.0)), pair(&RecordedRun { stolen: Some(-3.0), ..used(1.0, 1.0) })];
         let conditions = conditions(&pairs, 2, true);
         let disturbed: Vec<Option<Disturbance>> = pairs.iter().map(|pair| conditions.disturb(pair)).collect();
         assert_eq!(

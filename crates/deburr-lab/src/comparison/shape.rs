@@ -1,16 +1,18 @@
-//! A comparison → what figures show of it: every pair's change, the region of equivalence, and how probable each change is.
+//! A comparison → what figures show of it: every pair's change, the region of equivalence, and how probable
+//! each change is.
 //!
-//! All on one scale, which is that of [`super::Comparison::change`]: by how much B differs from A, as a fraction of A in the metric's
-//! own unit.
+//! All on one scale, which is that of [`super::Comparison::change`]: by how much B differs from A, as a
+//! fraction of A in the metric's own unit.
 
 use crate::stats::paired::Posterior;
 use crate::stats::{Direction, Rope};
 
-/// Steps of a density; even, so that one lies on the mean.
+/// Steps of a density; even, so that one is on the mean.
 const STEPS: u32 = 160;
 /// How much of the probability a density leaves out.
 const LEFT_OUT: f64 = 0.01;
-/// Standard errors that it reaches on both sides of its mean: at least, and at most, where few pairs make endless tails.
+/// Standard errors that it reaches on both sides of its mean: at least, and at most, where few pairs make
+/// endless tails.
 const REACH: (f64, f64) = (4.0, 8.0);
 
 /// What figures show.
@@ -20,8 +22,8 @@ pub struct Shape {
     pub changes: Vec<f64>,
     /// Ends of the region of equivalence, the lower one first.
     pub region: (f64, f64),
-    /// Changes, increasing, with the density of the posterior per unit of change; the region's ends are among them where they lie
-    /// within reach. Empty where there are no pairs, or no two of them differ.
+    /// Changes, increasing, with the density of the posterior per unit of change; the region's ends are among
+    /// them where they are within reach. Empty where there are no pairs, or no two of them differ.
     pub density: Vec<(f64, f64)>,
 }
 

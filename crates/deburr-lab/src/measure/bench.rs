@@ -1,14 +1,14 @@
 //! Measuring stage: one run of an experiment.
 //!
-//! In: whose run it is. Out: what it took and what was read of it, in the record before anybody else sees it. What prepares a run comes
-//! first, then the gate that waits for a quiet machine. A run that fails, or lacks a number, ends the experiment: there is no verdict on
-//! what did not work.
+//! In: whose run it is. Out: what it took and what was read of it, in the record before anybody else sees it.
+//! What prepares a run comes first, then the gate that waits for a quiet machine. A run that fails, or lacks
+//! a number, ends the experiment: there is no verdict on what did not work.
 
 use super::experiment::{Experiment, Failure, When};
 use super::machine::{Busy, Gate};
 use super::metric::{self, Metric};
 use super::process::{self, End, Streams, Task};
-use super::record::{Record, Run};
+use super::record::{Record, RecordedRun};
 use super::server::{Server, ServerError};
 use super::stop::Stop;
 use crate::side::Side;
@@ -19,7 +19,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Bytes at most that are read of each stream that a run prints to.
 const MOST_TEXT: u64 = 64 << 20;
-/// Bytes of what a failed run printed that are told.
+/// Bytes of what a failed run printed that are quoted.
 const TOLD: u64 = 2000;
 
 /// What runs are made with.
@@ -44,7 +44,8 @@ impl<'e> Bench<'e> {
         record: &'e mut Record,
         stop: &'e Stop,
     ) -> Result<Bench<'e>, Failure> {
-        // What nobody reads goes nowhere, the rest to a file in memory, since a disk would be measured with it.
+        // What is not read goes nowhere, the rest to a file in memory, since a disk would be measured with
+        // it.
         let file = |is_wanted: bool| match is_wanted {
             true => memfd_create("deburr", MemfdFlags::CLOEXEC).map(File::from).map_err(io::Error::from),
             false => OpenOptions::new().write(true).open("/dev/null"),
@@ -65,9 +66,9 @@ impl<'e> Bench<'e> {
         })
     }
 
-    /// Makes the run that `run` describes, with what comes before it, and its server where that does not run all the time. `layout`: the
-    /// seed of its layout. `None`: somebody wanted to stop.
-    pub(super) fn run(&mut self, run: Run, layout: u32) -> Result<Option<Run>, Failure> {
+    /// Makes the run that `run` describes, with what comes before it, and its server where that does not run
+    /// all the time. `layout`: the seed of its layout. `None`: somebody wanted to stop.
+    pub(super) fn run(&mut self, run: RecordedRun, layout: u32) -> Result<Option<RecordedRun>, Failure> {
         let is_ready = self.prepare(run.side)? && self.link(run.side, layout, When::EachRun)?;
         if !is_ready || self.stop.is_wanted() {
             return Ok(None);
@@ -83,7 +84,7 @@ impl<'e> Bench<'e> {
         self.gate = if is_quiet { self.experiment.gate } else { self.gate.map(Gate::less_patient) };
         let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
         let point = self.experiment.point.clone();
-        let run = self.measure(Run { point, began, waited, ..run });
+        let run = self.measure(RecordedRun { point, began, waited, ..run });
         if self.experiment.alternates {
             self.servers = [None, None];
         }
@@ -138,7 +139,7 @@ impl<'e> Bench<'e> {
     }
 
     /// Makes a run, and writes it down. `None`: somebody wanted to stop.
-    fn measure(&mut self, mut run: Run) -> Result<Option<Run>, Failure> {
+    fn measure(&mut self, mut run: RecordedRun) -> Result<Option<RecordedRun>, Failure> {
         let experiment = self.experiment;
         let what = match (run.is_warm_up, run.layout) {
             (true, _) => format!("the warm-up run of {}", run.side),
@@ -159,10 +160,10 @@ impl<'e> Bench<'e> {
             (during.and_then(|during| during.busy), during.and_then(|during| during.stolen));
         if experiment.services.is_some() {
             run.is_client = true;
-            // Less than before: something left it that nobody waited for.
+            // Less than before: something left it that was not waited for.
             let served = self.served(run.side).zip(served).map(|(now, before)| now - before);
             run.served = served.filter(|served| *served >= 0.0);
-            // What the machine did besides is known only where it is known how much of it its server was.
+            // What else the machine did is known only where it is known how much of it its server was.
             run.busy = run.busy.filter(|_| run.served.is_some());
         }
         let is_good = match end {
@@ -226,7 +227,7 @@ impl<'e> Bench<'e> {
     }
 
     /// Copies what the last run printed to where it is kept.
-    fn keep(&mut self, run: &Run) -> Result<(), Failure> {
+    fn keep(&mut self, run: &RecordedRun) -> Result<(), Failure> {
         let Some(folder) = &self.experiment.keeps else { return Ok(()) };
         for (file, suffix) in [(&mut self.output, "out"), (&mut self.errors, "err")] {
             let path = folder.join(format!("{}.{suffix}", name(run)));
@@ -265,8 +266,9 @@ fn length(file: &File) -> u64 {
     file.metadata().map_or(0, |metadata| metadata.len())
 }
 
-/// What the files of a run are called: `8-pair-3-a`, where 8 is swept over, `warm-up-b`, `round-1-layout-7-a`.
-fn name(run: &Run) -> String {
+/// What the files of a run are called: `8-pair-3-a`, where 8 is swept over, `warm-up-b`,
+/// `round-1-layout-7-a`.
+fn name(run: &RecordedRun) -> String {
     let mut parts = Vec::new();
     if !run.point.is_empty() {
         parts.push(run.point.clone());

@@ -1,4 +1,7 @@
 //! Measuring stage: what is to be measured, and why it could not be.
+//!
+//! In: what the command line states, as the caller resolved it. An experiment is complete before its first run, so
+//! that a record can be continued by it. [`Failure`] is what ends one before its time.
 
 use super::machine::Gate;
 use super::metric::{Metric, NoNumber};
@@ -29,7 +32,7 @@ pub struct Experiment {
     pub gate: Option<Gate>,
     /// Runs before each run, with `DEBURR_SIDE` (`a` or `b`) in its environment.
     pub prepare: Option<Task>,
-    /// What gives a side another layout, with `DEBURR_LAYOUT_SEED` in its environment besides.
+    /// What gives a side another layout, with `DEBURR_LAYOUT_SEED` also in its environment.
     pub relink: Option<Relink>,
     /// What is read of each run.
     pub metrics: Vec<Metric>,
@@ -88,7 +91,7 @@ pub enum Failure {
         /// The last that it printed.
         text: String,
     },
-    /// A run printed more than is looked through for numbers.
+    /// A run printed more than is searched for numbers.
     TooLong {
         /// What was run.
         what: String,

@@ -1,12 +1,13 @@
 //! Measuring stage: one command at several layouts of its code.
 //!
-//! In: an experiment that can link its sides anew. Out: runs of A, as many rounds of them as are wanted; in each round every layout once,
-//! in random order. Each run is linked again: the same seed has to give the same layout.
+//! In: an experiment that can link its sides anew. Out: runs of A, as many rounds of them as are wanted; in
+//! each round every layout once, in random order. Each run is linked again: the same seed has to give the
+//! same layout.
 
 use super::bench::Bench;
 use super::experiment::{Experiment, Failure, Relink, When};
 use super::pairs::Stopped;
-use super::record::{Record, Run};
+use super::record::{Record, RecordedRun};
 use super::schedule;
 use super::stop::Stop;
 use std::collections::BTreeMap;
@@ -26,7 +27,7 @@ pub trait Observer {
     fn begins(&mut self, measured: u32);
 
     /// Whether the last of `runs` counts for nothing, and is to be made again.
-    fn is_spoiled(&mut self, runs: &[Run]) -> bool;
+    fn is_spoiled(&mut self, runs: &[RecordedRun]) -> bool;
 }
 
 /// Runs A at its layouts. `runs`: what the record has of this experiment already.
@@ -37,10 +38,10 @@ pub fn run(
     experiment: &Experiment,
     extent: Extent,
     record: &mut Record,
-    runs: &[Run],
+    runs: &[RecordedRun],
     observer: &mut dyn Observer,
     stop: &Stop,
-) -> Result<(Vec<Run>, Stopped), Failure> {
+) -> Result<(Vec<RecordedRun>, Stopped), Failure> {
     // A server is linked before it starts, and so starts with each run.
     let relink = experiment.relink.clone().map(|relink| Relink { when: When::EachRun, ..relink });
     let experiment = Experiment { relink, alternates: true, ..experiment.clone() };
@@ -64,9 +65,9 @@ pub fn run(
             }
             let seed = schedule::seed_of_layout(experiment.seed, layout);
             let attempts = attempts.entry((round, Some(layout))).or_default();
-            let mut run = Run { pair: round, layout: Some(layout), ..Run::default() };
+            let mut run = RecordedRun { pair: round, layout: Some(layout), ..RecordedRun::default() };
             observer.begins(measured.len() as u32);
-            if !is_warm && bench.run(Run { is_warm_up: true, ..run.clone() }, seed)?.is_none() {
+            if !is_warm && bench.run(RecordedRun { is_warm_up: true, ..run.clone() }, seed)?.is_none() {
                 return Ok((measured, Stopped::Interrupted));
             }
             is_warm = true;
@@ -88,28 +89,29 @@ pub fn run(
 }
 
 /// Those of some runs that layouts were measured by, as they came: of each round and layout the last.
-pub fn measured(runs: &[Run]) -> Vec<Run> {
-    let counts = |run: &&Run| is_of_a_layout(run) && run.fault.is_none();
-    let counting: Vec<&Run> = runs.iter().filter(counts).collect();
+pub fn measured(runs: &[RecordedRun]) -> Vec<RecordedRun> {
+    let counts = |run: &&RecordedRun| is_of_a_layout(run) && run.fault.is_none();
+    let counting: Vec<&RecordedRun> = runs.iter().filter(counts).collect();
     let last: BTreeMap<Place, usize> =
         counting.iter().enumerate().map(|(index, run)| (place(run), index)).collect();
-    let is_last = |(index, run): &(usize, &Run)| last.get(&place(run)) == Some(index);
+    let is_last = |(index, run): &(usize, &RecordedRun)| last.get(&place(run)) == Some(index);
     counting.into_iter().enumerate().filter(is_last).map(|(_, run)| run.clone()).collect()
 }
 
 /// A round, and a layout in it.
 type Place = (u32, Option<u32>);
 
-fn place(run: &Run) -> Place {
+fn place(run: &RecordedRun) -> Place {
     (run.pair, run.layout)
 }
 
-fn is_of_a_layout(run: &Run) -> bool {
+fn is_of_a_layout(run: &RecordedRun) -> bool {
     run.layout.is_some() && !run.is_warm_up
 }
 
-/// The values of a metric, one row a round, in each the layouts in order. `None`: a run is missing, or lacks it.
-pub fn table(runs: &[Run], extent: Extent, metric: &str) -> Option<Vec<Vec<f64>>> {
+/// The values of a metric, one row a round, in each the layouts in order. `None`: a run is missing, or lacks
+/// it.
+pub fn table(runs: &[RecordedRun], extent: Extent, metric: &str) -> Option<Vec<Vec<f64>>> {
     let value = |round: u32, layout: u32| {
         let run = runs.iter().find(|run| place(run) == (round, Some(layout)))?;
         run.metrics.get(metric).copied()
@@ -140,7 +142,7 @@ mod tests {
             self.begun.push(measured);
         }
 
-        fn is_spoiled(&mut self, runs: &[Run]) -> bool {
+        fn is_spoiled(&mut self, runs: &[RecordedRun]) -> bool {
             self.again == Some(runs.len()) && runs.last().is_some_and(|run| run.attempt == 0)
         }
     }
@@ -193,7 +195,7 @@ mod tests {
         assert_eq!(table(&again, EXTENT, "seed").unwrap(), rows);
         assert_eq!(table(&again[..11], EXTENT, "seed"), None);
         // Up to the run that was to be made again, and to an interrupt while it was made.
-        let interrupted = Run { fault: Some("interrupted".to_owned()), ..written[4].clone() };
+        let interrupted = RecordedRun { fault: Some("interrupted".to_owned()), ..written[4].clone() };
         for (rest, attempt) in [(vec![], 1), (vec![interrupted], 2)] {
             let mut script = Script { again: Some(3), ..Script::default() };
             let begun = [&written[..4], &rest].concat();

@@ -1,7 +1,7 @@
 //! Measuring stage: what the whole machine does while a run lasts.
 //!
-//! In: `/proc/stat`, twice. Out: how long its processors were busy between, and how long a hypervisor kept them away. Its unit
-//! is a tick of mostly 10 ms, which is what short runs are known to.
+//! In: `/proc/stat`, twice. Out: how long its processors were busy between, and how long a hypervisor kept
+//! them away. Its unit is a tick of mostly 10 ms, which is what short runs are known to.
 
 use super::stop::Stop;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -22,8 +22,8 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// As of now, of the processors that a run may use, where those are given: what others do elsewhere takes nothing from it. `None`
-    /// where the kernel does not tell.
+    /// As of now, of the processors that a run may use, where those are given: what others do elsewhere takes
+    /// nothing from it. `None` where the kernel does not report it.
     pub fn now(cpus: Option<&Cpus>) -> Option<Busy> {
         let ticks = rustix::param::clock_ticks_per_second() as f64;
         Busy::parse(&fs::read_to_string("/proc/stat").ok()?, cpus, ticks)
@@ -43,7 +43,8 @@ impl Busy {
         all.into_iter().reduce(sum)
     }
 
-    /// proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal, and the guests', which user and nice hold already.
+    /// proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal, and the guests', which user and
+    /// nice hold already.
     fn of(fields: &str, ticks: f64) -> Option<Busy> {
         let fields = fields.split_ascii_whitespace();
         let fields: Vec<f64> = fields.map_while(|field| field.parse().ok()).collect();
@@ -59,8 +60,8 @@ impl Busy {
     }
 }
 
-/// What has come to [`Busy`] between two readings, in seconds. `None` where the kernel's count went backwards, as that of stolen time
-/// has done when a machine was moved: how much it was is then unknown.
+/// What has come to [`Busy`] between two readings, in seconds. `None` where the kernel's count went
+/// backwards, as that of stolen time has done when a machine was moved: how much it was is then unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Since {
     /// Running something.
@@ -69,7 +70,8 @@ pub struct Since {
     pub stolen: Option<f64>,
 }
 
-/// Waits until the machine is quiet before a run: until all others together keep less than so many of its processors busy.
+/// Waits until the machine is quiet before a run: until all others together keep less than so many of its
+/// processors busy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gate {
     /// Processors that may be busy.
@@ -79,24 +81,25 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// How long one look takes: some ticks.
-    const LOOK: Duration = Duration::from_millis(100);
+    /// How long one sample takes: some ticks.
+    const SAMPLE: Duration = Duration::from_millis(100);
 
-    /// The patience that is left after a machine that did not become quiet: where it never does, waiting helps nobody.
+    /// The patience that is left after a machine that did not become quiet: where it never does, waiting is
+    /// useless.
     pub fn less_patient(self) -> Gate {
-        Gate { patience: (self.patience / 2).max(Gate::LOOK), ..self }
+        Gate { patience: (self.patience / 2).max(Gate::SAMPLE), ..self }
     }
 
-    /// Waits, unless somebody wants to stop, for the processors that the run may use. Tells how long, in seconds, and whether they are
-    /// quiet now.
+    /// Waits, unless somebody wants to stop, for the processors that the run may use. Tells how long, in
+    /// seconds, and whether they are quiet now.
     pub fn wait(self, cpus: Option<&Cpus>, stop: &Stop) -> (f64, bool) {
         let start = Instant::now();
         while let Some(before) = Busy::now(cpus) {
-            let look = Instant::now();
-            thread::sleep(Gate::LOOK);
+            let sample = Instant::now();
+            thread::sleep(Gate::SAMPLE);
             let Some(now) = Busy::now(cpus) else { break };
             let busy = now.since(before).busy.unwrap_or(0.0);
-            let is_quiet = busy / look.elapsed().as_secs_f64() < self.most;
+            let is_quiet = busy / sample.elapsed().as_secs_f64() < self.most;
             if is_quiet || start.elapsed() >= self.patience || stop.is_wanted() {
                 return (start.elapsed().as_secs_f64(), is_quiet);
             }
@@ -226,7 +229,7 @@ mod tests {
         let never = Gate { most: -1.0, patience: Duration::from_millis(150) };
         let (waited, is_quiet) = never.wait(None, &Stop::default());
         assert!(!is_quiet && (0.15..5.0).contains(&waited), "{waited}");
-        assert_eq!(never.less_patient().less_patient().patience, Gate::LOOK);
+        assert_eq!(never.less_patient().less_patient().patience, Gate::SAMPLE);
         let (_, is_quiet) =
             Gate { most: f64::INFINITY, patience: Duration::ZERO }.wait(None, &Stop::default());
         assert!(is_quiet);

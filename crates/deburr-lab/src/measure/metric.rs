@@ -1,10 +1,10 @@
 //! Measuring stage: what is read of a run.
 //!
-//! In: what it took, and what it printed. Out: a number by name. A pattern has to match once: what is printed twice is as wrong
-//! as what is not printed at all, since nobody knows which of the two is meant.
+//! In: what it took, and what it printed. Out: a number by name. A pattern has to match once: what is printed
+//! twice is as wrong as what is not printed at all, since it is not known which of the two is meant.
 
 use super::process::Usage;
-use crate::report::{self, Format, Measurement, ReadError};
+use crate::readers::{self, Format, Measurement, ReadError};
 use regex::Regex;
 use std::collections::HashMap;
 use std::fmt;
@@ -39,7 +39,8 @@ pub enum Source {
 }
 
 impl Source {
-    /// Whether it counts the time in which a run waits for a processor, as everything does but what the kernel counts of the process.
+    /// Whether it counts the time in which a run waits for a processor, as everything does but what the
+    /// kernel counts of the process.
     pub fn counts_waiting(&self) -> bool {
         !matches!(self, Source::User | Source::System | Source::PeakMemory)
     }
@@ -85,7 +86,7 @@ impl fmt::Display for NoNumber {
 }
 
 impl Metric {
-    /// Whether it is looked for in what a run prints.
+    /// Whether it is sought in what a run prints.
     pub fn is_printed(&self) -> bool {
         matches!(self.source, Source::Pattern(_) | Source::Reported(..))
     }
@@ -99,7 +100,7 @@ impl Metric {
             Source::PeakMemory => Ok(usage.peak_memory as f64),
             Source::Pattern(pattern) => matched(pattern, text),
             Source::Reported(format, name) => {
-                let report = reports.entry(*format).or_insert_with(|| report::read(*format, text));
+                let report = reports.entry(*format).or_insert_with(|| readers::read(*format, text));
                 reported(report.as_deref().map_err(|error| NoNumber::NoReport(error.to_string()))?, name)
             }
         }
@@ -109,10 +110,12 @@ impl Metric {
 /// What was printed, as reports.
 type Reports = HashMap<Format, Result<Vec<Measurement>, ReadError>>;
 
-/// The numbers of a run, in the order of the metrics. A report is read once, whatever the number of metrics in it.
+/// The numbers of a run, in the order of the metrics. A report is read once, whatever the number of metrics
+/// in it.
 ///
 /// # Errors
-/// Of each [`NoNumber`], for a pattern that does not match once, or matches no number, and for a report without such a number.
+/// Of each [`NoNumber`], for a pattern that does not match once, or matches no number, and for a report
+/// without such a number.
 pub fn read_all(metrics: &[Metric], usage: &Usage, text: &str) -> Vec<Result<f64, NoNumber>> {
     let mut reports = Reports::new();
     metrics.iter().map(|metric| metric.read(usage, text, &mut reports)).collect()

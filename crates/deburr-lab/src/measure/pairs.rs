@@ -1,13 +1,13 @@
 //! Measuring stage: pair after pair, until somebody has seen enough.
 //!
-//! In: an experiment. Out: a record of every run, and the pairs. What the numbers mean, and how many it takes, an [`Observer`] decides;
-//! here is no arithmetic on them.
+//! In: an experiment. Out: a record of every run, and the pairs. What the numbers mean, and how many it
+//! takes, an [`Observer`] decides; here is no arithmetic on them.
 //!
 //! Each pair has one run of both sides, in random order, balanced in blocks. The first pair only warms up.
 
 use super::bench::Bench;
 use super::experiment::{Experiment, Failure, When};
-use super::record::{Record, Run};
+use super::record::{Record, RecordedRun};
 use super::schedule;
 use super::stop::Stop;
 use crate::side::Side;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
     /// The runs of A and B.
-    pub runs: [Run; 2],
+    pub runs: [RecordedRun; 2],
 }
 
 impl Pair {
@@ -63,12 +63,13 @@ pub enum Stopped {
 pub fn run(
     experiment: &Experiment,
     record: &mut Record,
-    runs: Vec<Run>,
+    runs: Vec<RecordedRun>,
     observer: &mut dyn Observer,
     stop: &Stop,
 ) -> Result<(Vec<Pair>, Stopped), Failure> {
     let mut bench = Bench::new(experiment, record, stop)?;
-    // How often each was begun: what is on record as one half is not to be joined with a half of another session.
+    // How often each was begun: what is on record as one half is not to be joined with a half of another
+    // session.
     let mut attempts: BTreeMap<u32, u32> = BTreeMap::new();
     for run in runs.iter().filter(|run| is_of_a_pair(run)) {
         let attempts = attempts.entry(run.pair).or_default();
@@ -115,7 +116,7 @@ fn link(bench: &mut Bench<'_>, seed: u64) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Where a pair stands.
+/// What is known of a pair.
 struct Place {
     number: u32,
     attempt: u32,
@@ -135,7 +136,8 @@ fn pair(
     for side in order {
         observer.begins(number, side, is_warm_up);
         let is_first = side == order[0];
-        let blank = Run { pair: number, attempt, side, is_first, is_warm_up, ..Run::default() };
+        let blank =
+            RecordedRun { pair: number, attempt, side, is_first, is_warm_up, ..RecordedRun::default() };
         let Some(run) = bench.run(blank, schedule::layout_seed(seed, number, attempt, side))? else {
             return Ok(None);
         };
@@ -147,9 +149,10 @@ fn pair(
     })
 }
 
-/// The pairs that some runs make, in order: of each the last that was measured as a whole. What failed is none.
-pub fn pairs(runs: Vec<Run>) -> Vec<Pair> {
-    let mut halves: BTreeMap<(u32, u32), [Option<Run>; 2]> = BTreeMap::new();
+/// The pairs that some runs make, in order: of each the last that was measured as a whole. What failed is
+/// none.
+pub fn pairs(runs: Vec<RecordedRun>) -> Vec<Pair> {
+    let mut halves: BTreeMap<(u32, u32), [Option<RecordedRun>; 2]> = BTreeMap::new();
     for run in runs.into_iter().filter(|run| is_of_a_pair(run) && run.fault.is_none()) {
         let (place, side) = ((run.pair, run.attempt), run.side.index());
         halves.entry(place).or_default()[side] = Some(run);
@@ -162,7 +165,7 @@ pub fn pairs(runs: Vec<Run>) -> Vec<Pair> {
     last.into_values().collect()
 }
 
-fn is_of_a_pair(run: &Run) -> bool {
+fn is_of_a_pair(run: &RecordedRun) -> bool {
     !run.is_warm_up && run.layout.is_none()
 }
 
@@ -240,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_measured_in_recorded_random_order_behind_a_warm_up() {
+    fn pairs_are_measured_in_recorded_random_order_after_a_warm_up() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("record");
         let mut script = Script::new(12);
@@ -298,7 +301,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("record");
         let experiment = experiment("echo ops = 1", "echo ops = 2");
-        let go_on = |added: &[Run], again: &[u32], wanted: u32| {
+        let go_on = |added: &[RecordedRun], again: &[u32], wanted: u32| {
             let mut record = match path.exists() {
                 true => Record::resume(&path, &Header::blank()).unwrap().0,
                 false => Record::create(&path, &Header::blank()).unwrap(),
@@ -309,10 +312,10 @@ mod tests {
             ran(&experiment, &path, &mut script).unwrap().0
         };
         let attempts = |pairs: &[Pair]| pairs.iter().map(|pair| pair.runs[0].attempt).collect::<Vec<u32>>();
-        let added = |pair: u32, attempt: u32, side: Side, fault: Option<&str>| Run {
+        let added = |pair: u32, attempt: u32, side: Side, fault: Option<&str>| RecordedRun {
             metrics: BTreeMap::from([("ops".to_owned(), 9.0)]),
             fault: fault.map(str::to_owned),
-            ..Run { pair, attempt, side, ..Run::default() }
+            ..RecordedRun { pair, attempt, side, ..RecordedRun::default() }
         };
         // The last one was to be measured the third time.
         assert_eq!(attempts(&go_on(&[], &[], 2)), [0, 0]);
@@ -327,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_is_told_and_written_down_and_ends_the_experiment() {
+    fn what_fails_is_reported_and_recorded_and_ends_the_experiment() {
         let cases = [
             (
                 "echo why >&2; exit 3",

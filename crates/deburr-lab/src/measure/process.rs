@@ -1,8 +1,9 @@
 //! Measuring stage: one run of a process, from its start to its end.
 //!
-//! In: a command. Out: how it ended, and what it took. Wall time is counted from before the process is made until its end is
-//! known; CPU time, peak memory and context switches are what the kernel counted for it and for the children that it waited
-//! for (`wait4`, as `/usr/bin/time` does). Nothing runs beside it: its output goes to a file, and its end wakes one `poll`.
+//! In: a command. Out: how it ended, and what it took. Wall time is counted from before the process is made
+//! until its end is known; CPU time, peak memory and context switches are what the kernel counted for it and
+//! for the children that it waited for (`wait4`, as `/usr/bin/time` does). Nothing else runs meanwhile: its
+//! output goes to a file, and its end wakes one `poll`.
 
 use super::machine::Cpus;
 use super::stop::Stop;
@@ -21,12 +22,12 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a process that is told to end may take, until it is killed.
+/// How long a process that is signalled to end may take, until it is killed.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
-/// How often it is looked whether somebody wants to stop.
-const LOOK: Duration = Duration::from_millis(500);
-/// How often it is looked, while a process takes its time to end, whether somebody wants that at once.
-const HURRIED_LOOK: Duration = Duration::from_millis(50);
+/// How often a wish to stop is polled.
+const POLL: Duration = Duration::from_millis(500);
+/// How often a wish to stop at once is polled, while a process takes its time to end.
+const HURRIED_POLL: Duration = Duration::from_millis(50);
 
 /// A command, and what it runs in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -85,8 +86,9 @@ pub struct Usage {
     pub user: f64,
     /// CPU time in the kernel, in seconds.
     pub system: f64,
-    /// The most memory that it, or one of its children, had at once: the resident set, in bytes. Never less than what this
-    /// process had when it made it, which the kernel counts as the new one's until it runs its own program.
+    /// The most memory that it, or one of its children, had at once: the resident set, in bytes. Never less
+    /// than what this process had when it made it, which the kernel counts as the new one's until it runs its
+    /// own program.
     pub peak_memory: u64,
     /// How often it waited for something.
     pub voluntary_switches: u64,
@@ -94,7 +96,7 @@ pub struct Usage {
     pub involuntary_switches: u64,
 }
 
-/// Where a run prints to. Files, so that nothing has to read beside it.
+/// Where a run prints to. Files, so that nothing has to read meanwhile.
 #[derive(Debug, Clone, Copy)]
 pub struct Streams<'f> {
     /// Its standard output.
@@ -123,20 +125,20 @@ pub fn run(task: &Task, streams: Streams<'_>, stop: &Stop) -> io::Result<(End, U
 }
 
 impl Task {
-    /// The kernel tells of a folder that is not there as of a program that is not.
+    /// The kernel reports a missing folder as it does a missing program.
     fn failed_to_start(&self, error: io::Error) -> io::Error {
         match (&self.folder, self.words.first()) {
             (Some(folder), _) if !folder.is_dir() => {
-                told(folder.display(), io::ErrorKind::NotADirectory.into())
+                explained(folder.display(), io::ErrorKind::NotADirectory.into())
             }
-            (_, Some(program)) => told(program.display(), error),
+            (_, Some(program)) => explained(program.display(), error),
             (_, None) => error,
         }
     }
 }
 
 /// An error, with what it is about.
-fn told(what: impl fmt::Display, error: io::Error) -> io::Error {
+fn explained(what: impl fmt::Display, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
@@ -149,12 +151,13 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts a command; tells when it was about to.
+    /// Starts a command; returns the time just before.
     pub(super) fn start(task: &Task, streams: Streams<'_>) -> io::Result<(Instant, Process)> {
         let mut command = command(task, streams)?;
-        // Children inherit where their parent may run; a hook between fork and exec would make starting slower.
+        // Children inherit where their parent may run; a hook between fork and exec would make starting
+        // slower.
         let pinned = task.cpus.as_ref().map(Cpus::pin).transpose();
-        let pinned = pinned.map_err(|error| told("processors that it may use", error))?;
+        let pinned = pinned.map_err(|error| explained("processors that it may use", error))?;
         let start = Instant::now();
         let child = command.spawn();
         drop(pinned);
@@ -170,7 +173,8 @@ impl Process {
         }
     }
 
-    /// CPU time that it has used so far with all that it started, in seconds; `None` where that cannot be told.
+    /// CPU time that it has used so far with all that it started, in seconds; `None` where that cannot be
+    /// known.
     pub(super) fn cpu_time(&self) -> Option<f64> {
         tree::cpu_time(self.pid.as_raw_nonzero().get())
     }
@@ -185,12 +189,12 @@ impl Process {
         }
     }
 
-    /// Waits until it has ended, by itself or because it had to; tells why it had to.
+    /// Waits until it has ended, by itself or because it had to; returns why it had to.
     fn wait(&self, timeout: Option<Duration>, stop: &Stop) -> io::Result<Option<End>> {
         let start = Instant::now();
         loop {
             let left = timeout.map(|timeout| timeout.saturating_sub(start.elapsed()));
-            if self.ends_within(left.map_or(LOOK, |left| left.min(LOOK)))? {
+            if self.ends_within(left.map_or(POLL, |left| left.min(POLL)))? {
                 return Ok(None);
             }
             let early = match left {
@@ -203,19 +207,20 @@ impl Process {
         }
     }
 
-    /// Ends it, and what it started: it is told to, and killed if it does not, or somebody wants that at once.
+    /// Ends it, and what it started: it is signalled, and killed if it does not end, or the user wants that
+    /// at once.
     pub(super) fn end(&self, stop: &Stop) -> io::Result<()> {
         // It may have ended just now.
         let _ = kill_process_group(self.pid, Signal::TERM);
-        let told = Instant::now();
+        let signalled = Instant::now();
         let mut ended = false;
-        while !ended && told.elapsed() < GRACE && !stop.is_urgent() {
-            ended = self.ends_within(HURRIED_LOOK)?;
+        while !ended && signalled.elapsed() < GRACE && !stop.is_urgent() {
+            ended = self.ends_within(HURRIED_POLL)?;
         }
         // What it started may still be there.
         let _ = kill_process_group(self.pid, Signal::KILL);
         while !ended {
-            ended = self.ends_within(LOOK)?;
+            ended = self.ends_within(POLL)?;
         }
         Ok(())
     }
@@ -223,8 +228,8 @@ impl Process {
     /// Takes it, once it has ended, off the kernel's list; gives what the kernel counted for it.
     pub(super) fn reap(self) -> io::Result<(End, Usage)> {
         let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
-        // SAFETY: both pointers are to live places of the types that wait4 fills, and zero is a value of `rusage`, whose
-        // fields are integers.
+        // SAFETY: both pointers are to live places of the types that wait4 fills, and zero is a value of
+        // `rusage`, whose fields are integers.
         #[allow(unsafe_code)]
         let (reaped, usage) = unsafe {
             let reaped = libc::wait4(self.pid.as_raw_nonzero().get(), &raw mut status, 0, usage.as_mut_ptr());
@@ -256,7 +261,7 @@ fn command(task: &Task, streams: Streams<'_>) -> io::Result<Command> {
     let mut command = Command::new(program);
     command.args(arguments).envs(task.env.iter().map(|(name, value)| (name, value)));
     command.stdin(match &task.input {
-        Some(path) => Stdio::from(File::open(path).map_err(|error| told(path.display(), error))?),
+        Some(path) => Stdio::from(File::open(path).map_err(|error| explained(path.display(), error))?),
         None => Stdio::null(),
     });
     command.stdout(streams.output.try_clone()?).stderr(streams.errors.try_clone()?);
@@ -307,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_tells_how_it_ended() {
+    fn a_run_states_how_it_ended() {
         assert_eq!(ran(&task(&["true"])).0, End::Status(0));
         assert_eq!(ran(&task(&["sh", "-c", "exit 7"])).0, End::Status(7));
         assert_eq!(ran(&task(&["sh", "-c", "kill -SEGV $$"])).0, End::Signal(11));

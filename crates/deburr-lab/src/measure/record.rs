@@ -1,7 +1,8 @@
 //! Measuring stage: what is known of an experiment, on disk.
 //!
-//! One JSON value a line: first the [`Header`], then each [`Run`] as it ends, written and flushed before the next one starts. A
-//! last line that an interrupt cut off is no run. Whoever goes on with an experiment gets the same header, or none.
+//! One JSON value a line: first the [`Header`], then each [`RecordedRun`] as it ends, written and flushed
+//! before the next one starts. A last line that an interrupt cut off is no run. Whoever goes on with an
+//! experiment gets the same header, or none.
 
 use super::process::{End, Usage};
 use crate::side::Side;
@@ -34,20 +35,21 @@ pub struct Header {
     pub metrics: Vec<(String, String)>,
     /// Processors that the runs may use.
     pub cores: usize,
-    /// Pairs at most, by which the bounds of the looks are; an experiment may go on with others.
+    /// Pairs at most, by which the bounds of the interim analyses are; an experiment may go on with others.
     #[serde(default)]
     pub pairs: Option<u32>,
-    /// Whatever else was asked for that the numbers depend on, by option.
+    /// Whatever else was requested that the numbers depend on, by option.
     pub options: BTreeMap<String, String>,
 }
 
 /// A run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct RecordedRun {
     /// The value of what is swept over; empty where nothing is.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub point: String,
-    /// Its pair, from 0, at this point; warm-up pairs are counted by themselves. The round, where `layout` is given.
+    /// Its pair, from 0, at this point; warm-up pairs are counted by themselves. The round, where `layout` is
+    /// given.
     pub pair: u32,
     /// Where it is measured what placement does: the layout, from 0. Such a run is in no pair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,10 +73,11 @@ pub struct Run {
     /// Whether it was the client of a server.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_client: bool,
-    /// CPU time of its server meanwhile, in seconds; `None` without one, or where that cannot be told.
+    /// CPU time of its server meanwhile, in seconds; `None` without one, or where that cannot be known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<f64>,
-    /// How long the processors that it may use were busy meanwhile, together, in seconds; `None` where the kernel does not tell.
+    /// How long the processors that it may use were busy meanwhile, together, in seconds; `None` where the
+    /// kernel does not report it.
     pub busy: Option<f64>,
     /// How long a hypervisor kept them away, in seconds.
     pub stolen: Option<f64>,
@@ -149,7 +152,7 @@ impl Record {
     ///
     /// # Errors
     /// [`RecordError`], also where it is one of another experiment.
-    pub fn resume(path: &Path, header: &Header) -> Result<(Record, Vec<Run>, Header), RecordError> {
+    pub fn resume(path: &Path, header: &Header) -> Result<(Record, Vec<RecordedRun>, Header), RecordError> {
         let record = Record::alone(OpenOptions::new().read(true).append(true).open(path)?)?;
         let Contents { header: found, runs, whole } = Contents::read(&record.file)?;
         if let Some(difference) = found.difference(header) {
@@ -160,7 +163,7 @@ impl Record {
         Ok((record, runs, found))
     }
 
-    /// Of a file that nobody else writes to as long as there is this record.
+    /// Of a file that nothing else writes to as long as there is this record.
     fn alone(file: File) -> Result<Record, RecordError> {
         // A device is everybody's.
         if !file.metadata()?.is_file() {
@@ -177,7 +180,7 @@ impl Record {
     ///
     /// # Errors
     /// Where it cannot be written.
-    pub fn add(&mut self, run: &Run) -> Result<(), RecordError> {
+    pub fn add(&mut self, run: &RecordedRun) -> Result<(), RecordError> {
         self.line(run)
     }
 
@@ -190,7 +193,8 @@ impl Record {
 
 impl Drop for Record {
     fn drop(&mut self) {
-        // A process that another thread is about to start has the file for a moment, too, and the lock would last as long.
+        // A process that another thread is about to start has the file for a moment, too, and the lock would
+        // last as long.
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
@@ -199,14 +203,14 @@ impl Drop for Record {
 ///
 /// # Errors
 /// [`RecordError`].
-pub fn read(path: &Path) -> Result<(Header, Vec<Run>), RecordError> {
+pub fn read(path: &Path) -> Result<(Header, Vec<RecordedRun>), RecordError> {
     let contents = Contents::read(&File::open(path)?)?;
     Ok((contents.header, contents.runs))
 }
 
 struct Contents {
     header: Header,
-    runs: Vec<Run>,
+    runs: Vec<RecordedRun>,
     /// Bytes of whole lines.
     whole: u64,
 }
@@ -242,17 +246,17 @@ impl Contents {
 impl Header {
     /// What two experiments differ in; not by which version of the tool they were made.
     fn difference(&self, other: &Header) -> Option<String> {
-        let told = |what: &str, one: &dyn fmt::Debug, other: &dyn fmt::Debug| {
+        let difference = |what: &str, one: &dyn fmt::Debug, other: &dyn fmt::Debug| {
             Some(format!("{what}: {one:?} there, {other:?} here"))
         };
         if self.commands != other.commands {
-            return told("commands", &self.commands, &other.commands);
+            return difference("commands", &self.commands, &other.commands);
         }
         if self.metrics != other.metrics {
-            return told("metrics", &self.metrics, &other.metrics);
+            return difference("metrics", &self.metrics, &other.metrics);
         }
         if self.cores != other.cores {
-            return told("processors", &self.cores, &other.cores);
+            return difference("processors", &self.cores, &other.cores);
         }
         let names = self.options.keys().chain(other.options.keys());
         let different = names.into_iter().find(|name| self.options.get(*name) != other.options.get(*name))?;
@@ -298,8 +302,8 @@ mod tests {
         }
     }
 
-    fn run(pair: u32, side: Side) -> Run {
-        Run {
+    fn run(pair: u32, side: Side) -> RecordedRun {
+        RecordedRun {
             point: String::new(),
             pair,
             layout: None,
@@ -328,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_read_as_it_was_written_and_goes_on_behind_a_line_that_was_cut_off() {
+    fn a_record_is_read_as_it_was_written_and_goes_on_after_a_line_that_was_cut_off() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("record.jsonl");
         let mut record = Record::create(&path, &header()).unwrap();

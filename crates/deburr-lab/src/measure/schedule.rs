@@ -1,7 +1,8 @@
 //! Measuring stage: which side of a pair runs first.
 //!
-//! In: the experiment's seed and a pair's number. Out: an order, the same whenever it is asked for, so that an interrupted
-//! experiment goes on as it would have. What a record says of its runs' order is what counts: older ones have other orders. SplitMix64 (Steele, Lea & Flood, OOPSLA 2014).
+//! In: the experiment's seed and a pair's number. Out: an order, the same at every call, so that an
+//! interrupted experiment goes on as it would have. What a record says of its runs' order is what counts:
+//! older ones have other orders. SplitMix64 (Steele, Lea & Flood, OOPSLA 2014).
 
 use crate::side::Side;
 
@@ -22,12 +23,13 @@ const ONE_BLOCK: [[Side; 4]; 6] = [
     [Side::B, Side::B, Side::A, Side::A],
 ];
 
-/// The order of a pair's runs, however often it is measured: in random blocks of two or four pairs, in each of which both sides are
-/// first equally often, so that what the place in a pair does cancels (Matts & Lachin, Properties of permuted-block randomization in
-/// clinical trials, Controlled Clinical Trials 9 (1988)). A pair that is measured again keeps its order, and the block its balance.
+/// The order of a pair's runs, however often it is measured: in random blocks of two or four pairs, in each
+/// of which both sides are first equally often, so that what the place in a pair does cancels (Matts &
+/// Lachin, Properties of permuted-block randomization in clinical trials, Controlled Clinical Trials 9
+/// (1988)). A pair that is measured again keeps its order, and the block its balance.
 pub fn order(seed: u64, pair: u32) -> [Side; 2] {
     let word = mixed(seed, pair / 4);
-    // As many as there are of each are far fewer than there are words.
+    // As many as there are of each are far fewer than 64-bit numbers.
     let firsts = match word >> 63 {
         0 => TWO_BLOCKS[(word % TWO_BLOCKS.len() as u64) as usize],
         _ => ONE_BLOCK[(word % ONE_BLOCK.len() as u64) as usize],
@@ -47,11 +49,12 @@ pub fn layout_seed(seed: u64, pair: u32, attempt: u32, side: Side) -> u32 {
     }
 }
 
-/// The order of the layouts in a round in which each of them is measured once (Fisher & Yates; Durstenfeld, CACM 7 (1964)).
+/// The order of the layouts in a round in which each of them is measured once (Fisher & Yates; Durstenfeld,
+/// CACM 7 (1964)).
 pub fn layout_order(seed: u64, round: u32, layouts: u32) -> Vec<u32> {
     let mut order: Vec<u32> = (0..layouts).collect();
     for last in (1..order.len()).rev() {
-        // There are far fewer layouts than words, so that none is likelier to be seen.
+        // There are far fewer layouts than 64-bit numbers, so that none is likelier to be seen.
         let word = mixed(mixed(seed.rotate_left(32), round), last as u32);
         order.swap(last, (word % (last as u64 + 1)) as usize);
     }
@@ -63,7 +66,7 @@ pub fn seed_of_layout(seed: u64, layout: u32) -> u32 {
     layout_seed(seed, layout, u32::MAX, Side::A)
 }
 
-/// The pair's word of a stream that the seed begins.
+/// The pair's number of a stream that the seed begins.
 fn mixed(seed: u64, pair: u32) -> u64 {
     let word = seed.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(u64::from(pair) + 1));
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -77,7 +80,7 @@ mod tests {
 
     #[test]
     fn words_are_those_of_splitmix64() {
-        // The reference implementation's first words from the seed 1234567.
+        // The reference implementation's first numbers from the seed 1234567.
         assert_eq!(
             [mixed(1_234_567, 0), mixed(1_234_567, 1)],
             [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]

@@ -1,7 +1,8 @@
 //! Measuring stage: a server that clients are run against.
 //!
-//! In: a command that serves until it is told to end, and one that succeeds once it does. Out: a port of the loopback interface
-//! that is its own, and the server's end when nobody needs it any more, whatever happened.
+//! In: a command that serves until it is signalled to end, and one that succeeds once it does. Out: a port of
+//! the loopback interface that is its own, and the server's end when it is no longer needed, whatever
+//! happened.
 
 use super::process::{self, End, Process, Streams, Task};
 use super::stop::Stop;
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_millis(50);
 /// How long one such question may take.
 const QUESTION: Duration = Duration::from_secs(5);
-/// Bytes of what a server printed that are told.
+/// Bytes of what a server printed that are quoted.
 const TOLD: u64 = 2000;
 
 /// A server, and how to see that it serves.
@@ -36,7 +37,7 @@ pub struct Service {
 pub enum ServerError {
     /// It could not be started.
     Start(io::Error),
-    /// It could not be asked whether it serves.
+    /// The check whether it serves could not run.
     Ask(io::Error),
     /// It ended before it served; the last that it printed.
     Ended(End, String),
@@ -108,7 +109,7 @@ impl Server {
                 End::Status(0) => {}
                 End::Interrupted => return Err(ServerError::Interrupted),
                 _ if start.elapsed() >= service.patience => {
-                    return Err(ServerError::NotReady(service.patience, told(&server.output)));
+                    return Err(ServerError::NotReady(service.patience, printed(&server.output)));
                 }
                 _ => {
                     server.check(PAUSE)?;
@@ -121,10 +122,10 @@ impl Server {
         }
     }
 
-    /// Sees that it has not ended.
+    /// Checks that it has not ended.
     ///
     /// # Errors
-    /// Where it has, or that cannot be told.
+    /// Where it has, or that cannot be known.
     pub fn still_serves(&mut self) -> Result<(), ServerError> {
         self.check(Duration::ZERO).map_err(|error| match error {
             ServerError::Ended(end, text) => ServerError::Gone(end, text),
@@ -132,12 +133,13 @@ impl Server {
         })
     }
 
-    /// CPU time that it has used so far with all that it started, in seconds; `None` where that cannot be told.
+    /// CPU time that it has used so far with all that it started, in seconds; `None` where that cannot be
+    /// known.
     pub fn cpu_time(&self) -> Option<f64> {
         self.process.as_ref()?.cpu_time()
     }
 
-    /// Sees that it has not ended, for so long.
+    /// Checks that it has not ended, for so long.
     fn check(&mut self, during: Duration) -> Result<(), ServerError> {
         let Some(process) = &self.process else { return Ok(()) };
         let asked = Instant::now();
@@ -148,31 +150,31 @@ impl Server {
             return Ok(());
         }
         let end = self.process.take().map(Process::reap).transpose().map_err(ServerError::Ask)?;
-        Err(ServerError::Ended(end.map_or(End::Interrupted, |(end, _)| end), told(&self.output)))
+        Err(ServerError::Ended(end.map_or(End::Interrupted, |(end, _)| end), printed(&self.output)))
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
         if let Some(process) = self.process.take() {
-            // Nobody is there to be told.
+            // There is no receiver for the error.
             let _ = process.end(&self.stop).and_then(|()| process.reap());
         }
     }
 }
 
 /// The end of what a server printed.
-fn told(mut output: &File) -> String {
+fn printed(mut output: &File) -> String {
     let mut text = Vec::new();
     let length = output.metadata().map_or(0, |metadata| metadata.len());
-    // What cannot be read is not told.
+    // What cannot be read is not quoted.
     let _ = output
         .seek(io::SeekFrom::Start(length.saturating_sub(TOLD)))
         .and_then(|_| output.read_to_end(&mut text));
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Two ports of the loopback interface that nobody listens on now.
+/// Two ports of the loopback interface that nothing listens on now.
 ///
 /// # Errors
 /// Where there are none.
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_does_not_come_up_is_told_with_what_it_printed() {
+    fn a_server_that_does_not_come_up_is_reported_with_what_it_printed() {
         let start = |server: &str, ready: &str| {
             Server::start(&service(server, ready), &Stop::default()).unwrap_err().to_string()
         };
@@ -225,7 +227,7 @@ mod tests {
     fn a_servers_time_is_that_of_its_children_too_of_any_session_and_when_they_have_ended() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().display();
-        // Computes for a while, and tells how long in ticks: of itself, in user mode and in the kernel.
+        // Computes for a while, and prints how long in ticks: of itself, in user mode and in the kernel.
         let work = format!(
             "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; \
              read line < /proc/$$/stat; set -- ${{line##*) }}; echo $((${{12}} + ${{13}})) > {path}/ticks; mv {path}/ticks {path}/done"
@@ -251,23 +253,27 @@ mod tests {
             }
             let used = server.cpu_time().expect("a server") - before;
             let ticks = std::fs::read_to_string(&done).unwrap();
-            let told = ticks.trim().parse::<f64>().unwrap() / rustix::param::clock_ticks_per_second() as f64;
+            let printed =
+                ticks.trim().parse::<f64>().unwrap() / rustix::param::clock_ticks_per_second() as f64;
             // Those that only wait use some, too.
-            assert!(told > 0.05 && (told - 0.02..told + 5.0).contains(&used), "{what}: {used}, {told}");
+            assert!(
+                printed > 0.05 && (printed - 0.02..printed + 5.0).contains(&used),
+                "{what}: {used}, {printed}"
+            );
             drop(server);
             [go, done].iter().for_each(|file| std::fs::remove_file(file).unwrap());
         }
     }
 
     #[test]
-    fn a_server_that_ends_while_it_is_to_serve_is_told() {
+    fn a_server_that_ends_while_it_is_to_serve_is_reported() {
         let service = service("echo worn out; read line < /dev/null; sleep 0.2; exit 4", "true");
         let mut server = Server::start(&service, &Stop::default()).unwrap();
         assert!(server.still_serves().is_ok());
         std::thread::sleep(Duration::from_millis(600));
-        let told = server.still_serves().unwrap_err().to_string();
+        let error = server.still_serves().unwrap_err().to_string();
         assert_eq!(
-            told,
+            error,
             "ended with exit status 4 while it was to serve; the last that it printed:\nworn out"
         );
     }
@@ -281,9 +287,9 @@ mod tests {
         let server = Server::start(&service(&script, &format!("test -e {up}")), &stop).unwrap();
         stop.ask();
         stop.ask();
-        let told = Instant::now();
+        let begin = Instant::now();
         drop(server);
-        assert!(told.elapsed() < process::GRACE, "{:?}", told.elapsed());
+        assert!(begin.elapsed() < process::GRACE, "{:?}", begin.elapsed());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Measuring stage: somebody's wish to stop.
 //!
-//! In: how often somebody asked, as with Ctrl-C. Out: whether what runs is to end, which is told to and has a while for it, and
-//! whether that is to be at once: it is killed.
+//! In: how often the user requested it, as with Ctrl-C. Out: whether what runs is to end, which is signalled
+//! and has a while for it, and whether that is to be at once: it is killed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 #[derive(Debug, Clone, Default)]
 pub struct Stop {
     requests: Arc<AtomicU32>,
-    /// So many do not concern who looks here.
+    /// So many do not concern the reader of this one.
     unheard: u32,
 }
 
 impl Stop {
-    /// Asks, or asks once more.
+    /// Requests a stop, or repeats the request.
     pub fn ask(&self) {
         self.requests.fetch_add(1, Ordering::Relaxed);
     }
@@ -25,13 +25,13 @@ impl Stop {
         self.requests() > self.unheard
     }
 
-    /// Whether it is to end at once: somebody asked more than once.
+    /// Whether it is to end at once: the user requested it more than once.
     pub fn is_urgent(&self) -> bool {
         self.requests() > self.unheard.max(1)
     }
 
-    /// The same for what is done although somebody asked, such as cleaning up: only who asks the second time means it, or, where
-    /// somebody has, who asks again.
+    /// The same for what is done after a request, such as cleaning up: only a second request concerns it, or,
+    /// where there were two, a further one.
     pub fn but_for_more(&self) -> Stop {
         Stop { unheard: self.requests().max(1), ..self.clone() }
     }
@@ -43,7 +43,7 @@ impl Stop {
 
 #[cfg(test)]
 impl Stop {
-    /// One that somebody asked so many times.
+    /// One that was requested so many times.
     pub(super) fn asked(times: u32) -> Stop {
         let stop = Stop::default();
         (0..times).for_each(|_| stop.ask());

@@ -1,28 +1,29 @@
 //! Measuring stage: what a process that still runs has used, with all that it started.
 //!
-//! In: `/proc/PID/stat` of every process (proc_pid_stat(5)). Out: CPU time of one, of those that stayed in its process group, and of
-//! all that descend from them, also in sessions of their own, as PostgreSQL's are. What has ended is in the time of its parent, which
-//! waited for it: of one that ignores SIGCHLD, what its ended children used is lost. A daemon that left the group and lost its parent is
-//! seen no more. The unit is a tick of mostly 10 ms.
+//! In: `/proc/PID/stat` of every process (proc_pid_stat(5)). Out: CPU time of one, of those that stayed in
+//! its process group, and of all that descend from them, also in sessions of their own, as PostgreSQL's are.
+//! What has ended is in the time of its parent, which waited for it: of one that ignores SIGCHLD, what its
+//! ended children used is lost. A daemon that left the group and lost its parent is seen no more. The unit is
+//! a tick of mostly 10 ms.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::thread;
 use std::time::Duration;
 
-/// How often it is looked, until two looks agree.
-const LOOKS: u32 = 50;
+/// Samples at most, until two agree.
+const SAMPLES: u32 = 50;
 /// How long is waited between them.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// CPU time of a process and of its descendants so far, in seconds. `None`: there is none such, the kernel does not tell, or its
-/// descendants come and go too fast to be counted.
+/// CPU time of a process and of its descendants so far, in seconds. `None`: there is none such, the kernel
+/// does not report it, or its descendants come and go too fast to be counted.
 pub(super) fn cpu_time(root: i32) -> Option<f64> {
-    let mut last = Look::at(root)?;
-    for _ in 0..LOOKS {
-        let next = Look::at(root)?;
-        // What is reaped during a look may be missing from it, and from the time of its parent, too. Looks with the same processes and
-        // the same times of those reaped had none such.
+    let mut last = Sample::at(root)?;
+    for _ in 0..SAMPLES {
+        let next = Sample::at(root)?;
+        // What is reaped during a sample may be missing from it, and from the time of its parent, too.
+        // Samples with the same processes and the same times of those reaped had none such.
         if next.reaped == last.reaped {
             return Some(next.ticks as f64 / rustix::param::clock_ticks_per_second() as f64);
         }
@@ -33,37 +34,37 @@ pub(super) fn cpu_time(root: i32) -> Option<f64> {
 }
 
 /// The processes of a tree, read one after the other.
-struct Look {
+struct Sample {
     /// Of each, what those used that it waited for.
     reaped: BTreeMap<i32, u64>,
     /// What all used.
     ticks: u64,
 }
 
-impl Look {
-    fn at(root: i32) -> Option<Look> {
+impl Sample {
+    fn at(root: i32) -> Option<Sample> {
         let mut left: Vec<Stat> = all()?;
-        let mut look = Look { reaped: BTreeMap::new(), ticks: 0 };
-        // Parents may have larger numbers than their children: as many rounds as there are generations.
+        let mut sample = Sample { reaped: BTreeMap::new(), ticks: 0 };
+        // Parents may have larger numbers than their children: as many iterations as there are generations.
         loop {
             let belongs = |stat: &Stat| {
-                stat.pid == root || stat.group == root || look.reaped.contains_key(&stat.parent)
+                stat.pid == root || stat.group == root || sample.reaped.contains_key(&stat.parent)
             };
             let (members, others): (Vec<Stat>, Vec<Stat>) = left.into_iter().partition(belongs);
             for stat in &members {
-                look.reaped.insert(stat.pid, stat.reaped);
-                look.ticks = look.ticks.saturating_add(stat.own).saturating_add(stat.reaped);
+                sample.reaped.insert(stat.pid, stat.reaped);
+                sample.ticks = sample.ticks.saturating_add(stat.own).saturating_add(stat.reaped);
             }
             if members.is_empty() {
                 break;
             }
             left = others;
         }
-        look.reaped.contains_key(&root).then_some(look)
+        sample.reaped.contains_key(&root).then_some(sample)
     }
 }
 
-/// What the kernel tells of a process. Times are in ticks, in user mode and in the kernel.
+/// What the kernel reports of a process. Times are in ticks, in user mode and in the kernel.
 #[derive(Debug, PartialEq)]
 struct Stat {
     pid: i32,

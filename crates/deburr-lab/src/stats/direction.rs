@@ -1,10 +1,11 @@
-//! Which way is better: the one place where a time becomes a quantity of which more is better.
+//! Whether more or less is better: the one place where a time becomes a quantity of which more is better.
 //!
-//! Everything else in `stats` takes *larger is better*. A rate (transactions a second) enters as it is. A time (seconds, bytes,
-//! nanoseconds an operation) enters as its reciprocal in [`super::unpaired`], and with the sign of its logarithm turned in
-//! [`super::paired`], so that a positive log ratio always says that B is better.
+//! Everything else in `stats` takes *larger is better*. A rate (transactions a second) enters as it is. A
+//! time (seconds, bytes, nanoseconds an operation) enters as its reciprocal in
+//! [`super::posterior::unpaired`], and with the sign of its logarithm turned in [`super::posterior::paired`],
+//! so that a positive log ratio always says that B is better.
 
-use super::Error;
+use super::error::Error;
 
 /// Whether more of a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -19,7 +20,8 @@ impl Direction {
     /// `value` as a quantity of which more is better: itself, or its reciprocal.
     ///
     /// # Errors
-    /// [`Error::NotFinite`], or [`Error::NotPositive`] where a reciprocal or a ratio needs a positive value; index 0.
+    /// [`Error::NotFinite`], or [`Error::NotPositive`] where a reciprocal or a ratio needs a positive value;
+    /// index 0.
     pub fn orient(self, value: f64) -> Result<f64, Error> {
         positive(value, 0)?;
         Ok(match self {
@@ -58,8 +60,8 @@ impl Direction {
         })
     }
 
-    /// By how much B differs from A where their log ratio is `log_ratio`: a fraction of A in the metric's own unit, so that −0.03 of a
-    /// time is a time shorter by 3 %.
+    /// By how much B differs from A where their log ratio is `log_ratio`: a fraction of A in the metric's own
+    /// unit, so that −0.03 of a time is a time shorter by 3 %.
     pub fn change(self, log_ratio: f64) -> f64 {
         match self {
             Direction::Larger => libm::expm1(log_ratio),
@@ -99,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_faster_b_is_better_whether_told_as_a_time_or_as_a_rate() {
+    fn a_faster_b_is_better_whether_given_as_a_time_or_as_a_rate() {
         let time = Direction::Smaller.log_ratio(2.0, 1.0);
         let rate = Direction::Larger.log_ratio(0.5, 1.0);
         assert_eq!(time, rate);
@@ -108,11 +110,11 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_told_in_the_unit_of_the_metric() {
+    fn a_change_is_in_the_unit_of_the_metric() {
         for (direction, change) in [(Direction::Smaller, -0.2), (Direction::Larger, 0.25)] {
             let (a, b) = if direction == Direction::Smaller { (1.0, 0.8) } else { (0.8, 1.0) };
-            let told = direction.change(direction.log_ratio(a, b).unwrap());
-            assert!((told - change).abs() < 1e-15, "{told}");
+            let found = direction.change(direction.log_ratio(a, b).unwrap());
+            assert!((found - change).abs() < 1e-15, "{found}");
         }
     }
 

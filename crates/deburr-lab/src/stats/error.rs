@@ -1,4 +1,7 @@
 //! What can be wrong with numbers handed in.
+//!
+//! One type for all of `stats`, with the index of the offending value, and the checks of whole samples that
+//! several modules share.
 
 use std::fmt;
 

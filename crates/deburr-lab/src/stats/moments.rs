@@ -1,4 +1,7 @@
 //! Mean, standard deviation, median and lag-1 autocorrelation of a sample.
+//!
+//! In: values in any unit; for the autocorrelation, in run order. Out: numbers in that unit, NaN where a
+//! sample is too small. No value is checked for being finite: callers do that.
 
 /// Arithmetic mean; NaN of nothing.
 pub fn mean(values: &[f64]) -> f64 {

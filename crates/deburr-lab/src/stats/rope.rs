@@ -1,9 +1,10 @@
 //! The region of practical equivalence (ROPE): differences too small to matter.
 //!
-//! d is relative (0.01: one percent); on the scale of log ratios the region is [−L, L] with L = ln(1 + d), the same whichever
-//! side is called A. Kruschke, Rejecting or accepting parameter values in Bayesian estimation, AMPPS 1 (2018).
+//! d is relative (0.01: one percent); on the scale of log ratios the region is [−L, L] with L = ln(1 + d),
+//! the same whichever side is called A. Kruschke, Rejecting or accepting parameter values in Bayesian
+//! estimation, AMPPS 1 (2018).
 
-use super::Error;
+use super::error::Error;
 
 /// A region of practical equivalence, symmetric on the log scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,7 +16,8 @@ impl Rope {
     /// One percent, as the published verdicts have it.
     pub const ONE_PERCENT: Rope = Rope { relative: 0.01 };
 
-    /// A region of `relative` = d each way, as a fraction: 0.01 is one percent. 0 is allowed: nothing is then *same*.
+    /// A region of `relative` = d to each side, as a fraction: 0.01 is one percent. 0 is allowed: nothing is
+    /// then *same*.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] unless d is finite and at least 0.

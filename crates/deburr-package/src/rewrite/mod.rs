@@ -1,94 +1,49 @@
-//! A package with some of its binaries replaced: bytes → bytes. All else stays as it is, byte for byte, and the hashes that a
-//! package has of its files are made right.
+//! A package with some of its binaries replaced: bytes → bytes. All else stays as it is, byte for byte, and
+//! the hashes that a package has of its files are made right.
 //!
-//! In: a wheel or another zip file, a `.deb`, a container image in a tar archive, or another tar archive, with gzip, xz, zstd or
-//! no compression; and a function that is shown every ELF file and static archive, and says what is to stand in its place. Out: the new package, what was replaced,
-//! signatures that hold no longer, and notes for people, as of packages in the package that were not looked into.
+//! In: a wheel or another zip file, a `.deb`, a container image in a tar archive, or another tar archive,
+//! with gzip, xz, zstd or no compression; and a function that gets every ELF file and static archive, and
+//! returns what replaces it. Out: the new package, what was replaced, signatures that hold no longer, and
+//! notes for people, as of inner packages that were not opened.
 //!
-//! What else is a package is refused by name, as is what has two readings: a new package must mean to every tool what the
-//! old one meant.
+//! What else is a package is refused by name, as is what has two readings: a new package must mean to every
+//! tool what the old one meant.
 
-mod control;
 mod deb;
-mod encode;
+mod error;
 mod image;
-mod pax;
-mod record;
+mod job;
+mod payload;
+mod rewritten;
 mod tar;
 mod zip;
 
-use crate::decode::Metered;
-use crate::meter::{Counted, Meter};
-use crate::name::{shown, tidied};
+pub use error::RewriteError;
+pub use rewritten::Rewritten;
+
+use crate::codec::encode::Coding;
+use crate::codec::meter::Meter;
+use crate::image::archive::find;
+use crate::image::unpacked::unpacked_image;
+use crate::limits::Limits;
+use crate::object::Object;
 use crate::sniff::{Codec, Format, Found, sniff};
-use crate::{Kind, Limits, Object, image as reading, reader, sniff_inside};
-use encode::{Coding, Stream};
+use error::Made;
+use job::Job;
+use payload::Payload;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
-use std::io::{self, Read};
 use std::rc::Rc;
-
-/// Names that one note tells in full.
-const TOLD: usize = 3;
+use tar::stream::{Stream, rewritten};
 
 /// What is to be known of a zstd stream that was made anew.
 const RAW: &str = "a zstd frame without compression: compress it again with zstd";
 
-/// Bytes of a member that tell what it is, even if it is compressed: the first block of each codec ends within them.
-const PEEK: u64 = 192 << 10;
-
-/// What became of a package.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Rewritten<'a> {
-    /// The package; borrowed, if nothing in it was changed.
-    pub bytes: Cow<'a, [u8]>,
-    /// The paths of the binaries that were replaced, as [`Object::path`], in the package's order.
-    pub changed: Vec<String>,
-    /// The paths of packages and compressed binaries in it that were not looked into.
-    pub unopened: Vec<String>,
-    /// Signatures and hashes, of what the package was, that hold no longer; one line each.
-    pub signatures: Vec<String>,
-    /// What else a person should know of the new package, one line each.
-    pub notes: Vec<String>,
-}
-
-/// Why there is no new package.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RewriteError {
-    /// Such a package is not rewritten, whatever is in it.
-    Refused {
-        /// What it is about: `package!inner/path`, free of control characters.
-        path: String,
-        /// Why.
-        reason: String,
-    },
-    /// The bytes are not what they should be, or go beyond one of the [`Limits`].
-    Unreadable {
-        /// As above.
-        path: String,
-        /// What is wrong, and where.
-        reason: String,
-    },
-}
-
-impl fmt::Display for RewriteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (RewriteError::Refused { path, reason } | RewriteError::Unreadable { path, reason }) = self;
-        write!(f, "{path}: {reason}")
-    }
-}
-
-impl std::error::Error for RewriteError {}
-
-type Made<T> = Result<T, RewriteError>;
-
-/// Makes a package anew. `path` is only told in what comes out; `change` gets every binary of the package, though none of a
-/// package in it, and returns what is to stand in its place, or `None` to keep it.
+/// Makes a package anew. `path` appears only in what comes out; `change` gets every binary of the package,
+/// though none of a package in it, and returns its replacement, or `None` to keep it.
 ///
 /// # Errors
-/// [`RewriteError`]: the first thing that stands in the way. There is no package with some of the changes.
+/// [`RewriteError`]: the first obstacle. There is no package with some of the changes.
 pub fn rewrite<'a>(
     path: &str,
     bytes: &'a [u8],
@@ -109,7 +64,7 @@ pub fn rewrite<'a>(
     let made = match sniff(bytes) {
         Found::Package(Format::Zip) => zip::rewrite(&mut job, bytes)?,
         Found::Package(Format::Deb) => deb::rewrite(&mut job, bytes)?,
-        Found::Package(Format::Tar) => match reading::find(bytes) {
+        Found::Package(Format::Tar) => match find(bytes) {
             Some(found) => image::rewrite(&mut job, &found, bytes, Coding::Plain)?,
             None => archive(&mut job, bytes, None)?,
         },
@@ -132,7 +87,7 @@ pub fn rewrite<'a>(
         Found::Elf | Found::Archive | Found::Other => return Err(job.refused("no package")),
     };
     let Job { changed, unopened, kept, signatures, mut notes, .. } = job;
-    notes.extend(kept.into_iter().map(|(why, names)| names.told(&why)));
+    notes.extend(kept.into_iter().map(|(why, names)| names.listed(&why)));
     Ok(Rewritten {
         bytes: made.map_or(Cow::Borrowed(bytes), Cow::Owned),
         changed,
@@ -156,8 +111,8 @@ fn coding(job: &Job<'_>, bytes: &[u8], codec: Option<Codec>) -> Made<Coding> {
 
 /// A compressed tar archive.
 fn compressed(job: &mut Job<'_>, bytes: &[u8], codec: Codec) -> Made<Option<Vec<u8>>> {
-    let whole = unpacked_image(&job.path, &job.meter.limits, bytes, codec)?;
-    match whole.as_deref().and_then(reading::find) {
+    let whole = unpacked_image(&job.meter.limits, bytes, codec).map_err(|reason| job.unreadable(&reason))?;
+    match whole.as_deref().and_then(find) {
         Some(found) => {
             let coding = coding(job, bytes, Some(codec))?;
             let made = image::rewrite(job, &found, whole.as_deref().unwrap_or_default(), coding)?;
@@ -170,174 +125,15 @@ fn compressed(job: &mut Job<'_>, bytes: &[u8], codec: Codec) -> Made<Option<Vec<
     }
 }
 
-/// An archive that may be an image is unpacked in memory, as its files refer to one another; its names say first whether it may
-/// be one.
-pub(crate) fn unpacked_image(
-    path: &str,
-    limits: &Limits,
-    bytes: &[u8],
-    codec: Codec,
-) -> Made<Option<Vec<u8>>> {
-    let meter = Meter::new(limits, bytes);
-    if !reading::is_named(&mut decoded(Some(codec), bytes, &meter)) {
-        return Ok(None);
-    }
-    let (meter, most) = (Meter::new(limits, bytes), limits.member_bytes);
-    let mut whole = Vec::new();
-    let read = decoded(Some(codec), bytes, &meter).take(most.saturating_add(1)).read_to_end(&mut whole);
-    read.map_err(|error| failed(path, &meter, error))?;
-    if whole.len() as u64 > most {
-        let reason = format!("an image of more than {most} bytes to be held in memory (--max-member)");
-        return Err(RewriteError::Unreadable { path: path.to_owned(), reason });
-    }
-    Ok(Some(whole))
-}
-
 /// A tar archive that is no other package's.
 fn archive(job: &mut Job<'_>, bytes: &[u8], codec: Option<Codec>) -> Made<Option<Vec<u8>>> {
     let coding = coding(job, bytes, codec)?;
     let is_raw = matches!(coding, Coding::ZstdRaw);
     let (path, meter) = (job.path.to_owned(), Rc::clone(&job.meter));
-    let mut payload = tar::Payload::new(job, false);
-    let made = encode::rewritten(&path, &meter, Stream { codec, bytes }, coding, &mut payload)?;
+    let mut payload = Payload::new(job, false);
+    let made = rewritten(&path, &meter, Stream { codec, bytes }, coding, &mut payload)?;
     if is_raw && made.is_some() {
         job.notes.push(RAW.to_owned());
     }
     Ok(made)
-}
-
-/// Names, of which only the first few are told.
-#[derive(Default)]
-struct Names {
-    first: Vec<String>,
-    more: u64,
-}
-
-impl Names {
-    fn push(&mut self, name: String) {
-        if self.first.len() < TOLD {
-            self.first.push(name);
-        } else {
-            self.more += 1;
-        }
-    }
-
-    fn told(&self, why: &str) -> String {
-        let more = if self.more > 0 { format!(" and {} more", self.more) } else { String::new() };
-        format!("{}{more}: {why}", self.first.join(", "))
-    }
-}
-
-/// The state of one rewriting.
-struct Job<'j> {
-    path: String,
-    meter: Rc<Meter>,
-    change: &'j mut dyn FnMut(&Object) -> Option<Vec<u8>>,
-    members: u64,
-    changed: Vec<String>,
-    unopened: Vec<String>,
-    /// Members that stay as they are though they may hold binaries, by the reason.
-    kept: BTreeMap<String, Names>,
-    signatures: Vec<String>,
-    notes: Vec<String>,
-}
-
-impl Job<'_> {
-    fn refused(&self, reason: &str) -> RewriteError {
-        RewriteError::Refused { path: self.path.to_owned(), reason: reason.to_owned() }
-    }
-
-    fn unreadable(&self, reason: &str) -> RewriteError {
-        RewriteError::Unreadable { path: self.path.to_owned(), reason: reason.to_owned() }
-    }
-
-    /// Where a member is, for people.
-    fn inner(&self, name: &[u8]) -> String {
-        format!("{}!{}", self.path, shown(tidied(name)))
-    }
-
-    /// Begins a member of the package.
-    fn begin_member(&mut self) -> Made<()> {
-        self.members += 1;
-        let most = self.meter.limits.members;
-        if self.members > most {
-            return Err(self.unreadable(&format!("more than {most} members (--max-members)")));
-        }
-        Ok(())
-    }
-
-    /// Sees that a member may be held in memory.
-    fn admit(&self, name: &[u8], size: u64) -> Made<()> {
-        let most = self.meter.limits.member_bytes;
-        if size > most {
-            let reason = format!("{size} bytes, where at most {most} are read (--max-member)");
-            return Err(RewriteError::Unreadable { path: self.inner(name), reason });
-        }
-        Ok(())
-    }
-
-    fn keep(&mut self, name: &[u8], why: &str) {
-        self.kept.entry(why.to_owned()).or_default().push(shown(tidied(name)));
-    }
-
-    /// Keeps what is not looked into, though there may be binaries in it.
-    fn leave(&mut self, name: &[u8], why: &str) {
-        self.keep(name, why);
-        self.unopened.push(self.inner(name));
-    }
-
-    /// What a member is, if it is to be offered; `first`: as much of it as [`PEEK`].
-    fn told_by(&mut self, name: &[u8], first: &[u8]) -> Option<Kind> {
-        match sniff(first) {
-            Found::Elf => return Some(Kind::Elf),
-            Found::Archive => return Some(Kind::Archive),
-            Found::Package(_) => self.leave(name, "a package in the package, kept as it is"),
-            Found::Compressed(codec) => match sniff_inside(codec, first) {
-                Ok(Found::Package(_)) => self.leave(name, "a package in the package, kept as it is"),
-                Ok(Found::Elf | Found::Archive) => self.leave(name, "a compressed binary, kept as it is"),
-                Ok(Found::Compressed(_) | Found::Other) | Err(_) => {}
-            },
-            Found::Other => {}
-        }
-        None
-    }
-
-    /// Offers a binary: what the member shall hold, and whether that is new.
-    fn offered(&mut self, name: &[u8], kind: Kind, bytes: Vec<u8>) -> (Vec<u8>, bool) {
-        let object = Object { path: self.inner(name), kind, bytes };
-        match (self.change)(&object) {
-            Some(new) if new != object.bytes => {
-                self.changed.push(object.path);
-                (new, true)
-            }
-            _ => (object.bytes, false),
-        }
-    }
-
-    fn first_block(&self, codec: Option<Codec>, bytes: &[u8]) -> Made<Vec<u8>> {
-        let mut stream = decoded(codec, bytes, &self.meter);
-        reader::first_block(&mut stream).map_err(|error| failed(&self.path, &self.meter, error))
-    }
-}
-
-/// Bytes as they are, or what a decoder makes of them.
-fn decoded<'a>(codec: Option<Codec>, bytes: &'a [u8], meter: &Rc<Meter>) -> Box<dyn Read + 'a> {
-    match codec {
-        None => Box::new(bytes),
-        Some(codec) => Box::new(Metered::new(codec, Counted::new(Box::new(bytes), None, meter), meter)),
-    }
-}
-
-/// What a failed read says: its own error, if it carries one; or why a decoder gave up.
-fn failed(path: &str, meter: &Meter, error: io::Error) -> RewriteError {
-    let error = match error.downcast::<RewriteError>() {
-        Ok(own) => return own,
-        Err(error) => error,
-    };
-    let reason = match meter.failure() {
-        Some(failure) => failure.reason,
-        None if error.kind() == io::ErrorKind::UnexpectedEof => "cut off".to_owned(),
-        None => error.to_string(),
-    };
-    RewriteError::Unreadable { path: path.to_owned(), reason }
 }

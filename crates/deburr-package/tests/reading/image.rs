@@ -16,7 +16,7 @@ impl Blobs for Folder {
     }
 }
 
-/// Adds a blob under a digest that need not be true: nobody asks.
+/// Adds a blob under a digest that need not be true: nothing checks it.
 fn blob(files: &mut Files, bytes: Vec<u8>) -> String {
     let digest = format!("{:064x}", files.len());
     files.insert(format!("blobs/sha256/{digest}"), bytes);
@@ -80,14 +80,14 @@ fn docker_save_is_read_layer_by_layer() {
         ("manifest.json", manifest),
     ]);
     assert_eq!(taken(&saved).paths(), SHOWN);
-    // Where blobs cannot be gone to, each layer tells what it has.
+    // Where blobs cannot be gone to, each layer shows what it has.
     let streamed = taken(&gzip(&saved));
     assert_eq!(streamed.paths().len(), 5);
     assert_eq!(streamed.paths()[0], "p!aa/layer.tar!usr/a");
 }
 
 #[test]
-fn platforms_are_told_apart_and_attestations_left_out() {
+fn platforms_are_distinguished_and_attestations_left_out() {
     let mut files = Files::new();
     let [first, second] = layers();
     let (arm, intel) = (manifest(&mut files, &[first]), manifest(&mut files, &[second]));
@@ -110,7 +110,7 @@ fn platforms_are_told_apart_and_attestations_left_out() {
 }
 
 #[test]
-fn missing_layer_and_damaged_layer_are_told_and_the_others_read() {
+fn missing_layer_and_damaged_layer_are_reported_and_the_others_read() {
     let mut files = Files::new();
     let [first, second] = layers();
     let mut layers = vec![gzip(&first), gzip(&second)];

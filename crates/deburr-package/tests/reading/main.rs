@@ -69,7 +69,8 @@ pub(crate) fn taken(bytes: &[u8]) -> Taken {
     taken_within(bytes, Limits::default())
 }
 
-/// Packages of every kind that hold `lib/llsc_loop.o` and `lib/outlined_atomic.o`, and what stands before these.
+/// Packages of every kind that hold `lib/llsc_loop.o` and `lib/outlined_atomic.o`, and what comes before
+/// these.
 fn all_kinds() -> Vec<(&'static str, String, Vec<u8>)> {
     let [a, b] = objects();
     let members: [Member; 3] = [("lib/llsc_loop.o", &a), ("lib/outlined_atomic.o", &b), ("readme", b"hello")];
@@ -136,14 +137,14 @@ fn lzma_payload_of_an_old_rpm_is_decoded() {
 }
 
 #[test]
-fn truncated_package_is_told_and_what_came_before_is_kept() {
+fn truncated_package_is_reported_and_what_came_before_is_kept() {
     for (kind, _, bytes) in all_kinds() {
         let whole = taken(&bytes);
         let step = (bytes.len() / 60).max(1);
         for length in (24..bytes.len()).step_by(step).chain(bytes.len() - 12..bytes.len()) {
             let part = taken(&bytes[..length]);
-            // Blocks of zeros follow the marker of a tar archive, whether all are there or not; and what is shorter than
-            // a header is none.
+            // Blocks of zeros follow the marker of a tar archive, whether all are there or not; and what is
+            // shorter than a header is none.
             let is_whole_tar = kind == "tar" && (length < 512 || length >= bytes.len() - 512);
             // An Alpine package may end after each of its parts.
             if is_whole_tar || kind == "apk" && part.skipped.is_empty() {
@@ -321,7 +322,7 @@ fn what_cannot_be_read_is_said_plainly() {
     let central = encrypted.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
     encrypted[central + 8] |= 1;
     assert!(taken(&encrypted).complaint().contains("encrypted members are not read: 1"));
-    // A damaged file among a package's data is nobody's fault.
+    // A damaged file among a package's data is no fault.
     let data = taken(&tar(&[("test.gz", b"\x1f\x8b\x08\0garbage"), ("a.o", &a)]));
     assert_eq!(data.paths(), ["p!a.o"]);
     assert!(!data.skipped[0].2);

@@ -1,11 +1,12 @@
-//! Small packages of every kind, made from objects of the core's fixtures. What only other tools write lies in `fixtures/`.
+//! Small packages of every kind, made from objects of the core's fixtures. What only other tools write is in
+//! `fixtures/`.
 
 use flate2::{Compression, Crc, write::DeflateEncoder, write::GzEncoder};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-/// A name and the bytes behind it.
+/// A name and its bytes.
 pub(crate) type Member<'a> = (&'a str, &'a [u8]);
 
 fn read(path: &str) -> Vec<u8> {

@@ -108,7 +108,7 @@ fn sum_of_a_hard_link_follows_its_file() {
 }
 
 #[test]
-fn package_without_sums_stays_without_and_missing_lines_are_told() {
+fn package_without_sums_stays_without_and_missing_lines_are_noted() {
     let [a, b] = objects();
     let data = tar(&[("./a.so", &a), ("./b.so", &b)]);
     let (new, notes) = with_one_changed(&deb("data.tar", &data), "a.so");

@@ -1,5 +1,6 @@
-//! Container images with a file of a layer changed: as every tool writes them, with the same layer twice, in several images, and
-//! with what is not made anew. Digests are compared here by reading the new archive from the top, as an engine does that loads it.
+//! Container images with a file of a layer changed: as every tool writes them, with the same layer twice, in
+//! several images, and with what is not made anew. Digests are compared here by reading the new archive from
+//! the top, as an engine does that loads it.
 
 use super::making::{gzip, objects, tar};
 use super::{changed, refusal, rewritten, taken, unpacked};
@@ -69,7 +70,7 @@ fn layout(mut files: Files, manifests: &[Value]) -> Files {
     files
 }
 
-/// What docker save writes today: an image layout, and the older manifest beside it.
+/// What docker save writes today: an image layout, and the older manifest next to it.
 fn saved_layout() -> Files {
     let mut files = Files::new();
     let layers = layers();

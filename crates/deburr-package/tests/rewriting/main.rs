@@ -1,5 +1,6 @@
-//! Packages with a binary changed: they read as before but for that binary, their hashes are right, and what cannot be
-//! rewritten is refused. The new packages are read with the `tar` and `rawzip` crates, which the rewriter does not use.
+//! Packages with a binary changed: they read as before except for that binary, their hashes are right, and
+//! what cannot be rewritten is refused. The new packages are read with the `tar` and `rawzip` crates, which
+//! the rewriter does not use.
 
 mod debian;
 mod image;
@@ -65,8 +66,8 @@ pub(crate) fn rewritten<'a>(bytes: &'a [u8], end: &str) -> Result<Rewritten<'a>,
     rewrite("p", bytes, &Limits::default(), &mut change)
 }
 
-/// The new package, in which one binary changed, which its reader finds, too; and the signatures that hold no longer, before
-/// the notes.
+/// The new package, in which one binary changed, which its reader finds, too; and the signatures that hold no
+/// longer, before the notes.
 pub(crate) fn with_one_changed(bytes: &[u8], end: &str) -> (Vec<u8>, Vec<String>) {
     let Rewritten { bytes: new, changed: paths, signatures, notes, .. } = rewritten(bytes, end).unwrap();
     let mut wanted = taken(bytes);
@@ -114,7 +115,7 @@ fn zstd(mut bytes: &[u8], into: &mut Vec<u8>) -> usize {
     into.len()
 }
 
-/// A tar archive with all that may stand in one.
+/// A tar archive with all that one may hold.
 fn diverse(a: &[u8], b: &[u8]) -> Vec<u8> {
     let long = format!("usr/{}/b.so", "long/".repeat(40));
     let mut builder = tar::Builder::new(Vec::new());
@@ -251,7 +252,7 @@ fn package_without_a_change_is_the_same_and_every_binary_is_shown() {
 }
 
 #[test]
-fn packages_within_are_kept_and_told() {
+fn packages_within_are_kept_and_noted() {
     let [a, _] = objects();
     let inner = tar(&[("a.so", &a)]);
     let members: [Member; 7] = [
@@ -309,7 +310,8 @@ fn what_is_not_rewritten_is_named() {
 fn what_tar_readers_do_not_agree_on_is_refused() {
     let [a, _] = objects();
     let archive = |kind: tar::EntryType, pax: &[(&str, &[u8])]| {
-        // The crate gives an extension no name, by which an archive could not be told if it began with one.
+        // The crate gives an extension no name, so that an archive could not be recognised if it began with
+        // one.
         let mut builder = tar::Builder::new(Vec::new());
         let mut first = tar::Header::new_ustar();
         first.set_size(0);
@@ -374,7 +376,7 @@ fn truncated_package_gives_no_package() {
         for length in (0..bytes.len()).step_by(step).chain(bytes.len() - 40..bytes.len()) {
             match rewritten(&bytes[..length], "") {
                 Err(error) => assert!(error.to_string().starts_with('p')),
-                // What follows a tar archive's marker belongs to nobody.
+                // What follows a tar archive's marker belongs to no member.
                 Ok(made) => {
                     assert_eq!(
                         taken(&bytes).objects.len(),
@@ -411,7 +413,7 @@ fn flipped_bits_never_panic_nor_give_a_package_that_reads_otherwise() {
             let Ok(new) = rewrite("p", &damaged, &limits, &mut change) else { continue };
             made += 1;
             let (before, after) = (taken(&damaged), taken(&new.bytes));
-            // The rewriter asks less of what it does not touch than the reader does, but nothing else.
+            // The rewriter demands less than the reader of what it does not touch, and of nothing else.
             assert_eq!(before.skipped, after.skipped);
             let expected: Vec<Object> = before
                 .objects

@@ -11,9 +11,9 @@ use std::io::Write;
 /// How a zip file states what is in it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Shape {
-    /// Descriptors behind the data: with a signature, with 8 bytes a size.
+    /// Descriptors after the data: with a signature, with 8 bytes a size.
     pub(crate) descriptor: Option<(bool, bool)>,
-    /// Whether everything stands in zip64 fields.
+    /// Whether everything is in zip64 fields.
     pub(crate) is_wide: bool,
     /// Whether the directory begins with the last member.
     pub(crate) is_backwards: bool,
@@ -217,7 +217,7 @@ fn record_of_a_wheel_follows() {
 }
 
 #[test]
-fn what_signs_a_package_is_told() {
+fn what_signs_a_package_is_noted() {
     let [a, b] = objects();
     let record = record(&a, &b);
     let old = making::zip(
@@ -244,7 +244,7 @@ fn what_signs_a_package_is_told() {
 }
 
 #[test]
-fn bytes_that_belong_to_nobody_are_refused() {
+fn bytes_that_belong_to_no_member_are_refused() {
     let [a, b] = objects();
     let members: [Member; 2] = [("a.so", &a), ("b.so", &b)];
     for shape in all_shapes() {
@@ -276,7 +276,7 @@ fn bytes_that_belong_to_nobody_are_refused() {
 fn members_that_cannot_be_rewritten_stay_or_are_refused() {
     let [a, b] = objects();
     let members: [Member; 2] = [("a.so", &a), ("b.so", &b)];
-    // Flags and methods stand in both headers.
+    // Both headers have flags and methods.
     let with = |local: usize, central: usize, byte: u8| {
         let mut bytes = making::zip(&members, false);
         let directory = bytes.windows(4).position(|window| window == b"PK\x01\x02").unwrap();

@@ -16,7 +16,7 @@ use deburr_lab::measure::experiment::Experiment;
 use deburr_lab::measure::layouts;
 use deburr_lab::measure::pairs::{self, Stopped};
 use deburr_lab::measure::process::{self, End, Streams, Task};
-use deburr_lab::measure::record::{Header, Record, RecordError, Run};
+use deburr_lab::measure::record::{Header, Record, RecordError, RecordedRun};
 use deburr_lab::measure::stop::Stop;
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Rule;
@@ -70,7 +70,7 @@ pub(super) fn run(options: &Compare, rope: Rope) -> Result<Ran, Failure> {
 fn sweep(
     plan: &ComparePlan,
     record: &mut Record,
-    mut runs: Vec<Run>,
+    mut runs: Vec<RecordedRun>,
     rule: &Rule,
     options: &Compare,
     stop: &Stop,
@@ -78,7 +78,7 @@ fn sweep(
     let (mut points, mut is_whole) = (Vec::new(), true);
     // Once somebody wants to stop, the points give back what the record has of them.
     for experiment in &plan.experiments {
-        let own: Vec<Run> = runs.extract_if(.., |run| run.point == experiment.point).collect();
+        let own: Vec<RecordedRun> = runs.extract_if(.., |run| run.point == experiment.point).collect();
         let Some(layouts) = layouts(plan, experiment, record, &own, options, stop)? else {
             is_whole = false;
             continue;
@@ -103,10 +103,10 @@ fn layouts(
     plan: &ComparePlan,
     experiment: &Experiment,
     record: &mut Record,
-    known: &[Run],
+    known: &[RecordedRun],
     options: &Compare,
     stop: &Stop,
-) -> Result<Option<Vec<Run>>, String> {
+) -> Result<Option<Vec<RecordedRun>>, String> {
     let Some(extent) = plan.layouts else { return Ok(Some(Vec::new())) };
     let mut watch = LayoutWatch::new(plan, extent, options.progress);
     let measured = layouts::run(experiment, extent, record, known, &mut watch, stop);
@@ -120,7 +120,7 @@ struct Opened {
     path: PathBuf,
     record: Record,
     /// What it has already.
-    runs: Vec<Run>,
+    runs: Vec<RecordedRun>,
     is_stdout: bool,
 }
 

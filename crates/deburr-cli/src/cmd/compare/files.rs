@@ -13,7 +13,7 @@ use crate::render::compare::document::{CompareDocument, Measured};
 use crate::system_error::error_text;
 use deburr_lab::benchfmt::{self, Input};
 use deburr_lab::comparison::{self, Comparison, Family, Question, Series};
-use deburr_lab::report::{self, Format, Measurement};
+use deburr_lab::readers::{self, Format, Measurement};
 use deburr_lab::stats::verdict::{Order, Rule};
 use deburr_lab::stats::{Direction, Rope};
 use std::collections::{HashMap, HashSet};
@@ -44,7 +44,7 @@ impl ResultFile {
         if text.len() as u64 > LONGEST {
             return Err(format!("{}: more than {} MiB", path.display(), LONGEST >> 20));
         }
-        let format = format.or_else(|| report::sniff(&text)).ok_or_else(|| {
+        let format = format.or_else(|| readers::sniff(&text)).ok_or_else(|| {
             if let Ok(Some(_)) = recorded::open(path) {
                 return format!("{}: a record of deburr compare: give it alone", path.display());
             }
@@ -58,7 +58,7 @@ impl ResultFile {
     }
 
     fn read(&self) -> Result<Vec<Measurement>, String> {
-        report::read(self.format, &self.text).map_err(|error| format!("{}: {error}", self.path.display()))
+        readers::read(self.format, &self.text).map_err(|error| format!("{}: {error}", self.path.display()))
     }
 }
 
@@ -270,7 +270,7 @@ pub(super) fn tables(
         let file = ResultFile::open(path, format).map_err(Failure::Message)?;
         let text = match file.format {
             Format::Go => file.text,
-            _ => report::written(&file.read().map_err(Failure::Message)?),
+            _ => readers::written(&file.read().map_err(Failure::Message)?),
         };
         texts.push((path.display().to_string(), text));
     }

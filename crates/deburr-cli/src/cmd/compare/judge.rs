@@ -10,18 +10,19 @@ use crate::render::compare::document::{CompareDocument, Measured, Point};
 use deburr_lab::comparison::{self, Comparison, Family, Question, Series};
 use deburr_lab::measure::layouts;
 use deburr_lab::measure::pairs::Pair;
-use deburr_lab::measure::record::{Header, Run};
+use deburr_lab::measure::record::{Header, RecordedRun};
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::placement::Placement;
-use deburr_lab::stats::verdict::{ALPHA, LOOKS, Outcome, Rule};
+use deburr_lab::stats::verdict::{ALPHA, INTERIM_ANALYSES, Outcome, Rule};
 use deburr_lab::stats::warning::Warning;
 use std::path::Path;
 
 /// The rule for a maximum of pairs: the interim analyses before it, and one at the end.
 pub(super) fn rule(rope: Rope, most: u32) -> Result<Rule, String> {
     let most = most as usize;
-    let looks: Vec<usize> = LOOKS.into_iter().filter(|look| *look < most).chain([most]).collect();
-    Rule::new(rope, &looks, ALPHA).map_err(|error| format!("--pairs {most}: {error}"))
+    let analyses: Vec<usize> =
+        INTERIM_ANALYSES.into_iter().filter(|pairs| *pairs < most).chain([most]).collect();
+    Rule::new(rope, &analyses, ALPHA).map_err(|error| format!("--pairs {most}: {error}"))
 }
 
 /// What was measured at a value of what is swept over.
@@ -41,7 +42,11 @@ pub(super) struct Criterion {
 }
 
 /// What each metric is judged by. `layouts`: the runs of A's layouts, where those were measured.
-pub(super) fn criteria(plan: &ComparePlan, layouts: &[Run], rule: &Rule) -> Result<Vec<Criterion>, String> {
+pub(super) fn criteria(
+    plan: &ComparePlan,
+    layouts: &[RecordedRun],
+    rule: &Rule,
+) -> Result<Vec<Criterion>, String> {
     let of = |chosen: &ChosenMetric| {
         let Some(extent) = plan.layouts else { return Ok(Criterion { rule: rule.clone(), placement: None }) };
         let name = &chosen.question.name;
@@ -50,7 +55,7 @@ pub(super) fn criteria(plan: &ComparePlan, layouts: &[Run], rule: &Rule) -> Resu
         let placement = Placement::of(&table).map_err(|error| format!("metric {name}: {error}"))?;
         let widened = placement
             .widen(rule.rope())
-            .and_then(|rope| Rule::new(rope, rule.looks(), rule.alpha()))
+            .and_then(|rope| Rule::new(rope, rule.analyses(), rule.alpha()))
             .map_err(|error| format!("metric {name}, by what placement does: {error}"))?;
         Ok(Criterion { rule: widened, placement: Some(placement) })
     };

@@ -5,8 +5,8 @@
 use deburr_lab::comparison::{Conditions, Question};
 use deburr_lab::measure::metric::{Metric, Source};
 use deburr_lab::measure::pairs::Pair;
-use deburr_lab::measure::record::Run;
-use deburr_lab::report::Format;
+use deburr_lab::measure::record::RecordedRun;
+use deburr_lab::readers::Format;
 use deburr_lab::stats::Direction;
 use regex::Regex;
 
@@ -28,7 +28,7 @@ impl ChosenMetric {
     /// As [`ChosenMetric::conditions`], of single runs.
     pub(super) fn conditions_of<'r>(
         &self,
-        runs: impl IntoIterator<Item = &'r Run>,
+        runs: impl IntoIterator<Item = &'r RecordedRun>,
         cores: usize,
     ) -> Conditions {
         Conditions::of(runs, cores, self.metric.source.counts_waiting())

@@ -21,7 +21,7 @@ use crate::cmd::terminal::{colored, width_of_terminal};
 use crate::render::compare::{benchstat, json, table, text};
 use crate::render::style::Palette;
 use deburr_lab::comparison::Comparison;
-use deburr_lab::report;
+use deburr_lab::readers;
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Outcome;
 use interrupt::INTERRUPTED;
@@ -34,7 +34,7 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
     let rope =
         Rope::new(options.region / 100.0).map_err(|error| Failure::Message(format!("--region: {error}")))?;
     let (files, format) = match &options.values {
-        Some(files) => (files.as_slice(), Some(report::Format::Values)),
+        Some(files) => (files.as_slice(), Some(readers::Format::Values)),
         None => (options.files.as_slice(), options.input_format),
     };
     if options.format == CompareFormat::Benchstat && options.marks {

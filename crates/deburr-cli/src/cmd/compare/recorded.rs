@@ -7,7 +7,7 @@ use crate::args::compare::{Compare, PAIRS};
 use crate::render::compare::document::CompareDocument;
 use deburr_lab::measure::layouts;
 use deburr_lab::measure::pairs;
-use deburr_lab::measure::record::{self, Header, RecordError, Run};
+use deburr_lab::measure::record::{self, Header, RecordError, RecordedRun};
 use deburr_lab::stats::Rope;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Recorded {
     path: PathBuf,
     header: Header,
-    runs: Vec<Run>,
+    runs: Vec<RecordedRun>,
 }
 
 /// Reads a record; `None` of a file that is something else.
@@ -50,7 +50,7 @@ pub(super) fn compared(options: &Compare, recorded: Recorded, rope: Rope) -> Res
     let values = plan.sweep.as_ref().map_or_else(|| vec![String::new()], |sweep| sweep.values.clone());
     let mut points = Vec::new();
     for value in values {
-        let own: Vec<Run> = runs.extract_if(.., |run| run.point == value).collect();
+        let own: Vec<RecordedRun> = runs.extract_if(.., |run| run.point == value).collect();
         let layouts = layouts::measured(&own);
         let pairs = pairs::pairs(own);
         // An interrupted sweep ends with a point that has none, or not all of its layouts either.

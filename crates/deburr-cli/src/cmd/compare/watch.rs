@@ -11,7 +11,7 @@ use deburr_lab::comparison;
 use deburr_lab::measure::experiment::Experiment;
 use deburr_lab::measure::layouts::{self, Extent};
 use deburr_lab::measure::pairs::{Next, Observer, Pair};
-use deburr_lab::measure::record::Run;
+use deburr_lab::measure::record::RecordedRun;
 use deburr_lab::side::Side;
 use deburr_lab::stats::verdict::{Rule, Sequence};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -100,11 +100,11 @@ impl layouts::Observer for LayoutWatch {
         self.bar.set_position(measured);
     }
 
-    fn is_spoiled(&mut self, runs: &[Run]) -> bool {
+    fn is_spoiled(&mut self, runs: &[RecordedRun]) -> bool {
         let conditions = self.chosen.as_ref().map(|chosen| chosen.conditions_of(runs, self.cores));
         let again: usize = runs.iter().map(|run| run.attempt as usize).sum();
         let is_disturbed =
-            |run: &Run| conditions.is_some_and(|conditions| conditions.disturb_run(run).is_some());
+            |run: &RecordedRun| conditions.is_some_and(|conditions| conditions.disturb_run(run).is_some());
         runs.last().is_some_and(|run| is_disturbed(run) && run.attempt.saturating_add(1) < ATTEMPTS)
             && again < self.most
     }

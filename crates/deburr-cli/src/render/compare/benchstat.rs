@@ -4,7 +4,7 @@
 use super::document::CompareDocument;
 use deburr_lab::benchfmt::{self, Input};
 use deburr_lab::comparison::Comparison;
-use deburr_lab::report::{Measurement, written};
+use deburr_lab::readers::{Measurement, written};
 use deburr_lab::stats::benchstat::Upstream;
 use std::io::{self, Write};
 

@@ -55,7 +55,7 @@ pub(super) fn pairs(verdict: &Verdict) -> String {
 
 /// Why the effect has no interval.
 pub(super) fn no_interval(verdict: &Verdict) -> &'static str {
-    match verdict.cap {
+    match verdict.limit {
         Some(_) => "what is in the way of a verdict is in its way, too",
         None => "too few pairs",
     }

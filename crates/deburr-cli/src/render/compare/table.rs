@@ -147,8 +147,8 @@ fn remarks(document: &CompareDocument) -> Vec<String> {
         let name = &comparison.question.name;
         let remark = |warning: &Warning| match (warning, point) {
             // The same for all metrics.
-            (Warning::Capped(_), None) => warning.to_string(),
-            (Warning::Capped(_), Some(point)) => format!("{parameter}={point}: {warning}"),
+            (Warning::Limited(_), None) => warning.to_string(),
+            (Warning::Limited(_), Some(point)) => format!("{parameter}={point}: {warning}"),
             (warning, None) => format!("{name}: {warning}"),
             (warning, Some(point)) => format!("{name} at {parameter}={point}: {warning}"),
         };

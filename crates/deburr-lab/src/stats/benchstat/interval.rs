@@ -1,11 +1,12 @@
 //! The interval of the median between two order statistics.
 //!
-//! How many of n values lie below the median is binomial(n, ½), so that each stretch between neighbouring order statistics holds
-//! the median with a known probability. Up to 30 values, stretches are added from the middle outwards, the lower of two
-//! equals first, until the confidence is reached; beyond, the normal distribution stands in, with continuity correction.
+//! How many of n values are below the median is binomial(n, ½), so that each stretch between neighbouring
+//! order statistics holds the median with a known probability. Up to 30 values, stretches are added from the
+//! middle outwards, the lower of two equals first, until the confidence is reached; beyond, the normal
+//! distribution replaces it, with continuity correction.
 
-use super::Upstream;
-use crate::stats::normal;
+use super::upstream::Upstream;
+use crate::stats::distributions::normal;
 
 /// Up to so many values the binomial distribution is used itself.
 const EXACT: usize = 30;
@@ -17,7 +18,7 @@ pub struct Interval {
     pub low: usize,
     /// The upper one; n + 1 is ∞.
     pub high: usize,
-    /// How probable it is that the median lies between: at least what was asked for.
+    /// How probable it is that the median is between: at least what was requested.
     pub confidence: f64,
     /// Whether the interval one order statistic higher is as probable.
     pub ambiguous: bool,
@@ -47,8 +48,8 @@ fn choose(n: usize, k: usize) -> u64 {
     (1..=k).fold(1u64, |product, i| product * (n as u64 - k + i) / i)
 }
 
-/// The same by gamma functions beyond n = 20, in upstream's order of operations: C(n, k) and C(n, n − k) then differ in their
-/// last bits, and what should be a tie goes to one side. At n = 24 it is the upper one.
+/// The same by gamma functions beyond n = 20, in upstream's order of operations: C(n, k) and C(n, n − k) then
+/// differ in their last bits, and what should be a tie goes to one side. At n = 24 it is the upper one.
 fn printed_chance(n: usize, k: usize) -> f64 {
     if n <= 20 || k == 0 || k == n {
         return exact_chance(n, k);
@@ -93,7 +94,7 @@ fn by_normal(n: usize, confidence: f64) -> Interval {
     let (full, biased) = (between(low, high), between(low, high - 1.0));
     let ambiguous = biased >= confidence && biased < full;
     let (high, reached) = if ambiguous { (high - 1.0, biased) } else { (high, full) };
-    // The saturating casts bring what lies outside the sample to its ends.
+    // The saturating casts bring what is outside the sample to its ends.
     let (low, high) = (low as usize, (high as usize).min(n + 1));
     if low == 0 && high == n + 1 {
         return Interval { low, high, confidence: 1.0, ambiguous: false };

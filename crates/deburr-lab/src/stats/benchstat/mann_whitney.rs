@@ -1,14 +1,16 @@
 //! Mann and Whitney's U test, two-sided.
 //!
-//! Exact up to 50 values a side without ties and up to 25 with them: given the values, every choice of which of them are the first
-//! side's is equally probable, and the choices are counted (Klotz, The Wilcoxon, ties, and the computer, JASA 61 (1966)). Beyond,
-//! the normal distribution with corrections for ties and continuity.
+//! Exact up to 50 values a side without ties and up to 25 with them: given the values, every choice of which
+//! of them are the first side's is equally probable, and the choices are counted (Klotz, The Wilcoxon, ties,
+//! and the computer, JASA 61 (1966)). Beyond, the normal distribution with corrections for ties and
+//! continuity.
 //!
-//! With ties and sides of different sizes the exact distribution is not symmetric. What counts as extreme is then a U at
-//! least as far from its mean as the observed one: that is the same whichever side is named first, and never above 1.
+//! With ties and sides of different sizes the exact distribution is not symmetric. What counts as extreme is
+//! then a U at least as far from its mean as the observed one: that is the same whichever side is named
+//! first, and never above 1.
 
-use super::Upstream;
-use crate::stats::normal;
+use super::upstream::Upstream;
+use crate::stats::distributions::normal;
 use crate::stats::ranks::{midranks, ties};
 
 /// Most values a side for the exact distribution.
@@ -76,9 +78,9 @@ fn exact(u: usize, n: usize, m: usize, ties: &[usize], upstream: Upstream) -> f6
 
 /// P(2U = i) for i from 0 to 2nm, given how many values there are of each size in ascending order.
 ///
-/// Values are dealt out from the smallest: of a group of t, r to the first side, which puts each of the r above the `other` values
-/// of the second side that were dealt before, and level with the t − r of its own group. The chance of r is hypergeometric, so
-/// that only chances are multiplied and nothing grows.
+/// Values are dealt out from the smallest: of a group of t, r to the first side, which puts each of the r
+/// above the `other` values of the second side that were dealt before, and level with the t − r of its own
+/// group. The chance of r is hypergeometric, so that only chances are multiplied and nothing grows.
 fn distribution(n: usize, m: usize, ties: &[usize]) -> Vec<f64> {
     let size = 2 * n * m + 1;
     // By how many the first side has been dealt.
@@ -117,7 +119,8 @@ fn distribution(n: usize, m: usize, ties: &[usize]) -> Vec<f64> {
 
 /// The chance that of the next `drawn` values out of `mine` + `other` left, `r` are mine.
 fn hypergeometric(mine: usize, other: usize, drawn: usize, r: usize) -> f64 {
-    // C(drawn, r) · mine!/(mine−r)! · other!/(other−(drawn−r))! · (left−drawn)!/left!, factor by factor, each near 1.
+    // C(drawn, r) · mine!/(mine−r)! · other!/(other−(drawn−r))! · (left−drawn)!/left!, factor by factor, each
+    // near 1.
     let left = mine + other;
     let mut chance = 1.0;
     for i in 0..r {

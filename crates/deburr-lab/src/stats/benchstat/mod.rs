@@ -1,31 +1,25 @@
 //! The statistics of benchstat (golang.org/x/perf): what Go's users know, from two separate samples.
 //!
-//! Median with an interval between order statistics, Mann and Whitney's U test, `~` where p > α, and geometric means. Two faults
-//! of upstream's are corrected, and reproduced with [`Upstream::AsPrinted`]: with ties and sides of different sizes its p value
-//! depends on the order of the arguments and can exceed 1; and the interval for 24 values is off by one order statistic through
-//! rounding. None of this knows of drift or of pairs: see [`super::verdict`].
+//! Median with an interval between order statistics, Mann and Whitney's U test, `~` where p > α, and
+//! geometric means. Two faults of upstream's are corrected, and reproduced with [`Upstream::AsPrinted`]: with
+//! ties and sides of different sizes its p value depends on the order of the arguments and can exceed 1; and
+//! the interval for 24 values is off by one order statistic through rounding. None of this knows of drift or
+//! of pairs: see [`super::verdict`].
 
 mod interval;
 mod mann_whitney;
 mod shortest;
+mod upstream;
 
 pub use interval::{Interval, median_interval};
 pub use mann_whitney::{MannWhitney, NoTest, mann_whitney};
 pub use shortest::shortest;
+pub use upstream::Upstream;
 
-use super::error::finite;
-use super::{Error, moments, student};
+use super::distributions::student;
+use super::error::{Error, finite};
+use super::moments;
 use std::fmt;
-
-/// Whether upstream's faults are corrected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Upstream {
-    /// As the methods are meant.
-    #[default]
-    Corrected,
-    /// To the digit what benchstat prints.
-    AsPrinted,
-}
 
 /// What is assumed of a metric's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,7 +50,7 @@ pub enum Note {
         /// At this α.
         alpha: f64,
     },
-    /// Nothing to tell apart.
+    /// Nothing to distinguish.
     AllEqual,
     /// A side without the values that a t test needs.
     TooSmall,
@@ -119,8 +113,8 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The interval as a percentage of the centre, as benchstat prints it after `±`: the larger side; `∞` without an end, `?` where
-    /// signs differ.
+    /// The interval as a percentage of the centre, as benchstat prints it after `±`: the larger side; `∞`
+    /// without an end, `?` where signs differ.
     pub fn percent(&self) -> String {
         if self.low.is_infinite() || self.high.is_infinite() {
             return "∞".to_owned();
@@ -223,7 +217,8 @@ fn of_median(sorted: &[f64], confidence: f64, upstream: Upstream) -> Summary {
     Summary { center, low, high, confidence: interval.confidence, notes }
 }
 
-/// The median as upstream's general quantile has it (Hyndman & Fan's definition 8), whose last bit may differ.
+/// The median as upstream's general quantile has it (Hyndman & Fan's definition 8), whose last bit may
+/// differ.
 fn printed_median(sorted: &[f64]) -> f64 {
     let place = 1.0 / 3.0 + 0.5 * (sorted.len() as f64 + 1.0 / 3.0);
     let (whole, part) = (libm::floor(place), place - libm::floor(place));
@@ -276,7 +271,7 @@ const SMALLEST_P: [f64; 9] = [
     2.0 / 48620.0,
 ];
 
-/// Compares two samples, in any order; `alpha` (0.05) is what the U test's p is held against.
+/// Compares two samples, in any order; `alpha` (0.05) is what the U test's p is compared with.
 ///
 /// # Errors
 /// [`Error::TooFew`] of nothing, [`Error::NotFinite`].
@@ -321,7 +316,8 @@ fn by_ranks(a: &[f64], b: &[f64], alpha: f64, upstream: Upstream) -> Comparison 
     Comparison { p, n1, n2, alpha, notes }
 }
 
-/// Welch's t test, two-sided. Upstream takes its tail from 1, so that what is below 1e-16 prints as an exact result.
+/// Welch's t test, two-sided. Upstream takes its tail from 1, so that what is below 1e-16 prints as an exact
+/// result.
 fn welch(a: &[f64], b: &[f64], upstream: Upstream) -> Result<f64, Note> {
     if a.len() < 2 || b.len() < 2 {
         return Err(Note::TooSmall);
@@ -358,7 +354,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exact_values_that_differ_are_told() {
+    fn exact_values_that_differ_get_a_note() {
         let found = summary(&[101.0, 100.0, 101.0], Assumption::Exact, 0.95, Upstream::Corrected).unwrap();
         assert_eq!((found.center, found.low, found.high), (101.0, 100.0, 101.0));
         assert_eq!(

@@ -1,5 +1,7 @@
-//! Numbers as Go prints them with `%v`: the fewest digits that read back as the same number, with an exponent below 1e-4 and from
-//! 1e6.
+//! Numbers as Go prints them with `%v`.
+//!
+//! The fewest digits that read back as the same number, with an exponent below 1e-4 and from 1e6. Rust finds
+//! the same digits, but begins the exponent elsewhere.
 
 /// `value` as Go's `fmt.Sprint` has it.
 pub fn shortest(value: f64) -> String {

@@ -1,7 +1,9 @@
-//! JSON documents with other digests in them: RFC 8259; image-spec, "Content Descriptors". The text stays as it is, but for the
-//! strings that are the digest or the file name of something that changed, and the `size` beside such a `digest`.
+//! JSON documents with other digests in them: RFC 8259; image-spec, "Content Descriptors". The text stays as
+//! it is, except for strings that are the digest or the file name of something that changed, and the `size`
+//! next to such a `digest`.
 //!
-//! What has two readings is refused: a key that an object has twice, a digest within a string that is neither.
+//! What has two readings is refused: a key that an object has twice, a digest within a string that is
+//! neither.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -60,7 +62,7 @@ impl Changes {
     }
 }
 
-/// A document that is JSON, on the way through it.
+/// A JSON document, and how far it has been read.
 struct Scan<'s> {
     changes: &'s Changes,
     text: &'s str,
@@ -126,7 +128,7 @@ impl<'s> Scan<'s> {
         Ok(())
     }
 
-    /// A number or a word.
+    /// A number or a literal.
     fn bare(&mut self) -> Range<usize> {
         let start = self.at;
         while self.at < self.text.len()
@@ -137,7 +139,8 @@ impl<'s> Scan<'s> {
         start..self.at
     }
 
-    /// A string as it stands there, between its quotation marks; and the size of what it refers to, if that changed.
+    /// A string as it is written, between its quotation marks; and the size of what it refers to, if that
+    /// changed.
     fn string(&mut self) -> Result<(&'s str, Option<usize>), &'static str> {
         self.skip(b'"');
         let start = self.at;

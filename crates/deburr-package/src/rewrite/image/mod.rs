@@ -1,17 +1,26 @@
-//! A container image in a tar archive with some files of its layers changed: what `docker save` writes, with or without an OCI
-//! image layout in it (image-spec, "Image Layout", "Content Descriptors", "Image Configuration").
+//! A container image in a tar archive with some files of its layers changed: what `docker save` writes, with
+//! or without an OCI image layout in it (image-spec, "Image Layout", "Content Descriptors", "Image
+//! Configuration").
 //!
-//! A layer is a tar archive, compressed by gzip or not at all. What changes in one goes on: its digest and the digest of what
-//! it unpacks to stand in the configuration and in the manifest, theirs in indexes, and files are named by them. Each document
-//! that refers to something that changed is made anew, the deepest first. Every digest that is replaced was compared with what
-//! it is said to be of: an image that is damaged gets no new digests that hide it.
+//! A layer is a tar archive, compressed by gzip or not at all. A change in one spreads: the configuration and
+//! the manifest hold its digest and the digest of what it unpacks to, indexes hold theirs, and files are
+//! named by them. Each document that refers to something that changed is made anew, the deepest first. Every
+//! digest that is replaced was compared with what it is said to be of: an image that is damaged gets no new
+//! digests that hide it.
 
 mod json;
 
-use super::encode::{Coding, Stream, encoded, rewritten};
-use super::tar::{Edit, Member, Payload, Rewriting};
-use super::{Job, Made, RewriteError, decoded, failed};
-use crate::image::{Blobs, InTar, Layer, file_of, layers};
+use super::error::{Made, RewriteError, failed};
+use super::job::Job;
+use super::payload::Payload;
+use super::tar::edit::{Edit, Member};
+use super::tar::stream::{Rewriting, Stream, rewritten};
+use crate::codec::decode::decoded;
+use crate::codec::encode::{Coding, encoded};
+use crate::codec::meter::Meter;
+use crate::image::Blobs;
+use crate::image::archive::ImageArchive;
+use crate::image::manifests::{Layer, file_of, layers};
 use crate::name::{shown, tidied};
 use crate::sniff::{Codec, Format, Found, sniff};
 use json::{Changes, Spliced};
@@ -26,10 +35,10 @@ const LARGEST_DOCUMENT: usize = 4 << 20;
 /// Manifests in indexes in indexes.
 const DEEPEST: u32 = 8;
 
-/// An image on its way to be made anew.
+/// An image that is being made anew.
 struct Making<'m, 'j, 'a> {
     job: &'m mut Job<'j>,
-    image: &'m InTar<'a>,
+    image: &'m ImageArchive<'a>,
     changes: Changes,
     /// What files hold now, by the names that they had.
     new: BTreeMap<String, Vec<u8>>,
@@ -37,14 +46,14 @@ struct Making<'m, 'j, 'a> {
     renamed: Vec<(String, String)>,
     /// What changed layers unpacked to, by file, as digests.
     unpacked: HashMap<String, String>,
-    /// Documents that were looked into.
+    /// Documents that were parsed.
     seen: HashSet<String>,
 }
 
 /// Makes the image anew.
 pub(crate) fn rewrite(
     job: &mut Job<'_>,
-    image: &InTar<'_>,
+    image: &ImageArchive<'_>,
     bytes: &[u8],
     coding: Coding,
 ) -> Made<Option<Vec<u8>>> {
@@ -133,7 +142,7 @@ impl Making<'_, '_, '_> {
 
     /// The digest of what a layer unpacks to.
     fn unpacked(&self, file: &str, codec: Option<Codec>, bytes: &[u8]) -> Made<String> {
-        let meter = crate::meter::Meter::new(&self.job.meter.limits, bytes);
+        let meter = Meter::new(&self.job.meter.limits, bytes);
         let mut digest = Digested(Sha256::new());
         let read = io::copy(&mut decoded(codec, bytes, &meter), &mut digest);
         read.map_err(|error| {
@@ -216,7 +225,8 @@ impl Making<'_, '_, '_> {
         self.put(file, old, bytes)
     }
 
-    /// Sees that a configuration states what changed layers unpack to: it is the only one to say in what order.
+    /// Sees that a configuration states what changed layers unpack to: it is the only one to say in what
+    /// order.
     fn check(&self, config: &str, layers: &[String]) -> Made<()> {
         let Some(parsed) = self.parsed(config)? else { return Ok(()) };
         let Some(stated) = parsed.pointer("/rootfs/diff_ids").and_then(Value::as_array) else {

@@ -1,7 +1,7 @@
-//! A zip file taken apart: its directory, and each member's header, data and descriptor. Every byte must be accounted for:
-//! members one after another from the first byte on, the central directory, its end. Else it is refused: what lies between and
-//! belongs to none is a signature, or holds an offset that would go wrong; what header and directory state in two ways has two
-//! readings.
+//! A zip file taken apart: its directory, and each member's header, data and descriptor. Every byte must be
+//! accounted for: members one after another from the first byte on, the central directory, its end. Else it
+//! is refused: bytes between that belong to none are a signature, or hold an offset that would go wrong. What
+//! header and directory state differently has two readings.
 
 use super::field::{Field, field, u16_at, u32_at, u64_at, zip64};
 use crate::name::shown;
@@ -36,9 +36,9 @@ pub(super) struct Entry<'a> {
 pub(super) struct Directory<'a> {
     /// In the directory's order.
     pub(super) entries: Vec<Entry<'a>>,
-    /// Their numbers, as they lie in the file.
+    /// Their numbers, in the order of the file.
     pub(super) order: Vec<usize>,
-    /// All behind the directory, and where in it the directory's offset stands and the zip64 record's.
+    /// All after the directory, and where it states the offsets of the directory and of the zip64 record.
     pub(super) tail: &'a [u8],
     pub(super) starts: Vec<Field>,
     pub(super) locator: Option<Field>,
@@ -54,7 +54,7 @@ pub(super) enum Reason {
     Broken(&'static str, usize),
 }
 
-/// The records behind the directory.
+/// The records after the directory.
 struct End {
     /// Where the first of them begins.
     at: usize,
@@ -70,7 +70,8 @@ struct End {
 }
 
 impl End {
-    /// Section 4.3.16. The last signature must be the record's: one in its comment would be taken for it by some.
+    /// Section 4.3.16. The last signature must be the record's: one in its comment would be taken for it by
+    /// some.
     fn find(bytes: &[u8]) -> Option<End> {
         let from = bytes.len().saturating_sub(END + usize::from(u16::MAX));
         let at = from + bytes.get(from..)?.windows(4).rposition(|window| window == b"PK\x05\x06")?;
@@ -97,7 +98,7 @@ impl End {
         (record.len() == END + usize::from(u16_at(record, 20)?)).then_some(end)
     }
 
-    /// Sections 4.3.14 and 4.3.15: what zip64 states in its stead.
+    /// Sections 4.3.14 and 4.3.15: what zip64 states instead.
     fn wide(self, bytes: &[u8], locator: usize) -> Option<End> {
         let pointed = bytes.get(locator..)?;
         let at = usize::try_from(u64_at(pointed, 8)?).ok()?;
@@ -154,7 +155,8 @@ impl<'a> Directory<'a> {
     }
 }
 
-/// Finds each member's bytes, and sees that they follow one another up to the directory; the order in which they do.
+/// Finds each member's bytes, and sees that they follow one another up to the directory; the order in which
+/// they do.
 fn placed<'a>(entries: &mut [Entry<'a>], bytes: &'a [u8], directory: usize) -> Result<Vec<usize>, Reason> {
     let mut order: Vec<usize> = (0..entries.len()).collect();
     let offset = |at: &usize| entries.get(*at).map_or(0, |entry| entry.offset.value);
@@ -219,8 +221,8 @@ pub(super) fn local(header: &[u8]) -> Option<(u32, Field, Field)> {
     Some((u32_at(header, 14)?, compressed, size))
 }
 
-/// Where a descriptor (section 4.3.9) has the checksum, and the two sizes. With a signature or without, 4 bytes or 8 a size:
-/// its length tells.
+/// Where a descriptor (section 4.3.9) has the checksum, and the two sizes. With a signature or without, 4
+/// bytes or 8 a size: its length decides.
 pub(super) fn described(descriptor: &[u8]) -> Option<(usize, Field, Field)> {
     let (crc, width) = match descriptor.len() {
         12 => (0, 4),

@@ -1,8 +1,11 @@
-//! Numbers in the records of a zip file: little-endian, and where 4 bytes do not hold one, in a zip64 field (section 4.5.3).
+//! Numbers in the records of a zip file: little-endian, and where 4 bytes do not hold one, in a zip64 field.
+//!
+//! APPNOTE.TXT, section 4.5.3. A field remembers where it is, so that a copy of its record gets another value
+//! of the same width.
 
 use std::ops::Range;
 
-/// A number in a record: where it stands, and whether it has 8 bytes.
+/// A number in a record: where it is, and whether it has 8 bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Field {
     pub(super) at: usize,
@@ -37,7 +40,7 @@ pub(super) fn zip64(record: &[u8], extra: Range<usize>) -> Range<usize> {
     0..0
 }
 
-/// A number of 4 bytes, or what a zip64 field says in its stead, from whose front it is taken.
+/// A number of 4 bytes, or the one that the zip64 field has for it, taken from that field's front.
 pub(super) fn field(record: &[u8], at: usize, wide: &mut Range<usize>) -> Option<Field> {
     let value = u32_at(record, at)?;
     if value != u32::MAX {

@@ -1,18 +1,23 @@
-//! A zip file with some members changed: APPNOTE.TXT, section 4.3. The records are copied, and in them only checksums, sizes
-//! and offsets change, each as wide as it stood there (zip64, section 4.5.3); unchanged members keep their compressed bytes.
+//! A zip file with some members changed: APPNOTE.TXT, section 4.3.
+//!
+//! The records are copied, and in them only checksums, sizes and offsets change, each as wide as it was
+//! (zip64, section 4.5.3). Unchanged members keep their compressed bytes.
 
 mod directory;
 mod field;
+mod record;
 
-use super::encode::{Coding, encoded};
-use super::record::{Sum, is_record, updated};
-use super::{Job, Made, PEEK, RewriteError, decoded, failed};
+use super::error::{Made, RewriteError, failed};
+use super::job::{Job, PEEK};
+use crate::codec::decode::decoded;
+use crate::codec::encode::{Coding, encoded};
+use crate::inside::first_block;
 use crate::name::{shown, tidied};
-use crate::reader::first_block;
 use crate::sniff::{Codec, Found, sniff};
 use directory::{Directory, ENCRYPTED, Entry, Reason, STREAMED};
 use field::put;
 use flate2::Crc;
+use record::{Sum, is_record, updated};
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
 
@@ -136,7 +141,7 @@ fn changed(job: &mut Job<'_>, entry: &Entry<'_>) -> Made<Option<Vec<u8>>> {
         let more = (&mut stream).take(PEEK).read_to_end(&mut first);
         more.map_err(|error| failed(&path, &job.meter, error))?;
     }
-    let Some(kind) = job.told_by(entry.name, &first) else { return Ok(None) };
+    let Some(kind) = job.recognised(entry.name, &first) else { return Ok(None) };
     let bytes = whole(job, entry, &mut stream, first)?;
     let (bytes, is_new) = job.offered(entry.name, kind, bytes);
     Ok(is_new.then_some(bytes))
@@ -217,7 +222,8 @@ fn write(length: usize, directory: &Directory<'_>, new: &BTreeMap<usize, New>) -
 }
 
 impl Entry<'_> {
-    /// States the new data in a copy of the local header. Where a descriptor follows, it may have been left 0 there.
+    /// States the new data in a copy of the local header. Where a descriptor follows, it may have been left 0
+    /// there.
     fn set_local(&self, header: &mut [u8], new: &New) -> Option<()> {
         let (crc, compressed, size) = directory::local(header)?;
         if self.flags & STREAMED != 0 && (crc, compressed.value, size.value) == (0, 0, 0) {

@@ -1,0 +1,118 @@
+//! Pairs of runs → the values of one metric, in the order in which they were measured, with what disturbed
+//! them.
+//!
+//! In: pairs of a record, and the conditions under which they ran. Out: [`Series`]; several points of a sweep
+//! may be pooled into one.
+
+use super::conditions::{Conditions, Stolen};
+use crate::measure::pairs::Pair;
+use crate::side::Side;
+use crate::stats::benchstat::geomean;
+use crate::stats::effect::Difference;
+use crate::stats::load::Disturbance;
+use crate::stats::verdict::Order;
+use crate::stats::{Direction, Error};
+
+/// A value as it came.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reading {
+    /// Whose it is.
+    pub side: Side,
+    /// The value, in the metric's unit.
+    pub value: f64,
+    /// When its run began, in seconds since 1970, if that is known.
+    pub began: Option<f64>,
+    /// Its pair, counted from 0 among those that count.
+    pub pair: usize,
+    /// Whether its pair was disturbed: ran with too much else, or with too much stolen from it.
+    pub is_contaminated: bool,
+}
+
+/// The values of one metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// Those of A and B; in pairs where `order` is [`Order::Interleaved`].
+    pub values: [Vec<f64>; 2],
+    /// In which order they were measured.
+    pub order: Order,
+    /// Both sides' values as they came, where that is known.
+    pub sequence: Vec<Reading>,
+    /// Pairs that were disturbed.
+    pub contaminated: usize,
+    /// What a hypervisor took, and how many of those pairs it disturbed.
+    pub stolen: Stolen,
+}
+
+impl Series {
+    /// Of values of which nothing else is known.
+    pub fn of(values: [Vec<f64>; 2], order: Order) -> Series {
+        Series { values, order, sequence: Vec::new(), contaminated: 0, stolen: Stolen::default() }
+    }
+
+    /// What B is to A in each pair, by which direction is better.
+    ///
+    /// # Errors
+    /// As [`Direction::log_ratios`].
+    pub fn differences(&self, direction: Direction) -> Result<Vec<Difference>, Error> {
+        let [a, b] = self.values.each_ref();
+        let mut firsts = self.sequence.chunk_by(|one, next| one.pair == next.pair);
+        let pairs = direction.log_ratios(a, b)?.into_iter().map(|ratio| {
+            let first = firsts.next().and_then(|pair| pair.first()).map(|reading| reading.side);
+            Difference { ratio, first }
+        });
+        Ok(pairs.collect())
+    }
+}
+
+/// The values that the runs of some pairs have for a metric, and under which conditions, where somebody wants
+/// to know. `None`: a run without it.
+pub fn series(pairs: &[Pair], metric: &str, conditions: Option<&Conditions>) -> Option<Series> {
+    let value = |pair: &Pair, side: Side| pair.runs[side.index()].metrics.get(metric).copied();
+    let of = |side: Side| pairs.iter().map(|pair| value(pair, side)).collect::<Option<Vec<f64>>>();
+    let values = [of(Side::A)?, of(Side::B)?];
+    let disturbed: Vec<Option<Disturbance>> =
+        pairs.iter().map(|pair| conditions.and_then(|conditions| conditions.disturb(pair))).collect();
+    let stolen = conditions.map_or_else(Stolen::default, |conditions| conditions.stolen(pairs, &disturbed));
+    let contaminated = disturbed.iter().flatten().count();
+    let sequence = pairs.iter().zip(disturbed).enumerate().flat_map(|(index, (pair, disturbed))| {
+        let mut sides = Side::BOTH;
+        if pair.runs[Side::B.index()].is_first {
+            sides.reverse();
+        }
+        sides.into_iter().filter_map(move |side| {
+            Some(Reading {
+                side,
+                value: value(pair, side)?,
+                began: Some(pair.runs[side.index()].began),
+                pair: index,
+                is_contaminated: disturbed.is_some(),
+            })
+        })
+    });
+    Some(Series { order: Order::Interleaved, sequence: sequence.collect(), contaminated, stolen, values })
+}
+
+/// The values of several points of a sweep together, one point after the other, each as a multiple of the
+/// geometric mean of its point's values, so that what differs between points is no noise. `None`: a value
+/// that is not positive.
+pub fn pooled(points: &[Series]) -> Option<Series> {
+    let mut all = Series::of([Vec::new(), Vec::new()], Order::Interleaved);
+    for point in points {
+        let mean = geomean(&point.values.concat())?;
+        let before = all.values[0].len();
+        all.stolen = all.stolen.with(before, &point.stolen, point.values[0].len());
+        all.sequence.extend(point.sequence.iter().map(|reading| Reading {
+            value: reading.value / mean,
+            pair: before + reading.pair,
+            ..*reading
+        }));
+        for (all, values) in all.values.iter_mut().zip(&point.values) {
+            all.extend(values.iter().map(|value| value / mean));
+        }
+        all.contaminated += point.contaminated;
+        if point.order != Order::Interleaved {
+            all.order = point.order;
+        }
+    }
+    Some(all)
+}

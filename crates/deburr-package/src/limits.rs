@@ -1,0 +1,24 @@
+//! How much a package may hold, so that no package takes all memory or all time.
+//!
+//! Each limit has an option of the command, which messages name. [`crate::codec`] and the reader check them.
+
+/// How much a package may hold. Whatever goes beyond is a fault, with the option's name in its message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Packages within packages.
+    pub depth: u32,
+    /// Members, all levels together.
+    pub members: u64,
+    /// Bytes of one binary, or of all that a package needs in memory at the same time.
+    pub member_bytes: u64,
+    /// Bytes that all decoders give together.
+    pub unpacked_bytes: u64,
+    /// How many times its own size a compressed stream may become, once that is more than 64 MiB.
+    pub ratio: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { depth: 8, members: 1_000_000, member_bytes: 2 << 30, unpacked_bytes: 64 << 30, ratio: 200 }
+    }
+}

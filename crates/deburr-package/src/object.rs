@@ -1,0 +1,23 @@
+//! What a package is read for: an ELF file or a static archive, with its path for people.
+//!
+//! The path is `package!inner/path`. It is never opened.
+
+/// What a member is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// An ELF file.
+    Elf,
+    /// A static archive.
+    Archive,
+}
+
+/// A binary in a package.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Object {
+    /// `package!inner/path`, free of control characters.
+    pub path: String,
+    /// What it is.
+    pub kind: Kind,
+    /// All of it.
+    pub bytes: Vec<u8>,
+}

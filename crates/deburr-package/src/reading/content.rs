@@ -1,0 +1,111 @@
+//! The recursion: something at a path → recognised by its first block → read.
+//!
+//! A binary goes to the sink, a compressed stream through a decoder, a package to its format. Formats come
+//! back here for each member, through [`Reader::content`].
+
+use super::reader::{Bytes, Flow, Nesting, Reader};
+use super::{deb, rpm, tar, zip};
+use crate::codec::meter::Counted;
+use crate::inside::first_block;
+use crate::object::Kind;
+use crate::sink::Sink;
+use crate::sniff::{Format, Found, sniff};
+use std::io::Read;
+use std::rc::Rc;
+
+/// Reads whatever is at a path.
+pub(super) fn content<S: Sink>(
+    reader: &mut Reader<'_, S>,
+    path: &str,
+    bytes: Bytes<'_>,
+    nesting: Nesting,
+) -> Flow {
+    match bytes {
+        Bytes::Slice(slice) => {
+            if let Some(at) = reader.meter.offset_of(slice) {
+                reader.meter.position.set(at);
+            }
+            found(reader, path, sniff(slice), bytes, nesting)
+        }
+        Bytes::Stream(stream, size) => {
+            let first = match first_block(stream) {
+                Ok(first) => first,
+                Err(error) => {
+                    let fault = nesting.own.is_none_or(|own| reader.meter.failing() != Some(own));
+                    return reader.failed(path, &error, fault);
+                }
+            };
+            let mut whole = first.as_slice().chain(stream);
+            found(reader, path, sniff(&first), Bytes::Stream(&mut whole, size), nesting)
+        }
+    }
+}
+
+fn found<S: Sink>(
+    reader: &mut Reader<'_, S>,
+    path: &str,
+    found: Found,
+    bytes: Bytes<'_>,
+    nesting: Nesting,
+) -> Flow {
+    match found {
+        Found::Elf => reader.object(path, Kind::Elf, bytes),
+        Found::Archive => reader.object(path, Kind::Archive, bytes),
+        Found::Compressed(codec) => {
+            // One compression belongs to what it holds; those in one another are levels.
+            let depth = nesting.depth + u32::from(nesting.compressed > 0);
+            if is_too_deep(reader, path, depth)? {
+                return Ok(());
+            }
+            let nesting = Nesting { depth, compressed: nesting.compressed + 1, ..nesting };
+            reader.decoded(codec, bytes, |reader, stream| {
+                let own = (!nesting.is_payload).then_some(stream.number());
+                reader.content(path, Bytes::Stream(stream, None), Nesting { own, ..nesting })
+            })
+        }
+        Found::Package(format) => {
+            if is_too_deep(reader, path, nesting.depth)? {
+                return Ok(());
+            }
+            match format {
+                Format::Tar => tar::read(reader, path, bytes, nesting),
+                Format::Zip => zip::read(reader, path, bytes, nesting),
+                Format::Deb => {
+                    streamed(reader, bytes, |reader, stream| deb::read(reader, path, stream, nesting))
+                }
+                Format::Rpm => {
+                    streamed(reader, bytes, |reader, stream| rpm::read(reader, path, stream, nesting))
+                }
+                Format::Adb => reader.skip(path, "a package of apk-tools 3: not read", nesting.is_payload),
+            }
+        }
+        Found::Other => {
+            reader.sink.pass_over();
+            Ok(())
+        }
+    }
+}
+
+fn is_too_deep<S: Sink>(reader: &mut Reader<'_, S>, path: &str, depth: u32) -> Flow<bool> {
+    let most = reader.meter.limits.depth;
+    if depth >= most {
+        reader.skip(path, &format!("nested in more than {most} packages (--max-depth)"), true)?;
+    }
+    Ok(depth >= most)
+}
+
+/// Reads bytes from front to end, wherever they are.
+fn streamed<'s, S: Sink>(
+    reader: &mut Reader<'s, S>,
+    bytes: Bytes<'_>,
+    read: impl FnOnce(&mut Reader<'s, S>, &mut dyn Read) -> Flow,
+) -> Flow {
+    match bytes {
+        Bytes::Slice(slice) => {
+            let at = reader.meter.offset_of(slice);
+            let mut counted = Counted::new(Box::new(slice), at, &Rc::clone(&reader.meter));
+            read(reader, &mut counted)
+        }
+        Bytes::Stream(stream, _) => read(reader, stream),
+    }
+}

@@ -1,0 +1,106 @@
+//! zip: the central directory (APPNOTE.TXT, section 4.3.12) → members, in its order.
+//!
+//! The directory is at the end, so that a zip file in a stream is first read into memory. Sizes and checksums
+//! are compared.
+
+use super::reader::{Bytes, Flow, Nesting, Reader};
+use crate::name::{shown, tidied};
+use crate::sink::Sink;
+use crate::sniff::{Codec, Found, sniff};
+use rawzip::{CompressionMethod, ZipArchive, ZipFileHeaderRecord, ZipSliceArchive};
+use std::io;
+
+/// Reads a zip file.
+pub(crate) fn read<S: Sink>(
+    reader: &mut Reader<'_, S>,
+    path: &str,
+    bytes: Bytes<'_>,
+    nesting: Nesting,
+) -> Flow {
+    match bytes {
+        Bytes::Slice(slice) => members(reader, path, slice, nesting),
+        Bytes::Stream(stream, _) => {
+            let Some(held) = reader.held(path, stream)? else { return Ok(()) };
+            let result = members(reader, path, &held, nesting);
+            reader.release(&held);
+            result
+        }
+    }
+}
+
+fn members<S: Sink>(reader: &mut Reader<'_, S>, path: &str, bytes: &[u8], nesting: Nesting) -> Flow {
+    let archive = match ZipArchive::from_slice(bytes) {
+        Ok(archive) => archive,
+        Err(error) => {
+            return reader.skip(path, &format!("zip: no directory at its end, cut off? ({error})"), true);
+        }
+    };
+    let mut entries = archive.entries();
+    let (mut last, mut encrypted) = (String::new(), 0_u64);
+    loop {
+        let entry = match entries.next_entry() {
+            Ok(Some(entry)) => entry,
+            Ok(None) => break,
+            Err(error) => {
+                reader.skip(path, &format!("zip: the directory is damaged after {last:?}: {error}"), true)?;
+                break;
+            }
+        };
+        last = shown(tidied(entry.file_path().as_ref()));
+        if entry.is_dir() {
+            continue;
+        }
+        reader.begin_member()?;
+        if entry.mode().is_symlink() {
+            continue;
+        }
+        if entry.flags().is_encrypted() {
+            encrypted += 1;
+            continue;
+        }
+        member(reader, &format!("{path}!{last}"), &archive, &entry, nesting.within())?;
+    }
+    if encrypted > 0 {
+        reader.skip(path, &format!("zip: encrypted members are not read: {encrypted}"), true)?;
+    }
+    Ok(())
+}
+
+fn member<S: Sink>(
+    reader: &mut Reader<'_, S>,
+    path: &str,
+    archive: &ZipSliceArchive<&[u8]>,
+    record: &ZipFileHeaderRecord<'_>,
+    nesting: Nesting,
+) -> Flow {
+    let entry = match archive.get_entry(record.wayfinder()) {
+        Ok(entry) => entry,
+        Err(error) => return reader.skip(path, &format!("zip: no such bytes: {error}"), true),
+    };
+    let data = entry.data();
+    let codec = match record.compression_method() {
+        CompressionMethod::STORE => {
+            // A package in it is read in place; a binary's checksum is compared.
+            return match sniff(data) {
+                Found::Elf | Found::Archive => {
+                    let mut verified = entry.verifying_reader(data);
+                    reader.content(path, Bytes::Stream(&mut verified, Some(data.len() as u64)), nesting)
+                }
+                _ => reader.content(path, Bytes::Slice(data), nesting),
+            };
+        }
+        CompressionMethod::DEFLATE => Codec::Deflate,
+        CompressionMethod::BZIP2 => Codec::Bzip2,
+        CompressionMethod::ZSTD => Codec::Zstd,
+        CompressionMethod::XZ => Codec::Xz,
+        other => {
+            let reason = format!("zip: compressed by method {}: not read", other.as_u16());
+            return reader.skip(path, &reason, true);
+        }
+    };
+    let size = record.uncompressed_size_hint();
+    reader.decoded(codec, Bytes::Slice(data), |reader, stream| {
+        let mut verified = entry.verifying_reader(&mut *stream as &mut dyn io::Read);
+        reader.content(path, Bytes::Stream(&mut verified, Some(size)), nesting)
+    })
+}

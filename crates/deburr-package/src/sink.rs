@@ -1,0 +1,46 @@
+//! The receiver of what a package holds: binaries one at a time, and what could not be read.
+//!
+//! It also grants memory: reading waits until the receiver admits the next bytes, or stops when it says so.
+
+use crate::object::Object;
+
+/// The receiver wants no more: the reading ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped;
+
+/// The receiver of what a package holds.
+pub trait Sink {
+    /// Leave to hold the bytes of one binary, until it is dropped.
+    type Permit;
+
+    /// Requests leave to read a binary of so many bytes into memory; may wait.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    fn admit(&mut self, bytes: u64) -> Result<Self::Permit, Stopped>;
+
+    /// Says that so many bytes are in memory that no permit covers, or soon will be; may wait. No permit is
+    /// held meanwhile.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    fn hold(&mut self, bytes: u64) -> Result<(), Stopped>;
+
+    /// Takes a binary.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    fn object(&mut self, object: Object, permit: Self::Permit) -> Result<(), Stopped>;
+
+    /// Counts a member that is neither a binary nor a package.
+    fn pass_over(&mut self);
+
+    /// Takes note of what could not be read; `fault`: it was requested, or begun.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    fn skip(&mut self, path: String, reason: String, fault: bool) -> Result<(), Stopped>;
+
+    /// How far the reading has come, in bytes of the package.
+    fn progress(&mut self, bytes: u64);
+}
