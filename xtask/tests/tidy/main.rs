@@ -3,7 +3,7 @@
 mod imports;
 
 use imports::Imports;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -147,6 +147,28 @@ fn out_of_order(src: &Path) -> Vec<String> {
         }
     }
     found
+}
+
+/// The rooms of the analysis of run-time checks, in the same way.
+const REACH_ROOMS: [&str; 5] = ["domain", "file", "machine", "learn", "verdict"];
+
+#[test]
+fn the_rooms_of_reach_name_only_earlier_ones() {
+    let edges = Imports::read(&core().join("src/lib.rs")).edges();
+    let room_of = |file: &str| {
+        let below = file.strip_prefix("function/reach/")?;
+        REACH_ROOMS.iter().position(|room| below.split('/').next() == Some(room))
+    };
+    let mut compared = 0;
+    for (file, targets) in &edges {
+        for target in targets {
+            if let (Some(own), Some(other)) = (room_of(file), room_of(target)) {
+                assert!(other <= own, "{file} names {target}, which is in a later room");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 50, "only {compared} imports within reach are seen");
 }
 
 #[test]
@@ -360,10 +382,44 @@ fn circles(name: &str) -> Vec<String> {
 
 #[test]
 fn no_file_imports_what_imports_it() {
-    // Those without circles so far; `DEBURR_TIDY_CRATE` shows those of another.
-    let asked = std::env::var("DEBURR_TIDY_CRATE").ok();
-    let crates =
-        ["deburr-cli", "deburr-cpu", "deburr-lab", "deburr-package"].into_iter().chain(asked.as_deref());
+    // The patcher still has some; `DEBURR_TIDY_CRATE` shows those of one more crate.
+    let more = std::env::var("DEBURR_TIDY_CRATE").ok();
+    let crates = ["deburr-cli", "deburr-core", "deburr-cpu", "deburr-lab", "deburr-package"];
+    let crates = crates.into_iter().chain(more.as_deref());
     let found: Vec<String> = crates.flat_map(circles).collect();
     assert!(found.is_empty(), "circles of imports:\n{}", found.join("\n"));
+}
+
+/// The folders below `src` with more files than a reader keeps apart; those of `rule/` are alike.
+fn crowded(src: &Path) -> Vec<String> {
+    const MOST: usize = 14;
+    let mut folders = BTreeMap::<PathBuf, usize>::new();
+    for file in rust_files(src) {
+        *folders.entry(file.parent().unwrap_or(src).to_owned()).or_default() += 1;
+    }
+    let crowded = folders.iter().filter(|(folder, count)| **count > MOST && !folder.ends_with("rule"));
+    crowded.map(|(folder, count)| format!("{}: {count} files", folder.display())).collect()
+}
+
+fn crate_sources() -> Vec<PathBuf> {
+    let crates = entries(&repository().join("crates"));
+    crates.into_iter().map(|dir| dir.join("src")).filter(|src| src.is_dir()).collect()
+}
+
+#[test]
+fn no_folder_is_crowded() {
+    let crowded: Vec<String> = crate_sources().iter().flat_map(|src| crowded(src)).collect();
+    assert!(crowded.is_empty(), "{}", crowded.join("\n"));
+}
+
+#[test]
+fn no_crate_is_half_of_the_house() {
+    const MOST_PERCENT: usize = 46;
+    let lines = |src: &PathBuf| rust_files(src).iter().map(|file| read(file).lines().count()).sum::<usize>();
+    let all: Vec<(PathBuf, usize)> =
+        crate_sources().into_iter().map(|src| (src.clone(), lines(&src))).collect();
+    let total: usize = all.iter().map(|(_, lines)| lines).sum();
+    for (src, lines) in all {
+        assert!(lines * 100 <= total * MOST_PERCENT, "{}: {lines} of {total} lines", src.display());
+    }
 }

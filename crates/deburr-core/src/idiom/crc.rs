@@ -6,7 +6,7 @@
 
 use crate::address::{Extent, Svma};
 use crate::function::block::Graph;
-use crate::function::reach::references::search_once;
+use crate::function::reach::file::references::search_once;
 use crate::function::{Function, Program};
 use crate::image::linkage::Data;
 use crate::image::{Image, Linkage};

@@ -7,7 +7,7 @@
 use crate::address::{Extent, Svma};
 use crate::function::block::Graph;
 use crate::function::loops::natural_loops;
-use crate::function::reach::references::{Access, search_once};
+use crate::function::reach::file::references::{Access, search_once};
 use crate::function::reach::{Guard, GuardKind, Reach, Verdict};
 use crate::function::{Function, Program};
 use crate::image::{Image, Kind, Linkage, SymbolKind, SymbolOrigin};

@@ -1,0 +1,59 @@
+//! What is known of the CPU at a place in the program.
+
+use deburr_cpu::FeatureSet;
+
+/// What is known of the CPU at a place in the program, because some test came out as it did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Proof {
+    /// Features that the CPU has.
+    pub features: FeatureSet,
+    /// Whether a test stood on the way that depends on the CPU in a way that was not followed: it may prove more.
+    pub is_doubtful: bool,
+}
+
+impl Proof {
+    /// Nothing is known.
+    pub const EMPTY: Proof = Proof { features: FeatureSet::EMPTY, is_doubtful: false };
+
+    /// Of a test that was understood.
+    pub fn of(features: FeatureSet) -> Proof {
+        Proof { features: features.with_companions(), is_doubtful: false }
+    }
+
+    /// Of a test that was not.
+    pub(crate) const fn doubt(is_doubtful: bool) -> Proof {
+        Proof { features: FeatureSet::EMPTY, is_doubtful }
+    }
+
+    /// Whether nothing is known.
+    pub fn is_empty(self) -> bool {
+        self.features.is_empty() && !self.is_doubtful
+    }
+
+    /// What is known after both tests.
+    #[must_use]
+    pub fn union(self, other: Proof) -> Proof {
+        Proof {
+            features: self.features.union(other.features),
+            is_doubtful: self.is_doubtful || other.is_doubtful,
+        }
+    }
+
+    /// What is known after either test.
+    #[must_use]
+    pub fn intersection(self, other: Proof) -> Proof {
+        Proof {
+            features: self.features.intersection(other.features),
+            is_doubtful: self.is_doubtful && other.is_doubtful,
+        }
+    }
+
+    /// What this one knows beyond the other.
+    #[must_use]
+    pub fn minus(self, other: Proof) -> Proof {
+        Proof {
+            features: self.features.minus(other.features),
+            is_doubtful: self.is_doubtful && !other.is_doubtful,
+        }
+    }
+}

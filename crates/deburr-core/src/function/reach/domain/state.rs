@@ -1,0 +1,769 @@
+//! What is known at one place of a function: registers, flags, the frame, and what tests have proven on the way.
+
+use crate::address::Svma;
+use crate::function::reach::domain::lanes::Halves;
+use crate::function::reach::domain::proof::Proof;
+use crate::function::reach::domain::trap::Trap;
+use crate::function::reach::domain::value::{Outcome, Value};
+use crate::insn::{Condition, Insn, Operation, Reg, RegSet};
+use deburr_cpu::{Arch, FeatureSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Frame slots at most that are followed.
+const SLOTS: usize = 256;
+/// Words at known addresses at most that are followed in one function.
+const WORDS: usize = 48;
+
+/// What the flags tell.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum Flags {
+    /// Nothing that is followed.
+    #[default]
+    Unknown,
+    /// How a value, `width` bytes wide, compares with zero.
+    Result(Value, u8),
+    /// Whether a value is zero and its sign, `width` bytes wide; it may have carried or overflowed.
+    Zero(Value, u8),
+    /// How two values compare.
+    Compare(Value, Value, u8),
+    /// The carry flag is bit 0 of a value.
+    Carry(Value),
+    /// A64's conditional comparison: where the condition before it held, and where it did not, what then was known; the
+    /// comparison, and the flags N, Z, C and V that stand in its place.
+    Either { before: (Outcome, Outcome), then: Box<Flags>, otherwise: u8 },
+}
+
+/// Where a value lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Holder {
+    Register(Reg),
+    /// In the frame, and in how many bytes.
+    Frame(i64, u8),
+    /// At an address, and in how many bytes.
+    Word(u64, u8),
+}
+
+impl Holder {
+    /// In how many bytes.
+    pub(crate) fn width(self) -> u8 {
+        match self {
+            Holder::Register(_) => 8,
+            Holder::Frame(_, width) | Holder::Word(_, width) => width,
+        }
+    }
+
+    fn overlaps(self, other: Holder) -> bool {
+        let meets = |a: u64, b: u64, a_width: u8, b_width: u8| {
+            b.wrapping_sub(a) < a_width.into() || a.wrapping_sub(b) < b_width.into()
+        };
+        match (self, other) {
+            (Holder::Register(a), Holder::Register(b)) => a == b,
+            (Holder::Frame(a, a_width), Holder::Frame(b, b_width)) => {
+                meets(a as u64, b as u64, a_width, b_width)
+            }
+            (Holder::Word(a, a_width), Holder::Word(b, b_width)) => meets(a, b, a_width, b_width),
+            _ => false,
+        }
+    }
+}
+
+/// What the flags were made of: `(holder + offset) & mask`, in the low `width` bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Subject {
+    pub holder: Holder,
+    pub offset: u64,
+    pub mask: u64,
+    pub width: u8,
+}
+
+/// What is known at one place of a function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct State {
+    /// The general registers and, on AArch64, the stack pointer.
+    registers: Arc<[Value]>,
+    /// Words at known addresses that are known better here than everywhere: stored or tested since the last call.
+    words: Arc<BTreeMap<(u64, u8), Value>>,
+    /// Registers that hold what also lies elsewhere, zero-extended.
+    copies: Vec<(Reg, Holder)>,
+    /// What the flags were made of.
+    subject: Option<Subject>,
+    /// What is known of the vector registers.
+    vectors: Arc<BTreeMap<Reg, Halves>>,
+    /// The registers that a callee left something in, and that nothing has written since on any way.
+    leftovers: RegSet,
+    /// What the frame holds, by offset from the stack pointer at the entry, with its width in bytes.
+    frame: Arc<BTreeMap<i64, (u8, Value)>>,
+    pub(crate) flags: Flags,
+    /// Features that every way to here has tested.
+    pub(crate) proven: FeatureSet,
+    /// Features that every way to here has found missing.
+    pub(crate) absent: FeatureSet,
+    /// Tests on every way to here that were not followed: the branch, and whether it was taken.
+    doubts: Vec<(Svma, bool)>,
+    /// The last branch that proved something.
+    pub(crate) check: Option<Svma>,
+    /// What happens where the CPU lacks an instruction.
+    pub(crate) trap: Trap,
+}
+
+impl State {
+    /// At a function's entry.
+    pub(crate) fn entry(arch: Arch) -> State {
+        let registers = match arch {
+            Arch::X86_64 => 16,
+            Arch::Aarch64 => 32,
+        };
+        let mut state = State {
+            registers: std::iter::repeat_n(Value::Unknown, registers).collect(),
+            words: Arc::default(),
+            copies: Vec::new(),
+            subject: None,
+            vectors: Arc::default(),
+            leftovers: RegSet::EMPTY,
+            frame: Arc::default(),
+            flags: Flags::Unknown,
+            proven: FeatureSet::EMPTY,
+            absent: FeatureSet::EMPTY,
+            doubts: Vec::new(),
+            check: None,
+            trap: Trap::Deadly,
+        };
+        state.write(stack_pointer(arch), Value::Stack(0));
+        state
+    }
+
+    /// What a register holds.
+    pub(crate) fn read(&self, reg: Reg) -> Value {
+        reg.index().and_then(|index| self.registers.get(index)).cloned().unwrap_or_default()
+    }
+
+    /// Sets a register; vector, mask and other registers are not followed.
+    pub(crate) fn write(&mut self, reg: Reg, value: Value) {
+        self.changed(Holder::Register(reg));
+        self.leftovers = self.leftovers.without(reg);
+        self.put(reg, value);
+    }
+
+    /// A callee leaves something in a register.
+    pub(crate) fn leave(&mut self, reg: Reg) {
+        self.write(reg, Value::Unknown);
+        self.leftovers = self.leftovers.with(reg);
+    }
+
+    /// Whether a register holds what a callee left there.
+    pub(crate) fn is_left(&self, reg: Reg) -> bool {
+        self.leftovers.contains(reg)
+    }
+
+    fn put(&mut self, reg: Reg, value: Value) {
+        if let Some(index) = reg.index()
+            && self.registers.get(index).is_some_and(|register| *register != value)
+        {
+            self.set_register(index, value);
+        }
+    }
+
+    fn set_register(&mut self, index: usize, value: Value) {
+        if let Some(register) = Arc::make_mut(&mut self.registers).get_mut(index) {
+            *register = value;
+        }
+    }
+
+    /// What lay in a place is no longer what lies elsewhere.
+    fn changed(&mut self, place: Holder) {
+        if !self.copies.is_empty() {
+            self.copies
+                .retain(|(reg, from)| !place.overlaps(Holder::Register(*reg)) && !place.overlaps(*from));
+        }
+        if self.subject.is_some_and(|subject| place.overlaps(subject.holder)) {
+            self.subject = None;
+        }
+    }
+
+    /// A register and a place hold the same, zero-extended.
+    pub(crate) fn set_copy(&mut self, reg: Reg, of: Holder) {
+        /// Copies at most that are followed.
+        const MOST: usize = 32;
+        if reg.index().is_some() && self.copies.len() < MOST && !self.copies.contains(&(reg, of)) {
+            self.copies.push((reg, of));
+        }
+    }
+
+    /// A register holds what another one does.
+    pub(crate) fn set_same(&mut self, reg: Reg, as_other: Reg) {
+        let of: Vec<Holder> =
+            self.copies.iter().filter(|(other, _)| *other == as_other).map(|(_, of)| *of).collect();
+        for of in of {
+            self.set_copy(reg, of);
+        }
+        if reg != as_other {
+            self.set_copy(reg, Holder::Register(as_other));
+        }
+    }
+
+    /// Says what the flags were made of.
+    pub(crate) fn set_subject(&mut self, subject: Option<Subject>) {
+        self.subject = subject;
+    }
+
+    /// What a word at an address holds, if that is known better here than everywhere.
+    pub(crate) fn word(&self, at: u64, width: u8) -> Option<&Value> {
+        if self.words.is_empty() { None } else { self.words.get(&(at, width)) }
+    }
+
+    /// Stores at an address.
+    pub(crate) fn store_word(&mut self, at: u64, width: u8, value: Value) {
+        self.changed(Holder::Word(at, width));
+        self.put_word(at, width, value);
+    }
+
+    /// Notes what a word is known to hold everywhere, so that a test can tell more.
+    pub(crate) fn note_word(&mut self, at: u64, width: u8, value: &Value) {
+        if self.word(at, width).is_none() {
+            self.put_word(at, width, value.clone());
+        }
+    }
+
+    fn put_word(&mut self, at: u64, width: u8, value: Value) {
+        let place = Holder::Word(at, width);
+        let near = self.words.range((at.saturating_sub(8), 0)..(at.saturating_add(8), 0));
+        let overlapping: Vec<(u64, u8)> = near
+            .map(|(key, _)| *key)
+            .filter(|&(at, width)| place.overlaps(Holder::Word(at, width)))
+            .collect();
+        if overlapping.is_empty() && value == Value::Unknown {
+            return;
+        }
+        let words = Arc::make_mut(&mut self.words);
+        for key in overlapping {
+            words.remove(&key);
+        }
+        if value != Value::Unknown && words.len() < WORDS {
+            words.insert((at, width), value);
+        }
+    }
+
+    /// Forgets the words at known addresses: somebody else may write there.
+    pub(crate) fn forget_words(&mut self) {
+        if !self.words.is_empty() {
+            self.words = Arc::default();
+        }
+        self.copies.retain(|(_, of)| !matches!(of, Holder::Word(..)));
+        if self.subject.is_some_and(|subject| matches!(subject.holder, Holder::Word(..))) {
+            self.subject = None;
+        }
+    }
+
+    /// Leaves out the values that a test has ruled out, wherever what was tested lies. `only`: the one that it may be.
+    fn narrow(&mut self, subject: Subject, holds: &dyn Fn(u64) -> bool, only: Option<u64>) {
+        let keep = |value: u64| {
+            holds(
+                value.wrapping_add(subject.offset)
+                    & subject.mask
+                    & crate::function::reach::domain::value::mask_of(subject.width),
+            )
+        };
+        let all = crate::function::reach::domain::value::mask_of(subject.width);
+        let only = only.filter(|_| subject.mask & all == all);
+        let only = only.map(|value| value.wrapping_sub(subject.offset) & all);
+        let narrowed = |value: &Value| match (value, only) {
+            (Value::Choice(_), _) => value.filtered(keep),
+            // What it was is proven now.
+            (_, Some(only)) if *value == value.truncate(subject.width) => Some(Value::constant(only)),
+            _ => None,
+        };
+        let mut of = vec![subject.holder];
+        if let Holder::Register(reg) = subject.holder {
+            of.extend(self.copies.iter().filter(|(copy, _)| *copy == reg).map(|(_, of)| *of));
+        }
+        let copies = self.copies.iter().filter(|(_, from)| of.contains(from));
+        let registers: Vec<Holder> = copies.map(|(reg, _)| Holder::Register(*reg)).collect();
+        let held = self.at(subject.holder);
+        let held = narrowed(&held);
+        for holder in of.into_iter().chain(registers) {
+            let here = match holder {
+                // What the memory holds for everybody is what was loaded from it.
+                Holder::Word(at, width) if self.word(at, width).is_none() => held.clone(),
+                _ => narrowed(&self.at(holder)),
+            };
+            if let Some(here) = here {
+                self.put_at(holder, &here);
+            }
+        }
+    }
+
+    fn at(&self, holder: Holder) -> Value {
+        match holder {
+            Holder::Register(reg) => self.read(reg),
+            Holder::Frame(at, width) => self.load(at, width),
+            Holder::Word(at, width) => self.word(at, width).cloned().unwrap_or_default(),
+        }
+    }
+
+    fn put_at(&mut self, place: Holder, value: &Value) {
+        match place {
+            Holder::Register(reg) => self.put(reg, value.clone()),
+            Holder::Frame(at, width) => {
+                if self.frame.get(&at).is_some_and(|(stored, _)| *stored == width) {
+                    Arc::make_mut(&mut self.frame).insert(at, (width, value.truncate(width)));
+                }
+            }
+            Holder::Word(at, width) => self.put_word(at, width, value.truncate(width)),
+        }
+    }
+
+    /// Whether one of some registers is a vector register that holds an answer of the CPU.
+    pub(crate) fn holds_answer(&self, of: RegSet) -> bool {
+        self.vectors.iter().any(|(reg, halves)| of.contains(*reg) && halves.iter().any(Value::is_telling))
+    }
+
+    /// What a vector register holds.
+    pub(crate) fn vector(&self, reg: Reg) -> Halves {
+        self.vectors.get(&reg).cloned().unwrap_or_default()
+    }
+
+    /// Sets a vector register.
+    pub(crate) fn set_vector(&mut self, reg: Reg, halves: Halves) {
+        if halves.iter().all(|half| *half == Value::Unknown) {
+            if self.vectors.contains_key(&reg) {
+                Arc::make_mut(&mut self.vectors).remove(&reg);
+            }
+        } else {
+            Arc::make_mut(&mut self.vectors).insert(reg, halves);
+        }
+    }
+
+    /// Forgets the vector registers: a callee may change them.
+    pub(crate) fn forget_vectors(&mut self) {
+        if !self.vectors.is_empty() {
+            self.vectors = Arc::default();
+        }
+    }
+
+    /// What the frame holds.
+    pub(crate) fn load(&self, at: i64, width: u8) -> Value {
+        if let Some((stored, value)) = self.frame.get(&at)
+            && *stored >= width
+        {
+            return value.truncate(width);
+        }
+        let end = at.saturating_add(i64::from(width));
+        let mut whole: Option<Value> = None;
+        let mut covered = 0u8;
+        for (&from, (stored, value)) in self.frame.range(at.saturating_sub(8)..end) {
+            let until = from.saturating_add(i64::from(*stored));
+            if until <= at {
+                continue;
+            }
+            let shift = i32::try_from((from - at) * 8).unwrap_or(0);
+            let part = value.shift(shift).truncate(width);
+            covered = covered.saturating_add(u8::try_from(until.min(end) - from.max(at)).unwrap_or(0));
+            whole = Some(whole.map_or(part.clone(), |whole| whole.or(&part)));
+        }
+        match whole {
+            Some(whole) if covered == width => whole,
+            Some(whole) => whole.mixed(&Value::Unknown),
+            None => Value::Unknown,
+        }
+    }
+
+    /// Stores into the frame.
+    pub(crate) fn store(&mut self, at: i64, width: u8, value: Value) {
+        self.changed(Holder::Frame(at, width));
+        let end = at.saturating_add(i64::from(width));
+        let overlapping: Vec<i64> = (self.frame.range(at.saturating_sub(8)..end))
+            .filter(|(from, (stored, _))| from.saturating_add(i64::from(*stored)) > at)
+            .map(|(from, _)| *from)
+            .collect();
+        if overlapping == [at] && self.frame.get(&at).is_some_and(|known| *known == (width, value.clone())) {
+            return;
+        }
+        let frame = Arc::make_mut(&mut self.frame);
+        for from in overlapping {
+            frame.remove(&from);
+        }
+        if frame.len() < SLOTS && (value != Value::Unknown) {
+            frame.insert(at, (width, value));
+        }
+    }
+
+    /// What the frame holds from an address on, as far as it is one of a few constants.
+    pub(crate) fn frame_from(&self, from: i64) -> Vec<Value> {
+        let values = self.frame_between(from, i64::MAX).map(|(_, value)| value);
+        values.filter(|value| !value.choices().is_empty()).cloned().collect()
+    }
+
+    /// What the frame holds in a range of addresses, and where.
+    pub(crate) fn frame_between(&self, from: i64, to: i64) -> impl Iterator<Item = (i64, &Value)> {
+        self.frame.range(from..to).map(|(at, (_, value))| (*at, value))
+    }
+
+    /// Forgets the frame from an address on: somebody else may write there. What is passed on of the frame leads to no
+    /// argument that the function has got itself.
+    pub(crate) fn forget_frame(&mut self, from: i64) {
+        let end = if from < 0 { 0 } else { i64::MAX };
+        if self.frame.range(from..end).next().is_some() {
+            Arc::make_mut(&mut self.frame).retain(|at, _| !(from..end).contains(at));
+        }
+        let is_lost = |place: &Holder| match place {
+            Holder::Frame(at, width) => at.saturating_add((*width).into()) > from && *at < end,
+            _ => false,
+        };
+        self.copies.retain(|(_, of)| !is_lost(of));
+        self.subject = self.subject.filter(|subject| !is_lost(&subject.holder));
+    }
+
+    /// Forgets the frame below an address: what a callee left there means nothing.
+    pub(crate) fn forget_below(&mut self, at: i64) {
+        if self.frame.range(..at).next().is_some() {
+            let kept = Arc::make_mut(&mut self.frame).split_off(&at);
+            self.frame = Arc::new(kept);
+        }
+        let is_lost = |place: &Holder| matches!(place, Holder::Frame(from, _) if *from < at);
+        self.copies.retain(|(_, of)| !is_lost(of));
+        self.subject = self.subject.filter(|subject| !is_lost(&subject.holder));
+    }
+
+    /// Everything that is known here, as one proof.
+    pub(crate) fn proof(&self) -> Proof {
+        Proof { features: self.proven, is_doubtful: !self.doubts.is_empty() }
+    }
+
+    /// The same where a condition on the flags holds, or does not: values that this rules out are left out.
+    pub(crate) fn narrowed(mut self, condition: Condition, holds: bool) -> State {
+        let Some(subject) = self.subject else { return self };
+        let width = subject.width;
+        let is_equal = (condition == Condition::Equal) == holds
+            && matches!(condition, Condition::Equal | Condition::NotEqual);
+        let mut only = is_equal.then_some(0);
+        let passes = match &self.flags {
+            Flags::Result(..) => passes(condition, 0, width),
+            Flags::Zero(..) => match condition {
+                Condition::Equal | Condition::NotEqual | Condition::Negative | Condition::NotNegative => {
+                    passes(condition, 0, width)
+                }
+                _ => None,
+            },
+            Flags::Carry(_) => match condition {
+                Condition::UnsignedLess => passes(Condition::NotEqual, 0, width),
+                Condition::UnsignedGreaterEqual => passes(Condition::Equal, 0, width),
+                _ => None,
+            },
+            Flags::Compare(_, right, _) => {
+                let right = right.as_constant();
+                only = only.and(right);
+                right.and_then(|right| passes(condition, right, width))
+            }
+            _ => None,
+        };
+        if let Some(passes) = passes {
+            self.narrow(subject, &|value| passes(value) == holds, only);
+        }
+        self
+    }
+
+    /// The same where a register, or some of its bits, are zero or are not.
+    pub(crate) fn narrowed_by_zero(mut self, reg: Reg, width: u8, mask: u64, is_zero: bool) -> State {
+        let subject = Subject { holder: Holder::Register(reg), offset: 0, mask, width };
+        self.narrow(subject, &|value| (value == 0) == is_zero, is_zero.then_some(0));
+        self
+    }
+
+    /// Something at `place` has proven features.
+    pub(crate) fn prove(&mut self, proven: Proof, place: Svma) {
+        if !proven.features.is_subset(self.proven) {
+            self.proven = self.proven.union(proven.features);
+            self.check = Some(place);
+        }
+    }
+
+    /// What holds after a test at `branch` came out one way; `None` if it cannot.
+    pub(crate) fn after(&self, outcome: &Outcome, branch: Svma, taken: bool) -> Option<State> {
+        if outcome.impossible {
+            return None;
+        }
+        let mut state = self.clone();
+        state.prove(outcome.proven, branch);
+        state.absent = state.absent.union(outcome.absent);
+        if outcome.proven.is_doubtful
+            && let Err(place) = state.doubts.binary_search(&(branch, taken))
+        {
+            state.doubts.insert(place, (branch, taken));
+        }
+        Some(state)
+    }
+
+    /// Takes in another way to the same place. Returns whether that changed what is known.
+    pub(crate) fn join(&mut self, other: &State) -> bool {
+        let proven = self.proven.intersection(other.proven);
+        let doubts: Vec<_> =
+            self.doubts.iter().filter(|doubt| other.doubts.contains(doubt)).copied().collect();
+        // What only one way has proven goes with the values that only it makes.
+        let own = |state: &State| Proof {
+            features: state.proven.minus(proven),
+            is_doubtful: state.doubts.len() > doubts.len(),
+        };
+        let (mine, others) = (own(self), own(other));
+        let join = |a: &Value, b: &Value| match (a, b) {
+            _ if a == b => a.clone(),
+            (Value::Unknown | Value::Stack(_), _) | (_, Value::Unknown | Value::Stack(_)) => a.join(b),
+            _ => a.under(mine).join(&b.under(others)),
+        };
+        let mut changed = false;
+        if !Arc::ptr_eq(&self.registers, &other.registers) {
+            let both = (0..).zip(self.registers.iter().zip(&*other.registers)).filter(|(_, (a, b))| a != b);
+            let joined =
+                both.map(|(index, (a, b))| (index, a, join(a, b))).filter(|(_, a, joined)| joined != *a);
+            let joined: Vec<(usize, Value)> = joined.map(|(index, _, joined)| (index, joined)).collect();
+            changed |= !joined.is_empty();
+            for (index, value) in joined {
+                self.set_register(index, value);
+            }
+        }
+        if !Arc::ptr_eq(&self.frame, &other.frame) {
+            // What one way has not written is as good as unknown there.
+            let unknown = (0, Value::Unknown);
+            let other_at = |at: &i64, width: u8| {
+                &other.frame.get(at).filter(|(other, _)| *other == width).unwrap_or(&unknown).1
+            };
+            let mine = self.frame.iter().map(|(at, (width, a))| (at, width, a, other_at(at, *width)));
+            let others_only = other.frame.iter().filter(|(at, _)| !self.frame.contains_key(at));
+            let others_only = others_only.map(|(at, (width, b))| (at, width, &unknown.1, b));
+            let differing = mine.chain(others_only).filter(|(_, _, a, b)| a != b);
+            let joined = differing.map(|(at, width, a, b)| (*at, *width, a, join(a, b)));
+            let joined = joined.filter(|(_, _, a, joined)| joined != *a);
+            let joined: Vec<(i64, u8, Value)> =
+                joined.map(|(at, width, _, joined)| (at, width, joined)).collect();
+            if !joined.is_empty() {
+                changed = true;
+                let frame = Arc::make_mut(&mut self.frame);
+                for (at, width, value) in joined {
+                    match value {
+                        Value::Unknown => drop(frame.remove(&at)),
+                        value => drop(frame.insert(at, (width, value))),
+                    }
+                }
+            }
+        }
+        if self.words != other.words {
+            let both = self.words.iter().filter_map(|(key, a)| Some((*key, join(a, other.words.get(key)?))));
+            let words = both.filter(|(_, value)| *value != Value::Unknown).collect();
+            changed |= replace(&mut self.words, Arc::new(words));
+        }
+        if self.vectors != other.vectors {
+            let known = self.vectors.keys().chain(other.vectors.keys());
+            let halves = |reg: &Reg| {
+                let ([a, b], [c, d]) = (self.vector(*reg), other.vector(*reg));
+                (*reg, [join(&a, &c), join(&b, &d)])
+            };
+            let is_known = |(_, halves): &(Reg, Halves)| halves.iter().any(|half| *half != Value::Unknown);
+            let vectors = known.map(halves).filter(is_known).collect();
+            changed |= replace(&mut self.vectors, Arc::new(vectors));
+        }
+        if self.flags != other.flags {
+            changed |= replace(&mut self.flags, Flags::Unknown);
+        }
+        let copies = self.copies.len();
+        self.copies.retain(|copy| other.copies.contains(copy));
+        changed |= self.copies.len() < copies;
+        if self.subject != other.subject {
+            changed |= replace(&mut self.subject, None);
+        }
+        let leftovers = self.leftovers.intersection(other.leftovers);
+        changed |= replace(&mut self.leftovers, leftovers);
+        let check =
+            if proven.is_empty() { None } else { self.check.min(other.check).or(self.check).or(other.check) };
+        let trap = self.trap.min(other.trap);
+        changed |= replace(&mut self.trap, trap);
+        changed |= replace(&mut self.check, check);
+        changed |= replace(&mut self.proven, proven);
+        let absent = self.absent.intersection(other.absent);
+        changed |= replace(&mut self.absent, absent);
+        changed | replace(&mut self.doubts, doubts)
+    }
+
+    /// Takes in another way to the same place, and gives up all numbers that it changes. Returns whether that changed
+    /// what is known.
+    pub(crate) fn widen(&mut self, other: &State) -> bool {
+        let before = self.clone();
+        if !self.join(other) {
+            return false;
+        }
+        let widened = |old: &Value, new: &Value| match new {
+            _ if old == new => new.clone(),
+            _ if new.is_telling() => new.as_bits(),
+            _ => Value::Unknown,
+        };
+        let registers = before.registers.iter().zip(&*self.registers).map(|(old, new)| widened(old, new));
+        self.registers = registers.collect();
+        let unknown = (0, Value::Unknown);
+        let frame = self.frame.iter().map(|(&at, (width, value))| {
+            (at, (*width, widened(&before.frame.get(&at).unwrap_or(&unknown).1, value)))
+        });
+        self.frame = Arc::new(frame.filter(|(_, (_, value))| *value != Value::Unknown).collect());
+        *self != before
+    }
+
+    /// What the flags say of a condition: when it holds, and when it does not.
+    pub(crate) fn test(&self, condition: Condition) -> (Outcome, Outcome) {
+        test(&self.flags, condition)
+    }
+}
+
+/// Puts a value in a place; returns whether it was another.
+fn replace<T: PartialEq>(place: &mut T, value: T) -> bool {
+    let is_other = *place != value;
+    if is_other {
+        *place = value;
+    }
+    is_other
+}
+
+/// What flags say of a condition: when it holds, and when it does not.
+fn test(flags: &Flags, condition: Condition) -> (Outcome, Outcome) {
+    use Condition as C;
+    let swapped = |(a, b): (Outcome, Outcome)| (b, a);
+    match (flags, condition) {
+        (Flags::Unknown, _) => Default::default(),
+        (Flags::Carry(value), C::UnsignedLess) => swapped(value.equals(0, 1)),
+        (Flags::Carry(value), C::UnsignedGreaterEqual) => value.equals(0, 1),
+        (Flags::Carry(value), _) => doubt(&[value]),
+        (Flags::Either { before: (held, failed), then, otherwise }, _) => {
+            let compared = test(then, condition);
+            let both = |outcome: &Outcome| held.and(outcome);
+            match nzcv_passes(*otherwise, condition) {
+                Some(true) => (failed.or(&both(&compared.0)), both(&compared.1)),
+                Some(false) => (both(&compared.0), failed.or(&both(&compared.1))),
+                None => {
+                    let known = [held, failed, &compared.0, &compared.1];
+                    let is_told = known.into_iter().any(|outcome| !outcome.proven.is_empty());
+                    let outcome = Outcome { proven: Proof::doubt(is_told), ..Outcome::default() };
+                    (outcome, outcome)
+                }
+            }
+        }
+        (Flags::Result(value, width), C::Equal | C::UnsignedLessEqual) => value.equals(0, *width),
+        (Flags::Result(value, width), C::NotEqual | C::UnsignedGreater) => swapped(value.equals(0, *width)),
+        (Flags::Result(value, width), C::Negative | C::SignedLess) => value.sign(*width),
+        (Flags::Result(value, width), C::NotNegative | C::SignedGreaterEqual) => swapped(value.sign(*width)),
+        (Flags::Result(value, width), _) => compare(value, 0, *width, condition),
+        (Flags::Zero(value, width), C::Equal) => value.equals(0, *width),
+        (Flags::Zero(value, width), C::NotEqual) => swapped(value.equals(0, *width)),
+        (Flags::Zero(value, width), C::Negative) => value.sign(*width),
+        (Flags::Zero(value, width), C::NotNegative) => swapped(value.sign(*width)),
+        (Flags::Zero(value, _), _) => doubt(&[value]),
+        (Flags::Compare(left, right, width), _) => match (left.as_constant(), right.as_constant()) {
+            (_, Some(right)) => compare(left, right, *width, condition),
+            (Some(left), None) => compare(right, left, *width, mirrored(condition)),
+            _ => doubt(&[left, right]),
+        },
+    }
+}
+
+/// Whether a condition holds with given flags N, Z, C and V (DDI 0487 C1.2.4).
+fn nzcv_passes(nzcv: u8, condition: Condition) -> Option<bool> {
+    use Condition as C;
+    let [n, z, c, v] = [8, 4, 2, 1].map(|flag| nzcv & flag != 0);
+    Some(match condition {
+        C::Equal => z,
+        C::NotEqual => !z,
+        C::UnsignedLess => !c,
+        C::UnsignedGreaterEqual => c,
+        C::UnsignedGreater => c && !z,
+        C::UnsignedLessEqual => !c || z,
+        C::SignedLess => n != v,
+        C::SignedGreaterEqual => n == v,
+        C::SignedGreater => !z && n == v,
+        C::SignedLessEqual => z || n != v,
+        C::Negative => n,
+        C::NotNegative => !n,
+        C::Other => return None,
+    })
+}
+
+/// Whether values of some width pass a comparison with a constant; `None` if the condition is not one of order.
+fn passes(condition: Condition, constant: u64, width: u8) -> Option<Box<dyn Fn(u64) -> bool>> {
+    use Condition as C;
+    let mask = crate::function::reach::domain::value::mask_of(width);
+    let extend = move |value: u64| crate::function::reach::domain::value::sign_extended(value, width) as i64;
+    let (constant, signed) = (constant & mask, extend(constant & mask));
+    Some(match condition {
+        C::Equal => Box::new(move |value| value & mask == constant),
+        C::NotEqual => Box::new(move |value| value & mask != constant),
+        C::UnsignedLess => Box::new(move |value| value & mask < constant),
+        C::UnsignedLessEqual => Box::new(move |value| value & mask <= constant),
+        C::UnsignedGreater => Box::new(move |value| value & mask > constant),
+        C::UnsignedGreaterEqual => Box::new(move |value| value & mask >= constant),
+        C::SignedLess => Box::new(move |value| extend(value) < signed),
+        C::SignedLessEqual => Box::new(move |value| extend(value) <= signed),
+        C::SignedGreater => Box::new(move |value| extend(value) > signed),
+        C::SignedGreaterEqual => Box::new(move |value| extend(value) >= signed),
+        // The sign of the difference, which is the value's own only where nothing is taken off.
+        C::Negative if constant == 0 => Box::new(move |value| extend(value) < 0),
+        C::NotNegative if constant == 0 => Box::new(move |value| extend(value) >= 0),
+        C::Negative | C::NotNegative | C::Other => return None,
+    })
+}
+
+/// How a value compares with a constant.
+fn compare(value: &Value, constant: u64, width: u8, condition: Condition) -> (Outcome, Outcome) {
+    match (condition, passes(condition, constant, width)) {
+        (Condition::Equal, _) => value.equals(constant, width),
+        (Condition::NotEqual, _) => {
+            let (equal, unequal) = value.equals(constant, width);
+            (unequal, equal)
+        }
+        (_, Some(passes)) => value.compares(passes, width),
+        (_, None) => doubt(&[value]),
+    }
+}
+
+/// The condition with its operands exchanged.
+fn mirrored(condition: Condition) -> Condition {
+    use Condition as C;
+    match condition {
+        C::UnsignedLess => C::UnsignedGreater,
+        C::UnsignedLessEqual => C::UnsignedGreaterEqual,
+        C::UnsignedGreater => C::UnsignedLess,
+        C::UnsignedGreaterEqual => C::UnsignedLessEqual,
+        C::SignedLess => C::SignedGreater,
+        C::SignedLessEqual => C::SignedGreaterEqual,
+        C::SignedGreater => C::SignedLess,
+        C::SignedGreaterEqual => C::SignedLessEqual,
+        same => same,
+    }
+}
+
+/// Both ways of a test that is not followed.
+fn doubt(of: &[&Value]) -> (Outcome, Outcome) {
+    let proven = Proof::doubt(of.iter().any(|value| value.is_telling()));
+    let outcome = Outcome { proven, ..Outcome::default() };
+    (outcome, outcome)
+}
+
+/// The register that points to the frame.
+pub(crate) const fn stack_pointer(arch: Arch) -> Reg {
+    match arch {
+        Arch::X86_64 => Reg::general(4),
+        Arch::Aarch64 => Reg::SP,
+    }
+}
+
+/// What is left of what is known on one way out of a branch.
+pub(crate) fn narrowed(branch: &Insn, state: State, is_taken: bool) -> State {
+    let Some(condition) = branch.condition else { return state };
+    let is_zero = (condition == Condition::Equal) == is_taken;
+    match (branch.operation, branch.src[0]) {
+        (Operation::BranchCondition, _) => state.narrowed(condition, is_taken),
+        (Operation::BranchZero, Some(reg)) => {
+            let width = if branch.width == 0 { 8 } else { branch.width };
+            state.narrowed_by_zero(reg, width, u64::MAX, is_zero)
+        }
+        (Operation::BranchBit, Some(reg)) => {
+            let bit = branch.imm.and_then(|bit| u32::try_from(bit).ok()).unwrap_or(0);
+            state.narrowed_by_zero(reg, 8, 1u64.checked_shl(bit).unwrap_or(0), is_zero)
+        }
+        _ => state,
+    }
+}

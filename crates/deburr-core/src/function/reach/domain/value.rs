@@ -1,0 +1,601 @@
+//! What a register or a word of memory may hold, as far as it tells what the CPU has.
+//!
+//! A value is either one of a few constants or a word of bits; with each constant, and with each bit, go the features
+//! that the CPU is known to have when the value is that constant, or when that bit is set or clear. Every operation may
+//! lose facts and never invents one. [`Value::Tainted`] is what depends on an answer of the CPU in a way that was lost.
+
+use crate::function::reach::domain::bits::{Bits, Told, positions};
+use crate::function::reach::domain::proof::Proof;
+use crate::insn::Modifier;
+use deburr_cpu::FeatureSet;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+/// Constants at most that a value is told apart by; beyond, only its bits are.
+const MANY: usize = 24;
+
+/// Bits at most of which each value is told apart.
+const FEW: u32 = 2;
+
+/// Bytes between a frame and the one that an aligned stack pointer begins; larger than frames are.
+const ALIGNED_BELOW: i64 = 1 << 24;
+
+/// What a register or a word of memory may hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum Value {
+    /// Nothing is known.
+    #[default]
+    Unknown,
+    /// It depends on an answer of the CPU, and how is not known.
+    Tainted,
+    /// The stack pointer at the function's entry, plus so many bytes.
+    Stack(i64),
+    /// One of these constants, sorted, each with the features that the CPU then has. None at all: no value yet.
+    Choice(Arc<[(u64, Proof)]>),
+    /// Bits, each with the features that the CPU has when it is set or clear.
+    Bits(Arc<Bits>),
+}
+
+/// All bits of a width in bytes.
+pub(crate) const fn mask_of(width: u8) -> u64 {
+    match width {
+        1 => 0xff,
+        2 => 0xffff,
+        4 => 0xffff_ffff,
+        _ => u64::MAX,
+    }
+}
+
+/// The low `width` bytes, extended by their sign.
+pub(crate) const fn sign_extended(value: u64, width: u8) -> u64 {
+    match width {
+        1 => value as u8 as i8 as i64 as u64,
+        2 => value as u16 as i16 as i64 as u64,
+        4 => value as u32 as i32 as i64 as u64,
+        _ => value,
+    }
+}
+
+/// What is known when a test came out one way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Outcome {
+    /// What the CPU then has.
+    pub proven: Proof,
+    /// Features that the CPU then lacks, as the program sees it.
+    pub absent: FeatureSet,
+    /// Whether it cannot come out this way.
+    pub impossible: bool,
+}
+
+impl Value {
+    /// A constant.
+    pub(crate) fn constant(value: u64) -> Value {
+        Value::Choice(Arc::from([(value, Proof::EMPTY)]))
+    }
+
+    /// No value yet: what a join leaves as it is.
+    pub(crate) fn none() -> Value {
+        Value::Choice(Arc::from([]))
+    }
+
+    /// A word whose bits stand for features.
+    pub(crate) fn word(set: impl IntoIterator<Item = (u8, Proof)>, width: u8) -> Value {
+        let set: BTreeMap<u8, Proof> = set.into_iter().collect();
+        let apart = set.keys().fold(0, |apart, bit| apart | 1 << bit);
+        let told = |bit: u8| Told::new(set.get(&bit).copied().unwrap_or_default(), Proof::EMPTY);
+        Value::Bits(Arc::new(Bits::build(!mask_of(width), apart, told, Told::default(), false)))
+    }
+
+    /// The constant, if it can only be one.
+    pub(crate) fn as_constant(&self) -> Option<u64> {
+        match self {
+            Value::Choice(choice) => match **choice {
+                [(value, _)] => Some(value),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The constants that it may be.
+    pub(crate) fn choices(&self) -> &[(u64, Proof)] {
+        match self {
+            Value::Choice(choice) => choice,
+            _ => &[],
+        }
+    }
+
+    /// Whether it tells anything of the CPU.
+    pub(crate) fn is_telling(&self) -> bool {
+        match self {
+            Value::Unknown | Value::Stack(_) => false,
+            Value::Tainted => true,
+            Value::Choice(choice) => choice.iter().any(|(_, features)| !features.is_empty()),
+            Value::Bits(bits) => !bits.is_plain(),
+        }
+    }
+
+    /// Whether what it is tells what the CPU has: some of its values or bits mean more than the others; or, if asked,
+    /// whether it depends on the CPU in a way that was lost.
+    pub(crate) fn discriminates(&self, or_is_tainted: bool) -> bool {
+        match self {
+            Value::Unknown | Value::Stack(_) => false,
+            Value::Tainted => or_is_tainted,
+            Value::Choice(choice) => {
+                let common = choice.iter().map(|(_, proof)| proof.features).reduce(FeatureSet::intersection);
+                choice.iter().any(|(_, proof)| Some(proof.features) != common)
+            }
+            Value::Bits(bits) => bits.tainted && or_is_tainted || bits.has_features(),
+        }
+    }
+
+    fn bits(&self) -> Cow<'_, Bits> {
+        Cow::Owned(match self {
+            Value::Unknown | Value::Stack(_) => Bits::default(),
+            Value::Tainted => Bits::tainted(),
+            Value::Bits(bits) => return Cow::Borrowed(bits),
+            Value::Choice(choice) => {
+                let meet = |bit: u8, wanted: u64| {
+                    let with = choice.iter().filter(|(value, _)| value >> bit & 1 == wanted);
+                    with.map(|(_, features)| *features).reduce(Proof::intersection).unwrap_or_default()
+                };
+                let told = |bit| Told::new(meet(bit, 1), meet(bit, 0));
+                Bits::build(self.zeros(), u64::MAX, told, Told::default(), false)
+            }
+        })
+    }
+
+    /// The bits that are always clear.
+    fn zeros(&self) -> u64 {
+        match self {
+            Value::Unknown | Value::Tainted | Value::Stack(_) => 0,
+            Value::Choice(choice) => !choice.iter().fold(0, |set, (value, _)| set | value),
+            Value::Bits(bits) => bits.zeros,
+        }
+    }
+
+    /// The sum with a constant.
+    pub(crate) fn plus(&self, constant: u64) -> Value {
+        match self {
+            Value::Stack(at) => Value::Stack(at.wrapping_add(constant as i64)),
+            _ if constant == 0 => self.clone(),
+            Value::Choice(choice) => Value::map(choice, |value| value.wrapping_add(constant)),
+            _ => Value::Unknown.mixed(self),
+        }
+    }
+
+    /// The same, without saying which constants it may be.
+    pub(crate) fn as_bits(&self) -> Value {
+        Value::of_bits(self.bits().into_owned())
+    }
+
+    fn of_bits(bits: Bits) -> Value {
+        if bits.zeros == u64::MAX {
+            return Value::constant(0);
+        }
+        if bits.is_plain() && bits.zeros == 0 {
+            return Value::Unknown;
+        }
+        // Constants go through more operations than bits do.
+        if bits.open().count_ones() <= FEW && !bits.tainted {
+            return Value::Choice(bits.enumerate(bits.open()).into());
+        }
+        Value::Bits(Arc::new(bits))
+    }
+
+    /// The constants, each mapped; equal results keep what is known of both.
+    fn map(choice: &[(u64, Proof)], to: impl Fn(u64) -> u64) -> Value {
+        Value::of_choice(choice.iter().map(|&(value, features)| (to(value), features)).collect())
+    }
+
+    fn of_choice(mut choice: Vec<(u64, Proof)>) -> Value {
+        choice.sort_by_key(|(value, _)| *value);
+        choice.dedup_by(|later, kept| {
+            let same = later.0 == kept.0;
+            if same {
+                kept.1 = kept.1.intersection(later.1);
+            }
+            same
+        });
+        let value = Value::Choice(choice.into());
+        if value.choices().len() > MANY { value.as_bits() } else { value }
+    }
+
+    /// The same value where the CPU is known to have `proven`.
+    pub(crate) fn under(&self, proven: Proof) -> Value {
+        if proven.is_empty() {
+            return self.clone();
+        }
+        match self {
+            Value::Choice(choice) => Value::Choice(
+                choice.iter().map(|&(value, features)| (value, features.union(proven))).collect(),
+            ),
+            Value::Stack(_) => self.clone(),
+            _ => Value::Bits(Arc::new(self.bits().into_owned().under(proven))),
+        }
+    }
+
+    /// The constants that pass; `None` if it is not told apart by constants, or all of them pass.
+    pub(crate) fn filtered(&self, keep: impl Fn(u64) -> bool) -> Option<Value> {
+        match self {
+            Value::Choice(choice) if choice.iter().any(|(value, _)| !keep(*value)) => {
+                Some(Value::Choice(choice.iter().filter(|(value, _)| keep(*value)).copied().collect()))
+            }
+            _ => None,
+        }
+    }
+
+    /// The low bytes, extended by their sign.
+    pub(crate) fn sign_extend(&self, width: u8) -> Value {
+        match self {
+            Value::Choice(choice) => Value::map(choice, |value| sign_extended(value, width)),
+            Value::Bits(old) if width < 8 => {
+                let top = width * 8 - 1;
+                let zeros = sign_extended(old.zeros, width);
+                let apart = old.apart() | !mask_of(width);
+                Value::of_bits(Bits::build(
+                    zeros,
+                    apart,
+                    |bit| old.told(bit.min(top)),
+                    old.rest(),
+                    old.tainted,
+                ))
+            }
+            _ => self.truncate(width).mixed(&Value::Unknown),
+        }
+    }
+
+    /// The low bytes, shifted right with copies of their sign coming in.
+    pub(crate) fn shift_signed(&self, count: u64, width: u8) -> Value {
+        let top = width.min(8) * 8 - 1;
+        let count = count & u64::from(top);
+        match self {
+            // Nothing but copies of the sign.
+            Value::Bits(bits) if count == u64::from(top) && !bits.tainted => {
+                let zeros = !1 | bits.zeros >> top;
+                let one = Bits::build(zeros, 1, |_| bits.told(top), Told::default(), false);
+                Value::of_bits(one).negate().truncate(width)
+            }
+            Value::Bits(bits) => {
+                let from = |bit: u8| bit.saturating_add(count as u8).min(top);
+                let zeros = (0..=top).filter(|&bit| bits.bit(from(bit)).is_none());
+                let zeros = zeros.fold(!mask_of(width), |zeros, bit| zeros | 1 << bit);
+                let told = |bit: u8| bits.told(from(bit));
+                Value::of_bits(Bits::build(zeros, u64::MAX, told, bits.rest(), bits.tainted))
+            }
+            Value::Choice(choice) => Value::map(choice, |value| {
+                (sign_extended(value, width) as i64 >> count) as u64 & mask_of(width)
+            }),
+            _ => self.truncate(width).mixed(&Value::Unknown).truncate(width),
+        }
+    }
+
+    /// What an operand makes of a register.
+    pub(crate) fn modified(&self, by: Modifier) -> Value {
+        let extended = match by {
+            Modifier { bytes: 8.., .. } => self.clone(),
+            Modifier { is_signed: true, bytes, .. } => self.sign_extend(bytes),
+            Modifier { bytes, .. } => self.truncate(bytes),
+        };
+        if by.shift == 0 { extended } else { extended.shift(by.shift.into()) }
+    }
+
+    /// An operation on two values of which each can only be a few constants.
+    fn pairs(&self, other: &Value, of: impl Fn(u64, u64) -> u64) -> Option<Value> {
+        let (Value::Choice(a), Value::Choice(b)) = (self, other) else { return None };
+        if a.len() * b.len() > MANY {
+            return None;
+        }
+        let pairs =
+            a.iter().flat_map(|a| b.iter().map(|b| (of(a.0, b.0), a.1.union(b.1))).collect::<Vec<_>>());
+        Some(Value::of_choice(pairs.collect()))
+    }
+
+    /// What it may be when it comes from either of two places.
+    pub(crate) fn join(&self, other: &Value) -> Value {
+        if self == other {
+            return self.clone();
+        }
+        match (self, other) {
+            (Value::Choice(choice), value) | (value, Value::Choice(choice)) if choice.is_empty() => {
+                value.clone()
+            }
+            (Value::Choice(a), Value::Choice(b)) => {
+                Value::of_choice(a.iter().chain(b.iter()).copied().collect())
+            }
+            (Value::Stack(_), _) | (_, Value::Stack(_)) => self.mixed(other),
+            _ if !self.is_telling() && !other.is_telling() => Value::Unknown,
+            // What a user puts in the place of the CPU's answer (an environment variable) is the user's own account.
+            (Value::Bits(answer), plain) | (plain, Value::Bits(answer))
+                if answer.is_answer() && !plain.is_telling() && plain.choices().is_empty() =>
+            {
+                Value::Bits(Arc::clone(answer))
+            }
+            _ => {
+                let both =
+                    |a: Told, b: Told| Told::new(a.set.intersection(b.set), a.clear.intersection(b.clear));
+                // Always clear on one side: set, it comes from the other; clear, from either.
+                let one = |told: Told| Told::new(told.set, Proof::EMPTY);
+                Value::of_bits(self.bits().merged(&other.bits(), both, one))
+            }
+        }
+    }
+
+    /// The low bytes, zero-extended.
+    pub(crate) fn truncate(&self, width: u8) -> Value {
+        if width >= 8 || width == 0 { self.clone() } else { self.and_mask(mask_of(width)) }
+    }
+
+    /// The bits of a mask.
+    pub(crate) fn and_mask(&self, mask: u64) -> Value {
+        match self {
+            _ if self.zeros() | mask == u64::MAX => self.clone(),
+            Value::Unknown if mask == mask_of(4) => {
+                // Every result of 32 bits that nothing is known of.
+                static HALF: LazyLock<Arc<Bits>> = LazyLock::new(|| Arc::new(Bits::plain(!mask_of(4))));
+                Value::Bits(Arc::clone(&HALF))
+            }
+            Value::Choice(choice) => Value::map(choice, |value| value & mask),
+            // Aligned down by a distance that is not known: what lies there is not addressed from above.
+            Value::Stack(at) if (!mask).wrapping_add(1).is_power_of_two() => {
+                Value::Stack(at.wrapping_sub(ALIGNED_BELOW))
+            }
+            Value::Stack(_) => Value::Unknown,
+            _ => Value::of_bits(self.bits().masked(mask)),
+        }
+    }
+
+    /// `self & other`.
+    pub(crate) fn and(&self, other: &Value) -> Value {
+        if let Some(mask) = other.as_constant() {
+            return self.and_mask(mask).under_constant(other);
+        }
+        if let Some(mask) = self.as_constant() {
+            return other.and_mask(mask).under_constant(self);
+        }
+        if let (Value::Unknown, Value::Unknown) = (self, other) {
+            return Value::Unknown;
+        }
+        if let Some(value) = self.pairs(other, |a, b| a & b) {
+            return value;
+        }
+        let (a, b) = (self.bits(), other.bits());
+        // A set bit is set on both sides.
+        let told = |a: Told, b: Told| Told::new(a.set.union(b.set), a.clear.intersection(b.clear));
+        let of = |bit| told(a.told(bit), b.told(bit));
+        let rest = told(a.rest(), b.rest());
+        let (zeros, apart) = (a.zeros | b.zeros, a.apart() | b.apart());
+        Value::of_bits(Bits::build(zeros, apart, of, rest, a.tainted || b.tainted))
+    }
+
+    /// Keeps what is known of the one constant that the operation was with.
+    fn under_constant(self, constant: &Value) -> Value {
+        match constant.choices() {
+            [(_, features)] => self.under(*features),
+            _ => self,
+        }
+    }
+
+    /// `self | other`, and `self ^ other` or `self + other` where no bit can be set in both.
+    pub(crate) fn or(&self, other: &Value) -> Value {
+        if let (Value::Unknown, Value::Unknown) = (self, other) {
+            return Value::Unknown;
+        }
+        if let Some(value) = self.pairs(other, |a, b| a | b) {
+            return value;
+        }
+        // Clear, it is clear on both sides.
+        let both = |a: Told, b: Told| Told::new(a.set.intersection(b.set), a.clear.union(b.clear));
+        Value::of_bits(self.bits().merged(&other.bits(), both, |told| told))
+    }
+
+    /// `self ^ other`.
+    pub(crate) fn xor(&self, other: &Value) -> Value {
+        match (other.as_constant(), self.as_constant()) {
+            (Some(mask), _) => self.xor_mask(mask).under_constant(other),
+            (_, Some(mask)) => other.xor_mask(mask).under_constant(self),
+            _ => self.pairs(other, |a, b| a ^ b).unwrap_or_else(|| self.mixed(other)),
+        }
+    }
+
+    /// `self ^ mask`.
+    pub(crate) fn xor_mask(&self, mask: u64) -> Value {
+        match self {
+            Value::Choice(choice) => Value::map(choice, |value| value ^ mask),
+            Value::Stack(_) => Value::Unknown,
+            _ => {
+                let old = self.bits();
+                let told = |bit: u8| match (mask >> bit & 1 != 0, old.bit(bit)) {
+                    (false, told) => told.unwrap_or_default(),
+                    // Always clear becomes always set.
+                    (true, told) => told.map(Told::flipped).unwrap_or_default(),
+                };
+                let apart = if old.rest() == Told::default() { old.apart() } else { u64::MAX };
+                Value::of_bits(Bits::build(old.zeros & !mask, apart, told, Told::default(), old.tainted))
+            }
+        }
+    }
+
+    /// `self << count` or, for a negative count, `self >> -count` with zeros coming in.
+    pub(crate) fn shift(&self, count: i32) -> Value {
+        let shift = |value: u64| match count {
+            0..=63 => value << count,
+            -63..=-1 => value >> -count,
+            _ => 0,
+        };
+        match self {
+            _ if count == 0 => self.clone(),
+            Value::Choice(choice) => Value::map(choice, shift),
+            Value::Unknown => Value::of_bits(Bits::plain(!shift(u64::MAX))),
+            Value::Stack(_) => Value::Unknown,
+            _ => {
+                let old = self.bits();
+                let told = |bit| old.told(u8::try_from(i32::from(bit) - count).unwrap_or(0));
+                let (open, apart) = (shift(old.open()), shift(old.apart()));
+                Value::of_bits(Bits::build(!open, apart, told, old.rest(), old.tainted))
+            }
+        }
+    }
+
+    /// `self + other`, exactly for constants and addresses.
+    pub(crate) fn add(&self, other: &Value) -> Value {
+        match (self, other) {
+            (Value::Stack(at), value) | (value, Value::Stack(at)) => match value.as_constant() {
+                Some(by) => Value::Stack(at.wrapping_add(by as i64)),
+                None => Value::Unknown,
+            },
+            (Value::Choice(a), Value::Choice(b)) if a.len() * b.len() <= MANY => {
+                self.pairs(other, u64::wrapping_add).unwrap_or_default()
+            }
+            // No carries: the sum is the union.
+            _ if self.zeros() | other.zeros() == u64::MAX => self.or(other),
+            _ => self.mixed(other),
+        }
+    }
+
+    /// `-self`, exactly for constants; of 0 and 1 it makes no bits and all bits.
+    pub(crate) fn negate(&self) -> Value {
+        match self {
+            Value::Choice(choice) => Value::map(choice, u64::wrapping_neg),
+            Value::Bits(bits) if bits.zeros | 1 == u64::MAX => self.spread(),
+            _ => self.mixed(&Value::Unknown),
+        }
+    }
+
+    /// All bits like bit 0.
+    pub(crate) fn spread(&self) -> Value {
+        let old = self.bits();
+        let Some(told) = old.bit(0) else { return Value::constant(0) };
+        Value::of_bits(Bits::build(0, 0, |_| told, told, old.tainted))
+    }
+
+    /// The low 32 bits in both halves.
+    pub(crate) fn twice(&self) -> Value {
+        match self {
+            Value::Choice(choice) => Value::map(choice, |value| value << 32 | value & 0xffff_ffff),
+            _ => self.truncate(4).or(&self.shift(32)),
+        }
+    }
+
+    /// What is left of two values that an operation mixed in a way not followed.
+    pub(crate) fn mixed(&self, other: &Value) -> Value {
+        if self.is_telling() || other.is_telling() { Value::Tainted } else { Value::Unknown }
+    }
+
+    /// A truth value, from what is known when it is true and when it is false.
+    pub(crate) fn truth(if_true: &Outcome, if_false: &Outcome) -> Value {
+        if if_true.impossible || if_false.impossible {
+            return Value::constant(u64::from(if_false.impossible));
+        }
+        Value::Choice(Arc::from([(0, if_false.proven), (1, if_true.proven)]))
+    }
+
+    /// What is known when it equals a constant, and when it does not, in the low `width` bytes.
+    pub(crate) fn equals(&self, constant: u64, width: u8) -> (Outcome, Outcome) {
+        let constant = constant & mask_of(width);
+        let value = self.truncate(width);
+        if let Value::Choice(choice) = &value {
+            return (meet(choice, |value| value == constant), meet(choice, |value| value != constant));
+        }
+        let bits = value.bits();
+        let doubt = Proof::doubt(bits.tainted);
+        let (mut equal, mut unequal) = (Outcome::of(doubt), Outcome::of(doubt));
+        equal.impossible = constant & bits.zeros != 0;
+        let set = bits.reduce(constant, |told| told.set, Proof::union);
+        let clear = bits.reduce(!constant, |told| told.clear, Proof::union);
+        equal.proven = equal.proven.union(set.unwrap_or_default()).union(clear.unwrap_or_default());
+        let open = bits.open() & mask_of(width);
+        if constant == 0 {
+            // Some bit is set, and which is not known.
+            let sets = bits.reduce(open, |told| told.set, Proof::intersection);
+            unequal.proven = unequal.proven.union(sets.unwrap_or_default());
+            unequal.impossible = open == 0;
+            equal.absent = unequal.proven.features;
+        } else {
+            unequal.absent = equal.proven.features;
+            if open == constant && open.is_power_of_two() {
+                let clear = positions(open).map(|bit| bits.told(bit).clear).next();
+                unequal.proven = unequal.proven.union(clear.unwrap_or_default());
+                equal.absent = unequal.proven.features;
+            }
+        }
+        (equal, unequal)
+    }
+
+    /// What is known when its highest bit in `width` bytes is set, and when it is clear.
+    pub(crate) fn sign(&self, width: u8) -> (Outcome, Outcome) {
+        let top = mask_of(width) ^ (mask_of(width) >> 1);
+        let (zero, nonzero) = self.and_mask(top).equals(0, width);
+        (nonzero, zero)
+    }
+
+    /// What is known when a comparison with a constant holds, and when it does not.
+    pub(crate) fn compares(&self, holds: impl Fn(u64) -> bool, width: u8) -> (Outcome, Outcome) {
+        /// Bits at most whose every value is tried.
+        const TRIED: u32 = 3;
+        let value = self.truncate(width);
+        let choice = match &value {
+            Value::Choice(choice) => choice.to_vec(),
+            _ => {
+                let bits = value.bits();
+                let open = bits.open() & mask_of(width);
+                if bits.tainted || open.count_ones() > TRIED {
+                    let (_, nonzero) = value.equals(0, width);
+                    let nonzero = Outcome { absent: FeatureSet::EMPTY, ..nonzero };
+                    let open = Outcome::of(Proof::doubt(bits.tainted));
+                    // The side that zero is not on is not zero.
+                    return if holds(0) { (open, nonzero) } else { (nonzero, open) };
+                }
+                bits.enumerate(open)
+            }
+        };
+        (meet(&choice, &holds), meet(&choice, |value| !holds(value)))
+    }
+}
+
+impl Outcome {
+    /// After this test and another.
+    pub(crate) fn and(&self, other: &Outcome) -> Outcome {
+        Outcome {
+            proven: self.proven.union(other.proven),
+            absent: self.absent.union(other.absent),
+            impossible: self.impossible || other.impossible,
+        }
+    }
+
+    /// After either of two tests.
+    pub(crate) fn or(&self, other: &Outcome) -> Outcome {
+        match (self.impossible, other.impossible) {
+            (true, _) => *other,
+            (_, true) => *self,
+            _ => Outcome {
+                proven: self.proven.intersection(other.proven),
+                absent: self.absent.minus(self.absent.minus(other.absent)),
+                impossible: false,
+            },
+        }
+    }
+
+    fn of(proven: Proof) -> Outcome {
+        Outcome { proven, ..Outcome::default() }
+    }
+}
+
+/// What is known of the CPU when the value is one of the constants that pass.
+fn meet(choice: &[(u64, Proof)], passes: impl Fn(u64) -> bool) -> Outcome {
+    let sets = |wanted: bool| {
+        choice
+            .iter()
+            .filter(|(value, _)| passes(*value) == wanted)
+            .map(|(_, features)| *features)
+            .reduce(Proof::intersection)
+    };
+    let proven = sets(true);
+    let (has, lacks) = (proven.unwrap_or_default(), sets(false).unwrap_or_default());
+    Outcome {
+        proven: has,
+        absent: lacks.features.minus(has.features),
+        impossible: proven.is_none() && !choice.is_empty(),
+    }
+}

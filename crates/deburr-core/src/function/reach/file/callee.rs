@@ -1,0 +1,104 @@
+//! What a call of a function leaves as it was, as far as the function's own instructions tell.
+//!
+//! In: a small function that is not run inside its callers. Out: whether it comes back, and the registers that it writes:
+//! compilers that see a callee keep values in registers that it leaves alone, whatever the procedure call standard says
+//! (gcc's `-fipa-ra`).
+
+use crate::address::Svma;
+use crate::function::block::Graph;
+use crate::function::reach::file::abi;
+use crate::function::reach::file::names;
+use crate::insn::{Class, Flow, Operation, Reg, RegSet};
+use deburr_cpu::Arch;
+
+/// Bytes of a function at most that is looked at.
+pub(crate) const SMALL: u32 = 512;
+
+/// What a call of a function does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Callee {
+    /// Whether it may come back.
+    pub returns: bool,
+    /// The registers that it may change; `None`: all that the procedure call standard lets it.
+    pub writes: Option<RegSet>,
+    /// Whether what the registers for arguments hold is for it.
+    pub takes_arguments: bool,
+}
+
+impl Callee {
+    pub(crate) const UNKNOWN: Callee = Callee { returns: true, writes: None, takes_arguments: true };
+
+    /// Of a small function. `graph`: its own; `start`: where it begins; `name_of`: names of functions, as far as they tell
+    /// something; `is_go`: whether Go made the file, which passes arguments otherwise.
+    pub(crate) fn of<'n>(
+        arch: Arch,
+        graph: &Graph,
+        start: Svma,
+        name_of: impl Fn(Svma) -> Option<&'n str>,
+        is_go: bool,
+    ) -> Callee {
+        // A part of the function may lie before it.
+        let Some((first, _)) = graph.find(start) else { return Callee::UNKNOWN };
+        let mut seen = vec![false; graph.blocks.len()];
+        let mut pending = vec![first];
+        let (mut returns, mut writes) = (false, Some(RegSet::EMPTY));
+        while let Some(index) = pending.pop() {
+            let Some(block) = graph.blocks.get(index) else { continue };
+            match seen.get_mut(index) {
+                Some(seen) if !*seen => *seen = true,
+                _ => continue,
+            }
+            let mut ends = false;
+            for insn in &block.insns {
+                writes = writes.map(|all| all.union(insn.writes));
+                match insn.flow {
+                    Flow::Call(to) if name_of(to).is_some_and(names::does_not_return) => {
+                        ends = true;
+                        break;
+                    }
+                    Flow::Call(_) | Flow::IndirectCall => writes = None,
+                    Flow::Return => returns = true,
+                    Flow::IndirectJump => return Callee::UNKNOWN,
+                    Flow::Jump(to) | Flow::Branch(to) if graph.find(to).is_none() => return Callee::UNKNOWN,
+                    _ => {}
+                }
+            }
+            if !ends {
+                pending.extend(&block.successors);
+            }
+        }
+        let takes_arguments = is_go || reads_arguments(arch, graph, first);
+        Callee { returns, writes, takes_arguments }
+    }
+}
+
+/// Whether a register for arguments is read before it is written, from a block on.
+pub(crate) fn reads_arguments(arch: Arch, graph: &Graph, first: usize) -> bool {
+    // By block, the registers that every way to it has written.
+    let mut written: Vec<Option<RegSet>> = vec![None; graph.blocks.len()];
+    let mut pending = vec![(first, RegSet::EMPTY)];
+    while let Some((index, before)) = pending.pop() {
+        let (Some(block), Some(known)) = (graph.blocks.get(index), written.get_mut(index)) else { continue };
+        let mut now = known.map_or(before, |known| known.intersection(before));
+        if *known == Some(now) {
+            continue;
+        }
+        *known = Some(now);
+        for insn in &block.insns {
+            let is_zeroed = insn.operation == Operation::Xor && insn.src[0] == insn.src[1];
+            // Few leaves have subleaves, and compilers that see so leave `ecx` as it is.
+            let is_query = insn.class == Class::FeatureQuery;
+            let reads = |reg: &&Reg| insn.reads.contains(**reg) && !now.contains(**reg);
+            if !is_zeroed && !is_query && abi::arguments(arch).iter().any(|reg| reads(&reg)) {
+                return true;
+            }
+            now = now.union(insn.writes);
+            if matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall) {
+                let clobbered = abi::clobbered(arch, false).iter();
+                now = clobbered.fold(now, |now, reg| now.with(*reg));
+            }
+        }
+        pending.extend(block.successors.iter().map(|&next| (next, now)));
+    }
+    false
+}

@@ -1,0 +1,337 @@
+//! What the procedure call standards and the C library say of registers and of functions by name.
+
+use crate::image::demangle;
+use crate::image::linkage::Export;
+use std::collections::{HashMap, HashSet};
+
+/// Whether a function of this name never comes back.
+pub(crate) fn does_not_return(name: &str) -> bool {
+    matches!(
+        name,
+        "abort"
+            | "exit"
+            | "_exit"
+            | "_Exit"
+            | "quick_exit"
+            | "__stack_chk_fail"
+            | "__assert_fail"
+            | "__assert"
+            | "__fortify_fail"
+            | "__chk_fail"
+            | "__libc_fatal"
+            | "err"
+            | "errx"
+            | "longjmp"
+            | "siglongjmp"
+            | "__longjmp_chk"
+            | "__cxa_throw"
+            | "__cxa_rethrow"
+            | "__cxa_bad_cast"
+            | "_Unwind_Resume"
+            | "_ZSt9terminatev"
+            | "_ZSt17__throw_bad_allocv"
+            | "_ZSt20__throw_length_errorPKc"
+            | "_ZSt20__throw_out_of_rangePKc"
+            | "_ZSt24__throw_out_of_range_fmtPKcz"
+            | "pthread_exit"
+            | "thrd_exit"
+            | "__builtin_unreachable"
+            | "OPENSSL_die"
+    )
+}
+
+/// Whether an exported function of this name only lists variants, each with a flag that says whether it can be used:
+/// glibc's, for its own tests.
+pub(crate) fn lists_variants(name: &str) -> bool {
+    name == "__libc_ifunc_impl_list"
+}
+
+/// Whether a function of this name calls a function that it is given.
+pub(crate) fn calls_back(name: &str) -> bool {
+    matches!(
+        name,
+        "__libc_start_main"
+            | "pthread_create"
+            | "thrd_create"
+            | "pthread_once"
+            | "call_once"
+            | "signal"
+            | "bsd_signal"
+            | "sigaction"
+            | "sigset"
+            | "atexit"
+            | "at_quick_exit"
+            | "__cxa_atexit"
+            | "__cxa_thread_atexit"
+            | "on_exit"
+            | "pthread_atfork"
+            | "qsort"
+            | "qsort_r"
+            | "bsearch"
+            | "lfind"
+            | "makecontext"
+            | "dl_iterate_phdr"
+            | "g_thread_new"
+    )
+}
+
+/// Whether an imported function of this name, mangled or not, tells what the CPU has: `av_get_cpu_flags`, `SDL_HasAVX2`,
+/// `hwy::SupportedTargets`.
+pub(crate) fn tells_of_cpu(name: &str) -> bool {
+    let demangled = demangle(name);
+    let name = demangled.split('(').next().unwrap_or_default();
+    let words = words(name);
+    let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
+    let follows = |first: &[&str], then: &[&str]| {
+        let near = words.windows(3).chain(words.windows(2));
+        near.filter(|near| first.contains(&near.first().map_or("", String::as_str)))
+            .any(|near| near.iter().skip(1).any(|word| then.contains(&word.as_str())))
+    };
+    const TOLD: &[&str] = &[
+        "flags",
+        "feature",
+        "features",
+        "caps",
+        "capabilities",
+        "capability",
+        "supports",
+        "supported",
+        "support",
+        "has",
+        "detect",
+        "detection",
+        "id",
+        "isa",
+        "isas",
+    ];
+    let is_extension = |word: &String| {
+        matches!(
+            word.as_str(),
+            "mmx" | "neon" | "asimd" | "lse" | "fma3" | "popcnt" | "aesni" | "f16c" | "pclmul" | "pclmulqdq"
+        ) || ["sse", "ssse", "avx", "sve", "bmi"].iter().any(|family| {
+            word.strip_prefix(family)
+                .is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit()) || rest.starts_with("512"))
+        })
+    };
+    has(&["hwcap", "hwcap2", "hwcaps", "cpuid", "cpuflags", "cpufeatures", "cpucaps"])
+        || follows(&["cpu"], TOLD)
+        || follows(&["cpuinfo"], &["has"])
+        || follows(&["hw"], &["features", "caps"])
+        || follows(&["simd"], &["flags", "level", "caps", "support", "supported", "detect"])
+        || words.iter().any(is_extension)
+            && has(&["has", "have", "supports", "supported", "can", "available", "usable"])
+        || words.first().is_some_and(|word| word == "hwy") && has(&["target", "targets"])
+}
+
+/// The words of a name, in lower case: parted by what is no letter or digit, and by a change of case.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let letters: Vec<char> = name.chars().take(256).collect();
+    let mut is_new = true;
+    for (index, &letter) in letters.iter().enumerate() {
+        if !letter.is_ascii_alphanumeric() {
+            is_new = true;
+            continue;
+        }
+        let before = index.checked_sub(1).and_then(|before| letters.get(before)).copied().unwrap_or('_');
+        let after = letters.get(index.saturating_add(1)).copied().unwrap_or('_');
+        // `CPUInfo` has two words, `AVX2` one.
+        let is_acronym = before.is_ascii_uppercase() && !after.is_ascii_lowercase();
+        is_new |= letter.is_ascii_uppercase() && !is_acronym;
+        match words.last_mut() {
+            Some(word) if !is_new => word.push(letter.to_ascii_lowercase()),
+            _ => words.push(letter.to_ascii_lowercase().to_string()),
+        }
+        is_new = false;
+    }
+    words
+}
+
+/// Whether a host enters a module by this name: Python's, Node's or Java's. What else such a module exports is not for
+/// others.
+pub(crate) fn is_module_entry(name: &str) -> bool {
+    const PREFIXES: &[&str] =
+        &["PyInit_", "PyInitU_", "napi_register_module_v", "node_register_module_v", "Java_", "JNI_On"];
+    PREFIXES.iter().any(|prefix| name.len() > prefix.len() && name.starts_with(prefix))
+}
+
+/// Whether an exported function is a vector variant for a part of the instruction set that its name states: `_ZGVdN4v_cos` is
+/// for AVX2, and what calls it was compiled for that (x86-64 Vector Function ABI, "Vector Function Name Mangling"; Vector
+/// Function ABI for AArch64). Those of the first level, `b` and `n`, need nothing.
+pub(crate) fn is_vector_variant(name: &str) -> bool {
+    let Some(mangled) = name.strip_prefix("_ZGV") else { return false };
+    let masked = mangled.strip_prefix(['c', 'd', 'e', 's']);
+    masked.is_some_and(|rest| rest.starts_with(['N', 'M']) && rest.contains('_'))
+}
+
+/// Whether a function is exported without being meant for others: an inline function or a template's instance of C++,
+/// which every unit that uses it has and the linker merges, or one in a version that says so.
+pub(crate) fn is_incidental(export: &Export<'_>) -> bool {
+    let is_private = |version: &str| version.split('_').any(|word| matches!(word, "PRIVATE" | "INTERNAL"));
+    export.is_weak && export.name.starts_with("_Z") || export.version.is_some_and(is_private)
+}
+
+/// The exported functions whose names say for which CPUs they are, and that have siblings for others: `scopy_k_NEOVERSEN2`
+/// beside `scopy_k_ARMV8`. Who calls one of them has chosen it.
+pub(crate) fn variants<'a>(exports: &[Export<'a>]) -> HashSet<&'a str> {
+    let mut by_stem: HashMap<&'a str, Vec<&Export<'a>>> = HashMap::new();
+    for export in exports {
+        if let Some((stem, _)) = export.name.rsplit_once('_') {
+            by_stem.entry(stem).or_default().push(export);
+        }
+    }
+    let families = by_stem.into_values().filter(|family| {
+        // One function may be exported in several versions.
+        family.iter().any(|export| Some(export.name) != family.first().map(|first| first.name))
+    });
+    let of_cpus =
+        |export: &&Export<'a>| export.name.rsplit_once('_').is_some_and(|(_, suffix)| is_of_cpus(suffix));
+    families.flatten().filter(of_cpus).map(|export| export.name).collect()
+}
+
+/// Whether a suffix of a name is for some CPUs: an extension of the instruction set, or a core.
+fn is_of_cpus(suffix: &str) -> bool {
+    const BEGINNINGS: &str = "a64fx amx armv8 armv9 athlon atom avx barcelona bmi bobcat bulldozer cooperlake core2 cortex crc32 \
+        dotprod dunnington emag excavator fma haswell i8mm icelake knl nehalem neon neoverse opteron penryn \
+        piledriver pmull popcnt prescott sandybridge sapphirerapids skx skylake sme sse ssse steamroller sve \
+        thunderx tsv110 vnni zen";
+    let suffix = suffix.to_ascii_lowercase();
+    BEGINNINGS.split(' ').any(|beginning| suffix.starts_with(beginning))
+}
+
+/// Whether what a function of this name returns is known: see `machine::queries`.
+pub(crate) fn answers(name: &str) -> bool {
+    matches!(
+        name,
+        "getauxval"
+            | "__getauxval"
+            | "__x86_get_cpuid_feature_leaf"
+            | "__x86_get_cpu_features"
+            | "_dl_x86_get_cpu_features"
+            | "__get_cpu_features"
+            | "__cpu_indicator_init"
+            | "__init_cpu_features_resolver"
+            | "__init_cpu_features"
+    )
+}
+
+/// Whether a function of this name has a part in it.
+pub(crate) fn takes_part_in_handling(name: &str) -> bool {
+    name == "sigaction" || is_return_point(name)
+}
+
+pub(crate) fn is_return_point(name: &str) -> bool {
+    matches!(name, "setjmp" | "_setjmp" | "sigsetjmp" | "__sigsetjmp")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address::Svma;
+
+    #[test]
+    fn exports_for_some_cpus_with_siblings_are_variants() {
+        let exports = [
+            "copy_AVX2",
+            "copy_C",
+            "scopy_k_ARMV8",
+            "scopy_k_NEOVERSEN2",
+            "list_first",
+            "list_last",
+            "hash_sse42",
+            "hash",
+        ];
+        let exports = exports.map(|name| Export { at: Svma(0), name, is_weak: false, version: None });
+        let mut found: Vec<_> = variants(&exports).into_iter().collect();
+        found.sort_unstable();
+        assert_eq!(found, ["copy_AVX2", "scopy_k_ARMV8", "scopy_k_NEOVERSEN2"]);
+    }
+
+    #[test]
+    fn imported_functions_that_tell_of_the_cpu_are_known_by_their_names() {
+        let told = [
+            "av_get_cpu_flags",
+            "aom_get_cpu_caps",
+            "x264_cpu_detect",
+            "android_getCpuFeatures",
+            "android_getCpuFeaturesExt",
+            "SDL_HasAVX2",
+            "SDL_HasSSE41",
+            "cpuinfo_has_x86_avx2",
+            "cpu_supports_avx",
+            "__cpu_has_fma",
+            "Sleef_x86CpuID",
+            "_gcry_get_hw_features",
+            "is_avx2_supported",
+            "OPENSSL_cpuid_setup",
+            "_dl_hwcap2",
+            "_ZN3hwy16SupportedTargetsEv",
+            "_ZN3hwy15GetChosenTargetEv",
+            "_ZN8CryptoPP7HasAVX2Ev",
+            "_ZN4llvm3sys18getHostCPUFeaturesEv",
+        ];
+        for name in told {
+            assert!(tells_of_cpu(name), "{name}");
+        }
+        let others = [
+            "sched_getcpu",
+            "__sched_cpucount",
+            "cpuinfo_get_processors_count",
+            "uv_cpu_info",
+            "uv_available_parallelism",
+            "cpu_relax",
+            "has_cpu_backend",
+            "encode_avx2",
+            "ff_h264_idct_add_8_avx",
+            "EVP_CIPHER_flags",
+            "fcntl_flags",
+            "have_savx",
+            "hasNeonate",
+            "_ZN2at3cpu5clampEv",
+            "_ZN3hwy5AbortEv",
+            "simd_sum",
+            "feature_flags",
+            "gpu_has_feature",
+            "clock_getcpuclockid",
+            "pthread_getcpuclockid",
+        ];
+        for name in others {
+            assert!(!tells_of_cpu(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn modules_are_entered_by_fixed_names() {
+        let names =
+            ["PyInit__multiarray_umath", "PyInitU_x", "napi_register_module_v1", "node_register_module_v108"];
+        assert!(names.into_iter().all(is_module_entry));
+        assert!(["JNI_OnLoad", "Java_org_sqlite_core_NativeDB_open"].into_iter().all(is_module_entry));
+        let others = [
+            "PyInit_",
+            "PyInitialize",
+            "Py_Initialize",
+            "JNI_CreateJavaVM",
+            "Javascript",
+            "napi_create_object",
+        ];
+        assert!(!others.into_iter().any(is_module_entry));
+    }
+
+    #[test]
+    fn vector_variants_state_their_instruction_set() {
+        assert!(["_ZGVdN4v_cos", "_ZGVeN8vvv_sincos", "_ZGVsMxv_exp"].into_iter().all(is_vector_variant));
+        let others = ["_ZGVbN2v_cos", "_ZGVnN2v_cos", "_ZGVZ4mainE5cache", "_ZGVN3foo3barE", "_ZGV", "cos"];
+        assert!(!others.into_iter().any(is_vector_variant));
+    }
+
+    #[test]
+    fn an_inline_function_is_exported_by_accident() {
+        let export = |name, is_weak, version| Export { at: Svma(0), name, is_weak, version };
+        assert!(is_incidental(&export("_ZN2np10qsort_simdIfEEvPT_", true, None)));
+        assert!(is_incidental(&export("_nettle_aes128_encrypt_aesni", false, Some("NETTLE_INTERNAL_8_6"))));
+        assert!(is_incidental(&export("__libc_memset", false, Some("GLIBC_PRIVATE"))));
+        assert!(!is_incidental(&export("_ZN5Botan3AES7encryptEv", false, None)));
+        assert!(!is_incidental(&export("strdup", true, Some("GLIBC_2.2.5"))));
+        assert!(!is_incidental(&export("f", false, Some("INTERNALS_1"))));
+    }
+}

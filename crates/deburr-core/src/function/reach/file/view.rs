@@ -1,0 +1,266 @@
+//! The file as the analysis sees it: [`View`], immutable look-ups over an image, its linkage and its functions. What was looked
+//! up before is kept, which changes no answer.
+
+use super::callee::{self, Callee};
+use super::foreign as stand_in;
+use super::getauxval::getauxval;
+use super::incoming::Incoming;
+use super::knowledge::{self, Knowledge};
+use super::names;
+use super::references::{DataReference, References};
+use crate::address::{CodeOffset, Extent, Svma};
+use crate::function::block::Graph;
+use crate::function::{Function, Program};
+use crate::image::{Image, Linkage, SymbolKind, SymbolOrigin};
+use crate::insn::sweep::Edge;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, RwLock};
+
+/// Graphs by where their functions begin, with how many blocks they have.
+#[derive(Debug, Default)]
+struct Graphs {
+    kept: HashMap<CodeOffset, Arc<Graph>>,
+    blocks: usize,
+}
+
+impl Graphs {
+    fn keep(&mut self, start: CodeOffset, graph: &Arc<Graph>) {
+        let blocks = self.blocks + graph.blocks.len();
+        if blocks <= BLOCKS && self.kept.insert(start, Arc::clone(graph)).is_none() {
+            self.blocks = blocks;
+        }
+    }
+}
+
+/// Bytes of a function at most that is run.
+const LARGEST: u64 = 256 * 1024;
+
+/// Blocks at most of the graphs that are kept.
+const BLOCKS: usize = 1 << 14;
+
+/// The file, with what is looked up often.
+pub(crate) struct View<'w, 'a> {
+    pub(crate) image: &'w Image<'a>,
+    pub(crate) linkage: &'w Linkage<'a>,
+    pub(crate) program: &'w Program,
+    /// What leads where.
+    pub(crate) incoming: Incoming,
+    /// What the files tell that it uses.
+    pub(crate) foreign: &'w [&'w Knowledge],
+    /// The parts of functions, by their owner's start.
+    parts: HashMap<CodeOffset, Vec<Function>>,
+    pub(crate) resolvers: HashSet<CodeOffset>,
+    /// By stub of the PLT, the function of this file that it jumps to.
+    pub(crate) stubs: HashMap<CodeOffset, CodeOffset>,
+    /// The imported functions that tell what the CPU has, by their names.
+    pub(crate) answerers: HashSet<&'w str>,
+    /// What calls of small functions do, as far as it was asked for.
+    callees: RwLock<HashMap<CodeOffset, Callee>>,
+    /// The graphs of functions that were run, which often are run again, as far as they are few.
+    graphs: RwLock<Graphs>,
+    /// Which code refers to data.
+    references: References,
+    /// Names of the symbols at function starts in the PLT, and of imported functions.
+    pub(crate) names: HashMap<Svma, &'w str>,
+}
+
+impl<'w, 'a> View<'w, 'a> {
+    pub(crate) fn new(
+        image: &'w Image<'a>,
+        linkage: &'w Linkage<'a>,
+        program: &'w Program,
+        foreign: &'w [&'w Knowledge],
+    ) -> View<'w, 'a> {
+        let mut parts: HashMap<CodeOffset, Vec<Function>> = HashMap::new();
+        for function in program.functions().iter().filter(|function| function.is_part()) {
+            parts.entry(program.whole(function).start).or_default().push(*function);
+        }
+        let resolvers =
+            linkage.resolvers.iter().copied().chain(linkage.resolved.iter().map(|cell| cell.resolver));
+        let marked = image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::IfuncResolver);
+        let resolvers = resolvers.chain(marked.map(|symbol| symbol.svma));
+        let resolvers = resolvers.filter_map(|svma| image.code_offset(svma)).collect();
+        let own: HashSet<&str> = linkage.named_exports.iter().map(|export| export.name).collect();
+        let imported = linkage.imports.iter().map(|import| import.name);
+        let answerers = imported.filter(|name| names::tells_of_cpu(name) && !own.contains(name));
+        // Where the file is at hand that defines it, what it tells is known.
+        let answerers: HashSet<&str> =
+            answerers.filter(|name| !knowledge::is_defined(foreign, name)).collect();
+        let mut named: HashMap<Svma, &'w str> = HashMap::new();
+        for symbol in &image.symbols {
+            let stub = symbol.name.strip_suffix("@plt");
+            let name = stub.unwrap_or(&symbol.name);
+            let is_told = names::does_not_return(name)
+                || names::calls_back(name)
+                || names::answers(name)
+                || names::takes_part_in_handling(name);
+            // A function of the file's own is not the foreign one of its name.
+            let is_foreign = stub
+                .is_some_and(|name| knowledge::returned(foreign, name).is_some() || answerers.contains(name));
+            if is_told || is_foreign {
+                named.entry(symbol.svma).or_insert(name);
+            }
+        }
+        if linkage.imports.is_empty() {
+            named.extend(getauxval(image, program).map(|svma| (svma, "getauxval")));
+        }
+        for (index, import) in linkage.imports.iter().enumerate() {
+            named.insert(Svma(stand_in::foreign(index)), import.name);
+        }
+        View {
+            image,
+            linkage,
+            program,
+            incoming: Incoming::of(image, linkage, program),
+            foreign,
+            parts,
+            resolvers,
+            stubs: own_stubs(image, linkage),
+            answerers,
+            callees: RwLock::default(),
+            graphs: RwLock::default(),
+            references: References::default(),
+            names: named,
+        }
+    }
+
+    /// Whether another file is asked what the CPU has, or the loader.
+    pub(crate) fn asks_others(&self) -> bool {
+        self.linkage.imports.iter().any(|import| self.answers(import.name))
+    }
+
+    /// The function that control gets to by an address: its own stub's, where it is one.
+    pub(crate) fn called_at(&self, svma: Svma) -> Option<&'w Function> {
+        let at = self.image.code_offset(svma)?;
+        let at = self.stubs.get(&at).copied().unwrap_or(at);
+        Some(self.program.whole(self.program.function_from(at)?))
+    }
+
+    /// The name of the function at an address, as far as names tell something.
+    pub(crate) fn name_of(&self, svma: Svma) -> Option<&'w str> {
+        self.names.get(&svma).copied()
+    }
+
+    /// Whether what the function of a name returns is known: by its name, or because its file tells.
+    pub(crate) fn answers(&self, name: &str) -> bool {
+        names::answers(name)
+            || self.answerers.contains(name)
+            || knowledge::returned(self.foreign, name).is_some()
+    }
+
+    pub(crate) fn is_resolver(&self, start: CodeOffset) -> bool {
+        self.resolvers.contains(&start)
+    }
+
+    /// Whether an address lies in the file: a constant that is one may be a pointer.
+    pub(crate) fn is_place(&self, svma: Svma) -> bool {
+        match self.image.code_offset(svma) {
+            Some(at) => self.program.function_from(at).is_some(),
+            None => self.linkage.data_at(svma).is_some(),
+        }
+    }
+
+    /// What a call of a function does.
+    pub(crate) fn callee(&self, function: &Function) -> Callee {
+        let known = self.callees.read().ok().and_then(|callees| callees.get(&function.start).copied());
+        known.unwrap_or_else(|| {
+            let callee = self.callee_of(function);
+            if let Ok(mut callees) = self.callees.write() {
+                callees.insert(function.start, callee);
+            }
+            callee
+        })
+    }
+
+    /// The whole function that an offset lies in.
+    pub(crate) fn whole_at(&self, at: CodeOffset) -> Option<&'w Function> {
+        Some(self.program.whole(self.program.function_at(at)?))
+    }
+
+    /// A whole function and its parts.
+    pub(crate) fn with_parts(&self, function: &Function) -> impl Iterator<Item = Function> {
+        let parts = self.parts.get(&function.start).map(Vec::as_slice).unwrap_or_default();
+        std::iter::once(*function).chain(parts.iter().copied())
+    }
+
+    /// The graph of a whole function with its parts; `None` if it is too large to be run.
+    pub(crate) fn graph(&self, function: &Function) -> Option<Arc<Graph>> {
+        if let Some(known) =
+            self.graphs.read().ok().and_then(|graphs| graphs.kept.get(&function.start).cloned())
+        {
+            return Some(known);
+        }
+        let graph = Arc::new(self.graph_entered(function, &[])?);
+        if let Ok(mut graphs) = self.graphs.write() {
+            graphs.keep(function.start, &graph);
+        }
+        Some(graph)
+    }
+
+    /// The same, where jumps through tables lead to some places.
+    pub(crate) fn graph_entered(&self, function: &Function, entered: &[Svma]) -> Option<Graph> {
+        let all: Vec<Function> = self.with_parts(function).collect();
+        let length: u64 = all.iter().map(|part| u64::from(part.end - part.start)).sum();
+        (length <= LARGEST).then(|| Graph::whole(self.image, self.program, &all, entered))
+    }
+
+    fn callee_of(&self, function: &Function) -> Callee {
+        let graph =
+            (function.end.0.saturating_sub(function.start.0) <= callee::SMALL).then(|| self.graph(function));
+        let Some(graph) = graph.flatten() else { return Callee::UNKNOWN };
+        let start = self.image.svma(function.start);
+        Callee::of(self.image.arch, &graph, start, |svma| self.name_of(svma), self.image.build.is_go)
+    }
+
+    /// Whether what a function does depends on its caller: on an argument in a register, or, in Go, on the stack.
+    pub(crate) fn takes_arguments(&self, function: &Function) -> bool {
+        let Some(graph) = self.graph(function).filter(|_| !self.image.build.is_go) else { return true };
+        let first = graph.find(self.image.svma(function.start));
+        first.is_none_or(|(first, _)| callee::reads_arguments(self.image.arch, &graph, first))
+    }
+
+    /// The references to places in the given ranges, sorted by place.
+    pub(crate) fn references_to(&self, ranges: &[Extent]) -> Vec<DataReference> {
+        self.references.to((self.image, self.linkage, self.program), ranges)
+    }
+
+    /// Direct calls and jumps from outside into a function or its parts, by target.
+    pub(crate) fn edges_into(&self, function: &Function) -> Vec<Edge> {
+        let start = function.start;
+        let is_outside = |edge: &Edge| self.whole_at(edge.from).is_none_or(|caller| caller.start != start);
+        let parts = self.with_parts(function);
+        let edges = parts.flat_map(|part| self.incoming.edges_to(part.start..part.end));
+        let mut edges: Vec<Edge> = edges.filter(is_outside).collect();
+        edges.sort_unstable_by_key(|edge| (edge.to, edge.from));
+        edges
+    }
+
+    /// Whether the address of a function is made in code, or held in a cell.
+    pub(crate) fn is_pointed_to(&self, start: CodeOffset) -> bool {
+        let place = Extent::sized(self.image.svma(start), 1);
+        self.incoming.addresses_of(start).next().is_some() || !self.incoming.cells_to(place).is_empty()
+    }
+
+    /// Whether something in the file refers to a function from outside: a call, an address in code, or a cell.
+    pub(crate) fn is_referred_to(&self, function: &Function) -> bool {
+        self.is_pointed_to(function.start) || !self.edges_into(function).is_empty()
+    }
+
+    /// Functions that call or jump to one of the given ones, also by its stub in the PLT.
+    pub(crate) fn callers_of(&self, callees: &BTreeSet<CodeOffset>) -> BTreeSet<CodeOffset> {
+        let stubs = self.stubs.iter().filter(|(_, callee)| callees.contains(callee)).map(|(stub, _)| stub);
+        let own = callees.iter().filter(|callee| !self.stubs.contains_key(callee));
+        let edges =
+            own.chain(stubs).flat_map(|&callee| self.incoming.edges_to(callee..callee.saturating_add(1)));
+        edges.filter_map(|edge| Some(self.whole_at(edge.from)?.start)).collect()
+    }
+}
+
+/// The stubs of the PLT that lead to exported functions of the same file.
+fn own_stubs(image: &Image<'_>, linkage: &Linkage<'_>) -> HashMap<CodeOffset, CodeOffset> {
+    let own: HashMap<&str, Svma> =
+        linkage.named_exports.iter().map(|export| (export.name, export.at)).collect();
+    let stubs = image.symbols.iter().filter(|symbol| symbol.origin == SymbolOrigin::Plt);
+    let stubs = stubs.filter_map(|symbol| Some((symbol.svma, own.get(symbol.name.strip_suffix("@plt")?)?)));
+    stubs.filter_map(|(stub, to)| Some((image.code_offset(stub)?, image.code_offset(*to)?))).collect()
+}

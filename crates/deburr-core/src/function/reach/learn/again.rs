@@ -1,0 +1,69 @@
+//! Runs functions a second time, with flags in structures of unknown place and in arguments taken for what they may be.
+
+use crate::address::{CodeOffset, Extent, Svma};
+use crate::function::reach::file::view::View;
+use crate::function::reach::learn::learnt::Learnt;
+use crate::function::reach::learn::run::run;
+use crate::function::reach::learn::sources::{informs, referrers_to};
+use crate::function::reach::machine::memory::Argument;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Of some functions those that may learn something when they run a second time: from a flag in a structure of unknown
+/// place or in an argument, or from a word that was not followed to those who read it.
+pub(crate) fn worth_a_look(
+    file: &View<'_, '_>,
+    learnt: &Learnt,
+    functions: &BTreeSet<CodeOffset>,
+) -> BTreeSet<CodeOffset> {
+    let facts = || learnt.facts.values();
+    let given: BTreeSet<CodeOffset> = facts().flat_map(|facts| &facts.arguments).map(|(to, _)| *to).collect();
+    let fields: BTreeSet<i64> = facts().flat_map(|facts| facts.fields.iter().copied()).collect();
+    let words = learnt.memory.words.iter().filter(|(_, word)| !informs(file, word));
+    let words: Vec<Extent> = words.map(|(&(at, width), _)| Extent::sized(Svma(at), width.into())).collect();
+    let readers = referrers_to(file, &words);
+    let reads_field = |start: CodeOffset| {
+        let graph = file.program.function_from(start).and_then(|function| file.graph(function));
+        graph.is_some_and(|graph| {
+            let mut operands =
+                graph.blocks.iter().flat_map(|block| &block.insns).filter_map(|insn| insn.memory);
+            operands.any(|memory| memory.read && !memory.is_static && fields.contains(&memory.displacement))
+        })
+    };
+    let is_worth = |start: &CodeOffset| {
+        given.contains(start) || readers.contains(start) || !fields.is_empty() && reads_field(*start)
+    };
+    functions.iter().copied().filter(is_worth).collect()
+}
+
+/// Runs functions on ways without a check again, and takes flags in structures of unknown place, and those that callers
+/// give them, for what they may be: set after a check. `new`: those that did not run so before.
+pub(crate) fn look_again(
+    file: &View<'_, '_>,
+    learnt: &mut Learnt,
+    functions: &BTreeSet<CodeOffset>,
+    new: &BTreeSet<CodeOffset>,
+) {
+    /// Calls at most that a flag is followed through.
+    const CALLS: u32 = 12;
+    let mut due = new.clone();
+    for _ in 0..CALLS {
+        if due.is_empty() {
+            break;
+        }
+        let mut arguments = BTreeMap::<_, BTreeSet<_>>::new();
+        for &(callee, argument) in learnt.facts.values().flat_map(|facts| &facts.arguments) {
+            arguments.entry(callee).or_default().insert(argument);
+        }
+        let grown = arguments.iter().filter(|&(start, now)| learnt.memory.arguments.get(start) != Some(now));
+        due.extend(grown.map(|(start, _)| *start).filter(|start| functions.contains(start)));
+        learnt.memory.arguments = arguments;
+        learnt.memory.fields = learnt.facts.values().flat_map(|facts| facts.fields.iter().copied()).collect();
+        learnt.facts.extend(run(file, &learnt.summaries, &learnt.memory, &due));
+        let given = learnt.facts.values().flat_map(|facts| &facts.arguments);
+        let is_new = |&&(callee, argument): &&(CodeOffset, Argument)| {
+            let known = learnt.memory.arguments.get(&callee);
+            functions.contains(&callee) && known.is_none_or(|known| !known.contains(&argument))
+        };
+        due = given.filter(is_new).map(|&(callee, _)| callee).collect();
+    }
+}

@@ -1,0 +1,48 @@
+//! What was learnt of a file, for whoever judges it or tells other files.
+
+use crate::address::{Extent, Svma};
+use crate::function::reach::file::references::Access;
+use crate::function::reach::file::view::View;
+use crate::function::reach::learn::facts::FactsByFunction;
+use crate::function::reach::learn::sources::informs;
+use crate::function::reach::machine::effects::UseKind;
+use crate::function::reach::machine::memory::Memory;
+use crate::function::reach::machine::summaries::Summaries;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What was learnt.
+pub(crate) struct Learnt {
+    pub facts: FactsByFunction,
+    /// The words of known meaning.
+    pub memory: Memory,
+    /// What stands for calls.
+    pub summaries: Summaries,
+    /// Words that hold addresses, and the functions that read or call through them.
+    pub readers: BTreeMap<u64, Vec<(Svma, Access)>>,
+    /// Whether anything asks the CPU.
+    pub any: bool,
+}
+
+impl Learnt {
+    /// Whether functions that were not run may find more: flags in structures of unknown place or in arguments, or words
+    /// that were not followed to those who read them.
+    pub(crate) fn leaves_open(&self, file: &View<'_, '_>) -> bool {
+        self.facts.values().any(|facts| !facts.fields.is_empty() || !facts.arguments.is_empty())
+            || self.memory.words.values().any(|word| !informs(file, word))
+    }
+}
+
+/// Who reads, or calls through, the words that addresses of code are stored in.
+pub(crate) fn readers(file: &View<'_, '_>, facts: &FactsByFunction) -> BTreeMap<u64, Vec<(Svma, Access)>> {
+    let stored = facts.values().flat_map(|facts| &facts.uses).filter_map(|used| match used.kind {
+        UseKind::Stored(at) => Some(at),
+        _ => None,
+    });
+    let stored: BTreeSet<u64> = stored.collect();
+    let ranges: Vec<Extent> = stored.iter().map(|&at| Extent::sized(Svma(at), 1)).collect();
+    let mut readers: BTreeMap<u64, Vec<(Svma, Access)>> = BTreeMap::new();
+    for reference in file.references_to(&ranges) {
+        readers.entry(reference.to.0).or_default().push((reference.from, reference.access));
+    }
+    readers
+}

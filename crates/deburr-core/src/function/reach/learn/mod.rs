@@ -1,0 +1,17 @@
+//! Learning: which words of memory and which functions tell what the CPU has, as a least fixpoint.
+//!
+//! It begins with what is known by name ([`seeds`]) and with the functions that ask ([`sources`]). [`fixpoint`] runs them,
+//! collects the words that they store answers to and what they return, adds the functions that read those, and goes on until
+//! nothing changes. [`again`] does a second, coarser pass; [`teach`] tells other files.
+
+pub(crate) mod again;
+pub(crate) mod facts;
+pub(crate) mod fixpoint;
+mod glibc;
+pub(crate) mod learnt;
+mod libgcc;
+mod run;
+pub(crate) mod seeds;
+mod sources;
+mod teach;
+mod words;

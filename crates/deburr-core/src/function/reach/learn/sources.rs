@@ -1,0 +1,133 @@
+//! Which functions are worth running: those that ask the CPU or somebody who knows, that read or call what tells of it, and
+//! that try instructions.
+
+use crate::address::{CodeOffset, Extent, Svma};
+use crate::function::Function;
+use crate::function::reach::domain::value::Value;
+use crate::function::reach::file::foreign::import_of;
+use crate::function::reach::file::names;
+use crate::function::reach::file::references::Access;
+use crate::function::reach::file::view::View;
+use crate::function::reach::machine::memory::Memory;
+use crate::function::reach::machine::summaries::Summaries;
+use crate::insn::Class;
+use deburr_cpu::Arch;
+use memchr::memmem;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Functions with instructions that ask the CPU.
+pub(crate) fn query_functions(file: &View<'_, '_>) -> Vec<Function> {
+    let marks = file.program.marks().filter(|mark| mark.class == Class::FeatureQuery);
+    let mut functions: Vec<Function> = marks.filter_map(|mark| file.whole_at(mark.at).copied()).collect();
+    functions.sort_unstable_by_key(|function| function.start);
+    functions.dedup();
+    functions
+}
+
+/// Functions that call one of some names that tell something.
+pub(crate) fn callers_by_name(file: &View<'_, '_>, is_meant: impl Fn(&str) -> bool) -> BTreeSet<CodeOffset> {
+    let told = file.names.iter().filter(|(_, name)| is_meant(name));
+    let told: BTreeSet<CodeOffset> = told.filter_map(|(svma, _)| file.image.code_offset(*svma)).collect();
+    let mut callers = file.callers_of(&told);
+    let cells = file.linkage.imports.iter().filter(|import| is_meant(import.name));
+    let cells: Vec<Extent> = cells.map(|import| Extent::sized(import.at, 8)).collect();
+    callers.extend(referrers_to(file, &cells));
+    callers
+}
+
+/// Functions that read a pointer to one that is run inside its callers, and that nothing writes to: a pointer that is
+/// written to leads to what was chosen.
+pub(crate) fn callers_by_pointer(file: &View<'_, '_>, summaries: &Summaries) -> BTreeSet<CodeOffset> {
+    let places = summaries.inlined.iter().map(|&start| Extent::sized(file.image.svma(start), 1));
+    let mut cells = pointers_to(file, &places.collect::<Vec<_>>());
+    let written = file.references_to(&cells).into_iter();
+    let written = written.filter(|reference| reference.access == Access::Write);
+    let written: BTreeSet<Svma> = written.map(|reference| reference.to).collect();
+    cells.retain(|cell| !written.contains(&cell.start));
+    // Also through the GOT.
+    cells.extend(pointers_to(file, &cells));
+    referrers_to(file, &cells)
+}
+
+/// The cells that hold an address in one of some places.
+pub(crate) fn pointers_to(file: &View<'_, '_>, places: &[Extent]) -> Vec<Extent> {
+    let cells = places.iter().flat_map(|&place| file.incoming.cells_to(place));
+    cells.map(|&(_, cell)| Extent::sized(cell, 8)).collect()
+}
+
+/// The functions that refer to some places in data.
+pub(crate) fn referrers_to(file: &View<'_, '_>, places: &[Extent]) -> BTreeSet<CodeOffset> {
+    let references = file.references_to(places).into_iter();
+    references.filter_map(|reference| start_of(file, reference.from)).collect()
+}
+
+fn start_of(file: &View<'_, '_>, svma: Svma) -> Option<CodeOffset> {
+    Some(file.whole_at(file.image.code_offset(svma)?)?.start)
+}
+
+pub(crate) fn extend_by_callers(
+    file: &View<'_, '_>,
+    summaries: &Summaries,
+    subjects: &mut BTreeSet<CodeOffset>,
+    returns: &BTreeMap<CodeOffset, Value>,
+) {
+    let telling: BTreeSet<CodeOffset> = returns.keys().chain(&summaries.inlined).copied().collect();
+    subjects.extend(file.callers_of(&telling));
+}
+
+/// Whether those who read a word learn what the CPU has. What a pointer to code leads to is known from those who store it,
+/// and what is doubtful says no more than that: its readers are run when they stand on a way without a check.
+pub(crate) fn informs(file: &View<'_, '_>, word: &Value) -> bool {
+    word.discriminates(false) && !is_pointer(file, word)
+}
+
+/// Whether a word may hold an address of code.
+pub(crate) fn is_pointer(file: &View<'_, '_>, word: &Value) -> bool {
+    word.choices().iter().any(|&(value, _)| file.image.code_offset(Svma(value)).is_some())
+}
+
+/// Adds the functions that refer to the words of known meaning, also through the pointers in the GOT.
+pub(crate) fn extend_by_readers(
+    file: &View<'_, '_>,
+    subjects: &mut BTreeSet<CodeOffset>,
+    asked: &mut BTreeSet<(u64, u8)>,
+    memory: &Memory,
+) {
+    let new = memory.words.iter().filter(|(place, value)| !asked.contains(*place) && informs(file, value));
+    let new: Vec<(u64, u8)> = new.map(|(place, _)| *place).collect();
+    let mut places: Vec<Extent> = Vec::new();
+    for &(at, width) in &new {
+        asked.insert((at, width));
+        if let Some((import, _)) = import_of(at) {
+            places.extend(file.linkage.imports.get(import).map(|import| Extent::sized(import.at, 8)));
+            continue;
+        }
+        places.push(Extent::sized(Svma(at), width.into()));
+        // A structure is found by its start, too: by the object's, or by what points into it.
+        let object = file.linkage.object_at(Svma(at)).map(|object| object.extent.start);
+        places.extend(object.map(|start| Extent::sized(start, 1)));
+    }
+    places.extend(pointers_to(file, &places));
+    subjects.extend(referrers_to(file, &places));
+}
+
+/// Functions that name SIGILL and a place for its handler to come back to.
+pub(crate) fn trap_functions(file: &View<'_, '_>) -> BTreeSet<CodeOffset> {
+    // mov edi, 4; mov w0, #4
+    let names_signal: &[u8] = match file.image.arch {
+        Arch::X86_64 => &[0xbf, 4, 0, 0, 0],
+        Arch::Aarch64 => &[0x80, 0, 0x80, 0x52],
+    };
+    let is_probing = |start: &CodeOffset| {
+        let function = file.whole_at(*start).filter(|function| function.end - function.start <= TRIES);
+        let code = function.and_then(|function| {
+            let length = (function.end - function.start) as usize;
+            file.image.bytes_at(file.image.svma(function.start))?.get(..length)
+        });
+        code.is_some_and(|code| memmem::find(code, names_signal).is_some())
+    };
+    callers_by_name(file, names::is_return_point).into_iter().filter(is_probing).collect()
+}
+
+/// Bytes of a function at most that tries instructions.
+const TRIES: u32 = 4096;

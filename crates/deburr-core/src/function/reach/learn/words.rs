@@ -1,0 +1,69 @@
+//! Which words of memory tell what the CPU has: those that functions store answers to.
+
+use crate::address::{CodeOffset, Svma};
+use crate::function::reach::domain::proof::Proof;
+use crate::function::reach::domain::value::Value;
+use crate::function::reach::file::view::View;
+use crate::function::reach::learn::facts::{FactsByFunction, stored_words};
+use crate::function::reach::machine::memory::initial;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Whether a word shares bytes with one of some words.
+pub(crate) fn overlaps_any(words: &BTreeSet<(u64, u8)>, (at, width): (u64, u8)) -> bool {
+    let end = at.saturating_add(width.into());
+    let mut near = words.range((at.saturating_sub(8), 0)..(end, 0));
+    near.any(|&(from, other)| from.saturating_add(other.into()) > at)
+}
+
+/// The words to which something telling is stored, with what they hold at the start.
+pub(crate) fn told_words(
+    file: &View<'_, '_>,
+    facts: &FactsByFunction,
+    askers: &BTreeSet<CodeOffset>,
+) -> BTreeMap<(u64, u8), Value> {
+    let mut told = BTreeMap::new();
+    let mut lost: Vec<(u64, u8)> = Vec::new();
+    let by_askers =
+        facts.iter().filter(|(start, _)| askers.contains(start)).flat_map(|(_, facts)| &facts.stores);
+    let by_askers: BTreeSet<(u64, u8)> = by_askers.map(|stored| (stored.at, stored.width)).collect();
+    for ((at, width), (value, cleared)) in stored_words(facts.values()) {
+        if file.linkage.data_at(Svma(at)).is_none_or(|data| data.is_constant) {
+            continue;
+        }
+        let may_be_tainted = by_askers.contains(&(at, width));
+        let initial = initial(file.linkage, at, width).unwrap_or(0);
+        let mut joined = value.join(&Value::constant(initial));
+        if !joined.discriminates(false) && !cleared.is_empty() && initial == 0 {
+            // Set for some reason or other, and cleared where the CPU lacks the feature.
+            joined = Value::Unknown.under(Proof::of(cleared)).join(&Value::constant(0)).truncate(width);
+        }
+        // What a function that asks the CPU stores, and nobody knows what it is, may be the answer.
+        if may_be_tainted && value.choices().is_empty() && !joined.is_telling() {
+            lost.push((at, width));
+        }
+        if joined.discriminates(may_be_tainted) {
+            told.insert((at, width), joined);
+        }
+    }
+    for (at, width) in lost {
+        let end = at.saturating_add(width.into());
+        let is_told = told
+            .keys()
+            .any(|&(from, stored): &(u64, u8)| from < end && at < from.saturating_add(stored.into()));
+        if !is_told {
+            told.insert((at, width), Value::Tainted);
+        }
+    }
+    told
+}
+
+/// The words that some function stores to and loads as well.
+pub(crate) fn updated_words(facts: &FactsByFunction) -> BTreeSet<(u64, u8)> {
+    let updated = facts.values().flat_map(|facts| {
+        let stored: BTreeSet<(u64, u8)> =
+            facts.stores.iter().map(|stored| (stored.at, stored.width)).collect();
+        let is_loaded = |&place: &(u64, u8)| overlaps_any(&facts.inputs.words, place);
+        stored.into_iter().filter(is_loaded).collect::<Vec<_>>()
+    });
+    updated.collect()
+}

@@ -1,0 +1,157 @@
+//! What running a function tells, and the sink that its instructions write it to.
+
+use crate::address::{CodeOffset, Svma};
+use crate::function::reach::domain::proof::Proof;
+use crate::function::reach::domain::state::State;
+use crate::function::reach::domain::value::Value;
+use crate::function::reach::file::view::View;
+use crate::function::reach::machine::memory::Argument;
+use crate::insn::{Insn, Reg};
+use deburr_cpu::FeatureSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+
+/// What is known at a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BlockFacts {
+    /// Its first instruction.
+    pub start: CodeOffset,
+    /// What tests in this function have proven on every way to it; `None`: no way leads there.
+    pub proof: Option<Proof>,
+    /// The last branch that proved something.
+    pub check: Option<Svma>,
+}
+
+/// Something that a function stores where others find it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stored {
+    /// Where.
+    pub at: u64,
+    /// In how many bytes.
+    pub width: u8,
+    /// What, with what is proven there.
+    pub value: Value,
+    /// Features that are missing there.
+    pub absent: FeatureSet,
+}
+
+/// What becomes of an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum UseKind {
+    /// Called or jumped to.
+    Called,
+    /// Stored in the word at an address.
+    Stored(u64),
+    /// Returned.
+    Returned,
+    /// Stored elsewhere, or passed on.
+    LetOut,
+}
+
+/// An address of this file that a function lets out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Use {
+    /// The address, of code or of data.
+    pub address: Svma,
+    /// Where.
+    pub from: Svma,
+    /// What becomes of it.
+    pub kind: UseKind,
+    /// What is proven where it is used.
+    pub proof: Proof,
+    /// The last branch that proved something.
+    pub check: Option<Svma>,
+}
+
+/// What running a function tells.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Facts {
+    /// Its blocks, by address.
+    pub blocks: Vec<BlockFacts>,
+    /// What is known at jumps out of the function, when they are taken, by the jump.
+    pub exits: Vec<(CodeOffset, BlockFacts)>,
+    /// Offsets in structures of unknown place at which it stores flags after a check.
+    pub fields: BTreeSet<i64>,
+    /// The arguments in which it gives others what tells of the CPU.
+    pub arguments: BTreeSet<(CodeOffset, Argument)>,
+    /// What it stores in words of known place.
+    pub stores: Vec<Stored>,
+    /// Addresses that it lets out.
+    pub uses: Vec<Use>,
+    /// What it returns.
+    pub returned: Value,
+    /// What all of this depends on.
+    pub inputs: Inputs,
+}
+
+/// What a run of a function asked of what is known of the file.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Inputs {
+    /// The words that it loaded, by address and width in bytes.
+    pub words: BTreeSet<(u64, u8)>,
+    /// The functions that it called without running them.
+    pub callees: BTreeSet<CodeOffset>,
+}
+
+impl Facts {
+    /// What is known when control leaves from an offset.
+    pub(crate) fn leaving(&self, at: CodeOffset) -> Option<&BlockFacts> {
+        let exit = self.exits.binary_search_by_key(&at, |exit| exit.0).ok();
+        exit.and_then(|index| self.exits.get(index)).map(|(_, facts)| facts).or_else(|| self.at(at))
+    }
+
+    /// What is known at an offset.
+    pub(crate) fn at(&self, at: CodeOffset) -> Option<&BlockFacts> {
+        let after = self.blocks.partition_point(|block| block.start <= at);
+        self.blocks.get(after.checked_sub(1)?)
+    }
+}
+
+/// An address or a flag stored in a structure of unknown place.
+#[derive(Debug)]
+pub(crate) struct Beside {
+    pub(crate) base: Reg,
+    pub(crate) at: i64,
+    /// The use that the address made, by its place among all uses.
+    pub(crate) used: Option<usize>,
+    /// What the flag tells when it is set.
+    pub(crate) proof: Proof,
+}
+
+/// The sink of one function's run.
+#[derive(Debug, Default)]
+pub(crate) struct Effects {
+    pub(crate) facts: Facts,
+    /// The place of each among the facts' uses.
+    used: HashMap<(Svma, Svma, UseKind), usize>,
+    /// What the block has stored in structures of unknown place.
+    pub(crate) beside: Vec<Beside>,
+    /// The words that it has loaded, by address and width in bytes.
+    pub(crate) words: RefCell<BTreeSet<(u64, u8)>>,
+}
+
+impl Effects {
+    /// Notes the addresses of this file among a value's constants.
+    pub(crate) fn let_out(
+        &mut self,
+        file: &View<'_, '_>,
+        value: &Value,
+        insn: &Insn,
+        kind: UseKind,
+        state: &State,
+    ) {
+        for &(address, proof) in value.choices() {
+            if file.is_place(Svma(address)) {
+                let proof = proof.union(state.proof());
+                let check = state.check.or(Some(insn.svma)).filter(|_| !proof.is_empty());
+                let address = Svma(address);
+                let place = *self.used.entry((address, insn.svma, kind)).or_insert(self.facts.uses.len());
+                match self.facts.uses.get_mut(place) {
+                    // The block has run before, with less known of the ways to it.
+                    Some(known) => known.proof = known.proof.intersection(proof),
+                    None => self.facts.uses.push(Use { address, from: insn.svma, kind, proof, check }),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,551 @@
+//! Runs a function on what is known instead of on numbers: which tests stand before each of its blocks.
+//!
+//! In: a function, and the words of memory whose meaning is known. Out: [`Facts`]: what each block may rely on, what
+//! the function stores and returns, and where it lets addresses out. Functions that ask the CPU are run inside their
+//! callers, since leaf and place of the answer come in as arguments.
+
+use crate::address::CodeOffset;
+use crate::address::Svma;
+use crate::function::Function;
+use crate::function::block::{Block, Graph};
+use crate::function::reach::domain::proof::Proof;
+use crate::function::reach::domain::state::{Flags, State, narrowed, stack_pointer};
+use crate::function::reach::domain::trap::Trap;
+use crate::function::reach::domain::value::{Outcome, Value};
+use crate::function::reach::file::abi;
+use crate::function::reach::file::names;
+use crate::function::reach::file::view::View;
+use crate::function::reach::machine::effects::{BlockFacts, Effects, Facts, UseKind};
+use crate::function::reach::machine::memory::{Argument, Memory};
+use crate::function::reach::machine::queries;
+use crate::function::reach::machine::summaries::Summaries;
+use crate::function::reach::machine::transfer::Transfer;
+use crate::function::reach::machine::trap;
+use crate::insn::{Flow, Insn, Reg, RegSet};
+use deburr_cpu::Arch;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Functions inside functions at most.
+const DEPTH: u32 = 6;
+/// How often a block is run before it is given up.
+const VISITS: u32 = 16;
+/// How often a block is run before what each round of a loop counts on is taken for any number.
+const ROUNDS: u32 = 8;
+/// Runs of blocks at most in one function, those inside it included; of a function of many blocks each may run twice.
+const STEPS: u32 = 4096;
+/// Runs of blocks at most in a function inside another one, or for each of its blocks.
+const STEPS_INSIDE: u32 = 256;
+const STEPS_INSIDE_EACH: u32 = 8;
+
+/// Places at most that jumps through tables lead to, before the rest is not looked for.
+const MOST_ENTERED: usize = 32;
+
+/// Where a block goes on, and what is known there.
+enum Onward {
+    /// To a block.
+    To(usize, State),
+    /// To any block that nothing else leads to; whether an answer of the CPU chooses.
+    Anywhere(bool, State),
+}
+
+/// One function being run.
+pub(crate) struct Run<'r, 'w, 'a> {
+    transfer: Transfer<'r, 'w, 'a>,
+    summaries: &'r Summaries,
+    depth: u32,
+    /// Blocks run so far.
+    steps: u32,
+    /// How many have run when the function that is running is given up.
+    last_step: u32,
+    /// Functions that were given up inside this one.
+    given_up: BTreeSet<CodeOffset>,
+    /// Where the function comes back to its caller, all ways joined.
+    exit: Option<State>,
+    /// Where jumps through tables lead.
+    entered: BTreeSet<Svma>,
+}
+
+/// Runs a function from its start or from another entry; `None` if it is too large.
+pub(crate) fn interpret(
+    file: &View<'_, '_>,
+    summaries: &Summaries,
+    memory: &Memory,
+    function: &Function,
+    from: CodeOffset,
+) -> Option<Facts> {
+    let mut entered = BTreeSet::new();
+    let mut entry = queries::entry_state(file, from);
+    for argument in memory.arguments.get(&from).into_iter().flatten() {
+        match *argument {
+            Argument::Register(reg) => entry.write(reg, Value::Tainted),
+            Argument::Stack(at) => entry.store(at, 8, Value::Tainted),
+        }
+    }
+    let run = loop {
+        let count = entered.len();
+        let mut run = Run {
+            transfer: Transfer { file, memory, effects: Effects::default() },
+            summaries,
+            depth: 0,
+            steps: 0,
+            last_step: u32::MAX,
+            given_up: BTreeSet::new(),
+            exit: None,
+            entered,
+        };
+        run.function(function, from, entry.clone())?;
+        // Blocks begin where tables lead: again, with those.
+        if run.entered.len() == count || count > MOST_ENTERED {
+            break run;
+        }
+        entered = std::mem::take(&mut run.entered);
+    };
+    let Effects { mut facts, words, .. } = run.transfer.effects;
+    facts.inputs.words = words.into_inner();
+    // A jump that was run again knows less each time; the last counts.
+    facts.exits.reverse();
+    facts.exits.sort_by_key(|exit| exit.0);
+    facts.exits.dedup_by_key(|exit| exit.0);
+    let returns = Reg::general(0);
+    facts.returned = run.exit.map_or(Value::none(), |exit| exit.read(returns).under(exit.proof()));
+    Some(facts)
+}
+
+impl Run<'_, '_, '_> {
+    fn function(&mut self, function: &Function, from: CodeOffset, entry: State) -> Option<()> {
+        let parts: Vec<Function> = self.transfer.file.with_parts(function).collect();
+        let is_here = |svma: &Svma| {
+            let at = self.transfer.file.image.code_offset(*svma);
+            at.is_some_and(|at| parts.iter().any(|part| part.contains(at)))
+        };
+        let entered: Vec<Svma> = self.entered.iter().copied().filter(is_here).collect();
+        let graph = match entered.as_slice() {
+            [] => self.transfer.file.graph(function)?,
+            entered => Arc::new(self.transfer.file.graph_entered(function, entered)?),
+        };
+        let count = graph.blocks.len();
+        let times = |each: u32| u32::try_from(count).unwrap_or(u32::MAX).saturating_mul(each);
+        let most = match self.depth {
+            0 => STEPS.max(times(2)),
+            _ => STEPS_INSIDE.max(times(STEPS_INSIDE_EACH)),
+        };
+        self.last_step = self.last_step.min(self.steps.saturating_add(most));
+        let orphans = graph.orphans();
+        let mut states: Vec<Option<State>> = vec![None; count];
+        let mut visits = vec![0u32; count];
+        // By rank.
+        let mut pending: BTreeSet<(usize, usize)> = BTreeSet::new();
+        let first = graph.find(self.transfer.file.image.svma(from)).map_or(0, |(block, _)| block);
+        *states.get_mut(first)? = Some(entry);
+        pending.insert((graph.rank(first), first));
+        // What every call may continue with when the callee throws.
+        let mut thrown: Option<State> = None;
+        loop {
+            while let Some((_, block)) = pending.pop_first() {
+                let Some(state) = states.get(block).cloned().flatten() else { continue };
+                self.steps += 1;
+                if self.depth > 0 && self.steps > self.last_step {
+                    return None;
+                }
+                if let Some(visits) = visits.get_mut(block) {
+                    *visits += 1;
+                    if *visits > VISITS || self.steps > self.last_step {
+                        // What is not followed to its end may prove more.
+                        *visits = VISITS + 1;
+                        continue;
+                    }
+                }
+                let (edges, calls) = self.block(&graph, block, state);
+                if let Some(call) = calls.filter(|_| !orphans.is_empty()) {
+                    match &mut thrown {
+                        Some(thrown) => drop(thrown.join(&call)),
+                        None => thrown = Some(call),
+                    }
+                }
+                for edge in edges {
+                    let (targets, state) = match &edge {
+                        Onward::To(to, state) => (vec![*to], state),
+                        Onward::Anywhere(_, state) => (orphans.to_vec(), state),
+                    };
+                    let is_chosen = matches!(&edge, Onward::Anywhere(true, _));
+                    for to in targets {
+                        let start = graph.blocks.get(to).map_or(Svma(0), Block::start);
+                        let doubt = Outcome { proven: Proof::doubt(is_chosen), ..Outcome::default() };
+                        // By the target, so that what follows the choice is free of the doubt again.
+                        let state =
+                            if is_chosen { state.after(&doubt, start, true) } else { Some(state.clone()) };
+                        let is_loop = visits.get(to).is_some_and(|&visits| visits >= ROUNDS);
+                        if state.is_some_and(|state| arrive(&mut states, to, &state, is_loop)) {
+                            pending.insert((graph.rank(to), to));
+                        }
+                    }
+                }
+            }
+            // Landing pads: nothing in the function jumps to them, an indirect jump may seem to.
+            let Some(state) = thrown.take() else { break };
+            for &orphan in orphans {
+                let is_reached = |at: usize| states.get(at).is_some_and(Option::is_some);
+                // Padding before what a table leads to.
+                let is_passed = graph.blocks.get(orphan).is_some_and(|block| {
+                    block.is_padding() && block.successors.iter().all(|&next| is_reached(next))
+                });
+                if !is_reached(orphan) && !is_passed {
+                    arrive(&mut states, orphan, &state, false);
+                    pending.insert((graph.rank(orphan), orphan));
+                }
+            }
+            if pending.is_empty() {
+                break;
+            }
+        }
+        if self.depth == 0 {
+            let is_cut = self.steps > self.last_step;
+            let has_tests = states.iter().flatten().any(|state| !state.proof().is_empty());
+            // What the run did not come to, because it was cut short, may well be reached.
+            let beyond = is_cut.then_some(Proof::doubt(has_tests));
+            self.transfer.effects.facts.blocks = (graph.blocks.iter().zip(&states).zip(&visits))
+                .filter_map(|((block, state), visits)| {
+                    let doubt = Proof::doubt(*visits > VISITS);
+                    Some(BlockFacts {
+                        start: self.transfer.file.image.code_offset(block.start())?,
+                        proof: state.as_ref().map(|state| self.guard(state).union(doubt)).or(beyond),
+                        check: state.as_ref().and_then(|state| state.check),
+                    })
+                })
+                .collect();
+        }
+        Some(())
+    }
+
+    /// Runs a block. Out: where it goes on, and what is known at its calls.
+    fn block(&mut self, graph: &Graph, index: usize, mut state: State) -> (Vec<Onward>, Option<State>) {
+        let Some(block) = graph.blocks.get(index) else { return (Vec::new(), None) };
+        let mut at_call = None;
+        self.transfer.effects.beside.clear();
+        for insn in &block.insns {
+            match insn.flow {
+                Flow::Call(_) | Flow::IndirectCall => {
+                    at_call = Some(state.clone());
+                    match self.call(insn, state, false) {
+                        Some(after) => state = after,
+                        None => return (Vec::new(), at_call),
+                    }
+                }
+                Flow::Return => {
+                    self.leave(insn, state);
+                    return (Vec::new(), at_call);
+                }
+                Flow::Stop => return (Vec::new(), at_call),
+                _ => {
+                    self.transfer.step(insn, &mut state);
+                    if state.trap == Trap::Survived {
+                        state.prove(trap::proven_by(self.transfer.file, insn), insn.svma);
+                    }
+                }
+            }
+        }
+        let Some(last) = block.last() else { return (Vec::new(), at_call) };
+        let place = |svma: Svma| graph.find(svma).filter(|&(_, insn)| insn == 0).map(|(block, _)| block);
+        let mut edges = Vec::new();
+        match last.flow {
+            Flow::Branch(target) => {
+                let (taken, passed) = self.transfer.branch(last, &state);
+                let taken = state.after(&taken, last.svma, true).map(|state| narrowed(last, state, true));
+                let passed = state.after(&passed, last.svma, false).map(|state| narrowed(last, state, false));
+                if let Some(state) = taken {
+                    match place(target) {
+                        Some(to) => edges.push(Onward::To(to, state)),
+                        None => self.tail(last, target, state),
+                    }
+                }
+                if let (Some(to), Some(state)) = (place(last.next()), passed) {
+                    edges.push(Onward::To(to, state));
+                }
+            }
+            Flow::Jump(target) => match place(target) {
+                Some(to) => edges.push(Onward::To(to, state)),
+                None => self.tail(last, target, state),
+            },
+            Flow::IndirectJump => {
+                let mut state = state;
+                let target = self.target(last, &state);
+                self.transfer.effects.let_out(self.transfer.file, &target, last, UseKind::Called, &state);
+                match self.through_table(graph, &target, last, &state) {
+                    Some(all) => edges.extend(all),
+                    None => {
+                        // It may seem to lead to landing pads, where these registers hold the exception.
+                        for reg in abi::thrown(self.transfer.file.image.arch) {
+                            if !state.read(reg).is_telling() {
+                                state.write(reg, Value::Unknown);
+                            }
+                        }
+                        if !graph.blocks.iter().skip(1).any(|block| block.predecessors.is_empty()) {
+                            self.tail_to_pointer(last, state.clone());
+                        }
+                        edges.push(Onward::Anywhere(target.is_telling(), state));
+                    }
+                }
+            }
+            _ => {
+                if let Some(to) = place(last.next()) {
+                    edges.push(Onward::To(to, state));
+                }
+            }
+        }
+        (edges, at_call)
+    }
+
+    /// Where a jump goes whose every target is known, with what is proven where it goes there; `None` if one is not.
+    fn through_table(
+        &mut self,
+        graph: &Graph,
+        target: &Value,
+        jump: &Insn,
+        state: &State,
+    ) -> Option<Vec<Onward>> {
+        if target.choices().is_empty() {
+            return None;
+        }
+        let mut all = Vec::new();
+        let mut is_split = true;
+        for &(to, proven) in target.choices() {
+            let to = Svma(to);
+            self.transfer.file.image.code_offset(to)?;
+            let outcome = Outcome { proven, ..Outcome::default() };
+            let Some(state) = state.after(&outcome, jump.svma, true) else { continue };
+            match graph.find(to) {
+                Some((block, 0)) => all.push(Onward::To(block, state)),
+                // Cases that run into the next one.
+                Some(_) => {
+                    self.entered.insert(to);
+                    is_split = false;
+                }
+                None => self.tail_to_pointer(jump, state),
+            }
+        }
+        is_split.then_some(all)
+    }
+
+    /// What guards whatever runs next.
+    fn guard(&self, state: &State) -> Proof {
+        match state.trap {
+            Trap::Survived => state.proof().union(trap::everything(self.transfer.file.image.arch)),
+            Trap::Deadly | Trap::Caught => state.proof(),
+        }
+    }
+
+    /// A jump to another function through a pointer.
+    fn tail_to_pointer(&mut self, insn: &Insn, mut state: State) {
+        self.clobber(&mut state, None, true);
+        self.leave(insn, state);
+    }
+
+    /// A jump to another function: it runs in this one's place.
+    fn tail(&mut self, insn: &Insn, target: Svma, state: State) {
+        if let Some(start) = self.transfer.file.image.code_offset(insn.svma).filter(|_| self.depth == 0) {
+            let facts = BlockFacts { start, proof: Some(self.guard(&state)), check: state.check };
+            self.transfer.effects.facts.exits.push((start, facts));
+        }
+        let call = Insn { flow: Flow::Call(target), ..*insn };
+        if let Some(state) = self.call(&call, state, true) {
+            self.leave(insn, state);
+        }
+    }
+
+    /// The function comes back.
+    fn leave(&mut self, insn: &Insn, state: State) {
+        if self.depth == 0 {
+            let returned = state.read(Reg::general(0));
+            self.transfer.effects.let_out(self.transfer.file, &returned, insn, UseKind::Returned, &state);
+        }
+        match &mut self.exit {
+            Some(exit) => drop(exit.join(&state)),
+            None => self.exit = Some(state),
+        }
+    }
+
+    /// The address that an indirect call or jump goes to.
+    fn target(&self, insn: &Insn, state: &State) -> Value {
+        match insn.memory {
+            Some(memory) => self.transfer.load(&memory, state),
+            None => {
+                let reg = insn.src.into_iter().flatten().next();
+                let reg = reg.or_else(|| {
+                    (0..31).map(Reg::general).find(|&reg| {
+                        insn.reads.contains(reg) && reg != stack_pointer(self.transfer.file.image.arch)
+                    })
+                });
+                reg.map_or(Value::Unknown, |reg| state.read(reg))
+            }
+        }
+    }
+
+    /// A call, or a jump that takes its place: what is known after it; `None` if it does not come back.
+    fn call(&mut self, insn: &Insn, mut state: State, is_jump: bool) -> Option<State> {
+        let file = self.transfer.file;
+        let target = match insn.flow {
+            Flow::Call(target) => Some(target),
+            _ => {
+                let target = self.target(insn, &state);
+                self.transfer.effects.let_out(self.transfer.file, &target, insn, UseKind::Called, &state);
+                target.as_constant().map(Svma)
+            }
+        };
+        for reg in self.argument_registers(&state) {
+            let value = state.read(reg);
+            if !value.choices().is_empty() {
+                self.transfer.effects.let_out(self.transfer.file, &value, insn, UseKind::LetOut, &state);
+            }
+            // A structure in the frame, such as that of `sigaction`.
+            if let Value::Stack(at) = value {
+                for value in state.frame_from(at) {
+                    self.transfer.effects.let_out(self.transfer.file, &value, insn, UseKind::LetOut, &state);
+                }
+            }
+        }
+        let name = target.and_then(|target| file.name_of(target));
+        if name.is_some_and(names::does_not_return) {
+            return None;
+        }
+        let trap = trap::after_call(file, name, &state);
+        if trap == Trap::Survived && state.trap != trap {
+            state.check = Some(insn.svma);
+        }
+        state.trap = trap;
+        if let Some(value) = name.and_then(|name| queries::answer(file, name, &state)) {
+            self.clobber(&mut state, None, true);
+            state.write(Reg::general(0), value);
+            return Some(state);
+        }
+        let callee = target.and_then(|target| file.called_at(target));
+        let is_inside = |start: CodeOffset| {
+            self.depth < DEPTH && self.summaries.inlined.contains(&start) && !self.given_up.contains(&start)
+        };
+        if let Some(callee) = callee.filter(|callee| is_inside(callee.start)) {
+            return self.run_inside(callee, state);
+        }
+        if let Some(callee) = callee {
+            self.pass(callee.start, &state, is_jump);
+        }
+        let called = callee.map(|callee| file.callee(callee));
+        if called.is_some_and(|called| !called.returns) {
+            return None;
+        }
+        let is_alone = callee.is_some_and(|callee| self.summaries.context_free.contains(&callee.start));
+        let takes_arguments = !is_alone && called.is_none_or(|called| called.takes_arguments);
+        self.clobber(&mut state, called.and_then(|called| called.writes), takes_arguments);
+        if let Some(callee) = callee {
+            self.transfer.effects.facts.inputs.callees.insert(callee.start);
+            if let Some(returned) = self.summaries.returns.get(&callee.start) {
+                state.write(Reg::general(0), returned.clone());
+            }
+            if state.trap == Trap::Survived {
+                state.prove(trap::proven_by_call(file, callee), insn.svma);
+            }
+        }
+        Some(state)
+    }
+
+    /// The registers that hold arguments: where one is missing, what stands in those after it is none.
+    fn argument_registers<'s>(&self, state: &'s State) -> impl Iterator<Item = Reg> + use<'s> {
+        let registers = abi::arguments(self.transfer.file.image.arch).iter().copied();
+        registers.take_while(|reg| !state.is_left(*reg))
+    }
+
+    /// Notes the arguments of a call that tell of the CPU.
+    fn pass(&mut self, callee: CodeOffset, state: &State, is_jump: bool) {
+        /// Bytes of arguments on the stack at most.
+        const MOST: i64 = 128;
+        let arch = self.transfer.file.image.arch;
+        let is_flag = |value: &Value| {
+            let is_address = |choice: &(u64, Proof)| self.transfer.file.is_place(Svma(choice.0));
+            value.is_telling() && !value.choices().iter().any(is_address)
+        };
+        let registers = self.argument_registers(state).filter(|reg| is_flag(&state.read(*reg)));
+        self.transfer.effects.facts.arguments.extend(registers.map(|reg| (callee, Argument::Register(reg))));
+        if let Value::Stack(top) = state.read(stack_pointer(arch)) {
+            let pushed = if arch == Arch::X86_64 && !is_jump { 8 } else { 0 };
+            let above = state.frame_between(top, top.saturating_add(MOST));
+            let flags = above.filter(|(_, value)| is_flag(value));
+            let arguments = flags.map(|(at, _)| (callee, Argument::Stack(at - top + pushed)));
+            self.transfer.effects.facts.arguments.extend(arguments);
+        }
+    }
+
+    /// Runs a callee with what its caller knows.
+    fn run_inside(&mut self, callee: &Function, mut state: State) -> Option<State> {
+        let arch = self.transfer.file.image.arch;
+        let pointer = stack_pointer(arch);
+        let before = state.read(pointer);
+        if let (Arch::X86_64, Value::Stack(at)) = (arch, &before) {
+            state.write(pointer, Value::Stack(at.wrapping_sub(8)));
+        }
+        state.flags = Flags::Unknown;
+        let (outer, last_step) = (self.exit.take(), self.last_step);
+        self.depth += 1;
+        let ran = self.function(callee, callee.start, state.clone());
+        self.depth -= 1;
+        let inner = std::mem::replace(&mut self.exit, outer);
+        self.last_step = last_step;
+        let mut after = match (ran, inner) {
+            (Some(()), Some(inner)) => inner,
+            (Some(()), None) => return None,
+            (None, _) => {
+                self.given_up.insert(callee.start);
+                let mut after = state.clone();
+                self.clobber(&mut after, None, true);
+                after
+            }
+        };
+        if let Value::Stack(at) = before {
+            after.forget_below(at);
+        }
+        after.write(pointer, before);
+        for &reg in abi::preserved(arch) {
+            after.write(reg, state.read(reg));
+        }
+        after.flags = Flags::Unknown;
+        Some(after)
+    }
+
+    /// Forgets what a callee may change. `writes`: the registers that it writes, if that is known. `takes_arguments`:
+    /// whether what the registers for arguments hold is for it.
+    fn clobber(&mut self, state: &mut State, writes: Option<RegSet>, takes_arguments: bool) {
+        let file = self.transfer.file;
+        let escaped = abi::arguments(file.image.arch)
+            .iter()
+            .filter_map(|reg| match state.read(*reg) {
+                Value::Stack(at) => Some(at),
+                _ => None,
+            })
+            .min();
+        if let Some(from) = escaped.filter(|_| takes_arguments) {
+            state.forget_frame(from);
+        }
+        state.forget_words();
+        // On AArch64 some of them stay.
+        if file.image.arch == Arch::X86_64 {
+            state.forget_vectors();
+        }
+        for &reg in abi::clobbered(file.image.arch, file.image.build.is_go) {
+            if writes.is_none_or(|writes| writes.contains(reg)) {
+                state.leave(reg);
+            }
+        }
+        state.flags = Flags::Unknown;
+    }
+}
+
+/// Joins a state into a block's, of a loop that goes round and round; returns whether the block must run again.
+fn arrive(states: &mut [Option<State>], block: usize, state: &State, is_loop: bool) -> bool {
+    match states.get_mut(block) {
+        Some(Some(known)) if is_loop => known.widen(state),
+        Some(Some(known)) => known.join(state),
+        Some(place @ None) => {
+            *place = Some(state.clone());
+            true
+        }
+        None => false,
+    }
+}

@@ -1,0 +1,99 @@
+//! The memory that the loader places, as far as it tells what the CPU has: words that only answers of the CPU are
+//! written to, constants, and addresses.
+
+use crate::address::CodeOffset;
+use crate::address::Svma;
+use crate::function::reach::domain::value::Value;
+use crate::function::reach::file::foreign::foreign;
+use crate::image::Linkage;
+use crate::insn::Reg;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The words whose meaning is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Memory {
+    /// By address and width in bytes.
+    pub(crate) words: BTreeMap<(u64, u8), Value>,
+    /// Offsets in structures of unknown place at which flags may lie that are set after a check. Only the second look
+    /// at a way without a check asks for them.
+    pub(crate) fields: BTreeSet<i64>,
+    /// By where functions begin, the arguments that some caller gives them such a flag in. For the second look, too.
+    pub(crate) arguments: BTreeMap<CodeOffset, BTreeSet<Argument>>,
+}
+
+/// Where a caller leaves an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Argument {
+    Register(Reg),
+    /// On the stack, so many bytes above the stack pointer that the callee begins with.
+    Stack(i64),
+}
+
+impl Memory {
+    /// What a word holds, if any byte of it is known to tell something.
+    fn word(&self, at: u64, width: u8) -> Option<Value> {
+        let end = at.saturating_add(u64::from(width));
+        let near = || self.words.range((at.saturating_sub(8), 0)..(end, 0));
+        let covers = |from: u64, stored: u8| from <= at && end <= from.saturating_add(u64::from(stored));
+        let part = |from: u64, value: &Value| {
+            value.shift(-8 * i32::try_from(at - from).unwrap_or(0)).truncate(width)
+        };
+        let whole = near().filter(|((from, stored), _)| covers(*from, *stored));
+        let whole = whole.map(|((from, _), value)| part(*from, value)).reduce(|a, b| a.join(&b));
+        if whole.is_some() {
+            return whole;
+        }
+        let mut bytes: Vec<Option<Value>> = vec![None; usize::from(width)];
+        for (&(from, stored), value) in near() {
+            for (byte, place) in (at..end).zip(&mut bytes) {
+                if let Some(offset) = byte.checked_sub(from).filter(|&offset| offset < u64::from(stored)) {
+                    let part = value.shift(-8 * i32::try_from(offset).unwrap_or(0)).truncate(1);
+                    *place = Some(place.as_ref().map_or(part.clone(), |other| other.join(&part)));
+                }
+            }
+        }
+        if bytes.iter().all(Option::is_none) {
+            return None;
+        }
+        let shifts = (0i32..).map(|byte| byte * 8);
+        let parts = bytes
+            .into_iter()
+            .zip(shifts)
+            .map(|(byte, shift)| byte.unwrap_or_default().truncate(1).shift(shift));
+        parts.reduce(|whole, part| whole.or(&part))
+    }
+
+    /// What the program loads from an address.
+    pub(crate) fn load(&self, linkage: &Linkage<'_>, at: u64, width: u8) -> Value {
+        if let Some(value) = self.word(at, width) {
+            return value;
+        }
+        let svma = Svma(at);
+        if width == 8 {
+            if let Some(to) = linkage.cell(svma) {
+                return Value::constant(to.0);
+            }
+            let import = linkage.imports.binary_search_by_key(&svma, |import| import.at);
+            if let Ok(import) = import
+                && !linkage.imports.get(import).is_some_and(|import| import.is_copy)
+            {
+                return Value::constant(foreign(import));
+            }
+        }
+        match linkage.data_at(svma).filter(|data| data.is_constant) {
+            Some(_) => initial(linkage, at, width).map_or(Value::Unknown, Value::constant),
+            None => Value::Unknown,
+        }
+    }
+}
+
+/// What the file says that a word holds at the start; zero in `.bss`.
+pub(crate) fn initial(linkage: &Linkage<'_>, at: u64, width: u8) -> Option<u64> {
+    let data = linkage.data_at(Svma(at))?;
+    let from = usize::try_from(at.checked_sub(data.extent.start.0)?).ok()?;
+    let mut bytes = [0u8; 8];
+    for (byte, place) in bytes.iter_mut().take(usize::from(width)).enumerate() {
+        *place = data.bytes.get(from.checked_add(byte)?).copied().unwrap_or(0);
+    }
+    Some(u64::from_le_bytes(bytes))
+}

@@ -1,0 +1,46 @@
+//! What is known of a file's run-time checks, before anybody asks what they are good for.
+
+use crate::address::CodeOffset;
+use crate::function::reach::learn::facts::FactsByFunction;
+use crate::function::reach::verdict::node::{Entries, Node, Way, leads_to};
+use crate::function::reach::verdict::unconditional::Unasked;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// All ways into the nodes of interest.
+#[derive(Debug, Default)]
+pub(crate) struct Ways {
+    pub into: BTreeMap<Node, Vec<Way>>,
+    /// Of functions that others jump into the middle of: each entry, the function's start among them, and the code that
+    /// can run after it.
+    pub entries: Entries,
+    /// Functions that control reaches before anything has asked the CPU: each has a way from a root, and no others.
+    pub unasked: Unasked,
+}
+
+impl Ways {
+    /// The entries of a function, each with the code that can run after it; `None` for all of it.
+    pub(crate) fn entries_of(
+        &self,
+        start: CodeOffset,
+    ) -> impl Iterator<Item = (CodeOffset, Option<&[Range<CodeOffset>]>)> {
+        let entries = self.entries.get(&start);
+        let only = entries.is_none().then_some((start, None));
+        let several = entries.into_iter().flatten().map(|(entry, ranges)| (*entry, Some(ranges.as_slice())));
+        several.chain(only)
+    }
+
+    /// The entries of a function from which an instruction can run.
+    pub(crate) fn entries_to(&self, start: CodeOffset, at: CodeOffset) -> impl Iterator<Item = CodeOffset> {
+        self.entries_of(start).filter(move |(_, ranges)| leads_to(*ranges, at)).map(|(entry, _)| entry)
+    }
+}
+
+/// What is known of a file's run-time checks, before it is asked what they are good for.
+#[derive(Debug, Default)]
+pub struct Checks {
+    pub(crate) ways: Ways,
+    pub(crate) facts: FactsByFunction,
+    /// Whether the file asks the CPU at all, or another file that did.
+    pub(crate) any: bool,
+}

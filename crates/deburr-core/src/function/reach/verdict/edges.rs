@@ -1,0 +1,478 @@
+//! Every way into the functions of interest, with what is proven where it begins.
+//!
+//! In: [`Closure`], the functions of interest with what leads to them, and which tests stand where. Out: [`Ways`].
+
+use crate::address::CodeOffset;
+use crate::address::{Extent, Svma};
+use crate::function::reach::domain::proof::Proof;
+use crate::function::reach::file::names;
+use crate::function::reach::file::references::{Access, DataReference};
+use crate::function::reach::file::view::View;
+use crate::function::reach::learn::learnt::Learnt;
+use crate::function::reach::machine::effects::{Facts, Use, UseKind};
+use crate::function::reach::verdict::checks::Ways;
+use crate::function::reach::verdict::kind::GuardKind;
+use crate::function::reach::verdict::node::{Node, Source, Way};
+use crate::function::reach::verdict::slice::Closure;
+use crate::image::{Kind, SymbolOrigin};
+use crate::insn::{self, Flow, Reg};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// Where control enters the file: where the loader does, and where other files may.
+pub(crate) fn roots(file: &View<'_, '_>) -> BTreeMap<CodeOffset, Source> {
+    let image = file.image;
+    let mut roots: BTreeMap<CodeOffset, Source> = BTreeMap::new();
+    let exports = &file.linkage.named_exports;
+    // What a program exports is for its own plug-ins.
+    let is_module =
+        image.kind == Kind::Executable || exports.iter().any(|export| names::is_module_entry(export.name));
+    let variants = if is_module { HashSet::new() } else { names::variants(exports) };
+    for export in exports.iter().filter(|export| !names::is_vector_variant(export.name)) {
+        let Some(start) = image.code_offset(export.at) else { continue };
+        let is_interface = match is_module {
+            true => image.kind != Kind::Executable && names::is_module_entry(export.name),
+            false => !names::is_incidental(export) && !variants.contains(export.name),
+        };
+        let source = roots.entry(start).or_insert(Source::Export { is_interface });
+        if is_interface {
+            *source = Source::Export { is_interface };
+        }
+    }
+    let entries = image.entries.iter().filter_map(|&svma| image.code_offset(svma));
+    roots.extend(entries.chain(file.resolvers.iter().copied()).map(|start| (start, Source::Root)));
+    roots
+}
+
+/// Collects the ways.
+pub(crate) fn ways(file: &View<'_, '_>, closure: Closure, learnt: &Learnt) -> Ways {
+    let mut objects: BTreeMap<u64, Vec<Svma>> = BTreeMap::new();
+    for &(cell, object) in closure.cells.values().flatten() {
+        objects.entry(object).or_default().push(cell);
+    }
+    let ways = Ways { entries: closure.entries.clone(), ..Ways::default() };
+    // Where Rust's own detection stands between `main` and its choice, that is not always followed.
+    let mains = if learnt.any { BTreeSet::new() } else { mains(file, &closure) };
+    let lists = file.linkage.named_exports.iter().filter(|export| names::lists_variants(export.name));
+    let lists = lists.filter_map(|export| file.image.code_offset(export.at)).collect();
+    let used = HashSet::new();
+    let mut ways = Collector { file, closure: &closure, learnt, objects, lists, used, mains, ways };
+    ways.roots();
+    ways.unasked();
+    ways.direct();
+    ways.uses();
+    ways.addresses();
+    ways.cells();
+    ways.sufficient();
+    let mut ways = ways.ways;
+    for ways in ways.into.values_mut() {
+        ways.sort_by_key(|way| (way.at, way.is_certain));
+        ways.dedup();
+    }
+    ways.unasked = closure.unasked;
+    ways
+}
+
+/// The functions that the entry point hands to the C library, in a program of Rust: there they only start Rust's own
+/// `main`, whose address they hand to `lang_start`.
+fn mains(file: &View<'_, '_>, closure: &Closure) -> BTreeSet<CodeOffset> {
+    let build = &file.image.build;
+    if !build.compilers.iter().chain(&build.producers).any(|tool| tool.contains("rustc version")) {
+        return BTreeSet::new();
+    }
+    let is_entry = |from: CodeOffset| {
+        let function = file.whole_at(from);
+        function.is_some_and(|function| file.image.entries.contains(&file.image.svma(function.start)))
+    };
+    let taken = closure.taken.iter().filter(|(_, sites)| sites.iter().any(|&site| is_entry(site)));
+    let held = closure.cells.iter().filter_map(|(node, cells)| match node {
+        Node::Function(start) => Some((start, cells)),
+        Node::Data(_) => None,
+    });
+    let held = held.filter(|(_, cells)| {
+        let references = cells.iter().flat_map(|(cell, _)| closure.references_in(Extent::sized(*cell, 1)));
+        references.filter_map(|reference| file.image.code_offset(reference.from)).any(is_entry)
+    });
+    taken.map(|(start, _)| *start).chain(held.map(|(start, _)| *start)).collect()
+}
+
+struct Collector<'c, 'w, 'a> {
+    file: &'c View<'w, 'a>,
+    closure: &'c Closure,
+    learnt: &'c Learnt,
+    /// The objects of interest, with the cells in each.
+    objects: BTreeMap<u64, Vec<Svma>>,
+    /// The functions that start Rust's `main`.
+    mains: BTreeSet<CodeOffset>,
+    /// The functions that only list variants.
+    lists: BTreeSet<CodeOffset>,
+    /// Which function lets out the address of which node.
+    used: HashSet<(CodeOffset, Node)>,
+    ways: Ways,
+}
+
+impl Collector<'_, '_, '_> {
+    fn push(&mut self, to: Node, way: Way) {
+        let ways = self.ways.into.entry(to).or_default();
+        ways.push(way);
+    }
+
+    fn facts(&self, entry: CodeOffset) -> Option<&Facts> {
+        self.learnt.facts.get(&entry)
+    }
+
+    /// The ways that begin at an instruction: none if nothing ever runs there, one for each entry that leads there.
+    fn ways_from(&self, at: CodeOffset, is_certain: bool, kind: GuardKind) -> Vec<Way> {
+        let svma = self.file.image.svma(at);
+        let Some(function) = self.file.whole_at(at) else {
+            // Code of no function: how it is reached is not known.
+            let (from, proof, check) = (Source::Root, Proof::EMPTY, None);
+            return vec![Way { from, at: svma, proof, is_certain: false, is_loose: false, kind, check }];
+        };
+        let entries = self.ways.entries_to(function.start, at);
+        let ways = entries.filter_map(|entry| {
+            let block = self.facts(entry).and_then(|facts| facts.leaving(at));
+            let proof = match block {
+                Some(block) => block.proof?,
+                None => Proof::EMPTY,
+            };
+            let from = Source::Node(Node::Function(entry));
+            let check = block.and_then(|block| block.check);
+            Some(Way { from, at: svma, proof, is_certain, is_loose: false, kind, check })
+        });
+        ways.collect()
+    }
+
+    /// Entries, resolvers and exported functions.
+    fn roots(&mut self) {
+        for (start, from) in roots(self.file) {
+            if self.closure.contains(start) {
+                self.enter(start, from);
+            }
+        }
+    }
+
+    /// Functions that control reaches unasked, by ways that are not looked at one by one.
+    fn unasked(&mut self) {
+        let closure = self.closure;
+        for &start in closure.needs.keys().filter(|&&start| closure.unasked.contains(self.file, start)) {
+            self.enter(start, Source::Root);
+        }
+        for &node in &closure.far {
+            self.enter_node(node, Source::Root, false);
+        }
+    }
+
+    /// Functions that check all that is needed beyond them: whatever leads there will do.
+    fn sufficient(&mut self) {
+        let sources = self.ways.into.values().flatten().filter_map(|way| match way.from {
+            Source::Node(Node::Function(start)) => Some(start),
+            _ => None,
+        });
+        let sources = sources.chain(self.closure.has_hits.iter().copied());
+        let is_open = |start: CodeOffset| {
+            let function = self.file.whole_at(start);
+            function.is_some_and(|function| !self.closure.contains(function.start))
+        };
+        for start in sources.filter(|&start| is_open(start)).collect::<BTreeSet<_>>() {
+            self.enter(start, Source::Root);
+        }
+    }
+
+    /// Control enters a function from outside.
+    fn enter(&mut self, start: CodeOffset, from: Source) {
+        self.enter_node(Node::Function(start), from, true);
+    }
+
+    /// Control, or a pointer, comes to a node from outside.
+    fn enter_node(&mut self, node: Node, from: Source, is_certain: bool) {
+        let at = match node {
+            Node::Function(start) => self.file.image.svma(start),
+            Node::Data(start) => Svma(start),
+        };
+        let way = Way {
+            from,
+            at,
+            proof: Proof::EMPTY,
+            is_certain,
+            is_loose: false,
+            kind: GuardKind::Branch,
+            check: None,
+        };
+        self.push(node, way);
+    }
+
+    fn direct(&mut self) {
+        for (&start, sites) in &self.closure.direct {
+            let has_entries = self.ways.entries.contains_key(&start);
+            for edge in sites {
+                for way in self.ways_from(edge.from, true, GuardKind::Branch) {
+                    self.push(Node::Function(if has_entries { edge.to } else { start }), way);
+                }
+            }
+        }
+    }
+
+    /// Addresses that functions which were run let out.
+    fn uses(&mut self) {
+        let image = self.file.image;
+        let mut functions: Vec<(&CodeOffset, &Facts)> = self.learnt.facts.iter().collect();
+        functions.sort_unstable_by_key(|(start, _)| **start);
+        for (&start, facts) in functions {
+            let is_resolver = self.file.is_resolver(start);
+            let returned = facts.uses.iter().filter(|used| used.kind == UseKind::Returned);
+            let chooses = is_resolver && returned.map(|used| used.address).collect::<BTreeSet<_>>().len() > 1;
+            let choices = self.choices(facts);
+            for used in &facts.uses {
+                let Some(node) = self.node_of(used.address) else { continue };
+                self.used.insert((start, node));
+                // The flag beside it was not followed.
+                if used.proof.is_empty() && self.lists.contains(&start) {
+                    continue;
+                }
+                let (is_certain, kind) = match used.kind {
+                    // Of several whose functions do not all need the same, something chooses one.
+                    UseKind::Called => {
+                        let is_chosen = used.proof.is_empty() && choices.contains(&(used.from, used.kind));
+                        (!is_chosen, GuardKind::Branch)
+                    }
+                    UseKind::Returned if is_resolver => (true, GuardKind::Ifunc),
+                    UseKind::Stored(at) => (self.is_called_through(at), GuardKind::Pointer),
+                    UseKind::Returned | UseKind::LetOut => {
+                        (self.is_callback(image.code_offset(used.from)), GuardKind::Pointer)
+                    }
+                };
+                let is_function = matches!(node, Node::Function(_));
+                let way = Way {
+                    from: Source::Node(Node::Function(start)),
+                    at: used.from,
+                    // A resolver that chooses has asked somebody.
+                    proof: used.proof.union(Proof::doubt(
+                        chooses && used.kind == UseKind::Returned && used.proof.is_empty(),
+                    )),
+                    is_certain: is_certain && is_function,
+                    is_loose: !is_certain
+                        && (choices.contains(&(used.from, used.kind)) || self.calls_elsewhere(used)),
+                    kind: if is_function { kind } else { GuardKind::Table },
+                    check: used.check,
+                };
+                self.push(node, way);
+            }
+        }
+    }
+
+    /// Whether an address is let out by a call of another file's function: it may be an argument, or stand in the register
+    /// of one by chance.
+    fn calls_elsewhere(&self, used: &Use) -> bool {
+        let image = self.file.image;
+        let code = image.bytes_at(used.from);
+        let insn = code.and_then(|code| insn::decode(image.arch, code, used.from));
+        let symbols = &image.symbols;
+        match insn.map(|insn| (insn.flow, insn.memory)) {
+            Some((Flow::Call(to), _)) => {
+                let first = symbols.partition_point(|symbol| symbol.svma < to);
+                let here = symbols.get(first..).unwrap_or_default().iter();
+                here.take_while(|symbol| symbol.svma == to).any(|symbol| symbol.origin == SymbolOrigin::Plt)
+            }
+            Some((Flow::IndirectCall, Some(memory))) => {
+                memory.is_static && self.file.linkage.import(Svma(memory.displacement as u64)).is_some()
+            }
+            _ => false,
+        }
+    }
+
+    /// Where several addresses may be let out, of which one is chosen: by one instruction, by several that store to the
+    /// same place, or by what a function returns. Their functions do not all need the same.
+    fn choices(&self, facts: &Facts) -> HashSet<(Svma, UseKind)> {
+        let image = self.file.image;
+        type Place = (UseKind, Option<(Option<Reg>, i64)>, Option<Svma>);
+        let mut places: BTreeMap<Place, Vec<&Use>> = BTreeMap::new();
+        let is_chosen = |used: &&Use| !matches!(used.kind, UseKind::Stored(_));
+        for used in facts.uses.iter().filter(is_chosen) {
+            let code = image.bytes_at(used.from);
+            let insn = code.and_then(|code| insn::decode(image.arch, code, used.from));
+            let memory = insn.and_then(|insn| insn.memory).filter(|memory| memory.write);
+            let from = (memory.is_none() && used.kind != UseKind::Returned).then_some(used.from);
+            let stored = memory.map(|memory| (memory.base, memory.displacement));
+            places.entry((used.kind, stored, from)).or_default().push(used);
+        }
+        let mut choices = HashSet::new();
+        for uses in places.into_values() {
+            let needs = |used: &&Use| {
+                let start = image.code_offset(used.address)?;
+                Some(self.closure.needs.get(&start).copied().unwrap_or_default())
+            };
+            let first = uses.iter().find_map(needs);
+            if uses.iter().filter_map(needs).any(|needs| Some(needs) != first) {
+                choices.extend(uses.iter().map(|used| (used.from, used.kind)));
+            }
+        }
+        choices
+    }
+
+    fn node_of(&self, address: Svma) -> Option<Node> {
+        if let Some(at) = self.file.image.code_offset(address) {
+            return self.closure.contains(at).then_some(Node::Function(at));
+        }
+        Some(Node::Data(self.object_of(address)?))
+    }
+
+    /// The object of interest that a place in data belongs to.
+    fn object_of(&self, place: Svma) -> Option<u64> {
+        if let Some(object) = self.file.linkage.object_at(place) {
+            return self.objects.contains_key(&object.extent.start.0).then_some(object.extent.start.0);
+        }
+        // Of unnamed objects the one whose pointer comes next.
+        let (&object, cells) = self.objects.range(..=place.0).next_back()?;
+        cells.iter().any(|cell| cell.0 >= place.0).then_some(object)
+    }
+
+    /// Whether something calls or reads the word at an address.
+    fn is_called_through(&self, at: u64) -> bool {
+        let readers = self.learnt.readers.get(&at).map(Vec::as_slice).unwrap_or_default();
+        readers.iter().any(|(_, access)| matches!(access, Access::Read | Access::Call))
+    }
+
+    /// Addresses made by functions that were not run, or that these lost sight of.
+    fn addresses(&mut self) {
+        for (&start, sites) in &self.closure.taken {
+            for &from in sites {
+                let taker = self.file.whole_at(from).map(|taker| taker.start);
+                let is_listed = taker.is_some_and(|taker| self.lists.contains(&taker));
+                if is_listed || self.is_used(from, Node::Function(start)) {
+                    continue;
+                }
+                let is_certain = self.is_callback(Some(from));
+                // A function that was run and lets it go nowhere compares it, or loses it in the frame.
+                let is_loose = !is_certain && taker.is_some_and(|taker| self.facts(taker).is_some());
+                for way in self.ways_from(from, is_certain, GuardKind::Pointer) {
+                    self.push(Node::Function(start), Way { is_loose, ..way });
+                }
+            }
+        }
+    }
+
+    /// Whether the function at a place was seen to let out a node's address.
+    fn is_used(&self, from: CodeOffset, node: Node) -> bool {
+        self.file.whole_at(from).is_some_and(|function| self.used.contains(&(function.start, node)))
+    }
+
+    /// Whether an address made at a place is given to a function that calls it: by the entry point to the C library,
+    /// or to a function whose name says so.
+    fn is_callback(&self, from: Option<CodeOffset>) -> bool {
+        /// Instructions at most between the two.
+        const NEAR: usize = 24;
+        let Some(from) = from else { return false };
+        let image = self.file.image;
+        let Some(function) = self.file.whole_at(from) else { return false };
+        let mut at = image.svma(from);
+        for _ in 0..NEAR {
+            let Some(insn) = image.bytes_at(at).and_then(|code| insn::decode(image.arch, code, at)) else {
+                return false;
+            };
+            let name = match insn.flow {
+                Flow::Call(target) => self.file.name_of(target),
+                Flow::IndirectCall => {
+                    let cell = insn.memory.filter(|memory| memory.is_static);
+                    let import =
+                        cell.and_then(|cell| self.file.linkage.import(Svma(cell.displacement as u64)));
+                    import.map(|import| import.name)
+                }
+                Flow::Next => None,
+                _ => return false,
+            };
+            if matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall) {
+                let is_entry = image.entries.contains(&image.svma(function.start));
+                let is_main = self.mains.contains(&function.start);
+                return is_entry || is_main || name.is_some_and(names::calls_back);
+            }
+            at = insn.next();
+        }
+        false
+    }
+
+    /// Functions and objects whose addresses data holds.
+    fn cells(&mut self) {
+        let closure = self.closure;
+        let mut done: BTreeSet<u64> = BTreeSet::new();
+        for (&node, cells) in &closure.cells {
+            for &(cell, object) in cells {
+                let through: Vec<DataReference> = (self.closure.references_in(Extent::sized(cell, 1)))
+                    .filter(|reference| matches!(reference.access, Access::Read | Access::Call))
+                    .copied()
+                    .collect();
+                let is_replaced = self.learnt.readers.contains_key(&cell.0);
+                for reference in &through {
+                    let Some(from) = self.file.image.code_offset(reference.from) else { continue };
+                    // It was seen what becomes of the address that is read.
+                    if reference.access == Access::Read && self.is_used(from, node) {
+                        continue;
+                    }
+                    let is_function = matches!(node, Node::Function(_));
+                    for way in self.ways_from(from, is_function && !is_replaced, GuardKind::Pointer) {
+                        self.push(node, way);
+                    }
+                }
+                if through.is_empty() || self.is_table(object, cell) {
+                    let way = Way {
+                        from: Source::Node(Node::Data(object)),
+                        at: cell,
+                        proof: Proof::EMPTY,
+                        is_certain: false,
+                        is_loose: false,
+                        kind: GuardKind::Table,
+                        check: None,
+                    };
+                    self.push(node, way);
+                    if done.insert(object) {
+                        self.object(object);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether somebody takes the address of the object, rather than reading the cell alone.
+    fn is_table(&self, object: u64, cell: Svma) -> bool {
+        self.closure
+            .references_in(Extent { start: Svma(object), end: cell.offset(8) })
+            .any(|reference| reference.access == Access::Address)
+    }
+
+    /// The ways to an object: who refers to it.
+    fn object(&mut self, object: u64) {
+        let node = Node::Data(object);
+        let named = self.file.linkage.object_at(Svma(object)).map(|named| named.extent);
+        let named = named.filter(|extent| extent.start.0 == object);
+        let is_named = named.is_some();
+        let last = self.objects.get(&object).and_then(|cells| cells.iter().max());
+        let end =
+            named.map_or_else(|| last.map_or(object, |cell| cell.0.saturating_add(8)), |extent| extent.end.0);
+        let end = Svma(end);
+        let all: Vec<DataReference> =
+            self.closure.references_in(Extent { start: Svma(object), end }).copied().collect();
+        // Of an unnamed object the nearest place that something refers to is its start.
+        let nearest = all.iter().map(|reference| reference.to).max();
+        for reference in all.iter().filter(|reference| is_named || Some(reference.to) == nearest) {
+            let Some(from) = self.file.image.code_offset(reference.from) else { continue };
+            if self.is_used(from, node) {
+                continue;
+            }
+            for way in self.ways_from(from, false, GuardKind::Table) {
+                self.push(node, way);
+            }
+        }
+        let is_pointed_to = self.closure.cells.contains_key(&node);
+        if all.is_empty() && !is_pointed_to {
+            let way = Way {
+                from: Source::Root,
+                at: Svma(object),
+                proof: Proof::EMPTY,
+                is_certain: false,
+                is_loose: false,
+                kind: GuardKind::Table,
+                check: None,
+            };
+            self.push(node, way);
+        }
+    }
+}

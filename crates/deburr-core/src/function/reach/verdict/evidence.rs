@@ -1,0 +1,47 @@
+//! A verdict on one function, with its evidence.
+
+use crate::address::{CodeOffset, Svma};
+use crate::function::reach::verdict::kind::{GuardKind, Reach};
+use deburr_cpu::FeatureSet;
+
+/// The check in front of a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Guard {
+    /// What kind of check it is.
+    pub kind: GuardKind,
+    /// The branch, or where the guarded way begins.
+    pub svma: Svma,
+    /// Features that it proves.
+    pub features: FeatureSet,
+}
+
+/// A step of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// The function or the data.
+    pub svma: Svma,
+    /// Whether it is a function.
+    pub is_function: bool,
+}
+
+/// What is found of one function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// Where the function begins.
+    pub start: CodeOffset,
+    /// Whether the program reaches it without a check.
+    pub reach: Reach,
+    /// Features that its instructions of this verdict need and that nothing has proven; where it is guarded or
+    /// unreached, all that they need. Of a required one, those of its under-guarded instructions too.
+    pub features: FeatureSet,
+    /// Features that its guarded instructions need, whatever the verdict.
+    pub guarded: FeatureSet,
+    /// The first instruction of this verdict.
+    pub at: CodeOffset,
+    /// Its instructions beyond what is permitted.
+    pub instructions: u64,
+    /// From a root to the function; empty unless a way without a sufficient check is known.
+    pub path: Vec<Step>,
+    /// The check, if there is one.
+    pub guard: Option<Guard>,
+}

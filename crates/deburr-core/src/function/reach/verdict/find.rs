@@ -1,0 +1,79 @@
+//! The driver of the analysis: image, linkage and functions → [`Checks`] → verdicts.
+
+use crate::address::CodeOffset;
+use crate::function::Program;
+use crate::function::reach::file::knowledge::Knowledge;
+use crate::function::reach::file::view::View;
+use crate::function::reach::learn::again::{look_again, worth_a_look};
+use crate::function::reach::learn::fixpoint::learn;
+use crate::function::reach::learn::seeds;
+use crate::function::reach::verdict::checks::Checks;
+use crate::function::reach::verdict::evidence::Verdict;
+use crate::function::reach::verdict::slice::{self, Closure};
+use crate::function::reach::verdict::{edges, judge};
+use crate::image::{Image, Linkage};
+use deburr_cpu::FeatureSet;
+use std::collections::{BTreeSet, HashMap};
+
+impl Checks {
+    /// Finds the file's checks, as far as they matter for the functions with instructions above the architecture's
+    /// first level. `foreign`: what the files tell that this one uses, in the loader's order. `stated`: functions, by
+    /// where they begin, that are known to be entered only where the CPU has some features.
+    pub fn find(
+        image: &Image<'_>,
+        linkage: &Linkage<'_>,
+        program: &Program,
+        foreign: &[&Knowledge],
+        stated: &HashMap<CodeOffset, FeatureSet>,
+    ) -> Checks {
+        let file = View::new(image, linkage, program, foreign);
+        let known = seeds::known(&file);
+        let takers = slice::takers(&file);
+        let mut learnt = learn(&file, known, &takers);
+        let roots = edges::roots(&file);
+        let mut checks = Checks { any: learnt.any, ..Checks::default() };
+        let mut looked_at = BTreeSet::new();
+        for look in 0..=LOOKS {
+            let closure = Closure::of(&file, &learnt.facts, &roots, stated);
+            checks.ways = edges::ways(&file, closure, &learnt);
+            if look == LOOKS || !learnt.leaves_open(&file) {
+                break;
+            }
+            std::mem::swap(&mut checks.facts, &mut learnt.facts);
+            let without = checks.functions_without_check(image, program);
+            std::mem::swap(&mut checks.facts, &mut learnt.facts);
+            let new: BTreeSet<CodeOffset> = without.difference(&looked_at).copied().collect();
+            let new = worth_a_look(&file, &learnt, &new);
+            if new.is_empty() {
+                break;
+            }
+            looked_at.extend(&new);
+            look_again(&file, &mut learnt, &looked_at, &new);
+        }
+        checks.facts = learnt.facts;
+        checks
+    }
+
+    /// The functions on ways that no check was found on.
+    fn functions_without_check(&self, image: &Image<'_>, program: &Program) -> BTreeSet<CodeOffset> {
+        let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
+        let steps = judge::unchecked_ways(self, image, program, permitted);
+        let functions = steps.into_iter().filter_map(|svma| program.function_at(image.code_offset(svma)?));
+        functions.map(|function| program.whole(function).start).collect()
+    }
+
+    /// Judges every function that needs features beyond the permitted ones, by address. `stated` has functions, by
+    /// where they begin, that are known to be entered only where the CPU has some features.
+    pub fn judge(
+        &self,
+        image: &Image<'_>,
+        program: &Program,
+        permitted: FeatureSet,
+        stated: &HashMap<CodeOffset, FeatureSet>,
+    ) -> Vec<Verdict> {
+        judge::judge(self, image, program, (permitted, stated))
+    }
+}
+
+/// How often ways without a check are looked at again.
+const LOOKS: u32 = 8;

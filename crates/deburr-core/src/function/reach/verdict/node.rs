@@ -1,0 +1,56 @@
+//! What edges lead to and come from: functions, objects in data, and whoever is outside.
+
+use crate::address::{CodeOffset, Svma};
+use crate::function::reach::domain::proof::Proof;
+use crate::function::reach::verdict::kind::GuardKind;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Something that ways lead to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Node {
+    /// The function that begins, or is jumped into, there.
+    Function(CodeOffset),
+    /// The object in data that begins there.
+    Data(u64),
+}
+
+/// Where a way begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The loader.
+    Root,
+    /// A caller in another file.
+    Export {
+        /// Whether others are meant to call it: the name is not exported by accident of how C++, or a module that its
+        /// host enters by fixed names, is linked.
+        is_interface: bool,
+    },
+    /// In a function, or in data.
+    Node(Node),
+}
+
+/// A way into a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Way {
+    pub from: Source,
+    /// The call, jump, reference or cell.
+    pub at: Svma,
+    /// What is proven there, beyond what is where `from` begins.
+    pub proof: Proof,
+    /// Whether control takes it, rather than an address.
+    pub is_certain: bool,
+    /// Whether it is an address that was not seen to go anywhere, or one of several that something chooses among.
+    pub is_loose: bool,
+    pub kind: GuardKind,
+    /// The branch that proved it.
+    pub check: Option<Svma>,
+}
+
+/// By function, each entry with the code that can run after it.
+pub(crate) type Entries = BTreeMap<CodeOffset, Vec<(CodeOffset, Vec<Range<CodeOffset>>)>>;
+
+/// Whether an instruction can run after an entry.
+pub(crate) fn leads_to(ranges: Option<&[Range<CodeOffset>]>, at: CodeOffset) -> bool {
+    ranges.is_none_or(|ranges| ranges.iter().any(|range| range.contains(&at)))
+}
