@@ -47,7 +47,7 @@ struct Wrong {
 }
 
 /// A refusal without its state.
-#[allow(dead_code, reason = "the table says more than is asked here")]
+#[expect(dead_code, reason = "the table says more than is asked here")]
 enum Reason {
     Different(Difference),
     Old(usize, Cause),

@@ -1,6 +1,6 @@
 //! Holds the sweep's prefilter for A64 against the full decoder, for all 2³² words.
 
-#![allow(clippy::print_stdout, reason = "an example for developers")]
+#![expect(clippy::print_stdout, reason = "an example for developers")]
 
 use deburr_core::insn::aarch64::check_prefilter;
 

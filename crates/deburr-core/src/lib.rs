@@ -5,7 +5,7 @@
 //!           image/     insn/   function/                 rule/       report
 //! ```
 //!
-//! [`check`] is that line. Each stage takes what the stage before it made and knows nothing of the stages
+//! [`check()`] is that line. Each stage takes what the stage before it made and knows nothing of the stages
 //! after it. The crate opens no file, reads no clock and prints nothing: where it needs another file
 //! (separate debug information), [`wanted_debug_file`] says which, and the caller brings its bytes.
 //!

@@ -2,7 +2,7 @@
 //!
 //! In: an ELF file, what is asked of a check, and a place in the code. Out: the function's instructions as text, with
 //! the loops and exclusive sequences they lie in, where they branch to, the features they need beyond what is permitted,
-//! their source lines, and the findings about them. It is the line of [`crate::check`] with another end: the findings are
+//! their source lines, and the findings about them. It is the line of [`crate::check()`] with another end: the findings are
 //! those that `check` reports. Source texts are files, which the caller opens.
 
 use crate::Svma;
@@ -191,7 +191,7 @@ pub enum Edge {
 /// ```
 ///
 /// # Errors
-/// [`Error`], as of [`crate::check`].
+/// [`Error`], as of [`crate::check()`].
 pub fn listing(bytes: &[u8], request: &Request<'_>, place: Place<'_>, view: View) -> Result<Shown, Error> {
     examine(bytes, request, ClassSet::EMPTY, |image, program, report| {
         let file = File { image, program };

@@ -16,7 +16,7 @@ pub struct Request<'a> {
     pub rules: Option<&'a [&'a str]>,
     /// Checks that the user knows of.
     pub guards: &'a [StatedGuard<'a>],
-    /// What the shared libraries tell that the file needs, in the loader's order; see [`learn`].
+    /// What the shared libraries tell that the file needs, in the loader's order; see [`learn`](crate::check::learn).
     pub foreign: &'a [&'a Knowledge],
 }
 

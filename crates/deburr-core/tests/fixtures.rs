@@ -1,7 +1,7 @@
 //! Every fixture, checked: a `hit-*` has findings of its rule on the marked lines (`//~ rule-id`) and on no
 //! others, a `miss-*` has none. Lines come from the fixtures' own DWARF, so this tests those too.
 
-#![allow(clippy::disallowed_methods, reason = "the tests read fixtures")]
+#![expect(clippy::disallowed_methods, reason = "the tests read fixtures")]
 
 use deburr_core::finding::{Severity, Value};
 use deburr_core::report::PlacedFinding;

@@ -1,6 +1,6 @@
 //! The image stage on small real files: two committed AArch64 fixtures, and programs built by the host's `cc`.
 
-#![allow(clippy::disallowed_methods, reason = "the tests read what the compiler wrote")]
+#![expect(clippy::disallowed_methods, reason = "the tests read what the compiler wrote")]
 
 use deburr_core::address::Extent;
 use deburr_core::image::lines::SourceLines;

@@ -1,7 +1,7 @@
 //! Linkage of small real files: the committed AArch64 fixtures, and programs built by the host's `cc`, where the linker's
 //! own symbols say what must be found.
 
-#![allow(clippy::disallowed_methods, reason = "the tests read what the compiler wrote")]
+#![expect(clippy::disallowed_methods, reason = "the tests read what the compiler wrote")]
 
 use deburr_core::address::{Extent, Svma};
 use deburr_core::image::linkage::{Reference, ReferenceTarget, Resolved};

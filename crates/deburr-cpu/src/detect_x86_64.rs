@@ -112,7 +112,7 @@ impl Cpuid for ThisCpu {
         [answer.eax, answer.ebx, answer.ecx, answer.edx]
     }
 
-    #[allow(unsafe_code, reason = "XGETBV has no safe form")]
+    #[expect(unsafe_code, reason = "XGETBV has no safe form")]
     fn xcr0(&self) -> u64 {
         #[target_feature(enable = "xsave")]
         fn read() -> u64 {

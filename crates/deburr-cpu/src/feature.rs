@@ -34,7 +34,7 @@ impl fmt::Display for Arch {
 macro_rules! features {
     ($($variant:ident = $name:literal @ $arch:ident,)*) => {
         /// One instruction-set feature.
-        #[allow(non_camel_case_types, missing_docs, reason = "the variants are the manuals' own names")]
+        #[expect(non_camel_case_types, missing_docs, reason = "the variants are the manuals' own names")]
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum Feature { $($variant,)* }

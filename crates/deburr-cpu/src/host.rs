@@ -98,7 +98,7 @@ pub fn host() -> Result<Host, UnknownHost> {
 }
 
 /// The host as Linux on AArch64 reports it.
-#[cfg_attr(target_arch = "x86_64", allow(dead_code, reason = "compiled everywhere so that it cannot rot"))]
+#[cfg_attr(target_arch = "x86_64", expect(dead_code, reason = "compiled everywhere so that it cannot rot"))]
 fn aarch64_host() -> Result<Host, UnknownHost> {
     let auxv = std::fs::read("/proc/self/auxv").map_err(UnknownHost::Auxv)?;
     let features = detect_aarch64::features_of_auxv(&auxv);

@@ -163,7 +163,7 @@ pub(crate) const ROWS: &[Row] = &[
     (0x8000_0008, 0, Ebx, 9, WBNOINVD, NONE),
 ];
 
-/// Leaves with bits that represent features, some of them for none in [`ROWS`].
+/// Leaves with bits that represent features, some of them for none here.
 pub const FEATURE_LEAVES: [u32; 10] =
     [1, 7, 0xd, 0x14, 0x19, 0x1e, 0x24, 0x8000_0001, 0x8000_0007, 0x8000_0008];
 

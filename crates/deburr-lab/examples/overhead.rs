@@ -2,7 +2,7 @@
 //! `deburr compare` does.
 //!
 //! `cargo run --release -p deburr-lab --example overhead [RUNS]`: medians of 1000 runs by default, in turn.
-#![allow(clippy::print_stdout)] // The example is its line.
+#![expect(clippy::print_stdout, reason = "the example is its line")]
 
 use deburr_lab::measure::process::{Streams, Task, run};
 use deburr_lab::measure::stop::Stop;

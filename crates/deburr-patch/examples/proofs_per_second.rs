@@ -2,7 +2,7 @@
 //!
 //! The pairs are those of the tests. Prints both rates, and what the slowest pair takes.
 
-#![allow(
+#![expect(
     clippy::print_stdout,
     clippy::disallowed_methods,
     reason = "an example for developers, which measures"

@@ -5,7 +5,7 @@
 //! queries [`Bytes::is_intact`] at the end. A mapping costs only the pages that are touched, which is what
 //! keeps a sparse file cheap. This is the only `unsafe` code of the command.
 
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "mappings and a signal handler have no safe form")]
 
 use std::fs::{File, Metadata};
 use std::io;

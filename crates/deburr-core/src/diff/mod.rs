@@ -55,7 +55,7 @@ struct Named {
 /// Looks at a file: its report, and how each of its functions was made.
 ///
 /// # Errors
-/// [`Error`], as of [`crate::check`].
+/// [`Error`], as of [`crate::check()`].
 pub fn inspect(bytes: &[u8], request: &Request<'_>) -> Result<Inspected, Error> {
     examine(bytes, request, atomics::WANTS, inspected)
 }

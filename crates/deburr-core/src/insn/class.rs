@@ -47,7 +47,7 @@ impl ClassSet {
     pub const EMPTY: ClassSet = ClassSet(0);
 
     /// The set of the given classes.
-    #[allow(clippy::indexing_slicing, reason = "iterators are not const; the index is below the length")]
+    #[expect(clippy::indexing_slicing, reason = "iterators are not const; the index is below the length")]
     pub const fn of(classes: &[Class]) -> ClassSet {
         let mut bits = 0;
         let mut i = 0;

@@ -34,7 +34,7 @@ pub fn decode(arch: Arch, code: &[u8], svma: Svma) -> Option<Insn> {
     }
 }
 
-/// Sweeps one unit of code: see [`sweep`].
+/// Sweeps one unit of code: see [`Sweep`].
 pub fn sweep_unit(
     arch: Arch,
     code: &[u8],

@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p deburr-lab --example calibrate [EXPERIMENTS] [SEED]`: 4000 experiments a cell by
 //! default, a minute or two on two cores. `tests/calibration.rs` holds the results to their limits.
-#![allow(clippy::print_stdout)] // The example is its table.
+#![expect(clippy::print_stdout, reason = "the example is its table")]
 
 mod experiment;
 mod robbed;

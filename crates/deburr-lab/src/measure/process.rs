@@ -230,7 +230,7 @@ impl Process {
         let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
         // SAFETY: both pointers are to live places of the types that wait4 fills, and zero is a value of
         // `rusage`, whose fields are integers.
-        #[allow(unsafe_code)]
+        #[expect(unsafe_code, reason = "the usage of one child alone has no safe form")]
         let (reaped, usage) = unsafe {
             let reaped = libc::wait4(self.pid.as_raw_nonzero().get(), &raw mut status, 0, usage.as_mut_ptr());
             (reaped, usage.assume_init())

@@ -1,13 +1,19 @@
-//! Reach: which code above a level the program can get to without having asked the CPU first.
+//! Reach: which code above a level the program can get to without having asked the CPU first, by abstract interpretation.
 //!
-//! In: an image, its linkage and its functions. Out: for each function that needs more than a given level, a
-//! [`Verdict`] with its evidence. Works in three steps: [`learn`] finds which words of memory and which functions tell
-//! what the CPU has, by running the functions that ask it on abstract values ([`interpret`]); [`edges`] collects every
-//! way into the functions of interest, with what is proven where each begins; [`verdict`] follows them from the roots.
+//! In: an image, its linkage and its functions. Out: for each function that needs more than a given level, a [`Verdict`] with
+//! its evidence. Five rooms, each of which names only those before it:
 //!
-//! A way counts as *certain* if control takes it (a call, a jump, the loader's call of an entry or of what a resolver
-//! returns, a call through a word that the function was stored in), and as a *pointer* if the function's address only
-//! goes somewhere: taking an address is not calling it.
+//! | room | what is in it |
+//! |---|---|
+//! | `domain` | the abstract domain: values with what they prove, states, join and widening |
+//! | `file` | immutable look-ups: incoming edges, references, callees, names, what other files tell |
+//! | `machine` | the transfer function of one instruction, and of a function by a worklist; what queries answer |
+//! | `learn` | the fixpoint over the file: which memory and which functions tell what the CPU has |
+//! | `verdict` | the backward slice from code above the level, edges with proofs, the verdicts |
+//!
+//! An edge is *certain* if control takes it: a call, a jump, the loader's call of an entry or of what a resolver returns, a
+//! call through a word that the function was stored in. It is a *pointer* if the function's address only goes somewhere:
+//! taking an address is not calling it.
 
 mod domain;
 pub(crate) mod file;

@@ -67,8 +67,8 @@ pub enum ReferenceTarget<'a> {
 }
 
 /// A field of an instruction that the linker fills in with an address of data or of another file (relocatable objects
-/// only). Direct calls and jumps are not among them, nor are addresses of this file's code: [`Image::transfers`] and
-/// [`Image::addresses`] have those.
+/// only). Direct calls and jumps are not among them, nor are addresses of this file's code: [`Image::transfers`](crate::image::Image::transfers) and
+/// [`Image::addresses`](crate::image::Image::addresses) have those.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reference<'a> {
     /// The relocated field: on AArch64 the instruction, on x86-64 a place inside one.

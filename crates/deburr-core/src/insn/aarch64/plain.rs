@@ -42,7 +42,7 @@ pub(super) struct Row {
 }
 
 /// A set of values of bits 15 to 10, from patterns of `0`, `1` and `x`.
-#[allow(clippy::indexing_slicing, reason = "evaluated while compiling, where a bad index is an error")]
+#[expect(clippy::indexing_slicing, reason = "evaluated while compiling, where a bad index is an error")]
 const fn window(patterns: &[&str]) -> u64 {
     let mut set = 0;
     let mut i = 0;
@@ -61,7 +61,7 @@ const fn window(patterns: &[&str]) -> u64 {
 }
 
 /// A pattern as the mask of its fixed bits and their value.
-#[allow(clippy::indexing_slicing, reason = "evaluated while compiling, where a bad index is an error")]
+#[expect(clippy::indexing_slicing, reason = "evaluated while compiling, where a bad index is an error")]
 const fn parse(pattern: &str) -> (u32, u32) {
     let letters = pattern.as_bytes();
     let (mut mask, mut fixed) = (0, 0);
@@ -198,7 +198,7 @@ const LIST: &[(&str, Row)] = &[
 ];
 
 /// The rows without their patterns.
-#[allow(clippy::indexing_slicing, reason = "evaluated while compiling, where a bad index is an error")]
+#[expect(clippy::indexing_slicing, reason = "evaluated while compiling, where a bad index is an error")]
 pub(super) static ROWS: [Row; 128] = {
     let mut rows = [special(Kind::Full); 128];
     let mut i = 0;
@@ -210,8 +210,7 @@ pub(super) static ROWS: [Row; 128] = {
 };
 
 /// The number of the row for bits 31 to 21.
-#[allow(clippy::indexing_slicing, reason = "evaluated while compiling, where a bad index is an error")]
-#[allow(long_running_const_eval, reason = "2048 words by some eighty rows")]
+#[expect(clippy::indexing_slicing, reason = "evaluated while compiling, where a bad index is an error")]
 pub(super) static ROW_OF: [u8; 2048] = {
     let mut numbers = [0; 2048];
     let mut i = 1;
@@ -232,7 +231,7 @@ pub(super) static ROW_OF: [u8; 2048] = {
 
 /// The row of a word.
 #[inline(always)]
-#[allow(clippy::indexing_slicing, reason = "masked indices, below the lengths of the tables")]
+#[expect(clippy::indexing_slicing, reason = "masked indices, below the lengths of the tables")]
 pub(super) fn row(word: u32) -> &'static Row {
     // 2048 numbers for eleven bits, and 128 rows for seven: the bounds checks fall away.
     let number = ROW_OF[(word >> 21) as usize & 2047];

@@ -90,7 +90,7 @@ pub(super) struct CodeTable {
 impl CodeTable {
     /// The facts of a code.
     #[inline]
-    #[allow(clippy::indexing_slicing, reason = "the mask keeps the index inside the array")]
+    #[expect(clippy::indexing_slicing, reason = "the mask keeps the index inside the array")]
     pub(super) fn facts(&self, code: Code) -> CodeFacts {
         self.codes[code as usize & (CODES - 1)]
     }

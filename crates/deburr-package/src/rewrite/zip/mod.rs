@@ -111,7 +111,7 @@ fn note(job: &mut Job<'_>, entries: &[Entry<'_>], is_wheel: bool, sums: &HashMap
 }
 
 /// What a member is compressed by; the outer `None`: by what is not written.
-#[allow(clippy::option_option, reason = "no compression is one, too")]
+#[expect(clippy::option_option, reason = "no compression is one, too")]
 fn codec(entry: &Entry<'_>) -> Option<Option<Codec>> {
     match entry.method {
         0 => Some(None),

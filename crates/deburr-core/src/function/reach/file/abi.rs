@@ -27,7 +27,7 @@ pub(crate) const fn arguments(arch: Arch) -> &'static [Reg] {
 const fn registers<const N: usize>(first: u8) -> [Reg; N] {
     let mut registers = [Reg::OTHER; N];
     let mut number = 0;
-    #[allow(clippy::indexing_slicing, reason = "iterators are not const; the index is below the length")]
+    #[expect(clippy::indexing_slicing, reason = "iterators are not const; the index is below the length")]
     while number < N {
         registers[number] = Reg::general(first + number as u8);
         number += 1;

@@ -40,7 +40,7 @@ macro_rules! enumeration {
     ($(#[$attribute:meta])* $name:ident, $all:ident, $($variant:ident)*) => {
         $(#[$attribute])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-        #[allow(missing_docs, reason = "the names say it, and the modules that insert them")]
+        #[expect(missing_docs, reason = "the names say it, and the modules that insert them")]
         pub enum $name {
             $($variant),*
         }
