@@ -28,17 +28,22 @@ fn entries(dir: &Path) -> Vec<PathBuf> {
     paths
 }
 
-fn rust_files(dir: &Path) -> Vec<PathBuf> {
+fn files_below(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in entries(dir) {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         if path.is_dir() && name != "target" && !name.starts_with('.') {
-            found.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.extend(files_below(&path));
+        } else if path.is_file() {
             found.push(path);
         }
     }
     found
+}
+
+fn rust_files(dir: &Path) -> Vec<PathBuf> {
+    let is_rust = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "rs");
+    files_below(dir).into_iter().filter(is_rust).collect()
 }
 
 fn core() -> PathBuf {
@@ -283,6 +288,22 @@ fn a_rule_has_one_name_everywhere() {
         entries(&core().join("pages")).into_iter().filter_map(|path| Some(path.file_stem()?.to_owned()));
     let pages: BTreeSet<String> = pages.map(|stem| stem.to_string_lossy().into_owned()).collect();
     assert_eq!(rules.iter().map(|rule| id_of(rule)).collect::<BTreeSet<_>>(), pages, "rule files and pages");
+}
+
+/// A new rule would have to be added to it.
+#[test]
+fn no_test_and_no_recorded_text_names_all_rules() {
+    let ids: Vec<String> = rules().iter().map(|rule| id_of(rule)).collect();
+    let folders = ["crates", "tests", "xtask"].map(|folder| repository().join(folder));
+    let mut looked_at = 0;
+    for path in folders.iter().flat_map(|folder| files_below(folder)) {
+        let is_test = path.components().any(|part| part.as_os_str() == "tests");
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let named = ids.iter().filter(|id| text.contains(id.as_str())).count();
+        assert!(!is_test || named < ids.len(), "{}: names every rule", path.display());
+        looked_at += 1;
+    }
+    assert!(looked_at > 500, "only {looked_at} files are looked at");
 }
 
 #[test]

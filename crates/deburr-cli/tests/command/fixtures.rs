@@ -1,6 +1,7 @@
 //! The command on the rules' own fixtures: exit statuses, recorded sessions, and the JSON document.
 
 use super::{Scratch, assert_as_recorded, deburr, stderr, stdout};
+use deburr_core::rule::RULES;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -64,14 +65,13 @@ fn rules_are_chosen_by_select_and_ignore() {
 
 #[test]
 fn sessions_are_as_recorded() {
-    let sessions: [(&str, &[&str]); 7] = [
+    let sessions: [(&str, &[&str]); 6] = [
         ("llsc-loop", &["check", LLSC]),
         ("outlined-atomic", &["check", "--target", "neoverse-n1", OUTLINED]),
         ("above-baseline", &["check", "--verbose", "--baseline", "x86-64-v3", AVX512]),
         ("clean", &["check", PLAIN]),
         ("folder", &["check", "--limit", "1", "outlined_atomic", "above_baseline"]),
         ("quiet", &["check", "--quiet", "--limit", "1", LLSC, PLAIN]),
-        ("rules", &["rules"]),
     ];
     for (name, arguments) in sessions {
         let output = run(arguments);
@@ -81,6 +81,22 @@ fn sessions_are_as_recorded() {
         assert_eq!(stderr(&output), "");
         assert_as_recorded(&format!("{name}.session"), &session);
     }
+}
+
+/// In the layout of two columns, whatever rules there are.
+#[test]
+fn each_rule_is_listed_with_its_summary_and_severity() {
+    let output = deburr(&["rules"]);
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+    let listed = stdout(&output);
+    let mut lines = listed.lines();
+    let width = RULES.iter().map(|rule| rule.id.len()).max().unwrap() + 2;
+    for rule in RULES {
+        let preview = if rule.preview { "; in preview: runs with --preview or --select" } else { "" };
+        assert_eq!(lines.next(), Some(&*format!("{:width$}{}", rule.id, rule.summary)));
+        assert_eq!(lines.next(), Some(&*format!("{:width$}{}{preview}", "", rule.severity)));
+    }
+    assert_eq!(lines.next(), None);
 }
 
 #[test]
