@@ -7,6 +7,7 @@ use crate::remedy::{Compiler, Remedy};
 use crate::report::{Advice, Build, PlacedFinding, Report};
 use crate::rule;
 use deburr_cpu::{FeatureSet, cpus_having, cpus_lacking, level_named};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A compiler that took part, and its version as major and minor.
@@ -15,7 +16,7 @@ type Made = (Compiler, (u32, u32));
 /// Chooses flags for the findings that a report has now. `target` is what every machine has that the file will run on:
 /// flags that would break it are left out.
 pub fn advise(report: &Report, target: Option<FeatureSet>) -> Vec<Advice> {
-    advise_on(report.arch, &report.build, &report.findings, target)
+    advise_on(&report.arch, &report.build, &report.findings, target)
 }
 
 fn advise_on(
@@ -24,9 +25,9 @@ fn advise_on(
     findings: &[PlacedFinding],
     target: Option<FeatureSet>,
 ) -> Vec<Advice> {
-    let mut by_rule: BTreeMap<&'static str, Vec<&PlacedFinding>> = BTreeMap::new();
+    let mut by_rule: BTreeMap<&str, Vec<&PlacedFinding>> = BTreeMap::new();
     for finding in findings {
-        by_rule.entry(finding.rule).or_default().push(finding);
+        by_rule.entry(&finding.rule).or_default().push(finding);
     }
     let made = compilers(build);
     let mut all: Vec<Advice> = Vec::new();
@@ -40,10 +41,10 @@ fn advise_on(
                 continue;
             }
             let Some(compiler) = named(remedy, &made) else { continue };
-            let same = |advice: &&mut Advice| (advice.flags, &advice.compiler) == (remedy.flags, &compiler);
+            let same = |advice: &&mut Advice| (&*advice.flags, &advice.compiler) == (remedy.flags, &compiler);
             if let Some(advice) = all.iter_mut().find(same) {
-                if !advice.rules.contains(&id) {
-                    advice.rules.push(id);
+                if !advice.rules.iter().any(|rule| rule == id) {
+                    advice.rules.push(id.to_owned().into());
                 }
                 advice.findings += removed;
                 continue;
@@ -57,8 +58,15 @@ fn advise_on(
                 }
                 None => (Vec::new(), None),
             };
-            let (flags, needs) = (remedy.flags, remedy.needs);
-            all.push(Advice { compiler, flags, rules: vec![id], findings: removed, needs, breaks, oldest });
+            all.push(Advice {
+                compiler,
+                flags: remedy.flags.into(),
+                rules: vec![id.to_owned().into()],
+                findings: removed,
+                needs: remedy.needs.map(Cow::Borrowed),
+                breaks,
+                oldest,
+            });
         }
     }
     // What removes most comes first, and of that what breaks nothing.
@@ -201,7 +209,7 @@ mod tests {
 
     fn found(rule: &'static str, evidence: (&'static str, Value)) -> PlacedFinding {
         PlacedFinding {
-            rule,
+            rule: rule.into(),
             severity: Severity::Warning,
             function: None,
             svma: Hex(0),
@@ -226,11 +234,15 @@ mod tests {
         ];
         let told = |target| {
             let advice = advise_on("aarch64", &build, &findings, target).into_iter();
-            advice.map(|it| (it.flags, it.rules, it.findings, it.oldest)).collect::<Vec<_>>()
+            let shown = |rules: Vec<Cow<'static, str>>| rules.join(" ");
+            advice
+                .map(|it| (it.flags.into_owned(), shown(it.rules), it.findings, it.oldest))
+                .collect::<Vec<_>>()
         };
         let level = |name| level_named(name).map(|level| level.features);
-        let outline = ("-moutline-atomics", vec!["llsc-loop"], 1, None);
-        let one = |oldest| ("-march=armv8.1-a", vec!["barrier-around-atomic", "llsc-loop"], 3, oldest);
+        let outline = ("-moutline-atomics".to_owned(), "llsc-loop".to_owned(), 1, None);
+        let both = "barrier-around-atomic llsc-loop".to_owned();
+        let one = |oldest| ("-march=armv8.1-a".to_owned(), both.clone(), 3, oldest);
         assert_eq!(told(None), [one(Some("thunderx2".to_owned())), outline.clone()]);
         assert_eq!(told(level("armv8.2-a")), [one(None), outline.clone()]);
         assert_eq!(told(level("armv8.0-a")), [outline], "a target is not to be broken");

@@ -2,11 +2,14 @@
 //! texts, so texts are shared.
 
 use crate::address::{Extent, Svma};
-use serde::{Serialize, Serializer};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
 /// How much a finding matters. Ordered: a note is less than a warning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing; nothing to repair.
@@ -29,7 +32,7 @@ impl Severity {
 }
 
 /// One value of the evidence.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(untagged)]
 pub enum Value {
     /// A word or a name.
@@ -45,7 +48,7 @@ pub enum Value {
 /// The facts that a finding rests on, by name; a handful, in the order in which the rule states them, shared by its
 /// clones. Serialized as a map.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Evidence(Arc<[(&'static str, Value)]>);
+pub struct Evidence(Arc<[(Cow<'static, str>, Value)]>);
 
 impl Evidence {
     /// The value of a name.
@@ -55,21 +58,59 @@ impl Evidence {
 }
 
 impl Evidence {
+    /// The same facts, and more after them.
+    #[must_use]
+    pub fn with(&self, more: impl IntoIterator<Item = (&'static str, Value)>) -> Evidence {
+        let more = more.into_iter().map(|(name, value)| (name.into(), value));
+        self.0.iter().cloned().chain(more).collect()
+    }
+
     /// All facts, in the order in which the rule states them.
-    pub fn facts(&self) -> impl Iterator<Item = (&'static str, &Value)> {
-        self.0.iter().map(|(name, value)| (*name, value))
+    pub fn facts(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.0.iter().map(|(name, value)| (&**name, value))
     }
 }
 
 impl From<Vec<(&'static str, Value)>> for Evidence {
     fn from(facts: Vec<(&'static str, Value)>) -> Evidence {
-        Evidence(facts.into())
+        facts.into_iter().map(|(name, value)| (name.into(), value)).collect()
     }
 }
 
 impl<const N: usize> From<[(&'static str, Value); N]> for Evidence {
     fn from(facts: [(&'static str, Value); N]) -> Evidence {
-        Evidence(Arc::new(facts))
+        facts.into_iter().map(|(name, value)| (name.into(), value)).collect()
+    }
+}
+
+impl FromIterator<(Cow<'static, str>, Value)> for Evidence {
+    fn from_iter<I: IntoIterator<Item = (Cow<'static, str>, Value)>>(facts: I) -> Evidence {
+        Evidence(facts.into_iter().collect())
+    }
+}
+
+impl<'de> Deserialize<'de> for Evidence {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Evidence, D::Error> {
+        deserializer.deserialize_map(EvidenceVisitor)
+    }
+}
+
+/// Reads a map as facts in its order.
+struct EvidenceVisitor;
+
+impl<'de> Visitor<'de> for EvidenceVisitor {
+    type Value = Evidence;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map of facts")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Evidence, M::Error> {
+        let mut facts = Vec::new();
+        while let Some(fact) = map.next_entry::<String, Value>()? {
+            facts.push((Cow::Owned(fact.0), fact.1));
+        }
+        Ok(facts.into_iter().collect())
     }
 }
 

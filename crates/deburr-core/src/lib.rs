@@ -39,7 +39,8 @@
 //!
 //! [`compare()`] tells what differs between two builds, [`listing()`] shows the code at a place, [`learn`] and
 //! [`Request::foreign`] carry what one shared library knows of the CPU to the files that need it, and [`rule::RULES`] lists
-//! the rules. What a [`Report`] serialises to is the JSON that `deburr check --format json` prints under `files`.
+//! the rules. What a [`Report`] serialises to, and is read back from, is the JSON that `deburr check --format json` prints
+//! under `files`.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]

@@ -4,7 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "the tests read fixtures")]
 
 use deburr_core::finding::{Severity, Value};
-use deburr_core::report::PlacedFinding;
+use deburr_core::report::{PlacedFinding, Report};
 use deburr_core::rule::FileFacts;
 use deburr_core::{Request, across, check};
 use std::collections::BTreeSet;
@@ -138,6 +138,26 @@ fn function_behind_a_pointer_that_is_not_followed_is_a_warning() {
     let message = "AVX, AVX2 reached only through a pointer or a check that is not followed";
     assert_eq!(&*found.message, message);
     assert_eq!(found.evidence.get("reach"), Some(&Value::Text("unknown".into())));
+}
+
+/// What is not written comes back empty: facts for comparisons, and what became of stated guards.
+#[test]
+fn a_report_is_read_back_from_its_json() {
+    let rules: Vec<&str> = deburr_core::rule::RULES.iter().map(|rule| rule.id).collect();
+    let mut findings = 0;
+    for source in rules.iter().flat_map(|rule_id| fixtures(rule_id)) {
+        let object = fs::read(source.with_extension("o")).unwrap();
+        let request = Request { rules: Some(&rules), ..Request::default() };
+        let report = Report { facts: None, ..check(&object, &request).unwrap() };
+        let json = serde_json::to_string(&report).unwrap();
+        let read: Report = serde_json::from_str(&json).unwrap_or_else(|error| panic!("{error}: {json}"));
+        assert_eq!(read, report, "{}", source.display());
+        assert_eq!(serde_json::to_string(&read).unwrap(), json);
+        findings += read.findings.len();
+    }
+    assert!(findings > 50, "only {findings} findings");
+    let bad = serde_json::from_str::<deburr_core::report::Hex>("\"4a10\"").unwrap_err();
+    assert!(bad.to_string().contains("expected a number such as 0x4a10"), "{bad}");
 }
 
 /// `scalar-twin` compares files: each fixture with the one that its source names.

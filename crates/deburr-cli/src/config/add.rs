@@ -8,6 +8,7 @@ use super::allow::{Allowance, Allowed, NO_NAME};
 use super::document::{Config, NAME};
 use crate::output;
 use deburr_core::Report;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::ErrorKind;
@@ -20,7 +21,7 @@ const REASON: &str = "present when allowances were added";
 #[derive(Debug, Default)]
 pub(crate) struct Additions {
     /// Findings by rule, file and function.
-    counts: BTreeMap<(&'static str, String, String), u64>,
+    counts: BTreeMap<(Cow<'static, str>, String, String), u64>,
 }
 
 /// What was written.
@@ -38,7 +39,7 @@ impl Additions {
         report.allowed += report.findings.len() as u64;
         for finding in &report.findings {
             let function = finding.function.as_deref().unwrap_or(NO_NAME).to_owned();
-            *self.counts.entry((finding.rule, report.path.clone(), function)).or_default() += 1;
+            *self.counts.entry((finding.rule.clone(), report.path.clone(), function)).or_default() += 1;
         }
         let reason: Arc<str> = REASON.into();
         let allow = |finding| Allowed { finding, reason: reason.clone() };
@@ -76,7 +77,7 @@ impl Additions {
         for ((rule, file, function), &count) in &self.counts {
             added.findings += count;
             let is_same = |known: &&Allowance| {
-                known.rules == [*rule]
+                known.rules == [&**rule]
                     && known.names_file(file)
                     && known.function.as_deref() == Some(function)
             };

@@ -194,7 +194,7 @@ impl<'c> Ledger<'c> {
         }
         let mut groups = Groups::new();
         for (index, finding) in report.findings.iter().enumerate() {
-            let key = (finding.rule, finding.function.as_deref().unwrap_or(NO_NAME));
+            let key = (&*finding.rule, finding.function.as_deref().unwrap_or(NO_NAME));
             let group = groups.entry(key).or_insert(Group { findings: Vec::new(), by: None });
             group.findings.push(index);
         }

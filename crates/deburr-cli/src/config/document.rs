@@ -124,7 +124,7 @@ impl Config {
             return;
         }
         for finding in findings {
-            if let Some(Some(severity)) = self.severity.get(finding.rule) {
+            if let Some(Some(severity)) = self.severity.get(&*finding.rule) {
                 finding.severity = *severity;
             }
         }

@@ -191,12 +191,12 @@ fn findings(
 ) -> io::Result<()> {
     let mut rules: Vec<(&str, Severity)> = Vec::new();
     for group in groups {
-        if !rules.contains(&(group.rule, group.severity)) {
-            rules.push((group.rule, group.severity));
+        if !rules.contains(&(&group.rule, group.severity)) {
+            rules.push((&group.rule, group.severity));
         }
     }
     for (rule, severity) in rules {
-        let of_rule = || groups.iter().filter(|group| (group.rule, group.severity) == (rule, severity));
+        let of_rule = || groups.iter().filter(|group| (&*group.rule, group.severity) == (rule, severity));
         let count: u64 = of_rule().map(|group| group.count).sum();
         let plain = format!("{verb} {}[{rule}]", severity.name());
         let is_worse = verb == "came" && summary.fail_on.is_some_and(|from| severity >= from);

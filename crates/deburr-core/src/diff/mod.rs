@@ -16,6 +16,7 @@ use crate::report::{Hex, PlacedFinding, Report, SourceLocation, place_of};
 use crate::request::Request;
 use deburr_cpu::{Arch, Feature, FeatureSet};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -112,7 +113,7 @@ pub fn plain_name(name: &str) -> String {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct FileDiff {
     /// `x86_64` or `aarch64`.
-    pub arch: &'static str,
+    pub arch: Cow<'static, str>,
     /// Levels that changed.
     pub levels: Vec<LevelChange>,
     /// Findings that only the new file has, the severest first.
@@ -150,7 +151,7 @@ pub struct LevelChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FindingGroup {
     /// The rule's id.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     /// How much they matter.
     pub severity: Severity,
     /// The function; `None`: code without a name.
@@ -172,7 +173,7 @@ pub struct FindingGroup {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Moved {
     /// The rule's id.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     /// The function in the old file.
     pub from: String,
     /// The function in the new file.
@@ -252,7 +253,7 @@ impl FileDiff {
 /// # Ok::<(), deburr_core::Error>(())
 /// ```
 pub fn compare(old: Option<&Inspected>, new: &Inspected) -> FileDiff {
-    let mut diff = FileDiff { arch: new.report.arch, ..FileDiff::default() };
+    let mut diff = FileDiff { arch: new.report.arch.clone(), ..FileDiff::default() };
     compare_findings(old, new, &mut diff);
     if let Some(old) = old {
         diff.levels = levels(old, new);
@@ -294,7 +295,7 @@ fn levels(old: &Inspected, new: &Inspected) -> Vec<LevelChange> {
 }
 
 /// What makes two findings like: rule, severity, and the evidence without addresses.
-type Kind = (&'static str, Severity, String);
+type Kind = (Cow<'static, str>, Severity, String);
 /// The function's plain name; empty for code without a name.
 type Key = (String, Kind);
 
@@ -305,7 +306,7 @@ fn kind_of(finding: &PlacedFinding) -> Kind {
         Value::Number(_) | Value::Flag(_) => true,
     });
     let facts: Vec<String> = facts.map(|(name, value)| format!("{name}={value:?}")).collect();
-    (finding.rule, finding.severity, facts.join(" "))
+    (finding.rule.clone(), finding.severity, facts.join(" "))
 }
 
 fn by_key(inspected: &Inspected) -> BTreeMap<Key, Vec<&PlacedFinding>> {
@@ -375,7 +376,7 @@ fn move_between<'k>(
             };
             let count = (*left).min(*more);
             (*left, *more) = (*left - count, *more - count);
-            moved.push(Moved { rule: kind.0, from: from.clone(), to: key.0.clone(), count });
+            moved.push(Moved { rule: kind.0.clone(), from: from.clone(), to: key.0.clone(), count });
         }
     }
     went.retain(|_, left| *left > 0);
@@ -386,7 +387,7 @@ fn grouped(counts: &BTreeMap<&Key, u64>, found: &BTreeMap<Key, Vec<&PlacedFindin
     let group = |(key, count): (&&Key, &u64)| {
         let first = found.get(*key)?.first()?;
         Some(FindingGroup {
-            rule: first.rule,
+            rule: first.rule.clone(),
             severity: first.severity,
             function: (!key.0.is_empty()).then(|| key.0.clone()),
             message: first.message.clone(),
@@ -397,8 +398,10 @@ fn grouped(counts: &BTreeMap<&Key, u64>, found: &BTreeMap<Key, Vec<&PlacedFindin
         })
     };
     let mut groups: Vec<FindingGroup> = counts.iter().filter_map(group).collect();
-    groups
-        .sort_by_key(|group| (std::cmp::Reverse(group.severity), group.rule, std::cmp::Reverse(group.count)));
+    groups.sort_by(|a, b| {
+        let by_severity = b.severity.cmp(&a.severity);
+        by_severity.then_with(|| a.rule.cmp(&b.rule)).then_with(|| b.count.cmp(&a.count))
+    });
     groups
 }
 

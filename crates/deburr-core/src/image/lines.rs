@@ -11,7 +11,7 @@ use gimli::{EndianArcSlice, EndianSlice, LittleEndian};
 use std::sync::Arc;
 
 /// Where a place in code comes from.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct SourceLocation {
     /// Path as the compiler wrote it.
     pub file: String,

@@ -34,7 +34,7 @@ pub(crate) fn describe(image: &Image<'_>, program: &Program) -> Report {
     let functions = || program.functions().iter().filter(|function| !function.is_part());
     Report {
         path: String::new(),
-        arch: image.arch.name(),
+        arch: image.arch.name().into(),
         build_id: image.build_id.clone(),
         level: String::new(),
         level_present: level_present.to_owned(),
@@ -137,7 +137,7 @@ fn placed(
 ) -> PlacedFinding {
     let (section, svma) = place_of(image, finding.at);
     PlacedFinding {
-        rule: finding.rule,
+        rule: finding.rule.into(),
         severity: finding.severity,
         function: names.at(image, program, finding.at),
         svma,

@@ -3,7 +3,9 @@
 use crate::finding::{self, Evidence, Severity};
 use crate::image::demangle;
 use crate::rule::FileFacts;
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -30,8 +32,18 @@ impl Serialize for Hex {
     }
 }
 
+impl<'de> Deserialize<'de> for Hex {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Hex, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        let digits = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        digits
+            .map(Hex)
+            .ok_or_else(|| D::Error::custom(format!("expected a number such as 0x4a10, found {text:?}")))
+    }
+}
+
 /// What makes the beginning of a path run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Root {
     /// The system starts the program there.
@@ -62,7 +74,7 @@ pub struct GuardUse {
 }
 
 /// The function that most raises what the file needs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct NeededBy {
     /// Its name, demangled; `None` where the file has none for it.
     pub function: Option<String>,
@@ -75,7 +87,7 @@ pub struct NeededBy {
 }
 
 /// A function that needs more than the architecture's first level.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct IsaFunction {
     /// Its name, demangled; `None` where the file has none for it.
     pub function: Option<String>,
@@ -98,7 +110,7 @@ pub struct IsaFunction {
 }
 
 /// A step of a path: a function, or an object in data that holds the next step's address.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Step {
     /// The function's name, demangled; `None` where the file has none for it, and for data.
     pub function: Option<String>,
@@ -107,7 +119,7 @@ pub struct Step {
 }
 
 /// A check in front of a function.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Guard {
     /// What kind of check it is.
     pub kind: GuardKind,
@@ -120,10 +132,10 @@ pub struct Guard {
 }
 
 /// One finding, placed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct PlacedFinding {
     /// The rule's id.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     /// How much it matters.
     pub severity: Severity,
     /// The function's name, demangled; `None` where the file has none for it.
@@ -144,7 +156,7 @@ pub struct PlacedFinding {
 }
 
 /// A place that a finding is compared with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct OtherPlace {
     /// The file.
     pub path: Arc<str>,
@@ -156,10 +168,10 @@ pub struct OtherPlace {
 }
 
 /// A finding by comparison of two files.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct AcrossFinding {
     /// The rule's id.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     /// How much it matters.
     pub severity: Severity,
     /// The file it is about.
@@ -183,7 +195,7 @@ impl From<finding::AcrossFinding> for AcrossFinding {
     fn from(found: finding::AcrossFinding) -> AcrossFinding {
         let (at, other) = (found.at, found.other);
         AcrossFinding {
-            rule: found.rule,
+            rule: found.rule.into(),
             severity: found.severity,
             path: at.path,
             function: at.function.map(|name| demangle(&name).into()),
@@ -197,7 +209,7 @@ impl From<finding::AcrossFinding> for AcrossFinding {
 }
 
 /// How the file's atomics were compiled (AArch64).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Atomics {
     /// Load-exclusive/store-exclusive loops with no LSE path: the findings of `llsc-loop`, and those of `llsc-pair` but for
     /// loads.
@@ -217,7 +229,7 @@ pub struct Atomics {
 }
 
 /// Who built the file, and with what.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Build {
     /// Distinct compilers.
     pub compilers: Vec<String>,
@@ -227,7 +239,7 @@ pub struct Build {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub go_version: Option<String>,
     /// Go's build settings.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub go_settings: BTreeMap<String, String>,
     /// The x86 ISA level that the file's own note claims.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -237,19 +249,19 @@ pub struct Build {
 }
 
 /// Flags that remove findings of the file, for the compiler that made it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Advice {
     /// The compiler, and its version: the one found, or the first that has the flags.
     pub compiler: String,
     /// As they are written on a command line or in the environment; empty where that version alone does it.
-    pub flags: &'static str,
+    pub flags: Cow<'static, str>,
     /// The rules whose findings they remove.
-    pub rules: Vec<&'static str>,
+    pub rules: Vec<Cow<'static, str>>,
     /// How many findings those are.
     pub findings: u64,
     /// The level that every machine must have then; `None`: it runs where it ran.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub needs: Option<&'static str>,
+    pub needs: Option<Cow<'static, str>>,
     /// CPUs that it no longer runs on, the best first.
     pub breaks: Vec<String>,
     /// The CPU with the fewest features that still runs it; `None` where nothing breaks.
@@ -258,7 +270,7 @@ pub struct Advice {
 }
 
 /// Every executable byte, accounted for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Coverage {
     /// All bytes of executable sections; the sum of the next three.
     pub executable_bytes: u64,
@@ -275,12 +287,12 @@ pub struct Coverage {
 }
 
 /// The report on one ELF file (an archive's member counts as a file).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Report {
     /// The path, as the user will know it; the core leaves it empty, and its caller fills it in.
     pub path: String,
     /// `x86_64` or `aarch64`.
-    pub arch: &'static str,
+    pub arch: Cow<'static, str>,
     /// Build-id in lower-case hexadecimal digits.
     pub build_id: Option<String>,
     /// The level that the file needs in order to run.
@@ -330,7 +342,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closure: Option<Vec<String>>,
     /// Shared libraries that it needs, itself or through others, and that were not found.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_libraries: Vec<String>,
     /// What comparisons with other files need, where a rule compares files; see [`crate::across`].
     #[serde(skip)]

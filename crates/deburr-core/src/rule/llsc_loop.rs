@@ -85,8 +85,7 @@ fn in_helper(image: &Image<'_>, sequence: &Sequence, severity: Severity, name: &
     );
     let finding = finding(image, sequence, severity);
     let more = [("helper", Value::Text(name.into())), ("calls", Value::Number(calls))];
-    let evidence = finding.evidence.facts().map(|(name, value)| (name, value.clone())).chain(more);
-    Finding { message: message.into(), evidence: evidence.collect::<Vec<_>>().into(), ..finding }
+    Finding { message: message.into(), evidence: finding.evidence.with(more), ..finding }
 }
 
 fn finding(image: &Image<'_>, sequence: &Sequence, severity: Severity) -> Finding {

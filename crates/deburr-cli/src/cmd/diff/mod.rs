@@ -22,6 +22,7 @@ use deburr_core::diff::LevelChange;
 use deburr_cpu::level_names;
 use matching::{Matched, Matching};
 use scope::Agenda;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -88,16 +89,16 @@ fn raise_above_all(compared: &mut [Compared]) {
         let arch = ARCHES.iter().find(|it| it.name() == arch)?;
         level_names(*arch).position(|name| name == level)
     };
-    let mut highest: BTreeMap<&str, Option<usize>> = BTreeMap::new();
+    let mut highest: BTreeMap<Cow<'static, str>, Option<usize>> = BTreeMap::new();
     for it in compared.iter() {
         if let Some(level) = &it.old_level {
-            let most = highest.entry(it.diff.arch).or_default();
-            *most = rank(it.diff.arch, level).max(*most);
+            let most = highest.entry(it.diff.arch.clone()).or_default();
+            *most = rank(&it.diff.arch, level).max(*most);
         }
     }
     for it in compared.iter_mut().filter(|it| it.old.is_none()) {
-        let most = highest.get(it.diff.arch).copied().flatten();
-        if most.is_some() && rank(it.diff.arch, &it.level) > most {
+        let most = highest.get(&*it.diff.arch).copied().flatten();
+        if most.is_some() && rank(&it.diff.arch, &it.level) > most {
             let (old, new) = (String::new(), it.level.clone());
             it.diff.levels.push(LevelChange { what: "needed", old, new, raised: true });
         }

@@ -17,7 +17,7 @@ use deburr_core::report::{
 /// A finding by comparison of files.
 pub(crate) fn example_across() -> AcrossFinding {
     AcrossFinding {
-        rule: "scalar-twin",
+        rule: "scalar-twin".into(),
         severity: Severity::Warning,
         path: "bin/verify".into(),
         function: Some("checksum_block".into()),
@@ -44,7 +44,7 @@ pub(crate) fn example() -> Report {
     };
     Report {
         path: "bin/server".to_owned(),
-        arch: "aarch64",
+        arch: "aarch64".into(),
         build_id: Some("00ff".to_owned()),
         level: "armv8.1-a".to_owned(),
         level_present: "armv8.1-a".to_owned(),
@@ -83,17 +83,17 @@ pub(crate) fn example() -> Report {
         allowed: 0,
         advice: vec![Advice {
             compiler: "gcc 12".to_owned(),
-            flags: "-march=armv8.1-a",
-            rules: vec!["llsc-loop", "outlined-atomic"],
+            flags: "-march=armv8.1-a".into(),
+            rules: vec!["llsc-loop".into(), "outlined-atomic".into()],
             findings: 3,
-            needs: Some("armv8.1-a"),
+            needs: Some("armv8.1-a".into()),
             breaks: ["a72", "a73", "a53", "a57", "a35"].map(str::to_owned).to_vec(),
             oldest: Some("n1".to_owned()),
         }],
         findings: vec![
-            finding("outlined-atomic", Severity::Note, 0x1000, "calls a helper"),
-            finding("outlined-atomic", Severity::Note, 0x1010, "calls a helper"),
-            finding("llsc-loop", Severity::Warning, 0x2000, "compare-and-swap of 4 bytes"),
+            finding("outlined-atomic".into(), Severity::Note, 0x1000, "calls a helper"),
+            finding("outlined-atomic".into(), Severity::Note, 0x1010, "calls a helper"),
+            finding("llsc-loop".into(), Severity::Warning, 0x2000, "compare-and-swap of 4 bytes"),
         ],
         coverage: Coverage { executable_bytes: 4000, decoded_bytes: 4000, ..Coverage::default() },
         closure: Some(vec!["lib/libfast.so".to_owned()]),

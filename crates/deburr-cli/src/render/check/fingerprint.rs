@@ -22,7 +22,7 @@ impl<'r> Fingerprints<'r> {
     /// The next finding's, in hexadecimal digits.
     pub(crate) fn next(&mut self, finding: &PlacedFinding) -> String {
         let message = without_addresses(&finding.message);
-        let parts = [self.path, finding.rule, finding.function.as_deref().unwrap_or_default(), &message];
+        let parts = [self.path, &finding.rule, finding.function.as_deref().unwrap_or_default(), &message];
         let same = parts.into_iter().fold(BASIS, |hash, part| fnv1a(fnv1a(hash, part.as_bytes()), &[0]));
         let turn = self.equal.entry(same).or_default();
         let fingerprint = fnv1a(same, &turn.to_le_bytes());

@@ -43,7 +43,7 @@ impl Github {
         };
         let function = finding.function.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
         let message = data(&format!("{function}{} ({path}:{})", finding.message, place(finding)));
-        writeln!(out, "::{command} {at},title={}::{message}", property(finding.rule))
+        writeln!(out, "::{command} {at},title={}::{message}", property(&finding.rule))
     }
 }
 

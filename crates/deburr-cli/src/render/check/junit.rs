@@ -58,7 +58,7 @@ impl Junit {
             let place = place(finding);
             let function = finding.function.as_deref().unwrap_or(NO_NAME);
             let name = escaped(&format!("{} at {place} in {function}", finding.rule));
-            let (rule, message) = (escaped(finding.rule), escaped(&finding.message));
+            let (rule, message) = (escaped(&finding.rule), escaped(&finding.message));
             let source = finding.source.as_ref();
             let source =
                 source.map(|source| format!(" at {}:{}", source.file, source.line)).unwrap_or_default();

@@ -7,7 +7,7 @@ use deburr_core::report::{AcrossFinding, PlacedFinding};
 /// A finding by comparison of files as one of its own file.
 pub(super) fn placed(finding: &AcrossFinding) -> PlacedFinding {
     PlacedFinding {
-        rule: finding.rule,
+        rule: finding.rule.clone(),
         severity: finding.severity,
         function: finding.function.clone(),
         svma: finding.svma,

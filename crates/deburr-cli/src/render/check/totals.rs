@@ -9,6 +9,7 @@ use deburr_core::finding::Severity;
 use deburr_core::report::AcrossFinding;
 use deburr_cpu::level_names;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The sums of a run.
@@ -25,16 +26,16 @@ pub(crate) struct Totals {
     pub(crate) functions: u64,
     /// Findings that the user allows; the counts below are without them.
     pub(crate) allowed: u64,
-    pub(crate) findings_by_rule: BTreeMap<&'static str, u64>,
+    pub(crate) findings_by_rule: BTreeMap<Cow<'static, str>, u64>,
     pub(crate) findings_by_severity: BTreeMap<Severity, u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) elapsed_seconds: Option<f64>,
     /// Per rule: its severest finding, and the files that have any.
     #[serde(skip)]
-    pub(crate) rules: BTreeMap<&'static str, (Severity, u64)>,
+    pub(crate) rules: BTreeMap<Cow<'static, str>, (Severity, u64)>,
     /// Files by the level that they need.
     #[serde(skip)]
-    pub(crate) levels: BTreeMap<(&'static str, String), LevelFiles>,
+    pub(crate) levels: BTreeMap<(Cow<'static, str>, String), LevelFiles>,
     /// Files that could be read in part only.
     #[serde(skip)]
     pub(crate) with_faults: u64,
@@ -62,11 +63,11 @@ impl Totals {
         self.undecoded_bytes += report.coverage.undecoded_bytes;
         self.functions += report.coverage.functions;
         self.allowed += report.allowed;
-        let mut in_this_file: BTreeMap<&'static str, Severity> = BTreeMap::new();
+        let mut in_this_file: BTreeMap<Cow<'static, str>, Severity> = BTreeMap::new();
         for finding in &report.findings {
-            *self.findings_by_rule.entry(finding.rule).or_default() += 1;
+            *self.findings_by_rule.entry(finding.rule.clone()).or_default() += 1;
             *self.findings_by_severity.entry(finding.severity).or_default() += 1;
-            let severity = in_this_file.entry(finding.rule).or_insert(finding.severity);
+            let severity = in_this_file.entry(finding.rule.clone()).or_insert(finding.severity);
             *severity = (*severity).max(finding.severity);
         }
         for (rule, severity) in in_this_file {
@@ -74,7 +75,7 @@ impl Totals {
             *worst = (*worst).max(severity);
             *files += 1;
         }
-        let of_level = self.levels.entry((report.arch, report.level.clone())).or_default();
+        let of_level = self.levels.entry((report.arch.clone(), report.level.clone())).or_default();
         of_level.count += 1;
         let arch = ARCHES.iter().find(|arch| arch.name() == report.arch);
         let first_level = arch.and_then(|&arch| level_names(arch).next());
@@ -86,13 +87,13 @@ impl Totals {
 
     /// Adds the findings by comparison of files.
     pub(crate) fn add_across(&mut self, findings: &[AcrossFinding]) {
-        let mut files: BTreeMap<&'static str, BTreeSet<&str>> = BTreeMap::new();
+        let mut files: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for finding in findings {
-            *self.findings_by_rule.entry(finding.rule).or_default() += 1;
+            *self.findings_by_rule.entry(finding.rule.clone()).or_default() += 1;
             *self.findings_by_severity.entry(finding.severity).or_default() += 1;
-            let (worst, _) = self.rules.entry(finding.rule).or_insert((finding.severity, 0));
+            let (worst, _) = self.rules.entry(finding.rule.clone()).or_insert((finding.severity, 0));
             *worst = (*worst).max(finding.severity);
-            files.entry(finding.rule).or_default().insert(&finding.path);
+            files.entry(&finding.rule).or_default().insert(&finding.path);
         }
         for (rule, files) in files {
             if let Some((_, count)) = self.rules.get_mut(rule) {

@@ -70,7 +70,7 @@ fn advice(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<(
 fn groups(findings: &[PlacedFinding]) -> Vec<Vec<&PlacedFinding>> {
     let mut by_rule: BTreeMap<&str, Vec<&PlacedFinding>> = BTreeMap::new();
     for finding in findings {
-        by_rule.entry(finding.rule).or_default().push(finding);
+        by_rule.entry(&finding.rule).or_default().push(finding);
     }
     let mut groups: Vec<_> = by_rule.into_values().collect();
     for group in &mut groups {

@@ -43,7 +43,7 @@ fn across(out: &mut dyn Write, findings: &[AcrossFinding], detail: &Detail) -> i
     let Some(first) = findings.first() else { return Ok(()) };
     let palette = detail.palette;
     writeln!(out, "{}", palette.bold("across files:"))?;
-    for run in findings.chunk_by(|a, b| (a.rule, &a.path) == (b.rule, &b.path)) {
+    for run in findings.chunk_by(|a, b| (&a.rule, &a.path) == (&b.rule, &b.path)) {
         let severity = run.iter().map(|finding| finding.severity).max().unwrap_or(first.severity);
         let Some(first) = run.first() else { continue };
         let head = palette.severity(severity, &format!("{}[{}]", severity.name(), first.rule));
@@ -178,7 +178,7 @@ bin/server: aarch64, needs armv8.1-a + FEAT_SVE in crc (0x400)
     fn header_is_the_verdict_on_the_file() {
         let runs = Report {
             path: "libx.so".to_owned(),
-            arch: "x86_64",
+            arch: "x86_64".into(),
             level: "x86-64-v1".to_owned(),
             needed_beyond: Vec::new(),
             needed_by: None,

@@ -1,9 +1,9 @@
 //! The words of verdicts, as every output format spells them: how a function is reached, and by what it is guarded.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Whether the program reaches a function without having asked the CPU first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reach {
     /// A path without a check reaches it.
@@ -37,7 +37,7 @@ impl Reach {
 }
 
 /// What kind of check guards a function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GuardKind {
     /// A branch on what the CPU has.
