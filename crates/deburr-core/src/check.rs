@@ -20,7 +20,7 @@ const QUERIES: Wants = Wants::classes(ClassSet::of(&[Class::FeatureQuery]));
 /// Checks one ELF file.
 ///
 /// # Errors
-/// [`Error`], where the bytes are no ELF file that deburr reads, or contradict themselves.
+/// [`Error`], where the bytes are no ELF file that deburr reads, or contradict themselves, or the request names no rule.
 pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
     examine(bytes, request, ClassSet::EMPTY, |_, _, report| report)
 }
@@ -33,6 +33,10 @@ pub(crate) fn examine<T>(
     marks: ClassSet,
     make: impl FnOnce(&Image<'_>, &Program, Report) -> T,
 ) -> Result<T, Error> {
+    let unknown = request.rules.into_iter().flatten().find(|id| rule::find(id).is_none());
+    if let Some(id) = unknown {
+        return Err(Error::UnknownRule((*id).to_owned()));
+    }
     let is_requested = |rule: &&Rule| request.rules.map_or(!rule.preview, |ids| ids.contains(&rule.id));
     let rules: Vec<&Rule> = rule::RULES.iter().filter(is_requested).collect();
     let wants = rules.iter().fold(Wants::default(), |wants, rule| wants.union(rule.wants));

@@ -140,6 +140,13 @@ fn function_behind_a_pointer_that_is_not_followed_is_a_warning() {
     assert_eq!(found.evidence.get("reach"), Some(&Value::Text("unknown".into())));
 }
 
+#[test]
+fn a_rule_that_there_is_none_of_is_an_error() {
+    let object = fs::read(fixtures("llsc-loop")[0].with_extension("o")).unwrap();
+    let request = Request { rules: Some(&["llsc-loop", "llsc-lop"]), ..Request::default() };
+    assert_eq!(check(&object, &request).unwrap_err().to_string(), "llsc-lop: no such rule");
+}
+
 /// What is not written comes back empty: facts for comparisons, and what became of stated guards.
 #[test]
 fn a_report_is_read_back_from_its_json() {

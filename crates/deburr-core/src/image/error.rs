@@ -17,6 +17,8 @@ pub enum Error {
     },
     /// Larger than deburr handles: more than 4 GiB of code.
     TooLarge(String),
+    /// The request names a rule that there is none of.
+    UnknownRule(String),
     /// Decoded, data and undecoded bytes do not add up to the executable ones: a fault of deburr, not of the file.
     Inconsistent(String),
 }
@@ -29,6 +31,7 @@ impl fmt::Display for Error {
                 write!(f, "malformed at file offset {offset:#x}: expected {expected}")
             }
             Error::TooLarge(what) => write!(f, "too large: {what}"),
+            Error::UnknownRule(id) => write!(f, "{id}: no such rule"),
             Error::Inconsistent(what) => write!(f, "a fault of deburr, please report it: {what}"),
         }
     }
