@@ -50,18 +50,25 @@ pub mod advice;
 pub mod check;
 pub mod diff;
 pub mod finding;
-pub mod front;
-pub mod function;
 mod guards;
-pub mod idiom;
-pub mod image;
-pub mod insn;
 pub mod listing;
 pub mod pattern;
 pub mod remedy;
 pub mod report;
 pub mod request;
 pub mod rule;
+
+// The stages below: for `deburr-patch`, which goes on from them, and for tests. They change with every version.
+#[doc(hidden)]
+pub mod front;
+#[doc(hidden)]
+pub mod function;
+#[doc(hidden)]
+pub mod idiom;
+#[doc(hidden)]
+pub mod image;
+#[doc(hidden)]
+pub mod insn;
 
 pub use address::Svma;
 pub use check::{across, check, learn};

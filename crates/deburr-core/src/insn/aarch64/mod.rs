@@ -1,6 +1,6 @@
 //! A64, the instruction set of AArch64: decoding, and the sweep over code.
 //!
-//! In: words of code. Out: [`super::Insn`] ([`decode`]), events and counts ([`sweep`]). The encodings follow the Arm
+//! In: words of code. Out: [`super::Insn`] (`decode`), events and counts (`sweep`). The encodings follow the Arm
 //! Architecture Reference Manual (DDI 0487), chapter C4; the definitions of instructions and their feature sets come
 //! from disarm64, whose types stay in this module.
 

@@ -1,11 +1,12 @@
 //! Which words of memory, and which functions, tell what the CPU has.
 //!
 //! In: the words known by name. Out: the same with all words that the file itself writes answers of the CPU to, and
-//! [`Facts`] of every function that tests one. Goes round until nothing new is found: a word written from another
+//! [`Facts`] of every function that tests one. Iterates until nothing new is found: a word written from another
 //! word, a function that returns a third.
 
 use crate::address::CodeOffset;
 use crate::address::Svma;
+use crate::function::Function;
 use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::view::View;
 use crate::function::reach::learn::facts::FactsByFunction;
@@ -21,9 +22,9 @@ use crate::function::reach::machine::memory::{Memory, initial};
 use crate::function::reach::machine::summaries::Summaries;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rounds at most; words that still change then count as doubtful.
-const ROUNDS: u32 = 16;
-/// Rounds after which all have their turn whose inputs have changed.
+/// Iterations at most; words that still change then count as doubtful.
+const ITERATIONS: u32 = 16;
+/// Iterations after which all have their turn whose inputs have changed.
 const TURNS: u32 = 4;
 /// Bytes of a function at most that is run inside its callers.
 const INSIDE: u32 = 4096;
@@ -31,11 +32,38 @@ const INSIDE: u32 = 4096;
 const INSIDE_CALLER: u32 = 512;
 const INSIDE_CALLS: u32 = 2;
 
-/// Runs the functions that ask the CPU, those that read what these write, and so on.
+/// Runs the functions that ask the CPU, those that read what these write, and so on, until nothing new is found.
 pub(crate) fn learn(file: &View<'_, '_>, known: Memory, takers: &BTreeSet<CodeOffset>) -> Learnt {
-    let mut summaries = Summaries::default();
     let queries = query_functions(file);
-    for function in &queries {
+    let mut fixpoint = Fixpoint::new(file, known, &queries, takers);
+    // All subjects first, then those whose inputs have changed.
+    let mut due = fixpoint.subjects.clone();
+    for iteration in 0..ITERATIONS {
+        fixpoint.run(&due);
+        let memory = fixpoint.next_memory(iteration);
+        let returns = fixpoint.telling_returns();
+        due = fixpoint.next_due(iteration, &memory, &returns);
+        fixpoint.summaries.returns = returns;
+        fixpoint.memory = memory;
+        if due.is_empty() {
+            break;
+        }
+    }
+    // What still changes counts as doubtful.
+    due.extend(fixpoint.waiting.iter().chain(&fixpoint.late));
+    fixpoint.run(&due);
+    let Fixpoint { summaries, memory, facts, .. } = fixpoint;
+    let any = !queries.is_empty()
+        || !memory.words.is_empty()
+        || !summaries.returns.is_empty()
+        || file.asks_others();
+    Learnt { readers: readers(file, &facts), facts, memory, summaries, any }
+}
+
+/// What to do with functions that ask the CPU, and with small ones that only call these.
+fn summaries_of(file: &View<'_, '_>, queries: &[Function]) -> Summaries {
+    let mut summaries = Summaries::default();
+    for function in queries {
         if function.end - function.start <= INSIDE {
             let depends = file.takes_arguments(function);
             if depends { &mut summaries.inlined } else { &mut summaries.context_free }.insert(function.start);
@@ -52,103 +80,156 @@ pub(crate) fn learn(file: &View<'_, '_>, known: Memory, takers: &BTreeSet<CodeOf
         let callers: Vec<CodeOffset> = callers.into_iter().filter(is_small).collect();
         summaries.inlined.extend(callers);
     }
-    let mut subjects: BTreeSet<CodeOffset> = queries.iter().map(|function| function.start).collect();
-    subjects.extend(callers_by_name(file, |name| file.answers(name)));
-    subjects.extend(trap_functions(file));
-    subjects.extend(callers_by_pointer(file, &summaries));
-    subjects.extend(file.callers_of(&summaries.inlined.union(&summaries.context_free).copied().collect()));
-    // What these lose sight of still comes from the CPU; what others make of it is not followed.
-    let askers = subjects.clone();
-    subjects.extend(file.resolvers.iter().copied());
-    subjects.extend(takers);
-    let mut asked: BTreeSet<(u64, u8)> = BTreeSet::new();
-    let mut memory = known.clone();
-    let mut facts = FactsByFunction::new();
-    extend_by_readers(file, &mut subjects, &mut asked, &memory);
-    // All subjects first, then those whose inputs have changed.
-    let mut due = subjects.clone();
-    let mut waiting: BTreeSet<CodeOffset> = BTreeSet::new();
-    let mut late: BTreeSet<CodeOffset> = BTreeSet::new();
-    // How often words were told and then no more, and those that came back more than once: these go round for ever.
-    let mut dropped: BTreeMap<(u64, u8), u32> = BTreeMap::new();
-    let mut doubtful: BTreeSet<(u64, u8)> = BTreeSet::new();
-    for round in 0..ROUNDS {
-        facts.extend(run(file, &summaries, &memory, &due));
-        let mut next = known.clone();
-        let updated = updated_words(&facts);
-        let told = told_words(file, &facts, &askers);
-        doubtful.extend(told.keys().filter(|place| dropped.get(place).is_some_and(|&count| count > 1)));
-        for place in &doubtful {
+    summaries
+}
+
+/// The state of the iteration.
+struct Fixpoint<'f, 'w, 'a> {
+    file: &'f View<'w, 'a>,
+    /// What is known by name, and stays.
+    known: Memory,
+    summaries: Summaries,
+    /// The functions that are run.
+    subjects: BTreeSet<CodeOffset>,
+    /// Those that ask the CPU or somebody who knows. What these lose sight of still comes from the CPU; what others make of
+    /// it is not followed.
+    askers: BTreeSet<CodeOffset>,
+    /// The words whose readers are among the subjects.
+    followed: BTreeSet<(u64, u8)>,
+    memory: Memory,
+    facts: FactsByFunction,
+    /// Functions whose inputs have changed and that have not run since.
+    waiting: BTreeSet<CodeOffset>,
+    /// Those of which only a pointer has changed: they run when all else is settled.
+    late: BTreeSet<CodeOffset>,
+    /// How often words were told and then no more.
+    dropped: BTreeMap<(u64, u8), u32>,
+    /// Words that came back more than once: these would alternate indefinitely.
+    doubtful: BTreeSet<(u64, u8)>,
+}
+
+impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
+    fn new(
+        file: &'f View<'w, 'a>,
+        known: Memory,
+        queries: &[Function],
+        takers: &BTreeSet<CodeOffset>,
+    ) -> Fixpoint<'f, 'w, 'a> {
+        let summaries = summaries_of(file, queries);
+        let mut subjects: BTreeSet<CodeOffset> = queries.iter().map(|function| function.start).collect();
+        subjects.extend(callers_by_name(file, |name| file.answers(name)));
+        subjects.extend(trap_functions(file));
+        subjects.extend(callers_by_pointer(file, &summaries));
+        let asking = summaries.inlined.union(&summaries.context_free).copied().collect();
+        subjects.extend(file.callers_of(&asking));
+        let askers = subjects.clone();
+        subjects.extend(file.resolvers.iter().copied());
+        subjects.extend(takers);
+        let mut followed = BTreeSet::new();
+        let memory = known.clone();
+        extend_by_readers(file, &mut subjects, &mut followed, &memory);
+        Fixpoint {
+            file,
+            known,
+            summaries,
+            subjects,
+            askers,
+            followed,
+            memory,
+            facts: FactsByFunction::new(),
+            waiting: BTreeSet::new(),
+            late: BTreeSet::new(),
+            dropped: BTreeMap::new(),
+            doubtful: BTreeSet::new(),
+        }
+    }
+
+    fn run(&mut self, due: &BTreeSet<CodeOffset>) {
+        self.facts.extend(run(self.file, &self.summaries, &self.memory, due));
+    }
+
+    /// The words of known meaning, by what the functions store now.
+    fn next_memory(&mut self, iteration: u32) -> Memory {
+        let mut next = self.known.clone();
+        let updated = updated_words(&self.facts);
+        let told = told_words(self.file, &self.facts, &self.askers);
+        let dropped = &self.dropped;
+        let is_back = |place: &&(u64, u8)| dropped.get(place).is_some_and(|&count| count > 1);
+        self.doubtful.extend(told.keys().filter(is_back));
+        for place in &self.doubtful {
             next.words.entry(*place).or_insert(Value::Tainted);
         }
         for ((at, width), value) in told {
             // A word that is written from itself as well must not start with what is lost of it.
-            let is_new = !memory.words.contains_key(&(at, width))
+            let is_new = !self.memory.words.contains_key(&(at, width))
                 && updated.contains(&(at, width))
-                && !is_pointer(file, &value);
-            let start = || Value::constant(initial(file.linkage, at, width).unwrap_or(0));
+                && !is_pointer(self.file, &value);
+            let start = || Value::constant(initial(self.file.linkage, at, width).unwrap_or(0));
             next.words.entry((at, width)).or_insert(if is_new { start() } else { value });
         }
-        for place in memory.words.keys().filter(|place| !next.words.contains_key(place)) {
-            *dropped.entry(*place).or_default() += 1;
+        for place in self.memory.words.keys().filter(|place| !next.words.contains_key(place)) {
+            *self.dropped.entry(*place).or_default() += 1;
         }
-        if round + 1 == ROUNDS {
+        if iteration + 1 == ITERATIONS {
             for (place, value) in &mut next.words {
-                if memory.words.get(place) != Some(value) {
+                if self.memory.words.get(place) != Some(value) {
                     *value = Value::Tainted;
                 }
             }
         }
-        let returns: BTreeMap<CodeOffset, Value> = (facts.iter())
-            .filter(|(start, facts)| {
-                let is_asker = askers.contains(start);
-                facts.returned.discriminates(is_asker) || is_asker && is_place(file, &facts.returned)
-            })
-            .filter(|(start, _)| !file.is_resolver(**start) && !summaries.inlined.contains(*start))
-            .map(|(start, facts)| (*start, facts.returned.clone()))
-            .collect();
-        let before = subjects.clone();
-        extend_by_callers(file, &summaries, &mut subjects, &returns);
-        extend_by_readers(file, &mut subjects, &mut asked, &next);
-        waiting.extend(subjects.difference(&before));
+        next
+    }
+
+    /// What functions return that tells something.
+    fn telling_returns(&self) -> BTreeMap<CodeOffset, Value> {
+        let tells = |start: &CodeOffset, facts: &Facts| {
+            let is_asker = self.askers.contains(start);
+            facts.returned.discriminates(is_asker) || is_asker && is_place(self.file, &facts.returned)
+        };
+        let telling = self.facts.iter().filter(|(start, facts)| tells(start, facts));
+        let called = telling
+            .filter(|(start, _)| !self.file.is_resolver(**start) && !self.summaries.inlined.contains(*start));
+        called.map(|(start, facts)| (*start, facts.returned.clone())).collect()
+    }
+
+    /// The functions to run next, of those whose inputs change with the new memory and returned values.
+    fn next_due(
+        &mut self,
+        iteration: u32,
+        next: &Memory,
+        returns: &BTreeMap<CodeOffset, Value>,
+    ) -> BTreeSet<CodeOffset> {
+        let file = self.file;
+        let before = self.subjects.clone();
+        extend_by_callers(file, &self.summaries, &mut self.subjects, returns);
+        extend_by_readers(file, &mut self.subjects, &mut self.followed, next);
+        self.waiting.extend(self.subjects.difference(&before));
         // What is chosen as a pointer tells nobody how to choose: who reads it runs again when all else is settled.
         let has_pointer = |place: &(u64, u8)| {
-            let values = [memory.words.get(place), next.words.get(place)];
+            let values = [self.memory.words.get(place), next.words.get(place)];
             values.into_iter().flatten().any(|word| is_pointer(file, word))
         };
-        let (pointers, words) = changed(&memory.words, &next.words).into_iter().partition(has_pointer);
-        waiting.extend(outdated(file, &facts, &words, &changed(&summaries.returns, &returns)));
-        late.extend(outdated(file, &facts, &pointers, &BTreeSet::new()));
-        // What others depend on first: until it is settled, they would only run in vain. They may have a part in it,
+        let (pointers, words) = changed(&self.memory.words, &next.words).into_iter().partition(has_pointer);
+        let callees = changed(&self.summaries.returns, returns);
+        self.waiting.extend(outdated(file, &self.facts, &words, &callees));
+        self.late.extend(outdated(file, &self.facts, &pointers, &BTreeSet::new()));
+        // What others depend on first: until it is settled, they would only run needlessly. They may have a part in it,
         // though, and so have their turns as well.
         let tells = |start: &CodeOffset| {
-            let stores = facts.get(start).map(|facts| facts.stores.as_slice()).unwrap_or_default();
+            let stores = self.facts.get(start).map(|facts| facts.stores.as_slice()).unwrap_or_default();
             let is_told = stores.iter().any(|stored| {
                 let word = next.words.get(&(stored.at, stored.width));
                 word.is_some_and(|word| !is_pointer(file, word))
             });
             is_told || returns.contains_key(start)
         };
-        due = waiting.iter().copied().filter(tells).collect();
-        if due.is_empty() || round % TURNS == TURNS - 1 || round + TURNS >= ROUNDS {
-            due = std::mem::take(&mut waiting);
-        } else {
-            waiting.retain(|start| !due.contains(start));
+        let first: BTreeSet<CodeOffset> = self.waiting.iter().copied().filter(tells).collect();
+        if first.is_empty() || iteration % TURNS == TURNS - 1 || iteration + TURNS >= ITERATIONS {
+            return std::mem::take(&mut self.waiting);
         }
-        summaries.returns = returns;
-        memory = next;
-        if due.is_empty() {
-            break;
-        }
+        self.waiting.retain(|start| !first.contains(start));
+        first
     }
-    // What still changes counts as doubtful.
-    due.extend(waiting.into_iter().chain(late));
-    facts.extend(run(file, &summaries, &memory, &due));
-    let any = !queries.is_empty()
-        || !memory.words.is_empty()
-        || !summaries.returns.is_empty()
-        || file.asks_others();
-    Learnt { readers: readers(file, &facts), facts, memory, summaries, any }
 }
 
 /// Whether a value is the address of something in the file: of a structure with answers of the CPU.
