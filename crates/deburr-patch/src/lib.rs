@@ -88,12 +88,12 @@ pub use difference::{Change, DifferenceError, difference};
 pub use edited::Edited;
 pub use note::NoteError;
 pub use plan::{Plan, PlanError, PlanRequest, RULES, Reason, Refused, Site, plan};
-pub use prove::templates::Prover;
 pub use prove::{
-    Cause, Dead, Difference, Given, Proof, Refusal, Side, State, prove, prove_given, prove_loads,
+    Dead, Difference, Given, Proof, Prover, Refusal, Side, State, prove, prove_given, prove_loads,
     prove_retrying, prove_with,
 };
 pub use revert::{RevertError, revert};
+pub use semantics::Cause;
 pub use unfit::Unfit;
 pub use verify::{Verified, VerifyError, verify, verify_releasing};
 

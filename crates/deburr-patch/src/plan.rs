@@ -6,12 +6,11 @@
 
 use crate::around::{self, Detail, Obstacle, Surroundings, before};
 use crate::audit::{self, Concern, Subject};
-use crate::candidate::exclusive::{self, NoShape, Proposal};
+use crate::candidate::exclusive::{self, NoShape, Replacements};
 use crate::candidate::lone;
 use crate::candidate::trampoline::{self, Trampoline};
-use crate::prove::templates::Prover;
-use crate::prove::{Dead, Given, Refusal};
-use crate::semantics::{Register, plain_load};
+use crate::prove::{Dead, Given, Prover, Refusal};
+use crate::semantics::{Register, effects, plain_load};
 use crate::unfit::{self, Unfit};
 use deburr_core::address::{Extent, Svma};
 use deburr_core::function::atomics::{self, Atomics, Fate, Sequence};
@@ -286,7 +285,7 @@ impl Attempt {
     fn knowing(&self, image: &Image<'_>, register: Register) -> Option<Attempt> {
         let (entry, given) = before::high_bits(image, self.start, register)?;
         // A way back that does not pass the instruction that tells must not bring another value.
-        (!exclusive::goes_back_with_another(&self.old, register)).then_some(())?;
+        (!effects::goes_back_with_another(&self.old, register)).then_some(())?;
         let proof = Basis::Exclusives { given: vec![given], lossy: self.proof.is_lossy() };
         Some(Attempt { proof, entry, ..self.clone() })
     }
@@ -302,10 +301,10 @@ impl Attempt {
         if !self.proof.is_lossy() {
             return Vec::new();
         }
-        let own = exclusive::written(&self.old);
-        let written = own | exclusive::written(candidate);
+        let own = effects::written(&self.old);
+        let written = own | effects::written(candidate);
         let length = self.old.len() as i64;
-        let exits = exclusive::exits(&self.old).filter(|exit| !(0..length).contains(exit)).chain([length]);
+        let exits = effects::exits(&self.old).filter(|exit| !(0..length).contains(exit)).chain([length]);
         let dead_at = |exit: i64| {
             let numbers = (0..31).filter(|number| written >> number & 1 != 0);
             let at = self.start.offset(4 * exit);
@@ -448,9 +447,9 @@ fn draw(
 }
 
 /// Ways to write a proposal over the sequence.
-fn within(image: &Image<'_>, start: Svma, words: &[u32], proposal: Proposal) -> Vec<Attempt> {
-    let Proposal { length, candidates, lossy, operand, is_narrow, ways_out } = proposal;
-    let spins = spins(image, start, &ways_out, operand);
+fn within(image: &Image<'_>, start: Svma, words: &[u32], proposal: Replacements) -> Vec<Attempt> {
+    let Replacements { length, exact: candidates, lossy, operand, is_narrow, exits } = proposal;
+    let spins = spins(image, start, &exits, operand);
     let old = words.get(..length).unwrap_or_default().to_vec();
     let plain =
         Attempt { start, old, candidates, spins, is_trampoline: false, proof: Basis::PLAIN, entry: start };
@@ -463,22 +462,22 @@ fn within(image: &Image<'_>, start: Svma, words: &[u32], proposal: Proposal) -> 
 }
 
 /// Whether a failed comparison leads to the next try at once.
-fn spins(image: &Image<'_>, start: Svma, ways_out: &[i64], expected: Option<Register>) -> bool {
-    let mut out = ways_out.iter().map(|to| start.offset(4 * to));
+fn spins(image: &Image<'_>, start: Svma, exits: &[i64], expected: Option<Register>) -> bool {
+    let mut out = exits.iter().map(|to| start.offset(4 * to));
     out.any(|out| around::comes_back(image, out, start, expected))
 }
 
 /// Ways to write what is longer than the sequence into added space.
 fn beyond(image: &Image<'_>, around: &Surroundings<'_, '_>, start: Svma, words: &[u32]) -> Vec<Attempt> {
-    let Some((length, ways_out)) = exclusive::measure(words) else { return Vec::new() };
-    let spins = spins(image, start, &ways_out, None);
+    let Some((length, exits)) = exclusive::measure(words) else { return Vec::new() };
+    let spins = spins(image, start, &exits, None);
     let old = words.get(..length).unwrap_or_default().to_vec();
     let end = start.offset(4 * length as i64);
     let attempt = |candidates: Vec<Vec<u32>>, proof: Basis| {
         let old = old.clone();
         Attempt { start, old, candidates, spins, is_trampoline: true, proof, entry: start }
     };
-    let is_new = |number: u8| exclusive::written(&old) >> number & 1 == 0;
+    let is_new = |number: u8| effects::written(&old) >> number & 1 == 0;
     let is_dead = |number: u8| around.is_dead(end, number, is_new(number));
     let scratch = SCRATCH.into_iter().find_map(|number| {
         let candidates = exclusive::retrying(words, Some(Register(number)));

@@ -5,7 +5,7 @@
 //! comes back from a call: they may change wherever a veneer could come between (AAPCS64, "General-purpose Registers").
 //! What is called in the same file is entered: assembly may pass something there.
 
-use super::Flow;
+use super::flow::Flow;
 use super::liveness::may_name;
 use deburr_core::address::Svma;
 use deburr_core::insn::sweep::CodeOffset;

@@ -8,8 +8,7 @@
 //! taken to stop nothing that it need not. Contexts are not kept apart, so that the result has more places than are right,
 //! never fewer, but for what [`Pointers`] says of calls through pointers.
 
-use super::Flow;
-use super::edges;
+use super::flow::{Flow, edges};
 use deburr_core::insn::sweep::CodeOffset;
 use deburr_core::insn::{self, Insn};
 use std::collections::{HashMap, HashSet};

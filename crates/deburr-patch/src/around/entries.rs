@@ -5,8 +5,7 @@
 //! unwind tables and their landing pads, `adr`, and in a file that is loaded where it says (`ET_EXEC`) any word of 4 or
 //! 8 bytes with the address as its value, and any `movz`/`movk` that makes it.
 
-use super::Flow;
-use super::edges;
+use super::flow::{Flow, edges};
 use super::obstacle::Detail;
 use deburr_core::address::{Extent, Svma};
 use deburr_core::image::Loaded;

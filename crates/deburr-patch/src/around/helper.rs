@@ -5,13 +5,10 @@
 //! that helpers alone read and whose writer asks for the hardware capabilities, and no name contradicts. The shape is that of
 //! libgcc's `lse.S` and of compiler-rt's `outline_atomic_helpers`.
 
-use super::Flow;
-use super::edges;
-use crate::candidate::exclusive;
-use crate::prove::Dead;
-use crate::prove::templates::Prover;
+use super::flow::{Flow, edges};
+use crate::prove::{Dead, Prover};
 use crate::semantics::encode::NOP;
-use crate::semantics::{Insn, decode};
+use crate::semantics::{Insn, decode, effects};
 use deburr_core::address::Svma;
 use deburr_core::function::atomics::{Helper, is_helper_name};
 use deburr_core::image::{Image, SymbolKind};
@@ -105,7 +102,7 @@ fn falls_back_alike(image: &Image<'_>, prover: &Prover, helper: &Helper, lse: u3
     let rest = rest.iter().skip(1).map(|&word| kept(word));
     let new: Vec<u32> = first.iter().copied().chain([lse]).chain(rest).collect();
     let end = fallback.len() as i64;
-    let leaves_at_end = exclusive::exits(fallback).all(|exit| (0..=end).contains(&exit));
+    let leaves_at_end = effects::exits(fallback).all(|exit| (0..=end).contains(&exit));
     let dead = Dead { exit: end, registers: 7 << 15 };
     leaves_at_end && prover.prove_with(fallback, &new, &[], &[dead]).is_ok()
 }

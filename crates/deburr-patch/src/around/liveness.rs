@@ -7,9 +7,8 @@
 //! function shows that it is bound by that and no stricter one (`preserve_most`): it overwrites the register already, or every
 //! caller is known. x16 and x17 may change wherever a veneer could come between.
 
-use super::Flow;
 use super::backward::{Pointers, Reaching, reaching};
-use super::edges;
+use super::flow::{Flow, edges};
 use deburr_core::address::Svma;
 use deburr_core::image::SymbolOrigin;
 use deburr_core::insn::sweep::CodeOffset;

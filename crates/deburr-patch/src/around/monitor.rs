@@ -4,8 +4,8 @@
 //! store-exclusive with the monitor as it is there. A load-exclusive whose path out leads to one is needed: the LSE
 //! instruction in its place arms nothing (DDI 0487 B2.12, "Synchronization and semaphores").
 
-use super::Flow;
 use super::backward::{Pointers, Reaching, reaching};
+use super::flow::Flow;
 use super::obstacle::Obstacle;
 use deburr_core::address::Svma;
 use deburr_core::insn::sweep::CodeOffset;

@@ -82,3 +82,6 @@ impl fmt::Display for Detail {
         }
     }
 }
+
+/// An obstacle, and where it is.
+pub(crate) type Found = (Obstacle, Option<Detail>);

@@ -7,8 +7,7 @@
 
 use super::fields::{self, Flow, NOP};
 use super::graph::Graph;
-use crate::prove::Dead;
-use crate::prove::templates::Prover;
+use crate::prove::{Dead, Prover};
 use deburr_core::address::Svma;
 use deburr_core::insn::sweep::CodeOffset;
 use rayon::prelude::*;

@@ -16,19 +16,24 @@
 //! | `monitors` | a file | the places where an armed monitor matters |
 //! | `barriers` | a barrier | what it is for |
 //! | `helpers` | a called function | the instruction that it stands for |
+//! | `subject`, `concern` | | what is judged, and what speaks against it |
 
 mod barriers;
 mod computed;
+mod concern;
 mod fields;
 mod graph;
 mod helpers;
 mod monitors;
 mod proofs;
 mod registers;
+mod subject;
 mod tables;
 
-use crate::candidate::trampoline::Trampoline;
-use crate::prove::templates::Prover;
+pub use concern::{Concern, Contradiction};
+pub use subject::Subject;
+
+use crate::prove::Prover;
 use barriers::Neighbour;
 use deburr_core::address::{Extent, Svma};
 use deburr_core::image::Image;
@@ -38,7 +43,6 @@ use graph::Graph;
 use helpers::{Helpers, NoHelper};
 use monitors::Monitors;
 use rayon::prelude::*;
-use std::fmt;
 use tables::Jumps;
 
 const YIELD: u32 = 0xd503_203f;
@@ -48,114 +52,6 @@ const RET: u32 = 0xd65f_03c0;
 /// x16, which a helper leaves its flag in, and x30, which a call leaves its return address in. x15 and x17 a helper leaves alone
 /// where there is LSE.
 const CALLED: [u8; 2] = [16, 30];
-
-/// A change as the audit sees it.
-#[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
-    /// The id of the rule that it is for.
-    pub rule: &'a str,
-    /// The address of its first instruction.
-    pub at: Svma,
-    /// The instructions of the original.
-    pub old: &'a [u32],
-    /// Those in their place, as many.
-    pub new: &'a [u32],
-    /// Instructions in added space that the first of the new ones branches to.
-    pub trampoline: Option<&'a Trampoline>,
-}
-
-/// What speaks against a change that the plan has nothing against.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Contradiction {
-    /// The first instruction of the change.
-    pub at: Svma,
-    /// What it is.
-    pub concern: Concern,
-}
-
-/// What the second opinion found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Concern {
-    /// A direct branch or call comes to an instruction inside.
-    BranchInto {
-        /// The branch.
-        from: Svma,
-        /// Where it goes.
-        to: Svma,
-    },
-    /// A pointer, symbol, landing pad, table or computed address leads to an instruction inside.
-    EntryAt(Svma),
-    /// The function has a jump whose targets are not known.
-    UnresolvedJump(Svma),
-    /// The function's exception table is not understood.
-    ExceptionTable,
-    /// An instruction may read a register whose value changes.
-    Register {
-        /// Its number.
-        register: u8,
-        /// The instruction, or the last one that is seen.
-        reader: Svma,
-    },
-    /// The two are not the same whatever is dead.
-    Unproven,
-    /// An armed monitor may matter after a path that has not stored.
-    Monitor {
-        /// Where that path leaves.
-        exit: Svma,
-    },
-    /// An instruction that only a barrier orders.
-    Ordered(Svma),
-    /// No atomic next to the barrier is one itself.
-    NoAtomic,
-    /// What is called is not written as a helper is.
-    NoHelper,
-    /// What the helper tests is not a byte that only a constructor writes, from AT_HWCAP.
-    HelperFlag(Svma),
-    /// The helper's arm for other CPUs does something else.
-    HelperFallback,
-    /// The helper's name says something else.
-    HelperName,
-    /// The code may be written to.
-    Writable,
-    /// Not instructions that this rule replaces.
-    Instructions,
-}
-
-impl fmt::Display for Concern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Concern::BranchInto { from, to } => write!(f, "the branch at {from} enters it at {to}"),
-            Concern::EntryAt(at) => write!(f, "something other than a branch leads to {at} in it"),
-            Concern::UnresolvedJump(at) => {
-                write!(f, "the targets of the jump at {at} in its function are not known")
-            }
-            Concern::ExceptionTable => write!(f, "the exception table of its function is not understood"),
-            Concern::Register { register, reader } => {
-                write!(f, "the value of x{register} changes, which may be read at {reader}")
-            }
-            Concern::Unproven => write!(f, "the instructions are not proven to do the same"),
-            Concern::Monitor { exit } => {
-                write!(f, "wfe or a store-exclusive may follow the path that leaves to {exit}")
-            }
-            Concern::Ordered(at) => write!(f, "only a barrier orders the instruction at {at}"),
-            Concern::NoAtomic => write!(f, "no atomic next to the barrier is one itself"),
-            Concern::NoHelper => write!(f, "the function that is called is not written as a helper is"),
-            Concern::HelperFlag(at) => {
-                write!(
-                    f,
-                    "the helper's flag at {at} is not one that only a constructor writes, from AT_HWCAP"
-                )
-            }
-            Concern::HelperFallback => {
-                write!(f, "the helper's other arm is not proven to do the same as its LSE instruction")
-            }
-            Concern::HelperName => write!(f, "the helper's name says that it does something else"),
-            Concern::Writable => write!(f, "the code may be written to"),
-            Concern::Instructions => write!(f, "not the instructions that this rule replaces"),
-        }
-    }
-}
 
 /// What speaks against changes of an image, by address; for each change no more than the first.
 pub fn audit(image: &Image<'_>, subjects: &[Subject<'_>]) -> Vec<Contradiction> {

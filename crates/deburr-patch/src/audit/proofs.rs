@@ -3,13 +3,12 @@
 //! In: a graph and a change. Out: the registers that must be dead, by exit, as few as the proof gets by with. First nothing is
 //! taken as known; then what this audit knows of the high bits of registers; and last which registers nobody reads.
 
-use super::Subject;
 use super::fields::{self, ALL, Flow};
 use super::graph::Graph;
 use super::registers;
+use super::subject::Subject;
 use crate::candidate::trampoline;
-use crate::prove::templates::Prover;
-use crate::prove::{Dead, Given};
+use crate::prove::{Dead, Given, Prover};
 use deburr_core::insn::sweep::CodeOffset;
 use std::collections::BTreeSet;
 

@@ -7,7 +7,7 @@
 use crate::around::{Surroundings, helper};
 use crate::candidate::exclusive::NoShape;
 use crate::plan::{Attempt, Basis, Draft, Drafted, Reason};
-use crate::prove::templates::Prover;
+use crate::prove::Prover;
 use crate::semantics::encode::NOP;
 use crate::semantics::{Change, Insn, ZERO, decode};
 use deburr_core::address::Svma;

@@ -3,7 +3,7 @@
 //! First sixty-four states at a time are tried, made of values that meet often (0, all ones, the ends of each size, and
 //! one another); what they do not show goes to a CDCL solver in the clauses of Tseitin, with a bound on its work.
 
-use crate::prove::bits::{FALSE, Graph, Lit, Node, TRUE};
+use super::bits::{FALSE, Graph, Lit, Node, TRUE};
 use batsat::{Callbacks, Solver, SolverInterface, SolverOpts, lbool};
 use std::cell::Cell;
 

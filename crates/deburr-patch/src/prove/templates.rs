@@ -7,8 +7,10 @@
 //! which become equal are one question under a bijection of x0 to x30 and one of the exits. SP and the zero register
 //! stay what they are; the word behind the sequence, where it is left without a branch, stays too.
 
-use crate::prove::run::Kind;
-use crate::prove::{Dead, Difference, Given, Proof, Question, Refusal};
+use super::given::{Dead, Given};
+use super::path::Kind;
+use super::question::Question;
+use super::refusal::{Difference, Proof, Refusal};
 use crate::semantics::Insn;
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};

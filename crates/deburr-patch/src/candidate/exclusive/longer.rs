@@ -5,8 +5,10 @@
 //! conditional branch. What no LSE instruction computes is computed between a plain load and a compare-and-swap, again
 //! until that succeeds.
 
-use super::*;
+use super::sequence::{Sequence, Status, Step};
 use crate::candidate::trampoline::leave;
+use crate::semantics::encode;
+use crate::semantics::{Register, ZERO, decode};
 
 impl Sequence<'_> {
     /// As `finish`, of any length.

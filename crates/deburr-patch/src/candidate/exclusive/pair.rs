@@ -5,7 +5,9 @@
 //! it, into others that are dead behind the sequence. So are the words for the status register, which the body itself often
 //! leaves as 0: `cset s, ne; …; cinc s, s, ne` of what compares equal.
 
-use super::{NoShape, Proposal, Sequence, Status, Step};
+use super::no_shape::NoShape;
+use super::replacements::Replacements;
+use super::sequence::{Sequence, Status, Step};
 use crate::semantics::encode::{self, Prepare};
 use crate::semantics::{Insn, Logic, Operand, Register, SP, Shift, Step as Decoded, Width, ZERO, decode};
 
@@ -42,17 +44,17 @@ struct Placed {
 }
 
 /// What may replace a sequence whose high halves are loaded to and stored from `high`.
-pub(crate) fn propose(sequence: &Sequence<'_>, high: [Register; 2]) -> Result<Proposal, NoShape> {
+pub(crate) fn propose(sequence: &Sequence<'_>, high: [Register; 2]) -> Result<Replacements, NoShape> {
     if sequence.body.iter().all(|step| step.to.is_none()) {
         return Err(NoShape::Operation);
     }
-    let (mut candidates, mut lossy) = (Vec::new(), Vec::new());
+    let (mut exact, mut lossy) = (Vec::new(), Vec::new());
     let mut all = placed(sequence, high);
     all.sort_by_key(|placed| placed.first.len() + placed.back.len());
     for placed in &all {
         let whole = ends(sequence, placed, &sequence.body);
         if placed.is_own {
-            candidates.extend(whole.iter().cloned());
+            exact.extend(whole.iter().cloned());
         }
         lossy.extend(whole);
         // A way out that leads to where the sequence ends is none where both come there alike.
@@ -66,9 +68,9 @@ pub(crate) fn propose(sequence: &Sequence<'_>, high: [Register; 2]) -> Result<Pr
     if lossy.is_empty() {
         return Err(NoShape::Pair);
     }
-    let ways_out = sequence.body.iter().filter_map(|step| step.to).collect();
+    let exits = sequence.body.iter().filter_map(|step| step.to).collect();
     let length = sequence.end;
-    Ok(Proposal { length, candidates, lossy, operand: None, is_narrow: false, ways_out })
+    Ok(Replacements { length, exact, lossy, operand: None, is_narrow: false, exits })
 }
 
 /// The words around an access, with each of what may become of the status register.
@@ -180,7 +182,7 @@ mod tests {
         let old = sequence(&flag);
         let proposal = propose(&old).expect("a shape");
         let proven = |new: &&Vec<u32>| prove(&old[..8], new).is_ok();
-        let new = proposal.candidates.iter().find(proven).expect("a proof");
+        let new = proposal.exact.iter().find(proven).expect("a proof");
         // mov x8, x2; mov x9, x3; caspal x8, x9, x4, x5, [x0]
         assert_eq!(new[..3], [0xaa02_03e8, 0xaa03_03e9, 0x4868_fc04]);
         assert_eq!((new.len(), proposal.length), (8, 8));
@@ -190,7 +192,7 @@ mod tests {
     fn without_a_flag_the_status_must_be_dead() {
         let old = sequence(&compared_to(20));
         let proposal = propose(&old).expect("a shape");
-        assert!(proposal.candidates.iter().all(|new| prove(&old[..6], new).is_err()));
+        assert!(proposal.exact.iter().all(|new| prove(&old[..6], new).is_err()));
         let dead = Dead { exit: 6, registers: 1 << 10 };
         let proven = |new: &&Vec<u32>| prove_with(&old[..6], new, &[], &[dead]).is_ok();
         assert!(proposal.lossy.iter().any(|new| proven(&new)));
