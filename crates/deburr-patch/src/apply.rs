@@ -16,10 +16,11 @@
 //! Follows the gABI, chapters "ELF Header" and "Sections".
 
 use crate::candidate::trampoline;
-use crate::difference::Change;
+use crate::change::Change;
 use crate::edited::Edited;
-use crate::note::{Added, Hex, Note, Original, SECTION, SectionFields, is_in, sha256};
-use crate::plan::{Plan, Site};
+use crate::header::{self, SectionFields};
+use crate::note::{Added, Hex, Note, Original, SECTION, is_in, sha256};
+use crate::site::Plan;
 use deburr_core::address::Svma;
 use deburr_core::image;
 use deburr_core::image::layout::{Layout, Names, NoSpace, Room, SECTION_HEADER};
@@ -155,19 +156,6 @@ impl fmt::Display for ApplyError {
 }
 
 impl std::error::Error for ApplyError {}
-
-impl From<&Site> for Change {
-    fn from(site: &Site) -> Change {
-        Change {
-            rule: site.rule.into(),
-            at: site.at,
-            file_offset: site.file_offset,
-            old: site.old.clone(),
-            new: site.new.clone(),
-            trampoline: site.trampoline.clone(),
-        }
-    }
-}
 
 /// The file with all that a plan says, and a note of it. Of a plan some sites may have been taken out: words in added space
 /// move up.
@@ -451,8 +439,8 @@ impl Appended {
         bytes.extend_from_slice(&names);
         let header = index.saturating_mul(SECTION_HEADER as usize);
         // `sh_offset` and `sh_size`.
-        crate::put(&mut headers, header.saturating_add(24), &names_at.to_le_bytes())
-            .and_then(|()| crate::put(&mut headers, header + 32, &(names.len() as u64).to_le_bytes()))
+        header::put(&mut headers, header.saturating_add(24), &names_at.to_le_bytes())
+            .and_then(|()| header::put(&mut headers, header + 32, &(names.len() as u64).to_le_bytes()))
             .ok_or(ApplyError::SectionNames)?;
         let shoff = pad(&mut bytes, 8);
         bytes.extend(headers);

@@ -6,28 +6,10 @@
 
 use crate::apply::{ApplyError, ApplyOptions, rewrite};
 use crate::candidate::trampoline::Trampoline;
+use crate::change::Change;
 use crate::note::{Note, NoteError, sha256};
-use deburr_core::address::Svma;
 use deburr_core::image::layout::{Layout, Room};
 use std::fmt;
-use std::sync::Arc;
-
-/// Words that took the place of others.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// The id of a rule, as the patched file has it.
-    pub rule: Arc<str>,
-    /// The address of the first word.
-    pub at: Svma,
-    /// Where that word lies in the file, in bytes.
-    pub file_offset: u64,
-    /// The words of the original.
-    pub old: Vec<u32>,
-    /// The words in their place, as many.
-    pub new: Vec<u32>,
-    /// Words in added space that the first of the new ones branches to.
-    pub trampoline: Option<Trampoline>,
-}
 
 /// Why a file is not the other one with changes of code.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -67,13 +67,18 @@ mod around;
 mod assumptions;
 mod audit;
 mod candidate;
+mod change;
 mod difference;
 mod edited;
+mod header;
 mod note;
 mod plan;
 mod prove;
+mod request;
 mod revert;
+mod rewrite;
 mod semantics;
+mod site;
 mod unfit;
 mod verify;
 
@@ -83,22 +88,20 @@ pub use assumptions::ASSUMPTIONS;
 pub use audit::{Concern, Contradiction, Subject, audit};
 pub use candidate::exclusive::NoShape;
 pub use candidate::trampoline::Trampoline;
+pub use change::Change;
 pub use deburr_core::image::layout::NoSpace;
-pub use difference::{Change, DifferenceError, difference};
+pub use difference::{DifferenceError, difference};
 pub use edited::Edited;
 pub use note::NoteError;
-pub use plan::{Plan, PlanError, PlanRequest, RULES, Reason, Refused, Site, plan};
+pub use plan::plan;
 pub use prove::{
     Dead, Difference, Given, Proof, Prover, Refusal, Side, State, prove, prove_given, prove_loads,
     prove_retrying, prove_with,
 };
+pub use request::{PlanError, PlanRequest};
 pub use revert::{RevertError, revert};
+pub use rewrite::RULES;
 pub use semantics::Cause;
+pub use site::{Plan, Reason, Refused, Site};
 pub use unfit::Unfit;
 pub use verify::{Verified, VerifyError, verify, verify_releasing};
-
-/// Writes bytes over others; `None` where there is no room.
-fn put(bytes: &mut [u8], at: usize, what: &[u8]) -> Option<()> {
-    bytes.get_mut(at..at.checked_add(what.len())?)?.copy_from_slice(what);
-    Some(())
-}

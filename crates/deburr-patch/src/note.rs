@@ -6,7 +6,8 @@
 //! digest covers the rest of it and the new words, so that with the original it tells whether anything else differs.
 //! Follows the gABI, "Note Section".
 
-use crate::difference::Change;
+use crate::change::Change;
+use crate::header::{self, SectionFields};
 use deburr_core::address::Svma;
 use deburr_core::image;
 use deburr_core::image::layout::Layout;
@@ -66,16 +67,6 @@ pub(crate) struct Added {
     pub(crate) words: Vec<(usize, usize)>,
 }
 
-/// The fields of the ELF header that describe the section headers, by their names without `e_`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SectionFields {
-    pub(crate) shoff: u64,
-    pub(crate) shentsize: u16,
-    pub(crate) shnum: u16,
-    pub(crate) shstrndx: u16,
-}
-
 /// A site: the index of its rule, its address, its file offset, the words that stood there.
 #[derive(Debug, Serialize, Deserialize)]
 struct Site(usize, u64, u64, Words);
@@ -125,27 +116,6 @@ impl fmt::Display for NoteError {
 
 impl std::error::Error for NoteError {}
 
-impl SectionFields {
-    /// Those of a file; `None` where it is shorter than an ELF header.
-    pub(crate) fn of(bytes: &[u8]) -> Option<SectionFields> {
-        let half = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
-        Some(SectionFields {
-            shoff: u64::from_le_bytes(bytes.get(40..48)?.try_into().ok()?),
-            shentsize: half(58)?,
-            shnum: half(60)?,
-            shstrndx: half(62)?,
-        })
-    }
-
-    /// Writes them; `None` where there is no room.
-    pub(crate) fn put(self, bytes: &mut [u8]) -> Option<()> {
-        crate::put(bytes, 40, &self.shoff.to_le_bytes())?;
-        crate::put(bytes, 58, &self.shentsize.to_le_bytes())?;
-        crate::put(bytes, 60, &self.shnum.to_le_bytes())?;
-        crate::put(bytes, 62, &self.shstrndx.to_le_bytes())
-    }
-}
-
 impl Added {
     /// Those of a file; `None` where it is shorter than an ELF header.
     pub(crate) fn of(bytes: &[u8], changes: &[Change]) -> Option<Added> {
@@ -161,8 +131,8 @@ impl Added {
 
     /// Writes them; `None` where there is no room.
     pub(crate) fn put(phoff: u64, phnum: u16, bytes: &mut [u8]) -> Option<()> {
-        crate::put(bytes, 32, &phoff.to_le_bytes())?;
-        crate::put(bytes, 56, &phnum.to_le_bytes())
+        header::put(bytes, 32, &phoff.to_le_bytes())?;
+        header::put(bytes, 56, &phnum.to_le_bytes())
     }
 }
 

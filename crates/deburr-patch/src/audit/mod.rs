@@ -34,6 +34,7 @@ pub use concern::{Concern, Contradiction};
 pub use subject::Subject;
 
 use crate::prove::Prover;
+use crate::rewrite::{Rewrite, RewriteKind};
 use barriers::Neighbour;
 use deburr_core::address::{Extent, Svma};
 use deburr_core::image::Image;
@@ -84,8 +85,9 @@ struct File<'a> {
     ordered: Option<CodeOffset>,
 }
 
-fn is_exclusive(subject: &Subject<'_>) -> bool {
-    matches!(subject.rule, "llsc-loop" | "llsc-pair")
+/// What a change is meant to be; `None` for a rule that nothing rewrites.
+fn kind(subject: &Subject<'_>) -> Option<RewriteKind> {
+    Rewrite::of(subject.rule).map(|rewrite| rewrite.kind)
 }
 
 impl<'a> File<'a> {
@@ -95,16 +97,17 @@ impl<'a> File<'a> {
         let first = Jumps::of(&graph);
         graph.add_jumps(&first.tables);
         let jumps = if first.tables.is_empty() { first } else { Jumps::of(&graph) };
-        let leaves =
-            |subject: &Subject<'_>| is_exclusive(subject) && !proofs::branches(subject.old).is_empty();
+        let leaves = |subject: &Subject<'_>| {
+            kind(subject) == Some(RewriteKind::Sequence) && !proofs::branches(subject.old).is_empty()
+        };
         let monitors = match subjects.iter().any(leaves) {
             true => Monitors::of(&graph),
             false => Monitors::default(),
         };
-        let calls = subjects.iter().filter(|subject| subject.rule == "outlined-atomic");
+        let calls = subjects.iter().filter(|subject| kind(subject) == Some(RewriteKind::Call));
         let callees = calls.filter_map(|subject| graph.at(called(subject)?)).collect();
         let helpers = Helpers::of(&graph, prover, callees);
-        let has_barriers = subjects.iter().any(|subject| subject.rule == "barrier-around-atomic");
+        let has_barriers = subjects.iter().any(|subject| kind(subject) == Some(RewriteKind::Barrier));
         let ordered =
             has_barriers.then(|| barriers::ordered_by_barriers_alone(&graph)).into_iter().flatten().next();
         File { graph, prover, jumps, monitors, helpers, ordered }
@@ -123,15 +126,15 @@ impl<'a> File<'a> {
         if !is_there || subject.old.len() != subject.new.len() {
             return Err(Concern::Instructions);
         }
-        match subject.rule {
-            "llsc-loop" | "llsc-pair" => self.exclusives(subject, at),
-            "outlined-atomic" => self.call(subject, at),
-            "barrier-around-atomic" => self.barrier(subject, at),
-            "split-frame-reload" => {
+        match kind(subject) {
+            Some(RewriteKind::Sequence) => self.exclusives(subject, at),
+            Some(RewriteKind::Call) => self.call(subject, at),
+            Some(RewriteKind::Barrier) => self.barrier(subject, at),
+            Some(RewriteKind::Frame) => {
                 self.closed(at, subject.old.len(), at)?;
                 self.prover.prove_loads(subject.old, subject.new).map(drop).map_err(|_| Concern::Unproven)
             }
-            "yield-in-spin-loop" if (subject.old, subject.new) == (&[YIELD], &[ISB]) => Ok(()),
+            Some(RewriteKind::Hint) if (subject.old, subject.new) == (&[YIELD], &[ISB]) => Ok(()),
             _ => Err(Concern::Instructions),
         }
     }

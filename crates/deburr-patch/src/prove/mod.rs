@@ -25,7 +25,7 @@ pub use given::{Dead, Given};
 pub use refusal::{Difference, Proof, Refusal, Side, State};
 pub use templates::Prover;
 
-use path::Kind;
+use path::AccessKind;
 use question::Question;
 
 /// Whether `new` may stand where `old` does.
@@ -74,7 +74,7 @@ pub fn prove_given(old: &[u32], new: &[u32], given: &[Given]) -> Result<Proof, R
 /// # Errors
 /// [`Refusal`], where the replacement is not shown to do the same.
 pub fn prove_with(old: &[u32], new: &[u32], given: &[Given], dead: &[Dead]) -> Result<Proof, Refusal> {
-    Question::new(old, new, Kind::Atomic, given, dead)?.answer()
+    Question::new(old, new, AccessKind::Atomic, given, dead)?.answer()
 }
 
 /// As [`prove`], for sequences of plain loads and no other access.
@@ -101,7 +101,7 @@ pub fn prove_with(old: &[u32], new: &[u32], given: &[Given], dead: &[Dead]) -> R
 /// # Errors
 /// [`Refusal`], where the replacement is not shown to do the same.
 pub fn prove_loads(old: &[u32], new: &[u32]) -> Result<Proof, Refusal> {
-    Question::new(old, new, Kind::Loads, &[], &[])?.answer()
+    Question::new(old, new, AccessKind::Loads, &[], &[])?.answer()
 }
 
 /// As [`prove_with`], where `new` tries a compare-and-swap until it succeeds.
@@ -140,5 +140,5 @@ pub fn prove_loads(old: &[u32], new: &[u32]) -> Result<Proof, Refusal> {
 /// # Errors
 /// [`Refusal`], where the replacement is not shown to do the same.
 pub fn prove_retrying(old: &[u32], new: &[u32], dead: &[Dead]) -> Result<Proof, Refusal> {
-    Question::new(old, new, Kind::Retry, &[], dead)?.answer()
+    Question::new(old, new, AccessKind::Retry, &[], dead)?.answer()
 }

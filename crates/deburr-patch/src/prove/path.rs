@@ -9,7 +9,7 @@ use crate::semantics::{Reference, Register, Width};
 
 /// What is accessed on each way.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum AccessKind {
     /// One location, by the exclusives or by one single-copy atomic.
     Atomic,
     /// One location, by the exclusives or by a plain load and a compare-and-swap, again until that succeeds.

@@ -6,7 +6,7 @@
 
 use super::bits::{FALSE, Graph, Lit, TRUE, Word};
 use super::given::{Dead, Given};
-use super::path::{Initial, Kind, Path, Paths, Value};
+use super::path::{AccessKind, Initial, Path, Paths, Value};
 use super::refusal::{Difference, Proof, Refusal, Side, State};
 use super::run::{LONGEST, run};
 use super::search::{Answer, search, value_of};
@@ -17,7 +17,7 @@ use crate::semantics::{Insn, Step, decode, plain_load};
 pub(crate) struct Question {
     /// The old sequence, and behind it the new one, as long.
     pub(crate) steps: Vec<Step>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: AccessKind,
     pub(crate) given: Vec<Given>,
     pub(crate) dead: Vec<Dead>,
 }
@@ -26,7 +26,7 @@ impl Question {
     pub(crate) fn new(
         old: &[u32],
         new: &[u32],
-        kind: Kind,
+        kind: AccessKind,
         given: &[Given],
         dead: &[Dead],
     ) -> Result<Question, Refusal> {
@@ -38,7 +38,7 @@ impl Question {
         }
         let mut steps = Vec::with_capacity(2 * old.len());
         steps.extend(old.iter().map(|word| decode(*word)));
-        let guess = |word: u32| plain_load(word).filter(|_| kind == Kind::Retry);
+        let guess = |word: u32| plain_load(word).filter(|_| kind == AccessKind::Retry);
         steps.extend(new.iter().map(|word| guess(*word).map_or_else(|| decode(*word), Ok)));
         // What no word names is of no account.
         let tells = |given: &&Given| given.zero_from < 64 && is_named(&steps, given.register);
@@ -60,11 +60,11 @@ impl Question {
         let initial = Initial::new(
             &mut graph,
             &self.given,
-            if self.kind == Kind::Loads { loads(old).max(loads(new)) } else { 0 },
+            if self.kind == AccessKind::Loads { loads(old).max(loads(new)) } else { 0 },
         );
         let old = run(&mut graph, &initial, old, Side::Old, self.kind)?;
         let new = match self.kind {
-            Kind::Retry => retried(&mut graph, &initial, new)?,
+            AccessKind::Retry => retried(&mut graph, &initial, new)?,
             _ => run(&mut graph, &initial, new, Side::New, self.kind)?,
         };
         for (ways, side) in [(&old, Side::Old), (&new, Side::New)] {
@@ -76,7 +76,7 @@ impl Question {
                 return Err(Refusal::NoAccess { side });
             }
         }
-        if self.kind != Kind::Loads && old.stores != 1 {
+        if self.kind != AccessKind::Loads && old.stores != 1 {
             return Err(Refusal::StoreExclusives(old.stores));
         }
         let mut searched = false;
@@ -148,7 +148,7 @@ fn retried(graph: &mut Graph, initial: &Initial, steps: &[Step]) -> Result<Paths
     }
     // It succeeds where the guess was right.
     let right = Initial { guess: initial.cell[0], ..any };
-    let ways = run(graph, &right, steps, Side::New, Kind::Retry)?;
+    let ways = run(graph, &right, steps, Side::New, AccessKind::Retry)?;
     match ways.paths.iter().any(|path| path.fails) {
         true => Err(Refusal::Retry),
         false => Ok(ways),
@@ -157,7 +157,7 @@ fn retried(graph: &mut Graph, initial: &Initial, steps: &[Step]) -> Result<Paths
 
 /// The ways of a try that does not succeed; all of them lead back to the first word.
 fn failures(graph: &mut Graph, initial: &Initial, steps: &[Step]) -> Result<Vec<Path>, Refusal> {
-    let mut paths = run(graph, initial, steps, Side::New, Kind::Retry)?.paths;
+    let mut paths = run(graph, initial, steps, Side::New, AccessKind::Retry)?.paths;
     paths.retain(|path| path.fails && !matches!(search(graph, path.condition), Answer::Never));
     match paths.iter().all(|path| path.at == 0) {
         true => Ok(paths),

@@ -5,11 +5,11 @@
 //! is 0, the one assumption of the proof, so that the edge back to the load-exclusive is never taken.
 
 use super::bits::{FALSE, Graph, Lit, Sum, TRUE, Word};
-use super::path::{Access, Initial, Kind, Path, Paths, Value};
+use super::path::{Access, AccessKind, Initial, Path, Paths, Value};
 use super::refusal::{Refusal, Side};
 use super::search::{Answer, search};
 use crate::semantics::{
-    Cause, Change, Field, Insn, Logic, Operand, Reference, Register, Shift, Step, Test, Width, ZERO,
+    AtomicOp, Cause, Field, Insn, Logic, Operand, Reference, Register, Shift, Step, Test, Width, ZERO,
 };
 
 /// Words of a sequence; a bit set of them is 64 bits.
@@ -22,7 +22,7 @@ pub(crate) fn run(
     initial: &Initial,
     steps: &[Step],
     side: Side,
-    kind: Kind,
+    kind: AccessKind,
 ) -> Result<Paths, Refusal> {
     let (mut waiting, mut paths, mut stores) = (vec![Path::start(initial)], Vec::new(), 0_u64);
     while let Some(mut path) = waiting.pop() {
@@ -55,7 +55,7 @@ struct Machine<'a> {
     graph: &'a mut Graph,
     initial: &'a Initial,
     side: Side,
-    kind: Kind,
+    kind: AccessKind,
 }
 
 impl Machine<'_> {
@@ -120,8 +120,10 @@ impl Machine<'_> {
                 self.store_exclusive(path, reference, rs, value)?;
             }
             Insn::Update { reference, change, rs, rt } => self.update(path, reference, change, rs, rt)?,
-            Insn::Barrier(_) if self.kind == Kind::Loads || self.guesses() => return Err(Cause::Barrier),
-            Insn::ClearExclusive if self.kind == Kind::Loads => return Err(Cause::Access),
+            Insn::Barrier(_) if self.kind == AccessKind::Loads || self.guesses() => {
+                return Err(Cause::Barrier);
+            }
+            Insn::ClearExclusive if self.kind == AccessKind::Loads => return Err(Cause::Access),
             Insn::Barrier(option) if path.access.is_none() => path.before.push(option),
             Insn::Barrier(option) => path.after.push(option),
             Insn::ClearExclusive => path.armed = false,
@@ -150,7 +152,7 @@ impl Machine<'_> {
 
     /// Whether the sequence tries a compare-and-swap until it succeeds.
     fn guesses(&self) -> bool {
-        self.kind == Kind::Retry && self.side == Side::New
+        self.kind == AccessKind::Retry && self.side == Side::New
     }
 
     /// What only registers and flags take part in.
@@ -275,7 +277,7 @@ impl Machine<'_> {
     }
 
     fn load(&mut self, path: &mut Path, rt: Register, base: Register, offset: i64) -> Result<(), Cause> {
-        if self.kind != Kind::Loads {
+        if self.kind != AccessKind::Loads {
             return Err(Cause::Access);
         }
         let value = self.initial.loads.get(path.loads.len()).copied().ok_or(Cause::Access)?;
@@ -292,7 +294,7 @@ impl Machine<'_> {
 
     /// The access as far as it has only loaded. Each side has its own kind, and one of them.
     fn begin(&mut self, path: &mut Path, reference: Reference, of: Side) -> Result<(), Cause> {
-        if path.access.is_some() || self.side != of || self.kind == Kind::Loads {
+        if path.access.is_some() || self.side != of || self.kind == AccessKind::Loads {
             return Err(Cause::Access);
         }
         path.access = Some(Access {
@@ -331,7 +333,7 @@ impl Machine<'_> {
         &mut self,
         path: &mut Path,
         reference: Reference,
-        change: Change,
+        change: AtomicOp,
         rs: Register,
         rt: Register,
     ) -> Result<(), Cause> {
@@ -346,16 +348,16 @@ impl Machine<'_> {
         self.begin(path, reference, Side::New)?;
         let graph = &mut *self.graph;
         let value = match change {
-            Change::Swap => operand,
-            Change::Add => graph.sum(&cell, &operand, FALSE, bits).word,
-            Change::Clear => graph.and_words(&cell, &operand.complement()),
-            Change::Xor => graph.xor_words(&cell, &operand),
-            Change::Set => graph.or_words(&cell, &operand),
-            Change::Maximum { signed } => {
+            AtomicOp::Swap => operand,
+            AtomicOp::Add => graph.sum(&cell, &operand, FALSE, bits).word,
+            AtomicOp::Clear => graph.and_words(&cell, &operand.complement()),
+            AtomicOp::Xor => graph.xor_words(&cell, &operand),
+            AtomicOp::Set => graph.or_words(&cell, &operand),
+            AtomicOp::Maximum { signed } => {
                 let less = less(graph, &cell, &operand, bits, signed);
                 graph.choose_word(less, &operand, &cell)
             }
-            Change::Minimum { signed } => {
+            AtomicOp::Minimum { signed } => {
                 let less = less(graph, &cell, &operand, bits, signed);
                 graph.choose_word(less, &cell, &operand)
             }

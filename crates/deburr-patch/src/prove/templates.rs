@@ -8,7 +8,7 @@
 //! stay what they are; the word behind the sequence, where it is left without a branch, stays too.
 
 use super::given::{Dead, Given};
-use super::path::Kind;
+use super::path::AccessKind;
 use super::question::Question;
 use super::refusal::{Difference, Proof, Refusal};
 use crate::semantics::Insn;
@@ -71,7 +71,7 @@ impl Prover {
         given: &[Given],
         dead: &[Dead],
     ) -> Result<Proof, Refusal> {
-        self.answer(Question::new(old, new, Kind::Atomic, given, dead)?)
+        self.answer(Question::new(old, new, AccessKind::Atomic, given, dead)?)
     }
 
     /// As [`prove_loads`](crate::prove_loads()).
@@ -79,7 +79,7 @@ impl Prover {
     /// # Errors
     /// As for [`Prover::prove`].
     pub fn prove_loads(&self, old: &[u32], new: &[u32]) -> Result<Proof, Refusal> {
-        self.answer(Question::new(old, new, Kind::Loads, &[], &[])?)
+        self.answer(Question::new(old, new, AccessKind::Loads, &[], &[])?)
     }
 
     /// As [`prove_retrying`](crate::prove_retrying()).
@@ -87,7 +87,7 @@ impl Prover {
     /// # Errors
     /// As for [`Prover::prove`].
     pub fn prove_retrying(&self, old: &[u32], new: &[u32], dead: &[Dead]) -> Result<Proof, Refusal> {
-        self.answer(Question::new(old, new, Kind::Retry, &[], dead)?)
+        self.answer(Question::new(old, new, AccessKind::Retry, &[], dead)?)
     }
 
     /// How many pairs are remembered.

@@ -7,7 +7,7 @@
 
 use super::cause::Cause;
 use super::insn::{
-    Change, Field, Insn, Logic, Operand, Reference, Register, SP, Shift, Step, Test, Width, ZERO,
+    AtomicOp, Field, Insn, Logic, Operand, Reference, Register, SP, Shift, Step, Test, Width, ZERO,
 };
 
 fn bits(word: u32, high: u32, low: u32) -> u32 {
@@ -277,15 +277,15 @@ fn access(word: u32) -> Option<Insn> {
         return None;
     }
     let change = match bits(word, 15, 12) {
-        0b0000 => Change::Add,
-        0b0001 => Change::Clear,
-        0b0010 => Change::Xor,
-        0b0011 => Change::Set,
-        0b0100 => Change::Maximum { signed: true },
-        0b0101 => Change::Minimum { signed: true },
-        0b0110 => Change::Maximum { signed: false },
-        0b0111 => Change::Minimum { signed: false },
-        0b1000 => Change::Swap,
+        0b0000 => AtomicOp::Add,
+        0b0001 => AtomicOp::Clear,
+        0b0010 => AtomicOp::Xor,
+        0b0011 => AtomicOp::Set,
+        0b0100 => AtomicOp::Maximum { signed: true },
+        0b0101 => AtomicOp::Minimum { signed: true },
+        0b0110 => AtomicOp::Maximum { signed: false },
+        0b0111 => AtomicOp::Minimum { signed: false },
+        0b1000 => AtomicOp::Swap,
         _ => return None,
     };
     Some(Insn::Update { reference: reference(is_set(word, 23), is_set(word, 22)), change, rs, rt })

@@ -2,7 +2,7 @@
 //!
 //! In: operations and registers. Out: words, or `None` where no single word says it. Arm ARM, C4.1 and C6.2.
 
-use crate::semantics::{Change, Field, Operand, Reference, Register, Shift, Width, ZERO};
+use crate::semantics::{AtomicOp, Field, Operand, Reference, Register, Shift, Width, ZERO};
 
 /// `nop`
 pub(crate) const NOP: u32 = 0xd503_201f;
@@ -22,17 +22,17 @@ fn size_field(bits: usize) -> u32 {
 }
 
 /// An LSE read-modify-write: `rs` is the operand, `rt` gets the old value.
-pub(crate) fn update(change: Change, reference: Reference, rs: Register, rt: Register) -> u32 {
+pub(crate) fn update(change: AtomicOp, reference: Reference, rs: Register, rt: Register) -> u32 {
     let operation = match change {
-        Change::Add => 0b0000,
-        Change::Clear => 0b0001,
-        Change::Xor => 0b0010,
-        Change::Set => 0b0011,
-        Change::Maximum { signed: true } => 0b0100,
-        Change::Minimum { signed: true } => 0b0101,
-        Change::Maximum { signed: false } => 0b0110,
-        Change::Minimum { signed: false } => 0b0111,
-        Change::Swap => 0b1000,
+        AtomicOp::Add => 0b0000,
+        AtomicOp::Clear => 0b0001,
+        AtomicOp::Xor => 0b0010,
+        AtomicOp::Set => 0b0011,
+        AtomicOp::Maximum { signed: true } => 0b0100,
+        AtomicOp::Minimum { signed: true } => 0b0101,
+        AtomicOp::Maximum { signed: false } => 0b0110,
+        AtomicOp::Minimum { signed: false } => 0b0111,
+        AtomicOp::Swap => 0b1000,
     };
     let order = u32::from(reference.acquire) << 23 | u32::from(reference.release) << 22;
     let registers = number(rs) << 16 | number(reference.base) << 5 | number(rt);
@@ -213,10 +213,10 @@ mod tests {
 
     #[test]
     fn atomics_decode_to_what_they_were_made_of() {
-        let changes = [Change::Swap, Change::Add, Change::Clear, Change::Xor, Change::Set]
+        let changes = [AtomicOp::Swap, AtomicOp::Add, AtomicOp::Clear, AtomicOp::Xor, AtomicOp::Set]
             .into_iter()
-            .chain([true, false].map(|signed| Change::Maximum { signed }))
-            .chain([true, false].map(|signed| Change::Minimum { signed }));
+            .chain([true, false].map(|signed| AtomicOp::Maximum { signed }))
+            .chain([true, false].map(|signed| AtomicOp::Minimum { signed }));
         let orders = [(false, false), (true, false), (false, true), (true, true)];
         for change in changes {
             for (bits, (acquire, release)) in [8, 16, 32, 64].into_iter().flat_map(|b| orders.map(|o| (b, o)))

@@ -54,7 +54,7 @@ pub(crate) enum Field {
 
 /// What a read-modify-write leaves in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Change {
+pub(crate) enum AtomicOp {
     Swap,
     Add,
     Clear,
@@ -187,7 +187,7 @@ pub(crate) enum Insn {
     },
     Update {
         reference: Reference,
-        change: Change,
+        change: AtomicOp,
         rs: Register,
         rt: Register,
     },
@@ -323,6 +323,11 @@ impl Insn {
             Insn::Branch { test: Test::Bits { rt, .. }, .. } => rt == register,
             _ => false,
         }
+    }
+
+    /// Whether it runs on CPUs with FEAT_LSE only.
+    pub(crate) fn is_lse(&self) -> bool {
+        matches!(self, Insn::Update { .. } | Insn::CompareAndSwap { .. } | Insn::CompareAndSwapPair { .. })
     }
 
     /// Whether it sets the flags.

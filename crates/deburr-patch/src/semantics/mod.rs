@@ -17,5 +17,5 @@ mod insn;
 pub use cause::Cause;
 pub(crate) use decode::{decode, plain_load};
 pub(crate) use insn::{
-    Change, Field, Insn, Logic, Operand, Reference, Register, SP, Shift, Step, Test, Width, ZERO,
+    AtomicOp, Field, Insn, Logic, Operand, Reference, Register, SP, Shift, Step, Test, Width, ZERO,
 };

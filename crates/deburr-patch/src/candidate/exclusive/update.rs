@@ -6,7 +6,7 @@
 use super::atomic::{Atomic, operands};
 use super::sequence::{Sequence, Step};
 use crate::semantics::encode::{self, Prepare};
-use crate::semantics::{Change, Field, Insn, Logic, Operand, Register, Shift, ZERO};
+use crate::semantics::{AtomicOp, Field, Insn, Logic, Operand, Register, Shift, ZERO};
 
 impl Sequence<'_> {
     /// For a sequence that always stores.
@@ -14,15 +14,15 @@ impl Sequence<'_> {
         let plain = |register: Register| Operand::Shifted(register, Shift::Left, 0);
         let Some((at, insn)) = self.maker(self.new, self.body.len()) else {
             return match self.new == self.old {
-                true => self.update(Change::Add, plain(ZERO), Prepare::AsIs, false),
-                false => self.update(Change::Swap, plain(self.new), Prepare::AsIs, false),
+                true => self.update(AtomicOp::Add, plain(ZERO), Prepare::AsIs, false),
+                false => self.update(AtomicOp::Swap, plain(self.new), Prepare::AsIs, false),
             };
         };
         let made = match *insn {
             Insn::AddSubtract { subtract, rn, operand, .. } => {
                 let prepare = if subtract { Prepare::Negate } else { Prepare::AsIs };
                 let other = if subtract && !self.is_old(rn, at) { None } else { self.other(rn, operand, at) };
-                other.map(|other| self.update(Change::Add, other, prepare, false))
+                other.map(|other| self.update(AtomicOp::Add, other, prepare, false))
             }
             // `mvn`: all bits change.
             Insn::Logical {
@@ -32,7 +32,7 @@ impl Sequence<'_> {
                 operand: Operand::Shifted(rm, Shift::Left, 0),
                 ..
             } if self.is_old(rm, at) => {
-                Some(self.update(Change::Xor, Operand::Value(u64::MAX), Prepare::AsIs, false))
+                Some(self.update(AtomicOp::Xor, Operand::Value(u64::MAX), Prepare::AsIs, false))
             }
             Insn::Logical { logic, invert, rn, operand, .. } => {
                 let other = match invert && logic != Logic::Xor && !self.is_old(rn, at) {
@@ -40,9 +40,9 @@ impl Sequence<'_> {
                     false => self.other(rn, operand, at),
                 };
                 let (change, inverts) = match logic {
-                    Logic::And => (Change::Clear, !invert),
-                    Logic::Or => (Change::Set, invert),
-                    Logic::Xor => (Change::Xor, invert),
+                    Logic::And => (AtomicOp::Clear, !invert),
+                    Logic::Or => (AtomicOp::Set, invert),
+                    Logic::Xor => (AtomicOp::Xor, invert),
                 };
                 let prepare = if inverts { Prepare::Invert } else { Prepare::AsIs };
                 other.map(|other| self.update(change, other, prepare, false))
@@ -51,7 +51,7 @@ impl Sequence<'_> {
                 let other = if self.is_old(rn, at) { rm } else { rn };
                 let signs = [true, false].into_iter();
                 let changes =
-                    signs.flat_map(|signed| [Change::Maximum { signed }, Change::Minimum { signed }]);
+                    signs.flat_map(|signed| [AtomicOp::Maximum { signed }, AtomicOp::Minimum { signed }]);
                 Some(
                     changes
                         .flat_map(|change| self.update(change, plain(other), Prepare::AsIs, false))
@@ -62,7 +62,7 @@ impl Sequence<'_> {
         };
         let hoisted = || match self.depends_on_old() {
             true => Vec::new(),
-            false => self.update(Change::Swap, plain(self.new), Prepare::AsIs, true),
+            false => self.update(AtomicOp::Swap, plain(self.new), Prepare::AsIs, true),
         };
         made.filter(|made: &Vec<Atomic>| !made.is_empty()).unwrap_or_else(hoisted)
     }
@@ -86,7 +86,7 @@ impl Sequence<'_> {
 
     pub(super) fn update(
         &self,
-        change: Change,
+        change: AtomicOp,
         operand: Operand,
         prepare: Prepare,
         hoists: bool,
