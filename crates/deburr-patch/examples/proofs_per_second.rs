@@ -1,4 +1,5 @@
-//! How many replacements are proven in a second on one core: each anew, and by templates that are known already.
+//! How many replacements are proven in a second on one core: each anew, and by templates that are known
+//! already.
 //!
 //! The pairs are those of the tests. Prints both rates, and what the slowest pair takes.
 
@@ -15,14 +16,14 @@ use deburr_patch::{Prover, prove};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// A sequence and what may stand in its place; words with their text.
+/// A sequence and what may take its place; instructions with their text.
 struct Pair {
     name: &'static str,
     old: &'static [(u32, &'static str)],
     new: &'static [(u32, &'static str)],
 }
 
-/// How long each of the pairs takes, the least of so many rounds.
+/// How long each of the pairs takes, the least of so many runs.
 fn measure(
     rounds: usize,
     pairs: &[(Vec<u32>, Vec<u32>)],

@@ -1,7 +1,7 @@
 //! Patch stage: one change of a file's code, as the files themselves have it.
 //!
-//! `apply` and the note write it, `difference` reads it from two files. Of a [`Site`](crate::Site) it has what is written, and
-//! nothing of why.
+//! `apply` and the note write it, `difference` reads it from two files. Of a [`Site`](crate::Site) it has
+//! what is written, and nothing of why.
 
 use crate::candidate::trampoline::Trampoline;
 use deburr_core::address::Svma;

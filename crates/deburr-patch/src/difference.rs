@@ -1,8 +1,8 @@
-//! Patch stage: an original and its patched file → what words differ.
+//! Patch stage: an original and its patched file → what instructions differ.
 //!
-//! In: the bytes of both, from whoever. Out: every change of code, to be proven again; or an error, if the patched file is
-//! anything but what `apply` makes of the original with these changes. That is found out by making it: a byte that is not
-//! a new word has only one value that it can have.
+//! In: the bytes of both, from whoever. Out: every change of code, to be proven again; or an error, if the
+//! patched file is anything but what `apply` makes of the original with these changes. That is found out by
+//! making it: a byte that is not a new instruction has only one value that it can have.
 
 use crate::apply::{ApplyError, ApplyOptions, rewrite};
 use crate::candidate::trampoline::Trampoline;
@@ -17,14 +17,14 @@ use std::fmt;
 pub enum DifferenceError {
     /// The patched file has no note that says what was changed.
     Note(NoteError),
-    /// The note tells of another original.
+    /// The note is of another original.
     OtherOriginal {
         /// Length and SHA-256 by the note.
         expected: (u64, String),
         /// Length and SHA-256 of the file that is given.
         found: (u64, String),
     },
-    /// A site of the note lies outside of the patched file.
+    /// A site of the note is outside of the patched file.
     Outside {
         /// Where.
         file_offset: u64,
@@ -100,7 +100,7 @@ fn changes_of(
     });
     let mut changes: Vec<Change> = changes.collect::<Result<_, _>>()?;
     add_trampolines(original, patched, note, &mut changes)?;
-    // Bytes behind the last section were there before, and are held against the original like any others.
+    // Bytes after the last section were there before, and are compared with the original like any others.
     let options = ApplyOptions { new_build_id: note.original.build_id_replaced_at.is_some(), trailer: true };
     let again = rewrite(original, &changes, &options, &note.tool, || note.original.sha256.clone())
         .map_err(DifferenceError::Apply)?;
@@ -110,7 +110,7 @@ fn changes_of(
     }
 }
 
-/// Finds the words in added space, which follow one another there.
+/// Finds the instructions in added space, which follow one another there.
 fn add_trampolines(
     original: &[u8],
     patched: &[u8],

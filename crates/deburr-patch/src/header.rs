@@ -1,7 +1,7 @@
 //! Patch stage: the fields of an ELF header that a patched file has changed.
 //!
-//! In: the bytes of a file. Out: what its header says of the section headers, and back into a header. The note keeps the
-//! original's. Follows the gABI, chapter "ELF Header".
+//! In: the bytes of a file. Out: what its header says of the section headers, and back into a header. The
+//! note keeps the original's. Follows the gABI, chapter "ELF Header".
 
 use serde::{Deserialize, Serialize};
 

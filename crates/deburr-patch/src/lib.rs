@@ -5,17 +5,17 @@
 //!                                  └──▶ revert ──▶ bytes
 //! ```
 //!
-//! [`prove`] is the gate: two sequences of A64 words at one place in, a [`Proof`] or a [`Refusal`] out. The old one holds
-//! a load-exclusive and a store-exclusive, the new one a single-copy atomic of FEAT_LSE, of one register or of two; they
-//! are compared over every initial value of the 31 general registers, SP, NZCV and the memory cell. One thing is assumed,
-//! that a store-exclusive eventually succeeds. So the new code is the old one restricted to those of its executions in
-//! which it does, with the two exclusives drawn together into one access: every new behaviour is an old one (Arm ARM,
-//! B2.3 and B2.9). What a pair loads is one access where its store succeeds and two otherwise (B2.2.1); `casp` is always
-//! one, as the two may be.
+//! [`prove`] is the gate: two sequences of A64 words at one place in, a [`Proof`] or a [`Refusal`] out. The
+//! old one holds a load-exclusive and a store-exclusive, the new one a single-copy atomic of FEAT_LSE, of one
+//! register or of two; they are compared over every initial value of the 31 general registers, SP, NZCV and
+//! the memory cell. One thing is assumed, that a store-exclusive eventually succeeds. So the new code is the
+//! old one restricted to those of its executions in which it does, with the two exclusives drawn together
+//! into one access: every new behaviour is an old one (Arm ARM, B2.3 and B2.9). What a pair loads is one
+//! access where its store succeeds and two otherwise (B2.2.1); `casp` is always one, as the two may be.
 //!
-//! A sequence that stores back what it loaded, so that a pair is read at once, is no load: that store is in the order of all
-//! stores to the place, and what comes before it is ordered before the next of them. A `casp` that fails is only a load, so
-//! such sequences are refused.
+//! A sequence that stores back what it loaded, so that a pair is read at once, is no load: that store is in
+//! the order of all stores to the place, and what comes before it is ordered before the next of them. A
+//! `casp` that fails is only a load, so such sequences are refused.
 //!
 //! | module | from | to |
 //! |---|---|---|
@@ -39,25 +39,26 @@
 //! | `note` | | what a patched file says of itself |
 //! | `assumptions` | | what no proof shows |
 //!
-//! [`prove_loads`] is the same gate for plain loads, of which both sequences have the same in the same order, and
-//! [`prove_retrying`] for a compare-and-swap that is tried again where it fails.
+//! [`prove_loads`] is the same gate for plain loads, of which both sequences have the same in the same order,
+//! and [`prove_retrying`] for a compare-and-swap that is tried again where it fails.
 //!
 //! # Why this engine
 //!
-//! The new code runs the old code's arithmetic on the same inputs, so that nearly all there is to compare is one literal
-//! already, and equality costs nothing. An SMT solver would bring a C++ library or a process for the few cases left: the
-//! flags of a compare that is known to find equality, a minimum of bytes written with `csel`. Those go to a CDCL solver
-//! in Rust (`batsat`, MiniSat's algorithm; MIT; one small dependency; varisat is older, splr's licence none of ours),
-//! which counts its decisions and gives up: undecided is refused. The solver is trusted for "no state differs" only; a
-//! state that it finds is evaluated again in the graph. The tests ask an SMT solver the same questions, in words of their own.
+//! The new code runs the old code's arithmetic on the same inputs, so that nearly all there is to compare is
+//! one literal already, and equality costs nothing. An SMT solver would bring a C++ library or a process for
+//! the few cases left: the flags of a compare that is known to find equality, a minimum of bytes written with
+//! `csel`. Those go to a CDCL solver in Rust (`batsat`, MiniSat's algorithm; MIT; one small dependency;
+//! varisat is older, splr's licence none of ours), which counts its decisions and gives up: undecided is
+//! refused. The solver is trusted for "no state differs" only; a state that it finds is evaluated again in
+//! the graph. The tests ask an SMT solver the same questions, in words of their own.
 //!
 //! # What is not compared, and is the plan's to see to
 //!
 //! That nothing enters the sequence but at its first word. What follows a way out that has not stored yet: a
-//! store-exclusive there would find no monitor armed. `wfe` and `sevl` outside of the sequence. The state when the access
-//! itself faults, where the new code may have written its scratch register already. By which dependency a value reaches a
-//! register: one that is the same by its bits is the same. Registers that are dead behind the sequence are compared like
-//! the others, unless [`prove_with`] is told of them.
+//! store-exclusive there would find no monitor armed. `wfe` and `sevl` outside of the sequence. The state
+//! when the access itself faults, where the new code may have written its scratch register already. By which
+//! dependency a value reaches a register: one that is the same by its bits is the same. Registers that are
+//! dead behind the sequence are compared like the others, unless [`prove_with`] is told of them.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]

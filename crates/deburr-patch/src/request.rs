@@ -14,7 +14,8 @@ pub struct PlanRequest<'a> {
     pub target: Option<FeatureSet>,
     /// Ids of the rules whose findings to remove; `None`: all of [`RULES`](crate::RULES).
     pub rules: Option<&'a [&'a str]>,
-    /// Leaves compare-and-swaps alone that try again at once where they fail: LSE takes the cache line for each.
+    /// Leaves compare-and-swaps alone that try again at once where they fail: LSE takes the cache line for
+    /// each.
     pub skip_spinning: bool,
     /// Writes what is longer than the sequence that it replaces into space added to the file.
     pub trampolines: bool,

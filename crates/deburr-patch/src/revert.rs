@@ -1,6 +1,7 @@
 //! Patch stage: a patched file → the original.
 //!
-//! In: the bytes of a file that `apply` wrote. Out: the bytes that it was given, which the SHA-256 in the note vouches for.
+//! In: the bytes of a file that `apply` wrote. Out: the bytes that it was given, which the SHA-256 in the
+//! note vouches for.
 
 use crate::apply::bytes_of;
 use crate::header;

@@ -1,7 +1,7 @@
 //! Patch stage: which finding is rewritten by which function.
 //!
-//! One row for each rule whose findings a plan can remove. Nothing else in this crate knows a rule's id: the plan calls the
-//! row's function, and the audit and `verify` go by its [`RewriteKind`].
+//! One row for each rule whose findings a plan can remove. Nothing else in this crate knows a rule's id: the
+//! plan calls the row's function, and the audit and `verify` go by its [`RewriteKind`].
 
 use crate::candidate::{Proposed, View, barrier, call, frame, hint, sequence};
 

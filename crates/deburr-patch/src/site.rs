@@ -1,7 +1,7 @@
 //! Patch stage: the places of a file that are written over, and those that are left as they are.
 //!
-//! A [`Site`] is one place with its old and its new instructions, proven. A [`Refused`] place has the [`Reason`] why it stays.
-//! All of them together are a [`Plan`].
+//! A [`Site`] is one place with its old and its new instructions, proven. A [`Refused`] place has the
+//! [`Reason`] why it stays. All of them together are a [`Plan`].
 
 use crate::around::{Detail, Obstacle};
 use crate::audit::{Concern, Subject};

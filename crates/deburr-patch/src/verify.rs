@@ -1,8 +1,8 @@
 //! Patch stage: whether a patched file does what its original does, from the two files alone.
 //!
-//! In: the original and the patched file. Out: what was changed, each change proven again. Of the note only the list of places
-//! is used: the old words come from the original, the new ones from the patched file, and what is around them from the
-//! original. How the new words were found does not matter.
+//! In: the original and the patched file. Out: what was changed, each change proven again. Of the note only
+//! the list of places is used. The old instructions and what is around them come from the original, the new
+//! ones from the patched file. How the new instructions were found does not matter.
 
 use crate::audit::Concern;
 use crate::candidate::{Candidates, NoCandidates, Proposed, View, sequence};
@@ -16,7 +16,8 @@ use deburr_core::address::Svma;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What was shown: nothing but these changes lies between the two files, and each does the same as what it replaces.
+/// What was shown: the two files differ in nothing except these changes, and each does the same as what it
+/// replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
     /// The changes, by address.
@@ -82,8 +83,8 @@ pub fn verify(original: &[u8], patched: &[u8]) -> Result<Verified, VerifyError> 
     verify_releasing(original, patched, &|_| {})
 }
 
-/// As [`verify`]; `release` gets parts of either file that are not needed for now, so that two large files need not be in
-/// memory at once.
+/// As [`verify`]; `release` gets parts of either file that are not needed for now, so that two large files
+/// need not be in memory at once.
 ///
 /// # Errors
 /// As [`verify`].

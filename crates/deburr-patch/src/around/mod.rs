@@ -1,8 +1,9 @@
 //! Patch stage: what the file around a site says against writing there.
 //!
-//! In: an image and its program. Out: [`Surroundings`], which answers for each site whether something enters it except at
-//! its start, which registers are dead after it, who relies on the monitor that it arms, and what else a barrier orders.
-//! Each answer may refuse too much, never too little; `docs/fix.md`, *Assumptions*, says what it assumes.
+//! In: an image and its program. Out: [`Surroundings`]. It answers for each site whether something enters it
+//! except at its start, which registers are dead after it, who relies on its monitor, and what else a barrier
+//! orders. Each answer may refuse too much, never too little; `docs/fix.md`, *Assumptions*, says what it
+//! assumes.
 //!
 //! | file | answers |
 //! |---|---|
@@ -47,7 +48,7 @@ use std::sync::OnceLock;
 /// Instructions around a sequence in which nothing may use the monitor as a source of events.
 const NEAR: i64 = 24;
 
-/// What the file around its sites says; each part is made when it is first asked for.
+/// What the file around its sites says; each part is computed by its first query.
 pub(crate) struct Surroundings<'f, 'a> {
     image: &'f Image<'a>,
     program: &'f Program,
@@ -78,8 +79,8 @@ impl<'f, 'a> Surroundings<'f, 'a> {
         Entries::find(self.flow(), runs)
     }
 
-    /// Whether a sequence may leave another value in x`number` where it is left at a place. `is_new`: the sequence itself does
-    /// not write the register.
+    /// Whether a sequence may leave another value in x`number` where it is left at a place. `is_new`: the
+    /// sequence itself does not write the register.
     pub(crate) fn is_dead(&self, at: Svma, number: u8, is_new: bool) -> bool {
         self.liveness.is_dead(self.flow(), at, number, is_new)
     }

@@ -1,11 +1,11 @@
 //! Patch stage: a second opinion on whether what is around a change allows it.
 //!
-//! In: an image and the changes of its code, from a plan or from a patched file. Out: the [`Contradiction`]s. The plan has
-//! asked the same questions; this room answers them from the instructions again and shares no code with it for liveness,
-//! entries, barriers, helpers and monitors, nor the decoders' operands, so that one oversight does not pass both. It
-//! errs towards "no": a needless contradiction costs one site.
+//! In: an image and the changes of its code, from a plan or from a patched file. Out: the [`Contradiction`]s.
+//! The plan has had the same questions; this room answers them from the instructions again. It shares no code
+//! with the plan for liveness, entries, barriers, helpers and monitors, nor the decoders' operands: one
+//! oversight does not pass both. It errs towards "no": a needless contradiction costs one site.
 //!
-//! | module | from | to |
+//! | file | from | to |
 //! |---|---|---|
 //! | `fields` | an instruction | where it goes on, the registers it may name |
 //! | `computed` | code | the addresses it computes |
@@ -15,7 +15,7 @@
 //! | `proofs` | a change of exclusives | the registers that must be dead |
 //! | `monitors` | a file | the places where an armed monitor matters |
 //! | `barriers` | a barrier | what it is for |
-//! | `helpers` | a called function | the instruction that it stands for |
+//! | `helpers` | a called function | the instruction that does the same |
 //! | `subject`, `concern` | | what is judged, and what speaks against it |
 
 mod barriers;
@@ -50,8 +50,8 @@ const YIELD: u32 = 0xd503_203f;
 const ISB: u32 = 0xd503_3fdf;
 const DMB_ISH: u32 = 0xd503_3bbf;
 const RET: u32 = 0xd65f_03c0;
-/// x16, which a helper leaves its flag in, and x30, which a call leaves its return address in. x15 and x17 a helper leaves alone
-/// where there is LSE.
+/// x16, which a helper leaves its flag in, and x30, which a call leaves its return address in. x15 and x17 a
+/// helper leaves alone where there is LSE.
 const CALLED: [u8; 2] = [16, 30];
 
 /// What speaks against changes of an image, by address; for each change no more than the first.
@@ -139,7 +139,8 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Whether control comes to the instructions after the one at `start` only from it, up to so many; branches among them may.
+    /// Whether control comes to the instructions after the one at `start` only from it, up to so many;
+    /// branches among them may.
     fn closed(&self, start: CodeOffset, count: usize, from: CodeOffset) -> Result<(), Concern> {
         let end = start.saturating_add(4 * count as u32);
         let svma = |at: CodeOffset| self.graph.svma(at);

@@ -1,6 +1,7 @@
 //! Patch stage, audit: a change as the audit sees it.
 //!
-//! It has nothing of how the change was found: the plan makes one of each site, `verify` of each difference of two files.
+//! It has nothing of how the change was found: the plan makes one of each site, `verify` of each difference
+//! of two files.
 
 use crate::candidate::trampoline::Trampoline;
 use deburr_core::address::Svma;

@@ -1,9 +1,9 @@
 //! Patch stage: `nop` in the place of a `dmb ish` next to an LSE instruction that is a barrier itself.
 //!
-//! In: the barriers that `function::atomics` finds next to atomics. Out: a candidate for each whose atomic has acquire and
-//! release and always stores. Such an instruction orders all before it before all after it (DDI 0487 B2.3.3,
-//! barrier-ordered-before); a compare-and-swap that fails does not. Where the atomic comes first, nothing may enter
-//! between the two.
+//! In: the barriers that `function::atomics` finds next to atomics. Out: a candidate for each whose atomic
+//! has acquire and release and always stores. Such an instruction orders all before it before all after it
+//! (DDI 0487 B2.3.3, barrier-ordered-before); a compare-and-swap that fails does not. Where the atomic comes
+//! first, nothing may enter between the two.
 
 use super::pattern::fixed;
 use super::proposal::{NoCandidates, Proposed, View};

@@ -1,7 +1,8 @@
 //! Patch stage: an LSE instruction in the place of the call of an outlined helper.
 //!
-//! In: the calls that `function::atomics` finds. Out: a candidate for each whose helper does, where the target has LSE,
-//! nothing except that instruction. A tail call becomes the instruction and a return, where padding leaves room for it.
+//! In: the calls that `function::atomics` finds. Out: a candidate for each whose helper does, where the
+//! target has LSE, nothing except that instruction. A tail call becomes the instruction and a return, where
+//! padding leaves room for it.
 
 use super::pattern::fixed;
 use super::proposal::{NoCandidates, Proposed, View};

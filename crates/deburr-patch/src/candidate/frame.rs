@@ -1,6 +1,7 @@
 //! Patch stage: the two loads of Go 1.24 in the place of those with which older versions leave a small frame.
 //!
-//! In: the frames that `idiom::split_frame` finds. Out: a candidate for each reload, which `prove_loads` proves.
+//! In: the frames that `idiom::split_frame` finds. Out: a candidate for each reload, which `prove_loads`
+//! proves.
 
 use super::pattern::based;
 use super::proposal::{Basis, NoCandidates, Proposed, View};
@@ -9,7 +10,8 @@ use deburr_core::address::Svma;
 use deburr_core::idiom::split_frame::split_frames;
 use deburr_core::image::Image;
 
-/// `ldp x29, x30, [sp, #-8]`, and Go 1.24's `ldur x29, [sp, #-8]` and `ldr x30, [sp], #0`; the immediate is in bits 12 to 20.
+/// `ldp x29, x30, [sp, #-8]`, and Go 1.24's `ldur x29, [sp, #-8]` and `ldr x30, [sp], #0`; the immediate is
+/// in bits 12 to 20.
 const LOAD_BOTH: u32 = 0xa97f_fbfd;
 const LOAD_FRAME: u32 = 0xf85f_83fd;
 const LOAD_LINK: u32 = 0xf840_07fe;

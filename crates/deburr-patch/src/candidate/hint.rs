@@ -1,7 +1,7 @@
 //! Patch stage: `isb` in the place of `yield`, in a loop that is proven to wait.
 //!
-//! In: the hints that `function::spin` finds. Out: one candidate each. Neither instruction changes a register or memory, so
-//! that there is nothing to prove.
+//! In: the hints that `function::spin` finds. Out: one candidate each. Neither instruction changes a register
+//! or memory, so that there is nothing to prove.
 
 use super::pattern::fixed;
 use super::proposal::{Proposed, View};

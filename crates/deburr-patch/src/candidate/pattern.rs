@@ -1,7 +1,7 @@
 //! Patch stage: candidates by fixed patterns.
 //!
-//! In: a place, with the instructions that must be there and those that take their place. Out: the one candidate, if the
-//! file has the former.
+//! In: a place, with the instructions that must be there and those that take their place. Out: the one
+//! candidate, if the file has the former.
 
 use super::proposal::{Basis, Candidate, Candidates, NoCandidates, Proposed};
 use crate::candidate::exclusive::NoShape;

@@ -1,7 +1,7 @@
 //! Patch stage: what is proposed for one place, before it is proven and before its surroundings are known.
 //!
-//! A [`View`] is what candidates are made from. A place has several [`Candidate`]s, which are tried in their order; each
-//! says how to write over the place, and on what its proof rests.
+//! A [`View`] is what candidates are made from. A place has several [`Candidate`]s, which are tried in their
+//! order; each says how to write over the place, and on what its proof rests.
 
 use crate::around::Surroundings;
 use crate::prove::Given;
@@ -43,7 +43,7 @@ pub(crate) struct NoCandidates {
     pub(crate) reason: Reason,
 }
 
-/// One way of writing over a place.
+/// One possibility of writing over a place.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
     /// Where the old instructions are.

@@ -1,8 +1,8 @@
 //! Patch stage: candidates for a load-exclusive/store-exclusive sequence.
 //!
-//! In: the sequences that `function::atomics` finds, or one whose replacement a file has already. Out: candidates, those
-//! first that rest on least: on nothing; on what the code before says of a register; on dead registers; and last those that
-//! need added space.
+//! In: the sequences that `function::atomics` finds, or one whose replacement a file has already. Out:
+//! candidates, those first that rest on least: on nothing; on what the code before says of a register; on
+//! dead registers; and last those that need added space.
 
 use super::exclusive::{self, NoShape, Replacements};
 use super::proposal::{Basis, Candidate, Candidates, NoCandidates, Proposed, View};
@@ -19,7 +19,8 @@ use rayon::prelude::*;
 const LONGEST: i64 = 24;
 /// Bytes that a sequence of two registers accesses.
 const PAIR: u16 = 16;
-/// Registers to try as a scratch register where they are dead; the platform's x18 and the frame are left alone.
+/// Registers to try as a scratch register where they are dead; the platform's x18 and the frame are left
+/// alone.
 const SCRATCH: [u8; 15] = [16, 17, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3];
 
 /// Candidates for every sequence of one register.

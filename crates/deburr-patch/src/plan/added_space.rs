@@ -1,7 +1,8 @@
 //! Patch stage: addresses for replacements that need added space.
 //!
-//! In: a plan, and the replacements of some of its sites in the form of `trampoline`. Out: the plan, in which each of these
-//! sites branches to its place in added space, one after the other; those that do not fit are refused.
+//! In: a plan, and the replacements of some of its sites in the form of `trampoline`. Out: the plan, in which
+//! each of these sites branches to its place in added space, one after the other; those that do not fit are
+//! refused.
 
 use crate::candidate::trampoline;
 use crate::site::{Plan, Reason, Refused, Site};

@@ -1,8 +1,8 @@
 //! Patch stage: what is to be written over what.
 //!
-//! In: the bytes of an AArch64 file. Out: a [`Plan`], each site of which was proven, and for every place that is left as it
-//! is the reason. Findings on atomics, spin loops and frames come from the functions that the rules use; `rewrite.rs` says
-//! which function proposes what for them. Nothing here writes; `apply` does.
+//! In: the bytes of an AArch64 file. Out: a [`Plan`], each site of which was proven, and for every place that
+//! is left as it is the reason. Findings on atomics, spin loops and frames come from the functions that the
+//! rules use; `rewrite.rs` says which function proposes what for them. Nothing here writes; `apply` does.
 //!
 //! | file | from | to |
 //! |---|---|---|

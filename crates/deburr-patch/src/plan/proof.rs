@@ -1,7 +1,7 @@
 //! Patch stage: one candidate → the first of its replacements that is proven.
 //!
-//! In: a candidate, and what is around its place. Out: the new instructions, or the reason why none is proven. The
-//! surroundings say which registers are dead; `prove` compares all that is not.
+//! In: a candidate, and what is around its place. Out: the new instructions, or the reason why none is
+//! proven. The surroundings say which registers are dead; `prove` compares all that is not.
 
 use crate::around::{Detail, Surroundings};
 use crate::candidate::exclusive::NoShape;

@@ -1,7 +1,8 @@
 //! Patch stage: candidates → sites and refusals.
 //!
-//! In: the candidates of every finding. Out: a plan without overlaps, each site of which was proven and is entered at its
-//! start only. All places are tried together, as their entries are found in one pass over the file.
+//! In: the candidates of every finding. Out: a plan without overlaps, each site of which was proven and is
+//! entered at its start only. All places are tried together, as their entries are found in one pass over the
+//! file.
 
 use super::added_space;
 use super::proof::proven;
@@ -17,7 +18,7 @@ use deburr_core::report::FunctionNames;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// A place on its way into the plan, with the candidates that are left.
+/// A place that is to come into the plan, with the candidates that are left.
 struct Pending {
     candidates: Candidates,
     /// Why its first candidate failed.
@@ -31,8 +32,8 @@ struct Proven {
     new: Vec<u32>,
 }
 
-/// Proves what is proposed, and searches its surroundings. Where a candidate fails in one iteration, the next one tries the
-/// next candidate.
+/// Proves what is proposed, and searches its surroundings. Where a candidate fails in one iteration, the next
+/// one tries the next candidate.
 pub(crate) fn settle(
     (image, program): (&Image<'_>, &Program),
     around: &Surroundings<'_, '_>,

@@ -8,14 +8,14 @@
 //! | `path` | | one path through a sequence: its condition, and the state it leaves |
 //! | `run` | operations | all paths through the sequence |
 //! | `search` | a literal | never true, a state in which it is, or undecided |
-//! | `question` | two sequences | what differs on any two paths, as literals; the answer |
+//! | `query` | two sequences | what differs on any two paths, as literals; the answer |
 //! | `templates` | many pairs | their proofs, each kind of pair proven once |
 //! | `given`, `refusal` | | what goes in, and what comes out |
 
 mod bits;
 mod given;
 mod path;
-mod question;
+mod query;
 mod refusal;
 mod run;
 mod search;
@@ -26,12 +26,13 @@ pub use refusal::{Difference, Proof, Refusal, Side, State};
 pub use templates::Prover;
 
 use path::AccessKind;
-use question::Question;
+use query::Query;
 
-/// Whether `new` may stand where `old` does.
+/// Whether `new` may take the place of `old`.
 ///
-/// Both are A64 words at the same addresses, entered at the first; where they are left counts from there. `old` holds one
-/// load-exclusive and one store-exclusive, `new` one single-copy atomic on each way through it.
+/// Both are A64 instructions at the same addresses, entered at the first; where they are left counts from
+/// there. `old` holds one load-exclusive and one store-exclusive, `new` one single-copy atomic on each path
+/// through it.
 ///
 /// ```
 /// use deburr_patch::{Difference, Refusal, prove};
@@ -59,8 +60,8 @@ pub fn prove(old: &[u32], new: &[u32]) -> Result<Proof, Refusal> {
     prove_with(old, new, &[], &[])
 }
 
-/// As [`prove`], over the states only in which what is given holds. A way back to the first word is refused then: what was
-/// known may not hold there.
+/// As [`prove`], over the states only in which what is given holds. An edge back to the first instruction is
+/// refused then: what was known may not hold there.
 ///
 /// # Errors
 /// [`Refusal`], where the replacement is not shown to do the same.
@@ -68,21 +69,22 @@ pub fn prove_given(old: &[u32], new: &[u32], given: &[Given]) -> Result<Proof, R
     prove_with(old, new, given, &[])
 }
 
-/// As [`prove_given`], where some registers are dead besides: they are not compared where the sequences are left at that
-/// exit.
+/// As [`prove_given`], where some registers are also dead: they are not compared where the sequences are left
+/// at that exit.
 ///
 /// # Errors
 /// [`Refusal`], where the replacement is not shown to do the same.
 pub fn prove_with(old: &[u32], new: &[u32], given: &[Given], dead: &[Dead]) -> Result<Proof, Refusal> {
-    Question::new(old, new, AccessKind::Atomic, given, dead)?.answer()
+    Query::new(old, new, AccessKind::Atomic, given, dead)?.answer()
 }
 
 /// As [`prove`], for sequences of plain loads and no other access.
 ///
-/// Both load from the same addresses in the same order, what each load reads is the same, and so is everything else. Of the
-/// plain loads `ldur`, post-indexed `ldr` and `ldp` of 64-bit registers are understood, the last from SP only. Where a load
-/// faults, registers and SP may already hold what they do behind the sequence; and by memory tagging (FEAT_MTE2) the
-/// post-indexed load checks the tag of SP, which one with an offset from SP does not.
+/// Both load from the same addresses in the same order, what each load reads is the same, and so is
+/// everything else. Of the plain loads `ldur`, post-indexed `ldr` and `ldp` of 64-bit registers are
+/// understood, the last from SP only. Where a load faults, registers and SP may already hold what they do
+/// after the sequence; and by memory tagging (FEAT_MTE2) the post-indexed load checks the tag of SP, which
+/// one with an offset from SP does not.
 ///
 /// ```
 /// use deburr_patch::prove_loads;
@@ -101,16 +103,17 @@ pub fn prove_with(old: &[u32], new: &[u32], given: &[Given], dead: &[Dead]) -> R
 /// # Errors
 /// [`Refusal`], where the replacement is not shown to do the same.
 pub fn prove_loads(old: &[u32], new: &[u32]) -> Result<Proof, Refusal> {
-    Question::new(old, new, AccessKind::Loads, &[], &[])?.answer()
+    Query::new(old, new, AccessKind::Loads, &[], &[])?.answer()
 }
 
 /// As [`prove_with`], where `new` tries a compare-and-swap until it succeeds.
 ///
-/// `new` loads once with a plain `ldr`, `ldrh` or `ldrb`, and with the same base and size compares what it loaded, all of it,
-/// and swaps. The load may read anything: it is a guess, of which only the compare-and-swap says whether it was right. Where
-/// it was not, `new` goes back to its first word, and of the registers and flags it has changed there only such as it writes
-/// again before it reads them; shown with any values in them. Where it was right the two are compared as ever. What is
-/// assumed is what is of store-exclusives: at some time it succeeds.
+/// `new` loads once with a plain `ldr`, `ldrh` or `ldrb`, and with the same base and size compares what it
+/// loaded, all of it, and swaps. The load may read anything: it is a guess, of which only the
+/// compare-and-swap says whether it was right. Where it was not, `new` goes back to its first instruction.
+/// The registers and flags that it has changed there it writes again before it reads them; shown with any
+/// values in them. Where it was right the two are compared as ever. What is assumed is what is of
+/// store-exclusives: at some time it succeeds.
 ///
 /// ```
 /// use deburr_patch::prove_retrying;
@@ -140,5 +143,5 @@ pub fn prove_loads(old: &[u32], new: &[u32]) -> Result<Proof, Refusal> {
 /// # Errors
 /// [`Refusal`], where the replacement is not shown to do the same.
 pub fn prove_retrying(old: &[u32], new: &[u32], dead: &[Dead]) -> Result<Proof, Refusal> {
-    Question::new(old, new, AccessKind::Retry, &[], dead)?.answer()
+    Query::new(old, new, AccessKind::Retry, &[], dead)?.answer()
 }

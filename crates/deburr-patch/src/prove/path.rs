@@ -1,20 +1,22 @@
 //! Patch stage: one path through a sequence, as the condition under which it is taken and what it leaves.
 //!
-//! In: the initial state, one for both sequences. Out: a [`Path`], whose registers, flags and access are literals of the
-//! graph. It ends where it leaves the sequence; a branch on what is not constant makes two of one.
+//! In: the initial state, one for both sequences. Out: a [`Path`], whose registers, flags and access are
+//! literals of the graph. It ends where it leaves the sequence; a branch on what is not constant makes two of
+//! one.
 
 use super::bits::{FALSE, Graph, Lit, TRUE, Word};
 use super::given::Given;
 use crate::semantics::{Reference, Register, Width};
 
-/// What is accessed on each way.
+/// What is accessed on each path.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum AccessKind {
     /// One location, by the exclusives or by one single-copy atomic.
     Atomic,
     /// One location, by the exclusives or by a plain load and a compare-and-swap, again until that succeeds.
     Retry,
-    /// Any, by plain loads in one order: the loads of both sequences read the same, the first what the first does.
+    /// Any, by plain loads in one order: the loads of both sequences read the same, the first what the first
+    /// does.
     Loads,
 }
 
@@ -81,12 +83,12 @@ pub(crate) struct Path {
     pub(crate) loads: Vec<Word>,
     /// Address and bits of the plain load before a compare-and-swap.
     pub(crate) guess: Option<(Word, usize)>,
-    /// Whether it is the way of a compare-and-swap that found something else.
+    /// Whether it is the path of a compare-and-swap that found something else.
     pub(crate) fails: bool,
     /// Options of the barriers before and after the access.
     pub(crate) before: Vec<u8>,
     pub(crate) after: Vec<u8>,
-    /// The next word; beyond the sequence, where it was left. In words from the first.
+    /// The next instruction; beyond the sequence, where it was left. In instructions from the first.
     pub(crate) at: i64,
     /// What the condition is made of.
     pub(crate) assumed: Vec<Lit>,
@@ -121,8 +123,8 @@ impl Path {
         }
     }
 
-    /// Whether it has come back to the first word after the access. What follows is what both sequences do from any state,
-    /// this one too: it leaves the sequence there as anywhere else.
+    /// Whether it has come back to the first instruction after the access. What follows is what both
+    /// sequences do from any state, this one too: it leaves the sequence there as anywhere else.
     pub(crate) fn is_back(&self, initial: &Initial) -> bool {
         self.at == 0 && self.access.is_some() && initial.is_any
     }
@@ -160,7 +162,8 @@ impl Path {
         self.assumed.push(lit);
     }
 
-    /// Goes on where `lit` holds; the other way, where both are possible. `None` and unchanged: `lit` never holds.
+    /// Goes on where `lit` holds; the other path, where both are possible. `None` and unchanged: `lit` never
+    /// holds.
     pub(crate) fn split(&mut self, graph: &mut Graph, lit: Lit) -> (bool, Option<Path>) {
         if lit == TRUE || self.assumed.contains(&lit) {
             return (true, None);

@@ -1,12 +1,12 @@
 //! Patch stage: what comes of a proof.
 //!
-//! In: nothing; these are the answers of `question`. Out: a [`Proof`] with what is worth knowing of the access, or a
-//! [`Refusal`], which names the first thing that differs and a [`State`] in which it does.
+//! In: nothing; these are the answers of `query`. Out: a [`Proof`] with what is worth knowing of the access,
+//! or a [`Refusal`], which names the first thing that differs and a [`State`] in which it does.
 
 use crate::semantics::Cause;
 use std::fmt;
 
-/// What was shown: on every way through both sequences one access, and the same of everything else.
+/// What was shown: on every path through both sequences one access, and the same of everything else.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Proof {
     /// Bytes of the access: 1, 2, 4, 8 or 16.
@@ -88,7 +88,8 @@ pub struct State {
     pub nzcv: u8,
     /// What memory holds at the address of the access, low bits first.
     pub memory: u128,
-    /// What the plain loads read, the first first; two of them may contradict each other where they read the same place.
+    /// What the plain loads read, the first first; two of them may contradict each other where they read the
+    /// same place.
     pub loads: Vec<u64>,
 }
 
@@ -98,23 +99,23 @@ pub struct State {
 pub enum Refusal {
     /// The two are empty or not equally long.
     Length,
-    /// More words, ways through them or nodes than the prover takes.
+    /// More instructions, paths through them or nodes than the prover takes.
     TooLarge,
     /// An instruction that a proof cannot hold.
     Instruction {
-        /// Where it stands.
+        /// Where it is.
         side: Side,
-        /// Its index in words.
+        /// Its index in instructions.
         index: usize,
         /// What is wrong with it.
         cause: Cause,
     },
-    /// A way through a sequence accesses no memory.
+    /// A path through a sequence accesses no memory.
     NoAccess {
         /// Which sequence.
         side: Side,
     },
-    /// Not one store-exclusive lies on the ways through the old sequence, but so many.
+    /// The paths through the old sequence have so many store-exclusives, instead of one.
     StoreExclusives(usize),
     /// The sequences differ, first of all in this.
     Different {
@@ -123,7 +124,8 @@ pub enum Refusal {
         /// Where it shows.
         state: Box<State>,
     },
-    /// A compare-and-swap that fails does not lead back to the first word, with all that is read from there on as it was.
+    /// A compare-and-swap that fails does not lead back to the first instruction, with all that is read from
+    /// there on as it was.
     Retry,
     /// The solver's bound was reached.
     Undecided,

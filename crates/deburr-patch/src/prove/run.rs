@@ -1,8 +1,9 @@
 //! Patch stage: a short sequence → all paths through it, by symbolic execution.
 //!
-//! In: operations, and the initial state. Out: [`Paths`]. A branch on what is not constant makes two paths of one; so does
-//! a compare-and-swap, whose two outcomes are the two paths of the loop that it replaces. The status of a store-exclusive
-//! is 0, the one assumption of the proof, so that the edge back to the load-exclusive is never taken.
+//! In: operations, and the initial state. Out: [`Paths`]. A branch on what is not constant makes two paths of
+//! one; so does a compare-and-swap, whose two outcomes are the two paths of the loop that it replaces. The
+//! status of a store-exclusive is 0, the one assumption of the proof, so that the edge back to the
+//! load-exclusive is never taken.
 
 use super::bits::{FALSE, Graph, Lit, Sum, TRUE, Word};
 use super::path::{Access, AccessKind, Initial, Path, Paths, Value};
@@ -12,9 +13,9 @@ use crate::semantics::{
     AtomicOp, Cause, Field, Insn, Logic, Operand, Reference, Register, Shift, Step, Test, Width, ZERO,
 };
 
-/// Words of a sequence; a bit set of them is 64 bits.
+/// Instructions of a sequence; a bit set of them is 64 bits.
 pub(crate) const LONGEST: usize = 64;
-/// Ways through a sequence; a compare-and-swap has two.
+/// Paths through a sequence; a compare-and-swap has two.
 const MOST_PATHS: usize = 16;
 
 pub(crate) fn run(
@@ -59,7 +60,7 @@ struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// One word; the second path, where there are two from here on.
+    /// One instruction; the second path, where there are two from here on.
     fn step(&mut self, path: &mut Path, index: usize, step: Step) -> Result<Option<Path>, Cause> {
         let here = 1_u64.checked_shl(index as u32).unwrap_or(0);
         if path.visited & here != 0 {
@@ -370,7 +371,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// What follows the load: the two ways.
+    /// What follows the load: the two paths.
     fn compare_and_swap(
         &mut self,
         path: &mut Path,

@@ -1,6 +1,7 @@
 //! Patch stage: why an instruction can be no part of a proof.
 //!
-//! `decode` gives it for what is no instruction that is understood, symbolic execution for what does not belong where it is.
+//! `decode` gives it for what is no instruction that is understood, symbolic execution for what does not
+//! belong where it is.
 
 use std::fmt;
 
@@ -10,8 +11,8 @@ use std::fmt;
 pub enum Cause {
     /// Not among the instructions that are understood, unallocated, or constrained unpredictable.
     Unknown,
-    /// A memory access that is not the sequence's one: plain, a second, or of the other sequence's kind; or an encoding of one
-    /// that is unallocated or unpredictable.
+    /// A memory access that is not the sequence's one: plain, a second, or of the other sequence's kind; or
+    /// an encoding of one that is unallocated or unpredictable.
     Access,
     /// A call, or an exception that something else handles.
     Call,
@@ -19,11 +20,13 @@ pub enum Cause {
     Event,
     /// A barrier between load-exclusive and store-exclusive, or among plain loads.
     Barrier,
-    /// A store-exclusive without its load-exclusive: none before it, `clrex` between, or another address or size.
+    /// A store-exclusive without its load-exclusive: none before it, `clrex` between, or another address or
+    /// size.
     Unpaired,
-    /// The zero register as an atomic's destination: it loses acquire semantics, and is no load to `dmb ishld`.
+    /// The zero register as an atomic's destination: it loses acquire semantics, and is no load to
+    /// `dmb ishld`.
     ZeroDestination,
-    /// A word that is reached twice.
+    /// An instruction that is reached twice.
     Endless,
 }
 

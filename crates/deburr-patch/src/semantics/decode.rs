@@ -1,9 +1,9 @@
 //! Patch stage: instructions of A64 → operations.
 //!
-//! In: 32 bits. Out: an [`Insn`], or the [`Cause`] why there is none. Every fixed bit is checked: an unallocated or
-//! unpredictable encoding is [`Cause::Unknown`] or [`Cause::Access`], never a neighbour of what it looks like.
-//! Follows the Arm ARM (DDI 0487), C4.1: data processing with immediates and registers, branches to fixed places, load-
-//! and store-exclusives, the single-copy atomics of FEAT_LSE, and what Go's epilogues load their frames with.
+//! In: 32 bits. Out: an [`Insn`], or the [`Cause`] why there is none. Every fixed bit is checked: an
+//! unallocated or unpredictable encoding is [`Cause::Unknown`] or [`Cause::Access`], never a neighbour of
+//! what it looks like. Follows the Arm ARM (DDI 0487), C4.1: data processing with immediates and registers,
+//! direct branches, exclusives, the single-copy atomics of FEAT_LSE, and the loads of Go's epilogues.
 
 use super::cause::Cause;
 use super::insn::{
@@ -18,7 +18,7 @@ fn is_set(word: u32, bit: u32) -> bool {
     word >> bit & 1 != 0
 }
 
-/// The register whose number stands at bit `low`, 31 being the zero register.
+/// The register whose number is at bit `low`, 31 being the zero register.
 fn register(word: u32, low: u32) -> Register {
     match bits(word, low + 4, low) {
         31 => ZERO,
@@ -291,7 +291,8 @@ fn access(word: u32) -> Option<Insn> {
     Some(Insn::Update { reference: reference(is_set(word, 23), is_set(word, 22)), change, rs, rt })
 }
 
-/// `ldr`, `ldrh` or `ldrb` from the base itself; only where a compare-and-swap follows is it an operation of its own.
+/// `ldr`, `ldrh` or `ldrb` from the base itself; only where a compare-and-swap follows is it an operation of
+/// its own.
 pub(crate) fn plain_load(word: u32) -> Option<Insn> {
     // The immediate is zero.
     let is_load = word & 0x3fff_fc00 == 0x3940_0000;
@@ -338,9 +339,9 @@ fn load(word: u32) -> Option<Insn> {
         _ if word & 0xffe0_0c00 == 0xf840_0400 && rt != base => Some(Insn::LoadAndAdd { rt, base, by: nine }),
         _ if word & 0xffc0_0000 == 0xa940_0000 => {
             let (second, seven) = (register(word, 10), signed(bits(word, 21, 15), 7));
-            // FEAT_LSE2 (B2.2.1.1) makes one access of the two where they lie in 16 bytes that are aligned. That they do
-            // not is known of an odd multiple of 8 from SP only, which is aligned itself. Twice one register is
-            // constrained unpredictable.
+            // FEAT_LSE2 (B2.2.1.1) makes one access of the two where they are in 16 bytes that are aligned.
+            // That they are not is known of an odd multiple of 8 from SP only, which is aligned itself. Twice
+            // one register is constrained unpredictable.
             let two = base == SP && seven % 2 != 0 && rt != second;
             two.then_some(Insn::LoadPair { rt, second, base, offset: 8 * seven })
         }

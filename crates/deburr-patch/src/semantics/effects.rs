@@ -1,13 +1,13 @@
 //! Patch stage: what a sequence does as a whole.
 //!
-//! In: the instructions of a sequence. Out: where its branches lead, which registers it writes, and whether it may start
-//! again with another value in one of them.
+//! In: the instructions of a sequence. Out: where its branches lead, which registers it writes, and whether
+//! it may start again with another value in one of them.
 
 use super::decode::decode;
 use super::insn::{Insn, Register};
 
-/// Whether a sequence writes a register and may then go back, to its own start or before that. Behind the store-exclusive
-/// it only goes back where that failed.
+/// Whether a sequence writes a register and may then go back, to its own start or before that. After the
+/// store-exclusive it only goes back where that failed.
 pub(crate) fn goes_back_with_another(words: &[u32], register: Register) -> bool {
     let mut is_written = false;
     for (&word, at) in words.iter().zip(0_i64..) {
@@ -23,7 +23,7 @@ pub(crate) fn goes_back_with_another(words: &[u32], register: Register) -> bool 
     false
 }
 
-/// Where branches among some words lead, in words from the first.
+/// Where branches among some instructions lead, in instructions from the first.
 pub(crate) fn exits(words: &[u32]) -> impl Iterator<Item = i64> {
     words.iter().zip(0_i64..).filter_map(|(&word, at)| match decode(word) {
         Ok(Insn::Branch { offset, .. }) => Some(at + offset),
@@ -31,7 +31,7 @@ pub(crate) fn exits(words: &[u32]) -> impl Iterator<Item = i64> {
     })
 }
 
-/// The registers that some words write: bit n is xn.
+/// The registers that some instructions write: bit n is xn.
 pub(crate) fn written(words: &[u32]) -> u32 {
     let registers = words.iter().filter_map(|&word| decode(word).ok()).flat_map(|insn| match insn {
         Insn::LoadExclusive { rt, .. } | Insn::Update { rt, .. } => [Some(rt), None],

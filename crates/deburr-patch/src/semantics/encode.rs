@@ -1,6 +1,7 @@
-//! Patch stage: A64 words of the instructions that a replacement is made of, the reverse of `semantics`.
+//! Patch stage: operations → the A64 instructions that a replacement is made of, the reverse of `decode`.
 //!
-//! In: operations and registers. Out: words, or `None` where no single word says it. Arm ARM, C4.1 and C6.2.
+//! In: operations and registers. Out: instructions, or `None` where no single one does it. Arm ARM, C4.1 and
+//! C6.2.
 
 use crate::semantics::{AtomicOp, Field, Operand, Reference, Register, Shift, Width, ZERO};
 
@@ -109,12 +110,12 @@ pub(crate) fn exclusive_or(width: Width, rd: Register, rm: Register) -> u32 {
     0x4a00_0000 | sf(width) | number(rm) << 16 | number(rd) << 5 | number(rd)
 }
 
-/// `cbnz`, by an offset in words.
+/// `cbnz`, by an offset in instructions.
 pub(crate) fn branch_unless_zero(width: Width, rt: Register, offset: i64) -> Option<u32> {
     retargeted(0x3500_0000 | sf(width) | number(rt), offset)
 }
 
-/// What is done to an operand on its way into a scratch register.
+/// What is done to an operand that is moved into a scratch register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Prepare {
     AsIs,
@@ -175,12 +176,12 @@ pub(crate) fn zero(rd: Register, flags: bool) -> u32 {
     if flags { 0x6b1f_03e0 | number(rd) } else { copy(Width(32), rd, ZERO) }
 }
 
-/// `b`, by an offset in words.
+/// `b`, by an offset in instructions.
 pub(crate) fn branch(offset: i64) -> Option<u32> {
     retargeted(0x1400_0000, offset)
 }
 
-/// A branch with another offset, in words. `None`: no branch, or too far for it.
+/// A branch with another offset, in instructions. `None`: no branch, or too far for it.
 pub(crate) fn retargeted(word: u32, offset: i64) -> Option<u32> {
     let (bits, low) = match word >> 24 {
         0x14..=0x17 => (26, 0),

@@ -1,8 +1,8 @@
 //! Patch stage: the operations of A64 that the prover understands, on values.
 //!
-//! In: nothing; these are the types that `decode` makes and symbolic execution runs. The registers of a pair are each
-//! named, whatever the encoding makes of them. The floating-point and vector registers are no part of the state, so that
-//! no operation names them.
+//! In: nothing; these are the types that `decode` makes and symbolic execution runs. The registers of a pair
+//! are each named, whatever the encoding makes of them. The floating-point and vector registers are no part
+//! of the state, so that no operation names them.
 
 use super::cause::Cause;
 
@@ -87,7 +87,7 @@ pub(crate) enum Test {
     },
 }
 
-/// A word of a sequence: its operation, or why there is none.
+/// An instruction of a sequence: its operation, or why there is none.
 pub(crate) type Step = Result<Insn, Cause>;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -171,7 +171,7 @@ pub(crate) enum Insn {
         rn: Register,
         operand: Operand,
     },
-    /// Offset in words from the branch itself.
+    /// Offset in instructions from the branch itself.
     Branch {
         test: Test,
         offset: i64,
@@ -196,7 +196,8 @@ pub(crate) enum Insn {
         rs: Register,
         rt: Register,
     },
-    /// Of a pair of registers, of which the first holds the low half of memory; a reference tells the bits of both.
+    /// Of a pair of registers, of which the first holds the low half of memory; a reference has the bits of
+    /// both.
     LoadExclusivePair {
         reference: Reference,
         rt: [Register; 2],
@@ -231,7 +232,7 @@ pub(crate) enum Insn {
         rt: Register,
         base: Register,
     },
-    /// Two plain loads of 8 bytes, of which the second reads what lies behind the first.
+    /// Two plain loads of 8 bytes, of which the second reads what follows the first.
     LoadPair {
         rt: Register,
         second: Register,
@@ -241,8 +242,9 @@ pub(crate) enum Insn {
 }
 
 impl Insn {
-    /// Shows each register that it names, in an order of its own; `f` may put others in their place. All registers 0 to 30
-    /// are alike to every instruction here: there is none that reads or writes one that it does not name.
+    /// Shows each register that it names, in an order of its own; `f` may put others in their place. All
+    /// registers 0 to 30 are alike to every instruction here: there is none that reads or writes one that it
+    /// does not name.
     pub(crate) fn for_each_register(&mut self, mut f: impl FnMut(&mut Register)) {
         let mut all = |registers: &mut [&mut Register]| registers.iter_mut().for_each(|register| f(register));
         match self {
@@ -287,8 +289,8 @@ impl Insn {
         }
     }
 
-    /// The register that a plain instruction writes, the zero register for one that only sets flags. `None`: an access, a
-    /// branch, a barrier.
+    /// The register that a plain instruction writes, the zero register for one that only sets flags. `None`:
+    /// an access, a branch, a barrier.
     pub(crate) fn destination(&self) -> Option<Register> {
         match *self {
             Insn::Move { rd, .. }

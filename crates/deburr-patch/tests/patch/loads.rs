@@ -1,4 +1,4 @@
-//! Sequences of plain loads: Go's epilogues, and what may not stand in their place.
+//! Sequences of plain loads: Go's epilogues, and what may not take their place.
 
 use crate::states::Random;
 use crate::{Reason, agree_in, reason, words};
@@ -20,7 +20,7 @@ fn states(count: usize) -> Vec<State> {
     states
 }
 
-/// What the prover says, held against the interpreter.
+/// What the prover says, compared with the interpreter.
 fn judged(old: &[u32], new: &[u32]) -> Result<Proof, Refusal> {
     let answer = prove_loads(old, new);
     match &answer {

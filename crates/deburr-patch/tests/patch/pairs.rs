@@ -1,6 +1,8 @@
-//! Sequences with load-exclusive and store-exclusive, and what may stand in their place: every shape of the rewrite.
+//! Sequences with load-exclusive and store-exclusive, and what may take their place: every shape of the
+//! rewrite.
 //!
-//! From the fixtures of `llsc-loop`, and what gcc 4.8 to 12, clang 11 to 19 and rustc write. Addresses begin at 0.
+//! From the fixtures of `llsc-loop`, and what gcc 4.8 to 12, clang 11 to 19 and rustc write. Addresses begin
+//! at 0.
 // tidy: table
 
 use crate::Pair;

@@ -1,6 +1,7 @@
 //! Replacements that are wrong, or that no proof can hold, and what each must be refused for.
 //!
-//! Among them what a rewriter got wrong before: the two that name the status register and the thrown-away word.
+//! Among them what a rewriter got wrong before: the two that name the status register and the thrown-away
+//! word.
 // tidy: table
 
 use crate::{Reason, Wrong};

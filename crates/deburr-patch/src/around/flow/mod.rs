@@ -1,8 +1,8 @@
 //! Patch stage: how control goes through a file.
 //!
-//! In: an image and its program. Out: a [`Flow`]: every edge that is known, direct or through a table, which calls come back,
-//! which jumps may go anywhere, and what data or the loader has the address of. All that is asked of the surroundings of a
-//! site starts here.
+//! In: an image and its program. Out: a [`Flow`]. It has every edge that is known, direct or through a table;
+//! which calls come back; which jumps may go anywhere; and what data or the loader has the address of. All
+//! queries about the surroundings of a site starts here.
 //!
 //! | file | answers |
 //! |---|---|

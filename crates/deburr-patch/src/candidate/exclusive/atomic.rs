@@ -1,14 +1,14 @@
 //! Patch stage: the one access of a replacement, and the replacement around it.
 //!
-//! In: a sequence, and the LSE instruction that is to access memory in its place. Out: the instructions of whole
-//! replacements: what sets the access up, the access, the sequence's arithmetic once more.
+//! In: a sequence, and the LSE instruction that is to access memory in its place. Out: the instructions of
+//! whole replacements: what sets the access up, the access, the sequence's arithmetic once more.
 
 use super::sequence::{Sequence, Status};
 use crate::semantics::{Operand, Register, Shift};
 
-/// The one access of a replacement, and what stands before it.
+/// The one access of a replacement, and what comes before it.
 pub(super) struct Atomic {
-    /// Instructions of the body that run before it instead of behind it: none, or all.
+    /// Instructions of the body that run before it instead of after it: none, or all.
     pub(super) hoists: bool,
     pub(super) setup: Option<u32>,
     pub(super) word: u32,
@@ -17,7 +17,7 @@ pub(super) struct Atomic {
 }
 
 impl Sequence<'_> {
-    /// The words of a replacement; several where it is not clear what has to become of the flags.
+    /// The instructions of a replacement; several where it is not clear what has to become of the flags.
     pub(super) fn assemble(&self, atomic: &Atomic) -> Vec<Vec<u32>> {
         let finishes: &[bool] = if self.compares_status { &[false, true] } else { &[false] };
         finishes.iter().filter_map(|&flags| self.assemble_one(atomic, flags)).collect()

@@ -1,7 +1,7 @@
-//! Patch stage: what may stand in the place of a compare-and-swap of one register.
+//! Patch stage: what may take the place of a compare-and-swap of one register.
 //!
-//! In: a sequence that leaves before the store where the loaded value is not the expected one. Out: replacements with
-//! `cas`, which get the expected value where the loaded one comes.
+//! In: a sequence that leaves before the store where the loaded value is not the expected one. Out:
+//! replacements with `cas`, which get the expected value where the loaded one comes.
 
 use super::atomic::{Atomic, operands};
 use super::sequence::{Sequence, Status, Step};
@@ -24,8 +24,8 @@ impl Sequence<'_> {
         operands.filter_map(|operand| encode::prepare(Prepare::AsIs, self.width(), self.old, operand))
     }
 
-    /// For a compare-and-swap whose new value is made between the exclusives: it has to be made before, where nothing may
-    /// need what it overwrites.
+    /// For a compare-and-swap whose new value is made between the exclusives: it has to be made before, where
+    /// nothing may need what it overwrites.
     pub(super) fn making_new_first(&self, exit: usize) -> Vec<Vec<u32>> {
         let Some(expected) = self.expected(exit) else { return Vec::new() };
         let (Some(before), Some(making)) = (self.body.get(..=exit), self.body.get(exit + 1..)) else {

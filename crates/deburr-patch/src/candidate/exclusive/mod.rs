@@ -1,10 +1,11 @@
-//! Patch stage: what may stand in the place of a load-exclusive/store-exclusive sequence.
+//! Patch stage: what may take the place of a load-exclusive/store-exclusive sequence.
 //!
-//! In: the instructions from a load-exclusive on. Out: [`Replacements`]: how many instructions to replace, and by what, the
-//! likeliest first. Nothing here has to be right: each replacement is proven before it is taken. All keep the sequence's
-//! arithmetic, which runs again after the atomic on the same inputs. The scratch register is the status register, which is
-//! never live into a sequence. The exact replacements leave 0 in it, as the sequence does, so that no register needs to
-//! be dead; the lossy ones leave other values in registers that often are.
+//! In: the instructions from a load-exclusive on. Out: [`Replacements`]: how many instructions to replace,
+//! and by what, the likeliest first. Nothing here has to be right: each replacement is proven before it is
+//! taken. All keep the sequence's arithmetic, which runs again after the atomic on the same inputs. The
+//! scratch register is the status register, which is never live into a sequence. The exact replacements leave
+//! 0 in it, as the sequence does, so that no register needs to be dead; the lossy ones leave other values in
+//! registers that often are.
 //!
 //! | file | from | to |
 //! |---|---|---|

@@ -9,7 +9,7 @@ pub enum NoShape {
     Pair,
     /// A pair of registers that is stored back as it was loaded.
     StoresBack,
-    /// The store-exclusive does not follow the load-exclusive in a short run of words.
+    /// The store-exclusive does not follow the load-exclusive in a short run of instructions.
     Apart,
     /// An access, a call or an instruction that is not understood, between the exclusives.
     Body,
@@ -17,7 +17,7 @@ pub enum NoShape {
     BranchInside,
     /// What is stored is not what one LSE instruction makes of what was loaded.
     Operation,
-    /// The address register is overwritten on the way.
+    /// The address register is overwritten in the body.
     Base,
     /// The replacement is longer.
     NoRoom,

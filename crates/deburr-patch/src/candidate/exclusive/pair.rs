@@ -1,9 +1,10 @@
-//! Patch stage: what may stand in the place of a compare-and-swap of two registers.
+//! Patch stage: what may take the place of a compare-and-swap of two registers.
 //!
-//! In: a sequence with `ldxp` and `stxp`. Out: proposals with `casp`, which compares and swaps an even register and the next
-//! one with as many others (Arm ARM, C6.2, CASP). Registers that are no such pairs are moved, as far as there are words for
-//! it, into others that are dead behind the sequence. So are the words for the status register, which the body itself often
-//! leaves as 0: `cset s, ne; …; cinc s, s, ne` of what compares equal.
+//! In: a sequence with `ldxp` and `stxp`. Out: proposals with `casp`, which compares and swaps an even
+//! register and the next one with as many others (Arm ARM, C6.2, CASP). Registers that are no such pairs are
+//! moved, as far as there are instructions for it, into others that are dead after the sequence. So are the
+//! instructions for the status register, which the body itself often leaves as 0:
+//! `cset s, ne; …; cinc s, s, ne` of what compares equal.
 
 use super::no_shape::NoShape;
 use super::replacements::Replacements;
@@ -11,14 +12,15 @@ use super::sequence::{Sequence, Status, Step};
 use crate::semantics::encode::{self, Prepare};
 use crate::semantics::{Insn, Logic, Operand, Register, SP, Shift, Step as Decoded, Width, ZERO, decode};
 
-/// Candidates with other registers at most, those with the fewest moves.
+/// Maximum of replacements with other registers, those with the fewest moves.
 const MOST: usize = 24;
-/// First registers of pairs to move values to, those first that calls may overwrite. Nothing but what is there already goes
-/// to x18, which is a platform's own, or to x28 with the frame pointer.
+/// First registers of pairs to move values to, those first that calls may overwrite. Nothing but what is
+/// there already goes to x18, which is a platform's own, or to x28 with the frame pointer.
 const FIRST: [u8; 13] = [16, 14, 12, 10, 8, 6, 4, 2, 0, 20, 22, 24, 26];
 
-/// Whether what an `ldxp` loads is stored back somewhere, as only a store that succeeds makes one access of the two halves.
-/// `casp` stores nothing where the comparison fails, so that nothing is ordered before that store any more.
+/// Whether what an `ldxp` loads is stored back somewhere, as only a store that succeeds makes one access of
+/// the two halves. `casp` stores nothing where the comparison fails, so that nothing is ordered before that
+/// store any more.
 pub(crate) fn stores_back(words: &[u32]) -> bool {
     let decoded: Vec<Decoded> = words.iter().map(|&word| decode(word)).collect();
     let Some((Ok(Insn::LoadExclusivePair { reference, rt: old }), rest)) = decoded.split_first() else {
@@ -34,8 +36,8 @@ pub(crate) fn stores_back(words: &[u32]) -> bool {
     })
 }
 
-/// Registers of a compare-and-swap: where the expected value and then the loaded one are, where the new one is, and the words
-/// that move them there and back.
+/// Registers of a compare-and-swap: where the expected value and then the loaded one are, where the new one
+/// is, and the instructions that move them there and back.
 struct Placed {
     first: Vec<u32>,
     back: Vec<u32>,
@@ -57,7 +59,7 @@ pub(crate) fn propose(sequence: &Sequence<'_>, high: [Register; 2]) -> Result<Re
             exact.extend(whole.iter().cloned());
         }
         lossy.extend(whole);
-        // A way out that leads to where the sequence ends is none where both come there alike.
+        // An exit that leads to where the sequence ends is none where both come there alike.
         let leaves = |step: &&Step| step.to != Some(sequence.end as i64);
         let kept: Vec<Step> = sequence.body.iter().filter(leaves).copied().collect();
         if kept.len() < sequence.body.len() {
@@ -73,7 +75,7 @@ pub(crate) fn propose(sequence: &Sequence<'_>, high: [Register; 2]) -> Result<Re
     Ok(Replacements { length, exact, lossy, operand: None, is_narrow: false, exits })
 }
 
-/// The words around an access, with each of what may become of the status register.
+/// The instructions around an access, with each of what may become of the status register.
 fn ends(sequence: &Sequence<'_>, placed: &Placed, steps: &[Step]) -> Vec<Vec<u32>> {
     let zero = |flags| Some(Status::Zero { flags });
     let status = [zero(false), zero(true).filter(|_| sequence.compares_status), Some(Status::Left)];
@@ -125,7 +127,8 @@ fn placed(sequence: &Sequence<'_>, high: [Register; 2]) -> Vec<Placed> {
     found
 }
 
-/// Words that move two values to two registers, none for what is there already. `None`: it would take a third register.
+/// Instructions that move two values to two registers, none for what is there already. `None`: it would take
+/// a third register.
 fn moves(width: Width, to: [Register; 2], from: [Operand; 2]) -> Option<Vec<u32>> {
     let [low, high] = [0, 1].map(|at| (to.get(at).copied().unwrap_or(ZERO), from.get(at).copied()));
     let crosses = high.1.and_then(Operand::register) == Some(low.0);
@@ -164,13 +167,13 @@ mod tests {
     use super::*;
     use crate::prove::{Dead, prove, prove_with};
 
-    /// `ldaxp x8, x9, [x0]`, the words between, `stlxp w10, x4, x5, [x0]`, `cbnz w10` back.
+    /// `ldaxp x8, x9, [x0]`, the instructions between, `stlxp w10, x4, x5, [x0]`, `cbnz w10` back.
     fn sequence(between: &[u32]) -> Vec<u32> {
         let back = 0x3500_000a | ((between.len() as u32 + 2).wrapping_neg() & 0x7_ffff) << 5;
         [0xc87f_a408].iter().chain(between).copied().chain([0xc82a_9404, back, 0xd65f_03c0]).collect()
     }
 
-    /// `cmp x8, x2; ccmp x9, x3, #0, eq; b.ne` to a word.
+    /// `cmp x8, x2; ccmp x9, x3, #0, eq; b.ne` to an instruction.
     fn compared_to(to: i64) -> [u32; 3] {
         [0xeb02_011f, 0xfa43_0120, encode::retargeted(0x5400_0001, to - 3).expect("near")]
     }
@@ -199,8 +202,8 @@ mod tests {
     }
 
     #[test]
-    fn a_way_out_to_the_end_leaves_room_to_move_a_register() {
-        // x4 and x6 are stored: one of them is moved beside the other.
+    fn an_exit_to_the_end_leaves_room_to_move_a_register() {
+        // x4 and x6 are stored: one of them is moved next to the other.
         let mut old = sequence(&compared_to(6));
         old[4] = 0xc82a_9804; // stlxp w10, x4, x6, [x0]
         let proposal = propose(&old).expect("a shape");
@@ -208,7 +211,7 @@ mod tests {
         let proven = |new: &&Vec<u32>| prove_with(&old[..6], new, &[], &[dead]).is_ok();
         assert!(proposal.lossy.iter().any(|new| proven(&new)));
         assert!(proposal.lossy.iter().all(|new| prove(&old[..6], new).is_err()));
-        // In the middle of the code behind there is none.
+        // In the middle of the code after it there is none.
         let mut far = sequence(&compared_to(20));
         far[4] = 0xc82a_9804; // stlxp w10, x4, x6, [x0]
         assert_eq!(propose(&far), Err(NoShape::Pair));

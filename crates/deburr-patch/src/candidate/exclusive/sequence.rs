@@ -1,16 +1,16 @@
-//! Patch stage: a load-exclusive/store-exclusive sequence as compilers lay it out.
+//! Patch stage: a load-exclusive/store-exclusive sequence as compilers write it.
 //!
-//! In: the instructions from a load-exclusive on. Out: a [`Sequence`], or the [`NoShape`] that says why it is none: what is
-//! loaded, the body that computes with it, what is stored, and what tests the status. A whole replacement is put together
-//! here too, as its end is the sequence's end.
+//! In: the instructions from a load-exclusive on. Out: a [`Sequence`], or the [`NoShape`] that says why it is
+//! none: what is loaded, the body that computes with it, what is stored, and what tests the status. A whole
+//! replacement is put together here too, as its end is the sequence's end.
 
 use super::no_shape::NoShape;
 use crate::semantics::encode::{self, NOP};
 use crate::semantics::{Insn, Logic, Operand, Reference, Register, Shift, Test, Width, ZERO, decode};
 
-/// Words of a body; compilers write at most five.
+/// Instructions of a body; compilers write no more than five.
 const BODY: usize = 16;
-/// Words looked at behind the store-exclusive, up to the test of its status.
+/// Instructions that are read after the store-exclusive, up to the test of its status.
 const TAIL: usize = 4;
 
 /// What a replacement does to the status register.
@@ -27,16 +27,17 @@ pub(super) enum Status {
 pub(super) struct Step {
     pub(super) insn: Insn,
     pub(super) word: u32,
-    /// Where a branch leads, in words from the load-exclusive.
+    /// Where a branch leads, in instructions from the load-exclusive.
     pub(super) to: Option<i64>,
 }
 
-/// A sequence as compilers lay it out: the load-exclusive, a body, the store-exclusive, and what tests its status.
+/// A sequence as compilers write it: the load-exclusive, a body, the store-exclusive, and what tests its
+/// status.
 pub(super) struct Sequence<'a> {
     pub(super) words: &'a [u32],
     /// Index of the store-exclusive.
     pub(super) store: usize,
-    /// One past its last word.
+    /// One past its last instruction.
     pub(super) end: usize,
     /// Both orders together.
     pub(super) reference: Reference,
@@ -46,11 +47,11 @@ pub(super) struct Sequence<'a> {
     pub(super) high: Option<[Register; 2]>,
     pub(super) status: Register,
     pub(super) body: Vec<Step>,
-    /// Words behind the store-exclusive that have nothing to do with its status.
+    /// Instructions after the store-exclusive that have nothing to do with its status.
     pub(super) tail: Vec<u32>,
-    /// Whether the status is compared with 0, so that flags tell of it.
+    /// Whether the status is compared with 0, so that flags show it.
     pub(super) compares_status: bool,
-    /// Where it goes on, if not behind its end.
+    /// Where it goes on, if not after its end.
     pub(super) goes_to: Option<i64>,
 }
 
@@ -79,7 +80,7 @@ impl Sequence<'_> {
                 Ok(Insn::Barrier(_) | Insn::ClearExclusive) | Err(_) => return Err(NoShape::Body),
                 Ok(Insn::Branch { test: Test::Always, .. }) => return Err(NoShape::BranchInside),
                 Ok(Insn::Branch { offset, .. }) => {
-                    let (step, next) = way_out(words, at, offset).ok_or(NoShape::BranchInside)?;
+                    let (step, next) = exit_at(words, at, offset).ok_or(NoShape::BranchInside)?;
                     body.push(step);
                     at = next;
                     continue;
@@ -120,7 +121,7 @@ impl Sequence<'_> {
         }
     }
 
-    /// Takes in what tests the status, and what lies between.
+    /// Takes in what tests the status, and what is between.
     pub(super) fn find_end(&mut self) {
         let mut tail = Vec::new();
         for at in self.store + 1..=self.store + TAIL {
@@ -189,7 +190,8 @@ impl Sequence<'_> {
         body.rev().find(|(_, insn)| insn.destination() == Some(register) && register != ZERO)
     }
 
-    /// A whole replacement: what comes up to the access, the steps behind it, and what becomes of the status register.
+    /// A whole replacement: what comes up to the access, the steps after it, and what becomes of the status
+    /// register.
     pub(super) fn finish(&self, first: Vec<u32>, steps: &[Step], status: Status) -> Option<Vec<u32>> {
         let mut new = first;
         for step in steps {
@@ -228,9 +230,9 @@ impl Sequence<'_> {
     }
 }
 
-/// The branch at an index of the words as a way out, and the index where the body goes on. gcc and clang also write the
-/// opposite branch over the way out: `cbz old, on; clrex; b out; on:`.
-fn way_out(words: &[u32], at: usize, offset: i64) -> Option<(Step, usize)> {
+/// The branch at an index of the instructions as an exit, and the index where the body goes on. gcc and clang
+/// also write the opposite branch over the exit: `cbz old, on; clrex; b out; on:`.
+fn exit_at(words: &[u32], at: usize, offset: i64) -> Option<(Step, usize)> {
     let word = *words.get(at)?;
     let to = at as i64 + offset;
     let between = usize::try_from(to).ok().and_then(|to| words.get(at + 1..to)).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! Patch stage: what may stand in the place of a read-modify-write of one register.
+//! Patch stage: what may take the place of a read-modify-write of one register.
 //!
-//! In: a sequence that always stores. Out: the LSE instructions that make of the loaded value what it stores: `swp`,
-//! `ldadd`, `ldset`, `ldclr`, `ldeor`, minimum or maximum.
+//! In: a sequence that always stores. Out: the LSE instructions that make of the loaded value what it stores:
+//! `swp`, `ldadd`, `ldset`, `ldclr`, `ldeor`, minimum or maximum.
 
 use super::atomic::{Atomic, operands};
 use super::sequence::{Sequence, Step};

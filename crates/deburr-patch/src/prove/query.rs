@@ -1,8 +1,9 @@
 //! Patch stage: whether two sequences do the same, over all states.
 //!
-//! In: a [`Question`], the operations of both sequences and what is known around them. Out: a [`Proof`] or a [`Refusal`].
-//! Both sequences run symbolically from one initial state; for each two paths that a state can take together, one literal
-//! says whether anything differs. It is false by construction, or a search decides it.
+//! In: a [`Query`], the operations of both sequences and what is known around them. Out: a [`Proof`] or a
+//! [`Refusal`]. Both sequences run symbolically from one initial state; for each two paths that a state can
+//! take together, one literal says whether anything differs. It is false by construction, or a search decides
+//! it.
 
 use super::bits::{FALSE, Graph, Lit, TRUE, Word};
 use super::given::{Dead, Given};
@@ -14,22 +15,22 @@ use crate::semantics::{Insn, Step, decode, plain_load};
 
 /// All that an answer depends on.
 #[derive(PartialEq, Eq, Hash)]
-pub(crate) struct Question {
-    /// The old sequence, and behind it the new one, as long.
+pub(crate) struct Query {
+    /// The old sequence, followed by the new one, as long.
     pub(crate) steps: Vec<Step>,
     pub(crate) kind: AccessKind,
     pub(crate) given: Vec<Given>,
     pub(crate) dead: Vec<Dead>,
 }
 
-impl Question {
+impl Query {
     pub(crate) fn new(
         old: &[u32],
         new: &[u32],
         kind: AccessKind,
         given: &[Given],
         dead: &[Dead],
-    ) -> Result<Question, Refusal> {
+    ) -> Result<Query, Refusal> {
         if old.is_empty() || old.len() != new.len() {
             return Err(Refusal::Length);
         }
@@ -40,16 +41,16 @@ impl Question {
         steps.extend(old.iter().map(|word| decode(*word)));
         let guess = |word: u32| plain_load(word).filter(|_| kind == AccessKind::Retry);
         steps.extend(new.iter().map(|word| guess(*word).map_or_else(|| decode(*word), Ok)));
-        // What no word names is of no account.
-        let tells = |given: &&Given| given.zero_from < 64 && is_named(&steps, given.register);
-        let given = given.iter().filter(tells).copied().collect();
-        // Back at the first word both must be in one state again, in all registers.
+        // What no instruction names is of no account.
+        let narrows = |given: &&Given| given.zero_from < 64 && is_named(&steps, given.register);
+        let given = given.iter().filter(narrows).copied().collect();
+        // Back at the first instruction both must be in one state again, in all registers.
         let is_exit = |dead: &&Dead| !(0..old.len() as i64).contains(&dead.exit);
         let dead = dead.iter().filter(is_exit).copied().collect();
-        Ok(Question { steps, kind, given, dead })
+        Ok(Query { steps, kind, given, dead })
     }
 
-    /// Words of either sequence.
+    /// Instructions of either sequence.
     pub(crate) fn length(&self) -> usize {
         self.steps.len() / 2
     }
@@ -67,12 +68,12 @@ impl Question {
             AccessKind::Retry => retried(&mut graph, &initial, new)?,
             _ => run(&mut graph, &initial, new, Side::New, self.kind)?,
         };
-        for (ways, side) in [(&old, Side::Old), (&new, Side::New)] {
+        for (run, side) in [(&old, Side::Old), (&new, Side::New)] {
             let idle = |path: &Path| {
                 let none = path.access.is_none() && path.loads.is_empty();
                 none && !matches!(search(&graph, path.condition), Answer::Never)
             };
-            if ways.paths.iter().any(idle) {
+            if run.paths.iter().any(idle) {
                 return Err(Refusal::NoAccess { side });
             }
         }
@@ -118,7 +119,7 @@ impl Question {
     }
 }
 
-/// The ways of a try that succeeds, from any state that a try may begin in.
+/// The paths of a try that succeeds, from any state that a try may begin in.
 fn retried(graph: &mut Graph, initial: &Initial, steps: &[Step]) -> Result<Paths, Refusal> {
     let first = Initial { guess: graph.input_word(), ..initial.clone() };
     // What a try leaves changed is anything where the next one begins.
@@ -148,14 +149,14 @@ fn retried(graph: &mut Graph, initial: &Initial, steps: &[Step]) -> Result<Paths
     }
     // It succeeds where the guess was right.
     let right = Initial { guess: initial.cell[0], ..any };
-    let ways = run(graph, &right, steps, Side::New, AccessKind::Retry)?;
-    match ways.paths.iter().any(|path| path.fails) {
+    let paths = run(graph, &right, steps, Side::New, AccessKind::Retry)?;
+    match paths.paths.iter().any(|path| path.fails) {
         true => Err(Refusal::Retry),
-        false => Ok(ways),
+        false => Ok(paths),
     }
 }
 
-/// The ways of a try that does not succeed; all of them lead back to the first word.
+/// The paths of a try that does not succeed; all of them lead back to the first instruction.
 fn failures(graph: &mut Graph, initial: &Initial, steps: &[Step]) -> Result<Vec<Path>, Refusal> {
     let mut paths = run(graph, initial, steps, Side::New, AccessKind::Retry)?.paths;
     paths.retain(|path| path.fails && !matches!(search(graph, path.condition), Answer::Never));
@@ -175,7 +176,7 @@ fn is_named(steps: &[Step], number: u8) -> bool {
     number <= 30 && steps.iter().flatten().any(names)
 }
 
-/// How many plain loads one way through the sequence has at most.
+/// The maximum of plain loads on one path through the sequence.
 fn loads(steps: &[Step]) -> usize {
     let loads = |step: &Step| match step {
         Ok(Insn::Load { .. } | Insn::LoadAndAdd { .. }) => 1,
@@ -185,7 +186,8 @@ fn loads(steps: &[Step]) -> usize {
     steps.iter().map(loads).sum()
 }
 
-/// What may differ where both paths are taken, and when it does; what never does is left out, and so is what is dead.
+/// What may differ where both paths are taken, and when it does; what never does is left out, and so is what
+/// is dead.
 fn differences(graph: &mut Graph, old: &Path, new: &Path, dead: u32) -> Vec<(Difference, Lit)> {
     let mut found = vec![
         (Difference::Exit, Lit::constant(old.at != new.at)),
