@@ -144,7 +144,7 @@ fn loads_of_other_kinds_are_not_understood() {
 fn plain_loads_are_no_atomics_and_atomics_no_plain_loads() {
     let (old, new) = epilogue(48);
     assert_eq!(prove(&old, &new).map_err(|refusal| reason(&refusal)), Err(Reason::Old(0, Cause::Access)));
-    for pair in crate::pairs::PAIRS {
+    for pair in crate::pairs::PAIRS.iter() {
         assert!(prove_loads(&words(pair.old), &words(pair.new)).is_err(), "{}", pair.name);
     }
 }

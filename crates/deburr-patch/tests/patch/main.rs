@@ -2,6 +2,7 @@
 //! there.
 
 mod interpreter;
+mod listing;
 mod loads;
 mod mutants;
 mod pairs;
@@ -90,7 +91,7 @@ fn agree_in(old: &[u32], new: &[u32], state: &State) -> bool {
 }
 
 #[test]
-fn words_are_what_stands_beside_them() {
+fn instructions_are_what_the_text_next_to_them_says() {
     let pairs = PAIRS.iter().flat_map(|pair| [pair.old, pair.new]);
     let wrong = wrong::WRONG.iter().flat_map(|wrong| [wrong.old, wrong.new]);
     for (index, (word, text)) in pairs.chain(wrong).flat_map(|sequence| sequence.iter().enumerate()) {
@@ -103,7 +104,7 @@ fn words_are_what_stands_beside_them() {
 #[test]
 fn every_shape_is_proven_and_agrees_in_256_states() {
     let states = states(256);
-    for Pair { name, old, new } in PAIRS {
+    for Pair { name, old, new } in PAIRS.iter() {
         let (old, new) = (words(old), words(new));
         assert!(prove(&old, &new).is_ok(), "{name}: {:?}", prove(&old, &new));
         for state in &states {
@@ -115,7 +116,7 @@ fn every_shape_is_proven_and_agrees_in_256_states() {
 #[test]
 fn a_wrong_rewrite_is_refused_with_the_right_reason() {
     let mut others = Vec::new();
-    for Wrong { name, refusal, old, new } in wrong::WRONG {
+    for Wrong { name, refusal, old, new } in wrong::WRONG.iter() {
         let (old, new) = (words(old), words(new));
         let refused = prove(&old, &new).expect_err(name);
         if reason(&refused) != *refusal {
@@ -267,7 +268,7 @@ impl Count {
 fn every_flipped_bit_is_refused_or_changes_nothing() {
     let states = states(256);
     let (mut telling, mut idle, mut before) = (Count::default(), Count::default(), Count::default());
-    for Pair { name, old, new } in PAIRS {
+    for Pair { name, old, new } in PAIRS.iter() {
         let (old_words, new_words) = (words(old), words(new));
         for (index, bit) in (0..new.len()).flat_map(|index| (0..32).map(move |bit| (index, bit))) {
             let place = format!("{name}: word {index}, bit {bit}");

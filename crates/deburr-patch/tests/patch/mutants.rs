@@ -304,7 +304,7 @@ fn telling_states(name: &str, old: &[u32]) -> Vec<State> {
 fn what_a_rewriter_gets_wrong_is_refused() {
     let mut counts: BTreeMap<Decision, [usize; 3]> = BTreeMap::new();
     let mut accepted = Vec::new();
-    for Pair { name, old, new } in PAIRS {
+    for Pair { name, old, new } in PAIRS.iter() {
         let (old, new) = (words(old), words(new));
         let states = telling_states(name, &old);
         let mut seen = HashSet::from([new.clone()]);

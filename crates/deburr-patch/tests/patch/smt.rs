@@ -349,7 +349,7 @@ impl Agreement {
 fn z3_finds_every_right_pair_the_same() {
     let mut z3 = Z3::start();
     let mut agreement = Agreement::default();
-    for Pair { name, old, new } in PAIRS {
+    for Pair { name, old, new } in PAIRS.iter() {
         let (old, new) = (words(old), words(new));
         agreement.hold(&mut z3, &prove(&old, &new), &Query::new(&old, &new), name);
     }
@@ -360,7 +360,7 @@ fn z3_finds_every_right_pair_the_same() {
 fn z3_distinguishes_every_wrong_pair_where_the_prover_does() {
     let mut z3 = Z3::start();
     let mut agreement = Agreement::default();
-    for Wrong { name, refusal, old, new } in WRONG {
+    for Wrong { name, refusal, old, new } in WRONG.iter() {
         let (old, new) = (words(old), words(new));
         let (answer, query) = (prove(&old, &new), Query::new(&old, &new));
         let verdict = agreement.hold(&mut z3, &answer, &query, name);

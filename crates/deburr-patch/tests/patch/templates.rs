@@ -103,7 +103,7 @@ fn a_remembered_refusal_names_the_register_of_the_pair() {
     let prover = Prover::default();
     let mut random = Random(6);
     let mut seen = 0;
-    for wrong in WRONG {
+    for wrong in WRONG.iter() {
         let Reason::Different(Difference::Register(number)) = wrong.refusal else { continue };
         for _ in 0..8 {
             let table = bijection_for(&mut random, &words(wrong.new));
