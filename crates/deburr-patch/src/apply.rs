@@ -1,9 +1,9 @@
 //! Patch stage: a plan and a file → the file with it.
 //!
-//! In: the bytes of an ELF file and a [`Plan`]. Out: other bytes, in which each [`Site`] holds its new
-//! instructions; or an error, and then nothing. Before anything is written every site is checked against the
-//! file: it is in executable bytes at its address, and holds the old instructions. Nothing moves. What is
-//! appended, in this order:
+//! In: the bytes of an ELF file and a [`Plan`]. Out: other bytes, in which each [`Site`](crate::Site) holds
+//! its new instructions; or an error, and then nothing. Before anything is written every site is checked
+//! against the file: it is in executable bytes at its address, and holds the old instructions. Nothing moves.
+//! What is appended, in this order:
 //!
 //! | part | aligned to | |
 //! |---|---|---|

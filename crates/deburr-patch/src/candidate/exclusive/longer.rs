@@ -64,7 +64,7 @@ impl Sequence<'_> {
     }
 }
 
-/// As [`propose`], where nothing limits the length.
+/// As [`propose`](super::propose), where nothing limits the length.
 pub(crate) fn propose_longer(words: &[u32]) -> Vec<Vec<u32>> {
     let Some(sequence) = read(words) else { return Vec::new() };
     let exit = sequence.body.iter().position(|step| step.to.is_some());
