@@ -1,7 +1,7 @@
 //! Patch stage: what may take the place of a finding's instructions.
 //!
 //! In: a file, as a [`View`]. Out: for every finding of one kind its [`Candidates`], or why there are none. A
-//! candidate need not be right: [`crate::prove`] decides, or where the pattern is fixed its own reasoning.
+//! candidate need not be right: [`crate::prove()`] decides, or where the pattern is fixed its own reasoning.
 //!
 //! | file | from | to |
 //! |---|---|---|
