@@ -6,6 +6,8 @@
 
 #[path = "../../crates/deburr-patch/tests/patch/interpreter.rs"]
 mod interpreter;
+#[path = "../../crates/deburr-patch/tests/patch/listing.rs"]
+mod listing;
 #[path = "../../crates/deburr-patch/tests/patch/pairs.rs"]
 mod pairs;
 #[path = "../../crates/deburr-patch/tests/patch/states.rs"]
@@ -239,7 +241,7 @@ fn hold(dir: &Path, runs: &[Run]) -> Vec<usize> {
 #[ignore = "runs 30,000 states under qemu; the nightly task runs it"]
 fn proven_pairs_do_the_same_on_an_emulated_processor() {
     let mut runs = Vec::new();
-    for pair in pairs::PAIRS {
+    for pair in pairs::PAIRS.iter() {
         let (old, new) = (words(pair.old), words(pair.new));
         assert!(prove(&old, &new).is_ok(), "{}", pair.name);
         runs.push(Run::of(pair.name, old, new).unwrap_or_else(|| panic!("{} cannot be run", pair.name)));
@@ -275,7 +277,7 @@ fn wrong_pairs_are_seen_to_differ_on_an_emulated_processor() {
     const UNSEEN: [Difference; 4] =
         [Difference::Acquire, Difference::Release, Difference::Barriers, Difference::Address];
     let mut runs = Vec::new();
-    for wrong in wrong::WRONG {
+    for wrong in wrong::WRONG.iter() {
         let Reason::Different(difference) = wrong.refusal else { continue };
         if !UNSEEN.contains(&difference) {
             runs.extend(Run::of(wrong.name, words(wrong.old), words(wrong.new)));

@@ -1,13 +1,16 @@
-//! How many replacements are proven in a second on one core: each anew, and by templates that are known already.
+//! How many replacements are proven in a second on one core: each anew, and by templates that are known
+//! already.
 //!
 //! The pairs are those of the tests. Prints both rates, and what the slowest pair takes.
 
-#![expect(
+#![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
     reason = "an example for developers, which measures"
 )]
 
+#[path = "../tests/patch/listing.rs"]
+mod listing;
 #[path = "../tests/patch/pairs.rs"]
 mod pairs;
 
@@ -15,21 +18,24 @@ use deburr_patch::{Prover, prove};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// A sequence and what may stand in its place; words with their text.
+/// A sequence: instructions with their text.
+type Sequence = &'static [(u32, &'static str)];
+
+/// A sequence and what may take its place.
 struct Pair {
     name: &'static str,
-    old: &'static [(u32, &'static str)],
-    new: &'static [(u32, &'static str)],
+    old: Sequence,
+    new: Sequence,
 }
 
-/// How long each of the pairs takes, the least of so many rounds.
+/// How long each of the pairs takes, the least of so many runs.
 fn measure(
-    rounds: usize,
+    runs: usize,
     pairs: &[(Vec<u32>, Vec<u32>)],
     prove: impl Fn(&[u32], &[u32]) -> bool,
 ) -> Vec<Duration> {
     let mut least = vec![Duration::MAX; pairs.len()];
-    for _ in 0..rounds {
+    for _ in 0..runs {
         for ((old, new), least) in pairs.iter().zip(&mut least) {
             let start = Instant::now();
             let proven = prove(black_box(old), black_box(new));
@@ -45,7 +51,7 @@ fn main() {
     let pairs: Vec<_> = pairs::PAIRS.iter().map(|pair| (words(pair.old), words(pair.new))).collect();
     let report = |what: &str, times: &[Duration]| {
         let per_second = times.len() as f64 / times.iter().sum::<Duration>().as_secs_f64();
-        let slowest = times.iter().zip(pairs::PAIRS).max_by_key(|(time, _)| **time);
+        let slowest = times.iter().zip(pairs::PAIRS.iter()).max_by_key(|(time, _)| **time);
         let slowest = slowest.map_or_else(String::new, |(time, pair)| format!("{}, {time:?}", pair.name));
         println!("{what}: {per_second:.0} proofs/s (slowest: {slowest})");
     };
@@ -53,10 +59,10 @@ fn main() {
     let prover = Prover::default();
     report("by template", &measure(2_000, &pairs, |old, new| prover.prove(old, new).is_ok()));
     // Without the clock between them.
-    let (rounds, start) = (20_000, Instant::now());
-    for (old, new) in (0..rounds).flat_map(|_| &pairs) {
+    let (runs, start) = (20_000, Instant::now());
+    for (old, new) in (0..runs).flat_map(|_| &pairs) {
         assert!(prover.prove(black_box(old), black_box(new)).is_ok());
     }
-    let per_second = (rounds * pairs.len()) as f64 / start.elapsed().as_secs_f64();
+    let per_second = (runs * pairs.len()) as f64 / start.elapsed().as_secs_f64();
     println!("by template, {} of them, in one go: {per_second:.0} proofs/s", prover.templates());
 }

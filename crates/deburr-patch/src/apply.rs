@@ -1,25 +1,28 @@
 //! Patch stage: a plan and a file → the file with it.
 //!
-//! In: the bytes of an ELF file and a [`Plan`]. Out: other bytes, in which each [`Site`] holds its new words; or an error,
-//! and then nothing. Before anything is written every site is held against the file: it lies in executable bytes at its
-//! address, and holds the old words. Nothing moves. What is appended, in this order:
+//! In: the bytes of an ELF file and a [`Plan`]. Out: other bytes, in which each [`Site`](crate::Site) holds
+//! its new instructions; or an error, and then nothing. Before anything is written every site is checked
+//! against the file: it is in executable bytes at its address, and holds the old instructions. Nothing moves.
+//! What is appended, in this order:
 //!
 //! | part | aligned to | |
 //! |---|---|---|
-//! | `.text.deburr` | 16 | words in added space, each run aligned; only where there are any, like the next part |
+//! | `.text.deburr` | 16 | instructions in added space, each run aligned; only where there are any, like the next part |
 //! | program headers | 8 | those of the file, and one for the segment of these two parts |
 //! | `.note.deburr` | 4 | what was done (`note`); not loaded |
 //! | section names | | those of the file and the new ones; the file's own stay as dead bytes |
 //! | section headers | 8 | those of the file and the new ones, with one for the names where there was none |
 //!
-//! Of the ELF header only what describes section headers and, with words in added space, program headers changes. The same input gives the same bytes.
-//! Follows the gABI, chapters "ELF Header" and "Sections".
+//! Of the ELF header only what describes section headers and, with instructions in added space, program
+//! headers changes. The same input gives the same bytes. Follows the gABI, chapters "ELF Header" and
+//! "Sections".
 
 use crate::candidate::trampoline;
-use crate::difference::Change;
+use crate::change::Change;
 use crate::edited::Edited;
-use crate::note::{Added, Hex, Note, Original, SECTION, SectionFields, is_in, sha256};
-use crate::plan::{Plan, Site};
+use crate::header::{self, SectionFields};
+use crate::note::{Added, Hex, Note, Original, SECTION, is_in, sha256};
+use crate::site::Plan;
 use deburr_core::address::Svma;
 use deburr_core::image;
 use deburr_core::image::layout::{Layout, Names, NoSpace, Room, SECTION_HEADER};
@@ -37,17 +40,17 @@ const SHT_NOTE: u32 = 7;
 
 const SHF_ALLOC: u64 = 2;
 const SHF_EXECINSTR: u64 = 4;
-/// The section of words in added space.
+/// The section of instructions in added space.
 const ADDED_SECTION: &[u8] = b".text.deburr\0";
 
 /// How a plan is applied.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ApplyOptions {
-    /// Whether the file gets a build-id of its own, made from the original's and the change, in the same place. Debug
-    /// files are found by the build-id: those of the original are not found any more.
+    /// Whether the file gets a build-id of its own, made from the original's and the change, in the same
+    /// place. Debug files are found by the build-id: those of the original are not found any more.
     pub new_build_id: bool,
-    /// Whether a file is changed that has bytes behind its last section and segment: a signature, an archive. Whoever
-    /// looks for them at the end of the file, or behind the section headers, finds them no more.
+    /// Whether a file is changed that has bytes after its last section and segment: a signature, an archive.
+    /// Whoever seeks them at the end of the file, or after the section headers, finds them no more.
     pub trailer: bool,
 }
 
@@ -63,18 +66,18 @@ pub enum ApplyError {
     NoSites,
     /// The file has so many sections that one more would need extended numbering.
     Sections,
-    /// The names of sections do not lie in a plain string table that is not loaded.
+    /// The names of sections are not in a plain string table that is not loaded.
     SectionNames,
-    /// The file goes on behind its last section and segment.
+    /// The file goes on after its last section and segment.
     Trailer {
         /// Where the last part ends.
         file_offset: u64,
         /// How many bytes follow.
         length: u64,
     },
-    /// A new build-id is asked for, but the file has none.
+    /// A new build-id is wanted, but the file has none.
     NoBuildId,
-    /// The old and the new words of a site are not equally many, or there are none.
+    /// The old and the new instructions of a site are not equally many, or there are none.
     Lengths {
         /// The site.
         at: Svma,
@@ -83,28 +86,28 @@ pub enum ApplyError {
     NotCode {
         /// The site.
         at: Svma,
-        /// Where it is said to lie in the file.
+        /// Where it is said to be in the file.
         file_offset: u64,
     },
     /// A site shares bytes with another, or with the build-id that is to be replaced.
     Overlap {
-        /// Where both lie in the file.
+        /// Where both are in the file.
         file_offset: u64,
     },
-    /// The file does not hold the old words.
+    /// The file does not hold the old instructions.
     Words {
-        /// The address of the first other word.
+        /// The address of the first other instruction.
         at: Svma,
-        /// Where it lies in the file.
+        /// Where it is in the file.
         file_offset: u64,
         /// What was expected there.
         expected: u32,
         /// What was found, unless the file ends.
         found: Option<u32>,
     },
-    /// Words need added space, and there is none.
+    /// Instructions need added space, and there is none.
     NoSpace(NoSpace),
-    /// Words in added space lie elsewhere than behind those of the site before, or there are none.
+    /// Instructions in added space are elsewhere than after those of the site before, or there are none.
     Trampoline {
         /// The site.
         at: Svma,
@@ -156,21 +159,8 @@ impl fmt::Display for ApplyError {
 
 impl std::error::Error for ApplyError {}
 
-impl From<&Site> for Change {
-    fn from(site: &Site) -> Change {
-        Change {
-            rule: site.rule.into(),
-            at: site.at,
-            file_offset: site.file_offset,
-            old: site.old.clone(),
-            new: site.new.clone(),
-            trampoline: site.trampoline.clone(),
-        }
-    }
-}
-
-/// The file with all that a plan says, and a note of it. Of a plan some sites may have been taken out: words in added space
-/// move up.
+/// The file with all that a plan says, and a note of it. Of a plan some sites may have been taken out:
+/// instructions in added space move up.
 ///
 /// # Errors
 /// [`ApplyError`], where the plan does not fit the file; then there is nothing to write.
@@ -268,7 +258,7 @@ pub(crate) fn rewrite<'a>(
     Edited::new(original, edits, appended.bytes).ok_or(ApplyError::TooLarge)
 }
 
-/// The words as they lie in a file.
+/// The instructions as a file has them.
 pub(crate) fn bytes_of(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
@@ -338,13 +328,13 @@ fn derived_build_id(old: &[u8], changes: &[Change]) -> Vec<u8> {
     (0..).flat_map(block).take(old.len()).collect()
 }
 
-/// The segment with the words in added space.
+/// The segment with the instructions in added space.
 struct Segment {
     /// The bytes from the end of the original on.
     bytes: Vec<u8>,
-    /// Where the program headers lie, and how many there are.
+    /// Where the program headers are, and how many there are.
     headers: (u64, u16),
-    /// Where the words lie.
+    /// Where the instructions are.
     at: Svma,
     code: Range<u64>,
 }
@@ -387,11 +377,11 @@ impl Segment {
     }
 }
 
-/// What comes behind the original, and the fields that point there.
+/// What comes after the original, and the fields that point there.
 struct Appended {
     bytes: Vec<u8>,
     fields: SectionFields,
-    /// Where the program headers lie, and how many there are, if they do there.
+    /// Where the program headers are, and how many there are, if they move there.
     program_headers: Option<(u64, u16)>,
 }
 
@@ -451,8 +441,8 @@ impl Appended {
         bytes.extend_from_slice(&names);
         let header = index.saturating_mul(SECTION_HEADER as usize);
         // `sh_offset` and `sh_size`.
-        crate::put(&mut headers, header.saturating_add(24), &names_at.to_le_bytes())
-            .and_then(|()| crate::put(&mut headers, header + 32, &(names.len() as u64).to_le_bytes()))
+        header::put(&mut headers, header.saturating_add(24), &names_at.to_le_bytes())
+            .and_then(|()| header::put(&mut headers, header + 32, &(names.len() as u64).to_le_bytes()))
             .ok_or(ApplyError::SectionNames)?;
         let shoff = pad(&mut bytes, 8);
         bytes.extend(headers);

@@ -1,33 +1,15 @@
-//! Patch stage: an original and its patched file → what words differ.
+//! Patch stage: an original and its patched file → what instructions differ.
 //!
-//! In: the bytes of both, from whoever. Out: every change of code, to be proven again; or an error, if the patched file is
-//! anything but what `apply` makes of the original with these changes. That is found out by making it: a byte that is not
-//! a new word has only one value that it can have.
+//! In: the bytes of both, from whoever. Out: every change of code, to be proven again; or an error, if the
+//! patched file is anything but what `apply` makes of the original with these changes. That is found out by
+//! making it: a byte that is not a new instruction has only one value that it can have.
 
 use crate::apply::{ApplyError, ApplyOptions, rewrite};
 use crate::candidate::trampoline::Trampoline;
+use crate::change::Change;
 use crate::note::{Note, NoteError, sha256};
-use deburr_core::address::Svma;
 use deburr_core::image::layout::{Layout, Room};
 use std::fmt;
-use std::sync::Arc;
-
-/// Words that took the place of others.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// The id of a rule, as the patched file has it.
-    pub rule: Arc<str>,
-    /// The address of the first word.
-    pub at: Svma,
-    /// Where that word lies in the file, in bytes.
-    pub file_offset: u64,
-    /// The words of the original.
-    pub old: Vec<u32>,
-    /// The words in their place, as many.
-    pub new: Vec<u32>,
-    /// Words in added space that the first of the new ones branches to.
-    pub trampoline: Option<Trampoline>,
-}
 
 /// Why a file is not the other one with changes of code.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,14 +17,14 @@ pub struct Change {
 pub enum DifferenceError {
     /// The patched file has no note that says what was changed.
     Note(NoteError),
-    /// The note tells of another original.
+    /// The note is of another original.
     OtherOriginal {
         /// Length and SHA-256 by the note.
         expected: (u64, String),
         /// Length and SHA-256 of the file that is given.
         found: (u64, String),
     },
-    /// A site of the note lies outside of the patched file.
+    /// A site of the note is outside of the patched file.
     Outside {
         /// Where.
         file_offset: u64,
@@ -118,7 +100,7 @@ fn changes_of(
     });
     let mut changes: Vec<Change> = changes.collect::<Result<_, _>>()?;
     add_trampolines(original, patched, note, &mut changes)?;
-    // Bytes behind the last section were there before, and are held against the original like any others.
+    // Bytes after the last section were there before, and are compared with the original like any others.
     let options = ApplyOptions { new_build_id: note.original.build_id_replaced_at.is_some(), trailer: true };
     let again = rewrite(original, &changes, &options, &note.tool, || note.original.sha256.clone())
         .map_err(DifferenceError::Apply)?;
@@ -128,7 +110,7 @@ fn changes_of(
     }
 }
 
-/// Finds the words in added space, which follow one another there.
+/// Finds the instructions in added space, which follow one another there.
 fn add_trampolines(
     original: &[u8],
     patched: &[u8],

@@ -1,7 +1,7 @@
 //! Patch stage: a file with other bytes in some places and more at its end, without a copy of the rest.
 //!
-//! In: the original, what is written over it, what is appended. Out: the new file piece by piece, which may be larger than
-//! the memory that is left beside the original.
+//! In: the original, what is written over it, what is appended. Out: the new file piece by piece, which may
+//! be larger than the memory that is left next to the original.
 
 /// A file, as what differs from the one that it is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,8 +57,8 @@ impl<'a> Edited<'a> {
         all
     }
 
-    /// Where some bytes begin to be others than its own, in bytes from their start; `None` where they are the same.
-    /// `release` gets what has been compared, run after run: the caller may let go of it.
+    /// Where some bytes begin to be others than its own, in bytes from their start; `None` where they are the
+    /// same. `release` gets what has been compared, run after run: the caller may let go of it.
     pub fn first_difference(&self, other: &[u8], release: impl Fn(&[u8])) -> Option<u64> {
         /// Bytes that are released together.
         const RUN: usize = 16 << 20;

@@ -1,12 +1,13 @@
 //! Patch stage: what a patched file says of itself.
 //!
-//! In: the original, the changes, how they were asked for. Out: the note in the section `.note.deburr`, owner `deburr`,
-//! type 1, whose description is JSON, as in systemd's package metadata notes; and from a patched file's bytes the note
-//! again. It holds what the original had and the file has no more, so that with the file it gives the original back; its
-//! digest covers the rest of it and the new words, so that with the original it tells whether anything else differs.
-//! Follows the gABI, "Note Section".
+//! In: the original, the changes, how they were requested. Out: the note in the section `.note.deburr`, owner
+//! `deburr`, type 1, whose description is JSON, as in systemd's package metadata notes; and from a patched
+//! file's bytes the note again. It holds what the original had and the file has no more, so that with the
+//! file it gives the original back; its digest covers the rest of it and the new instructions, so that with
+//! the original it shows whether anything else differs. Follows the gABI, "Note Section".
 
-use crate::difference::Change;
+use crate::change::Change;
+use crate::header::{self, SectionFields};
 use deburr_core::address::Svma;
 use deburr_core::image;
 use deburr_core::image::layout::Layout;
@@ -22,7 +23,7 @@ const OWNER: &[u8] = b"deburr";
 const KIND: u32 = 1;
 /// What the fields mean, and what is appended to a file: a change in either is another number.
 const FORMAT: u32 = 1;
-/// The same with words in added space.
+/// The same with instructions in added space.
 const FORMAT_TRAMPOLINES: u32 = 2;
 
 /// The description of the note.
@@ -36,10 +37,10 @@ pub(crate) struct Note {
     /// The ids that `sites` count in.
     rules: Vec<Arc<str>>,
     sites: Vec<Site>,
-    /// Where there are words in added space.
+    /// Where there are instructions in added space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) trampolines: Option<Added>,
-    /// SHA-256 of this description with an empty digest, and of the new words.
+    /// SHA-256 of this description with an empty digest, and of the new instructions.
     digest: String,
 }
 
@@ -50,37 +51,27 @@ pub(crate) struct Original {
     pub(crate) length: u64,
     pub(crate) sha256: String,
     pub(crate) build_id: Option<Hex>,
-    /// Where in the file another build-id stands now.
+    /// Where in the file another build-id is now.
     pub(crate) build_id_replaced_at: Option<u64>,
     pub(crate) header: SectionFields,
 }
 
-/// What is in added space, and the fields of the ELF header that described the program headers before, by their names
-/// without `e_`.
+/// What is in added space, and the fields of the ELF header that described the program headers before, by
+/// their names without `e_`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Added {
     pub(crate) phoff: u64,
     pub(crate) phnum: u16,
-    /// For each site that has some, by its number: how many words.
+    /// For each site that has some, by its number: how many instructions.
     pub(crate) words: Vec<(usize, usize)>,
 }
 
-/// The fields of the ELF header that describe the section headers, by their names without `e_`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SectionFields {
-    pub(crate) shoff: u64,
-    pub(crate) shentsize: u16,
-    pub(crate) shnum: u16,
-    pub(crate) shstrndx: u16,
-}
-
-/// A site: the index of its rule, its address, its file offset, the words that stood there.
+/// A site: the index of its rule, its address, its file offset, the instructions that were there.
 #[derive(Debug, Serialize, Deserialize)]
 struct Site(usize, u64, u64, Words);
 
-/// In JSON: eight hexadecimal digits a word, as a disassembler shows them.
+/// In JSON: eight hexadecimal digits an instruction, as a disassembler shows them.
 #[derive(Debug)]
 struct Words(Vec<u32>);
 
@@ -102,7 +93,7 @@ pub enum NoteError {
     Format(u32),
     /// It is not what a note is.
     Malformed {
-        /// Where its description lies in the file.
+        /// Where its description is in the file.
         file_offset: u64,
         /// What is wrong.
         reason: String,
@@ -125,27 +116,6 @@ impl fmt::Display for NoteError {
 
 impl std::error::Error for NoteError {}
 
-impl SectionFields {
-    /// Those of a file; `None` where it is shorter than an ELF header.
-    pub(crate) fn of(bytes: &[u8]) -> Option<SectionFields> {
-        let half = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
-        Some(SectionFields {
-            shoff: u64::from_le_bytes(bytes.get(40..48)?.try_into().ok()?),
-            shentsize: half(58)?,
-            shnum: half(60)?,
-            shstrndx: half(62)?,
-        })
-    }
-
-    /// Writes them; `None` where there is no room.
-    pub(crate) fn put(self, bytes: &mut [u8]) -> Option<()> {
-        crate::put(bytes, 40, &self.shoff.to_le_bytes())?;
-        crate::put(bytes, 58, &self.shentsize.to_le_bytes())?;
-        crate::put(bytes, 60, &self.shnum.to_le_bytes())?;
-        crate::put(bytes, 62, &self.shstrndx.to_le_bytes())
-    }
-}
-
 impl Added {
     /// Those of a file; `None` where it is shorter than an ELF header.
     pub(crate) fn of(bytes: &[u8], changes: &[Change]) -> Option<Added> {
@@ -161,8 +131,8 @@ impl Added {
 
     /// Writes them; `None` where there is no room.
     pub(crate) fn put(phoff: u64, phnum: u16, bytes: &mut [u8]) -> Option<()> {
-        crate::put(bytes, 32, &phoff.to_le_bytes())?;
-        crate::put(bytes, 56, &phnum.to_le_bytes())
+        header::put(bytes, 32, &phoff.to_le_bytes())?;
+        header::put(bytes, 56, &phnum.to_le_bytes())
     }
 }
 
@@ -193,7 +163,8 @@ impl Note {
         Note { format, tool: tool.to_owned(), original, rules, sites, trampolines, digest: String::new() }
     }
 
-    /// The note as its section holds it, a multiple of four bytes, with the digest of all this; `None` beyond 4 GiB.
+    /// The note as its section holds it, a multiple of four bytes, with the digest of all this; `None` beyond
+    /// 4 GiB.
     pub(crate) fn encode(mut self, changes: &[Change]) -> Option<Vec<u8>> {
         self.digest.clear();
         let mut hash = Sha256::new_with_prefix(serde_json::to_vec(&self).ok()?);
@@ -248,7 +219,7 @@ impl Note {
         }
     }
 
-    /// What was changed, but for the new words: rule, address, file offset and old words.
+    /// What was changed, without the new instructions: rule, address, file offset and old instructions.
     pub(crate) fn sites(&self) -> impl Iterator<Item = (Arc<str>, Svma, u64, &[u32])> {
         self.sites.iter().filter_map(|Site(rule, at, file_offset, old)| {
             // `of` has seen that every rule is there. One name, however long, is held once.
@@ -268,7 +239,7 @@ impl fmt::Display for Hex {
     }
 }
 
-/// The numbers that groups of so many hexadecimal digits stand for.
+/// The numbers that groups of so many hexadecimal digits mean.
 fn digits<'de, D: Deserializer<'de>>(deserializer: D, group: usize) -> Result<Vec<u32>, D::Error> {
     let text = String::deserialize(deserializer)?;
     let number = |group: &[u8]| u32::from_str_radix(std::str::from_utf8(group).ok()?, 16).ok();

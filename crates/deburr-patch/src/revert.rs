@@ -1,8 +1,10 @@
 //! Patch stage: a patched file → the original.
 //!
-//! In: the bytes of a file that `apply` wrote. Out: the bytes that it was given, which the SHA-256 in the note vouches for.
+//! In: the bytes of a file that `apply` wrote. Out: the bytes that it was given, which the SHA-256 in the
+//! note vouches for.
 
 use crate::apply::bytes_of;
+use crate::header;
 use crate::note::{Added, Note, NoteError, sha256};
 use std::fmt;
 
@@ -65,7 +67,7 @@ pub fn revert(patched: &[u8]) -> Result<Vec<u8>, RevertError> {
     let mut original = kept.to_vec();
     let mut put = |file_offset: u64, bytes: &[u8]| {
         let at = usize::try_from(file_offset).ok();
-        let done = at.and_then(|at| crate::put(&mut original, at, bytes));
+        let done = at.and_then(|at| header::put(&mut original, at, bytes));
         done.ok_or(RevertError::Outside { file_offset })
     };
     for (_, _, file_offset, old) in note.sites() {

@@ -50,7 +50,7 @@ pub(crate) fn unfit(image: &Image<'_>) -> Option<Unfit> {
         image.symbols.iter().any(|symbol| HASHED.contains(&symbol.name.as_ref()))
             || image.constants.iter().any(|(_, data)| memchr::memmem::find(data, MODULE_MAC).is_some())
     };
-    // The loader stub lies at the end; the program headers of packed files are followed by the first mark.
+    // The loader stub is at the end; the program headers of packed files are followed by the first mark.
     let is_packed = || image.bytes.get(..512).is_some_and(|head| memchr::memmem::find(head, UPX).is_some());
     if image.arch != Arch::Aarch64 {
         Some(Unfit::Architecture)

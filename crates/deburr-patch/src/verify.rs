@@ -1,17 +1,23 @@
 //! Patch stage: whether a patched file does what its original does, from the two files alone.
 //!
-//! In: the original and the patched file. Out: what was changed, each change proven again. Of the note only the list of places
-//! is used: the old words come from the original, the new ones from the patched file, and what is around them from the
-//! original. How the new words were found does not matter.
+//! In: the original and the patched file. Out: what was changed, each change proven again. Of the note only
+//! the list of places is used. The old instructions and what is around them come from the original, the new
+//! ones from the patched file. How the new instructions were found does not matter.
 
 use crate::audit::Concern;
-use crate::difference::{Change, DifferenceError, difference_releasing};
-use crate::plan::{self, Draft, PlanError, Reason};
+use crate::candidate::{Candidates, NoCandidates, Proposed, View, sequence};
+use crate::change::Change;
+use crate::difference::{DifferenceError, difference_releasing};
+use crate::plan;
+use crate::request::PlanError;
+use crate::rewrite::{Rewrite, RewriteKind};
+use crate::site::Reason;
 use deburr_core::address::Svma;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What was shown: nothing but these changes lies between the two files, and each does the same as what it replaces.
+/// What was shown: the two files differ in nothing except these changes, and each does the same as what it
+/// replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
     /// The changes, by address.
@@ -77,8 +83,8 @@ pub fn verify(original: &[u8], patched: &[u8]) -> Result<Verified, VerifyError> 
     verify_releasing(original, patched, &|_| {})
 }
 
-/// As [`verify`]; `release` gets parts of either file that are not needed for now, so that two large files need not be in
-/// memory at once.
+/// As [`verify`]; `release` gets parts of either file that are not needed for now, so that two large files
+/// need not be in memory at once.
 ///
 /// # Errors
 /// As [`verify`].
@@ -95,34 +101,22 @@ pub fn verify_releasing(
     let mut by_rule = BTreeMap::new();
     let mut wanted = Vec::with_capacity(changes.len());
     for change in &changes {
-        let Some(&rule) = plan::RULES.iter().find(|rule| ***rule == *change.rule) else {
+        let Some(rewrite) = Rewrite::of(&change.rule) else {
             return Err(VerifyError::Rule { at: change.at, rule: change.rule.to_string() });
         };
-        *by_rule.entry(rule).or_default() += 1;
-        wanted.push((rule, change));
+        *by_rule.entry(rewrite.rule).or_default() += 1;
+        wanted.push((rewrite, change));
     }
-    let is_asked = |rule: &str| by_rule.contains_key(rule);
-    let planned = plan::plan_for(original, is_asked, |image, lone| {
-        let mut lone: BTreeMap<(&str, Svma), Draft> = lone
-            .into_iter()
-            .filter_map(|drafted| drafted.ok())
-            .filter_map(|draft| Some(((draft.rule, draft.attempts.first()?.start), draft)))
-            .collect();
-        let drafts = wanted.iter().map(|&(rule, change)| {
-            if plan::is_exclusive(rule) {
+    let planned = plan::plan_for_lse(original, |view| {
+        let mut fixed = fixed_patterns(view, by_rule.keys());
+        let proposed = wanted.iter().map(|(rewrite, change)| match rewrite.kind {
+            RewriteKind::Sequence => {
                 let words = (&*change.old, &*change.new);
-                return plan::draft_of_words(image, rule, change.at, words, change.trampoline.as_ref());
+                sequence::as_written(view.image, rewrite.rule, change.at, words, change.trampoline.as_ref())
             }
-            let draft = lone.remove(&(rule, change.at));
-            let is_same = |draft: &Draft| {
-                change.trampoline.is_none()
-                    && draft.attempts.first().is_some_and(|attempt| {
-                        attempt.old == change.old && attempt.candidates.first() == Some(&change.new)
-                    })
-            };
-            draft.filter(is_same).ok_or((change.at, rule, Reason::OtherWords))
+            _ => as_proposed(fixed.remove(&(rewrite.rule, change.at)), rewrite.rule, change),
         });
-        drafts.collect()
+        proposed.collect()
     });
     let planned = planned.map_err(VerifyError::Plan)?;
     if let Some(refused) = planned.refused.into_iter().next() {
@@ -144,4 +138,30 @@ pub fn verify_releasing(
         Some(change) => Err(VerifyError::Unproven { at: change.at, reason: Reason::OtherWords }),
         None => Ok(Verified { changes, by_rule }),
     }
+}
+
+/// What fixed patterns propose for the findings of some rules, by rule and place.
+fn fixed_patterns<'r>(
+    view: &View<'_, '_, '_>,
+    rules: impl Iterator<Item = &'r &'static str>,
+) -> BTreeMap<(&'static str, Svma), Candidates> {
+    let rewrites = rules.filter_map(|rule| Rewrite::of(rule));
+    let fixed = rewrites.filter(|rewrite| rewrite.kind != RewriteKind::Sequence);
+    let proposed = fixed.flat_map(|rewrite| (rewrite.candidates)(view, rewrite.rule));
+    let proposed = proposed.filter_map(|candidates| candidates.ok());
+    proposed
+        .filter_map(|candidates| Some(((candidates.rule, candidates.untried.first()?.start), candidates)))
+        .collect()
+}
+
+/// The candidates of a place, where the first of them is what a file has.
+fn as_proposed(candidates: Option<Candidates>, rule: &'static str, change: &Change) -> Proposed {
+    let is_same = |candidates: &Candidates| {
+        change.trampoline.is_none()
+            && candidates.untried.first().is_some_and(|candidate| {
+                candidate.old == change.old && candidate.replacements.first() == Some(&change.new)
+            })
+    };
+    let reason = Reason::OtherWords;
+    candidates.filter(is_same).ok_or(NoCandidates { rule, at: change.at, reason })
 }

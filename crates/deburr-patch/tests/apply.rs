@@ -97,7 +97,7 @@ fn words(bytes: &[u8], file_offset: u64, count: usize) -> Vec<u32> {
     bytes[from..from + 4 * count].chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
 }
 
-/// So many words at an offset become `nop`.
+/// So many instructions at an offset become `nop`.
 fn site(bytes: &[u8], svma: u64, file_offset: u64, count: usize) -> Site {
     let old = words(bytes, file_offset, count);
     let new = vec![NOP; count];
@@ -277,7 +277,7 @@ fn a_site_that_the_file_contradicts_stops_all() {
     assert_eq!(with(&|site| site.new = vec![NOP]), ApplyError::Lengths { at });
     assert_eq!(with(&|site| (site.old, site.new) = (vec![], vec![])), ApplyError::Lengths { at });
     assert_eq!(with(&|site| site.file_offset = u64::MAX), ApplyError::NotCode { at, file_offset: u64::MAX });
-    // One word behind the end of the section, and what lies in the segment but in no executable section.
+    // One instruction after the end of the section, and what is in the segment but in no executable section.
     let long = site(&original, BASE + 276, 276, 4);
     assert_eq!(refusal(&original, &[long]), ApplyError::NotCode { at, file_offset: 276 });
     let note = site(&original, BASE + 192, 192, 1);
@@ -528,7 +528,8 @@ fn a_hundred_thousand_sites_fit() {
     assert_eq!(revert(&patched).unwrap(), original);
 }
 
-/// The code of a made file: a function that has no room for what replaces its sequence, and one that no LSE instruction says.
+/// The code of a made file: a function that has no room for what replaces its sequence, and one that no LSE
+/// instruction says.
 const LONG: [u32; 16] = [
     0x885ffc03, // ldaxr w3, [x0]
     0x6b01007f, // cmp   w3, w1
@@ -548,7 +549,7 @@ const LONG: [u32; 16] = [
     0xd503201f, // nop
 ];
 
-/// A made file with that code, whose entry point calls nothing: both functions are found behind one another.
+/// A made file with that code, whose entry point calls nothing: both functions are found one after the other.
 fn long() -> Vec<u8> {
     let mut bytes = made(Made { words: 18, ..SMALL });
     // bl #8; b #36
@@ -573,7 +574,7 @@ fn what_is_longer_than_its_place_goes_to_added_space_only_if_asked_for() {
     let plan = planned_with(&original, true);
     assert_eq!(plan.refused, []);
     let [compare, nand] = &plan.sites[..] else { panic!("{:?}", plan.sites) };
-    // b #0x1fef8, b #0x1ff08 and the trap behind them.
+    // b #0x1fef8, b #0x1ff08 and the trap after them.
     let start = Svma(0x41_0000 + 0x1_0000 * u64::from(original.len() > 0x1_0000));
     let trampoline = |site: &Site| site.trampoline.clone().unwrap();
     assert_eq!(trampoline(compare).at, start);
@@ -635,7 +636,7 @@ fn words_in_added_space_are_proven_from_the_two_files() {
         &mut site.trampoline.as_mut().unwrap().words[at]
     }
     with(&|compare, _| *word(compare, 1) = 0x88e37c02); // casa w3, w2, [x0]
-    with(&|compare, _| *word(compare, 5) += 1); // back to the word behind the next
+    with(&|compare, _| *word(compare, 5) += 1); // back to the word after the next
     with(&|compare, _| *word(compare, 6) += 1);
     with(&|compare, _| *word(compare, 3) = 0xd503201f); // nop
     with(&|compare, _| compare.new[1] = 0xd503201f); // nop
@@ -661,7 +662,7 @@ fn words_in_added_space_move_up_where_a_site_is_taken_out() {
     assert_eq!(revert(&patched).unwrap(), original);
 }
 
-/// The shared object with words in added space, as many as it has sites.
+/// The shared object with instructions in added space, as many as it has sites.
 fn shared_with_trampolines() -> Plan {
     let mut plan = plan(SHARED_OBJECT);
     let mut at = Svma(0x1_0000);
@@ -729,7 +730,8 @@ fn files_without_space_for_code_are_refused() {
             other => panic!("{other}"),
         }
     };
-    // The second header: a segment of 2 GiB of zeros, one up to the end of all addresses, one that ends behind that.
+    // The second header: a segment of 2 GiB of zeros, one up to the end of all addresses, one that ends after
+    // that.
     let segment = |svma: u64, size: u64| [(120, 1, 4), (136, svma, 8), (160, size, 8)];
     assert_eq!(with(&segment(0x50_0000, 1 << 27)), NoSpace::Padding);
     assert_eq!(with(&segment(0xffff_ffff_ffff_0000, 0xfff)), NoSpace::Addresses);
@@ -751,7 +753,7 @@ fn files_without_space_for_code_are_refused() {
 }
 
 #[test]
-fn the_note_tells_of_added_space() {
+fn the_note_records_added_space() {
     let original = long();
     let patched = apply(&original, &planned_with(&original, true), &ApplyOptions::default()).unwrap();
     let text = String::from_utf8_lossy(&patched);

@@ -1,11 +1,13 @@
-//! Patch stage: whether anything relies on what the call of an outlined helper leaves in the registers that it may overwrite.
+//! Patch stage: whether anything relies on what the call of an outlined helper leaves in the registers that
+//! it may overwrite.
 //!
-//! In: how control goes through a file, and the place after a call. Out: whether x16, x17 and x30 are written before they are
-//! read on every path from there. A path of x16 and x17 ends where the function returns, calls through a pointer, or
-//! comes back from a call: they may change wherever a veneer could come between (AAPCS64, "General-purpose Registers").
-//! What is called in the same file is entered: assembly may pass something there.
+//! In: how control goes through a file, and the place after a call. Out: whether x16, x17 and x30 are written
+//! before they are read on every path from there. A path of x16 and x17 ends where the function returns,
+//! calls through a pointer, or comes back from a call. There a veneer could come between and change them
+//! (AAPCS64, "General-purpose Registers"). What is called in the same file is entered: assembly may pass
+//! something there.
 
-use super::Flow;
+use super::flow::Flow;
 use super::liveness::may_name;
 use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
@@ -21,8 +23,9 @@ const OVERWRITTEN: [u8; 3] = [16, 17, 30];
 type Registers = u8;
 const ALL: Registers = 0b111;
 
-/// Whether nothing after a call reads a register that the call of a helper may overwrite, before it is written again. A call of
-/// Linux has no argument in them; one of a hypervisor or of secure firmware may have (SMCCC 1.2, "Register use").
+/// Whether nothing after a call reads a register that the call of a helper may overwrite, before it is
+/// written again. A call of Linux has no argument in them; one of a hypervisor or of secure firmware may have
+/// (SMCCC 1.2, "Register use").
 pub(crate) fn is_free(flow: &Flow<'_, '_>, after: Svma) -> bool {
     let Some(after) = flow.image.code_offset(after) else { return false };
     // What was followed from each place so far.
@@ -105,7 +108,7 @@ const fn is_svc(word: u32) -> bool {
     word & 0xffe0_001f == 0xd400_0001
 }
 
-/// Whether a word is no branch, no exception and no system instruction.
+/// Whether an instruction is no branch, no exception and no system instruction.
 const fn is_plain(word: u32) -> bool {
     word >> 26 & 7 != 5
 }

@@ -1,15 +1,16 @@
 //! Patch stage: backward reachability over the whole file.
 //!
-//! In: the edges of a file, some instructions (seeds), and what stops a path. Out: every place from which control may come to
-//! a seed with nothing on the path that stops it. This is liveness where the seeds read a register and its writes stop a
-//! path, and it finds who relies on the exclusive monitor where the seeds wait for it or store through it.
+//! In: the edges of a file, some instructions (seeds), and what stops a path. Out: every place from which
+//! control may come to a seed with nothing on the path that stops it. This is liveness where the seeds read a
+//! register and its writes stop a path. Where the seeds wait for the exclusive monitor or store through it,
+//! it finds who relies on that.
 //!
-//! Paths go back through branches, into callers and, from after a call, into what was called as well as past it: a callee is
-//! taken to stop nothing that it need not. Contexts are not kept apart, so that the result has more places than are right,
-//! never fewer, but for what [`Pointers`] says of calls through pointers.
+//! Paths go back through branches and into callers. From after a call they go into what was called, as well
+//! as past it: a callee is taken to stop nothing that it need not. Contexts are not distinguished, so that
+//! the result has more places than are right, never fewer, except for what [`Pointers`] says of calls through
+//! pointers.
 
-use super::Flow;
-use super::edges;
+use super::flow::{Flow, edges};
 use deburr_core::address::CodeOffset;
 use deburr_core::insn::{self, Insn};
 use std::collections::{HashMap, HashSet};
@@ -56,7 +57,8 @@ const fn place(at: CodeOffset) -> (usize, u64) {
     ((at.0 >> 8) as usize, 1 << (at.0 >> 2 & 63))
 }
 
-/// Finds the places from which control may come to one of the seeds. `stops`: whether a path ends at an instruction.
+/// Finds the places from which control may come to one of the seeds. `stops`: whether a path ends at an
+/// instruction.
 pub(crate) fn reaching(
     flow: &Flow<'_, '_>,
     seeds: impl IntoIterator<Item = CodeOffset>,
@@ -120,7 +122,8 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// From after a call, goes on at the returns of what it calls; whether every path through that is stopped.
+    /// From after a call, goes on at the returns of what it calls; whether every path through that is
+    /// stopped.
     fn is_stopped_in_callee(&mut self, call: &Insn, stops: &impl Fn(&Insn) -> bool) -> bool {
         match call.flow {
             insn::Flow::Call(to) => {
@@ -160,8 +163,8 @@ struct Exits {
     is_open: bool,
 }
 
-/// Follows the paths from the start of a function that nothing stops; its callees are taken to stop none, but for entries of
-/// the procedure linkage table, whose instructions always run.
+/// Follows the paths from the start of a function that nothing stops; its callees are taken to stop none,
+/// except entries of the procedure linkage table, whose instructions always run.
 fn exits_of(flow: &Flow<'_, '_>, start: CodeOffset, stops: &impl Fn(&Insn) -> bool) -> Exits {
     let (mut pending, mut seen) = (vec![start], HashSet::from([start]));
     let mut exits = Exits::default();

@@ -1,9 +1,10 @@
-//! Patch stage: what a barrier orders, and the atomic instruction beside it does not.
+//! Patch stage: what a barrier orders, and the atomic instruction next to it does not.
 //!
-//! In: the code of a file. Out: whether it has an instruction that only a barrier orders: cache and TLB maintenance, tags
-//! (FEAT_MTE), 64-byte transfers to devices (FEAT_LS64), events (DDI 0487 B2.7.3, "Data Memory Barrier", and D7.5.9,
-//! "Ordering and completion of data and instruction cache instructions"). Such instructions may be far away from the
-//! barrier, in a caller or a callee; so one of them in the file is one too many.
+//! In: the code of a file. Out: whether it has an instruction that only a barrier orders: cache and TLB
+//! maintenance, tags (FEAT_MTE), 64-byte transfers to devices (FEAT_LS64), events. Such instructions may be
+//! far away from the barrier, in a caller or a callee; so one of them in the file is one too many. Follows
+//! DDI 0487 B2.7.3, "Data Memory Barrier", and D7.5.9, "Ordering and completion of data and instruction cache
+//! instructions".
 
 use deburr_core::address::Svma;
 use deburr_core::image::Image;

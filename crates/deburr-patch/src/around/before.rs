@@ -1,7 +1,8 @@
 //! Patch stage: what the code before a sequence says of the registers that it starts with.
 //!
-//! In: the instructions that run one after another before a load-exclusive. Out: from which bit on a register holds zeros, and
-//! the address that a register was given. It holds where nothing enters between, which the plan sees to.
+//! In: the instructions that run one after another before a load-exclusive. Out: from which bit on a register
+//! holds zeros, and the address that a register was given. It holds where nothing enters between, which the
+//! plan sees to.
 
 use crate::prove::Given;
 use crate::semantics::{Field, Insn, Logic, Operand, Register, Width, decode};
@@ -46,7 +47,7 @@ fn writer(image: &Image<'_>, from: Svma, register: Register) -> Option<Svma> {
     Some(writers.next()?.svma)
 }
 
-/// From which bit on a word leaves zeros in the register that it writes.
+/// From which bit on an instruction leaves zeros in the register that it writes.
 fn zero_from(word: u32, register: Register) -> Option<u8> {
     let destination = (word & 31) as u8;
     if destination != register.0 {
@@ -64,7 +65,8 @@ fn zero_from(word: u32, register: Register) -> Option<u8> {
         Ok(_) => return None,
         Err(_) => {}
     }
-    // Loads of general registers without a sign: every addressing mode, and LSE atomics; `ldarb`, `ldarh`, `ldapr`.
+    // Loads of general registers without a sign: every addressing mode, and LSE atomics; `ldarb`, `ldarh`,
+    // `ldapr`.
     let is_load = word & 0x3ec0_0000 == 0x3840_0000
         || word & 0x3fff_fc00 == 0x08df_fc00
         || word & 0x3fff_fc00 == 0x38bf_c000;

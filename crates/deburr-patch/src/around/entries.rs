@@ -1,12 +1,12 @@
 //! Patch stage: what enters some instructions, other than at their start.
 //!
-//! In: how control goes through a file, and the runs of instructions that are to change. Out: [`Entries`]: every branch,
-//! every known target of an indirect jump, and every place that holds the address of one of them: relocations, symbols,
-//! unwind tables and their landing pads, `adr`, and in a file that is loaded where it says (`ET_EXEC`) any word of 4 or
-//! 8 bytes with the address as its value, and any `movz`/`movk` that makes it.
+//! In: how control goes through a file, and the runs of instructions that are to change. Out: [`Entries`]:
+//! every branch, every known target of an indirect jump, and every place that holds the address of one of
+//! them. Such places are relocations, symbols, unwind tables and their landing pads, and `adr`. In a file
+//! that is loaded where it says (`ET_EXEC`), so are any 4 or 8 bytes with the address as their value, and any
+//! `movz`/`movk` that makes it.
 
-use super::Flow;
-use super::edges;
+use super::flow::{Flow, edges};
 use super::obstacle::Detail;
 use deburr_core::address::{Extent, Svma};
 use deburr_core::image::Loaded;
@@ -27,7 +27,7 @@ struct Entry {
 /// What enters some runs of instructions, by target.
 pub(crate) struct Entries(Vec<Entry>);
 
-/// The places that are asked about.
+/// The places in question.
 struct Runs(Vec<Extent>);
 
 impl Runs {
@@ -72,8 +72,8 @@ impl Entries {
         Entries(found)
     }
 
-    /// What comes to instructions after the first of `run` from outside of it, or to instructions after `entry` from outside
-    /// of all from there on.
+    /// What comes to instructions after the first of `run` from outside of it, or to instructions after
+    /// `entry` from outside of all from there on.
     pub(crate) fn lead_into(&self, run: Extent, entry: Svma) -> Option<Detail> {
         let from = self.0.partition_point(|found| found.to <= entry);
         let within = self.0.get(from..).unwrap_or_default().iter().take_while(|found| found.to < run.end);
@@ -152,7 +152,8 @@ fn from_parts(words: &[[u8; 4]], index: usize) -> Option<u64> {
     Some(value)
 }
 
-/// Every value of 4 bytes, as the low half of a pointer or as a whole one: at any place in data, and at aligned ones in code.
+/// Every value of 4 bytes, as the low half of a pointer or as a whole one: at any place in data, and at
+/// aligned ones in code.
 fn values(loaded: &[Loaded<'_>], runs: &Runs) -> Vec<Entry> {
     let (Some(first), Some(last)) = (runs.0.first(), runs.0.last()) else { return Vec::new() };
     let (low, high) = (first.start.0, last.end.0);

@@ -1,17 +1,14 @@
 //! Patch stage: whether a function that looks like an outlined atomic helper is one.
 //!
-//! In: the helpers that `function::atomics` recognises by their instructions. Out: those of them whose LSE instruction is all
-//! that a call does, whatever the flag is: the path without LSE is proven to compute the same, the flag is one byte
-//! that helpers alone read and whose writer asks for the hardware capabilities, and no name contradicts. The shape is that of
-//! libgcc's `lse.S` and of compiler-rt's `outline_atomic_helpers`.
+//! In: the helpers that `function::atomics` recognises by their instructions. Out: those whose LSE
+//! instruction is all that a call does, whatever the flag is. The path without LSE is proven to compute the
+//! same. The flag is one byte that helpers alone read and whose writer reads the hardware capabilities, and
+//! no name contradicts. The shape is that of libgcc's `lse.S` and of compiler-rt's `outline_atomic_helpers`.
 
-use super::Flow;
-use super::edges;
-use crate::candidate::exclusive;
-use crate::prove::Dead;
-use crate::prove::templates::Prover;
+use super::flow::{Flow, edges};
+use crate::prove::{Dead, Prover};
 use crate::semantics::encode::NOP;
-use crate::semantics::{Insn, decode};
+use crate::semantics::{Insn, decode, effects};
 use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
 use deburr_core::function::atomics::{Helper, is_helper_name};
@@ -28,8 +25,8 @@ const ATOMICS_BIT: i64 = 8;
 /// Instructions around the store of the flag among which its value comes about.
 const AROUND_STORE: u32 = 4 * 64;
 
-/// The instruction that does what a call of each helper does, by the helper's start; helpers in which something is amiss have
-/// none.
+/// The instruction that does what a call of each helper does, by the helper's start; helpers in which
+/// something is amiss have none.
 pub(crate) fn instructions(flow: &Flow<'_, '_>, prover: &Prover, helpers: &[Helper]) -> HashMap<Svma, u32> {
     let flags: Vec<Option<Svma>> = helpers.iter().map(|helper| flag(flow.image, helper)).collect();
     let mut written: HashMap<Svma, bool> = HashMap::new();
@@ -73,8 +70,8 @@ fn contradicts(image: &Image<'_>, helper: &Helper) -> bool {
     names.peek().is_some() && !names.any(|symbol| is_own(&symbol.name))
 }
 
-/// Whether the path without LSE computes what the instruction does: the same instruction, with the arithmetic of the path
-/// around it, is proven to do the same but for x15 to x17, which a helper may clobber.
+/// Whether the path without LSE computes what the instruction does. The instruction with the arithmetic of
+/// that path around it is proven to do the same, except for x15 to x17, which a helper may clobber.
 fn falls_back_alike(image: &Image<'_>, prover: &Prover, helper: &Helper, lse: u32) -> bool {
     let words = |from: Svma, to: Svma| -> Option<Vec<u32>> {
         let count = to.since(from)? / 4;
@@ -83,7 +80,8 @@ fn falls_back_alike(image: &Image<'_>, prover: &Prover, helper: &Helper, lse: u3
     let Some(body) = words(helper.extent.start, helper.extent.end) else { return false };
     let Some(arm) = body.windows(2).position(|pair| pair == [lse, RET]) else { return false };
     let Some((&RET, fallback)) = body.get(arm + 2..).and_then(<[u32]>::split_last) else { return false };
-    // The barrier of `__sync` helpers: the LSE instruction in them has an order of its own, which calls get already.
+    // The barrier of `__sync` helpers: the LSE instruction in them has an order of its own, which calls get
+    // already.
     let (fallback, is_sync) = match fallback.split_last() {
         Some((&DMB_ISH, rest)) => (rest, true),
         _ => (fallback, false),
@@ -105,7 +103,7 @@ fn falls_back_alike(image: &Image<'_>, prover: &Prover, helper: &Helper, lse: u3
     let rest = rest.iter().skip(1).map(|&word| kept(word));
     let new: Vec<u32> = first.iter().copied().chain([lse]).chain(rest).collect();
     let end = fallback.len() as i64;
-    let leaves_at_end = exclusive::exits(fallback).all(|exit| (0..=end).contains(&exit));
+    let leaves_at_end = effects::exits(fallback).all(|exit| (0..=end).contains(&exit));
     let dead = Dead { exit: end, registers: 7 << 15 };
     leaves_at_end && prover.prove_with(fallback, &new, &[], &[dead]).is_ok()
 }
@@ -114,10 +112,11 @@ fn is_load_exclusive(word: u32) -> bool {
     matches!(decode(word), Ok(Insn::LoadExclusive { .. } | Insn::LoadExclusivePair { .. }))
 }
 
-/// Whether all that writes a flag asks for the hardware capabilities: a call with `AT_HWCAP`, and bit 8 of what it returns.
+/// Whether all that writes a flag reads the hardware capabilities: a call with `AT_HWCAP`, and bit 8 of what
+/// it returns.
 fn is_set_from_capabilities(flow: &Flow<'_, '_>, flag: Svma) -> bool {
     let stores = stores_to(flow, flag);
-    !stores.is_empty() && stores.into_iter().all(|at| asks_for_capabilities(flow, at))
+    !stores.is_empty() && stores.into_iter().all(|at| reads_capabilities(flow, at))
 }
 
 /// The instructions that store a byte to an address which `adrp` and the store's own offset make.
@@ -151,10 +150,11 @@ fn stores_to(flow: &Flow<'_, '_>, flag: Svma) -> Vec<CodeOffset> {
 }
 
 /// Whether the code before a store calls something with `AT_HWCAP` and takes bit 8.
-fn asks_for_capabilities(flow: &Flow<'_, '_>, store: CodeOffset) -> bool {
+fn reads_capabilities(flow: &Flow<'_, '_>, store: CodeOffset) -> bool {
     let from = store.saturating_sub(AROUND_STORE);
     let before = || from.words_until(store).filter_map(|at| flow.decode(at));
-    let asks = before().any(|insn| insn.operation == Operation::Move && insn.imm == Some(AT_HWCAP));
+    let names_capabilities =
+        before().any(|insn| insn.operation == Operation::Move && insn.imm == Some(AT_HWCAP));
     let calls = from.words_until(store).any(|at| flow.word(at).is_some_and(edges::is_call));
     let takes_bit = before().any(|insn| match insn.operation {
         // ubfx #8, #1
@@ -162,5 +162,5 @@ fn asks_for_capabilities(flow: &Flow<'_, '_>, store: CodeOffset) -> bool {
         Operation::And | Operation::Test => insn.imm == Some(1 << ATOMICS_BIT) || insn.imm == Some(1),
         _ => false,
     });
-    asks && calls && takes_bit
+    names_capabilities && calls && takes_bit
 }

@@ -1,15 +1,15 @@
 //! Patch stage: whether a register is dead at a place, so that a replacement may leave another value in it.
 //!
-//! In: how control goes through a file. Out: [`Liveness`]. A register is live where control may come from to an instruction
-//! that reads it before one writes it, in the function, in what it calls, and in what calls it: with `-fipa-ra` (gcc's
-//! default) a caller keeps values in registers that a local function does not write. What a call through a pointer or of
-//! another file may rely on follows the procedure call standard (AAPCS64, "General-purpose Registers"), and only where the
-//! function shows that it is bound by that and no stricter one (`preserve_most`): it overwrites the register already, or every
-//! caller is known. x16 and x17 may change wherever a veneer could come between.
+//! In: how control goes through a file. Out: [`Liveness`]. A register is live where control may come to an
+//! instruction that reads it before one writes it: in the function, in what it calls, and in what calls it.
+//! With `-fipa-ra` (gcc's default) a caller keeps values in registers that a local function does not write.
+//! What a call through a pointer or of another file may rely on follows the procedure call standard (AAPCS64,
+//! "General-purpose Registers"). It does so only where the function shows that it is bound by no stricter one
+//! (`preserve_most`): it overwrites the register already, or every caller is known. x16 and x17 may change
+//! wherever a veneer could come between.
 
-use super::Flow;
 use super::backward::{Pointers, Reaching, reaching};
-use super::edges;
+use super::flow::{Flow, edges};
 use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
 use deburr_core::image::SymbolOrigin;
@@ -17,7 +17,7 @@ use deburr_core::insn::{self, Class, Insn, Reg};
 use rayon::prelude::*;
 use std::sync::OnceLock;
 
-/// Which registers are live where; each register is looked for once, when it is first asked about.
+/// Which registers are live where; each register is computed once, by its first query.
 #[derive(Default)]
 pub(crate) struct Liveness {
     /// By register; where it may be read, or handed to code that is not known.
@@ -25,8 +25,8 @@ pub(crate) struct Liveness {
 }
 
 impl Liveness {
-    /// Whether a sequence may leave another value in x`number` at a place where it is left. `is_new`: the sequence itself does
-    /// not write it.
+    /// Whether a sequence may leave another value in x`number` at a place where it is left. `is_new`: the
+    /// sequence itself does not write it.
     pub(crate) fn is_dead(&self, flow: &Flow<'_, '_>, at: Svma, number: u8, is_new: bool) -> bool {
         let image = flow.image;
         let is_go = image.build.is_go || image.build.go_version.is_some();
@@ -69,11 +69,13 @@ fn live(flow: &Flow<'_, '_>, number: u8, hands_on: impl Fn(CodeOffset, u32) -> b
     reaching(flow, seeds, writes, Pointers::ByConvention)
 }
 
-/// Whether an instruction may read x`number`: a cheaper question than decoding it, which says no only where that is sure.
+/// Whether an instruction may read x`number`: a cheaper query than decoding it, which says no only where that
+/// is sure.
 pub(crate) fn may_name(word: u32, number: u8) -> bool {
     let number = u32::from(number);
     let field = |low: u32| word >> low & 31 == number;
-    // Exceptions, hints, system instructions; pairs that name the first register only; 64 bytes in eight registers.
+    // Exceptions, hints, system instructions; pairs that name the first register only; 64 bytes in eight
+    // registers.
     let is_implicit =
         word >> 25 == 0b110_1010 || word & 0x3e20_0000 == 0x0820_0000 || word & 0xff20_0c00 == 0xf820_0000;
     field(0) || field(5) || field(10) || field(16) || is_implicit
@@ -121,8 +123,8 @@ fn overwrites(flow: &Flow<'_, '_>, at: CodeOffset, number: u8) -> bool {
     is_overwritten
 }
 
-/// Whether all that calls the function around a place are calls in this file, and no caller of one of those can rely on
-/// x`number` either. (Whether they read it themselves, liveness says.)
+/// Whether all that calls the function around a place are calls in this file, and no caller of one of those
+/// can rely on x`number` either. (Whether they read it themselves, liveness says.)
 fn has_known_callers(flow: &Flow<'_, '_>, at: CodeOffset, number: u8, depth: usize) -> bool {
     /// Callers of callers.
     const DEPTH: usize = 8;

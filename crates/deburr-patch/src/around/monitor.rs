@@ -1,11 +1,11 @@
 //! Patch stage: who relies on the exclusive monitor that a load-exclusive arms.
 //!
-//! In: how control goes through a file. Out: [`Monitor`]: the places from which control may come to a `wfe` or to a
-//! store-exclusive with the monitor as it is there. A load-exclusive whose path out leads to one is needed: the LSE
-//! instruction in its place arms nothing (DDI 0487 B2.12, "Synchronization and semaphores").
+//! In: how control goes through a file. Out: [`Monitor`]: the places from which control may come to a `wfe`
+//! or to a store-exclusive with the monitor as it is there. A load-exclusive whose path out leads to one is
+//! needed: the LSE instruction in its place arms nothing (DDI 0487 B2.12, "Synchronization and semaphores").
 
-use super::Flow;
 use super::backward::{Pointers, Reaching, reaching};
+use super::flow::Flow;
 use super::obstacle::Obstacle;
 use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;

@@ -7,17 +7,17 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Obstacle {
-    /// Something goes to, or points to, a word inside.
+    /// Something goes to, or points to, an instruction inside.
     Entered,
     /// An indirect jump of its function may go anywhere.
     UnknownJump,
-    /// Data lies there.
+    /// It is data.
     Data,
     /// The code there is writable.
     Writable,
     /// `wfe`, `sevl` or their like may wait for the monitor.
     Event,
-    /// A relocation changes or describes the words.
+    /// A relocation changes or describes the instructions.
     Relocated,
     /// A compare-and-swap at an address in read-only data, which LSE writes to even where it fails.
     ReadOnly,
@@ -82,3 +82,6 @@ impl fmt::Display for Detail {
         }
     }
 }
+
+/// An obstacle, and where it is.
+pub(crate) type Found = (Obstacle, Option<Detail>);

@@ -1,9 +1,9 @@
 //! Patch stage, audit: whether a barrier next to an atomic may go.
 //!
-//! In: a graph, and the place of a `dmb ish`. Out: what it is still for. An LSE instruction with acquire and release that
-//! always writes orders what an explicit access to memory is (Arm ARM, B2.3.3), and only for who comes through it. Cache
-//! maintenance, tags and accesses of 64 bytes are ordered by the barrier alone, at any distance; so with such instructions
-//! anywhere in the file all barriers stay.
+//! In: a graph, and the place of a `dmb ish`. Out: what it is still for. An LSE instruction with acquire and
+//! release that always writes orders what an explicit access to memory is (Arm ARM, B2.3.3), and only for who
+//! comes through it. Cache maintenance, tags and accesses of 64 bytes are ordered by the barrier alone, at
+//! any distance; so with such instructions anywhere in the file all barriers stay.
 
 use super::graph::Graph;
 use deburr_core::address::CodeOffset;

@@ -1,8 +1,8 @@
 //! Patch stage, audit: code → the addresses of code that it computes, in a straight line.
 //!
-//! In: some instructions. Out: what `adr`, `adrp` with one or more `add`, and in files that are loaded where they say `movz`
-//! with `movk` make, where that is in code. A register keeps what it got until something overwrites it for certain, whatever
-//! branches are between: that finds too much, which costs a refusal.
+//! In: some instructions. Out: what `adr`, `adrp` with one or more `add`, and in files that are loaded where
+//! they say `movz` with `movk` make, where that is in code. A register keeps what it got until something
+//! overwrites it for certain, whatever branches are between: that finds too much, which costs a refusal.
 
 use super::fields::{self, added, address};
 use deburr_core::address::CodeOffset;

@@ -1,10 +1,12 @@
-//! Patch stage, audit: an instruction → where control goes from it, and which general registers its fields may name.
+//! Patch stage, audit: an instruction → where control goes from it, and which general registers its fields
+//! may name.
 //!
-//! In: one instruction. Out: its [`Flow`] and its [`Registers`]. This is no decoder: what is not in a short list of encoding
-//! classes reads and writes every register that any of its fields of 5 bits could name (at bits 0, 5, 10 and 16), and the
-//! next one, as pairs do. The list has the classes in which a field is certainly an immediate or only written. So a
-//! forgotten operand is a needless refusal, never a wrong acceptance.
-//! Follows the Arm ARM (DDI 0487), C4.1 "A64 instruction set encoding", whose top-level field `op0` is bits 28 to 25.
+//! In: one instruction. Out: its [`Flow`] and its [`Registers`]. This is no decoder, but a short list of
+//! encoding classes. What is not in it reads and writes every register that a field of 5 bits (at bits 0, 5,
+//! 10 and 16) could name, and the next one, as pairs do. The list has the classes in which a field is
+//! certainly an immediate or only written. So a forgotten operand is a needless refusal, never a wrong
+//! acceptance. Follows the Arm ARM (DDI 0487), C4.1 "A64 instruction set encoding", whose top-level field
+//! `op0` is bits 28 to 25.
 
 /// Where control goes from an instruction, in bytes from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -334,7 +336,8 @@ pub(crate) const fn is_store_exclusive(word: u32) -> bool {
     is_exclusive(word) && word & 0x0040_0000 == 0
 }
 
-/// Bit 23 is clear; pairs have bits 31 and 21 (with bit 31 clear these are `casp`). FEAT_LSUI adds some with bit 24.
+/// Bit 23 is clear; pairs have bits 31 and 21 (with bit 31 clear these are `casp`). FEAT_LSUI adds some with
+/// bit 24.
 const fn is_exclusive(word: u32) -> bool {
     word & 0x3e80_0000 == 0x0800_0000 && (word & 0x0020_0000 == 0 || word >> 31 == 1)
 }

@@ -1,7 +1,8 @@
 //! Patch stage, audit: a file → where control may come from and go to, over all of its code.
 //!
-//! In: an image. Out: a [`Graph`], which has every direct branch and call of every executable section by its target, whatever
-//! function it belongs to, and what enters code otherwise. A word of data that looks like a branch is one here.
+//! In: an image. Out: a [`Graph`], which has every direct branch and call of every executable section by its
+//! target, whatever function it belongs to, and what enters code otherwise. A word of data that looks like a
+//! branch is one here.
 
 use super::computed;
 use super::fields::{self, Flow};
@@ -10,9 +11,9 @@ use deburr_core::address::{Extent, Svma};
 use deburr_core::image::{Image, SymbolKind};
 use rayon::prelude::*;
 
-/// Words that one thread reads together.
+/// Instructions that one thread reads together.
 const PIECE: usize = 1 << 16;
-/// Words of which the branches are held twice at a time.
+/// Instructions of which the branches are held twice at a time.
 const PART: usize = 1 << 22;
 
 /// All direct control flow of a file, and its entries.
@@ -138,8 +139,8 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Hands out where control comes from directly to an offset: the instruction before, if it goes on, and branches; calls
-    /// of it are no such.
+    /// Hands out where control comes from directly to an offset: the instruction before, if it goes on, and
+    /// branches; calls of it are no such.
     pub(crate) fn predecessors(&self, at: CodeOffset, mut found: impl FnMut(CodeOffset)) {
         if let Some((before, word)) = at.checked_sub(4).and_then(|before| Some((before, self.word(before)?)))
             && !matches!(fields::flow(word), Flow::Jump(_) | Flow::IndirectJump | Flow::Return | Flow::Stop)
@@ -216,7 +217,8 @@ fn scan(image: &Image<'_>) -> (Vec<(CodeOffset, CodeOffset)>, Vec<CodeOffset>) {
     (edges, addresses)
 }
 
-/// What a file's tables say of entries: those that pointers or other files lead to, and those with a name only.
+/// What a file's tables say of entries: those that pointers or other files lead to, and those with a name
+/// only.
 fn marked(image: &Image<'_>) -> (Vec<CodeOffset>, Vec<CodeOffset>) {
     let pointers = image.pointers.iter().chain(&image.entries).chain(&image.landing_pads);
     let pointers = pointers.chain(&image.entry_point).copied();
@@ -232,7 +234,7 @@ fn marked(image: &Image<'_>) -> (Vec<CodeOffset>, Vec<CodeOffset>) {
     (exposed, symbols.chain(frames).filter_map(|at| image.code_offset(at)).collect())
 }
 
-/// In a file that is loaded where it says, every value of 4 bytes that is an address in code, wherever it is: in data, in a
+/// In a file that is loaded where it says, every value of 4 bytes that is an address in code: in data, in a
 /// literal pool, aligned or not. Values of 8 bytes begin with such, as such a file is mapped below 4 GiB.
 fn unmarked(image: &Image<'_>) -> Vec<CodeOffset> {
     let lowest = image.code_base.0;

@@ -1,14 +1,14 @@
-//! Patch stage, audit: whether a function is an outlined helper of libgcc, compiler-rt or Rust, by all that it does.
+//! Patch stage, audit: whether a function is an outlined helper of libgcc, compiler-rt or Rust, by all that
+//! it does.
 //!
-//! In: a graph, and a function that is called. Out: the LSE instruction that is all it does where the CPU has LSE. It tests
-//! one byte; this one is written by nothing but a constructor, from AT_HWCAP; the other arm is proven to be the same
-//! operation on the same operands; and a name does not say otherwise. In which order the other arm accesses memory does not
-//! matter: on a CPU with LSE it never runs.
+//! In: a graph, and a function that is called. Out: the LSE instruction that is all it does where the CPU has
+//! LSE. It tests one byte; this one is written by nothing but a constructor, from AT_HWCAP; the other arm is
+//! proven to be the same operation on the same operands; and a name does not say otherwise. In which order
+//! the other arm accesses memory does not matter: on a CPU with LSE it never runs.
 
 use super::fields::{self, Flow, NOP};
 use super::graph::Graph;
-use crate::prove::Dead;
-use crate::prove::templates::Prover;
+use crate::prove::{Dead, Prover};
 use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
 use rayon::prelude::*;
@@ -91,8 +91,8 @@ impl Helpers {
     }
 }
 
-/// Reads a function as a helper: `adrp x16; ldrb w16, [x16, #low]; cbz w16, fallback; lse; ret`; from a linker's veneer on,
-/// where one leads to it.
+/// Reads a function as a helper: `adrp x16; ldrb w16, [x16, #low]; cbz w16, fallback; lse; ret`; from a
+/// linker's veneer on, where one leads to it.
 fn body(graph: &Graph<'_>, called: CodeOffset) -> Option<Body> {
     let start = veneer_target(graph, called).unwrap_or(called);
     let first = if graph.word(start)? == BTI_C { graph.offset(start, 4)? } else { start };
@@ -259,9 +259,9 @@ fn is_of_constructor(graph: &Graph<'_>, store: CodeOffset) -> bool {
     let is_store = word_at(store) & 0xffc0_0000 == 0x3900_0000;
     let before = || (1..=CONSTRUCTOR).map_while(|back| store.checked_sub(4 * back));
     // movz w0 or x0, #16: AT_HWCAP; and then a call.
-    let asked = before().find(|at| matches!(word_at(*at), 0x5280_0200 | 0xd280_0200));
-    let Some(asked) = asked.filter(|_| is_store) else { return false };
-    let since = || asked.words_until(store).map(word_at);
+    let named = before().find(|at| matches!(word_at(*at), 0x5280_0200 | 0xd280_0200));
+    let Some(named) = named.filter(|_| is_store) else { return false };
+    let since = || named.words_until(store).map(word_at);
     let calls = since().filter(|word| matches!(fields::flow(*word), Flow::Call(_) | Flow::IndirectCall));
     let goes_on = |word| {
         matches!(fields::flow(word), Flow::Next | Flow::Branch(_) | Flow::Call(_) | Flow::IndirectCall)
@@ -277,7 +277,7 @@ fn is_of_constructor(graph: &Graph<'_>, store: CodeOffset) -> bool {
         let is_shift = word & 0x7fbf_0000 == 0x5308_0000 && matches!(word >> 10 & 63, 31 | 63);
         is_field || is_mask || is_bit || is_shift
     };
-    calls.count() == 1 && since().any(tests) && runs_first(graph, asked)
+    calls.count() == 1 && since().any(tests) && runs_first(graph, named)
 }
 
 /// Whether the loader, or nothing but a function that the loader calls, runs the function around a place.

@@ -1,11 +1,11 @@
 //! Patch stage: a second opinion on whether what is around a change allows it.
 //!
-//! In: an image and the changes of its code, from a plan or from a patched file. Out: the [`Contradiction`]s. The plan has
-//! asked the same questions; this room answers them from the instructions again and shares no code with it for liveness,
-//! entries, barriers, helpers and monitors, nor the decoders' operands, so that one oversight does not pass both. It
-//! errs towards "no": a needless contradiction costs one site.
+//! In: an image and the changes of its code, from a plan or from a patched file. Out: the [`Contradiction`]s.
+//! The plan has had the same questions; this room answers them from the instructions again. It shares no code
+//! with the plan for liveness, entries, barriers, helpers and monitors, nor the decoders' operands: one
+//! oversight does not pass both. It errs towards "no": a needless contradiction costs one site.
 //!
-//! | module | from | to |
+//! | file | from | to |
 //! |---|---|---|
 //! | `fields` | an instruction | where it goes on, the registers it may name |
 //! | `computed` | code | the addresses it computes |
@@ -15,20 +15,26 @@
 //! | `proofs` | a change of exclusives | the registers that must be dead |
 //! | `monitors` | a file | the places where an armed monitor matters |
 //! | `barriers` | a barrier | what it is for |
-//! | `helpers` | a called function | the instruction that it stands for |
+//! | `helpers` | a called function | the instruction that does the same |
+//! | `subject`, `concern` | | what is judged, and what speaks against it |
 
 mod barriers;
 mod computed;
+mod concern;
 mod fields;
 mod graph;
 mod helpers;
 mod monitors;
 mod proofs;
 mod registers;
+mod subject;
 mod tables;
 
-use crate::candidate::trampoline::Trampoline;
-use crate::prove::templates::Prover;
+pub use concern::{Concern, Contradiction};
+pub use subject::Subject;
+
+use crate::prove::Prover;
+use crate::rewrite::{Rewrite, RewriteKind};
 use barriers::Neighbour;
 use deburr_core::address::CodeOffset;
 use deburr_core::address::{Extent, Svma};
@@ -38,124 +44,15 @@ use graph::Graph;
 use helpers::{Helpers, NoHelper};
 use monitors::Monitors;
 use rayon::prelude::*;
-use std::fmt;
 use tables::Jumps;
 
 const YIELD: u32 = 0xd503_203f;
 const ISB: u32 = 0xd503_3fdf;
 const DMB_ISH: u32 = 0xd503_3bbf;
 const RET: u32 = 0xd65f_03c0;
-/// x16, which a helper leaves its flag in, and x30, which a call leaves its return address in. x15 and x17 a helper leaves alone
-/// where there is LSE.
+/// x16, which a helper leaves its flag in, and x30, which a call leaves its return address in. x15 and x17 a
+/// helper leaves alone where there is LSE.
 const CALLED: [u8; 2] = [16, 30];
-
-/// A change as the audit sees it.
-#[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
-    /// The id of the rule that it is for.
-    pub rule: &'a str,
-    /// The address of its first instruction.
-    pub at: Svma,
-    /// The instructions of the original.
-    pub old: &'a [u32],
-    /// Those in their place, as many.
-    pub new: &'a [u32],
-    /// Instructions in added space that the first of the new ones branches to.
-    pub trampoline: Option<&'a Trampoline>,
-}
-
-/// What speaks against a change that the plan has nothing against.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Contradiction {
-    /// The first instruction of the change.
-    pub at: Svma,
-    /// What it is.
-    pub concern: Concern,
-}
-
-/// What the second opinion found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Concern {
-    /// A direct branch or call comes to an instruction inside.
-    BranchInto {
-        /// The branch.
-        from: Svma,
-        /// Where it goes.
-        to: Svma,
-    },
-    /// A pointer, symbol, landing pad, table or computed address leads to an instruction inside.
-    EntryAt(Svma),
-    /// The function has a jump whose targets are not known.
-    UnresolvedJump(Svma),
-    /// The function's exception table is not understood.
-    ExceptionTable,
-    /// An instruction may read a register whose value changes.
-    Register {
-        /// Its number.
-        register: u8,
-        /// The instruction, or the last one that is seen.
-        reader: Svma,
-    },
-    /// The two are not the same whatever is dead.
-    Unproven,
-    /// An armed monitor may matter after a path that has not stored.
-    Monitor {
-        /// Where that path leaves.
-        exit: Svma,
-    },
-    /// An instruction that only a barrier orders.
-    Ordered(Svma),
-    /// No atomic next to the barrier is one itself.
-    NoAtomic,
-    /// What is called is not written as a helper is.
-    NoHelper,
-    /// What the helper tests is not a byte that only a constructor writes, from AT_HWCAP.
-    HelperFlag(Svma),
-    /// The helper's arm for other CPUs does something else.
-    HelperFallback,
-    /// The helper's name says something else.
-    HelperName,
-    /// The code may be written to.
-    Writable,
-    /// Not instructions that this rule replaces.
-    Instructions,
-}
-
-impl fmt::Display for Concern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Concern::BranchInto { from, to } => write!(f, "the branch at {from} enters it at {to}"),
-            Concern::EntryAt(at) => write!(f, "something other than a branch leads to {at} in it"),
-            Concern::UnresolvedJump(at) => {
-                write!(f, "the targets of the jump at {at} in its function are not known")
-            }
-            Concern::ExceptionTable => write!(f, "the exception table of its function is not understood"),
-            Concern::Register { register, reader } => {
-                write!(f, "the value of x{register} changes, which may be read at {reader}")
-            }
-            Concern::Unproven => write!(f, "the instructions are not proven to do the same"),
-            Concern::Monitor { exit } => {
-                write!(f, "wfe or a store-exclusive may follow the path that leaves to {exit}")
-            }
-            Concern::Ordered(at) => write!(f, "only a barrier orders the instruction at {at}"),
-            Concern::NoAtomic => write!(f, "no atomic next to the barrier is one itself"),
-            Concern::NoHelper => write!(f, "the function that is called is not written as a helper is"),
-            Concern::HelperFlag(at) => {
-                write!(
-                    f,
-                    "the helper's flag at {at} is not one that only a constructor writes, from AT_HWCAP"
-                )
-            }
-            Concern::HelperFallback => {
-                write!(f, "the helper's other arm is not proven to do the same as its LSE instruction")
-            }
-            Concern::HelperName => write!(f, "the helper's name says that it does something else"),
-            Concern::Writable => write!(f, "the code may be written to"),
-            Concern::Instructions => write!(f, "not the instructions that this rule replaces"),
-        }
-    }
-}
 
 /// What speaks against changes of an image, by address; for each change no more than the first.
 pub fn audit(image: &Image<'_>, subjects: &[Subject<'_>]) -> Vec<Contradiction> {
@@ -188,8 +85,9 @@ struct File<'a> {
     ordered: Option<CodeOffset>,
 }
 
-fn is_exclusive(subject: &Subject<'_>) -> bool {
-    matches!(subject.rule, "llsc-loop" | "llsc-pair")
+/// What a change is meant to be; `None` for a rule that nothing rewrites.
+fn kind(subject: &Subject<'_>) -> Option<RewriteKind> {
+    Rewrite::of(subject.rule).map(|rewrite| rewrite.kind)
 }
 
 impl<'a> File<'a> {
@@ -199,16 +97,17 @@ impl<'a> File<'a> {
         let first = Jumps::of(&graph);
         graph.add_jumps(&first.tables);
         let jumps = if first.tables.is_empty() { first } else { Jumps::of(&graph) };
-        let leaves =
-            |subject: &Subject<'_>| is_exclusive(subject) && !proofs::branches(subject.old).is_empty();
+        let leaves = |subject: &Subject<'_>| {
+            kind(subject) == Some(RewriteKind::Sequence) && !proofs::branches(subject.old).is_empty()
+        };
         let monitors = match subjects.iter().any(leaves) {
             true => Monitors::of(&graph),
             false => Monitors::default(),
         };
-        let calls = subjects.iter().filter(|subject| subject.rule == "outlined-atomic");
+        let calls = subjects.iter().filter(|subject| kind(subject) == Some(RewriteKind::Call));
         let callees = calls.filter_map(|subject| graph.at(called(subject)?)).collect();
         let helpers = Helpers::of(&graph, prover, callees);
-        let has_barriers = subjects.iter().any(|subject| subject.rule == "barrier-around-atomic");
+        let has_barriers = subjects.iter().any(|subject| kind(subject) == Some(RewriteKind::Barrier));
         let ordered =
             has_barriers.then(|| barriers::ordered_by_barriers_alone(&graph)).into_iter().flatten().next();
         File { graph, prover, jumps, monitors, helpers, ordered }
@@ -227,20 +126,21 @@ impl<'a> File<'a> {
         if !is_there || subject.old.len() != subject.new.len() {
             return Err(Concern::Instructions);
         }
-        match subject.rule {
-            "llsc-loop" | "llsc-pair" => self.exclusives(subject, at),
-            "outlined-atomic" => self.call(subject, at),
-            "barrier-around-atomic" => self.barrier(subject, at),
-            "split-frame-reload" => {
+        match kind(subject) {
+            Some(RewriteKind::Sequence) => self.exclusives(subject, at),
+            Some(RewriteKind::Call) => self.call(subject, at),
+            Some(RewriteKind::Barrier) => self.barrier(subject, at),
+            Some(RewriteKind::Frame) => {
                 self.closed(at, subject.old.len(), at)?;
                 self.prover.prove_loads(subject.old, subject.new).map(drop).map_err(|_| Concern::Unproven)
             }
-            "yield-in-spin-loop" if (subject.old, subject.new) == (&[YIELD], &[ISB]) => Ok(()),
+            Some(RewriteKind::Hint) if (subject.old, subject.new) == (&[YIELD], &[ISB]) => Ok(()),
             _ => Err(Concern::Instructions),
         }
     }
 
-    /// Whether control comes to the instructions after the one at `start` only from it, up to so many; branches among them may.
+    /// Whether control comes to the instructions after the one at `start` only from it, up to so many;
+    /// branches among them may.
     fn closed(&self, start: CodeOffset, count: usize, from: CodeOffset) -> Result<(), Concern> {
         let end = start.saturating_add(4 * count as u32);
         let svma = |at: CodeOffset| self.graph.svma(at);

@@ -1,9 +1,9 @@
 //! Patch stage, audit: where an armed monitor matters.
 //!
-//! In: a graph. Out: all places from which control may come to a store-exclusive, `wfe` or `wfet` with no load-exclusive or
-//! `clrex` on the path, nor `sev` or `sevl` on the path to the first wait after it. They are found backwards from those
-//! instructions, at any distance, through callers and callees. A sequence that leaves for such a place without having stored
-//! leaves a monitor armed that its replacement does not.
+//! In: a graph. Out: all places from which control may come to a store-exclusive, `wfe` or `wfet`. There is
+//! no load-exclusive or `clrex` on the path, nor `sev` or `sevl` on the path to the first wait after it. They
+//! are found backwards from those instructions, at any distance, through callers and callees. A sequence that
+//! leaves for such a place without having stored leaves a monitor armed that its replacement does not.
 
 use super::fields::{self, Flow};
 use super::graph::Graph;

@@ -1,32 +1,33 @@
 //! Patch stage, audit: what a replacement of exclusives needs to be the same.
 //!
-//! In: a graph and a change. Out: the registers that must be dead, by exit, as few as the proof gets by with. First nothing is
-//! taken as known; then what this audit knows of the high bits of registers; and last which registers nobody reads.
+//! In: a graph and a change. Out: the registers that must be dead, by exit, as few as the proof gets by with.
+//! First nothing is taken as known; then what this audit knows of the high bits of registers; and last which
+//! registers nobody reads.
 
-use super::Subject;
 use super::fields::{self, ALL, Flow};
 use super::graph::Graph;
 use super::registers;
+use super::subject::Subject;
 use crate::candidate::trampoline;
-use crate::prove::templates::Prover;
-use crate::prove::{Dead, Given};
+use crate::prove::{Dead, Given, Prover};
 use deburr_core::address::CodeOffset;
 use std::collections::BTreeSet;
 
-/// What a replacement rests on: exits, in words from its first, each with a register that nobody may read there.
+/// What a replacement rests on: exits, in instructions from its first, each with a register that nobody may
+/// read there.
 pub(crate) type Needs = Vec<(i64, u8)>;
 
 /// A change in the form that is proven.
-struct Question<'a> {
+struct Query<'a> {
     prover: &'a Prover,
     old: Vec<u32>,
     new: Vec<u32>,
-    /// Words of the sequence, before it was widened.
+    /// Instructions of the sequence, before it was widened.
     length: usize,
     may_retry: bool,
 }
 
-/// The exits of a sequence, in words from its first.
+/// The exits of a sequence, in instructions from its first.
 pub(crate) fn exits(words: &[u32]) -> BTreeSet<i64> {
     let length = words.len() as i64;
     let mut exits = branches(words);
@@ -51,8 +52,8 @@ pub(crate) fn needs(
     subject: &Subject<'_>,
     at: CodeOffset,
 ) -> Option<Needs> {
-    let question = Question::of(prover, subject)?;
-    if question.proves(&[], &[]) {
+    let query = Query::of(prover, subject)?;
+    if query.proves(&[], &[]) {
         return Some(Vec::new());
     }
     let read = subject.old.iter().fold(0, |all, word| all | fields::registers(*word).reads);
@@ -61,38 +62,37 @@ pub(crate) fn needs(
         .map(|register| Given { register, zero_from: registers::zero_from(graph, at, register) })
         .filter(|given| given.zero_from < 64)
         .collect();
-    let given = if question.may_retry { Vec::new() } else { given };
-    if !given.is_empty() && question.proves(&given, &[]) {
+    let given = if query.may_retry { Vec::new() } else { given };
+    if !given.is_empty() && query.proves(&given, &[]) {
         return Some(Vec::new());
     }
-    let words = question.old.iter().chain(&question.new);
+    let words = query.old.iter().chain(&query.new);
     let written = words.fold(0, |all, word| all | fields::registers(*word).writes) & ALL;
     let mut needed: BTreeSet<(i64, u8)> = exits(subject.old)
         .into_iter()
         .flat_map(|exit| numbers(written).map(move |register| (exit, register)))
         .collect();
-    let given =
-        [Vec::new(), given].into_iter().find(|given| question.proves(given, &question.dead(&needed)))?;
+    let given = [Vec::new(), given].into_iter().find(|given| query.proves(given, &query.dead(&needed)))?;
     for one in needed.clone() {
         needed.remove(&one);
-        if !question.proves(&given, &question.dead(&needed)) {
+        if !query.proves(&given, &query.dead(&needed)) {
             needed.insert(one);
         }
     }
     Some(needed.into_iter().collect())
 }
 
-impl<'a> Question<'a> {
-    fn of(prover: &'a Prover, subject: &Subject<'_>) -> Option<Question<'a>> {
+impl<'a> Query<'a> {
+    fn of(prover: &'a Prover, subject: &Subject<'_>) -> Option<Query<'a>> {
         let length = subject.old.len();
         let Some(added) = subject.trampoline else {
             let (old, new) = (subject.old.to_vec(), subject.new.to_vec());
-            return Some(Question { prover, old, new, length, may_retry: false });
+            return Some(Query { prover, old, new, length, may_retry: false });
         };
         let new = trampoline::read(subject.at, subject.new, added)?;
         let width = trampoline::width(length, new.len());
         let old = trampoline::widened(subject.old, width)?;
-        Some(Question { prover, old, new: trampoline::filled(new, width), length, may_retry: true })
+        Some(Query { prover, old, new: trampoline::filled(new, width), length, may_retry: true })
     }
 
     fn proves(&self, given: &[Given], dead: &[Dead]) -> bool {

@@ -1,10 +1,11 @@
 //! Patch stage, audit: who may rely on a register, and what a register certainly holds.
 //!
-//! In: a graph, a place, a register. Out: the instruction that may read the register there before it is written; or the bits
-//! of it that are zero on every path to the place. Calls are followed into their callees and returns to all callers that the
-//! file has. A caller that is not seen relies on no more than the procedure call standard says (AAPCS64, 6.1.1
-//! "General-purpose Registers"), and on what the function keeps, as by `-fipa-ra` and `preserve_most`: a register that the
-//! function does not write already, or saves, stays as it is. x16 and x17 a linker's veneer may overwrite at any call.
+//! In: a graph, a place, a register. Out: the instruction that may read the register there before it is
+//! written; or the bits of it that are zero on every path to the place. Calls are followed into their callees
+//! and returns to all callers that the file has. A caller that is not seen relies on no more than the
+//! procedure call standard says (AAPCS64, 6.1.1 "General-purpose Registers"), and on what the function keeps.
+//! By `-fipa-ra` and `preserve_most`, a register that the function does not write already, or saves, stays as
+//! it is. x16 and x17 a linker's veneer may overwrite at any call.
 
 use super::fields::{self, ALL, Flow};
 use super::graph::Graph;
@@ -32,8 +33,8 @@ const fn one(register: u8) -> u32 {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct State {
     at: CodeOffset,
-    /// A place in the function that returns to callers still to be looked at; `None` in a callee, whose return is seen
-    /// already.
+    /// A place in the function that returns to callers still to be looked at; `None` in a callee, whose
+    /// return is seen already.
     returns_from: Option<CodeOffset>,
 }
 
@@ -46,7 +47,8 @@ struct Callers {
     overwritten: u32,
 }
 
-/// The instruction that may read a register from a place on, before it is written; or where that is not known.
+/// The instruction that may read a register from a place on, before it is written; or where that is not
+/// known.
 pub(crate) fn reader(
     graph: &Graph<'_>,
     jumps: &Jumps,
@@ -172,7 +174,7 @@ impl Search<'_> {
     }
 }
 
-/// Who calls the function around a place; `None`: too much to look at.
+/// Who calls the function around a place; `None`: too much to follow.
 fn callers(graph: &Graph<'_>, within: CodeOffset) -> Option<Callers> {
     let (mut seen, mut pending) = (HashSet::new(), vec![within]);
     let mut found = Callers { calls: Vec::new(), others: false, overwritten: 0 };

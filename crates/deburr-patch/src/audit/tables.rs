@@ -1,9 +1,9 @@
 //! Patch stage, audit: jumps through registers → the places that they can go to.
 //!
-//! In: a graph. Out: places that offset tables of 1, 2 and 4 bytes and computed addresses lead to, and the functions with a
-//! jump whose target is not understood. The register of each jump is followed backwards over all predecessors to whatever may
-//! have written it. A pointer that comes from memory, from a caller or from a callee is some place that the graph has as an
-//! entry already: nothing else makes an address than what is looked for. Only what adds to an address makes new ones.
+//! In: a graph. Out: places that offset tables of 1, 2 and 4 bytes and computed addresses lead to, and the
+//! functions with a jump whose target is not understood. The register of each jump is followed backwards over
+//! all predecessors to whatever may have written it. A pointer that comes from memory, from a caller or from
+//! a callee is a place that the graph has as an entry already. Only what adds to an address makes new ones.
 
 use super::fields::{self, ALL, Flow};
 use super::graph::Graph;
@@ -91,8 +91,8 @@ fn targets(graph: &Graph<'_>, at: CodeOffset) -> Option<Vec<CodeOffset>> {
     Some(found)
 }
 
-/// Whether one of the instructions right before loads a register, and nothing but them comes here: so it is for nearly all calls
-/// through registers, of which a large program has a million.
+/// Whether one of the instructions right before loads a register, and control comes here from nowhere else.
+/// So it is for nearly all calls through registers, of which a large program has a million.
 fn comes_from_memory(graph: &Graph<'_>, at: CodeOffset, register: u8) -> bool {
     const NEAR: u32 = 16;
     let wanted = 1_u32.checked_shl(u32::from(register)).unwrap_or(0) & ALL;
@@ -108,8 +108,8 @@ fn comes_from_memory(graph: &Graph<'_>, at: CodeOffset, register: u8) -> bool {
     false
 }
 
-/// What may have written a register last before an instruction. `None`: too much to look at. What comes in from a caller, a
-/// landing pad or anything else that is not a direct branch is no definition.
+/// What may have written a register last before an instruction. `None`: too much to follow. What comes in
+/// from a caller, a landing pad or anything else that is not a direct branch is no definition.
 pub(crate) fn definitions(graph: &Graph<'_>, at: CodeOffset, register: u8) -> Option<Vec<CodeOffset>> {
     let wanted = 1_u32.checked_shl(u32::from(register)).unwrap_or(0) & ALL;
     let (mut found, mut seen, mut pending) = (Vec::new(), HashSet::new(), Vec::new());
@@ -131,7 +131,8 @@ pub(crate) fn definitions(graph: &Graph<'_>, at: CodeOffset, register: u8) -> Op
     Some(found)
 }
 
-/// Adds the new places that a register may hold before an instruction. `None`: it holds more than is understood.
+/// Adds the new places that a register may hold before an instruction. `None`: it holds more than is
+/// understood.
 fn values(
     graph: &Graph<'_>,
     at: CodeOffset,
@@ -336,8 +337,8 @@ fn read(graph: &Graph<'_>, at: u64, size: u64) -> Option<u64> {
     Some(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
 }
 
-/// How many values an index can have, by unsigned comparisons with immediates that branches on every path to the load act on;
-/// `None`: some path has none.
+/// How many values an index can have, by unsigned comparisons with immediates that branches on every path to
+/// the load act on; `None`: some path has none.
 fn bound(graph: &Graph<'_>, load: CodeOffset, index: u8) -> Option<u64> {
     const STEPS: usize = 128;
     let (mut pending, mut seen) = (vec![(load, None)], HashSet::new());

@@ -1,12 +1,14 @@
-//! Patch stage: words that do not fit into a sequence's own, and are written into added space instead (a trampoline).
+//! Patch stage: instructions that do not fit into a sequence's own, and are written into added space instead
+//! (a trampoline).
 //!
-//! In: a sequence, where it lies, and where the added words do. Out: the words for both places; and from what a file holds
-//! in both the replacement again, to be proven. The sequence's first word becomes a branch to the added ones, which go back
-//! by branches of their own. Nothing reaches the sequence's other words any more, and they become traps.
+//! In: a sequence, where it is, and where the added instructions are. Out: the instructions for both places;
+//! and from what a file holds in both the replacement again, to be proven. The sequence's first instruction
+//! becomes a branch to the added ones, which go back by branches of their own. Nothing reaches the sequence's
+//! other instructions any more, and they become traps.
 //!
-//! Between the two a replacement has the form that the prover compares: *widened*. Sequence and added words begin at one
-//! place, and the shorter one is filled up with `nop`, so that both are left behind the longer one. What lies behind the
-//! sequence lies that much farther away, for both.
+//! Between the two a replacement has the form that the prover compares: *widened*. Sequence and added
+//! instructions begin at one place, and the shorter one is filled up with `nop`, so that both are left after
+//! the longer one. What follows the sequence is that much farther away, for both.
 
 use crate::semantics::encode::{self, NOP};
 use crate::semantics::{Insn, Test, decode};
@@ -15,24 +17,25 @@ use deburr_core::address::{Extent, Svma};
 /// `udf #0`
 const TRAP: u32 = 0;
 
-/// Words in added space.
+/// Instructions in added space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trampoline {
     /// The address of the first.
     pub at: Svma,
-    /// The words.
+    /// The instructions.
     pub words: Vec<u32>,
 }
 
 impl Trampoline {
-    /// Where they lie.
+    /// Where they are.
     pub fn extent(&self) -> Extent {
         Extent::sized(self.at, (self.words.len() as u64).saturating_mul(4))
     }
 }
 
-/// Where, in words from the first of both, a place lies that is so many words from the first of a sequence of `length`
-/// words, once that is widened. `None`: inside, where there are no instructions any more.
+/// Where, in instructions from the first of both, a place is that is so many instructions from the first of a
+/// sequence of `length` instructions, once that is widened. `None`: inside, where there are no instructions
+/// any more.
 fn widened_target(target: i64, length: usize, widened: usize) -> Option<i64> {
     match usize::try_from(target) {
         Ok(inside) if 0 < inside && inside < length => None,
@@ -50,7 +53,7 @@ fn narrowed_target(target: i64, length: usize, widened: usize) -> Option<i64> {
     }
 }
 
-/// How many words a sequence and what replaces it have, both widened.
+/// How many instructions a sequence and what replaces it have, both widened.
 pub(crate) fn width(sequence: usize, added: usize) -> usize {
     sequence.max(added)
 }
@@ -78,26 +81,28 @@ pub(crate) fn widened(sequence: &[u32], width: usize) -> Option<Vec<u32>> {
     words.map(|words| filled(words, width))
 }
 
-/// Added words, widened.
+/// Added instructions, widened.
 pub(crate) fn filled(mut words: Vec<u32>, width: usize) -> Vec<u32> {
     words.resize(words.len().max(width), NOP);
     words
 }
 
-/// A branch from a place in added words to a target in words from the first of a sequence, in the form that is compared.
+/// A branch from a place in added instructions to a target in instructions from the first of a sequence, in
+/// the form that is compared.
 pub(crate) fn leave(from: usize, target: i64, length: usize, added: usize) -> Option<u32> {
     let target = widened_target(target, length, width(length, added))?;
     encode::branch(target - i64::try_from(from).ok()?)
 }
 
-/// The words that are written: in the place of a sequence, and at an address in added space. `None`: no branch reaches.
+/// The instructions that are written: in the place of a sequence, and at an address in added space. `None`:
+/// no branch reaches.
 pub(crate) fn place(
     (sequence, length): (Svma, usize),
     added: &[u32],
     at: Svma,
 ) -> Option<(Vec<u32>, Trampoline)> {
     let width = width(length, added.len());
-    // Behind the last word something else lies than behind the sequence.
+    // Something else follows the last instruction than what follows the sequence.
     let is_closed = |word: &u32| matches!(decode(*word), Ok(Insn::Branch { test: Test::Always, .. }));
     added.last().is_some_and(is_closed).then_some(())?;
     let word = |(&word, from): (&u32, i64)| match decode(word) {
@@ -119,7 +124,8 @@ pub(crate) fn place(
     Some((entrance, Trampoline { at, words: words? }))
 }
 
-/// The replacement that a file holds, in the form that is compared. `None`: it is not one that [`place`] makes.
+/// The replacement that a file holds, in the form that is compared. `None`: it is not one that [`place`]
+/// makes.
 pub(crate) fn read(sequence: Svma, entrance: &[u32], trampoline: &Trampoline) -> Option<Vec<u32>> {
     let (length, added) = (entrance.len(), trampoline.words.len());
     let width = width(length, added);
@@ -141,7 +147,7 @@ pub(crate) fn read(sequence: Svma, entrance: &[u32], trampoline: &Trampoline) ->
     is_same.then_some(words)
 }
 
-/// `None`: so far that no difference says it, or not whole words.
+/// `None`: so far that no difference says it, or not whole instructions.
 fn words_between(from: Svma, to: Svma) -> Option<i64> {
     let bytes = to.0.wrapping_sub(from.0).cast_signed();
     (bytes % 4 == 0).then_some(bytes / 4)
@@ -155,7 +161,7 @@ mod tests {
 
     #[test]
     fn what_was_placed_is_read_back() {
-        // cbnz w1, #12; nop; b behind the sequence; b 5 words before it
+        // cbnz w1, #12; nop; b to after the sequence; b 5 instructions before it
         for length in 1..8 {
             let added = [
                 0x3500_0061,
@@ -189,7 +195,7 @@ mod tests {
         let (entrance, mut trampoline) =
             place((SEQUENCE, 3), &[NOP, leave(1, 3, 3, 2).expect("near")], Svma(0x2000)).expect("near");
         assert!(read(SEQUENCE, &entrance, &trampoline).is_some());
-        // One word less; on into what lies behind.
+        // One instruction less; on into what follows.
         for word in [trampoline.words[1] - 1, NOP] {
             trampoline.words[1] = word;
             assert_eq!(read(SEQUENCE, &entrance, &trampoline), None);

@@ -1,9 +1,10 @@
 //! Patch stage: values of the machine as Boolean functions of the initial state.
 //!
-//! A [`Graph`] is an and-inverter graph (Kuehlmann, Ganai and Paruthi, *Circuit-based Boolean Reasoning*, DAC 2001): each
-//! node is an input or the conjunction of two literals, no two nodes are the same conjunction, and what constants decide
-//! is never built. So two computations that do the same steps are the same literals, and comparing them costs nothing.
-//! A [`Word`] is 64 such literals. The graph only grows, up to a ceiling, after which it says that it is [`Graph::full`].
+//! A [`Graph`] is an and-inverter graph (Kuehlmann, Ganai and Paruthi, *Circuit-based Boolean Reasoning*, DAC
+//! 2001). Each node is an input or the conjunction of two literals, no two nodes are the same conjunction,
+//! and what constants decide is never built. So two computations that do the same steps are the same
+//! literals, and comparing them costs nothing. A [`Word`] is 64 such literals. The graph only grows, up to a
+//! ceiling, after which it says that it is [`Graph::full`].
 
 use std::array;
 use std::cell::Cell;
@@ -229,8 +230,8 @@ impl Graph {
         self.or(left, right)
     }
 
-    /// Where the two are equal either may be taken: of a condition "greater" or "less or equal" that equality is part of,
-    /// only the rest is looked at. So a maximum written with `gt` is the one written with `ge`.
+    /// Where the two are equal either may be taken: of a condition "greater" or "less or equal" that equality
+    /// is part of, only the rest is looked at. So a maximum written with `gt` is the one written with `ge`.
     pub(crate) fn choose_word(&mut self, condition: Lit, then: &Word, other: &Word) -> Word {
         let unequal = !self.equal(then, other);
         let rest = |(a, b)| if a == unequal { Some(b) } else { (b == unequal).then_some(a) };
@@ -264,8 +265,8 @@ impl Graph {
         self.is_zero(&differing)
     }
 
-    /// The sum of the low `width` bits, zero-extended. What is one sum is one word: `x - 5` is made as `x + -5`, and
-    /// `x + -y` as `x - y`. The carries are those of the addition as it stands.
+    /// The sum of the low `width` bits, zero-extended. What is one sum is one word: `x - 5` is made as
+    /// `x + -5`, and `x + -y` as `x - y`. The carries are those of the addition as it is written.
     pub(crate) fn sum(&mut self, a: &Word, b: &Word, carry_in: Lit, width: usize) -> Sum {
         let chain = self.chain(a, b, carry_in, width);
         let low = b.low(width);

@@ -1,138 +1,31 @@
-//! Patch stage: every way through a short sequence, as the conditions under which it is taken and what it leaves.
+//! Patch stage: a short sequence → all paths through it, by symbolic execution.
 //!
-//! A [`Path`] ends where it leaves the sequence. A branch on what is not constant makes two of one; so does a
-//! compare-and-swap, whose two outcomes are the two ways of the loop that it replaces. The status of a store-exclusive is
-//! 0, the one assumption of the proof, so that the way back to the load-exclusive is never gone.
+//! In: operations, and the initial state. Out: [`Paths`]. A branch on what is not constant makes two paths of
+//! one; so does a compare-and-swap, whose two outcomes are the two paths of the loop that it replaces. The
+//! status of a store-exclusive is 0, the one assumption of the proof, so that the edge back to the
+//! load-exclusive is never taken.
 
-use crate::prove::bits::{FALSE, Graph, Lit, Sum, TRUE, Word};
-use crate::prove::search::{Answer, search};
-use crate::prove::{Cause, Given, Refusal, Side};
+use super::bits::{FALSE, Graph, Lit, Sum, TRUE, Word};
+use super::path::{Access, AccessKind, Initial, Path, Paths, Value};
+use super::refusal::{Refusal, Side};
+use super::search::{Answer, search};
 use crate::semantics::{
-    Change, Field, Insn, Logic, Operand, Reference, Register, Shift, Step, Test, Width, ZERO,
+    AtomicOp, Cause, Field, Insn, Logic, Operand, Reference, Register, Shift, Step, Test, Width, ZERO,
 };
 
-/// Words of a sequence; a bit set of them is 64 bits.
+/// Instructions of a sequence; a bit set of them is 64 bits.
 pub(crate) const LONGEST: usize = 64;
-/// Ways through a sequence; a compare-and-swap has two.
-const PATHS: usize = 16;
-
-/// What is accessed on each way.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Kind {
-    /// One location, by the exclusives or by one single-copy atomic.
-    Atomic,
-    /// One location, by the exclusives or by a plain load and a compare-and-swap, again until that succeeds.
-    Retry,
-    /// Any, by plain loads in one order: the loads of both sequences read the same, the first what the first does.
-    Loads,
-}
-
-/// What an access reads or stores: of 16 bytes the low 8 first, of fewer these and nothing.
-pub(crate) type Value = [Word; 2];
-
-/// What both sequences start from.
-#[derive(Clone)]
-pub(crate) struct Initial {
-    /// The general registers, then SP.
-    pub(crate) registers: [Word; 32],
-    /// N, Z, C, V.
-    pub(crate) flags: [Lit; 4],
-    /// What memory holds at the address of the access, the low 8 bytes first.
-    pub(crate) cell: Value,
-    /// What the plain loads read.
-    pub(crate) loads: Vec<Word>,
-    /// What the plain load before a compare-and-swap reads.
-    pub(crate) guess: Word,
-    /// Whether any state may be the first, so that it may be that of coming back.
-    pub(crate) is_any: bool,
-}
-
-impl Initial {
-    pub(crate) fn new(graph: &mut Graph, given: &[Given], loads: usize) -> Initial {
-        let mut initial = Initial {
-            registers: std::array::from_fn(|_| graph.input_word()),
-            cell: std::array::from_fn(|_| graph.input_word()),
-            loads: (0..loads).map(|_| graph.input_word()).collect(),
-            flags: std::array::from_fn(|_| graph.input()),
-            guess: Word::ZERO,
-            is_any: given.is_empty(),
-        };
-        for Given { register, zero_from } in given {
-            if let Some(word) = initial.registers.get_mut(usize::from(*register)) {
-                *word = word.low(usize::from(*zero_from));
-            }
-        }
-        initial
-    }
-}
-
-/// The one access of a path.
-#[derive(Clone)]
-pub(crate) struct Access {
-    pub(crate) address: Word,
-    pub(crate) bits: usize,
-    pub(crate) acquire: bool,
-    /// Only where something is stored.
-    pub(crate) release: bool,
-    pub(crate) stored: bool,
-    /// What memory holds after it.
-    pub(crate) value: Value,
-}
-
-#[derive(Clone)]
-pub(crate) struct Path {
-    /// When it is taken.
-    pub(crate) condition: Lit,
-    pub(crate) registers: [Word; 32],
-    pub(crate) flags: [Lit; 4],
-    pub(crate) access: Option<Access>,
-    /// The addresses of the plain loads, in their order.
-    pub(crate) loads: Vec<Word>,
-    /// Address and bits of the plain load before a compare-and-swap.
-    guess: Option<(Word, usize)>,
-    /// Whether it is the way of a compare-and-swap that found something else.
-    pub(crate) fails: bool,
-    /// Options of the barriers before and after the access.
-    pub(crate) before: Vec<u8>,
-    pub(crate) after: Vec<u8>,
-    /// The next word; beyond the sequence, where it was left. In words from the first.
-    pub(crate) at: i64,
-    /// What the condition is made of.
-    assumed: Vec<Lit>,
-    visited: u64,
-    /// Whether the monitor of a load-exclusive is armed.
-    armed: bool,
-}
-
-/// The ways through a sequence, and how many store-exclusives lie on them.
-pub(crate) struct Ways {
-    pub(crate) paths: Vec<Path>,
-    pub(crate) stores: usize,
-}
+/// Paths through a sequence; a compare-and-swap has two.
+const MOST_PATHS: usize = 16;
 
 pub(crate) fn run(
     graph: &mut Graph,
     initial: &Initial,
     steps: &[Step],
     side: Side,
-    kind: Kind,
-) -> Result<Ways, Refusal> {
-    let start = Path {
-        condition: TRUE,
-        registers: initial.registers,
-        flags: initial.flags,
-        access: None,
-        loads: Vec::new(),
-        guess: None,
-        fails: false,
-        before: Vec::new(),
-        after: Vec::new(),
-        at: 0,
-        assumed: Vec::new(),
-        visited: 0,
-        armed: false,
-    };
-    let (mut waiting, mut paths, mut stores) = (vec![start], Vec::new(), 0_u64);
+    kind: AccessKind,
+) -> Result<Paths, Refusal> {
+    let (mut waiting, mut paths, mut stores) = (vec![Path::start(initial)], Vec::new(), 0_u64);
     while let Some(mut path) = waiting.pop() {
         let inside = usize::try_from(path.at).ok().filter(|_| !path.is_back(initial));
         let Some((index, step)) = inside.and_then(|at| Some((at, *steps.get(at)?))) else {
@@ -152,77 +45,22 @@ pub(crate) fn run(
             Err(_) if matches!(search(graph, path.condition), Answer::Never) => {}
             Err(cause) => return Err(Refusal::Instruction { side, index, cause }),
         }
-        if graph.full() || waiting.len() + paths.len() > PATHS {
+        if graph.full() || waiting.len() + paths.len() > MOST_PATHS {
             return Err(Refusal::TooLarge);
         }
     }
-    Ok(Ways { paths, stores: stores.count_ones() as usize })
+    Ok(Paths { paths, stores: stores.count_ones() as usize })
 }
 
 struct Machine<'a> {
     graph: &'a mut Graph,
     initial: &'a Initial,
     side: Side,
-    kind: Kind,
-}
-
-impl Path {
-    /// Whether it has come back to the first word after the access. What follows is what both sequences do from any state,
-    /// this one too: it leaves the sequence there as anywhere else.
-    fn is_back(&self, initial: &Initial) -> bool {
-        self.at == 0 && self.access.is_some() && initial.is_any
-    }
-
-    fn read(&self, register: Register, width: Width) -> Word {
-        self.registers.get(usize::from(register.0)).map_or(Word::ZERO, |word| word.low(width.0))
-    }
-
-    /// The high bits become zero; the zero register takes nothing.
-    fn write(&mut self, register: Register, value: Word, width: Width) {
-        if let Some(slot) = self.registers.get_mut(usize::from(register.0)) {
-            *slot = value.low(width.0);
-        }
-    }
-
-    fn read_pair(&self, pair: [Register; 2], reference: Reference) -> Value {
-        let half = reference.bits / 2;
-        let [low, high] = pair.map(|register| self.read(register, Width(half)));
-        match half {
-            64 => [low, high],
-            _ => [Word::of(|bit| if bit < half { low.bit(bit) } else { high.bit(bit - half) }), Word::ZERO],
-        }
-    }
-
-    fn write_pair(&mut self, pair: [Register; 2], [low, high]: Value, reference: Reference) {
-        let half = reference.bits / 2;
-        let halves = if half == 64 { [low, high] } else { [low, low.shifted_right(half)] };
-        for (register, value) in pair.into_iter().zip(halves) {
-            self.write(register, value, Width(half));
-        }
-    }
-
-    fn assume(&mut self, graph: &mut Graph, lit: Lit) {
-        self.condition = graph.and(self.condition, lit);
-        self.assumed.push(lit);
-    }
-
-    /// Goes on where `lit` holds; the other way, where both are possible. `None` and unchanged: `lit` never holds.
-    fn split(&mut self, graph: &mut Graph, lit: Lit) -> (bool, Option<Path>) {
-        if lit == TRUE || self.assumed.contains(&lit) {
-            return (true, None);
-        }
-        if lit == FALSE || self.assumed.contains(&!lit) {
-            return (false, None);
-        }
-        let mut other = self.clone();
-        other.assume(graph, !lit);
-        self.assume(graph, lit);
-        (true, Some(other))
-    }
+    kind: AccessKind,
 }
 
 impl Machine<'_> {
-    /// One word; the second path, where there are two from here on.
+    /// One instruction; the second path, where there are two from here on.
     fn step(&mut self, path: &mut Path, index: usize, step: Step) -> Result<Option<Path>, Cause> {
         let here = 1_u64.checked_shl(index as u32).unwrap_or(0);
         if path.visited & here != 0 {
@@ -283,8 +121,10 @@ impl Machine<'_> {
                 self.store_exclusive(path, reference, rs, value)?;
             }
             Insn::Update { reference, change, rs, rt } => self.update(path, reference, change, rs, rt)?,
-            Insn::Barrier(_) if self.kind == Kind::Loads || self.guesses() => return Err(Cause::Barrier),
-            Insn::ClearExclusive if self.kind == Kind::Loads => return Err(Cause::Access),
+            Insn::Barrier(_) if self.kind == AccessKind::Loads || self.guesses() => {
+                return Err(Cause::Barrier);
+            }
+            Insn::ClearExclusive if self.kind == AccessKind::Loads => return Err(Cause::Access),
             Insn::Barrier(option) if path.access.is_none() => path.before.push(option),
             Insn::Barrier(option) => path.after.push(option),
             Insn::ClearExclusive => path.armed = false,
@@ -313,7 +153,7 @@ impl Machine<'_> {
 
     /// Whether the sequence tries a compare-and-swap until it succeeds.
     fn guesses(&self) -> bool {
-        self.kind == Kind::Retry && self.side == Side::New
+        self.kind == AccessKind::Retry && self.side == Side::New
     }
 
     /// What only registers and flags take part in.
@@ -438,7 +278,7 @@ impl Machine<'_> {
     }
 
     fn load(&mut self, path: &mut Path, rt: Register, base: Register, offset: i64) -> Result<(), Cause> {
-        if self.kind != Kind::Loads {
+        if self.kind != AccessKind::Loads {
             return Err(Cause::Access);
         }
         let value = self.initial.loads.get(path.loads.len()).copied().ok_or(Cause::Access)?;
@@ -455,7 +295,7 @@ impl Machine<'_> {
 
     /// The access as far as it has only loaded. Each side has its own kind, and one of them.
     fn begin(&mut self, path: &mut Path, reference: Reference, of: Side) -> Result<(), Cause> {
-        if path.access.is_some() || self.side != of || self.kind == Kind::Loads {
+        if path.access.is_some() || self.side != of || self.kind == AccessKind::Loads {
             return Err(Cause::Access);
         }
         path.access = Some(Access {
@@ -494,7 +334,7 @@ impl Machine<'_> {
         &mut self,
         path: &mut Path,
         reference: Reference,
-        change: Change,
+        change: AtomicOp,
         rs: Register,
         rt: Register,
     ) -> Result<(), Cause> {
@@ -509,16 +349,16 @@ impl Machine<'_> {
         self.begin(path, reference, Side::New)?;
         let graph = &mut *self.graph;
         let value = match change {
-            Change::Swap => operand,
-            Change::Add => graph.sum(&cell, &operand, FALSE, bits).word,
-            Change::Clear => graph.and_words(&cell, &operand.complement()),
-            Change::Xor => graph.xor_words(&cell, &operand),
-            Change::Set => graph.or_words(&cell, &operand),
-            Change::Maximum { signed } => {
+            AtomicOp::Swap => operand,
+            AtomicOp::Add => graph.sum(&cell, &operand, FALSE, bits).word,
+            AtomicOp::Clear => graph.and_words(&cell, &operand.complement()),
+            AtomicOp::Xor => graph.xor_words(&cell, &operand),
+            AtomicOp::Set => graph.or_words(&cell, &operand),
+            AtomicOp::Maximum { signed } => {
                 let less = less(graph, &cell, &operand, bits, signed);
                 graph.choose_word(less, &operand, &cell)
             }
-            Change::Minimum { signed } => {
+            AtomicOp::Minimum { signed } => {
                 let less = less(graph, &cell, &operand, bits, signed);
                 graph.choose_word(less, &cell, &operand)
             }
@@ -531,7 +371,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// What follows the load: the two ways.
+    /// What follows the load: the two paths.
     fn compare_and_swap(
         &mut self,
         path: &mut Path,

@@ -1,14 +1,15 @@
 //! Patch stage: whether some initial state makes a literal true.
 //!
-//! First sixty-four states at a time are tried, made of values that meet often (0, all ones, the ends of each size, and
-//! one another); what they do not show goes to a CDCL solver in the clauses of Tseitin, with a bound on its work.
+//! First sixty-four states at a time are tried, made of values that meet often (0, all ones, the ends of each
+//! size, and one another); what they do not show goes to a CDCL solver in the clauses of Tseitin, with a
+//! bound on its work.
 
-use crate::prove::bits::{FALSE, Graph, Lit, Node, TRUE};
+use super::bits::{FALSE, Graph, Lit, Node, TRUE};
 use batsat::{Callbacks, Solver, SolverInterface, SolverOpts, lbool};
 use std::cell::Cell;
 
-/// Rounds of sixty-four tried states.
-const ROUNDS: u64 = 4;
+/// Batches of sixty-four tried states.
+const BATCHES: u64 = 4;
 
 pub(crate) enum Answer {
     Never,
@@ -70,7 +71,7 @@ fn random(state: &mut u64) -> u64 {
 fn tried(graph: &Graph, goal: Lit) -> Option<Vec<bool>> {
     const ENDS: [u64; 8] = [0, 1, u64::MAX, 0x7f, 0x80, 0xffff_ff80, 0x8000_0000, 1 << 63];
     let mut seed = 0x9e37_79b9_7f4a_7c15;
-    for _ in 0..ROUNDS {
+    for _ in 0..BATCHES {
         let common: [u64; 64] = std::array::from_fn(|_| random(&mut seed));
         let (mut lanes, mut values) = ([0_u64; 64], Vec::with_capacity(graph.nodes().len()));
         let mut inputs = 0_usize;
@@ -82,7 +83,7 @@ fn tried(graph: &Graph, goal: Lit) -> Option<Vec<bool>> {
             let value = match node {
                 Node::Leaf if index == 0 => 0,
                 Node::Leaf => {
-                    // The inputs come as words of 64 bits, but for the four flags, which are any bits.
+                    // The inputs come as words of 64 bits, except for the four flags, which are any bits.
                     if inputs.is_multiple_of(64) {
                         for (lane, common) in lanes.iter_mut().zip(&common) {
                             let drawn = random(&mut seed);
@@ -129,8 +130,8 @@ fn solved(graph: &Graph, goal: Lit) -> Answer {
         }
     }
     let mut solver = Solver::new(SolverOpts::default(), Bounded(graph.decisions()));
-    // Variables are decided on in this order at first: from the goal to the inputs, so that the few literals that choose
-    // between two computations come before the many bits of what is computed.
+    // Variables are decided on in this order at first: from the goal to the inputs. So the few literals that
+    // choose between two computations come before the many bits of what is computed.
     let mut variables: Vec<Option<batsat::Var>> =
         needed.iter().rev().map(|needed| needed.then(|| solver.new_var_default())).collect();
     variables.reverse();

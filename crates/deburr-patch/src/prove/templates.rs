@@ -1,19 +1,22 @@
 //! Patch stage: proofs of many pairs, each kind of pair proven once.
 //!
-//! In: pairs of sequences, as for [`prove`](crate::prove()). Out: what it would answer. Real code holds few loops, in many
-//! registers and with many ways out (176,996 sites were 6,534 pairs of sequences). So a pair is first brought to the
-//! registers x0, x1 and so on, in order of appearance, and its ways out to the words behind it, in the same order. This is
-//! done with the operations, not with the words: all that a proof reads of a word is its operation, so that two questions
-//! which become equal are one question under a bijection of x0 to x30 and one of the exits. SP and the zero register
-//! stay what they are; the word behind the sequence, where it is left without a branch, stays too.
+//! In: pairs of sequences, as for [`prove`](crate::prove()). Out: what it would answer. Real code has few
+//! loops, in many registers and with many exits (176,996 sites were 6,534 pairs of sequences). So a pair is
+//! first brought to the registers x0, x1 and so on, in order of appearance, and its exits to the places after
+//! it, in the same order. This is done with the operations, as they are all that a proof reads of an
+//! instruction. Two queries that become equal are one query under a bijection of x0 to x30 and one of the
+//! exits. SP and the zero register stay what they are. So does the place after the sequence, where it is left
+//! without a branch.
 
-use crate::prove::run::Kind;
-use crate::prove::{Dead, Difference, Given, Proof, Question, Refusal};
+use super::given::{Dead, Given};
+use super::path::AccessKind;
+use super::query::Query;
+use super::refusal::{Difference, Proof, Refusal};
 use crate::semantics::Insn;
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
-/// Operations remembered at most, some 100 MB; what comes after is proven each time.
+/// Maximum of operations that are remembered, some 100 MB; what comes after is proven each time.
 const MOST: usize = 1 << 21;
 
 type Answer = Result<Proof, Refusal>;
@@ -37,7 +40,7 @@ pub struct Prover {
 
 #[derive(Default)]
 struct Known {
-    answers: HashMap<Question, Answer>,
+    answers: HashMap<Query, Answer>,
     operations: usize,
 }
 
@@ -69,7 +72,7 @@ impl Prover {
         given: &[Given],
         dead: &[Dead],
     ) -> Result<Proof, Refusal> {
-        self.answer(Question::new(old, new, Kind::Atomic, given, dead)?)
+        self.answer(Query::new(old, new, AccessKind::Atomic, given, dead)?)
     }
 
     /// As [`prove_loads`](crate::prove_loads()).
@@ -77,7 +80,7 @@ impl Prover {
     /// # Errors
     /// As for [`Prover::prove`].
     pub fn prove_loads(&self, old: &[u32], new: &[u32]) -> Result<Proof, Refusal> {
-        self.answer(Question::new(old, new, Kind::Loads, &[], &[])?)
+        self.answer(Query::new(old, new, AccessKind::Loads, &[], &[])?)
     }
 
     /// As [`prove_retrying`](crate::prove_retrying()).
@@ -85,7 +88,7 @@ impl Prover {
     /// # Errors
     /// As for [`Prover::prove`].
     pub fn prove_retrying(&self, old: &[u32], new: &[u32], dead: &[Dead]) -> Result<Proof, Refusal> {
-        self.answer(Question::new(old, new, Kind::Retry, &[], dead)?)
+        self.answer(Query::new(old, new, AccessKind::Retry, &[], dead)?)
     }
 
     /// How many pairs are remembered.
@@ -93,16 +96,16 @@ impl Prover {
         self.known.read().unwrap_or_else(PoisonError::into_inner).answers.len()
     }
 
-    fn answer(&self, mut question: Question) -> Answer {
-        let names = question.rename();
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).answers.get(&question).cloned();
+    fn answer(&self, mut query: Query) -> Answer {
+        let names = query.rename();
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).answers.get(&query).cloned();
         let answer = known.unwrap_or_else(|| {
-            let answer = question.answer();
+            let answer = query.answer();
             let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-            let operations = known.operations.saturating_add(question.steps.len());
+            let operations = known.operations.saturating_add(query.steps.len());
             if operations <= MOST {
                 known.operations = operations;
-                known.answers.insert(question, answer.clone());
+                known.answers.insert(query, answer.clone());
             }
             answer
         });
@@ -113,7 +116,7 @@ impl Prover {
 /// What the registers of a template are in the pair itself.
 struct Names([u8; 31]);
 
-impl Question {
+impl Query {
     /// To the template's registers and exits.
     fn rename(&mut self) -> Names {
         // The template's register of each of the pair's, once it has one.
@@ -164,7 +167,8 @@ impl Question {
     }
 }
 
-/// Where a branch goes: inside and to the word behind as it is, elsewhere as the first, second and so on behind that.
+/// Where a branch goes: inside and to the instruction after it as it is, elsewhere as the first, second and
+/// so on after that.
 fn exit(exits: &mut Vec<i64>, end: i64, target: i64) -> i64 {
     if (0..=end).contains(&target) {
         return target;

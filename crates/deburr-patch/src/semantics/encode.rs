@@ -1,8 +1,9 @@
-//! Patch stage: A64 words of the instructions that a replacement is made of, the reverse of `semantics`.
+//! Patch stage: operations → the A64 instructions that a replacement is made of, the reverse of `decode`.
 //!
-//! In: operations and registers. Out: words, or `None` where no single word says it. Arm ARM, C4.1 and C6.2.
+//! In: operations and registers. Out: instructions, or `None` where no single one does it. Arm ARM, C4.1 and
+//! C6.2.
 
-use crate::semantics::{Change, Field, Operand, Reference, Register, Shift, Width, ZERO};
+use crate::semantics::{AtomicOp, Field, Operand, Reference, Register, Shift, Width, ZERO};
 
 /// `nop`
 pub(crate) const NOP: u32 = 0xd503_201f;
@@ -22,17 +23,17 @@ fn size_field(bits: usize) -> u32 {
 }
 
 /// An LSE read-modify-write: `rs` is the operand, `rt` gets the old value.
-pub(crate) fn update(change: Change, reference: Reference, rs: Register, rt: Register) -> u32 {
+pub(crate) fn update(change: AtomicOp, reference: Reference, rs: Register, rt: Register) -> u32 {
     let operation = match change {
-        Change::Add => 0b0000,
-        Change::Clear => 0b0001,
-        Change::Xor => 0b0010,
-        Change::Set => 0b0011,
-        Change::Maximum { signed: true } => 0b0100,
-        Change::Minimum { signed: true } => 0b0101,
-        Change::Maximum { signed: false } => 0b0110,
-        Change::Minimum { signed: false } => 0b0111,
-        Change::Swap => 0b1000,
+        AtomicOp::Add => 0b0000,
+        AtomicOp::Clear => 0b0001,
+        AtomicOp::Xor => 0b0010,
+        AtomicOp::Set => 0b0011,
+        AtomicOp::Maximum { signed: true } => 0b0100,
+        AtomicOp::Minimum { signed: true } => 0b0101,
+        AtomicOp::Maximum { signed: false } => 0b0110,
+        AtomicOp::Minimum { signed: false } => 0b0111,
+        AtomicOp::Swap => 0b1000,
     };
     let order = u32::from(reference.acquire) << 23 | u32::from(reference.release) << 22;
     let registers = number(rs) << 16 | number(reference.base) << 5 | number(rt);
@@ -109,12 +110,12 @@ pub(crate) fn exclusive_or(width: Width, rd: Register, rm: Register) -> u32 {
     0x4a00_0000 | sf(width) | number(rm) << 16 | number(rd) << 5 | number(rd)
 }
 
-/// `cbnz`, by an offset in words.
+/// `cbnz`, by an offset in instructions.
 pub(crate) fn branch_unless_zero(width: Width, rt: Register, offset: i64) -> Option<u32> {
     retargeted(0x3500_0000 | sf(width) | number(rt), offset)
 }
 
-/// What is done to an operand on its way into a scratch register.
+/// What is done to an operand that is moved into a scratch register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Prepare {
     AsIs,
@@ -175,12 +176,12 @@ pub(crate) fn zero(rd: Register, flags: bool) -> u32 {
     if flags { 0x6b1f_03e0 | number(rd) } else { copy(Width(32), rd, ZERO) }
 }
 
-/// `b`, by an offset in words.
+/// `b`, by an offset in instructions.
 pub(crate) fn branch(offset: i64) -> Option<u32> {
     retargeted(0x1400_0000, offset)
 }
 
-/// A branch with another offset, in words. `None`: no branch, or too far for it.
+/// A branch with another offset, in instructions. `None`: no branch, or too far for it.
 pub(crate) fn retargeted(word: u32, offset: i64) -> Option<u32> {
     let (bits, low) = match word >> 24 {
         0x14..=0x17 => (26, 0),
@@ -213,10 +214,10 @@ mod tests {
 
     #[test]
     fn atomics_decode_to_what_they_were_made_of() {
-        let changes = [Change::Swap, Change::Add, Change::Clear, Change::Xor, Change::Set]
+        let changes = [AtomicOp::Swap, AtomicOp::Add, AtomicOp::Clear, AtomicOp::Xor, AtomicOp::Set]
             .into_iter()
-            .chain([true, false].map(|signed| Change::Maximum { signed }))
-            .chain([true, false].map(|signed| Change::Minimum { signed }));
+            .chain([true, false].map(|signed| AtomicOp::Maximum { signed }))
+            .chain([true, false].map(|signed| AtomicOp::Minimum { signed }));
         let orders = [(false, false), (true, false), (false, true), (true, true)];
         for change in changes {
             for (bits, (acquire, release)) in [8, 16, 32, 64].into_iter().flat_map(|b| orders.map(|o| (b, o)))

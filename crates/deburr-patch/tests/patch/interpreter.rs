@@ -1,4 +1,4 @@
-//! A second reading of the Arm ARM: the same words as the prover's, on numbers, one state at a time.
+//! A second reading of the Arm ARM: the same instructions as the prover's, on numbers, one state at a time.
 //!
 //! It shares nothing with the prover: `main.rs` checks the one against the other. Store-exclusives succeed.
 
@@ -7,7 +7,7 @@ use deburr_patch::State;
 /// What a sequence does from one state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Outcome {
-    /// In words from the first.
+    /// In instructions from the first.
     pub(crate) exit: i64,
     pub(crate) registers: [u64; 32],
     pub(crate) nzcv: u32,
@@ -28,7 +28,7 @@ pub(crate) struct Access {
     pub(crate) stored: Option<u128>,
 }
 
-/// The word is not one of those, or the sequence does not end.
+/// The instruction is not one of those, or the sequence does not end.
 #[derive(Debug)]
 pub(crate) struct Stuck;
 
@@ -74,7 +74,8 @@ pub(crate) fn execute(words: &[u32], state: &State) -> Result<Outcome, Stuck> {
     };
     let mut pc = 0_i64;
     for _ in 0..500 {
-        // Back at the first word after the access is out: what follows is another run, from another state.
+        // Back at the first instruction after the access is out: what follows is another run, from another
+        // state.
         let inside = usize::try_from(pc).ok().filter(|pc| *pc > 0 || cpu.access.is_none());
         let Some(word) = inside.and_then(|pc| words.get(pc)) else {
             let nzcv = [cpu.n, cpu.z, cpu.c, cpu.v].iter().fold(0, |all, flag| all * 2 + u32::from(*flag));
@@ -120,7 +121,7 @@ impl Cpu {
         positive == (condition & 1 == 0)
     }
 
-    /// `AddWithCarry`, and the flags if asked for.
+    /// `AddWithCarry`, and the flags if wanted.
     fn add(&mut self, a: u64, b: u64, subtract: bool, sf: bool, flags: bool) -> u64 {
         let size = if sf { 64 } else { 32 };
         let b = if subtract { !b & ones(size) } else { b };
@@ -136,7 +137,7 @@ impl Cpu {
         result
     }
 
-    /// Gives how many words to go on.
+    /// Gives how many instructions to go on.
     fn step(&mut self, w: u32) -> Result<i64, Stuck> {
         let f = |low: u32, count: u32| w >> low & ((1 << count) - 1);
         let (sf, rd, rn) = (w >> 31 != 0, f(0, 5), f(5, 5));

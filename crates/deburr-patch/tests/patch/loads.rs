@@ -1,4 +1,4 @@
-//! Sequences of plain loads: Go's epilogues, and what may not stand in their place.
+//! Sequences of plain loads: Go's epilogues, and what may not take their place.
 
 use crate::states::Random;
 use crate::{Reason, agree_in, reason, words};
@@ -20,7 +20,7 @@ fn states(count: usize) -> Vec<State> {
     states
 }
 
-/// What the prover says, held against the interpreter.
+/// What the prover says, compared with the interpreter.
 fn judged(old: &[u32], new: &[u32]) -> Result<Proof, Refusal> {
     let answer = prove_loads(old, new);
     match &answer {
@@ -144,7 +144,7 @@ fn loads_of_other_kinds_are_not_understood() {
 fn plain_loads_are_no_atomics_and_atomics_no_plain_loads() {
     let (old, new) = epilogue(48);
     assert_eq!(prove(&old, &new).map_err(|refusal| reason(&refusal)), Err(Reason::Old(0, Cause::Access)));
-    for pair in crate::pairs::PAIRS {
+    for pair in crate::pairs::PAIRS.iter() {
         assert!(prove_loads(&words(pair.old), &words(pair.new)).is_err(), "{}", pair.name);
     }
 }

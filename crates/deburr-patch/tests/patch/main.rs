@@ -1,6 +1,8 @@
-//! The prover of the patch stage: what it accepts agrees with a second interpreter, what it refutes differs there.
+//! The prover of the patch stage: what it accepts agrees with a second interpreter, what it refutes differs
+//! there.
 
 mod interpreter;
+mod listing;
 mod loads;
 mod mutants;
 mod pairs;
@@ -21,10 +23,10 @@ use interpreter::{Outcome, execute};
 use pairs::PAIRS;
 use states::{Random, states};
 
-/// A sequence: words and their text, from address 0.
+/// A sequence: instructions and their text, from address 0.
 type Sequence = &'static [(u32, &'static str)];
 
-/// A sequence and what may stand in its place.
+/// A sequence and what may take its place.
 pub(crate) struct Pair {
     pub(crate) name: &'static str,
     pub(crate) old: Sequence,
@@ -65,7 +67,7 @@ fn words(sequence: Sequence) -> Vec<u32> {
     sequence.iter().map(|(word, _)| *word).collect()
 }
 
-/// Whether the second outcome is what the first is, but for stronger order.
+/// Whether the second outcome is what the first is, except for stronger order.
 fn agree(old: &Outcome, new: &Outcome) -> bool {
     let rest = (old.exit, old.registers, old.nzcv, &old.barriers, &old.loads)
         == (new.exit, new.registers, new.nzcv, &new.barriers, &new.loads);
@@ -89,7 +91,7 @@ fn agree_in(old: &[u32], new: &[u32], state: &State) -> bool {
 }
 
 #[test]
-fn words_are_what_stands_beside_them() {
+fn instructions_are_what_the_text_next_to_them_says() {
     let pairs = PAIRS.iter().flat_map(|pair| [pair.old, pair.new]);
     let wrong = wrong::WRONG.iter().flat_map(|wrong| [wrong.old, wrong.new]);
     for (index, (word, text)) in pairs.chain(wrong).flat_map(|sequence| sequence.iter().enumerate()) {
@@ -102,7 +104,7 @@ fn words_are_what_stands_beside_them() {
 #[test]
 fn every_shape_is_proven_and_agrees_in_256_states() {
     let states = states(256);
-    for Pair { name, old, new } in PAIRS {
+    for Pair { name, old, new } in PAIRS.iter() {
         let (old, new) = (words(old), words(new));
         assert!(prove(&old, &new).is_ok(), "{name}: {:?}", prove(&old, &new));
         for state in &states {
@@ -114,7 +116,7 @@ fn every_shape_is_proven_and_agrees_in_256_states() {
 #[test]
 fn a_wrong_rewrite_is_refused_with_the_right_reason() {
     let mut others = Vec::new();
-    for Wrong { name, refusal, old, new } in wrong::WRONG {
+    for Wrong { name, refusal, old, new } in wrong::WRONG.iter() {
         let (old, new) = (words(old), words(new));
         let refused = prove(&old, &new).expect_err(name);
         if reason(&refused) != *refusal {
@@ -127,7 +129,7 @@ fn a_wrong_rewrite_is_refused_with_the_right_reason() {
     assert!(others.is_empty(), "{others:#?}");
 }
 
-/// The words of a loop and of its replacement, by size (0 to 3: 1 to 8 bytes) and letters.
+/// The instructions of a loop and of its replacement, by size (0 to 3: 1 to 8 bytes) and letters.
 fn by_size_and_order(operation: &str, size: u32, old: [bool; 2], new: [bool; 2]) -> (Vec<u32>, Vec<u32>) {
     let letter = |set: bool, bit: u32| u32::from(set) << bit;
     let load = 0x085f_7c03 | size << 30 | letter(old[0], 15); // ldxr w3, [x0]
@@ -202,7 +204,8 @@ fn every_size_and_order_is_proven_where_no_letter_is_lost() {
 /// Nothing else shows it: memory holds the same afterwards.
 #[test]
 fn what_is_stored_back_as_it_was_loaded_is_a_store() {
-    // ldaxp x0, x1, [x2]; stlxp w4, x0, x1, [x2]; cbnz w4, #-8 against caspal x0, x1, x0, x1, [x2]; mov w4, wzr; nop
+    // ldaxp x0, x1, [x2]; stlxp w4, x0, x1, [x2]; cbnz w4, #-8 against caspal x0, x1, x0, x1, [x2]; mov w4,
+    // wzr; nop
     let (old, new) = ([0xc87f_8440, 0xc824_8440, 0x35ff_ffc4], [0x4860_fc40, 0x2a1f_03e4, 0xd503_201f]);
     let refused = prove(&old, &new).map_err(|refusal| reason(&refusal));
     assert_eq!(refused, Err(Reason::Different(Difference::Stored)));
@@ -265,7 +268,7 @@ impl Count {
 fn every_flipped_bit_is_refused_or_changes_nothing() {
     let states = states(256);
     let (mut telling, mut idle, mut before) = (Count::default(), Count::default(), Count::default());
-    for Pair { name, old, new } in PAIRS {
+    for Pair { name, old, new } in PAIRS.iter() {
         let (old_words, new_words) = (words(old), words(new));
         for (index, bit) in (0..new.len()).flat_map(|index| (0..32).map(move |bit| (index, bit))) {
             let place = format!("{name}: word {index}, bit {bit}");
@@ -328,7 +331,8 @@ pub(crate) const CLASSES: [(&str, u32, u32); 17] = [
     ("anything", 0x1000_0020, 0xefff_fc00),
 ];
 
-/// The prover reads an instruction on constants as the interpreter does, and refuses those that the latter does not know.
+/// The prover reads an instruction on constants as the interpreter does, and refuses those that the latter
+/// does not know.
 #[test]
 fn each_class_of_instruction_means_what_the_interpreter_says() {
     let mut random = Random(3);
@@ -414,12 +418,13 @@ fn branches_far_out_of_the_sequence_are_exits() {
     let old = [0x885f_fc02, 0x8803_fc01, 0x35ff_ffc3, 0x1600_0000];
     let new = [0xb8e1_8002, 0x2a1f_03e3, 0xd503_201f, 0x1600_0000];
     assert!(prove(&old, &new).is_ok());
-    // With b #-4 for the nop, round and round.
+    // With b #-4 for the nop, again and again.
     let near = [0xb8e1_8002, 0x2a1f_03e3, 0x17ff_ffff, 0x1600_0000];
     assert_eq!(prove(&old, &near).map_err(|refusal| reason(&refusal)), Err(Reason::New(1, Cause::Endless)));
 }
 
-/// Sequences made to take long: many ways, many multiplications, and products that only arithmetic shows to be equal.
+/// Sequences made to take long: many paths, many multiplications, and products that only arithmetic shows to
+/// be equal.
 #[test]
 fn what_takes_too_long_is_refused() {
     // cbz wN, #8

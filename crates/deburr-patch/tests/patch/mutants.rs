@@ -1,6 +1,7 @@
 //! What a rewriter may get wrong, done to every right replacement: each of its decisions, one at a time.
 //!
-//! A mutant that the prover accepts must do the same in the second interpreter, in states that store and states that fail.
+//! A mutant that the prover accepts must do the same in the second interpreter, in states that store and
+//! states that fail.
 
 use crate::interpreter::execute;
 use crate::pairs::PAIRS;
@@ -94,7 +95,7 @@ impl Mutants<'_> {
         self.found.push((decision, mutant));
     }
 
-    /// The atomic itself, and where it stands.
+    /// The atomic itself, and where it is.
     fn atomic(&mut self, index: usize) {
         let word = self.new[index];
         let (acquire, release) = if is_update(word) { (1 << 23, 1 << 22) } else { (1 << 22, 1 << 15) };
@@ -143,11 +144,12 @@ impl Mutants<'_> {
         }
     }
 
-    /// Each register of a word, by each other one and by 31.
+    /// Each register of an instruction, by each other one and by 31.
     fn registers_of(&mut self, decision: Decision, index: usize) {
         let word = self.new[index];
         let others: Vec<u32> = self.registers.iter().copied().chain([31]).collect();
-        // The zero register as a first operand or a thrown-away result is part of the operation: mov, neg, cmp.
+        // The zero register as a first operand or a thrown-away result is part of the operation: mov, neg,
+        // cmp.
         for at in fields(word)
             .iter()
             .filter(|at| **at == 16 || decision == Decision::Operand || word >> **at & 31 != 31)
@@ -194,7 +196,7 @@ impl Mutants<'_> {
         }
     }
 
-    /// An instruction of the loop, run again behind the atomic.
+    /// An instruction of the loop, run again after the atomic.
     fn kept(&mut self, index: usize, word: u32) {
         self.put(Decision::Kept, index, NOP);
         self.put(Decision::Width, index, word ^ 1 << 31);
@@ -302,7 +304,7 @@ fn telling_states(name: &str, old: &[u32]) -> Vec<State> {
 fn what_a_rewriter_gets_wrong_is_refused() {
     let mut counts: BTreeMap<Decision, [usize; 3]> = BTreeMap::new();
     let mut accepted = Vec::new();
-    for Pair { name, old, new } in PAIRS {
+    for Pair { name, old, new } in PAIRS.iter() {
         let (old, new) = (words(old), words(new));
         let states = telling_states(name, &old);
         let mut seen = HashSet::from([new.clone()]);

@@ -36,7 +36,7 @@ fn refusal(old: &[u32], new: &[u32]) -> Refusal {
     prove_retrying(&filled(old), &filled(new), &[]).expect_err("a wrong replacement")
 }
 
-/// With some words changed.
+/// With some instructions changed.
 fn with(words: &[u32], changes: &[(usize, u32)]) -> Vec<u32> {
     let mut words = words.to_vec();
     for &(at, word) in changes {
@@ -141,7 +141,7 @@ fn a_wrong_retry_is_refused_with_the_right_reason() {
     assert_eq!(retry(&[(4, 0x88a47c02)]), Reason::Different(Difference::Memory)); // cas w4, w2, [x0]
     assert_eq!(retry(&[(7, NOP)]), Reason::Different(Difference::Register(2)));
     assert_eq!(retry(&[(8, NOP)]), Reason::Different(Difference::Register(4)));
-    // Left whatever the compare-and-swap found; back to the second word only.
+    // Left whatever the compare-and-swap found; back to the second instruction only.
     for branch in [NOP, 0x35000042] {
         assert_eq!(refusal(&NAND, &with(&RETRY, &[(6, branch)])), Refusal::Retry, "{branch:08x}");
     }
@@ -152,15 +152,15 @@ fn a_wrong_retry_is_refused_with_the_right_reason() {
     assert_eq!(retry(&[(0, NOP)]), new(4, Cause::Unpaired));
 }
 
-/// `ldxr w2, [x0]; add w5, w5, w2; stxr w4, w5, [x0]; cbnz w4, #-12`: the sum grows with each try, here as there, but in
-/// the proof the old loop is passed once.
+/// `ldxr w2, [x0]; add w5, w5, w2; stxr w4, w5, [x0]; cbnz w4, #-12`: the sum grows with each try, here as
+/// there, but in the proof the old loop is passed once.
 pub(crate) fn growing_sum() -> ([u32; 4], [u32; 8]) {
     let old = [0x885f7c02, 0x0b0200a5, 0x88047c05, 0x35ffffa4];
     (old, [RETRY[0], old[1], RETRY[3], 0x88a47c05, RETRY[5], 0x35ffff62, RETRY[7], RETRY[8]])
 }
 
-/// `ldxr w2, [x0]; cset w3, eq; cmp w2, w1; stxr w4, w3, [x0]; cbnz w4, #-16`: flags that the first word of the body reads,
-/// and its last one sets.
+/// `ldxr w2, [x0]; cset w3, eq; cmp w2, w1; stxr w4, w3, [x0]; cbnz w4, #-16`: flags that the first
+/// instruction of the body reads, and its last one sets.
 pub(crate) fn flags_of_the_last_try() -> ([u32; 5], [u32; 9]) {
     let old = [0x885f7c02, 0x1a9f17e3, 0x6b01005f, 0x88047c03, 0x35ffff84];
     (old, [RETRY[0], old[1], old[2], RETRY[3], RETRY[4], RETRY[5], RETRY[6], RETRY[7], RETRY[8]])
@@ -189,7 +189,8 @@ fn every_flipped_bit_of_a_retry_is_refused_or_known_to_be_idle() {
         }
     }
     for (at, word) in &accepted {
-        // Zero moved in other words, wider copies of what has no high bits, stronger order, and ways to say the same.
+        // Zero moved in other instructions, wider copies of what has no high bits, stronger order, and other
+        // instructions for the same.
         println!("{at}: {word:08x}");
     }
     assert!(accepted.len() < 30, "{accepted:x?}");

@@ -1,9 +1,10 @@
-//! The prover held against an SMT solver: z3 is asked of the same words, by another reading of the manual, whether any
-//! state tells the two sequences apart.
+//! The prover compared with an SMT solver: z3 gets the same instructions, by another reading of the manual.
+//! The query is whether any state distinguishes the two sequences.
 //!
-//! `symbolic` makes terms of the words, `z3` answers. What the prover accepts no state may tell apart. What it refutes z3
-//! refutes as well, by a state of its own, in which the interpreter of numbers gives two results. The prover may refuse
-//! more: words that no proof can hold, whatever they compute.
+//! `symbolic` makes terms of the instructions, `z3` answers. What the prover accepts no state may
+//! distinguish. What it refutes z3 refutes as well, by a state of its own, in which the interpreter of
+//! numbers gives two results. The prover may refuse more: instructions that no proof can hold, whatever they
+//! compute.
 
 use crate::interpreter::execute;
 use crate::loads::epilogue;
@@ -26,13 +27,13 @@ use std::fmt::Write;
 /// What z3 says of two sequences.
 #[derive(Clone, PartialEq, Debug)]
 enum Verdict {
-    /// No state tells them apart, and the new one's order is no weaker.
+    /// No state distinguishes them, and the new one's order is no weaker.
     Same,
-    /// Registers, SP, flags, memory or the way out differ, from this state on.
+    /// Registers, SP, flags, memory or the exit differ, from this state on.
     Values(Box<State>),
     /// Only what memory's order is made of differs: the access itself, its letters, the barriers.
     Order,
-    /// Some state leads to a word that has no meaning here.
+    /// Some state leads to an instruction that has no meaning here.
     Stuck,
     Unknown,
 }
@@ -50,7 +51,7 @@ impl Verdict {
 }
 
 /// Two sequences as one script.
-struct Question<'a> {
+struct Query<'a> {
     old: &'a [u32],
     new: &'a [u32],
     script: Script,
@@ -80,45 +81,45 @@ fn holds(given: &[Given], x: &[Term]) -> Term {
     format!("(and true {})", given.iter().map(holds).collect::<Vec<_>>().join(" "))
 }
 
-impl<'a> Question<'a> {
-    fn new(old: &'a [u32], new: &'a [u32]) -> Question<'a> {
-        let mut question = Question::empty(old, new);
-        question.compare(&[]);
-        question
+impl<'a> Query<'a> {
+    fn new(old: &'a [u32], new: &'a [u32]) -> Query<'a> {
+        let mut query = Query::empty(old, new);
+        query.compare(&[]);
+        query
     }
 
-    fn given(old: &'a [u32], new: &'a [u32], given: &[Given], dead: &[Dead]) -> Question<'a> {
-        let mut question = Question::empty(old, new);
-        question.given = given.to_vec();
+    fn given(old: &'a [u32], new: &'a [u32], given: &[Given], dead: &[Dead]) -> Query<'a> {
+        let mut query = Query::empty(old, new);
+        query.given = given.to_vec();
         let known = holds(given, &registers());
-        question.say(&format!("(assert {known})"));
-        question.compare(dead);
-        question
+        query.say(&format!("(assert {known})"));
+        query.compare(dead);
+        query
     }
 
     /// As `prove_loads` has it: what the first load of one reads the first of the other reads too, and so on.
-    fn loads(old: &'a [u32], new: &'a [u32]) -> Question<'a> {
-        let mut question = Question::empty(old, new);
-        question.reads = (0..4).map(|load| format!("load{load}")).collect();
-        for load in question.reads.clone() {
-            question.say(&format!("(declare-const {load} (_ BitVec 64))"));
+    fn loads(old: &'a [u32], new: &'a [u32]) -> Query<'a> {
+        let mut query = Query::empty(old, new);
+        query.reads = (0..4).map(|load| format!("load{load}")).collect();
+        for load in query.reads.clone() {
+            query.say(&format!("(declare-const {load} (_ BitVec 64))"));
         }
-        question.compare(&[]);
-        question
+        query.compare(&[]);
+        query
     }
 
-    /// As `prove_retrying` has it. Whatever the plain load reads: a try that stores does what the old sequence does, and
-    /// after one that does not the old sequence would do as before, with anything in memory. So all tries together do
-    /// what the old sequence does, by induction.
-    fn retrying(old: &'a [u32], new: &'a [u32], dead: &[Dead]) -> Question<'a> {
-        let mut question = Question::empty(old, new);
-        question.retries = true;
-        question.say("(declare-const guess (_ BitVec 64))");
-        question.say(&format!("(declare-const then {MEMORY})"));
-        let before = question.run(old, Path::start());
-        let tries = question.run(new, Path { reads: vec!["guess".to_owned()], ..Path::start() });
+    /// As `prove_retrying` has it. Whatever the plain load reads: a try that stores does what the old
+    /// sequence does, and after one that does not the old sequence would do as before, with anything in
+    /// memory. So all tries together do what the old sequence does, by induction.
+    fn retrying(old: &'a [u32], new: &'a [u32], dead: &[Dead]) -> Query<'a> {
+        let mut query = Query::empty(old, new);
+        query.retries = true;
+        query.say("(declare-const guess (_ BitVec 64))");
+        query.say(&format!("(declare-const then {MEMORY})"));
+        let before = query.run(old, Path::start());
+        let tries = query.run(new, Path { reads: vec!["guess".to_owned()], ..Path::start() });
         let then = || Path { memory: "then".to_owned(), ..Path::start() };
-        let without = question.run(old, then());
+        let without = query.run(old, then());
         let (mut stores, mut fails) = (Vec::new(), Vec::new());
         for path in tries {
             let stored = path.access.as_ref().map_or("true".to_owned(), |access| access.stored.clone());
@@ -127,22 +128,22 @@ impl<'a> Question<'a> {
             fails.push(when(&format!("(not {stored})")));
             stores.push(when(&stored));
         }
-        question.hold(&before, &stores, dead);
+        query.hold(&before, &stores, dead);
         for Path { end, condition, x, flags, barriers, .. } in fails {
             match end {
                 End::Left(0) if barriers.is_empty() => {
-                    let after = question.run(old, Path { condition, x, flags, ..then() });
-                    question.hold(&without, &after, dead);
+                    let after = query.run(old, Path { condition, x, flags, ..then() });
+                    query.hold(&without, &after, dead);
                 }
-                End::Left(_) => question.values.push(condition),
+                End::Left(_) => query.values.push(condition),
                 _ => {}
             }
         }
-        question
+        query
     }
 
-    fn empty(old: &'a [u32], new: &'a [u32]) -> Question<'a> {
-        let mut question = Question {
+    fn empty(old: &'a [u32], new: &'a [u32]) -> Query<'a> {
+        let mut query = Query {
             old,
             new,
             script: Script::new(),
@@ -154,8 +155,8 @@ impl<'a> Question<'a> {
             order: Vec::new(),
         };
         // A byte of memory, and what the old sequence finds where it looks.
-        question.say("(declare-const probe (_ BitVec 64))\n(declare-const cell (_ BitVec 128))");
-        question
+        query.say("(declare-const probe (_ BitVec 64))\n(declare-const cell (_ BitVec 128))");
+        query
     }
 
     fn say(&mut self, line: &str) {
@@ -207,7 +208,8 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// What z3 says. Asked first whether a sequence is stuck, where that is expected: then its values are of no account.
+    /// What z3 says. The first query is whether a sequence is stuck, where that is expected: then its values
+    /// are of no account.
     fn judged(&self, z3: &mut Z3, is_stuck: bool) -> Verdict {
         let mut asked =
             |goal: &[&[Term]]| z3.ask(&format!("{}(assert {})", self.script.text, any(&goal.concat())));
@@ -247,7 +249,7 @@ impl<'a> Question<'a> {
     }
 }
 
-/// Each thing that may differ in value where both ways are taken.
+/// Each thing that may differ in value where both paths are taken.
 fn unlike_values(old: &Path, new: &Path, dead: u32) -> Vec<Term> {
     if old.end != new.end {
         return vec!["true".to_owned()];
@@ -260,7 +262,7 @@ fn unlike_values(old: &Path, new: &Path, dead: u32) -> Vec<Term> {
     found
 }
 
-/// Each thing by which another observer of memory may tell the two apart, though no value differs.
+/// Each thing by which another observer of memory may distinguish the two, though no value differs.
 fn unlike_order(old: &Path, new: &Path, plain: bool) -> Vec<Term> {
     let mut fixed = old.barriers != new.barriers;
     let mut found = Vec::new();
@@ -300,18 +302,12 @@ struct Agreement {
 
 impl Agreement {
     /// Holds one against the other, and a state that z3 finds against the interpreter. What z3 says.
-    fn hold(
-        &mut self,
-        z3: &mut Z3,
-        answer: &Result<Proof, Refusal>,
-        question: &Question,
-        place: &str,
-    ) -> Verdict {
-        let verdict = question.judged(z3, matches!(answer, Err(Refusal::Instruction { .. })));
-        let (old, new) = (question.old, question.new);
+    fn hold(&mut self, z3: &mut Z3, answer: &Result<Proof, Refusal>, query: &Query, place: &str) -> Verdict {
+        let verdict = query.judged(z3, matches!(answer, Err(Refusal::Instruction { .. })));
+        let (old, new) = (query.old, query.new);
         let place = format!("{place}: {old:08x?}, {new:08x?}");
         if let Verdict::Values(state) = &verdict {
-            assert!(question.retries || !agree_in(old, new, state), "{place}: the same in {state:x?}");
+            assert!(query.retries || !agree_in(old, new, state), "{place}: the same in {state:x?}");
         }
         let said = match answer {
             Ok(_) => {
@@ -321,7 +317,7 @@ impl Agreement {
             Err(Refusal::Different { difference, .. }) => {
                 let agrees = match &verdict {
                     Verdict::Values(state) => {
-                        question.retries || execute(old, state).is_ok() && execute(new, state).is_ok()
+                        query.retries || execute(old, state).is_ok() && execute(new, state).is_ok()
                     }
                     Verdict::Order => !is_of_values(*difference),
                     _ => false,
@@ -353,21 +349,21 @@ impl Agreement {
 fn z3_finds_every_right_pair_the_same() {
     let mut z3 = Z3::start();
     let mut agreement = Agreement::default();
-    for Pair { name, old, new } in PAIRS {
+    for Pair { name, old, new } in PAIRS.iter() {
         let (old, new) = (words(old), words(new));
-        agreement.hold(&mut z3, &prove(&old, &new), &Question::new(&old, &new), name);
+        agreement.hold(&mut z3, &prove(&old, &new), &Query::new(&old, &new), name);
     }
     assert_eq!(agreement.count("proven", "same"), PAIRS.len(), "{:?}", agreement.counts);
 }
 
 #[test]
-fn z3_tells_every_wrong_pair_apart_where_the_prover_does() {
+fn z3_distinguishes_every_wrong_pair_where_the_prover_does() {
     let mut z3 = Z3::start();
     let mut agreement = Agreement::default();
-    for Wrong { name, refusal, old, new } in WRONG {
+    for Wrong { name, refusal, old, new } in WRONG.iter() {
         let (old, new) = (words(old), words(new));
-        let (answer, question) = (prove(&old, &new), Question::new(&old, &new));
-        let verdict = agreement.hold(&mut z3, &answer, &question, name);
+        let (answer, query) = (prove(&old, &new), Query::new(&old, &new));
+        let verdict = agreement.hold(&mut z3, &answer, &query, name);
         // These are shown by a state, each of them; order is nothing that a state shows.
         let shown = match refusal {
             Reason::Different(Difference::Acquire | Difference::Release | Difference::Barriers) => false,
@@ -377,7 +373,8 @@ fn z3_tells_every_wrong_pair_apart_where_the_prover_does() {
         assert_eq!(matches!(verdict, Verdict::Values(_)), shown, "{name}");
     }
     assert_eq!(agreement.count("proven", "same"), 0);
-    // What does the same and is no proof's part: exclusives for exclusives, an atomic for itself, a way with no access.
+    // What does the same and is no proof's part: exclusives for exclusives, an atomic for itself, a path with
+    // no access.
     assert_eq!(agreement.refused.len(), 3, "{:#?}", agreement.refused);
 }
 
@@ -393,7 +390,7 @@ fn z3_and_the_prover_agree_on_every_size_and_order() {
         {
             let (old, new) = by_size_and_order(operation, size, before, after);
             let place = format!("{operation}, size {size}, {before:?} by {after:?}");
-            agreement.hold(&mut z3, &prove(&old, &new), &Question::new(&old, &new), &place);
+            agreement.hold(&mut z3, &prove(&old, &new), &Query::new(&old, &new), &place);
         }
     }
     let expected = [(("different", "order differs"), 84), (("proven", "same"), 108)];
@@ -415,17 +412,17 @@ fn z3_and_the_prover_take_what_is_known_and_what_is_dead_alike() {
             let given = [Given { register: 1, zero_from }];
             let answer = prove_given(&old, &new, &given);
             let place = format!("{name}, {given:?}");
-            agreement.hold(&mut z3, &answer, &Question::given(&old, &new, &given, &[]), &place);
+            agreement.hold(&mut z3, &answer, &Query::given(&old, &new, &given, &[]), &place);
         }
     }
     let (old, new) = made_between(20);
     for (exit, registers) in [(20, 1 << 3), (5, 1 << 3), (20, 1 << 4), (20, u32::MAX), (21, u32::MAX)] {
         let dead = [Dead { exit, registers }];
         let answer = prove_with(&old, &new, &[], &dead);
-        agreement.hold(&mut z3, &answer, &Question::given(&old, &new, &[], &dead), &format!("{dead:?}"));
+        agreement.hold(&mut z3, &answer, &Query::given(&old, &new, &[], &dead), &format!("{dead:?}"));
     }
-    // ldaxr w2, [x0]; cbnz w2, #-4; stxr w3, w1, [x0]; cbnz w3, #-12 against
-    // mov w2, wzr; casa w2, w1, [x0]; cbnz w2, #-8; mov w3, wzr: what is known of w2 is not where it comes back.
+    // ldaxr w2, [x0]; cbnz w2, #-4; stxr w3, w1, [x0]; cbnz w3, #-12 against mov w2, wzr; casa w2, w1, [x0];
+    // cbnz w2, #-8; mov w3, wzr: what is known of w2 is not where it comes back.
     let (old, new) = (
         [0x885f_fc02, 0x35ff_ffe2, 0x8803_7c01, 0x35ff_ffa3],
         [0x2a1f_03e2, 0x88e2_7c01, 0x35ff_ffc2, 0x2a1f_03e3],
@@ -433,7 +430,7 @@ fn z3_and_the_prover_take_what_is_known_and_what_is_dead_alike() {
     for register in [2, 9] {
         let given = [Given { register, zero_from: 1 }];
         let answer = prove_given(&old, &new, &given);
-        agreement.hold(&mut z3, &answer, &Question::given(&old, &new, &given, &[]), &format!("{given:?}"));
+        agreement.hold(&mut z3, &answer, &Query::given(&old, &new, &given, &[]), &format!("{given:?}"));
     }
     let expected = [(("different", "values differ"), 9), (("proven", "same"), 9), (("refused", "stuck"), 1)];
     assert_eq!(agreement.counts, BTreeMap::from(expected));
@@ -444,7 +441,7 @@ fn z3_and_the_prover_agree_on_plain_loads() {
     let mut z3 = Z3::start();
     let mut agreement = Agreement::default();
     let mut hold = |old: &[u32], new: &[u32], place: &str| {
-        agreement.hold(&mut z3, &prove_loads(old, new), &Question::loads(old, new), place);
+        agreement.hold(&mut z3, &prove_loads(old, new), &Query::loads(old, new), place);
     };
     for by in (0..=256).step_by(8) {
         let (old, new) = epilogue(by);
@@ -471,7 +468,7 @@ fn z3_and_the_prover_agree_on_what_is_tried_again() {
         let (old, new) = (filled(&old), filled(&new));
         let answer = prove_retrying(&old, &new, &[]);
         let place = format!("size {size}, order {order}");
-        agreement.hold(&mut z3, &answer, &Question::retrying(&old, &new, &[]), &place);
+        agreement.hold(&mut z3, &answer, &Query::retrying(&old, &new, &[]), &place);
     }
     assert_eq!(agreement.count("proven", "same"), 16);
     // What a try that fails has changed is read by the next.
@@ -480,7 +477,7 @@ fn z3_and_the_prover_agree_on_what_is_tried_again() {
         let (old, new) = (filled(old), filled(new));
         let answer = prove_retrying(&old, &new, &[]);
         let verdict =
-            agreement.hold(&mut z3, &answer, &Question::retrying(&old, &new, &[]), "after a failed try");
+            agreement.hold(&mut z3, &answer, &Query::retrying(&old, &new, &[]), "after a failed try");
         assert!(matches!(verdict, Verdict::Values(_)), "{verdict:?}: {new:08x?}");
     }
     let old = filled(&NAND);
@@ -488,10 +485,11 @@ fn z3_and_the_prover_agree_on_what_is_tried_again() {
         let mut new = filled(&RETRY);
         new[at] ^= 1 << bit;
         let answer = prove_retrying(&old, &new, &[]);
-        let question = Question::retrying(&old, &new, &[]);
-        agreement.hold(&mut z3, &answer, &question, &format!("word {at}, bit {bit}"));
+        let query = Query::retrying(&old, &new, &[]);
+        agreement.hold(&mut z3, &answer, &query, &format!("word {at}, bit {bit}"));
     }
-    // A plain load from elsewhere, or of fewer bytes, is a guess that may never be right; but if ever it is, all is the same.
+    // A plain load from elsewhere, or of fewer bytes, is a guess that may never be right; but if ever it is,
+    // all is the same.
     let is_guess = |place: &String| place.starts_with("word 0, ");
     assert!(
         agreement.refused.len() == 20 && agreement.refused.iter().all(is_guess),
@@ -538,8 +536,8 @@ fn mutants_of(pairs: impl Iterator<Item = &'static Pair>, share: u64) -> Agreeme
             if !seen.insert((before.clone(), after.clone())) || !random.next().is_multiple_of(share) {
                 continue;
             }
-            let (answer, question) = (prove(&before, &after), Question::new(&before, &after));
-            agreement.hold(&mut z3, &answer, &question, &format!("{name}, {place}"));
+            let (answer, query) = (prove(&before, &after), Query::new(&before, &after));
+            agreement.hold(&mut z3, &answer, &query, &format!("{name}, {place}"));
         }
     }
     agreement
@@ -560,7 +558,8 @@ fn z3_accepts_every_one_of_all_mutants_that_the_prover_does() {
     assert!(agreement.all() >= 12_000 && agreement.count("different", "values differ") >= 6_000);
 }
 
-/// The terms of an instruction mean on constants what the interpreter says, and both know the same instructions.
+/// The terms of an instruction mean on constants what the interpreter says, and both know the same
+/// instructions.
 #[test]
 fn each_class_of_instruction_has_the_terms_that_the_interpreter_computes() {
     let mut z3 = Z3::start();
@@ -600,7 +599,7 @@ fn each_class_of_instruction_has_the_terms_that_the_interpreter_computes() {
                 format!("(and {} {})", path.condition, any(&unlike))
             });
             let mut unlike: Vec<Term> = unlike.collect();
-            // One of the ways is always gone.
+            // One of the paths is always gone.
             let gone: Vec<Term> = paths.iter().map(|path| path.condition.clone()).collect();
             unlike.push(format!("(not {})", any(&gone)));
             let goal = any(&unlike);

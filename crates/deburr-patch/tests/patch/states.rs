@@ -1,4 +1,5 @@
-//! States to begin in: values at the ends of each size, and random ones, in which memory often holds what a register does.
+//! States to begin in: values at the ends of each size, and random ones, in which memory often holds what a
+//! register does.
 
 use deburr_patch::State;
 

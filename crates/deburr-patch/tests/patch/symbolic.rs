@@ -1,9 +1,9 @@
-//! A third reading of the Arm ARM: words → terms of SMT-LIB 2, over arrays of bytes and bit vectors.
+//! A third reading of the Arm ARM: instructions → terms of SMT-LIB 2, over arrays of bytes and bit vectors.
 //!
-//! Written after the pseudocode of DDI 0487, C6.2 and J1, a function each where the manual has one. It shares nothing with
-//! the prover and nothing with the interpreter of numbers: registers are bit vectors, memory is an array of bytes (little
-//! endian), and each way through a sequence has its condition as a term. Whether a way is ever taken is for a solver to
-//! say. Store-exclusives succeed.
+//! Written after the pseudocode of DDI 0487, C6.2 and J1, a function each where the manual has one. It shares
+//! nothing with the prover and nothing with the interpreter of numbers: registers are bit vectors, memory is
+//! an array of bytes (little endian), and each path through a sequence has its condition as a term. Whether a
+//! path is ever taken is for a solver to say. Store-exclusives succeed.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ pub(crate) struct Script {
     names: usize,
 }
 
-/// One way through a sequence: how it ends, when it is taken, and what it leaves.
+/// One path through a sequence: how it ends, when it is taken, and what it leaves.
 #[derive(Clone)]
 pub(crate) struct Path {
     pub(crate) end: End,
@@ -42,13 +42,13 @@ pub(crate) struct Path {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum End {
     Running,
-    /// In words from the first.
+    /// In instructions from the first.
     Left(i64),
-    /// At a word without a meaning here, or one that is reached twice.
+    /// At an instruction without a meaning here, or one that is reached twice.
     Stuck,
 }
 
-/// What orders the sequence in memory, beside what it computes.
+/// What orders the sequence in memory, apart from what it computes.
 #[derive(Clone)]
 pub(crate) struct Access {
     /// Barriers before it.
@@ -68,9 +68,9 @@ struct Stuck;
 
 enum Next {
     On(i64),
-    /// Some words on where the term holds, one where it does not.
+    /// Some instructions on where the term holds, one where it does not.
     Either(Term, i64),
-    /// One word on where the term holds, stuck where it does not.
+    /// One instruction on where the term holds, stuck where it does not.
     Only(Term),
 }
 
@@ -133,11 +133,12 @@ impl Script {
         self.define("Bool", value)
     }
 
-    /// All ways through a sequence from its first word, from a state.
+    /// All paths through a sequence from its first instruction, from a state.
     pub(crate) fn run(&mut self, words: &[u32], start: Path) -> Vec<Path> {
         let (mut waiting, mut ended) = (vec![start], Vec::new());
         while let Some(mut path) = waiting.pop() {
-            // Back at the first word after the access is out: what follows is another run, from another state.
+            // Back at the first instruction after the access is out: what follows is another run, from
+            // another state.
             let inside = usize::try_from(path.pc).ok().filter(|pc| *pc > 0 || path.access.is_none());
             let Some((at, word)) = inside.and_then(|pc| Some((pc, *words.get(pc)?))) else {
                 path.end = End::Left(path.pc);
@@ -439,8 +440,8 @@ impl Script {
         }
     }
 
-    /// `ldr` with an unsigned offset; `ldur`, post-indexed `ldr` and `ldp` of x registers. What they read is not memory as
-    /// the access finds it: another may have written to it.
+    /// `ldr` with an unsigned offset; `ldur`, post-indexed `ldr` and `ldp` of x registers. What they read is
+    /// not memory as the access finds it: another may have written to it.
     fn plain(&mut self, path: &mut Path, word: u32) -> Result<Next, Stuck> {
         let (t, n, t2) = (bits(word, 4, 0), bits(word, 9, 5), bits(word, 14, 10));
         let base = path.or_sp(n, 64);
@@ -455,7 +456,8 @@ impl Script {
                 self.read(path, t, &base, 64)?;
                 self.set_or_sp(path, n, 64, &plus(nine));
             }
-            // Where SP is aligned and the offset an odd multiple of 8, the two are two accesses (FEAT_LSE2, B2.2.1).
+            // Where SP is aligned and the offset an odd multiple of 8, the two are two accesses (FEAT_LSE2,
+            // B2.2.1).
             (0b1010_0101, 2, _, _) if n == 31 && bit(word, 15) && t != t2 => {
                 let seven = 8 * signed(word, 21, 15);
                 self.read(path, t, &plus(seven), 64)?;
@@ -659,7 +661,7 @@ pub(crate) fn registers() -> Vec<Term> {
 }
 
 impl Path {
-    /// The state that is declared, before the first word.
+    /// The state that is declared, before the first instruction.
     pub(crate) fn start() -> Path {
         Path {
             end: End::Running,

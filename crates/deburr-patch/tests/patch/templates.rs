@@ -1,4 +1,5 @@
-//! The prover that remembers: it answers as the one that does not, whatever the registers and the exits are called.
+//! The prover that remembers: it answers as the one that does not, whatever the registers and the exits are
+//! called.
 
 use crate::pairs::PAIRS;
 use crate::states::Random;
@@ -9,9 +10,9 @@ use deburr_patch::{
 };
 use std::collections::HashSet;
 
-/// Where register numbers stand in a word of the pairs, by its mnemonic: the lowest bit of each.
+/// Where register numbers are in an instruction of the pairs, by its mnemonic: the lowest bit of each.
 ///
-/// Written from the Arm ARM's tables once more: what the library takes for registers is not asked.
+/// Written from the Arm ARM's tables once more: nothing comes from the library.
 pub(crate) fn fields(word: u32) -> &'static [u32] {
     match word {
         _ if word & 0x7c00_0000 == 0x1400_0000 || word >> 24 == 0x54 => &[],
@@ -47,7 +48,7 @@ fn bijection(random: &mut Random) -> [u32; 31] {
     table
 }
 
-/// For some words: of `casp` each pair remains one.
+/// For some instructions: of `casp` each pair remains one.
 fn bijection_for(random: &mut Random, words: &[u32]) -> [u32; 31] {
     let table = bijection(random);
     if !words.iter().any(|word| word & 0xbfa0_7c00 == 0x0820_7c00) {
@@ -57,7 +58,8 @@ fn bijection_for(random: &mut Random, words: &[u32]) -> [u32; 31] {
     std::array::from_fn(|number| pairs.get(number / 2).map_or(30, |pair| 2 * pair + number as u32 % 2))
 }
 
-/// Whether two answers to one question are the same, but for the state and which of several differences is shown.
+/// Whether two answers to one query are the same, except for the state and which of several differences is
+/// shown.
 fn same(first: &Result<Proof, Refusal>, second: &Result<Proof, Refusal>) -> bool {
     match (first, second) {
         (Err(Refusal::Different { .. }), Err(Refusal::Different { .. })) => true,
@@ -95,13 +97,13 @@ fn renamed_pairs_get_the_answer_of_the_first() {
     assert!(prover.templates() > 80, "{}", prover.templates());
 }
 
-/// The refusals of `wrong.rs` are told in the pair's own registers.
+/// The refusals of `wrong.rs` are in the pair's own registers.
 #[test]
 fn a_remembered_refusal_names_the_register_of_the_pair() {
     let prover = Prover::default();
     let mut random = Random(6);
     let mut seen = 0;
-    for wrong in WRONG {
+    for wrong in WRONG.iter() {
         let Reason::Different(Difference::Register(number)) = wrong.refusal else { continue };
         for _ in 0..8 {
             let table = bijection_for(&mut random, &words(wrong.new));
@@ -150,7 +152,7 @@ fn the_sum_in_the_old_values_register_is_not_confused_with_the_sum_beside_it() {
         assert!(prover.prove(&old, &new).is_ok(), "{o} {n}");
     }
     assert_eq!(prover.templates(), 2);
-    // Old as with two registers, new as with one, and the other way round.
+    // Old as with two registers, new as with one, and vice versa.
     for (o, n) in [(0, 3), (3, 3)] {
         let (old, new) = (add(o, n).0, add(3 - o, n).1);
         assert!(prover.prove(&old, &new).is_err() && prove(&old, &new).is_err(), "{o} {n}");
@@ -179,7 +181,7 @@ fn the_stack_pointer_and_the_zero_register_are_no_other_registers() {
     }
 }
 
-/// A compare-and-swap that leaves to `failed` and to `stored`, in words from its first.
+/// A compare-and-swap that leaves to `failed` and to `stored`, in instructions from its first.
 fn two_exits(failed: [i32; 2], stored: [i32; 2]) -> ([u32; 6], [u32; 6]) {
     let conditional = |from: i32, to: i32| 0x5400_0001 | (((to - from) as u32) & 0x7_ffff) << 5; // b.ne
     let always = |from: i32, to: i32| 0x1400_0000 | ((to - from) as u32) & 0x3ff_ffff; // b
@@ -207,14 +209,14 @@ fn exits_are_known_by_which_are_the_same_only() {
             "{failed:?} {stored:?}"
         );
     }
-    // Four exits, each of which may be the word behind, in as many patterns as a set of five has partitions.
+    // Four exits, each of which may be the next place, in as many patterns as a set of five has partitions.
     assert!(prover.templates() <= 52, "{}", prover.templates());
     let right = Prover::default();
     for (failed, stored) in FAR.iter().flat_map(|failed| FAR.map(|stored| (*failed, stored))) {
         let (old, new) = two_exits([failed; 2], [stored; 2]);
         assert!(right.prove(&old, &new).is_ok());
     }
-    // Both behind, one, the other, both elsewhere, and both at one place elsewhere.
+    // Both after it, one, the other, both elsewhere, and both at one place elsewhere.
     assert_eq!(right.templates(), 5);
 }
 
@@ -337,7 +339,8 @@ fn what_is_given_belongs_to_the_template() {
     assert_eq!(prover.templates(), 7);
 }
 
-/// A way back to the first word is a way out, but for what is known at the first word or dead behind the last.
+/// An edge back to the first instruction is an exit, except for what is known at the first instruction or
+/// dead after the last.
 #[test]
 fn nothing_is_known_or_dead_on_the_way_back() {
     let prover = Prover::default();
@@ -345,7 +348,7 @@ fn nothing_is_known_or_dead_on_the_way_back() {
     let old = [0x885f_fc02, 0x35ff_ffe2, 0x5280_0025, 0x8803_7c05, 0x35ff_ff83];
     // mov w5, #1; mov w2, wzr; casa w2, w5, [x0]; cbnz w2, #-12; mov w3, wzr
     let hoisted = [0x5280_0025, 0x2a1f_03e2, 0x88e2_7c05, 0x35ff_ffa2, 0x2a1f_03e3];
-    // The same with the new value made in the status, and again behind the branch.
+    // The same with the new value made in the status, and again after the branch.
     let late = [0x5280_0023, 0x2a1f_03e2, 0x88e2_7c03, 0x35ff_ffa2, 0x2a1f_03e3];
     let all = [0, 5].map(|exit| Dead { exit, registers: u32::MAX });
     for (new, register) in [(hoisted, 5), (late, 3)] {
@@ -382,7 +385,7 @@ fn loads_and_atomics_are_remembered_apart() {
     assert_eq!(prover.templates(), 2);
 }
 
-/// Few of the tests' pairs are one but for their names.
+/// Few of the tests' pairs are one except for their names.
 #[test]
 fn threads_share_one_prover() {
     let prover = Prover::default();

@@ -19,7 +19,7 @@ pub(crate) enum Answer {
 }
 
 impl Z3 {
-    /// Milliseconds at most that it thinks about one question.
+    /// The maximum of milliseconds for one query.
     const LIMIT: u32 = 20_000;
 
     pub(crate) fn start() -> Z3 {
@@ -33,7 +33,7 @@ impl Z3 {
         Z3 { process, to, from: BufReader::new(from) }
     }
 
-    /// Forgets all, then says so much, and asks whether it can be.
+    /// Forgets all, then asserts so much, and checks whether it can be.
     pub(crate) fn ask(&mut self, script: &str) -> Answer {
         write!(self.to, "(reset)\n(set-logic QF_ABV)\n{script}\n(check-sat)\n").expect("z3 listens");
         match self.reply().trim() {

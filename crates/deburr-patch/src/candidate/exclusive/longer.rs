@@ -1,12 +1,14 @@
 //! Patch stage: replacements that are longer than their sequence, for space of their own.
 //!
-//! In: a sequence, and what would replace it if there were room. Out: words in the form of `trampoline`: all that goes on inside
-//! first, then a branch behind the sequence, then one for each other way out, so that no way out is too far for a
-//! conditional branch. What no LSE instruction computes is computed between a plain load and a compare-and-swap, again
-//! until that succeeds.
+//! In: a sequence, and what would replace it if there were room. Out: instructions in the form of
+//! `trampoline`. All that goes on inside comes first. Then comes a branch to after the sequence, and one for
+//! each other exit, so that no exit is too far away for a conditional branch. What no LSE instruction
+//! computes is computed between a plain load and a compare-and-swap, again until that succeeds.
 
-use super::*;
+use super::sequence::{Sequence, Status, Step};
 use crate::candidate::trampoline::leave;
+use crate::semantics::encode;
+use crate::semantics::{Register, ZERO, decode};
 
 impl Sequence<'_> {
     /// As `finish`, of any length.
@@ -33,7 +35,7 @@ impl Sequence<'_> {
         Some(new)
     }
 
-    /// Where the loaded value goes on the way around a body that runs between load and compare-and-swap: the body must
+    /// Where the loaded value goes around a body that runs between load and compare-and-swap: the body must
     /// leave it there.
     fn guess(&self, scratch: Option<Register>) -> Option<Register> {
         let overwrites = |register| self.body.iter().any(|step| step.insn.destination() == Some(register));
@@ -41,8 +43,8 @@ impl Sequence<'_> {
         scratch.or(Some(self.old).filter(|_| is_kept))
     }
 
-    /// `guess` and the status register hold what was loaded; the latter gets what is there at the end. The body runs once
-    /// more on that, so that whatever depends on what was loaded depends on the access.
+    /// `guess` and the status register hold what was loaded; the latter gets what is there at the end. The
+    /// body runs once more on that, so that whatever depends on what was loaded depends on the access.
     fn retrying(&self, guess: Register, flags: bool) -> Option<Vec<u32>> {
         let width = self.width();
         let body = || self.body.iter().map(|step| step.word);
@@ -62,7 +64,7 @@ impl Sequence<'_> {
     }
 }
 
-/// As [`propose`], where nothing limits the length.
+/// As [`propose`](super::propose), where nothing limits the length.
 pub(crate) fn propose_longer(words: &[u32]) -> Vec<Vec<u32>> {
     let Some(sequence) = read(words) else { return Vec::new() };
     let exit = sequence.body.iter().position(|step| step.to.is_some());
@@ -86,8 +88,8 @@ pub(crate) fn propose_longer(words: &[u32]) -> Vec<Vec<u32>> {
     words.collect()
 }
 
-/// A compare-and-swap around the body of a sequence that always stores. `scratch`: a register that is dead behind the
-/// sequence and that it does not name, where the body overwrites what was loaded.
+/// A compare-and-swap around the body of a sequence that always stores. `scratch`: a register that is dead
+/// after the sequence and that it does not name, where the body overwrites what was loaded.
 pub(crate) fn retrying(words: &[u32], scratch: Option<Register>) -> Vec<Vec<u32>> {
     let Some(sequence) = read(words) else { return Vec::new() };
     let stores = sequence.body.iter().all(|step| step.to.is_none());
@@ -106,8 +108,8 @@ fn names(word: u32, register: Register) -> bool {
     found
 }
 
-/// How many words the sequence has that begins with a load-exclusive, and where it goes on after a failed comparison, in
-/// words from there.
+/// How many instructions the sequence has that begins with a load-exclusive, and where it goes on after a
+/// failed comparison, in instructions from there.
 pub(crate) fn measure(words: &[u32]) -> Option<(usize, Vec<i64>)> {
     let sequence = read(words)?;
     Some((sequence.end, sequence.body.iter().filter_map(|step| step.to).collect()))

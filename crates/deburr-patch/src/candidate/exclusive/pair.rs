@@ -1,22 +1,26 @@
-//! Patch stage: what may stand in the place of a compare-and-swap of two registers.
+//! Patch stage: what may take the place of a compare-and-swap of two registers.
 //!
-//! In: a sequence with `ldxp` and `stxp`. Out: proposals with `casp`, which compares and swaps an even register and the next
-//! one with as many others (Arm ARM, C6.2, CASP). Registers that are no such pairs are moved, as far as there are words for
-//! it, into others that are dead behind the sequence. So are the words for the status register, which the body itself often
-//! leaves as 0: `cset s, ne; …; cinc s, s, ne` of what compares equal.
+//! In: a sequence with `ldxp` and `stxp`. Out: proposals with `casp`, which compares and swaps an even
+//! register and the next one with as many others (Arm ARM, C6.2, CASP). Registers that are no such pairs are
+//! moved, as far as there are instructions for it, into others that are dead after the sequence. So are the
+//! instructions for the status register, which the body itself often leaves as 0:
+//! `cset s, ne; …; cinc s, s, ne` of what compares equal.
 
-use super::{NoShape, Proposal, Sequence, Status, Step};
+use super::no_shape::NoShape;
+use super::replacements::Replacements;
+use super::sequence::{Sequence, Status, Step};
 use crate::semantics::encode::{self, Prepare};
 use crate::semantics::{Insn, Logic, Operand, Register, SP, Shift, Step as Decoded, Width, ZERO, decode};
 
-/// Candidates with other registers at most, those with the fewest moves.
+/// Maximum of replacements with other registers, those with the fewest moves.
 const MOST: usize = 24;
-/// First registers of pairs to move values to, those first that calls may overwrite. Nothing but what is there already goes
-/// to x18, which is a platform's own, or to x28 with the frame pointer.
+/// First registers of pairs to move values to, those first that calls may overwrite. Nothing but what is
+/// there already goes to x18, which is a platform's own, or to x28 with the frame pointer.
 const FIRST: [u8; 13] = [16, 14, 12, 10, 8, 6, 4, 2, 0, 20, 22, 24, 26];
 
-/// Whether what an `ldxp` loads is stored back somewhere, as only a store that succeeds makes one access of the two halves.
-/// `casp` stores nothing where the comparison fails, so that nothing is ordered before that store any more.
+/// Whether what an `ldxp` loads is stored back somewhere, as only a store that succeeds makes one access of
+/// the two halves. `casp` stores nothing where the comparison fails, so that nothing is ordered before that
+/// store any more.
 pub(crate) fn stores_back(words: &[u32]) -> bool {
     let decoded: Vec<Decoded> = words.iter().map(|&word| decode(word)).collect();
     let Some((Ok(Insn::LoadExclusivePair { reference, rt: old }), rest)) = decoded.split_first() else {
@@ -32,8 +36,8 @@ pub(crate) fn stores_back(words: &[u32]) -> bool {
     })
 }
 
-/// Registers of a compare-and-swap: where the expected value and then the loaded one are, where the new one is, and the words
-/// that move them there and back.
+/// Registers of a compare-and-swap: where the expected value and then the loaded one are, where the new one
+/// is, and the instructions that move them there and back.
 struct Placed {
     first: Vec<u32>,
     back: Vec<u32>,
@@ -42,20 +46,20 @@ struct Placed {
 }
 
 /// What may replace a sequence whose high halves are loaded to and stored from `high`.
-pub(crate) fn propose(sequence: &Sequence<'_>, high: [Register; 2]) -> Result<Proposal, NoShape> {
+pub(crate) fn propose(sequence: &Sequence<'_>, high: [Register; 2]) -> Result<Replacements, NoShape> {
     if sequence.body.iter().all(|step| step.to.is_none()) {
         return Err(NoShape::Operation);
     }
-    let (mut candidates, mut lossy) = (Vec::new(), Vec::new());
+    let (mut exact, mut lossy) = (Vec::new(), Vec::new());
     let mut all = placed(sequence, high);
     all.sort_by_key(|placed| placed.first.len() + placed.back.len());
     for placed in &all {
         let whole = ends(sequence, placed, &sequence.body);
         if placed.is_own {
-            candidates.extend(whole.iter().cloned());
+            exact.extend(whole.iter().cloned());
         }
         lossy.extend(whole);
-        // A way out that leads to where the sequence ends is none where both come there alike.
+        // An exit that leads to where the sequence ends is none where both come there alike.
         let leaves = |step: &&Step| step.to != Some(sequence.end as i64);
         let kept: Vec<Step> = sequence.body.iter().filter(leaves).copied().collect();
         if kept.len() < sequence.body.len() {
@@ -66,12 +70,12 @@ pub(crate) fn propose(sequence: &Sequence<'_>, high: [Register; 2]) -> Result<Pr
     if lossy.is_empty() {
         return Err(NoShape::Pair);
     }
-    let ways_out = sequence.body.iter().filter_map(|step| step.to).collect();
+    let exits = sequence.body.iter().filter_map(|step| step.to).collect();
     let length = sequence.end;
-    Ok(Proposal { length, candidates, lossy, operand: None, is_narrow: false, ways_out })
+    Ok(Replacements { length, exact, lossy, operand: None, is_narrow: false, exits })
 }
 
-/// The words around an access, with each of what may become of the status register.
+/// The instructions around an access, with each of what may become of the status register.
 fn ends(sequence: &Sequence<'_>, placed: &Placed, steps: &[Step]) -> Vec<Vec<u32>> {
     let zero = |flags| Some(Status::Zero { flags });
     let status = [zero(false), zero(true).filter(|_| sequence.compares_status), Some(Status::Left)];
@@ -123,7 +127,8 @@ fn placed(sequence: &Sequence<'_>, high: [Register; 2]) -> Vec<Placed> {
     found
 }
 
-/// Words that move two values to two registers, none for what is there already. `None`: it would take a third register.
+/// Instructions that move two values to two registers, none for what is there already. `None`: it would take
+/// a third register.
 fn moves(width: Width, to: [Register; 2], from: [Operand; 2]) -> Option<Vec<u32>> {
     let [low, high] = [0, 1].map(|at| (to.get(at).copied().unwrap_or(ZERO), from.get(at).copied()));
     let crosses = high.1.and_then(Operand::register) == Some(low.0);
@@ -162,13 +167,13 @@ mod tests {
     use super::*;
     use crate::prove::{Dead, prove, prove_with};
 
-    /// `ldaxp x8, x9, [x0]`, the words between, `stlxp w10, x4, x5, [x0]`, `cbnz w10` back.
+    /// `ldaxp x8, x9, [x0]`, the instructions between, `stlxp w10, x4, x5, [x0]`, `cbnz w10` back.
     fn sequence(between: &[u32]) -> Vec<u32> {
         let back = 0x3500_000a | ((between.len() as u32 + 2).wrapping_neg() & 0x7_ffff) << 5;
         [0xc87f_a408].iter().chain(between).copied().chain([0xc82a_9404, back, 0xd65f_03c0]).collect()
     }
 
-    /// `cmp x8, x2; ccmp x9, x3, #0, eq; b.ne` to a word.
+    /// `cmp x8, x2; ccmp x9, x3, #0, eq; b.ne` to an instruction.
     fn compared_to(to: i64) -> [u32; 3] {
         [0xeb02_011f, 0xfa43_0120, encode::retargeted(0x5400_0001, to - 3).expect("near")]
     }
@@ -180,7 +185,7 @@ mod tests {
         let old = sequence(&flag);
         let proposal = propose(&old).expect("a shape");
         let proven = |new: &&Vec<u32>| prove(&old[..8], new).is_ok();
-        let new = proposal.candidates.iter().find(proven).expect("a proof");
+        let new = proposal.exact.iter().find(proven).expect("a proof");
         // mov x8, x2; mov x9, x3; caspal x8, x9, x4, x5, [x0]
         assert_eq!(new[..3], [0xaa02_03e8, 0xaa03_03e9, 0x4868_fc04]);
         assert_eq!((new.len(), proposal.length), (8, 8));
@@ -190,15 +195,15 @@ mod tests {
     fn without_a_flag_the_status_must_be_dead() {
         let old = sequence(&compared_to(20));
         let proposal = propose(&old).expect("a shape");
-        assert!(proposal.candidates.iter().all(|new| prove(&old[..6], new).is_err()));
+        assert!(proposal.exact.iter().all(|new| prove(&old[..6], new).is_err()));
         let dead = Dead { exit: 6, registers: 1 << 10 };
         let proven = |new: &&Vec<u32>| prove_with(&old[..6], new, &[], &[dead]).is_ok();
         assert!(proposal.lossy.iter().any(|new| proven(&new)));
     }
 
     #[test]
-    fn a_way_out_to_the_end_leaves_room_to_move_a_register() {
-        // x4 and x6 are stored: one of them is moved beside the other.
+    fn an_exit_to_the_end_leaves_room_to_move_a_register() {
+        // x4 and x6 are stored: one of them is moved next to the other.
         let mut old = sequence(&compared_to(6));
         old[4] = 0xc82a_9804; // stlxp w10, x4, x6, [x0]
         let proposal = propose(&old).expect("a shape");
@@ -206,7 +211,7 @@ mod tests {
         let proven = |new: &&Vec<u32>| prove_with(&old[..6], new, &[], &[dead]).is_ok();
         assert!(proposal.lossy.iter().any(|new| proven(&new)));
         assert!(proposal.lossy.iter().all(|new| prove(&old[..6], new).is_err()));
-        // In the middle of the code behind there is none.
+        // In the middle of the code after it there is none.
         let mut far = sequence(&compared_to(20));
         far[4] = 0xc82a_9804; // stlxp w10, x4, x6, [x0]
         assert_eq!(propose(&far), Err(NoShape::Pair));

@@ -1,9 +1,9 @@
 //! Patch stage: which calls come back.
 //!
-//! In: an image and its program. Out: [`Returns`]: the functions that are called and from which no path leads to a return,
-//! as the least fixpoint over the call graph. What follows a call of one is another block's code, or a landing pad's.
-//! Everything that is not followed is taken to return: calls and jumps through registers, other files' functions but for
-//! those whose contract forbids it.
+//! In: an image and its program. Out: [`Returns`]: the functions that are called and from which no path leads
+//! to a return, as the least fixpoint over the call graph. What follows a call of one is another block's
+//! code, or a landing pad's. Everything that is not followed is taken to return: calls and jumps through
+//! registers, other files' functions except those whose contract forbids it.
 
 use super::edges;
 use deburr_core::address::CodeOffset;
@@ -41,7 +41,8 @@ const NEVER: &[&str] = &[
     "siglongjmp",
 ];
 
-/// Whether a function of another file never returns; libstdc++ has one for each of its exceptions, `std::__throw_…`.
+/// Whether a function of another file never returns; libstdc++ has one for each of its exceptions,
+/// `std::__throw_…`.
 fn is_never(name: &str) -> bool {
     let thrower =
         name.strip_prefix("_ZSt").map(|name| name.trim_start_matches(|it: char| it.is_ascii_digit()));

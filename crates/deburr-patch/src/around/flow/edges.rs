@@ -1,8 +1,8 @@
 //! Patch stage: where control comes from.
 //!
-//! In: an image and its program. Out: [`Edges`]: every direct branch and call of the file by its target, from every word of
-//! code, whatever function it is taken to belong to. A word of data that happens to decode as a branch is none, unless
-//! control can reach that data.
+//! In: an image and its program. Out: [`Edges`]: every direct branch and call of the file by its target, from
+//! every instruction of code, whatever function it is taken to belong to. A word of data that happens to
+//! decode as a branch is none, unless control can reach that data.
 
 use deburr_core::address::CodeOffset;
 use deburr_core::function::Program;
@@ -79,7 +79,7 @@ impl Edges {
         self.reached_data.iter().any(|run| run.contains(&at))
     }
 
-    /// Where control comes to a place from, but for the instruction before it.
+    /// Where control comes to a place from, except for the instruction before it.
     pub(crate) fn sources(&self, to: CodeOffset) -> impl Iterator<Item = CodeOffset> {
         self.range(to..to + 1).iter().map(|&(_, from)| from)
     }
@@ -97,7 +97,7 @@ fn sort(edges: &mut [(CodeOffset, CodeOffset)]) {
     edges.par_sort_unstable_by_key(|&(to, from)| u64::from(to) << 32 | u64::from(from));
 }
 
-/// The direct branches and calls among words from a place on: target and source.
+/// The direct branches and calls among instructions from a place on: target and source.
 fn direct<'a>(
     image: &'a Image<'_>,
     start: CodeOffset,
@@ -112,7 +112,8 @@ fn direct<'a>(
     })
 }
 
-/// How far, in bytes, a direct branch or call goes (DDI 0487 C4.1, "Branches, Exception Generating and System instructions").
+/// How far, in bytes, a direct branch or call goes (DDI 0487 C4.1, "Branches, Exception Generating and System
+/// instructions").
 pub(crate) fn distance(word: u32) -> Option<i64> {
     match word >> 24 {
         0x14..=0x17 | 0x94..=0x97 => Some(field(word, 0, 26)),
@@ -124,17 +125,18 @@ pub(crate) fn distance(word: u32) -> Option<i64> {
     }
 }
 
-/// How far, in bytes, the address lies that `adr` makes.
+/// How far away, in bytes, the address is that `adr` makes.
 pub(crate) fn adr_distance(word: u32) -> Option<i64> {
     (word & 0x9f00_0000 == 0x1000_0000).then(|| field(word, 5, 19) | i64::from(word >> 29 & 3))
 }
 
-/// A signed field of words, in bytes.
+/// A signed field that counts instructions, in bytes.
 fn field(word: u32, low: u32, bits: u32) -> i64 {
     i64::from(((word >> low) << (32 - bits)).cast_signed() >> (32 - bits)) * 4
 }
 
-/// Whether the next instruction can run after a word; a call comes back. What is not allocated traps, and is taken to go on.
+/// Whether the next instruction can run after an instruction; a call comes back. What is not allocated traps,
+/// and is taken to go on.
 pub(crate) fn falls_through(word: u32) -> bool {
     // b; br, ret, eret, drps and their signed forms, blr excepted; udf
     let is_jump = word >> 26 == 0b00_0101;

@@ -1,13 +1,14 @@
 //! Patch stage: where indirect jumps go.
 //!
-//! In: an image and its program. Out: [`Indirect`]: the targets of every `br` and `blr` that computes them: from an address
-//! made in code, a table of 1-, 2- or 4-byte offsets from an address (switch statements; DDI 0487 has no such thing, gcc's
-//! and clang's back ends do), or a table of 4-byte addresses; and the jumps whose targets stay unknown. Where a jump takes a
-//! whole pointer from memory, from its caller or from a callee, its targets are what points to code, which `entries`
-//! collects.
+//! In: an image and its program. Out: [`Indirect`]: the targets of every `br` and `blr` that computes them:
+//! from an address made in code, a table of 1-, 2- or 4-byte offsets from an address (switch statements; DDI
+//! 0487 has no such thing, gcc's and clang's back ends do), or a table of 4-byte addresses; and the jumps
+//! whose targets stay unknown. Where a jump takes a whole pointer from memory, from its caller or from a
+//! callee, its targets are what points to code, which `entries` collects.
 //!
-//! The method is a backward slice: from a register at a jump back to all instructions that may have written it last, on
-//! every path, and on from what those read. What is not understood makes the jump unknown, never a guess.
+//! The method is a backward slice: from a register at a jump back to all instructions that may have written
+//! it last, on every path, and on from what those read. What is not understood makes the jump unknown, never
+//! a guess.
 
 use super::edges::{self, Edges};
 use super::returns::Returns;
@@ -159,7 +160,7 @@ struct Slice<'s, 'a> {
 }
 
 impl Slice<'_, '_> {
-    /// Where a jump through x`register` goes, but for whole pointers; `None`: not known.
+    /// Where a jump through x`register` goes, except whole pointers; `None`: not known.
     fn targets(&mut self, jump: CodeOffset, register: u8) -> Option<Vec<CodeOffset>> {
         let mut targets = Vec::new();
         for value in self.values(jump, Reg::general(register), 0) {
@@ -190,8 +191,9 @@ impl Slice<'_, '_> {
         Some(targets)
     }
 
-    /// The targets in the jump's own function that a table of 4-byte offsets has whose end nothing states. It is read until so
-    /// many elements lead elsewhere that it must have ended; `None`: it seems to have no end.
+    /// The targets in the jump's own function that a table of 4-byte offsets has whose end nothing states. It
+    /// is read until so many elements lead elsewhere that it must have ended; `None`: it seems to have no
+    /// end.
     fn unbounded(
         &self,
         jump: CodeOffset,
@@ -375,7 +377,7 @@ impl Slice<'_, '_> {
             return vec![if is_whole { Value::Pointer } else { Value::Unknown }];
         }
         if memory.size == 8 && depth == 1 {
-            // Pointers are looked for wherever they lie.
+            // Pointers are found wherever they are.
             return vec![Value::Pointer];
         }
         let size = memory.size as u8;
@@ -398,7 +400,7 @@ impl Slice<'_, '_> {
             _ => whole,
         };
         let elements: Vec<Value> = bases.into_iter().map(element).collect();
-        // Pointers are looked for wherever they lie.
+        // Pointers are found wherever they are.
         if size >= 8 && elements.contains(&whole) { vec![Value::Pointer] } else { elements }
     }
 
@@ -468,7 +470,8 @@ impl Slice<'_, '_> {
         None
     }
 
-    /// The bound of what was extended from a narrow register: by a comparison before, or all that its bytes hold.
+    /// The bound of what was extended from a narrow register: by a comparison before, or all that its bytes
+    /// hold.
     fn narrower(&self, at: CodeOffset, source: [Option<Reg>; 3], all: u32) -> Option<u32> {
         let modifier = Modifier { bytes: 4, ..Modifier::NONE };
         let before = source.first().copied().flatten().and_then(|index| self.bound(at, index, modifier));

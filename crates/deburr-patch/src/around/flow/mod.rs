@@ -1,0 +1,127 @@
+//! Patch stage: how control goes through a file.
+//!
+//! In: an image and its program. Out: a [`Flow`]. It has every edge that is known, direct or through a table;
+//! which calls come back; which jumps may go anywhere; and what data or the loader has the address of. All
+//! queries about the surroundings of a site starts here.
+//!
+//! | file | answers |
+//! |---|---|
+//! | `edges` | where control comes to a place from |
+//! | `indirect` | where indirect jumps go |
+//! | `returns` | which calls come back |
+
+pub(crate) mod edges;
+mod indirect;
+mod returns;
+
+use deburr_core::address::CodeOffset;
+use deburr_core::address::Svma;
+use deburr_core::function::Program;
+use deburr_core::image::{Code, Image};
+use deburr_core::insn::sweep::ReferenceKind;
+use deburr_core::insn::{self, Insn};
+use edges::Edges;
+use indirect::Indirect;
+use returns::Returns;
+use std::collections::HashMap;
+
+/// How control goes through a file.
+pub(crate) struct Flow<'f, 'a> {
+    pub(crate) image: &'f Image<'a>,
+    pub(crate) program: &'f Program,
+    returns: Returns,
+    pub(crate) edges: Edges,
+    indirect: Indirect,
+    /// Indirect jumps of unknown target, by the function that they are in; the first also of the calls.
+    unknown: HashMap<Option<usize>, Unknown>,
+    /// Places whose address a relocation, the loader or code has, sorted.
+    pointed_to: Vec<CodeOffset>,
+}
+
+/// Indirect transfers of one function whose targets are not known.
+#[derive(Debug, Default)]
+struct Unknown {
+    /// The first of all.
+    first: Option<CodeOffset>,
+    jumps: Vec<CodeOffset>,
+}
+
+impl<'f, 'a> Flow<'f, 'a> {
+    /// Reads all code of a file.
+    pub(crate) fn of(image: &'f Image<'a>, program: &'f Program) -> Flow<'f, 'a> {
+        let returns = Returns::find(image, program);
+        let (indirect, edges) = Indirect::resolve(image, program, &returns);
+        let (unknown, pointed_to) = (HashMap::new(), Vec::new());
+        let mut flow = Flow { image, program, returns, edges, indirect, unknown, pointed_to };
+        for &jump in &flow.indirect.unknown {
+            let unknown = flow.unknown.entry(program.whole_index_at(jump)).or_default();
+            unknown.first.get_or_insert(jump);
+            if flow.image.word_at(image.svma(jump)).is_some_and(edges::is_indirect_jump) {
+                unknown.jumps.push(jump);
+            }
+        }
+        let named = image.pointers.iter().chain(&image.entries).filter_map(|&to| image.code_offset(to));
+        let made = program.references().filter(|reference| reference.kind == ReferenceKind::Address);
+        flow.pointed_to = named.chain(made.map(|reference| reference.to)).collect();
+        flow.pointed_to.sort_unstable();
+        flow.pointed_to.dedup();
+        flow
+    }
+
+    pub(crate) fn word(&self, at: CodeOffset) -> Option<u32> {
+        self.image.word_at(self.image.svma(at))
+    }
+
+    pub(crate) fn decode(&self, at: CodeOffset) -> Option<Insn> {
+        let at = self.image.svma(at);
+        insn::decode(self.image.arch, self.image.bytes_at(at)?, at)
+    }
+
+    /// Whether control can go on from an instruction to the one after it.
+    pub(crate) fn falls_through(&self, at: CodeOffset) -> bool {
+        self.returns.falls_through(self.image, at)
+    }
+
+    /// Whether data, the loader or code has the address of a place.
+    pub(crate) fn is_pointed_to(&self, at: CodeOffset) -> bool {
+        self.pointed_to.binary_search(&at).is_ok()
+    }
+
+    /// Whether control may come to a place: it is not known to be data, or control can reach the data.
+    pub(crate) fn may_run(&self, at: CodeOffset) -> bool {
+        !self.program.is_data(at) || self.edges.reach_data(at)
+    }
+
+    /// Whether the entry of a procedure linkage table at a place has an instruction that stops a path.
+    pub(crate) fn is_stopped_in_linkage(&self, start: CodeOffset, stops: &impl Fn(&Insn) -> bool) -> bool {
+        /// Instructions of the longest entry.
+        const LONGEST: u32 = 6;
+        let is_linkage = |code: &Code<'_>| code.name.starts_with(".plt") || code.name == ".iplt";
+        if !self.image.code_at(self.image.svma(start)).is_some_and(is_linkage) {
+            return false;
+        }
+        let mut insns = (0..LONGEST).map_while(|index| self.decode(start + 4 * index));
+        let until = |insn: &Insn| insn.flow == insn::Flow::Next;
+        insns.by_ref().take_while(until).any(|insn| stops(&insn))
+    }
+
+    /// The jumps of unknown target in the function around a place.
+    pub(crate) fn unknown_jumps(&self, at: CodeOffset) -> &[CodeOffset] {
+        if self.unknown.is_empty() {
+            return &[];
+        }
+        self.unknown.get(&self.program.whole_index_at(at)).map_or(&[], |unknown| &unknown.jumps)
+    }
+
+    /// The first indirect jump or call of unknown target in the function around a place.
+    pub(crate) fn unknown_jump_near(&self, at: Svma) -> Option<Svma> {
+        let at = self.image.code_offset(at)?;
+        let unknown = self.unknown.get(&self.program.whole_index_at(at))?;
+        unknown.first.map(|jump| self.image.svma(jump))
+    }
+
+    /// The known targets of an indirect jump.
+    pub(crate) fn targets_of(&self, jump: CodeOffset) -> &[(CodeOffset, CodeOffset)] {
+        self.indirect.from(jump)
+    }
+}
