@@ -82,38 +82,45 @@ impl CodeOffset {
 
     /// The offset `bytes` further on; the last one where that is beyond 4 GiB.
     #[must_use]
+    #[inline]
     pub const fn saturating_add(self, bytes: u32) -> CodeOffset {
         CodeOffset(self.0.saturating_add(bytes))
     }
 
     /// The offset `bytes` before; the first one where there is none.
     #[must_use]
+    #[inline]
     pub const fn saturating_sub(self, bytes: u32) -> CodeOffset {
         CodeOffset(self.0.saturating_sub(bytes))
     }
 
     /// The offset `bytes` further on, if it is below 4 GiB.
+    #[inline]
     pub fn checked_add(self, bytes: u32) -> Option<CodeOffset> {
         self.0.checked_add(bytes).map(CodeOffset)
     }
 
     /// The offset `bytes` before, if there is one.
+    #[inline]
     pub fn checked_sub(self, bytes: u32) -> Option<CodeOffset> {
         self.0.checked_sub(bytes).map(CodeOffset)
     }
 
     /// The offset `bytes` further on, in 32 bits as they come.
     #[must_use]
+    #[inline]
     pub const fn wrapping_add(self, bytes: u32) -> CodeOffset {
         CodeOffset(self.0.wrapping_add(bytes))
     }
 
     /// This offset and each fourth after it: where A64 instructions are, from one on.
+    #[inline]
     pub fn words(self) -> impl Iterator<Item = CodeOffset> + Clone {
         (self.0..).step_by(4).map(CodeOffset)
     }
 
     /// As [`CodeOffset::words`], those before `end`.
+    #[inline]
     pub fn words_until(
         self,
         end: CodeOffset,
@@ -122,6 +129,7 @@ impl CodeOffset {
     }
 
     /// The distance from `start` in bytes, if this offset is not before it.
+    #[inline]
     pub fn since(self, start: CodeOffset) -> Option<u32> {
         self.0.checked_sub(start.0)
     }
@@ -130,18 +138,21 @@ impl CodeOffset {
 impl Add<u32> for CodeOffset {
     type Output = CodeOffset;
 
+    #[inline]
     fn add(self, bytes: u32) -> CodeOffset {
         CodeOffset(self.0 + bytes)
     }
 }
 
 impl AddAssign<u32> for CodeOffset {
+    #[inline]
     fn add_assign(&mut self, bytes: u32) {
         self.0 += bytes;
     }
 }
 
 impl SubAssign<u32> for CodeOffset {
+    #[inline]
     fn sub_assign(&mut self, bytes: u32) {
         self.0 -= bytes;
     }
@@ -150,6 +161,7 @@ impl SubAssign<u32> for CodeOffset {
 impl Sub<u32> for CodeOffset {
     type Output = CodeOffset;
 
+    #[inline]
     fn sub(self, bytes: u32) -> CodeOffset {
         CodeOffset(self.0 - bytes)
     }
@@ -159,18 +171,21 @@ impl Sub<u32> for CodeOffset {
 impl Sub for CodeOffset {
     type Output = u32;
 
+    #[inline]
     fn sub(self, start: CodeOffset) -> u32 {
         self.0 - start.0
     }
 }
 
 impl From<CodeOffset> for u64 {
+    #[inline]
     fn from(at: CodeOffset) -> u64 {
         u64::from(at.0)
     }
 }
 
 impl From<CodeOffset> for i64 {
+    #[inline]
     fn from(at: CodeOffset) -> i64 {
         i64::from(at.0)
     }
@@ -179,6 +194,7 @@ impl From<CodeOffset> for i64 {
 impl TryFrom<u64> for CodeOffset {
     type Error = TryFromIntError;
 
+    #[inline]
     fn try_from(bytes: u64) -> Result<CodeOffset, TryFromIntError> {
         u32::try_from(bytes).map(CodeOffset)
     }

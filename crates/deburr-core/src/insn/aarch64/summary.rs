@@ -217,6 +217,7 @@ fn control_of(definition: &Definition) -> Control {
 /// The displacement of a direct branch in bytes, by the width and place of its field: [`Branch26`] and so on.
 ///
 /// [`Branch26`]: Control::Branch26
+#[inline]
 pub(super) const fn displacement(word: u32, control: Control) -> i64 {
     use Control as C;
     4 * match control {

@@ -4,6 +4,7 @@ use crate::insn::Class;
 use iced_x86::{Code, Instruction, Mnemonic, OpKind};
 
 /// What the instruction is, by its operands and prefixes too.
+#[inline]
 pub(super) fn class_of(insn: &Instruction) -> Class {
     match possible_classes(insn.code()) {
         [Class::LockedAtomic] => {
