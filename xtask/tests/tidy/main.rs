@@ -1,6 +1,7 @@
 //! The boundaries that no compiler holds: layers, one name per rule everywhere, the rules' pages, sizes.
 
 mod imports;
+mod links;
 mod planted;
 
 use imports::Imports;
