@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Of some functions those that may learn something when they run a second time: from a flag in a structure of unknown
 /// place or in an argument, or from a word that was not followed to those who read it.
-pub(crate) fn worth_a_look(
+pub(crate) fn worth_running_again(
     file: &View<'_, '_>,
     learnt: &Learnt,
     functions: &BTreeSet<CodeOffset>,
@@ -37,7 +37,7 @@ pub(crate) fn worth_a_look(
 
 /// Runs functions on ways without a check again, and takes flags in structures of unknown place, and those that callers
 /// give them, for what they may be: set after a check. `new`: those that did not run so before.
-pub(crate) fn look_again(
+pub(crate) fn run_again(
     file: &View<'_, '_>,
     learnt: &mut Learnt,
     functions: &BTreeSet<CodeOffset>,
