@@ -1,7 +1,7 @@
 //! What vector registers hold, as far as compilers carry flags and pointers through them.
 //!
 //! In: the halves of the registers and of memory that an instruction reads. Out: the halves that it leaves. Only whole
-//! lanes are followed ([`Lanes`]); any arithmetic leaves [`Value::Tainted`] or nothing.
+//! lanes are followed ([`Lanes`]); any arithmetic leaves [`Value::Tainted`] (⊤ that carries taint) or nothing.
 
 use crate::function::reach::domain::value::Value;
 use crate::insn::Lanes;

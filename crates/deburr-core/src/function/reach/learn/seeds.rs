@@ -154,7 +154,7 @@ fn glibc_cpu_features(memory: &mut Memory, leaves: u64) {
     }
     /// `AVX_Fast_Unaligned_Load`, which glibc sets only where AVX2 is usable.
     const FAST_UNALIGNED_AVX: u8 = 9;
-    // glibc 2.39 keeps one leaf more; nobody asks for bit 9 of what then stands here.
+    // glibc 2.39 keeps one leaf more; no program tests bit 9 of what is then here.
     for preferences in [at, at + 32] {
         memory.words.insert((preferences, 4), Value::word([(FAST_UNALIGNED_AVX, proof(Feature::AVX2))], 4));
     }
@@ -192,7 +192,7 @@ fn named(file: &View<'_, '_>, memory: &mut Memory, name: &str, at: u64) {
     let arch = file.image.arch;
     match (arch, name) {
         (Arch::X86_64, "__cpu_model") => {
-            // The vendor, which proves nothing; but who asks begins with the address of the whole.
+            // The vendor, which proves nothing; but queries begin with the address of the whole.
             memory.words.insert((at, 4), Value::word([], 4));
             memory.words.insert((at + 12, 4), cpu_model_word(0));
         }
@@ -231,7 +231,7 @@ fn named(file: &View<'_, '_>, memory: &mut Memory, name: &str, at: u64) {
     }
 }
 
-/// Adds the words of the imported data of a name, which lies at an address; what is known by name stays.
+/// Adds the words of the imported data of a name, which is at an address; what is known by name stays.
 fn add_words(foreign: &[&Knowledge], name: &str, at: u64, memory: &mut Memory) {
     let words = knowledge::words(foreign, name);
     for (offset, width, value) in words.into_iter().flatten() {
