@@ -127,7 +127,7 @@ impl Bits {
         !self.zeros
     }
 
-    /// Whether it proves nothing.
+    /// Whether it says nothing of the CPU.
     pub(crate) fn is_plain(&self) -> bool {
         self.proofs.iter().all(BitProofs::is_empty) && self.rest.is_empty() && !self.tainted
     }

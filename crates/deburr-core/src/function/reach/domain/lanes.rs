@@ -9,8 +9,8 @@ use crate::insn::Lanes;
 /// The low and the high 64 bits of a vector register.
 pub(crate) type Halves = [Value; 2];
 
-/// What an instruction leaves in its destination: `old` is what that held, `from` the source's halves, `width` the bytes
-/// of a general register or a memory operand.
+/// What an instruction leaves in its destination: `old` is what that held, `from` the source's halves, `width` the
+/// bytes of a general register or a memory operand.
 pub(crate) fn arranged(lanes: Lanes, old: &Halves, from: &Halves, width: u8, index: u64) -> Halves {
     let [old_low, old_high] = old;
     let [low, high] = from;

@@ -1,5 +1,5 @@
-//! The laws that values obey: whatever an operation makes of two values, it allows every number that the operation makes
-//! of numbers which they allow, and says no more of it than those said.
+//! The laws that values obey: an operation on two values allows every number that it makes of their numbers, and says
+//! no more of it than they said.
 
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::domain::state::State;

@@ -29,8 +29,8 @@ pub(crate) enum Flags {
     Compare(Value, Value, u8),
     /// The carry flag is bit 0 of a value.
     Carry(Value),
-    /// A64's conditional comparison: where the condition before it held, and where it did not, what then was known; the
-    /// comparison, and the flags N, Z, C and V that replace it.
+    /// A64's conditional comparison: what was known where the condition before it held, and where it did not; the
+    /// comparison; and the flags N, Z, C and V that replace it.
     Either { before: (Outcome, Outcome), then: Box<Flags>, otherwise: u8 },
 }
 
@@ -478,7 +478,7 @@ impl State {
         }
     }
 
-    /// What holds after a test at `branch` came out one way; `None` if it cannot.
+    /// What holds after one outcome of a test at `branch`; `None` if it cannot have that.
     pub(crate) fn after(&self, outcome: &Outcome, branch: Svma, taken: bool) -> Option<State> {
         if outcome.impossible {
             return None;

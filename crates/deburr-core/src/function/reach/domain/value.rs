@@ -1,9 +1,9 @@
 //! What a register or a word of memory may hold, as far as it says what the CPU has.
 //!
-//! A value is either one of a few constants or a word of bits; with each constant, and with each bit, go the features
-//! that the CPU is known to have when the value is that constant, or when that bit is set or clear. Every operation may
-//! lose facts and never invents one. [`Value::Tainted`] is ⊤ that carries taint: it depends on an answer of the CPU,
-//! and how was lost.
+//! A value is either one of a few constants or a word of bits. With each constant go the features that the CPU is known
+//! to have when the value is that constant. With each bit go those when it is set, and when it is clear. Every
+//! operation may lose facts and never invents one. [`Value::Tainted`] is ⊤ that carries taint: it depends on an answer
+//! of the CPU, and how was lost.
 
 use crate::function::reach::domain::bits::{BitProofs, Bits, positions};
 use crate::function::reach::domain::proof::Proof;
@@ -58,14 +58,14 @@ pub(crate) const fn sign_extended(value: u64, width: u8) -> u64 {
     }
 }
 
-/// What is known when a test came out one way.
+/// What is known after one outcome of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Outcome {
     /// What the CPU then has.
     pub proven: Proof,
     /// Features that the CPU then lacks, as the program sees it.
     pub absent: FeatureSet,
-    /// Whether it cannot come out this way.
+    /// Whether it cannot have this outcome.
     pub impossible: bool,
 }
 

@@ -1,8 +1,8 @@
 //! What a call of a function leaves as it was, as far as the function's own instructions show.
 //!
-//! In: a small function that is not run inside its callers. Out: whether it comes back, and the registers that it writes:
-//! compilers that see a callee keep values in registers that it leaves alone, whatever the procedure call standard says
-//! (gcc's `-fipa-ra`).
+//! In: a small function that is not run inside its callers. Out: whether it comes back, and the registers that it
+//! writes. Compilers that see a callee keep values in registers that it leaves alone, whatever the procedure call
+//! standard says (gcc's `-fipa-ra`).
 
 use crate::address::Svma;
 use crate::function::block::Graph;

@@ -1,6 +1,6 @@
 //! Finds `getauxval` in a program that has it inside and names nothing: one linked statically, and stripped.
 //!
-//! In: the functions of an AArch64 file. Out: the one that does what glibc's does: it compares its only argument with
+//! In: the functions of an AArch64 file. Out: the one that does what glibc's does. It compares its only argument with
 //! `AT_HWCAP` and `AT_HWCAP2`, whose values are distinct from those of the other types
 //! (`sysdeps/unix/sysv/linux/dl-support.c` and `misc/getauxval.c` of glibc 2.36).
 

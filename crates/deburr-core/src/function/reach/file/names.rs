@@ -155,17 +155,17 @@ pub(crate) fn is_module_entry(name: &str) -> bool {
     PREFIXES.iter().any(|prefix| name.len() > prefix.len() && name.starts_with(prefix))
 }
 
-/// Whether an exported function is a vector variant for a part of the instruction set that its name states: `_ZGVdN4v_cos` is
-/// for AVX2, and what calls it was compiled for that (x86-64 Vector Function ABI, "Vector Function Name Mangling"; Vector
-/// Function ABI for AArch64). Those of the first level, `b` and `n`, need nothing.
+/// Whether an exported function is a vector variant for a part of the instruction set that its name states.
+/// `_ZGVdN4v_cos` is for AVX2, and what calls it was compiled for that (x86-64 Vector Function ABI, "Vector Function
+/// Name Mangling"; Vector Function ABI for AArch64). Those of the first level, `b` and `n`, need nothing.
 pub(crate) fn is_vector_variant(name: &str) -> bool {
     let Some(mangled) = name.strip_prefix("_ZGV") else { return false };
     let masked = mangled.strip_prefix(['c', 'd', 'e', 's']);
     masked.is_some_and(|rest| rest.starts_with(['N', 'M']) && rest.contains('_'))
 }
 
-/// Whether a function is exported without being meant for others: an inline function or a template's instance of C++,
-/// which every unit that uses it has and the linker merges, or one in a version that says so.
+/// Whether a function is exported without being meant for others. That is an inline function or a template's instance
+/// of C++, which every unit that uses it has and the linker merges. It is also one in a version that says so.
 pub(crate) fn is_incidental(export: &Export<'_>) -> bool {
     let is_private = |version: &str| version.split('_').any(|word| matches!(word, "PRIVATE" | "INTERNAL"));
     export.is_weak && export.name.starts_with("_Z") || export.version.is_some_and(is_private)

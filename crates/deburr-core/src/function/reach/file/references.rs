@@ -199,8 +199,9 @@ fn chunks<'a>(image: &'a Image<'_>) -> impl ParallelIterator<Item = (&'a [u8], S
     })
 }
 
-/// Places in code that may refer to data, by the data: four bytes that may be the displacement or the address in an
-/// instruction of x86-64 (nothing says where instructions begin), and `adrp`, `adr` and literal loads of AArch64.
+/// Places in code that may refer to data, by the data. Of x86-64 these are four bytes that may be the displacement or
+/// the address in an instruction (nothing says where instructions begin). Of AArch64 they are `adrp`, `adr` and literal
+/// loads.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
     /// By what they refer to, without how far beyond that they may reach.
@@ -531,8 +532,8 @@ fn pages(
     }
 }
 
-/// The offset of a load from the page in a register, if it is the first use of the register and replaces it, as what
-/// loads a pointer does, with no branch before it.
+/// The offset of a load from the page in a register. The load must be the first use of the register and replace it, as
+/// what loads a pointer does, with no branch before it.
 fn loaded_only(register: u32, words: &[[u8; 4]]) -> Option<i64> {
     /// Maximum of instructions up to the load.
     const NEAR: usize = 8;
@@ -575,8 +576,8 @@ fn references_of(
     }
 }
 
-/// The references of AArch64 code that begins at `start`, whose addresses are made in two steps, the first at one of the
-/// likely places: decodes only what uses their registers.
+/// The references of AArch64 code that begins at `start`, whose addresses are made in two steps, the first at one of
+/// the likely places: decodes only what uses their registers.
 fn followed(
     code: &[u8],
     start: Svma,

@@ -8,8 +8,8 @@ use crate::function::reach::learn::sources::{informs, referrers_to};
 use crate::function::reach::machine::memory::Argument;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Of some functions those that may learn something when they run a second time: from a flag in a structure of unknown
-/// place or in an argument, or from a word that was not followed to its readers.
+/// Of some functions those that may learn something when they run a second time. The source is a flag in a structure of
+/// unknown place or in an argument, or a word that was not followed to its readers.
 pub(crate) fn worth_running_again(
     file: &View<'_, '_>,
     learnt: &Learnt,
@@ -35,8 +35,8 @@ pub(crate) fn worth_running_again(
     functions.iter().copied().filter(is_worth).collect()
 }
 
-/// Runs functions on paths without a check again, and takes flags in structures of unknown place, and those that
-/// callers give them, for what they may be: set after a check. `new`: those that did not run so before.
+/// Runs functions on paths without a check again. Flags in structures of unknown place, and those that callers give
+/// them, are taken for what they may be: set after a check. `new`: those that did not run so before.
 pub(crate) fn run_again(
     file: &View<'_, '_>,
     learnt: &mut Learnt,

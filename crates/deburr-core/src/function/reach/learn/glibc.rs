@@ -1,7 +1,7 @@
 //! Where the dynamic linker keeps what it learnt of the CPU, in `_rtld_global_ro`.
 //!
 //! In: the resolvers of a library that reads it. Out: the offset of its CPUID leaves. The offset changes with glibc's
-//! version, and the library does not state it; but its resolvers test several bits of several of the leaves' words, and
+//! version, and the library does not state it. But its resolvers test several bits of several of the leaves' words, and
 //! only one offset makes features of all of them that resolvers test.
 
 use crate::address::{Extent, Svma};

@@ -1,5 +1,5 @@
-//! Where learning begins: words of memory whose meaning is laid down by the C library and the compilers' run-time libraries,
-//! or known of other files.
+//! Where learning begins: words of memory whose meaning is laid down by the C library and the compilers' run-time
+//! libraries, or known of other files.
 //!
 //! Sources: GCC's `common/config/i386/cpuinfo.h` and `i386-cpuinfo.h` (`__cpu_model`), glibc's
 //! `sysdeps/x86/include/cpu-features.h`, the Arm C Language Extensions' function multiversioning.
@@ -141,8 +141,8 @@ const GLIBC_LEAVES: &[(u32, u32)] = &[
 /// Where the leaves begin in `struct cpu_features`, after five integers.
 const GLIBC_LEAVES_AT: u64 = 20;
 
-/// `struct cpu_features` at an address whose leaves begin at `leaves`: of each leaf the four registers, and the four
-/// again with what the operating system does not support cleared; after them the preferences.
+/// `struct cpu_features` at an address whose leaves begin at `leaves`. Of each leaf it has the four registers, and the
+/// four again with what the operating system does not support cleared. After them come the preferences.
 fn glibc_cpu_features(memory: &mut Memory, leaves: u64) {
     let mut at = leaves;
     for &(leaf, subleaf) in GLIBC_LEAVES {

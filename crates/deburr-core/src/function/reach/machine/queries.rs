@@ -1,5 +1,5 @@
 //! Words of memory, registers and functions whose meaning is laid down: by the CPU's manual, by the kernel, by the C
-//! library and the compilers' run-time libraries.
+//! library and the compilers' run-time libraries. `Tainted` is ⊤ that carries taint.
 //!
 //! Sources: Intel SDM (CPUID), Linux `uapi/asm/hwcap.h`, GCC's `common/config/i386/cpuinfo.h` and `i386-cpuinfo.h`
 //! (`__cpu_model`), glibc's `sysdeps/x86/include/cpu-features.h`, the Arm C Language Extensions' function

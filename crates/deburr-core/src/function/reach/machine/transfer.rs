@@ -1,7 +1,8 @@
 //! Runs one instruction on what is known: what it computes, loads, stores and tests. `Tainted` is ⊤ that carries taint.
 //!
-//! In: an instruction and the [`State`] before it. Out: the state after it, and among the [`Facts`](crate::function::reach::machine::interpret::Facts)
-//! what it stores where others find it. Calls, jumps and returns are `interpret`'s.
+//! In: an instruction and the [`State`] before it. Out: the state after it, and among the
+//! [`Facts`](crate::function::reach::machine::interpret::Facts) what it stores where others find it. Calls, jumps and
+//! returns are `interpret`'s.
 
 use crate::address::Svma;
 use crate::function::reach::domain::lanes::{self, Halves};

@@ -1,8 +1,9 @@
 //! Programs that run an instruction to see whether the CPU has it, and catch the signal where it has not.
 //!
 //! In: the calls of a function. Out: whether an instruction that the CPU lacks would be survived, and what is proven
-//! where it was there after all. Survived is what runs between a handler of SIGILL and the return to its former one, and
-//! after a `sigsetjmp` that the handler jumps back to (POSIX.1-2017, `signal.h` and `setjmp.h`; SIGILL is 4, signal(7)).
+//! where it was there after all. Survived is what runs between a handler of SIGILL and the return to its former one,
+//! and after a `sigsetjmp` that the handler jumps back to (POSIX.1-2017, `signal.h` and `setjmp.h`; SIGILL is 4,
+//! signal(7)).
 
 use crate::Svma;
 use crate::function::Function;

@@ -366,8 +366,8 @@ impl Collector<'_, '_, '_> {
         self.file.whole_at(from).is_some_and(|function| self.used.contains(&(function.start, node)))
     }
 
-    /// Whether an address made at a place is given to a function that calls it: by the entry point to the C library,
-    /// or to a function whose name says so.
+    /// Whether an address made at a place is given to a function that calls it. The entry point gives it to the C
+    /// library, or it goes to a function whose name says so.
     fn is_callback(&self, from: Option<CodeOffset>) -> bool {
         /// Maximum of instructions between the two.
         const NEAR: usize = 24;

@@ -285,7 +285,7 @@ impl<'c> Net<'c> {
 
 /// What is known where each node begins, and the exported functions that others call as they like.
 ///
-/// An exported function that the file reaches itself, and only after checks, is what the check chooses: it is exported
+/// An exported function that the file reaches itself, and only after checks, is what the check chooses. It is exported
 /// for another part of the same project, whose callers have to query the CPU as well. Such functions are found from
 /// outside inwards: those that nothing in the file reaches are certainly for others.
 fn entries(

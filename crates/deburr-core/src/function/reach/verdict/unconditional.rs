@@ -33,8 +33,8 @@ pub(crate) struct Tested<'k, 'w, 'a> {
 }
 
 impl Tested<'_, '_, '_> {
-    /// Goes on from the roots. Of what other files may call, only those functions count that this file does not refer to
-    /// itself.
+    /// Goes on from the roots. Of what other files may call, only those functions count that this file does not refer
+    /// to itself.
     pub(crate) fn unconditional_from(&self, roots: &BTreeMap<CodeOffset, Source>) -> Unconditional {
         let (image, program) = (self.file.image, self.file.program);
         let is_root = |function: &Function, source: &Source| match source {
