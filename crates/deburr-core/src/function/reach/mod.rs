@@ -1,19 +1,20 @@
-//! Reach: which code above a level the program can get to without having asked the CPU first, by abstract interpretation.
+//! Reach: which code above a level the program can get to without having queried the CPU first, by abstract
+//! interpretation.
 //!
-//! In: an image, its linkage and its functions. Out: for each function that needs more than a given level, a [`Verdict`] with
-//! its evidence. Five rooms, each of which names only those before it:
+//! In: an image, its linkage and its functions. Out: for each function that needs more than a given level, a
+//! [`Verdict`] with its evidence. Five rooms, each of which names only those before it:
 //!
 //! | room | what is in it |
 //! |---|---|
 //! | `domain` | the abstract domain: values with what they prove, states, join and widening |
-//! | `file` | immutable look-ups: incoming edges, references, callees, names, what other files tell |
+//! | `file` | immutable look-ups: incoming edges, references, callees, names, what other files export |
 //! | `machine` | the transfer function of one instruction, and of a function by a worklist; what queries answer |
-//! | `learn` | the fixpoint over the file: which memory and which functions tell what the CPU has |
+//! | `learn` | the fixpoint over the file: which memory and which functions say what the CPU has |
 //! | `verdict` | the backward slice from code above the level, edges with proofs, the verdicts |
 //!
-//! An edge is *certain* if control takes it: a call, a jump, the loader's call of an entry or of what a resolver returns, a
-//! call through a word that the function was stored in. It is a *pointer* if the function's address only goes somewhere:
-//! taking an address is not calling it.
+//! An edge is *certain* if control takes it. That is a call, a jump, a call through a word that the function was stored
+//! in, or the loader's call of an entry or of what a resolver returns. It is a *pointer* if the function's address only
+//! goes somewhere: taking an address is not calling it.
 
 mod domain;
 pub(crate) mod file;

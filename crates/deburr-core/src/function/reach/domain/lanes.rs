@@ -1,7 +1,7 @@
 //! What vector registers hold, as far as compilers carry flags and pointers through them.
 //!
 //! In: the halves of the registers and of memory that an instruction reads. Out: the halves that it leaves. Only whole
-//! lanes are followed ([`Lanes`]); any arithmetic leaves [`Value::Tainted`] or nothing.
+//! lanes are followed ([`Lanes`]); any arithmetic leaves [`Value::Tainted`] (⊤ that carries taint) or nothing.
 
 use crate::function::reach::domain::value::Value;
 use crate::insn::Lanes;
@@ -9,8 +9,8 @@ use crate::insn::Lanes;
 /// The low and the high 64 bits of a vector register.
 pub(crate) type Halves = [Value; 2];
 
-/// What an instruction leaves in its destination: `old` is what that held, `from` the source's halves, `width` the bytes
-/// of a general register or a memory operand.
+/// What an instruction leaves in its destination: `old` is what that held, `from` the source's halves, `width` the
+/// bytes of a general register or a memory operand.
 pub(crate) fn arranged(lanes: Lanes, old: &Halves, from: &Halves, width: u8, index: u64) -> Halves {
     let [old_low, old_high] = old;
     let [low, high] = from;

@@ -1,5 +1,5 @@
-//! The laws that values obey: whatever an operation makes of two values, it allows every number that the operation makes
-//! of numbers which they allow, and says no more of it than those said.
+//! The laws that values obey: an operation on two values allows every number that it makes of their numbers, and says
+//! no more of it than they said.
 
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::domain::state::State;
@@ -17,7 +17,7 @@ fn of(features: &[Feature]) -> Proof {
     Proof::of(FeatureSet::of(features))
 }
 
-/// Some small values of each kind, and for each the numbers that it stands for with what each of them truly tells.
+/// Some small values of each kind, and for each the numbers that it stands for with what each of them truly proves.
 fn samples() -> Vec<(Value, Vec<(u64, Proof)>)> {
     let avx = of(&[Feature::AVX]);
     let bmi = of(&[Feature::BMI1]);
@@ -37,12 +37,12 @@ fn samples() -> Vec<(Value, Vec<(u64, Proof)>)> {
             .unwrap_or_default();
         found.push((value, choice.to_vec()));
     }
-    // Words of bits: each number tells what all of its bits tell.
+    // Words of bits: each number proves what all of its bits prove.
     for bits in [&[(0u8, avx), (1, bmi)][..], &[(2, bmi), (3, avx)]] {
         let word = Value::word(bits.iter().copied(), 4).and_mask(0xf);
         let numbers = (0..16u64).map(|number| {
-            let told = bits.iter().filter(|(bit, _)| number >> bit & 1 != 0);
-            (number, told.fold(Proof::EMPTY, |all, (_, proof)| all.union(*proof)))
+            let set = bits.iter().filter(|(bit, _)| number >> bit & 1 != 0);
+            (number, set.fold(Proof::EMPTY, |all, (_, proof)| all.union(*proof)))
         });
         found.push((word, numbers.collect()));
     }
@@ -75,7 +75,7 @@ fn joins_allow_what_either_allows_and_invent_nothing() {
         for (b, of_b) in samples() {
             let joined = a.join(&b);
             for &(number, truth) in of_a.iter().chain(&of_b) {
-                // Of a number that both allow, what is true on one way only is not.
+                // Of a number that both allow, what is true on one path only is not.
                 let both = of_a.iter().chain(&of_b).filter(|(other, _)| *other == number);
                 let truth = both.fold(truth, |all, (_, proof)| all.intersection(*proof));
                 allows(&joined, number, truth, "join");

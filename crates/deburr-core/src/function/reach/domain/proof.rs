@@ -7,7 +7,7 @@ use deburr_cpu::FeatureSet;
 pub struct Proof {
     /// Features that the CPU has.
     pub features: FeatureSet,
-    /// Whether a test stood on the way that depends on the CPU in a way that was not followed: it may prove more.
+    /// Whether a test on the path depends on the CPU in a manner that was not followed: it may prove more.
     pub is_doubtful: bool,
 }
 

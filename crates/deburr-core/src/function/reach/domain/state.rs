@@ -1,4 +1,4 @@
-//! What is known at one place of a function: registers, flags, the frame, and what tests have proven on the way.
+//! What is known at one place of a function: registers, flags, the frame, and what tests have proven on the path.
 
 use crate::address::Svma;
 use crate::function::reach::domain::lanes::Halves;
@@ -10,12 +10,12 @@ use deburr_cpu::{Arch, FeatureSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Frame slots at most that are followed.
+/// Maximum of frame slots that are followed.
 const SLOTS: usize = 256;
-/// Words at known addresses at most that are followed in one function.
+/// Maximum of words at known addresses that are followed in one function.
 const WORDS: usize = 48;
 
-/// What the flags tell.
+/// What the flags show.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum Flags {
     /// Nothing that is followed.
@@ -29,12 +29,12 @@ pub(crate) enum Flags {
     Compare(Value, Value, u8),
     /// The carry flag is bit 0 of a value.
     Carry(Value),
-    /// A64's conditional comparison: where the condition before it held, and where it did not, what then was known; the
-    /// comparison, and the flags N, Z, C and V that stand in its place.
+    /// A64's conditional comparison: what was known where the condition before it held, and where it did not; the
+    /// comparison; and the flags N, Z, C and V that replace it.
     Either { before: (Outcome, Outcome), then: Box<Flags>, otherwise: u8 },
 }
 
-/// Where a value lies.
+/// Where a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holder {
     Register(Reg),
@@ -84,22 +84,22 @@ pub(crate) struct State {
     registers: Arc<[Value]>,
     /// Words at known addresses that are known better here than everywhere: stored or tested since the last call.
     words: Arc<BTreeMap<(u64, u8), Value>>,
-    /// Registers that hold what also lies elsewhere, zero-extended.
+    /// Registers that hold what is also elsewhere, zero-extended.
     copies: Vec<(Reg, Holder)>,
     /// What the flags were made of.
     subject: Option<Subject>,
     /// What is known of the vector registers.
     vectors: Arc<BTreeMap<Reg, Halves>>,
-    /// The registers that a callee left something in, and that nothing has written since on any way.
+    /// The registers that a callee left something in, and that nothing has written since on any path.
     leftovers: RegSet,
     /// What the frame holds, by offset from the stack pointer at the entry, with its width in bytes.
     frame: Arc<BTreeMap<i64, (u8, Value)>>,
     pub(crate) flags: Flags,
-    /// Features that every way to here has tested.
+    /// Features that every path to here has tested.
     pub(crate) proven: FeatureSet,
-    /// Features that every way to here has found missing.
+    /// Features that every path to here has found missing.
     pub(crate) absent: FeatureSet,
-    /// Tests on every way to here that were not followed: the branch, and whether it was taken.
+    /// Tests on every path to here that were not followed: the branch, and whether it was taken.
     doubts: Vec<(Svma, bool)>,
     /// The last branch that proved something.
     pub(crate) check: Option<Svma>,
@@ -170,7 +170,7 @@ impl State {
         }
     }
 
-    /// What lay in a place is no longer what lies elsewhere.
+    /// What was in a place is no longer what is elsewhere.
     fn changed(&mut self, place: Holder) {
         if !self.copies.is_empty() {
             self.copies
@@ -183,7 +183,7 @@ impl State {
 
     /// A register and a place hold the same, zero-extended.
     pub(crate) fn set_copy(&mut self, reg: Reg, of: Holder) {
-        /// Copies at most that are followed.
+        /// Maximum of copies that are followed.
         const MOST: usize = 32;
         if reg.index().is_some() && self.copies.len() < MOST && !self.copies.contains(&(reg, of)) {
             self.copies.push((reg, of));
@@ -218,7 +218,7 @@ impl State {
         self.put_word(at, width, value);
     }
 
-    /// Notes what a word is known to hold everywhere, so that a test can tell more.
+    /// Records what a word is known to hold everywhere, so that a test can show more.
     pub(crate) fn note_word(&mut self, at: u64, width: u8, value: &Value) {
         if self.word(at, width).is_none() {
             self.put_word(at, width, value.clone());
@@ -244,7 +244,7 @@ impl State {
         }
     }
 
-    /// Forgets the words at known addresses: somebody else may write there.
+    /// Forgets the words at known addresses: other code may write there.
     pub(crate) fn forget_words(&mut self) {
         if !self.words.is_empty() {
             self.words = Arc::default();
@@ -255,7 +255,7 @@ impl State {
         }
     }
 
-    /// Leaves out the values that a test has ruled out, wherever what was tested lies. `only`: the one that it may be.
+    /// Leaves out the values that a test has ruled out, wherever what was tested is. `only`: the one that it may be.
     fn narrow(&mut self, subject: Subject, holds: &dyn Fn(u64) -> bool, only: Option<u64>) {
         let keep = |value: u64| {
             holds(
@@ -283,7 +283,7 @@ impl State {
         let held = narrowed(&held);
         for holder in of.into_iter().chain(registers) {
             let here = match holder {
-                // What the memory holds for everybody is what was loaded from it.
+                // What the memory holds for all code is what was loaded from it.
                 Holder::Word(at, width) if self.word(at, width).is_none() => held.clone(),
                 _ => narrowed(&self.at(holder)),
             };
@@ -315,7 +315,7 @@ impl State {
 
     /// Whether one of some registers is a vector register that holds an answer of the CPU.
     pub(crate) fn holds_answer(&self, of: RegSet) -> bool {
-        self.vectors.iter().any(|(reg, halves)| of.contains(*reg) && halves.iter().any(Value::is_telling))
+        self.vectors.iter().any(|(reg, halves)| of.contains(*reg) && halves.iter().any(Value::is_informative))
     }
 
     /// What a vector register holds.
@@ -399,7 +399,7 @@ impl State {
         self.frame.range(from..to).map(|(at, (_, value))| (*at, value))
     }
 
-    /// Forgets the frame from an address on: somebody else may write there. What is passed on of the frame leads to no
+    /// Forgets the frame from an address on: other code may write there. What is passed on of the frame leads to no
     /// argument that the function has got itself.
     pub(crate) fn forget_frame(&mut self, from: i64) {
         let end = if from < 0 { 0 } else { i64::MAX };
@@ -478,7 +478,7 @@ impl State {
         }
     }
 
-    /// What holds after a test at `branch` came out one way; `None` if it cannot.
+    /// What holds after one outcome of a test at `branch`; `None` if it cannot have that.
     pub(crate) fn after(&self, outcome: &Outcome, branch: Svma, taken: bool) -> Option<State> {
         if outcome.impossible {
             return None;
@@ -494,12 +494,12 @@ impl State {
         Some(state)
     }
 
-    /// Takes in another way to the same place. Returns whether that changed what is known.
+    /// Joins another path to the same place. Returns whether that changed what is known.
     pub(crate) fn join(&mut self, other: &State) -> bool {
         let proven = self.proven.intersection(other.proven);
         let doubts: Vec<_> =
             self.doubts.iter().filter(|doubt| other.doubts.contains(doubt)).copied().collect();
-        // What only one way has proven goes with the values that only it makes.
+        // What only one path has proven goes with the values that only it makes.
         let own = |state: &State| Proof {
             features: state.proven.minus(proven),
             is_doubtful: state.doubts.len() > doubts.len(),
@@ -522,7 +522,7 @@ impl State {
             }
         }
         if !Arc::ptr_eq(&self.frame, &other.frame) {
-            // What one way has not written is as good as unknown there.
+            // What one path has not written is as good as unknown there.
             let unknown = (0, Value::Unknown);
             let other_at = |at: &i64, width: u8| {
                 &other.frame.get(at).filter(|(other, _)| *other == width).unwrap_or(&unknown).1
@@ -583,7 +583,7 @@ impl State {
         changed | replace(&mut self.doubts, doubts)
     }
 
-    /// Takes in another way to the same place, and gives up all numbers that it changes. Returns whether that changed
+    /// Widens by another path to the same place: gives up all numbers that it changes. Returns whether that changed
     /// what is known.
     pub(crate) fn widen(&mut self, other: &State) -> bool {
         let before = self.clone();
@@ -592,7 +592,7 @@ impl State {
         }
         let widened = |old: &Value, new: &Value| match new {
             _ if old == new => new.clone(),
-            _ if new.is_telling() => new.as_bits(),
+            _ if new.is_informative() => new.as_bits(),
             _ => Value::Unknown,
         };
         let registers = before.registers.iter().zip(&*self.registers).map(|(old, new)| widened(old, new));
@@ -637,8 +637,8 @@ fn test(flags: &Flags, condition: Condition) -> (Outcome, Outcome) {
                 Some(false) => (both(&compared.0), failed.or(&both(&compared.1))),
                 None => {
                     let known = [held, failed, &compared.0, &compared.1];
-                    let is_told = known.into_iter().any(|outcome| !outcome.proven.is_empty());
-                    let outcome = Outcome { proven: Proof::doubt(is_told), ..Outcome::default() };
+                    let is_informative = known.into_iter().any(|outcome| !outcome.proven.is_empty());
+                    let outcome = Outcome { proven: Proof::doubt(is_informative), ..Outcome::default() };
                     (outcome, outcome)
                 }
             }
@@ -735,9 +735,9 @@ fn mirrored(condition: Condition) -> Condition {
     }
 }
 
-/// Both ways of a test that is not followed.
+/// Both outcomes of a test that is not followed.
 fn doubt(of: &[&Value]) -> (Outcome, Outcome) {
-    let proven = Proof::doubt(of.iter().any(|value| value.is_telling()));
+    let proven = Proof::doubt(of.iter().any(|value| value.is_informative()));
     let outcome = Outcome { proven, ..Outcome::default() };
     (outcome, outcome)
 }
@@ -750,7 +750,7 @@ pub(crate) const fn stack_pointer(arch: Arch) -> Reg {
     }
 }
 
-/// What is left of what is known on one way out of a branch.
+/// What is left of what is known on one edge out of a branch.
 pub(crate) fn narrowed(branch: &Insn, state: State, is_taken: bool) -> State {
     let Some(condition) = branch.condition else { return state };
     let is_zero = (condition == Condition::Equal) == is_taken;

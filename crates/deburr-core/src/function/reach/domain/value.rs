@@ -1,10 +1,11 @@
-//! What a register or a word of memory may hold, as far as it tells what the CPU has.
+//! What a register or a word of memory may hold, as far as it says what the CPU has.
 //!
-//! A value is either one of a few constants or a word of bits; with each constant, and with each bit, go the features
-//! that the CPU is known to have when the value is that constant, or when that bit is set or clear. Every operation may
-//! lose facts and never invents one. [`Value::Tainted`] is what depends on an answer of the CPU in a way that was lost.
+//! A value is either one of a few constants or a word of bits. With each constant go the features that the CPU is known
+//! to have when the value is that constant. With each bit go those when it is set, and when it is clear. Every
+//! operation may lose facts and never invents one. [`Value::Tainted`] is ⊤ that carries taint: it depends on an answer
+//! of the CPU, and how was lost.
 
-use crate::function::reach::domain::bits::{Bits, Told, positions};
+use crate::function::reach::domain::bits::{BitProofs, Bits, positions};
 use crate::function::reach::domain::proof::Proof;
 use crate::insn::Modifier;
 use deburr_cpu::FeatureSet;
@@ -12,10 +13,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-/// Constants at most that a value is told apart by; beyond, only its bits are.
+/// Maximum of constants that a value is distinguished by; beyond, only its bits are.
 const MANY: usize = 24;
 
-/// Bits at most of which each value is told apart.
+/// Maximum of bits of which each value is distinguished.
 const FEW: u32 = 2;
 
 /// Bytes between a frame and the one that an aligned stack pointer begins; larger than frames are.
@@ -57,14 +58,14 @@ pub(crate) const fn sign_extended(value: u64, width: u8) -> u64 {
     }
 }
 
-/// What is known when a test came out one way.
+/// What is known after one outcome of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Outcome {
     /// What the CPU then has.
     pub proven: Proof,
     /// Features that the CPU then lacks, as the program sees it.
     pub absent: FeatureSet,
-    /// Whether it cannot come out this way.
+    /// Whether it cannot have this outcome.
     pub impossible: bool,
 }
 
@@ -82,9 +83,9 @@ impl Value {
     /// A word whose bits stand for features.
     pub(crate) fn word(set: impl IntoIterator<Item = (u8, Proof)>, width: u8) -> Value {
         let set: BTreeMap<u8, Proof> = set.into_iter().collect();
-        let apart = set.keys().fold(0, |apart, bit| apart | 1 << bit);
-        let told = |bit: u8| Told::new(set.get(&bit).copied().unwrap_or_default(), Proof::EMPTY);
-        Value::Bits(Arc::new(Bits::build(!mask_of(width), apart, told, Told::default(), false)))
+        let distinct = set.keys().fold(0, |distinct, bit| distinct | 1 << bit);
+        let proofs = |bit: u8| BitProofs::new(set.get(&bit).copied().unwrap_or_default(), Proof::EMPTY);
+        Value::Bits(Arc::new(Bits::build(!mask_of(width), distinct, proofs, BitProofs::default(), false)))
     }
 
     /// The constant, if it can only be one.
@@ -106,8 +107,8 @@ impl Value {
         }
     }
 
-    /// Whether it tells anything of the CPU.
-    pub(crate) fn is_telling(&self) -> bool {
+    /// Whether it says anything of the CPU.
+    pub(crate) fn is_informative(&self) -> bool {
         match self {
             Value::Unknown | Value::Stack(_) => false,
             Value::Tainted => true,
@@ -116,8 +117,8 @@ impl Value {
         }
     }
 
-    /// Whether what it is tells what the CPU has: some of its values or bits mean more than the others; or, if asked,
-    /// whether it depends on the CPU in a way that was lost.
+    /// Whether its value shows what the CPU has: some of its values or bits mean more than the others. On request also
+    /// whether it depends on the CPU, and how was lost.
     pub(crate) fn discriminates(&self, or_is_tainted: bool) -> bool {
         match self {
             Value::Unknown | Value::Stack(_) => false,
@@ -140,8 +141,8 @@ impl Value {
                     let with = choice.iter().filter(|(value, _)| value >> bit & 1 == wanted);
                     with.map(|(_, features)| *features).reduce(Proof::intersection).unwrap_or_default()
                 };
-                let told = |bit| Told::new(meet(bit, 1), meet(bit, 0));
-                Bits::build(self.zeros(), u64::MAX, told, Told::default(), false)
+                let proofs = |bit| BitProofs::new(meet(bit, 1), meet(bit, 0));
+                Bits::build(self.zeros(), u64::MAX, proofs, BitProofs::default(), false)
             }
         })
     }
@@ -216,7 +217,7 @@ impl Value {
         }
     }
 
-    /// The constants that pass; `None` if it is not told apart by constants, or all of them pass.
+    /// The constants that pass; `None` if it is not distinguished by constants, or all of them pass.
     pub(crate) fn filtered(&self, keep: impl Fn(u64) -> bool) -> Option<Value> {
         match self {
             Value::Choice(choice) if choice.iter().any(|(value, _)| !keep(*value)) => {
@@ -233,11 +234,11 @@ impl Value {
             Value::Bits(old) if width < 8 => {
                 let top = width * 8 - 1;
                 let zeros = sign_extended(old.zeros, width);
-                let apart = old.apart() | !mask_of(width);
+                let distinct = old.distinct() | !mask_of(width);
                 Value::of_bits(Bits::build(
                     zeros,
-                    apart,
-                    |bit| old.told(bit.min(top)),
+                    distinct,
+                    |bit| old.proofs_of(bit.min(top)),
                     old.rest(),
                     old.tainted,
                 ))
@@ -251,18 +252,18 @@ impl Value {
         let top = width.min(8) * 8 - 1;
         let count = count & u64::from(top);
         match self {
-            // Nothing but copies of the sign.
+            // Only copies of the sign.
             Value::Bits(bits) if count == u64::from(top) && !bits.tainted => {
                 let zeros = !1 | bits.zeros >> top;
-                let one = Bits::build(zeros, 1, |_| bits.told(top), Told::default(), false);
+                let one = Bits::build(zeros, 1, |_| bits.proofs_of(top), BitProofs::default(), false);
                 Value::of_bits(one).negate().truncate(width)
             }
             Value::Bits(bits) => {
                 let from = |bit: u8| bit.saturating_add(count as u8).min(top);
                 let zeros = (0..=top).filter(|&bit| bits.bit(from(bit)).is_none());
                 let zeros = zeros.fold(!mask_of(width), |zeros, bit| zeros | 1 << bit);
-                let told = |bit: u8| bits.told(from(bit));
-                Value::of_bits(Bits::build(zeros, u64::MAX, told, bits.rest(), bits.tainted))
+                let proofs = |bit: u8| bits.proofs_of(from(bit));
+                Value::of_bits(Bits::build(zeros, u64::MAX, proofs, bits.rest(), bits.tainted))
             }
             Value::Choice(choice) => Value::map(choice, |value| {
                 (sign_extended(value, width) as i64 >> count) as u64 & mask_of(width)
@@ -305,18 +306,19 @@ impl Value {
                 Value::of_choice(a.iter().chain(b.iter()).copied().collect())
             }
             (Value::Stack(_), _) | (_, Value::Stack(_)) => self.mixed(other),
-            _ if !self.is_telling() && !other.is_telling() => Value::Unknown,
+            _ if !self.is_informative() && !other.is_informative() => Value::Unknown,
             // What a user puts in the place of the CPU's answer (an environment variable) is the user's own account.
             (Value::Bits(answer), plain) | (plain, Value::Bits(answer))
-                if answer.is_answer() && !plain.is_telling() && plain.choices().is_empty() =>
+                if answer.is_answer() && !plain.is_informative() && plain.choices().is_empty() =>
             {
                 Value::Bits(Arc::clone(answer))
             }
             _ => {
-                let both =
-                    |a: Told, b: Told| Told::new(a.set.intersection(b.set), a.clear.intersection(b.clear));
+                let both = |a: BitProofs, b: BitProofs| {
+                    BitProofs::new(a.set.intersection(b.set), a.clear.intersection(b.clear))
+                };
                 // Always clear on one side: set, it comes from the other; clear, from either.
-                let one = |told: Told| Told::new(told.set, Proof::EMPTY);
+                let one = |proofs: BitProofs| BitProofs::new(proofs.set, Proof::EMPTY);
                 Value::of_bits(self.bits().merged(&other.bits(), both, one))
             }
         }
@@ -337,7 +339,7 @@ impl Value {
                 Value::Bits(Arc::clone(&HALF))
             }
             Value::Choice(choice) => Value::map(choice, |value| value & mask),
-            // Aligned down by a distance that is not known: what lies there is not addressed from above.
+            // Aligned down by a distance that is not known: what is there is not addressed from above.
             Value::Stack(at) if (!mask).wrapping_add(1).is_power_of_two() => {
                 Value::Stack(at.wrapping_sub(ALIGNED_BELOW))
             }
@@ -362,11 +364,12 @@ impl Value {
         }
         let (a, b) = (self.bits(), other.bits());
         // A set bit is set on both sides.
-        let told = |a: Told, b: Told| Told::new(a.set.union(b.set), a.clear.intersection(b.clear));
-        let of = |bit| told(a.told(bit), b.told(bit));
-        let rest = told(a.rest(), b.rest());
-        let (zeros, apart) = (a.zeros | b.zeros, a.apart() | b.apart());
-        Value::of_bits(Bits::build(zeros, apart, of, rest, a.tainted || b.tainted))
+        let proofs =
+            |a: BitProofs, b: BitProofs| BitProofs::new(a.set.union(b.set), a.clear.intersection(b.clear));
+        let of = |bit| proofs(a.proofs_of(bit), b.proofs_of(bit));
+        let rest = proofs(a.rest(), b.rest());
+        let (zeros, distinct) = (a.zeros | b.zeros, a.distinct() | b.distinct());
+        Value::of_bits(Bits::build(zeros, distinct, of, rest, a.tainted || b.tainted))
     }
 
     /// Keeps what is known of the one constant that the operation was with.
@@ -386,8 +389,9 @@ impl Value {
             return value;
         }
         // Clear, it is clear on both sides.
-        let both = |a: Told, b: Told| Told::new(a.set.intersection(b.set), a.clear.union(b.clear));
-        Value::of_bits(self.bits().merged(&other.bits(), both, |told| told))
+        let both =
+            |a: BitProofs, b: BitProofs| BitProofs::new(a.set.intersection(b.set), a.clear.union(b.clear));
+        Value::of_bits(self.bits().merged(&other.bits(), both, |proofs| proofs))
     }
 
     /// `self ^ other`.
@@ -406,13 +410,19 @@ impl Value {
             Value::Stack(_) => Value::Unknown,
             _ => {
                 let old = self.bits();
-                let told = |bit: u8| match (mask >> bit & 1 != 0, old.bit(bit)) {
-                    (false, told) => told.unwrap_or_default(),
+                let proofs = |bit: u8| match (mask >> bit & 1 != 0, old.bit(bit)) {
+                    (false, proofs) => proofs.unwrap_or_default(),
                     // Always clear becomes always set.
-                    (true, told) => told.map(Told::flipped).unwrap_or_default(),
+                    (true, proofs) => proofs.map(BitProofs::flipped).unwrap_or_default(),
                 };
-                let apart = if old.rest() == Told::default() { old.apart() } else { u64::MAX };
-                Value::of_bits(Bits::build(old.zeros & !mask, apart, told, Told::default(), old.tainted))
+                let distinct = if old.rest() == BitProofs::default() { old.distinct() } else { u64::MAX };
+                Value::of_bits(Bits::build(
+                    old.zeros & !mask,
+                    distinct,
+                    proofs,
+                    BitProofs::default(),
+                    old.tainted,
+                ))
             }
         }
     }
@@ -431,9 +441,9 @@ impl Value {
             Value::Stack(_) => Value::Unknown,
             _ => {
                 let old = self.bits();
-                let told = |bit| old.told(u8::try_from(i32::from(bit) - count).unwrap_or(0));
-                let (open, apart) = (shift(old.open()), shift(old.apart()));
-                Value::of_bits(Bits::build(!open, apart, told, old.rest(), old.tainted))
+                let proofs = |bit| old.proofs_of(u8::try_from(i32::from(bit) - count).unwrap_or(0));
+                let (open, distinct) = (shift(old.open()), shift(old.distinct()));
+                Value::of_bits(Bits::build(!open, distinct, proofs, old.rest(), old.tainted))
             }
         }
     }
@@ -466,8 +476,8 @@ impl Value {
     /// All bits like bit 0.
     pub(crate) fn spread(&self) -> Value {
         let old = self.bits();
-        let Some(told) = old.bit(0) else { return Value::constant(0) };
-        Value::of_bits(Bits::build(0, 0, |_| told, told, old.tainted))
+        let Some(proofs) = old.bit(0) else { return Value::constant(0) };
+        Value::of_bits(Bits::build(0, 0, |_| proofs, proofs, old.tainted))
     }
 
     /// The low 32 bits in both halves.
@@ -478,9 +488,9 @@ impl Value {
         }
     }
 
-    /// What is left of two values that an operation mixed in a way not followed.
+    /// What is left of two values that an operation mixed in a manner not followed.
     pub(crate) fn mixed(&self, other: &Value) -> Value {
-        if self.is_telling() || other.is_telling() { Value::Tainted } else { Value::Unknown }
+        if self.is_informative() || other.is_informative() { Value::Tainted } else { Value::Unknown }
     }
 
     /// A truth value, from what is known when it is true and when it is false.
@@ -502,20 +512,20 @@ impl Value {
         let doubt = Proof::doubt(bits.tainted);
         let (mut equal, mut unequal) = (Outcome::of(doubt), Outcome::of(doubt));
         equal.impossible = constant & bits.zeros != 0;
-        let set = bits.reduce(constant, |told| told.set, Proof::union);
-        let clear = bits.reduce(!constant, |told| told.clear, Proof::union);
+        let set = bits.reduce(constant, |proofs| proofs.set, Proof::union);
+        let clear = bits.reduce(!constant, |proofs| proofs.clear, Proof::union);
         equal.proven = equal.proven.union(set.unwrap_or_default()).union(clear.unwrap_or_default());
         let open = bits.open() & mask_of(width);
         if constant == 0 {
             // Some bit is set, and which is not known.
-            let sets = bits.reduce(open, |told| told.set, Proof::intersection);
+            let sets = bits.reduce(open, |proofs| proofs.set, Proof::intersection);
             unequal.proven = unequal.proven.union(sets.unwrap_or_default());
             unequal.impossible = open == 0;
             equal.absent = unequal.proven.features;
         } else {
             unequal.absent = equal.proven.features;
             if open == constant && open.is_power_of_two() {
-                let clear = positions(open).map(|bit| bits.told(bit).clear).next();
+                let clear = positions(open).map(|bit| bits.proofs_of(bit).clear).next();
                 unequal.proven = unequal.proven.union(clear.unwrap_or_default());
                 equal.absent = unequal.proven.features;
             }
@@ -532,7 +542,7 @@ impl Value {
 
     /// What is known when a comparison with a constant holds, and when it does not.
     pub(crate) fn compares(&self, holds: impl Fn(u64) -> bool, width: u8) -> (Outcome, Outcome) {
-        /// Bits at most whose every value is tried.
+        /// Maximum of bits whose every value is tried.
         const TRIED: u32 = 3;
         let value = self.truncate(width);
         let choice = match &value {

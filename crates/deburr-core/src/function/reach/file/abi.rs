@@ -60,7 +60,7 @@ const X86_64_PRESERVED: &[Reg] = &[
 
 const AARCH64_PRESERVED: &[Reg] = &registers::<11>(19);
 
-/// The general registers that a callee leaves as they were, but for the stack pointer.
+/// The general registers that a callee leaves as they were, except the stack pointer.
 pub(crate) const fn preserved(arch: Arch) -> &'static [Reg] {
     match arch {
         Arch::X86_64 => X86_64_PRESERVED,

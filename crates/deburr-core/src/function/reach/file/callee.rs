@@ -1,8 +1,8 @@
-//! What a call of a function leaves as it was, as far as the function's own instructions tell.
+//! What a call of a function leaves as it was, as far as the function's own instructions show.
 //!
-//! In: a small function that is not run inside its callers. Out: whether it comes back, and the registers that it writes:
-//! compilers that see a callee keep values in registers that it leaves alone, whatever the procedure call standard says
-//! (gcc's `-fipa-ra`).
+//! In: a small function that is not run inside its callers. Out: whether it comes back, and the registers that it
+//! writes. Compilers that see a callee keep values in registers that it leaves alone, whatever the procedure call
+//! standard says (gcc's `-fipa-ra`).
 
 use crate::address::Svma;
 use crate::function::block::Graph;
@@ -11,7 +11,7 @@ use crate::function::reach::file::names;
 use crate::insn::{Class, Flow, Operation, Reg, RegSet};
 use deburr_cpu::Arch;
 
-/// Bytes of a function at most that is looked at.
+/// Maximum of bytes of a function that is analysed.
 pub(crate) const SMALL: u32 = 512;
 
 /// What a call of a function does.
@@ -28,8 +28,8 @@ pub(crate) struct Callee {
 impl Callee {
     pub(crate) const UNKNOWN: Callee = Callee { returns: true, writes: None, takes_arguments: true };
 
-    /// Of a small function. `graph`: its own; `start`: where it begins; `name_of`: names of functions, as far as they tell
-    /// something; `is_go`: whether Go made the file, which passes arguments otherwise.
+    /// Of a small function. `graph`: its own; `start`: where it begins; `name_of`: names of functions, as far as they
+    /// are informative; `is_go`: whether Go made the file, which passes arguments otherwise.
     pub(crate) fn of<'n>(
         arch: Arch,
         graph: &Graph,
@@ -37,7 +37,7 @@ impl Callee {
         name_of: impl Fn(Svma) -> Option<&'n str>,
         is_go: bool,
     ) -> Callee {
-        // A part of the function may lie before it.
+        // A part of the function may be before it.
         let Some((first, _)) = graph.find(start) else { return Callee::UNKNOWN };
         let mut seen = vec![false; graph.blocks.len()];
         let mut pending = vec![first];
@@ -74,7 +74,7 @@ impl Callee {
 
 /// Whether a register for arguments is read before it is written, from a block on.
 pub(crate) fn reads_arguments(arch: Arch, graph: &Graph, first: usize) -> bool {
-    // By block, the registers that every way to it has written.
+    // By block, the registers that every path to it has written.
     let mut written: Vec<Option<RegSet>> = vec![None; graph.blocks.len()];
     let mut pending = vec![(first, RegSet::EMPTY)];
     while let Some((index, before)) = pending.pop() {

@@ -3,7 +3,7 @@
 /// Addresses that stand for other files' symbols: no file states addresses up there.
 const FOREIGN: u64 = 0x7f00_0000_0000_0000;
 
-/// The room that each of them has.
+/// The space that each of them has.
 const FOREIGN_SIZE: u64 = 1 << 24;
 
 /// The address that stands for the symbol of the n-th import.

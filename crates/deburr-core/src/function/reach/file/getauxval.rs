@@ -1,8 +1,8 @@
 //! Finds `getauxval` in a program that has it inside and names nothing: one linked statically, and stripped.
 //!
-//! In: the functions of an AArch64 file. Out: the one that does what glibc's does: it compares its only argument with
-//! `AT_HWCAP` and `AT_HWCAP2`, whose values lie apart from those of the other types (`sysdeps/unix/sysv/linux/dl-support.c`
-//! and `misc/getauxval.c` of glibc 2.36).
+//! In: the functions of an AArch64 file. Out: the one that does what glibc's does. It compares its only argument with
+//! `AT_HWCAP` and `AT_HWCAP2`, whose values are distinct from those of the other types
+//! (`sysdeps/unix/sysv/linux/dl-support.c` and `misc/getauxval.c` of glibc 2.36).
 
 use crate::address::Svma;
 use crate::function::{Function, Program};
@@ -12,9 +12,9 @@ use deburr_cpu::Arch;
 
 /// `cmp x0, #16` and `cmp x0, #26`: `AT_HWCAP` and `AT_HWCAP2`.
 const COMPARISONS: [u32; 2] = [0xf100_401f, 0xf100_681f];
-/// Instructions at most from the function's start to the comparisons.
+/// Maximum of instructions from the function's start to the comparisons.
 const NEAR: usize = 8;
-/// Bytes of the function at most.
+/// Maximum of bytes of the function.
 const SMALL: u32 = 256;
 
 /// Where `getauxval` begins.
@@ -35,7 +35,7 @@ pub(crate) fn getauxval(image: &Image<'_>, program: &Program) -> Option<Svma> {
 }
 
 /// Whether code reads the register of the second argument before it writes it, taken in order of address: glibc's
-/// `__getauxval2`, which is told where to store the answer.
+/// `__getauxval2`, which takes the place to store the answer in.
 fn takes_second_argument(words: &[[u8; 4]], start: Svma) -> bool {
     let second = Reg::general(1);
     let places = (0i64..).step_by(4).map(|at| start.offset(at));

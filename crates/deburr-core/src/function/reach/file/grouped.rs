@@ -65,7 +65,7 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// Groups at most: those of a longer range are larger.
+    /// Maximum of groups: those of a longer range are larger.
     const MOST: u64 = 1 << 20;
 
     /// The groups of a range, not smaller than some size.

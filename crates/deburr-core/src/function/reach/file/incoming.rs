@@ -87,7 +87,7 @@ impl Incoming {
         in_range(&self.addresses, place, place.saturating_add(1)).map(|edge| edge.from)
     }
 
-    /// What cells hold that lies in a range, and the cells.
+    /// What cells hold that is in a range, and the cells.
     pub(crate) fn cells_to(&self, range: Extent) -> &[(Svma, Svma)] {
         within(&self.cells, range.start, range.end)
     }
@@ -106,7 +106,7 @@ fn by_target(edges: impl Iterator<Item = Edge> + Clone) -> Grouped<Pair> {
     Grouped::of(groups, edges.map(|edge| (group_of(edge.to), Pair::of(edge.to, edge.from))))
 }
 
-/// The pairs whose first lies in a range.
+/// The pairs whose first is in a range.
 fn within<T: Copy + Ord, U>(pairs: &[(T, U)], from: T, to: T) -> &[(T, U)] {
     let first = pairs.partition_point(|pair| pair.0 < from);
     let last = pairs.partition_point(|pair| pair.0 < to);

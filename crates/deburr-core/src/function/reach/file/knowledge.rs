@@ -1,10 +1,11 @@
-//! What other files tell: which of their words in memory, and of their functions' results, say what the CPU has.
+//! What other files export of the CPU: which of their words in memory, and of their functions' results, say what it
+//! has.
 
 use crate::function::reach::domain::value::Value;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What one file tells others.
+/// What one file exports of the CPU to others.
 #[derive(Debug, Clone, Default)]
 pub struct Knowledge {
     /// By the name of exported data, its words of known meaning: the offset from its start, the bytes, what they hold.
@@ -38,7 +39,7 @@ pub(crate) fn returned<'k>(foreign: &[&'k Knowledge], name: &str) -> Option<&'k 
 }
 
 impl Knowledge {
-    /// Whether nothing in it tells anything.
+    /// Whether nothing in it is informative.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty() && self.returns.is_empty()
     }

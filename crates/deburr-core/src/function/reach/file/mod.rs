@@ -1,5 +1,5 @@
-//! Look-ups in the file: what leads where, what refers to what, what a call does, what names tell. Nothing here is learnt, and
-//! nothing changes while the analysis runs.
+//! Look-ups in the file: what leads where, what refers to what, what a call does, what names mean. Nothing here is
+//! learnt, and nothing changes while the analysis runs.
 
 pub(crate) mod abi;
 pub(crate) mod callee;

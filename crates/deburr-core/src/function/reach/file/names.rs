@@ -75,9 +75,9 @@ pub(crate) fn calls_back(name: &str) -> bool {
     )
 }
 
-/// Whether an imported function of this name, mangled or not, tells what the CPU has: `av_get_cpu_flags`, `SDL_HasAVX2`,
+/// Whether an imported function of this name, mangled or not, says what the CPU has: `av_get_cpu_flags`, `SDL_HasAVX2`,
 /// `hwy::SupportedTargets`.
-pub(crate) fn tells_of_cpu(name: &str) -> bool {
+pub(crate) fn reports_cpu(name: &str) -> bool {
     let demangled = demangle(name);
     let name = demangled.split('(').next().unwrap_or_default();
     let words = words(name);
@@ -87,7 +87,7 @@ pub(crate) fn tells_of_cpu(name: &str) -> bool {
         near.filter(|near| first.contains(&near.first().map_or("", String::as_str)))
             .any(|near| near.iter().skip(1).any(|word| then.contains(&word.as_str())))
     };
-    const TOLD: &[&str] = &[
+    const REPORTS: &[&str] = &[
         "flags",
         "feature",
         "features",
@@ -114,7 +114,7 @@ pub(crate) fn tells_of_cpu(name: &str) -> bool {
         })
     };
     has(&["hwcap", "hwcap2", "hwcaps", "cpuid", "cpuflags", "cpufeatures", "cpucaps"])
-        || follows(&["cpu"], TOLD)
+        || follows(&["cpu"], REPORTS)
         || follows(&["cpuinfo"], &["has"])
         || follows(&["hw"], &["features", "caps"])
         || follows(&["simd"], &["flags", "level", "caps", "support", "supported", "detect"])
@@ -155,24 +155,24 @@ pub(crate) fn is_module_entry(name: &str) -> bool {
     PREFIXES.iter().any(|prefix| name.len() > prefix.len() && name.starts_with(prefix))
 }
 
-/// Whether an exported function is a vector variant for a part of the instruction set that its name states: `_ZGVdN4v_cos` is
-/// for AVX2, and what calls it was compiled for that (x86-64 Vector Function ABI, "Vector Function Name Mangling"; Vector
-/// Function ABI for AArch64). Those of the first level, `b` and `n`, need nothing.
+/// Whether an exported function is a vector variant for a part of the instruction set that its name states.
+/// `_ZGVdN4v_cos` is for AVX2, and what calls it was compiled for that (x86-64 Vector Function ABI, "Vector Function
+/// Name Mangling"; Vector Function ABI for AArch64). Those of the first level, `b` and `n`, need nothing.
 pub(crate) fn is_vector_variant(name: &str) -> bool {
     let Some(mangled) = name.strip_prefix("_ZGV") else { return false };
     let masked = mangled.strip_prefix(['c', 'd', 'e', 's']);
     masked.is_some_and(|rest| rest.starts_with(['N', 'M']) && rest.contains('_'))
 }
 
-/// Whether a function is exported without being meant for others: an inline function or a template's instance of C++,
-/// which every unit that uses it has and the linker merges, or one in a version that says so.
+/// Whether a function is exported without being meant for others. That is an inline function or a template's instance
+/// of C++, which every unit that uses it has and the linker merges. It is also one in a version that says so.
 pub(crate) fn is_incidental(export: &Export<'_>) -> bool {
     let is_private = |version: &str| version.split('_').any(|word| matches!(word, "PRIVATE" | "INTERNAL"));
     export.is_weak && export.name.starts_with("_Z") || export.version.is_some_and(is_private)
 }
 
-/// The exported functions whose names say for which CPUs they are, and that have siblings for others: `scopy_k_NEOVERSEN2`
-/// beside `scopy_k_ARMV8`. Who calls one of them has chosen it.
+/// The exported functions whose names say for which CPUs they are, and that have siblings for others:
+/// `scopy_k_NEOVERSEN2` next to `scopy_k_ARMV8`. Code that calls one of them has chosen it.
 pub(crate) fn variants<'a>(exports: &[Export<'a>]) -> HashSet<&'a str> {
     let mut by_stem: HashMap<&'a str, Vec<&Export<'a>>> = HashMap::new();
     for export in exports {
@@ -215,7 +215,7 @@ pub(crate) fn answers(name: &str) -> bool {
     )
 }
 
-/// Whether a function of this name has a part in it.
+/// Whether a function of this name takes part in handling signals.
 pub(crate) fn takes_part_in_handling(name: &str) -> bool {
     name == "sigaction" || is_return_point(name)
 }
@@ -248,8 +248,8 @@ mod tests {
     }
 
     #[test]
-    fn imported_functions_that_tell_of_the_cpu_are_known_by_their_names() {
-        let told = [
+    fn imported_functions_that_report_the_cpu_are_known_by_their_names() {
+        let reporting = [
             "av_get_cpu_flags",
             "aom_get_cpu_caps",
             "x264_cpu_detect",
@@ -270,8 +270,8 @@ mod tests {
             "_ZN8CryptoPP7HasAVX2Ev",
             "_ZN4llvm3sys18getHostCPUFeaturesEv",
         ];
-        for name in told {
-            assert!(tells_of_cpu(name), "{name}");
+        for name in reporting {
+            assert!(reports_cpu(name), "{name}");
         }
         let others = [
             "sched_getcpu",
@@ -296,7 +296,7 @@ mod tests {
             "pthread_getcpuclockid",
         ];
         for name in others {
-            assert!(!tells_of_cpu(name), "{name}");
+            assert!(!reports_cpu(name), "{name}");
         }
     }
 

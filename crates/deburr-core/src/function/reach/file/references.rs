@@ -1,8 +1,9 @@
 //! Which instructions refer to given places in data.
 //!
 //! In: ranges of addresses. Out: each instruction that makes or accesses an address in one of them. The sweep does not
-//! record these, since nearly every function refers to data and few places are ever asked for. [`Candidates`] has the
-//! places in code whose bytes may refer to data, by the data; only those that may refer to what is asked for are decoded.
+//! record these, since nearly every function refers to data and few places are ever requested. [`Candidates`] has the
+//! places in code whose bytes may refer to data, by the data; only those that may refer to what is requested are
+//! decoded.
 
 use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
@@ -40,16 +41,16 @@ pub(crate) struct DataReference {
     pub access: Access,
 }
 
-/// Bytes of code that one thread looks through at a time.
+/// Bytes of code that one thread searches at a time.
 const CHUNK: usize = 1 << 20;
 
-/// What was found so far, by the range that it was asked for.
+/// What was found so far, by the requested range.
 type Found = BTreeMap<Extent, Vec<DataReference>>;
 
-/// Which code refers to which data, as far as somebody has asked.
+/// Which code refers to which data, as far as it was requested.
 #[derive(Debug, Default)]
 pub(crate) struct References {
-    /// Which code may refer to data, once somebody asks.
+    /// Which code may refer to data, from the first request on.
     candidates: OnceLock<Candidates>,
     found: Mutex<Found>,
 }
@@ -61,12 +62,12 @@ impl References {
         file: (&Image<'_>, &Linkage<'_>, &Program),
         ranges: &[Extent],
     ) -> Vec<DataReference> {
-        let asked: BTreeSet<Extent> = ranges.iter().copied().filter(|range| !range.is_empty()).collect();
-        // Threads that look for references lend a hand elsewhere meanwhile: they must not hold a lock.
+        let requested: BTreeSet<Extent> = ranges.iter().copied().filter(|range| !range.is_empty()).collect();
+        // Threads that search for references work elsewhere meanwhile: they must not hold a lock.
         let found = || self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let new: BTreeSet<Extent> = {
             let found = found();
-            asked.iter().copied().filter(|range| !found.contains_key(range)).collect()
+            requested.iter().copied().filter(|range| !found.contains_key(range)).collect()
         };
         if !new.is_empty() {
             let references = self.search(file, &merged(&new));
@@ -76,14 +77,14 @@ impl References {
             found().extend(new.into_iter().map(|range| (range, here(range).to_vec())));
         }
         let found = found();
-        let all = asked.iter().filter_map(|range| found.get(range)).flatten().copied();
+        let all = requested.iter().filter_map(|range| found.get(range)).flatten().copied();
         let mut all: Vec<DataReference> = all.collect();
         all.sort_unstable();
         all.dedup();
         all
     }
 
-    /// Looks for the references to places in some ranges, sorted and apart from each other.
+    /// Searches for the references to places in some ranges, sorted and disjoint.
     fn search(
         &self,
         (image, linkage, program): (&Image<'_>, &Linkage<'_>, &Program),
@@ -96,8 +97,8 @@ impl References {
     }
 }
 
-/// Finds the references to places in some ranges, sorted and apart from each other, by one look through all code: for places
-/// that nobody else asks for, constants among them. Of relocatable objects the relocations tell them.
+/// Finds the references to places in some ranges, sorted and disjoint, by one pass over all code: for places that
+/// nothing else requests, constants among them. In relocatable objects the relocations show them.
 pub(crate) fn search_once(
     image: &Image<'_>,
     linkage: &Linkage<'_>,
@@ -198,11 +199,12 @@ fn chunks<'a>(image: &'a Image<'_>) -> impl ParallelIterator<Item = (&'a [u8], S
     })
 }
 
-/// Places in code that may refer to data, by the data: four bytes that may be the displacement or the address in an
-/// instruction of x86-64 (nothing says where instructions begin), and `adrp`, `adr` and literal loads of AArch64.
+/// Places in code that may refer to data, by the data. Of x86-64 these are four bytes that may be the displacement or
+/// the address in an instruction (nothing says where instructions begin). Of AArch64 they are `adrp`, `adr` and literal
+/// loads.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
-    /// By what they refer to, but for how far beyond that they may reach.
+    /// By what they refer to, without how far beyond that they may reach.
     near: Index,
     /// Of AArch64 those that load from one place and lose the page: most are loads of pointers, from few pages.
     exact: Index,
@@ -248,7 +250,7 @@ struct Candidate {
 
 /// Bytes from the page of an `adrp` on that code reaches from there: the page, and structures that begin in it.
 const BEYOND_PAGE: u64 = 0x2000;
-/// Bytes of an immediate after a displacement at most: it counts from the instruction's end.
+/// Maximum of bytes of an immediate after a displacement, which counts from the instruction's end.
 const IMMEDIATE: u64 = 4;
 /// Bytes of the widest register.
 const WIDEST: u64 = 16;
@@ -285,7 +287,7 @@ impl Candidates {
         Candidates { near, exact: Index::of(small, count, found(true)) }
     }
 
-    /// Those that may refer to one of some ranges, sorted and apart from each other.
+    /// Those that may refer to one of some ranges, sorted and disjoint.
     fn near(&self, image: &Image<'_>, linkage: &Linkage<'_>, ranges: &[Extent]) -> Vec<CodeOffset> {
         let before = match image.arch {
             Arch::X86_64 => IMMEDIATE,
@@ -318,10 +320,11 @@ fn overlaps(ranges: &[Extent], other: Extent) -> bool {
     ranges.get(after).is_some_and(|range| range.start < other.end)
 }
 
-/// Whether code that begins with an `adrp`, or that is another reference of AArch64, may refer to one of some ranges. What
-/// is made of the page is followed in order of address, as far as single instructions tell it without being decoded.
+/// Whether code that begins with an `adrp`, or that is another reference of AArch64, may refer to one of some ranges.
+/// What is made of the page is followed in order of address, as far as single instructions show it without being
+/// decoded.
 fn may_reach(image: &Image<'_>, at: CodeOffset, ranges: &[Extent]) -> bool {
-    /// Instructions at most that are followed.
+    /// Maximum of instructions that are followed.
     const NEAR: usize = 48;
     /// Bytes before and after an address that a structure there has.
     const STRUCTURE: (i64, i64) = (256, 0x1000);
@@ -335,7 +338,7 @@ fn may_reach(image: &Image<'_>, at: CodeOffset, ranges: &[Extent]) -> bool {
     let register = first & 31;
     let structure =
         |place: Svma| Extent { start: place.offset(-STRUCTURE.0), end: place.offset(STRUCTURE.1) };
-    // What the register holds, and what code may reach from there by instructions that are not told apart here.
+    // What the register holds, and what code may reach from there by instructions that are not distinguished here.
     let (mut base, mut beyond) = (page, Extent::sized(page, BEYOND_PAGE));
     for word in words.take(NEAR) {
         let [dst, src, second] = [0, 5, 16].map(|field| word >> field & 31 == register);
@@ -395,14 +398,14 @@ const fn distance(word: u32) -> i64 {
     (high(word) << 2) | (word >> 29 & 3) as i64
 }
 
-/// The 19 bits of an immediate that stand together, with their sign.
+/// The 19 bits of an immediate that are adjacent, with their sign.
 const fn high(word: u32) -> i64 {
     (((word >> 5) << 13) as i32 >> 13) as i64
 }
 
-/// The addresses that references are looked for to.
+/// The addresses that references to are searched for.
 struct Wanted {
-    /// Where all of them lie.
+    /// Where all of them are.
     range: Extent,
     groups: Groups,
     /// By group, which of its parts are of interest.
@@ -444,7 +447,7 @@ impl Wanted {
         Wanted { range, groups, parts }
     }
 
-    /// The part of its group that an address lies in.
+    /// The part of its group that an address is in.
     fn part(groups: Groups, at: Svma) -> u32 {
         (at.0 >> (groups.bits - Wanted::PARTS)) as u32 % u64::BITS
     }
@@ -456,7 +459,7 @@ impl Wanted {
     }
 }
 
-/// What four bytes after a ModRM byte for an address relative to the instruction pointer would refer to, but for the
+/// What four bytes after a ModRM byte for an address relative to the instruction pointer would refer to, without the
 /// length of an immediate after them.
 fn relative(bytes: &[u8], start: Svma, note: &mut impl FnMut(u32, Svma)) {
     /// The same byte eight times.
@@ -471,7 +474,7 @@ fn relative(bytes: &[u8], start: Svma, note: &mut impl FnMut(u32, Svma)) {
     };
     let (groups, rest) = bytes.as_chunks::<8>();
     for (first, group) in (0..).step_by(8).zip(groups) {
-        // Zero where a byte is such a ModRM byte; then the highest bit of each byte tells.
+        // Zero where a byte is such a ModRM byte; then the highest bit of each byte shows it.
         let other = u64::from_le_bytes(*group) & (0xc7 * EACH) ^ (0x05 * EACH);
         let mut hits = !(((other & (0x7f * EACH)) + 0x7f * EACH) | other) & (0x80 * EACH);
         while hits != 0 {
@@ -509,7 +512,7 @@ fn pages(
     let (words, _) = bytes.as_chunks::<4>();
     for (index, bytes) in words.iter().enumerate() {
         let word = u32::from_le_bytes(*bytes);
-        // Nearly all words are none of them.
+        // Nearly all instructions are none of them.
         if word & 0x1f00_0000 != 0x1000_0000 && word & 0x3b00_0000 != 0x1800_0000 {
             continue;
         }
@@ -529,10 +532,10 @@ fn pages(
     }
 }
 
-/// Where a load lies from the page in a register, if it is the first use of the register and replaces it, as what loads a
-/// pointer does, with no branch before it.
+/// The offset of a load from the page in a register. The load must be the first use of the register and replace it, as
+/// what loads a pointer does, with no branch before it.
 fn loaded_only(register: u32, words: &[[u8; 4]]) -> Option<i64> {
-    /// Instructions at most up to the load.
+    /// Maximum of instructions up to the load.
     const NEAR: usize = 8;
     for word in words.iter().take(NEAR).map(|word| u32::from_le_bytes(*word)) {
         let [dst, src, second] = [0, 5, 16].map(|field| word >> field & 31 == register);
@@ -573,8 +576,8 @@ fn references_of(
     }
 }
 
-/// The references of AArch64 code that begins at `start`, whose addresses are made in two steps, the first at one of the
-/// likely places: decodes only what uses their registers.
+/// The references of AArch64 code that begins at `start`, whose addresses are made in two steps, the first at one of
+/// the likely places: decodes only what uses their registers.
 fn followed(
     code: &[u8],
     start: Svma,

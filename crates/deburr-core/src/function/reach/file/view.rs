@@ -1,5 +1,5 @@
-//! The file as the analysis sees it: [`View`], immutable look-ups over an image, its linkage and its functions. What was looked
-//! up before is kept, which changes no answer.
+//! The file as the analysis sees it: [`View`], immutable look-ups over an image, its linkage and its functions. Results
+//! of look-ups are kept, which changes no answer.
 
 use super::callee::{self, Callee};
 use super::foreign as stand_in;
@@ -32,10 +32,10 @@ impl Graphs {
     }
 }
 
-/// Bytes of a function at most that is run.
+/// Maximum of bytes of a function that is run.
 const LARGEST: u64 = 256 * 1024;
 
-/// Blocks at most of the graphs that are kept.
+/// Maximum of blocks of the graphs that are kept.
 const BLOCKS: usize = 1 << 14;
 
 /// The file, with what is looked up often.
@@ -45,16 +45,16 @@ pub(crate) struct View<'w, 'a> {
     pub(crate) program: &'w Program,
     /// What leads where.
     pub(crate) incoming: Incoming,
-    /// What the files tell that it uses.
+    /// What the files that it uses export of the CPU.
     pub(crate) foreign: &'w [&'w Knowledge],
     /// The parts of functions, by their owner's start.
     parts: HashMap<CodeOffset, Vec<Function>>,
     pub(crate) resolvers: HashSet<CodeOffset>,
     /// By stub of the PLT, the function of this file that it jumps to.
     pub(crate) stubs: HashMap<CodeOffset, CodeOffset>,
-    /// The imported functions that tell what the CPU has, by their names.
+    /// The imported functions that say what the CPU has, by their names.
     pub(crate) answerers: HashSet<&'w str>,
-    /// What calls of small functions do, as far as it was asked for.
+    /// What calls of small functions do, as far as it was requested.
     callees: RwLock<HashMap<CodeOffset, Callee>>,
     /// The graphs of functions that were run, which often are run again, as far as they are few.
     graphs: RwLock<Graphs>,
@@ -82,22 +82,22 @@ impl<'w, 'a> View<'w, 'a> {
         let resolvers = resolvers.filter_map(|svma| image.code_offset(svma)).collect();
         let own: HashSet<&str> = linkage.named_exports.iter().map(|export| export.name).collect();
         let imported = linkage.imports.iter().map(|import| import.name);
-        let answerers = imported.filter(|name| names::tells_of_cpu(name) && !own.contains(name));
-        // Where the file is at hand that defines it, what it tells is known.
+        let answerers = imported.filter(|name| names::reports_cpu(name) && !own.contains(name));
+        // Where the file is at hand that defines it, what it returns is known.
         let answerers: HashSet<&str> =
             answerers.filter(|name| !knowledge::is_defined(foreign, name)).collect();
         let mut named: HashMap<Svma, &'w str> = HashMap::new();
         for symbol in &image.symbols {
             let stub = symbol.name.strip_suffix("@plt");
             let name = stub.unwrap_or(&symbol.name);
-            let is_told = names::does_not_return(name)
+            let is_informative = names::does_not_return(name)
                 || names::calls_back(name)
                 || names::answers(name)
                 || names::takes_part_in_handling(name);
             // A function of the file's own is not the foreign one of its name.
             let is_foreign = stub
                 .is_some_and(|name| knowledge::returned(foreign, name).is_some() || answerers.contains(name));
-            if is_told || is_foreign {
+            if is_informative || is_foreign {
                 named.entry(symbol.svma).or_insert(name);
             }
         }
@@ -124,8 +124,8 @@ impl<'w, 'a> View<'w, 'a> {
         }
     }
 
-    /// Whether another file is asked what the CPU has, or the loader.
-    pub(crate) fn asks_others(&self) -> bool {
+    /// Whether the file queries another file, or the loader, for what the CPU has.
+    pub(crate) fn queries_others(&self) -> bool {
         self.linkage.imports.iter().any(|import| self.answers(import.name))
     }
 
@@ -136,12 +136,12 @@ impl<'w, 'a> View<'w, 'a> {
         Some(self.program.whole(self.program.function_from(at)?))
     }
 
-    /// The name of the function at an address, as far as names tell something.
+    /// The name of the function at an address, as far as names are informative.
     pub(crate) fn name_of(&self, svma: Svma) -> Option<&'w str> {
         self.names.get(&svma).copied()
     }
 
-    /// Whether what the function of a name returns is known: by its name, or because its file tells.
+    /// Whether what the function of a name returns is known: by its name, or because its file exports it.
     pub(crate) fn answers(&self, name: &str) -> bool {
         names::answers(name)
             || self.answerers.contains(name)
@@ -152,7 +152,7 @@ impl<'w, 'a> View<'w, 'a> {
         self.resolvers.contains(&start)
     }
 
-    /// Whether an address lies in the file: a constant that is one may be a pointer.
+    /// Whether an address is in the file: a constant that is one may be a pointer.
     pub(crate) fn is_place(&self, svma: Svma) -> bool {
         match self.image.code_offset(svma) {
             Some(at) => self.program.function_from(at).is_some(),
@@ -172,7 +172,7 @@ impl<'w, 'a> View<'w, 'a> {
         })
     }
 
-    /// The whole function that an offset lies in.
+    /// The whole function that an offset is in.
     pub(crate) fn whole_at(&self, at: CodeOffset) -> Option<&'w Function> {
         Some(self.program.whole(self.program.function_at(at)?))
     }

@@ -8,9 +8,9 @@ use crate::function::reach::learn::sources::{informs, referrers_to};
 use crate::function::reach::machine::memory::Argument;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Of some functions those that may learn something when they run a second time: from a flag in a structure of unknown
-/// place or in an argument, or from a word that was not followed to those who read it.
-pub(crate) fn worth_a_look(
+/// Of some functions those that may learn something when they run a second time. The source is a flag in a structure of
+/// unknown place or in an argument, or a word that was not followed to its readers.
+pub(crate) fn worth_running_again(
     file: &View<'_, '_>,
     learnt: &Learnt,
     functions: &BTreeSet<CodeOffset>,
@@ -35,15 +35,15 @@ pub(crate) fn worth_a_look(
     functions.iter().copied().filter(is_worth).collect()
 }
 
-/// Runs functions on ways without a check again, and takes flags in structures of unknown place, and those that callers
-/// give them, for what they may be: set after a check. `new`: those that did not run so before.
-pub(crate) fn look_again(
+/// Runs functions on paths without a check again. Flags in structures of unknown place, and those that callers give
+/// them, are taken for what they may be: set after a check. `new`: those that did not run so before.
+pub(crate) fn run_again(
     file: &View<'_, '_>,
     learnt: &mut Learnt,
     functions: &BTreeSet<CodeOffset>,
     new: &BTreeSet<CodeOffset>,
 ) {
-    /// Calls at most that a flag is followed through.
+    /// Maximum of calls that a flag is followed through.
     const CALLS: u32 = 12;
     let mut due = new.clone();
     for _ in 0..CALLS {

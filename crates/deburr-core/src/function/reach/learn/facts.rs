@@ -1,4 +1,4 @@
-//! What running functions told, of all functions together.
+//! What running functions showed, of all functions together.
 
 use crate::address::CodeOffset;
 use crate::function::reach::domain::value::{Value, mask_of};
@@ -6,7 +6,7 @@ use crate::function::reach::machine::effects::Facts;
 use deburr_cpu::FeatureSet;
 use std::collections::{BTreeMap, HashMap};
 
-/// What each of several functions tells, by where it begins.
+/// What each of several functions shows, by where it begins.
 pub(crate) type FactsByFunction = HashMap<CodeOffset, Facts>;
 
 /// The words that functions store to, all stores to each joined.

@@ -1,4 +1,4 @@
-//! Which words of memory, and which functions, tell what the CPU has.
+//! Which words of memory, and which functions, say what the CPU has. `Tainted` is ⊤ that carries taint.
 //!
 //! In: the words known by name. Out: the same with all words that the file itself writes answers of the CPU to, and
 //! [`Facts`] of every function that tests one. Iterates until nothing new is found: a word written from another
@@ -16,23 +16,23 @@ use crate::function::reach::learn::sources::{
     callers_by_name, callers_by_pointer, extend_by_callers, extend_by_readers, is_pointer, query_functions,
     trap_functions,
 };
-use crate::function::reach::learn::words::{overlaps_any, told_words, updated_words};
+use crate::function::reach::learn::words::{informative_words, overlaps_any, updated_words};
 use crate::function::reach::machine::effects::Facts;
 use crate::function::reach::machine::memory::{Memory, initial};
 use crate::function::reach::machine::summaries::Summaries;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Iterations at most; words that still change then count as doubtful.
+/// Maximum of iterations; words that still change then count as doubtful.
 const ITERATIONS: u32 = 16;
 /// Iterations after which all have their turn whose inputs have changed.
 const TURNS: u32 = 4;
-/// Bytes of a function at most that is run inside its callers.
+/// Maximum of bytes of a function that is run inside its callers.
 const INSIDE: u32 = 4096;
-/// Bytes of one at most that only calls such a function, and how many calls away.
+/// Maximum of bytes of one that only calls such a function, and how many calls away.
 const INSIDE_CALLER: u32 = 512;
 const INSIDE_CALLS: u32 = 2;
 
-/// Runs the functions that ask the CPU, those that read what these write, and so on, until nothing new is found.
+/// Runs the functions that query the CPU, those that read what these write, and so on, until nothing new is found.
 pub(crate) fn learn(file: &View<'_, '_>, known: Memory, takers: &BTreeSet<CodeOffset>) -> Learnt {
     let queries = query_functions(file);
     let mut fixpoint = Fixpoint::new(file, known, &queries, takers);
@@ -41,7 +41,7 @@ pub(crate) fn learn(file: &View<'_, '_>, known: Memory, takers: &BTreeSet<CodeOf
     for iteration in 0..ITERATIONS {
         fixpoint.run(&due);
         let memory = fixpoint.next_memory(iteration);
-        let returns = fixpoint.telling_returns();
+        let returns = fixpoint.informative_returns();
         due = fixpoint.next_due(iteration, &memory, &returns);
         fixpoint.summaries.returns = returns;
         fixpoint.memory = memory;
@@ -56,11 +56,11 @@ pub(crate) fn learn(file: &View<'_, '_>, known: Memory, takers: &BTreeSet<CodeOf
     let any = !queries.is_empty()
         || !memory.words.is_empty()
         || !summaries.returns.is_empty()
-        || file.asks_others();
+        || file.queries_others();
     Learnt { readers: readers(file, &facts), facts, memory, summaries, any }
 }
 
-/// What to do with functions that ask the CPU, and with small ones that only call these.
+/// What to do with functions that query the CPU, and with small ones that only call these.
 fn summaries_of(file: &View<'_, '_>, queries: &[Function]) -> Summaries {
     let mut summaries = Summaries::default();
     for function in queries {
@@ -91,9 +91,9 @@ struct Fixpoint<'f, 'w, 'a> {
     summaries: Summaries,
     /// The functions that are run.
     subjects: BTreeSet<CodeOffset>,
-    /// Those that ask the CPU or somebody who knows. What these lose sight of still comes from the CPU; what others make of
-    /// it is not followed.
-    askers: BTreeSet<CodeOffset>,
+    /// Those that query the CPU, directly or through others. What is lost in these still comes from the CPU; what
+    /// others make of it is not followed.
+    queriers: BTreeSet<CodeOffset>,
     /// The words whose readers are among the subjects.
     followed: BTreeSet<(u64, u8)>,
     memory: Memory,
@@ -102,7 +102,7 @@ struct Fixpoint<'f, 'w, 'a> {
     waiting: BTreeSet<CodeOffset>,
     /// Those of which only a pointer has changed: they run when all else is settled.
     late: BTreeSet<CodeOffset>,
-    /// How often words were told and then no more.
+    /// How often words were informative and then no more.
     dropped: BTreeMap<(u64, u8), u32>,
     /// Words that came back more than once: these would alternate indefinitely.
     doubtful: BTreeSet<(u64, u8)>,
@@ -120,9 +120,9 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
         subjects.extend(callers_by_name(file, |name| file.answers(name)));
         subjects.extend(trap_functions(file));
         subjects.extend(callers_by_pointer(file, &summaries));
-        let asking = summaries.inlined.union(&summaries.context_free).copied().collect();
-        subjects.extend(file.callers_of(&asking));
-        let askers = subjects.clone();
+        let querying = summaries.inlined.union(&summaries.context_free).copied().collect();
+        subjects.extend(file.callers_of(&querying));
+        let queriers = subjects.clone();
         subjects.extend(file.resolvers.iter().copied());
         subjects.extend(takers);
         let mut followed = BTreeSet::new();
@@ -133,7 +133,7 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
             known,
             summaries,
             subjects,
-            askers,
+            queriers,
             followed,
             memory,
             facts: FactsByFunction::new(),
@@ -152,14 +152,14 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
     fn next_memory(&mut self, iteration: u32) -> Memory {
         let mut next = self.known.clone();
         let updated = updated_words(&self.facts);
-        let told = told_words(self.file, &self.facts, &self.askers);
+        let found = informative_words(self.file, &self.facts, &self.queriers);
         let dropped = &self.dropped;
         let is_back = |place: &&(u64, u8)| dropped.get(place).is_some_and(|&count| count > 1);
-        self.doubtful.extend(told.keys().filter(is_back));
+        self.doubtful.extend(found.keys().filter(is_back));
         for place in &self.doubtful {
             next.words.entry(*place).or_insert(Value::Tainted);
         }
-        for ((at, width), value) in told {
+        for ((at, width), value) in found {
             // A word that is written from itself as well must not start with what is lost of it.
             let is_new = !self.memory.words.contains_key(&(at, width))
                 && updated.contains(&(at, width))
@@ -180,14 +180,14 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
         next
     }
 
-    /// What functions return that tells something.
-    fn telling_returns(&self) -> BTreeMap<CodeOffset, Value> {
-        let tells = |start: &CodeOffset, facts: &Facts| {
-            let is_asker = self.askers.contains(start);
-            facts.returned.discriminates(is_asker) || is_asker && is_place(self.file, &facts.returned)
+    /// Informative values that functions return.
+    fn informative_returns(&self) -> BTreeMap<CodeOffset, Value> {
+        let informs = |start: &CodeOffset, facts: &Facts| {
+            let is_querier = self.queriers.contains(start);
+            facts.returned.discriminates(is_querier) || is_querier && is_place(self.file, &facts.returned)
         };
-        let telling = self.facts.iter().filter(|(start, facts)| tells(start, facts));
-        let called = telling
+        let informing = self.facts.iter().filter(|(start, facts)| informs(start, facts));
+        let called = informing
             .filter(|(start, _)| !self.file.is_resolver(**start) && !self.summaries.inlined.contains(*start));
         called.map(|(start, facts)| (*start, facts.returned.clone())).collect()
     }
@@ -204,7 +204,7 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
         extend_by_callers(file, &self.summaries, &mut self.subjects, returns);
         extend_by_readers(file, &mut self.subjects, &mut self.followed, next);
         self.waiting.extend(self.subjects.difference(&before));
-        // What is chosen as a pointer tells nobody how to choose: who reads it runs again when all else is settled.
+        // What is chosen as a pointer does not show how to choose: its readers run again when all else is settled.
         let has_pointer = |place: &(u64, u8)| {
             let values = [self.memory.words.get(place), next.words.get(place)];
             values.into_iter().flatten().any(|word| is_pointer(file, word))
@@ -215,15 +215,15 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
         self.late.extend(outdated(file, &self.facts, &pointers, &BTreeSet::new()));
         // What others depend on first: until it is settled, they would only run needlessly. They may have a part in it,
         // though, and so have their turns as well.
-        let tells = |start: &CodeOffset| {
+        let informs = |start: &CodeOffset| {
             let stores = self.facts.get(start).map(|facts| facts.stores.as_slice()).unwrap_or_default();
-            let is_told = stores.iter().any(|stored| {
+            let is_informative = stores.iter().any(|stored| {
                 let word = next.words.get(&(stored.at, stored.width));
                 word.is_some_and(|word| !is_pointer(file, word))
             });
-            is_told || returns.contains_key(start)
+            is_informative || returns.contains_key(start)
         };
-        let first: BTreeSet<CodeOffset> = self.waiting.iter().copied().filter(tells).collect();
+        let first: BTreeSet<CodeOffset> = self.waiting.iter().copied().filter(informs).collect();
         if first.is_empty() || iteration % TURNS == TURNS - 1 || iteration + TURNS >= ITERATIONS {
             return std::mem::take(&mut self.waiting);
         }

@@ -1,8 +1,8 @@
 //! Where the dynamic linker keeps what it learnt of the CPU, in `_rtld_global_ro`.
 //!
 //! In: the resolvers of a library that reads it. Out: the offset of its CPUID leaves. The offset changes with glibc's
-//! version, and the library does not state it; but its resolvers test several bits of several of the leaves' words, and
-//! only one offset makes features of all of them that resolvers ask for.
+//! version, and the library does not state it. But its resolvers test several bits of several of the leaves' words, and
+//! only one offset makes features of all of them that resolvers test.
 
 use crate::address::{Extent, Svma};
 use crate::function::reach::file::foreign::import_of;
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The leaves come after a few dozen words of other things.
 const OFFSETS: std::ops::Range<u64> = 0x20..0x600;
-/// Bits that must agree at least.
+/// Minimum of bits that must agree.
 const ENOUGH: usize = 4;
 
 /// The offset of the leaves from the start of `_rtld_global_ro`, whose import's stand-in is `foreign`.
@@ -61,14 +61,15 @@ fn meaning(offset: u64, bit: u8) -> Option<bool> {
         28 => CpuidRegister::Edx,
         _ => return Some(false),
     };
-    // ERMS and FSRM are no instruction set extensions, but asked for all the same.
+    // ERMS and FSRM are no instruction set extensions, but tested all the same.
     let is_string = leaf == 7
         && (register == CpuidRegister::Ebx && bit == 9 || register == CpuidRegister::Edx && bit == 4);
     let feature = cpuid_bit(leaf, 0, register, u32::from(bit));
     Some(is_string || feature.is_some_and(|feature| CHOSEN_BY.contains(feature)))
 }
 
-/// The bits of words behind the pointer in a cell that functions test, as byte offset of the word and bit in it.
+/// The bits that functions test, of words that the pointer in a cell leads to, as byte offset of the word and bit in
+/// it.
 fn tested_bits(file: &View<'_, '_>, cell: Svma) -> BTreeSet<(u64, u8)> {
     let image = file.image;
     let mut tested = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! What was learnt of a file, for whoever judges it or tells other files.
+//! What was learnt of a file, for the verdicts and for other files.
 
 use crate::address::{Extent, Svma};
 use crate::function::reach::file::references::Access;
@@ -19,20 +19,20 @@ pub(crate) struct Learnt {
     pub summaries: Summaries,
     /// Words that hold addresses, and the functions that read or call through them.
     pub readers: BTreeMap<u64, Vec<(Svma, Access)>>,
-    /// Whether anything asks the CPU.
+    /// Whether anything queries the CPU.
     pub any: bool,
 }
 
 impl Learnt {
-    /// Whether functions that were not run may find more: flags in structures of unknown place or in arguments, or words
-    /// that were not followed to those who read them.
+    /// Whether functions that were not run may find more: flags in structures of unknown place or in arguments, or
+    /// words that were not followed to their readers.
     pub(crate) fn leaves_open(&self, file: &View<'_, '_>) -> bool {
         self.facts.values().any(|facts| !facts.fields.is_empty() || !facts.arguments.is_empty())
             || self.memory.words.values().any(|word| !informs(file, word))
     }
 }
 
-/// Who reads, or calls through, the words that addresses of code are stored in.
+/// What reads, or calls through, the words that addresses of code are stored in.
 pub(crate) fn readers(file: &View<'_, '_>, facts: &FactsByFunction) -> BTreeMap<u64, Vec<(Svma, Access)>> {
     let stored = facts.values().flat_map(|facts| &facts.uses).filter_map(|used| match used.kind {
         UseKind::Stored(at) => Some(at),

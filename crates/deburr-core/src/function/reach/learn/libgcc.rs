@@ -1,8 +1,9 @@
 //! Where the compiler's run-time library keeps what it learnt of the CPU, in files whose symbols are gone.
 //!
-//! In: the functions that ask the CPU. Out: the places of `__cpu_model` and `__cpu_features2`. `__cpu_indicator_init`, which
-//! fills them, is known by what it compares and stores: the vendor's name as CPUID spells it, and the numbers that
-//! `enum processor_vendor` gives vendors. Source: GCC, `common/config/i386/cpuinfo.h` and `i386-cpuinfo.h`.
+//! In: the functions that query the CPU. Out: the places of `__cpu_model` and `__cpu_features2`.
+//! `__cpu_indicator_init`, which fills them, is known by what it compares and stores: the vendor's name as CPUID spells
+//! it, and the numbers that `enum processor_vendor` gives vendors. Source: GCC, `common/config/i386/cpuinfo.h` and
+//! `i386-cpuinfo.h`.
 
 use crate::address::Svma;
 use crate::function::Function;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 
 /// "Genu", the first four letters of Intel's name.
 const GENU: i64 = 0x756e_6547;
-/// `VENDOR_OTHER`: any vendor but Intel and AMD, in all versions of the library.
+/// `VENDOR_OTHER`: any vendor except Intel and AMD, in all versions of the library.
 const VENDOR_OTHER: u64 = 3;
 /// Bytes of `struct __processor_model`: vendor, type, subtype, features.
 const MODEL_SIZE: u64 = 16;

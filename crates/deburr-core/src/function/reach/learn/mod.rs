@@ -1,8 +1,9 @@
-//! Learning: which words of memory and which functions tell what the CPU has, as a least fixpoint.
+//! Learning: which words of memory and which functions say what the CPU has, as a least fixpoint.
 //!
-//! It begins with what is known by name ([`seeds`]) and with the functions that ask ([`sources`]). [`fixpoint`] runs them,
-//! collects the words that they store answers to and what they return, adds the functions that read those, and goes on until
-//! nothing changes. [`again`] does a second, coarser pass; [`teach`] tells other files.
+//! It begins with what is known by name ([`seeds`]) and with the functions that query the CPU ([`sources`]).
+//! [`fixpoint`] runs them, collects the words that they store answers to and what they return, adds the functions that
+//! read those, and goes on until nothing changes. [`again`] does a second, coarser pass; [`teach`] exports it to other
+//! files.
 
 pub(crate) mod again;
 pub(crate) mod facts;

@@ -1,5 +1,5 @@
-//! Where learning begins: words of memory whose meaning is laid down by the C library and the compilers' run-time libraries,
-//! or known of other files.
+//! Where learning begins: words of memory whose meaning is laid down by the C library and the compilers' run-time
+//! libraries, or known of other files.
 //!
 //! Sources: GCC's `common/config/i386/cpuinfo.h` and `i386-cpuinfo.h` (`__cpu_model`), glibc's
 //! `sysdeps/x86/include/cpu-features.h`, the Arm C Language Extensions' function multiversioning.
@@ -141,8 +141,8 @@ const GLIBC_LEAVES: &[(u32, u32)] = &[
 /// Where the leaves begin in `struct cpu_features`, after five integers.
 const GLIBC_LEAVES_AT: u64 = 20;
 
-/// `struct cpu_features` at an address whose leaves begin at `leaves`: of each leaf the four registers, and the four
-/// again with what the operating system does not support cleared; after them the preferences.
+/// `struct cpu_features` at an address whose leaves begin at `leaves`. Of each leaf it has the four registers, and the
+/// four again with what the operating system does not support cleared. After them come the preferences.
 fn glibc_cpu_features(memory: &mut Memory, leaves: u64) {
     let mut at = leaves;
     for &(leaf, subleaf) in GLIBC_LEAVES {
@@ -154,7 +154,7 @@ fn glibc_cpu_features(memory: &mut Memory, leaves: u64) {
     }
     /// `AVX_Fast_Unaligned_Load`, which glibc sets only where AVX2 is usable.
     const FAST_UNALIGNED_AVX: u8 = 9;
-    // glibc 2.39 keeps one leaf more; nobody asks for bit 9 of what then stands here.
+    // glibc 2.39 keeps one leaf more; no program tests bit 9 of what is then here.
     for preferences in [at, at + 32] {
         memory.words.insert((preferences, 4), Value::word([(FAST_UNALIGNED_AVX, proof(Feature::AVX2))], 4));
     }
@@ -192,7 +192,7 @@ fn named(file: &View<'_, '_>, memory: &mut Memory, name: &str, at: u64) {
     let arch = file.image.arch;
     match (arch, name) {
         (Arch::X86_64, "__cpu_model") => {
-            // The vendor, which proves nothing; but who asks begins with the address of the whole.
+            // The vendor, which proves nothing; but queries begin with the address of the whole.
             memory.words.insert((at, 4), Value::word([], 4));
             memory.words.insert((at + 12, 4), cpu_model_word(0));
         }
@@ -231,7 +231,7 @@ fn named(file: &View<'_, '_>, memory: &mut Memory, name: &str, at: u64) {
     }
 }
 
-/// Adds the words of the imported data of a name, which lies at an address; what is known by name stays.
+/// Adds the words of the imported data of a name, which is at an address; what is known by name stays.
 fn add_words(foreign: &[&Knowledge], name: &str, at: u64, memory: &mut Memory) {
     let words = knowledge::words(foreign, name);
     for (offset, width, value) in words.into_iter().flatten() {

@@ -1,5 +1,5 @@
-//! Which functions are worth running: those that ask the CPU or somebody who knows, that read or call what tells of it, and
-//! that try instructions.
+//! Which functions are worth running: those that query the CPU, directly or through others, that read or call what says
+//! something of it, and that try instructions.
 
 use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::Function;
@@ -15,7 +15,7 @@ use deburr_cpu::Arch;
 use memchr::memmem;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Functions with instructions that ask the CPU.
+/// Functions with instructions that query the CPU.
 pub(crate) fn query_functions(file: &View<'_, '_>) -> Vec<Function> {
     let marks = file.program.marks().filter(|mark| mark.class == Class::FeatureQuery);
     let mut functions: Vec<Function> = marks.filter_map(|mark| file.whole_at(mark.at).copied()).collect();
@@ -24,11 +24,11 @@ pub(crate) fn query_functions(file: &View<'_, '_>) -> Vec<Function> {
     functions
 }
 
-/// Functions that call one of some names that tell something.
+/// Functions that call one of some informative names.
 pub(crate) fn callers_by_name(file: &View<'_, '_>, is_meant: impl Fn(&str) -> bool) -> BTreeSet<CodeOffset> {
-    let told = file.names.iter().filter(|(_, name)| is_meant(name));
-    let told: BTreeSet<CodeOffset> = told.filter_map(|(svma, _)| file.image.code_offset(*svma)).collect();
-    let mut callers = file.callers_of(&told);
+    let meant = file.names.iter().filter(|(_, name)| is_meant(name));
+    let meant: BTreeSet<CodeOffset> = meant.filter_map(|(svma, _)| file.image.code_offset(*svma)).collect();
+    let mut callers = file.callers_of(&meant);
     let cells = file.linkage.imports.iter().filter(|import| is_meant(import.name));
     let cells: Vec<Extent> = cells.map(|import| Extent::sized(import.at, 8)).collect();
     callers.extend(referrers_to(file, &cells));
@@ -71,12 +71,12 @@ pub(crate) fn extend_by_callers(
     subjects: &mut BTreeSet<CodeOffset>,
     returns: &BTreeMap<CodeOffset, Value>,
 ) {
-    let telling: BTreeSet<CodeOffset> = returns.keys().chain(&summaries.inlined).copied().collect();
-    subjects.extend(file.callers_of(&telling));
+    let informative: BTreeSet<CodeOffset> = returns.keys().chain(&summaries.inlined).copied().collect();
+    subjects.extend(file.callers_of(&informative));
 }
 
-/// Whether those who read a word learn what the CPU has. What a pointer to code leads to is known from those who store it,
-/// and what is doubtful says no more than that: its readers are run when they stand on a way without a check.
+/// Whether readers of a word learn what the CPU has. What a pointer to code leads to is known from the stores to it.
+/// What is doubtful says no more than that: its readers are run when they are on a path without a check.
 pub(crate) fn informs(file: &View<'_, '_>, word: &Value) -> bool {
     word.discriminates(false) && !is_pointer(file, word)
 }
@@ -90,14 +90,14 @@ pub(crate) fn is_pointer(file: &View<'_, '_>, word: &Value) -> bool {
 pub(crate) fn extend_by_readers(
     file: &View<'_, '_>,
     subjects: &mut BTreeSet<CodeOffset>,
-    asked: &mut BTreeSet<(u64, u8)>,
+    followed: &mut BTreeSet<(u64, u8)>,
     memory: &Memory,
 ) {
-    let new = memory.words.iter().filter(|(place, value)| !asked.contains(*place) && informs(file, value));
+    let new = memory.words.iter().filter(|(place, value)| !followed.contains(*place) && informs(file, value));
     let new: Vec<(u64, u8)> = new.map(|(place, _)| *place).collect();
     let mut places: Vec<Extent> = Vec::new();
     for &(at, width) in &new {
-        asked.insert((at, width));
+        followed.insert((at, width));
         if let Some((import, _)) = import_of(at) {
             places.extend(file.linkage.imports.get(import).map(|import| Extent::sized(import.at, 8)));
             continue;
@@ -129,5 +129,5 @@ pub(crate) fn trap_functions(file: &View<'_, '_>) -> BTreeSet<CodeOffset> {
     callers_by_name(file, names::is_return_point).into_iter().filter(is_probing).collect()
 }
 
-/// Bytes of a function at most that tries instructions.
+/// Maximum of bytes of a function that tries instructions.
 const TRIES: u32 = 4096;

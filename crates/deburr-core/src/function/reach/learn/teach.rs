@@ -1,7 +1,8 @@
-//! What a file tells the files that use it: which of its words, and of its functions' results, tell what the CPU has.
+//! What a file exports to the files that use it: which of its words, and of its functions' results, say what the CPU
+//! has.
 //!
 //! In: a shared library after [`learn`]. Out: [`Knowledge`], by the names under which the loader binds other files to
-//! it. Versions of symbols are not told apart, and what a function writes through its arguments is not followed.
+//! it. Versions of symbols are not distinguished, and what a function writes through its arguments is not followed.
 
 use crate::address::Svma;
 use crate::function::Program;

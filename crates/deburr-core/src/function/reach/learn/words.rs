@@ -1,4 +1,5 @@
-//! Which words of memory tell what the CPU has: those that functions store answers to.
+//! Which words of memory say what the CPU has: those that functions store answers to. `Tainted` is ⊤ that carries
+//! taint.
 
 use crate::address::{CodeOffset, Svma};
 use crate::function::reach::domain::proof::Proof;
@@ -15,46 +16,46 @@ pub(crate) fn overlaps_any(words: &BTreeSet<(u64, u8)>, (at, width): (u64, u8)) 
     near.any(|&(from, other)| from.saturating_add(other.into()) > at)
 }
 
-/// The words to which something telling is stored, with what they hold at the start.
-pub(crate) fn told_words(
+/// The words to which something informative is stored, with what they hold at the start.
+pub(crate) fn informative_words(
     file: &View<'_, '_>,
     facts: &FactsByFunction,
-    askers: &BTreeSet<CodeOffset>,
+    queriers: &BTreeSet<CodeOffset>,
 ) -> BTreeMap<(u64, u8), Value> {
-    let mut told = BTreeMap::new();
+    let mut found = BTreeMap::new();
     let mut lost: Vec<(u64, u8)> = Vec::new();
-    let by_askers =
-        facts.iter().filter(|(start, _)| askers.contains(start)).flat_map(|(_, facts)| &facts.stores);
-    let by_askers: BTreeSet<(u64, u8)> = by_askers.map(|stored| (stored.at, stored.width)).collect();
+    let by_queriers =
+        facts.iter().filter(|(start, _)| queriers.contains(start)).flat_map(|(_, facts)| &facts.stores);
+    let by_queriers: BTreeSet<(u64, u8)> = by_queriers.map(|stored| (stored.at, stored.width)).collect();
     for ((at, width), (value, cleared)) in stored_words(facts.values()) {
         if file.linkage.data_at(Svma(at)).is_none_or(|data| data.is_constant) {
             continue;
         }
-        let may_be_tainted = by_askers.contains(&(at, width));
+        let may_be_tainted = by_queriers.contains(&(at, width));
         let initial = initial(file.linkage, at, width).unwrap_or(0);
         let mut joined = value.join(&Value::constant(initial));
         if !joined.discriminates(false) && !cleared.is_empty() && initial == 0 {
             // Set for some reason or other, and cleared where the CPU lacks the feature.
             joined = Value::Unknown.under(Proof::of(cleared)).join(&Value::constant(0)).truncate(width);
         }
-        // What a function that asks the CPU stores, and nobody knows what it is, may be the answer.
-        if may_be_tainted && value.choices().is_empty() && !joined.is_telling() {
+        // An unknown value that a function which queries the CPU stores may be the answer.
+        if may_be_tainted && value.choices().is_empty() && !joined.is_informative() {
             lost.push((at, width));
         }
         if joined.discriminates(may_be_tainted) {
-            told.insert((at, width), joined);
+            found.insert((at, width), joined);
         }
     }
     for (at, width) in lost {
         let end = at.saturating_add(width.into());
-        let is_told = told
+        let is_covered = found
             .keys()
             .any(|&(from, stored): &(u64, u8)| from < end && at < from.saturating_add(stored.into()));
-        if !is_told {
-            told.insert((at, width), Value::Tainted);
+        if !is_covered {
+            found.insert((at, width), Value::Tainted);
         }
     }
-    told
+    found
 }
 
 /// The words that some function stores to and loads as well.

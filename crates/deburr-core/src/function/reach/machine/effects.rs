@@ -1,4 +1,4 @@
-//! What running a function tells, and the sink that its instructions write it to.
+//! What running a function shows, and the sink that its instructions write it to.
 
 use crate::address::{CodeOffset, Svma};
 use crate::function::reach::domain::proof::Proof;
@@ -16,7 +16,7 @@ use std::collections::{BTreeSet, HashMap};
 pub(crate) struct BlockFacts {
     /// Its first instruction.
     pub start: CodeOffset,
-    /// What tests in this function have proven on every way to it; `None`: no way leads there.
+    /// What tests in this function have proven on every path to it; `None`: no path leads there.
     pub proof: Option<Proof>,
     /// The last branch that proved something.
     pub check: Option<Svma>,
@@ -63,7 +63,7 @@ pub(crate) struct Use {
     pub check: Option<Svma>,
 }
 
-/// What running a function tells.
+/// What running a function shows.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Facts {
     /// Its blocks, by address.
@@ -72,7 +72,7 @@ pub(crate) struct Facts {
     pub exits: Vec<(CodeOffset, BlockFacts)>,
     /// Offsets in structures of unknown place at which it stores flags after a check.
     pub fields: BTreeSet<i64>,
-    /// The arguments in which it gives others what tells of the CPU.
+    /// The arguments in which it gives others what says something of the CPU.
     pub arguments: BTreeSet<(CodeOffset, Argument)>,
     /// What it stores in words of known place.
     pub stores: Vec<Stored>,
@@ -84,7 +84,7 @@ pub(crate) struct Facts {
     pub inputs: Inputs,
 }
 
-/// What a run of a function asked of what is known of the file.
+/// What a run of a function used of what is known of the file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Inputs {
     /// The words that it loaded, by address and width in bytes.
@@ -114,7 +114,7 @@ pub(crate) struct Beside {
     pub(crate) at: i64,
     /// The use that the address made, by its place among all uses.
     pub(crate) used: Option<usize>,
-    /// What the flag tells when it is set.
+    /// What the flag says when it is set.
     pub(crate) proof: Proof,
 }
 
@@ -131,7 +131,7 @@ pub(crate) struct Effects {
 }
 
 impl Effects {
-    /// Notes the addresses of this file among a value's constants.
+    /// Records the addresses of this file among a value's constants.
     pub(crate) fn let_out(
         &mut self,
         file: &View<'_, '_>,
@@ -147,7 +147,7 @@ impl Effects {
                 let address = Svma(address);
                 let place = *self.used.entry((address, insn.svma, kind)).or_insert(self.facts.uses.len());
                 match self.facts.uses.get_mut(place) {
-                    // The block has run before, with less known of the ways to it.
+                    // The block has run before, with less known of the paths to it.
                     Some(known) => known.proof = known.proof.intersection(proof),
                     None => self.facts.uses.push(Use { address, from: insn.svma, kind, proof, check }),
                 }

@@ -1,7 +1,8 @@
-//! Runs a function on what is known instead of on numbers: which tests stand before each of its blocks.
+//! Runs a function on abstract values instead of numbers: which tests are before each of its blocks. Values that are
+//! `Tainted` are ⊤ that carries taint.
 //!
 //! In: a function, and the words of memory whose meaning is known. Out: [`Facts`]: what each block may rely on, what
-//! the function stores and returns, and where it lets addresses out. Functions that ask the CPU are run inside their
+//! the function stores and returns, and where it lets addresses out. Functions that query the CPU are run inside their
 //! callers, since leaf and place of the answer come in as arguments.
 
 use crate::address::CodeOffset;
@@ -26,19 +27,20 @@ use deburr_cpu::Arch;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Functions inside functions at most.
+/// Maximum depth of functions inside functions.
 const DEPTH: u32 = 6;
 /// How often a block is run before it is given up.
 const VISITS: u32 = 16;
-/// How often a block is run before what each round of a loop counts on is taken for any number.
+/// How often a block is run before what each iteration of a loop counts on is taken for any number.
 const ROUNDS: u32 = 8;
-/// Runs of blocks at most in one function, those inside it included; of a function of many blocks each may run twice.
+/// Maximum of runs of blocks in one function, those inside it included; of a function of many blocks each may run
+/// twice.
 const STEPS: u32 = 4096;
-/// Runs of blocks at most in a function inside another one, or for each of its blocks.
+/// Maximum of runs of blocks in a function inside another one, or for each of its blocks.
 const STEPS_INSIDE: u32 = 256;
 const STEPS_INSIDE_EACH: u32 = 8;
 
-/// Places at most that jumps through tables lead to, before the rest is not looked for.
+/// Maximum of places that jumps through tables lead to, before the rest is not searched for.
 const MOST_ENTERED: usize = 32;
 
 /// Where a block goes on, and what is known there.
@@ -60,7 +62,7 @@ pub(crate) struct Run<'r, 'w, 'a> {
     last_step: u32,
     /// Functions that were given up inside this one.
     given_up: BTreeSet<CodeOffset>,
-    /// Where the function comes back to its caller, all ways joined.
+    /// Where the function comes back to its caller, all paths joined.
     exit: Option<State>,
     /// Where jumps through tables lead.
     entered: BTreeSet<Svma>,
@@ -276,14 +278,14 @@ impl Run<'_, '_, '_> {
                     None => {
                         // It may seem to lead to landing pads, where these registers hold the exception.
                         for reg in abi::thrown(self.transfer.file.image.arch) {
-                            if !state.read(reg).is_telling() {
+                            if !state.read(reg).is_informative() {
                                 state.write(reg, Value::Unknown);
                             }
                         }
                         if !graph.blocks.iter().skip(1).any(|block| block.predecessors.is_empty()) {
                             self.tail_to_pointer(last, state.clone());
                         }
-                        edges.push(Onward::Anywhere(target.is_telling(), state));
+                        edges.push(Onward::Anywhere(target.is_informative(), state));
                     }
                 }
             }
@@ -447,20 +449,20 @@ impl Run<'_, '_, '_> {
         Some(state)
     }
 
-    /// The registers that hold arguments: where one is missing, what stands in those after it is none.
+    /// The registers that hold arguments: where one is missing, what is in those after it is none.
     fn argument_registers<'s>(&self, state: &'s State) -> impl Iterator<Item = Reg> + use<'s> {
         let registers = abi::arguments(self.transfer.file.image.arch).iter().copied();
         registers.take_while(|reg| !state.is_left(*reg))
     }
 
-    /// Notes the arguments of a call that tell of the CPU.
+    /// Records the arguments of a call that say something of the CPU.
     fn pass(&mut self, callee: CodeOffset, state: &State, is_jump: bool) {
-        /// Bytes of arguments on the stack at most.
+        /// Maximum of bytes of arguments on the stack.
         const MOST: i64 = 128;
         let arch = self.transfer.file.image.arch;
         let is_flag = |value: &Value| {
             let is_address = |choice: &(u64, Proof)| self.transfer.file.is_place(Svma(choice.0));
-            value.is_telling() && !value.choices().iter().any(is_address)
+            value.is_informative() && !value.choices().iter().any(is_address)
         };
         let registers = self.argument_registers(state).filter(|reg| is_flag(&state.read(*reg)));
         self.transfer.effects.facts.arguments.extend(registers.map(|reg| (callee, Argument::Register(reg))));
@@ -537,7 +539,7 @@ impl Run<'_, '_, '_> {
     }
 }
 
-/// Joins a state into a block's, of a loop that goes round and round; returns whether the block must run again.
+/// Joins a state into a block's, of a loop with more and more iterations; returns whether the block must run again.
 fn arrive(states: &mut [Option<State>], block: usize, state: &State, is_loop: bool) -> bool {
     match states.get_mut(block) {
         Some(Some(known)) if is_loop => known.widen(state),

@@ -1,4 +1,4 @@
-//! The memory that the loader places, as far as it tells what the CPU has: words that only answers of the CPU are
+//! The memory that the loader places, as far as it says what the CPU has: words that only answers of the CPU are
 //! written to, constants, and addresses.
 
 use crate::address::CodeOffset;
@@ -14,10 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Memory {
     /// By address and width in bytes.
     pub(crate) words: BTreeMap<(u64, u8), Value>,
-    /// Offsets in structures of unknown place at which flags may lie that are set after a check. Only the second look
-    /// at a way without a check asks for them.
+    /// Offsets in structures of unknown place at which flags may be that are set after a check. Only the second
+    /// analysis of a path without a check uses them.
     pub(crate) fields: BTreeSet<i64>,
-    /// By where functions begin, the arguments that some caller gives them such a flag in. For the second look, too.
+    /// By where functions begin, the arguments that some caller gives them such a flag in. For the second analysis,
+    /// too.
     pub(crate) arguments: BTreeMap<CodeOffset, BTreeSet<Argument>>,
 }
 
@@ -30,7 +31,7 @@ pub(crate) enum Argument {
 }
 
 impl Memory {
-    /// What a word holds, if any byte of it is known to tell something.
+    /// What a word holds, if any byte of it is known to be informative.
     fn word(&self, at: u64, width: u8) -> Option<Value> {
         let end = at.saturating_add(u64::from(width));
         let near = || self.words.range((at.saturating_sub(8), 0)..(end, 0));

@@ -1,5 +1,5 @@
 //! Words of memory, registers and functions whose meaning is laid down: by the CPU's manual, by the kernel, by the C
-//! library and the compilers' run-time libraries.
+//! library and the compilers' run-time libraries. `Tainted` is ⊤ that carries taint.
 //!
 //! Sources: Intel SDM (CPUID), Linux `uapi/asm/hwcap.h`, GCC's `common/config/i386/cpuinfo.h` and `i386-cpuinfo.h`
 //! (`__cpu_model`), glibc's `sysdeps/x86/include/cpu-features.h`, the Arm C Language Extensions' function
@@ -40,7 +40,7 @@ fn make_answer(leaf: u32, subleaf: u32) -> Answer {
     })
 }
 
-/// The answers that everybody asks for: what a feature implies takes a while to work out.
+/// The answers of frequent queries: what a feature implies takes a while to compute.
 static ANSWERS: LazyLock<BTreeMap<(u32, u32), Answer>> = LazyLock::new(|| {
     let leaves = query::FEATURE_LEAVES.into_iter();
     let places = leaves.flat_map(|leaf| [0, 1].map(|subleaf| (leaf, subleaf)));
@@ -113,8 +113,8 @@ pub(crate) fn answer(file: &View<'_, '_>, name: &str, state: &State) -> Option<V
             Some(Value::Unknown)
         }
         _ => {
-            let told = knowledge::returned(file.foreign, name).cloned();
-            told.or_else(|| file.answerers.contains(name).then_some(Value::Tainted))
+            let returned = knowledge::returned(file.foreign, name).cloned();
+            returned.or_else(|| file.answerers.contains(name).then_some(Value::Tainted))
         }
     }
 }

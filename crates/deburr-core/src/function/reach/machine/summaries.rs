@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, HashSet};
 /// Functions by where they begin.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Summaries {
-    /// Functions that are run inside their callers: they ask the CPU for what their arguments say.
+    /// Functions that are run inside their callers: they query the CPU for what their arguments say.
     pub(crate) inlined: HashSet<CodeOffset>,
-    /// Functions that ask the CPU, whatever their callers give them.
+    /// Functions that query the CPU, whatever their callers give them.
     pub(crate) context_free: HashSet<CodeOffset>,
-    /// What functions return that tells something.
+    /// Informative values that functions return.
     pub(crate) returns: BTreeMap<CodeOffset, Value>,
 }

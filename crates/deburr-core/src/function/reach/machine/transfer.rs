@@ -1,7 +1,8 @@
-//! Runs one instruction on what is known: what it computes, loads, stores and tests.
+//! Runs one instruction on what is known: what it computes, loads, stores and tests. `Tainted` is ⊤ that carries taint.
 //!
-//! In: an instruction and the [`State`] before it. Out: the state after it, and among the [`Facts`](crate::function::reach::machine::interpret::Facts)
-//! what it stores where others find it. Calls, jumps and returns are `interpret`'s.
+//! In: an instruction and the [`State`] before it. Out: the state after it, and among the
+//! [`Facts`](crate::function::reach::machine::interpret::Facts) what it stores where others find it. Calls, jumps and
+//! returns are `interpret`'s.
 
 use crate::address::Svma;
 use crate::function::reach::domain::lanes::{self, Halves};
@@ -15,7 +16,7 @@ use crate::function::reach::machine::queries;
 use crate::insn::{Class, Condition, Insn, Lanes, Memory as Operand, Operation, Reg};
 use deburr_cpu::Arch;
 
-/// Where an operand lies.
+/// Where an operand is.
 #[derive(Clone, Copy)]
 enum Place {
     Static(u64),
@@ -25,7 +26,7 @@ enum Place {
     Elsewhere,
 }
 
-/// The transfer function of one file: what an instruction makes of a [`State`], and what it tells the sink.
+/// The transfer function of one file: what an instruction makes of a [`State`], and what it records in the sink.
 pub(crate) struct Transfer<'r, 'w, 'a> {
     pub(crate) file: &'r View<'w, 'a>,
     pub(crate) memory: &'r Memory,
@@ -66,7 +67,7 @@ impl Transfer<'_, '_, '_> {
         }
     }
 
-    /// Where a memory operand lies, for what is known better here than everywhere.
+    /// Where a memory operand is, for what is known better here than everywhere.
     fn holder(&self, memory: &Operand, state: &State) -> Option<Holder> {
         let width = u8::try_from(memory.size).ok().filter(|width| matches!(width, 1 | 2 | 4 | 8))?;
         match self.place(memory, state) {
@@ -97,7 +98,7 @@ impl Transfer<'_, '_, '_> {
         })
     }
 
-    /// From a table: what stands at each address that the index can make, with what is known then.
+    /// From a table: what is at each address that the index can make, with what is known then.
     fn load_indexed(&self, memory: &Operand, width: u8, state: &State) -> Value {
         let address = self.address(memory, state);
         let all = address.choices().iter().map(|&(at, proof)| self.load_word(at, width, state).under(proof));
@@ -137,14 +138,14 @@ impl Transfer<'_, '_, '_> {
         }
     }
 
-    /// A store into a structure whose place is not known. A flag that is set there after a check may be tested later;
-    /// a flag stored beside an address of code says when to use it.
+    /// A store into a structure whose place is not known. A flag that is set there after a check may be tested later; a
+    /// flag stored next to an address of code says when to use it.
     fn store_field(&mut self, memory: &Operand, at: i64, value: &Value, insn: &Insn, state: &State) {
-        /// Bytes at most between an address and its flag.
-        const BESIDE: i64 = 32;
+        /// Maximum of bytes between an address and its flag.
+        const NEAR: i64 = 32;
         let is_flag = insn.imm.is_some() || !value.choices().is_empty();
-        let is_told = is_flag && !state.proven.is_empty() || value.discriminates(false);
-        if is_told && memory.size <= 4 {
+        let is_informative = is_flag && !state.proven.is_empty() || value.discriminates(false);
+        if is_informative && memory.size <= 4 {
             self.effects.facts.fields.insert(at);
         }
         let Some(base) = memory.base else { return };
@@ -155,7 +156,7 @@ impl Transfer<'_, '_, '_> {
             .effects
             .beside
             .iter()
-            .filter(|beside| beside.base == base && beside.at.abs_diff(at) <= BESIDE as u64)
+            .filter(|beside| beside.base == base && beside.at.abs_diff(at) <= NEAR as u64)
         {
             if is_address {
                 for used in self.effects.facts.uses.iter_mut().filter(|used| used.from == insn.svma) {
@@ -249,7 +250,7 @@ impl Transfer<'_, '_, '_> {
             .map(|imm| Value::constant(imm as u64 & crate::function::reach::domain::value::mask_of(width)));
         let loaded = insn.memory.filter(|memory| memory.read).map(|memory| self.load(&memory, state));
         match (loaded, immediate) {
-            // The memory operand stands first, but for `op register, memory`.
+            // The memory operand comes first, except in `op register, memory`.
             (Some(loaded), Some(immediate)) => (loaded, immediate),
             (Some(loaded), None) if insn.src[0].is_some() => (first, loaded),
             (Some(loaded), None) => (loaded, register(insn.src[1], false)),
@@ -379,7 +380,8 @@ impl Transfer<'_, '_, '_> {
         self.relate(insn, state, holder, (&left, &right));
     }
 
-    /// Notes which register now holds what lies elsewhere, and what the flags were made of. `holder`: the memory operand.
+    /// Records which register now holds what is elsewhere, and what the flags were made of. `holder`: the memory
+    /// operand.
     fn relate(
         &self,
         insn: &Insn,
@@ -511,7 +513,7 @@ impl Transfer<'_, '_, '_> {
             self.effects.let_out(self.file, loaded, insn, UseKind::LetOut, state);
         }
         let holds_answer =
-            general().map(|&reg| state.read(reg)).chain(loaded).any(|value| value.is_telling())
+            general().map(|&reg| state.read(reg)).chain(loaded).any(|value| value.is_informative())
                 || state.holds_answer(insn.reads);
         let lost = if holds_answer { Value::Tainted } else { Value::Unknown };
         state.set_vector(dst, [lost.clone(), lost]);
@@ -662,7 +664,7 @@ impl Transfer<'_, '_, '_> {
         state.test(insn.condition.unwrap_or(Condition::Other))
     }
 
-    /// What is known on either way out of a branch.
+    /// What is known on either edge out of a branch.
     pub(crate) fn branch(&self, insn: &Insn, state: &State) -> (Outcome, Outcome) {
         let width = if insn.width == 0 { 8 } else { insn.width };
         let (zero, nonzero) = match insn.operation {

@@ -1,8 +1,9 @@
 //! Programs that run an instruction to see whether the CPU has it, and catch the signal where it has not.
 //!
 //! In: the calls of a function. Out: whether an instruction that the CPU lacks would be survived, and what is proven
-//! where it was there after all. Survived is what runs between a handler of SIGILL and the return to its former one, and
-//! after a `sigsetjmp` that the handler jumps back to (POSIX.1-2017, `signal.h` and `setjmp.h`; SIGILL is 4, signal(7)).
+//! where it was there after all. Survived is what runs between a handler of SIGILL and the return to its former one,
+//! and after a `sigsetjmp` that the handler jumps back to (POSIX.1-2017, `signal.h` and `setjmp.h`; SIGILL is 4,
+//! signal(7)).
 
 use crate::Svma;
 use crate::function::Function;
@@ -18,10 +19,10 @@ use deburr_cpu::{Arch, Feature, FeatureSet};
 const SIGILL: u64 = 4;
 /// `SIG_DFL` and `SIG_IGN`.
 const NO_HANDLERS: [u64; 2] = [0, 1];
-/// Bytes of a function at most that is called to try its instructions.
+/// Maximum of bytes of a function that is called to try its instructions.
 const PROBE: u32 = 1024;
 
-/// What a call makes of it. `name`: the callee's, as far as it tells something.
+/// What a call makes of it. `name`: the callee's, as far as it is informative.
 pub(crate) fn after_call(file: &View<'_, '_>, name: Option<&str>, state: &State) -> Trap {
     if name.is_some_and(names::is_return_point) {
         return if state.trap == Trap::Deadly { Trap::Deadly } else { Trap::Survived };
@@ -35,7 +36,7 @@ pub(crate) fn after_call(file: &View<'_, '_>, name: Option<&str>, state: &State)
     let (second, third) = (argument(1), argument(2));
     match name {
         Some("sigaction") if second == Some(0) => state.trap,
-        // Nobody asks for the handler that the program itself has set: the former one comes back.
+        // No program queries the handler that it has itself set: the former one comes back.
         Some("sigaction") if third == Some(0) && state.trap != Trap::Deadly => Trap::Deadly,
         Some("sigaction") => state.trap.max(Trap::Caught),
         _ if second.is_some_and(|handler| NO_HANDLERS.contains(&handler)) => Trap::Deadly,

@@ -1,24 +1,24 @@
-//! What is known of a file's run-time checks, before anybody asks what they are good for.
+//! What is known of a file's run-time checks, before functions are judged by them.
 
 use crate::address::CodeOffset;
 use crate::function::reach::learn::facts::FactsByFunction;
-use crate::function::reach::verdict::node::{Entries, Node, Way, leads_to};
-use crate::function::reach::verdict::unconditional::Unasked;
+use crate::function::reach::verdict::node::{Entries, IncomingEdge, Node, leads_to};
+use crate::function::reach::verdict::unconditional::Unconditional;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// All ways into the nodes of interest.
+/// All edges into the nodes of interest.
 #[derive(Debug, Default)]
-pub(crate) struct Ways {
-    pub into: BTreeMap<Node, Vec<Way>>,
+pub(crate) struct IncomingEdges {
+    pub into: BTreeMap<Node, Vec<IncomingEdge>>,
     /// Of functions that others jump into the middle of: each entry, the function's start among them, and the code that
     /// can run after it.
     pub entries: Entries,
-    /// Functions that control reaches before anything has asked the CPU: each has a way from a root, and no others.
-    pub unasked: Unasked,
+    /// Functions that control reaches before anything has queried the CPU: each has an edge from a root, and no others.
+    pub unconditional: Unconditional,
 }
 
-impl Ways {
+impl IncomingEdges {
     /// The entries of a function, each with the code that can run after it; `None` for all of it.
     pub(crate) fn entries_of(
         &self,
@@ -36,11 +36,11 @@ impl Ways {
     }
 }
 
-/// What is known of a file's run-time checks, before it is asked what they are good for.
+/// What is known of a file's run-time checks, before functions are judged by them.
 #[derive(Debug, Default)]
 pub struct Checks {
-    pub(crate) ways: Ways,
+    pub(crate) edges: IncomingEdges,
     pub(crate) facts: FactsByFunction,
-    /// Whether the file asks the CPU at all, or another file that did.
+    /// Whether the file queries the CPU at all, or another file that did.
     pub(crate) any: bool,
 }

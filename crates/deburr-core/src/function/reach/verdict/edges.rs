@@ -1,6 +1,7 @@
-//! Every way into the functions of interest, with what is proven where it begins.
+//! Every edge into the functions of interest, with what is proven where it begins.
 //!
-//! In: [`Closure`], the functions of interest with what leads to them, and which tests stand where. Out: [`Ways`].
+//! In: [`Closure`], the functions of interest with what leads to them, and which tests are where. Out:
+//! [`IncomingEdges`].
 
 use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
@@ -10,9 +11,9 @@ use crate::function::reach::file::references::{Access, DataReference};
 use crate::function::reach::file::view::View;
 use crate::function::reach::learn::learnt::Learnt;
 use crate::function::reach::machine::effects::{Facts, Use, UseKind};
-use crate::function::reach::verdict::checks::Ways;
+use crate::function::reach::verdict::checks::IncomingEdges;
 use crate::function::reach::verdict::kind::GuardKind;
-use crate::function::reach::verdict::node::{Node, Source, Way};
+use crate::function::reach::verdict::node::{IncomingEdge, Node, Source};
 use crate::function::reach::verdict::slice::Closure;
 use crate::image::{Kind, SymbolOrigin};
 use crate::insn::{self, Flow, Reg};
@@ -43,33 +44,33 @@ pub(crate) fn roots(file: &View<'_, '_>) -> BTreeMap<CodeOffset, Source> {
     roots
 }
 
-/// Collects the ways.
-pub(crate) fn ways(file: &View<'_, '_>, closure: Closure, learnt: &Learnt) -> Ways {
+/// Collects the edges.
+pub(crate) fn incoming(file: &View<'_, '_>, closure: Closure, learnt: &Learnt) -> IncomingEdges {
     let mut objects: BTreeMap<u64, Vec<Svma>> = BTreeMap::new();
     for &(cell, object) in closure.cells.values().flatten() {
         objects.entry(object).or_default().push(cell);
     }
-    let ways = Ways { entries: closure.entries.clone(), ..Ways::default() };
-    // Where Rust's own detection stands between `main` and its choice, that is not always followed.
+    let edges = IncomingEdges { entries: closure.entries.clone(), ..IncomingEdges::default() };
+    // Where Rust's own detection is between `main` and its choice, it is not always followed.
     let mains = if learnt.any { BTreeSet::new() } else { mains(file, &closure) };
     let lists = file.linkage.named_exports.iter().filter(|export| names::lists_variants(export.name));
     let lists = lists.filter_map(|export| file.image.code_offset(export.at)).collect();
     let used = HashSet::new();
-    let mut ways = Collector { file, closure: &closure, learnt, objects, lists, used, mains, ways };
-    ways.roots();
-    ways.unasked();
-    ways.direct();
-    ways.uses();
-    ways.addresses();
-    ways.cells();
-    ways.sufficient();
-    let mut ways = ways.ways;
-    for ways in ways.into.values_mut() {
-        ways.sort_by_key(|way| (way.at, way.is_certain));
-        ways.dedup();
+    let mut collector = Collector { file, closure: &closure, learnt, objects, lists, used, mains, edges };
+    collector.roots();
+    collector.unconditional();
+    collector.direct();
+    collector.uses();
+    collector.addresses();
+    collector.cells();
+    collector.sufficient();
+    let mut edges = collector.edges;
+    for edges in edges.into.values_mut() {
+        edges.sort_by_key(|edge| (edge.at, edge.is_certain));
+        edges.dedup();
     }
-    ways.unasked = closure.unasked;
-    ways
+    edges.unconditional = closure.unconditional;
+    edges
 }
 
 /// The functions that the entry point hands to the C library, in a program of Rust: there they only start Rust's own
@@ -107,29 +108,37 @@ struct Collector<'c, 'w, 'a> {
     lists: BTreeSet<CodeOffset>,
     /// Which function lets out the address of which node.
     used: HashSet<(CodeOffset, Node)>,
-    ways: Ways,
+    edges: IncomingEdges,
 }
 
 impl Collector<'_, '_, '_> {
-    fn push(&mut self, to: Node, way: Way) {
-        let ways = self.ways.into.entry(to).or_default();
-        ways.push(way);
+    fn push(&mut self, to: Node, edge: IncomingEdge) {
+        let edges = self.edges.into.entry(to).or_default();
+        edges.push(edge);
     }
 
     fn facts(&self, entry: CodeOffset) -> Option<&Facts> {
         self.learnt.facts.get(&entry)
     }
 
-    /// The ways that begin at an instruction: none if nothing ever runs there, one for each entry that leads there.
-    fn ways_from(&self, at: CodeOffset, is_certain: bool, kind: GuardKind) -> Vec<Way> {
+    /// The edges that begin at an instruction: none if nothing ever runs there, one for each entry that leads there.
+    fn edges_from(&self, at: CodeOffset, is_certain: bool, kind: GuardKind) -> Vec<IncomingEdge> {
         let svma = self.file.image.svma(at);
         let Some(function) = self.file.whole_at(at) else {
             // Code of no function: how it is reached is not known.
             let (from, proof, check) = (Source::Root, Proof::EMPTY, None);
-            return vec![Way { from, at: svma, proof, is_certain: false, is_loose: false, kind, check }];
+            return vec![IncomingEdge {
+                from,
+                at: svma,
+                proof,
+                is_certain: false,
+                is_loose: false,
+                kind,
+                check,
+            }];
         };
-        let entries = self.ways.entries_to(function.start, at);
-        let ways = entries.filter_map(|entry| {
+        let entries = self.edges.entries_to(function.start, at);
+        let edges = entries.filter_map(|entry| {
             let block = self.facts(entry).and_then(|facts| facts.leaving(at));
             let proof = match block {
                 Some(block) => block.proof?,
@@ -137,9 +146,9 @@ impl Collector<'_, '_, '_> {
             };
             let from = Source::Node(Node::Function(entry));
             let check = block.and_then(|block| block.check);
-            Some(Way { from, at: svma, proof, is_certain, is_loose: false, kind, check })
+            Some(IncomingEdge { from, at: svma, proof, is_certain, is_loose: false, kind, check })
         });
-        ways.collect()
+        edges.collect()
     }
 
     /// Entries, resolvers and exported functions.
@@ -151,10 +160,11 @@ impl Collector<'_, '_, '_> {
         }
     }
 
-    /// Functions that control reaches unasked, by ways that are not looked at one by one.
-    fn unasked(&mut self) {
+    /// Unconditionally reachable functions: their edges are not analysed one by one.
+    fn unconditional(&mut self) {
         let closure = self.closure;
-        for &start in closure.needs.keys().filter(|&&start| closure.unasked.contains(self.file, start)) {
+        for &start in closure.needs.keys().filter(|&&start| closure.unconditional.contains(self.file, start))
+        {
             self.enter(start, Source::Root);
         }
         for &node in &closure.far {
@@ -162,9 +172,9 @@ impl Collector<'_, '_, '_> {
         }
     }
 
-    /// Functions that check all that is needed beyond them: whatever leads there will do.
+    /// Functions that check all that is needed beyond them: any edge there suffices.
     fn sufficient(&mut self) {
-        let sources = self.ways.into.values().flatten().filter_map(|way| match way.from {
+        let sources = self.edges.into.values().flatten().filter_map(|edge| match edge.from {
             Source::Node(Node::Function(start)) => Some(start),
             _ => None,
         });
@@ -189,7 +199,7 @@ impl Collector<'_, '_, '_> {
             Node::Function(start) => self.file.image.svma(start),
             Node::Data(start) => Svma(start),
         };
-        let way = Way {
+        let edge = IncomingEdge {
             from,
             at,
             proof: Proof::EMPTY,
@@ -198,15 +208,15 @@ impl Collector<'_, '_, '_> {
             kind: GuardKind::Branch,
             check: None,
         };
-        self.push(node, way);
+        self.push(node, edge);
     }
 
     fn direct(&mut self) {
         for (&start, sites) in &self.closure.direct {
-            let has_entries = self.ways.entries.contains_key(&start);
-            for edge in sites {
-                for way in self.ways_from(edge.from, true, GuardKind::Branch) {
-                    self.push(Node::Function(if has_entries { edge.to } else { start }), way);
+            let has_entries = self.edges.entries.contains_key(&start);
+            for site in sites {
+                for edge in self.edges_from(site.from, true, GuardKind::Branch) {
+                    self.push(Node::Function(if has_entries { site.to } else { start }), edge);
                 }
             }
         }
@@ -225,7 +235,7 @@ impl Collector<'_, '_, '_> {
             for used in &facts.uses {
                 let Some(node) = self.node_of(used.address) else { continue };
                 self.used.insert((start, node));
-                // The flag beside it was not followed.
+                // The flag next to it was not followed.
                 if used.proof.is_empty() && self.lists.contains(&start) {
                     continue;
                 }
@@ -242,10 +252,10 @@ impl Collector<'_, '_, '_> {
                     }
                 };
                 let is_function = matches!(node, Node::Function(_));
-                let way = Way {
+                let edge = IncomingEdge {
                     from: Source::Node(Node::Function(start)),
                     at: used.from,
-                    // A resolver that chooses has asked somebody.
+                    // A resolver that chooses has queried the CPU, or code that did.
                     proof: used.proof.union(Proof::doubt(
                         chooses && used.kind == UseKind::Returned && used.proof.is_empty(),
                     )),
@@ -255,12 +265,12 @@ impl Collector<'_, '_, '_> {
                     kind: if is_function { kind } else { GuardKind::Table },
                     check: used.check,
                 };
-                self.push(node, way);
+                self.push(node, edge);
             }
         }
     }
 
-    /// Whether an address is let out by a call of another file's function: it may be an argument, or stand in the register
+    /// Whether an address is let out by a call of another file's function: it may be an argument, or be in the register
     /// of one by chance.
     fn calls_elsewhere(&self, used: &Use) -> bool {
         let image = self.file.image;
@@ -332,7 +342,7 @@ impl Collector<'_, '_, '_> {
         readers.iter().any(|(_, access)| matches!(access, Access::Read | Access::Call))
     }
 
-    /// Addresses made by functions that were not run, or that these lost sight of.
+    /// Addresses made by functions that were not run, or that these lost.
     fn addresses(&mut self) {
         for (&start, sites) in &self.closure.taken {
             for &from in sites {
@@ -344,8 +354,8 @@ impl Collector<'_, '_, '_> {
                 let is_certain = self.is_callback(Some(from));
                 // A function that was run and lets it go nowhere compares it, or loses it in the frame.
                 let is_loose = !is_certain && taker.is_some_and(|taker| self.facts(taker).is_some());
-                for way in self.ways_from(from, is_certain, GuardKind::Pointer) {
-                    self.push(Node::Function(start), Way { is_loose, ..way });
+                for edge in self.edges_from(from, is_certain, GuardKind::Pointer) {
+                    self.push(Node::Function(start), IncomingEdge { is_loose, ..edge });
                 }
             }
         }
@@ -356,10 +366,10 @@ impl Collector<'_, '_, '_> {
         self.file.whole_at(from).is_some_and(|function| self.used.contains(&(function.start, node)))
     }
 
-    /// Whether an address made at a place is given to a function that calls it: by the entry point to the C library,
-    /// or to a function whose name says so.
+    /// Whether an address made at a place is given to a function that calls it. The entry point gives it to the C
+    /// library, or it goes to a function whose name says so.
     fn is_callback(&self, from: Option<CodeOffset>) -> bool {
-        /// Instructions at most between the two.
+        /// Maximum of instructions between the two.
         const NEAR: usize = 24;
         let Some(from) = from else { return false };
         let image = self.file.image;
@@ -408,12 +418,12 @@ impl Collector<'_, '_, '_> {
                         continue;
                     }
                     let is_function = matches!(node, Node::Function(_));
-                    for way in self.ways_from(from, is_function && !is_replaced, GuardKind::Pointer) {
-                        self.push(node, way);
+                    for edge in self.edges_from(from, is_function && !is_replaced, GuardKind::Pointer) {
+                        self.push(node, edge);
                     }
                 }
                 if through.is_empty() || self.is_table(object, cell) {
-                    let way = Way {
+                    let edge = IncomingEdge {
                         from: Source::Node(Node::Data(object)),
                         at: cell,
                         proof: Proof::EMPTY,
@@ -422,7 +432,7 @@ impl Collector<'_, '_, '_> {
                         kind: GuardKind::Table,
                         check: None,
                     };
-                    self.push(node, way);
+                    self.push(node, edge);
                     if done.insert(object) {
                         self.object(object);
                     }
@@ -431,14 +441,14 @@ impl Collector<'_, '_, '_> {
         }
     }
 
-    /// Whether somebody takes the address of the object, rather than reading the cell alone.
+    /// Whether an instruction takes the address of the object, rather than reading the cell alone.
     fn is_table(&self, object: u64, cell: Svma) -> bool {
         self.closure
             .references_in(Extent { start: Svma(object), end: cell.offset(8) })
             .any(|reference| reference.access == Access::Address)
     }
 
-    /// The ways to an object: who refers to it.
+    /// The edges to an object: what refers to it.
     fn object(&mut self, object: u64) {
         let node = Node::Data(object);
         let named = self.file.linkage.object_at(Svma(object)).map(|named| named.extent);
@@ -457,13 +467,13 @@ impl Collector<'_, '_, '_> {
             if self.is_used(from, node) {
                 continue;
             }
-            for way in self.ways_from(from, false, GuardKind::Table) {
-                self.push(node, way);
+            for edge in self.edges_from(from, false, GuardKind::Table) {
+                self.push(node, edge);
             }
         }
         let is_pointed_to = self.closure.cells.contains_key(&node);
         if all.is_empty() && !is_pointed_to {
-            let way = Way {
+            let edge = IncomingEdge {
                 from: Source::Root,
                 at: Svma(object),
                 proof: Proof::EMPTY,
@@ -472,7 +482,7 @@ impl Collector<'_, '_, '_> {
                 kind: GuardKind::Table,
                 check: None,
             };
-            self.push(node, way);
+            self.push(node, edge);
         }
     }
 }

@@ -9,7 +9,7 @@ use deburr_cpu::FeatureSet;
 pub struct Guard {
     /// What kind of check it is.
     pub kind: GuardKind,
-    /// The branch, or where the guarded way begins.
+    /// The branch, or where the guarded path begins.
     pub svma: Svma,
     /// Features that it proves.
     pub features: FeatureSet,
@@ -40,7 +40,7 @@ pub struct Verdict {
     pub at: CodeOffset,
     /// Its instructions beyond what is permitted.
     pub instructions: u64,
-    /// From a root to the function; empty unless a way without a sufficient check is known.
+    /// From a root to the function; empty unless a path without a sufficient check is known.
     pub path: Vec<Step>,
     /// The check, if there is one.
     pub guard: Option<Guard>,

@@ -4,7 +4,7 @@ use crate::address::CodeOffset;
 use crate::function::Program;
 use crate::function::reach::file::knowledge::Knowledge;
 use crate::function::reach::file::view::View;
-use crate::function::reach::learn::again::{look_again, worth_a_look};
+use crate::function::reach::learn::again::{run_again, worth_running_again};
 use crate::function::reach::learn::fixpoint::learn;
 use crate::function::reach::learn::seeds;
 use crate::function::reach::verdict::checks::Checks;
@@ -17,8 +17,8 @@ use std::collections::{BTreeSet, HashMap};
 
 impl Checks {
     /// Finds the file's checks, as far as they matter for the functions with instructions above the architecture's
-    /// first level. `foreign`: what the files tell that this one uses, in the loader's order. `stated`: functions, by
-    /// where they begin, that are known to be entered only where the CPU has some features.
+    /// first level. `foreign`: what the files that this one uses export of the CPU, in the loader's order. `stated`:
+    /// functions, by where they begin, that are known to be entered only where the CPU has some features.
     pub fn find(
         image: &Image<'_>,
         linkage: &Linkage<'_>,
@@ -32,32 +32,32 @@ impl Checks {
         let mut learnt = learn(&file, known, &takers);
         let roots = edges::roots(&file);
         let mut checks = Checks { any: learnt.any, ..Checks::default() };
-        let mut looked_at = BTreeSet::new();
-        for look in 0..=LOOKS {
+        let mut analysed = BTreeSet::new();
+        for pass in 0..=PASSES {
             let closure = Closure::of(&file, &learnt.facts, &roots, stated);
-            checks.ways = edges::ways(&file, closure, &learnt);
-            if look == LOOKS || !learnt.leaves_open(&file) {
+            checks.edges = edges::incoming(&file, closure, &learnt);
+            if pass == PASSES || !learnt.leaves_open(&file) {
                 break;
             }
             std::mem::swap(&mut checks.facts, &mut learnt.facts);
             let without = checks.functions_without_check(image, program);
             std::mem::swap(&mut checks.facts, &mut learnt.facts);
-            let new: BTreeSet<CodeOffset> = without.difference(&looked_at).copied().collect();
-            let new = worth_a_look(&file, &learnt, &new);
+            let new: BTreeSet<CodeOffset> = without.difference(&analysed).copied().collect();
+            let new = worth_running_again(&file, &learnt, &new);
             if new.is_empty() {
                 break;
             }
-            looked_at.extend(&new);
-            look_again(&file, &mut learnt, &looked_at, &new);
+            analysed.extend(&new);
+            run_again(&file, &mut learnt, &analysed, &new);
         }
         checks.facts = learnt.facts;
         checks
     }
 
-    /// The functions on ways that no check was found on.
+    /// The functions on paths that no check was found on.
     fn functions_without_check(&self, image: &Image<'_>, program: &Program) -> BTreeSet<CodeOffset> {
         let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
-        let steps = judge::unchecked_ways(self, image, program, permitted);
+        let steps = judge::unchecked_paths(self, image, program, permitted);
         let functions = steps.into_iter().filter_map(|svma| program.function_at(image.code_offset(svma)?));
         functions.map(|function| program.whole(function).start).collect()
     }
@@ -75,5 +75,5 @@ impl Checks {
     }
 }
 
-/// How often ways without a check are looked at again.
-const LOOKS: u32 = 8;
+/// How often paths without a check are analysed again.
+const PASSES: u32 = 8;

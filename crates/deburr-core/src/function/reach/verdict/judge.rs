@@ -1,4 +1,4 @@
-//! Follows the ways from the roots and judges each function.
+//! Follows the edges from the roots and judges each function.
 //!
 //! In: [`Checks`]. Out: one [`Verdict`] for each function that needs more than what is permitted.
 
@@ -10,7 +10,7 @@ use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::verdict::checks::Checks;
 use crate::function::reach::verdict::evidence::{Guard, Step, Verdict};
 use crate::function::reach::verdict::kind::{GuardKind, Reach};
-use crate::function::reach::verdict::node::{Node, Source, Way, leads_to};
+use crate::function::reach::verdict::node::{IncomingEdge, Node, Source, leads_to};
 use crate::image::Image;
 use crate::insn::sweep::FeatureHit;
 use crate::insn::{self, FeatureGroup};
@@ -63,14 +63,14 @@ struct Entry {
     checked: Option<Known>,
     /// By an address that went somewhere without one.
     bare: bool,
-    /// By a caller in another file who may have asked, or by an address whose use is not followed.
+    /// By a caller in another file that may have queried the CPU, or by an address whose use is not followed.
     doubtful: bool,
 }
 
 impl Entry {
     /// The same, where the user states that some features are there whenever the node is reached.
     fn stating(self, features: FeatureSet) -> Entry {
-        let told = |known: Known| Known {
+        let stating = |known: Known| Known {
             proven: known.proven.union(features),
             possible: known.possible.union(features),
         };
@@ -79,7 +79,7 @@ impl Entry {
             (Some(checked), Some(bare)) => Some(checked.meet(bare)),
             (checked, bare) => checked.or(bare),
         };
-        Entry { certain: self.certain.map(told), checked: checked.map(told), ..Entry::default() }
+        Entry { certain: self.certain.map(stating), checked: checked.map(stating), ..Entry::default() }
     }
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn judge(
 }
 
 /// The steps of a path to each function that is required or under-guarded.
-pub(crate) fn unchecked_ways(
+pub(crate) fn unchecked_paths(
     checks: &Checks,
     image: &Image<'_>,
     program: &Program,
@@ -110,7 +110,7 @@ pub(crate) fn unchecked_ways(
     paths.flatten().map(|step| step.svma).collect()
 }
 
-/// Whether what was decoded as an instruction stands amid letters: assembly often has its author's name behind it.
+/// Whether what was decoded as an instruction is amid letters: assembly often has its author's name after it.
 fn is_text(image: &Image<'_>, at: Svma) -> bool {
     /// Letters in a row, the instruction among them.
     const LETTERS: usize = 20;
@@ -124,22 +124,22 @@ fn is_text(image: &Image<'_>, at: Svma) -> bool {
 /// What is made of an exported function's callers in other files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Callers {
-    /// Nobody calls it unasked: it is a choice of the file's own checks, or reached within the file anyway.
+    /// No unchecked caller: it is a choice of the file's own checks, or reached within the file anyway.
     #[default]
     None,
-    /// Others may call it, and may have to ask before.
+    /// Others may call it, and may have to query the CPU before.
     Doubtful,
     /// Others call it as they like.
     Any,
 }
 
-/// The ways, by number of node instead of by node.
+/// The edges, by number of node instead of by node.
 struct Net<'c> {
     nodes: Vec<Node>,
-    ways: Vec<&'c [Way]>,
-    /// Of each way into each node, the number of the node that it begins in; `None` for a root.
+    edges: Vec<&'c [IncomingEdge]>,
+    /// Of each edge into each node, the number of the node that it begins in; `None` for a root.
     sources: Vec<Vec<Option<usize>>>,
-    /// The nodes that each node has ways to.
+    /// The nodes that each node has edges to.
     followers: Vec<Vec<usize>>,
     /// Of each node.
     callers: Vec<Callers>,
@@ -148,19 +148,19 @@ struct Net<'c> {
 
 impl<'c> Net<'c> {
     fn of(checks: &'c Checks, all: FeatureSet) -> Net<'c> {
-        let into = &checks.ways.into;
+        let into = &checks.edges.into;
         let nodes: Vec<Node> = into.keys().copied().collect();
         let number: HashMap<Node, usize> = nodes.iter().copied().zip(0..).collect();
-        let ways: Vec<&[Way]> = into.values().map(Vec::as_slice).collect();
+        let edges: Vec<&[IncomingEdge]> = into.values().map(Vec::as_slice).collect();
         let mut followers: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
         let mut sources = Vec::with_capacity(nodes.len());
-        for (to, ways) in ways.iter().enumerate() {
-            let of = |way: &Way| match way.from {
+        for (to, edges) in edges.iter().enumerate() {
+            let of = |edge: &IncomingEdge| match edge.from {
                 Source::Root | Source::Export { .. } => None,
                 // A node that nothing leads to is never reached.
                 Source::Node(node) => Some(number.get(&node).copied().unwrap_or(usize::MAX)),
             };
-            let from: Vec<Option<usize>> = ways.iter().map(of).collect();
+            let from: Vec<Option<usize>> = edges.iter().map(of).collect();
             for from in from.iter().flatten() {
                 if let Some(followers) = followers.get_mut(*from)
                     && followers.last() != Some(&to)
@@ -171,16 +171,16 @@ impl<'c> Net<'c> {
             sources.push(from);
         }
         let callers = vec![Callers::None; nodes.len()];
-        Net { nodes, ways, sources, followers, callers, all }
+        Net { nodes, edges, sources, followers, callers, all }
     }
 
-    /// The ways into a node with the entries that they begin in.
-    fn ways_into<'n>(
+    /// The edges into a node with the entries that they begin in.
+    fn edges_into<'n>(
         &'n self,
         node: usize,
         entries: &'n [Entry],
-    ) -> impl Iterator<Item = (&'c Way, Entry)> + 'n {
-        let ways = self.ways.get(node).copied().unwrap_or_default();
+    ) -> impl Iterator<Item = (&'c IncomingEdge, Entry)> + 'n {
+        let edges = self.edges.get(node).copied().unwrap_or_default();
         let sources = self.sources.get(node).map(Vec::as_slice).unwrap_or_default();
         let root = Entry { certain: Some(Known::root()), ..Entry::default() };
         let outside = match self.callers.get(node).copied().unwrap_or_default() {
@@ -188,17 +188,17 @@ impl<'c> Net<'c> {
             Callers::Doubtful => Entry { doubtful: true, ..Entry::default() },
             Callers::Any => root,
         };
-        ways.iter().zip(sources).map(move |(way, source)| {
-            let entry = match (way.from, source) {
+        edges.iter().zip(sources).map(move |(edge, source)| {
+            let entry = match (edge.from, source) {
                 (Source::Export { .. }, _) => outside,
                 (_, Some(source)) => entries.get(*source).copied().unwrap_or_default(),
                 (_, None) => root,
             };
-            (way, entry)
+            (edge, entry)
         })
     }
 
-    /// Works out each node's entry from those that lead to it, until nothing changes.
+    /// Computes each node's entry from those that lead to it, until nothing changes.
     fn settle(&self, entries: &mut [Entry], entry: impl Fn(usize, &[Entry]) -> Entry) {
         let mut pending: VecDeque<usize> = (0..self.nodes.len()).collect();
         let mut is_pending = vec![true; self.nodes.len()];
@@ -229,8 +229,8 @@ impl<'c> Net<'c> {
         };
         let mut entries = vec![Entry::default(); self.nodes.len()];
         self.settle(&mut entries, |node, entries| {
-            let certain = self.ways_into(node, entries).filter(|(way, _)| way.is_certain);
-            let known = certain.filter_map(|(way, from)| Some(from.certain?.after(way.proof, self.all)));
+            let certain = self.edges_into(node, entries).filter(|(edge, _)| edge.is_certain);
+            let known = certain.filter_map(|(edge, from)| Some(from.certain?.after(edge.proof, self.all)));
             state(node, Entry { certain: known.reduce(Known::meet), ..Entry::default() })
         });
         self.settle(&mut entries, |node, entries| {
@@ -239,7 +239,7 @@ impl<'c> Net<'c> {
                 return own;
             }
             let mut entry = Entry::default();
-            for (way, from) in self.ways_into(node, entries) {
+            for (edge, from) in self.edges_into(node, entries) {
                 let known = match from {
                     Entry { certain: Some(known), .. }
                     | Entry { certain: None, checked: Some(known), .. } => known,
@@ -249,10 +249,10 @@ impl<'c> Net<'c> {
                     _ => continue,
                 };
                 let is_doubtful = from.certain.is_none() && from.checked.is_none() && !from.bare;
-                let known = known.after(way.proof, self.all);
+                let known = known.after(edge.proof, self.all);
                 if known.possible.is_subset(permitted) {
-                    entry.bare |= !is_doubtful && !way.is_loose;
-                    entry.doubtful |= is_doubtful || way.is_loose;
+                    entry.bare |= !is_doubtful && !edge.is_loose;
+                    entry.doubtful |= is_doubtful || edge.is_loose;
                 } else {
                     entry.checked = Some(entry.checked.map_or(known, |checked| checked.meet(known)));
                 }
@@ -264,30 +264,30 @@ impl<'c> Net<'c> {
 
     /// The exported functions, by number, with whether others are meant to call them.
     fn exports(&self) -> Vec<(usize, bool)> {
-        let exported = |ways: &[Way]| {
-            ways.iter().find_map(|way| match way.from {
+        let exported = |edges: &[IncomingEdge]| {
+            edges.iter().find_map(|edge| match edge.from {
                 Source::Export { is_interface } => Some(is_interface),
                 _ => None,
             })
         };
-        let numbered = self.ways.iter().enumerate();
-        numbered.filter_map(|(node, ways)| Some((node, exported(ways)?))).collect()
+        let numbered = self.edges.iter().enumerate();
+        numbered.filter_map(|(node, edges)| Some((node, exported(edges)?))).collect()
     }
 
-    /// The ways into a node that begin elsewhere in the file.
-    fn inside(&self, node: usize) -> impl Iterator<Item = &'c Way> + '_ {
-        let ways = self.ways.get(node).copied().unwrap_or_default();
+    /// The edges into a node that begin elsewhere in the file.
+    fn inside(&self, node: usize) -> impl Iterator<Item = &'c IncomingEdge> + '_ {
+        let edges = self.edges.get(node).copied().unwrap_or_default();
         let sources = self.sources.get(node).map(Vec::as_slice).unwrap_or_default();
-        let ways = ways.iter().zip(sources).filter(move |(_, from)| from.is_some_and(|from| from != node));
-        ways.map(|(way, _)| way)
+        let edges = edges.iter().zip(sources).filter(move |(_, from)| from.is_some_and(|from| from != node));
+        edges.map(|(edge, _)| edge)
     }
 }
 
 /// What is known where each node begins, and the exported functions that others call as they like.
 ///
-/// An exported function that the file reaches itself, and only behind checks, is what the check chooses: it is exported
-/// for another part of the same project, whose callers have to ask as well. Who is such is found from outside inwards:
-/// the exported functions that nothing in the file reaches are certainly for others.
+/// An exported function that the file reaches itself, and only after checks, is what the check chooses. It is exported
+/// for another part of the same project, whose callers have to query the CPU as well. Such functions are found from
+/// outside inwards: those that nothing in the file reaches are certainly for others.
 fn entries(
     checks: &Checks,
     all: FeatureSet,
@@ -298,32 +298,33 @@ fn entries(
     let mut pending = net.exports();
     let calls = |is_sure: bool| if is_sure { Callers::Any } else { Callers::Doubtful };
     let mut entries = Vec::new();
-    for round in 0..3 {
+    for iteration in 0..3 {
         let known = std::mem::take(&mut entries);
         let is_reached =
             |node: usize| known.get(node).is_some_and(|entry: &Entry| *entry != Entry::default());
-        let is_called = |way: &Way| way.is_certain && way.proof.is_empty();
+        let is_called = |edge: &IncomingEdge| edge.is_certain && edge.proof.is_empty();
         // The order matters only where some are roots.
-        if round == 1 && (checks.any || !pending.iter().any(|&(_, is_interface)| is_interface)) {
+        if iteration == 1 && (checks.any || !pending.iter().any(|&(_, is_interface)| is_interface)) {
             entries = known;
             continue;
         }
-        let (outer, inner): (Vec<_>, Vec<_>) = pending.into_iter().partition(|&(node, _)| match round {
+        let (outer, inner): (Vec<_>, Vec<_>) = pending.into_iter().partition(|&(node, _)| match iteration {
             0 => net.inside(node).next().is_none(),
             1 => !is_reached(node) && net.inside(node).any(is_called),
             _ => !is_reached(node),
         });
         for &(node, is_interface) in &outer {
-            // What the file uses itself may be for its own use alone, behind a check that was not found.
-            let is_chosen = round > 0 && checks.any;
+            // What the file uses itself may be for its own use alone, after a check that was not found.
+            let is_chosen = iteration > 0 && checks.any;
             if let Some(callers) = net.callers.get_mut(node) {
                 *callers = calls(is_interface && !is_chosen);
             }
         }
         pending = inner;
-        entries = if round > 0 && outer.is_empty() { known } else { net.entries(permitted, stated) };
+        entries = if iteration > 0 && outer.is_empty() { known } else { net.entries(permitted, stated) };
     }
-    // A pointer to it goes somewhere unasked. Where the file asks at all, that is likely after a choice.
+    // A pointer to it goes somewhere without a check. Where the file queries the CPU at all, that is likely after a
+    // choice.
     let mut is_changed = false;
     for (node, is_interface) in pending {
         let entry = entries.get(node).copied().unwrap_or_default();
@@ -419,7 +420,7 @@ impl<'j, 'a> Judge<'j, 'a> {
         let mut worst: Option<Decisive> = None;
         let mut by_severity = [FeatureSet::EMPTY; 5];
         let mut local = None;
-        for (entry, ranges) in self.checks.ways.entries_of(start) {
+        for (entry, ranges) in self.checks.edges.entries_of(start) {
             let facts = self.checks.facts.get(&entry);
             let known = self.entries.get(&Node::Function(entry)).copied().unwrap_or_default();
             let mut last = None;
@@ -437,7 +438,8 @@ impl<'j, 'a> Judge<'j, 'a> {
                     Some(Some(proof)) => proof,
                     None => Proof::EMPTY,
                 };
-                // Whoever sets the byte that an outlined helper tests has asked: the helper is made for nothing else.
+                // Code that sets the byte that an outlined helper tests has queried the CPU: the helper is made for
+                // nothing else.
                 let outlined =
                     if needs == LSE { helper::guard_of(self.image, self.image.svma(at)) } else { None };
                 let (reach, missing) = match outlined {
@@ -487,7 +489,7 @@ impl<'j, 'a> Judge<'j, 'a> {
                 let outside =
                     if local_suffices { None } else { self.guard(entry, features, FeatureSet::EMPTY) };
                 match outside {
-                    // A check in front of the function that proves all of it says more than one inside that does not.
+                    // A check before the function that proves all of it says more than one inside that does not.
                     Some(outside) if features.is_subset(outside.features) => Some(outside),
                     outside => local.or(outside),
                 }
@@ -530,7 +532,7 @@ impl<'j, 'a> Judge<'j, 'a> {
                 } else if self.checks.any || !entry.bare || proof.is_doubtful || missing.is_subset(GRANTED) {
                     (Reach::Unknown, missing)
                 } else {
-                    // Nothing in the file asks the CPU, so whoever calls through the address has not either.
+                    // Nothing in the file queries the CPU, so what calls through the address has not either.
                     (Reach::Required, missing)
                 }
             }
@@ -543,8 +545,8 @@ impl<'j, 'a> Judge<'j, 'a> {
         self.image.build.is_go && self.checks.any
     }
 
-    fn ways(&self, node: Node) -> &[Way] {
-        self.checks.ways.into.get(&node).map(Vec::as_slice).unwrap_or_default()
+    fn edges(&self, node: Node) -> &[IncomingEdge] {
+        self.checks.edges.into.get(&node).map(Vec::as_slice).unwrap_or_default()
     }
 
     fn step(&self, node: Node) -> Step {
@@ -554,11 +556,11 @@ impl<'j, 'a> Judge<'j, 'a> {
         }
     }
 
-    /// The functions on the way to one that control reaches unasked.
-    fn way_from_root(&self, node: Node) -> Vec<Step> {
+    /// The functions on the path to an unconditionally reachable one.
+    fn path_from_root(&self, node: Node) -> Vec<Step> {
         let Node::Function(start) = node else { return Vec::new() };
-        let way = self.checks.ways.unasked.way_to(self.program, start).into_iter();
-        way.map(|start| self.step(Node::Function(start))).collect()
+        let path = self.checks.edges.unconditional.path_to(self.program, start).into_iter();
+        path.map(|start| self.step(Node::Function(start))).collect()
     }
 
     /// A shortest path from a root on which the features stay unproven.
@@ -573,7 +575,7 @@ impl<'j, 'a> Judge<'j, 'a> {
             let Some(&before) = tree.get(&node) else { return Vec::new() };
             path.push(self.step(node));
             if before.is_none() {
-                path.extend(self.way_from_root(node).into_iter().rev());
+                path.extend(self.path_from_root(node).into_iter().rev());
             }
             at = before;
         }
@@ -583,16 +585,16 @@ impl<'j, 'a> Judge<'j, 'a> {
 
     /// By node, the one before it on a shortest path from a root on which the features stay unproven.
     fn tree(&self, missing: FeatureSet, is_certain: bool) -> Tree {
-        let is_open = |way: &Way| {
-            let proves = way.proof.is_doubtful || missing.is_subset(way.proof.features);
-            !proves && !way.is_loose && (way.is_certain || !is_certain)
+        let is_open = |edge: &IncomingEdge| {
+            let proves = edge.proof.is_doubtful || missing.is_subset(edge.proof.features);
+            !proves && !edge.is_loose && (edge.is_certain || !is_certain)
         };
         let mut tree = Tree::new();
         let mut onward: HashMap<Node, Vec<Node>> = HashMap::new();
         let mut pending = VecDeque::new();
-        for (&to, ways) in &self.checks.ways.into {
-            for way in ways.iter().filter(|way| is_open(way)) {
-                match way.from {
+        for (&to, edges) in &self.checks.edges.into {
+            for edge in edges.iter().filter(|edge| is_open(edge)) {
+                match edge.from {
                     Source::Export { .. } if !self.roots.contains(&to) => {}
                     Source::Root | Source::Export { .. } => {
                         if tree.insert(to, None).is_none() {
@@ -614,7 +616,7 @@ impl<'j, 'a> Judge<'j, 'a> {
         tree
     }
 
-    /// The nearest check that proves all of some features, else the nearest, among the ways to a function on which
+    /// The nearest check that proves all of some features, else the nearest, among the paths to a function on which
     /// others, if any are given, stay unproven.
     fn guard(&self, entry: CodeOffset, needed: FeatureSet, unproven: FeatureSet) -> Option<Guard> {
         let mut nearest = None;
@@ -632,19 +634,19 @@ impl<'j, 'a> Judge<'j, 'a> {
                 }
                 nearest = nearest.or(Some(guard));
             }
-            for way in self.ways(node) {
-                if !unproven.is_empty() && unproven.is_subset(way.proof.features) {
+            for edge in self.edges(node) {
+                if !unproven.is_empty() && unproven.is_subset(edge.proof.features) {
                     continue;
                 }
-                let features = way.proof.features.minus(self.permitted);
+                let features = edge.proof.features.minus(self.permitted);
                 if !features.is_empty() {
-                    let guard = Guard { kind: way.kind, svma: way.check.unwrap_or(way.at), features };
+                    let guard = Guard { kind: edge.kind, svma: edge.check.unwrap_or(edge.at), features };
                     if needed.is_subset(features) {
                         return Some(guard);
                     }
                     nearest = nearest.or(Some(guard));
                 }
-                if let Source::Node(from) = way.from
+                if let Source::Node(from) = edge.from
                     && seen.insert(from)
                 {
                     pending.push_back(from);

@@ -1,8 +1,8 @@
-//! The words of verdicts, as every output format spells them: how a function is reached, and by what it is guarded.
+//! The names of verdicts, as every output format spells them: how a function is reached, and by what it is guarded.
 
 use serde::{Deserialize, Serialize};
 
-/// Whether the program reaches a function without having asked the CPU first.
+/// Whether the program reaches a function without having queried the CPU first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reach {
@@ -19,7 +19,7 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// Whether a way without a sufficient check is known.
+    /// Whether a path without a sufficient check is known.
     pub(crate) const fn is_unsafe(self) -> bool {
         matches!(self, Reach::Required | Reach::UnderGuarded)
     }

@@ -1,8 +1,8 @@
-//! Verdicts: whether the program gets to code above a level without having asked the CPU.
+//! Verdicts: whether the program gets to code above a level without having queried the CPU.
 //!
 //! [`slice`] goes back from that code (a backward slice), as far as something is unproven and not [`unconditional`]ly
-//! reachable. [`edges`] says what is proven on each edge. [`judge`] follows the edges from the roots, as a greatest fixpoint:
-//! what is proven at a function is what every path to it has proven. Weiser, *Program slicing*, ICSE 1981.
+//! reachable. [`edges`] says what is proven on each edge. [`judge`] follows the edges from the roots, as a greatest
+//! fixpoint: what is proven at a function is what every path to it has proven. Weiser, *Program slicing*, ICSE 1981.
 
 pub(crate) mod checks;
 mod edges;

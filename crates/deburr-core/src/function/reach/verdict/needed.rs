@@ -13,7 +13,7 @@ pub fn features_of<'v>(verdicts: impl Iterator<Item = &'v Verdict>) -> FeatureSe
 }
 
 /// The verdict that most raises what a file needs: the highest level first, then what has no check at all, then the
-/// shortest way.
+/// shortest path.
 pub fn most_needing<'v>(arch: Arch, verdicts: impl Iterator<Item = &'v Verdict>) -> Option<&'v Verdict> {
     verdicts.max_by_key(|verdict| {
         let (level, beyond) = deburr_cpu::smallest_level(arch, verdict.features);

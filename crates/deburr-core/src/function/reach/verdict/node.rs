@@ -1,4 +1,4 @@
-//! What edges lead to and come from: functions, objects in data, and whoever is outside.
+//! What edges lead to and come from: functions, objects in data, and code outside.
 
 use crate::address::{CodeOffset, Svma};
 use crate::function::reach::domain::proof::Proof;
@@ -6,7 +6,7 @@ use crate::function::reach::verdict::kind::GuardKind;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Something that ways lead to.
+/// Something that edges lead to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Node {
     /// The function that begins, or is jumped into, there.
@@ -15,7 +15,7 @@ pub(crate) enum Node {
     Data(u64),
 }
 
-/// Where a way begins.
+/// Where an edge begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     /// The loader.
@@ -30,9 +30,9 @@ pub(crate) enum Source {
     Node(Node),
 }
 
-/// A way into a node.
+/// An edge into a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Way {
+pub(crate) struct IncomingEdge {
     pub from: Source,
     /// The call, jump, reference or cell.
     pub at: Svma,

@@ -1,8 +1,8 @@
 //! The functions of interest, and what leads to them.
 //!
-//! In: the functions with instructions above the first level, and what is proven where. Out: [`Closure`]: calls, addresses
-//! and data that lead to them, as far as a check may stand there. What control reaches before anything has asked the CPU
-//! is not gone back from, nor what a check leads to that proves all that is needed.
+//! In: the functions with instructions above the first level, and what is proven where. Out: [`Closure`]: calls,
+//! addresses and data that lead to them, as far as a check may be there. The slice does not go back from
+//! unconditionally reachable functions, nor from those after a check that proves all that is needed.
 
 use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
@@ -13,22 +13,23 @@ use crate::function::reach::file::view::View;
 use crate::function::reach::learn::facts::FactsByFunction;
 use crate::function::reach::machine::effects::{BlockFacts, Facts};
 use crate::function::reach::verdict::node::{Entries, Node, Source};
-use crate::function::reach::verdict::unconditional::{Asked, Unasked};
+use crate::function::reach::verdict::unconditional::{Tested, Unconditional};
 use crate::insn::sweep::Edge;
 use crate::insn::{self, Flow, Insn};
 use deburr_cpu::FeatureSet;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
-/// Rounds of looking for who refers to the data that refers to functions.
-const ROUNDS: u32 = 3;
-/// Functions at most that are gone back from: some, a few for each with hits, and all together.
+/// Iterations of the search for what refers to the data that refers to functions.
+const ITERATIONS: u32 = 3;
+/// Maximum of functions that the slice goes back from: some, a few for each with hits, and all together.
 const SOME: usize = 512;
 const FEW_EACH: usize = 8;
 const MANY: usize = 4096;
-/// Calls at most between a check and what it guards, or the data that refers to it, where a pointer leads in between.
+/// Maximum of calls between a check and what it guards, or the data that refers to it, where a pointer leads in
+/// between.
 const HOPS: u32 = 6;
-/// Pointers at most from object to object that lead to a function.
+/// Maximum of pointers from object to object that lead to a function.
 const POINTERS: u32 = 4;
 /// Bytes before a pointer in which the object that it belongs to may begin, where nothing names the object.
 const NEAR: u64 = 512;
@@ -36,8 +37,8 @@ const NEAR: u64 = 512;
 /// The functions of interest, and what leads to them.
 #[derive(Debug, Default)]
 pub(crate) struct Closure {
-    /// Where they begin, with the features that they, and what they lead to, need and that no check right at the way has
-    /// proven. What leads to others does not matter.
+    /// Where they begin, with the features that they, and what they lead to, need and that no check right at the edge
+    /// has proven. What leads to others does not matter.
     pub needs: BTreeMap<CodeOffset, FeatureSet>,
     /// Where those begin that have instructions above the first level.
     pub has_hits: BTreeSet<CodeOffset>,
@@ -45,15 +46,15 @@ pub(crate) struct Closure {
     pub direct: HashMap<CodeOffset, Vec<Edge>>,
     /// Instructions that make the address of each.
     pub taken: HashMap<CodeOffset, Vec<CodeOffset>>,
-    /// Cells that hold the address of each node, and the object that each cell lies in.
+    /// Cells that hold the address of each node, and the object that each cell is in.
     pub cells: BTreeMap<Node, Vec<(Svma, u64)>>,
     /// References to the objects and to the cells.
     pub references: Vec<DataReference>,
     /// The functions of interest that others jump into the middle of.
     pub entries: Entries,
-    /// Functions that control reaches before anything has asked the CPU: what leads to them is left out.
-    pub unasked: Unasked,
-    /// Functions and objects so far from those with hits that a check before them is no longer looked for.
+    /// Unconditionally reachable functions: what leads to them is left out.
+    pub unconditional: Unconditional,
+    /// Functions and objects so far from those with hits that a check before them is no longer searched for.
     pub far: BTreeSet<Node>,
 }
 
@@ -63,7 +64,7 @@ pub(crate) fn takers(file: &View<'_, '_>) -> BTreeSet<CodeOffset> {
     let starts: BTreeSet<CodeOffset> =
         hits.filter_map(|(function, _)| Some(file.program.whole(function?).start)).collect();
     let taken = starts.iter().flat_map(|&start| file.incoming.addresses_of(start));
-    // In code at a fixed place addresses stand in instructions as they are.
+    // In code at a fixed place addresses appear in instructions as they are.
     let places = starts.iter().filter(|_| references::is_fixed(file.image, file.linkage));
     let places: Vec<Extent> = places.map(|&start| Extent::sized(file.image.svma(start), 1)).collect();
     let found = file.references_to(&places);
@@ -72,20 +73,20 @@ pub(crate) fn takers(file: &View<'_, '_>) -> BTreeSet<CodeOffset> {
 }
 
 impl Closure {
-    /// Goes back from the functions with hits, as far as those that control reaches unasked, and as checks that prove
-    /// all that is needed.
+    /// Goes back from the functions with hits, as far as unconditionally reachable ones, and as checks that prove all
+    /// that is needed.
     pub(crate) fn of(
         file: &View<'_, '_>,
         facts: &FactsByFunction,
         roots: &BTreeMap<CodeOffset, Source>,
         stated: &HashMap<CodeOffset, FeatureSet>,
     ) -> Closure {
-        let asked = Asked { file, facts, stated };
-        let closure = Closure { unasked: asked.not_from(roots), ..Closure::default() };
+        let tested = Tested { file, facts, stated };
+        let closure = Closure { unconditional: tested.unconditional_from(roots), ..Closure::default() };
         let (pointed, pending, objects, grown) = Default::default();
-        let mut back = Back { file, facts, asked, pointed, closure, pending, objects, grown };
+        let mut back = Back { file, facts, tested, pointed, closure, pending, objects, grown };
         back.hits();
-        for _ in 0..ROUNDS {
+        for _ in 0..ITERATIONS {
             back.functions();
             if !back.data() {
                 break;
@@ -116,15 +117,15 @@ impl Closure {
 struct Back<'b, 'w, 'a> {
     file: &'b View<'w, 'a>,
     facts: &'b FactsByFunction,
-    asked: Asked<'b, 'w, 'a>,
-    /// Whether control may get to functions by a pointer before anything has asked the CPU, as far as it mattered.
+    tested: Tested<'b, 'w, 'a>,
+    /// Whether control may get to functions by a pointer before anything has queried the CPU, as far as it mattered.
     pointed: HashMap<CodeOffset, bool>,
     closure: Closure,
     /// Functions that more is needed from than is known of them.
     pending: BTreeMap<CodeOffset, FeatureSet>,
     /// The objects of interest by where they begin.
     objects: BTreeMap<u64, Object>,
-    /// Places in data that more is needed from, since the last time that references to them were looked for.
+    /// Places in data that more is needed from, since the last search for references to them.
     grown: Vec<Place>,
 }
 
@@ -161,7 +162,7 @@ impl Back<'_, '_, '_> {
         facts.and_then(|facts| facts.leaving(at)).map_or(Some(Proof::EMPTY), |block| block.proof)
     }
 
-    /// The block of a function that an instruction lies in.
+    /// The block of a function that an instruction is in.
     fn block_at(&self, start: CodeOffset, at: CodeOffset) -> Option<&BlockFacts> {
         self.facts_of(start).and_then(|facts| facts.at(at))
     }
@@ -179,7 +180,7 @@ impl Back<'_, '_, '_> {
         }
     }
 
-    /// The function that an instruction lies in needs what is not proven there.
+    /// The function that an instruction is in needs what is not proven there.
     fn need_at(&mut self, from: CodeOffset, features: FeatureSet) {
         let Some(function) = self.file.whole_at(from) else { return };
         if let Some(proof) = self.proof_at(function.start, from) {
@@ -199,10 +200,10 @@ impl Back<'_, '_, '_> {
                 let needs = self.closure.needs.entry(start).or_default();
                 *needs = needs.union(features);
                 let needs = *needs;
-                if self.closure.unasked.contains(self.file, start) {
+                if self.closure.unconditional.contains(self.file, start) {
                     continue;
                 }
-                let is_far = hop >= HOPS && self.asked.is_pointed_to(start, &mut self.pointed);
+                let is_far = hop >= HOPS && self.tested.is_pointed_to(start, &mut self.pointed);
                 if is_far || self.closure.direct.len() >= most {
                     self.closure.far.insert(Node::Function(start));
                     continue;
@@ -224,7 +225,7 @@ impl Back<'_, '_, '_> {
         }
         let place = Extent::sized(self.file.image.svma(start), 1);
         if references::is_fixed(self.file.image, self.file.linkage) {
-            // Addresses of functions stand in instructions as they are.
+            // Addresses of functions appear in instructions as they are.
             self.grown.push(Place { range: place, is_named: true, needs });
         }
         for &(_, at) in self.file.incoming.cells_to(place) {
@@ -232,7 +233,7 @@ impl Back<'_, '_, '_> {
         }
     }
 
-    /// Notes where control comes from outside to a function, and where its address is made.
+    /// Records where control comes from outside to a function, and where its address is made.
     fn add(&mut self, start: CodeOffset) {
         let Some(function) = self.file.program.function_from(start) else { return };
         let direct = self.file.edges_into(function);
@@ -273,7 +274,7 @@ impl Back<'_, '_, '_> {
         }
     }
 
-    /// Finds who refers to the data of interest. Returns whether there was any to look for.
+    /// Finds what refers to the data of interest. Returns whether there was any to search for.
     fn data(&mut self) -> bool {
         let mut grown = std::mem::take(&mut self.grown);
         grown.sort_unstable_by_key(|place| (place.range, place.is_named));
@@ -306,7 +307,7 @@ impl Back<'_, '_, '_> {
 /// What is known of an object of interest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Object {
-    /// What is needed of those who refer to it.
+    /// What is needed of the code that refers to it.
     needs: FeatureSet,
     /// The pointers between it and the object that points to a function.
     pointers: u32,
@@ -327,7 +328,7 @@ struct Place {
     needs: FeatureSet,
 }
 
-/// The object that a cell lies in: the named one, itself in the global offset table, or some bytes before.
+/// The object that a cell is in: the named one, itself in the global offset table, or some bytes before.
 fn holder(file: &View<'_, '_>, at: Svma) -> Extent {
     if let Some(object) = file.linkage.object_at(at) {
         return object.extent;
@@ -376,7 +377,7 @@ fn graph_from(file: &View<'_, '_>, graph: &Graph, entry: CodeOffset) -> Vec<Rang
         let block = graph.blocks.get(index)?;
         let start = file.image.code_offset(block.start())?;
         let end = block.last().map(|last| last.next().0 - block.start().0)?;
-        // Of the block that the entry lies in, what comes before it does not run.
+        // In the block of the entry, what comes before it does not run.
         Some(
             start.max(if index == first { entry } else { CodeOffset::ZERO })
                 ..start.saturating_add(u32::try_from(end).ok()?),

@@ -1,8 +1,8 @@
-//! Which functions control reaches before anything has asked the CPU.
+//! Unconditionally reachable functions: those that control reaches before anything has queried the CPU.
 //!
-//! In: the calls and jumps of a file, and what is proven where. Out: [`Unasked`]. Most of a large program is called from
-//! its entry without any check in between; nothing more needs to be known of such a function, so that only the few others
-//! are looked at closely.
+//! In: the calls and jumps of a file, and what is proven where. Out: [`Unconditional`]. Most of a large program is
+//! called from its entry without any check in between. Nothing more needs to be known of such a function, so that only
+//! the few others are analysed closely.
 
 use crate::address::CodeOffset;
 use crate::address::Svma;
@@ -16,25 +16,26 @@ use crate::insn::sweep::{Edge, ReferenceKind};
 use deburr_cpu::FeatureSet;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-/// The functions that some others lead to by calls that no check stands before.
+/// The functions that some others lead to by calls without a check before them.
 #[derive(Debug, Default)]
-pub(crate) struct Unasked {
-    /// By a function's place among all: the place of its caller on a shortest way, or its own if the way begins there.
+pub(crate) struct Unconditional {
+    /// By a function's place among all: the place of its caller on a shortest path, or its own if the path begins
+    /// there.
     callers: Vec<Option<u32>>,
 }
 
-/// Where the CPU is known to have been asked.
-pub(crate) struct Asked<'k, 'w, 'a> {
+/// Where the CPU is known to have been queried.
+pub(crate) struct Tested<'k, 'w, 'a> {
     pub file: &'k View<'w, 'a>,
     pub facts: &'k FactsByFunction,
     /// Functions that the user knows to be guarded.
     pub stated: &'k HashMap<CodeOffset, FeatureSet>,
 }
 
-impl Asked<'_, '_, '_> {
-    /// Goes on from the roots. Of what other files may call, only those functions count that this file does not refer to
-    /// itself.
-    pub(crate) fn not_from(&self, roots: &BTreeMap<CodeOffset, Source>) -> Unasked {
+impl Tested<'_, '_, '_> {
+    /// Goes on from the roots. Of what other files may call, only those functions count that this file does not refer
+    /// to itself.
+    pub(crate) fn unconditional_from(&self, roots: &BTreeMap<CodeOffset, Source>) -> Unconditional {
         let (image, program) = (self.file.image, self.file.program);
         let is_root = |function: &Function, source: &Source| match source {
             Source::Root => true,
@@ -50,7 +51,7 @@ impl Asked<'_, '_, '_> {
     }
 
     /// Whether control gets to a function that something points to, and from there to this one, before anything has
-    /// asked the CPU. `known`: what was found before.
+    /// queried the CPU. `known`: what was found before.
     pub(crate) fn is_pointed_to(&self, start: CodeOffset, known: &mut HashMap<CodeOffset, bool>) -> bool {
         let mut seen = BTreeSet::from([start]);
         let mut pending = vec![start];
@@ -86,9 +87,9 @@ impl Asked<'_, '_, '_> {
         !self.file.incoming.inner.contains_key(&start) && !self.stated.contains_key(&start)
     }
 
-    /// Goes on from some functions along calls that no check stands before. What runs after an entry in the middle of a
+    /// Goes on from some functions along calls without a check before them. What runs after an entry in the middle of a
     /// function is another matter.
-    fn spread<'f>(&self, from: impl Iterator<Item = &'f Function>) -> Unasked {
+    fn spread<'f>(&self, from: impl Iterator<Item = &'f Function>) -> Unconditional {
         let file = self.file;
         let functions = file.program.functions();
         let is_simple =
@@ -116,7 +117,7 @@ impl Asked<'_, '_, '_> {
                 }
             }
         }
-        Unasked { callers }
+        Unconditional { callers }
     }
 }
 
@@ -127,15 +128,15 @@ fn edges_from(file: &View<'_, '_>, function: &Function) -> impl Iterator<Item = 
     })
 }
 
-impl Unasked {
+impl Unconditional {
     /// Whether control reaches the function that begins there.
     pub(crate) fn contains(&self, file: &View<'_, '_>, start: CodeOffset) -> bool {
         let place = file.program.index_at(start);
         place.and_then(|place| self.callers.get(place)).is_some_and(Option::is_some)
     }
 
-    /// The functions on the way to the one that begins there, from the root on, itself left out.
-    pub(crate) fn way_to(&self, program: &Program, start: CodeOffset) -> Vec<CodeOffset> {
+    /// The functions on the path to the one that begins there, from the root on, itself left out.
+    pub(crate) fn path_to(&self, program: &Program, start: CodeOffset) -> Vec<CodeOffset> {
         let caller = |&place: &usize| {
             let caller = self.callers.get(place).copied().flatten()? as usize;
             (caller != place).then_some(caller)
@@ -143,9 +144,9 @@ impl Unasked {
         let first = program.index_at(start).and_then(|place| caller(&place));
         let places = std::iter::successors(first, caller);
         let functions = places.filter_map(|place| program.functions().get(place));
-        let mut way: Vec<CodeOffset> = functions.map(|function| function.start).collect();
-        way.reverse();
-        way
+        let mut path: Vec<CodeOffset> = functions.map(|function| function.start).collect();
+        path.reverse();
+        path
     }
 }
 
