@@ -23,7 +23,7 @@ pub(super) fn find_owners(image: &Image<'_>, known: &[Known], program: &mut Prog
     if starts.is_empty() {
         return;
     }
-    // The parts' places among the functions, and their owners' places, side by side.
+    // The parts' places among the functions, and their owners' places, index by index.
     let function_at = |start: &CodeOffset| {
         let place = program.functions.binary_search_by_key(start, |function| function.start);
         u32::try_from(place.ok()?).ok()
@@ -47,7 +47,7 @@ pub(super) fn find_owners(image: &Image<'_>, known: &[Known], program: &mut Prog
         }
     }
     let base_of = |part: u32| name_of(get(part)?.symbol).and_then(|name| name.split(".cold").next());
-    // Of most parts a jump tells the owner: only the others' names are looked for.
+    // Of most parts a jump shows the owner: only the others' names are searched for.
     let left = parts.iter().zip(&owners).filter(|(_, owner)| owner.is_none());
     let mut by_name: HashMap<&str, Option<u32>> =
         left.filter_map(|(&part, _)| base_of(part)).map(|base| (base, None)).collect();

@@ -1,8 +1,8 @@
 //! Why a load-exclusive/store-exclusive sequence is there, and so whether anyone can do something about it.
 //!
-//! In: a sequence in its control-flow graph. Out: its [`Fate`]. Every class has been met in shipped binaries: the run-time
-//! choices of libatomic (ifunc), OpenJDK (stubs), the Linux kernel (patched jumps) and Go (a flag tested in line);
-//! operations that LSE lacks; and assembly that no compiler made.
+//! In: a sequence in its control-flow graph. Out: its [`Fate`]. Every class has been met in shipped binaries: the
+//! run-time choices of libatomic (ifunc), OpenJDK (stubs), the Linux kernel (patched jumps) and Go (a flag tested in
+//! line); operations that LSE lacks; and assembly that no compiler made.
 
 use super::sequence::{Fate, Operation, Pair, Sequence};
 use crate::address::CodeOffset;
@@ -14,7 +14,7 @@ use crate::image::{Image, SymbolKind};
 use crate::insn::{self, Class, Flow, Insn, Reg};
 use std::collections::HashSet;
 
-/// What telling the fates of one file's sequences takes.
+/// What determining the fates of one file's sequences takes.
 pub(super) struct Fates<'a> {
     image: &'a Image<'a>,
     program: &'a Program,
@@ -85,7 +85,7 @@ fn begins_as_jvm_stub(image: &Image<'_>, function: &Function) -> bool {
     words.next() == Some(PRFM_PSTL1STRM_X0)
 }
 
-/// Whether the way to a load-exclusive leaves, a few blocks before it, a branch on a flag in memory whose other arm
+/// Whether the path to a load-exclusive leaves, a few blocks before it, a branch on a flag in memory whose other arm
 /// holds what does without: an LSE instruction, or for a load of 16 bytes the plain load that LSE2 makes atomic (QEMU).
 fn is_dispatched(graph: &Graph, pair: &Pair, sequence: &Sequence) -> bool {
     const BLOCKS_BACK: usize = 4;
@@ -165,8 +165,8 @@ fn reaches(graph: &Graph, mut front: Vec<usize>, arm: &[usize], is_it: impl Fn(&
     false
 }
 
-/// Whether no compiler made the sequence: it stands in the Go runtime's assembly, waits for events, or sets barriers on both
-/// sides of an exclusive pair without an order of its own (inline assembly older than C11's operations).
+/// Whether no compiler made the sequence: it is in the Go runtime's assembly, waits for events, or sets barriers on
+/// both sides of an exclusive pair without an order of its own (inline assembly older than C11's operations).
 fn is_written_by_hand(
     image: &Image<'_>,
     program: &Program,
@@ -183,7 +183,7 @@ fn is_written_by_hand(
         || is_fenced_on_both_sides(image, sequence)
 }
 
-/// Whether `wfe` stands right before a load-exclusive.
+/// Whether `wfe` is right before a load-exclusive.
 fn waits_for_events(image: &Image<'_>, graph: &Graph, load: Svma) -> bool {
     const WFE: u32 = 0xd503_205f;
     let before = graph.find(load).and_then(|(block, index)| {
@@ -202,7 +202,7 @@ fn waits_for_events(image: &Image<'_>, graph: &Graph, load: Svma) -> bool {
 /// Whether a pair of plain `ldxr` and `stxr` has a `dmb ish` on either side.
 fn is_fenced_on_both_sides(image: &Image<'_>, sequence: &Sequence) -> bool {
     const DMB_ISH: u32 = 0xd503_3bbf;
-    /// Words that may stand between: a copy or an extension of an operand before, the branch back after.
+    /// Instructions that may be in between: a copy or an extension of an operand before, the branch back after.
     const NEAR: i64 = 2;
     let is_fence = |at: Svma| image.word_at(at) == Some(DMB_ISH);
     let is_plain = !sequence.ordering.acquire && !sequence.ordering.release;
@@ -211,7 +211,7 @@ fn is_fenced_on_both_sides(image: &Image<'_>, sequence: &Sequence) -> bool {
         && (0..NEAR).any(|words| is_fence(sequence.extent.end.offset(4 * words)))
 }
 
-/// Whether a function without a name lies in a long run of code without frame descriptions, in a file that has them
+/// Whether a function without a name is in a long run of code without frame descriptions, in a file that has them
 /// elsewhere: V8's embedded builtins, which it generates when it is built.
 fn is_generated(image: &Image<'_>, program: &Program, function: &Function) -> bool {
     const LONG: u64 = 64 * 1024;
