@@ -282,8 +282,8 @@ fn gap_before(known: &[Known], at: CodeOffset) -> Option<Option<&Known>> {
     (at >= before.end && at - before.end <= SPARSE).then(|| known.get(after))
 }
 
-/// Where, after a table, hand-written code begins that nothing calls directly: at a landing pad or prologue, or at a
-/// run of instructions that every AArch64 machine has, which is longer than tables happen to have them.
+/// Where, after a table, hand-written code begins that nothing calls directly. It begins at a landing pad or prologue,
+/// or at a run of instructions that every AArch64 machine has. Such a run is longer than tables happen to have them.
 fn code_begins(image: &Image<'_>, range: Range<CodeOffset>) -> Option<CodeOffset> {
     /// Instructions in a row from which on it is code. About half of all words are such instructions.
     const MANY: usize = 32;

@@ -62,9 +62,9 @@ pub fn discover(image: &Image<'_>, wants: Wants) -> Program {
     program
 }
 
-/// Sweeps all chunks in parallel. A chunk that begins at an arbitrary cut is first tried where a short
-/// run-up says, and again where the sweep of the chunk before it really ended, if that differs: the result is
-/// that of one sequential sweep.
+/// Sweeps all chunks in parallel. A chunk that begins at an arbitrary cut is first tried where a short run-up says. It
+/// is swept again from where the sweep of the chunk before it really ended, if that differs. The result is that of one
+/// sequential sweep.
 fn sweep_chunks(image: &Image<'_>, chunks: Vec<Vec<Unit>>, wants: Wants) -> Vec<(Vec<Unit>, Sweep)> {
     let after_cut: Vec<bool> = std::iter::once(false)
         .chain(chunks.iter().map(|chunk| chunk.last().is_some_and(Unit::is_cut)))

@@ -139,9 +139,9 @@ impl Dominators {
     }
 }
 
-/// The blocks in postorder from a virtual root, the root last, and the blocks at which control enters: the first,
-/// those that nothing leads to, and of cycles that nothing leads into the lowest (a jump table does, which is not
-/// followed).
+/// The blocks in postorder from a virtual root, the root last, and the blocks at which control enters. These are the
+/// first, those that nothing leads to, and of cycles that nothing leads into the lowest (a jump table does, which is
+/// not followed).
 fn postorder(graph: &Graph) -> (Vec<usize>, Vec<usize>) {
     let root = graph.blocks.len();
     let is_plain = |&block: &usize| {

@@ -1,9 +1,9 @@
 //! Compare-and-swap loops that compute what one atomic instruction does.
 //!
 //! In: the compare-and-swaps of a file: instructions, load-exclusive/store-exclusive sequences, calls of helpers. Out:
-//! [`CasLoop`]s: natural loops in which every path passes the compare-and-swap, nothing but its outcome decides where
-//! control goes, nothing else is stored, the expected value is the old one, and the new one is an operation on it and
-//! on a value that the loop does not change. A path is followed symbolically ([`super::path`]).
+//! [`CasLoop`]s, which are natural loops. Every path of one passes the compare-and-swap, whose outcome alone decides
+//! where control goes, and nothing else is stored. The expected value is the old one. The new one is an operation on it
+//! and on a value that the loop does not change. A path is followed symbolically ([`super::path`]).
 
 use super::again::tries_again;
 use super::path::{Atom, Decision, Path, Site, Swap, Term, register};

@@ -86,7 +86,8 @@ fn begins_as_jvm_stub(image: &Image<'_>, function: &Function) -> bool {
 }
 
 /// Whether the path to a load-exclusive leaves, a few blocks before it, a branch on a flag in memory whose other arm
-/// holds what does without: an LSE instruction, or for a load of 16 bytes the plain load that LSE2 makes atomic (QEMU).
+/// does without. That arm holds an LSE instruction, or for a load of 16 bytes the plain load that LSE2 makes atomic
+/// (QEMU).
 fn is_dispatched(graph: &Graph, pair: &Pair, sequence: &Sequence) -> bool {
     const BLOCKS_BACK: usize = 4;
     let Some((home, _)) = graph.find(sequence.load) else { return false };
@@ -126,8 +127,8 @@ fn tests_flag(graph: &Graph, block: usize) -> bool {
     made.is_some_and(|insn| insn.class == Class::Load)
 }
 
-/// Whether a block ends in a jump that is replaced by a nop at run time, as in the Linux kernel where the CPU has LSE:
-/// nothing else leads to what follows it, and there an LSE instruction comes soon.
+/// Whether a block ends in a jump that is replaced by a nop at run time, as in the Linux kernel where the CPU has LSE.
+/// Nothing else leads to what follows it, and there an LSE instruction comes soon.
 fn is_patched(graph: &Graph, block: usize, arm: &[usize]) -> bool {
     let jumps = graph.blocks.get(block).and_then(|block| block.last());
     let after = block + 1;
@@ -165,8 +166,9 @@ fn reaches(graph: &Graph, mut front: Vec<usize>, arm: &[usize], is_it: impl Fn(&
     false
 }
 
-/// Whether no compiler made the sequence: it is in the Go runtime's assembly, waits for events, or sets barriers on
-/// both sides of an exclusive pair without an order of its own (inline assembly older than C11's operations).
+/// Whether no compiler made the sequence. Such a sequence is in the Go runtime's assembly, waits for events, or sets
+/// barriers on both sides of an exclusive pair without an order of its own. The last is inline assembly older than
+/// C11's operations.
 fn is_written_by_hand(
     image: &Image<'_>,
     program: &Program,
@@ -253,7 +255,7 @@ fn stores_an_extreme(graph: &Graph, pair: &Pair) -> bool {
     made.is_some_and(|insn| insn.operation.chooses())
 }
 
-/// Whether a compare-and-swap is clang's at -O0: its operands come from the stack in the same block, and no `clrex`
+/// Whether a compare-and-swap is clang's at -O0. Its operands come from the stack in the same block, and no `clrex`
 /// follows a failed comparison, as it does in clang's optimised code.
 fn is_unoptimised_clang(image: &Image<'_>, graph: &Graph, pair: &Pair) -> bool {
     // Without section headers no compiler is named; gcc leaves nothing in line where it outlines.

@@ -23,7 +23,7 @@ pub(super) struct Cycle<'a> {
 
 impl<'a> Cycle<'a> {
     /// The cycle that the jump at `from` back to `to` closes. A loop may be entered after the jump's target, by a jump
-    /// over what is only done between two iterations: then its last edge is the one that comes to the entry.
+    /// over what is only done between two iterations. Then its last edge is the one that comes to the entry.
     pub(super) fn between(graph: &'a Graph, from: Svma, to: Svma) -> Option<Cycle<'a>> {
         let ((mut latch, _), (mut header, 0)) = (graph.find(from)?, graph.find(to)?) else { return None };
         for _ in 0..=ENTRIES {

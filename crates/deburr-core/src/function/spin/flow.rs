@@ -179,7 +179,7 @@ impl Flow {
 
     /// Whether a value depends on which of a few iterations it is: on a register that an earlier iteration set, and not
     /// from memory. Such a loop ends by itself.
-    pub(super) fn tells_rounds_apart(&self, origins: Origins) -> bool {
+    pub(super) fn distinguishes_iterations(&self, origins: Origins) -> bool {
         let carried = self.resolved(origins).carried & !self.counters;
         (0..SLOTS).zip(&self.back).any(|(slot, value)| {
             let from = self.resolved(value.origins);

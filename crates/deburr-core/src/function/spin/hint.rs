@@ -49,8 +49,8 @@ pub struct Hint {
     pub purpose: Purpose,
 }
 
-/// Every `yield` in a short loop, by address, of several in a row the first; none in the Linux kernel and its modules,
-/// where one macro has it, nor in other code than A64.
+/// Every `yield` in a short loop, by address, of several in a row the first. There are none in the Linux kernel and its
+/// modules, where one macro has it, nor in other code than A64.
 pub fn hints(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<Hint> {
     if image.arch != Arch::Aarch64 || image.build.is_linux_kernel {
         return Vec::new();

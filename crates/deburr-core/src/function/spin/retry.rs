@@ -89,9 +89,9 @@ pub fn retries(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<R
     found
 }
 
-/// Whether a compare-and-swap at a place in a loop surely expects, in the next iteration, what it read in this one:
-/// determined from the instructions in order of address, the branch at the end last, if control may run through them.
-/// Most loops are such read-modify-writes, and graphs are dear.
+/// Whether a compare-and-swap at a place in a loop surely expects, in the next iteration, what it read in this one. It
+/// is determined from the instructions in order of address, the branch at the end last, if control may run through
+/// them. Most loops are such read-modify-writes, and graphs are dear.
 fn expects_what_it_read(image: &Image<'_>, atomics: &Atomics, iteration: Extent, swap: Svma) -> bool {
     let decode = |at: Svma| insn::decode(image.arch, image.bytes_at(at)?, at);
     let is_call = |at: Svma| atomics.calls.binary_search_by_key(&at, |call| call.from).is_ok();

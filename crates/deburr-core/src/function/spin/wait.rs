@@ -123,8 +123,8 @@ fn may_wait(image: &Image<'_>, edge: &BackEdge) -> bool {
 fn proof(image: &Image<'_>, cycle: &Cycle<'_>) -> Option<(Flow, Origins)> {
     let flow = Flow::of(image, cycle, &|_| None)?;
     let is_fixed = flow.loads.iter().all(|load| !flow.accumulates(load.address));
-    let tells_rounds_apart = flow.branches.iter().any(|branch| flow.tells_rounds_apart(*branch));
-    if flow.pauses || flow.works() || !flow.atomics.is_empty() || !is_fixed || tells_rounds_apart {
+    let distinguishes_iterations = flow.branches.iter().any(|branch| flow.distinguishes_iterations(*branch));
+    if flow.pauses || flow.works() || !flow.atomics.is_empty() || !is_fixed || distinguishes_iterations {
         return None;
     }
     let mut decided = flow.exits.iter().filter(|exit| !flow.accumulates(**exit));
