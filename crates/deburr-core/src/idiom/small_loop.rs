@@ -1,6 +1,6 @@
-//! Small innermost loops, and how many lines of code each lies in.
+//! Small innermost loops, and how many lines of code each is in.
 //!
-//! In: the short loops that a sweep noted. Out: [`SmallLoop`]s, which control goes round within their own bytes.
+//! In: the short loops that a sweep noted. Out: [`SmallLoop`]s, in which control stays within their own bytes.
 //! A line is what the front end of the processor takes at once, or keeps decoded: [`LINE`] bytes, aligned.
 
 use crate::address::CodeOffset;
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 /// Bytes of a line.
 pub const LINE: u64 = 32;
-/// Bytes of a small loop at most.
+/// Maximum number of bytes of a small loop.
 pub const SMALL: u64 = 64;
 
 /// An innermost loop, from the instruction that it comes back to until after the jump that closes it.
@@ -26,7 +26,7 @@ pub struct SmallLoop {
 }
 
 impl SmallLoop {
-    /// How many lines of so many bytes it lies in.
+    /// How many lines of so many bytes it is in.
     pub const fn lines(&self, line: u64) -> u64 {
         (self.extent.end.0 - 1) / line - self.extent.start.0 / line + 1
     }
@@ -103,7 +103,7 @@ fn goes_round(insns: &[Insn]) -> bool {
     if let Some(first) = reached.first_mut() {
         *first = true;
     }
-    // All jumps inside lead forward, but for those to the first instruction.
+    // All jumps inside lead forward, except those to the first instruction.
     for (index, insn) in insns.iter().enumerate() {
         if reached.get(index) != Some(&true) {
             continue;
