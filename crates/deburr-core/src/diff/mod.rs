@@ -473,7 +473,7 @@ fn function_diff(old: &Named, new: &Named) -> Option<FunctionDiff> {
 
 fn compare_calls(old: &Inspected, new: &Inspected, diff: &mut FileDiff) {
     let (before, after) = (names(old), names(new));
-    // Whether helpers of atomics are called is reported of the functions that call them.
+    // Whether helpers of atomics are called is reported for the functions that call them.
     for name in before.union(&after).filter(|name| !name.starts_with("__aarch64_")) {
         let count = |inspected: &Inspected| inspected.calls.get(*name).copied().unwrap_or(0);
         let (old_calls, new_calls) = (count(old), count(new));
@@ -482,11 +482,11 @@ fn compare_calls(old: &Inspected, new: &Inspected, diff: &mut FileDiff) {
         let is_new = after.contains(name);
         // A function that only one file has is reported where the other still, or already, had callers of it to inline
         // it in.
-        let is_told = match few {
+        let is_reported = match few {
             0 => many > 0 && is_old && (is_new || old_calls > 0),
             few => many >= few.saturating_mul(CALL_FACTOR) && many - few >= CALLS,
         };
-        if is_told {
+        if is_reported {
             diff.calls.push(CallDiff { function: (*name).to_owned(), old_calls, new_calls, is_old, is_new });
         }
     }

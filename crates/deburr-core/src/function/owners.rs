@@ -38,9 +38,9 @@ pub(super) fn find_owners(image: &Image<'_>, known: &[Known], program: &mut Prog
         is_inside.then_some((from, index))
     };
     let jumps = program.chunks.par_iter().flat_map_iter(|chunk| chunk.jumps.iter().filter_map(entered));
-    let mut ways_in: Vec<(CodeOffset, usize)> = jumps.collect();
-    ways_in.extend(transfer_jumps(image).filter_map(|jump| entered(&jump)));
-    for (from, index) in ways_in {
+    let mut jumps_in: Vec<(CodeOffset, usize)> = jumps.collect();
+    jumps_in.extend(transfer_jumps(image).filter_map(|jump| entered(&jump)));
+    for (from, index) in jumps_in {
         if let Some(owner) = owners.get_mut(index).filter(|owner| owner.is_none()) {
             let from = program.functions.partition_point(|function| function.start <= from).checked_sub(1);
             *owner = from.and_then(|i| u32::try_from(i).ok());

@@ -15,7 +15,7 @@ use crate::insn::sweep::Edge;
 use crate::insn::{self, Class, Flow, Insn, Operation};
 use deburr_cpu::{Feature, FeatureSet};
 
-/// Maximum number of instructions of a leaf: as many as a CRC of a buffer takes, by 8 bytes and by single ones.
+/// Maximum number of instructions of a leaf: as many as a CRC of a buffer takes, by words and by bytes.
 const LARGEST: usize = 40;
 /// Maximum number of loops of a leaf.
 const LOOPS: usize = 2;

@@ -75,7 +75,7 @@ pub fn popcounts(
     let users = instruction_users(image, program);
     let chosen =
         if elsewhere.anywhere { chosen_functions(image, program, resolvers) } else { HashSet::new() };
-    let is_beside = |start: CodeOffset| users.contains(&start) || chosen.contains(&start);
+    let has_instruction = |start: CodeOffset| users.contains(&start) || chosen.contains(&start);
     // Of what only counts among other things, callers matter for a choice alone.
     let may_be_chosen = elsewhere.checks || !users.is_empty() || !chosen.is_empty();
     let called = bodies.iter().filter(|(_, shape)| shape.is_body || may_be_chosen);
@@ -92,17 +92,17 @@ pub fn popcounts(
         let is_chosen = if callers.is_empty() {
             elsewhere.checks || elsewhere.alone && shape.is_body
         } else {
-            callers.iter().all(|&caller| is_beside(caller) || uncalled.contains(&caller))
+            callers.iter().all(|&caller| has_instruction(caller) || uncalled.contains(&caller))
         };
         let kind = if shape.is_body {
             PopcountKind::Body(shape.bits, callers.len() as u64)
         } else {
             PopcountKind::InLine(shape.bits)
         };
-        found.push(Popcount { at: shape.at, kind, is_fallback: is_chosen || is_beside(start) });
+        found.push(Popcount { at: shape.at, kind, is_fallback: is_chosen || has_instruction(start) });
     }
     for (start, (at, name, count)) in calls {
-        let is_fallback = is_beside(start);
+        let is_fallback = has_instruction(start);
         found.push(Popcount { at, kind: PopcountKind::Call(name, count), is_fallback });
     }
     found.sort_by_key(|popcount| popcount.at);

@@ -56,8 +56,8 @@ impl WorkSet {
         WorkSet(self.0 & 0x3fff_fc00)
     }
 
-    /// What an instruction does, as far as a compiler keeps it: a fused multiply-add counts as both, and what it may
-    /// change for something else (logic, comparisons, conversions, integer additions and shifts) is left out.
+    /// What an instruction does, as far as a compiler keeps it: a fused multiply-add counts as both. What it may change
+    /// for something else (logic, comparisons, conversions, integer additions and shifts) is left out.
     fn kept(done: Arithmetic) -> WorkSet {
         let of = |work| WorkSet::of(done, work);
         match (done.work, done.is_float) {

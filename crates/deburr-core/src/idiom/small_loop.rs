@@ -77,7 +77,7 @@ fn small_loop(image: &Image<'_>, program: &Program, to: CodeOffset, from: CodeOf
     }
     let insns = decode_until(image, start, image.svma(from))?;
     let extent = Extent { start, end: insns.last()?.next() };
-    (extent.len() <= SMALL && goes_round(&insns))
+    (extent.len() <= SMALL && returns_to_start(&insns))
         .then_some(SmallLoop { extent, instructions: insns.len() as u32 })
 }
 
@@ -98,7 +98,7 @@ fn decode_until(image: &Image<'_>, start: Svma, last: Svma) -> Option<Vec<Insn>>
 }
 
 /// Whether control comes from the first instruction to the last, which goes back to the first, without leaving.
-fn goes_round(insns: &[Insn]) -> bool {
+fn returns_to_start(insns: &[Insn]) -> bool {
     let mut reached = vec![false; insns.len()];
     if let Some(first) = reached.first_mut() {
         *first = true;

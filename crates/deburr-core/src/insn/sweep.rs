@@ -1,4 +1,4 @@
-//! One linear pass over code: the only time that every instruction is decoded.
+//! One linear pass over code: the only time that every instruction is examined.
 //!
 //! In: the bytes of one *unit* (a run of code between two places where an instruction is known to begin).
 //! Out: counts by feature group, the instructions above the baseline, direct calls, jumps that leave the

@@ -2,7 +2,7 @@
 //!
 //! In: the marks of a sweep and the atomics of a file. Out: [`AtomicBarrier`]s, each with why it is not needed.
 //! AArch64: gcc's `__sync` builtins are `ldxr … stlxr … cbnz … dmb ish`, where the acquire form of the load makes the
-//! barrier needless; an LSE instruction with acquire and release orders all before it against all after it (DDI 0487
+//! barrier needless. An LSE instruction with acquire and release orders all before it against all after it (DDI 0487
 //! B2.3, barrier-ordered-before). x86-64: a locked instruction is a full barrier (SDM volume 3, "Memory Ordering in P6
 //! and More Recent Processor Families").
 

@@ -65,7 +65,7 @@ const BLOCKS: usize = 12;
 /// Maximum number of bytes from the first of a loop to its compare-and-swap, and from there to the branch back.
 const SPAN: u64 = 160;
 /// Maximum number of blocks that are searched for a use of the value.
-const BLOCKS_BEHIND: usize = 64;
+const BLOCKS_AFTER: usize = 64;
 
 /// A compare-and-swap.
 #[derive(Clone, Copy)]
@@ -311,7 +311,7 @@ fn is_value_used(graph: &Graph, end: &End, expected: Atom) -> bool {
             continue;
         }
         seen.push((index, live));
-        let Some(block) = graph.blocks.get(index).filter(|_| seen.len() <= BLOCKS_BEHIND) else {
+        let Some(block) = graph.blocks.get(index).filter(|_| seen.len() <= BLOCKS_AFTER) else {
             return true;
         };
         for insn in &block.insns {

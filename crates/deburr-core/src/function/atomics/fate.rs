@@ -1,8 +1,8 @@
 //! Why a load-exclusive/store-exclusive sequence is there, and so whether anyone can do something about it.
 //!
-//! In: a sequence in its control-flow graph. Out: its [`Fate`]. Every class has been met in shipped binaries: the
-//! run-time choices of libatomic (ifunc), OpenJDK (stubs), the Linux kernel (patched jumps) and Go (a flag tested in
-//! line); operations that LSE lacks; and assembly that no compiler made.
+//! In: a sequence in its control-flow graph. Out: its [`Fate`]. Every class has been met in shipped binaries. Run-time
+//! choices are those of libatomic (ifunc), OpenJDK (stubs), the Linux kernel (patched jumps) and Go (a flag tested in
+//! line). There are also operations that LSE lacks, and assembly that no compiler made.
 
 use super::sequence::{Fate, Operation, Pair, Sequence};
 use crate::address::CodeOffset;
@@ -225,8 +225,8 @@ fn is_generated(image: &Image<'_>, program: &Program, function: &Function) -> bo
     run.is_some_and(|bytes| bytes >= LONG) && program.symbol(function, image).is_none()
 }
 
-/// Whether the compiler would have emitted the same with every flag: LSE has no `nand`, and of 16 bytes only
-/// compare-and-swap; clang without optimisation leaves compare-and-swap in line though it outlines the rest.
+/// Whether the compiler would have emitted the same with every flag. LSE has no `nand`, and of 16 bytes only
+/// compare-and-swap. Clang without optimisation leaves compare-and-swap in line though it outlines the rest.
 fn no_flag_helps(
     image: &Image<'_>,
     graph: &Graph,

@@ -1,7 +1,7 @@
 //! A short cycle of the control-flow graph that is entered only at its first block.
 //!
 //! In: a [`Graph`] and the edge that closes the cycle. Out: its blocks, in an order in which they run. It is the
-//! natural loop of that one edge: several edges back to one block make one loop, but a test that goes straight back
+//! natural loop of that one edge. Several edges back to one block make one loop, but a test that goes straight back
 //! waits without pause even if a second edge goes back through one.
 
 use crate::address::Svma;

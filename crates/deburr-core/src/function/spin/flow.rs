@@ -309,7 +309,7 @@ impl Follower<'_> {
             }
             _ => self.flow.pauses |= is_speculation_barrier(self.image, insn),
         }
-        origins.time |= tells_time(self.image, insn);
+        origins.time |= reads_time(self.image, insn);
         let counts = counted(insn).and_then(|from| state.get(from.index()?)?.counts);
         let made_by = insn.svma.0 as u32 | 1 << 31;
         let written = slots(writes)?;
@@ -374,7 +374,7 @@ fn counted(insn: &Insn) -> Option<Reg> {
 }
 
 /// Whether an instruction reads the time: `mrs` of the counters, `rdtsc`, `rdtscp`.
-fn tells_time(image: &Image<'_>, insn: &Insn) -> bool {
+fn reads_time(image: &Image<'_>, insn: &Insn) -> bool {
     /// CNTPCT_EL0, CNTVCT_EL0, CNTPCTSS_EL0, CNTVCTSS_EL0, as `op0:op1:CRn:CRm:op2`.
     const COUNTERS: [i64; 4] = [0xdf01, 0xdf02, 0xdf05, 0xdf06];
     match image.arch {

@@ -1,7 +1,7 @@
 //! Loops that wait for memory to change and do not pause.
 //!
-//! In: the short quiet loops of the sweep. Out: [`Wait`]s. Nearly all of those loops go through memory or compute; they
-//! are sorted out by their bytes, then by the code between the loop's two ends, and only what is left is proven on the
+//! In: the short quiet loops of the sweep. Out: [`Wait`]s. Nearly all of those loops go through memory or compute. They
+//! are sorted out by their bytes, then by the code between the loop's two ends. Only what is left is proven on the
 //! graph of its function.
 //!
 //! That a loop can end only by what another processor stores does not show that its author meant it to. Compilers leave

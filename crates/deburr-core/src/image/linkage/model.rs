@@ -109,7 +109,7 @@ pub struct Linkage<'a> {
     /// The data, by address, without overlap.
     pub data: Vec<Data<'a>>,
     /// Addresses of this file that data holds, those of the GOT included. In a file that is loaded where it says
-    /// (`ET_EXEC`) nothing marks them: there they are the aligned words that hold the address of a function known by
+    /// (`ET_EXEC`) nothing marks them. There they are the aligned words that hold the address of a function known by
     /// symbols or frames, or an aligned address in data.
     pub cells: Vec<Cell>,
     /// Cells that hold what a resolver returns.

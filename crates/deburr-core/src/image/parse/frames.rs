@@ -1,10 +1,10 @@
 //! Unwind tables → the ranges that frame description entries cover.
 //!
-//! In: `.eh_frame`, found by name or through `PT_GNU_EH_FRAME`; `.debug_frame` where there is none, also of the
-//! debug file. Out: a [`FrameRange`] per entry, by address. Only the instructions up to the first advance are
-//! read: they say whether the frame is already set up when the code begins, as it is in a part (`.cold`)
-//! that the compiler split off. A part of a function without a frame looks like a function of its own here.
-//! Follows the LSB, "Exception Frames", DWARF 5 section 6.4, and the AArch64 DWARF supplement.
+//! In: `.eh_frame`, found by name or through `PT_GNU_EH_FRAME`; `.debug_frame` where there is none, also of the debug
+//! file. Out: a [`FrameRange`] per entry, by address. Only the instructions up to the first advance are read. They say
+//! whether the frame is already set up when the code begins, as it is in a part (`.cold`) that the compiler split off.
+//! A part of a function without a frame looks like a function of its own here. Follows the LSB, "Exception Frames",
+//! DWARF 5 section 6.4, and the AArch64 DWARF supplement.
 
 use super::debug::DebugSection;
 use super::landing_pads::Table;
@@ -83,7 +83,7 @@ fn first_row<'a, S: UnwindSection<Bytes<'a>>>(
             | CallFrameInstruction::Register { .. }
             | CallFrameInstruction::Expression { .. }
             | CallFrameInstruction::ValExpression { .. } => row.saves_registers = true,
-            // `undefined` is at the entry point, and a signed return address says nothing about the frame.
+            // `undefined` appears at the entry point, and a signed return address says nothing about the frame.
             _ => {}
         }
     }

@@ -1,9 +1,9 @@
 //! The prefilter of the sweep: words that are settled by their upper bits.
 //!
-//! Bits 31 to 21 of a word pick a row; the row says for each value of bits 15 to 10 whether such words are
-//! *plain*: instructions of the baseline, SIMD&FP included, that load, store, or compute, and name no
-//! address, or transfer control by a direct or register branch. Other rows say how to treat the word. The rows follow
-//! the encoding tables of DDI 0487 C4.1; tests and [`check_prefilter`] compare them with the full decoder.
+//! Bits 31 to 21 of a word pick a row. The row says for each value of bits 15 to 10 whether such words are *plain*.
+//! These are instructions of the baseline, SIMD&FP included, that load, store, or compute, and name no address, or
+//! transfer control by a direct or register branch. Other rows say how to treat the word. The rows follow the encoding
+//! tables of DDI 0487 C4.1; tests and [`check_prefilter`] compare them with the full decoder.
 
 use super::features::Group;
 use super::summary::{Control, Summary, summarize};

@@ -1,9 +1,9 @@
 //! Which CPU features each x86-64 instruction needs, as groups, and one packed number per instruction code.
 //!
-//! In: the decoder's table of CPUID flags per instruction code; a code already distinguishes VEX from EVEX and xmm
-//! from ymm and zmm, and masks and registers 16-31 exist in EVEX codes only. Out: [`FeatureGroup`]s that
-//! name [`Feature`]s, and [`CodeFacts`] for the sweep. Source: the CPUID column of the Intel SDM volume 2
-//! and the AMD APM volume 3, except for the encodings that processors without the feature run too.
+//! In: the decoder's table of CPUID flags per instruction code. A code already distinguishes VEX from EVEX and xmm from
+//! ymm and zmm, and masks and registers 16-31 exist in EVEX codes only. Out: [`FeatureGroup`]s that name [`Feature`]s,
+//! and [`CodeFacts`] for the sweep. Source: the CPUID column of the Intel SDM volume 2 and the AMD APM volume 3, except
+//! for the encodings that processors without the feature run too.
 
 use std::sync::LazyLock;
 
@@ -33,8 +33,8 @@ const BASELINE: FeatureSet = FeatureSet::of(&[
     Feature::SSE2,
 ]);
 
-/// Prefetches that do nothing on processors without the feature: AMD64 has had `prefetchw` from the start
-/// (APM volume 3, PREFETCH), and Intel 64 runs 0F 0D and 0F 18 as no-operations elsewhere.
+/// Prefetches that do nothing on processors without the feature. AMD64 has had `prefetchw` from the start (APM volume
+/// 3, PREFETCH), and Intel 64 runs 0F 0D and 0F 18 as no-operations elsewhere.
 const PREFETCH_HINTS: FeatureSet =
     FeatureSet::of(&[Feature::PREFETCHW, Feature::PREFETCHWT1, Feature::PREFETCHI]);
 
