@@ -50,7 +50,7 @@ pub fn sweep_unit(
 }
 
 /// Whether the body of a short quiet loop, without the jump that closes it, may load from the same place in each
-/// iteration: no load of it, as far as is easily seen, uses a register that an earlier iteration changed.
+/// iteration. No load of it, as far as is easily seen, uses a register that an earlier iteration changed.
 pub fn loads_in_place(arch: Arch, body: &[u8]) -> bool {
     match arch {
         Arch::X86_64 => x86_64::loads_in_place(body),

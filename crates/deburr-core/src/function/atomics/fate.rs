@@ -214,7 +214,7 @@ fn is_fenced_on_both_sides(image: &Image<'_>, sequence: &Sequence) -> bool {
 }
 
 /// Whether a function without a name is in a long run of code without frame descriptions, in a file that has them
-/// elsewhere: V8's embedded builtins, which it generates when it is built.
+/// elsewhere. Such are V8's embedded builtins, which it generates when it is built.
 fn is_generated(image: &Image<'_>, program: &Program, function: &Function) -> bool {
     const LONG: u64 = 64 * 1024;
     let start = image.svma(function.start);
