@@ -1,11 +1,11 @@
-//! Addresses, told apart by type.
+//! Addresses, distinguished by type.
 
 use core::fmt;
 use core::num::TryFromIntError;
 use core::ops::{Add, AddAssign, Sub, SubAssign};
 
 /// A stated virtual memory address: an address as the file states it, before any load bias. In a
-/// relocatable object, whose sections all begin at 0, it lies in the layout that [`crate::image::Image`]
+/// relocatable object, whose sections all begin at 0, it is in the layout that [`crate::image::Image`]
 /// gives to the sections; `Image::place` turns it into a section and an offset.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Svma(pub u64);
@@ -16,7 +16,7 @@ impl Svma {
         Svma(self.0.wrapping_add_signed(bytes))
     }
 
-    /// The distance from `start` in bytes, if this address does not lie before it.
+    /// The distance from `start` in bytes, if this address is not before it.
     pub const fn since(self, start: Svma) -> Option<u64> {
         self.0.checked_sub(start.0)
     }
@@ -59,7 +59,7 @@ impl Extent {
         self.end.0 <= self.start.0
     }
 
-    /// Whether the address lies in the range.
+    /// Whether the address is in the range.
     pub const fn contains(self, svma: Svma) -> bool {
         self.start.0 <= svma.0 && svma.0 < self.end.0
     }

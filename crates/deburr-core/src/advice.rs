@@ -74,8 +74,8 @@ fn advise_on(
     all
 }
 
-/// The compiler that a remedy is for, with its version, if it made the file. Stripped files often do not tell: then it is
-/// gcc, the one that most of them are made with.
+/// The compiler that a remedy is for, with its version, if it made the file. Stripped files often do not say: then it
+/// is gcc, the one that most of them are made with.
 fn named(remedy: &Remedy, made: &[Made]) -> Option<String> {
     let Remedy { compiler, since, .. } = *remedy;
     let found = made.iter().find(|(made, _)| *made == compiler);
@@ -147,7 +147,7 @@ mod tests {
     use crate::report::Hex;
 
     #[test]
-    fn compiler_is_told_by_what_it_writes() {
+    fn compiler_is_recognised_by_what_it_writes() {
         for (text, expected) in [
             ("GCC: (Debian 12.2.0-14) 12.2.0", Some((Compiler::Gcc, (12, 2)))),
             ("GCC: (GNU) 4.8.5 20150623 (Red Hat 4.8.5-44)", Some((Compiler::Gcc, (4, 8)))),
@@ -232,7 +232,7 @@ mod tests {
             found("barrier-around-atomic", ("kind", text("lock-test-and-set"))),
             found("barrier-around-atomic", ("kind", text("both-sides"))),
         ];
-        let told = |target| {
+        let advised = |target| {
             let advice = advise_on("aarch64", &build, &findings, target).into_iter();
             let shown = |rules: Vec<Cow<'static, str>>| rules.join(" ");
             advice
@@ -243,9 +243,9 @@ mod tests {
         let outline = ("-moutline-atomics".to_owned(), "llsc-loop".to_owned(), 1, None);
         let both = "barrier-around-atomic llsc-loop".to_owned();
         let one = |oldest| ("-march=armv8.1-a".to_owned(), both.clone(), 3, oldest);
-        assert_eq!(told(None), [one(Some("thunderx2".to_owned())), outline.clone()]);
-        assert_eq!(told(level("armv8.2-a")), [one(None), outline.clone()]);
-        assert_eq!(told(level("armv8.0-a")), [outline], "a target is not to be broken");
+        assert_eq!(advised(None), [one(Some("thunderx2".to_owned())), outline.clone()]);
+        assert_eq!(advised(level("armv8.2-a")), [one(None), outline.clone()]);
+        assert_eq!(advised(level("armv8.0-a")), [outline], "a target is not to be broken");
     }
 
     #[test]

@@ -20,13 +20,14 @@ const QUERIES: Wants = Wants::classes(ClassSet::of(&[Class::FeatureQuery]));
 /// Checks one ELF file.
 ///
 /// # Errors
-/// [`Error`], where the bytes are no ELF file that deburr reads, or contradict themselves, or the request names no rule.
+/// [`Error`], where the bytes are no ELF file that deburr reads, or contradict themselves, or the request names no
+/// rule.
 pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
     examine(bytes, request, ClassSet::EMPTY, |_, _, report| report)
 }
 
-/// Checks one ELF file, and makes something of the report and of what it rests on. `marks`: classes that the sweep is to
-/// mark as well as those that rules want.
+/// Checks one ELF file, and makes something of the report and of what it rests on. `marks`: classes that the sweep is
+/// to mark as well as those that rules want.
 pub(crate) fn examine<T>(
     bytes: &[u8],
     request: &Request<'_>,
@@ -94,8 +95,8 @@ pub fn across(files: &[FileFacts], rules: Option<&[&str]>) -> Vec<AcrossFinding>
     found.map(AcrossFinding::from).collect()
 }
 
-/// Learns what a shared library tells the files that need it: which of its objects in memory, and of its functions' results,
-/// say what the CPU has. Of the request, `foreign` and `debug_file` matter.
+/// Learns what a shared library shows to the files that need it: which of its objects in memory, and of its functions'
+/// results, say what the CPU has. Of the request, `foreign` and `debug_file` matter.
 ///
 /// # Errors
 /// [`Error`], where the bytes are no ELF file that deburr reads.

@@ -16,7 +16,7 @@ pub enum Severity {
     Note,
     /// Costs performance, or may.
     Warning,
-    /// Does not run on the baseline that was asked for.
+    /// Does not run on the baseline that was requested.
     Error,
 }
 
@@ -35,13 +35,13 @@ impl Severity {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// A word or a name.
+    /// A term or a name.
     Text(Arc<str>),
     /// A count or a size in bytes.
     Number(u64),
     /// Yes or no.
     Flag(bool),
-    /// Several words.
+    /// Several terms.
     List(Vec<String>),
 }
 
@@ -133,7 +133,7 @@ pub struct Finding {
     pub severity: Severity,
     /// One sentence for people, without the place.
     pub message: Arc<str>,
-    /// The facts behind it.
+    /// The facts that support it.
     pub evidence: Evidence,
 }
 
@@ -163,6 +163,6 @@ pub struct AcrossFinding {
     pub other: Located,
     /// One sentence for people, without the place.
     pub message: Arc<str>,
-    /// The facts behind it.
+    /// The facts that support it.
     pub evidence: Evidence,
 }

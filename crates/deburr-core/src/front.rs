@@ -1,11 +1,11 @@
-//! The front of the line, for everything that looks at a file: bytes → [`Image`] → [`Program`].
+//! The front of the line, for everything that reads a file: bytes → [`Image`] → [`Program`].
 
 use crate::function::{Program, discover};
 use crate::image::{Error, Image};
 use crate::insn::sweep::Wants;
 
-/// Reads an ELF file and discovers its functions. `debug_file`: its separate debug file, if the caller has it; `wants`: what
-/// the sweep is to mark.
+/// Reads an ELF file and discovers its functions. `debug_file`: its separate debug file, if the caller has it; `wants`:
+/// what the sweep is to mark.
 ///
 /// # Errors
 /// [`Error`], where the bytes are no ELF file that deburr reads, or contradict themselves.

@@ -30,17 +30,17 @@
 //! # Ok::<(), deburr_core::Error>(())
 //! ```
 //!
-//! Bytes that cannot be read are an [`Error`], which tells what is wrong and where:
+//! Bytes that cannot be read are an [`Error`], which says what is wrong and where:
 //!
 //! ```
 //! let error = deburr_core::check(b"\x7fELF", &deburr_core::Request::default()).unwrap_err();
 //! println!("{error}");
 //! ```
 //!
-//! [`compare()`] tells what differs between two builds, [`listing()`] shows the code at a place, [`learn`] and
-//! [`Request::foreign`] carry what one shared library knows of the CPU to the files that need it, and [`rule::RULES`] lists
-//! the rules. What a [`Report`] serialises to, and is read back from, is the JSON that `deburr check --format json` prints
-//! under `files`.
+//! [`compare()`] shows what differs between two builds, and [`listing()`] shows the code at a place. [`learn`] and
+//! [`Request::foreign`] carry what one shared library knows of the CPU to the files that need it. [`rule::RULES`] lists
+//! the rules. What a [`Report`] serialises to, and is read back from, is the JSON that `deburr check --format json`
+//! prints under `files`.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]

@@ -1,9 +1,9 @@
 //! The annotated disassembly of one function, as a value: bytes and a place → [`Listing`].
 //!
-//! In: an ELF file, what is asked of a check, and a place in the code. Out: the function's instructions as text, with
-//! the loops and exclusive sequences they lie in, where they branch to, the features they need beyond what is permitted,
-//! their source lines, and the findings about them. It is the line of [`crate::check()`] with another end: the findings are
-//! those that `check` reports. Source texts are files, which the caller opens.
+//! In: an ELF file, what is requested of a check, and a place in the code. Out: the function's instructions as text,
+//! with the loops and exclusive sequences they are in, and where they branch to. With them come the features they need
+//! beyond what is permitted, their source lines, and the findings about them. It is the line of [`crate::check()`] with
+//! another end: the findings are those that `check` reports. Source texts are files, which the caller opens.
 
 use crate::Svma;
 use crate::address::Extent;
@@ -24,7 +24,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// A function with more instructions is shown in part, unless all of it is asked for.
+/// A function with more instructions is shown in part, unless all of it is requested.
 const FEW: usize = 200;
 /// Instructions shown on either side, where the user did not say how many.
 const AROUND: usize = 20;
@@ -32,8 +32,8 @@ const AROUND: usize = 20;
 /// What to show.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
-    /// A function's name, as a symbol or demangled, exact or a part of it, or with `*` and `?`; or the name of a section,
-    /// if there is an offset. `None`: the offset is an address.
+    /// A function's name, as a symbol or demangled, exact or a part of it, or with `*` and `?`; or the name of a
+    /// section, if there is an offset. `None`: the offset is an address.
     pub base: Option<&'a str>,
     /// Bytes from the base; the address itself without one.
     pub offset: Option<u64>,
@@ -116,7 +116,7 @@ pub struct Line {
     pub section: Option<Arc<str>>,
     /// How many instructions of the function are left out before it.
     pub skipped: usize,
-    /// Whether other bytes than instructions lie before it: data, padding, or other functions.
+    /// Whether other bytes than instructions are before it: data, padding, or other functions.
     pub after_gap: bool,
     /// Its bytes, in the order of the file, in hexadecimal digits.
     pub bytes: String,
@@ -157,11 +157,11 @@ pub struct Target {
 pub struct Within {
     /// Where the loop is entered.
     pub header: Hex,
-    /// Where the instruction lies in it, by address.
+    /// Where the instruction is in it, by address.
     pub edge: Edge,
 }
 
-/// Where an instruction lies in a run of several.
+/// Where an instruction is in a run of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Edge {
@@ -425,7 +425,7 @@ impl Part<'_> {
         match &self.function {
             Region::Loose(extent) => {
                 let from = self.focus.unwrap_or(extent.start);
-                // Where nothing says at which byte an instruction begins, it is the one asked for.
+                // Where nothing says at which byte an instruction begins, it is the one requested.
                 Graph::of_extent(image, program, Extent { start: from, end: extent.end })
             }
             Region::Function(function) => {
@@ -510,7 +510,7 @@ impl Part<'_> {
     }
 }
 
-/// The loops around each instruction that lies in one, the outermost first.
+/// The loops around each instruction that is in one, the outermost first.
 fn loops_by_insn(graph: &Graph, image: &Image<'_>) -> HashMap<Svma, Vec<Within>> {
     let mut loops = natural_loops(graph);
     loops.sort_by_key(|around| std::cmp::Reverse(around.blocks.len()));
@@ -527,7 +527,7 @@ fn loops_by_insn(graph: &Graph, image: &Image<'_>) -> HashMap<Svma, Vec<Within>>
     found
 }
 
-/// Where instructions lie in the exclusive sequences; of two that share an instruction the first counts.
+/// Where instructions are in the exclusive sequences; of two that share an instruction the first counts.
 fn exclusive_by_insn(graph: &Graph) -> HashMap<Svma, Edge> {
     let mut found = HashMap::new();
     for run in exclusive_runs(graph) {

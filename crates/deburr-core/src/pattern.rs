@@ -1,4 +1,4 @@
-//! Names with wildcards: `*` stands for any characters, `/` and none among them, `?` for one.
+//! Names with wildcards: `*` matches any characters, `/` and none among them, `?` for one.
 
 /// Whether a whole name is one that a pattern describes. Takes time in proportion to the product of their lengths at
 /// most.
@@ -6,7 +6,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
     let (mut p, mut n) = (0, 0);
-    // Where the last `*` stood, and how much of the name it has taken so far.
+    // Where the last `*` was, and how much of the name it has taken so far.
     let mut star: Option<(usize, usize)> = None;
     while n < name.len() {
         match pattern.get(p) {
@@ -33,7 +33,7 @@ mod tests {
     use super::matches;
 
     #[test]
-    fn star_stands_for_any_characters_and_question_mark_for_one() {
+    fn star_matches_any_characters_and_question_mark_one() {
         for (pattern, name) in [
             ("sum", "sum"),
             ("sum*", "sum"),

@@ -1,9 +1,10 @@
 //! Remedies: flags of compilers that remove findings.
 //!
-//! Versions are those of the first release that has a flag. Sources: gcc's `-moutline-atomics`, `-mneeded` and the levels of
-//! x86-64: the release notes of GCC 10 and 11; clang's `-moutline-atomics`: LLVM 12 (its review D91157), FEAT_LSE in its
-//! code generation: LLVM 5 (D33586), which Rust 1.25 passed with LLVM 6; levels of x86-64 elsewhere: archspec's data (Rust 1.52 came with LLVM 12); Go's
-//! `GOARM64` and `GOAMD64`: the release notes of Go 1.23 and 1.18.
+//! Versions are those of the first release that has a flag. Sources for gcc's `-moutline-atomics`, `-mneeded` and the
+//! levels of x86-64: the release notes of GCC 10 and 11. For clang's `-moutline-atomics`: LLVM 12 (its review D91157).
+//! For FEAT_LSE in clang's code generation: LLVM 5 (D33586), which Rust 1.25 passed with LLVM 6. For levels of x86-64
+//! elsewhere: archspec's data (Rust 1.52 came with LLVM 12). For Go's `GOARM64` and `GOAMD64`: the release notes of Go
+//! 1.23 and 1.18.
 
 use crate::finding::{Evidence, Value};
 

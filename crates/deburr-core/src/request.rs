@@ -1,9 +1,9 @@
-//! What is asked of a check, as the caller states it.
+//! What is requested of a check, as the caller states it.
 
 use crate::function::reach::Knowledge;
 use deburr_cpu::FeatureSet;
 
-/// What is asked of a check.
+/// What is requested of a check.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Request<'a> {
     /// The separate debug file, if the caller has it.
@@ -16,7 +16,7 @@ pub struct Request<'a> {
     pub rules: Option<&'a [&'a str]>,
     /// Checks that the user knows of.
     pub guards: &'a [StatedGuard<'a>],
-    /// What the shared libraries tell that the file needs, in the loader's order; see [`learn`](crate::check::learn).
+    /// What the shared libraries show that the file needs, in the loader's order; see [`learn`](crate::check::learn).
     pub foreign: &'a [&'a Knowledge],
 }
 
@@ -25,7 +25,7 @@ pub struct Request<'a> {
 pub struct StatedGuard<'a> {
     /// The caller's number for it.
     pub id: usize,
-    /// The name of the functions, as a symbol or demangled; `*` stands for any characters, `?` for one.
+    /// The name of the functions, as a symbol or demangled; `*` matches any characters, `?` for one.
     pub function: &'a str,
     /// What is known to be there when they run.
     pub features: FeatureSet,

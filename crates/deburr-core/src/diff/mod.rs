@@ -1,8 +1,8 @@
 //! Two builds of one file: what each is like, and what differs.
 //!
-//! In: the bytes of a file ([`inspect`]), then two of the values that this makes ([`compare`]). Out: [`FileDiff`]: levels
-//! that changed, findings that came, went or moved, and how functions came out differently. Functions are matched by name;
-//! addresses do not matter. Code without names is compared as one, by its findings alone.
+//! In: the bytes of a file ([`inspect`]), then two of the values that this makes ([`compare`]). Out: [`FileDiff`]:
+//! levels that changed, findings that came, went or moved, and how functions came out differently. Functions are
+//! matched by name; addresses do not matter. Code without names is compared as one, by its findings alone.
 
 use crate::address::CodeOffset;
 use crate::check::examine;
@@ -20,10 +20,10 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// A function's length is told where it changed by this factor and so many bytes.
+/// A function's length is reported where it changed by this factor and so many bytes.
 const SIZE_FACTOR: u64 = 2;
 const SIZE_BYTES: u64 = 128;
-/// The number of calls is told where it changed by this factor and so many calls; or from or to none.
+/// The number of calls is reported where it changed by this factor and so many calls; or from or to none.
 const CALL_FACTOR: u64 = 2;
 const CALLS: u64 = 4;
 
@@ -53,7 +53,7 @@ struct Named {
     features: FeatureSet,
 }
 
-/// Looks at a file: its report, and how each of its functions was made.
+/// Inspects a file: its report, and how each of its functions was made.
 ///
 /// # Errors
 /// [`Error`], as of [`crate::check()`].
@@ -122,7 +122,7 @@ pub struct FileDiff {
     pub went: Vec<FindingGroup>,
     /// Findings that are in another function now, of which only one of the files has the one or the other.
     pub moved: Vec<Moved>,
-    /// Findings that both have, wherever they lie.
+    /// Findings that both have, wherever they are.
     pub same: u64,
     /// Functions that came out differently.
     pub functions: Vec<FunctionDiff>,
@@ -137,7 +137,7 @@ pub struct FileDiff {
 /// A level that changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LevelChange {
-    /// `needed`, `guarded` (with what is behind checks) or `present`.
+    /// `needed`, `guarded` (with what is guarded by checks) or `present`.
     pub what: &'static str,
     /// In the old file; empty where it has none.
     pub old: String,
@@ -228,8 +228,8 @@ impl FileDiff {
         counts.iter().sum::<usize>() + self.functions.len() + self.calls.len() == 0
     }
 
-    /// Whether the new file is worse: it needs a higher level, or has findings of that severity or above that the old one
-    /// has not.
+    /// Whether the new file is worse: it needs a higher level, or has findings of that severity or above that the old
+    /// one has not.
     pub fn is_worse(&self, from: Option<Severity>) -> bool {
         let is_level_worse = self.levels.iter().any(|level| level.what == "needed" && level.raised);
         is_level_worse || from.is_some_and(|from| self.came.iter().any(|group| group.severity >= from))
@@ -263,7 +263,7 @@ pub fn compare(old: Option<&Inspected>, new: &Inspected) -> FileDiff {
     diff
 }
 
-/// What a level is in words, and how high.
+/// What a level is as text, and how high.
 fn level(level: &str, beyond: &[String]) -> String {
     [level]
         .into_iter()
@@ -344,8 +344,8 @@ fn names(inspected: &Inspected) -> BTreeSet<&str> {
     inspected.functions.iter().map(|function| function.name.as_str()).collect()
 }
 
-/// Pairs findings that went with like ones that came, where one of the two functions is in one file only: it was inlined,
-/// split or renamed.
+/// Pairs findings that went with like ones that came, where one of the two functions is in one file only: it was
+/// inlined, split or renamed.
 fn move_between<'k>(
     went: &mut BTreeMap<&'k Key, u64>,
     came: &mut BTreeMap<&'k Key, u64>,
@@ -405,8 +405,8 @@ fn grouped(counts: &BTreeMap<&Key, u64>, found: &BTreeMap<Key, Vec<&PlacedFindin
     groups
 }
 
-/// The functions of a file by name. Where the files have different numbers of one name (file-local functions, clones), they
-/// are compared as one.
+/// The functions of a file by name. Where the files have different numbers of one name (file-local functions, clones),
+/// they are compared as one.
 fn by_name(inspected: &Inspected) -> BTreeMap<&str, Vec<Named>> {
     let mut found: BTreeMap<&str, Vec<Named>> = BTreeMap::new();
     for function in &inspected.functions {
@@ -473,19 +473,20 @@ fn function_diff(old: &Named, new: &Named) -> Option<FunctionDiff> {
 
 fn compare_calls(old: &Inspected, new: &Inspected, diff: &mut FileDiff) {
     let (before, after) = (names(old), names(new));
-    // Whether helpers of atomics are called is told of the functions that call them.
+    // Whether helpers of atomics are called is reported for the functions that call them.
     for name in before.union(&after).filter(|name| !name.starts_with("__aarch64_")) {
         let count = |inspected: &Inspected| inspected.calls.get(*name).copied().unwrap_or(0);
         let (old_calls, new_calls) = (count(old), count(new));
         let (few, many) = (old_calls.min(new_calls), old_calls.max(new_calls));
         let is_old = before.contains(name);
         let is_new = after.contains(name);
-        // A function that only one file has is told where the other still, or already, had callers of it to inline it in.
-        let is_told = match few {
+        // A function that only one file has is reported where the other still, or already, had callers of it to inline
+        // it in.
+        let is_reported = match few {
             0 => many > 0 && is_old && (is_new || old_calls > 0),
             few => many >= few.saturating_mul(CALL_FACTOR) && many - few >= CALLS,
         };
-        if is_told {
+        if is_reported {
             diff.calls.push(CallDiff { function: (*name).to_owned(), old_calls, new_calls, is_old, is_new });
         }
     }

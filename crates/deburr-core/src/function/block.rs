@@ -1,4 +1,4 @@
-//! Basic blocks: the control-flow graph of one function, built when a rule asks for it.
+//! Basic blocks: the control-flow graph of one function, built when a rule needs it.
 
 use super::{Function, Program};
 use crate::address::CodeOffset;
@@ -40,7 +40,7 @@ impl Block {
 pub struct Graph {
     /// Its blocks, by address; the first is the entry.
     pub blocks: Vec<Block>,
-    /// In which order they run, once somebody asks.
+    /// In which order they run, filled on first use.
     order: OnceLock<Order>,
 }
 
@@ -52,7 +52,8 @@ struct Order {
     ranks: Vec<usize>,
 }
 
-/// Bytes of a function at most that a graph is built for; a longer run of code is looked at around a place.
+/// Maximum number of bytes of a function that a graph is built for; of a longer run of code, a window around a place is
+/// built.
 pub(crate) const LARGEST: u64 = 1 << 20;
 /// Bytes before and after the place, where the function is longer.
 const WINDOW: u64 = 16 * 1024;
@@ -135,7 +136,7 @@ impl Graph {
         }
     }
 
-    /// The blocks that nothing in the function goes to, but for the first: what an indirect jump leads to, and what runs
+    /// The blocks that nothing in the function goes to, except the first: what an indirect jump leads to, and what runs
     /// when a callee throws. Padding is among them where nothing else leads to what it seems to fall into.
     pub(super) fn orphans(&self) -> &[usize] {
         &self.order().orphans

@@ -1,8 +1,8 @@
 //! How the compiler made each function: facts to compare two functions, or two builds, by.
 //!
 //! In: a [`Program`]. Out: [`FunctionFacts`] of every whole function, its split-off parts included: length, the widest
-//! vectors, how its atomics came out, whom it calls, which features it needs. Everything is decoded again, so this is for
-//! whoever needs all of it.
+//! vectors, how its atomics came out, whom it calls, which features it needs. Everything is decoded again, so this is
+//! for callers that need all of it.
 
 use super::atomics::Atomics;
 use super::{Function, Program};

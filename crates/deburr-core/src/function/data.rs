@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Instructions by which code is told from data, and bytes that they cannot exceed.
+/// Instructions by which code is distinguished from data, and bytes that they cannot exceed.
 const FIRST_INSNS: usize = 64;
 const FIRST_BYTES: u32 = 16 * FIRST_INSNS as u32;
 
@@ -40,7 +40,8 @@ pub(super) fn known_data(image: &Image<'_>) -> Vec<Range<CodeOffset>> {
 }
 
 /// Cuts runs at the ends of the sections in which they begin, drops those that begin between sections, sorts them,
-/// and joins those that overlap. A run that began in an earlier section (no mapping symbol closed it) does not reach into the next.
+/// and joins those that overlap. A run that began in an earlier section (no mapping symbol closed it) does not reach
+/// into the next.
 fn within_sections(image: &Image<'_>, mut runs: Vec<Range<CodeOffset>>) -> Vec<Range<CodeOffset>> {
     for run in &mut runs {
         let end = image.code_at(image.svma(run.start)).map_or(run.start, |code| {
@@ -61,10 +62,10 @@ fn within_sections(image: &Image<'_>, mut runs: Vec<Range<CodeOffset>>) -> Vec<R
     joined
 }
 
-/// References that could lead to data as far as known functions and distances tell, sorted by where they lead. Where
+/// References that could lead to data as far as known functions and distances show, sorted by where they lead. Where
 /// nearly all code is described, hardly any are left.
 pub(super) fn references_to_data(image: &Image<'_>, known: &[Known], sweeps: &[&Sweep]) -> Vec<Reference> {
-    /// Pointers that one thread looks at together.
+    /// Pointers that one thread examines together.
     const SHARD: usize = 8192;
     let in_code =
         sweeps.par_iter().flat_map_iter(|sweep| sweep.references.iter().copied()).filter(|reference| {
@@ -123,7 +124,7 @@ pub(super) fn code_data(
     let kept = references.iter().filter(|reference| is_trusted(reference) || !holds(reference.from));
     let mut runs = runs_at(image, known, called, kept);
     if image.arch == Arch::Aarch64 {
-        // A string or a short literal may begin or end in the middle of a word, but an instruction never does.
+        // A string or a short literal may begin or end in the middle of 4 bytes, but an instruction never does.
         for run in &mut runs {
             *run = CodeOffset(run.start.0 & !3)..CodeOffset(run.end.0.saturating_add(3) & !3);
         }
@@ -215,7 +216,7 @@ fn is_literal(image: &Image<'_>, known: &[Known], reference: &Reference, after_l
             || (!is_known(known, to) || image.arch == Arch::Aarch64) && falls_not_into(image, to))
 }
 
-/// Whether a loaded place stands near its code, as a pool does, and no known function begins there.
+/// Whether a loaded place is near its code, as a pool does, and no known function begins there.
 fn is_near(known: &[Known], reference: &Reference) -> bool {
     /// `ldr` (literal) reaches no further.
     const REACH: u32 = 1 << 20;
@@ -257,7 +258,7 @@ fn table(
     let section = image.code_at(image.svma(to))?;
     let section_end = section.at.checked_add(u32::try_from(section.extent.len()).ok()?)?;
     let end = next.map_or(section_end, |function| function.start.min(section_end));
-    // Most places read as code, which the first bytes tell: the next call's target may be far away.
+    // Most places read as code, which the first bytes show: the next call's target may be far away.
     let seen = end.min(to.saturating_add(FIRST_BYTES));
     let end = called.first_in(to..seen).unwrap_or(end);
     if end <= to || !reads_as_data(image, to..end) {
@@ -271,18 +272,18 @@ fn table(
     Some(to..end)
 }
 
-/// Whether an offset lies in a gap between known functions, and in sight of the one before; then the one after, if there
+/// Whether an offset is in a gap between known functions, and in sight of the one before; then the one after, if there
 /// is one.
 fn gap_before(known: &[Known], at: CodeOffset) -> Option<Option<&Known>> {
-    /// Bytes between described functions at most for a table to be told from functions.
+    /// Maximum number of bytes between described functions for a table to be distinguished from functions.
     const SPARSE: u32 = 64 * 1024;
     let after = known.partition_point(|function| function.start <= at);
     let before = after.checked_sub(1).and_then(|i| known.get(i))?;
     (at >= before.end && at - before.end <= SPARSE).then(|| known.get(after))
 }
 
-/// Where, after a table, hand-written code begins that nothing calls directly: at a landing pad or prologue, or at a run
-/// of instructions that every AArch64 machine has, which is longer than tables happen to have them.
+/// Where, after a table, hand-written code begins that nothing calls directly. It begins at a landing pad or prologue,
+/// or at a run of instructions that every AArch64 machine has. Such a run is longer than tables happen to have them.
 fn code_begins(image: &Image<'_>, range: Range<CodeOffset>) -> Option<CodeOffset> {
     /// Instructions in a row from which on it is code. About half of all words are such instructions.
     const MANY: usize = 32;

@@ -62,9 +62,9 @@ pub fn discover(image: &Image<'_>, wants: Wants) -> Program {
     program
 }
 
-/// Sweeps all chunks in parallel. A chunk that begins at an arbitrary cut is first tried where a short
-/// run-up says, and again where the sweep of the chunk before it really ended, if that differs: the result is
-/// that of one sequential sweep.
+/// Sweeps all chunks in parallel. A chunk that begins at an arbitrary cut is first tried where a short run-up says. It
+/// is swept again from where the sweep of the chunk before it really ended, if that differs. The result is that of one
+/// sequential sweep.
 fn sweep_chunks(image: &Image<'_>, chunks: Vec<Vec<Unit>>, wants: Wants) -> Vec<(Vec<Unit>, Sweep)> {
     let after_cut: Vec<bool> = std::iter::once(false)
         .chain(chunks.iter().map(|chunk| chunk.last().is_some_and(Unit::is_cut)))
@@ -107,8 +107,8 @@ fn run_up(image: &Image<'_>, at: CodeOffset) -> CodeOffset {
     position
 }
 
-/// Sweeps the units of one chunk; returns also where the last instruction ended. Lists grow in `scratch`, which the next
-/// chunk finds grown already, so that those returned take no more memory than they need.
+/// Sweeps the units of one chunk; returns also where the last instruction ended. Lists grow in `scratch`, which the
+/// next chunk finds grown already, so that those returned take no more memory than they need.
 fn sweep_units(image: &Image<'_>, units: &[Unit], wants: Wants, scratch: &mut Sweep) -> (Sweep, CodeOffset) {
     scratch.clear();
     let mut end = units.first().map_or(CodeOffset::ZERO, |unit| unit.start);
@@ -130,7 +130,7 @@ fn sweep_units(image: &Image<'_>, units: &[Unit], wants: Wants, scratch: &mut Sw
 
 /// Sweeps again the chunks in which data was found, without it.
 fn leave_out(image: &Image<'_>, chunks: &mut [(Vec<Unit>, Sweep)], data: &[Range<CodeOffset>], wants: Wants) {
-    /// Bytes of the longest instruction: so far a sweep looks beyond a chunk's end.
+    /// Bytes of the longest instruction: so far a sweep reads beyond a chunk's end.
     const LONGEST: u32 = 15;
     chunks.par_iter_mut().for_each(|(units, sweep)| {
         let end =
@@ -180,7 +180,7 @@ fn fill_gaps(
     data: &[Range<CodeOffset>],
     candidates: &[CodeOffset],
 ) -> Vec<Function> {
-    /// Gaps that one thread looks at together.
+    /// Gaps that one thread examines together.
     const SHARD: usize = 1024;
     let mut gaps: Vec<Range<CodeOffset>> = Vec::with_capacity(known.len() + image.code.len());
     let mut between = known.iter().peekable();
@@ -218,7 +218,7 @@ fn fill_gaps(
 /// Offsets outside known functions at which code seems to begin a function: direct call targets, entries, and pointers
 /// in data. Sorted.
 fn candidate_starts(image: &Image<'_>, known: &[Known], called: &Offsets) -> Vec<CodeOffset> {
-    /// Pointers that one thread looks at together.
+    /// Pointers that one thread examines together.
     const SHARD: usize = 8192;
     let pointed: Vec<Vec<CodeOffset>> = image
         .pointers

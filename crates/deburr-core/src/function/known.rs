@@ -1,5 +1,5 @@
-//! What is known of functions' bounds before any code is looked at: symbols, frame descriptions and `.gopclntab`, which the
-//! image has merged.
+//! What is known of functions' bounds before any code is read: symbols, frame descriptions and `.gopclntab`, which
+//! the image has merged.
 //!
 //! In: an [`Image`]. Out: [`Known`] by address, without overlap, trimmed to the next one's start and of padding.
 
@@ -66,7 +66,8 @@ pub(super) fn known_functions(image: &Image<'_>) -> Vec<Known> {
     known
 }
 
-/// Ends each function at the latest where the next one or the end of its section comes; those of unknown size end there.
+/// Ends each function at the latest where the next one or the end of its section comes; those of unknown size end
+/// there.
 fn trim_to_next(image: &Image<'_>, known: &mut [Known]) {
     let ends: Vec<Range<CodeOffset>> = sections(image).collect();
     let mut next_start = CodeOffset::MAX;
@@ -91,7 +92,7 @@ pub(super) fn trailing_padding(image: &Image<'_>, range: Range<CodeOffset>) -> u
     offset_length(padding::trailing(image.arch, code) as u64)
 }
 
-/// The bytes of a range within one section; what lies outside it is cut off.
+/// The bytes of a range within one section; what is outside it is cut off.
 pub(super) fn bytes<'a>(image: &Image<'a>, range: Range<CodeOffset>) -> &'a [u8] {
     let code = image.bytes_at(image.svma(range.start)).unwrap_or_default();
     code.get(..(range.end.0.saturating_sub(range.start.0)) as usize).unwrap_or(code)
@@ -110,7 +111,7 @@ pub(super) fn known_starts(image: &Image<'_>, known: &[Known]) -> Vec<CodeOffset
     starts
 }
 
-/// Whether no known function holds an offset, asked of offsets in order.
+/// Whether no known function holds an offset, queried in order of offset.
 pub(super) fn outside(known: &[Known]) -> impl FnMut(CodeOffset) -> bool {
     let mut next: Option<usize> = None;
     move |at| {

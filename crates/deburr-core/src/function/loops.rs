@@ -139,8 +139,9 @@ impl Dominators {
     }
 }
 
-/// The blocks in postorder from a virtual root, the root last, and the blocks at which control enters: the first,
-/// those that nothing leads to, and of cycles that nothing leads into the lowest (a jump table does, which is not followed).
+/// The blocks in postorder from a virtual root, the root last, and the blocks at which control enters. These are the
+/// first, those that nothing leads to, and of cycles that nothing leads into the lowest (a jump table does, which is
+/// not followed).
 fn postorder(graph: &Graph) -> (Vec<usize>, Vec<usize>) {
     let root = graph.blocks.len();
     let is_plain = |&block: &usize| {
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_behind_a_jump_table_is_found() {
+    fn a_loop_after_a_jump_table_is_found() {
         // 0 ends in an indirect jump; nothing else leads to 1 ⇄ 2.
         let loops = natural_loops(&graph(&[&[], &[2], &[1]]));
         assert_eq!(loops, [Loop { header: 1, blocks: vec![1, 2] }]);

@@ -1,7 +1,7 @@
 //! Functions: where each begins and ends, its blocks and loops, and what the sweep found in it.
 //!
-//! In: an [`Image`](crate::image::Image). Out: a [`Program`], made by [`discover()`], which accounts for every executable byte.
-//! Blocks and loops are built only for the functions that a rule asks about.
+//! In: an [`Image`](crate::image::Image). Out: a [`Program`], made by [`discover()`], which accounts for every
+//! executable byte. Blocks and loops are built only for the functions that a rule needs them for.
 
 pub mod atomics;
 pub mod block;

@@ -23,7 +23,7 @@ pub(super) fn find_owners(image: &Image<'_>, known: &[Known], program: &mut Prog
     if starts.is_empty() {
         return;
     }
-    // The parts' places among the functions, and their owners' places, side by side.
+    // The parts' places among the functions, and their owners' places, index by index.
     let function_at = |start: &CodeOffset| {
         let place = program.functions.binary_search_by_key(start, |function| function.start);
         u32::try_from(place.ok()?).ok()
@@ -38,16 +38,16 @@ pub(super) fn find_owners(image: &Image<'_>, known: &[Known], program: &mut Prog
         is_inside.then_some((from, index))
     };
     let jumps = program.chunks.par_iter().flat_map_iter(|chunk| chunk.jumps.iter().filter_map(entered));
-    let mut ways_in: Vec<(CodeOffset, usize)> = jumps.collect();
-    ways_in.extend(transfer_jumps(image).filter_map(|jump| entered(&jump)));
-    for (from, index) in ways_in {
+    let mut jumps_in: Vec<(CodeOffset, usize)> = jumps.collect();
+    jumps_in.extend(transfer_jumps(image).filter_map(|jump| entered(&jump)));
+    for (from, index) in jumps_in {
         if let Some(owner) = owners.get_mut(index).filter(|owner| owner.is_none()) {
             let from = program.functions.partition_point(|function| function.start <= from).checked_sub(1);
             *owner = from.and_then(|i| u32::try_from(i).ok());
         }
     }
     let base_of = |part: u32| name_of(get(part)?.symbol).and_then(|name| name.split(".cold").next());
-    // Of most parts a jump tells the owner: only the others' names are looked for.
+    // Of most parts a jump shows the owner: only the others' names are searched for.
     let left = parts.iter().zip(&owners).filter(|(_, owner)| owner.is_none());
     let mut by_name: HashMap<&str, Option<u32>> =
         left.filter_map(|(&part, _)| base_of(part)).map(|base| (base, None)).collect();

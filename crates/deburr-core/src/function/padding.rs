@@ -82,7 +82,7 @@ fn long_nop(code: &[u8]) -> usize {
     }
 }
 
-/// 4 if a filler word is at the front, else 0.
+/// 4 if a filler instruction is at the front, else 0.
 fn aarch64_filler(code: &[u8]) -> usize {
     const NOP: u32 = 0xd503_201f;
     const UDF_0: u32 = 0x0000_0000;
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_aarch64_are_told_whole() {
+    fn words_of_aarch64_are_recognised_whole() {
         let code = [0xd65f_03c0u32, 0xd503_201f, 0].map(u32::to_le_bytes).concat();
         assert_eq!(trailing(Arch::Aarch64, &code), 8);
         assert_eq!(trailing(Arch::Aarch64, &code[..6]), 0);

@@ -25,7 +25,7 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    /// Whether the run was cut at an arbitrary place: where the next unit begins, only this one's sweep tells.
+    /// Whether the run was cut at an arbitrary place: where the next unit begins, only this one's sweep shows.
     pub(super) fn is_cut(&self) -> bool {
         self.end < self.limit
     }

@@ -1,7 +1,7 @@
 //! The program model: functions and parts by address, and what the sweep found in them.
 //!
-//! In: what [`super::discover`] found. Out: [`Program`], which answers what is at an offset and hands on calls, references,
-//! marks and loops in order of address.
+//! In: what [`super::discover`] found. Out: [`Program`], which answers what is at an offset and hands on calls,
+//! references, marks and loops in order of address.
 
 use super::coverage::Coverage;
 use crate::address::CodeOffset;
@@ -32,7 +32,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// Whether the offset lies in it.
+    /// Whether the offset is in it.
     pub const fn contains(&self, at: CodeOffset) -> bool {
         self.start.0 <= at.0 && at.0 < self.end.0
     }
@@ -109,7 +109,7 @@ impl Program {
         self.functions.get(index).filter(|function| function.contains(at)).map(|_| index)
     }
 
-    /// The place among all functions of the whole one that an offset lies in.
+    /// The place among all functions of the whole one that an offset is in.
     pub fn whole_index_at(&self, at: CodeOffset) -> Option<usize> {
         let index = self.index_at(at)?;
         let owner = self.functions.get(index)?.owner;
@@ -136,7 +136,7 @@ impl Program {
         image.symbols.get(self.whole(function).symbol as usize)
     }
 
-    /// Instructions above the architecture's first level, in runs that lie in one function; a long function may
+    /// Instructions above the architecture's first level, in runs that are in one function; a long function may
     /// have several runs.
     pub fn hits_by_function(&self) -> impl Iterator<Item = (Option<&Function>, &[FeatureHit])> {
         self.chunks.iter().flat_map(move |chunk| {
@@ -166,12 +166,12 @@ impl Program {
         self.chunks.iter().flat_map(|chunk| chunk.marks.iter().copied())
     }
 
-    /// Short loops, of the kind that was asked for, by address of the jump that closes them.
+    /// Short loops, of the kind that was requested, by address of the jump that closes them.
     pub fn back_edges(&self) -> impl Iterator<Item = BackEdge> {
         self.chunks.iter().flat_map(|chunk| chunk.back_edges.iter().copied())
     }
 
-    /// Loops that compute, where they were asked for, by address of the jump that closes them.
+    /// Loops that compute, where they were requested, by address of the jump that closes them.
     pub fn computing_loops(&self) -> impl Iterator<Item = ComputingLoop> {
         self.chunks.iter().flat_map(|chunk| chunk.computing_loops.iter().copied())
     }
@@ -221,7 +221,7 @@ impl Program {
             .filter_map(|(group, count)| Some((FeatureGroup(u16::try_from(group).ok()?), count)))
     }
 
-    /// Whether an address lies in a run of data.
+    /// Whether an address is in a run of data.
     pub fn is_data(&self, at: CodeOffset) -> bool {
         let after = self.data.partition_point(|run| run.start <= at);
         after.checked_sub(1).and_then(|i| self.data.get(i)).is_some_and(|run| at < run.end)

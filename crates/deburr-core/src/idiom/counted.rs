@@ -1,8 +1,8 @@
 //! Loops that count: one run of instructions that ends in a branch back to its start, taken a number of times that does
 //! not depend on what the loop reads.
 //!
-//! In: a jump back that the sweep noted. Out: [`Counted`]: the instructions, which registers step by a constant, what is
-//! carried from one iteration to the next, and how far each access to memory moves.
+//! In: a jump back that the sweep noted. Out: [`Counted`]: the instructions, which registers step by a constant, what
+//! is carried from one iteration to the next, and how far each access to memory moves.
 
 use crate::address::CodeOffset;
 use crate::function::Program;
@@ -85,7 +85,7 @@ impl Counted {
         base.checked_add(index.checked_mul(1 << memory.index_as.shift.min(8))?)
     }
 
-    /// Whether the branch at the end asks only registers that count, or that the loop leaves alone.
+    /// Whether the branch at the end tests only registers that count, or that the loop leaves alone.
     fn ends_by_count(&self) -> bool {
         let Some((branch, body)) = self.steps.split_last() else { return false };
         let counts = |insn: &Insn| {
@@ -100,15 +100,15 @@ impl Counted {
                 let setter = body.iter().rev().find(|step| step.insn.writes.contains(Reg::FLAGS));
                 setter.is_some_and(|step| {
                     use Operation as O;
-                    let tells = matches!(step.insn.operation, O::Compare | O::Sub | O::Add | O::Test);
-                    tells && counts(&step.insn)
+                    let sets_flags = matches!(step.insn.operation, O::Compare | O::Sub | O::Add | O::Test);
+                    sets_flags && counts(&step.insn)
                 })
             }
             _ => false,
         }
     }
 
-    /// At most so many iterations, where an immediate says so.
+    /// The maximum number of iterations, where an immediate says so.
     pub fn at_most(&self) -> Option<u64> {
         let compares = |step: &&Step| step.insn.operation == Operation::Compare;
         let last = self.steps.iter().rev().find(compares)?;
@@ -116,8 +116,8 @@ impl Counted {
         Some(last.insn.imm?.unsigned_abs() / step.unsigned_abs().max(1))
     }
 
-    /// What is carried on besides counters, if all of it is sums and the like; `None` where one iteration needs another's
-    /// result in any other way.
+    /// What is carried on in addition to counters, if all of it is sums and the like; `None` where one iteration needs
+    /// another's result by any other means.
     pub fn reductions(&self) -> Option<Vec<Reduction>> {
         let mut defined = RegSet::EMPTY;
         let mut carried = RegSet::EMPTY;
@@ -174,8 +174,8 @@ impl Counted {
     }
 }
 
-/// Whether an instruction takes a register once, as it is, and not as what it subtracts or multiplies: what it makes of it
-/// can then be added up in another order.
+/// Whether an instruction takes a register once, as it is, and not as what it subtracts or multiplies. What it makes of
+/// it can then be added up in another order.
 fn accumulates(insn: &Insn, reg: Reg) -> bool {
     let is_it = |source: Option<Reg>| source == Some(reg);
     let last = insn.src.iter().flatten().next_back();

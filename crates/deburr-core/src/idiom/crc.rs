@@ -1,8 +1,9 @@
-//! Cyclic redundancy checks by table: where the tables of CRC-32 and CRC-32C lie, which code computes with them, and
+//! Cyclic redundancy checks by table: where the tables of CRC-32 and CRC-32C are, which code computes with them, and
 //! whether the file has instructions that would do.
 //!
-//! In: data, code and what links them. Out: [`Table`] and [`User`]. Both polynomials are those that hardware knows, least
-//! significant bit first: CRC-32 of IEEE 802.3 (zlib, PNG, Ethernet) and CRC-32C of Castagnoli (iSCSI, SCTP, RFC 3720).
+//! In: data, code and what links them. Out: [`Table`] and [`User`]. Both polynomials are those that hardware knows,
+//! least significant bit first: CRC-32 of IEEE 802.3 (zlib, PNG, Ethernet) and CRC-32C of Castagnoli (iSCSI, SCTP, RFC
+//! 3720).
 
 use crate::address::{Extent, Svma};
 use crate::function::block::Graph;
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// Entries of a table, one for each byte.
 const ENTRIES: usize = 256;
-/// Tables at most that stand one after the other, one for each byte that is taken at a time.
+/// Maximum number of tables in a row, one for each byte that is taken at a time.
 const SLICES: usize = 16;
 /// What multiplies polynomials, by which any CRC is computed.
 const MULTIPLIES: FeatureSet = FeatureSet::of(&[
@@ -82,8 +83,8 @@ pub struct Table {
     pub slices: usize,
 }
 
-/// The tables in some data. Any entry but the first tells by its highest byte which it is, since those of all entries differ:
-/// so a few bytes are looked at as often as the shortest table is long.
+/// The tables in some data. Any entry except the first shows by its highest byte which it is, since those of all
+/// entries differ. So a few bytes are examined as often as the shortest table is long.
 pub fn tables(data: &[Data<'_>]) -> Vec<Table> {
     /// Bytes that hold an entry other than the first, wherever entries begin and whichever size they have.
     const PROBE: usize = 20;
@@ -127,7 +128,7 @@ impl Remainders {
         remainders
     }
 
-    /// Whether a word is an entry, other than zero.
+    /// Whether 4 bytes are an entry, other than zero.
     fn has(&self, word: u32) -> bool {
         word != 0 && self.by_highest.get((word >> 24) as usize) == Some(&word)
     }
@@ -146,8 +147,8 @@ impl Remainders {
     }
 }
 
-/// How many tables bytes begin with, of entries that are so many bytes long: each but the first has the remainders of the one
-/// before with eight zero bits after them.
+/// How many tables bytes begin with, of entries that are so many bytes long. Each except the first has the remainders
+/// of the one before with eight zero bits after them.
 fn slices(bytes: &[u8], size: usize, remainders: &[u32]) -> Option<usize> {
     let entry = |index: usize| {
         let bytes = bytes.get(index * size..)?.get(..size)?;
@@ -207,8 +208,8 @@ pub fn users(image: &Image<'_>, linkage: &Linkage<'_>, program: &Program, tables
     users.collect()
 }
 
-/// Whether an instruction takes the lowest byte away from what remains, as all do whose lowest bit is the highest power. The
-/// same table is used with shifts to the left, too: a sum of its own that no instruction computes.
+/// Whether an instruction takes the lowest byte away from what remains, as all do whose lowest bit is the highest
+/// power. The same table is used with shifts to the left, too: a sum of its own that no instruction computes.
 fn shifts_a_byte_out(image: &Image<'_>, insn: &Insn) -> bool {
     match (insn.operation, image.arch) {
         (Operation::ShiftRight, _) => insn.imm == Some(8),
@@ -220,8 +221,8 @@ fn shifts_a_byte_out(image: &Image<'_>, insn: &Insn) -> bool {
     }
 }
 
-/// Whether code looks up entries at the address that its first instruction makes or loads, or accesses: not so what hands out
-/// the table, nor what counts from it to other data.
+/// Whether code looks up entries at the address that its first instruction makes or loads, or accesses. What hands out
+/// the table does not, nor what counts from it to other data.
 fn looks_up(insns: &[&Insn]) -> bool {
     /// Bytes of an entry that are read at least.
     const LEAST: u16 = 4;
@@ -274,7 +275,7 @@ fn is_crc_x86_64(code: &[u8], polynomial: Polynomial) -> bool {
     polynomial == Polynomial::Castagnoli && prefixes.contains(&0xf2)
 }
 
-/// `crc32b` to `crc32x` and `crc32cb` to `crc32cx`; bit 12 tells the polynomial.
+/// `crc32b` to `crc32x` and `crc32cb` to `crc32cx`; bit 12 selects the polynomial.
 fn is_crc_aarch64(code: &[u8], polynomial: Polynomial) -> bool {
     let word = code.first_chunk::<4>().map(|word| u32::from_le_bytes(*word));
     word.is_some_and(|word| match polynomial {
@@ -341,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_are_told_by_their_polynomial() {
+    fn instructions_are_distinguished_by_their_polynomial() {
         // crc32 eax, byte ptr [rdi]; crc32 rax, rcx; movbe eax, [rdi]
         let crc = [&[0xf2, 0x0f, 0x38, 0xf0, 0x07][..], &[0xf2, 0x48, 0x0f, 0x38, 0xf1, 0xc1]];
         assert!(crc.iter().all(|code| is_crc_x86_64(code, Polynomial::Castagnoli)));

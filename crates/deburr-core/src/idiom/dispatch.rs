@@ -1,8 +1,8 @@
-//! Small functions that are chosen at run time for one instruction's sake: what a compiler would put in line, could it take the
-//! instruction for granted.
+//! Small functions that are chosen at run time for one instruction's sake: what a compiler would put in line, could it
+//! take the instruction for granted.
 //!
-//! In: the verdicts on functions above the first level. Out: [`Leaf`]. Only scalar instructions count: of vector code the
-//! choice is among whole loops, which calls hardly slow down.
+//! In: the verdicts on functions above the first level. Out: [`Leaf`]. Only scalar instructions count: of vector code
+//! the choice is among whole loops, which calls hardly slow down.
 
 use crate::address::{Extent, Svma};
 use crate::function::block::Graph;
@@ -15,9 +15,9 @@ use crate::insn::sweep::Edge;
 use crate::insn::{self, Class, Flow, Insn, Operation};
 use deburr_cpu::{Feature, FeatureSet};
 
-/// Instructions of a leaf at most: as many as a CRC of a buffer takes, by words and by bytes.
+/// Maximum number of instructions of a leaf: as many as a CRC of a buffer takes, by words and by bytes.
 const LARGEST: usize = 40;
-/// Loops of a leaf at most.
+/// Maximum number of loops of a leaf.
 const LOOPS: usize = 2;
 /// Features of scalar instructions.
 const SCALAR: FeatureSet = FeatureSet::of(&[
@@ -32,7 +32,7 @@ const SCALAR: FeatureSet = FeatureSet::of(&[
     Feature::FEAT_CSSC,
 ]);
 
-/// A small function behind a choice.
+/// A small function that is reached through a choice.
 #[derive(Debug, Clone, Copy)]
 pub struct Leaf<'v> {
     /// Its verdict.
@@ -93,7 +93,7 @@ pub fn count_uses(image: &Image<'_>, linkage: &Linkage<'_>, program: &Program, l
     }
 }
 
-/// Whether the resolver that an address lies in is of a symbol that other files see.
+/// Whether the resolver that holds an address is of a symbol that other files see.
 fn is_exported_ifunc(image: &Image<'_>, program: &Program, within: Svma) -> bool {
     let function = image.code_offset(within).and_then(|at| program.function_at(at));
     let Some(function) = function else { return false };
@@ -125,7 +125,8 @@ fn leaf_length(image: &Image<'_>, program: &Program, function: &Function) -> Opt
     (is_small && !leaves && !insns.iter().any(|insn| is_vector(insn))).then_some(count)
 }
 
-/// The word in data that a pointer is kept in: what the guard's instruction stores to, if it is one place for the whole file.
+/// The place in data that a pointer is kept in: what the guard's instruction stores to, if it is one place for the
+/// whole file.
 fn pointer_set(image: &Image<'_>, program: &Program, guard: Guard) -> Option<Svma> {
     let function = program.function_at(image.code_offset(guard.svma)?)?;
     let graph = Graph::of(image, program, function, guard.svma);

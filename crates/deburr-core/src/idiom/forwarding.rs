@@ -1,9 +1,9 @@
 //! Store-to-load forwarding that cannot work: loads whose bytes come from several recent stores, or from a store and
-//! what lay in memory before.
+//! what was in memory before.
 //!
-//! In: the code of each function, in a straight line. Out: [`BlockedLoad`]s. Addresses are compared, never guessed: both
-//! accesses count from one value of one register (through copies and constant additions), with the same index, and nothing
-//! between them transfers control elsewhere. What other stores may have done to the same bytes is not known.
+//! In: the code of each function, in a straight line. Out: [`BlockedLoad`]s. Addresses are compared, never guessed:
+//! both accesses count from one value of one register (through copies and constant additions), with the same index, and
+//! nothing between them transfers control elsewhere. What other stores may have done to the same bytes is not known.
 
 use crate::address::{Extent, Svma};
 use crate::function::{Program, block};
@@ -13,11 +13,11 @@ use deburr_cpu::Arch;
 use rayon::prelude::*;
 use std::collections::VecDeque;
 
-/// Instructions between a store and a load at most: later, the store has probably left for the cache.
+/// Maximum number of instructions between a store and a load: later, the store has probably left for the cache.
 pub const WINDOW: u32 = 24;
 /// x86-64's stack pointer.
 const RSP: Reg = Reg::general(4);
-/// Bytes of an access at most; wider ones (`fxsave`, `xsave`) are no single loads and stores.
+/// Maximum number of bytes of an access; wider ones (`fxsave`, `xsave`) are no single loads and stores.
 const WIDEST: u16 = 64;
 
 /// A load that no store can be forwarded to.
@@ -74,7 +74,7 @@ fn blocked_in(arch: Arch, insns: impl Iterator<Item = Insn>) -> Vec<BlockedLoad>
 /// A value that an address counts from, by number; the same number is the same value.
 type Origin = u32;
 
-/// Where an access lies.
+/// Where an access is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     /// The base's origin; `None` for a static address.
@@ -174,8 +174,8 @@ impl Line {
         }
     }
 
-    /// Whether a load of so many bytes is blocked by the stores so far. Of several loads that one store blocks, only the
-    /// first waits for long.
+    /// Whether a load of so many bytes is blocked by the stores so far. Of several loads that one store blocks, only
+    /// the first waits for long.
     fn blocked(&mut self, insn: &Insn, place: Place, size: u16) -> Option<BlockedLoad> {
         let mut missing = bytes_mask(0, size.into());
         let mut suppliers: Vec<(usize, Store, u64)> = Vec::new();
@@ -216,7 +216,7 @@ impl Line {
         })
     }
 
-    /// Where an access lies; `None` where that cannot be compared, as in a thread's segment.
+    /// Where an access is; `None` where that cannot be compared, as in a thread's segment.
     fn place(&self, memory: &Memory) -> Option<Place> {
         let mut start = memory.displacement;
         let base = match memory.base {
@@ -282,7 +282,7 @@ impl Line {
                 Operation::EffectiveAddress if memory.index.is_none() && insn.width == 8 => {
                     Some((insn.dst?, moved(base, memory.displacement)?))
                 }
-                // Pre-indexed; by how much a post-indexed access moves its base is not told.
+                // Pre-indexed; by how much a post-indexed access moves its base is not recorded.
                 _ if memory.write_back && memory.displacement != 0 => {
                     Some((base, moved(base, memory.displacement)?))
                 }
@@ -303,10 +303,10 @@ impl Line {
     }
 }
 
-/// Whether what lies before an instruction says nothing about loads after it.
+/// Whether what is before an instruction says nothing about loads after it.
 fn separates(arch: Arch, insn: &Insn) -> bool {
     // Which bytes a masked access touches is not known, nor how many a repeated or scalable one does. Of string
-    // instructions one operand alone is told.
+    // instructions one operand alone is recorded.
     let is_unclear = |memory: Memory| {
         let is_access = memory.read || memory.write;
         let is_masked = (0..16).any(|number| insn.reads.contains(Reg::mask(number)));

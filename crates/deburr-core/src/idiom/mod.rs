@@ -1,7 +1,7 @@
-//! Idioms: shapes of code that one or two rules look for, one detector a file.
+//! Idioms: shapes of code that one or two rules search for, one detector a file.
 //!
-//! In: an image and its functions. Out: places in code, with what a rule says of them. Nothing here is part of the program
-//! model, and no detector knows another's rule.
+//! In: an image and its functions. Out: places in code, with what a rule says of them. Nothing here is part of the
+//! program model, and no detector knows another's rule.
 
 pub mod counted;
 pub mod crc;

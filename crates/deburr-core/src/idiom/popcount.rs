@@ -1,8 +1,10 @@
-//! Population counts by arithmetic: bits summed in pairs, fours and bytes by masks and shifts ("SIMD within a register").
+//! Population counts by arithmetic: bits summed in pairs, fours and bytes by masks and shifts ("SIMD within a
+//! register").
 //!
-//! In: code. Out: [`Popcount`]. The shape is that of libgcc's and compiler-rt's `__popcountdi2`, of clang's expansion of
-//! `__builtin_popcount` and of Warren, "Hacker's Delight", section 5-1. Its first mask is rare and is looked for in the bytes;
-//! functions are decoded around it only. Reversing bits and interleaving them take the same masks, but sum no bytes.
+//! In: code. Out: [`Popcount`]. The shape is that of libgcc's and compiler-rt's `__popcountdi2`, of clang's expansion
+//! of `__builtin_popcount` and of Warren, "Hacker's Delight", section 5-1. Its first mask is rare and is searched for
+//! in the bytes; functions are decoded around it only. Reversing bits and interleaving them take the same masks, but
+//! sum no bytes.
 
 use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
@@ -17,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// What libgcc and compiler-rt call it.
 const NAMES: [&str; 3] = ["__popcountsi2", "__popcountdi2", "__popcountti2"];
-/// Instructions at most of a function that does nothing else.
+/// Maximum number of instructions of a function that does nothing else.
 const BODY: usize = 40;
 
 /// A function that counts bits by arithmetic.
@@ -27,8 +29,9 @@ pub struct Popcount {
     pub at: Extent,
     /// How it counts.
     pub kind: PopcountKind,
-    /// Whether it stands beside the instruction, as the other side of a check: in the same function, in all its callers,
-    /// chosen without a direct call, itself or its callers, in a file that checks, or chosen by an ifunc resolver.
+    /// Whether it is next to the instruction, as the other side of a check. That is in the same function, in all its
+    /// callers, or chosen by an ifunc resolver. Or it is chosen without a direct call, itself or its callers, in a file
+    /// that checks.
     pub is_fallback: bool,
 }
 
@@ -46,9 +49,9 @@ pub enum PopcountKind {
 /// Where else a file has the instruction.
 #[derive(Debug, Clone, Copy)]
 pub struct Elsewhere {
-    /// Behind checks.
+    /// Guarded by checks.
     pub checks: bool,
-    /// Behind checks, or where it is not known what leads there.
+    /// Guarded by checks, or where it is not known what leads there.
     pub anywhere: bool,
     /// So, in a function that is hardly more.
     pub alone: bool,
@@ -72,7 +75,7 @@ pub fn popcounts(
     let users = instruction_users(image, program);
     let chosen =
         if elsewhere.anywhere { chosen_functions(image, program, resolvers) } else { HashSet::new() };
-    let is_beside = |start: CodeOffset| users.contains(&start) || chosen.contains(&start);
+    let has_instruction = |start: CodeOffset| users.contains(&start) || chosen.contains(&start);
     // Of what only counts among other things, callers matter for a choice alone.
     let may_be_chosen = elsewhere.checks || !users.is_empty() || !chosen.is_empty();
     let called = bodies.iter().filter(|(_, shape)| shape.is_body || may_be_chosen);
@@ -89,17 +92,17 @@ pub fn popcounts(
         let is_chosen = if callers.is_empty() {
             elsewhere.checks || elsewhere.alone && shape.is_body
         } else {
-            callers.iter().all(|&caller| is_beside(caller) || uncalled.contains(&caller))
+            callers.iter().all(|&caller| has_instruction(caller) || uncalled.contains(&caller))
         };
         let kind = if shape.is_body {
             PopcountKind::Body(shape.bits, callers.len() as u64)
         } else {
             PopcountKind::InLine(shape.bits)
         };
-        found.push(Popcount { at: shape.at, kind, is_fallback: is_chosen || is_beside(start) });
+        found.push(Popcount { at: shape.at, kind, is_fallback: is_chosen || has_instruction(start) });
     }
     for (start, (at, name, count)) in calls {
-        let is_fallback = is_beside(start);
+        let is_fallback = has_instruction(start);
         found.push(Popcount { at, kind: PopcountKind::Call(name, count), is_fallback });
     }
     found.sort_by_key(|popcount| popcount.at);
@@ -141,7 +144,7 @@ fn uncalled(program: &Program, functions: impl Iterator<Item = CodeOffset>) -> B
 
 /// The functions with the first mask, and where it is in each.
 fn candidates<'p>(image: &Image<'_>, program: &'p Program) -> Vec<(&'p Function, Svma)> {
-    /// Words of A64 that are looked at together.
+    /// Instructions of A64 that are examined together.
     const BLOCK: usize = 64;
     let mut found: BTreeMap<CodeOffset, (&Function, Svma)> = BTreeMap::new();
     let mut note = |svma: Svma| {
@@ -211,18 +214,18 @@ fn shape(image: &Image<'_>, program: &Program, function: &Function, around: Svma
     shape_of(&insns, &insns, is_straight && useful.count() <= BODY)
 }
 
-/// What instructions count, those of a whole function or all that matter of them. `behind_masks`: the runs that begin with a
-/// first mask.
-fn shape_of(insns: &[&Insn], behind_masks: &[&Insn], is_body: bool) -> Option<Shape> {
+/// What instructions count, those of a whole function or all that matter of them. `from_masks`: the runs that begin
+/// with a first mask.
+fn shape_of(insns: &[&Insn], from_masks: &[&Insn], is_body: bool) -> Option<Shape> {
     let bits = [64u8, 32].into_iter().find(|&bits| {
-        counts(insns, bits, is_body) && is_summed(behind_masks) && !only_swaps(behind_masks, bits)
+        counts(insns, bits, is_body) && is_summed(from_masks) && !only_swaps(from_masks, bits)
     })?;
     let first = insns.iter().find(|insn| has(insn, 0x5555_5555_5555_5555, bits))?;
     Some(Shape { at: Extent { start: first.svma, end: first.next() }, bits, is_body })
 }
 
-/// Whether a long function of x86-64 counts bits among other things: of most of it only the lengths of the instructions are
-/// decoded. `None` as well where that does not tell.
+/// Whether a long function of x86-64 counts bits among other things: of most of it only the lengths of the instructions
+/// are decoded. `None` as well where that does not suffice.
 fn long_shape(image: &Image<'_>, program: &Program, function: &Function) -> Option<Shape> {
     /// Bytes that a function has at least which does something else, too.
     const LONG: u64 = 16 * BODY as u64;
@@ -244,10 +247,10 @@ fn long_shape(image: &Image<'_>, program: &Program, function: &Function) -> Opti
     places.sort_unstable();
     let insns = insn::x86_64::decode_holding(code, extent.start, &places);
     let has_first = |insn: &&Insn| [64, 32].iter().any(|&bits| has(insn, 0x5555_5555_5555_5555, bits));
-    let behind =
+    let from_mask =
         |first: &Insn| block::decode_run(image, program, Extent { start: first.svma, ..extent }).take(NEAR);
-    let behind: Vec<Insn> = insns.iter().filter(has_first).flat_map(behind).collect();
-    shape_of(&insns.iter().collect::<Vec<_>>(), &behind.iter().collect::<Vec<_>>(), false)
+    let from_masks: Vec<Insn> = insns.iter().filter(has_first).flat_map(from_mask).collect();
+    shape_of(&insns.iter().collect::<Vec<_>>(), &from_masks.iter().collect::<Vec<_>>(), false)
 }
 
 /// Whether the constant of an instruction is a mask, cut to a width.
@@ -262,9 +265,9 @@ const fn is_half(imm: i64) -> bool {
     imm >= i32::MIN as i64 && imm <= u32::MAX as i64
 }
 
-/// Whether code has all the constants of a count of so many bits: the three masks, and what sums the bytes up, a multiplication
-/// whose highest byte is taken, or in a function that is nothing else shifts and the mask of the sum. (DES has all of the
-/// latter, too, among other things.)
+/// Whether code has all the constants of a count of so many bits: the three masks, and what sums the bytes up. That is
+/// a multiplication whose highest byte is taken. In a function that is nothing else it may be shifts and the mask of
+/// the sum. (DES has all of the latter, too, among other things.)
 fn counts(insns: &[&Insn], bits: u8, is_body: bool) -> bool {
     let has = |mask: u64| insns.iter().any(|insn| has(insn, mask, bits));
     let shifts =
@@ -285,7 +288,7 @@ fn is_summed(insns: &[&Insn]) -> bool {
 
 /// Whether what the first mask leaves is only swapped, by exclusive ors, and never summed: permutations, as in DES.
 fn only_swaps(insns: &[&Insn], bits: u8) -> bool {
-    /// Instructions at most between the two.
+    /// Maximum number of instructions between the two.
     const NEAR: usize = 8;
     let is_mask = |insn: &Insn| has(insn, 0x5555_5555_5555_5555, bits);
     let held = insns.iter().filter(|insn| insn.operation == Operation::Move && is_mask(insn));

@@ -1,8 +1,8 @@
 //! The shape of a function that computes in loops: what survives when a compiler turns its loops into vector code.
 //!
-//! In: the loops that the sweep noted. Out: a [`Shape`] for each function with such a loop: the kinds of work that its loops
-//! do, on vectors and on single numbers, and its rare constants. Two functions of one name and one shape come from one source,
-//! and so do two with one shape that load the same table.
+//! In: the loops that the sweep noted. Out: a [`Shape`] for each function with such a loop: the kinds of work that its
+//! loops do, on vectors and on single numbers, and its rare constants. Two functions of one name and one shape come
+//! from one source, and so do two with one shape that load the same table.
 
 use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
@@ -56,8 +56,8 @@ impl WorkSet {
         WorkSet(self.0 & 0x3fff_fc00)
     }
 
-    /// What an instruction does, as far as a compiler keeps it: a fused multiply-add counts as both, and what it may
-    /// change for something else (logic, comparisons, conversions, integer additions and shifts) is left out.
+    /// What an instruction does, as far as a compiler keeps it: a fused multiply-add counts as both. What it may change
+    /// for something else (logic, comparisons, conversions, integer additions and shifts) is left out.
     fn kept(done: Arithmetic) -> WorkSet {
         let of = |work| WorkSet::of(done, work);
         match (done.work, done.is_float) {
@@ -92,8 +92,8 @@ pub struct Shape {
     pub features: FeatureSet,
     /// Constants that few functions have, sorted: immediates, and what it loads from read-only data.
     pub constants: Box<[u64]>,
-    /// The numbers of 32 bits in what it loads by 16 bytes or more from read-only data, sorted: as of a table that it copies,
-    /// or keeps in vectors. Repeated numbers and small ones are left out.
+    /// The numbers of 32 bits in what it loads by 16 bytes or more from read-only data, sorted: as of a table that it
+    /// copies, or keeps in vectors. Repeated numbers and small ones are left out.
     pub table: Box<[u64]>,
 }
 
@@ -101,12 +101,13 @@ pub struct Shape {
 const SMALL: u64 = 1 << 20;
 /// Functions longer than this are left out: they are no kernels.
 const LONGEST: u32 = 16 * 1024;
-/// Constants that a shape holds at most.
+/// Maximum number of constants that a shape holds.
 const MOST: usize = 40;
-/// So many numbers of a table tell a function by themselves; several checksums start with the same eight numbers of 64 bits.
-pub const TELLING: usize = 20;
+/// So many numbers of a table identify a function by themselves; several checksums start with the same eight numbers of
+/// 64 bits.
+pub const DISTINCTIVE: usize = 20;
 
-/// The shapes of all functions that compute in loops and that something tells from others, by address.
+/// The shapes of all functions that compute in loops and that something distinguishes from others, by address.
 pub fn shapes(image: &Image<'_>, program: &Program) -> Vec<Shape> {
     let mut loops: Vec<(usize, Range<CodeOffset>)> = Vec::new();
     for noted in program.computing_loops() {
@@ -181,16 +182,16 @@ impl<'a> Reader<'a> {
         }
         shape.constants = sorted(self.constants);
         shape.table = sorted(self.table);
-        let is_told = shape.table.len() >= TELLING;
+        let is_distinct = shape.table.len() >= DISTINCTIVE;
         // Vectors multiply by a constant with shifts and additions where they have no multiplication.
         let is_kernel = match shape.bits {
             0 => !shape.on_numbers.is_empty(),
-            _ => is_told || !shape.on_vectors.is_empty(),
+            _ => is_distinct || !shape.on_vectors.is_empty(),
         };
         let (section, address) = self.image.place(shape.at);
         shape.address = address;
         shape.section = section.filter(|_| self.image.kind == Kind::Relocatable).map(Arc::from);
-        (is_kernel && (is_told || shape.name.is_some())).then_some(shape)
+        (is_kernel && (is_distinct || shape.name.is_some())).then_some(shape)
     }
 
     /// Notes the constants of one instruction.
@@ -335,7 +336,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn constants_that_few_functions_have_are_told_from_masks_and_simple_fractions() {
+    fn constants_that_few_functions_have_are_distinguished_from_masks_and_simple_fractions() {
         assert!(is_rare(16_777_619)); // FNV's prime
         assert!(is_rare(u64::from(0.299f32.to_bits())));
         assert!(is_rare(std::f64::consts::PI.to_bits()));

@@ -1,6 +1,6 @@
-//! Small innermost loops, and how many lines of code each lies in.
+//! Small innermost loops, and how many lines of code each is in.
 //!
-//! In: the short loops that a sweep noted. Out: [`SmallLoop`]s, which control goes round within their own bytes.
+//! In: the short loops that a sweep noted. Out: [`SmallLoop`]s, in which control stays within their own bytes.
 //! A line is what the front end of the processor takes at once, or keeps decoded: [`LINE`] bytes, aligned.
 
 use crate::address::CodeOffset;
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 /// Bytes of a line.
 pub const LINE: u64 = 32;
-/// Bytes of a small loop at most.
+/// Maximum number of bytes of a small loop.
 pub const SMALL: u64 = 64;
 
 /// An innermost loop, from the instruction that it comes back to until after the jump that closes it.
@@ -26,7 +26,7 @@ pub struct SmallLoop {
 }
 
 impl SmallLoop {
-    /// How many lines of so many bytes it lies in.
+    /// How many lines of so many bytes it is in.
     pub const fn lines(&self, line: u64) -> u64 {
         (self.extent.end.0 - 1) / line - self.extent.start.0 / line + 1
     }
@@ -77,7 +77,7 @@ fn small_loop(image: &Image<'_>, program: &Program, to: CodeOffset, from: CodeOf
     }
     let insns = decode_until(image, start, image.svma(from))?;
     let extent = Extent { start, end: insns.last()?.next() };
-    (extent.len() <= SMALL && goes_round(&insns))
+    (extent.len() <= SMALL && returns_to_start(&insns))
         .then_some(SmallLoop { extent, instructions: insns.len() as u32 })
 }
 
@@ -98,12 +98,12 @@ fn decode_until(image: &Image<'_>, start: Svma, last: Svma) -> Option<Vec<Insn>>
 }
 
 /// Whether control comes from the first instruction to the last, which goes back to the first, without leaving.
-fn goes_round(insns: &[Insn]) -> bool {
+fn returns_to_start(insns: &[Insn]) -> bool {
     let mut reached = vec![false; insns.len()];
     if let Some(first) = reached.first_mut() {
         *first = true;
     }
-    // All jumps inside lead forward, but for those to the first instruction.
+    // All jumps inside lead forward, except those to the first instruction.
     for (index, insn) in insns.iter().enumerate() {
         if reached.get(index) != Some(&true) {
             continue;

@@ -1,8 +1,9 @@
-//! Go's small frames on AArch64, as compilers before Go 1.24 made them: x30 and x29 are stored one by one, and one `ldp`
-//! loads both again.
+//! Go's small frames on AArch64, as compilers before Go 1.24 made them: x30 and x29 are stored one by one, and one
+//! `ldp` loads both again.
 //!
-//! In: a program that Go made. Out: [`SplitFrame`]s. The words are those of `cmd/internal/obj/arm64`, `preprocess`: it
-//! allocates a frame of at most 240 bytes by `str x30, [sp, #-size]!`, and a larger one by `sub` and one `stp`.
+//! In: a program that Go made. Out: [`SplitFrame`]s. The instructions are those of `cmd/internal/obj/arm64`,
+//! `preprocess`: it allocates a frame of at most 240 bytes by `str x30, [sp, #-size]!`, and a larger one by `sub` and
+//! one `stp`.
 
 use crate::address::Svma;
 use crate::function::{Function, Program};
@@ -10,7 +11,7 @@ use crate::image::Image;
 use deburr_cpu::Arch;
 use rayon::prelude::*;
 
-/// `stur x29, [sp, #-8]`: the frame pointer lies below the frame.
+/// `stur x29, [sp, #-8]`: the frame pointer is below the frame.
 const STORE_FRAME_POINTER: u32 = 0xf81f_83fd;
 /// `ldp x29, x30, [sp, #-8]`
 const LOAD_BOTH: u32 = 0xa97f_fbfd;

@@ -1,4 +1,4 @@
-//! Static libraries: bytes → the members and where they lie.
+//! Static libraries: bytes → the members and where they are.
 //!
 //! In: the bytes of a file. Out: names and byte ranges of its members; what they hold is for [`super::Image`].
 //! Formats: the System V and GNU archive, the BSD archive with long names.
@@ -12,7 +12,7 @@ use std::ops::Range;
 pub struct Member {
     /// The name, as the archive has it.
     pub name: String,
-    /// Where its bytes lie in the archive.
+    /// Where its bytes are in the archive.
     pub range: Range<usize>,
 }
 
@@ -21,7 +21,7 @@ pub struct Member {
 pub struct Archive {
     /// Its members, in their order in the file, without the symbol table.
     pub members: Vec<Member>,
-    /// Non-fatal faults met on the way.
+    /// Non-fatal faults met while reading.
     pub faults: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ impl Archive {
     /// Reads an archive's headers; `None` if the file is none.
     ///
     /// # Errors
-    /// [`Error`] for thin archives, whose members lie in other files, and for headers that cannot be read.
+    /// [`Error`] for thin archives, whose members are in other files, and for headers that cannot be read.
     pub fn parse(bytes: &[u8]) -> Result<Option<Archive>, Error> {
         if bytes.starts_with(b"!<thin>\n") {
             return Err(Error::Unsupported("thin archive".to_owned()));

@@ -1,7 +1,7 @@
 //! Symbol names → names as the source has them.
 //!
 //! In: a name from a symbol table. Out: the demangled name; Go and C names as they are. Bounded, because a short
-//! mangled name can stand for an exponentially long one. Follows the Itanium C++ ABI and Rust's two schemes.
+//! mangled name can abbreviate an exponentially long one. Follows the Itanium C++ ABI and Rust's two schemes.
 
 /// Longer names stay mangled.
 const MANGLED_LIMIT: usize = 8192;

@@ -1,8 +1,8 @@
 //! The headers of an ELF file: bytes → [`Elf`], the raw view that the rest of this stage reads from.
 //!
 //! In: the bytes of a file. Out: its sections and segments, with their bytes found on demand, so that only the
-//! pages that are looked at are touched. Every field is read unaligned, because an archive places its members
-//! at even offsets only. Counts are held against the file's length before anything is allocated.
+//! pages that are read are touched. Every field is read unaligned, because an archive places its members
+//! at even offsets only. Counts are checked against the file's length before anything is allocated.
 //! Follows the gABI, chapters "ELF Header", "Sections" and "Program Loading".
 
 use super::{Error, Kind};
@@ -38,20 +38,20 @@ pub(super) const PF_W: u32 = 2;
 pub(super) const PF_R: u32 = 4;
 const SECTION_HEADER: usize = 64;
 const PROGRAM_HEADER: usize = 56;
-/// Faults of one kind that are told one by one.
+/// Maximum number of faults of one kind that are reported one by one.
 const FAULT_LIMIT: usize = 8;
 
-/// The little-endian 16-bit word at an offset.
+/// The little-endian 16-bit number at an offset.
 pub(super) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_le_bytes(bytes.get(at..at.checked_add(2)?)?.try_into().ok()?))
 }
 
-/// The little-endian 32-bit word at an offset.
+/// The little-endian 32-bit number at an offset.
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
 }
 
-/// The little-endian 64-bit word at an offset.
+/// The little-endian 64-bit number at an offset.
 pub(super) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at.checked_add(8)?)?.try_into().ok()?))
 }
@@ -223,8 +223,8 @@ impl<'a> Elf<'a> {
         Ok(elf)
     }
 
-    /// The bytes of a header table at an offset, with so many entries of a stated size; a fault where it is not there or
-    /// of another format.
+    /// The bytes of a header table at an offset, with so many entries of a stated size; a fault where it is not there
+    /// or of another format.
     fn header_table(
         &mut self,
         what: &str,
@@ -248,7 +248,7 @@ impl<'a> Elf<'a> {
     }
 
     /// Says what the headers place past the end of the file, as in one that was cut short. Executable sections
-    /// and segments are left to whoever reads them.
+    /// and segments are left to the caller that reads them.
     fn check_ends(&mut self) {
         let length = self.bytes.len() as u64;
         let is_cut = |offset: u64, size: u64| offset.checked_add(size).is_none_or(|end| end > length);
@@ -357,7 +357,7 @@ impl<'a> Elf<'a> {
     }
 
     /// Gives the sections of a relocatable object, which all begin at 0, addresses of their own: the executable
-    /// ones first, so that code lies together.
+    /// ones first, so that code is contiguous.
     fn lay_out_sections(&mut self) {
         let mut next = 0u64;
         for executable in [true, false] {
@@ -442,13 +442,13 @@ impl<'a> Elf<'a> {
         svma.saturating_add(headers)
     }
 
-    /// Where the notes behind the headers end, in the segment that begins with them.
+    /// Where the notes after the headers end, in the segment that begins with them.
     pub(super) fn notes_end(&self, segment: Extent) -> u64 {
         let notes =
             self.segments.iter().filter(|note| note.kind == PT_NOTE && segment.contains(Svma(note.svma)));
         let ends = notes.map(|note| note.svma.saturating_add(note.file_size));
         let mut end = ends.max().unwrap_or(0).max(self.headers_end(segment.start.0));
-        // Go's linker describes its own note alone, and leaves out the GNU build-id behind it.
+        // Go's linker describes its own note alone, and leaves out the GNU build-id after it.
         while let Some(note) =
             self.bytes_of(end, 16).filter(|note| u32_at(note, 0) == Some(4) && note.ends_with(b"GNU\0"))
         {
@@ -463,7 +463,7 @@ impl<'a> Elf<'a> {
         self.note_ranges(owner, wanted).into_iter().filter_map(|range| self.bytes.get(range)).collect()
     }
 
-    /// Where in the file these descriptors lie: in note sections, and where none of those is loaded in segments.
+    /// Where in the file these descriptors are: in note sections, and where none of those is loaded in segments.
     pub(super) fn note_ranges(&self, owner: &[u8], wanted: u32) -> Vec<Range<usize>> {
         let sections = || self.sections.iter().filter(|section| section.kind == SHT_NOTE);
         let mut areas: Vec<(u64, u64, u64)> =
@@ -479,7 +479,7 @@ impl<'a> Elf<'a> {
             let mut at = 0;
             while let Some((description, kind, name, next)) = note(area, at, align) {
                 if kind == wanted && name == owner {
-                    // The area lies in the file, so its offset is one in memory.
+                    // The area is in the file, so its offset is one in memory.
                     let start = offset as usize;
                     found.push(start + description.start..start + description.end);
                 }
@@ -490,7 +490,7 @@ impl<'a> Elf<'a> {
     }
 }
 
-/// Where the description lies, type, owner, and where the next note begins.
+/// Where the description is, type, owner, and where the next note begins.
 type Note<'a> = (Range<usize>, u32, &'a [u8], usize);
 
 /// The note at an offset in an area.

@@ -6,7 +6,8 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// Not a file for deburr: no ELF file, or an ELF file of another kind (`32-bit Arm`, `big-endian AArch64`, `core dump`).
+    /// Not a file for deburr: no ELF file, or an ELF file of another kind (`32-bit Arm`, `big-endian AArch64`, `core
+    /// dump`).
     Unsupported(String),
     /// The file contradicts itself or ends early.
     Malformed {

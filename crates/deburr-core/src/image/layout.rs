@@ -1,8 +1,8 @@
-//! Where the parts of a file lie in it: bytes → [`Layout`], for those who write.
+//! Where in a file its parts are: bytes → [`Layout`], for those who write.
 //!
 //! In: the bytes of an ELF file, whole and without contradictions between its headers and its length: what a reader may
-//! leave out, a writer may not. Out: what is executable, the section headers as they are, notes, where the last part ends.
-//! Follows the gABI, chapters "ELF Header", "Sections" and "Program Header".
+//! leave out, a writer may not. Out: what is executable, the section headers as they are, notes, where the last part
+//! ends. Follows the gABI, chapters "ELF Header", "Sections" and "Program Header".
 
 use super::Error;
 use super::elf::{
@@ -18,7 +18,7 @@ const PROGRAM_HEADER: u64 = 56;
 /// The length of `Elf64_Shdr` in bytes.
 pub const SECTION_HEADER: u64 = 64;
 const SHT_STRTAB: u32 = 3;
-/// The largest page; segments lie in pages of their own.
+/// The largest page; segments are in pages of their own.
 const PAGE: u64 = 1 << 16;
 /// The smallest page.
 const SMALLEST_PAGE: u64 = 1 << 12;
@@ -27,7 +27,7 @@ const CODE_ALIGNMENT: u64 = 16;
 /// Bytes that a file may grow by for nothing but the right offset.
 const PADDING: u64 = 64 << 20;
 
-/// The file, by where its parts lie.
+/// The file, by where its parts are.
 pub struct Layout<'a> {
     elf: Elf<'a>,
     segments: Runs,
@@ -71,13 +71,14 @@ impl Runs {
     }
 }
 
-/// Space for code at the end of a file, in a segment of its own, which ends with the program headers: they are one more
-/// than before, and nothing before them moves. (They do not come first: llvm-strip and llvm-objcopy take what begins where
-/// the headers do for a part of these.)
+/// Space for code at the end of a file, in a segment of its own. It ends with the program headers, which are one more
+/// than before, and nothing before them moves. (They do not come first: llvm-strip and llvm-objcopy take what begins
+/// where the headers do for a part of these.)
 ///
-/// Linux before 5.18 tells a program that its program headers lie at the address of the first segment and their offset,
-/// and so do the loaders of glibc and musl for themselves. So what an address is more than its offset is the same here as in
-/// the first segment. That may take padding, as much as the file has of zeroed data and no bytes for.
+/// Linux before 5.18 shows a program where its program headers are: at the address of the first segment plus their
+/// offset. The loaders of glibc and musl compute the same for themselves. So what an address is more than its offset is
+/// the same here as in the first segment. That may take padding, as much as the file has of zeroed data and no bytes
+/// for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     /// Where the segment begins in the file.
@@ -92,7 +93,7 @@ pub struct Room {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum NoSpace {
-    /// There are no sections that are loaded, so that nothing would tell the added code from data.
+    /// There are no sections that are loaded, so that nothing would distinguish the added code from data.
     Sections,
     /// The program headers have no room for another, or nothing is loaded.
     Headers,
@@ -125,7 +126,7 @@ impl Room {
         end.0.checked_next_multiple_of(CODE_ALIGNMENT).map(Svma)
     }
 
-    /// Where an address of the segment lies in the file.
+    /// Where an address of the segment is in the file.
     pub fn file_offset_of(&self, at: Svma) -> u64 {
         at.0.wrapping_sub(self.bias)
     }
@@ -142,7 +143,7 @@ pub enum Names<'a> {
     Missing,
     /// Its index and its strings.
     Section(usize, &'a [u8]),
-    /// It is loaded, compressed, or no string table, so that another cannot stand for it.
+    /// It is loaded, compressed, or no string table, so that another cannot replace it.
     Unusable,
 }
 
@@ -184,9 +185,9 @@ impl<'a> Layout<'a> {
         let end = ends.try_fold(0, |last, end| Some(end?.max(last)));
         let free = end.and_then(|end: u64| end.checked_next_multiple_of(PAGE));
         let length = self.elf.bytes.len() as u64;
-        let behind = length.checked_next_multiple_of(CODE_ALIGNMENT).and_then(|end| bias.checked_add(end));
+        let after = length.checked_next_multiple_of(CODE_ALIGNMENT).and_then(|end| bias.checked_add(end));
         // A quarter of all addresses is the kernel's; the rest leaves sums far from an overflow.
-        let start = free.zip(behind).map(|(free, behind)| free.max(behind)).filter(|at| *at < 3 << 62);
+        let start = free.zip(after).map(|(free, after)| free.max(after)).filter(|at| *at < 3 << 62);
         let start = start.ok_or(NoSpace::Addresses)?;
         let file_offset = start.checked_sub(bias).ok_or(NoSpace::Addresses)?;
         if file_offset.saturating_sub(length) > PADDING {
@@ -195,7 +196,8 @@ impl<'a> Layout<'a> {
         Ok(Room { file_offset, bias, alignment, headers })
     }
 
-    /// The program headers with one more, for a segment of so many bytes of code and them; and where they lie in the file.
+    /// The program headers with one more, for a segment of so many bytes of code and them; and where they are in the
+    /// file.
     pub fn headers_with(&self, room: &Room, code: u64) -> Option<(u64, Vec<u8>)> {
         let table = self.program_headers();
         let mut headers =
@@ -258,12 +260,12 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Where the descriptors of the notes of an owner and type lie.
+    /// Where the descriptors of the notes of an owner and type are.
     pub fn notes(&self, owner: &[u8], kind: u32) -> Vec<Range<usize>> {
         self.elf.note_ranges(owner, kind)
     }
 
-    /// Where the build-id lies.
+    /// Where the build-id is.
     pub fn build_id(&self) -> Option<Range<usize>> {
         self.notes(b"GNU", 3).into_iter().next().filter(|id| !id.is_empty())
     }

@@ -1,7 +1,7 @@
 //! Addresses → source files and lines, from DWARF.
 //!
 //! In: a file that has `.debug_line`, and an address. Out: the file and line that the compiler assigned to it.
-//! Units are parsed as they are asked for. Follows DWARF 5, section 6.2.
+//! Units are parsed as they are requested. Follows DWARF 5, section 6.2.
 
 use super::elf::{Elf, SHF_COMPRESSED};
 use super::parse::debug::{DebugSection, limit};

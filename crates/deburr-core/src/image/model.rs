@@ -26,7 +26,7 @@ pub struct Code<'a> {
     pub at: CodeOffset,
     /// Its position in the file.
     pub file_offset: u64,
-    /// The alignment that its section asks for: in a relocatable object all that is known of its final place. 1 without
+    /// The alignment that its section states: in a relocatable object all that is known of its final place. 1 without
     /// sections.
     pub alignment: u64,
     /// Its bytes, as many as `extent` is long.
@@ -193,11 +193,12 @@ pub struct Image<'a> {
     pub loaded: Vec<Loaded<'a>>,
     /// Code that may be written to, by the flags of its section or segment.
     pub writable_code: Vec<Extent>,
-    /// Whether it is loaded where it says (`ET_EXEC`), so that code and data may hold whole addresses that nothing marks.
+    /// Whether it is loaded where it says (`ET_EXEC`), so that code and data may hold whole addresses that nothing
+    /// marks.
     pub is_fixed: bool,
     /// Who built it, and with what.
     pub build: BuildFacts,
-    /// Non-fatal faults met on the way: `overlapping sections .a and .b: .b left out`.
+    /// Non-fatal faults met while reading: `overlapping sections .a and .b: .b left out`.
     pub faults: Vec<String>,
 }
 
@@ -229,7 +230,7 @@ impl<'a> Image<'a> {
         code.bytes.get(usize::try_from(svma.since(code.extent.start)?).ok()?..)
     }
 
-    /// The word of code at an address, as little-endian Arm has instructions.
+    /// The 4 bytes of code at an address, as little-endian Arm has instructions.
     pub fn word_at(&self, svma: Svma) -> Option<u32> {
         Some(u32::from_le_bytes(*self.bytes_at(svma)?.first_chunk()?))
     }

@@ -1,4 +1,4 @@
-//! The dynamic section → which shared libraries a file needs, and where it says that they lie.
+//! The dynamic section → which shared libraries a file needs, and where it says that they are.
 //!
 //! In: the bytes of a file, of which only headers and the dynamic section are read. Out: [`Needed`]. Follows the gABI,
 //! "Dynamic Section" and "Shared Object Dependencies".
@@ -13,10 +13,10 @@ const DT_STRSZ: u64 = 10;
 const DT_SONAME: u64 = 14;
 const DT_RPATH: u64 = 15;
 const DT_RUNPATH: u64 = 29;
-/// Libraries at most; nobody links as many, and a hostile file could repeat one name without end.
+/// Maximum number of libraries; nobody links as many, and a hostile file could repeat one name without end.
 const LIMIT: usize = 4096;
 
-/// What a file asks the loader for.
+/// What a file requests from the loader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Needed<'a> {
     /// The instruction set, which the libraries share.
@@ -32,7 +32,7 @@ pub struct Needed<'a> {
     pub runpath: Option<&'a str>,
 }
 
-/// Reads what a file asks the loader for; nothing of a static program or a relocatable object.
+/// Reads what a file requests from the loader; nothing of a static program or a relocatable object.
 ///
 /// # Errors
 /// [`Error`], where the file is no ELF file that deburr reads.

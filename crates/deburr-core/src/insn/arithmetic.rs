@@ -1,4 +1,4 @@
-//! What one instruction computes on data, element by element: for the rules that ask how wide a loop works.
+//! What one instruction computes on data, element by element: for the rules that need to know how wide a loop works.
 //!
 //! In: the bytes of an instruction. Out: [`Arithmetic`], the same for a scalar instruction and for its vector form, so
 //! that the two can be compared. Moves, shuffles, tests and what only makes addresses are none.
@@ -42,7 +42,7 @@ pub struct Arithmetic {
     pub bits: u16,
 }
 
-/// The width of an SVE vector, which the instructions do not tell.
+/// The width of an SVE vector, which the instructions do not show.
 pub const SCALABLE: u16 = u16::MAX;
 
 impl Arithmetic {

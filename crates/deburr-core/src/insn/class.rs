@@ -1,6 +1,6 @@
 //! What an instruction is, as far as rules select by it.
 
-/// What an instruction is, as far as rules ask. Rules name the classes they want, and a sweep marks only those.
+/// What an instruction is, as far as rules need it. Rules name the classes they want, and a sweep marks only those.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Class {

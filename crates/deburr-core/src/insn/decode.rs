@@ -26,7 +26,7 @@ pub fn features_of(arch: Arch, group: FeatureGroup) -> FeatureSet {
     }
 }
 
-/// Decodes the first instruction of `code`, which lies at `svma`; `None` if it is not one.
+/// Decodes the first instruction of `code`, which is at `svma`; `None` if it is not one.
 pub fn decode(arch: Arch, code: &[u8], svma: Svma) -> Option<Insn> {
     match arch {
         Arch::X86_64 => x86_64::decode(code, svma),
@@ -49,8 +49,8 @@ pub fn sweep_unit(
     }
 }
 
-/// Whether the body of a short quiet loop, without the jump that closes it, may load from the same place each time
-/// round: no load of it, as far as is easily seen, uses a register that an earlier round changed.
+/// Whether the body of a short quiet loop, without the jump that closes it, may load from the same place in each
+/// iteration. No load of it, as far as is easily seen, uses a register that an earlier iteration changed.
 pub fn loads_in_place(arch: Arch, body: &[u8]) -> bool {
     match arch {
         Arch::X86_64 => x86_64::loads_in_place(body),
@@ -74,8 +74,8 @@ pub fn vector_use(arch: Arch, code: &[u8]) -> VectorUse {
     }
 }
 
-/// The text of the first instruction of `code`, which lies at `svma`; `None` if it is not one. Between mnemonic (or
-/// prefix) and operands stands one space.
+/// The text of the first instruction of `code`, which is at `svma`; `None` if it is not one. Between mnemonic (or
+/// prefix) and operands is one space.
 pub fn disassemble(arch: Arch, code: &[u8], svma: Svma, syntax: Syntax) -> Option<String> {
     match arch {
         Arch::X86_64 => x86_64::disassemble(code, svma, syntax),

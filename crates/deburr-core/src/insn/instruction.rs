@@ -126,7 +126,7 @@ pub enum Operation {
     CpuId,
     /// `xgetbv`.
     ReadExtendedControl,
-    /// `mrs`, but for NZCV; `imm` is the register's number, `op0:op1:CRn:CRm:op2` in 16 bits.
+    /// `mrs`, except NZCV; `imm` is the register's number, `op0:op1:CRn:CRm:op2` in 16 bits.
     ReadSystemRegister,
     /// x86 `push` of a register, of `imm`, or of the memory operand; `width` is by how much the stack grows.
     Push,
@@ -286,8 +286,8 @@ pub struct Insn {
     pub is_signed: bool,
     /// How it arranges lanes of a vector register, if it does nothing else; x86-64's XMM registers only.
     pub lanes: Option<Lanes>,
-    /// The flags N, Z, C and V, from bit 3 to bit 0, that a conditional comparison sets where its condition does not hold;
-    /// A64 only.
+    /// The flags N, Z, C and V, from bit 3 to bit 0, that a conditional comparison sets where its condition does not
+    /// hold; A64 only.
     pub nzcv: u8,
     /// Whether the first register source, or `dst` where there is none, is one of `ah`, `bh`, `ch`, `dh`: bits 8 to 15
     /// of its register; x86-64 only.

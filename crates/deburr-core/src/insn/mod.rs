@@ -1,6 +1,6 @@
 //! One instruction, as facts: what it is, what it reads and writes, where it goes, what it needs.
 //!
-//! In: the bytes of code. Out: [`Insn`] for whoever needs all facts of one instruction (`decode`), and
+//! In: the bytes of code. Out: [`Insn`] for callers that need all facts of one instruction (`decode`), and
 //! [`sweep::Sweep`] for the one linear pass over everything. This module is the only user of the decoders
 //! (iced-x86, disarm64); their types do not leave it.
 

@@ -1,15 +1,15 @@
-//! What the registers of a short loop carry from one round to the next, where its body is one run of instructions: told
-//! without all facts, to sort out the many loops that go through memory or compute.
+//! What the registers of a short loop carry from one iteration to the next, where its body is one run of instructions.
+//! It is determined without all facts, to sort out the many loops that go through memory or compute.
 //!
-//! In: what each instruction of a round reads and writes, as far as it is easily seen. Out: whether the loop surely moves
-//! what it loads from, or carries more than counters. Reads may be left out, but never writes.
+//! In: what each instruction of an iteration reads and writes, as far as it is easily seen. Out: whether the loop
+//! surely moves what it loads from, or carries more than counters. Reads may be left out, but never writes.
 
 /// A set of general registers, by number.
 pub(super) type Set = u32;
 
-/// One round.
-pub(super) struct Round {
-    /// By register, of which registers' values at the beginning of the round its own is made.
+/// One iteration.
+pub(super) struct Iteration {
+    /// By register, of which registers' values at the beginning of the iteration its own is made.
     made_of: [Set; 32],
     written: Set,
     /// What addresses are made of.
@@ -18,11 +18,11 @@ pub(super) struct Round {
     counting: Set,
 }
 
-impl Round {
-    pub(super) fn new() -> Round {
+impl Iteration {
+    pub(super) fn new() -> Iteration {
         let mut made_of = [0; 32];
         made_of.iter_mut().zip(0..).for_each(|(set, number)| *set = 1 << number);
-        Round { made_of, written: 0, addressed: 0, counting: 0 }
+        Iteration { made_of, written: 0, addressed: 0, counting: 0 }
     }
 
     /// What some registers are made of.
@@ -47,9 +47,9 @@ impl Round {
         self.counting = if counts { self.counting | written } else { self.counting & !written };
     }
 
-    /// Whether a later round loads from elsewhere, or goes on with what an earlier one has made.
+    /// Whether a later iteration loads from elsewhere, or goes on with what an earlier one has made.
     pub(super) fn moves_on(mut self) -> bool {
-        // What each value is made of after any number of rounds (Warshall).
+        // What each value is made of after any number of iterations (Warshall).
         for middle in members(self.written) {
             let more = self.made_of.get(middle).copied().unwrap_or(0);
             self.made_of.iter_mut().filter(|set| **set >> middle & 1 != 0).for_each(|set| *set |= more);
@@ -81,13 +81,13 @@ mod tests {
     const R2: Set = 4;
 
     #[test]
-    fn a_pointer_that_is_loaded_or_moved_by_way_of_another_register_moves_on() {
-        let mut list = Round::new();
+    fn a_pointer_that_is_loaded_or_moved_through_another_register_moves_on() {
+        let mut list = Iteration::new();
         list.load(R0);
         list.make(R0, R0, false);
         assert!(list.moves_on());
         // r1 = r0 + 8; r0 = [r1]
-        let mut two_steps = Round::new();
+        let mut two_steps = Iteration::new();
         two_steps.make(R1, R0, false);
         two_steps.load(R1);
         two_steps.make(R0, R1, false);
@@ -95,9 +95,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_anew_each_round_or_only_counts_stays() {
+    fn what_is_made_anew_each_iteration_or_only_counts_stays() {
         // r1 = [r0]; r1 = r1 & 7; r2 = r2 - 1
-        let mut wait = Round::new();
+        let mut wait = Iteration::new();
         wait.load(R0);
         wait.make(R1, R0, false);
         wait.make(R1, R1, false);
@@ -107,12 +107,12 @@ mod tests {
 
     #[test]
     fn sums_and_counted_addresses_move_on() {
-        let mut sum = Round::new();
+        let mut sum = Iteration::new();
         sum.load(R0);
         sum.make(R1, R0, false);
         sum.make(R2, R2 | R1, false);
         assert!(sum.moves_on());
-        let mut indexed = Round::new();
+        let mut indexed = Iteration::new();
         indexed.make(R1, R1, true);
         indexed.load(R0 | R1);
         indexed.make(R2, R0 | R1, false);

@@ -1,4 +1,4 @@
-//! One linear pass over code: the only time that every instruction is looked at.
+//! One linear pass over code: the only time that every instruction is examined.
 //!
 //! In: the bytes of one *unit* (a run of code between two places where an instruction is known to begin).
 //! Out: counts by feature group, the instructions above the baseline, direct calls, jumps that leave the
@@ -67,7 +67,7 @@ pub enum Loops {
     All,
 }
 
-/// Bytes at most from a short loop's first instruction to the jump that closes it.
+/// Maximum number of bytes from a short loop's first instruction to the jump that closes it.
 pub const SHORT_LOOP: u32 = 128;
 
 /// A direct jump or branch back within one unit, over at most [`SHORT_LOOP`] bytes.
@@ -81,10 +81,10 @@ pub struct BackEdge {
     pub is_quiet: bool,
 }
 
-/// Bytes at most from the first instruction of a loop that computes to the jump that closes it.
+/// Maximum number of bytes from the first instruction of a loop that computes to the jump that closes it.
 pub const COMPUTING_LOOP: u32 = 1024;
 
-/// A direct jump or branch back within one unit, over at most [`COMPUTING_LOOP`] bytes, among which lies arithmetic on
+/// A direct jump or branch back within one unit, over at most [`COMPUTING_LOOP`] bytes, among which is arithmetic on
 /// vectors or on floating-point numbers, or a multiplication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ComputingLoop {
@@ -124,10 +124,10 @@ impl Wants {
     }
 }
 
-/// What the pass is asked to look for.
+/// What the pass is to find.
 #[derive(Debug, Clone, Copy)]
 pub struct Interest {
-    /// What to note besides.
+    /// What else to note.
     pub wants: Wants,
     /// The address of code offset 0, for page-relative addresses (`adrp`).
     pub code_base: Svma,
@@ -157,9 +157,9 @@ pub struct Sweep {
     pub references: Vec<Reference>,
     /// Instructions whose class is wanted, in order.
     pub marks: Vec<Mark>,
-    /// Short loops of the kind asked for, in order of `from`.
+    /// Short loops of the kind requested, in order of `from`.
     pub back_edges: Vec<BackEdge>,
-    /// Loops that compute, where they are asked for, in order of `from`.
+    /// Loops that compute, where they are requested, in order of `from`.
     pub computing_loops: Vec<ComputingLoop>,
     /// Starts of undecodable runs, in order, at most one per run.
     pub undecodable: Vec<CodeOffset>,

@@ -1,9 +1,9 @@
 //! One instruction as text, for people: the mnemonic and its operands, as GNU objdump writes them.
 //!
 //! In: the bytes of an instruction and its address. Out: a line such as `ldaxr w2, [x0]`. Targets of branches are
-//! addresses; whoever shows them knows the names. A64 has one syntax, x86-64 two.
+//! addresses; the caller that shows them knows the names. A64 has one syntax, x86-64 two.
 
-/// How x86-64 instructions are written. A64 has one way only.
+/// How x86-64 instructions are written. A64 has one syntax only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Syntax {
     /// AT&T's, as GNU objdump, gdb and perf write by default: `mov %rsp,%rbp`.

@@ -1,8 +1,9 @@
 //! How much of the vector registers an instruction uses at once.
 //!
-//! In: the bytes of an instruction. Out: [`VectorUse`]: the width of its vector operands where it treats them as several
-//! elements, and whether it computes with them. Scalar floating point (`addsd`, `fadd d0, …`) uses none; moves, shuffles,
-//! zeroing, and the bitwise operations that compilers use for scalar signs do not compute. Whoever asks decodes again.
+//! In: the bytes of an instruction. Out: [`VectorUse`]: the width of its vector operands where it treats them as
+//! several elements, and whether it computes with them. Scalar floating point (`addsd`, `fadd d0, …`) uses none; moves,
+//! shuffles, zeroing, and the bitwise operations that compilers use for scalar signs do not compute. Callers that need
+//! it decode again.
 
 /// How wide vectors are; ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

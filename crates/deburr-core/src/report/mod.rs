@@ -1,5 +1,5 @@
-//! The report on one file, as it is rendered: the model behind every output format, and how it comes from image, functions,
-//! verdicts and findings.
+//! The report on one file, as it is rendered: the model below every output format, and how it comes from image,
+//! functions, verdicts and findings.
 
 pub(crate) mod build;
 pub(crate) mod level;

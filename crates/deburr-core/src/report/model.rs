@@ -1,4 +1,4 @@
-//! The report on one file, as it is rendered: the model behind every output format. Schema version 1.
+//! The report on one file, as it is rendered: the model below every output format. Schema version 1.
 
 use crate::finding::{self, Evidence, Severity};
 use crate::image::demangle;
@@ -56,7 +56,7 @@ pub enum Root {
     FiniArray,
     /// The loader calls it otherwise: `.init`, `.fini`, a resolver.
     Loader,
-    /// Whoever uses the library calls it.
+    /// Users of the library call it.
     Exported,
     /// Data that nothing in the file refers to holds its address.
     Data,
@@ -98,9 +98,9 @@ pub struct IsaFunction {
     pub section: Option<String>,
     /// Names of the features above the first level, and how many of its instructions need each.
     pub features: BTreeMap<String, u64>,
-    /// Whether a run-time check stands before it.
+    /// Whether a run-time check is before it.
     pub reach: Reach,
-    /// From a root (an entry point, an exported function) to this function, where a way without a sufficient check is
+    /// From a root (an entry point, an exported function) to this function, where a path without a sufficient check is
     /// known; otherwise empty.
     pub path: Vec<Step>,
     /// What makes the beginning of the path run.
@@ -123,9 +123,9 @@ pub struct Step {
 pub struct Guard {
     /// What kind of check it is.
     pub kind: GuardKind,
-    /// The branch that tests, or where the guarded way begins.
+    /// The branch that tests, or where the guarded path begins.
     pub svma: Hex,
-    /// The function that it stands in.
+    /// The function that it is in.
     pub function: Option<String>,
     /// The features above the first level that it proves.
     pub features: Vec<String>,
@@ -151,7 +151,7 @@ pub struct PlacedFinding {
     pub source: Option<Box<SourceLocation>>,
     /// One sentence.
     pub message: Arc<str>,
-    /// The facts behind it.
+    /// The facts that support it.
     pub evidence: Evidence,
 }
 
@@ -187,7 +187,7 @@ pub struct AcrossFinding {
     pub other: OtherPlace,
     /// One sentence.
     pub message: Arc<str>,
-    /// The facts behind it.
+    /// The facts that support it.
     pub evidence: Evidence,
 }
 
@@ -211,8 +211,8 @@ impl From<finding::AcrossFinding> for AcrossFinding {
 /// How the file's atomics were compiled (AArch64).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Atomics {
-    /// Load-exclusive/store-exclusive loops with no LSE path: the findings of `llsc-loop`, and those of `llsc-pair` but for
-    /// loads.
+    /// Load-exclusive/store-exclusive loops with no LSE path: the findings of `llsc-loop`, and those of `llsc-pair`
+    /// except loads.
     pub inline_llsc: u64,
     /// LSE instructions outside helpers and dispatches.
     pub inline_lse: u64,
@@ -220,7 +220,7 @@ pub struct Atomics {
     pub helper_bodies: u64,
     /// Calls of outlined helpers.
     pub outlined_calls: u64,
-    /// LL/SC loops beside an LSE instruction, chosen between in line at run time.
+    /// LL/SC loops next to an LSE instruction, chosen between in line at run time.
     pub inline_dispatch: u64,
     /// LL/SC loops of functions that are chosen or replaced at run time: ifunc variants, stubs.
     pub run_time_choice: u64,
@@ -305,20 +305,20 @@ pub struct Report {
     pub needed_beyond: Vec<String>,
     /// The function that most raises what the file needs; `None` where it runs on every machine.
     pub needed_by: Option<NeededBy>,
-    /// The smallest level that covers what the file needs and what it uses behind checks; `None` where nothing is
-    /// behind checks.
+    /// The smallest level that covers what the file needs and what it uses guarded by checks; `None` where nothing is
+    /// guarded by checks.
     pub level_guarded: Option<String>,
-    /// Features behind checks that no level has, or that would raise `level_guarded` only for their sake.
+    /// Features guarded by checks that no level has, or that would raise `level_guarded` only for their sake.
     pub guarded_beyond: Vec<String>,
     /// Functions beyond what the file needs that are reached only by what the analysis does not follow.
     pub not_followed: u64,
-    /// Whether its own `cpuid` stands before code that uses AVX's registers, and nothing in it asks with `xgetbv` whether
+    /// Whether its own `cpuid` is before code that uses AVX's registers, and nothing in it tests with `xgetbv` whether
     /// the operating system saves them (XCR0).
     pub xcr0_not_asked: bool,
     /// What became of the stated guards; the caller sums it up over a run.
     #[serde(skip)]
     pub stated_guards: Vec<GuardUse>,
-    /// Whether run-time checks were looked at; always true.
+    /// Whether run-time checks were followed; always true.
     pub guards_examined: bool,
     /// Instructions per feature.
     pub features: BTreeMap<String, u64>,
@@ -337,8 +337,8 @@ pub struct Report {
     pub advice: Vec<Advice>,
     /// Every executable byte, accounted for.
     pub coverage: Coverage,
-    /// The shared libraries that were looked at with it, in the loader's order; `None` where that was not asked for. The
-    /// caller fills it in, and the next one.
+    /// The shared libraries that were analysed with it, in the loader's order; `None` where that was not requested.
+    /// The caller fills it in, and the next one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closure: Option<Vec<String>>,
     /// Shared libraries that it needs, itself or through others, and that were not found.

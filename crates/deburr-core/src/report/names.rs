@@ -19,7 +19,7 @@ pub(crate) fn name_at(image: &Image<'_>, program: &Program, svma: Svma) -> Optio
     program.name(function, image).map(image::demangle)
 }
 
-/// Demangled names. Neighbouring findings lie in the same function, so the last name is kept.
+/// Demangled names. Neighbouring findings are in the same function, so the last name is kept.
 #[derive(Default)]
 pub struct FunctionNames {
     last: Option<(Function, Option<Arc<str>>)>,

@@ -1,4 +1,4 @@
-//! `barrier-around-atomic`: a barrier beside an atomic operation that orders by itself, or would in another form.
+//! `barrier-around-atomic`: a barrier next to an atomic operation that orders by itself, or would in another form.
 
 use super::{Context, Rule};
 use crate::finding::{Evidence, Finding, Severity, Value};

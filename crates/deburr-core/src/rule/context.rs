@@ -1,7 +1,7 @@
-//! What a rule is, and what it may look at: the only file of this folder that is no rule.
+//! What a rule is, and what it may read: the only file of this folder that is no rule.
 //!
-//! In: an image, its functions, verdicts, and what the user states of the machines. Out: [`Context`], on which each [`Rule`]
-//! is a pure function. Facts that several rules need are worked out once, for the first that needs them.
+//! In: an image, its functions, verdicts, and what the user states of the machines. Out: [`Context`], on which each
+//! [`Rule`] is a pure function. Facts that several rules need are worked out once, for the first that needs them.
 
 use crate::finding::{AcrossFinding, Finding};
 use crate::function::Program;
@@ -37,7 +37,7 @@ pub struct FileFacts {
     pub shapes: Arc<[Shape]>,
 }
 
-/// What a rule may look at.
+/// What a rule may read.
 pub struct Context<'a> {
     /// The file.
     pub image: &'a Image<'a>,
@@ -53,11 +53,11 @@ pub struct Context<'a> {
     pub above_baseline: &'a [Verdict],
     /// What the loader and other files do with it, where it was read before; see [`Context::linkage`].
     pub linkage: Option<&'a Linkage<'a>>,
-    /// Worked out once, for the first who asks.
+    /// Worked out once, for the first user.
     pub shared: Shared<'a>,
 }
 
-/// Facts that several rules ask for.
+/// Facts that several rules need.
 #[derive(Default)]
 pub struct Shared<'a> {
     atomics: OnceCell<Atomics>,
@@ -75,8 +75,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// What the loader and other files do with the file. Reads all its relocations, unless that was done before: only for
-    /// rules that have found something.
+    /// What the loader and other files do with the file. Reads all its relocations, unless that was done before: only
+    /// for rules that have found something.
     pub fn linkage(&self) -> &Linkage<'a> {
         let read = || Linkage::parse(self.image);
         self.linkage.unwrap_or_else(|| self.shared.linkage.get_or_init(read))
@@ -87,12 +87,12 @@ impl<'a> Context<'a> {
         self.target.or(self.baseline)
     }
 
-    /// How the file's atomics were compiled; worked out once, for the first who asks.
+    /// How the file's atomics were compiled; worked out once, for the first user.
     pub fn atomics(&self) -> &Atomics {
         self.shared.atomics.get_or_init(|| atomics(self.image, self.program))
     }
 
-    /// What comparisons need to know of the file; its shapes are worked out once, for the first who asks.
+    /// What comparisons need to know of the file; its shapes are worked out once, for the first user.
     pub fn facts(&self, path: &str) -> FileFacts {
         let stated = self.target.unwrap_or_default().union(self.baseline.unwrap_or_default());
         FileFacts {
@@ -110,15 +110,15 @@ pub struct Rule {
     pub id: &'static str,
     /// One line: what it finds.
     pub summary: &'static str,
-    /// With which severity it reports, in words.
+    /// With which severity it reports, as text.
     pub severity: &'static str,
     /// Its page: what it finds, why that costs, what to do.
     pub page: &'static str,
-    /// Whether it must be asked for by name: it guesses, or matters only to some.
+    /// Whether it must be requested by name: it guesses, or matters only to some.
     pub preview: bool,
-    /// Flags that remove its findings; empty where none does, or where the page alone can tell.
+    /// Flags that remove its findings; empty where none does, or where the page alone can say.
     pub remedies: &'static [Remedy],
-    /// What it asks the sweep to note.
+    /// What the sweep is to note for it.
     pub wants: Wants,
     /// Runs it over one file.
     pub check: fn(&Context<'_>) -> Vec<Finding>,

@@ -1,4 +1,5 @@
-//! `dispatched-leaf`: a small function that is chosen at run time for an instruction that every machine of the target has.
+//! `dispatched-leaf`: a small function that is chosen at run time for an instruction that every machine of the target
+//! has.
 
 use super::{Context, Rule};
 use crate::finding::{Evidence, Finding, Severity, Value};

@@ -77,14 +77,15 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
     })
 }
 
-/// Whether a file needs what some required functions need: the loader or the system makes one of them run, or they are reached
-/// from what the file exports, are more than a few, and the file never asks the CPU. Whoever asks may leave it to callers to
-/// ask, too; and a few may be variants that another library chooses.
+/// Whether a file needs what some required functions need. It does where the loader or the system makes one of them
+/// run. It also does where they are reached from what the file exports, are more than a few, and the file never queries
+/// the CPU. A file that queries it may leave it to callers to query it, too; and a few may be variants that another
+/// library chooses.
 fn is_proven(context: &Context<'_>, required: &[&Verdict]) -> bool {
     /// One function in so many.
     const FEW: usize = 100;
     let roots = || required.iter().filter_map(|verdict| verdict.path.first()).filter(|root| root.is_function);
-    let asks = || context.program.marks().any(|mark| mark.class == Class::FeatureQuery);
+    let queries = || context.program.marks().any(|mark| mark.class == Class::FeatureQuery);
     roots().any(|root| context.image.entries.contains(&root.svma))
-        || roots().count() > context.program.functions().len() / FEW && !asks()
+        || roots().count() > context.program.functions().len() / FEW && !queries()
 }

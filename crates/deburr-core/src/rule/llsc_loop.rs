@@ -60,8 +60,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     reported.collect()
 }
 
-/// The function that holds a sequence, where it has an outlined helper's name; real helpers have an LSE path, and none of
-/// their loops is a sequence.
+/// The function that holds a sequence, where it has an outlined helper's name; real helpers have an LSE path, and none
+/// of their loops is a sequence.
 fn helper_around<'a>(context: &'a Context<'_>, sequence: &Sequence) -> Option<(CodeOffset, &'a str)> {
     let function = context.program.function_at(context.image.code_offset(sequence.load)?)?;
     let name = context.program.name(function, context.image)?;
@@ -77,7 +77,7 @@ fn calls_by_target(program: &Program) -> HashMap<CodeOffset, u64> {
     calls
 }
 
-/// A finding in a helper that has the loop only: it stands for all that call it.
+/// A finding in a helper that has the loop only: it represents all that call it.
 fn in_helper(image: &Image<'_>, sequence: &Sequence, severity: Severity, name: &str, calls: u64) -> Finding {
     let noun = if calls == 1 { "place" } else { "places" };
     let message = format!(
@@ -114,7 +114,7 @@ fn finding(image: &Image<'_>, sequence: &Sequence, severity: Severity) -> Findin
     }
 }
 
-/// The memory order in C11's words. Nothing tells sequentially consistent from acquire and release here.
+/// The memory order in C11's terms. Nothing distinguishes sequentially consistent from acquire and release here.
 const fn order(ordering: Ordering) -> &'static str {
     match (ordering.acquire, ordering.release) {
         (false, false) => "relaxed",

@@ -46,7 +46,7 @@ pub const RULES: &[Rule] = &[
     yield_in_spin_loop::RULE,
 ];
 
-/// What rules do besides at the end of a run, when all files are known.
+/// What rules do in addition at the end of a run, when all files are known.
 pub const ACROSS: &[Across] = &[scalar_twin::ACROSS];
 
 /// The rule with an id.

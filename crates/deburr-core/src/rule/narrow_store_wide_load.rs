@@ -1,5 +1,5 @@
-//! `narrow-store-wide-load`: loads whose bytes come from several recent stores, or only in part from one, so that none can
-//! be forwarded. In preview: it decodes every function, and most of what it finds runs rarely.
+//! `narrow-store-wide-load`: loads whose bytes come from several recent stores, or only in part from one, so that none
+//! can be forwarded. In preview: it decodes every function, and most of what it finds runs rarely.
 
 use super::{Context, Rule};
 use crate::finding::{Evidence, Finding, Severity, Value};

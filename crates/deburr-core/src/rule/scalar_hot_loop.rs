@@ -1,5 +1,5 @@
-//! `scalar-hot-loop`: a small loop that computes on arrays element by element, and that a compiler could have turned into
-//! vector code.
+//! `scalar-hot-loop`: a small loop that computes on arrays element by element, and that a compiler could have turned
+//! into vector code.
 
 use super::{Context, Rule};
 use crate::address::Extent;
@@ -9,7 +9,7 @@ use crate::insn::sweep::{Loops, Wants};
 use crate::insn::{ClassSet, Memory, Operation, Reg, RegSet};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The rule. Whether a loop is hot, nothing in the file tells.
+/// The rule. Whether a loop is hot, nothing in the file shows.
 pub(super) const RULE: Rule = Rule {
     id: "scalar-hot-loop",
     summary: "innermost loop of element-wise arithmetic over arrays left scalar; guesses that it is hot",
@@ -77,7 +77,8 @@ fn bytes(count: u16) -> String {
     if count == 1 { "1 byte".to_owned() } else { format!("{count} bytes") }
 }
 
-/// What the loop does, if it is arithmetic on elements of arrays that lie side by side, where no element needs another.
+/// What the loop does, if it is arithmetic on elements of arrays that are next to each other, where no element needs
+/// another.
 fn elementwise(counted: &Counted) -> Option<Work> {
     let streams = streams(counted)?;
     let reductions = counted.reductions()?;
@@ -105,8 +106,8 @@ struct Stream {
 
 type Streams = BTreeMap<(Option<Reg>, Option<Reg>, bool), Stream>;
 
-/// The arrays that the loop goes through, without gaps and without reading what it has just written; `None` where it goes
-/// through memory in any other way.
+/// The arrays that the loop goes through, without gaps and without reading what it has just written; `None` where it
+/// goes through memory by any other means.
 fn streams(counted: &Counted) -> Option<Streams> {
     let mut streams = Streams::new();
     let accesses = counted.steps.iter().filter_map(|step| step.insn.memory).filter(|m| m.read || m.write);
@@ -141,8 +142,8 @@ fn streams(counted: &Counted) -> Option<Streams> {
     (streams.values().all(is_dense) && elements.len() == 1 && !rereads).then_some(streams)
 }
 
-/// How many operations on what was loaded there are, and whether any is on floating-point numbers; `None` where one is of a
-/// kind that vectors do not have.
+/// How many operations on what was loaded there are, and whether any is on floating-point numbers; `None` where one is
+/// of a kind that vectors do not have.
 fn operations(counted: &Counted) -> Option<(usize, bool)> {
     use Operation as O;
     let mut loaded = RegSet::EMPTY;

@@ -1,10 +1,10 @@
-//! `scalar-twin`: a function that is compiled to vector code in one place of a run (another file, or another copy in the same
-//! one) and to scalar code in another, though the machines of the scalar copy have the same vectors.
+//! `scalar-twin`: a function that is compiled to vector code in one place of a run and to scalar code in another. Those
+//! are different files, or two copies in one file. The machines of the scalar copy have the same vectors.
 
 use super::{Across, Context, FileFacts, Rule};
 use crate::address::Extent;
 use crate::finding::{AcrossFinding, Evidence, Finding, Located, Severity, Value};
-use crate::idiom::shape::{Shape, TELLING};
+use crate::idiom::shape::{DISTINCTIVE, Shape};
 use crate::image::demangle;
 use crate::insn::ClassSet;
 use crate::insn::arithmetic::SCALABLE;
@@ -66,11 +66,11 @@ fn across(files: &[FileFacts]) -> Vec<AcrossFinding> {
     twins.map(finding).collect()
 }
 
-/// Each scalar shape that has a twin on vectors, with the first such; a copy in the same file goes before others, and one of
-/// the same name before one that only has the same table.
+/// Each scalar shape that has a twin on vectors, with the first such. A copy in the same file goes before others, and
+/// one of the same name before one that only has the same table.
 fn twins(files: &[FileFacts]) -> Vec<(Placed<'_>, Placed<'_>)> {
     let mut by_name: BTreeMap<&str, (Vec<Placed<'_>>, Vec<Placed<'_>>)> = BTreeMap::new();
-    let mut told: (Vec<Placed<'_>>, Vec<Placed<'_>>) = Default::default();
+    let mut distinct: (Vec<Placed<'_>>, Vec<Placed<'_>>) = Default::default();
     for (number, file) in files.iter().enumerate() {
         for shape in file.shapes.iter() {
             let place = |(scalars, vectors): &mut (Vec<_>, Vec<_>)| {
@@ -79,8 +79,8 @@ fn twins(files: &[FileFacts]) -> Vec<(Placed<'_>, Placed<'_>)> {
             if let Some(name) = &shape.name {
                 place(by_name.entry(name).or_default());
             }
-            if shape.table.len() >= TELLING {
-                place(&mut told);
+            if shape.table.len() >= DISTINCTIVE {
+                place(&mut distinct);
             }
         }
     }
@@ -98,7 +98,7 @@ fn twins(files: &[FileFacts]) -> Vec<(Placed<'_>, Placed<'_>)> {
             }
         }
     }
-    let by_table = twins_by_table(files, &told.0, &told.1);
+    let by_table = twins_by_table(files, &distinct.0, &distinct.1);
     let is_new = |(scalar, _): &(Placed<'_>, _)| {
         !found.iter().any(|(known, _): &(Placed<'_>, _)| (known.0, known.1.at) == (scalar.0, scalar.1.at))
     };
@@ -117,8 +117,8 @@ fn runs_there(files: &[FileFacts], scalar: Placed<'_>, vector: Placed<'_>) -> bo
     })
 }
 
-/// The twins in other files of scalar shapes that a table tells. Where a shape's own file has them in vector code
-/// too, that one is chosen at run time, or stands beside it for another reason.
+/// The twins in other files of scalar shapes that a table identifies. Where a shape's own file has them in vector code
+/// too, that one is chosen at run time, or is next to it for another reason.
 fn twins_by_table<'a>(
     files: &[FileFacts],
     scalars: &[Placed<'a>],
@@ -153,11 +153,11 @@ fn twins_by_table<'a>(
 fn shares_most(a: &Shape, b: &Shape) -> bool {
     let (shared, _) = overlap(&a.table, &b.table);
     let more = a.table.len().max(b.table.len());
-    shared >= TELLING && shared * 4 >= more * 3
+    shared >= DISTINCTIVE && shared * 4 >= more * 3
 }
 
-/// Whether two functions of one name do the same work, and something shows that it is no accident: a rare constant, or a
-/// mangled name, which tells the types of the arguments.
+/// Whether two functions of one name do the same work, and something shows that it is no accident. That is a rare
+/// constant, or a mangled name, which shows the types of the arguments.
 fn is_same_source(scalar: &Shape, vector: &Shape) -> bool {
     let all = vector.on_vectors.union(vector.on_numbers);
     let same_work = scalar.on_numbers.covers(vector.on_vectors) && all.covers(scalar.on_numbers.floats());

@@ -27,14 +27,14 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    /// Bytes at most of a function that is there for the instruction.
+    /// Maximum number of bytes of a function that is there for the instruction.
     const SMALL: u64 = 128;
     // The kernel's code may not touch vector registers, and writes POPCNT over its calls at run time.
     if context.image.build.is_linux_kernel {
         return Vec::new();
     }
     let checks = context.verdicts.iter().any(|verdict| verdict.guarded.contains(Feature::POPCNT));
-    // What only data leads to may be chosen by whoever reads that.
+    // What only data leads to may be chosen by the code that reads that.
     let is_chosen = |verdict: &Verdict| match verdict.reach {
         Reach::Guarded | Reach::Unknown | Reach::Unreached => true,
         Reach::Required => verdict.path.first().is_some_and(|root| !root.is_function),

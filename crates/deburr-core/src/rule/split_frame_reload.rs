@@ -1,5 +1,5 @@
-//! `split-frame-reload`: Go functions for AArch64 that store the return address and the frame pointer one by one and load
-//! both with one `ldp`. One finding a function, at the first such load, with the number of all.
+//! `split-frame-reload`: Go functions for AArch64 that store the return address and the frame pointer one by one and
+//! load both with one `ldp`. One finding a function, at the first such load, with the number of all.
 
 use super::{Context, Rule};
 use crate::address::Extent;

@@ -1,5 +1,5 @@
-//! `straddling-loop`: small innermost loops that lie in one more line of code than their size demands. In preview: which
-//! loops are hot the code does not say.
+//! `straddling-loop`: small innermost loops that are in one more line of code than their size demands. In preview:
+//! which loops are hot the code does not say.
 
 use super::{Context, Rule};
 use crate::finding::{Evidence, Finding, Severity, Value};

@@ -1,4 +1,4 @@
-//! Whether a compare-and-swap that failed may be tried again in a loop that does nothing else: a quick look before a
+//! Whether a compare-and-swap that failed may be tried again in a loop that does nothing else: a quick test before a
 //! graph is built.
 //!
 //! In: a compare-and-swap. Out: no, or maybe. Code is followed from it until it comes back, as [`super::path`] follows
@@ -9,7 +9,7 @@ use super::path::Site;
 use crate::address::Svma;
 use crate::insn::{Class, Condition, Flow, Insn, Operation, Reg};
 
-/// Instructions at most that are looked at.
+/// Maximum number of instructions that are examined.
 const STEPS: usize = 256;
 
 /// What a register may hold, as bits.
@@ -23,13 +23,13 @@ const STATUS: Held = 2;
 /// A constant.
 const CONSTANT: Held = 4;
 
-/// What the flags tell.
+/// What the flags show.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum Flags {
     Nothing,
     /// Whether the old value was the expected one.
     Equality,
-    /// Whether the compare-and-swap succeeded, one way or the other.
+    /// Whether the compare-and-swap succeeded, with either sense.
     Status,
 }
 
@@ -38,7 +38,7 @@ enum Told {
 struct Path {
     at: Svma,
     registers: [Held; 32],
-    told: Told,
+    flags: Flags,
     /// Whether it went where the compare-and-swap has failed.
     failed: bool,
 }
@@ -46,7 +46,7 @@ struct Path {
 /// Whether control may come back to the compare-and-swap at an address when it has failed. Never no where
 /// [`super::path`] finds such a loop. `decode`: the instruction at an address.
 pub(super) fn tries_again(decode: impl Fn(Svma) -> Option<Insn>, swap: Svma, site: Site) -> bool {
-    let Some(start) = decode(swap).and_then(|insn| Path::behind(&insn, site)) else { return false };
+    let Some(start) = decode(swap).and_then(|insn| Path::after(&insn, site)) else { return false };
     let mut pending = vec![start];
     let mut steps = 0;
     while let Some(mut path) = pending.pop() {
@@ -78,15 +78,15 @@ pub(super) fn tries_again(decode: impl Fn(Svma) -> Option<Insn>, swap: Svma, sit
 }
 
 impl Path {
-    /// Begins behind a compare-and-swap, or its load-exclusive. Registers may hold constants from before.
-    fn behind(swap: &Insn, site: Site) -> Option<Path> {
+    /// Begins after a compare-and-swap, or its load-exclusive. Registers may hold constants from before.
+    fn after(swap: &Insn, site: Site) -> Option<Path> {
         /// The first register that AArch64's callees preserve.
         const FIRST_PRESERVED: u8 = 19;
-        let told = match site {
-            Site::Instruction if swap.writes.contains(Reg::FLAGS) => Told::Equality,
-            _ => Told::Nothing,
+        let flags = match site {
+            Site::Instruction if swap.writes.contains(Reg::FLAGS) => Flags::Equality,
+            _ => Flags::Nothing,
         };
-        let mut path = Path { at: swap.next(), registers: [CONSTANT; 32], told, failed: false };
+        let mut path = Path { at: swap.next(), registers: [CONSTANT; 32], flags, failed: false };
         swap.writes.general().for_each(|reg| path.set(reg, NOTHING));
         let returned = if site == Site::Helper {
             (0..FIRST_PRESERVED).for_each(|number| path.set(Reg::general(number), NOTHING));
@@ -128,7 +128,7 @@ impl Path {
         let is_load = insn.memory.is_some_and(|memory| memory.read);
         let made = if is_load { NOTHING } else { self.made(insn) };
         if insn.writes.contains(Reg::FLAGS) {
-            self.told = self.tells(insn);
+            self.flags = self.flags_after(insn);
         }
         insn.writes.general().for_each(|reg| self.set(reg, NOTHING));
         insn.dst.into_iter().for_each(|dst| self.set(dst, made));
@@ -147,29 +147,29 @@ impl Path {
             Operation::Add => left & right & CONSTANT,
             // Zero, of equal values.
             Operation::Xor | Operation::Sub => CONSTANT,
-            Operation::SetCondition if self.told != Told::Nothing => STATUS,
+            Operation::SetCondition if self.flags != Flags::Nothing => STATUS,
             _ => NOTHING,
         }
     }
 
-    /// What the flags tell that an instruction sets. An expected value that is constant is no old value.
-    fn tells(&self, insn: &Insn) -> Told {
+    /// What the flags that an instruction sets show. An expected value that is constant is no old value.
+    fn flags_after(&self, insn: &Insn) -> Flags {
         let [left, right] = [insn.src[0], insn.src[1]];
         let is_status = self.held(left) & STATUS != 0;
         let are_values = left.is_some() && right.is_some() && insn.imm.is_none();
         match insn.operation {
-            _ if insn.memory.is_some() => Told::Nothing,
+            _ if insn.memory.is_some() => Flags::Nothing,
             Operation::Compare if are_values && (self.held(left) | self.held(right)) & OLD != 0 => {
-                Told::Equality
+                Flags::Equality
             }
-            Operation::Compare if insn.imm == Some(0) && is_status => Told::Status,
-            Operation::Test if left == right && is_status => Told::Status,
-            _ => Told::Nothing,
+            Operation::Compare if insn.imm == Some(0) && is_status => Flags::Status,
+            Operation::Test if left == right && is_status => Flags::Status,
+            _ => Flags::Nothing,
         }
     }
 
-    /// Whether the compare-and-swap has failed where a branch is taken, and where it is not; `None` where something else
-    /// decides it. That a store-exclusive failed only repeats its own try.
+    /// Whether the compare-and-swap has failed where a branch is taken, and where it is not; `None` where something
+    /// else decides it. That a store-exclusive failed only repeats its own try.
     fn decide(&self, branch: &Insn, site: Site) -> Option<(bool, bool)> {
         let on_equal = match branch.condition? {
             Condition::Equal => true,
@@ -178,10 +178,10 @@ impl Path {
         };
         let either = (site != Site::Exclusives, site != Site::Exclusives);
         match branch.operation {
-            Operation::BranchCondition => match self.told {
-                Told::Nothing => None,
-                Told::Equality => Some((!on_equal, on_equal)),
-                Told::Status => Some(either),
+            Operation::BranchCondition => match self.flags {
+                Flags::Nothing => None,
+                Flags::Equality => Some((!on_equal, on_equal)),
+                Flags::Status => Some(either),
             },
             Operation::BranchBit if branch.imm != Some(0) => None,
             Operation::BranchZero | Operation::BranchBit => match self.held(branch.src[0]) {

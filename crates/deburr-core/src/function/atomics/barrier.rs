@@ -1,8 +1,8 @@
-//! Barriers beside an atomic operation that orders by itself, or that a cheaper form of it would make needless.
+//! Barriers next to an atomic operation that orders by itself, or that a cheaper form of it would make needless.
 //!
 //! In: the marks of a sweep and the atomics of a file. Out: [`AtomicBarrier`]s, each with why it is not needed.
 //! AArch64: gcc's `__sync` builtins are `ldxr … stlxr … cbnz … dmb ish`, where the acquire form of the load makes the
-//! barrier needless; an LSE instruction with acquire and release orders all before it against all after it (DDI 0487
+//! barrier needless. An LSE instruction with acquire and release orders all before it against all after it (DDI 0487
 //! B2.3, barrier-ordered-before). x86-64: a locked instruction is a full barrier (SDM volume 3, "Memory Ordering in P6
 //! and More Recent Processor Families").
 
@@ -25,13 +25,13 @@ pub enum BarrierKind {
     SyncBuiltin,
     /// It follows a plain exchange: gcc's `__sync_lock_test_and_set`.
     LockTestAndSet,
-    /// One before and one behind a plain load-exclusive and store-exclusive: assembly older than C11's operations.
+    /// One before and one after a plain load-exclusive and store-exclusive: assembly older than C11's operations.
     BothSides,
-    /// The operation beside it is a full barrier already.
+    /// The operation next to it is a full barrier already.
     FullBarrier,
 }
 
-/// A barrier that is not needed, and the atomic operation that it stands beside.
+/// A barrier that is not needed, and the atomic operation that it is next to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AtomicBarrier {
     /// The barrier.
@@ -42,31 +42,31 @@ pub struct AtomicBarrier {
     pub extent: Extent,
     /// Why it is not needed.
     pub kind: BarrierKind,
-    /// What the operation beside it computes.
+    /// What the operation next to it computes.
     pub operation: Operation,
     /// Bytes of memory that the operation is on.
     pub size: u16,
-    /// Whether it stands before the operation.
+    /// Whether it is before the operation.
     pub is_before: bool,
 }
 
-/// Instructions at most between a barrier and the operation.
+/// Maximum number of instructions between a barrier and the operation.
 const BETWEEN: usize = 3;
 /// Bytes that so many take on either architecture.
 const REACH: u64 = 32;
 
-/// The needless barriers beside atomic operations, by address.
+/// The needless barriers next to atomic operations, by address.
 pub fn atomic_barriers(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<AtomicBarrier> {
     let mut found = match image.arch {
         Arch::Aarch64 => {
             let barriers = program.marks().filter(|mark| mark.class == Class::Barrier);
             let barriers: Vec<Svma> =
                 barriers.map(|mark| image.svma(mark.at)).filter(|&at| is_dmb_ish(image, at)).collect();
-            let mut found = behind_sequences(image, atomics, &barriers);
-            found.extend(behind_lse(image, program, atomics, &barriers));
+            let mut found = after_sequences(image, atomics, &barriers);
+            found.extend(after_lse(image, program, atomics, &barriers));
             found
         }
-        Arch::X86_64 => beside_locked(image, program),
+        Arch::X86_64 => next_to_locked(image, program),
     };
     found.sort_by_key(|barrier| barrier.at);
     found.dedup_by_key(|barrier| barrier.at);
@@ -78,13 +78,13 @@ fn is_dmb_ish(image: &Image<'_>, at: Svma) -> bool {
     image.word_at(at) == Some(DMB_ISH)
 }
 
-/// Barriers right behind load-exclusive/store-exclusive sequences whose order they make up for.
-fn behind_sequences(image: &Image<'_>, atomics: &Atomics, barriers: &[Svma]) -> Vec<AtomicBarrier> {
+/// Barriers right after load-exclusive/store-exclusive sequences whose order they make up for.
+fn after_sequences(image: &Image<'_>, atomics: &Atomics, barriers: &[Svma]) -> Vec<AtomicBarrier> {
     let changeable =
         |sequence: &&Sequence| !matches!(sequence.fate, Fate::RunTimeChoice | Fate::InlineDispatch);
-    let behind = |sequence: &Sequence| {
+    let after = |sequence: &Sequence| {
         let at = barriers.get(barriers.partition_point(|&at| at < sequence.extent.end)).copied()?;
-        let kind = kind_behind(image, sequence)?;
+        let kind = kind_after(image, sequence)?;
         leads_on(image, sequence, at).then_some(AtomicBarrier {
             at,
             atomic: sequence.load,
@@ -95,22 +95,22 @@ fn behind_sequences(image: &Image<'_>, atomics: &Atomics, barriers: &[Svma]) -> 
             is_before: false,
         })
     };
-    atomics.sequences.iter().filter(changeable).filter_map(behind).collect()
+    atomics.sequences.iter().filter(changeable).filter_map(after).collect()
 }
 
-/// Which barrier one behind a sequence would be. With acquire and release, or plain without a barrier before it, it is a
-/// fence that the program asked for.
-fn kind_behind(image: &Image<'_>, sequence: &Sequence) -> Option<BarrierKind> {
+/// Which barrier one after a sequence would be. With acquire and release, or plain without a barrier before it, it is a
+/// fence that the program requested.
+fn kind_after(image: &Image<'_>, sequence: &Sequence) -> Option<BarrierKind> {
     match (sequence.ordering.acquire, sequence.ordering.release) {
         (false, true) => Some(BarrierKind::SyncBuiltin),
-        (false, false) if is_behind_barrier(image, sequence.extent.start) => Some(BarrierKind::BothSides),
+        (false, false) if follows_barrier(image, sequence.extent.start) => Some(BarrierKind::BothSides),
         (false, false) => (sequence.operation == Operation::Swap).then_some(BarrierKind::LockTestAndSet),
         _ => None,
     }
 }
 
-/// Whether a barrier stands right before an address, or before a copy, an extension or a prefetch that does.
-fn is_behind_barrier(image: &Image<'_>, at: Svma) -> bool {
+/// Whether a barrier is right before an address, or before a copy, an extension or a prefetch that does.
+fn follows_barrier(image: &Image<'_>, at: Svma) -> bool {
     let mut before = (1..=BETWEEN as i64).map(|words| at.offset(-4 * words));
     let passed_by = |at: &Svma| {
         decode(image, *at).is_some_and(|insn| {
@@ -148,8 +148,8 @@ fn decode(image: &Image<'_>, at: Svma) -> Option<Insn> {
     insn::decode(image.arch, image.bytes_at(at)?, at)
 }
 
-/// Barriers behind LSE instructions with acquire and release.
-fn behind_lse(
+/// Barriers after LSE instructions with acquire and release.
+fn after_lse(
     image: &Image<'_>,
     program: &Program,
     atomics: &Atomics,
@@ -171,8 +171,8 @@ fn behind_lse(
     pairs.filter_map(|(insn, at)| full_barrier(image, program, &insn, at)).collect()
 }
 
-/// `mfence`, or gcc's `lock or $0, (%rsp)`, beside locked instructions.
-fn beside_locked(image: &Image<'_>, program: &Program) -> Vec<AtomicBarrier> {
+/// `mfence`, or gcc's `lock or $0, (%rsp)`, next to locked instructions.
+fn next_to_locked(image: &Image<'_>, program: &Program) -> Vec<AtomicBarrier> {
     let marks: Vec<(Svma, Class)> = program
         .marks()
         .filter(|mark| matches!(mark.class, Class::Barrier | Class::LockedAtomic))
@@ -210,8 +210,8 @@ fn touches_stack_only(insn: &Insn) -> bool {
         && insn.memory.is_some_and(|memory| memory.base == Some(RSP) && memory.index.is_none())
 }
 
-/// Whether a fence may be there for what locked instructions do not order: reading the time-stamp counter, which another
-/// fence or `rdtsc` soon after tells.
+/// Whether a fence may be there for what locked instructions do not order: reading the time-stamp counter, which
+/// another fence or `rdtsc` soon after shows.
 fn orders_more(image: &Image<'_>, fence: &Insn) -> bool {
     const AFTER: usize = 3;
     let mut at = fence.next();
@@ -228,7 +228,7 @@ fn orders_more(image: &Image<'_>, fence: &Insn) -> bool {
     false
 }
 
-/// The barrier beside an operation that is a full barrier, if nothing that accesses memory stands between them and
+/// The barrier next to an operation that is a full barrier, if nothing that accesses memory is between them and
 /// control does not come in between.
 fn full_barrier(image: &Image<'_>, program: &Program, atomic: &Insn, at: Svma) -> Option<AtomicBarrier> {
     let function = program.function_at(image.code_offset(at)?)?;

@@ -1,9 +1,9 @@
 //! Compare-and-swap loops that compute what one atomic instruction does.
 //!
 //! In: the compare-and-swaps of a file: instructions, load-exclusive/store-exclusive sequences, calls of helpers. Out:
-//! [`CasLoop`]s: natural loops in which every path passes the compare-and-swap, nothing but its outcome decides where
-//! control goes, nothing else is stored, the expected value is the old one, and the new one is an operation on it and
-//! on a value that the loop does not change. A path is followed symbolically ([`super::path`]).
+//! [`CasLoop`]s, which are natural loops. Every path of one passes the compare-and-swap, whose outcome alone decides
+//! where control goes, and nothing else is stored. The expected value is the old one. The new one is an operation on it
+//! and on a value that the loop does not change. A path is followed symbolically ([`super::path`]).
 
 use super::again::tries_again;
 use super::path::{Atom, Decision, Path, Site, Swap, Term, register};
@@ -56,16 +56,16 @@ pub struct CasLoop {
     pub size: u16,
     /// How it does the compare-and-swap.
     pub form: CasForm,
-    /// Whether code behind the loop may read the old or the new value; told on x86-64 only, else true.
+    /// Whether code after the loop may read the old or the new value; determined on x86-64 only, else true.
     pub is_value_used: bool,
 }
 
-/// Blocks at most of a loop.
+/// Maximum number of blocks of a loop.
 const BLOCKS: usize = 12;
-/// Bytes at most from the first of a loop to its compare-and-swap, and from there to the branch back.
+/// Maximum number of bytes from the first of a loop to its compare-and-swap, and from there to the branch back.
 const SPAN: u64 = 160;
-/// Blocks that are looked through for a use of the value.
-const BLOCKS_BEHIND: usize = 64;
+/// Maximum number of blocks that are searched for a use of the value.
+const BLOCKS_AFTER: usize = 64;
 
 /// A compare-and-swap.
 #[derive(Clone, Copy)]
@@ -139,14 +139,14 @@ fn candidates(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<Ca
     instructions.chain(exclusives).chain(calls).collect()
 }
 
-/// Whether an atomic instruction may be a compare-and-swap; most are none. SDM volume 2, CMPXCHG: prefixes, 0F B0 or B1, or
-/// 0F C7.
+/// Whether an atomic instruction may be a compare-and-swap; most are none. SDM volume 2, CMPXCHG: prefixes, 0F B0 or
+/// B1, or 0F C7.
 fn may_compare_swap(arch: Arch, code: &[u8]) -> bool {
     let mut pairs = code.iter().zip(code.iter().skip(1)).take(14);
     arch != Arch::X86_64 || pairs.any(|pair| matches!(pair, (0x0f, 0xb0 | 0xb1 | 0xc7)))
 }
 
-/// Whether, soon behind an address, a branch goes back to it or to what is just before it. Most compare-and-swaps are in
+/// Whether, soon after an address, a branch goes back to it or to what is just before it. Most compare-and-swaps are in
 /// no such loop, and graphs are dear.
 fn goes_back(image: &Image<'_>, from: Svma) -> bool {
     let mut at = from;
@@ -165,7 +165,7 @@ fn goes_back(image: &Image<'_>, from: Svma) -> bool {
 /// The end of one path through a loop.
 struct End {
     path: Path,
-    /// The block behind the loop; `None` where the path goes back to its header.
+    /// The block after the loop; `None` where the path goes back to its header.
     exit: Option<Option<usize>>,
 }
 
@@ -244,7 +244,7 @@ fn operation(swap: &Swap, expected: Atom, is_fixed: impl Fn(Reg) -> bool) -> Opt
 /// Follows every path from a loop's header to its header again or out of it. `None` where one is not of the shapes in
 /// question.
 fn follow_all(graph: &Graph, around: &Loop, candidate: Candidate) -> Option<Vec<End>> {
-    /// Steps at most from block to block.
+    /// Maximum number of steps from block to block.
     const STEPS: usize = 64;
     let site = candidate.form.site();
     let mut ends = Vec::new();
@@ -292,7 +292,7 @@ fn follow_all(graph: &Graph, around: &Loop, candidate: Candidate) -> Option<Vec<
     Some(ends)
 }
 
-/// Whether code behind a loop may read a register that holds the old or the new value; x86-64's calling convention.
+/// Whether code after a loop may read a register that holds the old or the new value; x86-64's calling convention.
 fn is_value_used(graph: &Graph, end: &End, expected: Atom) -> bool {
     let holds_it = |reg: Reg| match end.path.holds(reg) {
         Term::Atom(Atom::Returned | Atom::Loaded) => true,
@@ -311,7 +311,7 @@ fn is_value_used(graph: &Graph, end: &End, expected: Atom) -> bool {
             continue;
         }
         seen.push((index, live));
-        let Some(block) = graph.blocks.get(index).filter(|_| seen.len() <= BLOCKS_BEHIND) else {
+        let Some(block) = graph.blocks.get(index).filter(|_| seen.len() <= BLOCKS_AFTER) else {
             return true;
         };
         for insn in &block.insns {
@@ -331,7 +331,7 @@ fn is_value_used(graph: &Graph, end: &End, expected: Atom) -> bool {
     false
 }
 
-/// Which of some registers still hold what they did behind an instruction; `None` where it may read one of them.
+/// Which of some registers still hold what they did after an instruction; `None` where it may read one of them.
 fn passes_on(insn: &Insn, held: RegSet) -> Option<RegSet> {
     /// `rdi`, `rsi`, `rdx`, `rcx`, `r8`, `r9`: arguments.
     const ARGUMENTS: [u8; 6] = [7, 6, 2, 1, 8, 9];

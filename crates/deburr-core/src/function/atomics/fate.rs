@@ -1,8 +1,8 @@
 //! Why a load-exclusive/store-exclusive sequence is there, and so whether anyone can do something about it.
 //!
-//! In: a sequence in its control-flow graph. Out: its [`Fate`]. Every class has been met in shipped binaries: the run-time
-//! choices of libatomic (ifunc), OpenJDK (stubs), the Linux kernel (patched jumps) and Go (a flag tested in line);
-//! operations that LSE lacks; and assembly that no compiler made.
+//! In: a sequence in its control-flow graph. Out: its [`Fate`]. Every class has been met in shipped binaries. Run-time
+//! choices are those of libatomic (ifunc), OpenJDK (stubs), the Linux kernel (patched jumps) and Go (a flag tested in
+//! line). There are also operations that LSE lacks, and assembly that no compiler made.
 
 use super::sequence::{Fate, Operation, Pair, Sequence};
 use crate::address::CodeOffset;
@@ -14,7 +14,7 @@ use crate::image::{Image, SymbolKind};
 use crate::insn::{self, Class, Flow, Insn, Reg};
 use std::collections::HashSet;
 
-/// What telling the fates of one file's sequences takes.
+/// What determining the fates of one file's sequences takes.
 pub(super) struct Fates<'a> {
     image: &'a Image<'a>,
     program: &'a Program,
@@ -85,8 +85,9 @@ fn begins_as_jvm_stub(image: &Image<'_>, function: &Function) -> bool {
     words.next() == Some(PRFM_PSTL1STRM_X0)
 }
 
-/// Whether the way to a load-exclusive leaves, a few blocks before it, a branch on a flag in memory whose other arm
-/// holds what does without: an LSE instruction, or for a load of 16 bytes the plain load that LSE2 makes atomic (QEMU).
+/// Whether the path to a load-exclusive leaves, a few blocks before it, a branch on a flag in memory whose other arm
+/// does without. That arm holds an LSE instruction, or for a load of 16 bytes the plain load that LSE2 makes atomic
+/// (QEMU).
 fn is_dispatched(graph: &Graph, pair: &Pair, sequence: &Sequence) -> bool {
     const BLOCKS_BACK: usize = 4;
     let Some((home, _)) = graph.find(sequence.load) else { return false };
@@ -126,8 +127,8 @@ fn tests_flag(graph: &Graph, block: usize) -> bool {
     made.is_some_and(|insn| insn.class == Class::Load)
 }
 
-/// Whether a block ends in a jump that is replaced by a nop at run time, as in the Linux kernel where the CPU has LSE:
-/// nothing else leads to what follows it, and there an LSE instruction comes soon.
+/// Whether a block ends in a jump that is replaced by a nop at run time, as in the Linux kernel where the CPU has LSE.
+/// Nothing else leads to what follows it, and there an LSE instruction comes soon.
 fn is_patched(graph: &Graph, block: usize, arm: &[usize]) -> bool {
     let jumps = graph.blocks.get(block).and_then(|block| block.last());
     let after = block + 1;
@@ -165,8 +166,9 @@ fn reaches(graph: &Graph, mut front: Vec<usize>, arm: &[usize], is_it: impl Fn(&
     false
 }
 
-/// Whether no compiler made the sequence: it stands in the Go runtime's assembly, waits for events, or sets barriers on both
-/// sides of an exclusive pair without an order of its own (inline assembly older than C11's operations).
+/// Whether no compiler made the sequence. Such a sequence is in the Go runtime's assembly, waits for events, or sets
+/// barriers on both sides of an exclusive pair without an order of its own. The last is inline assembly older than
+/// C11's operations.
 fn is_written_by_hand(
     image: &Image<'_>,
     program: &Program,
@@ -183,7 +185,7 @@ fn is_written_by_hand(
         || is_fenced_on_both_sides(image, sequence)
 }
 
-/// Whether `wfe` stands right before a load-exclusive.
+/// Whether `wfe` is right before a load-exclusive.
 fn waits_for_events(image: &Image<'_>, graph: &Graph, load: Svma) -> bool {
     const WFE: u32 = 0xd503_205f;
     let before = graph.find(load).and_then(|(block, index)| {
@@ -202,7 +204,7 @@ fn waits_for_events(image: &Image<'_>, graph: &Graph, load: Svma) -> bool {
 /// Whether a pair of plain `ldxr` and `stxr` has a `dmb ish` on either side.
 fn is_fenced_on_both_sides(image: &Image<'_>, sequence: &Sequence) -> bool {
     const DMB_ISH: u32 = 0xd503_3bbf;
-    /// Words that may stand between: a copy or an extension of an operand before, the branch back after.
+    /// Instructions that may be in between: a copy or an extension of an operand before, the branch back after.
     const NEAR: i64 = 2;
     let is_fence = |at: Svma| image.word_at(at) == Some(DMB_ISH);
     let is_plain = !sequence.ordering.acquire && !sequence.ordering.release;
@@ -211,8 +213,8 @@ fn is_fenced_on_both_sides(image: &Image<'_>, sequence: &Sequence) -> bool {
         && (0..NEAR).any(|words| is_fence(sequence.extent.end.offset(4 * words)))
 }
 
-/// Whether a function without a name lies in a long run of code without frame descriptions, in a file that has them
-/// elsewhere: V8's embedded builtins, which it generates when it is built.
+/// Whether a function without a name is in a long run of code without frame descriptions, in a file that has them
+/// elsewhere. Such are V8's embedded builtins, which it generates when it is built.
 fn is_generated(image: &Image<'_>, program: &Program, function: &Function) -> bool {
     const LONG: u64 = 64 * 1024;
     let start = image.svma(function.start);
@@ -223,8 +225,8 @@ fn is_generated(image: &Image<'_>, program: &Program, function: &Function) -> bo
     run.is_some_and(|bytes| bytes >= LONG) && program.symbol(function, image).is_none()
 }
 
-/// Whether the compiler would have emitted the same with every flag: LSE has no `nand`, and of 16 bytes only
-/// compare-and-swap; clang without optimisation leaves compare-and-swap in line though it outlines the rest.
+/// Whether the compiler would have emitted the same with every flag. LSE has no `nand`, and of 16 bytes only
+/// compare-and-swap. Clang without optimisation leaves compare-and-swap in line though it outlines the rest.
 fn no_flag_helps(
     image: &Image<'_>,
     graph: &Graph,
@@ -253,7 +255,7 @@ fn stores_an_extreme(graph: &Graph, pair: &Pair) -> bool {
     made.is_some_and(|insn| insn.operation.chooses())
 }
 
-/// Whether a compare-and-swap is clang's at -O0: its operands come from the stack in the same block, and no `clrex`
+/// Whether a compare-and-swap is clang's at -O0. Its operands come from the stack in the same block, and no `clrex`
 /// follows a failed comparison, as it does in clang's optimised code.
 fn is_unoptimised_clang(image: &Image<'_>, graph: &Graph, pair: &Pair) -> bool {
     // Without section headers no compiler is named; gcc leaves nothing in line where it outlines.

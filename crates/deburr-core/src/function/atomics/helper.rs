@@ -1,4 +1,4 @@
-//! Outlined atomics: helper bodies, told by their words, and the calls of them.
+//! Outlined atomics: helper bodies, recognised by their instructions, and the calls of them.
 //!
 //! A body tests one flag byte, runs one LSE instruction if it is set, and else a load-exclusive/store-exclusive loop:
 //!
@@ -28,7 +28,7 @@ const CBZ_W16_12: u32 = 0x3400_0070;
 const RET: u32 = 0xd65f_03c0;
 const DMB_ISH: u32 = 0xd503_3bbf;
 const BR_X16: u32 = 0xd61f_0200;
-/// Words of the longest body, `cas16` with `bti` and `dmb`, and some to spare.
+/// Instructions of the longest body, `cas16` with `bti` and `dmb`, and some to spare.
 const LONGEST: u64 = 20;
 /// How the helpers' names begin.
 const PREFIX: &str = "__aarch64_";
@@ -43,15 +43,15 @@ pub struct Helper {
 }
 
 impl Helper {
-    /// The word of the LSE instruction, where that is all that the body does on a CPU that has LSE.
+    /// The encoding of the LSE instruction, where that is all that the body does on a CPU that has LSE.
     pub fn only_instruction(&self, image: &Image<'_>) -> Option<u32> {
         let word = |index: i64| image.word_at(self.extent.start.offset(4 * index));
         let first = i64::from(word(0)? == BTI_C);
-        let asks = is_adrp_x16(word(first)?)
+        let tests_lse = is_adrp_x16(word(first)?)
             && is_ldrb_w16(word(first + 1)?)
             && word(first + 2)? == CBZ_W16_12
             && word(first + 4)? == RET;
-        word(first + 3).filter(|_| asks)
+        word(first + 3).filter(|_| tests_lse)
     }
 }
 
@@ -74,7 +74,7 @@ pub(super) fn find(image: &Image<'_>, program: &Program) -> Vec<Helper> {
     lse.filter_map(|mark| body_around(image, image.svma(mark.at))).collect()
 }
 
-/// The branch that the LSE instruction at an address is behind, where it is that of a helper.
+/// The branch that guards the LSE instruction at an address, where it is that of a helper.
 pub(crate) fn guard_of(image: &Image<'_>, lse: Svma) -> Option<Svma> {
     let guard = lse.offset(-4);
     body_around(image, lse).filter(|_| image.word_at(guard) == Some(CBZ_W16_12)).map(|_| guard)
@@ -86,7 +86,7 @@ fn body_around(image: &Image<'_>, lse: Svma) -> Option<Helper> {
     let is_tested = word(lse.offset(-4))? == CBZ_W16_12
         && is_ldrb_w16(word(lse.offset(-8))?)
         && is_adrp_x16(word(lse.offset(-12))?);
-    // BOLT moves a body and writes a jump to it over the first three words of the old one.
+    // BOLT moves a body and writes a jump to it over the first three instructions of the old one.
     let moved = [-4, -8].into_iter().find(|&at| {
         let word = |offset: i64| word(lse.offset(at + offset)).unwrap_or_default();
         word(0) == BR_X16 && is_add_x16(word(-4)) && is_adrp_x16(word(-8))
@@ -163,17 +163,18 @@ fn name(lse: &Insn, is_sync: bool) -> Option<Arc<str>> {
 pub(super) fn calls(image: &Image<'_>, program: &Program, helpers: &[Helper]) -> Vec<HelperCall> {
     let mut calls: Vec<HelperCall> = external_calls(image).collect();
     if !helpers.is_empty() {
-        let ways = ways_in(image, program, helpers);
-        let bounds = ways.first().zip(ways.last()).map(|(first, last)| first.0..=last.0);
+        let entries = entries_of(image, program, helpers);
+        let bounds = entries.first().zip(entries.last()).map(|(first, last)| first.0..=last.0);
         let helper_at = |to: CodeOffset| {
-            // Nearly every call goes elsewhere, and helpers lie side by side.
+            // Nearly every call goes elsewhere, and helpers are next to each other.
             if !bounds.as_ref().is_some_and(|bounds| bounds.contains(&to)) {
                 return None;
             }
-            ways.binary_search_by_key(&to, |way| way.0)
+            entries
+                .binary_search_by_key(&to, |entry| entry.0)
                 .ok()
-                .and_then(|index| ways.get(index))
-                .map(|way| way.1)
+                .and_then(|index| entries.get(index))
+                .map(|entry| entry.1)
         };
         let call = |edge: Edge, is_tail: bool| {
             let helper = helper_at(edge.to)?.name.clone();
@@ -207,8 +208,8 @@ fn external_calls(image: &Image<'_>) -> impl Iterator<Item = HelperCall> {
     })
 }
 
-/// Whether a function's name is an outlined helper's. Its body need not have an LSE path: those in Rust's compiler-builtins had
-/// none from June 2023 to August 2025.
+/// Whether a function's name is an outlined helper's. Its body need not have an LSE path: those in Rust's
+/// compiler-builtins had none from June 2023 to August 2025.
 pub fn is_helper_name(name: &str) -> bool {
     name.strip_prefix(PREFIX).is_some_and(is_operation)
 }
@@ -221,7 +222,11 @@ fn is_operation(name: &str) -> bool {
 }
 
 /// Where calls of helpers go: the helpers' starts, and the veneers in front of them. Sorted by offset.
-fn ways_in<'h>(image: &Image<'_>, program: &Program, helpers: &'h [Helper]) -> Vec<(CodeOffset, &'h Helper)> {
+fn entries_of<'h>(
+    image: &Image<'_>,
+    program: &Program,
+    helpers: &'h [Helper],
+) -> Vec<(CodeOffset, &'h Helper)> {
     /// Bytes of the longest veneer, with a `bti` before it.
     const VENEER: u32 = 16;
     let direct = helpers.iter().filter_map(|helper| Some((image.code_offset(helper.extent.start)?, helper)));
@@ -231,13 +236,13 @@ fn ways_in<'h>(image: &Image<'_>, program: &Program, helpers: &'h [Helper]) -> V
         let index = helpers.binary_search_by_key(&to, |helper| helper.extent.start).ok()?;
         Some((function.start, helpers.get(index)?))
     });
-    let mut ways: Vec<(CodeOffset, &Helper)> = through_veneers.collect();
-    ways.extend(direct);
-    ways.sort_by_key(|way| way.0);
-    ways
+    let mut entries: Vec<(CodeOffset, &Helper)> = through_veneers.collect();
+    entries.extend(direct);
+    entries.sort_by_key(|entry| entry.0);
+    entries
 }
 
-/// The destination of the veneer at an address: linkers put `adrp x16; add x16; br x16` in the way of calls that
+/// The destination of the veneer at an address: linkers put `adrp x16; add x16; br x16` on the path of calls that
 /// reach too far.
 fn veneer_target(image: &Image<'_>, at: Svma) -> Option<Svma> {
     let word = |at: Svma| image.word_at(at);

@@ -100,7 +100,7 @@ fn paired(
     (sequences, unpaired)
 }
 
-/// Whether an address lies in one of some helper bodies, sorted by address.
+/// Whether an address is in one of some helper bodies, sorted by address.
 fn is_in_helper(helpers: &[Helper], at: Svma) -> bool {
     let after = helpers.partition_point(|helper| helper.extent.start <= at);
     after.checked_sub(1).and_then(|i| helpers.get(i)).is_some_and(|helper| helper.extent.contains(at))

@@ -1,4 +1,4 @@
-//! One path round a compare-and-swap loop: what registers hold, and what its branches depend on.
+//! One path through a compare-and-swap loop: what registers hold, and what its branches depend on.
 //!
 //! In: the instructions of a path, one after another. Out: the compare-and-swap on it, in terms of what registers held
 //! where the path began. Whatever is not of the shapes in question ends the path: a store, a call, a branch on anything
@@ -34,7 +34,7 @@ pub(super) enum Term {
     Unknown,
 }
 
-/// What the flags tell.
+/// What the flags show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flags {
     Unknown,
@@ -109,7 +109,7 @@ pub(super) struct Path {
     /// Where a plain load read.
     loaded: Option<Place>,
     pub(super) swap: Option<Swap>,
-    /// Whether the compare-and-swap succeeded, once a branch has told.
+    /// Whether the compare-and-swap succeeded, once a branch has tested it.
     pub(super) succeeded: Option<bool>,
 }
 
@@ -211,9 +211,9 @@ impl Path {
         self.forget(insn.writes);
         self.set(returned, Term::Atom(Atom::Returned));
         self.flags_are_equal = None;
-        // `cmpxchg` tells in the flags; the others leave them, or may change them.
-        let tells = self.site == Site::Instruction && insn.writes.contains(Reg::FLAGS);
-        self.flags = if tells { Flags::Outcome(true) } else { Flags::Unknown };
+        // `cmpxchg` shows it in the flags; the others leave them, or may change them.
+        let shows = self.site == Site::Instruction && insn.writes.contains(Reg::FLAGS);
+        self.flags = if shows { Flags::Outcome(true) } else { Flags::Unknown };
         self.swap = Some(Swap { place, expected, desired });
         Some(())
     }
@@ -389,7 +389,8 @@ impl Path {
         }
     }
 
-    /// [`Term::Succeeded`] where "equal" says that the compare-and-swap succeeded, [`Term::Failed`] where that it failed.
+    /// [`Term::Succeeded`] where "equal" says that the compare-and-swap succeeded, [`Term::Failed`] where that it
+    /// failed.
     fn flags_tell(&self) -> Option<Term> {
         match self.flags {
             Flags::Outcome(true) => Some(Term::Succeeded),
@@ -468,7 +469,7 @@ impl Path {
         }
     }
 
-    /// Of exclusives the comparison tells what value is expected.
+    /// Of exclusives the comparison shows what value is expected.
     fn compare_exclusives(&mut self, a: Atom, b: Atom) {
         if let Some(swap) = self.swap.as_mut().filter(|swap| swap.expected.is_none()) {
             swap.expected = match (a, b) {

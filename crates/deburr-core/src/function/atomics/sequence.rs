@@ -2,7 +2,7 @@
 //!
 //! A sequence is a load-exclusive from which control reaches a store-exclusive of the same size and base.
 //! Data that decodes as one of the two has no partner. Loop rotation may put the store at the lower address, so the
-//! pair is looked for in the control-flow graph, never by a linear scan.
+//! pair is searched for in the control-flow graph, never by a linear scan.
 
 use crate::address::{Extent, Svma};
 use crate::function::block::Graph;
@@ -10,7 +10,7 @@ use crate::function::loops::Loop;
 use crate::insn::{self, Class, Flow, Insn, Ordering, Reg, RegSet};
 use std::collections::{HashMap, VecDeque};
 
-/// Instructions at most between the two. Compilers put no more than five there.
+/// Maximum number of instructions between the two. Compilers put no more than five there.
 const LONGEST: usize = 48;
 
 /// What a sequence computes.
@@ -47,7 +47,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The word in the evidence.
+    /// Its name in the evidence.
     pub const fn name(self) -> &'static str {
         match self {
             Operation::CompareSwap => "cas",
@@ -83,7 +83,7 @@ pub struct Sequence {
     pub size: u16,
     /// Acquire of the load, release of the store.
     pub ordering: Ordering,
-    /// Whether it lies in a loop. A weak compare-and-swap may leave trying again to its caller.
+    /// Whether it is in a loop. A weak compare-and-swap may leave trying again to its caller.
     pub retries: bool,
     /// Why it is there.
     pub fate: Fate,
@@ -92,9 +92,9 @@ pub struct Sequence {
 /// Why a sequence is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// The compiler would have emitted an LSE instruction, or a call of a helper, had it been asked to.
+    /// The compiler would have emitted an LSE instruction, or a call of a helper, had a flag requested it.
     MissedFlag,
-    /// An LSE instruction, or for a load of 16 bytes a plain one, stands beside it, and a flag is tested in line.
+    /// An LSE instruction, or for a load of 16 bytes a plain one, is next to it, and a flag is tested in line.
     InlineDispatch,
     /// Its function is chosen or replaced at run time.
     RunTimeChoice,
@@ -104,8 +104,8 @@ pub enum Fate {
     WrittenByHand,
 }
 
-/// The instructions of each load-exclusive/store-exclusive pair of a function, from the load on the shortest way to the
-/// store; helpers are functions like any other here.
+/// The instructions of each load-exclusive/store-exclusive pair of a function, from the load on the shortest path to
+/// the store; helpers are functions like any other here.
 pub fn exclusive_runs(graph: &Graph) -> Vec<Vec<Svma>> {
     let insns = graph.blocks.iter().flat_map(|block| &block.insns);
     let loads = insns.filter(|insn| insn.class == Class::LoadExclusive);
@@ -117,15 +117,15 @@ pub fn exclusive_runs(graph: &Graph) -> Vec<Vec<Svma>> {
     pairs.map(run).collect()
 }
 
-/// A load-exclusive, its store-exclusive, and the instructions on the shortest way between them.
+/// A load-exclusive, its store-exclusive, and the instructions on the shortest path between them.
 pub(super) struct Pair {
     pub(super) load: Insn,
     body: Vec<Insn>,
     pub(super) store: Insn,
 }
 
-/// Finds the store-exclusive of the load-exclusive at an address, breadth first; that of a failed comparison, which only
-/// writes back what was read, if there is no other.
+/// Finds the store-exclusive of the load-exclusive at an address, breadth first; that of a failed comparison, which
+/// only writes back what was read, if there is no other.
 pub(super) fn pair(graph: &Graph, load: Svma) -> Option<Pair> {
     let (block, index) = graph.find(load)?;
     let at = |(block, index): (usize, usize)| graph.blocks.get(block)?.insns.get(index);
@@ -211,7 +211,7 @@ impl Pair {
         self.body.iter().any(|insn| matches!(insn.flow, Flow::Branch(_)))
     }
 
-    /// Whether it stores what it loaded, on one way of a branch.
+    /// Whether it stores what it loaded, on one edge of a branch.
     fn writes_back(&self) -> bool {
         let is_old =
             |reg| self.load.writes.contains(reg) && !self.body.iter().any(|insn| insn.writes.contains(reg));

@@ -1,17 +1,17 @@
 //! A short cycle of the control-flow graph that is entered only at its first block.
 //!
-//! In: a [`Graph`] and the edge that closes the cycle. Out: its blocks, in an order in which they run. It is the natural
-//! loop of that one edge: several edges back to one block make one loop, but a test that goes straight back waits
-//! without pause even if a second edge goes back by way of one.
+//! In: a [`Graph`] and the edge that closes the cycle. Out: its blocks, in an order in which they run. It is the
+//! natural loop of that one edge. Several edges back to one block make one loop, but a test that goes straight back
+//! waits without pause even if a second edge goes back through one.
 
 use crate::address::Svma;
 use crate::function::block::Graph;
 use crate::insn::{Class, Condition, Insn, Operation};
 
-/// Blocks of a cycle at most. Loops that wait have a handful.
+/// Maximum number of blocks of a cycle. Loops that wait have a handful.
 const LARGEST: usize = 24;
 
-/// Blocks at most between a jump's target and the loop's entry.
+/// Maximum number of blocks between a jump's target and the loop's entry.
 const ENTRIES: usize = 2;
 
 /// A cycle without another one in it.
@@ -22,8 +22,8 @@ pub(super) struct Cycle<'a> {
 }
 
 impl<'a> Cycle<'a> {
-    /// The cycle that the jump at `from` back to `to` closes. A loop may be entered behind the jump's target, by a jump
-    /// over what is only done between two rounds: then its last edge is the one that comes to the entry.
+    /// The cycle that the jump at `from` back to `to` closes. A loop may be entered after the jump's target, by a jump
+    /// over what is only done between two iterations. Then its last edge is the one that comes to the entry.
     pub(super) fn between(graph: &'a Graph, from: Svma, to: Svma) -> Option<Cycle<'a>> {
         let ((mut latch, _), (mut header, 0)) = (graph.find(from)?, graph.find(to)?) else { return None };
         for _ in 0..=ENTRIES {
@@ -43,7 +43,7 @@ impl<'a> Cycle<'a> {
     /// The cycle that the edge from `latch` to `header` closes; `None` where it has another entry or another cycle
     /// in it, or is large.
     fn closed_by(graph: &'a Graph, latch: usize, header: usize) -> Option<Cycle<'a>> {
-        if !ways(graph, latch).any(|to| to == header) {
+        if !successors(graph, latch).any(|to| to == header) {
             return None;
         }
         let mut inside = vec![header];
@@ -53,13 +53,14 @@ impl<'a> Cycle<'a> {
                 continue;
             }
             let before = &graph.blocks.get(block)?.predecessors;
-            // The function's entry, or where a jump through a table leads: a second way in.
+            // The function's entry, or where a jump through a table leads: a second entry.
             if block == 0 || before.is_empty() || inside.len() == LARGEST {
                 return None;
             }
             inside.push(block);
-            pending
-                .extend(before.iter().copied().filter(|&before| ways(graph, before).any(|to| to == block)));
+            pending.extend(
+                before.iter().copied().filter(|&before| successors(graph, before).any(|to| to == block)),
+            );
         }
         let mut cycle = Cycle { graph, blocks: inside };
         cycle.blocks = cycle.in_order()?;
@@ -84,18 +85,18 @@ impl<'a> Cycle<'a> {
     pub(super) fn before(&self, block: usize) -> impl Iterator<Item = usize> {
         let before = self.graph.blocks.get(block).map_or(&[][..], |block| &block.predecessors);
         let inside = before.iter().copied().filter(|before| self.blocks.contains(before));
-        inside.filter(move |&before| ways(self.graph, before).any(|to| to == block))
+        inside.filter(move |&before| successors(self.graph, before).any(|to| to == block))
     }
 
     /// Whether a block of the cycle may leave it.
     pub(super) fn leaves(&self, block: usize) -> bool {
-        let inside = ways(self.graph, block).filter(|to| self.blocks.contains(to)).count();
+        let inside = successors(self.graph, block).filter(|to| self.blocks.contains(to)).count();
         inside < 2
     }
 
     /// The blocks that the cycle is left to.
     pub(super) fn exits(&self) -> impl Iterator<Item = usize> {
-        let after = self.blocks.iter().flat_map(|&block| ways(self.graph, block));
+        let after = self.blocks.iter().flat_map(|&block| successors(self.graph, block));
         after.filter(|to| !self.blocks.contains(to))
     }
 
@@ -110,9 +111,9 @@ impl<'a> Cycle<'a> {
     }
 }
 
-/// The blocks that may run after a block. That a store-exclusive failed only repeats its own try and is no way: else
+/// The blocks that may run after a block. That a store-exclusive failed only repeats its own try and is no edge: else
 /// each LL/SC sequence would be a loop that waits.
-pub(super) fn ways(graph: &Graph, block: usize) -> impl Iterator<Item = usize> {
+pub(super) fn successors(graph: &Graph, block: usize) -> impl Iterator<Item = usize> {
     let failed = graph.blocks.get(block).and_then(|block| {
         let (last, rest) = block.insns.split_last()?;
         let store = rest.iter().rposition(|insn| insn.class == Class::StoreExclusive)?;

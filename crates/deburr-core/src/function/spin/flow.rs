@@ -1,8 +1,8 @@
 //! What each value in a cycle comes from: what makes a loop wait for something, not work.
 //!
 //! In: a [`Cycle`]. Out: [`Flow`]: the loads, the atomic operation, and the conditions of the branches, each with its
-//! [`Origins`]. Where nothing but a counter is carried from one round to the next and nothing is stored, only another
-//! processor can make a later round differ from the first.
+//! [`Origins`]. Where nothing but a counter is carried from one iteration to the next and nothing is stored, only
+//! another processor can make a later iteration differ from the first.
 
 use super::cycle::Cycle;
 use crate::image::Image;
@@ -13,17 +13,17 @@ use deburr_cpu::Arch;
 const SLOTS: usize = 33;
 /// The flags' slot.
 const FLAGS: usize = 32;
-/// Loads at most in a cycle.
+/// Maximum number of loads in a cycle.
 const LOADS: usize = 64;
 
 /// What a value comes from, as sets by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Origins {
-    /// Registers that the cycle writes, as they were when the round began.
+    /// Registers that the cycle writes, as they were when the iteration began.
     carried: u64,
-    /// Loads of this round.
+    /// Loads of this iteration.
     pub(super) loads: u64,
-    /// Whether the old value that an atomic operation of this round brought is among them.
+    /// Whether the old value that an atomic operation of this iteration brought is among them.
     pub(super) atomic: bool,
     /// Whether the time is among them.
     pub(super) time: bool,
@@ -40,13 +40,13 @@ impl Origins {
     }
 }
 
-/// What a register holds at some point of a round.
+/// What a register holds at some point of an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Value {
     origins: Origins,
-    /// The slot whose value at the beginning of the round it is, plus a constant.
+    /// The slot whose value at the beginning of the iteration it is, plus a constant.
     counts: Option<u8>,
-    /// Which definition made it; 0: none in this round.
+    /// Which definition made it; 0: none in this iteration.
     made_by: u32,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Atomic {
     pub(super) is_compare: bool,
 }
 
-/// A call that stands for an atomic operation.
+/// A call that represents an atomic operation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Outlined {
     pub(super) is_compare: bool,
@@ -89,11 +89,11 @@ pub(super) struct Flow {
     pub(super) branches: Vec<Origins>,
     /// Whether something makes the processor pause.
     pub(super) pauses: bool,
-    /// By slot, at the end of a round.
+    /// By slot, at the end of an iteration.
     back: Vec<Value>,
-    /// Slots of which an instruction reads what an earlier round left.
+    /// Slots of which an instruction reads what an earlier iteration left.
     used: u64,
-    /// Slots whose value depends on what it was a round before.
+    /// Slots whose value depends on what it was an iteration before.
     accumulates: u64,
     /// Those of them that only count.
     pub(super) counters: u64,
@@ -136,8 +136,9 @@ impl Flow {
             ends.push((block, state, control));
         }
         let header = *cycle.blocks.first()?;
-        let mut back =
-            ends.iter().filter(|(block, ..)| super::cycle::ways(cycle.graph, *block).any(|to| to == header));
+        let mut back = ends
+            .iter()
+            .filter(|(block, ..)| super::cycle::successors(cycle.graph, *block).any(|to| to == header));
         let (_, first, control) = back.next()?;
         let (state, _) = back.fold((*first, *control), |(state, control), (_, other, more)| {
             let control = control.and(*more);
@@ -149,7 +150,7 @@ impl Flow {
         Some(flow)
     }
 
-    /// What a value comes from, over all rounds.
+    /// What a value comes from, over all iterations.
     pub(super) fn resolved(&self, origins: Origins) -> Origins {
         let mut all = origins;
         let mut followed = 0;
@@ -161,12 +162,12 @@ impl Flow {
         all
     }
 
-    /// What a value comes from in the rounds before this one.
+    /// What a value comes from in the iterations before this one.
     pub(super) fn before(&self, origins: Origins) -> Origins {
         self.resolved(Origins { carried: origins.carried, ..Origins::default() })
     }
 
-    /// Whether a value changes from round to round by what the cycle itself does.
+    /// Whether a value changes from iteration to iteration by what the cycle itself does.
     pub(super) fn accumulates(&self, origins: Origins) -> bool {
         self.resolved(origins).carried & self.accumulates != 0
     }
@@ -176,9 +177,9 @@ impl Flow {
         self.accumulates & !self.counters != 0
     }
 
-    /// Whether a value depends on which of a few rounds it is: on a register that an earlier round set, and not from
-    /// memory. Such a loop ends by itself.
-    pub(super) fn tells_rounds_apart(&self, origins: Origins) -> bool {
+    /// Whether a value depends on which of a few iterations it is: on a register that an earlier iteration set, and not
+    /// from memory. Such a loop ends by itself.
+    pub(super) fn distinguishes_iterations(&self, origins: Origins) -> bool {
         let carried = self.resolved(origins).carried & !self.counters;
         (0..SLOTS).zip(&self.back).any(|(slot, value)| {
             let from = self.resolved(value.origins);
@@ -189,7 +190,7 @@ impl Flow {
     fn find_what_accumulates(&mut self) {
         for slot in 0..SLOTS {
             let Some(value) = self.back.get(slot).copied() else { continue };
-            // What only stays as it was on one of several ways, and nobody reads, is no state.
+            // What only stays as it was on one of several paths, and nothing reads, is no state.
             let is_state = value.made_by != 0 && self.used & 1 << slot != 0;
             if is_state && self.resolved(value.origins).carried & 1 << slot != 0 {
                 self.accumulates |= 1 << slot;
@@ -308,7 +309,7 @@ impl Follower<'_> {
             }
             _ => self.flow.pauses |= is_speculation_barrier(self.image, insn),
         }
-        origins.time |= tells_time(self.image, insn);
+        origins.time |= reads_time(self.image, insn);
         let counts = counted(insn).and_then(|from| state.get(from.index()?)?.counts);
         let made_by = insn.svma.0 as u32 | 1 << 31;
         let written = slots(writes)?;
@@ -322,7 +323,7 @@ impl Follower<'_> {
     }
 }
 
-/// The values where two ways meet: of those that differ, what chose between the ways is an origin, too.
+/// The values where two paths join: of those that differ, what chose between the paths is an origin, too.
 fn merge(a: &State, b: &State, control: Origins, number: u32) -> State {
     let mut merged = *a;
     for (value, other) in merged.iter_mut().zip(b).filter(|(value, other)| value != other) {
@@ -372,8 +373,8 @@ fn counted(insn: &Insn) -> Option<Reg> {
     }
 }
 
-/// Whether an instruction tells the time: `mrs` of the counters, `rdtsc`, `rdtscp`.
-fn tells_time(image: &Image<'_>, insn: &Insn) -> bool {
+/// Whether an instruction reads the time: `mrs` of the counters, `rdtsc`, `rdtscp`.
+fn reads_time(image: &Image<'_>, insn: &Insn) -> bool {
     /// CNTPCT_EL0, CNTVCT_EL0, CNTPCTSS_EL0, CNTVCTSS_EL0, as `op0:op1:CRn:CRm:op2`.
     const COUNTERS: [i64; 4] = [0xdf01, 0xdf02, 0xdf05, 0xdf06];
     match image.arch {

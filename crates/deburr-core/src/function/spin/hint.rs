@@ -1,7 +1,8 @@
 //! Loops with `yield` in them.
 //!
-//! In: the spin hints that the sweep marked in A64 code. Out: [`Hint`]s, those (the first of each row) around which control can come back
-//! without a call or a system call in between. A loop that calls does something else while it waits.
+//! In: the spin hints that the sweep marked in A64 code. Out: [`Hint`]s, those (the first of each row) around which
+//! control can come back without a call or a system call in between. A loop that calls does something else while it
+//! waits.
 
 use crate::address::Svma;
 use crate::function::atomics::Atomics;
@@ -14,7 +15,7 @@ use std::collections::VecDeque;
 
 /// Bytes of a `yield`.
 const LENGTH: u32 = 4;
-/// Instructions of the way from a `yield` back to it, at most.
+/// Maximum number of instructions of the path from a `yield` back to it.
 const LONGEST: usize = 64;
 
 /// What a loop with a `yield` in it does.
@@ -29,7 +30,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// The word in the evidence.
+    /// Its name in the evidence.
     pub const fn name(self) -> &'static str {
         match self {
             Purpose::Retry => "retry",
@@ -48,8 +49,8 @@ pub struct Hint {
     pub purpose: Purpose,
 }
 
-/// Every `yield` in a short loop, by address, of several in a row the first; none in the Linux kernel and its modules, where one macro has it, nor in
-/// other code than A64.
+/// Every `yield` in a short loop, by address, of several in a row the first. There are none in the Linux kernel and its
+/// modules, where one macro has it, nor in other code than A64.
 pub fn hints(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<Hint> {
     if image.arch != Arch::Aarch64 || image.build.is_linux_kernel {
         return Vec::new();
@@ -60,7 +61,7 @@ pub fn hints(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<Hin
     for mark in program.marks().filter(|mark| mark.class == Class::SpinHint) {
         let Some(&function) = program.function_at(mark.at) else { continue };
         let at = image.svma(mark.at);
-        // Of several in a row, the first stands for all.
+        // Of several in a row, the first represents all.
         if after == Some(mark.at) {
             after = Some(mark.at + LENGTH);
             continue;
@@ -76,7 +77,7 @@ pub fn hints(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<Hin
     found
 }
 
-/// What the shortest way from the `yield` back to it does; `None` if there is none.
+/// What the shortest path from the `yield` back to it does; `None` if there is none.
 fn purpose(graph: &Graph, atomics: &Atomics, at: Svma) -> Option<Purpose> {
     let (home, _) = graph.find(at)?;
     let insns = |block: usize| graph.blocks.get(block).map_or(&[][..], |block| &block.insns);
@@ -117,7 +118,7 @@ fn purpose_of(around: &mut dyn Iterator<Item = &Insn>, is_atomic_call: impl Fn(&
     around.fold(Purpose::Delay, |purpose, insn| match insn.class {
         Class::LseAtomic | Class::LoadExclusive => Purpose::Retry,
         _ if is_atomic_call(insn) => Purpose::Retry,
-        // What lies in the frame is a count.
+        // What is in the frame is a count.
         Class::Load if purpose == Purpose::Delay && !is_of_stack(insn) => Purpose::Wait,
         _ => purpose,
     })

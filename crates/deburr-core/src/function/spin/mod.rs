@@ -3,9 +3,9 @@
 //! In: the short loops and the marks of a sweep. Out: [`Wait`]s, loops that load until memory changes and never pause;
 //! [`Retry`]s, loops that try an atomic operation until it succeeds; and [`Hint`]s, `yield`s in loops.
 //!
-//! A loop waits if nothing that it computes in one round reaches the next, but for a counter, and it stores nothing: a
-//! later round can then differ from the first only by what another processor did. That is proven on the control-flow
-//! graph: loops that only look alike (searches, lists, delays) are a thousand times as many.
+//! A loop waits if nothing that it computes in one iteration reaches the next, except a counter, and it stores nothing.
+//! A later iteration can then differ from the first only by what another processor did. That is proven on the
+//! control-flow graph: loops that only look alike (searches, lists, delays) are a thousand times as many.
 
 mod cycle;
 mod flow;

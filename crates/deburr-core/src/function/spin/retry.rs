@@ -1,8 +1,8 @@
 //! Loops that try a compare-and-swap or an exchange again and again, with no plain load first.
 //!
-//! In: the atomics that the sweep marked, the exclusive pairs and helper calls that are known, and all short loops. Out:
-//! [`Retry`]s. A loop that computes its new value from the old one is an ordinary read-modify-write and none of these:
-//! here each round tries the same, until another processor gives way.
+//! In: the atomics that the sweep marked, the exclusive pairs and helper calls that are known, and all short loops.
+//! Out: [`Retry`]s. A loop that computes its new value from the old one is an ordinary read-modify-write and none of
+//! these: here each iteration tries the same, until another processor yields.
 
 use super::cycle::Cycle;
 use super::flow::{Atomic, Flow, Outlined, helper_writes};
@@ -28,7 +28,7 @@ pub enum Means {
 }
 
 impl Means {
-    /// The word in the evidence.
+    /// Its name in the evidence.
     pub const fn name(self) -> &'static str {
         match self {
             Means::Locked => "locked",
@@ -89,10 +89,10 @@ pub fn retries(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<R
     found
 }
 
-/// Whether a compare-and-swap at a place in a loop surely expects, in the next round, what it read in this one: told by the
-/// instructions in order of address, the branch at the end last, if control may run through them. Most loops are such
-/// read-modify-writes, and graphs are dear.
-fn expects_what_it_read(image: &Image<'_>, atomics: &Atomics, round: Extent, swap: Svma) -> bool {
+/// Whether a compare-and-swap at a place in a loop surely expects, in the next iteration, what it read in this one. It
+/// is determined from the instructions in order of address, the branch at the end last, if control may run through
+/// them. Most loops are such read-modify-writes, and graphs are dear.
+fn expects_what_it_read(image: &Image<'_>, atomics: &Atomics, iteration: Extent, swap: Svma) -> bool {
     let decode = |at: Svma| insn::decode(image.arch, image.bytes_at(at)?, at);
     let is_call = |at: Svma| atomics.calls.binary_search_by_key(&at, |call| call.from).is_ok();
     let Some(insn) = decode(swap) else { return false };
@@ -107,16 +107,17 @@ fn expects_what_it_read(image: &Image<'_>, atomics: &Atomics, round: Extent, swa
     };
     let mut at = insn.next();
     while at != swap {
-        let Some(insn) = decode(at).filter(|insn| round.start <= insn.svma && insn.svma <= round.end) else {
+        let Some(insn) = decode(at).filter(|insn| iteration.start <= insn.svma && insn.svma <= iteration.end)
+        else {
             return false;
         };
         match insn.flow {
             Transfer::Next | Transfer::Branch(_) => {}
-            Transfer::Jump(_) if at == round.end => {}
+            Transfer::Jump(_) if at == iteration.end => {}
             _ => return false,
         }
         read = if insn.reads.intersects(read) { read.union(insn.writes) } else { read.minus(insn.writes) };
-        at = if at == round.end { round.start } else { insn.next() };
+        at = if at == iteration.end { iteration.start } else { insn.next() };
     }
     expected.is_some_and(|expected| read.contains(expected))
 }
@@ -168,7 +169,7 @@ fn retry_in(image: &Image<'_>, atomics: &Atomics, graph: &Graph, from: Svma, to:
     let flow = Flow::of(image, &cycle, &outlined)?;
     let [tried] = flow.atomics.as_slice() else { return None };
     let (means, is_compare) = kind(atomics, tried)?;
-    // The old value decides, alone or with a count, and it is this round's.
+    // The old value decides, alone or with a count, and it is this iteration's.
     let decides = flow.exits.iter().any(|exit| exit.atomic && !flow.accumulates(*exit));
     let learns = flow.branches.iter().any(|branch| flow.before(*branch).atomic);
     let tests = flow.branches.iter().any(|branch| flow.resolved(*branch).loads != 0);

@@ -1,12 +1,12 @@
 //! Loops that wait for memory to change and do not pause.
 //!
-//! In: the short quiet loops of the sweep. Out: [`Wait`]s. Nearly all of those loops go through memory or compute; they
-//! are sorted out by their bytes, then by the code between the loop's two ends, and only what is left is proven on the
+//! In: the short quiet loops of the sweep. Out: [`Wait`]s. Nearly all of those loops go through memory or compute. They
+//! are sorted out by their bytes, then by the code between the loop's two ends. Only what is left is proven on the
 //! graph of its function.
 //!
 //! That a loop can end only by what another processor stores does not show that its author meant it to. Compilers leave
-//! many loops of one thread that never end once they are entered: the default of a `switch` on a state that has no other
-//! values, the round in which a callback is empty. So a [`Sign`] that the memory is shared is asked for.
+//! many loops of one thread that never end once they are entered: the default of a `switch` on a state that has no
+//! other values, the iteration in which a callback is empty. So a [`Sign`] that the memory is shared is required.
 
 use super::cycle::Cycle;
 use super::flow::{Flow, Origins};
@@ -26,17 +26,17 @@ use rayon::prelude::*;
 pub enum Sign {
     /// The load acquires.
     Acquire,
-    /// Two loads of one round read the same place and their values are compared: a sequence lock, or a value and its
-    /// check.
+    /// Two loads of one iteration read the same place and their values are compared: a sequence lock, or a value and
+    /// its check.
     ReadTwice,
-    /// A barrier or an atomic operation stands in the loop, right before or right after it.
+    /// A barrier or an atomic operation is in the loop, right before or right after it.
     Ordered,
     /// The function has an atomic operation on the same place.
     Atomic,
 }
 
 impl Sign {
-    /// The word in the evidence.
+    /// Its name in the evidence.
     pub const fn name(self) -> &'static str {
         match self {
             Sign::Acquire => "acquire",
@@ -58,9 +58,9 @@ pub struct Wait {
     pub extent: Extent,
     /// Its instructions.
     pub instructions: usize,
-    /// Whether it counts its rounds.
+    /// Whether it counts its iterations.
     pub counts: bool,
-    /// Whether it looks at the time.
+    /// Whether it reads the time.
     pub looks_at_time: bool,
     /// What shows that the memory is shared.
     pub sign: Sign,
@@ -118,12 +118,13 @@ fn may_wait(image: &Image<'_>, edge: &BackEdge) -> bool {
     Cycle::between(&graph, from, to).is_some_and(|cycle| proof(image, &cycle).is_some())
 }
 
-/// Where the values of a cycle that waits come from, and those of the condition that ends it; `None` if it does not wait.
+/// Where the values of a cycle that waits come from, and those of the condition that ends it; `None` if it does not
+/// wait.
 fn proof(image: &Image<'_>, cycle: &Cycle<'_>) -> Option<(Flow, Origins)> {
     let flow = Flow::of(image, cycle, &|_| None)?;
     let is_fixed = flow.loads.iter().all(|load| !flow.accumulates(load.address));
-    let tells_rounds_apart = flow.branches.iter().any(|branch| flow.tells_rounds_apart(*branch));
-    if flow.pauses || flow.works() || !flow.atomics.is_empty() || !is_fixed || tells_rounds_apart {
+    let distinguishes_iterations = flow.branches.iter().any(|branch| flow.distinguishes_iterations(*branch));
+    if flow.pauses || flow.works() || !flow.atomics.is_empty() || !is_fixed || distinguishes_iterations {
         return None;
     }
     let mut decided = flow.exits.iter().filter(|exit| !flow.accumulates(**exit));
@@ -191,7 +192,7 @@ impl Place<'_> {
         }
     }
 
-    /// Whether a barrier or an atomic operation stands in the cycle, or within a few instructions on a way to or from it.
+    /// Whether a barrier or an atomic operation is in the cycle, or within a few instructions on a path to or from it.
     fn is_ordered(&self, cycle: &Cycle<'_>) -> bool {
         const NEAR: usize = 12;
         let orders =
@@ -209,7 +210,8 @@ impl Place<'_> {
         calls.binary_search_by_key(&insn.svma, |call| call.from).is_ok()
     }
 
-    /// Whether the cycle leads to a part that the compiler split off from its function: it may pause there and come back.
+    /// Whether the cycle leads to a part that the compiler split off from its function: it may pause there and come
+    /// back.
     fn goes_to_part(&self, cycle: &Cycle<'_>) -> bool {
         let mut targets = cycle.insns().filter_map(|insn| insn.flow.target());
         targets.any(|target| {
@@ -233,7 +235,7 @@ impl Place<'_> {
         load.memory.is_some_and(|memory| memory.base == Some(stack))
     }
 
-    /// Whether another way round the same loop pauses.
+    /// Whether another path through the same loop pauses.
     fn pauses(&self, cycle: &Cycle<'_>) -> bool {
         let loops = natural_loops(self.graph);
         let around = loops.iter().filter(|around| Some(&around.header) == cycle.blocks.first());

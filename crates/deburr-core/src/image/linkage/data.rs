@@ -24,7 +24,7 @@ pub(super) fn read<'a>(elf: &Elf<'a>, image: &Image<'_>) -> Vec<Data<'a>> {
     }
 }
 
-/// The part that the loader makes read-only. Linkers write one at most.
+/// The part that the loader makes read-only. Linkers write a maximum of one.
 fn relro(elf: &Elf<'_>) -> Extent {
     let segment = elf.segments.iter().find(|segment| segment.kind == PT_GNU_RELRO);
     segment.map_or(Extent::default(), memory)
@@ -76,7 +76,7 @@ fn overlaps_code(image: &Image<'_>, extent: Extent) -> bool {
     last.is_some_and(|code| code.extent.overlaps(extent))
 }
 
-/// What the loaded segments hold besides code.
+/// What the loaded segments hold other than code.
 fn of_segments<'a>(elf: &Elf<'a>, image: &Image<'_>) -> Vec<Data<'a>> {
     let relro = relro(elf);
     let mut loads: Vec<&Segment> = elf.segments.iter().filter(|segment| segment.kind == PT_LOAD).collect();

@@ -15,7 +15,7 @@ const DT_STRTAB: u64 = 5;
 const DT_STRSZ: u64 = 10;
 const DT_VERSYM: u64 = 0x6fff_fff0;
 const DT_VERDEF: u64 = 0x6fff_fffc;
-/// Versions that a file defines at most.
+/// Maximum number of versions that a file defines.
 const VERSIONS: usize = 1 << 12;
 
 /// Reads them, in the table's order.

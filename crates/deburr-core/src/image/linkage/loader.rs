@@ -108,7 +108,7 @@ fn function_starts(image: &Image<'_>) -> Vec<Svma> {
     starts
 }
 
-/// Where data lies that a pointer of the program may point to, by address.
+/// Where data is that a pointer of the program may point to, by address.
 fn pointees(elf: &Elf<'_>, linkage: &Linkage<'_>) -> Vec<Extent> {
     let is_pointee = |section: &&Section<'_>| {
         may_hold_pointers(section)

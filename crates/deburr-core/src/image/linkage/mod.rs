@@ -1,8 +1,8 @@
 //! What links a file's code to its data, to its loader and to other files; read on demand, since only the analysis of
 //! run-time checks needs it.
 //!
-//! In: the bytes of the ELF file that an [`Image`] was made from. Out: [`Linkage`]: the data, the pointers in it, what the
-//! loader fills in, and what other files can call. Nothing here is larger than the file is long.
+//! In: the bytes of the ELF file that an [`Image`] was made from. Out: [`Linkage`]: the data, the pointers in it, what
+//! the loader fills in, and what other files can call. Nothing here is larger than the file is long.
 //! Follows the gABI, "Symbol Table" and "Program Loading", and the psABI supplements' relocations.
 
 mod data;
@@ -27,8 +27,8 @@ pub fn data<'a>(image: &Image<'a>) -> Vec<Data<'a>> {
 }
 
 impl<'a> Linkage<'a> {
-    /// Reads it. The separate debug file, where there is one, names objects. What cannot be read is left out: the image's
-    /// own parsing has reported it.
+    /// Reads it. The separate debug file, where there is one, names objects. What cannot be read is left out: the
+    /// image's own parsing has reported it.
     pub fn parse(image: &Image<'a>) -> Linkage<'a> {
         let Ok(elf) = Elf::parse(image.bytes) else { return Linkage::default() };
         let mut linkage =

@@ -11,10 +11,10 @@ pub struct Data<'a> {
     pub bytes: &'a [u8],
     /// Whether the program may write it while it runs (a read-only section after relocation is not writable).
     pub is_writable: bool,
-    /// Whether nothing ever writes it: what is read-only only after relocation may be written at start-up, as the dynamic
-    /// linker writes what it learns of the CPU.
+    /// Whether nothing ever writes it: what is read-only only after relocation may be written at start-up, as the
+    /// dynamic linker writes what it learns of the CPU.
     pub is_constant: bool,
-    /// Whether it is the global offset table, where each cell stands alone. Without sections nothing tells.
+    /// Whether it is the global offset table, where each cell is by itself. Without sections it is unknown.
     pub is_offset_table: bool,
 }
 
@@ -60,28 +60,31 @@ pub struct Object<'a> {
 /// What a field of an instruction refers to (relocatable objects only).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReferenceTarget<'a> {
-    /// An address in this file, which lies in data.
+    /// An address in this file, which is in data.
     Here(Svma),
     /// A symbol of another file, or one that the linker merges with those of other files (`.comm`).
     Elsewhere(&'a str),
 }
 
 /// A field of an instruction that the linker fills in with an address of data or of another file (relocatable objects
-/// only). Direct calls and jumps are not among them, nor are addresses of this file's code: [`Image::transfers`](crate::image::Image::transfers) and
-/// [`Image::addresses`](crate::image::Image::addresses) have those.
+/// only). Direct calls and jumps are not among them, nor are addresses of this file's code:
+/// [`Image::transfers`](crate::image::Image::transfers) and [`Image::addresses`](crate::image::Image::addresses) have
+/// those.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reference<'a> {
     /// The relocated field: on AArch64 the instruction, on x86-64 a place inside one.
     pub at: Svma,
-    /// What it refers to, with the addend applied: both halves of an AArch64 pair (`adrp`, `add` or `ldr`) have the whole
-    /// address.
+    /// What it refers to, with the addend applied: both halves of an AArch64 pair (`adrp`, `add` or `ldr`) have the
+    /// whole address.
     pub to: ReferenceTarget<'a>,
     /// How far from the symbol of another file; 0 where `to` is [`ReferenceTarget::Here`], which has it.
     pub offset: i64,
     /// Whether the field is the distance from the end of the instruction, taken to be the end of the field. Where an
-    /// immediate follows the field (`movl $1, x(%rip)`), the address lies as many bytes further on as the immediate is long.
+    /// immediate follows the field (`movl $1, x(%rip)`), the address is as many bytes further on as the immediate is
+    /// long.
     pub is_relative: bool,
-    /// Whether the instruction reads a slot of the global offset table that holds the address, instead of the bytes there.
+    /// Whether the instruction reads a slot of the global offset table that holds the address, instead of the bytes
+    /// there.
     pub is_slot: bool,
 }
 
@@ -106,7 +109,7 @@ pub struct Linkage<'a> {
     /// The data, by address, without overlap.
     pub data: Vec<Data<'a>>,
     /// Addresses of this file that data holds, those of the GOT included. In a file that is loaded where it says
-    /// (`ET_EXEC`) nothing marks them: there they are the aligned words that hold the address of a function known by
+    /// (`ET_EXEC`) nothing marks them. There they are the aligned words that hold the address of a function known by
     /// symbols or frames, or an aligned address in data.
     pub cells: Vec<Cell>,
     /// Cells that hold what a resolver returns.
@@ -114,7 +117,8 @@ pub struct Linkage<'a> {
     /// Cells that hold addresses of other files.
     pub imports: Vec<Import<'a>>,
     /// Functions that other files can call: global and weak symbols of `.dynsym` that are defined in code and not
-    /// hidden; of relocatable objects those of `.symtab`, hidden or not. Resolvers (`STT_GNU_IFUNC`) are not among them.
+    /// hidden; of relocatable objects those of `.symtab`, hidden or not. Resolvers (`STT_GNU_IFUNC`) are not among
+    /// them.
     pub exports: Vec<Svma>,
     /// The same by name, of which one address can have several.
     pub named_exports: Vec<Export<'a>>,
@@ -136,7 +140,7 @@ pub(super) const TLS: u8 = 6;
 pub(super) const IFUNC: u8 = 10;
 
 impl<'a> Linkage<'a> {
-    /// The references whose field lies in an instruction.
+    /// The references whose field is in an instruction.
     pub fn references_in(&self, instruction: Extent) -> &[Reference<'a>] {
         let first = self.references.partition_point(|reference| reference.at < instruction.start);
         let rest = self.references.get(first..).unwrap_or(&[]);
@@ -150,7 +154,7 @@ impl<'a> Linkage<'a> {
         self.cells.get(index).map(|cell| cell.to)
     }
 
-    /// The other file's symbol whose address, or whose copy, lies at an address.
+    /// The other file's symbol whose address, or whose copy, is at an address.
     pub fn import(&self, at: Svma) -> Option<&Import<'a>> {
         let index = self.imports.binary_search_by_key(&at, |import| import.at).ok()?;
         self.imports.get(index)

@@ -40,9 +40,9 @@ fn field(arch: Arch, kind: u32) -> Option<Field> {
     Some(Field { is_relative, is_slot })
 }
 
-/// What a symbol stands for.
+/// What a symbol refers to.
 enum Meaning<'e, 'a> {
-    /// An address of this file, and the section it lies in.
+    /// An address of this file, and the section it is in.
     Here(Svma, Option<&'e Section<'a>>),
     /// A name that other files define.
     Elsewhere(&'a str),

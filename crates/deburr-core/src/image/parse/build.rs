@@ -11,9 +11,9 @@ use deburr_cpu::Arch;
 use gimli::{EndianSlice, LittleEndian};
 use std::borrow::Cow;
 
-/// No more than this many units are asked for their producer.
+/// Maximum number of units whose producer is read.
 const UNIT_LIMIT: usize = 20_000;
-/// Debug sections are looked at for producers up to this size: 64 MiB.
+/// Debug sections are searched for producers up to this size: 64 MiB.
 const DEBUG_LIMIT: u64 = 64 << 20;
 /// Lists of distinct strings end here.
 const LIST_LIMIT: usize = 256;
@@ -222,7 +222,7 @@ fn go(elf: &Elf<'_>, facts: &mut BuildFacts) {
     };
     let version = String::from_utf8_lossy(version.get(..version.len().min(STRING_LIMIT)).unwrap_or(b""));
     facts.go_version = (!version.is_empty()).then(|| version.into_owned());
-    // The module text stands between two 16-byte marks.
+    // The module text is between two 16-byte marks.
     let end = module.len().saturating_sub(16);
     for line in module.get(16..end).unwrap_or(b"").split(|&byte| byte == b'\n').take(1 << 16) {
         let Some((key, value)) = line

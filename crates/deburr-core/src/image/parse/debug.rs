@@ -2,7 +2,7 @@
 //!
 //! In: a file. Out: the decompressed, and in relocatable objects relocated, bytes of a debug section; which
 //! separate debug file the file points to; the decompressed `.gnu_debugdata`. All of it bounded, because a few
-//! compressed bytes can stand for gigabytes.
+//! compressed bytes can expand to gigabytes.
 //! Follows the gABI, "Compressed Sections", and GDB's manual, "Separate Debug Files" and "MiniDebugInfo".
 
 use super::relocated::relocated;
@@ -70,7 +70,8 @@ fn decompress(bytes: &[u8], limit: u64) -> Option<Vec<u8>> {
     }
 }
 
-/// Bytes at most that decompressed symbols or debug sections may take: memory stays in proportion to the file.
+/// Maximum number of bytes that decompressed symbols or debug sections may take: memory stays in proportion to the
+/// file.
 pub(crate) fn limit(bytes: &[u8]) -> usize {
     bytes.len() / 4 + (16 << 20)
 }
@@ -85,7 +86,7 @@ pub(crate) fn mini_debug(elf: &Elf<'_>) -> Result<Option<Vec<u8>>, Error> {
     let malformed =
         |expected: &str| Error::Malformed { offset: section.offset, expected: expected.to_owned() };
     let compressed = elf.data(section).ok_or_else(|| malformed("the bytes of .gnu_debugdata"))?;
-    // The dictionary is allocated as the stream asks for: 64 MiB is what the highest preset uses.
+    // The dictionary is allocated as the stream requests: 64 MiB is what the highest preset uses.
     let reader = lzma_rust2::XzReader::new_mem_limit(compressed, false, 1 << 17);
     let expected = format!("an xz stream of at most {limit} bytes in .gnu_debugdata");
     read_to_end(reader, limit as u64).map(Some).ok_or_else(|| malformed(&expected))

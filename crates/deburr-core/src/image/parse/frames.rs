@@ -1,10 +1,10 @@
 //! Unwind tables → the ranges that frame description entries cover.
 //!
-//! In: `.eh_frame`, found by name or through `PT_GNU_EH_FRAME`; `.debug_frame` where there is none, also of the
-//! debug file. Out: a [`FrameRange`] per entry, by address. Only the instructions up to the first advance are
-//! looked at: they say whether the frame is already set up when the code begins, as it is in a part (`.cold`)
-//! that the compiler split off. A part of a function without a frame looks like a function of its own here.
-//! Follows the LSB, "Exception Frames", DWARF 5 section 6.4, and the AArch64 DWARF supplement.
+//! In: `.eh_frame`, found by name or through `PT_GNU_EH_FRAME`; `.debug_frame` where there is none, also of the debug
+//! file. Out: a [`FrameRange`] per entry, by address. Only the instructions up to the first advance are read. They say
+//! whether the frame is already set up when the code begins, as it is in a part (`.cold`) that the compiler split off.
+//! A part of a function without a frame looks like a function of its own here. Follows the LSB, "Exception Frames",
+//! DWARF 5 section 6.4, and the AArch64 DWARF supplement.
 
 use super::debug::DebugSection;
 use super::landing_pads::Table;
@@ -28,7 +28,7 @@ type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 /// Compressed `.debug_frame` sections larger than this are left out.
 const DEBUG_FRAME_LIMIT: u64 = 256 << 20;
 
-/// Where the canonical frame address lies.
+/// Where the canonical frame address is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cfa {
     Unknown,
@@ -83,7 +83,7 @@ fn first_row<'a, S: UnwindSection<Bytes<'a>>>(
             | CallFrameInstruction::Register { .. }
             | CallFrameInstruction::Expression { .. }
             | CallFrameInstruction::ValExpression { .. } => row.saves_registers = true,
-            // `undefined` stands at the entry point, and a signed return address says nothing about the frame.
+            // `undefined` appears at the entry point, and a signed return address says nothing about the frame.
             _ => {}
         }
     }
@@ -195,7 +195,7 @@ where
     Ok(Cie { entry, row: FirstRow { saves_registers: false, ..row } })
 }
 
-/// Offsets of the frame description entries of a section, told by their lengths and by the field that is
+/// Offsets of the frame description entries of a section, recognised by their lengths and by the field that is
 /// `cie_id` in a common information entry.
 fn description_offsets(bytes: &[u8], cie_id: u32, what: &str, faults: &mut Vec<String>) -> Vec<usize> {
     /// In place of a length: a 64-bit length follows.
@@ -217,7 +217,7 @@ fn description_offsets(bytes: &[u8], cie_id: u32, what: &str, faults: &mut Vec<S
                 .push(format!("{what}: the entry at offset {at:#x} reaches past the end: the rest left out"));
             break;
         };
-        // Of `.debug_frame`'s 64-bit identifier the low half is enough to tell.
+        // Of `.debug_frame`'s 64-bit identifier the low half is enough to distinguish them.
         if end > body && word(body) != Some(cie_id) {
             offsets.push(at);
         }
@@ -239,7 +239,7 @@ fn eh_frame(bytes: &[u8], svma: u64, arch: Arch, faults: &mut Vec<String>) -> Ve
     entries(&section, &bases, (".eh_frame", &offsets), faults)
 }
 
-/// Where `.eh_frame` lies without section headers: `PT_GNU_EH_FRAME` leads to `.eh_frame_hdr`, which points to it.
+/// Where `.eh_frame` is without section headers: `PT_GNU_EH_FRAME` leads to `.eh_frame_hdr`, which points to it.
 fn by_segment<'a>(elf: &Elf<'a>) -> Option<(u64, &'a [u8])> {
     let segment = elf.segments.iter().find(|segment| segment.kind == PT_GNU_EH_FRAME)?;
     let header = elf.bytes_of(segment.svma, segment.file_size)?;
@@ -279,7 +279,7 @@ fn unwind_sections<'a>(elf: &Elf<'a>) -> Vec<(u64, Cow<'a, [u8]>)> {
 /// First addresses of all entries, where the extent of the code is not known yet.
 pub(crate) fn starts(elf: &Elf<'_>) -> Vec<u64> {
     let mut found = Vec::new();
-    // `read` goes through them again, and tells the faults.
+    // `read` goes through them again, and reports the faults.
     let mut faults = Vec::new();
     for (svma, bytes) in unwind_sections(elf) {
         let ranges = eh_frame(&bytes, svma, elf.arch, &mut faults);
@@ -288,7 +288,7 @@ pub(crate) fn starts(elf: &Elf<'_>) -> Vec<u64> {
     found
 }
 
-/// Reads the ranges of all entries that lie in code, and where their exception tables are.
+/// Reads the ranges of all entries that are in code, and where their exception tables are.
 pub(crate) fn read(
     elf: &Elf<'_>,
     debug_file: Option<&[u8]>,

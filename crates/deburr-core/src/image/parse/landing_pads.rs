@@ -1,8 +1,8 @@
 //! Exception tables → landing pads: where the unwinder lets a function go on after a call in it has thrown.
 //!
-//! In: for each frame description entry that names one, the language-specific data area (in `.gcc_except_table`). Out: the
-//! landing pads by address, and the functions whose table is not understood: these may be entered anywhere. All that is read
-//! is the header and the call-site table; C++, Rust, D and Ada share their format.
+//! In: for each frame description entry that names one, the language-specific data area (in `.gcc_except_table`). Out:
+//! the landing pads by address, and the functions whose table is not understood: these may be entered anywhere. All
+//! that is read is the header and the call-site table; C++, Rust, D and Ada share their format.
 //! Follows the Itanium C++ ABI, "Exception Handling Tables", and the LSB, "DWARF Exception Header Encoding".
 
 use super::ranges::CodeRanges;

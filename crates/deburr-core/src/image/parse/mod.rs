@@ -1,7 +1,7 @@
 //! The assembly of an [`Image`]: headers → code, then what symbols, unwind tables and relocations say about it.
 //!
 //! In: the bytes of a file, of its mini debug information and of its debug file. Out: an [`Image`] whose code
-//! ranges lie in the file and do not overlap; every address kept lies in one of them.
+//! ranges are in the file and do not overlap; every address kept is in one of them.
 //! Follows the gABI, "Sections" and "Program Header".
 
 mod build;
@@ -37,7 +37,7 @@ fn code<'a>(name: &str, svma: u64, offset: u64, alignment: u64, bytes: &'a [u8])
     }
 }
 
-/// The executable sections that lie in the file.
+/// The executable sections that are in the file.
 fn code_of_sections<'a>(elf: &Elf<'a>, faults: &mut Vec<String>) -> Result<Vec<Code<'a>>, Error> {
     let executable = |section: &&Section<'a>| section.is_executable() && section.size > 0;
     let sections: Vec<&Section<'a>> = elf.sections.iter().filter(executable).collect();
@@ -108,8 +108,8 @@ fn writable_code(elf: &Elf<'_>) -> Vec<Extent> {
 }
 
 /// The executable segments, where section headers are missing. A segment that also holds the ELF header begins,
-/// as code, at the first function known in it, and ends before the unwind table's index: between the header and
-/// that function lie the dynamic tables, which decode as nonsense. A static program has no such tables: there it begins
+/// as code, at the first function known in it, and ends before the unwind table's index. Between the header and
+/// that function are the dynamic tables, which decode as nonsense. A static program has no such tables: there it begins
 /// after the notes and the relocations of its ifuncs.
 fn code_of_segments<'a>(
     elf: &Elf<'a>,
@@ -172,7 +172,7 @@ fn code_of_segments<'a>(
 
 /// Where, in a segment of a static program that holds the ELF header, notes and ifunc relocations end.
 fn after_notes(elf: &Elf<'_>, segment: Extent) -> u64 {
-    let relocations = relocations::behind_notes(elf, segment).map_or(0, <[u8]>::len);
+    let relocations = relocations::after_notes(elf, segment).map_or(0, <[u8]>::len);
     elf.notes_end(segment).saturating_add(relocations as u64)
 }
 
@@ -198,7 +198,7 @@ fn place<'a>(mut found: Vec<Code<'a>>, faults: &mut Vec<String>) -> Result<(Vec<
     Ok((kept, base))
 }
 
-/// What names code, and the faults met on the way.
+/// What names code, and the faults met while reading.
 #[derive(Default)]
 struct Names<'a> {
     symbols: Vec<Symbol<'a>>,
@@ -251,7 +251,7 @@ fn add_symbols_of<'a>(
         }
     };
     if other.kind == Kind::Relocatable {
-        // Its sections are numbered as the linker of the debug file liked: only names tell which is which.
+        // Its sections are numbered as the linker of the debug file liked: only names show which is which.
         let ours: HashMap<&str, u64> =
             elf.sections.iter().map(|section| (section.name, section.svma)).collect();
         for section in &mut other.sections {
@@ -348,8 +348,8 @@ fn parse<'a>(bytes: &'a [u8], debug_file: Option<&'a [u8]>) -> Result<Image<'a>,
 }
 
 impl<'a> Image<'a> {
-    /// Reads an ELF file, its `.gnu_debugdata` and, where there is one, its separate debug file; a fault of the latter two is
-    /// among [`Image::faults`], no error.
+    /// Reads an ELF file, its `.gnu_debugdata` and, where there is one, its separate debug file; a fault of the latter
+    /// two is among [`Image::faults`], no error.
     ///
     /// # Errors
     /// [`Error`], where the file cannot be read as what it claims to be.

@@ -1,6 +1,6 @@
 //! Go's function table → [`Symbol`]s.
 //!
-//! In: `.gopclntab`, or wherever the linker merged it: in an externally linked PIE it lies in `.data.rel.ro` and
+//! In: `.gopclntab`, or wherever the linker merged it: in an externally linked PIE it is in `.data.rel.ro` and
 //! is found by its magic. Out: a function symbol per entry, as long as the distance to the next entry.
 //! Format: the Go sources, `src/internal/abi/symtab.go` and `src/debug/gosym/pclntab.go`, Go 1.16 and later.
 
@@ -84,7 +84,7 @@ fn find<'a>(elf: &Elf<'a>) -> Option<(&'a [u8], Header)> {
 }
 
 /// Where Go's text begins, if the header leaves it to a relocation, as in position-independent programs, or to the
-/// symbol `runtime.text`, as from Go 1.26 on. C code may lie before it in `.text`.
+/// symbol `runtime.text`, as from Go 1.26 on. C code may be before it in `.text`.
 fn text_start(elf: &Elf<'_>, table: &[u8], before_entry: impl Fn() -> Option<u64>) -> u64 {
     let offset = (table.as_ptr().addr()).wrapping_sub(elf.bytes.as_ptr().addr()) as u64;
     let inside = |start: u64, size: u64| offset.checked_sub(start).filter(|&into| into < size);
@@ -102,7 +102,8 @@ fn text_start(elf: &Elf<'_>, table: &[u8], before_entry: impl Fn() -> Option<u64
         .unwrap_or(elf.entry)
 }
 
-/// How far into Go's text the program's entry lies, by its name: without section headers this tells where the text begins.
+/// How far into Go's text the program's entry is, by its name: without section headers this shows where the text
+/// begins.
 fn offset_of_entry(elf: &Elf<'_>, rows: &[u8], names: &[u8], count: usize) -> Option<u64> {
     let entry: &[u8] = match elf.arch {
         deburr_cpu::Arch::Aarch64 => b"_rt0_arm64_linux",

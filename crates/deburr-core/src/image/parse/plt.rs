@@ -1,7 +1,7 @@
 //! Procedure linkage tables → a [`Symbol`] per entry, named after the slot it jumps through: `memcpy@plt`.
 //!
 //! In: the code of `.plt`, `.plt.sec`, `.plt.got` and `.iplt`, and what each slot will hold. Out: the symbols.
-//! The entries are recognised by their words: x86-64 psABI, "Procedure Linkage Table" (with and without
+//! The entries are recognised by their instructions: x86-64 psABI, "Procedure Linkage Table" (with and without
 //! `endbr64` and `bnd`); AArch64 ELF supplement, "Procedure linkage table" (with and without `bti c`).
 
 use super::relocations::Slot;
@@ -41,7 +41,7 @@ fn entries_x86_64(code: &Code<'_>) -> Vec<Entry> {
     found
 }
 
-/// Entries of an AArch64 table: `adrp x16; ldr x17, [x16, #imm]; add; br x17`, where the header is told apart by
+/// Entries of an AArch64 table: `adrp x16; ldr x17, [x16, #imm]; add; br x17`, where the header is distinguished by
 /// the push in front of it.
 fn entries_aarch64(code: &Code<'_>) -> Vec<Entry> {
     let start = code.extent.start.0;

@@ -66,8 +66,8 @@ pub(crate) fn dynamic_kind(arch: Arch, kind: u32) -> Option<Dynamic> {
     })
 }
 
-/// Where in the code of a linked file relocations apply, by address: code that the loader changes, or that another section
-/// describes.
+/// Where in the code of a linked file relocations apply, by address: code that the loader changes, or that another
+/// section describes.
 pub fn relocated_code(image: &Image<'_>) -> Vec<Svma> {
     Elf::parse(image.bytes).map_or_else(|_| Vec::new(), |elf| places_in_code(&elf))
 }
@@ -116,7 +116,7 @@ pub(crate) fn called_by_loader(elf: &Elf<'_>) -> Vec<u64> {
     named.into_iter().filter(|&svma| svma != 0).chain(sections).collect()
 }
 
-/// Where the arrays of functions lie that the loader calls.
+/// Where the arrays of functions are that the loader calls.
 fn arrays(elf: &Elf<'_>) -> Vec<(Extent, ArrayKind)> {
     let kind_of = |section: &Section<'_>| match (section.kind, section.name) {
         (SHT_PREINIT_ARRAY, _) => Some(ArrayKind::Preinit),
@@ -134,7 +134,7 @@ fn arrays(elf: &Elf<'_>) -> Vec<(Extent, ArrayKind)> {
     }
     found.sort_unstable();
     found.dedup();
-    // A handful in every real file; more would make each relocation look at all of them.
+    // A handful in every real file; more would make each relocation go through all of them.
     found.truncate(64);
     found
 }
@@ -154,7 +154,7 @@ pub(crate) fn dynamic_tables<'a>(elf: &Elf<'a>) -> Vec<&'a [u8]> {
     let first = elf.segments.iter().find(|segment| segment.kind == PT_LOAD && segment.offset == 0);
     if let Some(first) = first.filter(|_| found.is_empty() && !elf.sections.iter().any(Section::is_alloc)) {
         let segment = Extent::sized(Svma(first.svma), first.file_size);
-        found.extend(behind_notes(elf, segment).map(|table| (first.svma, table)));
+        found.extend(after_notes(elf, segment).map(|table| (first.svma, table)));
     }
     // Two headers over the same bytes would make the work larger than the file.
     found.sort_unstable_by_key(|&(svma, bytes)| (svma, bytes.len()));
@@ -162,8 +162,8 @@ pub(crate) fn dynamic_tables<'a>(elf: &Elf<'a>) -> Vec<&'a [u8]> {
     found.into_iter().map(|(_, bytes)| bytes).collect()
 }
 
-/// The relocations by the ifuncs of a static program, to which no program header points: they lie behind the notes.
-pub(crate) fn behind_notes<'a>(elf: &Elf<'a>, segment: Extent) -> Option<&'a [u8]> {
+/// The relocations by the ifuncs of a static program, to which no program header points: they are after the notes.
+pub(crate) fn after_notes<'a>(elf: &Elf<'a>, segment: Extent) -> Option<&'a [u8]> {
     let rest = elf.bytes_at(elf.notes_end(segment))?;
     let is_irelative =
         |rela: &Rela| rela.symbol == 0 && dynamic_kind(elf.arch, rela.kind) == Some(Dynamic::Irelative);
@@ -326,8 +326,8 @@ fn read_dynamic<'a>(
     }
 }
 
-/// Whether a section holds what the program itself reads or writes, and may hold addresses: neither unwind tables nor what
-/// is for the loader alone.
+/// Whether a section holds what the program itself reads or writes, and may hold addresses: neither unwind tables nor
+/// what is for the loader alone.
 pub(crate) fn may_hold_pointers(section: &Section<'_>) -> bool {
     section.is_alloc()
         && !section.is_executable()

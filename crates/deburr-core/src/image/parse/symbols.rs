@@ -1,7 +1,7 @@
 //! Symbol tables → [`Symbol`]s in code.
 //!
 //! In: `.symtab` or `.dynsym` of a file (or of its debug file), or without section headers the table that the
-//! dynamic section points to. Out: symbols that lie in code, sorted, the better name first at one address.
+//! dynamic section points to. Out: symbols that are in code, sorted, the better name first at one address.
 //! Names are borrowed from the file. Follows the gABI, "Symbol Table", and the AArch64 ELF supplement,
 //! "Mapping symbols".
 

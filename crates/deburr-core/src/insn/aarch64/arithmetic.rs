@@ -12,7 +12,7 @@ pub fn arithmetic(code: &[u8]) -> Option<Arithmetic> {
     if may_be(word) { of_word(word) } else { None }
 }
 
-/// Whether a word may be arithmetic of a kind told here: a quick look that leaves out most others.
+/// Whether a word may be arithmetic of a kind recognised here: a quick test that leaves out most others.
 pub(super) const fn may_be(word: u32) -> bool {
     may_be_vector(word) || may_be_scalar(word)
 }

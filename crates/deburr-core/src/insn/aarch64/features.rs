@@ -1,9 +1,9 @@
 //! Which architecture features an A64 instruction needs.
 //!
-//! In: the decoder's definition of an instruction and its word. Out: a [`Group`], an index into [`GROUPS`].
-//! The decoder carries the feature sets of binutils' opcode table, which are coarser than the `FEAT_` names of the
-//! Arm Architecture Reference Manual (DDI 0487, A2.3 and C2) in some places; those are told apart here by mnemonic
-//! and by word. Instructions in the hint space run everywhere and need nothing.
+//! In: the decoder's definition of an instruction and its word. Out: a [`Group`], an index into [`GROUPS`]. The decoder
+//! carries the feature sets of binutils' opcode table. In some places these are coarser than the `FEAT_` names of the
+//! Arm Architecture Reference Manual (DDI 0487, A2.3 and C2), and are distinguished here by mnemonic and by word.
+//! Instructions in the hint space run everywhere and need nothing.
 
 use crate::insn::FeatureGroup;
 use deburr_cpu::{Feature, FeatureSet};
@@ -173,7 +173,7 @@ groups! {
 }
 
 /// The group of everything that the decoder files under one feature set, before [`of_definition`] and [`of_word`]
-/// tell coarse ones apart. Where either of two features will do (an SVE2.1 instruction that streaming mode of SME2
+/// distinguish coarse ones. Where either of two features will do (an SVE2.1 instruction that streaming mode of SME2
 /// has as well) it is the one that needs no streaming mode.
 // tidy: table
 fn of_set(set: Defined) -> Group {
@@ -302,7 +302,7 @@ fn of_set(set: Defined) -> Group {
     }
 }
 
-/// The group of all instructions of one definition, but for those that [`of_word`] changes.
+/// The group of all instructions of one definition, except those that [`of_word`] changes.
 pub(super) fn of_definition(definition: &Definition) -> Group {
     let name = definition.mnemonic;
     match (definition.feature_set, of_set(definition.feature_set)) {
@@ -407,7 +407,7 @@ fn of_system(word: u32) -> Group {
     }
 }
 
-/// Whether `mrs` of this register asks what the CPU is or has: the identification registers `S3_0_C0_C<m>_<op2>`.
+/// Whether `mrs` of this register queries what the CPU is or has: the identification registers `S3_0_C0_C<m>_<op2>`.
 pub(super) const fn is_identification(word: u32) -> bool {
     system_register(word) & 0xff80 == register(3, 0, 0, 0, 0)
 }

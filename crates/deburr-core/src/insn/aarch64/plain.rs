@@ -1,9 +1,9 @@
-//! The prefilter of the sweep: words that are settled by a look at their upper bits.
+//! The prefilter of the sweep: words that are settled by their upper bits.
 //!
-//! Bits 31 to 21 of a word pick a row; the row says for each value of bits 15 to 10 whether such words are
-//! *plain*: instructions of the baseline, SIMD&FP included, that load, store, or compute, and name no
-//! address, or transfer control by a direct or register branch. Other rows say how to treat the word. The rows follow the encoding tables of DDI 0487 C4.1; tests and
-//! [`check_prefilter`] hold them against the full decoder.
+//! Bits 31 to 21 of a word pick a row. The row says for each value of bits 15 to 10 whether such words are *plain*.
+//! These are instructions of the baseline, SIMD&FP included, that load, store, or compute, and name no address, or
+//! transfer control by a direct or register branch. Other rows say how to treat the word. The rows follow the encoding
+//! tables of DDI 0487 C4.1; tests and [`check_prefilter`] compare them with the full decoder.
 
 use super::features::Group;
 use super::summary::{Control, Summary, summarize};
@@ -13,7 +13,7 @@ use crate::insn::Class;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
-    /// Ask the full decoder.
+    /// Query the full decoder.
     Full,
     Adr,
     Adrp,
@@ -244,7 +244,7 @@ pub(super) fn is_plain(row: &Row, word: u32) -> bool {
     (row.plain >> (word >> 10 & 63) & 1 != 0) & (word & row.fixed.0 == row.fixed.1)
 }
 
-/// What the sweep takes a word for without asking the full decoder; `None` where it does ask.
+/// What the sweep takes a word for without the full decoder; `None` where it needs it.
 fn settled(word: u32) -> Option<(Group, Control)> {
     let row = row(word);
     if is_plain(row, word) {
@@ -284,7 +284,7 @@ pub struct Disagreement {
     pub word: u32,
 }
 
-/// Holds the prefilter against the full decoder for the given words, and returns the first word on which they
+/// Compares the prefilter with the full decoder for the given words, and returns the first word on which they
 /// disagree. With `0..=u32::MAX` it proves the prefilter (about a minute in release:
 /// `cargo run --release -p deburr-core --example prefilter_aarch64`).
 #[doc(hidden)]

@@ -1,17 +1,17 @@
-//! Whether a loop may load from the same place each time round, told by its words.
+//! Whether a loop may load from the same place in each iteration, by its instruction words.
 //!
 //! In: the words of a short loop without stores and calls. Out: no, or maybe. Nearly all loops move a pointer or an
 //! index, and this sorts them out at the price of a few bit operations a word (DDI 0487 C4.1).
 
 use super::fields::{bits, signed};
-use crate::insn::rounds::{Round, Set};
+use crate::insn::rounds::{Iteration, Set};
 
-/// Whether no load of a loop's body uses a general register that an earlier round changed, and nothing but counters is
-/// carried from round to round, as far as the words tell.
+/// Whether no load of a loop's body uses a general register that an earlier iteration changed, as far as the words
+/// show. Nor is anything but counters carried from iteration to iteration.
 pub fn loads_in_place(code: &[u8]) -> bool {
     let (mut written, mut carried_in) = (0, 0);
     let mut loads = false;
-    let mut round = Some(Round::new());
+    let mut iteration = Some(Iteration::new());
     let words = code.as_chunks::<4>().0;
     for (index, bytes) in words.iter().enumerate() {
         let word = u32::from_le_bytes(*bytes);
@@ -29,7 +29,7 @@ pub fn loads_in_place(code: &[u8]) -> bool {
                 };
                 // add and sub of #1
                 let counts = word & 0x1fff_fc00 == 0x1100_0400;
-                round.iter_mut().for_each(|round| round.make(result, read, counts));
+                iteration.iter_mut().for_each(|iteration| iteration.make(result, read, counts));
             }
             // ccmp and ccmn have flags there.
             0b0101 | 0b1101 if word & 0x1fe0_0000 == 0x1a40_0000 => {}
@@ -46,19 +46,19 @@ pub fn loads_in_place(code: &[u8]) -> bool {
                     _ => register(word, 5) | register(word, 16),
                 };
                 let is_copy = word & 0x7fe0_ffe0 == 0x2a00_03e0; // mov x0, x0
-                round.iter_mut().for_each(|round| round.make(result, read, is_copy));
+                iteration.iter_mut().for_each(|iteration| iteration.make(result, read, is_copy));
             }
             0b1010 | 0b1011 if word & 0xfff0_0000 == 0xd530_0000 => {
                 // mrs
                 written |= result;
-                round.iter_mut().for_each(|round| round.make(result, 0, false));
+                iteration.iter_mut().for_each(|iteration| iteration.make(result, 0, false));
             }
             0b1010 | 0b1011 => {
                 let target = words_on(word).and_then(|on| index.checked_add_signed(on));
                 if target.is_some_and(|target| 0 < target && target <= words.len()) {
                     // Where control meets again, registers hold one thing or another.
-                    round = None;
-                } else if round.is_some() && is_jump(word) {
+                    iteration = None;
+                } else if iteration.is_some() && is_jump(word) {
                     // Nothing leads to the end.
                     return false;
                 }
@@ -72,18 +72,18 @@ pub fn loads_in_place(code: &[u8]) -> bool {
                 // prfm and prfum have a number there.
                 let is_prefetch = word & 0xffc0_0000 == 0xf980_0000 || word & 0xffc0_0000 == 0xf880_0000;
                 if is_prefetch || bits(word, 29, 27) == 0b011 {
-                    round = None;
+                    iteration = None;
                 }
-                round.iter_mut().for_each(|round| {
-                    round.load(used);
-                    round.make(result | second, used, false);
+                iteration.iter_mut().for_each(|iteration| {
+                    iteration.load(used);
+                    iteration.make(result | second, used, false);
                 });
             }
             // SIMD and floating point, SVE, SME.
             _ => return false,
         }
     }
-    loads && carried_in & written == 0 && !round.is_some_and(Round::moves_on)
+    loads && carried_in & written == 0 && !iteration.is_some_and(Iteration::moves_on)
 }
 
 /// The set that holds the register which a word names from a bit on; register 31 is the stack pointer or none.
@@ -102,7 +102,7 @@ fn words_on(word: u32) -> Option<isize> {
     isize::try_from(words).ok()
 }
 
-/// Whether control never goes on behind a word: b, br, ret and the like.
+/// Whether control never goes on after a word: b, br, ret and the like.
 const fn is_jump(word: u32) -> bool {
     word & 0xfc00_0000 == 0x1400_0000 || word & 0xfe00_0000 == 0xd600_0000
 }

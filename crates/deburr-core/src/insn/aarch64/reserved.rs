@@ -1,10 +1,10 @@
 //! Encodings that the decoder accepts by their opcode bits, but whose operands the architecture reserves.
 //!
-//! In: a word and its definition. Out: whether it is no instruction after all: sizes and arrangements that an
-//! instruction does not have, shift amounts that do not fit the register width, bitmask immediates without a pattern
-//! (DDI 0487, C4, C7, C8, and the `DecodeBitMasks` pseudocode). What depends on the definition alone, its [`Rule`], is
-//! worked out once per definition. Encodings newer than the tools at hand (see the differential test) are held to the
-//! rules of their class only.
+//! In: a word and its definition. Out: whether it is no instruction after all (DDI 0487, C4, C7, C8, and the
+//! `DecodeBitMasks` pseudocode). Such words have a size or arrangement that the instruction does not have, a shift
+//! amount that does not fit the register width, or a bitmask immediate without a pattern. What depends on the
+//! definition alone, its [`Rule`], is worked out once per definition. Encodings newer than the tools at hand (see the
+//! differential test) are checked against the rules of their class only.
 
 use super::fields::bits;
 use disarm64_defn::defn::Insn as Definition;
@@ -86,7 +86,7 @@ rules! {
     NONE = Patterns(&[]),
     ADD_IMMEDIATE = Patterns(&[BIT_23]),
     ADD_SHIFTED = Patterns(&[SIZE_11, SHORT_BIT_15]),
-    // An extension shifts by 4 at most, and bits 23 to 22 are 00.
+    // An extension shifts by a maximum of 4, and bits 23 to 22 are 00.
     ADD_EXTENDED = Patterns(&[(0x1400, 0x1400), (0x1800, 0x1800), BIT_23, BIT_22]),
     LOGICAL_IMMEDIATE = Function(|word| !is_bitmask(word >> 31 == 1, bits(word, 22, 22), bits(word, 15, 10))),
     LOGICAL_SHIFTED = Patterns(&[SHORT_BIT_15]),

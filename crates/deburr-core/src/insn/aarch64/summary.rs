@@ -83,7 +83,7 @@ pub(super) fn of_hint(word: u32) -> Summary {
 /// Definitions are numbered below this.
 const DEFINITIONS: usize = 4096;
 
-/// What [`of_definition`] found, by the definition's number; 0 where nobody has asked yet. The order in which
+/// What [`of_definition`] found, by the definition's number; 0 where none has been queried yet. The order in which
 /// threads fill it does not matter, since they all write the same.
 static KNOWN: [AtomicU32; DEFINITIONS] = [const { AtomicU32::new(0) }; DEFINITIONS];
 
@@ -163,7 +163,7 @@ fn unpack(packed: u32) -> Summary {
     }
 }
 
-/// The class of all instructions of a definition; hints and queries are told apart by word.
+/// The class of all instructions of a definition; hints and queries are distinguished by word.
 fn class_of(definition: &Definition) -> Class {
     let name = definition.mnemonic;
     match (definition.class, definition.feature_set) {

@@ -18,11 +18,11 @@ use crate::insn::sweep::{
 };
 use crate::insn::{Class, ClassSet, FeatureGroup};
 
-/// The classes that the prefilter does not tell apart.
+/// The classes that the prefilter does not distinguish.
 const HIDDEN: ClassSet = ClassSet::of(&[Class::Other, Class::Load, Class::Store]);
 
 /// Sweeps one unit. `code` reaches from the unit's start, at offset `at`, to the next place where an
-/// instruction is known to begin; instructions that begin at or after `length` bytes are left to the caller's next
+/// instruction is known to begin. Instructions that begin at or after `length` bytes are left to the caller's next
 /// call. An instruction that does not fit into `code` is undecodable. Returns where the last one ended.
 pub fn sweep(
     code: &[u8],
@@ -75,7 +75,7 @@ struct Counts {
     undecoded: u64,
 }
 
-/// So many words go through the prefilter before those that it left are looked at: their places fit into a byte.
+/// So many words go through the prefilter before those that it left are examined: their places fit into a byte.
 const BLOCK: usize = 64;
 
 impl Unit<'_> {
@@ -181,7 +181,7 @@ impl Unit<'_> {
         self.at.wrapping_add((index * 4) as u32)
     }
 
-    /// The place `displacement` bytes from the word, if it lies in code.
+    /// The place `displacement` bytes from the word, if it is in code.
     #[inline(always)]
     fn target(&self, index: usize, displacement: i64) -> Option<CodeOffset> {
         let target = i64::from(self.at) + index as i64 * 4 + displacement;
@@ -193,7 +193,7 @@ impl Unit<'_> {
         target < self.at || inside >= self.length
     }
 
-    /// Treats the words that a row names without the decoder; false where it must be asked.
+    /// Treats the words that a row names without the decoder; false where the decoder is needed.
     #[inline(always)]
     fn direct(
         &self,
@@ -308,7 +308,7 @@ impl Unit<'_> {
                     sweep.references.push(Reference { from, to, kind });
                 }
             }
-            // A transfer of control, or (as far as the low five bits tell) a new value in the register.
+            // A transfer of control, or (as far as the low five bits show) a new value in the register.
             let transfers = word & 0x1c00_0000 == 0x1400_0000;
             if transfers || word & 31 == register {
                 return;
@@ -316,7 +316,7 @@ impl Unit<'_> {
         }
     }
 
-    /// Asks the decoder; false if the word is no instruction.
+    /// Queries the decoder; false if the word is no instruction.
     fn full<const FAST: bool>(&self, word: u32, index: usize, words: &[[u8; 4]], sweep: &mut Sweep) -> bool {
         let Some(Summary { group, class, control }) = summarize(word) else { return false };
         if let Some(total) = sweep.groups.get_mut(group as usize) {

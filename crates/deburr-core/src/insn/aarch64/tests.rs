@@ -1,4 +1,4 @@
-//! The facts of known words, and the sweep held against [`decode`] and the prefilter against the decoder.
+//! The facts of known words, and the sweep compared with [`decode`] and the prefilter with the decoder.
 
 use super::*;
 use crate::Svma;
@@ -209,7 +209,7 @@ fn only_a_plain_immediate_is_one() {
 }
 
 #[test]
-fn shifts_and_extractions_tell_where_the_bits_come_from() {
+fn shifts_and_extractions_show_where_the_bits_come_from() {
     use Operation as O;
     let one = [x(1), None, None];
     for (word, operation, src, imm) in [
@@ -256,7 +256,7 @@ const CONDITIONS: [Option<Condition>; 16] = [
 ];
 
 #[test]
-fn every_condition_is_told_of_branches_selections_and_comparisons() {
+fn every_condition_is_decoded_of_branches_selections_and_comparisons() {
     for (code, condition) in (0u32..).zip(CONDITIONS) {
         let branch = insn(0x54ffffe0 | code); // b.eq #-4
         let select = insn(0x9a820020 | code << 12); // csel x0, x1, x2, eq
@@ -293,7 +293,7 @@ fn a_set_has_the_condition_under_which_the_result_is_not_zero() {
 }
 
 #[test]
-fn branches_on_zero_tell_which_way() {
+fn branches_on_zero_show_which_edge() {
     use Condition::{Equal, NotEqual};
     for (word, operation, condition, imm) in [
         (0x34000070, Operation::BranchZero, Equal, None), // cbz w16, #12
@@ -308,7 +308,7 @@ fn branches_on_zero_tell_which_way() {
 }
 
 #[test]
-fn a_read_of_a_system_register_tells_which() {
+fn a_read_of_a_system_register_shows_which() {
     for (word, register) in [
         (0xd5380600, 0xc030), // mrs x0, ID_AA64ISAR0_EL1
         (0xd5380400, 0xc020), // mrs x0, ID_AA64PFR0_EL1
@@ -528,11 +528,11 @@ fn a_tail_shorter_than_a_word_is_undecoded() {
 
 #[test]
 fn a_register_operand_says_how_it_is_extended_and_shifted() {
-    let told = |word: u32| insn(word).modifier.map(|by| (by.bytes, by.is_signed, by.shift));
-    assert_eq!(told(0x8b010000), Some((8, false, 0))); // add x0, x0, x1
-    assert_eq!(told(0x8b010800), Some((8, false, 2))); // add x0, x0, x1, lsl #2
-    assert_eq!(told(0x8b410800), None); // add x0, x0, x1, lsr #2
-    assert_eq!(told(0x8b218820), Some((1, true, 2))); // add x0, x1, w1, sxtb #2
+    let facts = |word: u32| insn(word).modifier.map(|by| (by.bytes, by.is_signed, by.shift));
+    assert_eq!(facts(0x8b010000), Some((8, false, 0))); // add x0, x0, x1
+    assert_eq!(facts(0x8b010800), Some((8, false, 2))); // add x0, x0, x1, lsl #2
+    assert_eq!(facts(0x8b410800), None); // add x0, x0, x1, lsr #2
+    assert_eq!(facts(0x8b218820), Some((1, true, 2))); // add x0, x1, w1, sxtb #2
     let index = |word: u32| insn(word).memory.map(|memory| memory.index_as);
     let index = |word: u32| index(word).map(|by| (by.bytes, by.is_signed, by.shift));
     assert_eq!(index(0x38604820), Some((4, false, 0))); // ldrb w0, [x1, w0, uxtw]
@@ -553,7 +553,7 @@ fn a_conditional_comparison_says_what_the_flags_else_are() {
 }
 
 #[test]
-fn short_loops_are_noted_and_those_that_act_are_told_apart() {
+fn short_loops_are_noted_and_those_that_act_are_distinguished() {
     let back_edges = |words: &[u32], loops| {
         let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let wants = Wants { loops, ..Wants::default() };
@@ -609,25 +609,25 @@ fn short_loops_are_noted_and_those_that_act_are_told_apart() {
 }
 
 #[test]
-fn arithmetic_is_told_with_its_width() {
+fn arithmetic_is_recognised_with_its_width() {
     use crate::insn::arithmetic::{Arithmetic, SCALABLE, Work};
-    let told = |word: u32| super::arithmetic(&word.to_le_bytes());
+    let facts = |word: u32| super::arithmetic(&word.to_le_bytes());
     let of = |work, is_float, bits| Some(Arithmetic { work, is_float, is_double: false, bits });
-    assert_eq!(told(0x4ea2_8420), of(Work::Add, false, 128)); // add v0.4s, v1.4s, v2.4s
-    assert_eq!(told(0x0ea2_9c20), of(Work::Multiply, false, 64)); // mul v0.2s, v1.2s, v2.2s
-    assert_eq!(told(0x4e22_cc20), of(Work::MultiplyAdd, true, 128)); // fmla v0.4s, v1.4s, v2.4s
-    assert_eq!(told(0x2ea2_c020), of(Work::Multiply, false, 64)); // umull v0.2d, v1.2s, v2.2s
-    assert_eq!(told(0x4e22_1c20), of(Work::Logic, false, 128)); // and v0.16b, v1.16b, v2.16b
-    assert_eq!(told(0x6f3f_0420), of(Work::Shift, false, 128)); // ushr v0.4s, v1.4s, #1
-    assert_eq!(told(0x1e22_2820), of(Work::Add, true, 0)); // fadd s0, s1, s2
-    assert!(told(0x1e62_2820).unwrap().is_double); // fadd d0, d1, d2
-    assert_eq!(told(0x1f02_0c20), of(Work::MultiplyAdd, true, 0)); // fmadd s0, s1, s2, s3
-    assert_eq!(told(0x1b02_7c20), of(Work::Multiply, false, 0)); // mul w0, w1, w2
-    assert_eq!(told(0x6582_0020), of(Work::Add, true, SCALABLE)); // fadd z0.s, z1.s, z2.s
-    assert_eq!(told(0x4e04_0420), None); // dup v0.4s, v1.s[0]
-    assert_eq!(told(0x4f00_e400), None); // movi v0.16b, #0
-    assert_eq!(told(0x1e60_4020), None); // fmov d0, d1
-    assert_eq!(told(0x0b02_0020), None); // add w0, w1, w2
+    assert_eq!(facts(0x4ea2_8420), of(Work::Add, false, 128)); // add v0.4s, v1.4s, v2.4s
+    assert_eq!(facts(0x0ea2_9c20), of(Work::Multiply, false, 64)); // mul v0.2s, v1.2s, v2.2s
+    assert_eq!(facts(0x4e22_cc20), of(Work::MultiplyAdd, true, 128)); // fmla v0.4s, v1.4s, v2.4s
+    assert_eq!(facts(0x2ea2_c020), of(Work::Multiply, false, 64)); // umull v0.2d, v1.2s, v2.2s
+    assert_eq!(facts(0x4e22_1c20), of(Work::Logic, false, 128)); // and v0.16b, v1.16b, v2.16b
+    assert_eq!(facts(0x6f3f_0420), of(Work::Shift, false, 128)); // ushr v0.4s, v1.4s, #1
+    assert_eq!(facts(0x1e22_2820), of(Work::Add, true, 0)); // fadd s0, s1, s2
+    assert!(facts(0x1e62_2820).unwrap().is_double); // fadd d0, d1, d2
+    assert_eq!(facts(0x1f02_0c20), of(Work::MultiplyAdd, true, 0)); // fmadd s0, s1, s2, s3
+    assert_eq!(facts(0x1b02_7c20), of(Work::Multiply, false, 0)); // mul w0, w1, w2
+    assert_eq!(facts(0x6582_0020), of(Work::Add, true, SCALABLE)); // fadd z0.s, z1.s, z2.s
+    assert_eq!(facts(0x4e04_0420), None); // dup v0.4s, v1.s[0]
+    assert_eq!(facts(0x4f00_e400), None); // movi v0.16b, #0
+    assert_eq!(facts(0x1e60_4020), None); // fmov d0, d1
+    assert_eq!(facts(0x0b02_0020), None); // add w0, w1, w2
 }
 
 #[test]

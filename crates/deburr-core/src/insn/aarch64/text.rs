@@ -1,8 +1,9 @@
 //! A64 instructions as text.
 //!
-//! In: a word and its address. Out: the text with the preferred alias of DDI 0487, chapter C6 (`cmp`, `mov`, `cset`, `lsl`
-//! and the like), as GNU objdump writes it. The decoder's formatter writes operands; it always emits the primary mnemonic,
-//! so the aliases are chosen here, from the fields of the word. Operands of SVE and SME that it cannot write are `…`.
+//! In: a word and its address. Out: the text with the preferred alias of DDI 0487, chapter C6 (`cmp`, `mov`, `cset`,
+//! `lsl` and the like), as GNU objdump writes it. The decoder's formatter writes operands; it always emits the primary
+//! mnemonic, so the aliases are chosen here, from the fields of the word. Operands of SVE and SME that it cannot write
+//! are `…`.
 
 use super::fields::bits;
 use super::summary;

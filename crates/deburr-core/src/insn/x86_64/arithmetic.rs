@@ -41,7 +41,7 @@ fn widest(insn: &Instruction) -> u16 {
     registers.map(width).max().unwrap_or(0)
 }
 
-/// What a mnemonic alone tells.
+/// What a mnemonic alone shows.
 pub(super) struct Named {
     pub(super) work: Work,
     pub(super) is_float: bool,

@@ -29,7 +29,7 @@ pub fn decode(code: &[u8], svma: Svma) -> Option<Insn> {
         return None;
     }
     FACTORY.with_borrow_mut(|factory| {
-        // The one memory operand tells what is accessed, and is read from the instruction.
+        // The one memory operand shows what is accessed, and is read from the instruction.
         let info = factory.info_options(&insn, InstructionInfoOptions::NO_MEMORY_USAGE);
         Some(facts_of(&insn, info, svma))
     })
@@ -75,7 +75,8 @@ fn facts_of(insn: &Instruction, info: &InstructionInfo, svma: Svma) -> Insn {
     facts
 }
 
-/// Decodes a run of code, and tells all facts of those instructions only that hold one of some places, sorted by address.
+/// Decodes a run of code, and returns all facts of those instructions only that hold one of some places, sorted by
+/// address.
 pub fn decode_holding(code: &[u8], svma: Svma, places: &[Svma]) -> Vec<Insn> {
     let mut decoder = Decoder::with_ip(BITNESS, code, svma.0, OPTIONS);
     let mut insn = Instruction::default();
@@ -119,8 +120,8 @@ const fn writes(access: OpAccess) -> bool {
     matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
 }
 
-/// The status flags: OF, SF, ZF, AF, CF and PF. The others in iced-x86's sets belong to the x87, the direction of string
-/// instructions, and the system.
+/// The status flags: OF, SF, ZF, AF, CF and PF. The others in iced-x86's sets belong to the x87, the direction of
+/// string instructions, and the system.
 const STATUS: u32 =
     RflagsBits::OF | RflagsBits::SF | RflagsBits::ZF | RflagsBits::AF | RflagsBits::CF | RflagsBits::PF;
 
@@ -165,9 +166,10 @@ fn may_do_nothing(insn: &Instruction) -> bool {
     insn.has_rep_prefix() || insn.has_repne_prefix() || shifts && insn.try_op_register(last).is_ok()
 }
 
-/// What a system call, or a call of the hypervisor or of an enclave, may read and change: Linux has numbers and results
-/// in rax, arguments in rdi, rsi, rdx, r10, r8 and r9 or, by `int 0x80`, in rbx, rcx, rdx, rsi, rdi and rbp, and loses rcx
-/// and r11; the BSDs have a second result in rdx and an error in the carry flag. None of it is surely overwritten.
+/// What a system call, or a call of the hypervisor or of an enclave, may read and change. Linux has numbers and results
+/// in rax, and arguments in rdi, rsi, rdx, r10, r8 and r9. By `int 0x80` it has arguments in rbx, rcx, rdx, rsi, rdi
+/// and rbp. It loses rcx and r11. The BSDs have a second result in rdx and an error in the carry flag. None of it is
+/// surely overwritten.
 fn service(insn: &Instruction) -> RegSet {
     use Mnemonic as M;
     let is_service = class_of(insn) == Class::SystemCall
@@ -399,7 +401,7 @@ fn operation(insn: &Instruction, class: Class) -> Operation {
         | M::Prefetcht2
         | M::Prefetchit0
         | M::Prefetchit1 => Operation::Prefetch,
-        // Loads and stores are told by their class and memory operand.
+        // Loads and stores are recognised by their class and memory operand.
         _ if matches!(class, Class::Load | Class::Store) => Operation::Other,
         M::Movzx | M::Movsx | M::Movsxd | M::Cbw | M::Cwde | M::Cdqe => Operation::Extend,
         M::Mov | M::Movaps | M::Movapd | M::Movups | M::Movupd | M::Movdqa | M::Movdqu => Operation::Move,

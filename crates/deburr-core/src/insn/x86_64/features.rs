@@ -1,9 +1,9 @@
-//! Which CPU features each x86-64 instruction needs, as groups, and one packed word per instruction code.
+//! Which CPU features each x86-64 instruction needs, as groups, and one packed number per instruction code.
 //!
-//! In: the decoder's table of CPUID flags per instruction code; a code already tells VEX from EVEX and xmm
-//! from ymm and zmm, and masks and registers 16-31 exist in EVEX codes only. Out: [`FeatureGroup`]s that
-//! name [`Feature`]s, and [`CodeFacts`] for the sweep. Source: the CPUID column of the Intel SDM volume 2
-//! and the AMD APM volume 3, except for the encodings that processors without the feature run too.
+//! In: the decoder's table of CPUID flags per instruction code. A code already distinguishes VEX from EVEX and xmm from
+//! ymm and zmm, and masks and registers 16-31 exist in EVEX codes only. Out: [`FeatureGroup`]s that name [`Feature`]s,
+//! and [`CodeFacts`] for the sweep. Source: the CPUID column of the Intel SDM volume 2 and the AMD APM volume 3, except
+//! for the encodings that processors without the feature run too.
 
 use std::sync::LazyLock;
 
@@ -33,12 +33,12 @@ const BASELINE: FeatureSet = FeatureSet::of(&[
     Feature::SSE2,
 ]);
 
-/// Prefetches that do nothing on processors without the feature: AMD64 has had `prefetchw` from the start
-/// (APM volume 3, PREFETCH), and Intel 64 runs 0F 0D and 0F 18 as no-operations elsewhere.
+/// Prefetches that do nothing on processors without the feature. AMD64 has had `prefetchw` from the start (APM volume
+/// 3, PREFETCH), and Intel 64 runs 0F 0D and 0F 18 as no-operations elsewhere.
 const PREFETCH_HINTS: FeatureSet =
     FeatureSet::of(&[Feature::PREFETCHW, Feature::PREFETCHWT1, Feature::PREFETCHI]);
 
-/// What the sweep asks about an instruction code, in one word: the group in bits 0 to 7, flags from bit 8,
+/// What the sweep needs of an instruction code, in one number: the group in bits 0 to 7, flags from bit 8,
 /// and the possible classes from bit 32.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct CodeFacts(u64);
@@ -116,10 +116,10 @@ fn features_of_code(code: Code) -> FeatureSet {
         // `rep bsf` where BMI1 is missing: compilers emit it at every level, for it differs only where the
         // source is 0, which they know not to be.
         Mnemonic::Tzcnt => FeatureSet::EMPTY,
-        // The leaf behind OSXSAVE that run-time checks of AVX read: part of a check, no use of a feature.
+        // The leaf after OSXSAVE that run-time checks of AVX read: part of a check, no use of a feature.
         Mnemonic::Xgetbv => FeatureSet::EMPTY,
-        // Faults outside a transaction (SDM, XEND), so who comes to it has run XBEGIN, which is looked at itself. What leads
-        // to it is often kept in the lock.
+        // Faults outside a transaction (SDM, XEND), so who comes to it has run XBEGIN, which is examined itself. What
+        // leads to it is often kept in the lock.
         Mnemonic::Xend => FeatureSet::EMPTY,
         // In the range of reserved no-operations (0F 1E): leaves its register alone without CET.
         Mnemonic::Rdsspd | Mnemonic::Rdsspq => FeatureSet::EMPTY,
@@ -138,7 +138,7 @@ fn features_of_code(code: Code) -> FeatureSet {
     if code.is_privileged() { named.with(Feature::SYSTEM) } else { named }
 }
 
-/// What the decoder's name for a CPUID flag or a processor generation asks of the processor.
+/// What the decoder's name for a CPUID flag or a processor generation requires of the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
     /// That feature.
@@ -152,7 +152,7 @@ const ALWAYS: &str = "every processor with 64-bit mode has it";
 const HINT: &str = "runs as a no-operation elsewhere";
 const NEVER_DECODED: &str = "does not exist in 64-bit mode or is not decoded with the options used";
 
-/// What a flag asks for; `None` if this table does not know the flag.
+/// What a flag requires; `None` if this table does not know the flag.
 pub(super) fn need(flag: CpuidFeature) -> Option<Need> {
     use CpuidFeature as C;
     match flag {
@@ -239,7 +239,7 @@ fn named_feature(flag: CpuidFeature) -> Option<Feature> {
 fn build() -> CodeTable {
     let mut groups = vec![FeatureSet::EMPTY];
     let mut codes = Box::new([CodeFacts(CodeFacts::INVALID); CODES]);
-    // Neighbouring codes mostly need the same, so the last group found is asked first.
+    // Neighbouring codes mostly need the same, so the last group found is tried first.
     let mut last = 0;
     for (facts, code) in codes.iter_mut().zip(Code::values()) {
         let features = features_of_code(code);
@@ -291,7 +291,7 @@ fn work_of_code(code: Code) -> u64 {
     }
 }
 
-/// What an instruction of the code does beyond its registers, for all that the code alone tells.
+/// What an instruction of the code does beyond its registers, for all that the code alone shows.
 fn effect_of_code(code: Code) -> u64 {
     use Mnemonic as M;
     let calls = matches!(
@@ -313,7 +313,7 @@ fn effect_of_code(code: Code) -> u64 {
 }
 
 /// The classes that the code alone makes possible. What only a `lock` prefix makes atomic is left out: the
-/// sweep asks for the prefix, which is rare, and not for additions, which are not.
+/// sweep tests for the prefix, which is rare, and not for additions, which are not.
 fn classes_of_code(code: Code) -> u64 {
     match possible_classes(code) {
         [Class::LockedAtomic] if code.mnemonic() != Mnemonic::Xchg => 0,

@@ -1,7 +1,7 @@
 //! Which instructions move whole lanes of 32 or 64 bits through XMM registers.
 //!
 //! In: an instruction. Out: how it arranges the lanes (SDM volume 2), if it does nothing else. Compilers pack
-//! neighbouring stores of flags and of pointers this way; everything else that is done to vectors is arithmetic.
+//! neighbouring stores of flags and of pointers like this; everything else that is done to vectors is arithmetic.
 
 use crate::insn::Lanes;
 use iced_x86::{Instruction, Mnemonic, OpKind};

@@ -1,9 +1,9 @@
 //! x86-64: the instructions of 64-bit mode, decoded with iced-x86.
 //!
-//! In: the bytes of code. Out: [`Insn`](crate::insn::Insn) with all its facts (`facts`), one linear pass (`sweep`), and the
-//! CPU features that each instruction needs (`features`), after the Intel SDM volume 2 and the AMD APM
-//! volumes 3 to 5. The decoder's options are its defaults: current Intel and AMD processors, no retired
-//! encodings, and MPX as the no-operation that it is on processors without it.
+//! In: the bytes of code. Out: [`Insn`](crate::insn::Insn) with all its facts (`facts`), one linear pass (`sweep`), and
+//! the CPU features that each instruction needs (`features`). They follow the Intel SDM volume 2 and the AMD APM
+//! volumes 3 to 5. The decoder's options are its defaults: current Intel and AMD processors, no retired encodings, and
+//! MPX as the no-operation that it is on processors without it.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 mod arithmetic;

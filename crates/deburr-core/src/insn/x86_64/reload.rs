@@ -1,4 +1,4 @@
-//! Whether a loop may load from the same place each time round, without all facts of its instructions.
+//! Whether a loop may load from the same place in each iteration, without all facts of its instructions.
 //!
 //! In: the bytes of a short loop without stores and calls. Out: no, or maybe. Nearly all loops move a pointer or an
 //! index, and this sorts them out for hardly more than decoding them.
@@ -6,14 +6,14 @@
 use iced_x86::{Decoder, Instruction, Mnemonic, OpKind, Register};
 
 use super::decoder::{BITNESS, OPTIONS};
-use crate::insn::rounds::{Round, Set};
+use crate::insn::rounds::{Iteration, Set};
 
-/// Whether no load of a loop's body uses a general register that an earlier round changed, and nothing but counters is
-/// carried from round to round, as far as operands tell.
+/// Whether no load of a loop's body uses a general register that an earlier iteration changed, as far as operands show.
+/// Nor is anything but counters carried from iteration to iteration.
 pub fn loads_in_place(code: &[u8]) -> bool {
     let (mut written, mut carried_in) = (0, 0);
     let mut loads = false;
-    let mut round = Some(Round::new());
+    let mut iteration = Some(Iteration::new());
     let mut decoder = Decoder::new(BITNESS, code, OPTIONS);
     let mut insn = Instruction::default();
     while decoder.can_decode() {
@@ -27,7 +27,7 @@ pub fn loads_in_place(code: &[u8]) -> bool {
             if mnemonic != Mnemonic::Lea {
                 carried_in |= used & !written;
                 loads = true;
-                round.iter_mut().for_each(|round| round.load(used));
+                iteration.iter_mut().for_each(|iteration| iteration.load(used));
             }
         }
         if insn.op0_kind() == OpKind::Register && !matches!(mnemonic, Mnemonic::Cmp | Mnemonic::Test) {
@@ -39,19 +39,19 @@ pub fn loads_in_place(code: &[u8]) -> bool {
         let is_branch = insn.is_jcc_short_or_near() || insn.is_jmp_short_or_near();
         if is_branch && (1..=code.len() as u64).contains(&insn.near_branch_target()) {
             // Where control meets again, registers hold one thing or another.
-            round = None;
-        } else if round.is_some() && !is_branch && !pass(&insn, round.as_mut()) {
-            round = None;
-        } else if round.is_some() && insn.is_jmp_short_or_near() {
+            iteration = None;
+        } else if iteration.is_some() && !is_branch && !pass(&insn, iteration.as_mut()) {
+            iteration = None;
+        } else if iteration.is_some() && insn.is_jmp_short_or_near() {
             // Nothing leads to the end.
             return false;
         }
     }
-    loads && !round.is_some_and(Round::moves_on)
+    loads && !iteration.is_some_and(Iteration::moves_on)
 }
 
-/// Notes what an instruction makes of what; false of those that are not told here.
-fn pass(insn: &Instruction, round: Option<&mut Round>) -> bool {
+/// Notes what an instruction makes of what; false of those that are not recognised here.
+fn pass(insn: &Instruction, iteration: Option<&mut Iteration>) -> bool {
     use Mnemonic as M;
     let register = |operand: u32| insn.try_op_register(operand).map_or(0, number);
     let (first, second) = (register(0), register(1));
@@ -74,7 +74,7 @@ fn pass(insn: &Instruction, round: Option<&mut Round>) -> bool {
         M::Shl | M::Shr | M::Sar | M::Neg | M::Not => (first, false),
         _ => return false,
     };
-    round.into_iter().for_each(|round| round.make(first, read, counts));
+    iteration.into_iter().for_each(|iteration| iteration.make(first, read, counts));
     true
 }
 

@@ -1,6 +1,6 @@
 //! The linear pass over x86-64 code.
 //!
-//! In: the bytes of one unit. Out: what [`Sweep`] asks for. The pass must cost little more than decoding
+//! In: the bytes of one unit. Out: what [`Sweep`] holds. The pass must cost little more than decoding
 //! alone, so an instruction of no interest costs one table lookup and one count.
 
 use iced_x86::{Decoder, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};
@@ -16,7 +16,7 @@ use crate::insn::sweep::{
 };
 
 /// Sweeps one unit. `code` reaches from the unit's start, at offset `at`, to the next place where an
-/// instruction is known to begin; instructions that begin at or after `length` bytes are left to the caller's next
+/// instruction is known to begin. Instructions that begin at or after `length` bytes are left to the caller's next
 /// call. An instruction that does not fit into `code` is undecodable. Returns where the last one ended.
 pub fn sweep(
     code: &[u8],
@@ -117,7 +117,7 @@ fn sweep_unit<const LOOPS: bool, const COMPUTING: bool>(
     at.wrapping_add(position as u32)
 }
 
-/// The loop that a jump at `position` of the unit at `at` closes, if it is short and of a kind asked for.
+/// The loop that a jump at `position` of the unit at `at` closes, if it is short and of a kind requested.
 #[inline(always)]
 fn back_edge(
     insn: &Instruction,

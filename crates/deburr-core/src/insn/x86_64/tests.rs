@@ -1,4 +1,4 @@
-//! Facts and features by bytes, and the sweep held against [`decode`].
+//! Facts and features by bytes, and the sweep compared with [`decode`].
 
 use crate::address::CodeOffset;
 use deburr_cpu::{Feature, FeatureSet};
@@ -82,7 +82,7 @@ fn features_follow_the_operands() {
 }
 
 #[test]
-fn scalar_extensions_are_told_apart() {
+fn scalar_extensions_are_distinguished() {
     assert_needs! {
         "f3 0f b8 c1" "popcnt eax, ecx" => POPCNT;
         "f3 0f bd c1" "lzcnt eax, ecx" => LZCNT;
@@ -182,7 +182,7 @@ fn every_code_has_a_group_below_the_count() {
 }
 
 #[test]
-fn operands_of_plain_instructions_are_told() {
+fn operands_of_plain_instructions_are_decoded() {
     let insn = one("01 c8"); // add eax, ecx
     assert_eq!((insn.operation, insn.width, insn.dst), (Operation::Add, 4, register(0)));
     assert_eq!(insn.src, [register(0), register(1), None]);
@@ -212,7 +212,7 @@ fn operands_of_plain_instructions_are_told() {
 }
 
 #[test]
-fn shifts_tell_their_value_and_count() {
+fn shifts_show_their_value_and_count() {
     use Operation::{ShiftLeft, ShiftRight};
     let rax = [register(0), None, None];
     for (hex, operation, dst, src, imm, width) in [
@@ -236,7 +236,7 @@ fn shifts_tell_their_value_and_count() {
 }
 
 #[test]
-fn a_bit_test_tells_its_value_and_bit() {
+fn a_bit_test_shows_its_value_and_bit() {
     for (hex, src, imm) in [
         ("0f ba e1 1c", [register(1), None, None], Some(28)), // bt ecx, 28
         ("48 0f ba e1 25", [register(1), None, None], Some(37)), // bt rcx, 37
@@ -261,7 +261,7 @@ fn the_left_of_a_comparison_in_memory_is_no_source() {
 }
 
 #[test]
-fn every_condition_is_told_of_branches_moves_and_sets() {
+fn every_condition_is_decoded_of_branches_moves_and_sets() {
     use Condition as C;
     let conditions = [
         C::Other, // o
@@ -326,7 +326,7 @@ fn a_register_less_itself_and_the_carry_is_a_mask() {
 }
 
 #[test]
-fn queries_of_the_cpu_are_told_with_the_registers_they_write() {
+fn queries_of_the_cpu_are_decoded_with_the_registers_they_write() {
     let cpuid = one("0f a2"); // cpuid
     assert_eq!((cpuid.operation, cpuid.class), (Operation::CpuId, Class::FeatureQuery));
     for n in 0..4 {
@@ -340,7 +340,7 @@ fn queries_of_the_cpu_are_told_with_the_registers_they_write() {
 }
 
 #[test]
-fn pushes_and_pops_tell_what_they_move() {
+fn pushes_and_pops_show_what_they_move() {
     for (hex, operation, src, imm, dst, width) in [
         ("53", Operation::Push, register(3), None, None, 8), // push rbx
         ("41 54", Operation::Push, register(12), None, None, 8), // push r12
@@ -379,7 +379,7 @@ fn an_address_is_static_or_effective() {
 }
 
 #[test]
-fn the_high_byte_of_a_register_is_told() {
+fn the_high_byte_of_a_register_is_recognised() {
     for (hex, is_high) in [
         ("f6 c4 04", true),  // test ah, 4
         ("0f b6 c4", true),  // movzx eax, ah
@@ -397,7 +397,7 @@ fn the_high_byte_of_a_register_is_told() {
 }
 
 #[test]
-fn memory_operands_are_told() {
+fn memory_operands_are_decoded() {
     let insn = one("48 8b 05 10 00 00 00"); // mov rax, [rip+16]
     let memory = Memory {
         base: None,
@@ -435,7 +435,7 @@ fn memory_operands_are_told() {
 }
 
 #[test]
-fn atomics_are_told_by_lock_or_xchg_with_memory() {
+fn atomics_are_recognised_by_lock_or_xchg_with_memory() {
     let insn = one("f0 83 07 01"); // lock add dword [rdi], 1
     assert_eq!((insn.class, insn.operation, insn.imm), (Class::LockedAtomic, Operation::Add, Some(1)));
     let memory = insn.memory.unwrap();
@@ -451,7 +451,7 @@ fn atomics_are_told_by_lock_or_xchg_with_memory() {
 }
 
 #[test]
-fn classes_and_flow_are_told() {
+fn classes_and_flow_are_decoded() {
     let target = Svma(0x1012);
     assert_eq!(one("eb 10").flow, Flow::Jump(target)); // jmp +16
     assert_eq!(one("74 10").flow, Flow::Branch(target)); // je +16
@@ -484,7 +484,7 @@ fn classes_and_flow_are_told() {
 }
 
 #[test]
-fn edges_are_recorded_where_asked() {
+fn edges_are_recorded_where_requested() {
     // 0x100 call 0x205; 0x105 jmp 0x109; 0x107 je 0x309; 0x10d jmp 0x309
     let code = bytes("e8 00 01 00 00 eb 02 0f 84 fc 01 00 00 e9 f7 01 00 00");
     let call = Edge { from: CodeOffset(0x100), to: CodeOffset(0x205) };
@@ -563,7 +563,7 @@ fn only_wanted_classes_are_marked() {
 }
 
 #[test]
-fn undecodable_bytes_are_counted_and_each_run_is_told_once() {
+fn undecodable_bytes_are_counted_and_each_run_is_reported_once() {
     // push es (twice), nop, push es; none of them exists in 64-bit mode but nop
     let (found, end) = swept(&bytes("06 06 90 06"), 4, &EVERYWHERE);
     assert_eq!((found.undecoded, found.decoded, end), (3, 1, 0x104));
@@ -652,7 +652,7 @@ fn an_index_counts_by_its_scale() {
 }
 
 #[test]
-fn an_extension_by_the_sign_is_told_from_one_by_zeros() {
+fn an_extension_by_the_sign_is_distinguished_from_one_by_zeros() {
     for (hex, bytes, width, is_signed) in [
         ("48 98", Some(4), 8, true),     // cdqe
         ("98", Some(2), 4, true),        // cwde
@@ -667,7 +667,7 @@ fn an_extension_by_the_sign_is_told_from_one_by_zeros() {
 }
 
 #[test]
-fn lanes_are_told_where_nothing_is_computed() {
+fn lanes_are_recognised_where_nothing_is_computed() {
     for (hex, lanes, width) in [
         ("66 0f 6e c2", Some(Lanes::Low), 4),               // movd xmm0, edx
         ("66 48 0f 6e c2", Some(Lanes::Low), 8),            // movq xmm0, rdx
@@ -688,7 +688,7 @@ fn lanes_are_told_where_nothing_is_computed() {
 }
 
 #[test]
-fn short_loops_are_noted_and_those_that_act_are_told_apart() {
+fn short_loops_are_noted_and_those_that_act_are_distinguished() {
     let quiet = Interest { wants: Wants { loops: Loops::Quiet, ..Wants::default() }, ..EVERYWHERE };
     let all = Interest { wants: Wants { loops: Loops::All, ..Wants::default() }, ..EVERYWHERE };
     for (hex, is_quiet) in [
@@ -720,22 +720,22 @@ fn short_loops_are_noted_and_those_that_act_are_told_apart() {
 }
 
 #[test]
-fn arithmetic_is_told_with_its_width() {
+fn arithmetic_is_recognised_with_its_width() {
     use crate::insn::arithmetic::{Arithmetic, Work};
-    let told = |hex: &str| super::arithmetic(&bytes(hex));
+    let facts = |hex: &str| super::arithmetic(&bytes(hex));
     let of = |work, is_float, bits| Some(Arithmetic { work, is_float, is_double: false, bits });
-    assert_eq!(told("66 0f fe c1"), of(Work::Add, false, 128)); // paddd xmm0, xmm1
-    assert_eq!(told("c5 f4 59 c2"), of(Work::Multiply, true, 256)); // vmulps ymm0, ymm1, ymm2
-    assert_eq!(told("62 f1 75 48 fe c2"), of(Work::Add, false, 512)); // vpaddd zmm0, zmm1, zmm2
-    assert_eq!(told("f3 0f 58 c1"), of(Work::Add, true, 0)); // addss xmm0, xmm1
-    assert!(told("f2 0f 58 c1").unwrap().is_double); // addsd xmm0, xmm1
-    assert_eq!(told("69 c0 93 01 00 01"), of(Work::Multiply, false, 0)); // imul eax, eax, 0x1000193
-    assert_eq!(told("66 0f ef c1"), of(Work::Logic, false, 128)); // pxor xmm0, xmm1
-    assert_eq!(told("66 0f ef c0"), None); // pxor xmm0, xmm0
-    assert_eq!(told("c5 f1 ef c0"), of(Work::Logic, false, 128)); // vpxor xmm0, xmm1, xmm0
-    assert_eq!(told("c5 f9 ef c0"), None); // vpxor xmm0, xmm0, xmm0
-    assert_eq!(told("f3 0f 6f 07"), None); // movdqu xmm0, [rdi]
-    assert_eq!(told("01 c8"), None); // add eax, ecx
+    assert_eq!(facts("66 0f fe c1"), of(Work::Add, false, 128)); // paddd xmm0, xmm1
+    assert_eq!(facts("c5 f4 59 c2"), of(Work::Multiply, true, 256)); // vmulps ymm0, ymm1, ymm2
+    assert_eq!(facts("62 f1 75 48 fe c2"), of(Work::Add, false, 512)); // vpaddd zmm0, zmm1, zmm2
+    assert_eq!(facts("f3 0f 58 c1"), of(Work::Add, true, 0)); // addss xmm0, xmm1
+    assert!(facts("f2 0f 58 c1").unwrap().is_double); // addsd xmm0, xmm1
+    assert_eq!(facts("69 c0 93 01 00 01"), of(Work::Multiply, false, 0)); // imul eax, eax, 0x1000193
+    assert_eq!(facts("66 0f ef c1"), of(Work::Logic, false, 128)); // pxor xmm0, xmm1
+    assert_eq!(facts("66 0f ef c0"), None); // pxor xmm0, xmm0
+    assert_eq!(facts("c5 f1 ef c0"), of(Work::Logic, false, 128)); // vpxor xmm0, xmm1, xmm0
+    assert_eq!(facts("c5 f9 ef c0"), None); // vpxor xmm0, xmm0, xmm0
+    assert_eq!(facts("f3 0f 6f 07"), None); // movdqu xmm0, [rdi]
+    assert_eq!(facts("01 c8"), None); // add eax, ecx
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! x86-64 instructions as text, by the formatters of iced-x86 with the options that make them write as GNU objdump does.
+//! x86-64 instructions as text, by the formatters of iced-x86 with the options that make them write as GNU objdump
+//! does.
 
 use super::decoder::{BITNESS, OPTIONS};
 use crate::address::Svma;

@@ -1,4 +1,5 @@
-//! How much of the vector registers an x86-64 instruction uses: by its registers, and by what its mnemonic does with them.
+//! How much of the vector registers an x86-64 instruction uses: by its registers, and by what its mnemonic does with
+//! them.
 
 use super::decoder::{BITNESS, OPTIONS};
 use crate::insn::vector::{VectorUse, VectorWidth};

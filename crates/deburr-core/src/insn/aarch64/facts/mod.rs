@@ -1,7 +1,7 @@
 //! All facts of one instruction.
 //!
 //! In: a word and its address. Out: [`Insn`]. The base instruction set is read field by field after the encoding tables
-//! of DDI 0487 C4.1, since rules and rewriting rest on it; Advanced SIMD, SVE, SME and the rarer extensions are read
+//! of DDI 0487 C4.1, since rules and rewriting rest on it. Advanced SIMD, SVE, SME and the rarer extensions are read
 //! through the decoder's operand definitions ([`super::operands`]), where the first operand counts as both written and
 //! read.
 
@@ -19,7 +19,7 @@ use crate::insn::{Class, Condition, FeatureGroup, Flow, Insn, Modifier, Operatio
 use builder::{Facts, extension, registers_of_sve, stack_form, zero_form};
 use disarm64_defn::{InsnClass as C, InsnFeatureSet as F};
 
-/// Decodes the first instruction of `code`, which lies at `svma`; `None` if it is not one.
+/// Decodes the first instruction of `code`, which is at `svma`; `None` if it is not one.
 ///
 /// `imm` is set for plain immediates only; a register operand that is shifted or extended sets `modified`. The carry
 /// forms are [`Operation::Other`].
@@ -304,7 +304,7 @@ impl Facts {
         self.read(Some(Reg::FLAGS));
         let code = self.field(15, 12);
         let of_zeros = self.rn() == 31 && self.rm() == 31;
-        // The last bit of a condition inverts it, but for "always", which has two codes.
+        // The last bit of a condition inverts it, except "always", which has two codes.
         let inverted = condition(code ^ 1);
         (self.insn.operation, self.insn.condition) = match (self.field(30, 30), self.field(11, 10)) {
             (0, 0) => (Operation::Select, condition(code)),
@@ -354,7 +354,8 @@ impl Facts {
             }
             C::COMPBRANCH => operands::read_only(self, definition),
             C::BRANCH_REG => {
-                // `retaa` and `eretaa` authenticate with SP, `braa` and `blraa` with Rd, `braaz` and `blraaz` with zero.
+                // `retaa` and `eretaa` authenticate with SP, `braa` and `blraa` with Rd, `braaz` and `blraaz` with
+                // zero.
                 let authenticates = definition.feature_set == F::PAUTH;
                 let by_zero = self.field(24, 24) == 0 && self.field(22, 22) == 0;
                 if self.field(24, 23) != 1 {
@@ -391,10 +392,10 @@ impl Facts {
         }
     }
 
-    /// What a system call, or a call of the hypervisor or the firmware, may read and change: Linux has its number in x8,
-    /// arguments in x0 to x5 and a result in x0; Darwin a number in x16, results in x0 and x1, and an error in the carry
-    /// flag; the SMC Calling Convention arguments and results in x0 to x17. None of it is surely overwritten, since most
-    /// of it mostly stays.
+    /// What a system call, or a call of the hypervisor or the firmware, may read and change. Linux has its number in
+    /// x8, arguments in x0 to x5 and a result in x0. Darwin has a number in x16, results in x0 and x1, and an error in
+    /// the carry flag. The SMC Calling Convention has arguments and results in x0 to x17. None of it is surely
+    /// overwritten, since most of it mostly stays.
     fn service(&mut self) {
         let general = (0..=17).map(Reg::general).fold(RegSet::EMPTY, RegSet::with);
         let all = general.with(Reg::FLAGS).union(registers_of_sve());

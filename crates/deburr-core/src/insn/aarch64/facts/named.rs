@@ -1,8 +1,8 @@
 //! Which registers an operand of the decoder's definitions names.
 //!
 //! In: a word and an operand of its definition. Out: the registers, as the tables of operands in DDI 0487 C4.1 number
-//! them: fields and constants side by side, pairs and lists by their strides, ZA and ZT0 with the register that selects
-//! a slice.
+//! them. Fields and constants are next to each other, pairs and lists go by their strides, ZA and ZT0 come with the
+//! register that selects a slice.
 
 use super::builder::{stack_form, zero_form};
 use crate::insn::aarch64::fields::bits;

@@ -1,7 +1,7 @@
 //! Registers by the decoder's operand definitions, for everything that [`super::facts`] does not read by field.
 //!
 //! In: a word and its definition. Out: registers read and written. The first operand counts as written and as read,
-//! because many vector instructions keep part of it, except where its instruction is known to replace it; what else an
+//! because many vector instructions keep part of it, except where its instruction is known to replace it. What else an
 //! instruction writes is in [`role`]. The second sources that this is checked against are in `tests/tests/operands.rs`.
 
 use super::builder::{Facts, registers_of_sve, stack_form, zero_form};
