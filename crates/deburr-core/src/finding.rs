@@ -55,9 +55,7 @@ impl Evidence {
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|(stated, _)| *stated == name).map(|(_, value)| value)
     }
-}
 
-impl Evidence {
     /// The same facts, and more after them.
     #[must_use]
     pub fn with(&self, more: impl IntoIterator<Item = (&'static str, Value)>) -> Evidence {

@@ -129,7 +129,14 @@ fn reachable<'a>(edges: &'a BTreeMap<String, BTreeSet<String>>, from: &'a String
     reached
 }
 
-fn read_module(path: &Path, folder: &Path, module: Module, files: &mut BTreeMap<Module, File>) {
+/// Every path that a file names outside of its unit tests, as written: `std::fs`, also where it is imported in a group.
+pub(crate) fn written(path: &Path) -> BTreeSet<String> {
+    let file = read_file(path);
+    let paths = file.named.iter().chain(file.uses.values()).map(|path| path.join("::"));
+    paths.chain(file.globs.iter().map(|path| format!("{}::*", path.join("::")))).collect()
+}
+
+fn read_file(path: &Path) -> File {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut file = File {
@@ -141,6 +148,11 @@ fn read_module(path: &Path, folder: &Path, module: Module, files: &mut BTreeMap<
         items: BTreeSet::new(),
     };
     read_items(&parsed.items, &mut file);
+    file
+}
+
+fn read_module(path: &Path, folder: &Path, module: Module, files: &mut BTreeMap<Module, File>) {
+    let mut file = read_file(path);
     let children = file.children.clone();
     // `pub(crate)`, `pub(super)` and the value `self` name no file.
     file.named.retain(|path| path.len() > 1 || !["crate", "super", "self"].contains(&path[0].as_str()));
@@ -251,9 +263,10 @@ fn read_tokens(tokens: TokenStream, file: &mut File) {
 }
 
 fn is_test(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        attribute.path().is_ident("cfg") && attribute.to_token_stream().to_string().contains("(test)")
-    })
+    let is_only_test = |attribute: &Attribute| {
+        attribute.parse_args::<syn::Ident>().is_ok_and(|condition| condition == "test")
+    };
+    attributes.iter().any(|attribute| attribute.path().is_ident("cfg") && is_only_test(attribute))
 }
 
 fn attributes(item: &Item) -> &[Attribute] {

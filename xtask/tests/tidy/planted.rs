@@ -36,6 +36,30 @@ fn a_name_below_the_unit_tests_is_found() {
 }
 
 #[test]
+fn a_name_in_a_grouped_import_is_found() {
+    let src = planted(
+        "grouped",
+        &[("lib.rs", "use std::{fmt, fs};\nuse iced_x86::{Code, Decoder};\nuse object::*;\n")],
+    );
+    assert!(found(|src| naming(src, &OUTSIDE), &src).contains("std::fs"));
+    assert!(found(strayed, &src).contains("iced_x86") && found(strayed, &src).contains("object"));
+    let alike =
+        planted("alike", &[("lib.rs", "use std::{fmt, io_other, fsx};\nuse crate::object_like::A;\n")]);
+    assert_eq!(found(|src| naming(src, &["std::fs", "std::io"]), &alike), "");
+    assert_eq!(found(strayed, &alike), "");
+}
+
+#[test]
+fn what_is_left_out_of_tests_is_no_test() {
+    let not_test = ("a.rs", "#[cfg(not(test))]\nuse crate::b::B;\npub struct A;\n");
+    let src = planted(
+        "not-test",
+        &[("lib.rs", "mod a;\nmod b;\n"), not_test, ("b.rs", "pub struct B(crate::a::A);\n")],
+    );
+    assert!(found(circles, &src).contains("a.rs names b.rs"));
+}
+
+#[test]
 fn a_later_stage_and_a_sibling_are_found() {
     let lib = ("lib.rs", "mod address;\nmod image;\nmod insn;\n");
     let src = planted(
