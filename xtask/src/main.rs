@@ -1,5 +1,6 @@
 //! The developers' tasks: `cargo xtask <task>`. Each is a module; this file only chooses.
 
+mod advisories;
 mod fixtures;
 mod nightly;
 mod same;
@@ -9,6 +10,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <task>
 
+  advisories [PATH]    writes what RustSec says of our dependencies to xtask/advisories.toml, from a clone of its database
   fixtures [--bless]   assemble the rules' fixtures and compare with the committed objects; --bless writes them
   nightly [SECONDS]    what is too long for every push: larger packages, exhaustive tests, fuzzing for so long (default 600)
   same REVISION        whether this tree and that revision give the same JSON for 250 real files, byte for byte
@@ -18,6 +20,8 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match arguments.as_slice() {
+        ["advisories"] => advisories::run(None),
+        ["advisories", database] => advisories::run(Some(database.as_ref())),
         ["fixtures"] => fixtures::run(false),
         ["fixtures", "--bless"] => fixtures::run(true),
         ["nightly"] => nightly::run(600),

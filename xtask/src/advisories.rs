@@ -1,0 +1,114 @@
+//! What RustSec says of the crates that deburr is built from, as a table in the repository: `xtask/advisories.toml`.
+//!
+//! The tidy test holds `Cargo.lock` against that table, so that CI needs neither the network nor another tool. The table names
+//! every crate that was looked up; a new dependency fails the test until this task has run again.
+//! Source: <https://github.com/rustsec/advisory-db>, whose format is described in its README.
+
+use crate::repository;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use toml::{Table, Value};
+
+const DATABASE: &str = "https://github.com/rustsec/advisory-db";
+/// The lock files whose crates are looked up.
+const LOCKS: [&str; 2] = ["Cargo.lock", "fuzz/Cargo.lock"];
+
+/// Writes the table from a clone of the database; without one, from a clone that is made under `target/`.
+pub fn run(database: Option<&Path>) -> Result<(), String> {
+    let database = database.map_or_else(cloned, |path| Ok(path.to_owned()))?;
+    let crates = locked_crates()?;
+    let mut advisories = Vec::new();
+    for name in &crates {
+        advisories.extend(of_crate(&database, name)?);
+    }
+    let count = advisories.len();
+    let mut table = Table::new();
+    table.insert("revision".to_owned(), Value::String(git(&database, &["log", "-1", "--format=%H"])?));
+    table.insert("date".to_owned(), Value::String(git(&database, &["log", "-1", "--format=%cs"])?));
+    table.insert("crates".to_owned(), Value::Array(crates.into_iter().map(Value::String).collect()));
+    table.insert("advisory".to_owned(), Value::Array(advisories));
+    let text = toml::to_string(&table).map_err(|error| error.to_string())?;
+    let path = repository().join("xtask/advisories.toml");
+    let header =
+        "# Written by `cargo xtask advisories`: RustSec's advisories on the crates of the lock files.\n\n";
+    fs::write(&path, format!("{header}{text}")).map_err(|error| format!("{}: {error}", path.display()))?;
+    println!("{}: {count} advisories", path.display());
+    Ok(())
+}
+
+fn cloned() -> Result<PathBuf, String> {
+    let clone = repository().join("target/advisory-db");
+    let _ = fs::remove_dir_all(&clone);
+    let status = Command::new("git").args(["clone", "--quiet", "--depth=1", DATABASE]).arg(&clone).status();
+    match status {
+        Ok(status) if status.success() => Ok(clone),
+        _ => Err(format!(
+            "{DATABASE} cannot be cloned; give the path of a clone: `cargo xtask advisories PATH`"
+        )),
+    }
+}
+
+fn git(database: &Path, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new("git").arg("-C").arg(database).args(arguments).output();
+    match output {
+        Ok(output) if output.status.success() => {
+            Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        }
+        _ => Err(format!("{}: git {} failed", database.display(), arguments.join(" "))),
+    }
+}
+
+/// The names of all crates in the lock files that come from a registry.
+fn locked_crates() -> Result<BTreeSet<String>, String> {
+    let mut names = BTreeSet::new();
+    for lock in LOCKS {
+        let path = repository().join(lock);
+        let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let table: Table = fs::read_to_string(&path)
+            .map_err(|error| fault(&error))?
+            .parse()
+            .map_err(|error| fault(&error))?;
+        for package in table.get("package").and_then(Value::as_array).into_iter().flatten() {
+            if let (Some(name), Some(_)) =
+                (package.get("name").and_then(Value::as_str), package.get("source"))
+            {
+                names.insert(name.to_owned());
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// The advisories on one crate that stand; a withdrawn one does not. Read from the commit, since a mirror has no work tree.
+fn of_crate(database: &Path, name: &str) -> Result<Vec<Value>, String> {
+    let folder = format!("crates/{name}/");
+    let listed = git(database, &["ls-tree", "--name-only", "HEAD", &folder])?;
+    let mut found = Vec::new();
+    for path in listed.lines() {
+        let text = git(database, &["show", &format!("HEAD:{path}")])?;
+        let front = text.split("```toml").nth(1).and_then(|rest| rest.split("```").next());
+        let front: Table = front.unwrap_or_default().parse().map_err(|error| format!("{path}: {error}"))?;
+        let advisory = front.get("advisory").ok_or_else(|| format!("{path}: no [advisory]"))?;
+        if advisory.get("withdrawn").is_none() {
+            found.push(row(advisory, front.get("versions")));
+        }
+    }
+    Ok(found)
+}
+
+/// What the test needs of an advisory.
+fn row(advisory: &Value, versions: Option<&Value>) -> Value {
+    let mut row = Table::new();
+    for key in ["id", "package", "informational"] {
+        if let Some(value) = advisory.get(key) {
+            row.insert(key.to_owned(), value.clone());
+        }
+    }
+    for key in ["patched", "unaffected"] {
+        let none = Value::Array(Vec::new());
+        row.insert(key.to_owned(), versions.and_then(|versions| versions.get(key)).cloned().unwrap_or(none));
+    }
+    Value::Table(row)
+}
