@@ -103,7 +103,7 @@ fn link(objects: &[PathBuf], is_cxx: bool, compiler: &str, flags: &[&str], outpu
 
 fn build(name: &str, case: &Case, (compiler, flags): Build) -> Built {
     let what = format!("{compiler} {flags}");
-    let dir = work_dir(&format!("reach/{name}/{}", what.replace([' ', '='], "_")));
+    let dir = work_dir(&format!("reach/{}/{}", name.replace("::", "/"), what.replace([' ', '='], "_")));
     let words: Vec<&str> = flags.split_whitespace().collect();
     let program = dir.join("program");
     let mut subject = program.clone();

@@ -131,7 +131,7 @@ impl fmt::Display for Added {
 mod tests {
     use super::*;
     use crate::config::allow::Ledger;
-    use crate::render::check::example::example;
+    use crate::render::check::example::{example, example_with};
 
     fn added_to(text: &str, reports: &mut [Report]) -> Result<(String, Added), String> {
         let mut additions = Additions::default();
@@ -190,17 +190,18 @@ reason = \"present when allowances were added\"
             ["server", "bin/server", "./sbin/server", "a.deb!bin/server", "odd*", "odder", "lib.a(x.o)"];
         let mut reports: Vec<Report> = Vec::new();
         for (turn, path) in paths.into_iter().enumerate() {
-            let mut report = Report { path: path.to_owned(), ..example() };
-            let finding = report.findings[0].clone();
+            let mut report = example_with(|report| report.path = path.to_owned());
+            let mut finding = report.findings[0].clone();
             report.findings.clear();
             for (count, name) in names.iter().enumerate() {
                 // The numbers differ, so that no allowance fits where another is meant.
                 let count = 1 + (count * 3 + turn * 5) % 11;
-                let named =
-                    deburr_core::report::PlacedFinding { function: Some((*name).into()), ..finding.clone() };
+                let mut named = finding.clone();
+                named.function = Some((*name).into());
                 report.findings.extend(std::iter::repeat_n(named, count));
             }
-            report.findings.push(deburr_core::report::PlacedFinding { function: None, ..finding });
+            finding.function = None;
+            report.findings.push(finding);
             reports.push(report);
         }
         let (text, _) = added_to("", &mut reports.clone()).unwrap();

@@ -39,18 +39,17 @@ fn open(path: &Path) -> Option<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use deburr_test_support::Scratch;
 
     #[test]
     fn debug_link_with_another_checksum_is_not_taken() {
-        let dir = std::env::temp_dir().join(format!("deburr-debuglink-{}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
-        std::fs::write(dir.join("program"), b"x").unwrap();
-        std::fs::write(dir.join("program.debug"), b"symbols").unwrap();
+        let folder = Scratch::new("debuglink");
+        let program = folder.file("program", b"x");
+        folder.file("program.debug", b"symbols");
         let wanted =
             |crc| WantedDebugFile { build_id: None, debuglink: Some(("program.debug".to_owned(), crc)) };
-        let find = |crc| find(&wanted(crc), &dir.join("program"), &[]).is_some();
+        let find = |crc| find(&wanted(crc), Path::new(&program), &[]).is_some();
         assert!(find(crc32fast::hash(b"symbols")));
         assert!(!find(1));
-        std::fs::remove_dir_all(&dir).unwrap();
     }
 }

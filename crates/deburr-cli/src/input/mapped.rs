@@ -193,16 +193,19 @@ extern "C" fn on_bus_error(_signal: libc::c_int, info: *mut libc::siginfo_t, _co
 #[cfg(test)]
 mod tests {
     use super::*;
+    use deburr_test_support::Scratch;
 
-    fn scratch(name: &str, length: u64) -> std::path::PathBuf {
-        let path = std::env::temp_dir().join(format!("deburr-{name}-{}", std::process::id()));
+    /// A file of zeros in a folder of its own.
+    fn zeros(length: u64) -> (Scratch, std::path::PathBuf) {
+        let folder = Scratch::new("mapped");
+        let path = folder.join("file");
         File::create(&path).unwrap().set_len(length).unwrap();
-        path
+        (folder, path)
     }
 
     #[test]
     fn file_that_shrinks_reads_as_zeros_and_is_not_intact() {
-        let path = scratch("shrink", 0);
+        let (_folder, path) = zeros(0);
         std::fs::write(&path, vec![7_u8; 1 << 20]).unwrap();
         let bytes = Bytes::open(&path).unwrap();
         assert!(bytes.is_intact());
@@ -211,12 +214,11 @@ mod tests {
         });
         assert_eq!((bytes[0], bytes[4999], bytes[8192], bytes[(1 << 20) - 1]), (7, 7, 0, 0));
         assert!(!bytes.is_intact());
-        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]
     fn what_was_released_is_read_again() {
-        let path = scratch("release", 0);
+        let (_folder, path) = zeros(0);
         let content: Vec<u8> = (0..100_000_u32).flat_map(u32::to_le_bytes).collect();
         std::fs::write(&path, &content).unwrap();
         let bytes = Bytes::open(&path).unwrap();
@@ -227,22 +229,19 @@ mod tests {
         // Not a part of it.
         bytes.release(&content);
         assert!(*bytes == *content && bytes.is_intact());
-        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]
     fn file_that_grows_is_not_intact() {
-        let path = scratch("grow", 4096);
+        let (_folder, path) = zeros(4096);
         let bytes = Bytes::open(&path).unwrap();
         File::options().write(true).open(&path).unwrap().set_len(9000).unwrap();
         assert!(!bytes.is_intact());
-        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]
     fn huge_sparse_file_is_refused_without_reading_it() {
-        let path = scratch("sparse", 40 << 30);
+        let (_folder, path) = zeros(40 << 30);
         assert!(Bytes::open(&path).err().unwrap().to_string().contains("too large"));
-        std::fs::remove_file(&path).unwrap();
     }
 }

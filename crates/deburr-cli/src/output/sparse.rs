@@ -82,13 +82,13 @@ pub(crate) fn copy(from: &mut File, to: &mut File) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use deburr_test_support::Scratch;
     use std::fs;
     use std::io::Write;
 
     #[test]
     fn holes_stay_holes_and_bytes_stay_bytes() {
-        let folder = std::env::temp_dir().join(format!("deburr-sparse-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let folder = Scratch::new("sparse");
         let open = |name: &str| {
             File::options()
                 .read(true)
@@ -121,6 +121,5 @@ mod tests {
         hole.set_len(1 << 40).unwrap();
         copy(&mut hole, &mut empty).unwrap();
         assert_eq!(empty.metadata().unwrap().len(), 1 << 40);
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

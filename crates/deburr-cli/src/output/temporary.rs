@@ -132,6 +132,7 @@ fn remove_abandoned(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use deburr_test_support::Scratch;
 
     #[test]
     fn temporary_names_are_known_and_others_are_not() {
@@ -153,8 +154,7 @@ mod tests {
 
     #[test]
     fn abandoned_files_are_removed_and_nothing_else() {
-        let folder = std::env::temp_dir().join(format!("deburr-temporary-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let folder = Scratch::new("temporary");
         let destination = folder.join("program");
         let alive = TemporaryFile::next_to(&destination, 0o600).unwrap();
         for name in [".program.deburr-4-0", ".program.deburr-x-0", "kept"] {
@@ -164,9 +164,8 @@ mod tests {
         fs::create_dir(folder.join(".program.deburr-6-0")).unwrap();
         fs::write(folder.join(".program.deburr-7-0"), b"part").unwrap();
         fs::hard_link(folder.join(".program.deburr-7-0"), folder.join("second")).unwrap();
-        clean(&folder);
-        let names: HashSet<String> =
-            fs::read_dir(&folder).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+        clean(folder.path());
+        let names: HashSet<String> = folder.names().into_iter().collect();
         let own = alive.path.file_name().unwrap().to_str().unwrap();
         let rest = [
             ".program.deburr-5-0",
@@ -179,6 +178,5 @@ mod tests {
         ];
         assert_eq!(names, rest.map(str::to_owned).into());
         drop(alive);
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -64,19 +64,19 @@ fn folder_that_may_not_be_read_is_reported_and_the_rest_is_checked() {
     scratch.file("tree/open/a.so", &bytes);
     scratch.file("tree/closed/b.so", &bytes);
     let file = scratch.file("tree/open/closed.so", &bytes);
-    let closed = scratch.0.join("tree/closed");
+    let closed = scratch.join("tree/closed");
     let mode = |path: &std::path::Path, mode| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     };
     mode(&closed, 0);
     mode(file.as_ref(), 0);
-    let tree = scratch.0.join("tree");
+    let tree = scratch.join("tree");
     // Root reads everything: then the run is somebody else's, with a copy of the command that all may run.
     let is_root = fs::metadata("/proc/self").map(|it| std::os::unix::fs::MetadataExt::uid(&it)).unwrap() == 0;
     let mut command = if is_root {
-        let copy = scratch.0.join("deburr");
+        let copy = scratch.join("deburr");
         fs::copy(BINARY, &copy).unwrap();
-        mode(&scratch.0, 0o755);
+        mode(scratch.path(), 0o755);
         let mut command = Command::new("setpriv");
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(copy);
         command
@@ -148,7 +148,7 @@ fn truncated_and_lying_files_are_reported_and_the_rest_is_checked() {
     let mut lying = whole.clone();
     lying[32..40].copy_from_slice(&u64::MAX.to_le_bytes());
     scratch.file("far-segments.so", &lying);
-    let output = deburr(&["check", scratch.path()]);
+    let output = deburr(&["check", scratch.as_str()]);
     assert_eq!(output.status.code(), Some(2), "{}{}", stdout(&output), stderr(&output));
     let told = stderr(&output);
     let line = told.lines().find(|line| line.contains("cut-header.so")).unwrap();

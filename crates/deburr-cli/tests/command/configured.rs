@@ -151,14 +151,14 @@ fn added_allowances_make_the_next_run_clean() {
     let run = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
         let output =
-            command.current_dir(scratch.path()).args(["check", "build"]).args(arguments).output().unwrap();
+            command.current_dir(scratch.as_str()).args(["check", "build"]).args(arguments).output().unwrap();
         (output.status.code(), stdout(&output), stderr(&output))
     };
     assert_eq!(run(&["--fail-on", "note"]).0, Some(1));
     let (status, text, told) = run(&["--fail-on", "note", "--add-allowances"]);
     assert_eq!(status, Some(0), "{text}{told}");
     assert!(told.starts_with("deburr: ") && told.ends_with(" findings added to deburr.toml\n"), "{told}");
-    let path = Path::new(scratch.path()).join("deburr.toml");
+    let path = Path::new(scratch.as_str()).join("deburr.toml");
     let written = std::fs::read_to_string(&path).unwrap();
     assert!(
         written.starts_with("[[allow]]\nrule = \"llsc-loop\"\nfile = \"build/llsc_loop-hit-cas.o\"\n"),
@@ -176,6 +176,6 @@ fn added_allowances_make_the_next_run_clean() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), written);
     std::fs::remove_file(&path).unwrap();
     run(&["--add-allowances=ci.toml"]);
-    assert_eq!(std::fs::read_to_string(Path::new(scratch.path()).join("ci.toml")).unwrap(), written);
+    assert_eq!(std::fs::read_to_string(Path::new(scratch.as_str()).join("ci.toml")).unwrap(), written);
     assert!(!path.exists());
 }

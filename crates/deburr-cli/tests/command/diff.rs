@@ -32,7 +32,7 @@ fn unpack(scratch: &Scratch, below: &str, files: &[(String, Vec<u8>)]) -> String
     for (name, bytes) in files {
         scratch.file(&format!("{below}/{name}"), bytes);
     }
-    format!("{}/{below}", scratch.path())
+    format!("{}/{below}", scratch.as_str())
 }
 
 fn diff(arguments: &[&str]) -> (Value, Output) {
@@ -158,7 +158,7 @@ fn what_is_in_packages_pairs_without_versions_hashes_and_folders() {
     ] {
         scratch.file(name, &deb(files));
     }
-    let [old, new] = ["pool-1", "pool-2"].map(|name| format!("{}/{name}", scratch.path()));
+    let [old, new] = ["pool-1", "pool-2"].map(|name| format!("{}/{name}", scratch.as_str()));
     let (document, output) = diff(&[&old, &new]);
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
     let found = pairs(&document, &old, &new);
@@ -185,7 +185,7 @@ fn files_of_images_pair_whatever_layer_they_are_in() {
         scratch.file(&format!("{name}/index.json"), br#"{"manifests":[{"digest":"sha256:ff"}]}"#);
         let manifest = json!({ "layers": digests }).to_string();
         scratch.file(&format!("{name}/blobs/sha256/ff"), manifest.as_bytes());
-        format!("{}/{name}", scratch.path())
+        format!("{}/{name}", scratch.as_str())
     };
     let (a, b) = (members(&[("bin/a.o", LLSC)]), members(&[("bin/b.o", PLAIN)]));
     let old = image("old", &[a.clone(), b.clone()]);

@@ -2,6 +2,7 @@
 
 use super::{Scratch, assert_as_recorded, deburr, stderr, stdout};
 use deburr_core::rule::RULES;
+use deburr_test_support::schema_faults;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -102,7 +103,6 @@ fn each_rule_is_listed_with_its_summary_and_severity() {
 #[test]
 fn documents_of_all_fixtures_follow_the_printed_schema() {
     let schema: serde_json::Value = serde_json::from_slice(&deburr(&["schema"]).stdout).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
     let binary = env!("CARGO_BIN_EXE_deburr");
     for arguments in [
         &["."][..],
@@ -111,8 +111,8 @@ fn documents_of_all_fixtures_follow_the_printed_schema() {
     ] {
         let output = check(&[&["--format", "json"], arguments].concat());
         let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let errors: Vec<_> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
-        assert!(errors.is_empty(), "{arguments:?}: {errors:?}");
+        let faults = schema_faults(&schema, &document);
+        assert!(faults.is_empty(), "{arguments:?}: {faults:?}");
         assert!(document["files"].as_array().unwrap().len() > 20);
         assert!(
             document["files"]
@@ -176,16 +176,16 @@ fn members_of_an_archive_are_named_and_a_fault_keeps_those_before_it() {
 #[test]
 fn file_for_the_output_is_no_input() {
     let scratch = Scratch::new("output");
-    std::fs::copy(folder().join(LLSC), scratch.0.join("a.o")).unwrap();
-    let report = scratch.0.join("report.json");
+    std::fs::copy(folder().join(LLSC), scratch.join("a.o")).unwrap();
+    let report = scratch.join("report.json");
     for _ in 0..2 {
-        let output = deburr(&["check", scratch.path(), "--format", "json", "-o", report.to_str().unwrap()]);
+        let output = deburr(&["check", scratch.as_str(), "--format", "json", "-o", report.to_str().unwrap()]);
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
         let document: serde_json::Value = serde_json::from_slice(&std::fs::read(&report).unwrap()).unwrap();
         let counts = &document["statistics"];
         assert_eq!((&counts["files_checked"], &counts["other_files"]), (&1.into(), &0.into()));
     }
-    let output = deburr(&["check", scratch.path(), "-o", "/nonexistent/report"]);
+    let output = deburr(&["check", scratch.as_str(), "-o", "/nonexistent/report"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("/nonexistent/report: no such file"), "{}", stderr(&output));
 }
@@ -286,7 +286,7 @@ fn configuration_is_found_in_the_folders_above() {
     scratch.file("a/b/weak.o", &object);
     let status = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
-        let below = Path::new(scratch.path()).join("a/b");
+        let below = Path::new(scratch.as_str()).join("a/b");
         command.current_dir(below).args(["check", "--baseline", "x86-64-v2", "weak.o"]).args(arguments);
         command.output().unwrap().status.code()
     };

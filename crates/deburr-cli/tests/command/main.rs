@@ -13,8 +13,9 @@ mod outputs;
 mod packages;
 mod show;
 
+use deburr_test_support::{Scratch, schema_faults};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 fn deburr(arguments: &[&str]) -> Output {
@@ -39,34 +40,6 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// A folder that is removed when the test is over.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let path = std::env::temp_dir().join(format!("deburr-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Scratch(path)
-    }
-
-    fn file(&self, name: &str, bytes: &[u8]) -> String {
-        let path = self.0.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, bytes).unwrap();
-        path.display().to_string()
-    }
-
-    fn path(&self) -> &str {
-        self.0.to_str().unwrap()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// The header of an ELF file of another kind: 32-bit Arm.
 fn arm32() -> Vec<u8> {
     let mut bytes = b"\x7fELF\x01\x01\x01".to_vec();
@@ -84,7 +57,7 @@ fn json(arguments: &[&str]) -> (serde_json::Value, Output) {
 /// Compares in a folder of its own, where nothing is left.
 fn compare(scratch: &Scratch, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
-    command.current_dir(&scratch.0).env("XDG_STATE_HOME", scratch.0.join("state"));
+    command.current_dir(scratch.path()).env("XDG_STATE_HOME", scratch.join("state"));
     command.args(["compare", "--no-gate"]).args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
@@ -94,10 +67,8 @@ fn document(scratch: &Scratch, arguments: &[&str]) -> serde_json::Value {
     let document: serde_json::Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
     let schema: serde_json::Value = serde_json::from_slice(&deburr(&["schema", "compare"]).stdout).unwrap();
-    assert!(jsonschema::meta::is_valid(&schema));
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
-    assert!(errors.is_empty(), "{errors:?}");
+    let faults = schema_faults(&schema, &document);
+    assert!(faults.is_empty(), "{faults:?}");
     document
 }
 
@@ -145,7 +116,7 @@ fn directory_without_elf_files_is_clean() {
     let scratch = Scratch::new("scripts");
     scratch.file("a.sh", b"#!/bin/sh\n");
     scratch.file("empty", b"");
-    let (document, output) = json(&[scratch.path()]);
+    let (document, output) = json(&[scratch.as_str()]);
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
     assert_eq!(document["statistics"]["other_files"], 2);
 }
@@ -165,7 +136,7 @@ fn named_file_that_is_no_elf_file_is_reported_and_is_not_clean() {
 fn links_and_cycles_are_visited_once_and_special_files_are_skipped() {
     let scratch = Scratch::new("links");
     let first = scratch.file("tree/a/old.so", &arm32());
-    let root = scratch.0.join("tree");
+    let root = scratch.join("tree");
     fs::hard_link(&first, root.join("hard.so")).unwrap();
     std::os::unix::fs::symlink("a/old.so", root.join("0-soft.so")).unwrap();
     std::os::unix::fs::symlink("..", root.join("a/up")).unwrap();

@@ -81,8 +81,8 @@ impl Case {
         let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
         let verb = self.name.split(' ').next().unwrap();
         let arguments = self.arguments.iter().map(|argument| argument.replace("{}", place));
-        command.current_dir(&scratch.0).arg(verb).args(arguments).stdin(Stdio::null());
-        command.env("XDG_STATE_HOME", scratch.0.join("state"));
+        command.current_dir(scratch.path()).arg(verb).args(arguments).stdin(Stdio::null());
+        command.env("XDG_STATE_HOME", scratch.join("state"));
         command
     }
 
@@ -98,12 +98,12 @@ impl Case {
     }
 
     fn refused(&self, scratch: &Scratch, place: &str, reason: &str) {
-        let before = names(&scratch.0);
+        let before = names(scratch.path());
         let output = self.run(scratch, place);
         let told = format!("{} to {place}: {}{}", self.name, stderr(&output), stdout(&output));
         assert_eq!(output.status.code(), Some(2), "{told}");
         assert!(stderr(&output).contains(reason), "{told}");
-        assert_eq!(names(&scratch.0), before, "{told}");
+        assert_eq!(names(scratch.path()), before, "{told}");
     }
 
     fn is_in(&self, bytes: &[u8]) -> bool {
@@ -148,15 +148,15 @@ fn regular_file_is_replaced_whole_with_its_mode_and_other_names_keep_what_they_h
         let scratch = scratch("regular");
         let path = scratch.file("out", b"");
         fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
-        fs::hard_link(&path, scratch.0.join("second")).unwrap();
+        fs::hard_link(&path, scratch.join("second")).unwrap();
         scratch.file(".out.deburr-7-0", b"what a killed run left");
         case.done(&scratch, "out");
         assert!(case.is_in(&fs::read(&path).unwrap()), "{}", case.name);
-        assert_eq!(fs::read(scratch.0.join("second")).unwrap(), b"", "{}", case.name);
+        assert_eq!(fs::read(scratch.join("second")).unwrap(), b"", "{}", case.name);
         // A rewritten program is one, too.
         let mode = if case.name.starts_with("fix") { 0o644 } else { 0o640 };
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, mode, "{}", case.name);
-        assert_eq!(names(&scratch.0), ["a.txt", "b.txt", "lib.so", "out", "second"], "{}", case.name);
+        assert_eq!(names(scratch.path()), ["a.txt", "b.txt", "lib.so", "out", "second"], "{}", case.name);
     }
 }
 
@@ -165,11 +165,11 @@ fn file_that_is_begun_is_never_written_over() {
     for case in all(&[Role::Begins]) {
         let scratch = scratch("begun");
         scratch.file("out", b"older");
-        symlink("out", scratch.0.join("link")).unwrap();
+        symlink("out", scratch.join("link")).unwrap();
         for place in ["out", "link"] {
             case.refused(&scratch, place, "exists");
         }
-        assert_eq!(fs::read(scratch.0.join("out")).unwrap(), b"older");
+        assert_eq!(fs::read(scratch.join("out")).unwrap(), b"older");
     }
 }
 
@@ -177,17 +177,17 @@ fn file_that_is_begun_is_never_written_over() {
 fn links_are_followed_and_stay_also_where_nothing_is_there_yet() {
     for case in all(&FILE_ROLES) {
         let scratch = scratch("links");
-        fs::create_dir(scratch.0.join("there")).unwrap();
-        symlink("there/second", scratch.0.join("first")).unwrap();
-        symlink("../third", scratch.0.join("there/second")).unwrap();
+        fs::create_dir(scratch.join("there")).unwrap();
+        symlink("there/second", scratch.join("first")).unwrap();
+        symlink("../third", scratch.join("there/second")).unwrap();
         case.done(&scratch, "first");
-        assert!(case.is_in(&fs::read(scratch.0.join("third")).unwrap()), "{}", case.name);
+        assert!(case.is_in(&fs::read(scratch.join("third")).unwrap()), "{}", case.name);
         for link in ["first", "there/second"] {
-            assert!(scratch.0.join(link).is_symlink(), "{}: {link}", case.name);
+            assert!(scratch.join(link).is_symlink(), "{}: {link}", case.name);
         }
-        assert!(!scratch.0.join("third").is_symlink());
-        assert_eq!(names(&scratch.0), ["a.txt", "b.txt", "first", "lib.so", "there", "third"]);
-        assert_eq!(names(&scratch.0.join("there")), ["second"]);
+        assert!(!scratch.join("third").is_symlink());
+        assert_eq!(names(scratch.path()), ["a.txt", "b.txt", "first", "lib.so", "there", "third"]);
+        assert_eq!(names(&scratch.join("there")), ["second"]);
     }
 }
 
@@ -195,10 +195,10 @@ fn links_are_followed_and_stay_also_where_nothing_is_there_yet() {
 fn places_that_make_no_sense_are_refused_and_nothing_is_left() {
     for case in all(&FILE_ROLES) {
         let scratch = scratch("nonsense");
-        fs::create_dir(scratch.0.join("folder")).unwrap();
-        let _socket = UnixListener::bind(scratch.0.join("socket")).unwrap();
-        symlink("loop", scratch.0.join("loop")).unwrap();
-        symlink("none/out", scratch.0.join("lost")).unwrap();
+        fs::create_dir(scratch.join("folder")).unwrap();
+        let _socket = UnixListener::bind(scratch.join("socket")).unwrap();
+        symlink("loop", scratch.join("loop")).unwrap();
+        symlink("none/out", scratch.join("lost")).unwrap();
         for (place, reason) in [
             ("folder", "a directory"),
             ("missing/", "a directory"),
@@ -217,12 +217,12 @@ fn places_that_make_no_sense_are_refused_and_nothing_is_left() {
 fn device_stays_a_device_and_takes_what_is_written() {
     for case in all(&FILE_ROLES) {
         let scratch = scratch("device");
-        symlink("/dev/null", scratch.0.join("link")).unwrap();
+        symlink("/dev/null", scratch.join("link")).unwrap();
         for place in ["/dev/null", "link"] {
             case.done(&scratch, place);
             assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device(), "{}", case.name);
         }
-        assert!(scratch.0.join("link").is_symlink());
+        assert!(scratch.join("link").is_symlink());
     }
 }
 
@@ -230,7 +230,7 @@ fn device_stays_a_device_and_takes_what_is_written() {
 fn pipe_stays_a_pipe_and_whoever_waits_for_its_reader_says_so() {
     for case in all(&FILE_ROLES) {
         let scratch = scratch("pipe");
-        let fifo = scratch.0.join("pipe");
+        let fifo = scratch.join("pipe");
         make_fifo(&fifo);
         let mut child = case.command(&scratch, "pipe");
         let mut child = child.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -275,15 +275,15 @@ fn what_is_read_is_not_written_over_by_any_of_its_names() {
     for case in all(&[Role::Writes, Role::Extends]) {
         let scratch = scratch("inputs");
         let input = if case.name.starts_with("compare") { "b.txt" } else { "lib.so" };
-        let before = fs::read(scratch.0.join(input)).unwrap();
-        symlink(input, scratch.0.join("link")).unwrap();
-        fs::hard_link(scratch.0.join(input), scratch.0.join("twin")).unwrap();
+        let before = fs::read(scratch.join(input)).unwrap();
+        symlink(input, scratch.join("link")).unwrap();
+        fs::hard_link(scratch.join(input), scratch.join("twin")).unwrap();
         for place in [input, "./link", "twin"] {
             let output = case.run(&scratch, place);
             assert_eq!(output.status.code(), Some(2), "{} to {place}: {}", case.name, stderr(&output));
         }
-        assert!(fs::read(scratch.0.join(input)).unwrap() == before, "{}", case.name);
-        assert!(scratch.0.join("link").is_symlink());
+        assert!(fs::read(scratch.join(input)).unwrap() == before, "{}", case.name);
+        assert!(scratch.join("link").is_symlink());
     }
 }
 
@@ -298,16 +298,16 @@ fn program_of_a_tree_that_is_checked_is_no_place_for_a_report_and_another_file_i
         marker: "llsc-loop",
     };
     check("tree/lib.so").refused(&scratch, "", "would be lost");
-    assert!(fs::read(scratch.0.join("tree/lib.so")).unwrap() == LIBRARY);
+    assert!(fs::read(scratch.join("tree/lib.so")).unwrap() == LIBRARY);
     check("tree/report").done(&scratch, "");
-    assert!(check("").is_in(&fs::read(scratch.0.join("tree/report")).unwrap()));
+    assert!(check("").is_in(&fs::read(scratch.join("tree/report")).unwrap()));
 }
 
 #[test]
 fn one_file_for_two_outputs_is_refused() {
     let scratch = scratch("twice");
-    symlink("same", scratch.0.join("link")).unwrap();
-    make_fifo(&scratch.0.join("pipe"));
+    symlink("same", scratch.join("link")).unwrap();
+    make_fifo(&scratch.join("pipe"));
     let measured = ["--no-gate", "--aa", "true", "--pairs", "2"];
     let formats = |one: &str, other: &str| {
         ["check", "--format", &format!("sarif={one}"), "--format", &format!("json={other}"), "lib.so"]
@@ -322,9 +322,10 @@ fn one_file_for_two_outputs_is_refused() {
         compare.into_iter().map(str::to_owned).collect(),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
-        let output = command.current_dir(&scratch.0).args(&arguments).stdin(Stdio::null()).output().unwrap();
+        let output =
+            command.current_dir(scratch.path()).args(&arguments).stdin(Stdio::null()).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stdout(&output));
-        assert!(!scratch.0.join("same").exists(), "{arguments:?}");
+        assert!(!scratch.join("same").exists(), "{arguments:?}");
     }
 }
 
@@ -333,8 +334,8 @@ fn directory_is_found_through_links_and_nothing_else_is_taken_for_one() {
     for case in all(&[Role::Fills]) {
         let scratch = scratch("folder");
         scratch.file("file", b"");
-        make_fifo(&scratch.0.join("pipe"));
-        symlink("loop", scratch.0.join("loop")).unwrap();
+        make_fifo(&scratch.join("pipe"));
+        symlink("loop", scratch.join("loop")).unwrap();
         for (place, reason) in [
             ("file", "not a directory"),
             ("pipe", "not a directory"),
@@ -344,16 +345,16 @@ fn directory_is_found_through_links_and_nothing_else_is_taken_for_one() {
         ] {
             case.refused(&scratch, place, reason);
         }
-        symlink("new", scratch.0.join("link")).unwrap();
+        symlink("new", scratch.join("link")).unwrap();
         case.done(&scratch, "link");
-        assert!(scratch.0.join("link").is_symlink() && !names(&scratch.0.join("new")).is_empty());
+        assert!(scratch.join("link").is_symlink() && !names(&scratch.join("new")).is_empty());
     }
 }
 
 #[test]
 fn record_goes_on_in_a_regular_file_only() {
     let scratch = scratch("resume");
-    make_fifo(&scratch.0.join("pipe"));
+    make_fifo(&scratch.join("pipe"));
     let case = Case {
         name: "compare".to_owned(),
         arguments: ["--no-gate", "--aa", "true", "--resume={}"].map(str::to_owned).into(),
@@ -370,17 +371,22 @@ fn folder_that_may_not_be_written_to_keeps_its_file_which_gets_the_report() {
     let scratch = scratch("read-only");
     let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
     let path = scratch.file("closed/report", b"older");
-    let copy = scratch.0.join("deburr");
+    let copy = scratch.join("deburr");
     fs::copy(env!("CARGO_BIN_EXE_deburr"), &copy).unwrap();
     for (name, mode) in [("", 0o755), ("closed/report", 0o666), ("closed", 0o555)] {
-        fs::set_permissions(scratch.0.join(name), PermissionsExt::from_mode(mode)).unwrap();
+        fs::set_permissions(scratch.join(name), PermissionsExt::from_mode(mode)).unwrap();
     }
     let run = |place: &str| {
         let mut command = if is_root { Command::new("setpriv") } else { Command::new("env") };
         if is_root {
             command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
         }
-        command.arg(&copy).args(["check", "-o", place, "lib.so"]).current_dir(&scratch.0).output().unwrap()
+        command
+            .arg(&copy)
+            .args(["check", "-o", place, "lib.so"])
+            .current_dir(scratch.path())
+            .output()
+            .unwrap()
     };
     let inode = fs::metadata(&path).unwrap().ino();
     let output = run("closed/report");
@@ -392,5 +398,5 @@ fn folder_that_may_not_be_written_to_keeps_its_file_which_gets_the_report() {
     fs::set_permissions(&path, PermissionsExt::from_mode(0o444)).unwrap();
     let output = run("closed/report");
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    fs::set_permissions(scratch.0.join("closed"), PermissionsExt::from_mode(0o755)).unwrap();
+    fs::set_permissions(scratch.join("closed"), PermissionsExt::from_mode(0o755)).unwrap();
 }

@@ -62,7 +62,7 @@ fn package_has_the_findings_of_its_folder() {
         scratch.file(&format!("tree/{name}"), bytes);
     }
     let package = scratch.file("p.tgz", &gzip(&tar(&objects)));
-    let tree = format!("{}/tree", scratch.path());
+    let tree = format!("{}/tree", scratch.as_str());
     let (folder, status) = json(&[&tree, "--no-debug-files"]);
     assert!(objects.len() > 50 && reports(&folder, "").len() == objects.len());
     let mut outputs = Vec::new();
@@ -91,7 +91,7 @@ fn packages_among_files_keep_their_order() {
         scratch.file(&format!("tree/{number}.tgz"), &gzip(&tar(&nested)));
         scratch.file(&format!("tree/{number}.o"), &objects[number].1);
     }
-    let run = |threads| json(&[scratch.path(), "-j", threads]).1.stdout;
+    let run = |threads| json(&[scratch.as_str(), "-j", threads]).1.stdout;
     let alone = run("1");
     let document: Value = serde_json::from_slice(&alone).unwrap();
     assert_eq!(document["files"].as_array().unwrap().len(), 6 * (100 + 110 + 1));
@@ -105,7 +105,7 @@ fn truncated_package_is_a_fault_and_the_batch_goes_on() {
     let whole = gzip(&tar(&objects));
     let cut = scratch.file("tree/cut.tgz", &whole[..whole.len() / 2]);
     scratch.file("tree/last.o", &objects[0].1);
-    let (document, output) = json(&[scratch.path()]);
+    let (document, output) = json(&[scratch.as_str()]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
         stderr(&output).contains(&format!("deburr: {cut}!")) && stderr(&output).contains("gzip: cut off")
@@ -168,16 +168,16 @@ fn what_is_compressed_but_no_package_is_passed_over() {
     scratch.file("tree/manual.1.gz", &gzip(b".TH MANUAL 1\n"));
     scratch.file("tree/damaged.gz", b"\x1f\x8b\x08\0nothing");
     let empty = scratch.file("tree/empty.tar", &tar(&[("readme".to_owned(), b"hello".to_vec())]));
-    let (document, output) = json(&[scratch.path()]);
+    let (document, output) = json(&[scratch.as_str()]);
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
     assert_eq!(document["statistics"]["other_files"], 2);
     assert_eq!(document["skipped"].as_array().unwrap().len(), 1, "{}", document["skipped"]);
     // Like a folder: nothing to find is no fault. A file that is named and damaged is one.
     assert_eq!(deburr(&["check", &empty]).status.code(), Some(0));
-    let damaged = deburr(&["check", &format!("{}/tree/damaged.gz", scratch.path())]);
+    let damaged = deburr(&["check", &format!("{}/tree/damaged.gz", scratch.as_str())]);
     assert_eq!(damaged.status.code(), Some(2));
     assert!(stderr(&damaged).contains("gzip: "), "{}", stderr(&damaged));
-    let manual = deburr(&["check", &format!("{}/tree/manual.1.gz", scratch.path())]);
+    let manual = deburr(&["check", &format!("{}/tree/manual.1.gz", scratch.as_str())]);
     assert!(stderr(&manual).contains("no ELF file"), "{}", stderr(&manual));
 }
 
@@ -190,8 +190,8 @@ fn image_layout_is_one_input() {
     scratch.file("image/blobs/sha256/1a", br#"{"layers":[{"digest":"sha256:2b"}]}"#);
     scratch.file("image/blobs/sha256/2b", &layer);
     scratch.file("image/blobs/sha256/3c", &layer);
-    let image = format!("{}/image", scratch.path());
-    let (document, output) = json(&[scratch.path()]);
+    let image = format!("{}/image", scratch.as_str());
+    let (document, output) = json(&[scratch.as_str()]);
     assert_eq!(stderr(&output), "");
     assert_eq!(reports(&document, &format!("{image}!layer 1/1!")).len(), 2);
 }

@@ -191,6 +191,22 @@ pub struct AcrossFinding {
     pub evidence: Evidence,
 }
 
+impl From<&AcrossFinding> for PlacedFinding {
+    fn from(finding: &AcrossFinding) -> PlacedFinding {
+        PlacedFinding {
+            rule: finding.rule.clone(),
+            severity: finding.severity,
+            function: finding.function.clone(),
+            svma: finding.svma,
+            section: finding.section.clone(),
+            extent: 0,
+            source: None,
+            message: finding.message.clone(),
+            evidence: finding.evidence.clone(),
+        }
+    }
+}
+
 impl From<finding::AcrossFinding> for AcrossFinding {
     fn from(found: finding::AcrossFinding) -> AcrossFinding {
         let (at, other) = (found.at, found.other);

@@ -1,7 +1,7 @@
 //! Simulated experiments on a machine whose hypervisor takes the processor away, judged as `deburr compare`
 //! judges a record: disturbed pairs are measured again, and where too many stay so there is no verdict.
 
-use crate::experiment::stream;
+use super::experiment::stream;
 use deburr_lab::comparison::{self, Conditions};
 use deburr_lab::measure::pairs::Pair;
 use deburr_lab::measure::process::Usage;

@@ -3,7 +3,7 @@
 //! In: a line for each address, `885ffc40 ldaxr w0, [x2] | b8e18040 swpal w1, w0, [x2]`. Out: both sequences, each instruction
 //! with its text. A test disassembles every instruction, so that the text cannot differ from it.
 
-use crate::Sequence;
+use super::Sequence;
 
 /// The left and the right sequence of a listing.
 pub(crate) type Listing = (Sequence, Sequence);

@@ -1,18 +1,18 @@
-//! The prover of the patch stage: what it accepts agrees with a second interpreter, what it refutes differs
-//! there.
+//! The prover: what it accepts agrees with a second interpreter, what it refutes differs there. And what is written
+//! ([`apply`]), and the page that explains both ([`page`]).
 
+mod apply;
 mod interpreter;
 mod listing;
 mod loads;
 mod mutants;
+mod page;
 mod pairs;
 mod retrying;
 mod smt;
 mod states;
-mod symbolic;
 mod templates;
 mod wrong;
-mod z3;
 
 use deburr_core::Svma;
 use deburr_core::insn::disassemble;

@@ -3,8 +3,8 @@
 //! From the fixtures of `llsc-loop`, and what gcc 4.8 to 12, clang 11 to 19 and rustc write. Each is listed with its
 //! replacement next to it, instruction by instruction, from address 0.
 
-use crate::Pair;
-use crate::listing::listed;
+use super::Pair;
+use super::listing::listed;
 use std::sync::LazyLock;
 
 pub(crate) static PAIRS: LazyLock<Vec<Pair>> = LazyLock::new(|| {

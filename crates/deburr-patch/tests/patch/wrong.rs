@@ -4,9 +4,9 @@
 //! with `<` for one of the old sequence. Among them is what a rewriter got wrong before: the two that name the status register and the value that was thrown away.
 // tidy: table
 
-use crate::Reason::{Different, New, NoAccess, Old, StoreExclusives};
-use crate::listing::{Listing, instruction, listed};
-use crate::{Reason, Wrong};
+use super::Reason::{Different, New, NoAccess, Old, StoreExclusives};
+use super::listing::{Listing, instruction, listed};
+use super::{Reason, Wrong};
 use deburr_patch::{Cause, Difference, Side};
 use std::sync::LazyLock;
 

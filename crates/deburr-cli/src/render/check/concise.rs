@@ -2,7 +2,7 @@
 //!
 //! `PATH:SVMA: SEVERITY RULE: MESSAGE [FUNCTION at FILE:LINE]`
 
-use super::location::{place, placed};
+use super::location::place;
 use super::renderer::{Checked, Finished, Renderer};
 use crate::config::allow::NO_NAME;
 use crate::render::line::one_line;
@@ -21,7 +21,9 @@ impl Renderer for Concise {
     }
 
     fn end(&mut self, out: &mut dyn Write, run: Finished<'_>) -> io::Result<()> {
-        run.across.iter().try_for_each(|finding| self.finding(out, &finding.path, &placed(finding)))
+        run.across
+            .iter()
+            .try_for_each(|finding| self.finding(out, &finding.path, &PlacedFinding::from(finding)))
     }
 }
 

@@ -2,7 +2,7 @@
 //! else on the file that was checked. Follows "Workflow commands for GitHub Actions" and the escapes of its
 //! toolkit's `core.command`.
 
-use super::location::{local, place, placed};
+use super::location::{local, place};
 use super::renderer::{Checked, Finished, Renderer};
 use deburr_core::finding::Severity;
 use deburr_core::report::PlacedFinding;
@@ -20,7 +20,9 @@ impl Renderer for Github {
     }
 
     fn end(&mut self, out: &mut dyn Write, run: Finished<'_>) -> io::Result<()> {
-        run.across.iter().try_for_each(|finding| self.finding(out, &finding.path, &placed(finding)))?;
+        run.across
+            .iter()
+            .try_for_each(|finding| self.finding(out, &finding.path, &PlacedFinding::from(finding)))?;
         for skip in run.skipped.iter().filter(|skip| skip.fault) {
             let file = property(local(&skip.path, self.here.as_deref()));
             writeln!(out, "::error file={file},title=not checked::{}", data(&skip.reason))?;

@@ -76,6 +76,7 @@ mod tests {
     use super::*;
     use crate::render::check::example::{example, example_across, rendered_with};
     use deburr_core::Report;
+    use deburr_test_support::schema_faults;
 
     fn document(pretty: bool, reports: &[Report]) -> serde_json::Value {
         serde_json::from_str(&rendered_with(&mut Json::new(pretty), reports, &[example_across()])).unwrap()
@@ -84,17 +85,15 @@ mod tests {
     #[test]
     fn document_follows_its_schema() {
         let schema: serde_json::Value = serde_json::from_str(include_str!("../../schema.json")).unwrap();
-        assert!(jsonschema::meta::is_valid(&schema));
-        let validator = jsonschema::validator_for(&schema).unwrap();
         for document in
             [document(false, &[example()]), document(true, &[example(), example()]), document(true, &[])]
         {
-            let errors: Vec<_> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
-            assert!(errors.is_empty(), "{errors:?}");
+            let faults = schema_faults(&schema, &document);
+            assert!(faults.is_empty(), "{faults:?}");
         }
         let mut wrong = document(false, &[example()]);
         wrong["files"][0]["findings"][0]["svma"] = json!(4096);
-        assert!(!validator.is_valid(&wrong));
+        assert!(!schema_faults(&schema, &wrong).is_empty());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! `--fail-on`; a file without any is one test that passes. XML 1.0; the elements are those of Ant's
 //! junitreport.
 
-use super::location::{place, placed};
+use super::location::place;
 use super::renderer::{Checked, Finished, Renderer};
 use crate::config::allow::NO_NAME;
 use deburr_core::finding::Severity;
@@ -26,7 +26,7 @@ impl Renderer for Junit {
 
     fn end(&mut self, out: &mut dyn Write, run: Finished<'_>) -> io::Result<()> {
         for finding in run.across {
-            self.suite(out, &finding.path, &[placed(finding)])?;
+            self.suite(out, &finding.path, &[PlacedFinding::from(finding)])?;
         }
         for skip in run.skipped.iter().filter(|skip| skip.fault) {
             let (path, reason) = (escaped(&skip.path), escaped(&skip.reason));
@@ -98,7 +98,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::check::example::{example, rendered};
+    use crate::render::check::example::{example, example_with, rendered};
     use deburr_core::Report;
 
     fn counts(threshold: Option<Severity>, reports: &[Report]) -> Vec<(String, usize, usize)> {
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn any_name_is_read_back_by_an_xml_parser() {
         let name = "operator<<(\"&'\")\t\n]]>\u{1}<!--";
-        let mut report = Report { path: format!("bin/{name}"), ..example() };
+        let mut report = example_with(|report| report.path = format!("bin/{name}"));
         report.findings.truncate(1);
         report.findings[0].function = Some(name.into());
         report.findings[0].message = name.into();

@@ -2,22 +2,7 @@
 //!
 //! In: a finding or a path. Out: text for every format that names places in files.
 
-use deburr_core::report::{AcrossFinding, PlacedFinding};
-
-/// A finding by comparison of files as one of its own file.
-pub(super) fn placed(finding: &AcrossFinding) -> PlacedFinding {
-    PlacedFinding {
-        rule: finding.rule.clone(),
-        severity: finding.severity,
-        function: finding.function.clone(),
-        svma: finding.svma,
-        section: finding.section.clone(),
-        extent: 0,
-        source: None,
-        message: finding.message.clone(),
-        evidence: finding.evidence.clone(),
-    }
-}
+use deburr_core::report::PlacedFinding;
 
 /// A finding's address: `0x4a10`, in relocatable objects `.text+0x10`.
 pub(super) fn place(finding: &PlacedFinding) -> String {

@@ -44,7 +44,7 @@ fn a_record_of_an_earlier_version_goes_on_in_balanced_blocks() {
     let arguments =
         [&arguments[..], &["--b", "sh step.sh # again", "--resume=order", "--pairs", "40"]].concat();
     let told = document(&scratch, &arguments);
-    let text = fs::read_to_string(scratch.0.join("order")).unwrap();
+    let text = fs::read_to_string(scratch.join("order")).unwrap();
     assert!(text.as_bytes().starts_with(ORDER));
     assert_eq!(told["seed"], 17);
     let added = text.lines().skip(1 + 50).map(|line| serde_json::from_str::<Value>(line).unwrap());

@@ -22,10 +22,10 @@ fn points_that_a_record_has_are_reported_when_another_one_is_interrupted() {
     let sweep = ["--a", "sleep 0.0{n}", "--b", "sleep 0.0{n}", "--param", "n=1,2"];
     let first = document(&scratch, &[&sweep[..], &["--pairs", "2", "--record", "runs"]].concat());
     assert_eq!(first["sweep"]["points"].as_array().unwrap().len(), 2);
-    let lines = || fs::read_to_string(scratch.0.join("runs")).unwrap().lines().count();
+    let lines = || fs::read_to_string(scratch.join("runs")).unwrap().lines().count();
     let before = lines();
     let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
-    command.current_dir(&scratch.0).args(["compare", "--no-gate", "--format", "json", "--resume=runs"]);
+    command.current_dir(scratch.path()).args(["compare", "--no-gate", "--format", "json", "--resume=runs"]);
     command.args(sweep).args(["--pairs", "5000", "--region", "0"]);
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let begun = Instant::now();

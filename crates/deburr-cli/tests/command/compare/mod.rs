@@ -90,7 +90,7 @@ fn an_experiment_goes_on_with_its_record() {
     let gone_on = document(&scratch, &[&arguments[..], &["--resume=runs", "--pairs", "40"]].concat());
     assert_eq!((&gone_on["verdict"], &gone_on["seed"]), (&"worse".into(), &begun["seed"]));
     let pairs = gone_on["pairs"].as_u64().unwrap() as usize;
-    let lines = fs::read_to_string(scratch.0.join("runs")).unwrap();
+    let lines = fs::read_to_string(scratch.join("runs")).unwrap();
     // A header, a warm-up pair each time, and the pairs.
     assert_eq!(lines.lines().count(), 1 + 2 * 2 + 2 * pairs);
     let refused = compare(&scratch, &["--resume=runs", "--a", "true", "--b", "true"]);
@@ -117,7 +117,7 @@ fn begun(scratch: &Scratch, arguments: &[&str]) -> Child {
 fn started(scratch: &Scratch, signals: &[&str], arguments: &[&str]) -> Child {
     let mut command = Command::new("env");
     command.args(signals).arg(env!("CARGO_BIN_EXE_deburr"));
-    command.current_dir(&scratch.0).args(["compare", "--no-gate", "--record", "runs", "--shell", "sh"]);
+    command.current_dir(scratch.path()).args(["compare", "--no-gate", "--record", "runs", "--shell", "sh"]);
     command
         .args(arguments)
         .stdin(Stdio::null())
@@ -147,12 +147,12 @@ fn a_terminal_that_is_gone_ends_an_experiment_in_order_unless_nohup_is_in_the_wa
         begun(&scratch, &["--aa", run, "--pairs", "10000", "--region", "0", "--cleanup", "touch cleaned"]);
     hang_up(&child);
     let output = child.wait_with_output().unwrap();
-    assert!(scratch.0.join("cleaned").exists(), "{:?} {}", output.status, stderr(&output));
+    assert!(scratch.join("cleaned").exists(), "{:?} {}", output.status, stderr(&output));
 
-    fs::remove_file(scratch.0.join("runs")).unwrap();
-    fs::remove_file(scratch.0.join("runs-made")).unwrap();
+    fs::remove_file(scratch.join("runs")).unwrap();
+    fs::remove_file(scratch.join("runs-made")).unwrap();
     let mut command = Command::new("nohup");
-    command.current_dir(&scratch.0).arg(env!("CARGO_BIN_EXE_deburr"));
+    command.current_dir(scratch.path()).arg(env!("CARGO_BIN_EXE_deburr"));
     command.args(["compare", "--no-gate", "--shell", "sh", "--record", "runs", "--pairs", "20", "--aa", run]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
@@ -164,7 +164,7 @@ fn a_terminal_that_is_gone_ends_an_experiment_in_order_unless_nohup_is_in_the_wa
 /// Waits until there is something in a file.
 fn await_file(scratch: &Scratch, name: &str) {
     let begun = Instant::now();
-    while fs::metadata(scratch.0.join(name)).map_or(0, |file| file.len()) == 0 {
+    while fs::metadata(scratch.join(name)).map_or(0, |file| file.len()) == 0 {
         assert!(begun.elapsed() < Duration::from_secs(60), "no {name}");
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -176,7 +176,7 @@ fn assert_ended_in_order(scratch: &Scratch, child: Child, processes: usize) {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     assert!(stdout(&output).contains("inconclusive: wall"), "{}", stdout(&output));
-    let entries = fs::read_dir(&scratch.0).unwrap().map(|entry| entry.unwrap().path());
+    let entries = fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().path());
     let pids = entries.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("pid-"));
     let pids: Vec<String> = pids.map(|path| fs::read_to_string(path).unwrap()).collect();
     assert_eq!(pids.len(), processes);
@@ -263,7 +263,7 @@ fn what_others_do_on_other_processors_is_no_load_for_pinned_runs() {
     let servers = ["--server-a", server, "--server-b", server, "--ready", "test -s nproc-{port}"];
     let output = compare(&scratch, &[&arguments[..], &servers].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let record = fs::read_to_string(scratch.0.join("runs")).unwrap();
+    let record = fs::read_to_string(scratch.join("runs")).unwrap();
     let mut lines = record.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     assert_eq!(lines.next().unwrap()["options"]["pin"], "0");
     for run in lines {
@@ -272,7 +272,7 @@ fn what_others_do_on_other_processors_is_no_load_for_pinned_runs() {
         let [busy, wall] = [&run["busy"], &run["usage"]["wall"]].map(|time| time.as_f64().unwrap());
         assert!(busy < wall + 0.05, "{run}");
     }
-    let files = fs::read_dir(&scratch.0).unwrap().map(|entry| entry.unwrap().path());
+    let files = fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().path());
     let files = files.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("nproc-"));
     let seen: Vec<String> = files.map(|file| fs::read_to_string(file).unwrap()).collect();
     assert_eq!(seen, ["1\n", "1\n"]);
@@ -299,7 +299,7 @@ fn sweeps_and_servers_are_compared_point_by_point() {
     assert!((3.9..4.1).contains(&(median(1) / median(0))), "{told:#}");
     assert_eq!(told["pairs"], 4);
     let left: Vec<_> =
-        fs::read_dir(&scratch.0).unwrap().filter_map(Result::ok).map(|entry| entry.file_name()).collect();
+        fs::read_dir(scratch.path()).unwrap().filter_map(Result::ok).map(|entry| entry.file_name()).collect();
     assert_eq!(left, ["state"], "a server still runs");
 }
 
@@ -325,7 +325,7 @@ fn a_record_is_judged_again_without_running_anything() {
     let (a, b) = (run(10_000), run(9_500));
     let common = ["--shell", "sh", "--metric", RATE, "--metric", "memory", "--a", &a, "--b", &b];
     let measured = document(&scratch, &[&common[..], &["--seed", "3", "--record", "runs"]].concat());
-    fs::remove_file(scratch.0.join("ran")).unwrap();
+    fs::remove_file(scratch.join("ran")).unwrap();
     let again = document(&scratch, &["runs"]);
     assert_eq!(again, measured);
     assert_eq!(again["verdict"], "worse");
@@ -340,9 +340,9 @@ fn a_record_is_judged_again_without_running_anything() {
     assert_eq!(document(&scratch, &sweep), document(&scratch, &["--pairs", "4", "sweep"]));
     let fitness = ["--aa", "sleep 0.01", "--pairs", "2", "--record", "aa"];
     assert_eq!(document(&scratch, &fitness), document(&scratch, &["--pairs", "2", "aa"]));
-    assert!(!scratch.0.join("ran").exists());
+    assert!(!scratch.join("ran").exists());
 
-    let lines = fs::read_to_string(scratch.0.join("runs")).unwrap();
+    let lines = fs::read_to_string(scratch.join("runs")).unwrap();
     let header = lines.lines().next().unwrap();
     scratch.file("empty", format!("{header}\n").as_bytes());
     scratch.file("broken", format!("{header}\n{{}}\n").as_bytes());
@@ -382,8 +382,11 @@ fn postgresql_is_compared_at_two_settings_under_pgbench() {
     let ready = "pg_isready -q -h 127.0.0.1 -p {port}";
     let told = |server_a: &str, server_b: &str, client: &str, rest: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
-        command.current_dir(&scratch.0).env("PATH", &path).args(["compare", "--format", "json", "--record"]);
-        command.arg(scratch.0.join(format!("record-{}", rest.len())));
+        command
+            .current_dir(scratch.path())
+            .env("PATH", &path)
+            .args(["compare", "--format", "json", "--record"]);
+        command.arg(scratch.join(format!("record-{}", rest.len())));
         command.args(["--server-a", server_a, "--server-b", server_b, "--ready", ready, "--client", client]);
         let output = command.args(rest).stdin(Stdio::null()).output().unwrap();
         serde_json::from_slice::<Value>(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)))
@@ -407,7 +410,7 @@ fn postgresql_is_compared_at_two_settings_under_pgbench() {
     for point in points {
         assert!(is_worse(&point["metrics"][0]), "{point:#}");
     }
-    let record = fs::read_to_string(scratch.0.join(format!("record-{}", arguments.len()))).unwrap();
+    let record = fs::read_to_string(scratch.join(format!("record-{}", arguments.len()))).unwrap();
     for run in record.lines().skip(1) {
         let run: Value = serde_json::from_str(run).unwrap();
         let [busy, served] = ["busy", "served"].map(|time| run[time].as_f64().unwrap());
@@ -421,7 +424,7 @@ fn postgresql_is_compared_at_two_settings_under_pgbench() {
 
 fn run(path: &str, scratch: &Scratch, script: &str) -> String {
     let mut command = Command::new("sh");
-    let output = command.current_dir(&scratch.0).env("PATH", path).args(["-c", script]).output().unwrap();
+    let output = command.current_dir(scratch.path()).env("PATH", path).args(["-c", script]).output().unwrap();
     assert!(output.status.success(), "{script}: {}", stderr(&output));
     stdout(&output)
 }
@@ -442,14 +445,14 @@ fn what_runs_print_is_kept_on_request() {
         "sh -c 'echo b; sleep 0.01'",
     ];
     assert_eq!(compare(&scratch, &arguments).status.code(), Some(0));
-    let mut names: Vec<String> = fs::read_dir(scratch.0.join("kept/here"))
+    let mut names: Vec<String> = fs::read_dir(scratch.join("kept/here"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort_unstable();
     // Two points, a warm-up and two pairs, two sides, two streams.
     assert_eq!((names.len(), names[0].as_str()), (24, "3-pair-1-a.err"));
-    assert_eq!(fs::read_to_string(scratch.0.join("kept/here/4-pair-2-a.out")).unwrap(), "4\n");
+    assert_eq!(fs::read_to_string(scratch.join("kept/here/4-pair-2-a.out")).unwrap(), "4\n");
 }
 
 #[test]
@@ -575,7 +578,7 @@ fn cleaning_up_comes_after_a_setup_that_failed() {
     );
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("--setup ended with exit status 1"), "{}", stderr(&output));
-    assert!(scratch.0.join("cleaned").exists());
+    assert!(scratch.join("cleaned").exists());
 }
 
 #[test]
@@ -587,7 +590,7 @@ fn a_record_that_is_hostile_is_reported_or_tamed() {
         "--shell", "sh",
     ];
     document(&scratch, &arguments);
-    let record = fs::read_to_string(scratch.0.join("record")).unwrap();
+    let record = fs::read_to_string(scratch.join("record")).unwrap();
     let told = |from: &str, to: &str| {
         let changed = record.replacen(from, to, 1);
         assert_ne!(changed, record, "{from}");

@@ -1,4 +1,4 @@
-//! `deburr compare --html`: the page as recorded, whole or not at all. `tests/tests/compare_page.rs` looks at
+//! `deburr compare --html`: the page as recorded, whole or not at all. `tests/tests/real/compare/page.rs` looks at
 //! it in a browser.
 
 use crate::{Scratch, assert_as_recorded, deburr, stderr, stdout};
@@ -16,15 +16,15 @@ fn the_page_and_the_chart_are_as_recorded() {
     let page = scratch.file("page.html", b"an older page");
     let output = deburr(&["compare", "--paired", "--values", &a, &b, "--html", &page]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_as_recorded("compare-page.session", &stdout(&output).replace(scratch.path(), "."));
+    assert_as_recorded("compare-page.session", &stdout(&output).replace(scratch.as_str(), "."));
     let text = fs::read_to_string(&page).unwrap();
     let version = format!("deburr {}<", env!("CARGO_PKG_VERSION"));
     assert_as_recorded(
         "compare-page.html",
-        &text.replace(scratch.path(), ".").replace(&version, "deburr VERSION<"),
+        &text.replace(scratch.as_str(), ".").replace(&version, "deburr VERSION<"),
     );
     // Nothing is left of how it came to be.
-    let mut names: Vec<String> = fs::read_dir(scratch.path())
+    let mut names: Vec<String> = fs::read_dir(scratch.as_str())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
@@ -35,10 +35,10 @@ fn the_page_and_the_chart_are_as_recorded() {
 #[test]
 fn a_page_that_cannot_be_written_fails_before_anything_runs() {
     let scratch = Scratch::new("compare-no-page");
-    let touched = format!("{}/touched", scratch.path());
+    let touched = format!("{}/touched", scratch.as_str());
     for (page, reason) in [
-        (format!("{}/none/page.html", scratch.path()), "no such file"),
-        (scratch.path().to_owned(), "is a directory"),
+        (format!("{}/none/page.html", scratch.as_str()), "no such file"),
+        (scratch.as_str().to_owned(), "is a directory"),
     ] {
         let output =
             deburr(&["compare", "--setup", &format!("touch {touched}"), "--aa", "true", "--html", &page]);
@@ -56,9 +56,9 @@ fn a_page_that_cannot_be_written_fails_before_anything_runs() {
 fn a_comparison_that_fails_leaves_the_older_page() {
     let scratch = Scratch::new("compare-older-page");
     let page = scratch.file("page.html", b"an older page");
-    let record = format!("{}/record", scratch.path());
+    let record = format!("{}/record", scratch.as_str());
     let output = deburr(&["compare", "--no-gate", "--aa", "false", "--record", &record, "--html", &page]);
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(fs::read(&page).unwrap(), b"an older page");
-    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 2);
+    assert_eq!(fs::read_dir(scratch.as_str()).unwrap().count(), 2);
 }

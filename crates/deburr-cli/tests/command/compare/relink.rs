@@ -56,7 +56,7 @@ fn linkers_give_each_seed_a_layout_of_its_own() {
         ];
         let told = document(&scratch, &[&arguments[..], &["--seed", "1"]].concat());
         assert_eq!(told["placement"]["layouts"], 5, "{told:#}");
-        let text = fs::read_to_string(scratch.0.join("layouts")).unwrap();
+        let text = fs::read_to_string(scratch.join("layouts")).unwrap();
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(' ').collect()).collect();
         // A warm-up and three rounds of five, then each side once.
         assert_eq!(lines.len(), 18, "{text}");
@@ -111,7 +111,7 @@ fn layouts_are_in_the_record_and_are_not_measured_again() {
     let scratch = scratch("floor-record");
     let floor = ["--relink", LINK, "--layout-floor=5", "--pairs", "2"];
     let first = measured(&scratch, 10_000, &[&floor[..], &["--record", "record"]].concat());
-    let lines = |scratch: &Scratch| fs::read_to_string(scratch.0.join("record")).unwrap().lines().count();
+    let lines = |scratch: &Scratch| fs::read_to_string(scratch.join("record")).unwrap().lines().count();
     // The header, a warm-up and three rounds of five, a warm-up pair and two pairs.
     assert_eq!(lines(&scratch), 1 + 16 + 6);
     let again = measured(&scratch, 10_000, &[&floor[..], &["--resume=record"]].concat());
@@ -135,7 +135,7 @@ fn an_interrupted_sweep_is_judged_by_the_points_whose_layouts_were_all_measured(
     // All points together have room for what placement does at any.
     assert_eq!(whole["region"].as_f64(), Some(widest));
     assert!(whole["placement"].is_object(), "{whole:#}");
-    let text = fs::read_to_string(scratch.0.join("record")).unwrap();
+    let text = fs::read_to_string(scratch.join("record")).unwrap();
     // The header, the first point's 16 and 6, and three runs of layouts of the second.
     let cut: String = text.lines().take(1 + 22 + 3).flat_map(|line| [line, "\n"]).collect();
     scratch.file("cut", cut.as_bytes());

@@ -162,7 +162,7 @@ fn tables_of_go_are_those_of_benchstat_for_any_number_of_files() {
     // A pipe can be read once.
     let piped =
         format!("cat crc-old.txt | {} compare --format benchstat /dev/stdin", env!("CARGO_BIN_EXE_deburr"));
-    let piped = Command::new("sh").current_dir(&scratch.0).args(["-c", &piped]).output().unwrap();
+    let piped = Command::new("sh").current_dir(scratch.path()).args(["-c", &piped]).output().unwrap();
     let of_one = stdout(&compare(&scratch, &["--format", "benchstat", "crc-old.txt"]));
     assert_eq!(rows(&stdout(&piped)), rows(&of_one), "{}", stderr(&piped));
     scratch.file("bad.txt", b"BenchmarkE 1 5 ns/op\nBenchmarkE 1 x ns/op\n");

@@ -4,6 +4,7 @@ mod packages;
 
 use super::fixtures::{archive, folder};
 use super::{Scratch, assert_as_recorded, deburr, stderr, stdout};
+use deburr_test_support::schema_faults;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -25,7 +26,7 @@ fn scratch(name: &str) -> Scratch {
 /// Runs in that folder, so that paths are the same everywhere.
 fn fix(scratch: &Scratch, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
-    command.current_dir(&scratch.0).arg("fix").args(arguments).stdin(Stdio::null()).output().unwrap()
+    command.current_dir(scratch.path()).arg("fix").args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
 /// The same, where it must succeed.
@@ -37,12 +38,12 @@ fn fixed(scratch: &Scratch, arguments: &[&str]) -> String {
 
 /// The same, where it must fail with a message, and without a change in the folder.
 fn refused(scratch: &Scratch, arguments: &[&str], message: &str) {
-    let before = files(&scratch.0);
+    let before = files(scratch.path());
     let output = fix(scratch, arguments);
     let complaint = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {complaint}");
     assert!(complaint.contains(message), "{arguments:?}: {complaint}");
-    assert!(files(&scratch.0) == before, "{arguments:?} wrote something");
+    assert!(files(scratch.path()) == before, "{arguments:?} wrote something");
 }
 
 /// Compares what is printed with what is recorded, session after session in the same folder.
@@ -76,13 +77,11 @@ fn document(scratch: &Scratch, arguments: &[&str]) -> Value {
     let output = fix(scratch, &[&["--format", "json"], arguments].concat());
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     let schema: Value = serde_json::from_slice(&deburr(&["schema", "fix"]).stdout).unwrap();
-    assert!(jsonschema::meta::is_valid(&schema));
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    let errors: Vec<_> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
-    assert!(errors.is_empty(), "{arguments:?}: {errors:?}");
+    let faults = schema_faults(&schema, &document);
+    assert!(faults.is_empty(), "{arguments:?}: {faults:?}");
     let mut wrong = document.clone();
     wrong["action"] = "guess".into();
-    assert!(!validator.is_valid(&wrong));
+    assert!(!schema_faults(&schema, &wrong).is_empty());
     document
 }
 
@@ -119,25 +118,25 @@ fn sessions_of_fix_are_as_recorded() {
 fn new_file_is_verified_and_gives_its_original_back() {
     let scratch = scratch("round");
     fixed(&scratch, &["--target", "armv8.1-a", "-o", "new.so", "libcounters.so"]);
-    let new = scratch.0.join("new.so");
+    let new = scratch.join("new.so");
     assert_eq!(fs::metadata(&new).unwrap().mode() & 0o7777, 0o754);
     assert!(fs::read(&new).unwrap() != LIBRARY);
     fixed(&scratch, &["--verify", "libcounters.so", "new.so"]);
     fixed(&scratch, &["--revert", "-o", "old.so", "new.so"]);
-    assert!(fs::read(scratch.0.join("old.so")).unwrap() == LIBRARY);
-    assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 3);
+    assert!(fs::read(scratch.join("old.so")).unwrap() == LIBRARY);
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 3);
     // Over a file that exists, through a link, as compilers and linkers do.
-    symlink("old.so", scratch.0.join("link.so")).unwrap();
+    symlink("old.so", scratch.join("link.so")).unwrap();
     fixed(&scratch, &["-o", "link.so", "libcounters.so"]);
-    assert!(scratch.0.join("link.so").is_symlink());
-    assert!(fs::read(scratch.0.join("old.so")).unwrap() != LIBRARY);
+    assert!(scratch.join("link.so").is_symlink());
+    assert!(fs::read(scratch.join("old.so")).unwrap() != LIBRARY);
 }
 
 #[test]
 fn any_changed_byte_fails_the_verification() {
     let scratch = scratch("byte");
     fixed(&scratch, &["-o", "new.so", "libcounters.so"]);
-    let new = fs::read(scratch.0.join("new.so")).unwrap();
+    let new = fs::read(scratch.join("new.so")).unwrap();
     // The file header, code, a rewritten word, the note.
     for at in [7, 0x440, 0x464, LIBRARY.len() + 40, new.len() - 1] {
         let mut changed = new.clone();
@@ -163,7 +162,7 @@ fn identical_files_are_verified_with_nothing_to_prove() {
     let scratch = scratch("identical");
     fixed(&scratch, &["-o", "new.so", "libcounters.so"]);
     scratch.file("text", b"no program");
-    fs::copy(scratch.0.join("libcounters.so"), scratch.0.join("copy.so")).unwrap();
+    fs::copy(scratch.join("libcounters.so"), scratch.join("copy.so")).unwrap();
     for pair in [["libcounters.so", "copy.so"], ["new.so", "new.so"], ["text", "text"]] {
         let output = fix(&scratch, &[&["--verify"], &pair[..]].concat());
         assert_eq!(output.status.code(), Some(0), "{pair:?}");
@@ -177,7 +176,7 @@ fn identical_files_are_verified_with_nothing_to_prove() {
 #[test]
 fn file_is_replaced_with_a_backup_and_comes_back_without_one() {
     let scratch = scratch("in-place");
-    let [path, backup] = ["libcounters.so", "libcounters.so.orig"].map(|name| scratch.0.join(name));
+    let [path, backup] = ["libcounters.so", "libcounters.so.orig"].map(|name| scratch.join(name));
     fixed(&scratch, &["--in-place", "libcounters.so"]);
     assert!(fs::read(&backup).unwrap() == LIBRARY && fs::read(&path).unwrap() != LIBRARY);
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o754);
@@ -185,13 +184,13 @@ fn file_is_replaced_with_a_backup_and_comes_back_without_one() {
     fixed(&scratch, &["--revert", "--in-place", "libcounters.so"]);
     assert!(fs::read(&path).unwrap() == LIBRARY);
     refused(&scratch, &["--in-place", "libcounters.so"], "the backup");
-    symlink("libcounters.so", scratch.0.join("link.so")).unwrap();
+    symlink("libcounters.so", scratch.join("link.so")).unwrap();
     fixed(&scratch, &["--in-place", "--backup", "~", "link.so"]);
-    assert!(scratch.0.join("link.so").is_symlink());
-    assert!(fs::read(scratch.0.join("libcounters.so~")).unwrap() == LIBRARY);
+    assert!(scratch.join("link.so").is_symlink());
+    assert!(fs::read(scratch.join("libcounters.so~")).unwrap() == LIBRARY);
     fixed(&scratch, &["--revert", "--in-place", "--backup", ".lse", "libcounters.so"]);
     assert!(fs::read(&path).unwrap() == LIBRARY);
-    assert!(fs::read(scratch.0.join("libcounters.so.lse")).unwrap() != LIBRARY);
+    assert!(fs::read(scratch.join("libcounters.so.lse")).unwrap() != LIBRARY);
 }
 
 #[test]
@@ -201,12 +200,12 @@ fn where_there_is_nothing_to_do_files_stay_as_they_are() {
     assert!(fixed(&scratch, &[&nothing[..], &["libcounters.so"]].concat()).contains("nothing to rewrite"));
     let told = fixed(&scratch, &[&nothing[..], &["-o", "new.so", "libcounters.so"]].concat());
     assert!(told.contains("copied as it is to new.so"), "{told}");
-    assert!(fs::read(scratch.0.join("new.so")).unwrap() == LIBRARY);
-    let inode = || fs::metadata(scratch.0.join("libcounters.so")).unwrap().ino();
+    assert!(fs::read(scratch.join("new.so")).unwrap() == LIBRARY);
+    let inode = || fs::metadata(scratch.join("libcounters.so")).unwrap().ino();
     let before = inode();
     let told = fixed(&scratch, &[&nothing[..], &["--in-place", "libcounters.so"]].concat());
     assert!(told.contains("left as it is"), "{told}");
-    assert!(inode() == before && !scratch.0.join("libcounters.so.orig").exists());
+    assert!(inode() == before && !scratch.join("libcounters.so.orig").exists());
 }
 
 #[test]
@@ -222,9 +221,9 @@ fn what_cannot_be_done_is_reported_and_nothing_is_written() {
     scratch.file("short.so", &LIBRARY[..1000]);
     scratch.file("full/file", b"");
     fixed(&scratch, &["-o", "new.so", "libcounters.so"]);
-    symlink("libcounters.so", scratch.0.join("link.so")).unwrap();
-    fs::hard_link(scratch.0.join("libcounters.so"), scratch.0.join("second.so")).unwrap();
-    assert!(Command::new("mkfifo").arg(scratch.0.join("pipe")).status().unwrap().success());
+    symlink("libcounters.so", scratch.join("link.so")).unwrap();
+    fs::hard_link(scratch.join("libcounters.so"), scratch.join("second.so")).unwrap();
+    assert!(Command::new("mkfifo").arg(scratch.join("pipe")).status().unwrap().success());
     for (arguments, message) in [
         (&["nowhere.so"][..], "nowhere.so: no such file"),
         (&["-"], "standard input"),
@@ -323,7 +322,7 @@ fn pair_for_a_launcher_comes_with_what_each_needs() {
     let scratch = scratch("dispatch");
     scratch.file("still.so", &fs::read(folder().join("../tests/image/calls-aarch64.so")).unwrap());
     let told = document(&scratch, &["--dispatch", "dist", "libcounters.so", "still.so"]);
-    let text = fs::read(scratch.0.join("dist/manifest.json")).unwrap();
+    let text = fs::read(scratch.join("dist/manifest.json")).unwrap();
     let manifest: Value = serde_json::from_slice(&text).unwrap();
     assert_eq!(manifest, told["manifest"]);
     let of = |file: usize, key: &str| -> Vec<Value> {
@@ -333,8 +332,8 @@ fn pair_for_a_launcher_comes_with_what_each_needs() {
     assert_eq!(of(0, "path"), ["rewritten/libcounters.so", "original/libcounters.so"]);
     assert_eq!(of(0, "needs"), [serde_json::json!(["FEAT_LSE"]), serde_json::json!([])]);
     assert_eq!(of(1, "path"), ["original/still.so"]);
-    assert!(fs::read(scratch.0.join("dist/original/libcounters.so")).unwrap() == LIBRARY);
-    assert_eq!(fs::metadata(scratch.0.join("dist/rewritten/libcounters.so")).unwrap().mode() & 0o777, 0o754);
+    assert!(fs::read(scratch.join("dist/original/libcounters.so")).unwrap() == LIBRARY);
+    assert_eq!(fs::metadata(scratch.join("dist/rewritten/libcounters.so")).unwrap().mode() & 0o777, 0o754);
     fixed(&scratch, &["--verify", "libcounters.so", "dist/rewritten/libcounters.so"]);
 }
 
@@ -344,7 +343,7 @@ fn tree_is_mirrored_with_links_modes_and_all_other_files() {
     scratch.file("tree/lib/libcounters.so.1", LIBRARY);
     scratch.file("tree/bin/run", b"#!/bin/sh\n");
     scratch.file("tree/lib/x86.so", &fs::read(folder().join(X86)).unwrap());
-    let tree = scratch.0.join("tree");
+    let tree = scratch.join("tree");
     fs::set_permissions(tree.join("bin/run"), PermissionsExt::from_mode(0o711)).unwrap();
     fs::set_permissions(tree.join("bin"), PermissionsExt::from_mode(0o555)).unwrap();
     symlink("libcounters.so.1", tree.join("lib/libcounters.so")).unwrap();
@@ -353,7 +352,7 @@ fn tree_is_mirrored_with_links_modes_and_all_other_files() {
     let told = fixed(&scratch, &["-o", "new", "tree"]);
     assert!(told.contains("1 AArch64 file: 5 of 8 sites rewritten, in 1 file"), "{told}");
     assert!(told.contains("only AArch64 code is rewritten"), "{told}");
-    let new = scratch.0.join("new");
+    let new = scratch.join("new");
     assert!(fs::read(new.join("lib/libcounters.so.1")).unwrap() != LIBRARY);
     fixed(&scratch, &["--verify", "tree/lib/second.so", "new/lib/second.so"]);
     let inode = |name: &str| fs::metadata(new.join(name)).unwrap().ino();
@@ -374,18 +373,18 @@ fn tree_is_mirrored_with_links_modes_and_all_other_files() {
 fn tree_is_rewritten_in_place_without_following_links() {
     let scratch = scratch("tree-in-place");
     scratch.file("tree/libcounters.so", LIBRARY);
-    symlink("../libcounters.so", scratch.0.join("tree/outside.so")).unwrap();
-    symlink("..", scratch.0.join("tree/up")).unwrap();
+    symlink("../libcounters.so", scratch.join("tree/outside.so")).unwrap();
+    symlink("..", scratch.join("tree/up")).unwrap();
     fixed(&scratch, &["--in-place", "tree"]);
-    assert!(fs::read(scratch.0.join("libcounters.so")).unwrap() == LIBRARY);
-    assert!(fs::read(scratch.0.join("tree/libcounters.so")).unwrap() != LIBRARY);
-    assert!(fs::read(scratch.0.join("tree/libcounters.so.orig")).unwrap() == LIBRARY);
+    assert!(fs::read(scratch.join("libcounters.so")).unwrap() == LIBRARY);
+    assert!(fs::read(scratch.join("tree/libcounters.so")).unwrap() != LIBRARY);
+    assert!(fs::read(scratch.join("tree/libcounters.so.orig")).unwrap() == LIBRARY);
     // Once more, everything is as it should be, the backup among it.
-    let before = files(&scratch.0);
+    let before = files(scratch.path());
     let told = fixed(&scratch, &["--in-place", "tree"]);
     assert!(told.contains("deburr has patched it already"), "{told}");
     assert!(told.contains("the backup of a file beside it"), "{told}");
-    assert!(before == files(&scratch.0));
+    assert!(before == files(scratch.path()));
     scratch.file("tree/libcounters.so", LIBRARY);
     refused(&scratch, &["--in-place", "tree"], "the backup");
 }
@@ -404,15 +403,15 @@ fn what_a_new_file_breaks_is_named() {
     assert_eq!(breaks, ["trailer", "build-id"]);
     fixed(&scratch, &["--verify", "signed.so", "new.so"]);
     fixed(&scratch, &["--revert", "--in-place", "new.so"]);
-    assert!(fs::read(scratch.0.join("new.so")).unwrap() == signed);
-    fs::hard_link(scratch.0.join("libcounters.so"), scratch.0.join("second.so")).unwrap();
+    assert!(fs::read(scratch.join("new.so")).unwrap() == signed);
+    fs::hard_link(scratch.join("libcounters.so"), scratch.join("second.so")).unwrap();
     assert!(fixed(&scratch, &["--in-place", "second.so"]).contains("hard links"));
 }
 
 #[test]
 fn backup_of_a_program_with_another_s_rights_has_none_and_the_program_keeps_them() {
     let scratch = scratch("privileged");
-    let mode = |name: &str| fs::metadata(scratch.0.join(name)).unwrap().mode() & 0o7777;
+    let mode = |name: &str| fs::metadata(scratch.join(name)).unwrap().mode() & 0o7777;
     for bits in [0o4000, 0o2000] {
         let path = scratch.file("libcounters.so", LIBRARY);
         fs::set_permissions(&path, PermissionsExt::from_mode(0o755 | bits)).unwrap();
@@ -420,8 +419,8 @@ fn backup_of_a_program_with_another_s_rights_has_none_and_the_program_keeps_them
         let breaks = told["files"][0]["breaks"].as_array().unwrap();
         assert!(breaks.iter().any(|it| it["what"] == "privilege"), "{breaks:?}");
         assert_eq!((mode("libcounters.so"), mode("libcounters.so.orig")), (0o755 | bits, 0o755));
-        assert!(fs::read(scratch.0.join("libcounters.so.orig")).unwrap() == LIBRARY);
-        fs::remove_file(scratch.0.join("libcounters.so.orig")).unwrap();
+        assert!(fs::read(scratch.join("libcounters.so.orig")).unwrap() == LIBRARY);
+        fs::remove_file(scratch.join("libcounters.so.orig")).unwrap();
         fs::remove_file(path).unwrap();
     }
 }
@@ -435,15 +434,15 @@ fn sparse_files_stay_sparse() {
     };
     far("tree/data", b"text");
     far("tree/sparse.so", LIBRARY);
-    if fs::metadata(scratch.0.join("tree/data")).unwrap().blocks() > 1000 {
+    if fs::metadata(scratch.join("tree/data")).unwrap().blocks() > 1000 {
         return; // No holes here.
     }
     fixed(&scratch, &["--trailer", "-o", "new", "tree"]);
     for name in ["data", "sparse.so"] {
-        let new = fs::metadata(scratch.0.join("new").join(name)).unwrap();
+        let new = fs::metadata(scratch.join("new").join(name)).unwrap();
         assert!(new.len() >= 64 << 20 && new.blocks() < 1000, "{name}: {} blocks", new.blocks());
     }
-    assert!(fs::read(scratch.0.join("new/data")).unwrap() == fs::read(scratch.0.join("tree/data")).unwrap());
+    assert!(fs::read(scratch.join("new/data")).unwrap() == fs::read(scratch.join("tree/data")).unwrap());
     fixed(&scratch, &["--verify", "tree/sparse.so", "new/sparse.so"]);
 }
 
@@ -464,6 +463,6 @@ fn what_a_killed_run_left_goes_and_a_living_run_is_left_alone() {
     lock.kill().unwrap();
     lock.wait().unwrap();
     assert!(fs::read(&living).unwrap() == LIBRARY);
-    let names: Vec<_> = files(&scratch.0.join("tree/below")).into_iter().map(|(name, _)| name).collect();
+    let names: Vec<_> = files(&scratch.join("tree/below")).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names.len(), 1, "{names:?}");
 }

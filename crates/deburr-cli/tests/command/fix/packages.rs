@@ -136,14 +136,14 @@ fn sessions_with_packages_are_as_recorded() {
 #[test]
 fn wheel_differs_in_the_library_and_its_record_only() {
     let scratch = scratch("wheel");
-    let path = scratch.0.join("app.whl");
+    let path = scratch.join("app.whl");
     fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
-    let before = files(&scratch.0);
+    let before = files(scratch.path());
     fixed(&scratch, &["app.whl"]);
-    assert!(files(&scratch.0) == before, "a plan wrote something");
+    assert!(files(scratch.path()) == before, "a plan wrote something");
     fixed(&scratch, &["app.whl", "-o", "new.whl"]);
-    let new = fs::read(scratch.0.join("new.whl")).unwrap();
-    assert_eq!(fs::metadata(scratch.0.join("new.whl")).unwrap().mode() & 0o777, 0o640);
+    let new = fs::read(scratch.join("new.whl")).unwrap();
+    assert_eq!(fs::metadata(scratch.join("new.whl")).unwrap().mode() & 0o777, 0o640);
     let members = unzip(&new);
     let library = &members.iter().find(|(name, _)| name == MEMBER).unwrap().1;
     assert!(library != LIBRARY);
@@ -174,17 +174,17 @@ fn wheel_differs_in_the_library_and_its_record_only() {
     // What is patched already stays as it is.
     let again = fixed(&scratch, &["new.whl", "-o", "again.whl"]);
     assert!(again.contains("deburr has patched it already"), "{again}");
-    assert!(fs::read(scratch.0.join("again.whl")).unwrap() == fs::read(scratch.0.join("new.whl")).unwrap());
+    assert!(fs::read(scratch.join("again.whl")).unwrap() == fs::read(scratch.join("new.whl")).unwrap());
     fixed(&scratch, &["--revert", "new.whl", "-o", "old.whl"]);
-    assert!(fs::read(scratch.0.join("old.whl")).unwrap() == fs::read(&path).unwrap());
+    assert!(fs::read(scratch.join("old.whl")).unwrap() == fs::read(&path).unwrap());
 }
 
 #[test]
 fn debian_package_is_replaced_with_its_sums_made_right() {
     let scratch = scratch("deb");
-    let path = scratch.0.join("app.deb");
+    let path = scratch.join("app.deb");
     fixed(&scratch, &["--in-place", "app.deb"]);
-    assert!(fs::read(scratch.0.join("app.deb.orig")).unwrap() == deb());
+    assert!(fs::read(scratch.join("app.deb.orig")).unwrap() == deb());
     let new = fs::read(&path).unwrap();
     let data = part(&new, "data.tar.gz");
     for (name, bytes) in &data {
@@ -195,7 +195,7 @@ fn debian_package_is_replaced_with_its_sums_made_right() {
     scratch.file("unpacked/md5sums", &control[1].1);
     let mut checking = Command::new("md5sum");
     let checked =
-        checking.args(["--check", "md5sums"]).current_dir(scratch.0.join("unpacked")).output().unwrap();
+        checking.args(["--check", "md5sums"]).current_dir(scratch.join("unpacked")).output().unwrap();
     assert!(checked.status.success(), "{}", stdout(&checked));
     fixed(&scratch, &["--verify", "app.deb.orig", "app.deb"]);
     fixed(&scratch, &["--revert", "--in-place", "app.deb"]);
@@ -235,7 +235,7 @@ fn documents_list_the_members_and_the_package() {
     let sha256 = |bytes: &[u8]| -> Value {
         Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()
     };
-    let new = fs::read(scratch.0.join("new.whl")).unwrap();
+    let new = fs::read(scratch.join("new.whl")).unwrap();
     assert_eq!(member["written"]["path"], format!("new.whl!{MEMBER}"));
     assert_eq!(member["written"]["sha256"], sha256(&unzip(&new)[1].1));
     assert_eq!(
@@ -285,20 +285,19 @@ fn packages_in_trees_are_rewritten_like_those_that_are_named() {
     let told = fixed(&scratch, &["-o", "new", "tree"]);
     assert!(told.contains("tree/app.whl: 1 file in it rewritten and verified"), "{told}");
     assert!(!told.contains("text.zip"), "{told}");
-    let new = fs::read(scratch.0.join("new/app.whl")).unwrap();
+    let new = fs::read(scratch.join("new/app.whl")).unwrap();
     assert!(new != zip(&wheel(LIBRARY)));
     assert!(
-        fs::read(scratch.0.join("new/text.zip")).unwrap()
-            == fs::read(scratch.0.join("tree/text.zip")).unwrap()
+        fs::read(scratch.join("new/text.zip")).unwrap() == fs::read(scratch.join("tree/text.zip")).unwrap()
     );
     fixed(&scratch, &["--verify", "tree/app.whl", "new/app.whl"]);
     fixed(&scratch, &["--in-place", "tree"]);
-    assert!(fs::read(scratch.0.join("tree/app.whl")).unwrap() == new);
-    assert!(fs::read(scratch.0.join("tree/app.whl.orig")).unwrap() == zip(&wheel(LIBRARY)));
+    assert!(fs::read(scratch.join("tree/app.whl")).unwrap() == new);
+    assert!(fs::read(scratch.join("tree/app.whl.orig")).unwrap() == zip(&wheel(LIBRARY)));
     // Once more, everything is as it should be.
-    let before = files(&scratch.0);
+    let before = files(scratch.path());
     fixed(&scratch, &["--in-place", "tree"]);
-    assert!(files(&scratch.0) == before);
+    assert!(files(scratch.path()) == before);
 }
 
 #[test]
@@ -322,10 +321,10 @@ fn package_of_a_tree_that_cannot_be_rewritten_is_a_fault_where_it_holds_programs
         let told = format!("{name}: {}{}", stderr(&output), stdout(&output));
         assert_eq!(output.status.code(), Some(status), "{told}");
         assert_eq!(stderr(&output).contains(name), status == 2, "{told}");
-        let new = fs::read(scratch.0.join("new").join(name)).unwrap();
+        let new = fs::read(scratch.join("new").join(name)).unwrap();
         assert!(new == bytes, "{name}");
         fs::remove_file(path).unwrap();
-        fs::remove_dir_all(scratch.0.join("new")).unwrap();
+        fs::remove_dir_all(scratch.join("new")).unwrap();
     }
 }
 
@@ -379,7 +378,7 @@ fn image_is_rewritten_proven_and_given_back() {
         fixed(&scratch, &["--verify", name, "new"]);
         fixed(&scratch, &["--revert", "new", "-o", "old"]);
         let plain = |name: &str| {
-            let bytes = fs::read(scratch.0.join(name)).unwrap();
+            let bytes = fs::read(scratch.join(name)).unwrap();
             let mut plain = Vec::new();
             match bytes.starts_with(&[0x1f, 0x8b]) {
                 true => drop(flate2::read::GzDecoder::new(&bytes[..]).read_to_end(&mut plain).unwrap()),

@@ -133,42 +133,17 @@ pub(crate) fn new_folder(path: &Path) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::identity::identity;
+    use deburr_test_support::Scratch;
     use rustix::fs::{XattrFlags, fgetxattr, fsetxattr};
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
-    use std::path::PathBuf;
-
-    /// A folder that goes away.
-    struct Scratch(PathBuf);
-
-    impl Scratch {
-        fn new(name: &str) -> Scratch {
-            let path = std::env::temp_dir().join(format!("deburr-place-{name}-{}", std::process::id()));
-            fs::create_dir_all(&path).unwrap();
-            Scratch(path)
-        }
-
-        fn names(&self) -> Vec<String> {
-            let entries = fs::read_dir(&self.0).unwrap();
-            let mut names: Vec<_> =
-                entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-            names.sort();
-            names
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
 
     #[test]
     fn file_that_fails_its_check_leaves_no_trace() {
         let scratch = Scratch::new("check");
-        let path = scratch.0.join("program");
+        let path = scratch.join("program");
         fs::write(&path, b"old").unwrap();
-        let (metadata, backup) = (fs::metadata(&path).unwrap(), scratch.0.join("program.orig"));
+        let (metadata, backup) = (fs::metadata(&path).unwrap(), scratch.join("program.orig"));
         let inherited = Inherited { metadata: &metadata, replaced: None, is_privileged: true };
         let done = put(&b"new"[..].into(), &path, inherited, Existing::Rename(&backup), |written| {
             assert_eq!(**written, *b"new");
@@ -184,7 +159,7 @@ mod tests {
     #[test]
     fn backup_is_never_overwritten() {
         let scratch = Scratch::new("backup");
-        let [path, backup] = ["program", "program.orig"].map(|name| scratch.0.join(name));
+        let [path, backup] = ["program", "program.orig"].map(|name| scratch.join(name));
         fs::write(&path, b"old").unwrap();
         fs::write(&backup, b"older").unwrap();
         let metadata = fs::metadata(&path).unwrap();
@@ -201,7 +176,7 @@ mod tests {
     #[test]
     fn replaced_file_keeps_its_rights_and_its_backup_does_not() {
         let scratch = Scratch::new("mode");
-        let [path, backup] = ["program", "program.orig"].map(|name| scratch.0.join(name));
+        let [path, backup] = ["program", "program.orig"].map(|name| scratch.join(name));
         fs::write(&path, b"old").unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o4751)).unwrap();
         let file = File::open(&path).unwrap();
@@ -224,7 +199,7 @@ mod tests {
     #[test]
     fn backup_without_rights_to_lose_is_the_old_file_itself() {
         let scratch = Scratch::new("inode");
-        let [path, backup] = ["program", "program.orig"].map(|name| scratch.0.join(name));
+        let [path, backup] = ["program", "program.orig"].map(|name| scratch.join(name));
         fs::write(&path, b"old").unwrap();
         let file = File::open(&path).unwrap();
         let metadata = file.metadata().unwrap();

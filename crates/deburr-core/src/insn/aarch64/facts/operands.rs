@@ -2,7 +2,7 @@
 //!
 //! In: a word and its definition. Out: registers read and written. The first operand counts as written and as read,
 //! because many vector instructions keep part of it, except where its instruction is known to replace it. What else an
-//! instruction writes is in [`role`]. The second sources that this is checked against are in `tests/tests/operands.rs`.
+//! instruction writes is in [`role`]. The second sources that this is checked against are in `tests/tests/real/check/operands.rs`.
 
 use super::builder::{Facts, registers_of_sve, stack_form, zero_form};
 use super::named::{Named, named};

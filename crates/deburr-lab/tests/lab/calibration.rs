@@ -3,13 +3,13 @@
 //! not keep them.
 //!
 //! The short form runs with the other tests;
-//! `cargo test --release -p deburr-lab --test calibration -- --ignored` is the long one, and
+//! `cargo test --release -p deburr-lab --test lab -- --ignored calibration` is the long one, and
 //! `cargo run --release -p deburr-lab --example calibrate` prints its table. Seeds are fixed: a run gives
 //! what the last one gave.
 
-#[path = "../examples/calibrate/experiment.rs"]
+#[path = "../../examples/calibrate/experiment.rs"]
 mod experiment;
-#[path = "../examples/calibrate/robbed.rs"]
+#[path = "../../examples/calibrate/robbed.rs"]
 mod robbed;
 
 use deburr_lab::stats::Rope;

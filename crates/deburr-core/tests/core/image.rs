@@ -1,7 +1,5 @@
 //! The image stage on small real files: two committed AArch64 fixtures, and programs built by the host's `cc`.
 
-#![expect(clippy::disallowed_methods, reason = "the tests read what the compiler wrote")]
-
 use deburr_core::address::Extent;
 use deburr_core::image::lines::SourceLines;
 use deburr_core::image::{
@@ -10,8 +8,8 @@ use deburr_core::image::{
 use std::path::PathBuf;
 use std::process::Command;
 
-const SHARED: &[u8] = include_bytes!("image/calls-aarch64.so");
-const OBJECT: &[u8] = include_bytes!("image/calls-aarch64.o");
+const SHARED: &[u8] = include_bytes!("../image/calls-aarch64.so");
+const OBJECT: &[u8] = include_bytes!("../image/calls-aarch64.o");
 
 /// Builds C code with the host's compiler, which these tests need.
 fn build(name: &str, source: &str, flags: &[&str]) -> Vec<u8> {

@@ -1,11 +1,8 @@
 //! What `docs/design/patch.md` says is so: its files are there, its instructions are what their text says, and its example is
 //! proven or refused as it says.
 
-#[path = "patch/listing.rs"]
-mod listing;
-#[path = "patch/pairs.rs"]
-mod pairs;
-
+use super::Sequence;
+use super::pairs::PAIRS;
 use deburr_core::Svma;
 use deburr_core::insn::disassemble;
 use deburr_core::insn::text::Syntax;
@@ -13,17 +10,7 @@ use deburr_cpu::Arch;
 use deburr_patch::prove;
 use std::path::Path;
 
-const PAGE: &str = include_str!("../../../docs/design/patch.md");
-
-/// A sequence: instructions with their text.
-type Sequence = &'static [(u32, &'static str)];
-
-/// A sequence and what may take its place.
-struct Pair {
-    name: &'static str,
-    old: Sequence,
-    new: Sequence,
-}
+const PAGE: &str = include_str!("../../../../docs/design/patch.md");
 
 /// One instruction, after a check that its text is what it disassembles to: `885ffc40 ldaxr w0, [x2]`.
 fn instruction(at: u64, text: &str) -> u32 {
@@ -81,11 +68,11 @@ fn the_example_is_equal_by_folding() {
 #[test]
 fn as_many_pairs_need_the_search_as_the_page_says() {
     let words = |sequence: Sequence| sequence.iter().map(|(word, _)| *word).collect::<Vec<u32>>();
-    let searched = pairs::PAIRS
+    let searched = PAIRS
         .iter()
         .filter(|pair| prove(&words(pair.old), &words(pair.new)).is_ok_and(|proof| proof.searched));
     let names: Vec<&str> = searched.map(|pair| pair.name).collect();
-    assert_eq!((pairs::PAIRS.len(), names.len()), (57, 8));
+    assert_eq!((PAIRS.len(), names.len()), (57, 8));
     assert!(names.contains(&"weak compare-and-swap, gcc"), "{names:?}");
 }
 

@@ -11,8 +11,8 @@ use object::read::elf::{ElfFile64, SectionHeader};
 use object::{LittleEndian, Object, ObjectSection, ObjectSymbol};
 use std::ops::Range;
 
-const SHARED_OBJECT: &[u8] = include_bytes!("../../deburr-core/tests/image/calls-aarch64.so");
-const OBJECT: &[u8] = include_bytes!("../../deburr-core/tests/image/calls-aarch64.o");
+const SHARED_OBJECT: &[u8] = include_bytes!("../../../deburr-core/tests/image/calls-aarch64.so");
+const OBJECT: &[u8] = include_bytes!("../../../deburr-core/tests/image/calls-aarch64.o");
 const NOP: u32 = 0xd503201f; // nop
 const BASE: u64 = 0x40_0000;
 /// Where the code of a made file begins, and how long it is.

@@ -4,15 +4,15 @@
 //! pair start from the same states under qemu-user, and must leave the same registers, flags, memory and exit; what the
 //! second interpreter of those tests says is held against both. The pairs that are wrong must be seen to be.
 
-#[path = "../../crates/deburr-patch/tests/patch/interpreter.rs"]
+#[path = "../../../../crates/deburr-patch/tests/patch/interpreter.rs"]
 mod interpreter;
-#[path = "../../crates/deburr-patch/tests/patch/listing.rs"]
+#[path = "../../../../crates/deburr-patch/tests/patch/listing.rs"]
 mod listing;
-#[path = "../../crates/deburr-patch/tests/patch/pairs.rs"]
+#[path = "../../../../crates/deburr-patch/tests/patch/pairs.rs"]
 mod pairs;
-#[path = "../../crates/deburr-patch/tests/patch/states.rs"]
+#[path = "../../../../crates/deburr-patch/tests/patch/states.rs"]
 mod states;
-#[path = "../../crates/deburr-patch/tests/patch/wrong.rs"]
+#[path = "../../../../crates/deburr-patch/tests/patch/wrong.rs"]
 mod wrong;
 
 use deburr_patch::{Cause, Difference, Side, State, prove, prove_loads};

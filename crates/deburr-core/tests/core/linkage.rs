@@ -1,16 +1,14 @@
 //! Linkage of small real files: the committed AArch64 fixtures, and programs built by the host's `cc`, where the linker's
 //! own symbols say what must be found.
 
-#![expect(clippy::disallowed_methods, reason = "the tests read what the compiler wrote")]
-
 use deburr_core::address::{Extent, Svma};
 use deburr_core::image::linkage::{Reference, ReferenceTarget, Resolved};
 use deburr_core::image::{Image, Linkage};
 use std::path::PathBuf;
 use std::process::Command;
 
-const SHARED: &[u8] = include_bytes!("image/calls-aarch64.so");
-const OBJECT: &[u8] = include_bytes!("image/calls-aarch64.o");
+const SHARED: &[u8] = include_bytes!("../image/calls-aarch64.so");
+const OBJECT: &[u8] = include_bytes!("../image/calls-aarch64.o");
 
 /// Every kind of link: tables of functions, objects here and elsewhere, an ifunc, a constructor.
 const SOURCE: &str = "extern int elsewhere(int); extern int far_word; extern char **environ;

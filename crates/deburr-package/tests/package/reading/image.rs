@@ -1,7 +1,7 @@
 //! Container images: as archives, as folders, with several platforms, and with what is missing.
 
-use super::making::{gzip, objects, tar};
 use super::{Taken, taken};
+use crate::making::{gzip, objects, tar};
 use deburr_package::{Blobs, Limits, read_layout};
 use std::collections::BTreeMap;
 

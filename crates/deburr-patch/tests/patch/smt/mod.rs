@@ -6,16 +6,17 @@
 //! numbers gives two results. The prover may refuse more: instructions that no proof can hold, whatever they
 //! compute.
 
+mod symbolic;
+mod z3;
+
 use crate::interpreter::execute;
 use crate::loads::epilogue;
 use crate::mutants::Mutants;
 use crate::pairs::PAIRS;
 use crate::retrying::{NAND, RETRY, filled, flags_of_the_last_try, growing_sum, nand_by_size_and_order};
 use crate::states::Random;
-use crate::symbolic::{End, MEMORY, Path, Script, Term, constant, registers};
 use crate::templates::made_between;
 use crate::wrong::WRONG;
-use crate::z3::{Answer, Z3};
 use crate::{CLASSES, Pair, Reason, Wrong, agree_in, by_size_and_order, words};
 use deburr_patch::{
     Dead, Difference, Given, Proof, Refusal, State, prove, prove_given, prove_loads, prove_retrying,
@@ -23,6 +24,8 @@ use deburr_patch::{
 };
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
+use symbolic::{End, MEMORY, Path, Script, Term, constant, registers};
+use z3::{Answer, Z3};
 
 /// What z3 says of two sequences.
 #[derive(Clone, PartialEq, Debug)]
@@ -572,7 +575,7 @@ fn each_class_of_instruction_has_the_terms_that_the_interpreter_computes() {
             let registers = std::array::from_fn(|_| random.value());
             let nzcv = (random.next() % 16) as u8;
             let state = State { registers, sp: random.value(), nzcv, memory: 0, loads: Vec::new() };
-            let start = registers.iter().chain([&state.sp]).zip(crate::symbolic::registers());
+            let start = registers.iter().chain([&state.sp]).zip(symbolic::registers());
             for (value, register) in start {
                 let _ = writeln!(script.text, "(assert (= {register} {}))", constant(*value, 64));
             }

@@ -2,8 +2,8 @@
 //! several images, and with what is not made anew. Digests are compared here by reading the new archive from
 //! the top, as an engine does that loads it.
 
-use super::making::{gzip, objects, tar};
 use super::{changed, refusal, rewritten, taken, unpacked};
+use crate::making::{gzip, objects, tar};
 use deburr_package::{Limits, Object, read_every, rewrite};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -264,7 +264,7 @@ fn what_is_not_made_anew_is_refused_only_where_it_would_have_to_be() {
         let manifest = blob(&mut files, text(&json!({"config": config, "layers": [layer]})));
         layout(files, &[manifest])
     };
-    let fixture = super::making::fixture("members.tar.zst");
+    let fixture = crate::making::fixture("members.tar.zst");
     let zstd = of(fixture.clone(), unpacked("zst", &fixture));
     let stargz = tar(&[("usr/a.so", &a), ("stargz.index.json", b"{}")]);
     let stargz = of(gzip(&stargz), stargz);

@@ -1,7 +1,7 @@
 //! Debian packages: their archives, sums and sizes.
 
-use super::making::{ar, deb, fixture, gzip, objects, tar};
 use super::{changed, refusal, rewritten, unpacked, with_one_changed};
+use crate::making::{ar, deb, fixture, gzip, objects, tar};
 use md5::{Digest, Md5};
 use std::io::Write;
 

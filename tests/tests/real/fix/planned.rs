@@ -166,10 +166,7 @@ fn hold_table(compiler: &str, rows: &[String]) {
     } else if text.contains(&format!("| {compiler} |")) {
         let told: Vec<&str> =
             text.lines().filter(|row| mine.contains(&family(row)) && row.starts_with("| ")).collect();
-        assert_eq!(
-            told, rows,
-            "docs/fix-coverage.md: DEBURR_BLESS=1 cargo test -p deburr-tests --test planned"
-        );
+        assert_eq!(told, rows, "docs/fix-coverage.md: DEBURR_BLESS=1 cargo test -p deburr-tests planned");
     }
 }
 

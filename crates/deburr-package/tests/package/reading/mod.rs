@@ -1,10 +1,9 @@
 //! Packages of every kind → the binaries in them; and packages that are damaged, hostile or too large.
 
 mod image;
-mod making;
 
+use crate::making::{Member, ar, cpio, cut, deb, fixture, gzip, objects, rpm, tar, zip};
 use deburr_package::{Kind, Limits, Object, Sink, Stopped, read};
-use making::{Member, ar, cpio, cut, deb, fixture, gzip, objects, rpm, tar, zip};
 
 /// What a package gave.
 #[derive(Debug, Default)]

@@ -1,6 +1,7 @@
 //! PostgreSQL, before and after `patch`: Debian's, whose atomics are calls of outlined helpers, and one built here with its
 //! atomics in line, which makes a cluster, answers queries and stands clients at once under the emulator.
 
+use deburr_test_support::Scratch;
 use deburr_tests::oracle::{Atomics, Listing};
 use deburr_tests::package::fetch;
 use deburr_tests::rewrite::{Rewritten, rewrite, with_lse};
@@ -43,17 +44,15 @@ fn all_outlined_calls_of_debians_postgresql_are_rewritten() {
 
 /// A cluster in a folder of its own, run by one form of the program.
 struct Cluster {
-    dir: PathBuf,
+    dir: Scratch,
 }
 
 impl Cluster {
     /// Copies an installation, with another program in the place of its server, and makes a cluster.
     fn new(installed: &Path, program: &Path, name: &str) -> Cluster {
         // Neither root nor a path that only root may walk will do.
-        let dir = std::env::temp_dir().join(format!("deburr-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&dir);
-        fs::create_dir(&dir).expect("a writable folder for temporary files");
-        fs::set_permissions(&dir, fs::Permissions::from_mode(0o777)).expect("a folder of our own");
+        let dir = Scratch::new(name);
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).expect("a folder of our own");
         run(Command::new("cp").arg("-R").arg(installed.join(".")).arg(dir.join("installed")));
         let bin = dir.join("installed/bin");
         run(Command::new("cp").arg(program).arg(bin.join("postgres.aarch64")));
@@ -80,7 +79,7 @@ impl Cluster {
     /// A command in the cluster's folder, as somebody who is not root.
     fn command(&self) -> Command {
         let mut command = Command::new("timeout");
-        command.arg(PATIENCE).current_dir(&self.dir).stdin(Stdio::null());
+        command.arg(PATIENCE).current_dir(self.dir.path()).stdin(Stdio::null());
         if run(Command::new("id").arg("-u")).trim() == "0" {
             require("setpriv");
             command.args(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);
@@ -100,7 +99,7 @@ impl Cluster {
 
     fn client(&self, name: &str) -> Command {
         let mut command = self.tool(name);
-        command.arg("-h").arg(&self.dir).args(["-U", "test"]);
+        command.arg("-h").arg(self.dir.path()).args(["-U", "test"]);
         command
     }
 
@@ -113,7 +112,7 @@ impl Cluster {
         let log = fs::File::create(self.dir.join("server.log")).expect("a writable folder");
         let mut command = self.command();
         command.arg(self.dir.join("installed/bin/postgres")).args(["-F", "-h", ""]);
-        command.arg("-k").arg(&self.dir).arg("-D").arg(self.data());
+        command.arg("-k").arg(self.dir.path()).arg("-D").arg(self.data());
         command.stderr(log.try_clone().expect("an open file")).stdout(log);
         let server = Server(command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}")));
         let begun = Instant::now();
@@ -153,12 +152,6 @@ impl Cluster {
         );
         server.stop();
         told
-    }
-}
-
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.dir);
     }
 }
 

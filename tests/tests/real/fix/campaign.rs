@@ -111,7 +111,7 @@ fn described(different: &[Different]) -> String {
         let _ = writeln!(
             text,
             "\nDEBURR_CAMPAIGN_SEED={} DEBURR_CAMPAIGN_FIRST={} DEBURR_CAMPAIGN_PROGRAMS=1 \
-             cargo test -p deburr-tests --test campaign -- --nocapture surroundings\n{written}{}",
+             cargo test -p deburr-tests campaign -- --nocapture surroundings\n{written}{}",
             seed(),
             program.number,
             program.text

@@ -4,12 +4,10 @@
 
 mod debian;
 mod image;
-#[path = "../reading/making.rs"]
-mod making;
 mod zip;
 
+use crate::making::{self, Member, ar, cpio, cut, deb, fixture, gzip, objects, rpm, tar};
 use deburr_package::{Kind, Limits, Object, RewriteError, Rewritten, Sink, Stopped, read, rewrite};
-use making::{Member, ar, cpio, cut, deb, fixture, gzip, objects, rpm, tar};
 use std::borrow::Cow;
 use std::io::Read;
 

@@ -1,7 +1,7 @@
 //! Zip files of every shape, and wheels.
 
-use super::making::{self, Member, objects};
 use super::{changed, refusal, rewritten, with_one_changed};
+use crate::making::{self, Member, objects};
 use deburr_package::{Limits, Object, rewrite};
 use flate2::{Compression, Crc, write::DeflateEncoder};
 use rawzip::ZipArchive;

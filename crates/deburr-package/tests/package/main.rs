@@ -1,0 +1,5 @@
+//! Packages read and packages rewritten.
+
+mod making;
+mod reading;
+mod rewriting;

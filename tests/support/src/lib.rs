@@ -1,0 +1,9 @@
+//! What the tests of several crates share: folders that go away, and documents checked against their schemas.
+//!
+//! It depends on no crate of ours, so that each of them can use it.
+
+mod schema;
+mod scratch;
+
+pub use schema::schema_faults;
+pub use scratch::Scratch;

@@ -1,0 +1,14 @@
+//! `deburr check`, `show` and `diff`: what they say of a file, against other tools.
+
+mod builds;
+mod closure;
+mod compiled;
+mod decoders;
+mod evidence;
+mod functions;
+mod go_frames;
+mod levels;
+mod mutated;
+mod operands;
+mod packages;
+mod text;

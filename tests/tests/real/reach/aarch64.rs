@@ -1,0 +1,221 @@
+//! Cases for AArch64: LSE and its neighbours.
+// tidy: table
+
+use super::case;
+use deburr_tests::reach::Outcome::{DiesOfSigill, Prints};
+use deburr_tests::reach::{Build, Case};
+
+const AARCH64: &[Build] = &[
+    ("aarch64-linux-gnu-gcc", "-O2"),
+    ("aarch64-linux-gnu-gcc", "-O1 -static"),
+    ("aarch64-linux-gnu-gcc", "-O0"),
+    ("aarch64-clang", "-O2"),
+    ("aarch64-clang", "-O1 -fno-pie -no-pie"),
+];
+
+const AARCH64_SHARED: &[Build] =
+    &[("aarch64-linux-gnu-gcc", "-O2"), ("aarch64-linux-gnu-gcc", "-O0"), ("aarch64-clang", "-O2")];
+
+/// A program that asks for LSE and takes another path where it is missing.
+const ASKS_FOR_LSE: Case = Case {
+    sources: &[],
+    library: &[],
+    builds: AARCH64,
+    runs: &[("cortex-a53", Prints("plain")), ("neoverse-n1", Prints("lse"))],
+    expects: &[("add_lse", "guarded")],
+    path: &[],
+    level: "armv8.0-a",
+};
+
+/// The same, but it runs LSE code unasked.
+const NEEDS_LSE: Case = Case {
+    runs: &[("cortex-a53", DiesOfSigill), ("neoverse-n1", Prints("lse"))],
+    expects: &[("add_lse", "required")],
+    level: "armv8.1-a",
+    ..ASKS_FOR_LSE
+};
+
+case!(hwcap_guards, Case { sources: &["arm_hwcap.c"], ..ASKS_FOR_LSE });
+
+case!(what_came_back_without_a_signal_guards, Case { sources: &["arm_probed_by_signal.c"], ..ASKS_FOR_LSE });
+
+case!(a_probe_that_nobody_heeds_guards_nothing, Case { sources: &["arm_trap_probe_ignored.c"], ..NEEDS_LSE });
+
+case!(
+    each_bit_of_hwcap_guards_its_feature,
+    Case {
+        sources: &["arm_hwcap_several.c"],
+        runs: &[
+            ("cortex-a53", Prints("plain crc32 aes")),
+            ("neoverse-n1", Prints("plain crc32 aes dotprod")),
+            ("max", Prints("plain crc32 aes dotprod sve")),
+        ],
+        expects: &[
+            ("with_crc32", "guarded"),
+            ("with_aes", "guarded"),
+            ("with_dot_product", "guarded"),
+            ("with_sve", "guarded"),
+        ],
+        ..ASKS_FOR_LSE
+    }
+);
+
+case!(
+    hwcap2_guards,
+    Case {
+        sources: &["arm_hwcap2.c"],
+        runs: &[("neoverse-n1", Prints("plain")), ("max", Prints("sve2"))],
+        expects: &[("with_sve2", "guarded")],
+        ..ASKS_FOR_LSE
+    }
+);
+
+case!(
+    an_outlined_helper_is_guarded_by_construction,
+    Case {
+        sources: &["arm_outlined.c -moutline-atomics"],
+        runs: &[("cortex-a53", Prints("plain")), ("neoverse-n1", Prints("plain"))],
+        expects: &[("__aarch64_ldadd4_acq_rel", "guarded")],
+        ..ASKS_FOR_LSE
+    }
+);
+
+case!(a_resolver_asks_its_argument, Case { sources: &["arm_ifunc.c"], ..ASKS_FOR_LSE });
+
+case!(a_cached_flag_guards, Case { sources: &["arm_cached_flag.c"], ..ASKS_FOR_LSE });
+
+case!(
+    a_word_of_capabilities_guards,
+    Case {
+        sources: &["arm_capability_word.c"],
+        expects: &[("add_lse", "guarded"), ("with_crc32", "guarded")],
+        ..ASKS_FOR_LSE
+    }
+);
+
+case!(a_pointer_set_once_guards, Case { sources: &["arm_pointer_chosen_once.c"], ..ASKS_FOR_LSE });
+
+case!(a_conjunction_guards_each, Case { sources: &["arm_conjunction.c"], ..ASKS_FOR_LSE });
+
+case!(
+    a_disjunction_guards_neither,
+    Case {
+        sources: &["arm_trap_disjunction.c"],
+        expects: &[("add_lse", "required|under-guarded")],
+        ..NEEDS_LSE
+    }
+);
+
+case!(an_identification_register_guards, Case { sources: &["arm_id_register.c"], ..ASKS_FOR_LSE });
+
+case!(
+    one_block_of_a_function_is_guarded,
+    Case {
+        sources: &["arm_both_sides.c -mno-outline-atomics"],
+        expects: &[("add", "guarded")],
+        ..ASKS_FOR_LSE
+    }
+);
+
+case!(a_check_guards_three_calls_deep, Case { sources: &["arm_callers.c"], ..ASKS_FOR_LSE });
+
+case!(
+    hints_are_no_feature,
+    Case {
+        sources: &["arm_hints.c -mbranch-protection=standard"],
+        runs: &[("cortex-a53", Prints("plain")), ("neoverse-n1", Prints("plain"))],
+        expects: &[("add_plain", "absent"), ("main", "absent")],
+        ..ASKS_FOR_LSE
+    }
+);
+
+case!(
+    gos_standard_library_needs_nothing,
+    Case {
+        sources: &["go_dispatch.go"],
+        builds: &[("go", "GOARCH=arm64 GOARM64=v8.0")],
+        runs: &[("cortex-a53", Prints("541b ca3d d84dda57")), ("neoverse-n1", Prints("541b ca3d d84dda57"))],
+        expects: &[("hash/crc32.castagnoliUpdate.abi0|hash/crc32.castagnoliUpdate", "guarded")],
+        ..ASKS_FOR_LSE
+    }
+);
+
+case!(an_unchecked_call_is_required, Case { sources: &["arm_trap_unchecked.c"], ..NEEDS_LSE });
+
+case!(
+    a_program_compiled_for_lse_is_required_from_main,
+    Case {
+        sources: &["arm_trap_whole_program.c -march=armv8.2-a"],
+        expects: &[("main", "required")],
+        ..NEEDS_LSE
+    }
+);
+
+case!(
+    a_check_for_less_is_named_as_such,
+    Case { sources: &["arm_trap_weaker.c"], expects: &[("add_lse", "under-guarded")], ..NEEDS_LSE }
+);
+
+case!(
+    a_bit_of_the_wrong_word_guards_nothing,
+    Case {
+        sources: &["arm_trap_wrong_word.c"],
+        runs: &[("neoverse-n1", DiesOfSigill), ("max", Prints("sve2"))],
+        expects: &[("with_sve2", "required|under-guarded")],
+        level: "armv9.0-a",
+        ..NEEDS_LSE
+    }
+);
+
+case!(
+    an_inverted_check_guards_nothing,
+    Case {
+        sources: &["arm_trap_inverted.c"],
+        runs: &[("cortex-a53", DiesOfSigill), ("neoverse-n1", Prints("plain"))],
+        expects: &[("add_lse", "required|under-guarded")],
+        ..NEEDS_LSE
+    }
+);
+
+case!(
+    a_static_constructor_is_a_root,
+    Case {
+        sources: &["arm_trap_constructor.c"],
+        expects: &[("initialise", "required")],
+        path: &["initialise"],
+        ..NEEDS_LSE
+    }
+);
+
+case!(a_table_of_pointers_is_a_root, Case { sources: &["arm_trap_pointer_table.c"], ..NEEDS_LSE });
+
+case!(
+    dead_code_is_unreached,
+    Case {
+        sources: &["arm_trap_dead.c"],
+        runs: &[("cortex-a53", Prints("plain")), ("neoverse-n1", Prints("plain"))],
+        expects: &[("add_lse", "unreached")],
+        ..ASKS_FOR_LSE
+    }
+);
+
+case!(
+    a_resolver_that_uses_the_feature_is_required,
+    Case {
+        sources: &["arm_trap_resolver.c"],
+        expects: &[("resolve_add", "required"), ("add_lse", "guarded")],
+        ..NEEDS_LSE
+    }
+);
+
+case!(
+    an_exported_function_is_a_root,
+    Case {
+        sources: &["arm_trap_library.c"],
+        library: &["arm_trap_library_part.c"],
+        builds: AARCH64_SHARED,
+        expects: &[("add_unchecked", "required"), ("add_hidden", "guarded")],
+        path: &["add_unchecked"],
+        ..NEEDS_LSE
+    }
+);
