@@ -34,6 +34,7 @@ impl Severity {
 /// One value of the evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum Value {
     /// A term or a name.
     Text(Arc<str>),

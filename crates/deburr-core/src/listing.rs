@@ -77,6 +77,7 @@ pub enum Shown {
 
 /// A function.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Candidate {
     /// Its name, demangled; `None` where the file has none for it.
     pub name: Option<String>,
@@ -91,6 +92,7 @@ pub struct Candidate {
 
 /// The instructions of a function, or those around a place in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Listing {
     /// The file, as the user will know it; the caller fills it in.
     pub path: String,
@@ -108,6 +110,7 @@ pub struct Listing {
 
 /// One instruction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Line {
     /// Its address.
     pub svma: Hex,
@@ -138,6 +141,7 @@ pub struct Line {
 
 /// A place that an instruction names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Target {
     /// Its address; `None` in another file.
     pub svma: Option<Hex>,
@@ -154,6 +158,7 @@ pub struct Target {
 
 /// A loop around an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Within {
     /// Where the loop is entered.
     pub header: Hex,

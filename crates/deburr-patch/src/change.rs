@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 /// Instructions that took the place of others.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Change {
     /// The id of a rule, as the patched file has it.
     pub rule: Arc<str>,

@@ -19,6 +19,7 @@ use std::fmt;
 /// What was shown: the two files differ in nothing except these changes, and each does the same as what it
 /// replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Verified {
     /// The changes, by address.
     pub changes: Vec<Change>,

@@ -29,6 +29,7 @@ const CALLS: u64 = 4;
 
 /// A file, as [`compare`] needs it.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Inspected {
     /// What `check` reports.
     pub report: Report,
@@ -111,6 +112,7 @@ pub fn plain_name(name: &str) -> String {
 
 /// What differs between two builds of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
 pub struct FileDiff {
     /// `x86_64` or `aarch64`.
     pub arch: Cow<'static, str>,
@@ -149,6 +151,7 @@ pub struct LevelChange {
 
 /// Like findings of one function.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct FindingGroup {
     /// The rule's id.
     pub rule: Cow<'static, str>,
@@ -171,6 +174,7 @@ pub struct FindingGroup {
 
 /// Findings that are in another function now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Moved {
     /// The rule's id.
     pub rule: Cow<'static, str>,
@@ -184,6 +188,7 @@ pub struct Moved {
 
 /// A function that came out differently.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct FunctionDiff {
     /// Its name.
     pub function: String,
@@ -197,6 +202,7 @@ pub struct FunctionDiff {
 
 /// What changed in a function.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Change {
     /// `vector-width`, `vector-moves`, `atomics`, `features` or `size`.
     pub what: &'static str,
@@ -208,6 +214,7 @@ pub struct Change {
 
 /// A function with another number of direct calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct CallDiff {
     /// Its name.
     pub function: String,

@@ -45,6 +45,7 @@ impl<'de> Deserialize<'de> for Hex {
 /// What makes the beginning of a path run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Root {
     /// The system starts the program there.
     EntryPoint,
@@ -75,6 +76,7 @@ pub struct GuardUse {
 
 /// The function that most raises what the file needs.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
 pub struct NeededBy {
     /// Its name, demangled; `None` where the file has none for it.
     pub function: Option<String>,
@@ -88,6 +90,7 @@ pub struct NeededBy {
 
 /// A function that needs more than the architecture's first level.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
 pub struct IsaFunction {
     /// Its name, demangled; `None` where the file has none for it.
     pub function: Option<String>,
@@ -111,6 +114,7 @@ pub struct IsaFunction {
 
 /// A step of a path: a function, or an object in data that holds the next step's address.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
 pub struct Step {
     /// The function's name, demangled; `None` where the file has none for it, and for data.
     pub function: Option<String>,
@@ -120,6 +124,7 @@ pub struct Step {
 
 /// A check in front of a function.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
 pub struct Guard {
     /// What kind of check it is.
     pub kind: GuardKind,
@@ -133,6 +138,7 @@ pub struct Guard {
 
 /// One finding, placed.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
 pub struct PlacedFinding {
     /// The rule's id.
     pub rule: Cow<'static, str>,
@@ -157,6 +163,7 @@ pub struct PlacedFinding {
 
 /// A place that a finding is compared with.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
 pub struct OtherPlace {
     /// The file.
     pub path: Arc<str>,
@@ -169,6 +176,7 @@ pub struct OtherPlace {
 
 /// A finding by comparison of two files.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
 pub struct AcrossFinding {
     /// The rule's id.
     pub rule: Cow<'static, str>,
@@ -191,6 +199,7 @@ pub struct AcrossFinding {
     pub evidence: Evidence,
 }
 
+/// A finding by comparison of files as one of its own file.
 impl From<&AcrossFinding> for PlacedFinding {
     fn from(finding: &AcrossFinding) -> PlacedFinding {
         PlacedFinding {
@@ -226,6 +235,7 @@ impl From<finding::AcrossFinding> for AcrossFinding {
 
 /// How the file's atomics were compiled (AArch64).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
 pub struct Atomics {
     /// Load-exclusive/store-exclusive loops with no LSE path: the findings of `llsc-loop`, and those of `llsc-pair`
     /// except loads.
@@ -246,6 +256,7 @@ pub struct Atomics {
 
 /// Who built the file, and with what.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
 pub struct Build {
     /// Distinct compilers.
     pub compilers: Vec<String>,
@@ -266,6 +277,7 @@ pub struct Build {
 
 /// Flags that remove findings of the file, for the compiler that made it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
 pub struct Advice {
     /// The compiler, and its version: the one found, or the first that has the flags.
     pub compiler: String,
@@ -287,6 +299,7 @@ pub struct Advice {
 
 /// Every executable byte, accounted for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
 pub struct Coverage {
     /// All bytes of executable sections; the sum of the next three.
     pub executable_bytes: u64,
@@ -304,6 +317,7 @@ pub struct Coverage {
 
 /// The report on one ELF file (an archive's member counts as a file).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// The path, as the user will know it; the core leaves it empty, and its caller fills it in.
     pub path: String,

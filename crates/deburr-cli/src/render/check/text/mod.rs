@@ -69,12 +69,12 @@ fn across(out: &mut dyn Write, findings: &[AcrossFinding], detail: &Detail) -> i
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::check::example::example;
+    use crate::render::check::example::{example, example_with};
     use crate::render::check::totals::Totals;
     use crate::render::line::fit_end;
     use crate::render::style::Palette;
     use deburr_core::Report;
-    use deburr_core::report::{Guard, GuardKind, Hex, IsaFunction, NeededBy, Reach, Root};
+    use deburr_core::report::{Guard, GuardKind, Hex, Reach, Root};
 
     fn detail(limit: usize) -> Detail {
         Detail {
@@ -136,9 +136,12 @@ bin/server: aarch64, needs armv8.1-a + FEAT_SVE in crc (0x400)
     fn levels_are_a_table_where_there_are_several_files() {
         let mut totals = Totals::default();
         for path in ["a", "b", "c", "d"] {
-            totals.add(&Report { path: path.to_owned(), ..example() }, 1);
+            totals.add(&example_with(|report| report.path = path.to_owned()), 1);
         }
-        let plain = Report { level: "armv8.0-a".to_owned(), isa_functions: Vec::new(), ..example() };
+        let plain = example_with(|report| {
+            report.level = "armv8.0-a".to_owned();
+            report.isa_functions.clear();
+        });
         totals.add(&plain, 1);
         let mut out = Vec::new();
         summary::write(&mut out, &totals, &[], &detail(10)).unwrap();
@@ -176,46 +179,51 @@ bin/server: aarch64, needs armv8.1-a + FEAT_SVE in crc (0x400)
 
     #[test]
     fn header_is_the_verdict_on_the_file() {
-        let runs = Report {
-            path: "libx.so".to_owned(),
-            arch: "x86_64".into(),
-            level: "x86-64-v1".to_owned(),
-            needed_beyond: Vec::new(),
-            needed_by: None,
-            level_guarded: Some("x86-64-v4".to_owned()),
-            ..example()
-        };
-        assert_eq!(header(&runs), "libx.so: x86_64, runs on x86-64-v1; uses up to x86-64-v4 behind checks");
-        let needed = |root| NeededBy { function: None, svma: Hex(0x5000), root, from: Hex(0x4a10) };
-        let constructor = Report {
-            level: "x86-64-v3".to_owned(),
-            needed_by: Some(needed(Some(Root::InitArray))),
-            level_guarded: None,
-            not_followed: 6,
-            ..runs.clone()
-        };
+        let mut report = example_with(|report| {
+            report.path = "libx.so".to_owned();
+            report.arch = "x86_64".into();
+            report.level = "x86-64-v1".to_owned();
+            report.needed_beyond.clear();
+            report.needed_by = None;
+            report.level_guarded = Some("x86-64-v4".to_owned());
+        });
+        assert_eq!(header(&report), "libx.so: x86_64, runs on x86-64-v1; uses up to x86-64-v4 behind checks");
+        let mut needed = example().needed_by.unwrap();
+        (needed.function, needed.svma, needed.from) = (None, Hex(0x5000), Hex(0x4a10));
+        needed.root = Some(Root::InitArray);
+        report.level = "x86-64-v3".to_owned();
+        report.needed_by = Some(needed.clone());
+        report.level_guarded = None;
+        report.not_followed = 6;
         assert_eq!(
-            header(&constructor),
+            header(&report),
             "libx.so: x86_64, needs x86-64-v3 from an .init_array entry at 0x4a10; 6 functions above it not followed"
         );
-        let nameless = Report { needed_by: Some(needed(None)), not_followed: 0, ..constructor };
-        assert_eq!(header(&nameless), "libx.so: x86_64, needs x86-64-v3 in 0x5000");
+        needed.root = None;
+        report.needed_by = Some(needed);
+        report.not_followed = 0;
+        assert_eq!(header(&report), "libx.so: x86_64, needs x86-64-v3 in 0x5000");
     }
 
     #[test]
     fn functions_are_shown_by_verdict_and_kind_of_check() {
         let mut report = example();
         let required = report.isa_functions[0].clone();
+        let guard: Guard = serde_json::from_value(serde_json::json!({
+            "kind": "ifunc", "svma": "0x900", "function": "choose", "features": ["FEAT_CRC32"],
+        }))
+        .unwrap();
         let guard = |kind| {
-            Some(Guard {
-                kind,
-                svma: Hex(0x900),
-                function: Some("choose".to_owned()),
-                features: vec!["FEAT_CRC32".to_owned()],
-            })
+            let mut guard = guard.clone();
+            guard.kind = kind;
+            Some(guard)
         };
-        let of =
-            |reach, guard| IsaFunction { reach, guard, path: Vec::new(), root: None, ..required.clone() };
+        let of = |reach, guard| {
+            let mut function = required.clone();
+            (function.reach, function.guard) = (reach, guard);
+            (function.path, function.root) = (Vec::new(), None);
+            function
+        };
         report.isa_functions = vec![
             of(Reach::Guarded, guard(GuardKind::Ifunc)),
             of(Reach::Guarded, guard(GuardKind::Ifunc)),
