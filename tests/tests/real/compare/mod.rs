@@ -1,4 +1,3 @@
-//! `deburr compare`: its page in a browser, and its account of a run.
+//! `deburr compare`: its page in a browser.
 
-mod measured;
 mod page;

@@ -1,4 +1,7 @@
-//! What `deburr compare` writes down of a run, held against GNU time's account of the same run.
+//! What `deburr compare` records of a run, compared with GNU time's account of the same run.
+//!
+//! A program of its own: until a child process has its own memory, its peak is that of the process which starts it, and a
+//! process with all tests in it has half a gigabyte.
 
 use deburr_lab::measure::process::{End, Streams, Task, Usage, run};
 use deburr_lab::measure::stop::Stop;
