@@ -6,6 +6,7 @@
 pub mod counted;
 pub mod crc;
 pub mod dispatch;
+pub mod fence;
 pub mod forwarding;
 pub mod popcount;
 pub mod shape;

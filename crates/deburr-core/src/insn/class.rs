@@ -36,6 +36,9 @@ pub enum Class {
     SystemCall,
     /// `udf`, `brk`, `hlt`, `ud2`, `int3`.
     Trap,
+    /// What a fence orders and a locked instruction may not: `movnti`, `movntdqa`, `clflushopt`, `rdtsc`, …; x86-64 only,
+    /// and so after the 16 classes that a packed summary of A64 has room for.
+    FenceOrdered,
 }
 
 /// A set of instruction classes.

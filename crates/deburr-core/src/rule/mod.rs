@@ -8,6 +8,7 @@ mod dispatched_leaf;
 mod isa_note_missing;
 mod llsc_loop;
 mod llsc_pair;
+mod mfence;
 mod narrow_store_wide_load;
 mod narrow_vectors;
 mod outlined_atomic;
@@ -32,6 +33,7 @@ pub const RULES: &[Rule] = &[
     isa_note_missing::RULE,
     llsc_loop::RULE,
     llsc_pair::RULE,
+    mfence::RULE,
     narrow_store_wide_load::RULE,
     narrow_vectors::RULE,
     outlined_atomic::RULE,

@@ -183,7 +183,7 @@ fn next_to_locked(image: &Image<'_>, program: &Program) -> Vec<AtomicBarrier> {
         second.since(*first).filter(|&bytes| bytes <= REACH)?;
         let (first, second) = (decode(image, *first)?, decode(image, *second)?);
         let is_fence = |insn: &Insn, class: Class| match class {
-            Class::Barrier => is_mfence(image, insn),
+            Class::Barrier => is_mfence(image, insn.svma),
             _ => touches_stack_only(insn),
         };
         match (is_fence(&first, *first_class), is_fence(&second, *second_class)) {
@@ -197,9 +197,10 @@ fn next_to_locked(image: &Image<'_>, program: &Program) -> Vec<AtomicBarrier> {
         .collect()
 }
 
-fn is_mfence(image: &Image<'_>, insn: &Insn) -> bool {
+/// Whether the instruction at an address is `mfence`.
+pub fn is_mfence(image: &Image<'_>, at: Svma) -> bool {
     const MFENCE: [u8; 3] = [0x0f, 0xae, 0xf0];
-    image.bytes_at(insn.svma).is_some_and(|code| code.starts_with(&MFENCE))
+    image.bytes_at(at).is_some_and(|code| code.starts_with(&MFENCE))
 }
 
 /// Whether a locked instruction changes nothing, at the top of the stack.

@@ -13,7 +13,7 @@ pub(crate) mod helper;
 mod path;
 mod sequence;
 
-pub use barrier::{AtomicBarrier, BarrierKind, WANTS as BARRIER_WANTS, atomic_barriers};
+pub use barrier::{AtomicBarrier, BarrierKind, WANTS as BARRIER_WANTS, atomic_barriers, is_mfence};
 pub use cas_loop::{CasForm, CasLoop, WANTS as CAS_WANTS, cas_loops};
 pub use helper::{Helper, HelperCall, is_helper_name};
 pub use sequence::{Fate, Operation, Sequence, exclusive_runs};

@@ -35,18 +35,23 @@ pub(super) fn possible_classes(code: Code) -> &'static [Class] {
     match code.mnemonic() {
         // The string instruction `movsd` shares its mnemonic with the scalar move.
         M::Movsd if code.is_string_instruction() => &[],
-        M::Mov | M::Movzx | M::Movsx | M::Movsxd | M::Movbe | M::Movnti | M::Movdiri | M::Movd | M::Movq
+        M::Mov | M::Movzx | M::Movsx | M::Movsxd | M::Movbe | M::Movd | M::Movq
         | M::Movss | M::Movsd | M::Movaps | M::Movapd | M::Movups | M::Movupd | M::Movdqa | M::Movdqu
-        | M::Movntdq | M::Movntdqa | M::Movntps | M::Movntpd | M::Movntq | M::Movlps | M::Movlpd | M::Movhps
+        | M::Movlps | M::Movlpd | M::Movhps
         | M::Movhpd | M::Lddqu | M::Movddup | M::Vmovd | M::Vmovq | M::Vmovss | M::Vmovsd | M::Vmovaps
         | M::Vmovapd | M::Vmovups | M::Vmovupd | M::Vmovdqa | M::Vmovdqu | M::Vmovdqa32 | M::Vmovdqa64
-        | M::Vmovdqu8 | M::Vmovdqu16 | M::Vmovdqu32 | M::Vmovdqu64 | M::Vmovntdq | M::Vmovntdqa
-        | M::Vmovntps | M::Vmovntpd | M::Vlddqu => &[Class::Load, Class::Store],
+        | M::Vmovdqu8 | M::Vmovdqu16 | M::Vmovdqu32 | M::Vmovdqu64 | M::Vlddqu => &[Class::Load, Class::Store],
         M::Vbroadcastss | M::Vbroadcastsd | M::Vpbroadcastd | M::Vpbroadcastq => &[Class::Load],
         // SDM volume 2, LOCK: the instructions that take the prefix.
         M::Xchg | M::Add | M::Adc | M::And | M::Btc | M::Btr | M::Bts | M::Cmpxchg | M::Cmpxchg8b
         | M::Cmpxchg16b | M::Dec | M::Inc | M::Neg | M::Not | M::Or | M::Sbb | M::Sub | M::Xadd | M::Xor => {
             &[Class::LockedAtomic]
+        }
+        // Non-temporal accesses and direct stores; cache lines; the time-stamp counter.
+        M::Movnti | M::Movntdq | M::Movntdqa | M::Movntps | M::Movntpd | M::Movntq | M::Movntss | M::Movntsd
+        | M::Maskmovdqu | M::Maskmovq | M::Vmovntdq | M::Vmovntdqa | M::Vmovntps | M::Vmovntpd | M::Vmaskmovdqu
+        | M::Movdiri | M::Movdir64b | M::Clflush | M::Clflushopt | M::Clwb | M::Rdtsc | M::Rdtscp => {
+            &[Class::FenceOrdered]
         }
         M::Mfence | M::Lfence | M::Sfence => &[Class::Barrier],
         M::Pause | M::Tpause => &[Class::SpinHint],

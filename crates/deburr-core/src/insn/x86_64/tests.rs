@@ -435,6 +435,23 @@ fn memory_operands_are_decoded() {
 }
 
 #[test]
+fn what_a_fence_orders_is_recognised() {
+    let codes = [
+        "0f c3 08",       // movnti [rax], ecx
+        "66 0f e7 07",    // movntdq [rdi], xmm0
+        "66 0f 38 2a 07", // movntdqa xmm0, [rdi]
+        "66 0f ae 3f",    // clflushopt [rdi]
+        "0f ae 3f",       // clflush [rdi]
+        "0f 31",          // rdtsc
+        "0f 01 f9",       // rdtscp
+    ];
+    for code in codes {
+        assert_eq!(one(code).class, Class::FenceOrdered, "{code}");
+    }
+    assert_eq!(one("66 0f 7f 07").class, Class::Store); // movdqa [rdi], xmm0
+}
+
+#[test]
 fn atomics_are_recognised_by_lock_or_xchg_with_memory() {
     let insn = one("f0 83 07 01"); // lock add dword [rdi], 1
     assert_eq!((insn.class, insn.operation, insn.imm), (Class::LockedAtomic, Operation::Add, Some(1)));
