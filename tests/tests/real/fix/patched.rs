@@ -36,7 +36,7 @@ struct Left {
 }
 
 const LEFT: [Left; 2] = [
-    // The full barrier behind `__sync_*`: the atomic before it is no full barrier itself.
+    // The full barrier after `__sync_*`: the atomic before it is no full barrier itself.
     Left {
         compiler: GCC,
         rule: "barrier-around-atomic",
@@ -76,12 +76,12 @@ fn is_known(compiler: &str, rule: &str, reason: &str, place: &str) -> bool {
     })
 }
 
-/// Rewrites the programs as one compiler makes them, and runs both forms with each seed.
-fn hold(test: &str, compiler: &str, levels: &[&str], seeds: u32) {
+/// Rewrites the programs as one compiler makes them, and runs both forms with so many seeds for each level.
+fn hold(test: &str, compiler: &str, levels: &[&str], seeds: usize) {
     let dir = work_dir(test);
     let mut said = BTreeSet::new();
     for program in PROGRAMS {
-        for level in levels {
+        for (number, level) in levels.iter().enumerate() {
             let rewritten = rewrite(&build(&dir, program, compiler, &[level]), None);
             println!("{compiler} {level} {program}: {} sites", rewritten.plan.sites.len());
             assert!(rewritten.plan.sites.len() >= 15, "{:?}", rewritten.refusals());
@@ -93,7 +93,7 @@ fn hold(test: &str, compiler: &str, levels: &[&str], seeds: u32) {
             assert!(refusals.is_empty(), "{compiler} {level} {program}: {refusals:#?}");
             rewritten.assert_sites_are_free_of_exclusives();
             rewritten.assert_sites_are_clean();
-            for seed in 0..seeds {
+            for seed in (number..).take(seeds) {
                 said.insert((program, rewritten.assert_same_behaviour(&[&seed.to_string()])));
             }
         }
@@ -103,12 +103,12 @@ fn hold(test: &str, compiler: &str, levels: &[&str], seeds: u32) {
 
 #[test]
 fn programs_of_gcc_do_the_same_when_patched() {
-    hold("patched-gcc", GCC, &["-O0", "-O2"], 2);
+    hold("patched-gcc", GCC, &["-O0", "-O2"], 1);
 }
 
 #[test]
 fn programs_of_clang_do_the_same_when_patched() {
-    hold("patched-clang", "clang", &["-O0", "-O2"], 2);
+    hold("patched-clang", "clang", &["-O0", "-O2"], 1);
 }
 
 #[test]
