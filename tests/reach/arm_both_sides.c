@@ -1,4 +1,4 @@
-/* Both sequences stand in one function, as Go writes them: a flag byte is tested in line. */
+/* Both sequences stand in one function, as Go writes them: a flag byte is tested inline. */
 #include "aarch64.h"
 
 int number = 1;

@@ -1,4 +1,4 @@
-/* AT_HWCAP is asked in line. */
+/* AT_HWCAP is asked inline. */
 #include "aarch64.h"
 
 int number = 1;

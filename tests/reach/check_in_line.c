@@ -1,4 +1,4 @@
-/* The check stands in main, in line: CPUID, XGETBV, and a branch around the call. */
+/* The check stands in main, inline: CPUID, XGETBV, and a branch around the call. */
 #include "x86_64.h"
 
 int numbers[8] = {1, 2, 3};

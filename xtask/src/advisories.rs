@@ -81,7 +81,7 @@ fn locked_crates() -> Result<BTreeSet<String>, String> {
     Ok(names)
 }
 
-/// The advisories on one crate that stand; a withdrawn one does not. Read from the commit, since a mirror has no work tree.
+/// The advisories on one crate that were not withdrawn. Read from the commit, since a mirror has no work tree.
 fn of_crate(database: &Path, name: &str) -> Result<Vec<Value>, String> {
     let folder = format!("crates/{name}/");
     let listed = git(database, &["ls-tree", "--name-only", "HEAD", &folder])?;

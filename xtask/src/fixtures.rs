@@ -35,7 +35,7 @@ pub fn run(bless: bool) -> Result<(), String> {
         }
     }
     for orphan in orphans(&root, &sources)? {
-        faults.push(format!("{}: no .s beside it", orphan.display()));
+        faults.push(format!("{}: no .s next to it", orphan.display()));
     }
     if faults.is_empty() {
         println!(

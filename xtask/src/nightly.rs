@@ -57,7 +57,7 @@ pub fn run(seconds: u32) -> Result<(), String> {
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }
 
-/// What stands between this machine and `cargo fuzz`.
+/// What this machine lacks for `cargo fuzz`.
 fn missing_for_fuzzing() -> Option<&'static str> {
     let works = |arguments: &[&str]| {
         Command::new("cargo").args(arguments).output().is_ok_and(|output| output.status.success())

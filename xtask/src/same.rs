@@ -57,7 +57,7 @@ pub fn run(revision: &str) -> Result<(), String> {
     if different.is_empty() { Ok(()) } else { Err("same: results differ".to_owned()) }
 }
 
-/// What is compared, with the arguments that ask for it.
+/// What is compared, with the arguments that select it.
 const QUERIES: [(&str, &[&str]); 2] = [
     ("check", &["check", "--preview", "--format", "json"]),
     ("plan", &["fix", "--target", "armv8.1-a", "--trampolines", "--limit", "0", "--format", "json"]),

@@ -75,6 +75,6 @@ pub use check::{across, check, learn};
 pub use diff::{compare, inspect};
 pub use function::reach::Knowledge;
 pub use image::{Error, wanted_debug_file};
-pub use listing::{Place, Shown, View, listing};
+pub use listing::{ListingPlace, Shown, View, listing};
 pub use report::Report;
 pub use request::{Request, StatedGuard};

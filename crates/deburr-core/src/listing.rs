@@ -31,7 +31,7 @@ const AROUND: usize = 20;
 
 /// What to show.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct ListingPlace<'a> {
     /// A function's name, as a symbol or demangled, exact or a part of it, or with `*` and `?`; or the name of a
     /// section, if there is an offset. `None`: the offset is an address.
     pub base: Option<&'a str>,
@@ -39,16 +39,16 @@ pub struct Place<'a> {
     pub offset: Option<u64>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ListingPlace<'a> {
     /// Reads `name`, `name+0x1c` or `0x4a10`; addresses are hexadecimal.
-    pub fn parse(text: &'a str) -> Place<'a> {
+    pub fn parse(text: &'a str) -> ListingPlace<'a> {
         let number = |digits: &str| u64::from_str_radix(digits.strip_prefix("0x")?, 16).ok();
         if let Some(address) = number(text) {
-            return Place { base: None, offset: Some(address) };
+            return ListingPlace { base: None, offset: Some(address) };
         }
         match text.rsplit_once('+').and_then(|(base, offset)| Some((base, number(offset)?))) {
-            Some((base, offset)) => Place { base: Some(base), offset: Some(offset) },
-            None => Place { base: Some(text), offset: None },
+            Some((base, offset)) => ListingPlace { base: Some(base), offset: Some(offset) },
+            None => ListingPlace { base: Some(text), offset: None },
         }
     }
 }
@@ -183,10 +183,10 @@ pub enum Edge {
 /// Lists the code at a place.
 ///
 /// ```
-/// use deburr_core::{Place, Request, Shown, View, listing};
+/// use deburr_core::{ListingPlace, Request, Shown, View, listing};
 ///
 /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/llsc_loop/hit-cas.o"));
-/// let Shown::Listing(listing) = listing(bytes, &Request::default(), Place::parse("0x0"), View::default())? else {
+/// let Shown::Listing(listing) = listing(bytes, &Request::default(), ListingPlace::parse("0x0"), View::default())? else {
 ///     panic!("there is code at the start");
 /// };
 /// for line in &listing.insns {
@@ -197,7 +197,12 @@ pub enum Edge {
 ///
 /// # Errors
 /// [`Error`], as of [`crate::check()`].
-pub fn listing(bytes: &[u8], request: &Request<'_>, place: Place<'_>, view: View) -> Result<Shown, Error> {
+pub fn listing(
+    bytes: &[u8],
+    request: &Request<'_>,
+    place: ListingPlace<'_>,
+    view: View,
+) -> Result<Shown, Error> {
     examine(bytes, request, ClassSet::EMPTY, |image, program, report| {
         let file = File { image, program };
         match file.find(place) {
@@ -238,7 +243,7 @@ enum Region {
 }
 
 impl<'f> File<'f> {
-    fn find(self, place: Place<'_>) -> Found {
+    fn find(self, place: ListingPlace<'_>) -> Found {
         let Some(base) = place.base else {
             return self.at_address(place.offset.unwrap_or(0));
         };

@@ -73,7 +73,7 @@ impl std::error::Error for UnknownHost {
     }
 }
 
-/// Asks the machine that runs this program what it offers.
+/// Queries the machine that runs this program for what it offers.
 ///
 /// # Errors
 /// [`UnknownHost`]; never on an x86-64 CPU.

@@ -129,8 +129,8 @@ impl FeatureSet {
     /// a program's check, not for describing a machine.
     pub fn with_companions(self) -> FeatureSet {
         let set = self.with_implied();
-        let beside = COMPANIONS.iter().filter(|(feature, _)| set.contains(*feature));
-        beside.fold(set, |set, (_, beside)| set.union(FeatureSet::of(beside))).with_implied()
+        let companions = COMPANIONS.iter().filter(|(feature, _)| set.contains(*feature));
+        companions.fold(set, |set, (_, with)| set.union(FeatureSet::of(with))).with_implied()
     }
 
     /// The set and all that its features cannot do without: `FEAT_SVE2` brings `FEAT_SVE`.

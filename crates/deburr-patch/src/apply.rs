@@ -150,7 +150,7 @@ impl fmt::Display for ApplyError {
             ),
             ApplyError::NoSpace(why) => write!(f, "no code can be added: {why}"),
             ApplyError::Trampoline { at } => {
-                write!(f, "{at}: words in added space that do not lie where they belong")
+                write!(f, "{at}: words in added space that are not where they belong")
             }
             ApplyError::TooLarge => write!(f, "too many sites for one note"),
         }
@@ -340,7 +340,7 @@ struct Segment {
 }
 
 impl Segment {
-    /// Behind a file of so many bytes; `None` where no change needs it.
+    /// After a file of so many bytes; `None` where no change needs it.
     fn of(layout: &Layout<'_>, length: usize, changes: &[Change]) -> Result<Option<Segment>, ApplyError> {
         if changes.iter().all(|change| change.trampoline.is_none()) {
             return Ok(None);

@@ -158,7 +158,7 @@ impl fmt::Display for Reason {
             _ => {}
         }
         f.write_str(match self {
-            Reason::RunTimeChoice => "already behind a run-time choice",
+            Reason::RunTimeChoice => "already chosen at run time",
             Reason::TargetWithoutLse => "the target does not guarantee LSE (--target armv8.1-a)",
             Reason::Overlaps => "overlaps another site",
             Reason::Spins => "spins where it fails",

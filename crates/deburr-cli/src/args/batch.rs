@@ -34,7 +34,7 @@ pub(crate) struct Packages {
     /// Packages within packages that are looked into; 0 looks into none at all
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) max_depth: u32,
-    /// The largest binary, and the most that one package may need in memory beside it
+    /// The largest binary, and the most that one package may need in memory besides it
     #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = size)]
     pub(crate) max_member: u64,
     /// The most that a package may unpack to

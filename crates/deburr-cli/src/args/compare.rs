@@ -22,7 +22,7 @@ pub(crate) const PAIRS: u32 = 40;
 ]))]
 #[command(after_help = "Examples:
   deburr compare --a './server-old --bench' --b './server-new --bench'
-  deburr compare --aa ./server                     what this machine can tell apart, and how long it takes
+  deburr compare --aa ./server                     what this machine can distinguish, and how long it takes
   deburr compare --metric pgbench:tps --a 'pgbench -S -T 10 old' --b 'pgbench -S -T 10 new'
   deburr compare --metric 'rate,larger,1/s=([0-9.]+) requests/s' --a ./old --b ./new
   deburr compare --expect not-worse --a ./old --b ./new   for CI
@@ -88,13 +88,13 @@ pub(crate) struct Compare {
         help_heading = "What to compare"
     )]
     pub(crate) ready_timeout: f64,
-    /// Start a server before each run of its client, and end it after that, so that one never runs beside the other
+    /// Start a server before each run of its client, and end it after that, so that they never run at the same time
     #[arg(long, requires = "client", help_heading = "What to compare")]
     pub(crate) alternate: bool,
     /// Compare at each of these values, which stand for {NAME} in the commands
     #[arg(long, value_name = "NAME=V1,V2,…", help_heading = "What to compare")]
     pub(crate) param: Option<Sweep>,
-    /// Compare a command with itself: what the machine can tell apart
+    /// Compare a command with itself: what the machine can distinguish
     #[arg(long, value_name = "CMD", conflicts_with = "values", help_heading = "What to compare")]
     pub(crate) aa: Option<String>,
     /// Compare numbers measured elsewhere, one a line in each file
@@ -109,8 +109,8 @@ pub(crate) struct Compare {
     /// Value N of all files was measured in turn, in this order
     #[arg(long, requires = "measured", help_heading = "What to compare")]
     pub(crate) paired: bool,
-    /// Of plain numbers: which way is better
-    #[arg(long, value_enum, default_value_t = BetterDirection::Smaller, requires = "measured", value_name = "WAY", help_heading = "What to compare")]
+    /// Of plain numbers: which direction is better
+    #[arg(long, value_enum, default_value_t = BetterDirection::Smaller, requires = "measured", value_name = "DIRECTION", help_heading = "What to compare")]
     pub(crate) better: BetterDirection,
 
     /// What is compared, the deciding one first (can be given more than once) [default: wall]
@@ -245,7 +245,7 @@ pub(crate) enum CompareFormat {
     Markdown,
 }
 
-/// Which way is better.
+/// Which direction is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BetterDirection {
     Larger,

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 Files are paired by their paths in the folder or the package; then without the versions and hashes
 in their names; then, if they moved, by their names alone. Whatever check reads as a package can be
-either side, or lie in it; a package's own name does not matter.
+either side, or are in it; a package's own name does not matter.
 
 Functions are matched by name: demangled, without .part, .constprop, .isra, .cold and .llvm
 suffixes. Code without names is compared by its findings alone.

@@ -24,7 +24,7 @@ use std::path::PathBuf;
   deburr fix --verify libstore.so libstore-lse.so  prove the difference from the two files alone
   deburr fix --revert libstore-lse.so -o old.so    the original again, byte for byte
 
-Nothing moves in a rewritten file: new words stand in the place of old ones, each proven to do the
+Nothing moves in a rewritten file: new words replace old ones, each proven to do the
 same, and a note says what was changed. What was written is read again and verified before it gets
 its name. A place that is not proven is not touched.
 

@@ -14,7 +14,7 @@ use std::path::PathBuf;
   deburr show 'lib.a(counters.o)' count           a member of an archive
   deburr show --syntax intel --bytes ./server 'parse_*'
 
-What stands beside the instructions:
+What is shown next to the instructions:
   ┌ │ └   a loop, by depth               ┏ ┃ ┗   from load-exclusive to store-exclusive
   → name  where a branch leads           [AVX2]  needed beyond --baseline, or the first level
 
@@ -28,7 +28,7 @@ pub(crate) struct Show {
     #[arg(value_name = "FUNCTION|ADDRESS")]
     pub(crate) place: String,
 
-    /// How x86-64 instructions are written; A64 has one way only
+    /// How x86-64 instructions are written; A64 has one syntax only
     #[arg(long, value_enum, default_value_t = Syntax::Att, help_heading = "Output")]
     pub(crate) syntax: Syntax,
     /// Instructions before and after the address, or the findings [default: 20, all of a function of up to 200]

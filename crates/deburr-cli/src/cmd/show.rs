@@ -18,7 +18,7 @@ use deburr_core::image::Archive;
 use deburr_core::insn::text;
 use deburr_core::listing::{Candidate, Listing};
 use deburr_core::report::SCHEMA_VERSION;
-use deburr_core::{Place, Shown, View};
+use deburr_core::{ListingPlace, Shown, View};
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
     let (file, member) = file_and_member(&options.file);
     let complain = |reason: &str| Failure::Message(format!("{}: {reason}", options.file.display()));
     let bytes = Bytes::open(&file).map_err(|error| complain(&error_text(&error)))?;
-    let place = Place::parse(&options.place);
+    let place = ListingPlace::parse(&options.place);
     let list = |object: &[u8], path: &str, file: Option<&Path>| {
         let provenance = Provenance { path, file };
         analysis
@@ -158,7 +158,7 @@ fn several(wanted: &str, candidates: &[(String, Candidate)], with_path: bool) ->
     text
 }
 
-fn nowhere(options: &Show, place: Place<'_>, names: &[String]) -> String {
+fn nowhere(options: &Show, place: ListingPlace<'_>, names: &[String]) -> String {
     let file = options.file.display();
     match place.base {
         Some(base) if place.offset.is_none() => {

@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn guard_speaks_of_its_files_and_architecture() {
         let config = Config::parse(
-            "[[guard]]\nfunction = \"*_avx2\"\nfile = \"libx.so*\"\nimplies = [\"avx2\", \"SSE4.2\"]\nreason = \"init_x asks\"\n
+            "[[guard]]\nfunction = \"*_avx2\"\nfile = \"libx.so*\"\nimplies = [\"avx2\", \"SSE4.2\"]\nreason = \"init_x checks\"\n
              [[guard]]\nsymbol = \"count\"\nimplies = \"armv8.1-a\"\nreason = \"ours\"\n",
             NAME,
         )

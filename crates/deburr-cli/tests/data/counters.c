@@ -1,4 +1,4 @@
-// A library whose atomics were compiled in three ways. INLINE: exclusives in line; otherwise calls of libgcc's helpers.
+// A library whose atomics were compiled in three ways. INLINE: exclusives inline; otherwise calls of libgcc's helpers.
 typedef long word;
 
 #ifdef INLINE

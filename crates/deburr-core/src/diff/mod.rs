@@ -30,7 +30,7 @@ const CALLS: u64 = 4;
 /// A file, as [`compare`] needs it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Inspected {
+pub struct Inspection {
     /// What `check` reports.
     pub report: Report,
     arch: Arch,
@@ -58,11 +58,11 @@ struct Named {
 ///
 /// # Errors
 /// [`Error`], as of [`crate::check()`].
-pub fn inspect(bytes: &[u8], request: &Request<'_>) -> Result<Inspected, Error> {
-    examine(bytes, request, atomics::WANTS, inspected)
+pub fn inspect(bytes: &[u8], request: &Request<'_>) -> Result<Inspection, Error> {
+    examine(bytes, request, atomics::WANTS, inspection)
 }
 
-fn inspected(image: &Image<'_>, program: &Program, report: Report) -> Inspected {
+fn inspection(image: &Image<'_>, program: &Program, report: Report) -> Inspection {
     let facts = function_facts(image, program, &atomics::atomics(image, program));
     let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
     let names: BTreeMap<CodeOffset, String> = facts
@@ -91,7 +91,7 @@ fn inspected(image: &Image<'_>, program: &Program, report: Report) -> Inspected 
             features: facts.features.minus(permitted),
         })
     });
-    Inspected { arch: image.arch, functions: functions.collect(), calls, report }
+    Inspection { arch: image.arch, functions: functions.collect(), calls, report }
 }
 
 /// A name demangled, without what compilers append: `.part.0`, `.constprop.1`, `.isra.0`, `.cold`, `.llvm.123`, and
@@ -99,14 +99,14 @@ fn inspected(image: &Image<'_>, program: &Program, report: Report) -> Inspected 
 pub fn plain_name(name: &str) -> String {
     const SUFFIXES: [&str; 8] =
         [".part.", ".constprop.", ".isra.", ".cold", ".llvm.", ".lto_priv.", ".localalias", ".clone."];
-    let name = name.strip_suffix("@plt").unwrap_or(name);
+    let mangled = name.strip_suffix("@plt").unwrap_or(name);
     // From the second byte: a name may be a suffix itself.
-    let cut = SUFFIXES.iter().filter_map(|suffix| name.get(1..)?.find(suffix)).min();
-    let name = cut.and_then(|at| name.get(..at + 1)).unwrap_or(name);
-    let name = image::demangle(name);
-    match name.find(" [clone ") {
-        Some(at) => name.get(..at).unwrap_or(&name).to_owned(),
-        None => name,
+    let cut = SUFFIXES.iter().filter_map(|suffix| mangled.get(1..)?.find(suffix)).min();
+    let whole = cut.and_then(|at| mangled.get(..at + 1)).unwrap_or(mangled);
+    let demangled = image::demangle(whole);
+    match demangled.find(" [clone ") {
+        Some(at) => demangled.get(..at).unwrap_or(&demangled).to_owned(),
+        None => demangled,
     }
 }
 
@@ -259,7 +259,7 @@ impl FileDiff {
 /// assert!(diff.is_worse(Some(Severity::Warning)));
 /// # Ok::<(), deburr_core::Error>(())
 /// ```
-pub fn compare(old: Option<&Inspected>, new: &Inspected) -> FileDiff {
+pub fn compare(old: Option<&Inspection>, new: &Inspection) -> FileDiff {
     let mut diff = FileDiff { arch: new.report.arch.clone(), ..FileDiff::default() };
     compare_findings(old, new, &mut diff);
     if let Some(old) = old {
@@ -280,7 +280,7 @@ fn level(level: &str, beyond: &[String]) -> String {
         .join(" + ")
 }
 
-fn levels(old: &Inspected, new: &Inspected) -> Vec<LevelChange> {
+fn levels(old: &Inspection, new: &Inspection) -> Vec<LevelChange> {
     let rank = |name: &str| deburr_cpu::levels(new.arch).iter().position(|level| level.name == name);
     let change = |what, (old, old_beyond): (&str, &[String]), (new, new_beyond): (&str, &[String])| {
         let is_beyond = new_beyond.iter().any(|feature| !old_beyond.contains(feature));
@@ -307,25 +307,25 @@ type Kind = (Cow<'static, str>, Severity, String);
 type Key = (String, Kind);
 
 fn kind_of(finding: &PlacedFinding) -> Kind {
-    let facts = finding.evidence.facts().filter(|(_, value)| match value {
+    let lasting = finding.evidence.facts().filter(|(_, value)| match value {
         Value::Text(text) => !text.starts_with("0x"),
         Value::List(words) => !words.iter().any(|word| word.starts_with("0x")),
         Value::Number(_) | Value::Flag(_) => true,
     });
-    let facts: Vec<String> = facts.map(|(name, value)| format!("{name}={value:?}")).collect();
+    let facts: Vec<String> = lasting.map(|(name, value)| format!("{name}={value:?}")).collect();
     (finding.rule.clone(), finding.severity, facts.join(" "))
 }
 
-fn by_key(inspected: &Inspected) -> BTreeMap<Key, Vec<&PlacedFinding>> {
+fn by_key(inspection: &Inspection) -> BTreeMap<Key, Vec<&PlacedFinding>> {
     let mut found: BTreeMap<Key, Vec<&PlacedFinding>> = BTreeMap::new();
-    for finding in &inspected.report.findings {
+    for finding in &inspection.report.findings {
         let function = finding.function.as_deref().map(plain_name).unwrap_or_default();
         found.entry((function, kind_of(finding))).or_default().push(finding);
     }
     found
 }
 
-fn compare_findings(old: Option<&Inspected>, new: &Inspected, diff: &mut FileDiff) {
+fn compare_findings(old: Option<&Inspection>, new: &Inspection, diff: &mut FileDiff) {
     let before = old.map(by_key).unwrap_or_default();
     let after = by_key(new);
     let (mut came, mut went): (BTreeMap<&Key, u64>, BTreeMap<&Key, u64>) = Default::default();
@@ -347,8 +347,8 @@ fn compare_findings(old: Option<&Inspected>, new: &Inspected, diff: &mut FileDif
     diff.went = grouped(&went, &before);
 }
 
-fn names(inspected: &Inspected) -> BTreeSet<&str> {
-    inspected.functions.iter().map(|function| function.name.as_str()).collect()
+fn names(inspection: &Inspection) -> BTreeSet<&str> {
+    inspection.functions.iter().map(|function| function.name.as_str()).collect()
 }
 
 /// Pairs findings that went with like ones that came, where one of the two functions is in one file only: it was
@@ -414,9 +414,9 @@ fn grouped(counts: &BTreeMap<&Key, u64>, found: &BTreeMap<Key, Vec<&PlacedFindin
 
 /// The functions of a file by name. Where the files have different numbers of one name (file-local functions, clones),
 /// they are compared as one.
-fn by_name(inspected: &Inspected) -> BTreeMap<&str, Vec<Named>> {
+fn by_name(inspection: &Inspection) -> BTreeMap<&str, Vec<Named>> {
     let mut found: BTreeMap<&str, Vec<Named>> = BTreeMap::new();
-    for function in &inspected.functions {
+    for function in &inspection.functions {
         found.entry(&function.name).or_default().push(function.clone());
     }
     found
@@ -434,7 +434,7 @@ fn as_one(functions: &[Named]) -> Vec<Named> {
     sum.into_iter().collect()
 }
 
-fn compare_functions(old: &Inspected, new: &Inspected, diff: &mut FileDiff) {
+fn compare_functions(old: &Inspection, new: &Inspection, diff: &mut FileDiff) {
     let (before, after) = (by_name(old), by_name(new));
     diff.functions_went = before.keys().filter(|name| !after.contains_key(*name)).count() as u64;
     diff.functions_came = after.keys().filter(|name| !before.contains_key(*name)).count() as u64;
@@ -478,11 +478,11 @@ fn function_diff(old: &Named, new: &Named) -> Option<FunctionDiff> {
     })
 }
 
-fn compare_calls(old: &Inspected, new: &Inspected, diff: &mut FileDiff) {
+fn compare_calls(old: &Inspection, new: &Inspection, diff: &mut FileDiff) {
     let (before, after) = (names(old), names(new));
     // Whether helpers of atomics are called is reported for the functions that call them.
     for name in before.union(&after).filter(|name| !name.starts_with("__aarch64_")) {
-        let count = |inspected: &Inspected| inspected.calls.get(*name).copied().unwrap_or(0);
+        let count = |inspection: &Inspection| inspection.calls.get(*name).copied().unwrap_or(0);
         let (old_calls, new_calls) = (count(old), count(new));
         let (few, many) = (old_calls.min(new_calls), old_calls.max(new_calls));
         let is_old = before.contains(name);

@@ -257,17 +257,17 @@ fn table(
     }
     let section = image.code_at(image.svma(to))?;
     let section_end = section.at.checked_add(u32::try_from(section.extent.len()).ok()?)?;
-    let end = next.map_or(section_end, |function| function.start.min(section_end));
+    let limit = next.map_or(section_end, |function| function.start.min(section_end));
     // Most places read as code, which the first bytes show: the next call's target may be far away.
-    let seen = end.min(to.saturating_add(FIRST_BYTES));
-    let end = called.first_in(to..seen).unwrap_or(end);
-    if end <= to || !reads_as_data(image, to..end) {
+    let seen = limit.min(to.saturating_add(FIRST_BYTES));
+    let near = called.first_in(to..seen).unwrap_or(limit);
+    if near <= to || !reads_as_data(image, to..near) {
         return None;
     }
-    let end = called.first_in(to..end).unwrap_or(end);
+    let called_next = called.first_in(to..near).unwrap_or(near);
     let end = match image.arch {
-        Arch::Aarch64 => code_begins(image, to..end).unwrap_or(end),
-        Arch::X86_64 => end,
+        Arch::Aarch64 => code_begins(image, to..called_next).unwrap_or(called_next),
+        Arch::X86_64 => called_next,
     };
     Some(to..end)
 }
@@ -315,9 +315,9 @@ fn code_begins(image: &Image<'_>, range: Range<CodeOffset>) -> Option<CodeOffset
             }
         }
     }
-    let begins = u32::try_from(begins?.checked_mul(4)?).ok()?;
+    let offset = u32::try_from(begins?.checked_mul(4)?).ok()?;
     // What begins where the table does is no table.
-    CodeOffset(range.start.0.checked_next_multiple_of(4)?).checked_add(begins).filter(|&at| at > range.start)
+    CodeOffset(range.start.0.checked_next_multiple_of(4)?).checked_add(offset).filter(|&at| at > range.start)
 }
 
 /// Whether an instruction is a landing pad (`bti c`, `bti jc`), signs the return address (`paciasp`), or opens a

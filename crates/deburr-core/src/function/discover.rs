@@ -50,14 +50,14 @@ pub fn discover(image: &Image<'_>, wants: Wants) -> Program {
         undecoded: chunks.iter().map(|(_, chunk)| chunk.undecoded).sum(),
     };
     // Of a chunk in which all turned out to be data nothing begins.
-    let starts = chunks.iter().scan(CodeOffset::ZERO, |last, (units, _)| {
+    let firsts = chunks.iter().scan(CodeOffset::ZERO, |last, (units, _)| {
         *last = units.first().map_or(*last, |unit| unit.start);
         Some(*last)
     });
-    let starts: Vec<CodeOffset> = starts.collect();
-    let chunks = starts.into_iter().zip(chunks.into_iter().map(|(_, sweep)| sweep)).collect();
+    let starts: Vec<CodeOffset> = firsts.collect();
+    let by_start = starts.into_iter().zip(chunks.into_iter().map(|(_, sweep)| sweep)).collect();
     let functions = fill_gaps(image, &known, &data, &candidates);
-    let mut program = Program::new(functions, data, chunks, coverage);
+    let mut program = Program::new(functions, data, by_start, coverage);
     find_owners(image, &known, &mut program);
     program
 }

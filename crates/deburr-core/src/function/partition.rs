@@ -53,8 +53,8 @@ pub(super) fn partition(
     let runs = data.get(first_run..).unwrap_or_default().iter();
     let mut data = runs.take_while(|run| run.start < section.end).peekable();
     let first_start = starts.partition_point(|&start| start < section.start);
-    let starts = starts.get(first_start..).unwrap_or_default().iter().copied();
-    let mut starts = starts.take_while(|&start| start < section.end).peekable();
+    let rest = starts.get(first_start..).unwrap_or_default().iter().copied();
+    let mut starts = rest.take_while(|&start| start < section.end).peekable();
     let mut at = section.start;
     while at < section.end {
         if let Some(run) = data.next_if(|run| run.start <= at) {

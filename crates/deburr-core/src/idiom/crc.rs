@@ -92,8 +92,8 @@ pub fn tables(data: &[Data<'_>]) -> Vec<Table> {
     let mut found = Vec::new();
     for run in data {
         for from in (0..run.bytes.len()).step_by(ENTRIES * 4 - PROBE) {
-            let probe = run.bytes.get(from..).unwrap_or_default();
-            let probe = probe.get(..PROBE).unwrap_or(probe);
+            let rest = run.bytes.get(from..).unwrap_or_default();
+            let probe = rest.get(..PROBE).unwrap_or(rest);
             for (at, word) in (from..).zip(probe.array_windows::<4>()) {
                 let word = u32::from_le_bytes(*word);
                 for kind in kinds.iter().filter(|kind| kind.has(word)) {
@@ -140,9 +140,9 @@ impl Remainders {
         [4usize, 8].into_iter().find_map(|size| {
             let start = at.checked_sub(place * size)?;
             let slices = slices(run.bytes.get(start..)?, size, &self.all)?;
-            let start = run.extent.start.offset(i64::try_from(start).ok()?);
+            let svma = run.extent.start.offset(i64::try_from(start).ok()?);
             let length = slices * ENTRIES * size;
-            Some(Table { polynomial: self.polynomial, extent: Extent::sized(start, length as u64), slices })
+            Some(Table { polynomial: self.polynomial, extent: Extent::sized(svma, length as u64), slices })
         })
     }
 }

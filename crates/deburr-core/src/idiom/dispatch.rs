@@ -1,4 +1,4 @@
-//! Small functions that are chosen at run time for one instruction's sake: what a compiler would put in line, could it
+//! Small functions that are chosen at run time for one instruction's sake: what a compiler would inline, could it
 //! take the instruction for granted.
 //!
 //! In: the verdicts on functions above the first level. Out: [`Leaf`]. Only scalar instructions count: of vector code
@@ -57,7 +57,7 @@ pub fn leaves<'v>(
         let is_fit = verdict.features.is_subset(there.intersection(SCALAR));
         let is_chosen = match guard.kind {
             GuardKind::Pointer | GuardKind::Table => true,
-            // What is exported is called by other files, where nothing can be put in line.
+            // What is exported is called by other files, where nothing can be put inline.
             GuardKind::Ifunc => !is_exported_ifunc(image, program, guard.svma),
             GuardKind::Branch | GuardKind::Stated => false,
         };

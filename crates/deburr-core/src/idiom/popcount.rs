@@ -313,16 +313,15 @@ fn instruction_users(image: &Image<'_>, program: &Program) -> BTreeSet<CodeOffse
         let features = insn::features_of(image.arch, group);
         features.contains(Feature::POPCNT) || features.contains(Feature::FEAT_CSSC)
     };
-    let runs = program.hits_by_function();
-    let runs = runs.filter(|(_, hits)| hits.iter().any(|hit| has_it(hit.group)));
-    runs.filter_map(|(function, _)| Some(program.whole(function?).start)).collect()
+    let users = program.hits_by_function().filter(|(_, hits)| hits.iter().any(|hit| has_it(hit.group)));
+    users.filter_map(|(function, _)| Some(program.whole(function?).start)).collect()
 }
 
 /// By function, the first call of the compiler's library in another file, its name, and how many calls there are.
 fn foreign_calls(image: &Image<'_>, program: &Program) -> BTreeMap<CodeOffset, (Extent, &'static str, u64)> {
     let name_of = |name: &str| NAMES.into_iter().find(|&known| known == name);
-    let stubs = image.symbols.iter().filter(|symbol| symbol.origin == SymbolOrigin::Plt);
-    let stubs: BTreeMap<CodeOffset, &'static str> = stubs
+    let entries = image.symbols.iter().filter(|symbol| symbol.origin == SymbolOrigin::Plt);
+    let stubs: BTreeMap<CodeOffset, &'static str> = entries
         .filter_map(|symbol| {
             Some((image.code_offset(symbol.svma)?, name_of(symbol.name.strip_suffix("@plt")?)?))
         })

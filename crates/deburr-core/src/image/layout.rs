@@ -108,7 +108,7 @@ impl fmt::Display for NoSpace {
         f.write_str(match self {
             NoSpace::Sections => "no section is loaded",
             NoSpace::Headers => "no program header can be added",
-            NoSpace::Addresses => "no address is free behind the last segment",
+            NoSpace::Addresses => "no address is free after the last segment",
             NoSpace::Padding => "more than 64 MiB of padding",
         })
     }
@@ -157,9 +157,9 @@ impl<'a> Layout<'a> {
         }
         let executable = elf.segments.iter().filter(|part| part.kind == PT_LOAD && part.flags & PF_X != 0);
         let segments = Runs::of(executable.map(|part| (part.svma, part.offset, part.file_size)));
-        let executable = elf.sections.iter().filter(|part| part.is_executable() && part.kind == SHT_PROGBITS);
-        let sections = Runs::of(executable.map(|part| (part.svma, part.offset, part.size)));
-        let sections = elf.sections.iter().any(Section::is_alloc).then_some(sections);
+        let code = elf.sections.iter().filter(|part| part.is_executable() && part.kind == SHT_PROGBITS);
+        let runs = Runs::of(code.map(|part| (part.svma, part.offset, part.size)));
+        let sections = elf.sections.iter().any(Section::is_alloc).then_some(runs);
         Ok(Layout { elf, segments, sections })
     }
 

@@ -96,8 +96,8 @@ pub(crate) fn isa_functions(
         }
         let (section, svma) = place_of(image, image.svma(start));
         let name_at = |svma: Svma| name_at(image, program, svma);
-        let verdict = verdicts.binary_search_by_key(&start, |verdict| verdict.start).ok();
-        let verdict = verdict.and_then(|at| verdicts.get(at));
+        let found = verdicts.binary_search_by_key(&start, |verdict| verdict.start).ok();
+        let verdict = found.and_then(|index| verdicts.get(index));
         let path = verdict.map_or(&[][..], |verdict| &verdict.path).iter();
         let guard = verdict.and_then(|verdict| verdict.guard).map(|guard| model::Guard {
             kind: guard.kind,

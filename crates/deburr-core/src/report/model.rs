@@ -246,7 +246,7 @@ pub struct Atomics {
     pub helper_bodies: u64,
     /// Calls of outlined helpers.
     pub outlined_calls: u64,
-    /// LL/SC loops next to an LSE instruction, chosen between in line at run time.
+    /// LL/SC loops next to an LSE instruction, chosen between inline at run time.
     pub inline_dispatch: u64,
     /// LL/SC loops of functions that are chosen or replaced at run time: ifunc variants, stubs.
     pub run_time_choice: u64,

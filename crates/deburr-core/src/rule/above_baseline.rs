@@ -13,7 +13,7 @@ use deburr_cpu::{Feature, FeatureSet};
 pub(super) const RULE: Rule = Rule {
     id: "above-baseline",
     summary: "instruction that the stated baseline does not have, and that no check guards",
-    severity: "error; warning where the way to it is not followed",
+    severity: "error; warning where the path to it is not followed",
     page: include_str!("../../pages/above-baseline.md"),
     preview: false,
     remedies: &[],
@@ -45,7 +45,7 @@ fn finding(context: &Context<'_>, verdict: &Verdict) -> Option<Finding> {
         }
         (Reach::UnderGuarded, Some(guard)) => {
             let proven = names(strongest(guard.features)).join(", ");
-            format!("{needs} behind a check for {proven} only ({})", place(context, guard))
+            format!("{needs} after a check for {proven} only ({})", place(context, guard))
         }
         _ if path.is_empty() => format!("{needs} without a check"),
         _ => format!("{needs} without a check: {}", shortened(&path)),
@@ -99,10 +99,10 @@ fn hex(context: &Context<'_>, svma: Svma) -> String {
 /// `resolver sum_resolver`, `branch at 0x1139 in main`.
 fn place(context: &Context<'_>, guard: Guard) -> String {
     let at = hex(context, guard.svma);
-    let within = named(context, guard.svma);
-    let within = if within == at { String::new() } else { format!(" in {within}") };
+    let function = named(context, guard.svma);
+    let within = if function == at { String::new() } else { format!(" in {function}") };
     match guard.kind {
-        GuardKind::Ifunc => format!("resolver {}", named(context, guard.svma)),
+        GuardKind::Ifunc => format!("resolver {function}"),
         GuardKind::Branch => format!("branch at {at}{within}"),
         GuardKind::Pointer => format!("pointer set at {at}{within}"),
         GuardKind::Table => format!("table handed out at {at}{within}"),

@@ -11,8 +11,8 @@ use deburr_cpu::{Arch, Feature};
 /// The rule.
 pub(super) const RULE: Rule = Rule {
     id: "barrier-around-atomic",
-    summary: "barrier beside an atomic operation that needs none",
-    severity: "warning; note where the source asked for the barrier",
+    summary: "barrier next to an atomic operation that needs none",
+    severity: "warning; note where the source demands the barrier",
     page: include_str!("../../pages/barrier-around-atomic.md"),
     remedies: &[
         remedy::GCC_LSE.only("kind", "sync-builtin"),
@@ -37,7 +37,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
 
 fn finding(image: &Image<'_>, barrier: &AtomicBarrier) -> Finding {
     let AtomicBarrier { operation, size, kind, .. } = *barrier;
-    let (name, place) = (operation.name(), if barrier.is_before { "before" } else { "behind" });
+    let (name, place) = (operation.name(), if barrier.is_before { "before" } else { "after" });
     let bytes = if size == 1 { "byte" } else { "bytes" };
     let what = format!("{name} of {size} {bytes}");
     let (word, severity, message) = match kind {
@@ -45,14 +45,14 @@ fn finding(image: &Image<'_>, barrier: &AtomicBarrier) -> Finding {
             "sync-builtin",
             Severity::Warning,
             format!(
-                "barrier behind {what}, as gcc makes of the __sync builtins; acquire and release need none"
+                "barrier after {what}, as gcc makes of the __sync builtins; acquire and release need none"
             ),
         ),
         BarrierKind::LockTestAndSet => (
             "lock-test-and-set",
             Severity::Warning,
             format!(
-                "barrier behind plain {what}, as gcc makes of __sync_lock_test_and_set; acquire needs none"
+                "barrier after plain {what}, as gcc makes of __sync_lock_test_and_set; acquire needs none"
             ),
         ),
         BarrierKind::BothSides => (
@@ -90,7 +90,7 @@ fn finding(image: &Image<'_>, barrier: &AtomicBarrier) -> Finding {
 fn in_helper(context: &Context<'_>, helper: &Helper) -> Option<Finding> {
     let calls = context.atomics().calls.iter().filter(|call| call.helper == helper.name).count() as u64;
     let noun = if calls == 1 { "call" } else { "calls" };
-    let message = format!("barrier behind {}, of {calls} {noun}, where the CPU lacks LSE", helper.name);
+    let message = format!("barrier after {}, of {calls} {noun}, where the CPU lacks LSE", helper.name);
     (calls > 0).then(|| Finding {
         rule: RULE.id,
         at: helper.extent.start,

@@ -10,7 +10,7 @@ use deburr_cpu::Feature;
 pub(super) const RULE: Rule = Rule {
     id: "cas-for-rmw",
     summary: "compare-and-swap loop for what one atomic instruction does",
-    severity: "warning; on AArch64 without cas in line, note but for a target with LSE",
+    severity: "warning; on AArch64 without cas inline, note except for a target with LSE",
     page: include_str!("../../pages/cas-for-rmw.md"),
     remedies: &[],
     preview: false,

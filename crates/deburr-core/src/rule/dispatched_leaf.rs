@@ -38,13 +38,13 @@ fn finding(context: &Context<'_>, leaf: &Leaf<'_>) -> Option<Finding> {
     let features: Vec<String> = leaf.verdict.features.iter().map(Feature::name).map(str::to_owned).collect();
     let (needs, instructions) = (features.join(", "), leaf.instructions);
     let place = image.shown(leaf.guard.svma);
-    let within = image.code_offset(leaf.guard.svma).and_then(|at| context.program.function_at(at));
-    let within = within.and_then(|function| context.program.name(function, image)).map(demangle);
-    let within = within.map_or_else(String::new, |name| format!(" in {name}"));
+    let chooser = image.code_offset(leaf.guard.svma).and_then(|at| context.program.function_at(at));
+    let name = chooser.and_then(|function| context.program.name(function, image)).map(demangle);
+    let within = name.map_or_else(String::new, |name| format!(" in {name}"));
     let choice = match leaf.guard.kind {
-        GuardKind::Ifunc => "behind an ifunc resolver",
-        GuardKind::Table => "behind a table",
-        _ => "behind a pointer",
+        GuardKind::Ifunc => "chosen by an ifunc resolver",
+        GuardKind::Table => "chosen through a table",
+        _ => "chosen through a pointer",
     };
     let message = format!(
         "{instructions} instructions with {needs}, which the target guarantees, {choice} (set at {place}{within})"

@@ -60,8 +60,8 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
     let says = claimed.map_or("there is no note".to_owned(), |claimed| format!("the note says {claimed}"));
     let needs = most.features.iter().map(Feature::name).collect::<Vec<_>>().join(", ");
     let function = context.program.function_at(most.at);
-    let name = function.and_then(|function| context.program.name(function, image)).map(demangle);
-    let name = name.map_or_else(|| format!("code at {}", image.shown(at)), |name| name.to_string());
+    let symbol = function.and_then(|function| context.program.name(function, image)).map(demangle);
+    let name = symbol.map_or_else(|| format!("code at {}", image.shown(at)), |name| name.to_string());
     let message = format!("the file needs {} and {says}: {name} needs {needs} without a check", level.name);
     Some(Finding {
         rule: RULE.id,

@@ -133,8 +133,8 @@ fn has_streams(counted: &Counted) -> bool {
 
 /// Whether a function is one of several that are chosen between at run time, by its verdict or by its name.
 fn is_variant(context: &Context<'_>, function: &Function) -> bool {
-    let verdict = context.verdicts.binary_search_by_key(&function.start, |verdict| verdict.start).ok();
-    let verdict = verdict.and_then(|at| context.verdicts.get(at));
+    let found = context.verdicts.binary_search_by_key(&function.start, |verdict| verdict.start).ok();
+    let verdict = found.and_then(|index| context.verdicts.get(index));
     let name = context.program.name(function, context.image).unwrap_or_default().to_ascii_lowercase();
     verdict.is_some_and(|verdict| verdict.reach == Reach::Guarded)
         || VARIANTS.iter().any(|part| name.contains(part))

@@ -102,8 +102,8 @@ fn twins(files: &[FileFacts]) -> Vec<(Placed<'_>, Placed<'_>)> {
     let is_new = |(scalar, _): &(Placed<'_>, _)| {
         !found.iter().any(|(known, _): &(Placed<'_>, _)| (known.0, known.1.at) == (scalar.0, scalar.1.at))
     };
-    let by_table: Vec<_> = by_table.into_iter().filter(is_new).collect();
-    found.extend(by_table);
+    let new: Vec<_> = by_table.into_iter().filter(is_new).collect();
+    found.extend(new);
     found.sort_by_key(|(scalar, _)| (scalar.0, scalar.1.at));
     found
 }
@@ -184,8 +184,8 @@ fn message(scalar: &Shape, vector: &Shape, place: &str) -> String {
 }
 
 fn evidence(scalar: &Shape, vector: &Shape) -> Evidence {
-    let shared = scalar.constants.iter().filter(|value| vector.constants.binary_search(value).is_ok());
-    let shared: Vec<String> = shared.map(|value| format!("{value:#x}")).collect();
+    let common = scalar.constants.iter().filter(|value| vector.constants.binary_search(value).is_ok());
+    let shared: Vec<String> = common.map(|value| format!("{value:#x}")).collect();
     let mut facts = vec![
         ("vector_bits", Value::Number(if vector.bits == SCALABLE { 0 } else { vector.bits.into() })),
         ("vector_copy", Value::Text(Arc::from(format!("{:#x}", vector.address)))),

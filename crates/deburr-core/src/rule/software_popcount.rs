@@ -12,7 +12,7 @@ use deburr_cpu::{Arch, Feature};
 /// The rule.
 pub(super) const RULE: Rule = Rule {
     id: "software-popcount",
-    summary: "population count by masks and shifts, with no hardware path beside it",
+    summary: "population count by masks and shifts, with no hardware path next to it",
     severity: "note; warning for a target that has the instruction",
     page: include_str!("../../pages/software-popcount.md"),
     remedies: &[
@@ -48,15 +48,15 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let mut others = context.verdicts.iter().filter(may_be_chosen).peekable();
     let elsewhere =
         Elsewhere { checks, anywhere: checks || others.peek().is_some(), alone: others.any(is_small) };
-    let resolvers = || {
+    let all_resolvers = || {
         let linkage = context.linkage();
         let resolved = linkage.resolved.iter().map(|cell| cell.resolver);
         linkage.resolvers.iter().copied().chain(resolved).collect()
     };
-    let resolvers: Vec<Svma> = if elsewhere.anywhere { resolvers() } else { Vec::new() };
-    let found = popcount::popcounts(context.image, context.program, elsewhere, resolvers.into_iter());
-    let found = found.iter().filter(|popcount| !popcount.is_fallback);
-    found.map(|popcount| finding(context, popcount)).collect()
+    let resolvers: Vec<Svma> = if elsewhere.anywhere { all_resolvers() } else { Vec::new() };
+    let popcounts = popcount::popcounts(context.image, context.program, elsewhere, resolvers.into_iter());
+    let avoidable = popcounts.iter().filter(|popcount| !popcount.is_fallback);
+    avoidable.map(|popcount| finding(context, popcount)).collect()
 }
 
 fn finding(context: &Context<'_>, popcount: &Popcount) -> Finding {
@@ -73,7 +73,7 @@ fn finding(context: &Context<'_>, popcount: &Popcount) -> Finding {
             vec![("bits", Value::Number(bits.into())), ("callers", Value::Number(callers))],
         ),
         PopcountKind::InLine(bits) => (
-            format!("population count of {bits} bits by masks and shifts, in line, where {instead} would do"),
+            format!("population count of {bits} bits by masks and shifts, inline, where {instead} would do"),
             vec![("bits", Value::Number(bits.into()))],
         ),
         PopcountKind::Call(name, calls) => (

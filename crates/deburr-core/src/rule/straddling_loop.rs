@@ -10,7 +10,7 @@ use crate::insn::sweep::{Loops, Wants};
 /// The rule.
 pub(super) const RULE: Rule = Rule {
     id: "straddling-loop",
-    summary: "small innermost loop placed so that it lies in one more 32-byte line than its size demands",
+    summary: "small innermost loop placed so that it covers one more 32-byte line than its size demands",
     severity: "note",
     page: include_str!("../../pages/straddling-loop.md"),
     remedies: &[],
@@ -39,7 +39,7 @@ fn finding(small: &SmallLoop) -> Finding {
         extent: small.extent,
         severity: Severity::Note,
         message: format!(
-            "loop of {size} bytes lies in {lines} lines of {LINE} bytes, where {fewest} would do{crosses}: align it to {LINE}"
+            "loop of {size} bytes is in {lines} lines of {LINE} bytes, where {fewest} would do{crosses}: align it to {LINE}"
         )
         .into(),
         evidence: Evidence::from([

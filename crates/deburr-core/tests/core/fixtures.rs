@@ -122,7 +122,7 @@ fn function_without_a_check_is_an_error_with_its_path() {
 fn function_behind_too_weak_a_check_is_an_error_that_names_the_check() {
     let found = verdict("hit-under-guarded.s");
     assert_eq!(found.severity, Severity::Error);
-    let message = "AVX2 behind a check for AVX only (branch at ";
+    let message = "AVX2 after a check for AVX only (branch at ";
     assert!(found.message.starts_with(message), "{}", found.message);
     assert!(found.message.ends_with(" in twice)"), "{}", found.message);
     assert_eq!(found.evidence.get("path"), Some(&Value::List(vec!["twice".to_owned(), "wide".to_owned()])));

@@ -203,7 +203,7 @@ mod tests {
             assert_eq!((script.begun[0], again[2].attempt, again.len()), (2, attempt, 12));
             assert_eq!(table(&again, EXTENT, "seed").unwrap(), rows);
         }
-        let stopped = run(&experiment, EXTENT, &mut record, &[], &mut Script::default(), &Stop::asked(1));
+        let stopped = run(&experiment, EXTENT, &mut record, &[], &mut Script::default(), &Stop::requested(1));
         assert_eq!(stopped.unwrap(), (vec![], Stopped::Interrupted));
     }
 }

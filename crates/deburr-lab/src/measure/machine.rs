@@ -233,7 +233,8 @@ mod tests {
         let (_, is_quiet) =
             Gate { most: f64::INFINITY, patience: Duration::ZERO }.wait(None, &Stop::default());
         assert!(is_quiet);
-        let (_, is_quiet) = Gate { patience: Duration::from_secs(600), ..never }.wait(None, &Stop::asked(1));
+        let (_, is_quiet) =
+            Gate { patience: Duration::from_secs(600), ..never }.wait(None, &Stop::requested(1));
         assert!(!is_quiet);
     }
 

@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(ran(&experiment, &path, &mut script).unwrap().0, all);
         assert_eq!(script.begun, []);
         let mut record = Record::resume(&path, &Header::blank()).unwrap().0;
-        let stopped = run(&experiment, &mut record, Vec::new(), &mut Script::new(5), &Stop::asked(1));
+        let stopped = run(&experiment, &mut record, Vec::new(), &mut Script::new(5), &Stop::requested(1));
         assert_eq!(stopped.unwrap(), (vec![], Stopped::Interrupted));
     }
 

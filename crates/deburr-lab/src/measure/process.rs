@@ -342,7 +342,7 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(200));
-                (0..times).for_each(|_| stop.ask());
+                (0..times).for_each(|_| stop.request());
             });
             run(task, Streams { output: &file, errors: &file }, &stop).expect("a run")
         })
@@ -355,7 +355,7 @@ mod tests {
         assert!((0.2..30.0).contains(&usage.wall), "{}", usage.wall);
         let file = output();
         let streams = Streams { output: &file, errors: &file };
-        let unbegun = run(&task(&["/no/such/program"]), streams, &Stop::asked(1));
+        let unbegun = run(&task(&["/no/such/program"]), streams, &Stop::requested(1));
         assert_eq!(unbegun.unwrap(), (End::Interrupted, Usage::default()));
     }
 

@@ -38,7 +38,7 @@ pub enum ServerError {
     /// It could not be started.
     Start(io::Error),
     /// The check whether it serves could not run.
-    Ask(io::Error),
+    Probe(io::Error),
     /// It ended before it served; the last that it printed.
     Ended(End, String),
     /// It ended while it was to serve; the last that it printed.
@@ -53,7 +53,7 @@ impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
             ServerError::Start(error) => return write!(f, "cannot be started: {error}"),
-            ServerError::Ask(error) => return write!(f, "cannot be asked by --ready: {error}"),
+            ServerError::Probe(error) => return write!(f, "--ready cannot run: {error}"),
             ServerError::Interrupted => return f.write_str("was interrupted"),
             ServerError::Ended(end, text) => {
                 write!(f, "ended with {end} before it was ready")?;
@@ -105,7 +105,7 @@ impl Server {
         let quiet = Streams { output: &null, errors: &null };
         let ready = Task { timeout: Some(QUESTION), ..service.ready.clone() };
         loop {
-            match process::run(&ready, quiet, stop).map_err(ServerError::Ask)?.0 {
+            match process::run(&ready, quiet, stop).map_err(ServerError::Probe)?.0 {
                 End::Status(0) => {}
                 End::Interrupted => return Err(ServerError::Interrupted),
                 _ if start.elapsed() >= service.patience => {
@@ -142,14 +142,14 @@ impl Server {
     /// Checks that it has not ended, for so long.
     fn check(&mut self, during: Duration) -> Result<(), ServerError> {
         let Some(process) = &self.process else { return Ok(()) };
-        let asked = Instant::now();
-        let ended = process.ends_within(during).map_err(ServerError::Ask)?;
+        let started = Instant::now();
+        let ended = process.ends_within(during).map_err(ServerError::Probe)?;
         if !ended {
             // A signal may have cut it short.
-            std::thread::sleep(during.saturating_sub(asked.elapsed()));
+            std::thread::sleep(during.saturating_sub(started.elapsed()));
             return Ok(());
         }
-        let end = self.process.take().map(Process::reap).transpose().map_err(ServerError::Ask)?;
+        let end = self.process.take().map(Process::reap).transpose().map_err(ServerError::Probe)?;
         Err(ServerError::Ended(end.map_or(End::Interrupted, |(end, _)| end), printed(&self.output)))
     }
 }
@@ -219,7 +219,7 @@ mod tests {
         assert!(start("sleep 60", "false").starts_with("is not ready after 0.6 s; it printed nothing"));
         // One that another server answers for.
         assert!(start("exit 1", "sleep 0.2").contains("exit status 1"));
-        let interrupted = Server::start(&service("sleep 60", "sleep 60"), &Stop::asked(1));
+        let interrupted = Server::start(&service("sleep 60", "sleep 60"), &Stop::requested(1));
         assert!(matches!(interrupted, Err(ServerError::Interrupted)));
     }
 
@@ -285,8 +285,8 @@ mod tests {
         let script = format!("trap '' TERM; touch {up}; while :; do sleep 60; done");
         let stop = Stop::default();
         let server = Server::start(&service(&script, &format!("test -e {up}")), &stop).unwrap();
-        stop.ask();
-        stop.ask();
+        stop.request();
+        stop.request();
         let begin = Instant::now();
         drop(server);
         assert!(begin.elapsed() < process::GRACE, "{:?}", begin.elapsed());

@@ -16,7 +16,7 @@ pub struct Stop {
 
 impl Stop {
     /// Requests a stop, or repeats the request.
-    pub fn ask(&self) {
+    pub fn request(&self) {
         self.requests.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -32,7 +32,7 @@ impl Stop {
 
     /// The same for what is done after a request, such as cleaning up: only a second request concerns it, or,
     /// where there were two, a further one.
-    pub fn but_for_more(&self) -> Stop {
+    pub fn only_further(&self) -> Stop {
         Stop { unheard: self.requests().max(1), ..self.clone() }
     }
 
@@ -44,9 +44,9 @@ impl Stop {
 #[cfg(test)]
 impl Stop {
     /// One that was requested so many times.
-    pub(super) fn asked(times: u32) -> Stop {
+    pub(super) fn requested(times: u32) -> Stop {
         let stop = Stop::default();
-        (0..times).for_each(|_| stop.ask());
+        (0..times).for_each(|_| stop.request());
         stop
     }
 }
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn the_second_request_is_urgent() {
         assert_eq!(
-            [0, 1, 2, 3].map(|times| heard(&Stop::asked(times))),
+            [0, 1, 2, 3].map(|times| heard(&Stop::requested(times))),
             [(false, false), (true, false), (true, true), (true, true)]
         );
     }
@@ -70,12 +70,12 @@ mod tests {
     #[test]
     fn what_is_done_nevertheless_hears_the_next_request_from_the_second_one_on() {
         for before in 0..4 {
-            let stop = Stop::asked(before);
-            let last = stop.but_for_more();
+            let stop = Stop::requested(before);
+            let last = stop.only_further();
             assert_eq!(heard(&last), (false, false), "{before}");
-            stop.ask();
+            stop.request();
             assert_eq!(heard(&last), (before > 0, before > 0), "{before}");
-            stop.ask();
+            stop.request();
             assert_eq!(heard(&last), (true, true), "{before}");
         }
     }

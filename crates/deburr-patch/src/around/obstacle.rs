@@ -32,12 +32,12 @@ impl fmt::Display for Obstacle {
         f.write_str(match self {
             Obstacle::Entered => "something branches or points into it",
             Obstacle::UnknownJump => "an indirect jump of its function may go into it",
-            Obstacle::Data => "data lies there",
+            Obstacle::Data => "data is there",
             Obstacle::Writable => "its code is writable, and may change while it runs",
             Obstacle::Event => "wfe near it or after it may use the monitor as a source of events",
             Obstacle::Relocated => "relocations describe its words",
             Obstacle::ReadOnly => "it is on read-only data, where LSE would fault",
-            Obstacle::StillArmed => "a store-exclusive behind a way out relies on its load-exclusive",
+            Obstacle::StillArmed => "a store-exclusive after an exit relies on its load-exclusive",
             Obstacle::Ordered => "the file has cache maintenance, which only a barrier orders",
         })
     }

@@ -1,6 +1,6 @@
 //! Programs compiled here by gcc, clang, Go and rustc: deburr on the stripped program against objdump on the unstripped one.
 //!
-//! The flags decide how atomics come out: in line as LL/SC, in line as LSE, or outlined. Site by site the findings must be
+//! The flags decide how atomics come out: inline as LL/SC, inline as LSE, or outlined. Site by site the findings must be
 //! the load-exclusives and helper calls that objdump shows, less what is no missed flag (the `_unmissed` functions of the
 //! catalogue; all of a build that already has LSE; Go's inline dispatch).
 
@@ -19,7 +19,7 @@ const STRIP: &str = "aarch64-linux-gnu-strip";
 const CROSS_GCC: &str = "aarch64-linux-gnu-gcc";
 
 /// The load-exclusives that `llsc-loop` must report in a build without LSE. No helper computes a minimum or maximum: those stay
-/// in line in an outlined build too. Rust's precompiled library holds 128-bit loads and nands of its own.
+/// inline in an outlined build too. Rust's precompiled library holds 128-bit loads and nands of its own.
 fn missed_loops(oracle: &Atomics) -> BTreeMap<u64, String> {
     let unmissed = |f: &str| {
         ["_unmissed", "atomic_nand", "fetch_nand", "AtomicU128", "AtomicI128"].iter().any(|m| f.contains(m))
@@ -37,7 +37,7 @@ fn missed_loops_of_clang(level: &str, oracle: &Atomics) -> BTreeMap<u64, String>
     if level == "-O0" { oracle.load_exclusives.clone() } else { missed_loops(oracle) }
 }
 
-/// In an outlined build clang 14 at -O0 leaves compare-and-swap in line, which no flag but LSE changes; its loop is the one that
+/// In an outlined build clang 14 at -O0 leaves compare-and-swap inline, which no flag but LSE changes; its loop is the one that
 /// `-mno-outline-atomics` gives, so only the helpers beside it tell that outlining was asked for.
 fn missed_loops_of_outlined_clang(level: &str, oracle: &Atomics) -> BTreeMap<u64, String> {
     let mut loops = missed_loops(oracle);
@@ -260,7 +260,7 @@ fn without_lse_beside(oracle: &Atomics) -> BTreeMap<u64, String> {
 fn gos_inline_dispatch_is_no_missed_flag() {
     let program = go_program("go-v8.0", "v8.0", "-ldflags=");
     let oracle = compare("go v8.0", &program, without_lse_beside);
-    assert!(oracle.load_exclusives.len() > 50 && oracle.lse.len() > 50, "Go no longer dispatches in line?");
+    assert!(oracle.load_exclusives.len() > 50 && oracle.lse.len() > 50, "Go no longer dispatches inline?");
     compare("go v8.0 -s -w", &go_program("go-v8.0-s", "v8.0", "-ldflags=-s -w"), |_| {
         without_lse_beside(&oracle)
     });

@@ -298,7 +298,7 @@ fn every_strong_operation_of_rustc_is_planned_but_comparisons_with_narrow_argume
     hold_table(&title, &table);
 }
 
-/// What Go's compiler has in line is behind its own choice, with LSE in the other arm.
+/// What Go's compiler has inline is behind its own choice, with LSE in the other arm.
 fn assert_go_chooses(plan: &Plan) {
     let exclusives = plan.refused.iter().filter(|refused| refused.rule == "llsc-loop");
     let (mut chosen, mut other) = (0, Vec::new());

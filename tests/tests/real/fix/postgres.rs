@@ -1,5 +1,5 @@
 //! PostgreSQL, before and after `patch`: Debian's, whose atomics are calls of outlined helpers, and one built here with its
-//! atomics in line, which makes a cluster, answers queries and stands clients at once under the emulator.
+//! atomics inline, which makes a cluster, answers queries and stands clients at once under the emulator.
 
 use deburr_test_support::Scratch;
 use deburr_tests::oracle::{Atomics, Listing};

@@ -55,7 +55,7 @@ pub(super) fn run(options: &Compare, rope: Rope) -> Result<Ran, Failure> {
     let measured = around(plan.setup.as_ref(), "--setup", stop)
         .and_then(|_| sweep(&plan, &mut record, runs, &rule, options, stop));
     // Whoever interrupts the runs wants them cleaned up.
-    let cleaned = around(plan.cleanup.as_ref(), "--cleanup", &stop.but_for_more());
+    let cleaned = around(plan.cleanup.as_ref(), "--cleanup", &stop.only_further());
     let (points, is_whole) = measured.map_err(|failure| complain(&failure))?;
     if points.is_empty() {
         return Err(complain(&"interrupted before there were two pairs"));

@@ -33,7 +33,7 @@ impl Interrupts {
         }
         let mut signals = Signals::new(heeded())?;
         let stop = interrupts.stop.clone();
-        thread::Builder::new().spawn(move || signals.forever().for_each(|_| stop.ask()))?;
+        thread::Builder::new().spawn(move || signals.forever().for_each(|_| stop.request()))?;
         Ok(interrupts)
     }
 }

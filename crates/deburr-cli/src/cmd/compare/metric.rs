@@ -71,7 +71,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<ChosenMetric>, String> {
         Some("smaller") => Direction::Smaller,
         _ => {
             return Err(format!(
-                "--metric {text:?}: say which way is better: {name},larger=… or {name},smaller=…"
+                "--metric {text:?}: say which direction is better: {name},larger=… or {name},smaller=…"
             ));
         }
     };
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(read("rate,larger=([0-9]+) op=s", "17 op=s"), 17.0);
         for (wrong, why) in [
             ("speed", "unknown"),
-            ("rate=x", "say which way"),
+            ("rate=x", "say which direction"),
             (",larger=x", "no name"),
             ("rate,larger=(", "regex"),
         ] {

@@ -12,18 +12,18 @@ use crate::config::allow::Ledger;
 use crate::input::pairs::pair;
 use crate::input::walk;
 use crate::render::diff::{Compared, NotCompared};
-use deburr_core::diff::Inspected;
+use deburr_core::diff::Inspection;
 use deburr_core::{Error, Report, Request, compare, inspect};
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-impl Product for Inspected {
-    fn of(bytes: &[u8], request: &Request<'_>) -> Result<Inspected, Error> {
-        let mut inspected = inspect(bytes, request)?;
+impl Product for Inspection {
+    fn of(bytes: &[u8], request: &Request<'_>) -> Result<Inspection, Error> {
+        let mut inspection = inspect(bytes, request)?;
         // Many may have to be held: what no comparison needs goes at once.
-        let report = &mut inspected.report;
+        let report = &mut inspection.report;
         (report.facts, report.isa_functions, report.advice) = (None, Vec::new(), Vec::new());
-        Ok(inspected)
+        Ok(inspection)
     }
 
     fn report(&mut self) -> &mut Report {
@@ -34,7 +34,7 @@ impl Product for Inspected {
 /// A binary of one build.
 struct Binary {
     path: String,
-    inspected: Result<Box<Inspected>, NotCompared>,
+    inspection: Result<Box<Inspection>, NotCompared>,
 }
 
 /// One build's part of a scope.
@@ -102,19 +102,19 @@ impl<'a> Matching<'a> {
     }
 
     /// Takes what became of a file, or of some of what is in it.
-    pub(super) fn take(&mut self, file: &ScopedFile, outcomes: Vec<Outcome<Inspected>>) {
+    pub(super) fn take(&mut self, file: &ScopedFile, outcomes: Vec<Outcome<Inspection>>) {
         if file.scope != self.scope {
             self.end_scope();
             self.scope = file.scope;
         }
         for outcome in outcomes {
             match outcome {
-                Outcome::Checked { product: mut inspected, .. } => {
-                    let report = &mut inspected.report;
+                Outcome::Checked { product: mut inspection, .. } => {
+                    let report = &mut inspection.report;
                     self.analysis.config.change_severities(&mut report.findings);
                     self.ledger.settle(report);
                     let path = report.path.clone();
-                    self.add(file, Binary { path, inspected: Ok(inspected) });
+                    self.add(file, Binary { path, inspection: Ok(inspection) });
                 }
                 Outcome::Skipped(skip) => {
                     let may_lack = skip.fault && !file.is_binary && file.is_at(&skip.path);
@@ -131,7 +131,7 @@ impl<'a> Matching<'a> {
         part.is_whole &= !may_lack;
         let walk::Skipped { path, reason, fault: is_fault, .. } = skip;
         let skipped = NotCompared { path: path.clone(), reason, is_fault };
-        self.add(file, Binary { path, inspected: Err(skipped) });
+        self.add(file, Binary { path, inspection: Err(skipped) });
     }
 
     fn add(&mut self, file: &ScopedFile, binary: Binary) {
@@ -195,7 +195,7 @@ fn skipped(path: String, reason: &str, is_fault: bool) -> Matched {
 }
 
 fn compared(old: Binary, new: Binary) -> Matched {
-    match (old.inspected, new.inspected) {
+    match (old.inspection, new.inspection) {
         (Ok(before), Ok(after)) if before.report.arch != after.report.arch => {
             skipped(new.path, "another architecture than in the old build", true)
         }
@@ -209,7 +209,7 @@ fn compared(old: Binary, new: Binary) -> Matched {
     }
 }
 
-fn one(old: Option<(String, &Inspected)>, new: String, after: &Inspected) -> Matched {
+fn one(old: Option<(String, &Inspection)>, new: String, after: &Inspection) -> Matched {
     let (path, before) = old.unzip();
     // Here it would cost the whole batch, whose threads would wait indefinitely.
     let Ok(diff) = catch_unwind(AssertUnwindSafe(|| compare(before, after))) else {
@@ -221,7 +221,7 @@ fn one(old: Option<(String, &Inspected)>, new: String, after: &Inspected) -> Mat
 }
 
 fn only_new(new: Binary, is_old_whole: bool) -> Matched {
-    match new.inspected {
+    match new.inspection {
         Ok(after) if is_old_whole => one(None, new.path, &after),
         Ok(_) => skipped(new.path, "not in what could be read of the old build", false),
         Err(skip) => Matched { skipped: vec![skip], ..Matched::default() },
@@ -229,7 +229,7 @@ fn only_new(new: Binary, is_old_whole: bool) -> Matched {
 }
 
 fn only_old(old: Binary, is_new_whole: bool) -> Matched {
-    match old.inspected {
+    match old.inspection {
         Ok(_) if is_new_whole => Matched { only_old: vec![old.path], ..Matched::default() },
         Ok(_) => skipped(old.path, "not in what could be read of the new build", false),
         Err(skip) => Matched { skipped: vec![skip], ..Matched::default() },

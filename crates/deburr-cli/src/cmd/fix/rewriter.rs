@@ -173,10 +173,11 @@ impl<'o> Rewriter<'o> {
             .sites
             .iter()
             .filter(|site| !site.is_met)
-            .map(|site| format!("--site {}: no rule that is asked for finds anything there", site.what));
-        let functions = self.functions.iter().filter(|function| !function.is_met).map(|function| {
-            format!("--function {}: no rule that is asked for finds anything in it", function.what)
-        });
+            .map(|site| format!("--site {}: no selected rule finds anything there", site.what));
+        let functions =
+            self.functions.iter().filter(|function| !function.is_met).map(|function| {
+                format!("--function {}: no selected rule finds anything in it", function.what)
+            });
         sites.chain(functions).collect()
     }
 }

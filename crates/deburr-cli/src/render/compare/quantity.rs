@@ -56,7 +56,7 @@ pub(super) fn pairs(verdict: &Verdict) -> String {
 /// Why the effect has no interval.
 pub(super) fn no_interval(verdict: &Verdict) -> &'static str {
     match verdict.limit {
-        Some(_) => "what is in the way of a verdict is in its way, too",
+        Some(_) => "what prevents a verdict prevents its own, too",
         None => "too few pairs",
     }
 }

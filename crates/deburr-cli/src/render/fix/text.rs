@@ -158,12 +158,12 @@ impl FixText {
             )?;
         }
         if self.layout.is_plan && summary.sites > 0 {
-            let ways = match summary.is_several {
+            let options = match summary.is_several {
                 false => "-o OUT writes a new file, --in-place changes this one",
                 true if summary.is_package => "-o OUT writes a new package, --in-place changes this one",
                 true => "-o DIR writes a new tree, --in-place changes these files",
             };
-            writeln!(out, "Nothing was written: {ways}.")?;
+            writeln!(out, "Nothing was written: {options}.")?;
         }
         Ok(())
     }

@@ -245,15 +245,15 @@ fn what_cannot_be_done_is_reported_and_nothing_is_written() {
         (&["-o", "-", "full"], "full: a directory, which needs one to go to"),
         (&["-o", "no/where.so", "libcounters.so"], "no such file"),
         (&["-o", "out.so", "libcounters.so", "second.so"], "give one file"),
-        (&["-o", "full", "full"], "full: lies in"),
-        (&["-o", "full/new", "."], "full/new: lies in"),
+        (&["-o", "full", "full"], "full: is in"),
+        (&["-o", "full/new", "."], "full/new: is in"),
         (&["--dispatch", "full", "libcounters.so"], "exists and is not empty"),
         (&["--dispatch", "out", "full"], "give its files"),
         (&["--only", "llsc_lop", "libcounters.so"], "a similar value exists: 'llsc-loop'"),
         (&["--only", "above-baseline", "libcounters.so"], "invalid value 'above-baseline'"),
         (&["--site", "464", "libcounters.so"], "expected an address such as 0x13b77c"),
-        (&["--site", "0x460", "-o", "out.so", "libcounters.so"], "--site 0x460: no rule"),
-        (&["--function", "count", "libcounters.so"], "--function count: no rule"),
+        (&["--site", "0x460", "-o", "out.so", "libcounters.so"], "--site 0x460: no selected rule"),
+        (&["--function", "count", "libcounters.so"], "--function count: no selected rule"),
         (&["--target", "neoverse-n7", "libcounters.so"], "did you mean 'neoverse-n1'"),
         (&["--backup", ".old", "libcounters.so"], "--in-place"),
         (&["--in-place", "--backup", "a/b", "libcounters.so"], "a suffix is no path"),
@@ -383,7 +383,7 @@ fn tree_is_rewritten_in_place_without_following_links() {
     let before = files(scratch.path());
     let told = fixed(&scratch, &["--in-place", "tree"]);
     assert!(told.contains("deburr has patched it already"), "{told}");
-    assert!(told.contains("the backup of a file beside it"), "{told}");
+    assert!(told.contains("the backup of a file next to it"), "{told}");
     assert!(before == files(scratch.path()));
     scratch.file("tree/libcounters.so", LIBRARY);
     refused(&scratch, &["--in-place", "tree"], "the backup");

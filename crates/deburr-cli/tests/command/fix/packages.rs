@@ -265,7 +265,7 @@ fn what_cannot_be_done_with_packages_is_reported_and_nothing_is_written() {
         (&["-o", "no/where.whl", "app.whl"], "no such file"),
         (&["--max-depth", "0", "app.whl"], "looks into none"),
         (&["--max-member", "1K", "app.whl"], "--max-member"),
-        (&["--site", "0x460", "-o", "new.whl", "app.whl"], "--site 0x460: no rule"),
+        (&["--site", "0x460", "-o", "new.whl", "app.whl"], "--site 0x460: no selected rule"),
         (&["--revert", "-o", "new.whl", "app.whl"], "no file in it gives its original back"),
         (&["--verify", "app.whl", "cut.whl"], "cut off"),
         (&["--verify", "cut.whl", "app.whl"], "cut.whl: zip: "),

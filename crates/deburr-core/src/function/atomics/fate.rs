@@ -28,8 +28,8 @@ pub(super) struct Fates<'a> {
 
 impl<'a> Fates<'a> {
     pub(super) fn new(image: &'a Image<'a>, program: &'a Program, is_outlined: bool) -> Fates<'a> {
-        let resolvers = image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::IfuncResolver);
-        let resolvers = resolvers.map(|symbol| symbol.svma);
+        let ifuncs = image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::IfuncResolver);
+        let resolvers = ifuncs.map(|symbol| symbol.svma);
         let described: u64 = image.frames.iter().map(|frame| frame.extent.len()).sum();
         Fates {
             image,
@@ -226,7 +226,7 @@ fn is_generated(image: &Image<'_>, program: &Program, function: &Function) -> bo
 }
 
 /// Whether the compiler would have emitted the same with every flag. LSE has no `nand`, and of 16 bytes only
-/// compare-and-swap. Clang without optimisation leaves compare-and-swap in line though it outlines the rest.
+/// compare-and-swap. Clang without optimisation leaves compare-and-swap inline though it outlines the rest.
 fn no_flag_helps(
     image: &Image<'_>,
     graph: &Graph,
@@ -258,7 +258,7 @@ fn stores_an_extreme(graph: &Graph, pair: &Pair) -> bool {
 /// Whether a compare-and-swap is clang's at -O0. Its operands come from the stack in the same block, and no `clrex`
 /// follows a failed comparison, as it does in clang's optimised code.
 fn is_unoptimised_clang(image: &Image<'_>, graph: &Graph, pair: &Pair) -> bool {
-    // Without section headers no compiler is named; gcc leaves nothing in line where it outlines.
+    // Without section headers no compiler is named; gcc leaves nothing inline where it outlines.
     let compilers = &image.build.compilers;
     let is_clang = compilers.is_empty() || compilers.iter().any(|compiler| compiler.contains("clang"));
     let base = pair.load.memory.and_then(|memory| memory.base);

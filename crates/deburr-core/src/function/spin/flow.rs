@@ -344,8 +344,8 @@ fn known_slots(registers: RegSet) -> u64 {
 
 /// The slots of a set of registers; `None` where one has none.
 fn slots(registers: RegSet) -> Option<u64> {
-    let known = registers.general().fold(RegSet::EMPTY, RegSet::with);
-    let known = if registers.contains(Reg::FLAGS) { known.with(Reg::FLAGS) } else { known };
+    let general = registers.general().fold(RegSet::EMPTY, RegSet::with);
+    let known = if registers.contains(Reg::FLAGS) { general.with(Reg::FLAGS) } else { general };
     (known == registers).then(|| known_slots(registers))
 }
 

@@ -20,8 +20,8 @@ const LIST_LIMIT: usize = 256;
 const STRING_LIMIT: usize = 8192;
 
 fn push_distinct(list: &mut Vec<String>, value: &[u8]) {
-    let value = String::from_utf8_lossy(value.get(..value.len().min(STRING_LIMIT)).unwrap_or(value));
-    let value = value.trim();
+    let text = String::from_utf8_lossy(value.get(..value.len().min(STRING_LIMIT)).unwrap_or(value));
+    let value = text.trim();
     if !value.is_empty() && list.len() < LIST_LIMIT && !list.iter().any(|known| known == value) {
         list.push(value.to_owned());
     }
@@ -136,8 +136,8 @@ fn producers(elf: &Elf<'_>, facts: &mut BuildFacts, faults: &mut Vec<String>) {
         let Ok(abbreviations) = dwarf.abbreviations(&header) else { continue };
         work = work.saturating_add(4096);
         let Some(value) = producer(&dwarf, header, &abbreviations) else { continue };
-        let value = value.slice();
-        let value = value.get(..value.len().min(STRING_LIMIT)).unwrap_or(value);
+        let whole = value.slice();
+        let value = whole.get(..whole.len().min(STRING_LIMIT)).unwrap_or(whole);
         if known.len() < LIST_LIMIT && known.insert(value.to_vec()) {
             push_distinct(&mut facts.producers, value);
         }

@@ -177,6 +177,6 @@ pub(crate) fn add_symbols<'a>(
         });
     }
     if added == 0 && count > 0 {
-        faults.push("Go function table: no entry lies in code: left out".to_owned());
+        faults.push("Go function table: no entry is in code: left out".to_owned());
     }
 }

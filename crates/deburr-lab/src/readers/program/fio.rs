@@ -31,9 +31,9 @@ pub(super) fn read(text: &str) -> Result<Vec<Measurement>, ReadError> {
             }
             let name = job.get("jobname")?.text()?;
             let subject = if jobs.len() == 1 { String::new() } else { format!("{name}:") };
-            for way in ["read", "write", "trim"] {
-                if let Some(done) = job.find(way) {
-                    add(&format!("{subject}{way}"), &done, &mut found)
+            for direction in ["read", "write", "trim"] {
+                if let Some(done) = job.find(direction) {
+                    add(&format!("{subject}{direction}"), &done, &mut found)
                         .map_err(|error| explained(error, name))?;
                 }
             }

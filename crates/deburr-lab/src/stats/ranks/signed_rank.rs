@@ -361,8 +361,8 @@ mod tests {
     #[test]
     fn the_interval_of_many_values_goes_on_smoothly_from_that_of_few() {
         let out = |n| rejected(n, 0.025) as f64;
-        let (before, behind) = (out(EXACT), out(EXACT + 1));
-        assert!(before < behind && behind < before * 1.01, "{before} {behind}");
+        let (before, after) = (out(EXACT), out(EXACT + 1));
+        assert!(before < after && after < before * 1.01, "{before} {after}");
         assert_eq!((rejected(EXACT + 1, 0.0), rejected(10, 0.0)), (0, 0));
     }
 

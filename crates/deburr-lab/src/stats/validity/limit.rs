@@ -44,7 +44,7 @@ impl fmt::Display for VerdictLimit {
                 f.write_str("the sides were measured one after the other while the machine drifted")
             }
             VerdictLimit::Contaminated { share } => {
-                write!(f, "{:.0} % of the pairs ran beside foreign load", 100.0 * share)
+                write!(f, "{:.0} % of the pairs ran during foreign load", 100.0 * share)
             }
             VerdictLimit::Stolen { share } => write!(
                 f,

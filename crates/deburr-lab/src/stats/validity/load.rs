@@ -161,9 +161,9 @@ mod tests {
 
     #[test]
     fn a_busy_other_core_is_no_contamination_but_a_shared_one_is() {
-        let beside = run(1.0, 0.99, Some(1.99), None);
+        let contended = run(1.0, 0.99, Some(1.99), None);
         let shared = run(1.3, 0.99, Some(2.6), None);
-        assert_eq!(disturbed(&beside, &MACHINE), None);
+        assert_eq!(disturbed(&contended, &MACHINE), None);
         assert_eq!(disturbed(&shared, &MACHINE), Some(Disturbance::Foreign));
         assert!((shared.foreign().unwrap() - 1.61 / 1.3).abs() < 1e-12);
     }

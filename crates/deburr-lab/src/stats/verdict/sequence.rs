@@ -1,4 +1,4 @@
-//! An experiment under way: pairs as they come in → a decision at an interim analysis, and the verdict at the
+//! A running experiment: pairs as they come in → a decision at an interim analysis, and the verdict at the
 //! end.
 //!
 //! In: a rule and log ratios. Out: [`Decision`] as soon as there is one, and [`Verdict`] at any time. A
@@ -26,7 +26,7 @@ pub struct Decision {
     pub pairs: usize,
 }
 
-/// An experiment under way: fed with pairs, it says when to stop.
+/// A running experiment: fed with pairs, it says when to stop.
 #[derive(Debug, Clone)]
 pub struct Sequence {
     rule: Rule,

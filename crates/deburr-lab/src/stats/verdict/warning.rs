@@ -83,7 +83,7 @@ impl fmt::Display for Warning {
             Warning::ForeignLoad { contaminated, pairs } => {
                 write!(
                     f,
-                    "{contaminated} of {pairs} pairs ran beside something else that kept the machine busy"
+                    "{contaminated} of {pairs} pairs ran during something else that kept the machine busy"
                 )
             }
             Warning::Stolen { pairs, of, shares: [a, b] } => write!(
@@ -117,7 +117,7 @@ impl fmt::Display for Warning {
                 write!(f, "neighbouring pairs are alike: {pairs} of them are worth {effective:.1}")
             }
             Warning::Placement => f.write_str(
-                "each build had one layout; where its code lies may differ by as much (see --relink)",
+                "each build had one layout; its place in memory may matter as much (see --relink)",
             ),
             Warning::Limited(limit) => write!(f, "no verdict: {limit}"),
         }

@@ -67,7 +67,7 @@ pub(crate) fn rewrite(job: &mut Job<'_>, bytes: &[u8]) -> Made<Option<Vec<u8>>> 
     }
     for (at, entry) in directory.entries.iter().enumerate().filter(|(_, entry)| is_record(entry.name)) {
         let Some(codec) = codec(entry).filter(|_| entry.flags & ENCRYPTED == 0) else {
-            let reason = "zip: the wheel's RECORD is stored in a way that is not read".to_owned();
+            let reason = "zip: the wheel's RECORD is stored by a method that is not read".to_owned();
             return Err(RewriteError::Refused { path: job.inner(entry.name), reason });
         };
         let old = whole(job, entry, &mut decoded(codec, entry.data, &job.meter), Vec::new())?;

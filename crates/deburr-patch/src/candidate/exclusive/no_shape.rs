@@ -38,7 +38,7 @@ impl fmt::Display for NoShape {
             }
             NoShape::BranchInside => "a branch inside the sequence",
             NoShape::Operation => "no LSE instruction computes what is stored",
-            NoShape::Base => "the address register is overwritten on the way",
+            NoShape::Base => "the address register is overwritten in between",
             NoShape::NoRoom => "the replacement is longer than the sequence",
         })
     }

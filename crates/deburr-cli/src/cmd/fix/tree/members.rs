@@ -32,7 +32,7 @@ impl FixRun<'_> {
             let path = root.join(&entry.relative);
             // Otherwise a second run would rewrite what the first one kept.
             if self.options.in_place && self.is_backup(&path) {
-                self.leave(&path, Trouble::left("the backup of a file beside it"), false);
+                self.leave(&path, Trouble::left("the backup of a file next to it"), false);
             } else {
                 self.member(&path, goal)?;
             }

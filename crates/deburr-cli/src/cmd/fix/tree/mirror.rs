@@ -30,7 +30,7 @@ impl FixRun<'_> {
         let inside = fs::canonicalize(root).map_err(|error| complain(root, &error))?;
         if lands_at(output).map_err(|error| complain(output, &error))?.starts_with(&inside) {
             let (output, root) = (output.display(), root.display());
-            return Err(Failure::Message(format!("{output}: lies in {root}, which is to be copied")));
+            return Err(Failure::Message(format!("{output}: is in {root}, which is to be copied")));
         }
         if self.options.revert {
             return Err(Failure::Message(format!("{}: give a file to --revert", root.display())));

@@ -186,14 +186,14 @@ fn verdict(report: &Report) -> String {
     if let Some(guarded) = &report.level_guarded {
         let guarded = with(guarded, &report.guarded_beyond);
         if guarded != level {
-            text.push_str(&format!("; uses up to {guarded} behind checks"));
+            text.push_str(&format!("; uses up to {guarded} after checks"));
         }
     }
     if report.not_followed > 0 {
         text.push_str(&format!("; {} above it not followed", counted(report.not_followed, "function")));
     }
     if report.xcr0_not_asked {
-        text.push_str("; asks cpuid for AVX, but not the system (no xgetbv)");
+        text.push_str("; tests cpuid for AVX, but not the system (no xgetbv)");
     }
     text
 }

@@ -187,7 +187,7 @@ bin/server: aarch64, needs armv8.1-a + FEAT_SVE in crc (0x400)
             report.needed_by = None;
             report.level_guarded = Some("x86-64-v4".to_owned());
         });
-        assert_eq!(header(&report), "libx.so: x86_64, runs on x86-64-v1; uses up to x86-64-v4 behind checks");
+        assert_eq!(header(&report), "libx.so: x86_64, runs on x86-64-v1; uses up to x86-64-v4 after checks");
         let mut needed = example().needed_by.unwrap();
         (needed.function, needed.svma, needed.from) = (None, Hex(0x5000), Hex(0x4a10));
         needed.root = Some(Root::InitArray);

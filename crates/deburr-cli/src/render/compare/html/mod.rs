@@ -57,7 +57,7 @@ pub(crate) fn render(document: &CompareDocument, out: &mut dyn Write) -> io::Res
         let lines: String = as_text.lines().map(item).collect();
         write!(
             out,
-            "<section class=\"machine\">\n<h2>What this machine can tell apart</h2>\n<ul>\n{lines}</ul>\n</section>\n"
+            "<section class=\"machine\">\n<h2>What this machine can distinguish</h2>\n<ul>\n{lines}</ul>\n</section>\n"
         )?;
     }
     write!(out, "</main>\n{}</body>\n</html>\n", origin(document))
@@ -185,8 +185,8 @@ fn figures(comparison: &Comparison) -> String {
     };
     let is_spoiled = comparison.series.sequence.iter().any(|reading| reading.is_contaminated);
     let spoiled = match comparison.series.stolen.pairs {
-        0 => "<li>hollow: ran beside other load</li>\n",
-        _ => "<li>hollow: ran beside other load, or a hypervisor took the processor away</li>\n",
+        0 => "<li>hollow: ran during other load</li>\n",
+        _ => "<li>hollow: ran during other load, or a hypervisor took the processor away</li>\n",
     };
     let (title, how) = match comparison.series.sequence.is_empty() {
         true => ("The runs", "Dashed: the medians."),
@@ -291,6 +291,6 @@ mod tests {
         }
         assert_eq!(page.matches("<data class=\"change\"").count(), 24);
         assert_eq!(page.matches("<figure").count(), 3);
-        assert_eq!(page.matches("beside other load").count(), 3);
+        assert_eq!(page.matches("during other load").count(), 3);
     }
 }

@@ -123,7 +123,7 @@ pub(super) fn measured(comparison: &Comparison) -> String {
             Some(Side::B) => "B",
             None => "",
         };
-        let load = if is_spoiled(comparison, index) { "beside other load" } else { "" };
+        let load = if is_spoiled(comparison, index) { "during other load" } else { "" };
         let _ = writeln!(
             text,
             "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{first}</td><td>{load}</td></tr>",

@@ -528,17 +528,17 @@ impl State {
                 &other.frame.get(at).filter(|(other, _)| *other == width).unwrap_or(&unknown).1
             };
             let mine = self.frame.iter().map(|(at, (width, a))| (at, width, a, other_at(at, *width)));
-            let others_only = other.frame.iter().filter(|(at, _)| !self.frame.contains_key(at));
-            let others_only = others_only.map(|(at, (width, b))| (at, width, &unknown.1, b));
+            let unwritten = other.frame.iter().filter(|(at, _)| !self.frame.contains_key(at));
+            let others_only = unwritten.map(|(at, (width, b))| (at, width, &unknown.1, b));
             let differing = mine.chain(others_only).filter(|(_, _, a, b)| a != b);
             let joined = differing.map(|(at, width, a, b)| (*at, *width, a, join(a, b)));
-            let joined = joined.filter(|(_, _, a, joined)| joined != *a);
-            let joined: Vec<(i64, u8, Value)> =
-                joined.map(|(at, width, _, joined)| (at, width, joined)).collect();
-            if !joined.is_empty() {
+            let changes = joined.filter(|(_, _, a, joined)| joined != *a);
+            let changes: Vec<(i64, u8, Value)> =
+                changes.map(|(at, width, _, joined)| (at, width, joined)).collect();
+            if !changes.is_empty() {
                 changed = true;
                 let frame = Arc::make_mut(&mut self.frame);
-                for (at, width, value) in joined {
+                for (at, width, value) in changes {
                     match value {
                         Value::Unknown => drop(frame.remove(&at)),
                         value => drop(frame.insert(at, (width, value))),

@@ -260,8 +260,8 @@ impl Value {
             }
             Value::Bits(bits) => {
                 let from = |bit: u8| bit.saturating_add(count as u8).min(top);
-                let zeros = (0..=top).filter(|&bit| bits.bit(from(bit)).is_none());
-                let zeros = zeros.fold(!mask_of(width), |zeros, bit| zeros | 1 << bit);
+                let unset = (0..=top).filter(|&bit| bits.bit(from(bit)).is_none());
+                let zeros = unset.fold(!mask_of(width), |zeros, bit| zeros | 1 << bit);
                 let proofs = |bit: u8| bits.proofs_of(from(bit));
                 Value::of_bits(Bits::build(zeros, u64::MAX, proofs, bits.rest(), bits.tainted))
             }

@@ -418,13 +418,13 @@ impl Wanted {
 
     fn of(image: &Image<'_>, linkage: &Linkage<'_>, program: &Program) -> Wanted {
         let changing = linkage.data.iter().filter(|data| !data.is_constant).map(|data| data.extent);
-        let cells = linkage.cells.iter().map(|cell| cell.at);
-        let cells = cells.chain(linkage.resolved.iter().map(|cell| cell.at));
-        let cells = cells.chain(linkage.imports.iter().map(|import| import.at));
+        let imported = linkage.imports.iter().map(|import| import.at);
+        let resolved = linkage.resolved.iter().map(|cell| cell.at);
+        let cells = linkage.cells.iter().map(|cell| cell.at).chain(resolved).chain(imported);
         let data = || changing.clone().chain(cells.clone().map(|at| Extent::sized(at, 8)));
         let functions = program.functions().iter().filter(|_| is_fixed(image, linkage));
-        let functions = functions.map(|function| image.svma(function.start));
-        let places = || data().chain(functions.clone().map(|start| Extent::sized(start, 1)));
+        let entries = functions.map(|function| image.svma(function.start));
+        let places = || data().chain(entries.clone().map(|start| Extent::sized(start, 1)));
         let start = places().map(|place| place.start).min().unwrap_or(Svma(0));
         let end = places().map(|place| place.end).max().unwrap_or(start);
         let least_bits = match image.arch {
@@ -439,7 +439,7 @@ impl Wanted {
             let range = groups.of(place.start)..=groups.of(place.end.offset(-1));
             parts.get_mut(range).into_iter().flatten().for_each(|parts| *parts = u64::MAX);
         }
-        for start in functions {
+        for start in entries {
             if let Some(parts) = parts.get_mut(groups.of(start)) {
                 *parts |= 1 << Wanted::part(groups, start);
             }

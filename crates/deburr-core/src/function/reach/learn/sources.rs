@@ -26,11 +26,11 @@ pub(crate) fn query_functions(file: &View<'_, '_>) -> Vec<Function> {
 
 /// Functions that call one of some informative names.
 pub(crate) fn callers_by_name(file: &View<'_, '_>, is_meant: impl Fn(&str) -> bool) -> BTreeSet<CodeOffset> {
-    let meant = file.names.iter().filter(|(_, name)| is_meant(name));
-    let meant: BTreeSet<CodeOffset> = meant.filter_map(|(svma, _)| file.image.code_offset(*svma)).collect();
+    let named = file.names.iter().filter(|(_, name)| is_meant(name));
+    let meant: BTreeSet<CodeOffset> = named.filter_map(|(svma, _)| file.image.code_offset(*svma)).collect();
     let mut callers = file.callers_of(&meant);
-    let cells = file.linkage.imports.iter().filter(|import| is_meant(import.name));
-    let cells: Vec<Extent> = cells.map(|import| Extent::sized(import.at, 8)).collect();
+    let imports = file.linkage.imports.iter().filter(|import| is_meant(import.name));
+    let cells: Vec<Extent> = imports.map(|import| Extent::sized(import.at, 8)).collect();
     callers.extend(referrers_to(file, &cells));
     callers
 }
@@ -40,9 +40,9 @@ pub(crate) fn callers_by_name(file: &View<'_, '_>, is_meant: impl Fn(&str) -> bo
 pub(crate) fn callers_by_pointer(file: &View<'_, '_>, summaries: &Summaries) -> BTreeSet<CodeOffset> {
     let places = summaries.inlined.iter().map(|&start| Extent::sized(file.image.svma(start), 1));
     let mut cells = pointers_to(file, &places.collect::<Vec<_>>());
-    let written = file.references_to(&cells).into_iter();
-    let written = written.filter(|reference| reference.access == Access::Write);
-    let written: BTreeSet<Svma> = written.map(|reference| reference.to).collect();
+    let references = file.references_to(&cells).into_iter();
+    let writes = references.filter(|reference| reference.access == Access::Write);
+    let written: BTreeSet<Svma> = writes.map(|reference| reference.to).collect();
     cells.retain(|cell| !written.contains(&cell.start));
     // Also through the GOT.
     cells.extend(pointers_to(file, &cells));

@@ -109,7 +109,7 @@ impl Facts {
 
 /// An address or a flag stored in a structure of unknown place.
 #[derive(Debug)]
-pub(crate) struct Beside {
+pub(crate) struct NearbyStore {
     pub(crate) base: Reg,
     pub(crate) at: i64,
     /// The use that the address made, by its place among all uses.
@@ -125,7 +125,7 @@ pub(crate) struct Effects {
     /// The place of each among the facts' uses.
     used: HashMap<(Svma, Svma, UseKind), usize>,
     /// What the block has stored in structures of unknown place.
-    pub(crate) beside: Vec<Beside>,
+    pub(crate) nearby_stores: Vec<NearbyStore>,
     /// The words that it has loaded, by address and width in bytes.
     pub(crate) words: RefCell<BTreeSet<(u64, u8)>>,
 }

@@ -224,7 +224,7 @@ impl Run<'_, '_, '_> {
     fn block(&mut self, graph: &Graph, index: usize, mut state: State) -> (Vec<Onward>, Option<State>) {
         let Some(block) = graph.blocks.get(index) else { return (Vec::new(), None) };
         let mut at_call = None;
-        self.transfer.effects.beside.clear();
+        self.transfer.effects.nearby_stores.clear();
         for insn in &block.insns {
             match insn.flow {
                 Flow::Call(_) | Flow::IndirectCall => {

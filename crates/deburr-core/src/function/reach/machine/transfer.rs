@@ -10,7 +10,7 @@ use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::domain::state::{Flags, Holder, State, Subject, stack_pointer};
 use crate::function::reach::domain::value::{Outcome, Value};
 use crate::function::reach::file::view::View;
-use crate::function::reach::machine::effects::{Beside, Effects, Stored, UseKind};
+use crate::function::reach::machine::effects::{Effects, NearbyStore, Stored, UseKind};
 use crate::function::reach::machine::memory::Memory;
 use crate::function::reach::machine::queries;
 use crate::insn::{Class, Condition, Insn, Lanes, Memory as Operand, Operation, Reg};
@@ -152,17 +152,17 @@ impl Transfer<'_, '_, '_> {
         let (_, set) = value.equals(0, 8);
         let uses = self.effects.facts.uses.len();
         let is_address = value.choices().iter().any(|&(address, _)| self.file.is_place(Svma(address)));
-        for beside in self
+        for nearby in self
             .effects
-            .beside
+            .nearby_stores
             .iter()
-            .filter(|beside| beside.base == base && beside.at.abs_diff(at) <= NEAR as u64)
+            .filter(|nearby| nearby.base == base && nearby.at.abs_diff(at) <= NEAR as u64)
         {
             if is_address {
                 for used in self.effects.facts.uses.iter_mut().filter(|used| used.from == insn.svma) {
-                    used.proof = used.proof.union(beside.proof);
+                    used.proof = used.proof.union(nearby.proof);
                 }
-            } else if let Some(used) = beside.used.and_then(|used| self.effects.facts.uses.get_mut(used)) {
+            } else if let Some(used) = nearby.used.and_then(|used| self.effects.facts.uses.get_mut(used)) {
                 used.proof = used.proof.union(set.proven);
                 used.check = Some(insn.svma);
             }
@@ -170,7 +170,7 @@ impl Transfer<'_, '_, '_> {
         let used = if is_address { uses.checked_sub(1) } else { None };
         if is_address || !set.proven.is_empty() {
             let proof = if is_address { Proof::EMPTY } else { set.proven };
-            self.effects.beside.push(Beside { base, at, used, proof });
+            self.effects.nearby_stores.push(NearbyStore { base, at, used, proof });
         }
     }
 
@@ -535,7 +535,7 @@ impl Transfer<'_, '_, '_> {
         if let Some(memory) = insn.memory.filter(|memory| memory.write) {
             self.store(&memory, value.clone(), insn, state);
         }
-        self.effects.beside.retain(|beside| !insn.writes.contains(beside.base));
+        self.effects.nearby_stores.retain(|nearby| !insn.writes.contains(nearby.base));
         for reg in insn.writes.general() {
             let is_base = insn.memory.is_some_and(|memory| memory.write_back && memory.base == Some(reg));
             if insn.dst != Some(reg) && !is_base {

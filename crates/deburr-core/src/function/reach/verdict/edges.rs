@@ -174,11 +174,11 @@ impl Collector<'_, '_, '_> {
 
     /// Functions that check all that is needed beyond them: any edge there suffices.
     fn sufficient(&mut self) {
-        let sources = self.edges.into.values().flatten().filter_map(|edge| match edge.from {
+        let callers = self.edges.into.values().flatten().filter_map(|edge| match edge.from {
             Source::Node(Node::Function(start)) => Some(start),
             _ => None,
         });
-        let sources = sources.chain(self.closure.has_hits.iter().copied());
+        let sources = callers.chain(self.closure.has_hits.iter().copied());
         let is_open = |start: CodeOffset| {
             let function = self.file.whole_at(start);
             function.is_some_and(|function| !self.closure.contains(function.start))
