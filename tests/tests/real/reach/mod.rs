@@ -2,6 +2,7 @@
 //! deburr.
 
 mod aarch64;
+mod example;
 mod x86_64;
 
 /// One case, tested twice: `runs` holds the program against qemu-user on CPUs with and without the feature, so that what the
