@@ -114,6 +114,20 @@ impl Gate {
 pub struct Cpus(Vec<usize>);
 
 impl Cpus {
+    /// Those that this process may run on.
+    ///
+    /// # Errors
+    /// The system's, where it does not say.
+    pub fn allowed() -> io::Result<Cpus> {
+        let set = sched_getaffinity(None)?;
+        Ok(Cpus((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()))
+    }
+
+    /// Their numbers.
+    pub fn numbers(&self) -> &[usize] {
+        &self.0
+    }
+
     /// How many.
     pub fn count(&self) -> usize {
         self.0.len()

@@ -44,7 +44,7 @@ impl Stop {
 #[cfg(test)]
 impl Stop {
     /// One that was requested so many times.
-    pub(super) fn requested(times: u32) -> Stop {
+    pub(crate) fn requested(times: u32) -> Stop {
         let stop = Stop::default();
         (0..times).for_each(|_| stop.request());
         stop

@@ -1,0 +1,252 @@
+//! One point of a benchmark: a kernel with so many threads, each of its variants compared with the first.
+//!
+//! In: a kernel, a [`Setting`], and what the CPU has. Out: a [`Point`]. In every round each variant runs once, in random
+//! order, so that what the machine does meanwhile meets all of them; rounds end when [`comparison`](crate::comparison) has
+//! decided about each variant, or with the last analysis.
+
+use super::run::{RunError, Sample, Setting, chunk_of, sample};
+use crate::comparison::{Comparison, Question, Series, Stolen, compare, outcome};
+use crate::kernel::{EMPTY, Kernel, Variant};
+use crate::measure::schedule::layout_order;
+use crate::measure::stop::Stop;
+use crate::side::Side;
+use crate::stats::benchstat::Upstream;
+use crate::stats::verdict::{Order, Outcome, Rule};
+use crate::stats::{Direction, Error};
+use deburr_cpu::FeatureSet;
+use std::fmt;
+use std::time::Instant;
+
+/// A variant, and what became of it.
+#[derive(Debug)]
+pub struct Measured {
+    /// The variant.
+    pub variant: &'static Variant,
+    /// What the CPU lacks for it: it did not run.
+    pub lacks: FeatureSet,
+    /// By round.
+    pub samples: Vec<Sample>,
+    /// Against the first variant that ran; `None` for that one, and where there were too few rounds.
+    pub comparison: Option<Comparison>,
+}
+
+/// A kernel with so many threads.
+#[derive(Debug)]
+pub struct Point {
+    /// The kernel.
+    pub kernel: &'static Kernel,
+    /// Its variants, in the kernel's order.
+    pub variants: Vec<Measured>,
+    /// Whether somebody stopped it before it was done.
+    pub is_interrupted: bool,
+}
+
+/// Why a point could not be measured.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BenchError {
+    /// A sample could not be taken.
+    Run(RunError),
+    /// The samples could not be compared.
+    Compare(Error),
+}
+
+impl fmt::Display for BenchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BenchError::Run(error) => error.fmt(f),
+            BenchError::Compare(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for BenchError {}
+
+impl From<RunError> for BenchError {
+    fn from(error: RunError) -> BenchError {
+        BenchError::Run(error)
+    }
+}
+
+impl From<Error> for BenchError {
+    fn from(error: Error) -> BenchError {
+        BenchError::Compare(error)
+    }
+}
+
+/// Measures a point.
+///
+/// # Errors
+/// [`BenchError`], where a thread cannot run on its processor, or memory is wrong afterwards.
+pub fn point(
+    kernel: &'static Kernel,
+    setting: &Setting<'_>,
+    features: FeatureSet,
+    (rule, seed): (&Rule, u64),
+    stop: &Stop,
+) -> Result<Point, BenchError> {
+    let mut variants: Vec<Measured> = kernel
+        .variants
+        .iter()
+        .map(|variant| Measured {
+            variant,
+            lacks: variant.lacks(features),
+            samples: Vec::new(),
+            comparison: None,
+        })
+        .collect();
+    let runnable: Vec<usize> =
+        (0..variants.len()).filter(|&index| variants[index].lacks.is_empty()).collect();
+    let chunks: Vec<u64> = runnable.iter().map(|&index| chunk_of(variants[index].variant)).collect();
+    let mut order = Vec::new();
+    let last = rule.analyses().last().copied().unwrap_or_default();
+    for round in 0..last {
+        if stop.is_wanted()
+            || round > 0 && rule.analyses().contains(&round) && is_decided(&variants, &order, rule)?
+        {
+            break;
+        }
+        let now = layout_order(seed, round as u32, runnable.len() as u32);
+        for &at in &now {
+            let measured = &mut variants[runnable[at as usize]];
+            let taken = sample(kernel, measured.variant, chunks[at as usize], setting, stop)?;
+            measured.samples.push(taken);
+        }
+        if stop.is_wanted() {
+            // The last round is in part too short.
+            variants.iter_mut().for_each(|measured| measured.samples.truncate(round));
+            break;
+        }
+        order.push(now.iter().map(|&at| runnable[at as usize]).collect());
+    }
+    let all: Vec<Option<Series>> =
+        (0..variants.len()).map(|index| series(&variants, &order, index)).collect();
+    for (measured, series) in variants.iter_mut().zip(all) {
+        let question =
+            Question { name: "rate".to_owned(), unit: "op/s".to_owned(), direction: Direction::Larger };
+        measured.comparison =
+            series.map(|series| compare(question, &series, rule, seed, Upstream::Corrected)).transpose()?;
+    }
+    Ok(Point { kernel, variants, is_interrupted: stop.is_wanted() })
+}
+
+fn is_decided(variants: &[Measured], order: &[Vec<usize>], rule: &Rule) -> Result<bool, Error> {
+    for series in (0..variants.len()).filter_map(|index| series(variants, order, index)) {
+        if outcome(Direction::Larger, &series, rule)? == Outcome::Inconclusive {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// A variant's rates, in pairs with those of the first one that ran. `order` has the variants of each round as they ran.
+fn series(variants: &[Measured], order: &[Vec<usize>], index: usize) -> Option<Series> {
+    let first = variants.iter().position(|measured| measured.lacks.is_empty())?;
+    let sides = [&variants[first], variants.get(index)?];
+    if index == first || sides.iter().any(|measured| measured.samples.len() < 2) {
+        return None;
+    }
+    let values = sides.map(|measured| measured.samples.iter().map(Sample::rate).collect::<Vec<f64>>());
+    let disturbed = |round: usize| sides.iter().any(|measured| measured.samples[round].is_preempted());
+    let mut sequence = Vec::new();
+    for (round, order) in order.iter().enumerate() {
+        let place = |index: usize| order.iter().position(|&at| at == index);
+        let both = if place(first) < place(index) { Side::BOTH } else { [Side::B, Side::A] };
+        sequence.extend(both.map(|side| crate::comparison::Reading {
+            side,
+            value: values[side.index()][round],
+            began: None,
+            pair: round,
+            is_contaminated: disturbed(round),
+        }));
+    }
+    let contaminated = (0..order.len()).filter(|&round| disturbed(round)).count();
+    Some(Series { values, order: Order::Interleaved, sequence, contaminated, stolen: Stolen::default() })
+}
+
+/// What the frame of every variant costs, and the clock: seconds of an iteration of nothing, and of one look at the clock;
+/// medians of some.
+///
+/// # Errors
+/// [`RunError`], where no thread can run on the processor.
+pub fn overhead(setting: &Setting<'_>) -> Result<(f64, f64), RunError> {
+    const TIMES: usize = 11;
+    let mut frame = Vec::new();
+    for variant in EMPTY.variants {
+        let chunk = chunk_of(variant);
+        for _ in 0..TIMES {
+            frame.push(1.0 / sample(EMPTY, variant, chunk, setting, &Stop::default())?.rate());
+        }
+    }
+    let mut clock: Vec<f64> = (0..TIMES).map(|_| clock()).collect();
+    Ok((median(&mut frame), median(&mut clock)))
+}
+
+/// Seconds of one look at the clock, over many.
+fn clock() -> f64 {
+    const LOOKS: u32 = 10_000;
+    let start = Instant::now();
+    (0..LOOKS).for_each(|_| {
+        std::hint::black_box(Instant::now());
+    });
+    start.elapsed().as_secs_f64() / f64::from(LOOKS)
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::run::Placement;
+    use crate::kernel::KERNELS;
+    use crate::stats::Rope;
+    use std::time::Duration;
+
+    fn setting() -> Setting<'static> {
+        Setting { cpus: &[0], placement: Placement::OwnLine, duration: Duration::from_micros(500) }
+    }
+
+    /// A difference that no machine hides: a locked instruction, and none.
+    #[test]
+    fn a_variant_that_is_much_faster_is_found_to_be() {
+        let kernel = KERNELS.iter().find(|kernel| kernel.name == "store").unwrap();
+        let features = deburr_cpu::host().unwrap().features;
+        let rule = Rule::standard(Rope::ONE_PERCENT).unwrap();
+        let point = point(kernel, &setting(), features, (&rule, 1), &Stop::default()).unwrap();
+        assert!(!point.is_interrupted);
+        assert!(point.variants[0].comparison.is_none());
+        let last = point.variants.last().unwrap();
+        assert!(last.comparison.as_ref().unwrap().change().0 > 0.2, "{last:?}");
+        assert!(point.variants.iter().all(|measured| measured.samples.len() >= 10));
+    }
+
+    #[test]
+    fn what_the_cpu_lacks_does_not_run() {
+        let kernel =
+            KERNELS.iter().find(|kernel| kernel.variants.iter().any(|it| !it.needs.is_empty())).unwrap();
+        let rule = Rule::standard(Rope::ONE_PERCENT).unwrap();
+        let point = point(kernel, &setting(), FeatureSet::EMPTY, (&rule, 1), &Stop::default()).unwrap();
+        for measured in &point.variants {
+            assert_eq!(measured.samples.is_empty(), !measured.variant.needs.is_empty(), "{measured:?}");
+            assert_eq!(measured.lacks.is_empty(), measured.variant.needs.is_empty());
+        }
+    }
+
+    #[test]
+    fn who_stops_it_gets_what_was_measured() {
+        let rule = Rule::standard(Rope::ONE_PERCENT).unwrap();
+        let features = deburr_cpu::host().unwrap().features;
+        let point = point(KERNELS[0], &setting(), features, (&rule, 1), &Stop::requested(1)).unwrap();
+        assert!(point.is_interrupted && point.variants.iter().all(|measured| measured.samples.is_empty()));
+    }
+
+    #[test]
+    fn the_frame_and_the_clock_cost_something() {
+        let (frame, clock) = overhead(&setting()).unwrap();
+        assert!(frame > 1e-11 && frame < 1e-6, "{frame}");
+        assert!(clock > 1e-10 && clock < 1e-4, "{clock}");
+    }
+}

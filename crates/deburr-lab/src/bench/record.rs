@@ -1,0 +1,189 @@
+//! Points → the record of a machine: what is printed, kept, and set next to another machine's.
+//!
+//! In: [`Point`]s. Out: a [`BenchRecord`], as JSON. Times are nanoseconds, rates operations per second.
+
+use super::experiment::{Measured, Point};
+use super::machine::Machine;
+use super::run::{Sample, Setting};
+use crate::comparison::Comparison;
+use serde::{Deserialize, Serialize};
+
+/// The version of what is written.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// What benchmarks found on one machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BenchRecord {
+    /// The version of its form.
+    pub schema_version: u32,
+    /// The version of deburr that wrote it.
+    pub tool_version: String,
+    /// What it ran on.
+    pub machine: Machine,
+    /// What an iteration costs without its work. It is part of all times here.
+    pub loop_ns: f64,
+    /// What a look at the clock costs.
+    pub clock_ns: f64,
+    /// How long a sample took, in milliseconds.
+    pub sample_ms: f64,
+    /// Differences up to this fraction count as none.
+    pub region: f64,
+    /// Whether somebody stopped it before all was measured.
+    pub is_interrupted: bool,
+    /// Kernels by number of threads.
+    pub points: Vec<PointRecord>,
+}
+
+/// A kernel with so many threads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PointRecord {
+    /// The suite.
+    pub suite: String,
+    /// The kernel.
+    pub kernel: String,
+    /// Where the threads' cells are.
+    pub placement: String,
+    /// The processor of each thread.
+    pub processors: Vec<usize>,
+    /// By variant, the first of which the others are compared with.
+    pub variants: Vec<VariantRecord>,
+}
+
+/// One way to do a kernel's work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VariantRecord {
+    /// The variant.
+    pub name: String,
+    /// Features that the CPU lacks for it; where there are some, it did not run.
+    pub lacks: Vec<String>,
+    /// What was measured; `None` where it did not run.
+    pub measured: Option<Rates>,
+    /// Against the first variant that ran; `None` for that one.
+    pub verdict: Option<VerdictRecord>,
+}
+
+/// What a variant did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rates {
+    /// Samples.
+    pub rounds: usize,
+    /// Operations per second of all threads together: the samples' median.
+    pub rate: f64,
+    /// The lowest and the highest sample.
+    pub range: (f64, f64),
+    /// Nanoseconds of a thread's operation: the median.
+    pub ns: f64,
+    /// By thread: the median of its rates.
+    pub thread_rates: Vec<f64>,
+    /// The slowest thread's rate as a fraction of the fastest one's: the median. 1 is fair.
+    pub fairness: f64,
+    /// The longest time that any thread took for `wait_operations` operations, in nanoseconds.
+    pub longest_wait_ns: f64,
+    /// Operations between two looks at the clock.
+    pub wait_operations: u64,
+    /// Samples during which something else ran on a processor.
+    pub preempted: usize,
+}
+
+/// What is said of a variant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VerdictRecord {
+    /// `better`, `worse`, `same` or `inconclusive`.
+    pub outcome: String,
+    /// How many times as long an operation takes as with the first variant.
+    pub slowdown: f64,
+    /// Its interval; `None` where there were too few samples.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl PointRecord {
+    /// The record of a point.
+    pub fn of(point: &Point, setting: &Setting<'_>) -> PointRecord {
+        PointRecord {
+            suite: point.kernel.suite.to_owned(),
+            kernel: point.kernel.name.to_owned(),
+            placement: setting.placement.name().to_owned(),
+            processors: setting.cpus.to_vec(),
+            variants: point.variants.iter().map(variant).collect(),
+        }
+    }
+}
+
+fn variant(measured: &Measured) -> VariantRecord {
+    VariantRecord {
+        name: measured.variant.name.to_owned(),
+        lacks: measured.lacks.iter().map(|feature| feature.name().to_owned()).collect(),
+        measured: rates(&measured.samples),
+        verdict: measured.comparison.as_ref().map(verdict),
+    }
+}
+
+fn verdict(comparison: &Comparison) -> VerdictRecord {
+    let (change, interval) = comparison.change();
+    let slowdown = |change: f64| 1.0 / (1.0 + change);
+    VerdictRecord {
+        outcome: comparison.outcome().to_string(),
+        slowdown: slowdown(change),
+        interval: interval.map(|(low, high)| (slowdown(high), slowdown(low))),
+    }
+}
+
+fn rates(samples: &[Sample]) -> Option<Rates> {
+    let first = samples.first()?;
+    let all: Vec<f64> = samples.iter().map(Sample::rate).collect();
+    let threads = first.threads.len();
+    let of_thread = |thread: usize| {
+        median(samples.iter().filter_map(|sample| sample.threads.get(thread)).map(|it| it.rate()).collect())
+    };
+    let fairness = |sample: &Sample| {
+        let rates = || sample.threads.iter().map(|thread| thread.rate());
+        rates().fold(f64::INFINITY, f64::min) / rates().fold(0.0, f64::max)
+    };
+    let longest = samples.iter().flat_map(|sample| &sample.threads).map(|thread| thread.longest_chunk);
+    let rate = median(all.clone());
+    Some(Rates {
+        rounds: samples.len(),
+        rate,
+        range: (all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(0.0, f64::max)),
+        ns: 1e9 * threads as f64 / rate,
+        thread_rates: (0..threads).map(of_thread).collect(),
+        fairness: median(samples.iter().map(fairness).collect()),
+        longest_wait_ns: 1e9 * longest.fold(0.0, f64::max),
+        wait_operations: first.threads.first().map_or(0, |thread| thread.chunk),
+        preempted: samples.iter().filter(|sample| sample.is_preempted()).count(),
+    })
+}
+
+/// The upper of two in the middle.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::run::ThreadSample;
+
+    fn sample(operations: [u64; 2], preemptions: u64) -> Sample {
+        let threads = operations.map(|operations| ThreadSample {
+            operations,
+            seconds: 0.5,
+            chunk: 64,
+            longest_chunk: 1e-6 * operations as f64,
+            preemptions: Some(preemptions),
+        });
+        Sample { threads: threads.to_vec() }
+    }
+
+    #[test]
+    fn rates_are_medians_of_the_samples() {
+        let samples = [sample([100, 300], 0), sample([200, 200], 1), sample([100, 100], 0)];
+        let rates = rates(&samples).unwrap();
+        assert_eq!((rates.rounds, rates.rate, rates.range), (3, 800.0, (400.0, 800.0)));
+        assert_eq!((rates.ns, rates.fairness, rates.preempted), (2.5e6, 1.0, 1));
+        assert_eq!(rates.thread_rates, [200.0, 400.0]);
+        assert!((rates.longest_wait_ns - 3e5).abs() < 1e-6 && rates.wait_operations == 64, "{rates:?}");
+        assert_eq!(super::rates(&[]), None);
+    }
+}

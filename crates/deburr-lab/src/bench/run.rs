@@ -1,0 +1,328 @@
+//! One sample: some threads run a variant for a while.
+//!
+//! In: a kernel's variant, the processors, and where the threads' cells are. Out: [`Sample`], what each thread has done.
+//! All threads begin together, and stop together when one of them finds that the time is over: no thread runs alone at
+//! either end.
+
+#![expect(unsafe_code, reason = "calls assembly, on memory that lives as long as the threads")]
+
+use crate::kernel::{CELL_BYTES, Kernel, Variant};
+use crate::measure::stop::Stop;
+use rustix::thread::{CpuSet, sched_setaffinity};
+use std::fs;
+use std::io;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Where the threads' cells are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placement {
+    /// All threads have the same cell.
+    SameWord,
+    /// Each has a word of its own, in the same line of 64 bytes as far as there is room.
+    SameLine,
+    /// Each has lines of its own.
+    OwnLine,
+}
+
+impl Placement {
+    /// All of them.
+    pub const ALL: [Placement; 3] = [Placement::SameWord, Placement::SameLine, Placement::OwnLine];
+
+    /// Its name: `same-word`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Placement::SameWord => "same-word",
+            Placement::SameLine => "same-line",
+            Placement::OwnLine => "own-line",
+        }
+    }
+
+    /// Words of 64 bits from one thread's cell to the next one's: prefetchers fetch lines in pairs.
+    const fn stride(self) -> usize {
+        match self {
+            Placement::SameWord => 0,
+            Placement::SameLine => 1,
+            Placement::OwnLine => 2 * CELL_BYTES / 8,
+        }
+    }
+}
+
+/// How a sample is taken.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting<'a> {
+    /// The processor of each thread.
+    pub cpus: &'a [usize],
+    /// Where the threads' cells are.
+    pub placement: Placement,
+    /// How long they run.
+    pub duration: Duration,
+}
+
+/// What one thread has done.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ThreadSample {
+    /// Operations.
+    pub operations: u64,
+    /// Seconds that they took, by the thread's own clock.
+    pub seconds: f64,
+    /// Operations between two looks at the clock.
+    pub chunk: u64,
+    /// The longest time that so many operations took, in seconds.
+    pub longest_chunk: f64,
+    /// How often the kernel gave its processor to something else; `None` where it does not report that.
+    pub preemptions: Option<u64>,
+}
+
+/// What all threads have done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    /// By thread.
+    pub threads: Vec<ThreadSample>,
+}
+
+impl Sample {
+    /// Operations per second, of all threads together.
+    pub fn rate(&self) -> f64 {
+        self.threads.iter().map(ThreadSample::rate).sum()
+    }
+
+    /// Whether something else ran on a processor meanwhile.
+    pub fn is_preempted(&self) -> bool {
+        self.threads.iter().any(|thread| thread.preemptions.is_some_and(|count| count > 0))
+    }
+}
+
+impl ThreadSample {
+    /// Operations per second.
+    pub fn rate(&self) -> f64 {
+        self.operations as f64 / self.seconds
+    }
+}
+
+/// Memory that all threads may use.
+#[repr(align(4096))]
+struct Cells<const WORDS: usize>([AtomicU64; WORDS]);
+
+/// Cells of the largest machines that Linux runs on, each with lines of its own.
+const THREADS: usize = 1024;
+const WORDS: usize = THREADS * 2 * CELL_BYTES / 8;
+
+/// A run of a variant that cannot be.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunError {
+    /// A thread could not be put on its processor.
+    Pin(usize, io::Error),
+    /// More threads than there is memory for, or none.
+    Threads(usize),
+    /// The memory did not hold afterwards what it must: the kernel is wrong, or the machine.
+    Wrong {
+        /// The variant.
+        variant: &'static str,
+        /// What the word was.
+        found: u32,
+    },
+}
+
+impl std::fmt::Display for RunError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            RunError::Pin(cpu, error) => write!(f, "no thread can run on processor {cpu}: {error}"),
+            RunError::Threads(threads) => write!(f, "{threads} threads: expected 1 to {THREADS}"),
+            RunError::Wrong { variant, found } => {
+                write!(f, "{variant}: left {found:#x} in memory, which is wrong")
+            }
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// Operations between two looks at the clock: as many as take some ten microseconds alone, a power of two.
+///
+/// The CPU must have what the variant needs.
+pub fn chunk_of(variant: &Variant) -> u64 {
+    const ENOUGH: Duration = Duration::from_micros(10);
+    let cells = Cells::<{ CELL_BYTES / 8 }>([const { AtomicU64::new(0) }; CELL_BYTES / 8]);
+    let mut chunk = 64;
+    loop {
+        let start = Instant::now();
+        // SAFETY: the cell is alive, and as large as a cell is.
+        unsafe { (variant.body)(cells.0.as_ptr().cast_mut().cast(), chunk, 1) };
+        if start.elapsed() >= ENOUGH || chunk >= 1 << 20 {
+            return chunk;
+        }
+        chunk *= 2;
+    }
+}
+
+/// Takes a sample. The CPU must have what the variant needs. It is shorter where somebody wants to stop.
+///
+/// # Errors
+/// [`RunError`], where a processor is not there, or memory is not what it must be afterwards.
+pub fn sample(
+    kernel: &Kernel,
+    variant: &Variant,
+    chunk: u64,
+    setting: &Setting<'_>,
+    stop: &Stop,
+) -> Result<Sample, RunError> {
+    let threads = setting.cpus.len();
+    if threads == 0 || threads > THREADS {
+        return Err(RunError::Threads(threads));
+    }
+    let cells: Box<Cells<WORDS>> = zeroed();
+    let stride = setting.placement.stride();
+    let words = || cells.0.chunks(stride.max(1)).map(|cell| &cell[0]);
+    let own =
+        |thread: usize| if stride == 0 { &cells.0[0] } else { words().nth(thread).unwrap_or(&cells.0[0]) };
+    for thread in 0..threads {
+        own(thread).store(kernel.initial.into(), Ordering::Relaxed);
+    }
+    let (ready, going, over) = (Barrier::new(threads), AtomicUsize::new(0), AtomicBool::new(false));
+    let run = |thread: usize, cpu: usize| -> Result<ThreadSample, RunError> {
+        let pinned = pin(cpu);
+        ready.wait();
+        pinned.map_err(|error| {
+            over.store(true, Ordering::Relaxed);
+            going.fetch_add(1, Ordering::AcqRel);
+            RunError::Pin(cpu, error)
+        })?;
+        let before = preemptions();
+        // A barrier wakes sleepers one by one: who is awake waits for the others.
+        going.fetch_add(1, Ordering::AcqRel);
+        while going.load(Ordering::Acquire) < threads {
+            std::hint::spin_loop();
+        }
+        let cell: *mut u64 = (own(thread) as *const AtomicU64).cast_mut().cast();
+        let (start, mut last, mut longest, mut operations) =
+            (Instant::now(), Duration::ZERO, Duration::ZERO, 0);
+        loop {
+            // SAFETY: the cells outlive the threads, and are atomics, so that several threads may change them.
+            unsafe { (variant.body)(cell, chunk, value_of(thread).into()) };
+            operations += chunk;
+            let now = start.elapsed();
+            longest = longest.max(now - last);
+            last = now;
+            if now >= setting.duration || stop.is_wanted() {
+                over.store(true, Ordering::Relaxed);
+            }
+            if over.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        let preemptions = preemptions().zip(before).map(|(now, before)| now.saturating_sub(before));
+        let (seconds, longest_chunk) = (last.as_secs_f64(), longest.as_secs_f64());
+        Ok(ThreadSample { operations, seconds, chunk, longest_chunk, preemptions })
+    };
+    let threads: Vec<ThreadSample> = thread::scope(|scope| {
+        let run = &run;
+        let spawned: Vec<_> = setting
+            .cpus
+            .iter()
+            .enumerate()
+            .map(|(thread, &cpu)| scope.spawn(move || run(thread, cpu)))
+            .collect();
+        spawned
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect::<Result<_, _>>()
+    })?;
+    let holds = |cell: &AtomicU64, iterations: u64, values: &[u32]| {
+        let found = cell.load(Ordering::Relaxed) as u32;
+        let is_right = kernel.is_right(found, iterations, values);
+        is_right.then_some(()).ok_or(RunError::Wrong { variant: variant.name, found })
+    };
+    if stride == 0 {
+        let values: Vec<u32> = (0..threads.len()).map(value_of).collect();
+        holds(own(0), threads.iter().map(|thread| thread.operations).sum(), &values)?;
+    } else {
+        for (number, thread) in threads.iter().enumerate() {
+            holds(own(number), thread.operations, &[value_of(number)])?;
+        }
+    }
+    Ok(Sample { threads })
+}
+
+/// What a thread stores, which no other does.
+fn value_of(thread: usize) -> u32 {
+    thread as u32 + 1
+}
+
+fn zeroed<const N: usize>() -> Box<Cells<N>> {
+    // SAFETY: zero is a value of atomics.
+    unsafe { Box::new_zeroed().assume_init() }
+}
+
+fn pin(cpu: usize) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    set.set(cpu);
+    Ok(sched_setaffinity(None, &set)?)
+}
+
+/// How often this thread was preempted so far.
+fn preemptions() -> Option<u64> {
+    let status = fs::read_to_string("/proc/thread-self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"))?;
+    line.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{EMPTY, KERNELS};
+
+    fn features() -> deburr_cpu::FeatureSet {
+        deburr_cpu::host().unwrap().features
+    }
+
+    /// Memory is what it must be after each variant, or `sample` is an error.
+    #[test]
+    fn all_variants_that_the_cpu_has_do_their_work_alone_and_together() {
+        let duration = Duration::from_millis(1);
+        for kernel in KERNELS.iter().copied().chain([EMPTY]) {
+            for variant in kernel.variants.iter().filter(|variant| variant.lacks(features()).is_empty()) {
+                for (cpus, placement) in [
+                    (&[0][..], Placement::OwnLine),
+                    (&[0, 0, 0], Placement::OwnLine),
+                    (&[0, 0], Placement::SameWord),
+                ] {
+                    let setting = Setting { cpus, placement, duration };
+                    let sample = sample(kernel, variant, 100, &setting, &Stop::default());
+                    let sample = sample.unwrap_or_else(|error| panic!("{}: {error}", kernel.name));
+                    assert_eq!(sample.threads.len(), cpus.len());
+                    assert!(sample.rate() > 1e3, "{} {}: {sample:?}", kernel.name, variant.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn words_of_one_line_are_apart() {
+        let kernel = KERNELS.iter().find(|kernel| kernel.name == "fetch-add").unwrap();
+        let setting =
+            Setting { cpus: &[0; 9], placement: Placement::SameLine, duration: Duration::from_millis(1) };
+        sample(kernel, &kernel.variants[0], 64, &setting, &Stop::default()).unwrap();
+    }
+
+    #[test]
+    fn a_processor_that_is_not_there_is_an_error_and_no_thread_waits_for_it() {
+        let setting = |cpus: &'static [usize]| Setting {
+            cpus,
+            placement: Placement::SameWord,
+            duration: Duration::from_millis(1),
+        };
+        for cpus in [&[0, 9999][..], &[1_000_000]] {
+            let error = sample(EMPTY, &EMPTY.variants[0], 64, &setting(cpus), &Stop::default()).unwrap_err();
+            assert!(error.to_string().contains(&format!("processor {}", cpus.last().unwrap())), "{error}");
+        }
+        let error = sample(EMPTY, &EMPTY.variants[0], 64, &setting(&[]), &Stop::default()).unwrap_err();
+        assert_eq!(error.to_string(), "0 threads: expected 1 to 1024");
+    }
+}

@@ -1,0 +1,43 @@
+//! A call of a function of one instruction: directly, through a pointer, and the instruction by itself.
+
+use super::assembly::variant;
+use super::model::{After, Kernel, Variant};
+
+/// The kernel.
+pub(super) const KERNEL: Kernel = Kernel {
+    name: "call",
+    suite: "calls",
+    summary: "call of a function of one instruction",
+    initial: 0,
+    after: After::Same,
+    variants: VARIANTS,
+};
+
+#[cfg(target_arch = "x86_64")]
+const VARIANTS: &[Variant] = &[
+    variant!("inline", &[], [], ["inc rax"]),
+    variant!("direct call", &[], ["jmp 4f", ".p2align 6", "5: inc rax", "ret", "4:"], ["call 5b"]),
+    variant!(
+        "call through a pointer",
+        &[],
+        ["jmp 4f", ".p2align 6", "5: inc rax", "ret", "4:", "lea rcx, [rip + 5b]"],
+        ["call rcx"]
+    ),
+];
+
+#[cfg(target_arch = "aarch64")]
+const VARIANTS: &[Variant] = &[
+    variant!("inline", &[], ["mov x9, x30"], ["add x3, x3, #1"]),
+    variant!(
+        "direct call",
+        &[],
+        ["mov x9, x30", "b 4f", ".p2align 6", "5: add x3, x3, #1", "ret", "4:"],
+        ["bl 5b", "mov x30, x9"]
+    ),
+    variant!(
+        "call through a pointer",
+        &[],
+        ["mov x9, x30", "b 4f", ".p2align 6", "5: add x3, x3, #1", "ret", "4:", "adr x4, 5b"],
+        ["blr x4", "mov x30, x9"]
+    ),
+];
