@@ -6,6 +6,7 @@
 
 pub(crate) mod analysis;
 pub(crate) mod batch;
+pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod diff;
@@ -54,6 +55,8 @@ pub(crate) enum Verb {
     Fix(Box<fix::Fix>),
     /// Run two commands, and say whether B is really better than A
     Compare(Box<compare::Compare>),
+    /// Measure what a burr costs on this CPU: kernels in assembly, each variant compared with the first
+    Bench(Box<bench::Bench>),
     /// Show what this machine offers, and the names that --target and --baseline accept
     #[command(after_help = "Examples:
   deburr cpu
@@ -115,6 +118,7 @@ pub(crate) enum Writer {
     Diff,
     Fix,
     Compare,
+    Bench,
 }
 
 /// Reads the command line.

@@ -137,5 +137,8 @@ pub(super) fn explain(id: &str, color: bool, out: &mut dyn Write) -> Result<Exit
             _ => writeln!(out, "{line}")?,
         }
     }
+    if rule.benchmark.is_some() {
+        writeln!(out, "\n{}\n\n    deburr bench {}", palette.bold("What it costs on this CPU:"), rule.id)?;
+    }
     Ok(ExitCode::SUCCESS)
 }

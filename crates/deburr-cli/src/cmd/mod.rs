@@ -1,11 +1,13 @@
 //! The verbs: arguments → what is printed, and the exit status.
 
+mod bench;
 mod catalogue;
 mod check;
 mod compare;
 mod diff;
 pub(crate) mod failure;
 mod fix;
+mod interrupt;
 mod shell;
 mod show;
 mod terminal;
@@ -24,6 +26,7 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
         Verb::Check(options) => check::run(&options, arguments.color, &mut out, complaints)?,
         Verb::Diff(options) => diff::run(&options, arguments.color, &mut out, complaints)?,
         Verb::Fix(options) => fix::run(&options, arguments.color, &mut out, complaints)?,
+        Verb::Bench(options) => bench::run(&options, color, &mut out)?,
         Verb::Compare(options) => compare::run(&options, arguments.color, &mut out)?,
         Verb::Show(options) => show::run(&options, arguments.color, &mut out)?,
         Verb::Cpu { format } => catalogue::cpu(format, color, &mut out)?,
@@ -36,6 +39,7 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
                 Writer::Diff => include_bytes!("../schema-diff.json"),
                 Writer::Fix => include_bytes!("../schema-fix.json"),
                 Writer::Compare => include_bytes!("../schema-compare.json"),
+                Writer::Bench => include_bytes!("../schema-bench.json"),
             })?;
             ExitCode::SUCCESS
         }

@@ -1,6 +1,7 @@
 //! Renderers: what a verb found → text for people or documents for programs. They compute layout only, and
 //! those that render many files write each when it comes: none holds the findings of a run.
 
+pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod diff;

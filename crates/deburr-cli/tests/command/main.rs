@@ -3,6 +3,7 @@
 //! `DEBURR_RECORD=1 cargo test -p deburr` writes the recorded texts anew.
 
 mod adversity;
+mod bench;
 mod compare;
 mod configured;
 mod diff;
@@ -81,6 +82,7 @@ fn help_texts_are_as_recorded() {
         "diff",
         "fix",
         "compare",
+        "bench",
         "cpu",
         "rules",
         "explain",

@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/above-baseline.md"),
     preview: false,
     remedies: &[],
+    benchmark: None,
     wants: Wants::classes(ClassSet::EMPTY),
     check,
 };

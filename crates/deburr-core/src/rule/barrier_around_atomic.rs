@@ -20,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
         remedy::GCC_LSE.only("kind", "sync-helper"),
     ],
     preview: false,
+    benchmark: Some("fence"),
     wants: Wants::classes(atomics::BARRIER_WANTS),
     check,
 };

@@ -14,6 +14,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/cas-for-rmw.md"),
     remedies: &[],
     preview: false,
+    benchmark: Some("fetch-add"),
     wants: Wants::classes(atomics::CAS_WANTS),
     check,
 };

@@ -118,6 +118,8 @@ pub struct Rule {
     pub preview: bool,
     /// Flags that remove its findings; empty where none does, or where the page alone can say.
     pub remedies: &'static [Remedy],
+    /// The kernel of `deburr bench` that measures what it costs, if there is one.
+    pub benchmark: Option<&'static str>,
     /// What the sweep is to note for it.
     pub wants: Wants,
     /// Runs it over one file.

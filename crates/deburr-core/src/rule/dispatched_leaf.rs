@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/dispatched-leaf.md"),
     remedies: &[],
     preview: false,
+    benchmark: Some("call"),
     wants: Wants::classes(ClassSet::EMPTY),
     check,
 };

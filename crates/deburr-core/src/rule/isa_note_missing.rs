@@ -25,6 +25,7 @@ pub(super) const RULE: Rule = Rule {
         Remedy::new(Compiler::Rustc, (1, 0), "-C link-arg=-Wl,-z,x86-64-v4").only("level", "x86-64-v4"),
     ],
     preview: false,
+    benchmark: None,
     wants: Wants::classes(ClassSet::EMPTY),
     check,
 };

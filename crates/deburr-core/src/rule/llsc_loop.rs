@@ -21,6 +21,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/llsc-loop.md"),
     preview: false,
     remedies: REMEDIES,
+    benchmark: Some("fetch-add"),
     wants: Wants::classes(atomics::WANTS),
     check,
 };

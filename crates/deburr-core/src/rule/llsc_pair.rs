@@ -16,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/llsc-pair.md"),
     remedies: &[remedy::CLANG_LSE.only("operation", "cas")],
     preview: false,
+    benchmark: None,
     wants: Wants::classes(atomics::WANTS),
     check,
 };

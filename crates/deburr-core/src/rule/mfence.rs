@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/mfence.md"),
     remedies: &[Remedy::new(Compiler::Gcc, (11, 0), ""), Remedy::new(Compiler::Clang, (21, 0), "")],
     preview: true,
+    benchmark: Some("store"),
     wants: Wants::classes(fence::WANTS.union(atomics::BARRIER_WANTS)),
     check,
 };

@@ -16,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/narrow-store-wide-load.md"),
     remedies: &[],
     preview: true,
+    benchmark: Some("forwarding"),
     wants: Wants::classes(ClassSet::EMPTY),
     check,
 };

@@ -22,6 +22,7 @@ pub(super) const RULE: Rule = Rule {
         Remedy::new(Compiler::Go, (1, 18), "GOAMD64=v2").needing("x86-64-v2"),
     ],
     preview: false,
+    benchmark: Some("popcount"),
     wants: Wants::classes(ClassSet::EMPTY),
     check,
 };

@@ -15,6 +15,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/straddling-loop.md"),
     remedies: &[],
     preview: true,
+    benchmark: None,
     wants: Wants { classes: ClassSet::EMPTY, loops: Loops::All, computing: false },
     check,
 };

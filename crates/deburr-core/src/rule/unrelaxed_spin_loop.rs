@@ -14,6 +14,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/unrelaxed-spin-loop.md"),
     remedies: &[],
     preview: true,
+    benchmark: Some("pause"),
     wants: Wants { loops: Loops::Quiet, ..Wants::classes(atomics::WANTS) },
     check,
 };

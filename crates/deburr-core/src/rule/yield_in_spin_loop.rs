@@ -16,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/yield-in-spin-loop.md"),
     remedies: &[],
     preview: false,
+    benchmark: Some("pause"),
     wants: Wants::classes(ClassSet::of(&[Class::SpinHint]).union(atomics::WANTS)),
     check,
 };

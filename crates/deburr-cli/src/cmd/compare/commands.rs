@@ -3,13 +3,13 @@
 //! In: the options with two commands. Out: a document for the renderers. Each run is in the record before the
 //! next one begins, so that an interrupted experiment can go on.
 
-use super::interrupt::Interrupts;
 use super::judge::{Measurements, criteria, document, rule};
 use super::plan::{self, ComparePlan};
 use super::record_path;
 use super::watch::{LayoutWatch, Watch};
 use crate::args::compare::{Compare, PAIRS};
 use crate::cmd::failure::Failure;
+use crate::cmd::interrupt::Interrupts;
 use crate::output::{self, target::Stream};
 use crate::render::compare::document::CompareDocument;
 use deburr_lab::measure::experiment::Experiment;

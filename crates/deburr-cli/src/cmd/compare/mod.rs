@@ -5,7 +5,6 @@
 
 mod commands;
 mod files;
-mod interrupt;
 mod judge;
 mod metric;
 mod page;
@@ -17,6 +16,7 @@ mod watch;
 use crate::args::compare::{Compare, CompareFormat, Expected};
 use crate::args::format::When;
 use crate::cmd::failure::Failure;
+use crate::cmd::interrupt::INTERRUPTED;
 use crate::cmd::terminal::{colored, width_of_terminal};
 use crate::render::compare::{benchstat, json, table, text};
 use crate::render::style::Palette;
@@ -24,7 +24,6 @@ use deburr_lab::comparison::Comparison;
 use deburr_lab::readers;
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Outcome;
-use interrupt::INTERRUPTED;
 use page::Page;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;

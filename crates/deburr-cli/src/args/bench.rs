@@ -1,0 +1,79 @@
+//! The options of `deburr bench`.
+
+use super::batch::Progress;
+use super::format::Format;
+use clap::{Args, ValueEnum};
+use deburr_lab::bench::run::Placement;
+use deburr_lab::measure::machine::Cpus;
+
+/// The options of `deburr bench`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  deburr bench llsc-loop                     what belongs to a rule
+  deburr bench fetch-add store               kernels, by 1, 2, 4, … threads
+  deburr bench atomics --threads 1,8,16      a suite
+  deburr bench --list                        what there is
+  deburr bench --format json > machine.json  everything, for the record
+
+Each variant of a kernel is a loop in assembly. All of them run in turn, in random order, until it
+is proven whether each is faster than the first, slower or the same. Times include the loop, whose
+own cost is on the first line.
+
+Exit status: 0 measured, 2 some work could not be done, 130 interrupted (what was measured by then
+is printed).")]
+pub(crate) struct Bench {
+    /// Suites, kernels or rules [default: all kernels]
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// List the kernels with their variants, and run nothing
+    #[arg(long)]
+    pub(crate) list: bool,
+
+    /// Threads, several numbers one after the other [default: 1, 2, 4, … up to the processors; 1 for what shares nothing]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "How to run")]
+    pub(crate) threads: Vec<u32>,
+    /// The processors that threads are put on, one after the other, again from the first where there are more threads
+    /// [default: all that this process may use]
+    #[arg(long, value_name = "LIST", help_heading = "How to run")]
+    pub(crate) cpus: Option<Cpus>,
+    /// Where the words are that threads work on
+    #[arg(long, value_enum, default_value_t = Words::SameWord, value_name = "PLACE", help_heading = "How to run")]
+    pub(crate) words: Words,
+    /// Milliseconds of a sample
+    #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=60_000), help_heading = "How to run")]
+    pub(crate) sample: u32,
+    /// Differences up to so many percent do not matter
+    #[arg(long, value_name = "PERCENT", default_value_t = 3.0, help_heading = "How to run")]
+    pub(crate) region: f64,
+    /// What the random order comes from
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "How to run")]
+    pub(crate) seed: u64,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
+    pub(crate) format: Format,
+    /// Whether to show progress on the standard error
+    #[arg(long, value_enum, default_value_t = Progress::Auto, value_name = "WHEN", help_heading = "Output")]
+    pub(crate) progress: Progress,
+}
+
+/// Where the words are that threads work on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Words {
+    /// All have the same one
+    SameWord,
+    /// Each has its own, next to the others
+    SameLine,
+    /// Each has its own, in lines that no other uses
+    OwnLine,
+}
+
+impl Words {
+    pub(crate) const fn placement(self) -> Placement {
+        match self {
+            Words::SameWord => Placement::SameWord,
+            Words::SameLine => Placement::SameLine,
+            Words::OwnLine => Placement::OwnLine,
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! `deburr bench`: names of kernels → what their variants cost on this CPU.
+//!
+//! In: the options. Out: a table, or the machine's record as JSON.
+
+use crate::args::batch::Progress;
+use crate::args::bench::Bench;
+use crate::args::format::Format;
+use crate::cmd::failure::Failure;
+use crate::cmd::interrupt::{INTERRUPTED, Interrupts};
+use crate::names::{nearest, unknown};
+use crate::render::bench;
+use crate::render::style::Palette;
+use deburr_core::rule;
+use deburr_cpu::Host;
+use deburr_lab::bench::experiment::{overhead, point};
+use deburr_lab::bench::machine::Machine;
+use deburr_lab::bench::record::{BenchRecord, PointRecord, SCHEMA_VERSION};
+use deburr_lab::bench::run::{Placement, Setting};
+use deburr_lab::kernel::{KERNELS, Kernel};
+use deburr_lab::measure::machine::Cpus;
+use deburr_lab::stats::Rope;
+use deburr_lab::stats::verdict::Rule;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Runs the verb.
+pub(super) fn run(options: &Bench, color: bool, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    let kernels = chosen(&options.names)?;
+    let palette = Palette::new(color);
+    if options.list {
+        bench::list(out, &kernels, palette)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let host = deburr_cpu::host().map_err(|error| Failure::Message(format!("bench: {error}")))?;
+    let interrupts = Interrupts::heed().map_err(|error| Failure::Message(format!("signals: {error}")))?;
+    let plan = Plan::of(options, &kernels)?;
+    let record = plan.measure(&host, &interrupts, options.progress)?;
+    match options.format {
+        Format::Json => {
+            let text = serde_json::to_string_pretty(&record);
+            writeln!(out, "{}", text.map_err(|error| Failure::Message(error.to_string()))?)?;
+        }
+        Format::Text => bench::text(out, &record, palette)?,
+    }
+    Ok(if record.is_interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+}
+
+/// The kernels that names are for: suites, kernels, or rules.
+fn chosen(names: &[String]) -> Result<Vec<&'static Kernel>, Failure> {
+    let mut chosen: Vec<&'static Kernel> = Vec::new();
+    for name in names {
+        let benchmark = rule::find(name).map(|rule| rule.benchmark);
+        if benchmark == Some(None) {
+            return Err(Failure::Message(format!(
+                "{name}: no kernel measures what this rule finds (`deburr bench --list` shows what there is)"
+            )));
+        }
+        let meant = benchmark.flatten().unwrap_or(name);
+        let known = chosen.len();
+        let named = KERNELS.iter().filter(|kernel| kernel.name == meant || kernel.suite == meant);
+        chosen.extend(named.copied());
+        if chosen.len() == known {
+            let names = KERNELS.iter().flat_map(|kernel| [kernel.name, kernel.suite]);
+            let nearest = nearest(name, names.chain(rule::RULES.iter().map(|rule| rule.id)));
+            let hint = "`deburr bench --list` lists kernels and suites";
+            return Err(Failure::Message(unknown("kernel, suite or rule", name, nearest, hint)));
+        }
+    }
+    let is_meant = |kernel: &&Kernel| names.is_empty() || chosen.iter().any(|it| it.name == kernel.name);
+    Ok(KERNELS.iter().copied().filter(is_meant).collect())
+}
+
+/// What is measured: kernels, each with some numbers of threads.
+struct Plan {
+    points: Vec<(&'static Kernel, Vec<usize>)>,
+    placement: Placement,
+    sample: Duration,
+    rule: Rule,
+    seed: u64,
+}
+
+impl Plan {
+    fn of(options: &Bench, kernels: &[&'static Kernel]) -> Result<Plan, Failure> {
+        let allowed = Cpus::allowed().map_err(|error| Failure::Message(format!("processors: {error}")))?;
+        let cpus = options.cpus.as_ref().unwrap_or(&allowed).numbers();
+        if let Some(missing) = cpus.iter().find(|cpu| !allowed.numbers().contains(cpu)) {
+            return Err(Failure::Message(format!(
+                "--cpus {missing}: this process may run on {allowed} only"
+            )));
+        }
+        let rope = Rope::new(options.region / 100.0);
+        let rule =
+            rope.and_then(Rule::standard).map_err(|error| Failure::Message(format!("--region: {error}")))?;
+        let points = kernels.iter().flat_map(|&kernel| {
+            threads(kernel, &options.threads, cpus.len())
+                .into_iter()
+                .map(move |threads| (kernel, cpus.iter().copied().cycle().take(threads).collect()))
+        });
+        Ok(Plan {
+            points: points.collect(),
+            placement: options.words.placement(),
+            sample: Duration::from_millis(options.sample.into()),
+            rule,
+            seed: options.seed,
+        })
+    }
+
+    fn measure(
+        &self,
+        host: &Host,
+        interrupts: &Interrupts,
+        progress: Progress,
+    ) -> Result<BenchRecord, Failure> {
+        let failed = |error: &dyn std::fmt::Display| Failure::Message(format!("bench: {error}"));
+        let setting = |cpus| Setting { cpus, placement: self.placement, duration: self.sample };
+        let first: Vec<usize> =
+            self.points.iter().flat_map(|(_, cpus)| cpus.first().copied()).take(1).collect();
+        let (frame, clock) = overhead(&setting(&first)).map_err(|error| failed(&error))?;
+        let bar = bar(progress, self.points.len());
+        let mut points = Vec::new();
+        for (kernel, cpus) in &self.points {
+            if interrupts.stop.is_wanted() {
+                break;
+            }
+            bar.set_message(format!("; {} with {} threads", kernel.name, cpus.len()));
+            let setting = setting(cpus);
+            let measured = point(kernel, &setting, host.features, (&self.rule, self.seed), &interrupts.stop);
+            points.push(PointRecord::of(&measured.map_err(|error| failed(&error))?, &setting));
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        let cpu = if host.brand.is_empty() { &host.name } else { &host.brand };
+        Ok(BenchRecord {
+            schema_version: SCHEMA_VERSION,
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            machine: Machine::here(cpu.to_string(), host.arch.name().to_owned(), host.level.name.to_owned()),
+            loop_ns: 1e9 * frame,
+            clock_ns: 1e9 * clock,
+            sample_ms: 1e3 * self.sample.as_secs_f64(),
+            region: self.rule.rope().relative(),
+            is_interrupted: interrupts.stop.is_wanted(),
+            points,
+        })
+    }
+}
+
+/// With how many threads a kernel is measured.
+fn threads(kernel: &Kernel, wanted: &[u32], processors: usize) -> Vec<usize> {
+    if !wanted.is_empty() {
+        return wanted.iter().map(|&threads| threads as usize).collect();
+    }
+    if !kernel.is_shared() {
+        return vec![1];
+    }
+    let powers = (0..usize::BITS).map(|power| 1usize << power);
+    let mut threads: Vec<usize> = powers.take_while(|&threads| threads < processors).collect();
+    threads.push(processors.max(1));
+    threads
+}
+
+fn bar(progress: Progress, points: usize) -> ProgressBar {
+    if progress == Progress::Never || !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(points as u64);
+    bar.enable_steady_tick(Duration::from_secs(1));
+    match ProgressStyle::with_template("{wide_bar} {pos}/{len} points, {elapsed}{msg}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deburr_lab::kernel::After;
+
+    #[test]
+    fn every_benchmark_that_a_rule_names_is_there() {
+        let named: Vec<&str> = rule::RULES.iter().filter_map(|rule| rule.benchmark).collect();
+        assert!(named.len() > 5);
+        for name in named {
+            assert!(KERNELS.iter().any(|kernel| kernel.name == name), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_are_of_suites_kernels_and_rules_and_each_kernel_runs_once() {
+        let names = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            chosen(&names).map(|kernels| kernels.iter().map(|kernel| kernel.name).collect::<Vec<_>>())
+        };
+        let atomics = names(&["atomics"]).unwrap_or_default();
+        assert!(atomics.len() > 5 && atomics.contains(&"fetch-add"));
+        assert_eq!(names(&["atomics", "fetch-add", "llsc-loop"]).ok(), Some(atomics));
+        assert_eq!(names(&["mfence"]).ok(), Some(vec!["store"]));
+        assert_eq!(names(&[]).map(|all| all.len()).ok(), Some(KERNELS.len()));
+        for wrong in ["fetch-ad", "scalar-twin"] {
+            assert!(names(&[wrong]).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn threads_double_up_to_the_processors() {
+        let kernel = |name: &str| *KERNELS.iter().find(|kernel| kernel.name == name).unwrap();
+        assert_eq!(kernel("fetch-add").after, After::Sum);
+        assert_eq!(threads(kernel("fetch-add"), &[], 12), [1, 2, 4, 8, 12]);
+        assert_eq!(threads(kernel("fetch-add"), &[], 1), [1]);
+        assert_eq!(threads(kernel("popcount"), &[], 12), [1]);
+        assert_eq!(threads(kernel("popcount"), &[3, 1], 12), [3, 1]);
+    }
+}

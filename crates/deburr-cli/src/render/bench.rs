@@ -1,0 +1,165 @@
+//! The record of a benchmark → tables for people: one for each kernel, by threads and variant.
+
+use super::number::counted;
+use super::style::Palette;
+use deburr_lab::bench::record::{BenchRecord, PointRecord, VariantRecord};
+use deburr_lab::kernel::Kernel;
+use std::io::{self, Write};
+
+/// Lists kernels with their variants.
+pub(crate) fn list(out: &mut dyn Write, kernels: &[&Kernel], palette: Palette) -> io::Result<()> {
+    let mut suite = "";
+    for kernel in kernels {
+        if kernel.suite != suite {
+            suite = kernel.suite;
+            writeln!(out, "{}", palette.bold(suite))?;
+        }
+        writeln!(out, "  {}: {}", palette.bold(kernel.name), kernel.summary)?;
+        let variants: Vec<&str> = kernel.variants.iter().map(|variant| variant.name).collect();
+        writeln!(out, "    {}", palette.dim(&variants.join("; ")))?;
+    }
+    Ok(())
+}
+
+/// Prints a record.
+pub(crate) fn text(out: &mut dyn Write, record: &BenchRecord, palette: Palette) -> io::Result<()> {
+    let machine = &record.machine;
+    let processors = counted(machine.processors as u64, "processor");
+    let virtualised = if machine.virtualised == Some(true) { ", virtualised" } else { "" };
+    let governor = machine.governor.as_ref().map_or_else(String::new, |governor| format!(", {governor}"));
+    writeln!(
+        out,
+        "{}: {}, {processors}{virtualised}{governor}; the loop takes {} of each time, a look at the clock {}",
+        palette.bold(&machine.cpu),
+        machine.level,
+        nanoseconds(record.loop_ns),
+        nanoseconds(record.clock_ns),
+    )?;
+    for points in record.points.chunk_by(|one, next| one.kernel == next.kernel) {
+        table(out, points, palette)?;
+    }
+    if record.is_interrupted {
+        writeln!(out, "\nInterrupted: what was measured by then is above.")?;
+    }
+    Ok(())
+}
+
+fn table(out: &mut dyn Write, points: &[PointRecord], palette: Palette) -> io::Result<()> {
+    let Some(first) = points.first() else { return Ok(()) };
+    let shared = if points.iter().any(|point| point.processors.len() > 1) {
+        format!(" ({})", first.placement)
+    } else {
+        String::new()
+    };
+    writeln!(out, "\n{}{shared}", palette.bold(&first.kernel))?;
+    let names = points.iter().flat_map(|point| &point.variants).map(|variant| variant.name.chars().count());
+    let width = names.max().unwrap_or_default().max("variant".len());
+    let header = format!(
+        "  threads  {:width$}  {:>10}  {:>11}  fairness  against the first",
+        "variant", "time", "rate"
+    );
+    writeln!(out, "{}", palette.dim(&header))?;
+    for point in points {
+        for (index, variant) in point.variants.iter().enumerate() {
+            let threads = if index == 0 { point.processors.len().to_string() } else { String::new() };
+            writeln!(out, "  {threads:>7}  {:width$}  {}", variant.name, measured(variant))?;
+        }
+        let (threads, processors) = (point.processors.len(), distinct(&point.processors));
+        if processors < threads {
+            writeln!(
+                out,
+                "           {threads} threads took turns on {}",
+                counted(processors as u64, "processor")
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn measured(variant: &VariantRecord) -> String {
+    if !variant.lacks.is_empty() {
+        return format!("{:>10}  (the CPU lacks {})", "-", variant.lacks.join(", "));
+    }
+    let Some(rates) = &variant.measured else { return format!("{:>10}", "-") };
+    let fairness = if rates.thread_rates.len() > 1 {
+        format!("{:>7.0}%", 100.0 * rates.fairness)
+    } else {
+        " ".repeat(8)
+    };
+    let verdict = variant.verdict.as_ref().map_or_else(String::new, |verdict| {
+        let range =
+            verdict.interval.map_or_else(String::new, |(low, high)| format!(" [{low:.2}, {high:.2}]"));
+        format!("  {:.2}×{range} as long: {}", verdict.slowdown, verdict.outcome)
+    });
+    let preempted = match rates.preempted {
+        0 => String::new(),
+        count => {
+            let separator = if verdict.is_empty() { "  " } else { "; " };
+            format!("{separator}preempted in {count} of {} samples", rates.rounds)
+        }
+    };
+    format!("{:>10}  {:>9}/s  {fairness}{verdict}{preempted}", nanoseconds(rates.ns), rate(rates.rate))
+        .trim_end()
+        .to_owned()
+}
+
+/// How many different ones there are.
+fn distinct(processors: &[usize]) -> usize {
+    processors.iter().collect::<std::collections::BTreeSet<_>>().len()
+}
+
+/// Three digits, with the unit.
+fn nanoseconds(ns: f64) -> String {
+    match ns {
+        ns if ns < 9.995 => format!("{ns:.2} ns"),
+        ns if ns < 99.95 => format!("{ns:.1} ns"),
+        ns if ns < 9_999.5 => format!("{ns:.0} ns"),
+        ns => format!("{:.1} µs", ns / 1e3),
+    }
+}
+
+/// Three digits of a number of operations.
+fn rate(rate: f64) -> String {
+    match rate {
+        rate if rate >= 1e9 => format!("{:.2} G", rate / 1e9),
+        rate if rate >= 1e6 => format!("{:.1} M", rate / 1e6),
+        rate if rate >= 1e3 => format!("{:.1} k", rate / 1e3),
+        rate => format!("{rate:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits_and_a_unit() {
+        assert_eq!(
+            [0.312, 9.994, 9.996, 99.96, 12_345.0].map(nanoseconds),
+            ["0.31 ns", "9.99 ns", "10.0 ns", "100 ns", "12.3 µs"]
+        );
+        assert_eq!([512.0, 2_345.0, 3.2e6, 4.56e9].map(rate), ["512", "2.3 k", "3.2 M", "4.56 G"]);
+    }
+
+    #[test]
+    fn a_table_says_what_was_measured_what_was_not_and_by_how_much_it_differs() {
+        let record: BenchRecord = serde_json::from_str(include_str!("bench-example.json")).unwrap();
+        let mut out = Vec::new();
+        text(&mut out, &record, Palette::new(false)).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let expected = "\
+Example CPU: x86-64-v3, 2 processors, virtualised; the loop takes 0.31 ns of each time, a look at the clock 21.0 ns
+
+fetch-add (same-word)
+  threads  variant             time         rate  fairness  against the first
+        1  lock xadd        5.00 ns    200.0 M/s
+           cmpxchg loop     6.50 ns    153.8 M/s            1.30× [1.28, 1.33] as long: worse
+           ldadd                  -  (the CPU lacks FEAT_LSE)
+        2  lock xadd        50.0 ns     40.0 M/s       90%
+           cmpxchg loop      200 ns     10.0 M/s       25%  4.00× as long: inconclusive; preempted in 3 of 40 samples
+
+Interrupted: what was measured by then is above.
+";
+        assert_eq!(text, expected);
+    }
+}

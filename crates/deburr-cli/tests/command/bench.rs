@@ -1,0 +1,96 @@
+//! `deburr bench`: what there is to measure, its record, and what cannot be done.
+
+use crate::{deburr, stderr, stdout};
+use deburr_test_support::schema_faults;
+use serde_json::Value;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+#[test]
+fn all_kernels_are_listed_with_their_variants() {
+    let listed = deburr(&["bench", "--list"]);
+    assert_eq!(listed.status.code(), Some(0), "{}", stderr(&listed));
+    let text = stdout(&listed);
+    for name in ["atomics", "fetch-add", "failing-compare-and-swap", "pause", "forwarding", "popcount"] {
+        assert!(text.contains(name), "{name}: {text}");
+    }
+    let one = stdout(&deburr(&["bench", "--list", "llsc-loop"]));
+    assert!(one.contains("fetch-add") && !one.contains("popcount"), "{one}");
+}
+
+/// The record of a short run, and of the first processor alone.
+#[test]
+fn a_record_follows_the_printed_schema_and_its_rates_fit_together() {
+    let ran =
+        deburr(&["bench", "store", "popcount", "--threads", "1,2", "--sample", "1", "--format", "json"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    let record: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let schema: Value = serde_json::from_slice(&deburr(&["schema", "bench"]).stdout).unwrap();
+    let faults = schema_faults(&schema, &record);
+    assert!(faults.is_empty(), "{faults:#?}");
+    let points = record["points"].as_array().unwrap();
+    assert_eq!(points.len(), 4);
+    for point in points {
+        let threads = point["processors"].as_array().unwrap().len() as f64;
+        for variant in point["variants"].as_array().unwrap() {
+            if variant["lacks"].as_array().is_some_and(|lacks| !lacks.is_empty()) {
+                assert!(variant["measured"].is_null() && variant["verdict"].is_null());
+                continue;
+            }
+            let rates = &variant["measured"];
+            let (rate, ns) = (rates["rate"].as_f64().unwrap(), rates["ns"].as_f64().unwrap());
+            assert!((rate * ns / 1e9 / threads - 1.0).abs() < 1e-9, "{variant}");
+            assert!(
+                rates["range"][0].as_f64().unwrap() <= rate && rate <= rates["range"][1].as_f64().unwrap()
+            );
+            assert_eq!(rates["thread_rates"].as_array().unwrap().len() as f64, threads);
+            assert!((0.0..=1.0).contains(&rates["fairness"].as_f64().unwrap()));
+        }
+        assert!(point["variants"][0]["verdict"].is_null());
+        assert!(point["variants"][1]["verdict"]["slowdown"].as_f64().unwrap() > 0.0);
+    }
+}
+
+#[test]
+fn a_rule_runs_what_belongs_to_it_and_its_page_names_the_command() {
+    let ran = deburr(&["bench", "mfence", "--threads", "1", "--sample", "1"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    let text = stdout(&ran);
+    assert!(text.contains("\nstore") && text.contains(" as long: "), "{text}");
+    let crowded = stdout(&deburr(&["bench", "load", "--threads", "3", "--cpus", "0", "--sample", "1"]));
+    assert!(crowded.contains("\n           3 threads took turns on 1 processor\n"), "{crowded}");
+    assert!(stdout(&deburr(&["explain", "mfence"])).ends_with("\n    deburr bench mfence\n"));
+    assert!(!stdout(&deburr(&["explain", "scalar-twin"])).contains("deburr bench"));
+}
+
+#[test]
+fn what_cannot_be_measured_is_said() {
+    for (arguments, message) in [
+        (&["fetch-ad"][..], "no kernel, suite or rule is called `fetch-ad`; did you mean `fetch-add`?"),
+        (&["scalar-twin"], "scalar-twin: no kernel measures what this rule finds"),
+        (&["--cpus", "9999", "store"], "9999"),
+        (&["--threads", "0", "store"], "0"),
+        (&["--threads", "2000", "store"], "2000"),
+        (&["--sample", "0", "store"], "0"),
+        (&["--region", "-1", "store"], "-1"),
+    ] {
+        let refused = deburr(&[&["bench"], arguments].concat());
+        assert_eq!(refused.status.code(), Some(2), "{arguments:?}: {}", stdout(&refused));
+        assert!(stderr(&refused).contains(message), "{arguments:?}: {}", stderr(&refused));
+        assert_eq!(stdout(&refused), "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn who_interrupts_it_gets_what_was_measured() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    command.args(["bench", "pause", "load", "--sample", "2000", "--threads", "1", "--format", "json"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130), "{}", stderr(&ended));
+    let record: Value = serde_json::from_slice(&ended.stdout).unwrap();
+    assert_eq!(record["is_interrupted"], true);
+}
