@@ -5,6 +5,7 @@ use super::format::Format;
 use clap::{Args, ValueEnum};
 use deburr_lab::bench::run::Placement;
 use deburr_lab::measure::machine::Cpus;
+use std::path::PathBuf;
 
 /// The options of `deburr bench`.
 #[derive(Debug, Args)]
@@ -14,6 +15,7 @@ use deburr_lab::measure::machine::Cpus;
   deburr bench atomics --threads 1,8,16      a suite
   deburr bench --list                        what there is
   deburr bench --format json > machine.json  everything, for the record
+  deburr bench --compare-with machine.json   the same here, next to it
 
 Each variant of a kernel is a loop in assembly. All of them run in turn, in random order, until it
 is proven whether each is faster than the first, slower or the same. Times include the loop, whose
@@ -48,6 +50,13 @@ pub(crate) struct Bench {
     /// What the random order comes from
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "How to run")]
     pub(crate) seed: u64,
+
+    /// Set the record of another machine next to what is measured here
+    #[arg(long, value_name = "FILE", help_heading = "Records")]
+    pub(crate) compare_with: Option<PathBuf>,
+    /// Print a record, and run nothing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["names", "list"], help_heading = "Records")]
+    pub(crate) show: Option<PathBuf>,
 
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]

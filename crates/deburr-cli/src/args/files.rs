@@ -19,7 +19,7 @@ pub(crate) enum Role {
 }
 
 /// Verb, option and role of each.
-pub(crate) const FILES: [(&str, &str, Role); 28] = [
+pub(crate) const FILES: [(&str, &str, Role); 30] = [
     ("check", "paths", Role::Reads),
     ("check", "config", Role::Reads),
     ("check", "add_allowances", Role::Extends),
@@ -48,4 +48,6 @@ pub(crate) const FILES: [(&str, &str, Role); 28] = [
     ("compare", "record", Role::Begins),
     ("compare", "resume", Role::Continues),
     ("compare", "html", Role::Writes),
+    ("bench", "compare_with", Role::Reads),
+    ("bench", "show", Role::Reads),
 ];

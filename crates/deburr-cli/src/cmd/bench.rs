@@ -10,6 +10,7 @@ use crate::cmd::interrupt::{INTERRUPTED, Interrupts};
 use crate::names::{nearest, unknown};
 use crate::render::bench;
 use crate::render::style::Palette;
+use crate::system_error::error_text;
 use deburr_core::rule;
 use deburr_cpu::Host;
 use deburr_lab::bench::experiment::{overhead, point};
@@ -21,7 +22,9 @@ use deburr_lab::measure::machine::Cpus;
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Rule;
 use indicatif::{ProgressBar, ProgressStyle};
+use std::fs;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -33,18 +36,41 @@ pub(super) fn run(options: &Bench, color: bool, out: &mut dyn Write) -> Result<E
         bench::list(out, &kernels, palette)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let other = options.compare_with.as_deref().map(read).transpose()?;
+    if let Some(path) = &options.show {
+        return print(out, &read(path)?, other.as_ref(), options.format, palette);
+    }
     let host = deburr_cpu::host().map_err(|error| Failure::Message(format!("bench: {error}")))?;
     let interrupts = Interrupts::heed().map_err(|error| Failure::Message(format!("signals: {error}")))?;
     let plan = Plan::of(options, &kernels)?;
     let record = plan.measure(&host, &interrupts, options.progress)?;
-    match options.format {
-        Format::Json => {
-            let text = serde_json::to_string_pretty(&record);
+    print(out, &record, other.as_ref(), options.format, palette)?;
+    Ok(if record.is_interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+}
+
+/// A record of another time or machine.
+fn read(path: &Path) -> Result<BenchRecord, Failure> {
+    let complain = |reason: &dyn std::fmt::Display| Failure::Message(format!("{}: {reason}", path.display()));
+    let text = fs::read_to_string(path).map_err(|error| complain(&error_text(&error)))?;
+    BenchRecord::parse(&text).map_err(|error| complain(&error))
+}
+
+fn print(
+    out: &mut dyn Write,
+    record: &BenchRecord,
+    other: Option<&BenchRecord>,
+    format: Format,
+    palette: Palette,
+) -> Result<ExitCode, Failure> {
+    match (format, other) {
+        (Format::Json, _) => {
+            let text = serde_json::to_string_pretty(record);
             writeln!(out, "{}", text.map_err(|error| Failure::Message(error.to_string()))?)?;
         }
-        Format::Text => bench::text(out, &record, palette)?,
+        (Format::Text, None) => bench::text(out, record, palette)?,
+        (Format::Text, Some(other)) => bench::side_by_side(out, record, other, palette)?,
     }
-    Ok(if record.is_interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The kernels that names are for: suites, kernels, or rules.

@@ -76,6 +76,61 @@ fn table(out: &mut dyn Write, points: &[PointRecord], palette: Palette) -> io::R
     Ok(())
 }
 
+/// Prints a record with another one next to it, as far as both have measured the same.
+pub(crate) fn side_by_side(
+    out: &mut dyn Write,
+    here: &BenchRecord,
+    there: &BenchRecord,
+    palette: Palette,
+) -> io::Result<()> {
+    let (one, other) = (&here.machine, &there.machine);
+    writeln!(out, "here:  {}, {}", palette.bold(&one.cpu), counted(one.processors as u64, "processor"))?;
+    writeln!(out, "there: {}, {}", palette.bold(&other.cpu), counted(other.processors as u64, "processor"))?;
+    let mut left_out = 0u64;
+    for points in here.points.chunk_by(|one, next| one.kernel == next.kernel) {
+        let Some(first) = points.first() else { continue };
+        let rows: Vec<(usize, &VariantRecord, Option<&VariantRecord>)> = points
+            .iter()
+            .flat_map(|point| {
+                let other = |variant| there.same(point, variant).filter(|it| it.measured.is_some());
+                point.variants.iter().map(move |variant| (point.processors.len(), variant, other(variant)))
+            })
+            .collect();
+        left_out += rows.iter().filter(|(_, _, other)| other.is_none()).count() as u64;
+        let width = rows.iter().map(|(_, variant, _)| variant.name.chars().count()).max().unwrap_or_default();
+        writeln!(out, "\n{}", palette.bold(&first.kernel))?;
+        let header = format!(
+            "  threads  {:width$}  {:>10}  {:>10}  {:>6}  against the first: here, there",
+            "variant", "here", "there", "ratio"
+        );
+        writeln!(out, "{}", palette.dim(&header))?;
+        for (threads, variant, other) in rows {
+            let Some((one, other_rates)) =
+                variant.measured.as_ref().zip(other.and_then(|it| it.measured.as_ref()))
+            else {
+                continue;
+            };
+            let slowdown = |variant: &VariantRecord| {
+                variant.verdict.as_ref().map_or("1".to_owned(), |verdict| format!("{:.2}×", verdict.slowdown))
+            };
+            writeln!(
+                out,
+                "  {threads:>7}  {:width$}  {:>10}  {:>10}  {:>5.2}×  {}, {}",
+                variant.name,
+                nanoseconds(one.ns),
+                nanoseconds(other_rates.ns),
+                one.ns / other_rates.ns,
+                slowdown(variant),
+                other.map(slowdown).unwrap_or_default(),
+            )?;
+        }
+    }
+    if left_out > 0 {
+        writeln!(out, "\n{} measured on one machine only left out.", counted(left_out, "variant"))?;
+    }
+    Ok(())
+}
+
 fn measured(variant: &VariantRecord) -> String {
     if !variant.lacks.is_empty() {
         return format!("{:>10}  (the CPU lacks {})", "-", variant.lacks.join(", "));
@@ -139,6 +194,29 @@ mod tests {
             ["0.31 ns", "9.99 ns", "10.0 ns", "100 ns", "12.3 µs"]
         );
         assert_eq!([512.0, 2_345.0, 3.2e6, 4.56e9].map(rate), ["512", "2.3 k", "3.2 M", "4.56 G"]);
+    }
+
+    #[test]
+    fn two_machines_stand_side_by_side_where_both_have_measured_the_same() {
+        let here: BenchRecord = serde_json::from_str(include_str!("bench-example.json")).unwrap();
+        let mut there = here.clone();
+        there.machine.cpu = "Another CPU".to_owned();
+        there.points.pop();
+        there.points[0].variants[0].measured.as_mut().unwrap().ns = 2.5;
+        let mut out = Vec::new();
+        side_by_side(&mut out, &here, &there, Palette::new(false)).unwrap();
+        let expected = "\
+here:  Example CPU, 2 processors
+there: Another CPU, 2 processors
+
+fetch-add
+  threads  variant             here       there   ratio  against the first: here, there
+        1  lock xadd        5.00 ns     2.50 ns   2.00×  1, 1
+        1  cmpxchg loop     6.50 ns     6.50 ns   1.00×  1.30×, 1.30×
+
+3 variants measured on one machine only left out.
+";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `deburr bench`: what there is to measure, its record, and what cannot be done.
 
 use crate::{deburr, stderr, stdout};
-use deburr_test_support::schema_faults;
+use deburr_test_support::{Scratch, schema_faults};
 use serde_json::Value;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -61,6 +61,37 @@ fn a_rule_runs_what_belongs_to_it_and_its_page_names_the_command() {
     assert!(crowded.contains("\n           3 threads took turns on 1 processor\n"), "{crowded}");
     assert!(stdout(&deburr(&["explain", "mfence"])).ends_with("\n    deburr bench mfence\n"));
     assert!(!stdout(&deburr(&["explain", "scalar-twin"])).contains("deburr bench"));
+}
+
+#[test]
+fn a_record_is_shown_again_and_set_next_to_another_run() {
+    let scratch = Scratch::new("bench-record");
+    let ran = deburr(&["bench", "popcount", "--sample", "1", "--format", "json"]);
+    let path = scratch.file("machine.json", &ran.stdout);
+    let shown = deburr(&["bench", "--show", &path]);
+    assert_eq!((shown.status.code(), stderr(&shown).as_str()), (Some(0), ""));
+    assert!(stdout(&shown).contains("\npopcount\n"), "{}", stdout(&shown));
+    assert_eq!(deburr(&["bench", "--show", &path, "--format", "json"]).stdout, ran.stdout);
+    let both = deburr(&["bench", "popcount", "--sample", "1", "--compare-with", &path]);
+    let text = stdout(&both);
+    assert!(
+        text.starts_with("here:  ") && text.contains("\nthere: ") && text.contains("masks and shifts"),
+        "{text}"
+    );
+    let cut = scratch.file("cut.json", &ran.stdout[..ran.stdout.len() / 2]);
+    let other = stdout(&ran).replacen("\"schema_version\": 1", "\"schema_version\": 2", 1);
+    let other = scratch.file("other.json", other.as_bytes());
+    for (path, message) in [
+        (&cut, "cut.json: no record of `deburr bench --format json`: EOF"),
+        (&other, "other.json: a record of version 2, where this deburr reads version 1"),
+        (&scratch.join("none.json").display().to_string(), "none.json: no such file or directory"),
+    ] {
+        for option in ["--show", "--compare-with"] {
+            let refused = deburr(&["bench", option, path]);
+            assert_eq!(refused.status.code(), Some(2));
+            assert!(stderr(&refused).contains(message), "{}", stderr(&refused));
+        }
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::machine::Machine;
 use super::run::{Sample, Setting};
 use crate::comparison::Comparison;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The version of what is written.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -96,6 +97,53 @@ pub struct VerdictRecord {
     pub interval: Option<(f64, f64)>,
 }
 
+/// Why a text is no record.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// It is cut off, or no such JSON.
+    Json(serde_json::Error),
+    /// It has another version, which is given.
+    Version(u64),
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RecordError::Json(error) => write!(f, "no record of `deburr bench --format json`: {error}"),
+            RecordError::Version(version) => {
+                write!(f, "a record of version {version}, where this deburr reads version {SCHEMA_VERSION}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for RecordError {}
+
+impl BenchRecord {
+    /// Reads what was written as JSON.
+    ///
+    /// # Errors
+    /// [`RecordError`], where it is cut off, something else, or of another version.
+    pub fn parse(text: &str) -> Result<BenchRecord, RecordError> {
+        let document: serde_json::Value = serde_json::from_str(text).map_err(RecordError::Json)?;
+        match document["schema_version"].as_u64() {
+            Some(version) if version != u64::from(SCHEMA_VERSION) => Err(RecordError::Version(version)),
+            _ => BenchRecord::deserialize(document).map_err(RecordError::Json),
+        }
+    }
+
+    /// The variant of another record's kernel with as many threads in such places, if it is here.
+    pub fn same(&self, point: &PointRecord, variant: &VariantRecord) -> Option<&VariantRecord> {
+        let is_meant = |it: &&PointRecord| {
+            (&it.kernel, &it.placement, it.processors.len())
+                == (&point.kernel, &point.placement, point.processors.len())
+        };
+        let mut variants = self.points.iter().filter(is_meant).flat_map(|point| &point.variants);
+        variants.find(|it| it.name == variant.name)
+    }
+}
+
 impl PointRecord {
     /// The record of a point.
     pub fn of(point: &Point, setting: &Setting<'_>) -> PointRecord {
@@ -174,6 +222,46 @@ mod tests {
             preemptions: Some(preemptions),
         });
         Sample { threads: threads.to_vec() }
+    }
+
+    #[test]
+    fn a_record_is_read_back_and_one_that_is_none_is_refused() {
+        let point = PointRecord {
+            suite: "atomics".to_owned(),
+            kernel: "store".to_owned(),
+            placement: "same-word".to_owned(),
+            processors: vec![0, 1],
+            variants: vec![VariantRecord {
+                name: "xchg".to_owned(),
+                lacks: Vec::new(),
+                measured: rates(&[sample([100, 300], 0)]),
+                verdict: None,
+            }],
+        };
+        let machine = Machine::here("a".to_owned(), "x86_64".to_owned(), "x86-64-v1".to_owned());
+        let record = BenchRecord {
+            schema_version: SCHEMA_VERSION,
+            tool_version: "0".to_owned(),
+            machine,
+            loop_ns: 0.1,
+            clock_ns: 20.0,
+            sample_ms: 1.0,
+            region: 0.03,
+            is_interrupted: false,
+            points: vec![point.clone()],
+        };
+        let text = serde_json::to_string(&record).unwrap();
+        assert_eq!(BenchRecord::parse(&text).unwrap(), record);
+        assert_eq!(record.same(&point, &point.variants[0]), Some(&point.variants[0]));
+        let alone = PointRecord { processors: vec![0], ..point.clone() };
+        assert_eq!(record.same(&alone, &point.variants[0]), None);
+        for length in 0..text.len() {
+            assert!(BenchRecord::parse(&text[..length]).is_err(), "{length}");
+        }
+        let other = text.replacen("\"schema_version\":1", "\"schema_version\":7", 1);
+        let error = BenchRecord::parse(&other).unwrap_err().to_string();
+        assert_eq!(error, "a record of version 7, where this deburr reads version 1");
+        assert!(BenchRecord::parse("[1]").unwrap_err().to_string().contains("no record of"));
     }
 
     #[test]
