@@ -3,6 +3,7 @@
 //! One program for all, so that it is linked once and its tests fill all CPUs until the last is done. Each folder is a part of
 //! deburr: `cargo test -p deburr-tests fix::` runs what is about `deburr fix`.
 
+mod bench;
 mod check;
 mod compare;
 mod fix;
