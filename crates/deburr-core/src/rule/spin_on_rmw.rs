@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/spin-on-rmw.md"),
     remedies: &[],
     preview: true,
-    benchmark: Some("failing-compare-and-swap"),
+    benchmark: Some("lock"),
     wants: Wants {
         loops: Loops::All,
         ..Wants::classes(ClassSet::of(&[Class::LockedAtomic]).union(atomics::WANTS))

@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/unrelaxed-spin-loop.md"),
     remedies: &[],
     preview: true,
-    benchmark: Some("pause"),
+    benchmark: Some("lock"),
     wants: Wants { loops: Loops::Quiet, ..Wants::classes(atomics::WANTS) },
     check,
 };

@@ -10,6 +10,7 @@ mod atomics;
 mod call;
 mod empty;
 mod forwarding;
+mod lock;
 mod model;
 mod pause;
 mod popcount;
@@ -30,6 +31,7 @@ pub const KERNELS: &[&Kernel] = &[
     &atomics::fetch_or::KERNEL,
     &atomics::fetch_add::KERNEL,
     &atomics::reader_lock::KERNEL,
+    &lock::KERNEL,
     &pause::KERNEL,
     &forwarding::KERNEL,
     &call::KERNEL,

@@ -66,7 +66,7 @@ impl Variant {
 impl Kernel {
     /// Whether it is about a word that threads share.
     pub fn is_shared(&self) -> bool {
-        self.suite == "atomics"
+        matches!(self.suite, "atomics" | "locks")
     }
 
     /// Whether a cell's first 32 bits are what they must be after `iterations` by threads with these values.
