@@ -126,7 +126,7 @@ pub(crate) fn run(target: &str, folders: &[&Path], seconds: u32) -> Result<Outco
         fs::create_dir_all(folder).map_err(|error| fault(&error))?;
     }
     let mut command = fuzz("run", target);
-    command.args(folders).args(["--", "-rss_limit_mb=2048", "-timeout=20", "-print_final_stats=1"]);
+    command.args(folders).args(["--", "-rss_limit_mb=1024", "-timeout=20", "-print_final_stats=1"]);
     // Inputs are small from the start: growing them from nothing would lose their structure. Weighing inputs by the rarity of their
     // features takes half of the time of a run of half a millisecond.
     command.args(["-len_control=0", "-entropic=0"]).arg(format!("-max_len={LONGEST_INPUT}"));
