@@ -1,21 +1,14 @@
-//! The whole line, from bytes to a report: whatever the bytes are, no panic.
-//!
-//! The first byte chooses the request; the rest is the file.
+//! Drives the stage `check`: see `deburr_stages`.
 
 #![no_main]
 
-use deburr_core::image::{Image, Linkage};
-use deburr_core::{Request, check, wanted_debug_file};
-use libfuzzer_sys::fuzz_target;
+use deburr_stages::{check, cross_elf, mutate_elf, on_this_thread};
+use libfuzzer_sys::{fuzz_crossover, fuzz_mutator, fuzz_target, fuzzer_mutate};
 
-fuzz_target!(|data: &[u8]| {
-    let Some((choice, bytes)) = data.split_first() else { return };
-    let _ = wanted_debug_file(bytes);
-    // The file as its own debug file: two views of one lie.
-    let request = Request { debug_file: (choice & 1 == 1).then_some(bytes), ..Request::default() };
-    let _ = check(bytes, &request);
-    // Whatever needs no check at run time does not ask for it.
-    if let Ok(image) = Image::parse(bytes, request.debug_file) {
-        let _ = Linkage::parse(&image);
-    }
+fuzz_target!(init: on_this_thread(), |data: &[u8]| check(data));
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    mutate_elf(data, size, max_size, seed, fuzzer_mutate)
 });
+
+fuzz_crossover!(|one: &[u8], other: &[u8], out: &mut [u8], seed: u32| { cross_elf(one, other, out, seed) });

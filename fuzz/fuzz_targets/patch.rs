@@ -1,20 +1,14 @@
-//! Planning, writing, proving and taking back: whatever the bytes are, no panic; and what is written is proven from the two
-//! files, and gives the original back.
+//! Drives the stage `patch`: see `deburr_stages`.
 
 #![no_main]
 
-use deburr_patch::{ApplyOptions, PlanRequest, apply, difference, plan, revert, verify};
-use libfuzzer_sys::fuzz_target;
+use deburr_stages::{cross_elf, mutate_elf, on_this_thread, patch};
+use libfuzzer_sys::{fuzz_crossover, fuzz_mutator, fuzz_target, fuzzer_mutate};
 
-fuzz_target!(|data: &[u8]| {
-    let Some((choice, bytes)) = data.split_first() else { return };
-    let _ = revert(bytes);
-    let _ = difference(bytes, bytes);
-    let target = deburr_cpu::level_named("armv8.1-a").map(|level| level.features);
-    let request = PlanRequest { target, trampolines: choice & 4 == 4, ..PlanRequest::default() };
-    let Ok(plan) = plan(bytes, &request) else { return };
-    let options = ApplyOptions { new_build_id: choice & 1 == 1, trailer: choice & 2 == 2, ..ApplyOptions::default() };
-    let Ok(patched) = apply(bytes, &plan, &options) else { return };
-    assert!(verify(bytes, &patched).is_ok_and(|verified| verified.changes.len() == plan.sites.len()));
-    assert!(revert(&patched).is_ok_and(|original| original == bytes));
+fuzz_target!(init: on_this_thread(), |data: &[u8]| patch(data));
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    mutate_elf(data, size, max_size, seed, fuzzer_mutate)
 });
+
+fuzz_crossover!(|one: &[u8], other: &[u8], out: &mut [u8], seed: u32| { cross_elf(one, other, out, seed) });

@@ -4,29 +4,7 @@
 //! sections that deburr reads (symbols, unwind tables, notes, debug information, Go's tables). The gABI's offsets are written
 //! out here, since the mutations must not depend on the parser that they test.
 
-/// Numbers that repeat from run to run (xorshift64*, Vigna 2016).
-#[derive(Debug, Clone)]
-pub struct Sequence(u64);
-
-impl Sequence {
-    /// Starts at a seed other than 0.
-    pub fn new(seed: u64) -> Sequence {
-        Sequence(seed.max(1))
-    }
-
-    /// The next number.
-    pub fn draw(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    /// A number below `limit`, or 0.
-    pub fn below(&mut self, limit: usize) -> usize {
-        (self.draw() >> 11) as usize % limit.max(1)
-    }
-}
+pub use deburr_mutator::Sequence;
 
 const E_PHOFF: usize = 0x20;
 const E_SHOFF: usize = 0x28;
@@ -93,7 +71,7 @@ fn lie(bytes: &mut [u8], part: Part, random: &mut Sequence) {
 
 /// One damaged copy, and what was done to it.
 pub fn mutate(original: &[u8], seed: u64) -> (&'static str, Vec<u8>) {
-    let mut random = Sequence::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1));
+    let mut random = Sequence::scattered(seed);
     let random = &mut random;
     let mut bytes = original.to_vec();
     let segments = table(&bytes, E_PHOFF, E_PHNUM, PHDR);

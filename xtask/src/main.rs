@@ -1,7 +1,9 @@
 //! The developers' tasks: `cargo xtask <task>`. Each is a module; this file only chooses.
 
 mod advisories;
+mod corpus;
 mod fixtures;
+mod fuzz;
 mod nightly;
 mod same;
 
@@ -11,6 +13,7 @@ const USAGE: &str = "\
 usage: cargo xtask <task>
 
   advisories [PATH]    writes what RustSec says of our dependencies to xtask/advisories.toml, from a clone of its database
+  corpus [SECONDS]     grows the committed inputs of the fuzz targets for so long (default 1200), and minimises them
   fixtures [--bless]   assemble the rules' fixtures and compare with the committed objects; --bless writes them
   nightly [SECONDS]    what is too long for every push: larger packages, exhaustive tests, fuzzing for so long (default 600)
   same REVISION        whether this tree and that revision give the same JSON for 250 real files, byte for byte
@@ -22,6 +25,11 @@ fn main() -> ExitCode {
     let result = match arguments.as_slice() {
         ["advisories"] => advisories::run(None),
         ["advisories", database] => advisories::run(Some(database.as_ref())),
+        ["corpus"] => corpus::grow(1200),
+        ["corpus", seconds] => match seconds.parse() {
+            Ok(seconds) => corpus::grow(seconds),
+            Err(_) => Err(USAGE.to_owned()),
+        },
         ["fixtures"] => fixtures::run(false),
         ["fixtures", "--bless"] => fixtures::run(true),
         ["nightly"] => nightly::run(600),

@@ -135,30 +135,46 @@ impl FeatureSet {
 
     /// The set and all that its features cannot do without: `FEAT_SVE2` brings `FEAT_SVE`.
     pub fn with_implied(self) -> FeatureSet {
-        grow(self, |set, feature, needs| if set.contains(feature) { needs } else { FeatureSet::EMPTY })
+        if self.is_empty() {
+            return self;
+        }
+        // A row needs one feature only: what a set brings is what each of its features brings.
+        let brought = IMPLIED.iter().filter(|(feature, _)| self.contains(*feature));
+        brought.fold(self, |set, (_, implied)| set.union(*implied))
     }
 
     /// The features that cannot do without one of this set, and the set itself: for `FEAT_SVE` also `FEAT_SVE2`.
     pub fn with_dependents(self) -> FeatureSet {
-        grow(
-            self,
-            |set, feature, needs| {
-                if needs.minus(set) == needs { FeatureSet::EMPTY } else { FeatureSet::of(&[feature]) }
-            },
-        )
+        let dependent = IMPLIED.iter().filter(|(_, implied)| !implied.intersection(self).is_empty());
+        dependent.fold(self, |set, (feature, _)| set.with(*feature))
     }
 }
 
-/// Adds what `more` finds for a row of [`IMPLIES`] until nothing is added.
-fn grow(mut set: FeatureSet, more: impl Fn(FeatureSet, Feature, FeatureSet) -> FeatureSet) -> FeatureSet {
+/// Each row of [`IMPLIES`] with all that it brings, directly or by what it needs: worked out once, by the compiler.
+static IMPLIED: [(Feature, FeatureSet); IMPLIES.len()] = {
+    let mut rows = [(IMPLIES[0].0, FeatureSet::EMPTY); IMPLIES.len()];
+    let mut i = 0;
+    while i < rows.len() {
+        rows[i] = (IMPLIES[i].0, closed(FeatureSet::of(IMPLIES[i].1)));
+        i += 1;
+    }
+    rows
+};
+
+/// Adds what rows of [`IMPLIES`] bring until nothing is added.
+const fn closed(mut set: FeatureSet) -> FeatureSet {
     loop {
-        let grown = IMPLIES
-            .iter()
-            .fold(set, |set, (feature, needs)| set.union(more(set, *feature, FeatureSet::of(needs))));
-        if grown == set {
+        let before = set;
+        let mut i = 0;
+        while i < IMPLIES.len() {
+            if set.contains(IMPLIES[i].0) {
+                set = set.union(FeatureSet::of(IMPLIES[i].1));
+            }
+            i += 1;
+        }
+        if set.is_subset(before) {
             return set;
         }
-        set = grown;
     }
 }
 
@@ -181,6 +197,20 @@ mod tests {
         assert!(FeatureSet::of(&[AVX512_VBMI]).with_implied().contains(SSE2));
         assert!(FeatureSet::of(&[AVX]).with_dependents().contains(AVX512_VBMI));
         assert!(!FeatureSet::of(&[AVX]).with_dependents().contains(SSE4_2));
+    }
+
+    /// By their definitions, for every feature and every two.
+    #[test]
+    fn what_is_worked_out_once_is_what_the_rows_say() {
+        for one in Feature::all() {
+            for other in Feature::all() {
+                let set = FeatureSet::of(&[one, other]);
+                assert_eq!(set.with_implied(), closed(set), "{set:?}");
+            }
+            let alone = FeatureSet::of(&[one]);
+            let needing = Feature::all().filter(|other| closed(FeatureSet::of(&[*other])).contains(one));
+            assert_eq!(alone.with_dependents(), needing.collect(), "{one}");
+        }
     }
 
     #[test]

@@ -64,6 +64,29 @@ fn calls_of_an_object_go_here_and_elsewhere() {
     assert!(image.frames.iter().any(|frame| frame.extent == Extent::sized(calls.svma, calls.size)));
 }
 
+/// One that is left out is no code, whatever its relocations say.
+#[test]
+fn addresses_are_made_in_the_code_of_an_object_alone() {
+    let source =
+        "int f(void) { return 1; } int (*g(void))(void) { return f; } int (*h(void))(void) { return f; }";
+    let object =
+        build("addresses.o", source, &["-O1", "-c", "-fPIC", "-ffunction-sections", "-fvisibility=hidden"]);
+    assert_eq!(parse(&object).addresses.len(), 2);
+    let headers = u64::from_le_bytes(object[40..48].try_into().unwrap()) as usize;
+    let is_code = |header: &usize| object[header + 8] & 4 != 0 && object[header + 32] > 0;
+    let mut left_out = 0;
+    for header in (headers..object.len() - 63).step_by(64).filter(is_code) {
+        let mut bytes = object.clone();
+        bytes[header + 4] = 7; // SHT_NOTE
+        let image = parse(&bytes);
+        assert!(
+            image.addresses.iter().all(|&(from, to)| image.code_at(from).and(image.code_at(to)).is_some())
+        );
+        left_out += 2 - image.addresses.len();
+    }
+    assert_eq!(left_out, 4, "without f both, without g or h one");
+}
+
 #[test]
 fn without_section_headers_the_same_dynamic_functions_are_found() {
     let mut bytes = SHARED.to_vec();

@@ -305,3 +305,20 @@ fn table_that_repeats_itself_makes_no_list_longer_than_the_file() {
     let (_, linkage) = parse(&bytes);
     assert!(linkage.cells.len() > 60 && linkage.cells.len() <= bytes.len() / 8, "{}", linkage.cells.len());
 }
+
+/// An address that wraps belongs to no section.
+#[test]
+fn data_that_reaches_past_the_last_address_is_left_out() {
+    let headers = u64::from_le_bytes(SHARED[40..48].try_into().unwrap()) as usize;
+    let mut left_out = 0;
+    for header in (headers..SHARED.len() - 63).step_by(64) {
+        let mut bytes = SHARED.to_vec();
+        bytes[header + 16..header + 24].copy_from_slice(&(u64::MAX - 3).to_le_bytes());
+        let Ok(image) = Image::parse(&bytes, None) else { continue };
+        let linkage = Linkage::parse(&image);
+        assert!(linkage.data.iter().all(|data| data.bytes.len() as u64 <= data.extent.len()));
+        assert!(image.constants.iter().all(|(extent, bytes)| bytes.len() as u64 == extent.len()));
+        left_out += usize::from(linkage.data.len() < parse(SHARED).1.data.len());
+    }
+    assert!(left_out > 2, "{left_out} sections were moved");
+}

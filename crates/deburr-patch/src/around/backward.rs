@@ -27,25 +27,31 @@ pub(crate) enum Pointers {
     ByConvention,
 }
 
-/// Places from which control may come to a seed.
+/// Places from which control may come to a seed, as one bit a place. Only pages that have one take memory: a small file may state
+/// addresses gigabytes apart.
 #[derive(Debug, Default)]
 pub(crate) struct Reaching {
-    words: Vec<u64>,
+    pages: Vec<Option<Box<Page>>>,
 }
+
+/// The bits of 64 KiB of code.
+type Page = [u64; 256];
 
 impl Reaching {
     pub(crate) fn contains(&self, at: CodeOffset) -> bool {
-        let (word, bit) = place(at);
-        self.words.get(word).is_some_and(|word| word & bit != 0)
+        let (page, word, bit) = place(at);
+        let page = self.pages.get(page).and_then(Option::as_ref);
+        page.and_then(|page| page.get(word)).is_some_and(|word| word & bit != 0)
     }
 
     /// Puts a place in; whether it is new.
     fn insert(&mut self, at: CodeOffset) -> bool {
-        let (word, bit) = place(at);
-        if self.words.len() <= word {
-            self.words.resize(word + 1, 0);
+        let (page, word, bit) = place(at);
+        if self.pages.len() <= page {
+            self.pages.resize_with(page + 1, || None);
         }
-        self.words.get_mut(word).is_some_and(|word| {
+        let page = self.pages.get_mut(page).map(|page| page.get_or_insert_with(|| Box::new([0; 256])));
+        page.and_then(|page| page.get_mut(word)).is_some_and(|word| {
             let is_new = *word & bit == 0;
             *word |= bit;
             is_new
@@ -53,8 +59,9 @@ impl Reaching {
     }
 }
 
-const fn place(at: CodeOffset) -> (usize, u64) {
-    ((at.0 >> 8) as usize, 1 << (at.0 >> 2 & 63))
+/// The page of an offset, the word in it, and its bit.
+const fn place(at: CodeOffset) -> (usize, usize, u64) {
+    ((at.0 >> 16) as usize, (at.0 >> 8 & 255) as usize, 1 << (at.0 >> 2 & 63))
 }
 
 /// Finds the places from which control may come to one of the seeds. `stops`: whether a path ends at an
@@ -202,4 +209,20 @@ fn exits_of(flow: &Flow<'_, '_>, start: CodeOffset, stops: &impl Fn(&Insn) -> bo
         }
     }
     exits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_gigabytes_apart_take_a_page_each() {
+        let mut reaching = Reaching::default();
+        let places = [4, 0x1_0000, 0xffff_fffc].map(CodeOffset);
+        assert_eq!(places.map(|at| reaching.insert(at)), [true; 3]);
+        assert_eq!(places.map(|at| reaching.insert(at)), [false; 3]);
+        assert_eq!(places.map(|at| reaching.contains(at)), [true; 3]);
+        assert_eq!([0, 8, 0x1_0004, 0xffff_fff8].map(|at| reaching.contains(CodeOffset(at))), [false; 4]);
+        assert_eq!(reaching.pages.iter().flatten().count(), 3);
+    }
 }

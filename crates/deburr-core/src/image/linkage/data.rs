@@ -43,7 +43,13 @@ fn of_sections<'a>(elf: &Elf<'a>, image: &Image<'_>) -> Vec<Data<'a>> {
     let is_data = |section: &&Section<'_>| {
         // The zero-filled part of the thread-local template has no memory of its own.
         let is_template_tail = section.kind == SHT_NOBITS && section.flags & SHF_TLS != 0;
-        section.is_alloc() && !section.is_executable() && section.size > 0 && !is_template_tail
+        // Up to the last address: its bytes are as many as its extent is long.
+        let is_addressed = section.svma.checked_add(section.size).is_some();
+        section.is_alloc()
+            && !section.is_executable()
+            && section.size > 0
+            && !is_template_tail
+            && is_addressed
     };
     let sections = elf.sections.iter().filter(is_data);
     let mut found: Vec<Data<'a>> = sections

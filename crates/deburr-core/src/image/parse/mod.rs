@@ -77,6 +77,7 @@ fn constants<'a>(elf: &Elf<'a>) -> Vec<(Extent, &'a [u8])> {
             && section.flags & SHF_WRITE == 0
             && section.kind == SHT_PROGBITS
             && elf.kind != Kind::Relocatable
+            && section.svma.checked_add(section.size).is_some()
     };
     let sections = elf.sections.iter().filter(is_constant);
     sections.filter_map(|section| Some((section.extent(), elf.data(section)?))).collect()

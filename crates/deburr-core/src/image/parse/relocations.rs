@@ -496,7 +496,10 @@ fn read_relocatable<'a>(elf: &Elf<'a>, ranges: &CodeRanges, arrays: &[Extent], o
                 InCode::Address { .. } => {
                     if let Some(to) = here.filter(|&svma| ranges.contains(svma)).map(Svma) {
                         out.pointers.push(to);
-                        out.addresses.push((Svma(site), to));
+                        // Its section may be left out, where it overlaps another.
+                        if ranges.contains(site) {
+                            out.addresses.push((Svma(site), to));
+                        }
                     }
                 }
             }

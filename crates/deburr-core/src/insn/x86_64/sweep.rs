@@ -128,8 +128,8 @@ fn back_edge(
 ) -> Option<BackEdge> {
     let from = at.wrapping_add(position as u32);
     let to = insn.near_branch_target();
-    // A target ahead wraps to a huge length.
-    let length = u64::from(from).wrapping_sub(to);
+    // A target before all code wraps to a huge address, and is ahead.
+    let length = u64::from(from).checked_sub(to)?;
     if loops == Loops::None || length > u64::from(SHORT_LOOP) || to < u64::from(at) {
         return None;
     }
@@ -148,8 +148,7 @@ fn computing_loop(
 ) -> Option<ComputingLoop> {
     let from = at.wrapping_add(position as u32);
     let to = insn.near_branch_target();
-    // A target ahead wraps to a huge length.
-    let length = u64::from(from).wrapping_sub(to);
+    let length = u64::from(from).checked_sub(to)?;
     if length > u64::from(COMPUTING_LOOP) || to < u64::from(at) {
         return None;
     }

@@ -736,6 +736,16 @@ fn short_loops_are_noted_and_those_that_act_are_distinguished() {
     assert!(swept(&bytes("74 f0"), 2, &all).0.back_edges.is_empty());
 }
 
+/// Its address wraps, and is no smaller than the unit's.
+#[test]
+fn a_jump_to_before_all_code_closes_no_loop() {
+    let wants = Wants { loops: Loops::All, computing: true, ..Wants::default() };
+    let mut found = Sweep::default();
+    let code = bytes("66 0f fe c1 ff c9 75 d0"); // paddd xmm0, xmm1; dec ecx; jne
+    sweep(&code, code.len(), CodeOffset::ZERO, &Interest { wants, ..EVERYWHERE }, &mut found);
+    assert!(found.back_edges.is_empty() && found.computing_loops.is_empty());
+}
+
 #[test]
 fn arithmetic_is_recognised_with_its_width() {
     use crate::insn::arithmetic::{Arithmetic, Work};

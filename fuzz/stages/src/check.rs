@@ -1,0 +1,104 @@
+//! The whole line: bytes → report, compared with itself, and the code at its first finding.
+
+use crate::input::{Choice, split};
+use deburr_core::rule::RULES;
+use deburr_core::{
+    Knowledge, ListingPlace, Report, Request, Shown, StatedGuard, View, across, check as check_file, compare,
+    inspect, learn, listing,
+};
+use deburr_cpu::{FeatureSet, level_named};
+
+/// Checks an ELF file with all rules, those in preview too. The choice adds its own bytes as debug file, a target, a baseline, what it
+/// exports to itself, a stated guard, a comparison with itself, and a listing.
+///
+/// # Panics
+/// Where the report does not survive JSON, a count does not add up, a file differs from itself, or a finding has no code.
+pub fn check(data: &[u8]) {
+    let Some((choice, bytes)) = split(data) else { return };
+    let ids: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
+    let debug_file = choice.has_debug_file().then_some(bytes);
+    let own =
+        choice.bit(3).then(|| learn(bytes, &Request { debug_file, ..Request::default() }).ok()).flatten();
+    let foreign: Vec<&Knowledge> = own.iter().collect();
+    let (target, baseline) = levels(bytes, choice);
+    let guard = [StatedGuard { id: 7, function: "*a*", features: target.unwrap_or(FeatureSet::EMPTY) }];
+    let request = Request {
+        debug_file,
+        target,
+        baseline,
+        rules: Some(&ids),
+        guards: if choice.bit(4) { &guard } else { &[] },
+        foreign: &foreign,
+    };
+    let Ok(report) = check_file(bytes, &request) else { return };
+    hold_of_report(&report, &request);
+    survives_json(&report);
+    if let Some(facts) = &report.facts {
+        across(&[facts.clone(), facts.clone()], Some(&ids));
+    }
+    if choice.bit(5) {
+        let inspected = inspect(bytes, &request).expect("what is checked can be inspected");
+        assert_eq!(inspected.report, report, "two runs report the same");
+        let difference = compare(Some(&inspected), &inspected);
+        assert!(difference.is_empty(), "a file differs from itself: {difference:?}");
+    }
+    if choice.bit(6) {
+        lists_its_findings(bytes, &request, &report);
+    }
+}
+
+/// A target and a baseline of the file's architecture (`e_machine`).
+fn levels(bytes: &[u8], choice: Choice) -> (Option<FeatureSet>, Option<FeatureSet>) {
+    let names = match bytes.get(18) {
+        Some(183) => ["armv8.1-a", "armv9.0-a"], // EM_AARCH64
+        _ => ["x86-64-v2", "x86-64-v3"],
+    };
+    let features = |name: &str| level_named(name).map(|level| level.features);
+    (choice.bit(1).then(|| features(names[1])).flatten(), choice.bit(2).then(|| features(names[0])).flatten())
+}
+
+fn hold_of_report(report: &Report, request: &Request<'_>) {
+    let coverage = report.coverage;
+    let sum = coverage.decoded_bytes + coverage.data_bytes + coverage.undecoded_bytes;
+    assert_eq!(sum, coverage.executable_bytes);
+    assert!(coverage.named_functions <= coverage.functions);
+    for finding in &report.findings {
+        assert!(RULES.iter().any(|rule| rule.id == finding.rule));
+        assert!(!finding.message.is_empty());
+        // The code it is about, which may begin before it.
+        assert!(finding.extent <= coverage.executable_bytes, "{finding:?}");
+    }
+    assert!(report.findings.len() <= RULES.len() * (1 + coverage.executable_bytes as usize));
+    for function in &report.isa_functions {
+        assert!(!function.features.is_empty());
+        assert!(function.features.values().all(|&count| count > 0 && count <= coverage.decoded_bytes));
+    }
+    assert_eq!(report.stated_guards.len(), request.guards.len());
+    let advised = |advice: &deburr_core::report::Advice| !advice.rules.is_empty() && advice.findings > 0;
+    assert!(report.advice.iter().all(advised));
+}
+
+/// What a report serialises to is read back as the same report, but for what is not in the JSON.
+fn survives_json(report: &Report) {
+    let text = serde_json::to_string(report).expect("a report is JSON");
+    let read: Report = serde_json::from_str(&text).expect("and is read back");
+    let mut written = report.clone();
+    (written.facts, written.stated_guards) = (None, Vec::new());
+    assert_eq!(read, written);
+}
+
+/// The code at the first finding can be listed, and the finding is in it.
+fn lists_its_findings(bytes: &[u8], request: &Request<'_>, report: &Report) {
+    let Some(finding) = report.findings.first() else { return };
+    let place = ListingPlace { base: finding.section.as_deref(), offset: Some(finding.svma.0) };
+    let view = View { whole: true, ..View::default() };
+    match listing(bytes, request, place, view).expect("what is checked can be listed") {
+        Shown::Listing(listing) => {
+            assert!(listing.insns.len() <= listing.instructions);
+            assert!(listing.insns.iter().all(|line| !line.text.is_empty() && !line.bytes.is_empty()));
+        }
+        // Sections of a relocatable object may share a name.
+        Shown::Several(candidates) => assert!(finding.section.is_some() && candidates.len() > 1),
+        Shown::Nowhere(_) => assert!(finding.section.is_some(), "no code at {finding:?}"),
+    }
+}

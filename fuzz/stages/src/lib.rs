@@ -1,0 +1,48 @@
+//! One function for each stage that fuzzing drives: bytes → the stage's result, and what must hold of it.
+//!
+//! In: an input of a fuzz target. The first byte chooses the request, the rest is the file. Out: nothing; what does not hold panics.
+//! The fuzz targets, a test of the committed inputs, and whoever looks into one input call the same functions.
+//!
+//! | stage | from | what must hold |
+//! |---|---|---|
+//! | [`image`] | an ELF file | all lists sorted and within the code, all bytes where they are stated to be |
+//! | [`discover`] | an ELF file | every byte accounted for, functions apart, graphs and loops closed |
+//! | [`reach`] | an ELF file | verdicts on functions that need something, fewer where more is permitted |
+//! | [`check`] | an ELF file | the report survives JSON, its findings are in code, nothing differs from itself |
+//! | [`patch`] | an ELF file | what is written is proven from the two files, and taken back |
+//! | [`package`] | a package | limits held; rewritten exactly where something changed |
+//! | [`readers`] | a benchmark's report | finite numbers, and tables no longer than they may be |
+
+#![forbid(unsafe_code)]
+
+mod check;
+mod discover;
+mod image;
+mod input;
+mod package;
+mod patch;
+mod reach;
+mod readers;
+
+pub use check::check;
+pub use discover::discover;
+pub use image::image;
+pub use input::{cross_elf, mutate_elf, on_this_thread};
+pub use package::package;
+pub use patch::patch;
+pub use reach::reach;
+pub use readers::readers;
+
+/// A stage.
+pub type Stage = fn(&[u8]);
+
+/// All stages, by the names of their fuzz targets.
+pub const STAGES: [(&str, Stage); 7] = [
+    ("image", image),
+    ("discover", discover),
+    ("reach", reach),
+    ("check", check),
+    ("patch", patch),
+    ("package", package),
+    ("readers", readers),
+];
