@@ -156,11 +156,18 @@ fn builds(name: &str, case: &Case) -> Arc<Vec<Built>> {
     static MADE: OnceLock<Mutex<HashMap<String, Cell>>> = OnceLock::new();
     let made = MADE.get_or_init(Mutex::default);
     let cell = Arc::clone(made.lock().expect("no test panics here").entry(name.to_owned()).or_default());
-    Arc::clone(
-        cell.get_or_init(|| {
-            Arc::new(case.builds.iter().map(|&compiler| build(name, case, compiler)).collect())
-        }),
-    )
+    // All at once: the case's other test has a processor, too, and waits.
+    let make = || {
+        std::thread::scope(|scope| {
+            let begin = |&compiler| scope.spawn(move || build(name, case, compiler));
+            let begun: Vec<_> = case.builds.iter().map(begin).collect();
+            let made = begun
+                .into_iter()
+                .map(|one| one.join().unwrap_or_else(|fault| std::panic::resume_unwind(fault)));
+            Arc::new(made.collect())
+        })
+    };
+    Arc::clone(cell.get_or_init(make))
 }
 
 fn emulate(built: &Built, cpu: &str) -> Result<Outcome, String> {
