@@ -1,4 +1,4 @@
-//! Edits ELF files by their structure, so that fuzzing gets behind the headers: bytes and a seed → other bytes.
+//! Edits ELF files by their structure, so that fuzzing gets past the headers: bytes and a seed → other bytes.
 //!
 //! In: any bytes, best an ELF64 little-endian file for x86-64 or AArch64. Out: the same with one to four [`Edit`]s. What is
 //! there is read leniently, by code of its own: mutations must not depend on the parser that they test. Nothing here panics,

@@ -3,7 +3,7 @@
 use crate::input::split;
 use deburr_patch::{ApplyOptions, PlanRequest, apply, difference, plan, revert, verify};
 
-/// Plans, writes, proves and takes back. The choice: a new build-id, a note behind the file, trampolines.
+/// Plans, writes, proves and takes back. The choice: a new build-id, a note after the file, trampolines.
 ///
 /// # Panics
 /// Where what is written is not proven from the two files, differs by other bytes than planned, or does not give the original back.

@@ -140,10 +140,11 @@ impl Plan {
         progress: Progress,
     ) -> Result<BenchRecord, Failure> {
         let failed = |error: &dyn std::fmt::Display| Failure::Message(format!("bench: {error}"));
-        let setting = |cpus| Setting { cpus, placement: self.placement, duration: self.sample };
+        let setting = |cpus, placement| Setting { cpus, placement, duration: self.sample };
         let first: Vec<usize> =
             self.points.iter().flat_map(|(_, cpus)| cpus.first().copied()).take(1).collect();
-        let (frame, clock) = overhead(&setting(&first)).map_err(|error| failed(&error))?;
+        let (frame, clock) =
+            overhead(&setting(&first, Placement::OwnLine)).map_err(|error| failed(&error))?;
         let bar = bar(progress, self.points.len());
         let mut points = Vec::new();
         for (kernel, cpus) in &self.points {
@@ -151,7 +152,9 @@ impl Plan {
                 break;
             }
             bar.set_message(format!("; {} with {} threads", kernel.name, cpus.len()));
-            let setting = setting(cpus);
+            // What shares nothing has more than a word to itself.
+            let placement = if kernel.is_shared() { self.placement } else { Placement::OwnLine };
+            let setting = setting(cpus, placement);
             let measured = point(kernel, &setting, host.features, (&self.rule, self.seed), &interrupts.stop);
             points.push(PointRecord::of(&measured.map_err(|error| failed(&error))?, &setting));
             bar.inc(1);

@@ -57,6 +57,9 @@ fn a_rule_runs_what_belongs_to_it_and_its_page_names_the_command() {
     assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
     let text = stdout(&ran);
     assert!(text.contains("\nstore") && text.contains(" as long: "), "{text}");
+    // What shares no word has lines of its own, whatever the words' place is.
+    let apart = ["bench", "forwarding", "--threads", "2", "--words", "same-line", "--sample", "1"];
+    assert!(stdout(&deburr(&apart)).contains("\nforwarding (own-line)\n"));
     let crowded = stdout(&deburr(&["bench", "load", "--threads", "3", "--cpus", "0", "--sample", "1"]));
     assert!(crowded.contains("\n           3 threads took turns on 1 processor\n"), "{crowded}");
     assert!(stdout(&deburr(&["explain", "mfence"])).ends_with("\n    deburr bench mfence\n"));

@@ -50,7 +50,7 @@ pub struct PointRecord {
     pub variants: Vec<VariantRecord>,
 }
 
-/// One way to do a kernel's work.
+/// One implementation of a kernel's work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VariantRecord {
     /// The variant.
@@ -82,7 +82,7 @@ pub struct Rates {
     pub longest_wait_ns: f64,
     /// Operations between two looks at the clock.
     pub wait_operations: u64,
-    /// Samples during which something else ran on a processor.
+    /// Samples during which something else had a processor for a hundredth of the time.
     pub preempted: usize,
 }
 
@@ -218,7 +218,7 @@ mod tests {
             operations,
             seconds: 0.5,
             chunk: 64,
-            longest_chunk: 1e-6 * operations as f64,
+            longest_chunk: 1e-4 * operations as f64,
             preemptions: Some(preemptions),
         });
         Sample { threads: threads.to_vec() }
@@ -271,7 +271,7 @@ mod tests {
         assert_eq!((rates.rounds, rates.rate, rates.range), (3, 800.0, (400.0, 800.0)));
         assert_eq!((rates.ns, rates.fairness, rates.preempted), (2.5e6, 1.0, 1));
         assert_eq!(rates.thread_rates, [200.0, 400.0]);
-        assert!((rates.longest_wait_ns - 3e5).abs() < 1e-6 && rates.wait_operations == 64, "{rates:?}");
+        assert!((rates.longest_wait_ns - 3e7).abs() < 1e-6 && rates.wait_operations == 64, "{rates:?}");
         assert_eq!(super::rates(&[]), None);
     }
 }

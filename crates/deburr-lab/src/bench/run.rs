@@ -89,13 +89,19 @@ impl Sample {
         self.threads.iter().map(ThreadSample::rate).sum()
     }
 
-    /// Whether something else ran on a processor meanwhile.
+    /// Whether something else had a processor for so long that it shows.
     pub fn is_preempted(&self) -> bool {
-        self.threads.iter().any(|thread| thread.preemptions.is_some_and(|count| count > 0))
+        self.threads.iter().any(ThreadSample::is_preempted)
     }
 }
 
 impl ThreadSample {
+    /// Whether something else had its processor, and some of its operations took a hundredth of all its time: a kernel's thread
+    /// that runs for microseconds does not show.
+    fn is_preempted(&self) -> bool {
+        self.preemptions.is_some_and(|count| count > 0) && self.longest_chunk > 0.01 * self.seconds
+    }
+
     /// Operations per second.
     pub fn rate(&self) -> f64 {
         self.operations as f64 / self.seconds
@@ -301,6 +307,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_preemption_counts_where_it_took_a_hundredth_of_the_time() {
+        let thread = |preemptions, longest_chunk| ThreadSample {
+            operations: 1000,
+            seconds: 0.02,
+            chunk: 10,
+            longest_chunk,
+            preemptions,
+        };
+        let is_preempted = |thread| Sample { threads: vec![thread] }.is_preempted();
+        assert!(is_preempted(thread(Some(1), 0.0003)));
+        assert!(!is_preempted(thread(Some(3), 0.0001)));
+        assert!(!is_preempted(thread(Some(0), 0.01)) && !is_preempted(thread(None, 0.01)));
     }
 
     #[test]

@@ -26,11 +26,11 @@ pub struct Kernel {
     pub initial: u32,
     /// What they are after.
     pub after: After,
-    /// The same work in several ways; the first is what the others are compared with.
+    /// Implementations of the same work; the first is what the others are compared with.
     pub variants: &'static [Variant],
 }
 
-/// One way to do a kernel's work.
+/// One implementation of a kernel's work.
 #[derive(Debug)]
 pub struct Variant {
     /// Its name: `lock xadd`.
