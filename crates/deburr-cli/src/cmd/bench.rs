@@ -7,6 +7,7 @@ use crate::args::bench::Bench;
 use crate::args::format::Format;
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::{INTERRUPTED, Interrupts};
+use crate::cmd::progress::Bar;
 use crate::names::{nearest, unknown};
 use crate::render::bench;
 use crate::render::style::Palette;
@@ -21,9 +22,8 @@ use deburr_lab::kernel::{KERNELS, Kernel};
 use deburr_lab::measure::machine::Cpus;
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Rule;
-use indicatif::{ProgressBar, ProgressStyle};
 use std::fs;
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -145,21 +145,21 @@ impl Plan {
             self.points.iter().flat_map(|(_, cpus)| cpus.first().copied()).take(1).collect();
         let (frame, clock) =
             overhead(&setting(&first, Placement::OwnLine)).map_err(|error| failed(&error))?;
-        let bar = bar(progress, self.points.len());
+        let bar = Bar::new(progress, self.points.len() as u64, "points");
         let mut points = Vec::new();
-        for (kernel, cpus) in &self.points {
+        for (done, (kernel, cpus)) in (0..).zip(&self.points) {
             if interrupts.stop.is_wanted() {
                 break;
             }
+            bar.set_position(done);
             bar.set_message(format!("; {} with {} threads", kernel.name, cpus.len()));
             // What shares nothing has more than a word to itself.
             let placement = if kernel.is_shared() { self.placement } else { Placement::OwnLine };
             let setting = setting(cpus, placement);
             let measured = point(kernel, &setting, host.features, (&self.rule, self.seed), &interrupts.stop);
             points.push(PointRecord::of(&measured.map_err(|error| failed(&error))?, &setting));
-            bar.inc(1);
         }
-        bar.finish_and_clear();
+        bar.finish();
         let cpu = if host.brand.is_empty() { &host.name } else { &host.brand };
         Ok(BenchRecord {
             schema_version: SCHEMA_VERSION,
@@ -187,18 +187,6 @@ fn threads(kernel: &Kernel, wanted: &[u32], processors: usize) -> Vec<usize> {
     let mut threads: Vec<usize> = powers.take_while(|&threads| threads < processors).collect();
     threads.push(processors.max(1));
     threads
-}
-
-fn bar(progress: Progress, points: usize) -> ProgressBar {
-    if progress == Progress::Never || !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(points as u64);
-    bar.enable_steady_tick(Duration::from_secs(1));
-    match ProgressStyle::with_template("{wide_bar} {pos}/{len} points, {elapsed}{msg}") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
 }
 
 #[cfg(test)]

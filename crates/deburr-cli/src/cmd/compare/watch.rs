@@ -7,6 +7,7 @@
 use super::metric::ChosenMetric;
 use super::plan::ComparePlan;
 use crate::args::batch::Progress;
+use crate::cmd::progress::Bar;
 use deburr_lab::comparison;
 use deburr_lab::measure::experiment::Experiment;
 use deburr_lab::measure::layouts::{self, Extent};
@@ -14,9 +15,6 @@ use deburr_lab::measure::pairs::{Next, Observer, Pair};
 use deburr_lab::measure::record::RecordedRun;
 use deburr_lab::side::Side;
 use deburr_lab::stats::verdict::{Rule, Sequence};
-use indicatif::{ProgressBar, ProgressStyle};
-use std::io::IsTerminal;
-use std::time::Duration;
 
 /// How often one pair or layout is measured because of what ran next to it.
 const ATTEMPTS: u32 = 3;
@@ -107,38 +105,5 @@ impl layouts::Observer for LayoutWatch {
             |run: &RecordedRun| conditions.is_some_and(|conditions| conditions.disturb_run(run).is_some());
         runs.last().is_some_and(|run| is_disturbed(run) && run.attempt.saturating_add(1) < ATTEMPTS)
             && again < self.most
-    }
-}
-
-/// A bar for so many of something, where somebody sees it.
-pub(super) struct Bar(Option<ProgressBar>);
-
-impl Bar {
-    fn new(progress: Progress, length: u64, what: &str) -> Bar {
-        let wanted = progress == Progress::Auto && std::io::stderr().is_terminal();
-        Bar(wanted.then(|| {
-            let bar = ProgressBar::new(length);
-            bar.enable_steady_tick(Duration::from_secs(1));
-            match ProgressStyle::with_template(&format!(
-                "{{wide_bar}} {{pos}}/{{len}} {what}, {{elapsed}}{{msg}}"
-            )) {
-                Ok(style) => bar.with_style(style),
-                Err(_) => bar,
-            }
-        }))
-    }
-
-    fn set_position(&self, position: u32) {
-        self.0.iter().for_each(|bar| bar.set_position(u64::from(position)));
-    }
-
-    fn set_message(&self, message: String) {
-        if let Some(bar) = &self.0 {
-            bar.set_message(message);
-        }
-    }
-
-    pub(super) fn finish(&self) {
-        self.0.iter().for_each(ProgressBar::finish_and_clear);
     }
 }
