@@ -41,8 +41,8 @@ pub(crate) struct Bench {
     /// Where the words are that threads work on
     #[arg(long, value_enum, default_value_t = Words::SameWord, value_name = "PLACE", help_heading = "How to run")]
     pub(crate) words: Words,
-    /// Milliseconds of a sample
-    #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=60_000), help_heading = "How to run")]
+    /// Milliseconds of a sample, up to 2000: a word of 32 bits counts no further
+    #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=2_000), help_heading = "How to run")]
     pub(crate) sample: u32,
     /// Differences up to so many percent do not matter
     #[arg(long, value_name = "PERCENT", default_value_t = 3.0, help_heading = "How to run")]

@@ -106,6 +106,7 @@ fn what_cannot_be_measured_is_said() {
         (&["--threads", "0", "store"], "0"),
         (&["--threads", "2000", "store"], "2000"),
         (&["--sample", "0", "store"], "0"),
+        (&["--sample", "2001", "store"], "2001"),
         (&["--region", "-1", "store"], "-1"),
     ] {
         let refused = deburr(&[&["bench"], arguments].concat());

@@ -11,11 +11,12 @@ use crate::measure::schedule::layout_order;
 use crate::measure::stop::Stop;
 use crate::side::Side;
 use crate::stats::benchstat::Upstream;
+use crate::stats::moments::median;
 use crate::stats::verdict::{Order, Outcome, Rule};
 use crate::stats::{Direction, Error};
 use deburr_cpu::FeatureSet;
 use std::fmt;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A variant, and what became of it.
 #[derive(Debug)]
@@ -171,6 +172,9 @@ fn series(variants: &[Measured], order: &[Vec<usize>], index: usize) -> Option<S
 /// [`RunError`], where no thread can run on the processor.
 pub fn overhead(setting: &Setting<'_>) -> Result<(f64, f64), RunError> {
     const TIMES: usize = 11;
+    /// The loop does nothing that longer samples would show.
+    const LONGEST: Duration = Duration::from_millis(20);
+    let setting = &Setting { duration: setting.duration.min(LONGEST), ..*setting };
     let mut frame = Vec::new();
     for variant in EMPTY.variants {
         let chunk = chunk_of(variant);
@@ -178,8 +182,8 @@ pub fn overhead(setting: &Setting<'_>) -> Result<(f64, f64), RunError> {
             frame.push(1.0 / sample(EMPTY, variant, chunk, setting, &Stop::default())?.rate());
         }
     }
-    let mut clock: Vec<f64> = (0..TIMES).map(|_| clock()).collect();
-    Ok((median(&mut frame), median(&mut clock)))
+    let clock: Vec<f64> = (0..TIMES).map(|_| clock()).collect();
+    Ok((median(&frame), median(&clock)))
 }
 
 /// Seconds of one look at the clock, over many.
@@ -192,18 +196,12 @@ fn clock() -> f64 {
     start.elapsed().as_secs_f64() / f64::from(LOOKS)
 }
 
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::bench::run::Placement;
     use crate::kernel::KERNELS;
     use crate::stats::Rope;
-    use std::time::Duration;
 
     fn setting() -> Setting<'static> {
         Setting { cpus: &[0], placement: Placement::OwnLine, duration: Duration::from_micros(500) }

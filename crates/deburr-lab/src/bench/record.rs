@@ -6,6 +6,7 @@ use super::experiment::{Measured, Point};
 use super::machine::Machine;
 use super::run::{Sample, Setting};
 use crate::comparison::Comparison;
+use crate::stats::moments::median;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -181,31 +182,26 @@ fn rates(samples: &[Sample]) -> Option<Rates> {
     let all: Vec<f64> = samples.iter().map(Sample::rate).collect();
     let threads = first.threads.len();
     let of_thread = |thread: usize| {
-        median(samples.iter().filter_map(|sample| sample.threads.get(thread)).map(|it| it.rate()).collect())
+        let rates = samples.iter().filter_map(|sample| sample.threads.get(thread)).map(|it| it.rate());
+        median(&rates.collect::<Vec<f64>>())
     };
     let fairness = |sample: &Sample| {
         let rates = || sample.threads.iter().map(|thread| thread.rate());
         rates().fold(f64::INFINITY, f64::min) / rates().fold(0.0, f64::max)
     };
     let longest = samples.iter().flat_map(|sample| &sample.threads).map(|thread| thread.longest_chunk);
-    let rate = median(all.clone());
+    let rate = median(&all);
     Some(Rates {
         rounds: samples.len(),
         rate,
         range: (all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(0.0, f64::max)),
         ns: 1e9 * threads as f64 / rate,
         thread_rates: (0..threads).map(of_thread).collect(),
-        fairness: median(samples.iter().map(fairness).collect()),
+        fairness: median(&samples.iter().map(fairness).collect::<Vec<f64>>()),
         longest_wait_ns: 1e9 * longest.fold(0.0, f64::max),
         wait_operations: first.threads.first().map_or(0, |thread| thread.chunk),
         preempted: samples.iter().filter(|sample| sample.is_preempted()).count(),
     })
-}
-
-/// The upper of two in the middle.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]
