@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(names(&["atomics", "fetch-add", "llsc-loop"]).ok(), Some(atomics));
         assert_eq!(names(&["mfence"]).ok(), Some(vec!["store"]));
         assert_eq!(names(&[]).map(|all| all.len()).ok(), Some(KERNELS.len()));
-        for wrong in ["fetch-ad", "scalar-twin"] {
+        for wrong in ["fetch-ad", "above-baseline"] {
             assert!(names(&[wrong]).is_err(), "{wrong}");
         }
     }

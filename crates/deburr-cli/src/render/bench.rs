@@ -62,7 +62,7 @@ fn table(out: &mut dyn Write, points: &[PointRecord], palette: Palette) -> io::R
     for point in points {
         for (index, variant) in point.variants.iter().enumerate() {
             let threads = if index == 0 { point.processors.len().to_string() } else { String::new() };
-            writeln!(out, "  {threads:>7}  {:width$}  {}", variant.name, measured(variant))?;
+            writeln!(out, "  {threads:>7}  {:width$}  {}", variant.name, measured(variant, point.bytes))?;
         }
         let (threads, processors) = (point.processors.len(), distinct(&point.processors));
         if processors < threads {
@@ -131,7 +131,7 @@ pub(crate) fn side_by_side(
     Ok(())
 }
 
-fn measured(variant: &VariantRecord) -> String {
+fn measured(variant: &VariantRecord, bytes: Option<usize>) -> String {
     if !variant.lacks.is_empty() {
         return format!("{:>10}  (the CPU lacks {})", "-", variant.lacks.join(", "));
     }
@@ -153,7 +153,8 @@ fn measured(variant: &VariantRecord) -> String {
             format!("{separator}preempted in {count} of {} samples", rates.rounds)
         }
     };
-    format!("{:>10}  {:>9}/s  {fairness}{verdict}{preempted}", nanoseconds(rates.ns), rate(rates.rate))
+    let rate = bytes.map_or_else(|| rate(rates.rate), |bytes| gibibytes(rates.rate * bytes as f64));
+    format!("{:>10}  {rate:>9}/s  {fairness}{verdict}{preempted}", nanoseconds(rates.ns))
         .trim_end()
         .to_owned()
 }
@@ -183,6 +184,15 @@ fn rate(rate: f64) -> String {
     }
 }
 
+/// Three digits of a number of bytes.
+fn gibibytes(bytes: f64) -> String {
+    match bytes / f64::from(1 << 30) {
+        gibibytes if gibibytes < 9.995 => format!("{gibibytes:.2} GiB"),
+        gibibytes if gibibytes < 99.95 => format!("{gibibytes:.1} GiB"),
+        gibibytes => format!("{gibibytes:.0} GiB"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,6 +203,7 @@ mod tests {
             [0.312, 9.994, 9.996, 99.96, 12_345.0].map(nanoseconds),
             ["0.31 ns", "9.99 ns", "10.0 ns", "100 ns", "12.3 µs"]
         );
+        assert_eq!([1e8, 6.5e10, 1.5e12].map(gibibytes), ["0.09 GiB", "60.5 GiB", "1397 GiB"]);
         assert_eq!([512.0, 2_345.0, 3.2e6, 4.56e9].map(rate), ["512", "2.3 k", "3.2 M", "4.56 G"]);
     }
 
@@ -217,6 +228,18 @@ fetch-add
 3 variants measured on one machine only left out.
 ";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn the_rate_of_what_reads_memory_is_in_bytes() {
+        let mut record: BenchRecord = serde_json::from_str(include_str!("bench-example.json")).unwrap();
+        record.points.truncate(1);
+        record.points[0].bytes = Some(8192);
+        let mut out = Vec::new();
+        text(&mut out, &record, Palette::new(false)).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("  lock xadd        5.00 ns   1526 GiB/s\n"), "{text}");
+        assert!(text.contains("  cmpxchg loop     6.50 ns   1173 GiB/s  "), "{text}");
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
         Remedy::new(Compiler::Rustc, (1, 52), "-C target-cpu=x86-64-v3").needing("x86-64-v3"),
     ],
     preview: true,
-    benchmark: None,
+    benchmark: Some("checksum"),
     wants: Wants { classes: ClassSet::EMPTY, loops: Loops::None, computing: true },
     check,
 };

@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/scalar-hot-loop.md"),
     remedies: &[],
     preview: true,
-    benchmark: None,
+    benchmark: Some("checksum"),
     wants: Wants { classes: ClassSet::EMPTY, loops: Loops::All, computing: true },
     check,
 };

@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/scalar-twin.md"),
     remedies: &[],
     preview: true,
-    benchmark: None,
+    benchmark: Some("checksum"),
     wants: Wants { classes: ClassSet::EMPTY, loops: Loops::None, computing: true },
     check,
 };

@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/software-crc.md"),
     remedies: &[],
     preview: false,
-    benchmark: None,
+    benchmark: Some("crc"),
     wants: Wants::classes(ClassSet::EMPTY),
     check,
 };

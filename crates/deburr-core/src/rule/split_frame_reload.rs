@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/split-frame-reload.md"),
     remedies: &[Remedy::new(Compiler::Go, (1, 24), "")],
     preview: false,
-    benchmark: Some("forwarding"),
+    benchmark: Some("frame"),
     wants: Wants::classes(ClassSet::EMPTY),
     check,
 };

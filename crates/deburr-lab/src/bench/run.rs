@@ -185,8 +185,9 @@ pub fn sample(
     let words = || cells.0.chunks(stride.max(1)).map(|cell| &cell[0]);
     let own =
         |thread: usize| if stride == 0 { &cells.0[0] } else { words().nth(thread).unwrap_or(&cells.0[0]) };
-    for thread in 0..threads {
-        own(thread).store(kernel.initial.into(), Ordering::Relaxed);
+    // The first thread's is what a cell of all begins with.
+    for thread in (0..threads).rev() {
+        own(thread).store(first_of(kernel, thread).into(), Ordering::Relaxed);
     }
     let (ready, going, over) = (Barrier::new(threads), AtomicUsize::new(0), AtomicBool::new(false));
     let run = |thread: usize, cpu: usize| -> Result<ThreadSample, RunError> {
@@ -237,20 +238,31 @@ pub fn sample(
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect::<Result<_, _>>()
     })?;
-    let holds = |cell: &AtomicU64, iterations: u64, values: &[u32]| {
-        let found = cell.load(Ordering::Relaxed) as u32;
-        let is_right = kernel.is_right(found, iterations, values);
+    let holds = |thread: usize, iterations: u64, values: &[u32]| {
+        let cell = own(thread).load(Ordering::Relaxed);
+        let (found, is_right) = match kernel.data() {
+            Some(data) => {
+                let is_right = (data.sums)().is_right(first_of(kernel, thread), iterations, cell);
+                ((cell >> 32) as u32, is_right)
+            }
+            None => (cell as u32, kernel.is_right(cell as u32, iterations, values)),
+        };
         is_right.then_some(()).ok_or(RunError::Wrong { variant: variant.name, found })
     };
     if stride == 0 {
         let values: Vec<u32> = (0..threads.len()).map(value_of).collect();
-        holds(own(0), threads.iter().map(|thread| thread.operations).sum(), &values)?;
+        holds(0, threads.iter().map(|thread| thread.operations).sum(), &values)?;
     } else {
         for (number, thread) in threads.iter().enumerate() {
-            holds(own(number), thread.operations, &[value_of(number)])?;
+            holds(number, thread.operations, &[value_of(number)])?;
         }
     }
     Ok(Sample { threads })
+}
+
+/// What the first 32 bits of a thread's cell are before: where there is memory, where the thread begins in it.
+fn first_of(kernel: &Kernel, thread: usize) -> u32 {
+    kernel.data().map_or(kernel.initial, |data| (data.sums)().first_of(thread))
 }
 
 /// What a thread stores, which no other does.

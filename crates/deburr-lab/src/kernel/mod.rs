@@ -8,13 +8,19 @@
 mod assembly;
 mod atomics;
 mod call;
+mod checksum;
+mod crc;
+mod data;
 mod empty;
 mod forwarding;
+mod frame;
 mod lock;
 mod model;
+mod outlined;
 mod pause;
 mod popcount;
 
+pub use data::pieces::{Data, Sums};
 pub use model::{After, Body, CELL_BYTES, Kernel, Variant};
 
 /// What every kernel's loop costs without the work.
@@ -34,8 +40,14 @@ pub const KERNELS: &[&Kernel] = &[
     &lock::KERNEL,
     &pause::KERNEL,
     &forwarding::KERNEL,
+    &frame::KERNEL,
     &call::KERNEL,
+    &outlined::KERNEL,
     &popcount::KERNEL,
+    &checksum::cached::KERNEL,
+    &checksum::distant::KERNEL,
+    &checksum::read::KERNEL,
+    &crc::kernel::KERNEL,
 ];
 
 #[cfg(test)]

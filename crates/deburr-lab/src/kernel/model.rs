@@ -2,6 +2,7 @@
 //!
 //! In: nothing. Out: [`Kernel`] and its [`Variant`]s, as data.
 
+use super::data::pieces::Data;
 use deburr_cpu::{Feature, FeatureSet};
 
 /// Runs so many iterations, at least one, on a cell of [`CELL_BYTES`] bytes. The value is the thread's.
@@ -54,6 +55,8 @@ pub enum After {
     Union,
     /// The value of one thread.
     OneValue,
+    /// The number of iterations; and after them, in the next 32 bits, the sum of what pieces of memory give.
+    Results(Data),
 }
 
 impl Variant {
@@ -69,13 +72,21 @@ impl Kernel {
         matches!(self.suite, "atomics" | "locks")
     }
 
+    /// What it reads apart from the cell.
+    pub fn data(&self) -> Option<Data> {
+        match self.after {
+            After::Results(data) => Some(data),
+            _ => None,
+        }
+    }
+
     /// Whether a cell's first 32 bits are what they must be after `iterations` by threads with these values.
     pub fn is_right(&self, found: u32, iterations: u64, values: &[u32]) -> bool {
         // The word wraps as the instructions do.
         let count = iterations as u32;
         match self.after {
             After::Same => found == self.initial,
-            After::Sum => found == self.initial.wrapping_add(count),
+            After::Sum | After::Results(_) => found == self.initial.wrapping_add(count),
             After::Difference => found == self.initial.wrapping_sub(count),
             After::Union => found == values.iter().fold(self.initial, |all, value| all | value),
             After::OneValue => values.contains(&found),
