@@ -3,10 +3,11 @@
 //! In: pages. Out: their checksums. The sums of one page are a chain of 66 steps, each of which waits for a multiplication; those of
 //! four pages are four such chains. Columns are summed as many at a time as leave registers to work with.
 
-/// The functions of a module that names a vector and what is done with it. Of four pages, so many vectors of each at a time.
+/// The functions of a module that names a vector and what is done with it, given the class of its registers. Of four pages, so many vectors of each at a time.
 macro_rules! by_hand {
-    ($features:literal, $vectors:literal) => {
+    ($features:literal, $class:ident, $vectors:literal) => {
         use crate::kernel::checksum::page::{COLUMNS, OFFSETS, PRIME, Page, ROWS, stored};
+        use core::arch::asm;
 
         /// Words of a vector.
         const LANES: usize = size_of::<Vector>() / 4;
@@ -43,6 +44,12 @@ macro_rules! by_hand {
                         *sum = mixed(*sum, vector(&page.0[row], at), prime);
                     }
                 }
+            }
+            for sum in sums.as_flattened_mut() {
+                // SAFETY: it is empty. What the last steps could share with the loop would take registers that the loop needs.
+                unsafe {
+                    asm!("/* {0} */", inout($class) * sum, options(pure, nomem, nostack, preserves_flags))
+                };
             }
             let mut results = [0; PAGES];
             for (result, sums) in results.iter_mut().zip(&sums) {
@@ -89,7 +96,7 @@ pub(super) mod avx2 {
         _mm256_set1_epi32 as splat, _mm256_srli_epi32 as shift, _mm256_storeu_si256 as store,
         _mm256_xor_si256 as xor,
     };
-    by_hand!("avx2", 2);
+    by_hand!("avx2", ymm_reg, 2);
 }
 
 /// Vectors of 512 bits: 32 registers.
@@ -100,7 +107,7 @@ pub(super) mod avx512 {
         _mm512_set1_epi32 as splat, _mm512_srli_epi32 as shift, _mm512_storeu_si512 as store,
         _mm512_xor_si512 as xor,
     };
-    by_hand!("avx512f", 2);
+    by_hand!("avx512f", zmm_reg, 2);
 }
 
 /// Vectors of 128 bits: 32 registers.
@@ -110,5 +117,5 @@ pub(super) mod neon {
         uint32x4_t as Vector, vdupq_n_u32 as splat, veorq_u32 as xor, vld1q_u32 as load,
         vmulq_u32 as multiply, vshrq_n_u32 as shift, vst1q_u32 as store,
     };
-    by_hand!("neon", 4);
+    by_hand!("neon", vreg, 4);
 }
