@@ -8,8 +8,10 @@ pub(super) const KERNEL: Kernel = Kernel {
     name: "call",
     suite: "calls",
     summary: "call of a function of one instruction",
+    bits: 32,
     initial: 0,
     after: After::Same,
+    handovers: false,
     variants: VARIANTS,
 };
 

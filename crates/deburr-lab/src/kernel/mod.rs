@@ -7,15 +7,18 @@
 
 mod assembly;
 mod atomics;
+mod block;
 mod call;
 mod empty;
 mod forwarding;
-mod lock;
+mod locks;
 mod model;
 mod pause;
 mod popcount;
+mod work;
 
 pub use model::{After, Body, CELL_BYTES, Kernel, Variant};
+pub use work::{DELAYS, Work};
 
 /// What every kernel's loop costs without the work.
 pub const EMPTY: &Kernel = &empty::KERNEL;
@@ -31,7 +34,17 @@ pub const KERNELS: &[&Kernel] = &[
     &atomics::fetch_or::KERNEL,
     &atomics::fetch_add::KERNEL,
     &atomics::reader_lock::KERNEL,
-    &lock::KERNEL,
+    &atomics::handover::KERNEL,
+    &atomics::exchange::WIDE,
+    &atomics::load::WIDE,
+    &atomics::store::WIDE,
+    &atomics::failing_compare_and_swap::WIDE,
+    &atomics::compare_and_swap::WIDE,
+    &atomics::fetch_or::WIDE,
+    &atomics::fetch_add::WIDE,
+    &atomics::reader_lock::WIDE,
+    &locks::lock::KERNEL,
+    &locks::mutex_crc::KERNEL,
     &pause::KERNEL,
     &forwarding::KERNEL,
     &call::KERNEL,

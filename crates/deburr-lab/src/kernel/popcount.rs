@@ -8,8 +8,10 @@ pub(super) const KERNEL: Kernel = Kernel {
     name: "popcount",
     suite: "popcount",
     summary: "population count of 64 bits",
+    bits: 32,
     initial: 0,
     after: After::Same,
+    handovers: false,
     variants: VARIANTS,
 };
 
