@@ -35,7 +35,7 @@ pub(crate) fn text(out: &mut dyn Write, record: &BenchRecord, palette: Palette) 
         nanoseconds(record.loop_ns),
         nanoseconds(record.clock_ns),
     )?;
-    for points in record.points.chunk_by(|one, next| one.kernel == next.kernel) {
+    for points in record.points.chunk_by(is_same_table) {
         table(out, points, palette)?;
     }
     if record.is_interrupted {
@@ -46,12 +46,7 @@ pub(crate) fn text(out: &mut dyn Write, record: &BenchRecord, palette: Palette) 
 
 fn table(out: &mut dyn Write, points: &[PointRecord], palette: Palette) -> io::Result<()> {
     let Some(first) = points.first() else { return Ok(()) };
-    let shared = if points.iter().any(|point| point.processors.len() > 1) {
-        format!(" ({})", first.placement)
-    } else {
-        String::new()
-    };
-    writeln!(out, "\n{}{shared}", palette.bold(&first.kernel))?;
+    writeln!(out, "\n{}{}", palette.bold(&first.kernel), setting(points))?;
     let names = points.iter().flat_map(|point| &point.variants).map(|variant| variant.name.chars().count());
     let width = names.max().unwrap_or_default().max("variant".len());
     let header = format!(
@@ -63,6 +58,10 @@ fn table(out: &mut dyn Write, points: &[PointRecord], palette: Palette) -> io::R
         for (index, variant) in point.variants.iter().enumerate() {
             let threads = if index == 0 { point.processors.len().to_string() } else { String::new() };
             writeln!(out, "  {threads:>7}  {:width$}  {}", variant.name, measured(variant, point.bytes))?;
+        }
+        if point.retaken > 0 {
+            let rounds = counted(point.retaken as u64, "round");
+            writeln!(out, "           {rounds} taken again, because something else had a processor")?;
         }
         let (threads, processors) = (point.processors.len(), distinct(&point.processors));
         if processors < threads {
@@ -76,6 +75,23 @@ fn table(out: &mut dyn Write, points: &[PointRecord], palette: Palette) -> io::R
     Ok(())
 }
 
+/// Whether two points differ in the number of threads only.
+fn is_same_table(one: &PointRecord, next: &PointRecord) -> bool {
+    (&one.kernel, &one.placement, &one.think) == (&next.kernel, &next.placement, &next.think)
+        && one.section_ns == next.section_ns
+}
+
+/// What is said of the points of a table next to their kernel's name.
+fn setting(points: &[PointRecord]) -> String {
+    let Some(first) = points.first() else { return String::new() };
+    let is_shared = points.iter().any(|point| point.processors.len() > 1);
+    let placement = is_shared.then(|| first.placement.clone());
+    let think = (first.think != "none").then(|| format!("think time {} ns", first.think.replace(':', " ")));
+    let section = (first.section_ns > 0.0).then(|| format!("{} inside", nanoseconds(first.section_ns)));
+    let parts: Vec<String> = [placement, think, section].into_iter().flatten().collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+}
+
 /// Prints a record with another one next to it, as far as both have measured the same.
 pub(crate) fn side_by_side(
     out: &mut dyn Write,
@@ -87,7 +103,7 @@ pub(crate) fn side_by_side(
     writeln!(out, "here:  {}, {}", palette.bold(&one.cpu), counted(one.processors as u64, "processor"))?;
     writeln!(out, "there: {}, {}", palette.bold(&other.cpu), counted(other.processors as u64, "processor"))?;
     let mut left_out = 0u64;
-    for points in here.points.chunk_by(|one, next| one.kernel == next.kernel) {
+    for points in here.points.chunk_by(is_same_table) {
         let Some(first) = points.first() else { continue };
         let rows: Vec<(usize, &VariantRecord, Option<&VariantRecord>)> = points
             .iter()
@@ -98,7 +114,7 @@ pub(crate) fn side_by_side(
             .collect();
         left_out += rows.iter().filter(|(_, _, other)| other.is_none()).count() as u64;
         let width = rows.iter().map(|(_, variant, _)| variant.name.chars().count()).max().unwrap_or_default();
-        writeln!(out, "\n{}", palette.bold(&first.kernel))?;
+        writeln!(out, "\n{}{}", palette.bold(&first.kernel), setting(points))?;
         let header = format!(
             "  threads  {:width$}  {:>10}  {:>10}  {:>6}  against the first: here, there",
             "variant", "here", "there", "ratio"
@@ -154,7 +170,11 @@ fn measured(variant: &VariantRecord, bytes: Option<usize>) -> String {
         }
     };
     let rate = bytes.map_or_else(|| rate(rates.rate), |bytes| gibibytes(rates.rate * bytes as f64));
-    format!("{:>10}  {rate:>9}/s  {fairness}{verdict}{preempted}", nanoseconds(rates.ns))
+    let kept = rates.run_length.filter(|_| rates.thread_rates.len() > 1).map_or_else(String::new, |length| {
+        let separator = if verdict.is_empty() && preempted.is_empty() { "  " } else { "; " };
+        format!("{separator}{length:.1} in a row")
+    });
+    format!("{:>10}  {rate:>9}/s  {fairness}{verdict}{preempted}{kept}", nanoseconds(rates.ns))
         .trim_end()
         .to_owned()
 }
@@ -220,7 +240,7 @@ mod tests {
 here:  Example CPU, 2 processors
 there: Another CPU, 2 processors
 
-fetch-add
+fetch-add (same-word)
   threads  variant             here       there   ratio  against the first: here, there
         1  lock xadd        5.00 ns     2.50 ns   2.00×  1, 1
         1  cmpxchg loop     6.50 ns     6.50 ns   1.00×  1.30×, 1.30×

@@ -129,3 +129,48 @@ fn who_interrupts_it_gets_what_was_measured() {
     let record: Value = serde_json::from_slice(&ended.stdout).unwrap();
     assert_eq!(record["is_interrupted"], true);
 }
+
+#[test]
+fn a_lock_is_measured_by_its_length_and_by_the_time_between_two_operations() {
+    let ran = deburr(&[
+        "bench",
+        "lock",
+        "--threads",
+        "2",
+        "--sample",
+        "1",
+        "--section",
+        "0,100",
+        "--think",
+        "none,fixed:50,exponential:50",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    let record: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let points = record["points"].as_array().unwrap();
+    let settings: Vec<(f64, &str)> = points
+        .iter()
+        .map(|point| (point["section_ns"].as_f64().unwrap(), point["think"].as_str().unwrap()))
+        .collect();
+    let expected =
+        [0.0, 100.0].map(|section| ["none", "fixed:50", "exponential:50"].map(|think| (section, think)));
+    assert_eq!(settings, expected.concat());
+    for point in points {
+        for variant in point["variants"].as_array().unwrap().iter().filter(|it| !it["measured"].is_null()) {
+            assert!(variant["measured"]["run_length"].as_f64().unwrap() >= 1.0, "{variant}");
+        }
+    }
+    // Two threads that take turns inside for 100 ns each need 100 ns an operation together.
+    let rate = |at: usize| points[at]["variants"][0]["measured"]["rate"].as_f64().unwrap();
+    assert!(rate(3) < 1.2e7, "{}", rate(3));
+    for wrong in ["fixed", "some:3", "exponential:0", "fixed:99999"] {
+        let refused = deburr(&["bench", "lock", "--think", wrong]);
+        assert_eq!(refused.status.code(), Some(2), "{wrong}");
+        assert!(
+            stderr(&refused).contains("expected none, fixed:NS or exponential:NS"),
+            "{}",
+            stderr(&refused)
+        );
+    }
+}

@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/outlined-atomic.md"),
     preview: false,
     remedies: &[remedy::GCC_LSE, remedy::CLANG_LSE, remedy::RUSTC_LSE],
-    benchmark: Some("outlined"),
+    benchmark: Some("fetch-add"),
     wants: Wants::classes(atomics::WANTS),
     check,
 };

@@ -6,5 +6,6 @@
 
 pub mod experiment;
 pub mod machine;
+pub mod pace;
 pub mod record;
 pub mod run;

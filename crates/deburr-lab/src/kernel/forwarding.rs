@@ -8,8 +8,10 @@ pub(super) const KERNEL: Kernel = Kernel {
     name: "forwarding",
     suite: "forwarding",
     summary: "two 8-byte stores, then 16 bytes loaded",
+    bits: 32,
     initial: 0,
     after: After::OneValue,
+    handovers: false,
     variants: VARIANTS,
 };
 

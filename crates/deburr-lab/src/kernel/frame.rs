@@ -11,8 +11,10 @@ pub(super) const KERNEL: Kernel = Kernel {
     name: "frame",
     suite: "forwarding",
     summary: "call of a function that stores two registers and loads them again",
+    bits: 32,
     initial: 0,
     after: After::Same,
+    handovers: false,
     variants: VARIANTS,
 };
 

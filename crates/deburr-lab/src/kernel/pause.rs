@@ -8,8 +8,10 @@ pub(super) const KERNEL: Kernel = Kernel {
     name: "pause",
     suite: "pause",
     summary: "one pause of a spin loop",
+    bits: 32,
     initial: 0,
     after: After::Same,
+    handovers: false,
     variants: VARIANTS,
 };
 

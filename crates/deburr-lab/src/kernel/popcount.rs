@@ -9,8 +9,10 @@ pub(super) const KERNEL: Kernel = Kernel {
     name: "popcount",
     suite: "popcount",
     summary: "population count of 64 bits",
+    bits: 32,
     initial: 0,
     after: After::Same,
+    handovers: false,
     variants: VARIANTS,
 };
 
@@ -30,13 +32,13 @@ const VARIANTS: &[Variant] = &[
             "jmp 4f",
             ".pushsection .data.rel.ro, \"aw\"",
             ".p2align 3",
-            "7: .quad 5f",
+            "57: .quad 5f",
             ".popsection",
             ".p2align 6",
             "5: popcnt rax, rdx",
             "ret",
             ".p2align 4",
-            "6: jmp qword ptr [rip + 7b]",
+            "6: jmp qword ptr [rip + 57b]",
             "4:"
         ],
         ["call 6b", "lea rdx, [rdx + rax]"]
@@ -105,7 +107,7 @@ const VARIANTS: &[Variant] = &[
             "b 4f",
             ".pushsection .data.rel.ro, \"aw\"",
             ".p2align 3",
-            "7: .quad 5f",
+            "57: .quad 5f",
             ".popsection",
             ".p2align 6",
             "5: fmov d0, x2",
@@ -114,9 +116,9 @@ const VARIANTS: &[Variant] = &[
             "fmov w3, s0",
             "ret",
             ".p2align 4",
-            "6: adrp x16, 7b",
-            "ldr x17, [x16, :lo12:7b]",
-            "add x16, x16, :lo12:7b",
+            "6: adrp x16, 57b",
+            "ldr x17, [x16, :lo12:57b]",
+            "add x16, x16, :lo12:57b",
             "br x17",
             "4:"
         ],

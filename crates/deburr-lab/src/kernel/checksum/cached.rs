@@ -10,8 +10,10 @@ pub(crate) const KERNEL: Kernel = Kernel {
     name: "checksum",
     suite: "checksum",
     summary: "PostgreSQL's checksum of an 8 KiB page, of 4 pages in a cache",
+    bits: 32,
     initial: 0,
     after: After::Results(Data { bytes: BYTES, sums: || &cached().sums }),
+    handovers: false,
     variants: VARIANTS,
 };
 

@@ -10,8 +10,10 @@ pub(crate) const KERNEL: Kernel = Kernel {
     name: "checksum-memory",
     suite: "checksum",
     summary: "the same checksum, of more pages than any cache holds",
+    bits: 32,
     initial: 0,
     after: After::Results(Data { bytes: BYTES, sums: || &distant().sums }),
+    handovers: false,
     variants: VARIANTS,
 };
 

@@ -78,6 +78,7 @@ mod tests {
     use super::*;
     use crate::kernel::checksum::{cached, compiled};
     use crate::kernel::model::Variant;
+    use crate::kernel::work::Work;
 
     fn repeated(bytes: &[u8]) -> Page {
         let mut all = bytes.iter().copied().cycle().take(BYTES).collect::<Vec<u8>>();
@@ -116,7 +117,7 @@ mod tests {
         let run = |variant: &Variant, first: u32, iterations: u64| {
             let mut cell = u64::from(first);
             // SAFETY: the cell is here, and the CPU has what the variant needs.
-            unsafe { (variant.body)(&raw mut cell, iterations, 1) };
+            unsafe { (variant.body)(&raw mut cell, iterations, 1, &Work::NONE) };
             cell
         };
         let kernel = cached::KERNEL;

@@ -11,8 +11,10 @@ pub(crate) const KERNEL: Kernel = Kernel {
     name: "read-memory",
     suite: "checksum",
     summary: "the words of the same 8 KiB pages added up: the limit of checksum-memory",
+    bits: 32,
     initial: 0,
     after: After::Results(Data { bytes: BYTES, sums: || &pages().sums }),
+    handovers: false,
     variants: VARIANTS,
 };
 

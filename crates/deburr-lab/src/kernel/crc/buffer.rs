@@ -56,6 +56,7 @@ fn filled(buffers: usize) -> Vec<Buffer> {
 mod tests {
     use super::*;
     use crate::kernel::crc::kernel::KERNEL;
+    use crate::kernel::work::Work;
 
     /// The check value of CRC-32C, and two of RFC 3720, appendix B.4: 32 bytes of zeros, and of ones.
     #[test]
@@ -73,7 +74,7 @@ mod tests {
             for (first, iterations) in [(0, 1), (1, 1), (2, 1), (3, 1), (1, 9)] {
                 let mut cell = u64::from(first);
                 // SAFETY: the cell is here, and the CPU has what the variant needs.
-                unsafe { (variant.body)(&raw mut cell, iterations, 1) };
+                unsafe { (variant.body)(&raw mut cell, iterations, 1, &Work::NONE) };
                 assert!(sums.is_right(first, iterations, cell), "{}: {first} {iterations}", variant.name);
             }
         }

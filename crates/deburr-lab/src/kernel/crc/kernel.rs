@@ -12,8 +12,10 @@ pub(crate) const KERNEL: Kernel = Kernel {
     name: "crc",
     suite: "crc",
     summary: "CRC-32C of 4 KiB",
+    bits: 32,
     initial: 0,
     after: After::Results(Data { bytes: BYTES, sums: || &cached().sums }),
+    handovers: false,
     variants: VARIANTS,
 };
 

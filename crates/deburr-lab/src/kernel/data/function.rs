@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// `fn(&[P; 4], u32) -> u32`, the sum of their results. The number is the first piece's.
 macro_rules! function {
     ($name:literal, $needs:expr, $pieces:path, $one:path $(, $four:path)?) => {{
-        unsafe extern "C" fn body(cell: *mut u64, iterations: u64, _value: u64) -> u64 {
+        unsafe extern "C" fn body(
+            cell: *mut u64, iterations: u64, _value: u64, _work: *const $crate::kernel::work::Work,
+        ) -> u64 {
             // SAFETY: the caller gives a cell, and the CPU has what the functions need.
             unsafe {
                 $crate::kernel::data::function::run(
