@@ -5,7 +5,7 @@
 
 /// The functions of a module that names a vector and what is done with it, given the class of its registers. Of four pages, so many vectors of each at a time.
 macro_rules! by_hand {
-    ($features:literal, $class:ident, $vectors:literal) => {
+    ($features:literal, $class:ident $template:literal, $vectors:literal) => {
         use crate::kernel::checksum::page::{COLUMNS, OFFSETS, PRIME, Page, ROWS, stored};
         use core::arch::asm;
 
@@ -48,7 +48,7 @@ macro_rules! by_hand {
             for sum in sums.as_flattened_mut() {
                 // SAFETY: it is empty. What the last steps could share with the loop would take registers that the loop needs.
                 unsafe {
-                    asm!("/* {0} */", inout($class) * sum, options(pure, nomem, nostack, preserves_flags))
+                    asm!($template, inout($class) * sum, options(pure, nomem, nostack, preserves_flags))
                 };
             }
             let mut results = [0; PAGES];
@@ -96,7 +96,7 @@ pub(super) mod avx2 {
         _mm256_set1_epi32 as splat, _mm256_srli_epi32 as shift, _mm256_storeu_si256 as store,
         _mm256_xor_si256 as xor,
     };
-    by_hand!("avx2", ymm_reg, 2);
+    by_hand!("avx2", ymm_reg "/* {0} */", 2);
 }
 
 /// Vectors of 512 bits: 32 registers.
@@ -107,7 +107,7 @@ pub(super) mod avx512 {
         _mm512_set1_epi32 as splat, _mm512_srli_epi32 as shift, _mm512_storeu_si512 as store,
         _mm512_xor_si512 as xor,
     };
-    by_hand!("avx512f", zmm_reg, 2);
+    by_hand!("avx512f", zmm_reg "/* {0} */", 2);
 }
 
 /// Vectors of 128 bits: 32 registers.
@@ -117,5 +117,5 @@ pub(super) mod neon {
         uint32x4_t as Vector, vdupq_n_u32 as splat, veorq_u32 as xor, vld1q_u32 as load,
         vmulq_u32 as multiply, vshrq_n_u32 as shift, vst1q_u32 as store,
     };
-    by_hand!("neon", vreg, 4);
+    by_hand!("neon", vreg "/* {0:v} */", 4);
 }
