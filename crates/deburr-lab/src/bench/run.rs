@@ -381,6 +381,26 @@ mod tests {
     }
 
     #[test]
+    fn a_sum_of_results_that_is_wrong_is_an_error() {
+        unsafe extern "C" fn counts_only(cell: *mut u64, iterations: u64, _: u64, _: *const Work) -> u64 {
+            // SAFETY: the caller gives a cell, which is an atomic.
+            unsafe { AtomicU64::from_ptr(cell) }.fetch_add(iterations, Ordering::Relaxed)
+        }
+        let checksum = KERNELS.iter().find(|kernel| kernel.name == "checksum").unwrap();
+        let wrong = Variant { name: "nothing", needs: &[], body: counts_only };
+        let setting = Setting {
+            cpus: &[0],
+            placement: Placement::OwnLine,
+            duration: Duration::ZERO,
+            work: &Work::NONE,
+        };
+        let sample = |variant| sample(checksum, variant, 100, &setting, &Stop::default());
+        assert!(sample(&checksum.variants[0]).is_ok());
+        let error = sample(&wrong).unwrap_err();
+        assert_eq!(error.to_string(), "nothing: left 0x0 in memory, which is wrong");
+    }
+
+    #[test]
     fn words_of_one_line_are_apart() {
         let kernel = KERNELS.iter().find(|kernel| kernel.name == "fetch-add").unwrap();
         let setting = Setting {
