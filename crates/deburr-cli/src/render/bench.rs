@@ -1,7 +1,9 @@
 //! The record of a benchmark → tables for people: one for each kernel, by threads and variant.
 
-use super::number::counted;
+use super::number::{counted, nanoseconds};
 use super::style::Palette;
+use deburr_core::rule::Rule;
+use deburr_lab::bench::cost::{Cost, ThreadCost};
 use deburr_lab::bench::record::{BenchRecord, PointRecord, VariantRecord};
 use deburr_lab::kernel::Kernel;
 use std::io::{self, Write};
@@ -73,6 +75,40 @@ fn table(out: &mut dyn Write, points: &[PointRecord], palette: Palette) -> io::R
         }
     }
     Ok(())
+}
+
+/// Says of each rule in one sentence what the code that it finds costs here.
+pub(crate) fn sentences(
+    out: &mut dyn Write,
+    record: &BenchRecord,
+    rules: &[&Rule],
+    palette: Palette,
+) -> io::Result<()> {
+    for rule in rules {
+        let Some(benchmark) = rule.benchmark else { continue };
+        let cost = record.cost(benchmark.kernel, benchmark.found, benchmark.instead);
+        let sentence =
+            cost.map_or_else(|| "this CPU has nothing to compare".to_owned(), |cost| sentence(&cost));
+        writeln!(out, "\n{}: {sentence}.", palette.bold(rule.id))?;
+    }
+    Ok(())
+}
+
+fn sentence(cost: &Cost) -> String {
+    let with = |(index, one): (usize, &ThreadCost)| {
+        let ratio = format!("{:.2}×", one.found_ns / one.instead_ns);
+        let amount = match &cost.instead {
+            Some(instead) if index == 0 => format!("{ratio} the time of `{instead}`"),
+            Some(_) => ratio,
+            None => nanoseconds(one.found_ns),
+        };
+        let threads =
+            if one.threads == 1 { "alone".to_owned() } else { format!("with {} threads", one.threads) };
+        let verdict = if one.is_inconclusive { " (inconclusive)" } else { "" };
+        format!("{amount} {threads}{verdict}")
+    };
+    let amounts: Vec<String> = cost.by_threads.iter().enumerate().map(with).collect();
+    format!("on this CPU `{}` takes {}", cost.found, amounts.join(", "))
 }
 
 /// Whether two points differ in the number of threads only.
@@ -184,16 +220,6 @@ fn distinct(processors: &[usize]) -> usize {
     processors.iter().collect::<std::collections::BTreeSet<_>>().len()
 }
 
-/// Three digits, with the unit.
-fn nanoseconds(ns: f64) -> String {
-    match ns {
-        ns if ns < 9.995 => format!("{ns:.2} ns"),
-        ns if ns < 99.95 => format!("{ns:.1} ns"),
-        ns if ns < 9_999.5 => format!("{ns:.0} ns"),
-        ns => format!("{:.1} µs", ns / 1e3),
-    }
-}
-
 /// Three digits of a number of operations.
 fn rate(rate: f64) -> String {
     match rate {
@@ -225,6 +251,20 @@ mod tests {
         );
         assert_eq!([1e8, 6.5e10, 1.5e12].map(gibibytes), ["0.09 GiB", "60.5 GiB", "1397 GiB"]);
         assert_eq!([512.0, 2_345.0, 3.2e6, 4.56e9].map(rate), ["512", "2.3 k", "3.2 M", "4.56 G"]);
+    }
+
+    #[test]
+    fn a_rule_has_one_sentence() {
+        let record: BenchRecord = serde_json::from_str(include_str!("bench-example.json")).unwrap();
+        let rules = ["cas-for-rmw", "mfence"].map(|rule| deburr_core::rule::find(rule).unwrap());
+        let mut out = Vec::new();
+        sentences(&mut out, &record, &rules, Palette::new(false)).unwrap();
+        let expected = "
+cas-for-rmw: on this CPU `cmpxchg loop` takes 1.30× the time of `lock xadd` alone, 4.00× with 2 threads (inconclusive).
+
+mfence: this CPU has nothing to compare.
+";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 
     #[test]

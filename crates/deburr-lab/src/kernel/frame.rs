@@ -1,5 +1,5 @@
 //! A call of a function that keeps two registers on the stack: stored and loaded apart, or together, or, as Go did before 1.24,
-//! stored apart and loaded together.
+//! stored apart and loaded together (since then, both apart).
 //!
 //! A register goes through each frame, so that the next call waits for this one's loads.
 
@@ -70,13 +70,9 @@ macro_rules! frame {
 
 #[cfg(target_arch = "aarch64")]
 const VARIANTS: &[Variant] = &[
+    frame!("two stores, one ldp", ["str x30, [sp, #16]", "str x29, [sp, #8]"], ["ldp x29, x30, [sp, #8]"]),
     frame!(
-        "two stores, one ldp (Go before 1.24)",
-        ["str x30, [sp, #16]", "str x29, [sp, #8]"],
-        ["ldp x29, x30, [sp, #8]"]
-    ),
-    frame!(
-        "two stores, two loads (Go 1.24)",
+        "two stores, two loads",
         ["str x30, [sp, #16]", "str x29, [sp, #8]"],
         ["ldr x29, [sp, #8]", "ldr x30, [sp, #16]"]
     ),
