@@ -63,7 +63,7 @@ fn a_rule_runs_what_belongs_to_it_and_its_page_names_the_command() {
     let crowded = stdout(&deburr(&["bench", "load", "--threads", "3", "--cpus", "0", "--sample", "1"]));
     assert!(crowded.contains("\n           3 threads took turns on 1 processor\n"), "{crowded}");
     assert!(stdout(&deburr(&["explain", "mfence"])).ends_with("\n    deburr bench mfence\n"));
-    assert!(!stdout(&deburr(&["explain", "llsc-pair"])).contains("deburr bench"));
+    assert!(!stdout(&deburr(&["explain", "above-baseline"])).contains("deburr bench"));
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_record_is_shown_again_and_set_next_to_another_run() {
 fn what_cannot_be_measured_is_said() {
     for (arguments, message) in [
         (&["fetch-ad"][..], "no kernel, suite or rule is called `fetch-ad`; did you mean `fetch-add`?"),
-        (&["llsc-pair"], "llsc-pair: no kernel measures what this rule finds"),
+        (&["above-baseline"], "above-baseline: no kernel measures what this rule finds"),
         (&["--cpus", "9999", "store"], "9999"),
         (&["--threads", "0", "store"], "0"),
         (&["--threads", "2000", "store"], "2000"),
