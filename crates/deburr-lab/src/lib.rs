@@ -11,6 +11,7 @@ pub mod benchfmt;
 pub mod comparison;
 pub mod kernel;
 pub mod measure;
+pub mod model;
 pub mod readers;
 pub mod side;
 pub mod stats;
