@@ -17,3 +17,5 @@ pub use operation::{LoadExclusive, MOST_THREADS, Operation, Workload};
 pub use simulate::{Effort, simulate};
 pub use tally::Outcome;
 pub mod published;
+pub mod evaluate;
+pub mod fit;
