@@ -2,7 +2,8 @@
 
 use super::error::ModelError;
 use super::fit::{Fit, Observation, fit};
-use super::published::{Role, Row, operation};
+use super::operation::Operation;
+use super::published::{Build, Role, Row, operation};
 use super::simulate::Effort;
 use std::collections::BTreeMap;
 
@@ -24,6 +25,9 @@ pub struct Prediction {
     pub row: Row,
     /// What the model says, in nanoseconds.
     pub ns: f64,
+    /// What one says without a model: an operation that only reads costs what it costs alone, and any other one takes the line's
+    /// time that those of its build took where they were fitted.
+    pub plain_ns: f64,
 }
 
 impl Prediction {
@@ -35,6 +39,12 @@ impl Prediction {
     /// By which factor it is off, in either direction.
     pub fn factor(&self) -> f64 {
         self.ratio().max(1.0 / self.ratio())
+    }
+
+    /// The same of what one says without a model.
+    pub fn plain_factor(&self) -> f64 {
+        let ratio = self.plain_ns / self.row.ns;
+        ratio.max(1.0 / ratio)
     }
 
     /// Whether nothing was fitted to it.
@@ -56,7 +66,8 @@ pub fn evaluate(rows: &[Row]) -> Result<Vec<Evaluation>, ModelError> {
 }
 
 fn one(machine: &str, rows: &[&Row]) -> Result<Evaluation, ModelError> {
-    let observed: Vec<(&Row, Observation)> = rows.iter().filter_map(|row| Some((*row, observation(row, rows)?))).collect();
+    let observed: Vec<(&Row, Observation)> =
+        rows.iter().filter_map(|row| Some((*row, observation(row, rows)?))).collect();
     let is_fitted = |(row, _): &&(&Row, Observation)| row.role == Role::Fitted;
     let fitted: Vec<Observation> = observed.iter().filter(is_fitted).map(|(_, it)| *it).collect();
     let fit = fit(&fitted)?;
@@ -64,9 +75,21 @@ fn one(machine: &str, rows: &[&Row]) -> Result<Evaluation, ModelError> {
     for (row, observation) in observed {
         let effort = Effort::standard(observation.threads);
         let ns = observation.predicted(&fit.constants, &effort)?;
-        predictions.push(Prediction { row: row.clone(), ns });
+        let plain_ns = plain(row, &observation, rows);
+        predictions.push(Prediction { row: row.clone(), ns, plain_ns });
     }
     Ok(Evaluation { machine: machine.to_owned(), fit, predictions })
+}
+
+/// The geometric mean of the time that the build's fitted rows took of the line, for each of so many threads.
+fn plain(row: &Row, observation: &Observation, rows: &[&Row]) -> f64 {
+    if observation.operation == Operation::Read {
+        return observation.cost_ns;
+    }
+    let build = if row.build == Build::Exclusive { Build::Exclusive } else { Build::Lse };
+    let fitted = rows.iter().filter(|it| it.role == Role::Fitted && it.build == build);
+    let logarithms: Vec<f64> = fitted.map(|it| libm::log(it.ns / it.threads as f64)).collect();
+    libm::exp(logarithms.iter().sum::<f64>() / logarithms.len() as f64) * row.threads as f64
 }
 
 /// A row of several threads, with what the operation costs one on that machine; `None` where that was not published.

@@ -1,7 +1,7 @@
 //! Measurements of contended operations → the constants under which the model comes nearest to them.
 //!
-//! The error is the mean of the logarithms' distances, so that twice and half as much weigh the same and one odd measurement
-//! does not decide. Where measurements do not determine a constant, it stays at its usual ratio to the transfer time. The
+//! The error is the mean of the logarithms' distances (rounded near 0, as Huber's), so that twice and half as much weigh the
+//! same and one odd measurement does not decide. Where measurements do not determine a constant, it stays at its usual ratio to the transfer time. The
 //! search is in logarithms: a grid, then steps along each constant that become shorter (Hooke, Jeeves, JACM 1961). Every
 //! simulation has the same seed, and the same measurements give the same constants.
 
@@ -34,8 +34,10 @@ pub struct Fit {
 
 /// `share_ns` and `request_ns` as parts of `transfer_ns`, as long as nothing measured says otherwise.
 const USUAL: [f64; 2] = [0.5, 1.0];
-/// What it costs to leave [`USUAL`], in units of the error: a factor of e by this much.
-const PRIOR: f64 = 0.02;
+/// What it costs to leave [`USUAL`] by a factor of e, in units of the error.
+const PRIOR: f64 = 0.01;
+/// Errors below this count by their square, so that a small one has no edge that the search sticks to.
+const ROUNDED: f64 = 0.05;
 /// The transfer times of the grid begin here, in nanoseconds, and double so many times.
 const GRID: (f64, i32) = (2.0, 10);
 /// The shortest step, as a logarithm: 2 %.
@@ -58,7 +60,9 @@ impl Observation {
 /// # Errors
 /// [`ModelError::NothingToFit`] without an observation of two threads or more, and what [`simulate`] says of them.
 pub fn fit(observations: &[Observation]) -> Result<Fit, ModelError> {
-    if observations.is_empty() || observations.iter().any(|it| it.threads < 2 || !(it.ns > 0.0 && it.ns.is_finite())) {
+    if observations.is_empty()
+        || observations.iter().any(|it| it.threads < 2 || !(it.ns > 0.0 && it.ns.is_finite()))
+    {
         return Err(ModelError::NothingToFit);
     }
     let mut best = (f64::INFINITY, [0.0; 3]);
@@ -73,8 +77,8 @@ pub fn fit(observations: &[Observation]) -> Result<Fit, ModelError> {
     let mut step = libm::log(2.0);
     while step > SHORTEST_STEP {
         let mut is_better = false;
-        for direction in DIRECTIONS {
-            let at = std::array::from_fn(|index| best.1[index] + step * direction[index]);
+        for (direction, sign) in DIRECTIONS.iter().flat_map(|it| [(it, 1.0), (it, -1.0)]) {
+            let at = std::array::from_fn(|index| best.1[index] + sign * step * direction[index]);
             let loss = loss(at, observations)?;
             if loss < best.0 {
                 (best, is_better) = ((loss, at), true);
@@ -84,20 +88,23 @@ pub fn fit(observations: &[Observation]) -> Result<Fit, ModelError> {
             step /= 2.0;
         }
     }
-    let error = libm::exp(distance(&constants(best.1), observations)?);
+    let distances = distances(&constants(best.1), observations)?;
+    let error = libm::exp(distances.iter().sum::<f64>() / observations.len() as f64);
     Ok(Fit { constants: constants(best.1), error })
 }
 
-/// All three constants together, and each alone.
-const DIRECTIONS: [[f64; 3]; 8] = [
+/// Each constant alone, two of them against each other, two together, and all three.
+const DIRECTIONS: [[f64; 3]; 10] = [
     [1.0, 1.0, 1.0],
-    [-1.0, -1.0, -1.0],
     [1.0, 0.0, 0.0],
-    [-1.0, 0.0, 0.0],
     [0.0, 1.0, 0.0],
-    [0.0, -1.0, 0.0],
     [0.0, 0.0, 1.0],
-    [0.0, 0.0, -1.0],
+    [1.0, 0.0, -1.0],
+    [1.0, -1.0, 0.0],
+    [0.0, 1.0, -1.0],
+    [1.0, 0.0, 1.0],
+    [1.0, 1.0, 0.0],
+    [0.0, 1.0, 1.0],
 ];
 
 fn constants(at: [f64; 3]) -> Constants {
@@ -107,16 +114,20 @@ fn constants(at: [f64; 3]) -> Constants {
 
 fn loss(at: [f64; 3], observations: &[Observation]) -> Result<f64, ModelError> {
     let [transfer, share, request] = at;
-    let unusual = (share - transfer - libm::log(USUAL[0])).abs() + (request - transfer - libm::log(USUAL[1])).abs();
-    Ok(distance(&constants(at), observations)? + PRIOR * unusual)
+    let unusual = [share - transfer - libm::log(USUAL[0]), request - transfer - libm::log(USUAL[1])];
+    let unusual: f64 = unusual.iter().map(|by| by * by).sum();
+    let mut sum = 0.0;
+    for distance in distances(&constants(at), observations)? {
+        sum += libm::sqrt(distance * distance + ROUNDED * ROUNDED) - ROUNDED;
+    }
+    Ok(sum / observations.len() as f64 + PRIOR * unusual)
 }
 
-/// The mean distance of the logarithms of what is predicted and what was measured.
-fn distance(constants: &Constants, observations: &[Observation]) -> Result<f64, ModelError> {
-    let mut sum = 0.0;
-    for observation in observations {
+/// The distances of the logarithms of what is predicted and what was measured.
+fn distances(constants: &Constants, observations: &[Observation]) -> Result<Vec<f64>, ModelError> {
+    let distance = |observation: &Observation| {
         let effort = Effort { events: 200_000, ..Effort::standard(observation.threads) };
-        sum += libm::log(observation.predicted(constants, &effort)? / observation.ns).abs();
-    }
-    Ok(sum / observations.len() as f64)
+        Ok(libm::log(observation.predicted(constants, &effort)? / observation.ns).abs())
+    };
+    observations.iter().map(distance).collect()
 }

@@ -16,6 +16,6 @@ pub use error::ModelError;
 pub use operation::{LoadExclusive, MOST_THREADS, Operation, Workload};
 pub use simulate::{Effort, simulate};
 pub use tally::Outcome;
-pub mod published;
 pub mod evaluate;
 pub mod fit;
+pub mod published;

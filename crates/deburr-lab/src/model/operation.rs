@@ -4,7 +4,7 @@ use super::constants::{LONGEST_NS, within};
 use super::error::ModelError;
 
 /// The most threads that are simulated.
-pub const MOST_THREADS: usize = 4096;
+pub const MOST_THREADS: usize = 1024;
 
 /// The least that an operation may cost, in nanoseconds.
 const LEAST_COST_NS: f64 = 1e-2;

@@ -14,9 +14,9 @@ use crate::stats::random::Random;
 /// How much is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
-    /// Operations that are measured, after a quarter as many for warming up.
+    /// Operations that are measured, after a quarter as many for warming up, or more until each thread has completed one.
     pub operations: u64,
-    /// The most events, those of the warm-up included.
+    /// The most events, those of the warm-up included, which takes up to a quarter of them.
     pub events: u64,
     /// What the random numbers come from.
     pub seed: u64,
@@ -73,7 +73,7 @@ struct Thread {
 }
 
 struct Simulation<'a> {
-    constants: &'a Constants,
+    constants: Constants,
     workload: &'a Workload,
     agenda: Agenda,
     random: Random,
@@ -87,10 +87,12 @@ struct Simulation<'a> {
 }
 
 impl<'a> Simulation<'a> {
-    fn new(constants: &'a Constants, workload: &'a Workload, seed: u64) -> Simulation<'a> {
+    fn new(constants: &Constants, workload: &'a Workload, seed: u64) -> Simulation<'a> {
         let thread = Thread { phase: Phase::Think, wish: Wish::Share, began: 0.0, monitor: 0, expected: 0 };
         let mut agenda = Agenda::default();
         (0..workload.threads).for_each(|thread| agenda.plan(0.0, Event::Step(thread)));
+        // An operation at the home takes no longer there than it takes all in all.
+        let constants = Constants { far_ns: constants.far_ns.min(workload.cost_ns), ..*constants };
         Simulation {
             constants,
             workload,
@@ -111,7 +113,9 @@ impl<'a> Simulation<'a> {
             let Some((at, event)) = self.agenda.next() else { break };
             (self.now, events) = (at, events + 1);
             self.happen(event);
-            if !is_warm && self.tally.total() >= operations / 4 {
+            // The first copies of the line cost every thread once; who starves does not hold up the others.
+            let total = self.tally.total();
+            if !is_warm && total >= operations / 4 && (self.tally.is_everybody_in() || events >= most / 4) {
                 is_warm = true;
                 self.tally = Tally::new(self.threads.len(), self.now);
             }
@@ -143,7 +147,7 @@ impl<'a> Simulation<'a> {
     /// Lets the home go on, as far as it can.
     fn serve(&mut self) {
         loop {
-            match self.home.turn(self.now, &mut self.line, self.constants, &mut self.random) {
+            match self.home.turn(self.now, &mut self.line, &self.constants, &mut self.random) {
                 Turn::Nothing => return,
                 Turn::Kept(until) => return self.await_release(until),
                 Turn::Busy(time) => return self.agenda.plan(self.now + time, Event::Served),

@@ -29,18 +29,23 @@ const FAIRNESS_OPERATIONS: u64 = 16;
 pub(super) struct Tally {
     begin: f64,
     operations: Vec<u64>,
+    total: u64,
+    /// Threads with at least one operation.
+    active: usize,
     retries: u64,
     longest: f64,
 }
 
 impl Tally {
     pub(super) fn new(threads: usize, begin: f64) -> Tally {
-        Tally { begin, operations: vec![0; threads], retries: 0, longest: 0.0 }
+        Tally { begin, operations: vec![0; threads], total: 0, active: 0, retries: 0, longest: 0.0 }
     }
 
     pub(super) fn completed(&mut self, thread: usize, took: f64) {
         if let Some(count) = self.operations.get_mut(thread) {
             *count += 1;
+            self.active += usize::from(*count == 1);
+            self.total += 1;
         }
         self.longest = self.longest.max(took);
     }
@@ -55,7 +60,12 @@ impl Tally {
     }
 
     pub(super) fn total(&self) -> u64 {
-        self.operations.iter().sum()
+        self.total
+    }
+
+    /// Whether each thread has completed an operation.
+    pub(super) fn is_everybody_in(&self) -> bool {
+        self.active == self.operations.len()
     }
 
     /// `None` if nothing was completed, or no time has passed.
