@@ -58,6 +58,10 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["names", "list"], help_heading = "Records")]
     pub(crate) show: Option<PathBuf>,
 
+    /// Also predict what several threads would get, from what was measured (in preview; see docs/contention-model.md)
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024), conflicts_with = "list", help_heading = "Records")]
+    pub(crate) predict: Vec<u32>,
+
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     pub(crate) format: Format,

@@ -164,7 +164,7 @@ fn distinct(processors: &[usize]) -> usize {
 }
 
 /// Three digits, with the unit.
-fn nanoseconds(ns: f64) -> String {
+pub(super) fn nanoseconds(ns: f64) -> String {
     match ns {
         ns if ns < 9.995 => format!("{ns:.2} ns"),
         ns if ns < 99.95 => format!("{ns:.1} ns"),
@@ -174,7 +174,7 @@ fn nanoseconds(ns: f64) -> String {
 }
 
 /// Three digits of a number of operations.
-fn rate(rate: f64) -> String {
+pub(super) fn rate(rate: f64) -> String {
     match rate {
         rate if rate >= 1e9 => format!("{:.2} G", rate / 1e9),
         rate if rate >= 1e6 => format!("{:.1} M", rate / 1e6),

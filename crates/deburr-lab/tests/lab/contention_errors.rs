@@ -123,9 +123,12 @@ fn within(group: &[&Prediction], factor: impl Fn(&Prediction) -> f64) -> usize {
     group.iter().filter(|it| factor(it) <= 2.0).count()
 }
 
+/// Machine, operation and build.
+type Key<'a> = (&'a str, &'a str, Build);
+
 /// Each row's ratio, by number of threads.
 fn each(all: &[&Prediction]) -> String {
-    let mut lines: Vec<((&str, &str, Build), Vec<String>)> = Vec::new();
+    let mut lines: Vec<(Key<'_>, Vec<String>)> = Vec::new();
     let mut sorted = all.to_vec();
     sorted.sort_by_key(|it| (&it.row.machine, &it.row.name, it.row.build, it.row.threads));
     for prediction in sorted {
