@@ -16,6 +16,8 @@ use std::path::PathBuf;
   deburr bench --list                        what there is
   deburr bench --format json > machine.json  everything, for the record
   deburr bench --compare-with machine.json   the same here, next to it
+  deburr bench --show machine.json --predict 64
+                                             what 64 threads would get there (in preview)
 
 Each variant of a kernel is a loop in assembly. All of them run in turn, in random order, until it
 is proven whether each is faster than the first, slower or the same. Times include the loop, whose

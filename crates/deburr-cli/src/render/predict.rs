@@ -63,3 +63,50 @@ fn table(out: &mut dyn Write, points: &[PredictedPoint], palette: Palette) -> io
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_says_that_it_is_predicted() {
+        let point = |variant: &str, threads, fairness| PredictedPoint {
+            kind: "predicted",
+            kernel: "fetch-add".to_owned(),
+            variant: variant.to_owned(),
+            threads,
+            rate: 2.5e7,
+            ns: 640.0,
+            fairness,
+            longest_wait_ns: 12_345.0,
+            retries: 0.5,
+            operations: 20_000,
+        };
+        let forecast = Forecast {
+            preview: true,
+            transfer_ns: 40.0,
+            share_ns: 20.0,
+            request_ns: 40.0,
+            fitted_points: 1,
+            fitted_threads: 2,
+            fit_error: 1.02,
+            left_out: vec!["fence: mfence".to_owned()],
+            points: vec![point("lock xadd", 16, Some(0.98)), point("cmpxchg loop", 1024, None)],
+        };
+        let mut out = Vec::new();
+        text(&mut out, &forecast, Palette::new(false)).unwrap();
+        let expected = "
+Predicted, not measured, in preview, by a model of one cache line: transfer 40.0 ns, share 20.0 ns, request 40.0 ns
+Fitted to 1 measured point with up to 2 threads, which it is 1.02× off on average; docs/contention-model.md has its errors.
+With two threads, transfers and requests cannot be distinguished: measure four or more for a better prediction.
+
+fetch-add (predicted)
+  threads  variant                        time         rate  fairness  longest wait  retries
+       16  lock xadd     predicted      640 ns     25.0 M/s       98%       12.3 µs     0.50
+     1024  cmpxchg loop  predicted      640 ns     25.0 M/s         -       12.3 µs     0.50
+
+Not predicted: fence: mfence.
+";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+}

@@ -209,6 +209,8 @@ fn alone<'a>(record: &'a BenchRecord, point: &PointRecord, variant: &str) -> Opt
 
 /// What a variant does to the line; `None` where the model does not speak of it: plain stores wait in a buffer, fences touch no line.
 fn operation(kernel: &str, variant: &str) -> Option<Operation> {
+    let variant =
+        ["prefetchw and ", "prfm and "].iter().find_map(|it| variant.strip_prefix(it)).unwrap_or(variant);
     let instruction = variant.split([' ', '/']).next().unwrap_or_default();
     match (kernel, instruction) {
         ("fence", _) => None,
@@ -224,5 +226,134 @@ fn operation(kernel: &str, variant: &str) -> Option<Operation> {
             Some(Operation::Near)
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::machine::Machine;
+    use crate::bench::record::{SCHEMA_VERSION, VariantRecord};
+    use crate::kernel::KERNELS;
+
+    fn point(kernel: &str, processors: &[usize], times: &[(&str, f64)]) -> PointRecord {
+        let variant = |&(name, ns): &(&str, f64)| VariantRecord {
+            name: name.to_owned(),
+            lacks: Vec::new(),
+            measured: Some(Rates {
+                rounds: 8,
+                rate: 1e9 * processors.len() as f64 / ns,
+                range: (1.0, 2.0),
+                ns,
+                thread_rates: Vec::new(),
+                fairness: 1.0,
+                longest_wait_ns: ns,
+                wait_operations: 1,
+                preempted: 0,
+            }),
+            verdict: None,
+        };
+        PointRecord {
+            suite: "atomics".to_owned(),
+            kernel: kernel.to_owned(),
+            placement: "same-word".to_owned(),
+            processors: processors.to_vec(),
+            variants: times.iter().map(variant).collect(),
+        }
+    }
+
+    fn record(points: Vec<PointRecord>) -> BenchRecord {
+        BenchRecord {
+            schema_version: SCHEMA_VERSION,
+            tool_version: "0".to_owned(),
+            machine: Machine::here("a".to_owned(), "x86_64".to_owned(), "x86-64-v1".to_owned()),
+            loop_ns: 0.1,
+            clock_ns: 20.0,
+            sample_ms: 1.0,
+            region: 0.03,
+            is_interrupted: false,
+            points,
+        }
+    }
+
+    #[test]
+    fn points_are_predicted_from_one_thread_and_from_several() {
+        let alone = point("fetch-add", &[0], &[("lock xadd", 5.0), ("cmpxchg loop", 6.0), ("unheard", 1.0)]);
+        let together = point("fetch-add", &[0, 1, 2, 3], &[("lock xadd", 200.0)]);
+        let forecast = forecast(&record(vec![alone, together]), &[1, 4, 8]).unwrap();
+        assert!(forecast.preview && forecast.fitted_points == 1 && forecast.fitted_threads == 4);
+        assert_eq!(forecast.left_out, ["fetch-add: unheard"]);
+        let ns = |variant: &str, threads| {
+            let found = forecast.points.iter().find(|it| it.variant == variant && it.threads == threads);
+            found.map(|it| (it.ns, it.kind)).unwrap()
+        };
+        assert_eq!(forecast.points.len(), 6);
+        // Alone it costs what was measured, with four threads what was fitted, and twice as many wait twice as long.
+        assert!((ns("lock xadd", 1).0 - 5.0).abs() < 1e-6 && (ns("cmpxchg loop", 1).0 - 6.0).abs() < 1e-6);
+        assert!((ns("lock xadd", 4).0 / 200.0 - 1.0).abs() < 0.05, "{forecast:?}");
+        assert!((ns("lock xadd", 8).0 / 400.0 - 1.0).abs() < 0.05, "{forecast:?}");
+        assert!(ns("cmpxchg loop", 8).0 > ns("lock xadd", 8).0);
+        assert!(forecast.points.iter().all(|it| it.kind == "predicted"));
+    }
+
+    #[test]
+    fn a_record_without_a_contended_point_says_what_to_run() {
+        let alone = || point("fetch-add", &[0], &[("lock xadd", 5.0)]);
+        let turns = point("fetch-add", &[0, 0], &[("lock xadd", 10.0)]);
+        let reads = [point("load", &[0], &[("mov", 0.5)]), point("load", &[0, 1], &[("mov", 0.5)])];
+        let other = PointRecord {
+            placement: "own-line".to_owned(),
+            ..point("fetch-add", &[0, 1], &[("lock xadd", 5.0)])
+        };
+        for points in [vec![], vec![alone()], vec![alone(), turns], reads.to_vec(), vec![alone(), other]] {
+            let error = forecast(&record(points), &[4]).unwrap_err();
+            assert!(error.to_string().contains("deburr bench atomics --threads 1,2,4"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_record_with_impossible_times_is_refused() {
+        for (one, two) in
+            [(0.0, 50.0), (-5.0, 50.0), (5.0, 0.0), (5.0, -1.0), (1e300, 50.0), (5.0, f64::INFINITY)]
+        {
+            let points = vec![
+                point("fetch-add", &[0], &[("lock xadd", one)]),
+                point("fetch-add", &[0, 1], &[("lock xadd", two)]),
+            ];
+            assert!(matches!(forecast(&record(points), &[4]), Err(ForecastError::Model(_))), "{one} {two}");
+        }
+        let many: Vec<usize> = (0..100_000).collect();
+        let points = vec![
+            point("fetch-add", &[0], &[("lock xadd", 5.0)]),
+            point("fetch-add", &many, &[("lock xadd", 50.0)]),
+        ];
+        assert!(matches!(
+            forecast(&record(points), &[4]),
+            Err(ForecastError::Model(ModelError::Threads { .. }))
+        ));
+    }
+
+    #[test]
+    fn of_every_kernel_of_atomics_some_variant_has_a_model_except_of_fences() {
+        for kernel in KERNELS.iter().filter(|kernel| kernel.suite == "atomics") {
+            let known = kernel.variants.iter().any(|variant| operation(kernel.name, variant.name).is_some());
+            let is_expected =
+                kernel.name != "fence" && (kernel.name != "store" || cfg!(target_arch = "x86_64"));
+            assert_eq!(known, is_expected, "{}", kernel.name);
+        }
+        for (kernel, variant, expected) in [
+            ("exchange", "ldxr/stxr", Some(Operation::EXCLUSIVE)),
+            ("failing-compare-and-swap", "ldaxr/stlxr", Some(Operation::Read)),
+            ("failing-compare-and-swap", "casal", Some(Operation::Near)),
+            ("reader-lock", "casal loop", Some(Operation::CompareAndSwapLoop)),
+            ("fetch-add", "prfm and stadd", Some(Operation::Near)),
+            ("load", "ldadd of 0", Some(Operation::Near)),
+            ("load", "ldar", Some(Operation::Read)),
+            ("store", "stlr", None),
+            ("store", "mov and lock or", None),
+            ("fence", "lock or", None),
+        ] {
+            assert_eq!(operation(kernel, variant), expected, "{kernel}: {variant}");
+        }
     }
 }
