@@ -15,13 +15,13 @@ use std::fmt;
 pub struct Forecast {
     /// Always true: the model is not within a factor of two of everything published.
     pub preview: bool,
-    /// How long the line is under way from one thread to another, in nanoseconds.
+    /// How long the line is in transit from one thread to another, in nanoseconds.
     pub transfer_ns: f64,
     /// How long it takes to give a thread a copy, in nanoseconds.
     pub share_ns: f64,
-    /// How long a request is under way, in nanoseconds.
+    /// How long a request is in transit, in nanoseconds.
     pub request_ns: f64,
-    /// Measured points that these were fitted to.
+    /// Measured points that these were fitted to; of those that do the same with as many threads, the median.
     pub fitted_points: usize,
     /// The most threads among them.
     pub fitted_threads: usize,
@@ -90,7 +90,9 @@ impl From<ModelError> for ForecastError {
 }
 
 /// Operations that are simulated for a point: enough for fairness of pairs that fail by chance.
-const OPERATIONS: u64 = 20_000;
+const OPERATIONS: u64 = 10_000;
+/// Events of a point: many variants and numbers of threads take seconds all together.
+const EVENTS: u64 = 1_000_000;
 
 /// What the variants of a record would cost with so many threads.
 ///
@@ -103,13 +105,13 @@ pub fn forecast(record: &BenchRecord, threads: &[usize]) -> Result<Forecast, For
     if observations.is_empty() {
         return Err(ForecastError::NotContended);
     }
-    let fit = fit(&observations)?;
+    let fit = fit(&typical(&observations))?;
     let mut points = Vec::new();
     for variant in &variants {
         for &threads in threads {
             let workload =
                 Workload { operation: variant.operation, threads, cost_ns: variant.cost_ns, think_ns: 0.0 };
-            let effort = Effort { operations: OPERATIONS, ..Effort::standard(threads) };
+            let effort = Effort { operations: OPERATIONS, events: EVENTS, ..Effort::standard(threads) };
             let outcome = simulate(&fit.constants, &workload, &effort)?;
             points.push(PredictedPoint {
                 kind: "predicted",
@@ -159,6 +161,24 @@ impl Variant<'_> {
             |(&threads, &ns)| Observation { operation: *operation, threads, cost_ns: *cost_ns, ns };
         ends.into_iter().filter(|_| is_transfer).map(observation).collect()
     }
+}
+
+/// Of those that do the same with as many threads, the one whose time is the median: the fit takes as long with few variants as with
+/// many.
+fn typical(observations: &[Observation]) -> Vec<Observation> {
+    let mut groups: Vec<Vec<Observation>> = Vec::new();
+    for one in observations {
+        let is_same = |it: &Observation| (it.operation, it.threads) == (one.operation, one.threads);
+        match groups.iter_mut().find(|group| group.first().is_some_and(is_same)) {
+            Some(group) => group.push(*one),
+            None => groups.push(vec![*one]),
+        }
+    }
+    let median = |mut group: Vec<Observation>| {
+        group.sort_by(|one, next| one.ns.total_cmp(&next.ns));
+        group[(group.len() - 1) / 2]
+    };
+    groups.into_iter().map(median).collect()
 }
 
 fn variants<'a>(record: &'a BenchRecord, left_out: &mut BTreeSet<String>) -> Vec<Variant<'a>> {

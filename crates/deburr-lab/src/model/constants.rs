@@ -11,7 +11,7 @@ pub const LONGEST_NS: f64 = 1e7;
 /// What a machine does with one cache line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Constants {
-    /// How long the line is under way when a thread takes it from its owner, in nanoseconds. No other request is served meanwhile.
+    /// How long the line is in transit when a thread takes it from its owner, in nanoseconds. No other request is served meanwhile.
     pub transfer_ns: f64,
     /// How long its home is busy with giving a thread a copy to read, in nanoseconds.
     pub share_ns: f64,
@@ -32,7 +32,7 @@ pub struct Constants {
 pub struct Topology {
     /// Threads of a cluster: the first so many are in the first one. At least 1.
     pub cluster: usize,
-    /// How many times as long the line is under way between clusters as within one. 1 makes all equal.
+    /// How many times as long the line is in transit between clusters as within one. 1 makes all equal.
     pub far_factor: f64,
 }
 
@@ -56,7 +56,7 @@ impl Topology {
         one / self.cluster == other / self.cluster
     }
 
-    /// How many times as long the line is under way between two threads.
+    /// How many times as long the line is in transit between two threads.
     pub fn factor(&self, one: usize, other: usize) -> f64 {
         if self.is_near(one, other) { 1.0 } else { self.far_factor }
     }

@@ -24,7 +24,7 @@ pub enum ModelError {
     },
     /// Too few operations or events were allowed to measure anything.
     Effort,
-    /// So many events passed, and no operation was completed: threads take the line from each other for ever.
+    /// So many events passed, and no operation was completed: threads take the line from each other indefinitely.
     NoProgress {
         /// How many.
         events: u64,

@@ -75,7 +75,7 @@ pub fn fit(observations: &[Observation]) -> Result<Fit, ModelError> {
         }
     }
     let mut step = libm::log(2.0);
-    while step > SHORTEST_STEP {
+    for _ in 0..MOST_POLLS {
         let mut is_better = false;
         for (direction, sign) in DIRECTIONS.iter().flat_map(|it| [(it, 1.0), (it, -1.0)]) {
             let at = std::array::from_fn(|index| best.1[index] + sign * step * direction[index]);
@@ -87,11 +87,19 @@ pub fn fit(observations: &[Observation]) -> Result<Fit, ModelError> {
         if !is_better {
             step /= 2.0;
         }
+        if step < SHORTEST_STEP {
+            break;
+        }
     }
     let distances = distances(&constants(best.1), observations)?;
     let error = libm::exp(distances.iter().sum::<f64>() / observations.len() as f64);
     Ok(Fit { constants: constants(best.1), error })
 }
+
+/// The most times that all directions are tried.
+const MOST_POLLS: usize = 60;
+/// Events of a simulation while constants are sought.
+const EVENTS: u64 = 60_000;
 
 /// Each constant alone, two of them against each other, two together, and all three.
 const DIRECTIONS: [[f64; 3]; 10] = [
@@ -126,7 +134,7 @@ fn loss(at: [f64; 3], observations: &[Observation]) -> Result<f64, ModelError> {
 /// The distances of the logarithms of what is predicted and what was measured.
 fn distances(constants: &Constants, observations: &[Observation]) -> Result<Vec<f64>, ModelError> {
     let distance = |observation: &Observation| {
-        let effort = Effort { events: 200_000, ..Effort::standard(observation.threads) };
+        let effort = Effort { events: EVENTS, ..Effort::standard(observation.threads) };
         Ok(libm::log(observation.predicted(constants, &effort)? / observation.ns).abs())
     };
     observations.iter().map(distance).collect()

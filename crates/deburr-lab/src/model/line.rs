@@ -1,7 +1,7 @@
 //! The line and its home: who owns it, who has a copy, and who waits.
 //!
 //! The states of MESI, as one sees them from outside: *owned* (modified or exclusive) by one thread, *shared* by those with a
-//! valid copy, *under way* while the home serves a request. Copies are valid as long as nobody has taken the line since: an
+//! valid copy, *in transit* while the home serves a request. Copies are valid as long as nobody has taken the line since: an
 //! *epoch* begins whenever somebody does, and an exclusive monitor remembers the epoch of its load.
 
 use super::constants::{Arbitration, Constants};

@@ -36,7 +36,7 @@ pub enum Operation {
 /// How a load-exclusive gets the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadExclusive {
-    /// To read; the store-exclusive asks to own it. Only another thread's success makes it fail.
+    /// To read; the store-exclusive requests to own it. Only another thread's success makes it fail.
     Shared,
     /// To own it at once. Every thread that loads takes the line away from the one before, which is how a livelock begins.
     Owned,

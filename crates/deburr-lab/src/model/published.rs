@@ -1,7 +1,7 @@
 //! Published tables → rows, and which of them constants are fitted to.
 //!
 //! In: the text of `evidence/atomics_microbench.csv` and `evidence/rw_lock_like_thread_sweep.csv`. Out: [`Row`]s, each with its
-//! [`Role`]. The roles are a rule, and the rule looks at no time: who changes it to make the errors smaller has to change it here.
+//! [`Role`]. The roles are a rule, and the rule reads no time: who changes it to make the errors smaller has to change it here.
 //!
 //! One thread's time is the model's input. Fitted are, of the first table, EXCHANGE and FETCH_ADD with 16 threads as LL/SC and as
 //! LSE, and of the second 2, 8 and 16 threads. Everything else is predicted, and nothing is fitted to it.

@@ -11,12 +11,15 @@ use super::operation::{LOAD_PART, LoadExclusive, Operation, Workload};
 use super::tally::{Outcome, Tally};
 use crate::stats::random::Random;
 
+/// No simulation takes more events, whatever is allowed.
+pub const MOST_EVENTS: u64 = 100_000_000;
+
 /// How much is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
     /// Operations that are measured, after a quarter as many for warming up, or more until each thread has completed one.
     pub operations: u64,
-    /// The most events, those of the warm-up included, which takes up to a quarter of them.
+    /// The most events, up to [`MOST_EVENTS`], those of the warm-up included, which takes up to a quarter of them.
     pub events: u64,
     /// What the random numbers come from.
     pub seed: u64,
@@ -25,7 +28,7 @@ pub struct Effort {
 impl Effort {
     /// Enough for so many threads: 64 operations a thread, and four million events.
     pub fn standard(threads: usize) -> Effort {
-        Effort { operations: 1_000.max(64 * threads as u64), events: 4_000_000, seed: 1 }
+        Effort { operations: 1_000.max((threads as u64).saturating_mul(64)), events: 4_000_000, seed: 1 }
     }
 }
 
@@ -41,7 +44,7 @@ pub fn simulate(constants: &Constants, workload: &Workload, effort: &Effort) -> 
     }
     // Threads that never meet complete operations at the same time: one each is no time at all.
     let operations = effort.operations.max(4 * workload.threads as u64);
-    Simulation::new(constants, workload, effort.seed).run(operations, effort.events)
+    Simulation::new(constants, workload, effort.seed).run(operations, effort.events.min(MOST_EVENTS))
 }
 
 /// What a thread is at. Its next event, its own or the home's, ends this.
@@ -91,7 +94,7 @@ impl<'a> Simulation<'a> {
         let thread = Thread { phase: Phase::Think, wish: Wish::Share, began: 0.0, monitor: 0, expected: 0 };
         let mut agenda = Agenda::default();
         (0..workload.threads).for_each(|thread| agenda.plan(0.0, Event::Step(thread)));
-        // An operation at the home takes no longer there than it takes all in all.
+        // An operation at the home takes no longer there than it takes as a whole.
         let constants = Constants { far_ns: constants.far_ns.min(workload.cost_ns), ..*constants };
         Simulation {
             constants,

@@ -27,7 +27,7 @@ fn rows() -> Vec<Row> {
 }
 
 #[test]
-fn roles_look_at_no_time_and_hold_out_whole_operations_and_numbers_of_threads() {
+fn roles_read_no_time_and_hold_out_whole_operations_and_numbers_of_threads() {
     let rows = rows();
     let fitted: Vec<&Row> = rows.iter().filter(|row| row.role == Role::Fitted).collect();
     assert_eq!(fitted.len(), 3 * 4 + 3 * 2);
