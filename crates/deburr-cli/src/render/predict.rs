@@ -1,7 +1,7 @@
 //! A forecast → tables for people, after those of the record: one for each kernel. Every row says that it is predicted.
 
-use super::bench::{nanoseconds, rate};
-use super::number::counted;
+use super::bench::rate;
+use super::number::{counted, nanoseconds};
 use super::style::Palette;
 use deburr_lab::bench::forecast::{Forecast, PredictedPoint};
 use std::io::{self, Write};

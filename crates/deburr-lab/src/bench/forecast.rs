@@ -3,6 +3,7 @@
 //! In: a [`BenchRecord`] and numbers of threads. Out: a [`Forecast`], which [`crate::model`] makes from what one thread costs and
 //! from constants fitted to what several threads were measured to cost. Predicted numbers are never among the measured ones.
 
+use super::pace::Think;
 use super::record::{BenchRecord, PointRecord, Rates};
 use crate::model::fit::{Observation, fit};
 use crate::model::{Effort, ModelError, Operation, Workload, simulate};
@@ -183,7 +184,9 @@ fn typical(observations: &[Observation]) -> Vec<Observation> {
 
 fn variants<'a>(record: &'a BenchRecord, left_out: &mut BTreeSet<String>) -> Vec<Variant<'a>> {
     let mut variants: Vec<Variant<'a>> = Vec::new();
-    let shared = |point: &&PointRecord| point.placement == "same-word" && point.suite == "atomics";
+    let shared = |point: &&PointRecord| {
+        point.placement == "same-word" && point.suite == "atomics" && is_without_pause(point)
+    };
     for point in record.points.iter().filter(shared) {
         for variant in &point.variants {
             let Some(measured) = &variant.measured else { continue };
@@ -218,10 +221,16 @@ fn variants<'a>(record: &'a BenchRecord, left_out: &mut BTreeSet<String>) -> Vec
     variants
 }
 
+/// Whether its threads think of nothing between two operations: what they cost alone would be more than what the line sees.
+fn is_without_pause(point: &PointRecord) -> bool {
+    point.think == Think::None.to_string()
+}
+
 /// What one thread was measured to do.
 fn alone<'a>(record: &'a BenchRecord, point: &PointRecord, variant: &str) -> Option<&'a Rates> {
     let is_same = |it: &&PointRecord| {
         (&it.kernel, &it.placement, it.processors.len()) == (&point.kernel, &point.placement, 1)
+            && is_without_pause(it)
     };
     let variants = record.points.iter().filter(is_same).flat_map(|it| &it.variants);
     variants.filter(|it| it.name == variant).find_map(|it| it.measured.as_ref())
@@ -231,7 +240,12 @@ fn alone<'a>(record: &'a BenchRecord, point: &PointRecord, variant: &str) -> Opt
 fn operation(kernel: &str, variant: &str) -> Option<Operation> {
     let variant =
         ["prefetchw and ", "prfm and "].iter().find_map(|it| variant.strip_prefix(it)).unwrap_or(variant);
-    let instruction = variant.split([' ', '/']).next().unwrap_or_default();
+    let kernel = kernel.strip_suffix("-64").unwrap_or(kernel);
+    let instruction = match variant {
+        "outlined, with LSE" => "cas",
+        "outlined, without LSE" => "ldaxr",
+        _ => variant.split([' ', '/']).next().unwrap_or_default(),
+    };
     match (kernel, instruction) {
         ("fence", _) => None,
         _ if variant.ends_with(" loop") => Some(Operation::CompareAndSwapLoop),
@@ -269,6 +283,7 @@ mod tests {
                 fairness: 1.0,
                 longest_wait_ns: ns,
                 wait_operations: 1,
+                run_length: None,
                 preempted: 0,
             }),
             verdict: None,
@@ -278,6 +293,10 @@ mod tests {
             kernel: kernel.to_owned(),
             placement: "same-word".to_owned(),
             processors: processors.to_vec(),
+            bytes: None,
+            think: Think::None.to_string(),
+            section_ns: 0.0,
+            retaken: 0,
             variants: times.iter().map(variant).collect(),
         }
     }
@@ -325,7 +344,19 @@ mod tests {
             placement: "own-line".to_owned(),
             ..point("fetch-add", &[0, 1], &[("lock xadd", 5.0)])
         };
-        for points in [vec![], vec![alone()], vec![alone(), turns], reads.to_vec(), vec![alone(), other]] {
+        let paced = PointRecord {
+            think: "fixed:100".to_owned(),
+            ..point("fetch-add", &[0, 1], &[("lock xadd", 150.0)])
+        };
+        let cases = [
+            vec![],
+            vec![alone()],
+            vec![alone(), turns],
+            reads.to_vec(),
+            vec![alone(), other],
+            vec![alone(), paced],
+        ];
+        for points in cases {
             let error = forecast(&record(points), &[4]).unwrap_err();
             assert!(error.to_string().contains("deburr bench atomics --threads 1,2,4"), "{error}");
         }
@@ -369,6 +400,11 @@ mod tests {
             ("fetch-add", "prfm and stadd", Some(Operation::Near)),
             ("load", "ldadd of 0", Some(Operation::Near)),
             ("load", "ldar", Some(Operation::Read)),
+            ("load-64", "ldapr", Some(Operation::Read)),
+            ("failing-compare-and-swap-64", "outlined, without LSE", Some(Operation::Read)),
+            ("exchange", "outlined, without LSE", Some(Operation::EXCLUSIVE)),
+            ("exchange", "outlined, with LSE", Some(Operation::Near)),
+            ("exchange", "prefetchw and xchg", Some(Operation::Near)),
             ("store", "stlr", None),
             ("store", "mov and lock or", None),
             ("fence", "lock or", None),
