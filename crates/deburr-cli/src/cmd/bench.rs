@@ -7,6 +7,7 @@ use crate::args::bench::Bench;
 use crate::args::format::Format;
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::{INTERRUPTED, Interrupts};
+use crate::cmd::predict;
 use crate::cmd::progress::Bar;
 use crate::names::{nearest, unknown};
 use crate::render::bench;
@@ -39,13 +40,13 @@ pub(super) fn run(options: &Bench, color: bool, out: &mut dyn Write) -> Result<E
     }
     let other = options.compare_with.as_deref().map(read).transpose()?;
     if let Some(path) = &options.show {
-        return print(out, &read(path)?, other.as_ref(), options.format, palette);
+        return print(out, &read(path)?, other.as_ref(), options, palette);
     }
     let host = deburr_cpu::host().map_err(|error| Failure::Message(format!("bench: {error}")))?;
     let interrupts = Interrupts::heed().map_err(|error| Failure::Message(format!("signals: {error}")))?;
     let plan = Plan::of(options, &kernels)?;
     let (record, failed) = plan.measure(&host, &interrupts, options.progress)?;
-    print(out, &record, other.as_ref(), options.format, palette)?;
+    print(out, &record, other.as_ref(), options, palette)?;
     if options.format == Format::Text {
         let rules: Vec<&rule::Rule> = options.names.iter().filter_map(|name| rule::find(name)).collect();
         bench::sentences(out, &record, &rules, palette)?;
@@ -71,18 +72,18 @@ fn print(
     out: &mut dyn Write,
     record: &BenchRecord,
     other: Option<&BenchRecord>,
-    format: Format,
+    options: &Bench,
     palette: Palette,
 ) -> Result<ExitCode, Failure> {
-    match (format, other) {
+    let predicted = predict::forecast(record, &options.predict);
+    match (options.format, other) {
         (Format::Json, _) => {
-            let text = serde_json::to_string_pretty(record);
-            writeln!(out, "{}", text.map_err(|error| Failure::Message(error.to_string()))?)?;
+            writeln!(out, "{}", predict::document(record, predicted.as_ref().ok())?)?;
         }
         (Format::Text, None) => bench::text(out, record, palette)?,
         (Format::Text, Some(other)) => bench::side_by_side(out, record, other, palette)?,
     }
-    Ok(ExitCode::SUCCESS)
+    predict::conclude(out, predicted, options.format, palette)
 }
 
 /// The kernels that names are for: suites, kernels, or rules.

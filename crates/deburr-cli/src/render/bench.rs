@@ -221,7 +221,7 @@ fn distinct(processors: &[usize]) -> usize {
 }
 
 /// Three digits of a number of operations.
-fn rate(rate: f64) -> String {
+pub(super) fn rate(rate: f64) -> String {
     match rate {
         rate if rate >= 1e9 => format!("{:.2} G", rate / 1e9),
         rate if rate >= 1e6 => format!("{:.1} M", rate / 1e6),

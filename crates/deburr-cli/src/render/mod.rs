@@ -10,4 +10,5 @@ mod json;
 mod line;
 pub(crate) mod listing;
 pub(crate) mod number;
+pub(crate) mod predict;
 pub(crate) mod style;
