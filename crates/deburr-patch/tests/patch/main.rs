@@ -1,5 +1,5 @@
 //! The prover: what it accepts agrees with a second interpreter, what it refutes differs there. And what is written
-//! ([`apply`]), and the page that explains both ([`page`]).
+//! ([`apply`], [`pause`]), and the page that explains both ([`page`]).
 
 mod apply;
 mod interpreter;
@@ -8,6 +8,7 @@ mod loads;
 mod mutants;
 mod page;
 mod pairs;
+mod pause;
 mod retrying;
 mod smt;
 mod states;
