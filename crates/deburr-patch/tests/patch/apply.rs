@@ -21,12 +21,12 @@ pub(crate) const CODE: Range<u64> = 256..288;
 /// What a made file has.
 #[derive(Clone, Copy)]
 pub(crate) struct Made {
-    sections: bool,
-    build_id: bool,
+    pub(crate) sections: bool,
+    pub(crate) build_id: bool,
     /// Words of code.
-    words: u64,
+    pub(crate) words: u64,
     /// Bytes that its last part is longer than a multiple of eight.
-    odd: usize,
+    pub(crate) odd: usize,
 }
 
 pub(crate) const SMALL: Made = Made { sections: true, build_id: true, words: 8, odd: 3 };

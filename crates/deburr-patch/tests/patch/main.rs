@@ -1,7 +1,8 @@
 //! The prover: what it accepts agrees with a second interpreter, what it refutes differs there. And what is written
-//! ([`apply`], [`pause`]), and the page that explains both ([`page`]).
+//! ([`apply`], [`destination`], [`pause`]), and the page that explains both ([`page`]).
 
 mod apply;
+mod destination;
 mod interpreter;
 mod listing;
 mod loads;
