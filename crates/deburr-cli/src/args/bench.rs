@@ -3,6 +3,7 @@
 use super::batch::Progress;
 use super::format::Format;
 use clap::{Args, ValueEnum};
+use deburr_lab::bench::pace::{LONGEST_NS, Think};
 use deburr_lab::bench::run::Placement;
 use deburr_lab::measure::machine::Cpus;
 use std::path::PathBuf;
@@ -13,6 +14,8 @@ use std::path::PathBuf;
   deburr bench llsc-loop                     what belongs to a rule
   deburr bench fetch-add store               kernels, by 1, 2, 4, … threads
   deburr bench atomics --threads 1,8,16      a suite
+  deburr bench lock --section 0,200,1000 --think none,exponential:500
+                                             a lock, by how long it is kept and how soon wanted
   deburr bench --list                        what there is
   deburr bench --format json > machine.json  everything, for the record
   deburr bench --compare-with machine.json   the same here, next to it
@@ -41,6 +44,18 @@ pub(crate) struct Bench {
     /// Where the words are that threads work on
     #[arg(long, value_enum, default_value_t = Words::SameWord, value_name = "PLACE", help_heading = "How to run")]
     pub(crate) words: Words,
+    /// Time between two operations of a thread, in nanoseconds: none, fixed:NS or exponential:NS, several one after the other
+    #[arg(
+        long,
+        value_name = "TIME,…",
+        value_delimiter = ',',
+        default_value = "none",
+        help_heading = "How to run"
+    )]
+    pub(crate) think: Vec<Think>,
+    /// Nanoseconds that a lock is kept beyond its own work, several numbers one after the other
+    #[arg(long, value_name = "NS,…", value_delimiter = ',', default_value = "0", value_parser = clap::value_parser!(u32).range(0..=LONGEST_NS as i64), help_heading = "How to run")]
+    pub(crate) section: Vec<u32>,
     /// Milliseconds of a sample, up to 2000: a word of 32 bits counts no further
     #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=2_000), help_heading = "How to run")]
     pub(crate) sample: u32,

@@ -14,11 +14,12 @@ use crate::render::style::Palette;
 use crate::system_error::error_text;
 use deburr_core::rule;
 use deburr_cpu::Host;
-use deburr_lab::bench::experiment::{overhead, point};
+use deburr_lab::bench::experiment::{BenchError, overhead, point};
 use deburr_lab::bench::machine::Machine;
+use deburr_lab::bench::pace::Pace;
 use deburr_lab::bench::record::{BenchRecord, PointRecord, SCHEMA_VERSION};
 use deburr_lab::bench::run::{Placement, Setting};
-use deburr_lab::kernel::{KERNELS, Kernel};
+use deburr_lab::kernel::{KERNELS, Kernel, Work};
 use deburr_lab::measure::machine::Cpus;
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Rule;
@@ -43,13 +44,24 @@ pub(super) fn run(options: &Bench, color: bool, out: &mut dyn Write) -> Result<E
     let host = deburr_cpu::host().map_err(|error| Failure::Message(format!("bench: {error}")))?;
     let interrupts = Interrupts::heed().map_err(|error| Failure::Message(format!("signals: {error}")))?;
     let plan = Plan::of(options, &kernels)?;
-    let record = plan.measure(&host, &interrupts, options.progress)?;
+    let (record, failed) = plan.measure(&host, &interrupts, options.progress)?;
     print(out, &record, other.as_ref(), options.format, palette)?;
-    Ok(if record.is_interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+    if options.format == Format::Text {
+        let rules: Vec<&rule::Rule> = options.names.iter().filter_map(|name| rule::find(name)).collect();
+        bench::sentences(out, &record, &rules, palette)?;
+    }
+    for Failed { kernel, error } in &failed {
+        let _ = writeln!(std::io::stderr(), "deburr: bench: {kernel}: {error}");
+    }
+    Ok(match (record.is_interrupted, failed.is_empty()) {
+        (true, _) => ExitCode::from(INTERRUPTED),
+        (false, true) => ExitCode::SUCCESS,
+        (false, false) => ExitCode::from(2),
+    })
 }
 
 /// A record of another time or machine.
-fn read(path: &Path) -> Result<BenchRecord, Failure> {
+pub(super) fn read(path: &Path) -> Result<BenchRecord, Failure> {
     let complain = |reason: &dyn std::fmt::Display| Failure::Message(format!("{}: {reason}", path.display()));
     let text = fs::read_to_string(path).map_err(|error| complain(&error_text(&error)))?;
     BenchRecord::parse(&text).map_err(|error| complain(&error))
@@ -83,7 +95,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Kernel>, Failure> {
                 "{name}: no kernel measures what this rule finds (`deburr bench --list` shows what there is)"
             )));
         }
-        let meant = benchmark.flatten().unwrap_or(name);
+        let meant = benchmark.flatten().map_or(name.as_str(), |benchmark| benchmark.kernel);
         let known = chosen.len();
         let named = KERNELS.iter().filter(|kernel| kernel.name == meant || kernel.suite == meant);
         chosen.extend(named.copied());
@@ -98,9 +110,22 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Kernel>, Failure> {
     Ok(KERNELS.iter().copied().filter(is_meant).collect())
 }
 
+/// A kernel with so many threads, at this pace.
+struct Planned {
+    kernel: &'static Kernel,
+    cpus: Vec<usize>,
+    pace: Pace,
+}
+
+/// A kernel that could not be measured.
+struct Failed {
+    kernel: &'static str,
+    error: BenchError,
+}
+
 /// What is measured: kernels, each with some numbers of threads.
 struct Plan {
-    points: Vec<(&'static Kernel, Vec<usize>)>,
+    points: Vec<Planned>,
     placement: Placement,
     sample: Duration,
     rule: Rule,
@@ -119,13 +144,17 @@ impl Plan {
         let rope = Rope::new(options.region / 100.0);
         let rule =
             rope.and_then(Rule::standard).map_err(|error| Failure::Message(format!("--region: {error}")))?;
-        let points = kernels.iter().flat_map(|&kernel| {
-            threads(kernel, &options.threads, cpus.len())
-                .into_iter()
-                .map(move |threads| (kernel, cpus.iter().copied().cycle().take(threads).collect()))
-        });
+        let mut points = Vec::new();
+        for &kernel in kernels {
+            for pace in paces(kernel, options) {
+                for threads in threads(kernel, &options.threads, cpus.len()) {
+                    let cpus = cpus.iter().copied().cycle().take(threads).collect();
+                    points.push(Planned { kernel, cpus, pace });
+                }
+            }
+        }
         Ok(Plan {
-            points: points.collect(),
+            points,
             placement: options.words.placement(),
             sample: Duration::from_millis(options.sample.into()),
             rule,
@@ -133,21 +162,21 @@ impl Plan {
         })
     }
 
+    /// The record, and the kernels that could not be measured.
     fn measure(
         &self,
         host: &Host,
         interrupts: &Interrupts,
         progress: Progress,
-    ) -> Result<BenchRecord, Failure> {
-        let failed = |error: &dyn std::fmt::Display| Failure::Message(format!("bench: {error}"));
-        let setting = |cpus, placement| Setting { cpus, placement, duration: self.sample };
+    ) -> Result<(BenchRecord, Vec<Failed>), Failure> {
         let first: Vec<usize> =
-            self.points.iter().flat_map(|(_, cpus)| cpus.first().copied()).take(1).collect();
-        let (frame, clock) =
-            overhead(&setting(&first, Placement::OwnLine)).map_err(|error| failed(&error))?;
+            self.points.iter().flat_map(|point| point.cpus.first().copied()).take(1).collect();
+        let alone =
+            Setting { cpus: &first, placement: Placement::OwnLine, duration: self.sample, work: &Work::NONE };
+        let overhead = overhead(&alone).map_err(|error| Failure::Message(format!("bench: {error}")))?;
         let bar = Bar::new(progress, self.points.len() as u64, "points");
-        let mut points = Vec::new();
-        for (done, (kernel, cpus)) in (0..).zip(&self.points) {
+        let (mut points, mut failed) = (Vec::new(), Vec::new());
+        for (done, Planned { kernel, cpus, pace }) in (0..).zip(&self.points) {
             if interrupts.stop.is_wanted() {
                 break;
             }
@@ -155,24 +184,40 @@ impl Plan {
             bar.set_message(format!("; {} with {} threads", kernel.name, cpus.len()));
             // What shares nothing has more than a word to itself.
             let placement = if kernel.is_shared() { self.placement } else { Placement::OwnLine };
-            let setting = setting(cpus, placement);
+            let setting =
+                Setting { cpus, placement, duration: self.sample, work: &pace.work(overhead.delay_ns) };
             let measured = point(kernel, &setting, host.features, (&self.rule, self.seed), &interrupts.stop);
-            points.push(PointRecord::of(&measured.map_err(|error| failed(&error))?, &setting));
+            match measured {
+                Ok(point) => points.push(PointRecord::of(&point, &setting, pace)),
+                Err(error) => failed.push(Failed { kernel: kernel.name, error }),
+            }
         }
         bar.finish();
         let cpu = if host.brand.is_empty() { &host.name } else { &host.brand };
-        Ok(BenchRecord {
+        let record = BenchRecord {
             schema_version: SCHEMA_VERSION,
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             machine: Machine::here(cpu.to_string(), host.arch.name().to_owned(), host.level.name.to_owned()),
-            loop_ns: 1e9 * frame,
-            clock_ns: 1e9 * clock,
+            loop_ns: overhead.loop_ns,
+            clock_ns: overhead.clock_ns,
             sample_ms: 1e3 * self.sample.as_secs_f64(),
             region: self.rule.rope().relative(),
             is_interrupted: interrupts.stop.is_wanted(),
             points,
-        })
+        };
+        Ok((record, failed))
     }
+}
+
+/// How fast a kernel's operations follow each other: what shares nothing does nothing in between.
+fn paces(kernel: &Kernel, options: &Bench) -> Vec<Pace> {
+    if !kernel.is_shared() {
+        return vec![Pace::NONE];
+    }
+    let sections = if kernel.has_section() { &options.section[..] } else { &[0] };
+    let pace =
+        |&section: &u32| options.think.iter().map(move |&think| Pace { think, section_ns: section.into() });
+    sections.iter().flat_map(pace).collect()
 }
 
 /// With how many threads a kernel is measured.
@@ -192,15 +237,25 @@ fn threads(kernel: &Kernel, wanted: &[u32], processors: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use deburr_core::benchmark::Benchmark;
     use deburr_lab::kernel::After;
 
     #[test]
     fn every_benchmark_that_a_rule_names_is_there() {
-        let named: Vec<&str> = rule::RULES.iter().filter_map(|rule| rule.benchmark).collect();
+        let named: Vec<Benchmark> = rule::RULES.iter().filter_map(|rule| rule.benchmark).collect();
         assert!(named.len() > 5);
-        for name in named {
-            assert!(KERNELS.iter().any(|kernel| kernel.name == name), "{name}");
+        let mut known = 0;
+        for Benchmark { kernel, found, instead } in named {
+            let kernel = KERNELS.iter().find(|it| it.name == kernel).unwrap_or_else(|| panic!("{kernel}"));
+            let is_here = |names: &[&str]| {
+                let is_variant = |name| kernel.variants.iter().any(|variant| variant.name == name);
+                names.iter().any(|&name| is_variant(name))
+            };
+            // A rule is about one architecture or both.
+            assert!(!is_here(found) || is_here(instead) || instead.is_empty(), "{}: {found:?}", kernel.name);
+            known += usize::from(is_here(found));
         }
+        assert!(known > 5, "{known}");
     }
 
     #[test]
@@ -214,7 +269,7 @@ mod tests {
         assert_eq!(names(&["atomics", "fetch-add", "llsc-loop"]).ok(), Some(atomics));
         assert_eq!(names(&["mfence"]).ok(), Some(vec!["store"]));
         assert_eq!(names(&[]).map(|all| all.len()).ok(), Some(KERNELS.len()));
-        for wrong in ["fetch-ad", "scalar-twin"] {
+        for wrong in ["fetch-ad", "above-baseline"] {
             assert!(names(&[wrong]).is_err(), "{wrong}");
         }
     }

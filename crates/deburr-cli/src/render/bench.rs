@@ -1,7 +1,9 @@
 //! The record of a benchmark → tables for people: one for each kernel, by threads and variant.
 
-use super::number::counted;
+use super::number::{counted, nanoseconds};
 use super::style::Palette;
+use deburr_core::rule::Rule;
+use deburr_lab::bench::cost::{Cost, ThreadCost};
 use deburr_lab::bench::record::{BenchRecord, PointRecord, VariantRecord};
 use deburr_lab::kernel::Kernel;
 use std::io::{self, Write};
@@ -35,7 +37,7 @@ pub(crate) fn text(out: &mut dyn Write, record: &BenchRecord, palette: Palette) 
         nanoseconds(record.loop_ns),
         nanoseconds(record.clock_ns),
     )?;
-    for points in record.points.chunk_by(|one, next| one.kernel == next.kernel) {
+    for points in record.points.chunk_by(is_same_table) {
         table(out, points, palette)?;
     }
     if record.is_interrupted {
@@ -46,12 +48,7 @@ pub(crate) fn text(out: &mut dyn Write, record: &BenchRecord, palette: Palette) 
 
 fn table(out: &mut dyn Write, points: &[PointRecord], palette: Palette) -> io::Result<()> {
     let Some(first) = points.first() else { return Ok(()) };
-    let shared = if points.iter().any(|point| point.processors.len() > 1) {
-        format!(" ({})", first.placement)
-    } else {
-        String::new()
-    };
-    writeln!(out, "\n{}{shared}", palette.bold(&first.kernel))?;
+    writeln!(out, "\n{}{}", palette.bold(&first.kernel), setting(points))?;
     let names = points.iter().flat_map(|point| &point.variants).map(|variant| variant.name.chars().count());
     let width = names.max().unwrap_or_default().max("variant".len());
     let header = format!(
@@ -62,7 +59,11 @@ fn table(out: &mut dyn Write, points: &[PointRecord], palette: Palette) -> io::R
     for point in points {
         for (index, variant) in point.variants.iter().enumerate() {
             let threads = if index == 0 { point.processors.len().to_string() } else { String::new() };
-            writeln!(out, "  {threads:>7}  {:width$}  {}", variant.name, measured(variant))?;
+            writeln!(out, "  {threads:>7}  {:width$}  {}", variant.name, measured(variant, point.bytes))?;
+        }
+        if point.retaken > 0 {
+            let rounds = counted(point.retaken as u64, "round");
+            writeln!(out, "           {rounds} taken again, because something else had a processor")?;
         }
         let (threads, processors) = (point.processors.len(), distinct(&point.processors));
         if processors < threads {
@@ -76,6 +77,57 @@ fn table(out: &mut dyn Write, points: &[PointRecord], palette: Palette) -> io::R
     Ok(())
 }
 
+/// Says of each rule in one sentence what the code that it finds costs here.
+pub(crate) fn sentences(
+    out: &mut dyn Write,
+    record: &BenchRecord,
+    rules: &[&Rule],
+    palette: Palette,
+) -> io::Result<()> {
+    for rule in rules {
+        let Some(benchmark) = rule.benchmark else { continue };
+        let cost = record.cost(benchmark.kernel, benchmark.found, benchmark.instead);
+        let sentence =
+            cost.map_or_else(|| "this CPU has nothing to compare".to_owned(), |cost| sentence(&cost));
+        writeln!(out, "\n{}: {sentence}.", palette.bold(rule.id))?;
+    }
+    Ok(())
+}
+
+fn sentence(cost: &Cost) -> String {
+    let with = |(index, one): (usize, &ThreadCost)| {
+        let ratio = format!("{:.2}×", one.found_ns / one.instead_ns);
+        let amount = match &cost.instead {
+            Some(instead) if index == 0 => format!("{ratio} the time of `{instead}`"),
+            Some(_) => ratio,
+            None => nanoseconds(one.found_ns),
+        };
+        let threads =
+            if one.threads == 1 { "alone".to_owned() } else { format!("with {} threads", one.threads) };
+        let verdict = if one.is_inconclusive { " (inconclusive)" } else { "" };
+        format!("{amount} {threads}{verdict}")
+    };
+    let amounts: Vec<String> = cost.by_threads.iter().enumerate().map(with).collect();
+    format!("on this CPU `{}` takes {}", cost.found, amounts.join(", "))
+}
+
+/// Whether two points differ in the number of threads only.
+fn is_same_table(one: &PointRecord, next: &PointRecord) -> bool {
+    (&one.kernel, &one.placement, &one.think) == (&next.kernel, &next.placement, &next.think)
+        && one.section_ns == next.section_ns
+}
+
+/// What is said of the points of a table next to their kernel's name.
+fn setting(points: &[PointRecord]) -> String {
+    let Some(first) = points.first() else { return String::new() };
+    let is_shared = points.iter().any(|point| point.processors.len() > 1);
+    let placement = is_shared.then(|| first.placement.clone());
+    let think = (first.think != "none").then(|| format!("think time {} ns", first.think.replace(':', " ")));
+    let section = (first.section_ns > 0.0).then(|| format!("{} inside", nanoseconds(first.section_ns)));
+    let parts: Vec<String> = [placement, think, section].into_iter().flatten().collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+}
+
 /// Prints a record with another one next to it, as far as both have measured the same.
 pub(crate) fn side_by_side(
     out: &mut dyn Write,
@@ -87,7 +139,7 @@ pub(crate) fn side_by_side(
     writeln!(out, "here:  {}, {}", palette.bold(&one.cpu), counted(one.processors as u64, "processor"))?;
     writeln!(out, "there: {}, {}", palette.bold(&other.cpu), counted(other.processors as u64, "processor"))?;
     let mut left_out = 0u64;
-    for points in here.points.chunk_by(|one, next| one.kernel == next.kernel) {
+    for points in here.points.chunk_by(is_same_table) {
         let Some(first) = points.first() else { continue };
         let rows: Vec<(usize, &VariantRecord, Option<&VariantRecord>)> = points
             .iter()
@@ -98,7 +150,7 @@ pub(crate) fn side_by_side(
             .collect();
         left_out += rows.iter().filter(|(_, _, other)| other.is_none()).count() as u64;
         let width = rows.iter().map(|(_, variant, _)| variant.name.chars().count()).max().unwrap_or_default();
-        writeln!(out, "\n{}", palette.bold(&first.kernel))?;
+        writeln!(out, "\n{}{}", palette.bold(&first.kernel), setting(points))?;
         let header = format!(
             "  threads  {:width$}  {:>10}  {:>10}  {:>6}  against the first: here, there",
             "variant", "here", "there", "ratio"
@@ -131,7 +183,7 @@ pub(crate) fn side_by_side(
     Ok(())
 }
 
-fn measured(variant: &VariantRecord) -> String {
+fn measured(variant: &VariantRecord, bytes: Option<usize>) -> String {
     if !variant.lacks.is_empty() {
         return format!("{:>10}  (the CPU lacks {})", "-", variant.lacks.join(", "));
     }
@@ -153,7 +205,12 @@ fn measured(variant: &VariantRecord) -> String {
             format!("{separator}preempted in {count} of {} samples", rates.rounds)
         }
     };
-    format!("{:>10}  {:>9}/s  {fairness}{verdict}{preempted}", nanoseconds(rates.ns), rate(rates.rate))
+    let rate = bytes.map_or_else(|| rate(rates.rate), |bytes| gibibytes(rates.rate * bytes as f64));
+    let kept = rates.run_length.filter(|_| rates.thread_rates.len() > 1).map_or_else(String::new, |length| {
+        let separator = if verdict.is_empty() && preempted.is_empty() { "  " } else { "; " };
+        format!("{separator}{length:.1} in a row")
+    });
+    format!("{:>10}  {rate:>9}/s  {fairness}{verdict}{preempted}{kept}", nanoseconds(rates.ns))
         .trim_end()
         .to_owned()
 }
@@ -163,16 +220,6 @@ fn distinct(processors: &[usize]) -> usize {
     processors.iter().collect::<std::collections::BTreeSet<_>>().len()
 }
 
-/// Three digits, with the unit.
-fn nanoseconds(ns: f64) -> String {
-    match ns {
-        ns if ns < 9.995 => format!("{ns:.2} ns"),
-        ns if ns < 99.95 => format!("{ns:.1} ns"),
-        ns if ns < 9_999.5 => format!("{ns:.0} ns"),
-        ns => format!("{:.1} µs", ns / 1e3),
-    }
-}
-
 /// Three digits of a number of operations.
 fn rate(rate: f64) -> String {
     match rate {
@@ -180,6 +227,15 @@ fn rate(rate: f64) -> String {
         rate if rate >= 1e6 => format!("{:.1} M", rate / 1e6),
         rate if rate >= 1e3 => format!("{:.1} k", rate / 1e3),
         rate => format!("{rate:.0}"),
+    }
+}
+
+/// Three digits of a number of bytes.
+fn gibibytes(bytes: f64) -> String {
+    match bytes / f64::from(1 << 30) {
+        gibibytes if gibibytes < 9.995 => format!("{gibibytes:.2} GiB"),
+        gibibytes if gibibytes < 99.95 => format!("{gibibytes:.1} GiB"),
+        gibibytes => format!("{gibibytes:.0} GiB"),
     }
 }
 
@@ -193,7 +249,22 @@ mod tests {
             [0.312, 9.994, 9.996, 99.96, 12_345.0].map(nanoseconds),
             ["0.31 ns", "9.99 ns", "10.0 ns", "100 ns", "12.3 µs"]
         );
+        assert_eq!([1e8, 6.5e10, 1.5e12].map(gibibytes), ["0.09 GiB", "60.5 GiB", "1397 GiB"]);
         assert_eq!([512.0, 2_345.0, 3.2e6, 4.56e9].map(rate), ["512", "2.3 k", "3.2 M", "4.56 G"]);
+    }
+
+    #[test]
+    fn a_rule_has_one_sentence() {
+        let record: BenchRecord = serde_json::from_str(include_str!("bench-example.json")).unwrap();
+        let rules = ["cas-for-rmw", "mfence"].map(|rule| deburr_core::rule::find(rule).unwrap());
+        let mut out = Vec::new();
+        sentences(&mut out, &record, &rules, Palette::new(false)).unwrap();
+        let expected = "
+cas-for-rmw: on this CPU `cmpxchg loop` takes 1.30× the time of `lock xadd` alone, 4.00× with 2 threads (inconclusive).
+
+mfence: this CPU has nothing to compare.
+";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 
     #[test]
@@ -209,7 +280,7 @@ mod tests {
 here:  Example CPU, 2 processors
 there: Another CPU, 2 processors
 
-fetch-add
+fetch-add (same-word)
   threads  variant             here       there   ratio  against the first: here, there
         1  lock xadd        5.00 ns     2.50 ns   2.00×  1, 1
         1  cmpxchg loop     6.50 ns     6.50 ns   1.00×  1.30×, 1.30×
@@ -217,6 +288,18 @@ fetch-add
 3 variants measured on one machine only left out.
 ";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn the_rate_of_what_reads_memory_is_in_bytes() {
+        let mut record: BenchRecord = serde_json::from_str(include_str!("bench-example.json")).unwrap();
+        record.points.truncate(1);
+        record.points[0].bytes = Some(8192);
+        let mut out = Vec::new();
+        text(&mut out, &record, Palette::new(false)).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("  lock xadd        5.00 ns   1526 GiB/s\n"), "{text}");
+        assert!(text.contains("  cmpxchg loop     6.50 ns   1173 GiB/s  "), "{text}");
     }
 
     #[test]

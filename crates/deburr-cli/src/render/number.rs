@@ -18,6 +18,16 @@ pub(super) fn grouped(number: u64) -> String {
     text
 }
 
+/// Three digits, with the unit.
+pub(crate) fn nanoseconds(ns: f64) -> String {
+    match ns.abs() {
+        size if size < 9.995 => format!("{ns:.2} ns"),
+        size if size < 99.95 => format!("{ns:.1} ns"),
+        size if size < 9_999.5 => format!("{ns:.0} ns"),
+        _ => format!("{:.1} µs", ns / 1e3),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

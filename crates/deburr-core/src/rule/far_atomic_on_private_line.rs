@@ -1,6 +1,7 @@
 //! `far-atomic-on-private-line`: a store form of an LSE atomic in a loop, for a CPU on which that was seen to be slow.
 
 use super::{Context, Rule};
+use crate::benchmark::Benchmark;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::idiom::store_form::{self, StoreForm, store_forms};
 use crate::insn::sweep::Wants;
@@ -13,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/far-atomic-on-private-line.md"),
     remedies: &[],
     preview: true,
-    benchmark: Some("fetch-add"),
+    benchmark: Some(Benchmark::new("fetch-add", &["stadd (no old value)"], &["ldadd"])),
     wants: Wants::classes(store_form::WANTS),
     check,
 };

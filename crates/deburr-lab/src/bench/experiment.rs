@@ -6,7 +6,7 @@
 
 use super::run::{RunError, Sample, Setting, chunk_of, sample};
 use crate::comparison::{Comparison, Question, Series, Stolen, compare, outcome};
-use crate::kernel::{EMPTY, Kernel, Variant};
+use crate::kernel::{DELAYS, EMPTY, Kernel, Variant, Work};
 use crate::measure::schedule::layout_order;
 use crate::measure::stop::Stop;
 use crate::side::Side;
@@ -38,6 +38,8 @@ pub struct Point {
     pub kernel: &'static Kernel,
     /// Its variants, in the kernel's order.
     pub variants: Vec<Measured>,
+    /// Rounds taken again, because something else had a processor during them.
+    pub retaken: usize,
     /// Whether somebody stopped it before it was done.
     pub is_interrupted: bool,
 }
@@ -98,27 +100,35 @@ pub fn point(
         .collect();
     let runnable: Vec<usize> =
         (0..variants.len()).filter(|&index| variants[index].lacks.is_empty()).collect();
-    let chunks: Vec<u64> = runnable.iter().map(|&index| chunk_of(variants[index].variant)).collect();
-    let mut order = Vec::new();
+    // Memory is filled before anything is timed.
+    kernel.data().map(|data| (data.sums)());
+    let chunks: Vec<u64> =
+        runnable.iter().map(|&index| chunk_of(variants[index].variant, setting.work)).collect();
+    let mut order: Vec<Vec<usize>> = Vec::new();
     let last = rule.analyses().last().copied().unwrap_or_default();
-    for round in 0..last {
+    let mut retaken = 0;
+    while order.len() < last {
+        let done = order.len();
         if stop.is_wanted()
-            || round > 0 && rule.analyses().contains(&round) && is_decided(&variants, &order, rule)?
+            || done > 0 && rule.analyses().contains(&done) && is_decided(&variants, &order, rule)?
         {
             break;
         }
-        let now = layout_order(seed, round as u32, runnable.len() as u32);
+        let now = layout_order(seed, (done + retaken) as u32, runnable.len() as u32);
         for &at in &now {
             let measured = &mut variants[runnable[at as usize]];
             let taken = sample(kernel, measured.variant, chunks[at as usize], setting, stop)?;
             measured.samples.push(taken);
         }
-        if stop.is_wanted() {
-            // The last round is in part too short.
-            variants.iter_mut().for_each(|measured| measured.samples.truncate(round));
-            break;
+        let is_preempted = |measured: &Measured| measured.samples.last().is_some_and(Sample::is_preempted);
+        // A round that somebody stopped is in part too short. One that something else disturbed is taken again, a few times.
+        let is_disturbed = retaken < last && variants.iter().any(is_preempted);
+        if stop.is_wanted() || is_disturbed {
+            variants.iter_mut().for_each(|measured| measured.samples.truncate(done));
+            retaken += usize::from(is_disturbed);
+        } else {
+            order.push(now.iter().map(|&at| runnable[at as usize]).collect());
         }
-        order.push(now.iter().map(|&at| runnable[at as usize]).collect());
     }
     let all: Vec<Option<Series>> =
         (0..variants.len()).map(|index| series(&variants, &order, index)).collect();
@@ -128,7 +138,7 @@ pub fn point(
         measured.comparison =
             series.map(|series| compare(question, &series, rule, seed, Upstream::Corrected)).transpose()?;
     }
-    Ok(Point { kernel, variants, is_interrupted: stop.is_wanted() })
+    Ok(Point { kernel, variants, retaken, is_interrupted: stop.is_wanted() })
 }
 
 fn is_decided(variants: &[Measured], order: &[Vec<usize>], rule: &Rule) -> Result<bool, Error> {
@@ -165,25 +175,43 @@ fn series(variants: &[Measured], order: &[Vec<usize>], index: usize) -> Option<S
     Some(Series { values, order: Order::Interleaved, sequence, contaminated, stolen: Stolen::default() })
 }
 
-/// What the frame of every variant costs, and the clock: seconds of an iteration of nothing, and of one look at the clock;
-/// medians of some.
+/// What is not the kernel's, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Overhead {
+    /// An iteration of a variant's frame, without its work.
+    pub loop_ns: f64,
+    /// One look at the clock.
+    pub clock_ns: f64,
+    /// An iteration of the delay loop.
+    pub delay_ns: f64,
+}
+
+/// Measures the frame of every variant, the clock and the delay loop; medians of some.
 ///
 /// # Errors
 /// [`RunError`], where no thread can run on the processor.
-pub fn overhead(setting: &Setting<'_>) -> Result<(f64, f64), RunError> {
+pub fn overhead(setting: &Setting<'_>) -> Result<Overhead, RunError> {
     const TIMES: usize = 11;
     /// The loop does nothing that longer samples would show.
     const LONGEST: Duration = Duration::from_millis(20);
-    let setting = &Setting { duration: setting.duration.min(LONGEST), ..*setting };
-    let mut frame = Vec::new();
-    for variant in EMPTY.variants {
-        let chunk = chunk_of(variant);
-        for _ in 0..TIMES {
-            frame.push(1.0 / sample(EMPTY, variant, chunk, setting, &Stop::default())?.rate());
+    /// Iterations of a delay that the frame around it is nothing to.
+    const DELAY: u32 = 1000;
+    let delays = Work { thinks: 1, delays: [DELAY - 1; DELAYS], ..Work::NONE };
+    let iteration = |work: &Work| -> Result<f64, RunError> {
+        let setting = &Setting { duration: setting.duration.min(LONGEST), work, ..*setting };
+        let mut times = Vec::new();
+        for variant in EMPTY.variants {
+            let chunk = chunk_of(variant, work);
+            for _ in 0..TIMES {
+                times.push(1e9 / sample(EMPTY, variant, chunk, setting, &Stop::default())?.rate());
+            }
         }
-    }
-    let clock: Vec<f64> = (0..TIMES).map(|_| clock()).collect();
-    Ok((median(&frame), median(&clock)))
+        Ok(median(&times))
+    };
+    let loop_ns = iteration(&Work::NONE)?;
+    let delay_ns = (iteration(&delays)? - loop_ns) / f64::from(DELAY);
+    let clock: Vec<f64> = (0..TIMES).map(|_| 1e9 * clock()).collect();
+    Ok(Overhead { loop_ns, clock_ns: median(&clock), delay_ns })
 }
 
 /// Seconds of one look at the clock, over many.
@@ -204,7 +232,12 @@ mod tests {
     use crate::stats::Rope;
 
     fn setting() -> Setting<'static> {
-        Setting { cpus: &[0], placement: Placement::OwnLine, duration: Duration::from_micros(500) }
+        Setting {
+            cpus: &[0],
+            placement: Placement::OwnLine,
+            duration: Duration::from_micros(500),
+            work: &Work::NONE,
+        }
     }
 
     /// A difference that no machine hides: a locked instruction, and none.
@@ -243,8 +276,9 @@ mod tests {
 
     #[test]
     fn the_frame_and_the_clock_cost_something() {
-        let (frame, clock) = overhead(&setting()).unwrap();
-        assert!(frame > 1e-11 && frame < 1e-6, "{frame}");
-        assert!(clock > 1e-10 && clock < 1e-4, "{clock}");
+        let Overhead { loop_ns, clock_ns, delay_ns } = overhead(&setting()).unwrap();
+        assert!(loop_ns > 0.01 && loop_ns < 1e3, "{loop_ns}");
+        assert!(clock_ns > 0.1 && clock_ns < 1e5, "{clock_ns}");
+        assert!(delay_ns > 0.01 && delay_ns < 1e3, "{delay_ns}");
     }
 }

@@ -4,7 +4,9 @@
 //! [`crate::comparison`] has decided between each of them and the first. [`record`] is what is
 //! kept of them, with the [`machine`] that they ran on.
 
+pub mod cost;
 pub mod experiment;
 pub mod machine;
+pub mod pace;
 pub mod record;
 pub mod run;

@@ -4,6 +4,7 @@
 
 use super::experiment::{Measured, Point};
 use super::machine::Machine;
+use super::pace::{Pace, Think};
 use super::run::{Sample, Setting};
 use crate::comparison::Comparison;
 use crate::stats::moments::median;
@@ -47,6 +48,19 @@ pub struct PointRecord {
     pub placement: String,
     /// The processor of each thread.
     pub processors: Vec<usize>,
+    /// Bytes that an operation reads, where it reads more than a word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<usize>,
+    /// The time between two operations of a thread: `none`, or `fixed:100` and `exponential:100` with nanoseconds. It is part of
+    /// all times here.
+    #[serde(default = "none")]
+    pub think: String,
+    /// The time inside a critical section, in nanoseconds, beyond the kernel's own work.
+    #[serde(default)]
+    pub section_ns: f64,
+    /// Rounds taken again, because something else had a processor during them.
+    #[serde(default)]
+    pub retaken: usize,
     /// By variant, the first of which the others are compared with.
     pub variants: Vec<VariantRecord>,
 }
@@ -83,6 +97,9 @@ pub struct Rates {
     pub longest_wait_ns: f64,
     /// Operations between two looks at the clock.
     pub wait_operations: u64,
+    /// Operations that a thread did before another one had the word: the median. `None` where the kernel does not count that.
+    #[serde(default)]
+    pub run_length: Option<f64>,
     /// Samples during which something else had a processor for a hundredth of the time.
     pub preempted: usize,
 }
@@ -137,8 +154,10 @@ impl BenchRecord {
     /// The variant of another record's kernel with as many threads in such places, if it is here.
     pub fn same(&self, point: &PointRecord, variant: &VariantRecord) -> Option<&VariantRecord> {
         let is_meant = |it: &&PointRecord| {
-            (&it.kernel, &it.placement, it.processors.len())
-                == (&point.kernel, &point.placement, point.processors.len())
+            let setting = |point: &PointRecord| {
+                (point.kernel.clone(), point.placement.clone(), point.think.clone(), point.processors.len())
+            };
+            setting(it) == setting(point) && it.section_ns == point.section_ns
         };
         let mut variants = self.points.iter().filter(is_meant).flat_map(|point| &point.variants);
         variants.find(|it| it.name == variant.name)
@@ -147,15 +166,23 @@ impl BenchRecord {
 
 impl PointRecord {
     /// The record of a point.
-    pub fn of(point: &Point, setting: &Setting<'_>) -> PointRecord {
+    pub fn of(point: &Point, setting: &Setting<'_>, pace: &Pace) -> PointRecord {
         PointRecord {
             suite: point.kernel.suite.to_owned(),
             kernel: point.kernel.name.to_owned(),
             placement: setting.placement.name().to_owned(),
             processors: setting.cpus.to_vec(),
+            bytes: point.kernel.data().map(|data| data.bytes),
+            think: pace.think.to_string(),
+            section_ns: pace.section_ns,
+            retaken: point.retaken,
             variants: point.variants.iter().map(variant).collect(),
         }
     }
+}
+
+fn none() -> String {
+    Think::None.to_string()
 }
 
 fn variant(measured: &Measured) -> VariantRecord {
@@ -200,8 +227,19 @@ fn rates(samples: &[Sample]) -> Option<Rates> {
         fairness: median(&samples.iter().map(fairness).collect::<Vec<f64>>()),
         longest_wait_ns: 1e9 * longest.fold(0.0, f64::max),
         wait_operations: first.threads.first().map_or(0, |thread| thread.chunk),
+        run_length: run_length(samples),
         preempted: samples.iter().filter(|sample| sample.is_preempted()).count(),
     })
+}
+
+/// Operations of all threads for each change of the word's owner, where the kernel counts these: the median.
+fn run_length(samples: &[Sample]) -> Option<f64> {
+    let of = |sample: &Sample| {
+        let operations: u64 = sample.threads.iter().map(|thread| thread.operations).sum();
+        let handovers: u64 = sample.threads.iter().map(|thread| thread.handovers).sum::<Option<u64>>()?;
+        Some(operations as f64 / handovers.max(1) as f64)
+    };
+    samples.iter().map(of).collect::<Option<Vec<f64>>>().map(|lengths| median(&lengths))
 }
 
 #[cfg(test)]
@@ -214,6 +252,7 @@ mod tests {
             operations,
             seconds: 0.5,
             chunk: 64,
+            handovers: None,
             longest_chunk: 1e-4 * operations as f64,
             preemptions: Some(preemptions),
         });
@@ -227,6 +266,10 @@ mod tests {
             kernel: "store".to_owned(),
             placement: "same-word".to_owned(),
             processors: vec![0, 1],
+            bytes: None,
+            think: "fixed:100".to_owned(),
+            section_ns: 0.0,
+            retaken: 2,
             variants: vec![VariantRecord {
                 name: "xchg".to_owned(),
                 lacks: Vec::new(),
@@ -248,9 +291,19 @@ mod tests {
         };
         let text = serde_json::to_string(&record).unwrap();
         assert_eq!(BenchRecord::parse(&text).unwrap(), record);
+        assert!(!text.contains("bytes"), "{text}");
+        let reads = BenchRecord {
+            points: vec![PointRecord { bytes: Some(8192), ..point.clone() }],
+            ..record.clone()
+        };
+        assert_eq!(BenchRecord::parse(&serde_json::to_string(&reads).unwrap()).unwrap(), reads);
         assert_eq!(record.same(&point, &point.variants[0]), Some(&point.variants[0]));
         let alone = PointRecord { processors: vec![0], ..point.clone() };
         assert_eq!(record.same(&alone, &point.variants[0]), None);
+        let at_once = PointRecord { think: none(), ..point.clone() };
+        assert_eq!(record.same(&at_once, &point.variants[0]), None);
+        let longer = PointRecord { section_ns: 100.0, ..point.clone() };
+        assert_eq!(record.same(&longer, &point.variants[0]), None);
         for length in 0..text.len() {
             assert!(BenchRecord::parse(&text[..length]).is_err(), "{length}");
         }
@@ -269,5 +322,12 @@ mod tests {
         assert_eq!(rates.thread_rates, [200.0, 400.0]);
         assert!((rates.longest_wait_ns - 3e7).abs() < 1e-6 && rates.wait_operations == 64, "{rates:?}");
         assert_eq!(super::rates(&[]), None);
+        assert_eq!(rates.run_length, None);
+        let counted = samples.map(|mut sample| {
+            sample.threads.iter_mut().for_each(|thread| thread.handovers = Some(20));
+            sample
+        });
+        // 400, 400 and 200 operations with 40 changes each.
+        assert_eq!(super::rates(&counted).unwrap().run_length, Some(10.0));
     }
 }

@@ -6,7 +6,7 @@
 
 #![expect(unsafe_code, reason = "calls assembly, on memory that lives as long as the threads")]
 
-use crate::kernel::{CELL_BYTES, Kernel, Variant};
+use crate::kernel::{CELL_BYTES, DELAYS, Kernel, Variant, Work};
 use crate::measure::stop::Stop;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::fs;
@@ -40,11 +40,11 @@ impl Placement {
         }
     }
 
-    /// Words of 64 bits from one thread's cell to the next one's: prefetchers fetch lines in pairs.
-    const fn stride(self) -> usize {
+    /// Words of 64 bits from one thread's cell, which has so many, to the next one's: prefetchers fetch lines in pairs.
+    const fn stride(self, words: usize) -> usize {
         match self {
             Placement::SameWord => 0,
-            Placement::SameLine => 1,
+            Placement::SameLine => words,
             Placement::OwnLine => 2 * CELL_BYTES / 8,
         }
     }
@@ -59,6 +59,8 @@ pub struct Setting<'a> {
     pub placement: Placement,
     /// How long they run.
     pub duration: Duration,
+    /// What they do between operations.
+    pub work: &'a Work,
 }
 
 /// What one thread has done.
@@ -72,6 +74,8 @@ pub struct ThreadSample {
     pub chunk: u64,
     /// The longest time that so many operations took, in seconds.
     pub longest_chunk: f64,
+    /// How often another thread had the word before it, if the kernel counts that.
+    pub handovers: Option<u64>,
     /// How often the kernel gave its processor to something else; `None` where it does not report that.
     pub preemptions: Option<u64>,
 }
@@ -129,7 +133,7 @@ pub enum RunError {
         /// The variant.
         variant: &'static str,
         /// What the word was.
-        found: u32,
+        found: u64,
     },
 }
 
@@ -150,19 +154,23 @@ impl std::error::Error for RunError {}
 /// Operations between two looks at the clock: as many as take some ten microseconds alone, a power of two.
 ///
 /// The CPU must have what the variant needs.
-pub fn chunk_of(variant: &Variant) -> u64 {
+pub fn chunk_of(variant: &Variant, work: &Work) -> u64 {
     const ENOUGH: Duration = Duration::from_micros(10);
+    const TRIES: usize = 5;
     let cells = Cells::<{ CELL_BYTES / 8 }>([const { AtomicU64::new(0) }; CELL_BYTES / 8]);
-    let mut chunk = 64;
-    loop {
+    // All delays count alike.
+    let mut chunk = if work.thinks == 0 { 1 } else { DELAYS as u64 };
+    let time = |chunk: u64| {
         let start = Instant::now();
         // SAFETY: the cell is alive, and as large as a cell is.
-        unsafe { (variant.body)(cells.0.as_ptr().cast_mut().cast(), chunk, 1) };
-        if start.elapsed() >= ENOUGH || chunk >= 1 << 20 {
-            return chunk;
-        }
+        unsafe { (variant.body)(cells.0.as_ptr().cast_mut().cast(), chunk, 1, work) };
+        start.elapsed()
+    };
+    // What else the machine does makes a few operations look like many: the least of some counts.
+    while chunk < 1 << 20 && (0..TRIES).any(|_| time(chunk) < ENOUGH) {
         chunk *= 2;
     }
+    chunk
 }
 
 /// Takes a sample. The CPU must have what the variant needs. It is shorter where somebody wants to stop.
@@ -181,12 +189,13 @@ pub fn sample(
         return Err(RunError::Threads(threads));
     }
     let cells: Box<Cells<WORDS>> = zeroed();
-    let stride = setting.placement.stride();
+    let stride = setting.placement.stride(kernel.words());
     let words = || cells.0.chunks(stride.max(1)).map(|cell| &cell[0]);
     let own =
         |thread: usize| if stride == 0 { &cells.0[0] } else { words().nth(thread).unwrap_or(&cells.0[0]) };
-    for thread in 0..threads {
-        own(thread).store(kernel.initial.into(), Ordering::Relaxed);
+    // The first thread's is what a cell of all begins with.
+    for thread in (0..threads).rev() {
+        own(thread).store(first_of(kernel, thread), Ordering::Relaxed);
     }
     let (ready, going, over) = (Barrier::new(threads), AtomicUsize::new(0), AtomicBool::new(false));
     let run = |thread: usize, cpu: usize| -> Result<ThreadSample, RunError> {
@@ -204,11 +213,13 @@ pub fn sample(
             std::hint::spin_loop();
         }
         let cell: *mut u64 = (own(thread) as *const AtomicU64).cast_mut().cast();
-        let (start, mut last, mut longest, mut operations) =
-            (Instant::now(), Duration::ZERO, Duration::ZERO, 0);
+        let (mut operations, mut handovers) = (0, 0u64);
+        let (start, mut last, mut longest) = (Instant::now(), Duration::ZERO, Duration::ZERO);
         loop {
             // SAFETY: the cells outlive the threads, and are atomics, so that several threads may change them.
-            unsafe { (variant.body)(cell, chunk, value_of(thread).into()) };
+            let value = unsafe { (variant.body)(cell, chunk, value_of(thread), setting.work) };
+            // Kernels that count nothing leave anything there.
+            handovers = handovers.wrapping_add(value);
             operations += chunk;
             let now = start.elapsed();
             longest = longest.max(now - last);
@@ -222,7 +233,8 @@ pub fn sample(
         }
         let preemptions = preemptions().zip(before).map(|(now, before)| now.saturating_sub(before));
         let (seconds, longest_chunk) = (last.as_secs_f64(), longest.as_secs_f64());
-        Ok(ThreadSample { operations, seconds, chunk, longest_chunk, preemptions })
+        let handovers = kernel.handovers.then_some(handovers);
+        Ok(ThreadSample { operations, seconds, chunk, longest_chunk, handovers, preemptions })
     };
     let threads: Vec<ThreadSample> = thread::scope(|scope| {
         let run = &run;
@@ -237,25 +249,36 @@ pub fn sample(
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect::<Result<_, _>>()
     })?;
-    let holds = |cell: &AtomicU64, iterations: u64, values: &[u32]| {
-        let found = cell.load(Ordering::Relaxed) as u32;
-        let is_right = kernel.is_right(found, iterations, values);
+    let holds = |thread: usize, iterations: u64, values: &[u64]| {
+        let cell = own(thread).load(Ordering::Relaxed);
+        let (found, is_right) = match kernel.data() {
+            Some(data) => {
+                let is_right = (data.sums)().is_right(first_of(kernel, thread) as u32, iterations, cell);
+                (cell >> 32, is_right)
+            }
+            None => (cell, kernel.is_right(cell, iterations, values)),
+        };
         is_right.then_some(()).ok_or(RunError::Wrong { variant: variant.name, found })
     };
     if stride == 0 {
-        let values: Vec<u32> = (0..threads.len()).map(value_of).collect();
-        holds(own(0), threads.iter().map(|thread| thread.operations).sum(), &values)?;
+        let values: Vec<u64> = (0..threads.len()).map(value_of).collect();
+        holds(0, threads.iter().map(|thread| thread.operations).sum(), &values)?;
     } else {
         for (number, thread) in threads.iter().enumerate() {
-            holds(own(number), thread.operations, &[value_of(number)])?;
+            holds(number, thread.operations, &[value_of(number)])?;
         }
     }
     Ok(Sample { threads })
 }
 
+/// What a thread's cell is before: where there is memory, where the thread begins in it.
+fn first_of(kernel: &Kernel, thread: usize) -> u64 {
+    kernel.data().map_or(kernel.initial, |data| (data.sums)().first_of(thread).into())
+}
+
 /// What a thread stores, which no other does.
-fn value_of(thread: usize) -> u32 {
-    thread as u32 + 1
+fn value_of(thread: usize) -> u64 {
+    thread as u64 + 1
 }
 
 fn zeroed<const N: usize>() -> Box<Cells<N>> {
@@ -299,7 +322,8 @@ mod tests {
                     (&[0, 0, 0], Placement::OwnLine),
                     (&[0, 0], Placement::SameWord),
                 ] {
-                    let setting = Setting { cpus, placement, duration };
+                    let work = &Work::NONE;
+                    let setting = Setting { cpus, placement, duration, work };
                     let sample = sample(kernel, variant, 100, &setting, &Stop::default());
                     let sample = sample.unwrap_or_else(|error| panic!("{}: {error}", kernel.name));
                     assert_eq!(sample.threads.len(), cpus.len());
@@ -316,6 +340,7 @@ mod tests {
             seconds: 0.02,
             chunk: 10,
             longest_chunk,
+            handovers: None,
             preemptions,
         };
         let is_preempted = |thread| Sample { threads: vec![thread] }.is_preempted();
@@ -324,11 +349,69 @@ mod tests {
         assert!(!is_preempted(thread(Some(0), 0.01)) && !is_preempted(thread(None, 0.01)));
     }
 
+    /// Two threads of one processor take turns a few times; each alone has its word always.
+    #[test]
+    fn owners_are_counted_where_the_kernel_does() {
+        for kernel in KERNELS.iter().filter(|kernel| kernel.handovers) {
+            for (cpus, placement) in [
+                (&[0][..], Placement::SameWord),
+                (&[0, 0], Placement::SameWord),
+                (&[0, 0], Placement::OwnLine),
+            ] {
+                let duration = Duration::from_millis(1);
+                let setting = Setting { cpus, placement, duration, work: &Work::NONE };
+                let sample = sample(kernel, &kernel.variants[0], 100, &setting, &Stop::default()).unwrap();
+                let counted: Vec<u64> =
+                    sample.threads.iter().map(|thread| thread.handovers.unwrap()).collect();
+                let operations: u64 = sample.threads.iter().map(|thread| thread.operations).sum();
+                let all: u64 = counted.iter().sum();
+                if placement == Placement::OwnLine || cpus.len() == 1 {
+                    assert!(counted.iter().all(|&count| count == 1), "{}: {sample:?}", kernel.name);
+                } else {
+                    assert!(all >= 2 && all <= operations, "{}: {sample:?}", kernel.name);
+                }
+            }
+        }
+        let kernel = KERNELS.iter().find(|kernel| kernel.name == "fetch-add").unwrap();
+        let setting = Setting {
+            cpus: &[0],
+            placement: Placement::SameWord,
+            duration: Duration::from_millis(1),
+            work: &Work::NONE,
+        };
+        let sample = sample(kernel, &kernel.variants[0], 100, &setting, &Stop::default()).unwrap();
+        assert_eq!(sample.threads[0].handovers, None);
+    }
+
+    #[test]
+    fn a_sum_of_results_that_is_wrong_is_an_error() {
+        unsafe extern "C" fn counts_only(cell: *mut u64, iterations: u64, _: u64, _: *const Work) -> u64 {
+            // SAFETY: the caller gives a cell, which is an atomic.
+            unsafe { AtomicU64::from_ptr(cell) }.fetch_add(iterations, Ordering::Relaxed)
+        }
+        let checksum = KERNELS.iter().find(|kernel| kernel.name == "checksum").unwrap();
+        let wrong = Variant { name: "nothing", needs: &[], body: counts_only };
+        let setting = Setting {
+            cpus: &[0],
+            placement: Placement::OwnLine,
+            duration: Duration::ZERO,
+            work: &Work::NONE,
+        };
+        let sample = |variant| sample(checksum, variant, 100, &setting, &Stop::default());
+        assert!(sample(&checksum.variants[0]).is_ok());
+        let error = sample(&wrong).unwrap_err();
+        assert_eq!(error.to_string(), "nothing: left 0x0 in memory, which is wrong");
+    }
+
     #[test]
     fn words_of_one_line_are_apart() {
         let kernel = KERNELS.iter().find(|kernel| kernel.name == "fetch-add").unwrap();
-        let setting =
-            Setting { cpus: &[0; 9], placement: Placement::SameLine, duration: Duration::from_millis(1) };
+        let setting = Setting {
+            cpus: &[0; 9],
+            placement: Placement::SameLine,
+            duration: Duration::from_millis(1),
+            work: &Work::NONE,
+        };
         sample(kernel, &kernel.variants[0], 64, &setting, &Stop::default()).unwrap();
     }
 
@@ -338,6 +421,7 @@ mod tests {
             cpus,
             placement: Placement::SameWord,
             duration: Duration::from_millis(1),
+            work: &Work::NONE,
         };
         for cpus in [&[0, 9999][..], &[1_000_000]] {
             let error = sample(EMPTY, &EMPTY.variants[0], 64, &setting(cpus), &Stop::default()).unwrap_err();

@@ -8,8 +8,10 @@ pub(super) const KERNEL: Kernel = Kernel {
     name: "empty",
     suite: "loop",
     summary: "nothing",
+    bits: 32,
     initial: 0,
     after: After::Same,
+    handovers: false,
     variants: VARIANTS,
 };
 

@@ -7,15 +7,23 @@
 
 mod assembly;
 mod atomics;
+mod block;
 mod call;
+mod checksum;
+mod crc;
+mod data;
 mod empty;
 mod forwarding;
-mod lock;
+mod frame;
+mod locks;
 mod model;
 mod pause;
 mod popcount;
+mod work;
 
+pub use data::pieces::{Data, Sums};
 pub use model::{After, Body, CELL_BYTES, Kernel, Variant};
+pub use work::{DELAYS, Work};
 
 /// What every kernel's loop costs without the work.
 pub const EMPTY: &Kernel = &empty::KERNEL;
@@ -31,11 +39,26 @@ pub const KERNELS: &[&Kernel] = &[
     &atomics::fetch_or::KERNEL,
     &atomics::fetch_add::KERNEL,
     &atomics::reader_lock::KERNEL,
-    &lock::KERNEL,
+    &atomics::handover::KERNEL,
+    &atomics::exchange::WIDE,
+    &atomics::load::WIDE,
+    &atomics::store::WIDE,
+    &atomics::failing_compare_and_swap::WIDE,
+    &atomics::compare_and_swap::WIDE,
+    &atomics::fetch_or::WIDE,
+    &atomics::fetch_add::WIDE,
+    &atomics::reader_lock::WIDE,
+    &locks::lock::KERNEL,
+    &locks::mutex_crc::KERNEL,
     &pause::KERNEL,
     &forwarding::KERNEL,
+    &frame::KERNEL,
     &call::KERNEL,
     &popcount::KERNEL,
+    &checksum::cached::KERNEL,
+    &checksum::distant::KERNEL,
+    &checksum::read::KERNEL,
+    &crc::kernel::KERNEL,
 ];
 
 #[cfg(test)]

@@ -8,8 +8,10 @@ pub(crate) const KERNEL: Kernel = Kernel {
     name: "fence",
     suite: "atomics",
     summary: "full memory barrier",
+    bits: 32,
     initial: 0,
     after: After::Same,
+    handovers: false,
     variants: VARIANTS,
 };
 

@@ -1,27 +1,40 @@
-//! LOAD: a shared word of 32 bits.
+//! LOAD: a shared word.
 
-use crate::kernel::assembly::variant;
-use crate::kernel::model::{After, Kernel, Variant};
-
-/// The kernel.
-pub(crate) const KERNEL: Kernel = Kernel {
-    name: "load",
-    suite: "atomics",
-    summary: "load of a shared 32-bit word",
-    initial: 7,
-    after: After::Same,
-    variants: VARIANTS,
-};
+use crate::kernel::assembly::{sized, widths};
+use crate::kernel::model::After;
 
 #[cfg(target_arch = "x86_64")]
-const VARIANTS: &[Variant] = &[
-    variant!("mov", &[], [], ["mov eax, dword ptr [rdi]"]),
-    variant!("lock xadd of 0", &[], [], ["xor eax, eax", "lock xadd dword ptr [rdi], eax"]),
-];
+macro_rules! variants {
+    ($bits:tt) => {
+        &[
+            sized!($bits, "mov", &[], [], [r"mov \r\()ax, [rdi]"]),
+            sized!($bits, "lock xadd of 0", &[], [], ["xor eax, eax", r"lock xadd [rdi], \r\()ax"]),
+        ]
+    };
+}
 
 #[cfg(target_arch = "aarch64")]
-const VARIANTS: &[Variant] = &[
-    variant!("ldar", &[], [], ["ldar w3, [x0]"]),
-    variant!("ldr", &[], [], ["ldr w3, [x0]"]),
-    variant!("ldadd of 0", &[deburr_cpu::Feature::FEAT_LSE], [], ["ldadd wzr, w3, [x0]"]),
-];
+macro_rules! variants {
+    ($bits:tt) => {
+        &[
+            sized!($bits, "ldar", &[], [], [r"ldar \r\()3, [x0]"]),
+            sized!(
+                $bits,
+                "ldapr",
+                &[deburr_cpu::Feature::FEAT_LRCPC],
+                [".arch_extension rcpc"],
+                [r"ldapr \r\()3, [x0]"]
+            ),
+            sized!($bits, "ldr (relaxed)", &[], [], [r"ldr \r\()3, [x0]"]),
+            sized!(
+                $bits,
+                "ldadd of 0",
+                &[deburr_cpu::Feature::FEAT_LSE],
+                [],
+                [r"ldadd \r\()zr, \r\()3, [x0]"]
+            ),
+        ]
+    };
+}
+
+widths!("load", "load of", initial: 7, after: After::Same);

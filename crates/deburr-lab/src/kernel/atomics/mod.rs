@@ -6,6 +6,7 @@ pub(super) mod failing_compare_and_swap;
 pub(super) mod fence;
 pub(super) mod fetch_add;
 pub(super) mod fetch_or;
+pub(super) mod handover;
 pub(super) mod load;
 pub(super) mod reader_lock;
 pub(super) mod store;

@@ -1,68 +1,77 @@
-//! RW_LOCK_LIKE: one less in a shared word of 32 bits, by compare-and-swap, as long as it is above 0.
+//! RW_LOCK_LIKE: one less in a shared word, by compare-and-swap, as long as it is above 0.
 
-use crate::kernel::assembly::variant;
-use crate::kernel::model::{After, Kernel, Variant};
-
-/// The kernel.
-pub(crate) const KERNEL: Kernel = Kernel {
-    name: "reader-lock",
-    suite: "atomics",
-    summary: "x to x-1 in a shared 32-bit word while it is positive",
-    initial: 0x7fff_ffff,
-    after: After::Difference,
-    variants: VARIANTS,
-};
+use crate::kernel::assembly::{sized, widths};
+use crate::kernel::model::After;
 
 #[cfg(target_arch = "x86_64")]
-const VARIANTS: &[Variant] = &[
-    variant!(
-        "cmpxchg loop",
-        &[],
-        [],
-        [
-            "mov eax, dword ptr [rdi]",
-            "3: test eax, eax",
-            "jle 4f",
-            "lea ecx, [rax - 1]",
-            "lock cmpxchg dword ptr [rdi], ecx",
-            "jne 3b",
-            "4:",
+macro_rules! variants {
+    ($bits:tt) => {
+        &[
+            sized!(
+                $bits,
+                "cmpxchg loop",
+                &[],
+                [],
+                [
+                    r"mov \r\()ax, [rdi]",
+                    r"3: test \r\()ax, \r\()ax",
+                    "jle 4f",
+                    r"lea \r\()cx, [rax - 1]",
+                    r"lock cmpxchg [rdi], \r\()cx",
+                    "jne 3b",
+                    "4:",
+                ]
+            ),
+            sized!($bits, "lock xadd", &[], [], [r"mov \r\()ax, -1", r"lock xadd [rdi], \r\()ax"]),
         ]
-    ),
-    variant!("lock xadd", &[], [], ["mov eax, -1", "lock xadd dword ptr [rdi], eax"]),
-];
+    };
+}
 
 #[cfg(target_arch = "aarch64")]
-const VARIANTS: &[Variant] = &[
-    variant!(
-        "ldaxr/stlxr",
-        &[],
-        [],
-        [
-            "3: ldaxr w3, [x0]",
-            "cmp w3, #0",
-            "b.le 4f",
-            "sub w5, w3, #1",
-            "stlxr w4, w5, [x0]",
-            "cbnz w4, 3b",
-            "4:",
+macro_rules! variants {
+    ($bits:tt) => {
+        &[
+            sized!(
+                $bits,
+                "ldaxr/stlxr",
+                &[],
+                [],
+                [
+                    r"3: ldaxr \r\()3, [x0]",
+                    r"cmp \r\()3, #0",
+                    "b.le 4f",
+                    r"sub \r\()5, \r\()3, #1",
+                    r"stlxr w4, \r\()5, [x0]",
+                    "cbnz w4, 3b",
+                    "4:",
+                ]
+            ),
+            sized!(
+                $bits,
+                "casal loop",
+                &[deburr_cpu::Feature::FEAT_LSE],
+                [],
+                [
+                    r"ldr \r\()3, [x0]",
+                    r"3: cmp \r\()3, #0",
+                    "b.le 4f",
+                    r"sub \r\()5, \r\()3, #1",
+                    r"mov \r\()6, \r\()3",
+                    r"casal \r\()3, \r\()5, [x0]",
+                    r"cmp \r\()3, \r\()6",
+                    "b.ne 3b",
+                    "4:",
+                ]
+            ),
+            sized!(
+                $bits,
+                "ldaddal",
+                &[deburr_cpu::Feature::FEAT_LSE],
+                ["mov x5, #-1"],
+                [r"ldaddal \r\()5, \r\()3, [x0]"]
+            ),
         ]
-    ),
-    variant!(
-        "casal loop",
-        &[deburr_cpu::Feature::FEAT_LSE],
-        [],
-        [
-            "ldr w3, [x0]",
-            "3: cmp w3, #0",
-            "b.le 4f",
-            "sub w5, w3, #1",
-            "mov w6, w3",
-            "casal w3, w5, [x0]",
-            "cmp w3, w6",
-            "b.ne 3b",
-            "4:",
-        ]
-    ),
-    variant!("ldaddal", &[deburr_cpu::Feature::FEAT_LSE], ["mov w5, #-1"], ["ldaddal w5, w3, [x0]"]),
-];
+    };
+}
+
+widths!("reader-lock", "x to x-1 while positive, in", initial: 0x7fff_ffff, after: After::Difference);

@@ -1,29 +1,35 @@
-//! STORE: a value to a shared word of 32 bits, with sequential consistency and without.
+//! STORE: a value to a shared word, with sequential consistency and without.
 
-use crate::kernel::assembly::variant;
-use crate::kernel::model::{After, Kernel, Variant};
-
-/// The kernel.
-pub(crate) const KERNEL: Kernel = Kernel {
-    name: "store",
-    suite: "atomics",
-    summary: "store to a shared 32-bit word",
-    initial: 0,
-    after: After::OneValue,
-    variants: VARIANTS,
-};
+use crate::kernel::assembly::{sized, widths};
+use crate::kernel::model::After;
 
 #[cfg(target_arch = "x86_64")]
-const VARIANTS: &[Variant] = &[
-    variant!("xchg", &[], [], ["mov eax, edx", "xchg dword ptr [rdi], eax"]),
-    variant!("mov and mfence", &[], [], ["mov dword ptr [rdi], edx", "mfence"]),
-    variant!("mov and lock or", &[], [], ["mov dword ptr [rdi], edx", "lock or dword ptr [rsp - 8], 0"]),
-    variant!("mov (release)", &[], [], ["mov dword ptr [rdi], edx"]),
-];
+macro_rules! variants {
+    ($bits:tt) => {
+        &[
+            sized!($bits, "xchg", &[], [], [r"mov \r\()ax, \r\()dx", r"xchg [rdi], \r\()ax"]),
+            sized!($bits, "mov and mfence", &[], [], [r"mov [rdi], \r\()dx", "mfence"]),
+            sized!(
+                $bits,
+                "mov and lock or",
+                &[],
+                [],
+                [r"mov [rdi], \r\()dx", "lock or dword ptr [rsp - 8], 0"]
+            ),
+            sized!($bits, "mov (release)", &[], [], [r"mov [rdi], \r\()dx"]),
+        ]
+    };
+}
 
 #[cfg(target_arch = "aarch64")]
-const VARIANTS: &[Variant] = &[
-    variant!("stlr", &[], [], ["stlr w2, [x0]"]),
-    variant!("str and dmb", &[], [], ["str w2, [x0]", "dmb ish"]),
-    variant!("str (relaxed)", &[], [], ["str w2, [x0]"]),
-];
+macro_rules! variants {
+    ($bits:tt) => {
+        &[
+            sized!($bits, "stlr", &[], [], [r"stlr \r\()2, [x0]"]),
+            sized!($bits, "str and dmb", &[], [], [r"str \r\()2, [x0]", "dmb ish"]),
+            sized!($bits, "str (relaxed)", &[], [], [r"str \r\()2, [x0]"]),
+        ]
+    };
+}
+
+widths!("store", "store to", initial: 0, after: After::OneValue);
