@@ -19,7 +19,7 @@ pub(crate) enum Role {
 }
 
 /// Verb, option and role of each.
-pub(crate) const FILES: [(&str, &str, Role); 30] = [
+pub(crate) const FILES: [(&str, &str, Role); 31] = [
     ("check", "paths", Role::Reads),
     ("check", "config", Role::Reads),
     ("check", "add_allowances", Role::Extends),
@@ -50,4 +50,5 @@ pub(crate) const FILES: [(&str, &str, Role); 30] = [
     ("compare", "html", Role::Writes),
     ("bench", "compare_with", Role::Reads),
     ("bench", "show", Role::Reads),
+    ("bench", "html", Role::Writes),
 ];

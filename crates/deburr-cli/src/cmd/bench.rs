@@ -3,11 +3,12 @@
 //! In: the options. Out: a table, or the machine's record as JSON.
 
 use crate::args::batch::Progress;
-use crate::args::bench::Bench;
-use crate::args::format::Format;
+use crate::args::bench::{Bench, BenchFormat};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::{INTERRUPTED, Interrupts};
+use crate::cmd::page::Page;
 use crate::cmd::progress::Bar;
+use crate::cmd::terminal::width_of_terminal;
 use crate::names::{nearest, unknown};
 use crate::render::bench;
 use crate::render::style::Palette;
@@ -16,6 +17,7 @@ use deburr_core::rule;
 use deburr_cpu::Host;
 use deburr_lab::bench::experiment::{BenchError, overhead, point};
 use deburr_lab::bench::machine::Machine;
+use deburr_lab::bench::moment::now;
 use deburr_lab::bench::pace::Pace;
 use deburr_lab::bench::record::{BenchRecord, PointRecord, SCHEMA_VERSION};
 use deburr_lab::bench::run::{Placement, Setting};
@@ -37,15 +39,25 @@ pub(super) fn run(options: &Bench, color: bool, out: &mut dyn Write) -> Result<E
         bench::list(out, &kernels, palette)?;
         return Ok(ExitCode::SUCCESS);
     }
+    if options.chart && options.format != BenchFormat::Text {
+        return Err(Failure::Message("--chart: only text has charts".to_owned()));
+    }
     let other = options.compare_with.as_deref().map(read).transpose()?;
+    let page = Page::open(options.html.as_deref(), &inputs(options)).map_err(Failure::Message)?;
+    // A page that goes to the standard output has it for itself.
+    let mut errors = std::io::stderr();
+    let out: &mut dyn Write = if page.as_ref().is_some_and(Page::is_stdout) { &mut errors } else { out };
     if let Some(path) = &options.show {
-        return print(out, &read(path)?, other.as_ref(), options.format, palette);
+        let record = read(path)?;
+        print(out, &record, other.as_ref(), options, palette)?;
+        return written(page, &record).map(|()| ExitCode::SUCCESS);
     }
     let host = deburr_cpu::host().map_err(|error| Failure::Message(format!("bench: {error}")))?;
     let interrupts = Interrupts::heed().map_err(|error| Failure::Message(format!("signals: {error}")))?;
     let plan = Plan::of(options, &kernels)?;
     let (record, failed) = plan.measure(&host, &interrupts, options.progress)?;
-    print(out, &record, other.as_ref(), options.format, palette)?;
+    print(out, &record, other.as_ref(), options, palette)?;
+    written(page, &record)?;
     for Failed { kernel, error } in &failed {
         let _ = writeln!(std::io::stderr(), "deburr: bench: {kernel}: {error}");
     }
@@ -67,18 +79,32 @@ fn print(
     out: &mut dyn Write,
     record: &BenchRecord,
     other: Option<&BenchRecord>,
-    format: Format,
+    options: &Bench,
     palette: Palette,
-) -> Result<ExitCode, Failure> {
-    match (format, other) {
-        (Format::Json, _) => {
+) -> Result<(), Failure> {
+    match (options.format, other) {
+        (BenchFormat::Json, _) => {
             let text = serde_json::to_string_pretty(record);
             writeln!(out, "{}", text.map_err(|error| Failure::Message(error.to_string()))?)?;
         }
-        (Format::Text, None) => bench::text(out, record, palette)?,
-        (Format::Text, Some(other)) => bench::side_by_side(out, record, other, palette)?,
+        (BenchFormat::Csv, _) => bench::csv(out, record)?,
+        (BenchFormat::Text, None) => bench::text(out, record, palette)?,
+        (BenchFormat::Text, Some(other)) => bench::side_by_side(out, record, other, palette)?,
     }
-    Ok(ExitCode::SUCCESS)
+    if options.chart {
+        bench::charts(out, record, width_of_terminal(), palette)?;
+    }
+    Ok(())
+}
+
+/// The files that a run reads.
+fn inputs(options: &Bench) -> Vec<&Path> {
+    [&options.show, &options.compare_with].into_iter().flatten().map(|path| path.as_path()).collect()
+}
+
+fn written(page: Option<Page>, record: &BenchRecord) -> Result<(), Failure> {
+    let Some(page) = page else { return Ok(()) };
+    page.write(|out| bench::page(out, record)).map_err(Failure::Message)
 }
 
 /// The kernels that names are for: suites, kernels, or rules.
@@ -165,6 +191,7 @@ impl Plan {
         interrupts: &Interrupts,
         progress: Progress,
     ) -> Result<(BenchRecord, Vec<Failed>), Failure> {
+        let measured_at = now();
         let first: Vec<usize> =
             self.points.iter().flat_map(|point| point.cpus.first().copied()).take(1).collect();
         let alone =
@@ -193,6 +220,7 @@ impl Plan {
         let record = BenchRecord {
             schema_version: SCHEMA_VERSION,
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            measured_at,
             machine: Machine::here(cpu.to_string(), host.arch.name().to_owned(), host.level.name.to_owned()),
             loop_ns: overhead.loop_ns,
             clock_ns: overhead.clock_ns,

@@ -1,7 +1,7 @@
 //! The record of a benchmark → tables for people: one for each kernel, by threads and variant.
 
-use super::number::counted;
-use super::style::Palette;
+use crate::render::number::counted;
+use crate::render::style::Palette;
 use deburr_lab::bench::record::{BenchRecord, PointRecord, VariantRecord};
 use deburr_lab::kernel::Kernel;
 use std::io::{self, Write};
@@ -76,13 +76,13 @@ fn table(out: &mut dyn Write, points: &[PointRecord], palette: Palette) -> io::R
 }
 
 /// Whether two points differ in the number of threads only.
-fn is_same_table(one: &PointRecord, next: &PointRecord) -> bool {
+pub(super) fn is_same_table(one: &PointRecord, next: &PointRecord) -> bool {
     (&one.kernel, &one.placement, &one.think) == (&next.kernel, &next.placement, &next.think)
         && one.section_ns == next.section_ns
 }
 
 /// What is said of the points of a table next to their kernel's name.
-fn setting(points: &[PointRecord]) -> String {
+pub(super) fn setting(points: &[PointRecord]) -> String {
     let Some(first) = points.first() else { return String::new() };
     let is_shared = points.iter().any(|point| point.processors.len() > 1);
     let placement = is_shared.then(|| first.placement.clone());
@@ -179,23 +179,27 @@ fn measured(variant: &VariantRecord) -> String {
 }
 
 /// How many different ones there are.
-fn distinct(processors: &[usize]) -> usize {
+pub(super) fn distinct(processors: &[usize]) -> usize {
     processors.iter().collect::<std::collections::BTreeSet<_>>().len()
 }
 
 /// Three digits, with the unit.
-fn nanoseconds(ns: f64) -> String {
+pub(super) fn nanoseconds(ns: f64) -> String {
     match ns {
         ns if ns < 9.995 => format!("{ns:.2} ns"),
         ns if ns < 99.95 => format!("{ns:.1} ns"),
         ns if ns < 9_999.5 => format!("{ns:.0} ns"),
-        ns => format!("{:.1} µs", ns / 1e3),
+        ns if ns < 999.95e3 => format!("{:.1} µs", ns / 1e3),
+        ns if ns < 999.95e6 => format!("{:.1} ms", ns / 1e6),
+        ns if ns < 1e15 => format!("{:.1} s", ns / 1e9),
+        ns => format!("{:.1e} s", ns / 1e9),
     }
 }
 
 /// Three digits of a number of operations.
-fn rate(rate: f64) -> String {
+pub(super) fn rate(rate: f64) -> String {
     match rate {
+        rate if rate >= 1e15 => format!("{rate:.2e} "),
         rate if rate >= 1e9 => format!("{:.2} G", rate / 1e9),
         rate if rate >= 1e6 => format!("{:.1} M", rate / 1e6),
         rate if rate >= 1e3 => format!("{:.1} k", rate / 1e3),
@@ -210,15 +214,18 @@ mod tests {
     #[test]
     fn numbers_have_three_digits_and_a_unit() {
         assert_eq!(
-            [0.312, 9.994, 9.996, 99.96, 12_345.0].map(nanoseconds),
-            ["0.31 ns", "9.99 ns", "10.0 ns", "100 ns", "12.3 µs"]
+            [0.312, 9.994, 9.996, 99.96, 12_345.0, 2.5e6, 3e9, 1e308].map(nanoseconds),
+            ["0.31 ns", "9.99 ns", "10.0 ns", "100 ns", "12.3 µs", "2.5 ms", "3.0 s", "1.0e299 s"]
         );
-        assert_eq!([512.0, 2_345.0, 3.2e6, 4.56e9].map(rate), ["512", "2.3 k", "3.2 M", "4.56 G"]);
+        assert_eq!(
+            [512.0, 2_345.0, 3.2e6, 4.56e9, 1e308].map(rate),
+            ["512", "2.3 k", "3.2 M", "4.56 G", "1.00e308 "]
+        );
     }
 
     #[test]
     fn two_machines_stand_side_by_side_where_both_have_measured_the_same() {
-        let here: BenchRecord = serde_json::from_str(include_str!("bench-example.json")).unwrap();
+        let here: BenchRecord = serde_json::from_str(include_str!("example.json")).unwrap();
         let mut there = here.clone();
         there.machine.cpu = "Another CPU".to_owned();
         there.points.pop();
@@ -241,7 +248,7 @@ fetch-add (same-word)
 
     #[test]
     fn a_table_says_what_was_measured_what_was_not_and_by_how_much_it_differs() {
-        let record: BenchRecord = serde_json::from_str(include_str!("bench-example.json")).unwrap();
+        let record: BenchRecord = serde_json::from_str(include_str!("example.json")).unwrap();
         let mut out = Vec::new();
         text(&mut out, &record, Palette::new(false)).unwrap();
         let text = String::from_utf8(out).unwrap();
