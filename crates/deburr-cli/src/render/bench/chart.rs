@@ -208,7 +208,23 @@ mod tests {
 
     #[test]
     fn a_curve_ends_at_its_name_and_has_a_letter_at_each_rate() {
-        let expected = "XX";
+        let expected = "
+fetch-add (same-word): operations per second of all threads
+  200 M ┤a⠒⠢⠤⣀
+        │b⠢⢄  ⠉⠑⠒⠤⢄⣀
+  100 M ┤   ⠉⠒⢄⡀    ⠉⠑⠢⠤⣀⡀
+        │      ⠈⠑⠤⡀      ⠈⠉⠒⠢⠤⣀⡀
+        │         ⠈⠑⠢⣀         ⠈⠑⠒⠤⢄⣀
+   50 M ┤             ⠉⠢⢄⡀           ⠉⠑⠒⠤⣀⡀
+        │                ⠈⠒⠤⡀             ⠈⠉a a lock xadd
+        │                   ⠈⠑⠢⣀
+        │                       ⠉⠢⢄⡀
+   20 M ┤                          ⠈⠒⢄⡀
+        │                             ⠈⠑⠤⣀
+   10 M ┤                                 ⠑⠢b b cmpxchg loop
+        └┬──────────────────────────────────┬
+         1                                  2 threads
+";
         assert_eq!(drawn(&example(), Some(60)), expected);
     }
 

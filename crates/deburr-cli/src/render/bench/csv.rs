@@ -89,6 +89,7 @@ mod tests {
                     row.push(std::mem::take(&mut field));
                     rows.push(std::mem::take(&mut row));
                 }
+                '\r' if !is_quoted && characters.peek() == Some(&'\n') => {}
                 other => field.push(other),
             }
         }

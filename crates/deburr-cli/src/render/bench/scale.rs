@@ -47,8 +47,9 @@ impl LogScale {
         if fine.len() <= most {
             return fine;
         }
-        let step = (last - first).unsigned_abs() as usize / most.max(1) + 1;
-        let powers = (first..=last).filter(|power| power.rem_euclid(step as i32) == 0);
+        let (first, last) = (self.low.ceil() as i32, self.high.floor() as i32);
+        let step = (last - first + 1).unsigned_abs().div_ceil(most.max(1) as u32).max(1) as i32;
+        let powers = (first..=last).filter(|power| power.rem_euclid(step) == 0);
         powers.map(|power| 10f64.powi(power)).filter(within).collect()
     }
 }
