@@ -47,6 +47,7 @@
 
 pub mod address;
 pub mod advice;
+pub mod benchmark;
 pub mod check;
 pub mod diff;
 pub mod finding;

@@ -19,6 +19,7 @@ use std::path::PathBuf;
   deburr check app.deb app.whl image.tar
   deburr check --format text --format sarif=deburr.sarif --format junit=deburr.xml build/
   deburr check --add-allowances build/    accept what is found today, in deburr.toml
+  deburr check --measured machine.json build/    what costs most on that machine first
   deburr check --closure --root unpacked/ unpacked/usr/bin/server
   curl -s https://example.org/tool | deburr check -
 
@@ -49,6 +50,9 @@ pub(crate) struct Check {
     #[arg(long, value_enum, value_name = "SEVERITY", help_heading = "Rules")]
     pub(crate) fail_on: Option<FailOn>,
 
+    /// Order findings by what they cost on the machine of this record of `deburr bench --format json`
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) measured: Option<PathBuf>,
     /// Output format, and the file it goes to (can be given more than once) [default: text]
     #[arg(long, value_parser = DestinationParser, value_name = "FORMAT[=FILE]", help_heading = "Output")]
     pub(crate) format: Vec<Destination>,

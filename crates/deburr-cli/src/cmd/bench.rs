@@ -57,6 +57,10 @@ pub(super) fn run(options: &Bench, color: bool, out: &mut dyn Write) -> Result<E
     let plan = Plan::of(options, &kernels)?;
     let (record, failed) = plan.measure(&host, &interrupts, options.progress)?;
     print(out, &record, other.as_ref(), options, palette)?;
+    if options.format == BenchFormat::Text {
+        let rules: Vec<&rule::Rule> = options.names.iter().filter_map(|name| rule::find(name)).collect();
+        bench::sentences(out, &record, &rules, palette)?;
+    }
     written(page, &record)?;
     for Failed { kernel, error } in &failed {
         let _ = writeln!(std::io::stderr(), "deburr: bench: {kernel}: {error}");
@@ -69,7 +73,7 @@ pub(super) fn run(options: &Bench, color: bool, out: &mut dyn Write) -> Result<E
 }
 
 /// A record of another time or machine.
-fn read(path: &Path) -> Result<BenchRecord, Failure> {
+pub(super) fn read(path: &Path) -> Result<BenchRecord, Failure> {
     let complain = |reason: &dyn std::fmt::Display| Failure::Message(format!("{}: {reason}", path.display()));
     let text = fs::read_to_string(path).map_err(|error| complain(&error_text(&error)))?;
     BenchRecord::parse(&text).map_err(|error| complain(&error))
@@ -117,7 +121,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Kernel>, Failure> {
                 "{name}: no kernel measures what this rule finds (`deburr bench --list` shows what there is)"
             )));
         }
-        let meant = benchmark.flatten().unwrap_or(name);
+        let meant = benchmark.flatten().map_or(name.as_str(), |benchmark| benchmark.kernel);
         let known = chosen.len();
         let named = KERNELS.iter().filter(|kernel| kernel.name == meant || kernel.suite == meant);
         chosen.extend(named.copied());
@@ -261,15 +265,25 @@ fn threads(kernel: &Kernel, wanted: &[u32], processors: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use deburr_core::benchmark::Benchmark;
     use deburr_lab::kernel::After;
 
     #[test]
     fn every_benchmark_that_a_rule_names_is_there() {
-        let named: Vec<&str> = rule::RULES.iter().filter_map(|rule| rule.benchmark).collect();
+        let named: Vec<Benchmark> = rule::RULES.iter().filter_map(|rule| rule.benchmark).collect();
         assert!(named.len() > 5);
-        for name in named {
-            assert!(KERNELS.iter().any(|kernel| kernel.name == name), "{name}");
+        let mut known = 0;
+        for Benchmark { kernel, found, instead } in named {
+            let kernel = KERNELS.iter().find(|it| it.name == kernel).unwrap_or_else(|| panic!("{kernel}"));
+            let is_here = |names: &[&str]| {
+                let is_variant = |name| kernel.variants.iter().any(|variant| variant.name == name);
+                names.iter().any(|&name| is_variant(name))
+            };
+            // A rule is about one architecture or both.
+            assert!(!is_here(found) || is_here(instead) || instead.is_empty(), "{}: {found:?}", kernel.name);
+            known += usize::from(is_here(found));
         }
+        assert!(known > 5, "{known}");
     }
 
     #[test]
@@ -283,7 +297,7 @@ mod tests {
         assert_eq!(names(&["atomics", "fetch-add", "llsc-loop"]).ok(), Some(atomics));
         assert_eq!(names(&["mfence"]).ok(), Some(vec!["store"]));
         assert_eq!(names(&[]).map(|all| all.len()).ok(), Some(KERNELS.len()));
-        for wrong in ["fetch-ad", "scalar-twin"] {
+        for wrong in ["fetch-ad", "above-baseline"] {
             assert!(names(&[wrong]).is_err(), "{wrong}");
         }
     }

@@ -18,6 +18,19 @@ pub(super) fn grouped(number: u64) -> String {
     text
 }
 
+/// Three digits, with the unit.
+pub(crate) fn nanoseconds(ns: f64) -> String {
+    match ns.abs() {
+        size if size < 9.995 => format!("{ns:.2} ns"),
+        size if size < 99.95 => format!("{ns:.1} ns"),
+        size if size < 9_999.5 => format!("{ns:.0} ns"),
+        size if size < 999.95e3 => format!("{:.1} µs", ns / 1e3),
+        size if size < 999.95e6 => format!("{:.1} ms", ns / 1e6),
+        size if size < 1e15 => format!("{:.1} s", ns / 1e9),
+        _ => format!("{:.1e} s", ns / 1e9),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -54,6 +54,7 @@ pub(crate) fn describe(image: &Image<'_>, program: &Program) -> Report {
         findings: Vec::new(),
         allowed: 0,
         advice: Vec::new(),
+        costs: None,
         coverage: Coverage {
             executable_bytes: program.coverage.executable,
             decoded_bytes: program.coverage.decoded,

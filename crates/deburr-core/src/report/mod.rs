@@ -9,8 +9,8 @@ mod names;
 pub use crate::function::reach::{GuardKind, Reach};
 pub use crate::image::lines::SourceLocation;
 pub use model::{
-    AcrossFinding, Advice, Atomics, Build, Coverage, Guard, GuardUse, Hex, IsaFunction, NeededBy, OtherPlace,
-    PlacedFinding, Report, Root, SCHEMA_VERSION, Step,
+    AcrossFinding, Advice, Atomics, Build, Cost, Coverage, Guard, GuardUse, Hex, IsaFunction, NeededBy,
+    OtherPlace, PlacedFinding, Report, Root, SCHEMA_VERSION, Step, ThreadCost,
 };
 pub use names::FunctionNames;
 pub(crate) use names::place_of;

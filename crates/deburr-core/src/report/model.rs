@@ -315,6 +315,54 @@ pub struct Coverage {
     pub named_functions: u64,
 }
 
+/// What code that a rule finds costs on a machine more than what its page advises, as it was measured there.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct Cost {
+    /// The kernel of `deburr bench`.
+    pub kernel: String,
+    /// Its variant that does what the rule finds.
+    pub found: String,
+    /// Its variant that does what the page advises; `None` where that is to do nothing.
+    pub instead: Option<String>,
+    /// By number of threads.
+    pub by_threads: Vec<ThreadCost>,
+}
+
+/// A cost with so many threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct ThreadCost {
+    /// Threads that do the same on the same memory.
+    pub threads: u32,
+    /// How much longer a thread's operation takes, in picoseconds; negative where it takes less.
+    pub picoseconds: i64,
+}
+
+impl ThreadCost {
+    /// A cost with so many threads, in picoseconds.
+    pub const fn new(threads: u32, picoseconds: i64) -> ThreadCost {
+        ThreadCost { threads, picoseconds }
+    }
+}
+
+impl Cost {
+    /// What the variant `found` of a kernel costs more than the variant `instead`.
+    pub const fn new(
+        kernel: String,
+        found: String,
+        instead: Option<String>,
+        by_threads: Vec<ThreadCost>,
+    ) -> Cost {
+        Cost { kernel, found, instead, by_threads }
+    }
+
+    /// The most that it is with any number of threads, in picoseconds.
+    pub fn most(&self) -> Option<i64> {
+        self.by_threads.iter().map(|cost| cost.picoseconds).max()
+    }
+}
+
 /// The report on one ELF file (an archive's member counts as a file).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[non_exhaustive]
@@ -365,6 +413,10 @@ pub struct Report {
     pub allowed: u64,
     /// Flags that remove findings; see [`advise`](crate::advice::advise).
     pub advice: Vec<Advice>,
+    /// What a finding of each rule costs on a machine, where that was requested; `None` within where it was not measured.
+    /// The caller fills it in, and orders the findings by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub costs: Option<BTreeMap<String, Option<Cost>>>,
     /// Every executable byte, accounted for.
     pub coverage: Coverage,
     /// The shared libraries that were analysed with it, in the loader's order; `None` where that was not requested.

@@ -1,6 +1,7 @@
 //! `barrier-around-atomic`: a barrier next to an atomic operation that orders by itself, or would in another form.
 
 use super::{Context, Rule};
+use crate::benchmark::Benchmark;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::atomics::{self, AtomicBarrier, BarrierKind, Helper};
 use crate::image::Image;
@@ -20,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
         remedy::GCC_LSE.only("kind", "sync-helper"),
     ],
     preview: false,
-    benchmark: Some("fence"),
+    benchmark: Some(Benchmark::new("fence", &["mfence", "dmb ish"], &[])),
     wants: Wants::classes(atomics::BARRIER_WANTS),
     check,
 };

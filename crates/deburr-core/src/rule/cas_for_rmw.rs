@@ -1,6 +1,7 @@
 //! `cas-for-rmw`: a compare-and-swap loop for what one atomic instruction does.
 
 use super::{Context, Rule};
+use crate::benchmark::Benchmark;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::atomics::{self, CasForm, CasLoop, Operation};
 use crate::insn::sweep::Wants;
@@ -14,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/cas-for-rmw.md"),
     remedies: &[],
     preview: false,
-    benchmark: Some("fetch-add"),
+    benchmark: Some(Benchmark::new("fetch-add", &["cmpxchg loop", "casal loop"], &["lock xadd", "ldaddal"])),
     wants: Wants::classes(atomics::CAS_WANTS),
     check,
 };

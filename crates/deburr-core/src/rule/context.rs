@@ -3,6 +3,7 @@
 //! In: an image, its functions, verdicts, and what the user states of the machines. Out: [`Context`], on which each
 //! [`Rule`] is a pure function. Facts that several rules need are worked out once, for the first that needs them.
 
+use crate::benchmark::Benchmark;
 use crate::finding::{AcrossFinding, Finding};
 use crate::function::Program;
 use crate::function::atomics::{Atomics, atomics};
@@ -118,8 +119,8 @@ pub struct Rule {
     pub preview: bool,
     /// Flags that remove its findings; empty where none does, or where the page alone can say.
     pub remedies: &'static [Remedy],
-    /// The kernel of `deburr bench` that measures what it costs, if there is one.
-    pub benchmark: Option<&'static str>,
+    /// The micro-benchmark that measures what it costs, if there is one.
+    pub benchmark: Option<Benchmark>,
     /// What the sweep is to note for it.
     pub wants: Wants,
     /// Runs it over one file.

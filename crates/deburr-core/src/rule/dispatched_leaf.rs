@@ -2,6 +2,7 @@
 //! has.
 
 use super::{Context, Rule};
+use crate::benchmark::Benchmark;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::reach::GuardKind;
 use crate::idiom::dispatch::{self, Leaf};
@@ -17,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/dispatched-leaf.md"),
     remedies: &[],
     preview: false,
-    benchmark: Some("call"),
+    benchmark: Some(Benchmark::new("call", &["call through a pointer"], &["inline"])),
     wants: Wants::classes(ClassSet::EMPTY),
     check,
 };

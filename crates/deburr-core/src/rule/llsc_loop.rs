@@ -2,6 +2,7 @@
 
 use super::{Context, Rule};
 use crate::address::CodeOffset;
+use crate::benchmark::Benchmark;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::Program;
 use crate::function::atomics::{self, Fate, Sequence};
@@ -21,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/llsc-loop.md"),
     preview: false,
     remedies: REMEDIES,
-    benchmark: Some("fetch-add"),
+    benchmark: Some(Benchmark::new("fetch-add", &["ldaxr/stlxr"], &["ldaddal"])),
     wants: Wants::classes(atomics::WANTS),
     check,
 };

@@ -2,6 +2,7 @@
 
 use super::{Context, Rule};
 use crate::address::Svma;
+use crate::benchmark::Benchmark;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::atomics;
 use crate::idiom::fence::{self, Fence};
@@ -17,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/mfence.md"),
     remedies: &[Remedy::new(Compiler::Gcc, (11, 0), ""), Remedy::new(Compiler::Clang, (21, 0), "")],
     preview: true,
-    benchmark: Some("store"),
+    benchmark: Some(Benchmark::new("store", &["mov and mfence"], &["xchg"])),
     wants: Wants::classes(fence::WANTS.union(atomics::BARRIER_WANTS)),
     check,
 };

@@ -2,6 +2,7 @@
 //! can be forwarded. In preview: it decodes every function, and most of what it finds runs rarely.
 
 use super::{Context, Rule};
+use crate::benchmark::Benchmark;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::idiom::forwarding::{BlockedLoad, blocked_loads};
 use crate::image::Image;
@@ -16,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/narrow-store-wide-load.md"),
     remedies: &[],
     preview: true,
-    benchmark: Some("forwarding"),
+    benchmark: Some(Benchmark::new("forwarding", &["one wide load", "one ldp"], &["two loads"])),
     wants: Wants::classes(ClassSet::EMPTY),
     check,
 };

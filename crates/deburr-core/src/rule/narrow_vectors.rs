@@ -3,6 +3,7 @@
 use super::{Context, Rule};
 use crate::address::CodeOffset;
 use crate::address::Extent;
+use crate::benchmark::Benchmark;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::Function;
 use crate::function::reach::{Reach, Verdict};
@@ -25,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
         Remedy::new(Compiler::Rustc, (1, 52), "-C target-cpu=x86-64-v3").needing("x86-64-v3"),
     ],
     preview: true,
-    benchmark: None,
+    benchmark: Some(Benchmark::new("checksum", &["x86-64-v1, compiled"], &["x86-64-v3, compiled"])),
     wants: Wants { classes: ClassSet::EMPTY, loops: Loops::None, computing: true },
     check,
 };

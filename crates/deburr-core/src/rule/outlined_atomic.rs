@@ -2,6 +2,7 @@
 
 use super::{Context, Rule};
 use crate::address::Extent;
+use crate::benchmark::Benchmark;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::atomics::{self, HelperCall};
 use crate::insn::sweep::Wants;
@@ -18,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/outlined-atomic.md"),
     preview: false,
     remedies: &[remedy::GCC_LSE, remedy::CLANG_LSE, remedy::RUSTC_LSE],
-    benchmark: Some("fetch-add"),
+    benchmark: Some(Benchmark::new("fetch-add", &["outlined, with LSE"], &["ldaddal"])),
     wants: Wants::classes(atomics::WANTS),
     check,
 };

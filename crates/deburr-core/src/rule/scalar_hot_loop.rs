@@ -3,6 +3,7 @@
 
 use super::{Context, Rule};
 use crate::address::Extent;
+use crate::benchmark::Benchmark;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::idiom::counted::{Counted, Step};
 use crate::insn::sweep::{Loops, Wants};
@@ -17,7 +18,11 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/scalar-hot-loop.md"),
     remedies: &[],
     preview: true,
-    benchmark: None,
+    benchmark: Some(Benchmark::new(
+        "checksum",
+        &["no vectors"],
+        &["x86-64-v3, compiled", "Advanced SIMD, compiled"],
+    )),
     wants: Wants { classes: ClassSet::EMPTY, loops: Loops::All, computing: true },
     check,
 };

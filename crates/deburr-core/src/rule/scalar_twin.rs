@@ -3,6 +3,7 @@
 
 use super::{Across, Context, FileFacts, Rule};
 use crate::address::Extent;
+use crate::benchmark::Benchmark;
 use crate::finding::{AcrossFinding, Evidence, Finding, Located, Severity, Value};
 use crate::idiom::shape::{DISTINCTIVE, Shape};
 use crate::image::demangle;
@@ -20,7 +21,11 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/scalar-twin.md"),
     remedies: &[],
     preview: true,
-    benchmark: None,
+    benchmark: Some(Benchmark::new(
+        "checksum",
+        &["no vectors"],
+        &["x86-64-v3, compiled", "Advanced SIMD, compiled"],
+    )),
     wants: Wants { classes: ClassSet::EMPTY, loops: Loops::None, computing: true },
     check,
 };

@@ -2,6 +2,7 @@
 
 use super::{Context, Rule};
 use crate::address::Extent;
+use crate::benchmark::Benchmark;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::idiom::crc::{self, Polynomial, Table, User};
 use crate::image::Kind;
@@ -16,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/software-crc.md"),
     remedies: &[],
     preview: false,
-    benchmark: None,
+    benchmark: Some(Benchmark::new("crc", &["table, byte by byte"], &["instruction"])),
     wants: Wants::classes(ClassSet::EMPTY),
     check,
 };

@@ -2,6 +2,7 @@
 
 use super::{Context, Rule};
 use crate::address::Svma;
+use crate::benchmark::Benchmark;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::reach::{Reach, Verdict};
 use crate::idiom::popcount::{self, Elsewhere, Popcount, PopcountKind};
@@ -22,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
         Remedy::new(Compiler::Go, (1, 18), "GOAMD64=v2").needing("x86-64-v2"),
     ],
     preview: false,
-    benchmark: Some("popcount"),
+    benchmark: Some(Benchmark::new("popcount", &["masks and shifts"], &["popcnt", "cnt"])),
     wants: Wants::classes(ClassSet::EMPTY),
     check,
 };

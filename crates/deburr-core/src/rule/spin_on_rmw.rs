@@ -1,6 +1,7 @@
 //! `spin-on-rmw`: loops that wait by trying a compare-and-swap or an exchange, with no plain load first.
 
 use super::{Context, Rule};
+use crate::benchmark::Benchmark;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::atomics;
 use crate::function::spin::{self, Means, Retry};
@@ -16,7 +17,11 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/spin-on-rmw.md"),
     remedies: &[],
     preview: true,
-    benchmark: Some("lock"),
+    benchmark: Some(Benchmark::new(
+        "lock",
+        &["xchg again, no pause", "swpa again, no pause"],
+        &["load first, no pause", "swpa, no pause"],
+    )),
     wants: Wants {
         loops: Loops::All,
         ..Wants::classes(ClassSet::of(&[Class::LockedAtomic]).union(atomics::WANTS))

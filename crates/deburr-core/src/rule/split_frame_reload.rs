@@ -3,6 +3,7 @@
 
 use super::{Context, Rule};
 use crate::address::Extent;
+use crate::benchmark::Benchmark;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::idiom::split_frame::{SplitFrame, split_frames};
 use crate::image::Image;
@@ -17,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/split-frame-reload.md"),
     remedies: &[Remedy::new(Compiler::Go, (1, 24), "")],
     preview: false,
-    benchmark: Some("forwarding"),
+    benchmark: Some(Benchmark::new("frame", &["two stores, one ldp"], &["two stores, two loads"])),
     wants: Wants::classes(ClassSet::EMPTY),
     check,
 };

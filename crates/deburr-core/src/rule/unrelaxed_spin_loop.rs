@@ -1,6 +1,7 @@
 //! `unrelaxed-spin-loop`: loops that wait for memory to change and have no pause in them.
 
 use super::{Context, Rule};
+use crate::benchmark::Benchmark;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::atomics;
 use crate::function::spin::{self, Wait};
@@ -14,7 +15,11 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/unrelaxed-spin-loop.md"),
     remedies: &[],
     preview: true,
-    benchmark: Some("lock"),
+    benchmark: Some(Benchmark::new(
+        "lock",
+        &["load first, no pause", "swpa, no pause", "ldaxr/stxr, no pause"],
+        &["load first, pause", "swpa, isb", "ldaxr/stxr, isb"],
+    )),
     wants: Wants { loops: Loops::Quiet, ..Wants::classes(atomics::WANTS) },
     check,
 };

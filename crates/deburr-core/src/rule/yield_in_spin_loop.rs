@@ -2,6 +2,7 @@
 
 use super::{Context, Rule};
 use crate::address::Extent;
+use crate::benchmark::Benchmark;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::atomics;
 use crate::function::spin::{self, Hint, Purpose};
@@ -16,7 +17,11 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../pages/yield-in-spin-loop.md"),
     remedies: &[],
     preview: false,
-    benchmark: Some("pause"),
+    benchmark: Some(Benchmark::new(
+        "lock",
+        &["swpa, yield", "ldaxr/stxr, yield"],
+        &["swpa, isb", "ldaxr/stxr, isb"],
+    )),
     wants: Wants::classes(ClassSet::of(&[Class::SpinHint]).union(atomics::WANTS)),
     check,
 };

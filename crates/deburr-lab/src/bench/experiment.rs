@@ -100,6 +100,8 @@ pub fn point(
         .collect();
     let runnable: Vec<usize> =
         (0..variants.len()).filter(|&index| variants[index].lacks.is_empty()).collect();
+    // Memory is filled before anything is timed.
+    kernel.data().map(|data| (data.sums)());
     let chunks: Vec<u64> =
         runnable.iter().map(|&index| chunk_of(variants[index].variant, setting.work)).collect();
     let mut order: Vec<Vec<usize>> = Vec::new();

@@ -4,6 +4,7 @@
 //! [`crate::comparison`] has decided between each of them and the first. [`record`] is what is
 //! kept of them, with the [`machine`] that they ran on and the [`moment`].
 
+pub mod cost;
 pub mod experiment;
 pub mod machine;
 pub mod moment;

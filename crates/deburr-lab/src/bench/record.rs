@@ -51,6 +51,9 @@ pub struct PointRecord {
     pub placement: String,
     /// The processor of each thread.
     pub processors: Vec<usize>,
+    /// Bytes that an operation reads, where it reads more than a word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<usize>,
     /// The time between two operations of a thread: `none`, or `fixed:100` and `exponential:100` with nanoseconds. It is part of
     /// all times here.
     #[serde(default = "none")]
@@ -172,6 +175,7 @@ impl PointRecord {
             kernel: point.kernel.name.to_owned(),
             placement: setting.placement.name().to_owned(),
             processors: setting.cpus.to_vec(),
+            bytes: point.kernel.data().map(|data| data.bytes),
             think: pace.think.to_string(),
             section_ns: pace.section_ns,
             retaken: point.retaken,
@@ -265,6 +269,7 @@ mod tests {
             kernel: "store".to_owned(),
             placement: "same-word".to_owned(),
             processors: vec![0, 1],
+            bytes: None,
             think: "fixed:100".to_owned(),
             section_ns: 0.0,
             retaken: 2,
@@ -290,6 +295,12 @@ mod tests {
         };
         let text = serde_json::to_string(&record).unwrap();
         assert_eq!(BenchRecord::parse(&text).unwrap(), record);
+        assert!(!text.contains("bytes"), "{text}");
+        let reads = BenchRecord {
+            points: vec![PointRecord { bytes: Some(8192), ..point.clone() }],
+            ..record.clone()
+        };
+        assert_eq!(BenchRecord::parse(&serde_json::to_string(&reads).unwrap()).unwrap(), reads);
         assert_eq!(record.same(&point, &point.variants[0]), Some(&point.variants[0]));
         let alone = PointRecord { processors: vec![0], ..point.clone() };
         assert_eq!(record.same(&alone, &point.variants[0]), None);

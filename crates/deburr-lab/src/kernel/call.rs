@@ -1,4 +1,6 @@
-//! A call of a function of one instruction: directly, through a pointer, and the instruction by itself.
+//! A call of a function of one instruction: directly, through a PLT, through a pointer, and the instruction by itself.
+//!
+//! A PLT's stub jumps to where a slot of the GOT points to. An ifunc is called by the same code: only who fills the slot differs.
 
 use super::assembly::variant;
 use super::model::{After, Kernel, Variant};
@@ -25,6 +27,24 @@ const VARIANTS: &[Variant] = &[
         ["jmp 4f", ".p2align 6", "5: inc rax", "ret", "4:", "lea rcx, [rip + 5b]"],
         ["call rcx"]
     ),
+    variant!(
+        "call through a PLT",
+        &[],
+        [
+            "jmp 4f",
+            ".pushsection .data.rel.ro, \"aw\"",
+            ".p2align 3",
+            "57: .quad 5f",
+            ".popsection",
+            ".p2align 6",
+            "5: inc rax",
+            "ret",
+            ".p2align 4",
+            "6: jmp qword ptr [rip + 57b]",
+            "4:"
+        ],
+        ["call 6b"]
+    ),
 ];
 
 #[cfg(target_arch = "aarch64")]
@@ -41,5 +61,27 @@ const VARIANTS: &[Variant] = &[
         &[],
         ["mov x9, x30", "b 4f", ".p2align 6", "5: add x3, x3, #1", "ret", "4:", "adr x4, 5b"],
         ["blr x4", "mov x30, x9"]
+    ),
+    variant!(
+        "call through a PLT",
+        &[],
+        [
+            "mov x9, x30",
+            "b 4f",
+            ".pushsection .data.rel.ro, \"aw\"",
+            ".p2align 3",
+            "57: .quad 5f",
+            ".popsection",
+            ".p2align 6",
+            "5: add x3, x3, #1",
+            "ret",
+            ".p2align 4",
+            "6: adrp x16, 57b",
+            "ldr x17, [x16, :lo12:57b]",
+            "add x16, x16, :lo12:57b",
+            "br x17",
+            "4:"
+        ],
+        ["bl 6b", "mov x30, x9"]
     ),
 ];

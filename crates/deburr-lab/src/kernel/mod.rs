@@ -9,14 +9,19 @@ mod assembly;
 mod atomics;
 mod block;
 mod call;
+mod checksum;
+mod crc;
+mod data;
 mod empty;
 mod forwarding;
+mod frame;
 mod locks;
 mod model;
 mod pause;
 mod popcount;
 mod work;
 
+pub use data::pieces::{Data, Sums};
 pub use model::{After, Body, CELL_BYTES, Kernel, Variant};
 pub use work::{DELAYS, Work};
 
@@ -47,8 +52,13 @@ pub const KERNELS: &[&Kernel] = &[
     &locks::mutex_crc::KERNEL,
     &pause::KERNEL,
     &forwarding::KERNEL,
+    &frame::KERNEL,
     &call::KERNEL,
     &popcount::KERNEL,
+    &checksum::cached::KERNEL,
+    &checksum::distant::KERNEL,
+    &checksum::read::KERNEL,
+    &crc::kernel::KERNEL,
 ];
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! In: nothing. Out: [`Kernel`] and its [`Variant`]s, as data.
 
+use super::data::pieces::Data;
 use super::work::Work;
 use deburr_cpu::{Feature, FeatureSet};
 
@@ -59,6 +60,8 @@ pub enum After {
     Union,
     /// The value of one thread.
     OneValue,
+    /// The number of iterations; and after them, in the next 32 bits, the sum of what pieces of memory give.
+    Results(Data),
 }
 
 impl Variant {
@@ -72,6 +75,14 @@ impl Kernel {
     /// Whether it is about a word that threads share.
     pub fn is_shared(&self) -> bool {
         matches!(self.suite, "atomics" | "locks")
+    }
+
+    /// What it reads apart from the cell.
+    pub fn data(&self) -> Option<Data> {
+        match self.after {
+            After::Results(data) => Some(data),
+            _ => None,
+        }
     }
 
     /// Words of 64 bits that a variant uses of its cell.
@@ -91,7 +102,7 @@ impl Kernel {
         let is = |expected: u64| word(found) == word(expected);
         match self.after {
             After::Same => is(self.initial),
-            After::Sum => is(self.initial.wrapping_add(iterations)),
+            After::Sum | After::Results(_) => is(self.initial.wrapping_add(iterations)),
             After::Difference => is(self.initial.wrapping_sub(iterations)),
             After::Union => is(values.iter().fold(self.initial, |all, value| all | value)),
             After::OneValue => values.iter().any(|&value| is(value)),

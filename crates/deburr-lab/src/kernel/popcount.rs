@@ -1,4 +1,5 @@
-//! The bits of a register: by the instruction, and by masks and shifts as compilers write them.
+//! The bits of a register: by the instruction, also in a function that is called through a pointer or a PLT, and by masks and
+//! shifts as compilers write them.
 
 use super::assembly::variant;
 use super::model::{After, Kernel, Variant};
@@ -18,6 +19,30 @@ pub(super) const KERNEL: Kernel = Kernel {
 #[cfg(target_arch = "x86_64")]
 const VARIANTS: &[Variant] = &[
     variant!("popcnt", &[deburr_cpu::Feature::POPCNT], [], ["popcnt rax, rdx", "lea rdx, [rdx + rax]"]),
+    variant!(
+        "popcnt, called through a pointer",
+        &[deburr_cpu::Feature::POPCNT],
+        ["jmp 4f", ".p2align 6", "5: popcnt rax, rdx", "ret", "4:", "lea rcx, [rip + 5b]"],
+        ["call rcx", "lea rdx, [rdx + rax]"]
+    ),
+    variant!(
+        "popcnt, called through a PLT",
+        &[deburr_cpu::Feature::POPCNT],
+        [
+            "jmp 4f",
+            ".pushsection .data.rel.ro, \"aw\"",
+            ".p2align 3",
+            "57: .quad 5f",
+            ".popsection",
+            ".p2align 6",
+            "5: popcnt rax, rdx",
+            "ret",
+            ".p2align 4",
+            "6: jmp qword ptr [rip + 57b]",
+            "4:"
+        ],
+        ["call 6b", "lea rdx, [rdx + rax]"]
+    ),
     variant!(
         "masks and shifts",
         &[],
@@ -56,6 +81,48 @@ const VARIANTS: &[Variant] = &[
         &[],
         [],
         ["fmov d0, x2", "cnt v0.8b, v0.8b", "addv b0, v0.8b", "fmov w3, s0", "add x2, x2, x3"]
+    ),
+    variant!(
+        "cnt, called through a pointer",
+        &[],
+        [
+            "mov x9, x30",
+            "b 4f",
+            ".p2align 6",
+            "5: fmov d0, x2",
+            "cnt v0.8b, v0.8b",
+            "addv b0, v0.8b",
+            "fmov w3, s0",
+            "ret",
+            "4:",
+            "adr x4, 5b"
+        ],
+        ["blr x4", "mov x30, x9", "add x2, x2, x3"]
+    ),
+    variant!(
+        "cnt, called through a PLT",
+        &[],
+        [
+            "mov x9, x30",
+            "b 4f",
+            ".pushsection .data.rel.ro, \"aw\"",
+            ".p2align 3",
+            "57: .quad 5f",
+            ".popsection",
+            ".p2align 6",
+            "5: fmov d0, x2",
+            "cnt v0.8b, v0.8b",
+            "addv b0, v0.8b",
+            "fmov w3, s0",
+            "ret",
+            ".p2align 4",
+            "6: adrp x16, 57b",
+            "ldr x17, [x16, :lo12:57b]",
+            "add x16, x16, :lo12:57b",
+            "br x17",
+            "4:"
+        ],
+        ["bl 6b", "mov x30, x9", "add x2, x2, x3"]
     ),
     variant!(
         "masks and shifts",

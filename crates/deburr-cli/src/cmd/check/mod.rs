@@ -2,6 +2,7 @@
 //!
 //! In: the options. Out: reports through all sinks, warnings about the configuration, and the exit status.
 
+mod costs;
 mod rulings;
 mod sink;
 
@@ -18,6 +19,7 @@ use crate::input::walk::{self, Skipped};
 use crate::render::check::renderer::{Checked, Finished};
 use crate::render::check::text::few::FEW_FILES;
 use crate::render::check::totals::Totals;
+use costs::Costs;
 use deburr_core::Report;
 use deburr_core::rule::FileFacts;
 use rulings::Rulings;
@@ -41,6 +43,7 @@ pub(super) fn run(
     let read = options.paths.iter().map(PathBuf::as_path).chain(plan.analysis.config.path.as_deref());
     let outlets = sink::open(options, &read.collect::<Vec<_>>(), stdout)?;
     let outputs: Vec<_> = outlets.iter().flat_map(|outlet| outlet.identities.clone()).collect();
+    let costs = options.measured.as_deref().map(Costs::read).transpose()?;
     let walked = walk::walk(&options.paths, plan.threads, &outputs, plan.limits.depth > 0);
     let fail_on = options.fail_on.or(config.fail_on).unwrap_or(FailOn::Warning);
     let packages = walked.files.iter().any(|file| file.content.is_package() || file.is_stdin);
@@ -66,6 +69,9 @@ pub(super) fn run(
                 Outcome::Checked { product: mut report, bytes } => {
                     run.compared.add(&mut report);
                     let allowed = run.rulings.settle(&mut report);
+                    if let Some(costs) = &costs {
+                        costs.add(&mut report);
+                    }
                     run.totals.add(&report, bytes);
                     sinks.file(Checked { report: &report, allowed: &allowed })?;
                 }

@@ -5,8 +5,8 @@
 
 use super::curves::curves;
 use super::figure::figure;
-use super::tables::{distinct, is_same_table, nanoseconds, rate, setting};
-use crate::render::number::counted;
+use super::tables::{distinct, is_same_table, setting, throughput};
+use crate::render::number::{counted, nanoseconds};
 use crate::render::page::head;
 use crate::render::page::markup::{Escaped, data};
 use deburr_lab::bench::record::{BenchRecord, PointRecord, Rates, VariantRecord, VerdictRecord};
@@ -121,7 +121,7 @@ fn row(point: &PointRecord, variant: &VariantRecord) -> String {
     let verdict = variant.verdict.as_ref();
     let cells = [
         data("ns", rates.ns, &nanoseconds(rates.ns)),
-        data("rate", rates.rate, &format!("{}/s", rate(rates.rate))),
+        data("rate", rates.rate, &format!("{}/s", throughput(rates.rate, point.bytes))),
         verdict.map(slowdown).unwrap_or_default(),
         verdict.map(|verdict| outcome(&verdict.outcome)).unwrap_or_default(),
     ];
@@ -334,8 +334,12 @@ mod tests {
                     assert!((-10.0..=460.0).contains(&place), "{number}: {name}{place}");
                 }
             }
-            record.points.iter_mut().for_each(|point| point.processors.clear());
-            assert_eq!(written(&record).matches("<figure").count(), 0);
+            record.points.iter_mut().for_each(|point| {
+                point.processors.clear();
+                point.bytes = Some(usize::MAX);
+            });
+            let page = written(&record);
+            assert!(page.matches("<figure").count() == 0 && !page.contains("inf "), "{number}");
         }
     }
 

@@ -1,7 +1,9 @@
 //! The record of a benchmark → tables for people: one for each kernel, by threads and variant.
 
-use crate::render::number::counted;
+use crate::render::number::{counted, nanoseconds};
 use crate::render::style::Palette;
+use deburr_core::rule::Rule;
+use deburr_lab::bench::cost::{Cost, ThreadCost};
 use deburr_lab::bench::record::{BenchRecord, PointRecord, VariantRecord};
 use deburr_lab::kernel::Kernel;
 use std::io::{self, Write};
@@ -57,7 +59,7 @@ fn table(out: &mut dyn Write, points: &[PointRecord], palette: Palette) -> io::R
     for point in points {
         for (index, variant) in point.variants.iter().enumerate() {
             let threads = if index == 0 { point.processors.len().to_string() } else { String::new() };
-            writeln!(out, "  {threads:>7}  {:width$}  {}", variant.name, measured(variant))?;
+            writeln!(out, "  {threads:>7}  {:width$}  {}", variant.name, measured(variant, point.bytes))?;
         }
         if point.retaken > 0 {
             let rounds = counted(point.retaken as u64, "round");
@@ -73,6 +75,40 @@ fn table(out: &mut dyn Write, points: &[PointRecord], palette: Palette) -> io::R
         }
     }
     Ok(())
+}
+
+/// Says of each rule in one sentence what the code that it finds costs here.
+pub(crate) fn sentences(
+    out: &mut dyn Write,
+    record: &BenchRecord,
+    rules: &[&Rule],
+    palette: Palette,
+) -> io::Result<()> {
+    for rule in rules {
+        let Some(benchmark) = rule.benchmark else { continue };
+        let cost = record.cost(benchmark.kernel, benchmark.found, benchmark.instead);
+        let sentence =
+            cost.map_or_else(|| "this CPU has nothing to compare".to_owned(), |cost| sentence(&cost));
+        writeln!(out, "\n{}: {sentence}.", palette.bold(rule.id))?;
+    }
+    Ok(())
+}
+
+fn sentence(cost: &Cost) -> String {
+    let with = |(index, one): (usize, &ThreadCost)| {
+        let ratio = format!("{:.2}×", one.found_ns / one.instead_ns);
+        let amount = match &cost.instead {
+            Some(instead) if index == 0 => format!("{ratio} the time of `{instead}`"),
+            Some(_) => ratio,
+            None => nanoseconds(one.found_ns),
+        };
+        let threads =
+            if one.threads == 1 { "alone".to_owned() } else { format!("with {} threads", one.threads) };
+        let verdict = if one.is_inconclusive { " (inconclusive)" } else { "" };
+        format!("{amount} {threads}{verdict}")
+    };
+    let amounts: Vec<String> = cost.by_threads.iter().enumerate().map(with).collect();
+    format!("on this CPU `{}` takes {}", cost.found, amounts.join(", "))
 }
 
 /// Whether two points differ in the number of threads only.
@@ -147,7 +183,7 @@ pub(crate) fn side_by_side(
     Ok(())
 }
 
-fn measured(variant: &VariantRecord) -> String {
+fn measured(variant: &VariantRecord, bytes: Option<usize>) -> String {
     if !variant.lacks.is_empty() {
         return format!("{:>10}  (the CPU lacks {})", "-", variant.lacks.join(", "));
     }
@@ -169,11 +205,12 @@ fn measured(variant: &VariantRecord) -> String {
             format!("{separator}preempted in {count} of {} samples", rates.rounds)
         }
     };
+    let rate = throughput(rates.rate, bytes);
     let kept = rates.run_length.filter(|_| rates.thread_rates.len() > 1).map_or_else(String::new, |length| {
         let separator = if verdict.is_empty() && preempted.is_empty() { "  " } else { "; " };
         format!("{separator}{length:.1} in a row")
     });
-    format!("{:>10}  {:>9}/s  {fairness}{verdict}{preempted}{kept}", nanoseconds(rates.ns), rate(rates.rate))
+    format!("{:>10}  {rate:>9}/s  {fairness}{verdict}{preempted}{kept}", nanoseconds(rates.ns))
         .trim_end()
         .to_owned()
 }
@@ -183,17 +220,9 @@ pub(super) fn distinct(processors: &[usize]) -> usize {
     processors.iter().collect::<std::collections::BTreeSet<_>>().len()
 }
 
-/// Three digits, with the unit.
-pub(super) fn nanoseconds(ns: f64) -> String {
-    match ns {
-        ns if ns < 9.995 => format!("{ns:.2} ns"),
-        ns if ns < 99.95 => format!("{ns:.1} ns"),
-        ns if ns < 9_999.5 => format!("{ns:.0} ns"),
-        ns if ns < 999.95e3 => format!("{:.1} µs", ns / 1e3),
-        ns if ns < 999.95e6 => format!("{:.1} ms", ns / 1e6),
-        ns if ns < 1e15 => format!("{:.1} s", ns / 1e9),
-        ns => format!("{:.1e} s", ns / 1e9),
-    }
+/// A rate: of bytes where an operation reads so many, of operations otherwise.
+pub(super) fn throughput(operations: f64, bytes: Option<usize>) -> String {
+    bytes.map_or_else(|| rate(operations), |bytes| gibibytes(operations * bytes as f64))
 }
 
 /// Three digits of a number of operations.
@@ -204,6 +233,16 @@ pub(super) fn rate(rate: f64) -> String {
         rate if rate >= 1e6 => format!("{:.1} M", rate / 1e6),
         rate if rate >= 1e3 => format!("{:.1} k", rate / 1e3),
         rate => format!("{rate:.0}"),
+    }
+}
+
+/// Three digits of a number of bytes.
+fn gibibytes(bytes: f64) -> String {
+    match bytes / f64::from(1 << 30) {
+        gibibytes if gibibytes < 9.995 => format!("{gibibytes:.2} GiB"),
+        gibibytes if gibibytes < 99.95 => format!("{gibibytes:.1} GiB"),
+        gibibytes if gibibytes < 1e9 => format!("{gibibytes:.0} GiB"),
+        gibibytes => format!("{:.1e} GiB", gibibytes.min(f64::MAX)),
     }
 }
 
@@ -221,6 +260,24 @@ mod tests {
             [512.0, 2_345.0, 3.2e6, 4.56e9, 1e308].map(rate),
             ["512", "2.3 k", "3.2 M", "4.56 G", "1.00e308 "]
         );
+        assert_eq!(
+            [1e8, 6.5e10, 1.5e12, f64::INFINITY].map(gibibytes),
+            ["0.09 GiB", "60.5 GiB", "1397 GiB", "1.8e308 GiB"]
+        );
+    }
+
+    #[test]
+    fn a_rule_has_one_sentence() {
+        let record: BenchRecord = serde_json::from_str(include_str!("example.json")).unwrap();
+        let rules = ["cas-for-rmw", "mfence"].map(|rule| deburr_core::rule::find(rule).unwrap());
+        let mut out = Vec::new();
+        sentences(&mut out, &record, &rules, Palette::new(false)).unwrap();
+        let expected = "
+cas-for-rmw: on this CPU `cmpxchg loop` takes 1.30× the time of `lock xadd` alone, 4.00× with 2 threads (inconclusive).
+
+mfence: this CPU has nothing to compare.
+";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 
     #[test]
@@ -244,6 +301,18 @@ fetch-add (same-word)
 3 variants measured on one machine only left out.
 ";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn the_rate_of_what_reads_memory_is_in_bytes() {
+        let mut record: BenchRecord = serde_json::from_str(include_str!("example.json")).unwrap();
+        record.points.truncate(1);
+        record.points[0].bytes = Some(8192);
+        let mut out = Vec::new();
+        text(&mut out, &record, Palette::new(false)).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("  lock xadd        5.00 ns   1526 GiB/s\n"), "{text}");
+        assert!(text.contains("  cmpxchg loop     6.50 ns   1173 GiB/s  "), "{text}");
     }
 
     #[test]

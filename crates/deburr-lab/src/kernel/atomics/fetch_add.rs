@@ -127,6 +127,20 @@ macro_rules! variants {
                 ["mov x5, #1"],
                 ["prfm pstl1keep, [x0]", r"ldadd \r\()5, \r\()3, [x0]"]
             ),
+            sized!(
+                $bits,
+                "casal loop",
+                &[deburr_cpu::Feature::FEAT_LSE],
+                [],
+                [
+                    r"ldr \r\()3, [x0]",
+                    r"3: add \r\()5, \r\()3, #1",
+                    r"mov \r\()6, \r\()3",
+                    r"casal \r\()3, \r\()5, [x0]",
+                    r"cmp \r\()3, \r\()6",
+                    "b.ne 3b",
+                ]
+            ),
             helper!(with, $bits),
             helper!(without, $bits),
         ]

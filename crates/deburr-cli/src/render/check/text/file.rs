@@ -7,9 +7,9 @@ use super::detail::Detail;
 use super::functions;
 use crate::config::allow::NO_NAME;
 use crate::render::line::{fit, fit_end};
-use crate::render::number::{counted, grouped};
+use crate::render::number::{counted, grouped, nanoseconds};
 use deburr_core::Report;
-use deburr_core::report::{Atomics, PlacedFinding, Root};
+use deburr_core::report::{Atomics, PlacedFinding, Root, ThreadCost};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
@@ -34,8 +34,9 @@ pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io
     for fault in &report.faults {
         writeln!(out, "  {} {fault}", palette.dim("fault:"))?;
     }
-    for group in groups(&report.findings) {
-        rule_group(out, &group, detail)?;
+    for group in groups(report) {
+        let cost = group.first().map_or_else(String::new, |first| cost(report, &first.rule));
+        rule_group(out, &group, &cost, detail)?;
     }
     advice(out, report, detail)?;
     if report.allowed > 0 {
@@ -66,21 +67,42 @@ fn advice(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<(
     Ok(())
 }
 
-/// The findings of each rule, worst first.
-fn groups(findings: &[PlacedFinding]) -> Vec<Vec<&PlacedFinding>> {
+/// What a finding of a rule costs, where that was requested.
+fn cost(report: &Report, rule: &str) -> String {
+    let Some(cost) = report.costs.as_ref().and_then(|costs| costs.get(rule)) else { return String::new() };
+    let Some(cost) = cost else { return ", not measured".to_owned() };
+    let with = |cost: &ThreadCost| {
+        let time = nanoseconds(cost.picoseconds as f64 / 1e3);
+        if cost.threads == 1 {
+            format!("{time} alone")
+        } else {
+            format!("{time} with {} threads", cost.threads)
+        }
+    };
+    let costs: Vec<String> = cost.by_threads.iter().map(with).collect();
+    format!(", each {} more than {}", costs.join(", "), cost.instead.as_deref().unwrap_or("nothing"))
+}
+
+/// The findings of each rule, worst first; where it is known what they cost, that decides.
+fn groups(report: &Report) -> Vec<Vec<&PlacedFinding>> {
     let mut by_rule: BTreeMap<&str, Vec<&PlacedFinding>> = BTreeMap::new();
-    for finding in findings {
+    for finding in &report.findings {
         by_rule.entry(&finding.rule).or_default().push(finding);
     }
     let mut groups: Vec<_> = by_rule.into_values().collect();
     for group in &mut groups {
         group.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     }
-    groups.sort_by_key(|group| std::cmp::Reverse((group.first().map(|first| first.severity), group.len())));
+    let cost = |rule: &str| report.costs.as_ref().and_then(|costs| costs.get(rule)?.as_ref()?.most());
+    groups.sort_by_key(|group| {
+        let first = group.first();
+        let cost = first.and_then(|first| cost(&first.rule));
+        std::cmp::Reverse((cost, first.map(|first| first.severity), group.len()))
+    });
     groups
 }
 
-fn rule_group(out: &mut dyn Write, group: &[&PlacedFinding], detail: &Detail) -> io::Result<()> {
+fn rule_group(out: &mut dyn Write, group: &[&PlacedFinding], cost: &str, detail: &Detail) -> io::Result<()> {
     let Some(first) = group.first() else { return Ok(()) };
     let palette = detail.palette;
     let head = palette.severity(first.severity, &format!("{}[{}]", first.severity.name(), first.rule));
@@ -92,7 +114,7 @@ fn rule_group(out: &mut dyn Write, group: &[&PlacedFinding], detail: &Detail) ->
         }
         _ => String::new(),
     };
-    writeln!(out, "  {head} {}{within}", counted(group.len() as u64, "finding"))?;
+    writeln!(out, "  {head} {}{within}{cost}", counted(group.len() as u64, "finding"))?;
     let all = folded(group);
     let count = if detail.limit == 0 { all.len() } else { detail.limit.min(all.len()) };
     let shown = all.get(..count).unwrap_or(&all);
