@@ -1,7 +1,6 @@
 //! The options of `deburr bench`.
 
 use super::batch::Progress;
-use super::format::Format;
 use clap::{Args, ValueEnum};
 use deburr_lab::bench::pace::{LONGEST_NS, Think};
 use deburr_lab::bench::run::Placement;
@@ -18,6 +17,8 @@ use std::path::PathBuf;
                                              a lock, by how long it is kept and how soon wanted
   deburr bench --list                        what there is
   deburr bench --format json > machine.json  everything, for the record
+  deburr bench --show machine.json --html machine.html
+                                             a page with figures
   deburr bench --compare-with machine.json   the same here, next to it
   deburr bench --show machine.json --predict 64
                                              what 64 threads would get there (in preview)
@@ -71,6 +72,9 @@ pub(crate) struct Bench {
     /// Set the record of another machine next to what is measured here
     #[arg(long, value_name = "FILE", help_heading = "Records")]
     pub(crate) compare_with: Option<PathBuf>,
+    /// Set published measurements next to what is measured, as ratios of times
+    #[arg(long, help_heading = "Records")]
+    pub(crate) evidence: bool,
     /// Print a record, and run nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["names", "list"], help_heading = "Records")]
     pub(crate) show: Option<PathBuf>,
@@ -80,11 +84,26 @@ pub(crate) struct Bench {
     pub(crate) predict: Vec<u32>,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = BenchFormat::Text, help_heading = "Output")]
+    pub(crate) format: BenchFormat,
+    /// Also draw rates by number of threads, as wide as the terminal
+    #[arg(long, conflicts_with = "list", help_heading = "Output")]
+    pub(crate) chart: bool,
+    /// Also write a page with figures there
+    #[arg(long, value_name = "FILE", conflicts_with = "list", help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
     /// Whether to show progress on the standard error
     #[arg(long, value_enum, default_value_t = Progress::Auto, value_name = "WHEN", help_heading = "Output")]
     pub(crate) progress: Progress,
+}
+
+/// An output format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BenchFormat {
+    Text,
+    Json,
+    /// A line for each variant with so many threads, in the columns of the published tables
+    Csv,
 }
 
 /// Where the words are that threads work on.

@@ -19,12 +19,13 @@ pub(crate) enum Role {
 }
 
 /// Verb, option and role of each.
-pub(crate) const FILES: [(&str, &str, Role); 30] = [
+pub(crate) const FILES: [(&str, &str, Role); 32] = [
     ("check", "paths", Role::Reads),
     ("check", "config", Role::Reads),
     ("check", "add_allowances", Role::Extends),
     ("check", "format", Role::Writes),
     ("check", "output", Role::Writes),
+    ("check", "measured", Role::Reads),
     ("check", "debug_dir", Role::Reads),
     ("check", "root", Role::Reads),
     ("show", "file", Role::Reads),
@@ -50,4 +51,5 @@ pub(crate) const FILES: [(&str, &str, Role); 30] = [
     ("compare", "html", Role::Writes),
     ("bench", "compare_with", Role::Reads),
     ("bench", "show", Role::Reads),
+    ("bench", "html", Role::Writes),
 ];

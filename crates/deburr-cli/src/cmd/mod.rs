@@ -8,7 +8,7 @@ mod diff;
 pub(crate) mod failure;
 mod fix;
 mod interrupt;
-mod predict;
+mod page;
 mod progress;
 mod shell;
 mod show;

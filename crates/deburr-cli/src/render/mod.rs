@@ -4,11 +4,12 @@
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod compare;
+mod csv;
 pub(crate) mod diff;
 pub(crate) mod fix;
 mod json;
 mod line;
 pub(crate) mod listing;
 pub(crate) mod number;
-pub(crate) mod predict;
+mod page;
 pub(crate) mod style;

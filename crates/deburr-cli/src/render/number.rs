@@ -24,7 +24,10 @@ pub(crate) fn nanoseconds(ns: f64) -> String {
         size if size < 9.995 => format!("{ns:.2} ns"),
         size if size < 99.95 => format!("{ns:.1} ns"),
         size if size < 9_999.5 => format!("{ns:.0} ns"),
-        _ => format!("{:.1} µs", ns / 1e3),
+        size if size < 999.95e3 => format!("{:.1} µs", ns / 1e3),
+        size if size < 999.95e6 => format!("{:.1} ms", ns / 1e6),
+        size if size < 1e15 => format!("{:.1} s", ns / 1e9),
+        _ => format!("{:.1e} s", ns / 1e9),
     }
 }
 

@@ -100,6 +100,54 @@ fn a_record_is_shown_again_and_set_next_to_another_run() {
 }
 
 #[test]
+fn a_record_is_drawn_tabulated_and_a_page_without_measuring_again() {
+    let scratch = Scratch::new("bench-outputs");
+    let before = date_now();
+    let ran = deburr(&["bench", "store", "--threads", "1,2", "--sample", "1", "--format", "json"]);
+    let record: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let measured_at = record["measured_at"].as_str().unwrap();
+    assert!(before.as_str() <= measured_at && measured_at <= date_now().as_str(), "{before} {measured_at}");
+    let path = scratch.file("machine.json", &ran.stdout);
+    let table = stdout(&deburr(&["bench", "--show", &path, "--format", "csv"]));
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(
+        lines[0], "source_date,machine,threads,iterations_per_thread,op,build,real_s,cpu_user_s",
+        "{table}"
+    );
+    assert!(lines[1].starts_with(measured_at) && lines[1].ends_with(",STORE,xchg,0.001,"), "{table}");
+    let drawn = deburr(&["bench", "--show", &path, "--chart"]);
+    let text = stdout(&drawn);
+    assert!(text.starts_with(&stdout(&deburr(&["bench", "--show", &path]))), "{text}");
+    assert!(text.contains("store (same-word): operations per second of all threads\n"), "{text}");
+    assert!(!text.contains('\u{1b}') && text.lines().all(|line| line.chars().count() <= 130), "{text}");
+    let page = scratch.join("page.html");
+    let shown = deburr(&["bench", "--show", &path, "--html", &page.display().to_string()]);
+    assert_eq!(shown.status.code(), Some(0), "{}", stderr(&shown));
+    assert!(stdout(&shown).contains("\nstore"), "{}", stdout(&shown));
+    let written = std::fs::read_to_string(&page).unwrap();
+    assert!(written.starts_with("<!DOCTYPE html>") && written.contains(measured_at), "{written}");
+    // A page on the standard output has it for itself.
+    let alone = deburr(&["bench", "--show", &path, "--html", "-"]);
+    assert_eq!(stdout(&alone), written);
+    assert!(stderr(&alone).contains("\nstore"), "{}", stderr(&alone));
+    for (arguments, message) in [
+        (&["--html", &path][..], "it is read by this run, and would be lost"),
+        (&["--chart", "--format", "csv"], "--chart: only --format text has that"),
+        (&["--chart", "--format", "json"], "--chart: only --format text has that"),
+    ] {
+        let refused = deburr(&[&["bench", "--show", &path], arguments].concat());
+        assert_eq!((refused.status.code(), stdout(&refused).as_str()), (Some(2), ""), "{arguments:?}");
+        assert!(stderr(&refused).contains(message), "{}", stderr(&refused));
+    }
+}
+
+/// As the system's own program has it.
+fn date_now() -> String {
+    let date = Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ"]).output().unwrap();
+    stdout(&date).trim().to_owned()
+}
+
+#[test]
 fn what_cannot_be_measured_is_said() {
     for (arguments, message) in [
         (&["fetch-ad"][..], "no kernel, suite or rule is called `fetch-ad`; did you mean `fetch-add`?"),
@@ -121,7 +169,7 @@ fn what_cannot_be_measured_is_said() {
 /// The example has one and two threads.
 #[test]
 fn what_more_threads_would_get_is_predicted_apart_from_what_was_measured() {
-    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/render/bench-example.json");
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/render/bench/example.json");
     let (example, path) = (fs::read_to_string(&example).unwrap(), example.display().to_string());
     let ran = deburr(&["bench", "--show", &path, "--predict", "64,1,64", "--format", "json"]);
     assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
@@ -158,7 +206,7 @@ fn what_more_threads_would_get_is_predicted_apart_from_what_was_measured() {
 #[test]
 fn what_cannot_be_predicted_is_said_after_what_was_measured() {
     let scratch = Scratch::new("bench-not-predicted");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/render/bench-example.json");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/render/bench/example.json");
     let mut record: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     record["points"].as_array_mut().unwrap().pop();
     let path = scratch.file("one.json", record.to_string().as_bytes());

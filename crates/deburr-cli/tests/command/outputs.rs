@@ -53,6 +53,11 @@ fn cases(verb: &str, option: &str) -> Vec<Case> {
             vec![case("--no-gate --aa true --pairs 2 --region 50 --record {}", "\"commands\"")]
         }
         ("compare", "output") => vec![case("--no-gate --aa true --pairs 2 --region 50 --output {}", "")],
+        ("bench", "html") => {
+            let record = concat!(env!("CARGO_MANIFEST_DIR"), "/src/render/bench/example.json");
+            let arguments = ["--show", record, "--html", "{}"].map(str::to_owned).into();
+            vec![Case { name: "bench --html".to_owned(), arguments, marker: "<html" }]
+        }
         _ => panic!("{verb} {option}: no command tries it"),
     }
 }

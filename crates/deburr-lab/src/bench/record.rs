@@ -21,6 +21,9 @@ pub struct BenchRecord {
     pub schema_version: u32,
     /// The version of deburr that wrote it.
     pub tool_version: String,
+    /// When measuring began: UTC, as RFC 3339 has it. `None` where that is not known.
+    #[serde(default)]
+    pub measured_at: Option<String>,
     /// What it ran on.
     pub machine: Machine,
     /// What an iteration costs without its work. It is part of all times here.
@@ -281,6 +284,7 @@ mod tests {
         let record = BenchRecord {
             schema_version: SCHEMA_VERSION,
             tool_version: "0".to_owned(),
+            measured_at: Some("2026-01-31T12:00:00Z".to_owned()),
             machine,
             loop_ns: 0.1,
             clock_ns: 20.0,
@@ -307,6 +311,8 @@ mod tests {
         for length in 0..text.len() {
             assert!(BenchRecord::parse(&text[..length]).is_err(), "{length}");
         }
+        let older = text.replacen("\"measured_at\":\"2026-01-31T12:00:00Z\",", "", 1);
+        assert_eq!(BenchRecord::parse(&older).unwrap(), BenchRecord { measured_at: None, ..record.clone() });
         let other = text.replacen("\"schema_version\":1", "\"schema_version\":7", 1);
         let error = BenchRecord::parse(&other).unwrap_err().to_string();
         assert_eq!(error, "a record of version 7, where this deburr reads version 1");

@@ -7,7 +7,6 @@ mod commands;
 mod files;
 mod judge;
 mod metric;
-mod page;
 mod plan;
 mod record_path;
 mod recorded;
@@ -17,15 +16,16 @@ use crate::args::compare::{Compare, CompareFormat, Expected};
 use crate::args::format::When;
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::INTERRUPTED;
+use crate::cmd::page::Page;
 use crate::cmd::terminal::{colored, width_of_terminal};
-use crate::render::compare::{benchstat, json, table, text};
+use crate::render::compare::{benchstat, html, json, table, text};
 use crate::render::style::Palette;
 use deburr_lab::comparison::Comparison;
 use deburr_lab::readers;
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Outcome;
-use page::Page;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Runs the verb.
@@ -52,7 +52,7 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
             third.display()
         )));
     }
-    let page = Page::open(options).map_err(Failure::Message)?;
+    let page = Page::open(options.html.as_deref(), &inputs(options)).map_err(Failure::Message)?;
     let mut is_stdout = page.as_ref().is_some_and(Page::is_stdout);
     let (documents, interrupted, fault) = match (files, record) {
         ([], _) => {
@@ -83,7 +83,7 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
         }
     }
     if let (Some(page), Some(document)) = (page, documents.first()) {
-        page.write(document).map_err(Failure::Message)?;
+        page.write(|out| html::render(document, out)).map_err(Failure::Message)?;
     }
     if let Some(fault) = fault {
         out.flush()?;
@@ -103,4 +103,11 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
         (false, true) => ExitCode::SUCCESS,
         (false, false) => ExitCode::from(1),
     })
+}
+
+/// The files that a comparison reads.
+fn inputs(options: &Compare) -> Vec<&Path> {
+    let values = options.values.iter().flatten();
+    let files = values.chain(&options.files).chain(&options.input).chain(options.resume.iter().flatten());
+    files.map(|path| path.as_path()).collect()
 }

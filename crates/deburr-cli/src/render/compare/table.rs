@@ -4,6 +4,7 @@
 use super::document::{CompareDocument, Measured};
 use super::quantity::{better, first_run, level, percent, shown};
 use super::text::headline;
+use crate::render::csv::quoted;
 use deburr_lab::comparison::Comparison;
 use deburr_lab::stats::warning::Warning;
 use serde_json::Number;
@@ -73,13 +74,6 @@ fn lines(document: &CompareDocument, out: &mut dyn Write) -> io::Result<()> {
 /// The published marks, which are of two separate samples.
 fn marks(comparison: &Comparison) -> String {
     comparison.unpaired.map_or_else(String::new, |numbers| numbers.marks().text())
-}
-
-fn quoted(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
-    }
 }
 
 /// Writes the documents as Markdown.
@@ -192,7 +186,6 @@ mod tests {
 
     #[test]
     fn names_cannot_break_a_table() {
-        assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
         assert_eq!(escaped("a|b_c\n<x>"), "a\\|b\\_c \\<x\\>");
         assert_eq!((code("a").as_str(), code("a`b``c").as_str()), ("`a`", "``` a`b``c ```"));
     }

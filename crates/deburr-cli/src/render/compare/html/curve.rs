@@ -2,10 +2,10 @@
 //!
 //! In: a comparison for each value of the parameter. Out: an SVG figure with two curves.
 
-use super::axis::Axis;
-use super::canvas::Canvas;
 use super::unit::unit_of_axis;
 use crate::render::compare::quantity::shown;
+use crate::render::page::axis::Axis;
+use crate::render::page::canvas::Canvas;
 use deburr_lab::comparison::{Comparison, Question};
 use deburr_lab::side::Side;
 use deburr_lab::stats::benchstat::Summary;

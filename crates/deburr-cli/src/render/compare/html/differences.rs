@@ -2,9 +2,9 @@
 //!
 //! In: a comparison. Out: an SVG figure with a mark for each pair; none where nothing was paired.
 
-use super::axis::Axis;
-use super::canvas::Canvas;
 use crate::render::compare::quantity::percent;
+use crate::render::page::axis::Axis;
+use crate::render::page::canvas::Canvas;
 use deburr_lab::comparison::Comparison;
 
 /// The figure; there is none without pairs.

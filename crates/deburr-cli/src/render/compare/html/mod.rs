@@ -3,13 +3,10 @@
 //!
 //! Numbers are in `<data>` elements, whose values are those of the JSON document.
 
-mod axis;
-mod canvas;
 mod curve;
 mod differences;
 #[cfg(test)]
 mod example;
-mod markup;
 mod numbers;
 mod posterior;
 mod runs;
@@ -19,10 +16,11 @@ use super::document::{CompareDocument, Measured, Point};
 use super::quantity::{self, percent};
 use super::text::{self, headline};
 
+use crate::render::page::head;
+use crate::render::page::markup::{Escaped, command, data, sentence};
 use curve::CurveStep;
 use deburr_lab::comparison::Comparison;
 use deburr_lab::stats::verdict::Outcome;
-use markup::{Escaped, command, data, sentence};
 use std::io::{self, Write};
 
 /// The marks of the two sides, next to text.
@@ -34,13 +32,8 @@ pub(crate) fn render(document: &CompareDocument, out: &mut dyn Write) -> io::Res
     let headline = sentence(&document.comparisons.first().map(headline).unwrap_or_default());
     write!(
         out,
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <title>{headline}</title>\n<style>\n{}</style>\n</head>\n<body>\n\
-         <header>\n<p class=\"tool\">deburr compare</p>\n<h1>{headline}</h1>\n{}</header>\n<main>\n",
-        include_str!("page.css"),
+        "{}<header>\n<p class=\"tool\">deburr compare</p>\n<h1>{headline}</h1>\n{}</header>\n<main>\n",
+        head(&headline),
         sides(&document.measured),
     )?;
     if let Some((parameter, points)) = &document.sweep {

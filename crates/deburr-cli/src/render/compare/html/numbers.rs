@@ -4,9 +4,9 @@
 //! exact values.
 
 use super::differences::is_spoiled;
-use super::markup::{Escaped, data};
 use super::runs::readings;
 use crate::render::compare::quantity::{self, better, percent, shown};
+use crate::render::page::markup::{Escaped, data};
 use deburr_lab::comparison::Comparison;
 use deburr_lab::side::Side;
 use deburr_lab::stats::benchstat::Summary;

@@ -4,8 +4,8 @@
 //! In: a comparison with a verdict. Out: an SVG figure of the density, its areas coloured; none without a
 //! verdict.
 
-use super::axis::Axis;
-use super::canvas::Canvas;
+use crate::render::page::axis::Axis;
+use crate::render::page::canvas::Canvas;
 use deburr_lab::comparison::Comparison;
 use deburr_lab::stats::Direction;
 

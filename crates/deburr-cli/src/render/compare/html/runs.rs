@@ -3,10 +3,10 @@
 //! In: a comparison with its readings. Out: an SVG figure with a mark for each run, and pauses where nothing
 //! ran.
 
-use super::axis::Axis;
-use super::canvas::Canvas;
 use super::unit::unit_of_axis;
 use crate::render::compare::quantity::shown;
+use crate::render::page::axis::Axis;
+use crate::render::page::canvas::Canvas;
 use deburr_lab::comparison::{Comparison, Reading};
 use deburr_lab::side::Side;
 

@@ -1,14 +1,13 @@
 //! `deburr bench --predict`: a record and numbers of threads → what the contention model says of them. In preview.
 
-use crate::args::format::Format;
+use crate::args::bench::BenchFormat;
 use crate::cmd::failure::Failure;
-use crate::render::predict;
+use crate::render::bench;
 use crate::render::style::Palette;
 use deburr_lab::bench::forecast::{Forecast, ForecastError};
 use deburr_lab::bench::record::BenchRecord;
 use serde::Serialize;
 use std::io::Write;
-use std::process::ExitCode;
 
 /// What is predicted; `None` where nothing is to be.
 type Predicted = Result<Option<Forecast>, ForecastError>;
@@ -42,16 +41,16 @@ pub(super) fn document(record: &BenchRecord, forecast: Option<&Option<Forecast>>
 pub(super) fn conclude(
     out: &mut dyn Write,
     predicted: Predicted,
-    format: Format,
+    format: BenchFormat,
     palette: Palette,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     match predicted {
-        Ok(Some(forecast)) if format == Format::Text => predict::text(out, &forecast, palette)?,
+        Ok(Some(forecast)) if format == BenchFormat::Text => bench::forecast(out, &forecast, palette)?,
         Ok(_) => {}
         Err(error) => {
             out.flush()?;
             return Err(Failure::Message(format!("--predict: {error}")));
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

@@ -1,22 +1,16 @@
-//! `deburr bench`: names of kernels → what their variants cost on this CPU.
-//!
-//! In: the options. Out: a table, or the machine's record as JSON.
+//! What `deburr bench` measures: names of kernels, threads and paces → points, and the record of them.
 
 use crate::args::batch::Progress;
 use crate::args::bench::Bench;
-use crate::args::format::Format;
 use crate::cmd::failure::Failure;
-use crate::cmd::interrupt::{INTERRUPTED, Interrupts};
-use crate::cmd::predict;
+use crate::cmd::interrupt::Interrupts;
 use crate::cmd::progress::Bar;
 use crate::names::{nearest, unknown};
-use crate::render::bench;
-use crate::render::style::Palette;
-use crate::system_error::error_text;
 use deburr_core::rule;
 use deburr_cpu::Host;
 use deburr_lab::bench::experiment::{BenchError, overhead, point};
 use deburr_lab::bench::machine::Machine;
+use deburr_lab::bench::moment::now;
 use deburr_lab::bench::pace::Pace;
 use deburr_lab::bench::record::{BenchRecord, PointRecord, SCHEMA_VERSION};
 use deburr_lab::bench::run::{Placement, Setting};
@@ -24,70 +18,10 @@ use deburr_lab::kernel::{KERNELS, Kernel, Work};
 use deburr_lab::measure::machine::Cpus;
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Rule;
-use std::fs;
-use std::io::Write;
-use std::path::Path;
-use std::process::ExitCode;
 use std::time::Duration;
 
-/// Runs the verb.
-pub(super) fn run(options: &Bench, color: bool, out: &mut dyn Write) -> Result<ExitCode, Failure> {
-    let kernels = chosen(&options.names)?;
-    let palette = Palette::new(color);
-    if options.list {
-        bench::list(out, &kernels, palette)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let other = options.compare_with.as_deref().map(read).transpose()?;
-    if let Some(path) = &options.show {
-        return print(out, &read(path)?, other.as_ref(), options, palette);
-    }
-    let host = deburr_cpu::host().map_err(|error| Failure::Message(format!("bench: {error}")))?;
-    let interrupts = Interrupts::heed().map_err(|error| Failure::Message(format!("signals: {error}")))?;
-    let plan = Plan::of(options, &kernels)?;
-    let (record, failed) = plan.measure(&host, &interrupts, options.progress)?;
-    print(out, &record, other.as_ref(), options, palette)?;
-    if options.format == Format::Text {
-        let rules: Vec<&rule::Rule> = options.names.iter().filter_map(|name| rule::find(name)).collect();
-        bench::sentences(out, &record, &rules, palette)?;
-    }
-    for Failed { kernel, error } in &failed {
-        let _ = writeln!(std::io::stderr(), "deburr: bench: {kernel}: {error}");
-    }
-    Ok(match (record.is_interrupted, failed.is_empty()) {
-        (true, _) => ExitCode::from(INTERRUPTED),
-        (false, true) => ExitCode::SUCCESS,
-        (false, false) => ExitCode::from(2),
-    })
-}
-
-/// A record of another time or machine.
-pub(super) fn read(path: &Path) -> Result<BenchRecord, Failure> {
-    let complain = |reason: &dyn std::fmt::Display| Failure::Message(format!("{}: {reason}", path.display()));
-    let text = fs::read_to_string(path).map_err(|error| complain(&error_text(&error)))?;
-    BenchRecord::parse(&text).map_err(|error| complain(&error))
-}
-
-fn print(
-    out: &mut dyn Write,
-    record: &BenchRecord,
-    other: Option<&BenchRecord>,
-    options: &Bench,
-    palette: Palette,
-) -> Result<ExitCode, Failure> {
-    let predicted = predict::forecast(record, &options.predict);
-    match (options.format, other) {
-        (Format::Json, _) => {
-            writeln!(out, "{}", predict::document(record, predicted.as_ref().ok())?)?;
-        }
-        (Format::Text, None) => bench::text(out, record, palette)?,
-        (Format::Text, Some(other)) => bench::side_by_side(out, record, other, palette)?,
-    }
-    predict::conclude(out, predicted, options.format, palette)
-}
-
 /// The kernels that names are for: suites, kernels, or rules.
-fn chosen(names: &[String]) -> Result<Vec<&'static Kernel>, Failure> {
+pub(super) fn chosen(names: &[String]) -> Result<Vec<&'static Kernel>, Failure> {
     let mut chosen: Vec<&'static Kernel> = Vec::new();
     for name in names {
         let benchmark = rule::find(name).map(|rule| rule.benchmark);
@@ -119,13 +53,13 @@ struct Planned {
 }
 
 /// A kernel that could not be measured.
-struct Failed {
-    kernel: &'static str,
-    error: BenchError,
+pub(super) struct Failed {
+    pub(super) kernel: &'static str,
+    pub(super) error: BenchError,
 }
 
 /// What is measured: kernels, each with some numbers of threads.
-struct Plan {
+pub(super) struct Plan {
     points: Vec<Planned>,
     placement: Placement,
     sample: Duration,
@@ -134,7 +68,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(options: &Bench, kernels: &[&'static Kernel]) -> Result<Plan, Failure> {
+    pub(super) fn of(options: &Bench, kernels: &[&'static Kernel]) -> Result<Plan, Failure> {
         let allowed = Cpus::allowed().map_err(|error| Failure::Message(format!("processors: {error}")))?;
         let cpus = options.cpus.as_ref().unwrap_or(&allowed).numbers();
         if let Some(missing) = cpus.iter().find(|cpu| !allowed.numbers().contains(cpu)) {
@@ -164,12 +98,13 @@ impl Plan {
     }
 
     /// The record, and the kernels that could not be measured.
-    fn measure(
+    pub(super) fn measure(
         &self,
         host: &Host,
         interrupts: &Interrupts,
         progress: Progress,
     ) -> Result<(BenchRecord, Vec<Failed>), Failure> {
+        let measured_at = now();
         let first: Vec<usize> =
             self.points.iter().flat_map(|point| point.cpus.first().copied()).take(1).collect();
         let alone =
@@ -198,6 +133,7 @@ impl Plan {
         let record = BenchRecord {
             schema_version: SCHEMA_VERSION,
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            measured_at,
             machine: Machine::here(cpu.to_string(), host.arch.name().to_owned(), host.level.name.to_owned()),
             loop_ns: overhead.loop_ns,
             clock_ns: overhead.clock_ns,

@@ -5,7 +5,7 @@
 
 /// A range of values on a range of coordinates.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     values: (f64, f64),
     places: (f64, f64),
 }
@@ -13,7 +13,7 @@ pub(super) struct Axis {
 impl Axis {
     /// An axis that holds all finite values, with `margin` of its length free at both ends; `places` are its
     /// ends' coordinates.
-    pub(super) fn over(values: impl IntoIterator<Item = f64>, margin: f64, places: (f64, f64)) -> Axis {
+    pub(crate) fn over(values: impl IntoIterator<Item = f64>, margin: f64, places: (f64, f64)) -> Axis {
         let finite = values.into_iter().filter(|value| value.is_finite());
         let (least, most) = finite
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
@@ -33,7 +33,7 @@ impl Axis {
     }
 
     /// Where a value is; what is beyond an end is at that end.
-    pub(super) fn place(&self, value: f64) -> f64 {
+    pub(crate) fn place(&self, value: f64) -> f64 {
         let ((low, high), (from, to)) = (self.values, self.places);
         let exact = (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0);
         // No number has no place; the axis begins somewhere.
@@ -42,13 +42,13 @@ impl Axis {
     }
 
     /// Whether a value is between the ends.
-    pub(super) fn holds(&self, value: f64) -> bool {
+    pub(crate) fn holds(&self, value: f64) -> bool {
         (self.values.0..=self.values.1).contains(&value)
     }
 
     /// Some `count` round values between the ends, none closer than `least`, with the digits after the point
     /// that they need.
-    pub(super) fn ticks(&self, count: u32, least: f64) -> (Vec<f64>, usize) {
+    pub(crate) fn ticks(&self, count: u32, least: f64) -> (Vec<f64>, usize) {
         let (low, high) = self.values;
         let rough = ((high / f64::from(count) - low / f64::from(count)).max(least)).max(f64::MIN_POSITIVE);
         let power = 10f64.powf(rough.log10().floor());

@@ -1,7 +1,7 @@
 //! The record of a benchmark → tables for people: one for each kernel, by threads and variant.
 
-use super::number::{counted, nanoseconds};
-use super::style::Palette;
+use crate::render::number::{counted, nanoseconds};
+use crate::render::style::Palette;
 use deburr_core::rule::Rule;
 use deburr_lab::bench::cost::{Cost, ThreadCost};
 use deburr_lab::bench::record::{BenchRecord, PointRecord, VariantRecord};
@@ -112,13 +112,13 @@ fn sentence(cost: &Cost) -> String {
 }
 
 /// Whether two points differ in the number of threads only.
-fn is_same_table(one: &PointRecord, next: &PointRecord) -> bool {
+pub(super) fn is_same_table(one: &PointRecord, next: &PointRecord) -> bool {
     (&one.kernel, &one.placement, &one.think) == (&next.kernel, &next.placement, &next.think)
         && one.section_ns == next.section_ns
 }
 
 /// What is said of the points of a table next to their kernel's name.
-fn setting(points: &[PointRecord]) -> String {
+pub(super) fn setting(points: &[PointRecord]) -> String {
     let Some(first) = points.first() else { return String::new() };
     let is_shared = points.iter().any(|point| point.processors.len() > 1);
     let placement = is_shared.then(|| first.placement.clone());
@@ -205,7 +205,7 @@ fn measured(variant: &VariantRecord, bytes: Option<usize>) -> String {
             format!("{separator}preempted in {count} of {} samples", rates.rounds)
         }
     };
-    let rate = bytes.map_or_else(|| rate(rates.rate), |bytes| gibibytes(rates.rate * bytes as f64));
+    let rate = throughput(rates.rate, bytes);
     let kept = rates.run_length.filter(|_| rates.thread_rates.len() > 1).map_or_else(String::new, |length| {
         let separator = if verdict.is_empty() && preempted.is_empty() { "  " } else { "; " };
         format!("{separator}{length:.1} in a row")
@@ -216,13 +216,19 @@ fn measured(variant: &VariantRecord, bytes: Option<usize>) -> String {
 }
 
 /// How many different ones there are.
-fn distinct(processors: &[usize]) -> usize {
+pub(super) fn distinct(processors: &[usize]) -> usize {
     processors.iter().collect::<std::collections::BTreeSet<_>>().len()
+}
+
+/// A rate: of bytes where an operation reads so many, of operations otherwise.
+pub(super) fn throughput(operations: f64, bytes: Option<usize>) -> String {
+    bytes.map_or_else(|| rate(operations), |bytes| gibibytes(operations * bytes as f64))
 }
 
 /// Three digits of a number of operations.
 pub(super) fn rate(rate: f64) -> String {
     match rate {
+        rate if rate >= 1e15 => format!("{rate:.2e} "),
         rate if rate >= 1e9 => format!("{:.2} G", rate / 1e9),
         rate if rate >= 1e6 => format!("{:.1} M", rate / 1e6),
         rate if rate >= 1e3 => format!("{:.1} k", rate / 1e3),
@@ -232,10 +238,13 @@ pub(super) fn rate(rate: f64) -> String {
 
 /// Three digits of a number of bytes.
 fn gibibytes(bytes: f64) -> String {
-    match bytes / f64::from(1 << 30) {
-        gibibytes if gibibytes < 9.995 => format!("{gibibytes:.2} GiB"),
-        gibibytes if gibibytes < 99.95 => format!("{gibibytes:.1} GiB"),
-        gibibytes => format!("{gibibytes:.0} GiB"),
+    // A record may say anything.
+    let gibibytes = bytes.clamp(f64::MIN, f64::MAX) / f64::from(1 << 30);
+    match gibibytes.abs() {
+        size if size < 9.995 => format!("{gibibytes:.2} GiB"),
+        size if size < 99.95 => format!("{gibibytes:.1} GiB"),
+        size if size < 1e9 => format!("{gibibytes:.0} GiB"),
+        _ => format!("{gibibytes:.1e} GiB"),
     }
 }
 
@@ -246,16 +255,22 @@ mod tests {
     #[test]
     fn numbers_have_three_digits_and_a_unit() {
         assert_eq!(
-            [0.312, 9.994, 9.996, 99.96, 12_345.0].map(nanoseconds),
-            ["0.31 ns", "9.99 ns", "10.0 ns", "100 ns", "12.3 µs"]
+            [0.312, 9.994, 9.996, 99.96, 12_345.0, 2.5e6, 3e9, 1e308].map(nanoseconds),
+            ["0.31 ns", "9.99 ns", "10.0 ns", "100 ns", "12.3 µs", "2.5 ms", "3.0 s", "1.0e299 s"]
         );
-        assert_eq!([1e8, 6.5e10, 1.5e12].map(gibibytes), ["0.09 GiB", "60.5 GiB", "1397 GiB"]);
-        assert_eq!([512.0, 2_345.0, 3.2e6, 4.56e9].map(rate), ["512", "2.3 k", "3.2 M", "4.56 G"]);
+        assert_eq!(
+            [512.0, 2_345.0, 3.2e6, 4.56e9, 1e308].map(rate),
+            ["512", "2.3 k", "3.2 M", "4.56 G", "1.00e308 "]
+        );
+        assert_eq!(
+            [1e8, 6.5e10, 1.5e12, f64::INFINITY].map(gibibytes),
+            ["0.09 GiB", "60.5 GiB", "1397 GiB", "1.8e308 GiB"]
+        );
     }
 
     #[test]
     fn a_rule_has_one_sentence() {
-        let record: BenchRecord = serde_json::from_str(include_str!("bench-example.json")).unwrap();
+        let record: BenchRecord = serde_json::from_str(include_str!("example.json")).unwrap();
         let rules = ["cas-for-rmw", "mfence"].map(|rule| deburr_core::rule::find(rule).unwrap());
         let mut out = Vec::new();
         sentences(&mut out, &record, &rules, Palette::new(false)).unwrap();
@@ -269,7 +284,7 @@ mfence: this CPU has nothing to compare.
 
     #[test]
     fn two_machines_stand_side_by_side_where_both_have_measured_the_same() {
-        let here: BenchRecord = serde_json::from_str(include_str!("bench-example.json")).unwrap();
+        let here: BenchRecord = serde_json::from_str(include_str!("example.json")).unwrap();
         let mut there = here.clone();
         there.machine.cpu = "Another CPU".to_owned();
         there.points.pop();
@@ -292,7 +307,7 @@ fetch-add (same-word)
 
     #[test]
     fn the_rate_of_what_reads_memory_is_in_bytes() {
-        let mut record: BenchRecord = serde_json::from_str(include_str!("bench-example.json")).unwrap();
+        let mut record: BenchRecord = serde_json::from_str(include_str!("example.json")).unwrap();
         record.points.truncate(1);
         record.points[0].bytes = Some(8192);
         let mut out = Vec::new();
@@ -304,7 +319,7 @@ fetch-add (same-word)
 
     #[test]
     fn a_table_says_what_was_measured_what_was_not_and_by_how_much_it_differs() {
-        let record: BenchRecord = serde_json::from_str(include_str!("bench-example.json")).unwrap();
+        let record: BenchRecord = serde_json::from_str(include_str!("example.json")).unwrap();
         let mut out = Vec::new();
         text(&mut out, &record, Palette::new(false)).unwrap();
         let text = String::from_utf8(out).unwrap();

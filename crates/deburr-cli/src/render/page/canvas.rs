@@ -10,8 +10,10 @@ use deburr_lab::side::Side;
 use std::fmt::Write;
 
 /// The size of every figure, in its own units: the figures are scaled to the page together.
-pub(super) const WIDTH: f64 = 440.0;
-pub(super) const HEIGHT: f64 = 260.0;
+pub(crate) const WIDTH: f64 = 440.0;
+pub(crate) const HEIGHT: f64 = 260.0;
+/// How many colours the style sheet has for curves.
+const HUES: usize = 8;
 /// How wide a digit of an axis is.
 const DIGIT: f64 = 6.6;
 
@@ -21,52 +23,61 @@ const ABOVE: f64 = 22.0;
 const RIGHT: f64 = 12.0;
 
 /// A figure that is being drawn.
-pub(super) struct Canvas {
+pub(crate) struct Canvas {
     body: String,
     /// The left end of what is drawn.
     left: f64,
+    /// Its right end.
+    right: f64,
     /// How large marks are; 1 is as large as they get.
     size: f64,
 }
 
 impl Canvas {
     /// A canvas with an axis upwards, `label` above it.
-    pub(super) fn new(upwards: &Axis, count: u32, label: &str) -> Canvas {
+    pub(crate) fn new(upwards: &Axis, count: u32, label: &str) -> Canvas {
         let (ticks, after) = upwards.ticks(count, 0.0);
-        let labels: Vec<String> = ticks.iter().map(|tick| number(*tick, after)).collect();
-        let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
-        let mut canvas = Canvas { left: 14.0 + DIGIT * longest.max(3) as f64, ..Canvas::bare() };
-        for (tick, label) in ticks.iter().zip(&labels) {
-            let y = upwards.place(*tick);
-            canvas.line("grid", (canvas.left, y), (WIDTH - RIGHT, y));
-            canvas.text("tick end", (canvas.left - 6.0, y + 4.0), label);
+        let ticks: Vec<(f64, String)> =
+            ticks.iter().map(|tick| (upwards.place(*tick), number(*tick, after))).collect();
+        Canvas::ticked(&ticks, 0.0, label)
+    }
+
+    /// The same with names at given places, and so much free at the right for what is written there.
+    pub(crate) fn ticked(ticks: &[(f64, String)], free: f64, label: &str) -> Canvas {
+        let longest = ticks.iter().map(|(_, name)| name.chars().count()).max().unwrap_or(0);
+        let bare = Canvas::bare();
+        let mut canvas =
+            Canvas { left: 14.0 + DIGIT * longest.max(3) as f64, right: bare.right - free, ..bare };
+        for (y, name) in ticks {
+            canvas.line("grid", (canvas.left, *y), (canvas.right, *y));
+            canvas.text("tick end", (canvas.left - 6.0, y + 4.0), name);
         }
         canvas.text("label", (4.0, 13.0), label);
         canvas
     }
 
     /// A canvas whose axis upwards has no numbers.
-    pub(super) fn bare() -> Canvas {
-        Canvas { body: String::new(), left: RIGHT, size: 1.0 }
+    pub(crate) fn bare() -> Canvas {
+        Canvas { body: String::new(), left: RIGHT, right: WIDTH - RIGHT, size: 1.0 }
     }
 
     /// The same for so many marks: many are smaller, so that they do not cover each other.
-    pub(super) fn of_marks(self, count: usize) -> Canvas {
+    pub(crate) fn of_marks(self, count: usize) -> Canvas {
         Canvas { size: (100.0 / count.max(100) as f64).sqrt().max(0.35), ..self }
     }
 
     /// The ends of an axis upwards.
-    pub(super) const fn upwards() -> (f64, f64) {
+    pub(crate) const fn upwards() -> (f64, f64) {
         (HEIGHT - BELOW, ABOVE)
     }
 
     /// The ends of an axis to the right.
-    pub(super) fn rightwards(&self) -> (f64, f64) {
-        (self.left, WIDTH - RIGHT)
+    pub(crate) fn rightwards(&self) -> (f64, f64) {
+        (self.left, self.right)
     }
 
     /// The axis to the right, `label` below it.
-    pub(super) fn below(&mut self, rightwards: &Axis, least: f64, label: &str) {
+    pub(crate) fn below(&mut self, rightwards: &Axis, least: f64, label: &str) {
         let (ticks, after) = rightwards.ticks(6, least);
         // What is counted is counted from one.
         let ticks = ticks.into_iter().filter(|tick| *tick >= 1.0 || least < 1.0);
@@ -74,18 +85,18 @@ impl Canvas {
     }
 
     /// The same with names at given places.
-    pub(super) fn named(&mut self, names: impl Iterator<Item = (f64, String)>, label: &str) {
+    pub(crate) fn named(&mut self, names: impl Iterator<Item = (f64, String)>, label: &str) {
         let base = HEIGHT - BELOW;
-        self.line("axis", (self.left, base), (WIDTH - RIGHT, base));
+        self.line("axis", (self.left, base), (self.right, base));
         for (x, name) in names {
             self.line("axis", (x, base), (x, base + 4.0));
             self.text("tick middle", (x, base + 17.0), &name);
         }
-        self.text("label middle", ((self.left + WIDTH - RIGHT) / 2.0, HEIGHT - 6.0), label);
+        self.text("label middle", ((self.left + self.right) / 2.0, HEIGHT - 6.0), label);
     }
 
     /// A rectangle between two corners.
-    pub(super) fn rectangle(&mut self, class: &str, one: (f64, f64), other: (f64, f64)) {
+    pub(crate) fn rectangle(&mut self, class: &str, one: (f64, f64), other: (f64, f64)) {
         let (x, y) = (one.0.min(other.0), one.1.min(other.1));
         let (width, height) = ((one.0 - other.0).abs(), (one.1 - other.1).abs());
         let _ = writeln!(
@@ -95,7 +106,7 @@ impl Canvas {
     }
 
     /// A straight line.
-    pub(super) fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
+    pub(crate) fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
         let _ = writeln!(
             self.body,
             "<line class=\"{class}\" x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\"/>",
@@ -104,7 +115,7 @@ impl Canvas {
     }
 
     /// A line through points, or the area inside of it.
-    pub(super) fn polygon(
+    pub(crate) fn polygon(
         &mut self,
         class: &str,
         points: impl IntoIterator<Item = (f64, f64)>,
@@ -117,7 +128,7 @@ impl Canvas {
 
     /// The mark of a run: its side's shape, hollow if it is to be doubted. `title` is shown to who points at
     /// it.
-    pub(super) fn mark(&mut self, side: Side, is_hollow: bool, (x, y): (f64, f64), title: &str) {
+    pub(crate) fn mark(&mut self, side: Side, is_hollow: bool, (x, y): (f64, f64), title: &str) {
         let size = self.size;
         let (class, shape) = match side {
             Side::A => ("a", format!("circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{:.1}\"", 3.4 * size)),
@@ -127,9 +138,22 @@ impl Canvas {
     }
 
     /// The mark of a pair, likewise.
-    pub(super) fn diamond(&mut self, is_hollow: bool, at: (f64, f64), title: &str) {
+    pub(crate) fn diamond(&mut self, is_hollow: bool, at: (f64, f64), title: &str) {
         let corners = [(0.0, -4.4), (4.4, 0.0), (0.0, 4.4), (-4.4, 0.0)];
         self.shape("pair", is_hollow, &path(at, &corners, self.size), title);
+    }
+
+    /// The mark of one of several curves: colour and shape follow from its number.
+    pub(crate) fn numbered(&mut self, number: usize, at: (f64, f64), title: &str) {
+        let (x, y) = at;
+        let shape = match number % 5 {
+            0 => format!("circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{:.1}\"", 3.4 * self.size),
+            1 => path(at, &[(0.0, -4.2), (4.2, 3.2), (-4.2, 3.2)], self.size),
+            2 => path(at, &[(-3.1, -3.1), (3.1, -3.1), (3.1, 3.1), (-3.1, 3.1)], self.size),
+            3 => path(at, &[(0.0, -4.4), (4.4, 0.0), (0.0, 4.4), (-4.4, 0.0)], self.size),
+            _ => path(at, &[(0.0, 4.2), (4.2, -3.2), (-4.2, -3.2)], self.size),
+        };
+        self.shape(&hue(number), false, &shape, title);
     }
 
     fn shape(&mut self, class: &str, is_hollow: bool, shape: &str, title: &str) {
@@ -144,19 +168,24 @@ impl Canvas {
     }
 
     /// Text; its class says which end of it is at the place.
-    pub(super) fn text(&mut self, class: &str, (x, y): (f64, f64), text: &str) {
+    pub(crate) fn text(&mut self, class: &str, (x, y): (f64, f64), text: &str) {
         let _ =
             writeln!(self.body, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", Escaped(text));
     }
 
     /// The figure, with what it is for those who do not see it.
-    pub(super) fn finish(self, title: &str) -> String {
+    pub(crate) fn finish(self, title: &str) -> String {
         let title = Escaped(title);
         let body = self.body;
         format!(
             "<svg role=\"img\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" aria-label=\"{title}\"><title>{title}</title>\n{body}</svg>"
         )
     }
+}
+
+/// The class that gives one of several curves its colour.
+pub(crate) fn hue(number: usize) -> String {
+    format!("hue-{}", number % HUES)
 }
 
 /// A polygon around a place.
@@ -167,7 +196,7 @@ fn path((x, y): (f64, f64), corners: &[(f64, f64)], size: f64) -> String {
 }
 
 /// A number on an axis.
-pub(super) fn number(value: f64, after: usize) -> String {
+pub(crate) fn number(value: f64, after: usize) -> String {
     // A tick that is 0 except for rounding has no sign.
     let value = if value.abs() < 0.5 * 10f64.powi(-(after as i32)) { 0.0 } else { value };
     if value.abs() >= 1e9 { format!("{value:.2e}") } else { format!("{value:.after$}") }.replace('-', "−")
@@ -182,6 +211,26 @@ mod tests {
         let shown =
             [(-0.5, 1), (1e-17, 1), (12.0, 0), (2.5e12, 0)].map(|(value, after)| number(value, after));
         assert_eq!(shown, ["−0.5", "0.0", "12", "2.50e12"]);
+    }
+
+    #[test]
+    fn every_curve_has_a_colour_of_the_style_sheet_and_no_two_of_forty_look_alike() {
+        let style = include_str!("page.css");
+        let drawn = |number| {
+            let mut canvas = Canvas::bare();
+            canvas.numbered(number, (1.0, 2.0), "");
+            canvas.finish("")
+        };
+        let marks: std::collections::BTreeSet<String> = (0..40).map(drawn).collect();
+        assert_eq!(marks.len(), 40);
+        for number in 0..HUES {
+            assert!(style.contains(&format!(".{} {{", hue(number))), "{number}");
+            assert_eq!(
+                style.matches(&format!("--{}: #", hue(number))).count(),
+                2,
+                "{number}: light and dark"
+            );
+        }
     }
 
     #[test]

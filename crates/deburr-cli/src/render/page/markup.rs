@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter, Write};
 
 /// Text as content or as an attribute's value. Control characters, which HTML has no place for, become U+FFFD.
-pub(super) struct Escaped<'t>(pub(super) &'t str);
+pub(crate) struct Escaped<'t>(pub(crate) &'t str);
 
 impl Display for Escaped<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -24,17 +24,17 @@ impl Display for Escaped<'_> {
 }
 
 /// A number as people read it, with the number itself next to it. It keeps its unit on its line.
-pub(super) fn data(name: &str, value: f64, shown: &str) -> String {
+pub(crate) fn data(name: &str, value: f64, shown: &str) -> String {
     format!("<data class=\"{name}\" value=\"{value}\">{}</data>", Escaped(shown))
 }
 
 /// A sentence in which percentages keep their sign on their line.
-pub(super) fn sentence(text: &str) -> String {
+pub(crate) fn sentence(text: &str) -> String {
     Escaped(text).to_string().replace(" %", "\u{a0}%")
 }
 
 /// A command whose lines break between words where they can, so that an option keeps its dashes.
-pub(super) fn command(text: &str) -> String {
+pub(crate) fn command(text: &str) -> String {
     let words = text.split(' ').map(|word| format!("<span>{}</span>", Escaped(word)));
     words.collect::<Vec<String>>().join(" ")
 }
