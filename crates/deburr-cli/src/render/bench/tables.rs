@@ -238,11 +238,11 @@ pub(super) fn rate(rate: f64) -> String {
 
 /// Three digits of a number of bytes.
 fn gibibytes(bytes: f64) -> String {
-    match bytes / f64::from(1 << 30) {
+    match (bytes / f64::from(1 << 30)).clamp(f64::MIN, f64::MAX) {
         gibibytes if gibibytes < 9.995 => format!("{gibibytes:.2} GiB"),
         gibibytes if gibibytes < 99.95 => format!("{gibibytes:.1} GiB"),
         gibibytes if gibibytes < 1e9 => format!("{gibibytes:.0} GiB"),
-        gibibytes => format!("{:.1e} GiB", gibibytes.min(f64::MAX)),
+        gibibytes => format!("{gibibytes:.1e} GiB"),
     }
 }
 
