@@ -8,7 +8,7 @@ use crate::args::analysis::{AnalysisOptions, DebugFiles};
 use crate::config::document::Config;
 use crate::input::content::arch_of;
 use crate::input::debug_file;
-use crate::names::{features_for, machines_named, rule_named};
+use crate::names::{cpu_for, features_for, machines_named, rule_named};
 use deburr_core::rule::{RULES, Rule};
 use deburr_core::{Error, Knowledge, Request, wanted_debug_file};
 use deburr_cpu::Target;
@@ -79,6 +79,7 @@ impl Analysis {
         let request = Request {
             debug_file: debug_file.as_deref(),
             target: features_for(&self.target, arch),
+            target_cpu: cpu_for(&self.target, arch),
             baseline: features_for(&self.baseline, arch),
             rules: Some(&self.rules),
             guards: &guards,

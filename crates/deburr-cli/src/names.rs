@@ -29,6 +29,11 @@ pub(crate) fn features_for(machines: &[Target], arch: Option<Arch>) -> Option<Fe
     machines.iter().find(|machine| Some(machine.arch) == arch).map(|machine| machine.features)
 }
 
+/// The CPU that is named for files of an architecture.
+pub(crate) fn cpu_for(machines: &[Target], arch: Option<Arch>) -> Option<&str> {
+    machines.iter().find(|machine| Some(machine.arch) == arch).and_then(Target::cpu)
+}
+
 /// The id of a rule.
 pub(crate) fn rule_named(name: &str) -> Result<&'static str, String> {
     rule::find(name).map(|rule| rule.id).ok_or_else(|| {

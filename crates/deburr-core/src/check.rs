@@ -63,6 +63,7 @@ pub(crate) fn examine<T>(
         image: &image,
         program: &program,
         target: request.target,
+        target_cpu: request.target_cpu,
         baseline: request.baseline,
         verdicts: &verdicts,
         above_baseline: &above_baseline,

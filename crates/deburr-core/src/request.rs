@@ -10,6 +10,8 @@ pub struct Request<'a> {
     pub debug_file: Option<&'a [u8]>,
     /// Features that every machine the file will run on has.
     pub target: Option<FeatureSet>,
+    /// The CPU that the user names as the target, in the spelling of `deburr_cpu::Target`; `None` for a level.
+    pub target_cpu: Option<&'a str>,
     /// Features that the file may use.
     pub baseline: Option<FeatureSet>,
     /// Ids of the rules to run; `None`: all but those in preview.

@@ -212,6 +212,9 @@ pub(crate) fn features_of_flag(arch: Arch, flag: &str) -> FeatureSet {
 /// makers' choice (Arm's technical reference manuals; gcc's `aarch64-cores.def`).
 const CORES_OF_ARMV8_0: [&str; 4] = ["cortex-a35", "cortex-a53", "cortex-a57", "cortex-a73"];
 
+/// Cores of Armv9.2 that archspec does not have, with what that version makes mandatory (Arm's technical reference manuals).
+const CORES_OF_ARMV9_2: [&str; 2] = ["cortex-a520", "cortex-a720"];
+
 /// The features of a microarchitecture: its own, those of its ancestors, and all that these imply.
 fn features_of_cpu(arch: Arch, cpu: &Microarchitecture) -> FeatureSet {
     let missing = |name: &str| {
@@ -233,6 +236,10 @@ fn features_of_cpu(arch: Arch, cpu: &Microarchitecture) -> FeatureSet {
 pub(crate) fn cpu_named(name: &str) -> Option<(Arch, String, FeatureSet)> {
     if let Some(cpu) = CORES_OF_ARMV8_0.iter().find(|cpu| same_name(cpu, name)) {
         return Some((Arch::Aarch64, String::from(*cpu), features_of_armv8_0()));
+    }
+    if let Some(cpu) = CORES_OF_ARMV9_2.iter().find(|cpu| same_name(cpu, name)) {
+        let level = level_named("armv9.2-a").map_or(FeatureSet::EMPTY, |level| level.features);
+        return Some((Arch::Aarch64, String::from(*cpu), level.with_implied()));
     }
     let name = ALIASES.iter().find(|(alias, _)| same_name(alias, name)).map_or(name, |(_, cpu)| cpu);
     let cpu = known().find(|(_, cpu)| same_name(cpu.name(), name));
@@ -286,6 +293,7 @@ pub fn cpu_names(arch: Arch) -> Vec<String> {
     let mut names: Vec<_> = of_arch.map(|(_, cpu)| spelling(cpu.name())).collect();
     if arch == Arch::Aarch64 {
         names.extend(CORES_OF_ARMV8_0.map(String::from));
+        names.extend(CORES_OF_ARMV9_2.map(String::from));
     }
     names.sort_unstable();
     names

@@ -60,6 +60,9 @@ impl fmt::Display for UnknownTarget {
 
 impl std::error::Error for UnknownTarget {}
 
+/// The name of the machine that runs this program.
+const NATIVE: &str = "native";
+
 /// Gcc's spellings that are not the manual's name without `FEAT_`, case and separators.
 const GCC_FEATURES: &[(&str, &[Feature])] = &[
     ("abm", &[LZCNT, POPCNT]),
@@ -122,6 +125,12 @@ impl Target {
         }
         Ok(target)
     }
+
+    /// The CPU that it names, in the spelling of this program; `None` for levels and `native`.
+    pub fn cpu(&self) -> Option<&str> {
+        let base = self.name.split('+').next()?;
+        (base != NATIVE && level_named(base).is_none()).then_some(base)
+    }
 }
 
 impl fmt::Display for Target {
@@ -135,10 +144,10 @@ fn base_target(name: &str) -> Result<Target, UnknownTarget> {
     if let Some(level) = level_named(name) {
         return Ok(Target { name: level.name.to_owned(), arch: level.arch, features: level.features });
     }
-    if same_name(name, "native")
+    if same_name(name, NATIVE)
         && let Ok(host) = crate::host()
     {
-        return Ok(Target { name: "native".to_owned(), arch: host.arch, features: host.features });
+        return Ok(Target { name: NATIVE.to_owned(), arch: host.arch, features: host.features });
     }
     #[cfg(feature = "names")]
     if let Some((arch, name, features)) = crate::names::cpu_named(name) {
@@ -299,6 +308,10 @@ mod tests {
             }
             assert!(!target.features.contains(FEAT_SVE));
         }
+        assert_eq!(parsed("graviton2+nolse").cpu(), Some("neoverse-n1"));
+        assert_eq!(parsed("Cortex_A720").cpu(), Some("cortex-a720"));
+        assert_eq!((parsed("armv8.1a").cpu(), parsed("x86-64-v3+aes").cpu()), (None, None));
+        assert!(parsed("cortex-a520").features.contains(FEAT_SB));
         assert!(parsed("zen4").features.contains(AVX512_VNNI));
         assert!(parsed("znver4+nosha").features.contains(RDTSCP));
         assert!(!parsed("skylake").features.contains(AVX512F));
@@ -312,7 +325,7 @@ mod tests {
     #[test]
     fn native_is_this_machine() {
         if let Ok(host) = crate::host() {
-            assert_eq!(parsed("native").features, host.features);
+            assert_eq!((parsed("native").features, parsed("native").cpu()), (host.features, None));
         }
     }
 

@@ -67,7 +67,7 @@ pub use prove::{
     Dead, Difference, Given, Proof, Prover, Refusal, Side, State, prove, prove_given, prove_loads,
     prove_retrying, prove_with,
 };
-pub use request::{PlanError, PlanRequest};
+pub use request::{Pause, PlanError, PlanRequest};
 pub use revert::{RevertError, revert};
 pub use rewrite::RULES;
 pub use semantics::Cause;

@@ -5,6 +5,16 @@ use deburr_core::image::Error;
 use deburr_cpu::FeatureSet;
 use std::fmt;
 
+/// What a loop pauses with where it had `yield`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Pause {
+    /// `isb`, which every CPU has.
+    #[default]
+    Isb,
+    /// `sb`, for targets with FEAT_SB: elsewhere it is undefined.
+    Sb,
+}
+
 /// What is wanted of a plan.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PlanRequest<'a> {
@@ -17,6 +27,8 @@ pub struct PlanRequest<'a> {
     /// Leaves compare-and-swaps alone that try again at once where they fail: LSE takes the cache line for
     /// each.
     pub skip_spinning: bool,
+    /// What takes the place of `yield`.
+    pub pause: Pause,
     /// Writes what is longer than the sequence that it replaces into space added to the file.
     pub trampolines: bool,
 }

@@ -12,7 +12,7 @@ pub(crate) enum RewriteKind {
     Sequence,
     /// The call of an outlined helper, to the helper's LSE instruction.
     Call,
-    /// `yield`, to `isb`.
+    /// `yield`, to `isb` or `sb`.
     Hint,
     /// The epilogue of a small frame of Go's, to that of Go 1.24.
     Frame,

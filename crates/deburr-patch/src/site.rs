@@ -10,8 +10,10 @@ use crate::candidate::trampoline::Trampoline;
 use crate::change::Change;
 use crate::prove::Refusal;
 use crate::semantics::decode;
+use crate::semantics::encode::SB;
 use deburr_core::address::{Extent, Svma};
 use deburr_core::image::layout::NoSpace;
+use deburr_cpu::{Feature, FeatureSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -25,6 +27,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The features without which a CPU does not run what is to be written.
+    pub fn needs(&self) -> FeatureSet {
+        self.sites.iter().fold(FeatureSet::EMPTY, |all, site| all.union(site.needs()))
+    }
+
     /// Whether a site overlaps an extent.
     pub(crate) fn touches(&self, extent: Extent) -> bool {
         let after = self.sites.partition_point(|site| site.extent().end <= extent.start);
@@ -59,10 +66,14 @@ impl Site {
         Extent::sized(self.at, 4 * self.old.len() as u64)
     }
 
-    /// Whether the new instructions run on CPUs with LSE only.
-    pub fn needs_lse(&self) -> bool {
+    /// The features without which a CPU does not run the new instructions: FEAT_LSE, FEAT_SB, or none.
+    pub fn needs(&self) -> FeatureSet {
         let added = self.trampoline.iter().flat_map(|trampoline| &trampoline.words);
-        self.new.iter().chain(added).any(|&word| decode(word).is_ok_and(|insn| insn.is_lse()))
+        let feature = |&word: &u32| match word {
+            SB => Some(Feature::FEAT_SB),
+            _ => decode(word).is_ok_and(|insn| insn.is_lse()).then_some(Feature::FEAT_LSE),
+        };
+        self.new.iter().chain(added).filter_map(feature).collect()
     }
 }
 
@@ -114,6 +125,8 @@ pub enum Reason {
     RunTimeChoice,
     /// The target was not said to have LSE.
     TargetWithoutLse,
+    /// `sb` is requested, and the target was not said to have it.
+    TargetWithoutSb,
     /// None of the shapes that are understood.
     NoShape(NoShape),
     /// Something around it.
@@ -160,6 +173,7 @@ impl fmt::Display for Reason {
         f.write_str(match self {
             Reason::RunTimeChoice => "already chosen at run time",
             Reason::TargetWithoutLse => "the target does not guarantee LSE (--target armv8.1-a)",
+            Reason::TargetWithoutSb => "the target does not guarantee FEAT_SB (--target armv8.5-a)",
             Reason::Overlaps => "overlaps another site",
             Reason::Spins => "spins where it fails",
             Reason::TailCall => "a tail call: LSE instruction and return do not fit",

@@ -9,10 +9,12 @@ use crate::candidate::{Candidates, NoCandidates, Proposed, View, sequence};
 use crate::change::Change;
 use crate::difference::{DifferenceError, difference_releasing};
 use crate::plan;
-use crate::request::PlanError;
+use crate::request::{Pause, PlanError, PlanRequest};
 use crate::rewrite::{Rewrite, RewriteKind};
+use crate::semantics::encode;
 use crate::site::Reason;
 use deburr_core::address::Svma;
+use deburr_cpu::{Feature, FeatureSet};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -81,17 +83,19 @@ impl std::error::Error for VerifyError {}
 /// # Errors
 /// [`VerifyError`], where the files differ in anything else, or a change is not proven.
 pub fn verify(original: &[u8], patched: &[u8]) -> Result<Verified, VerifyError> {
-    verify_releasing(original, patched, &|_| {})
+    verify_releasing(original, patched, FeatureSet::EMPTY, &|_| {})
 }
 
-/// As [`verify`]; `release` gets parts of either file that are not needed for now, so that two large files
-/// need not be in memory at once.
+/// As [`verify`], for machines that are stated to have the features of `target`. FEAT_LSE is always taken for
+/// granted; what needs another feature is proven only where it is in `target`. `release` gets parts of either
+/// file that are not needed for now, so that two large files need not be in memory at once.
 ///
 /// # Errors
 /// As [`verify`].
 pub fn verify_releasing(
     original: &[u8],
     patched: &[u8],
+    target: FeatureSet,
     release: &(dyn Fn(&[u8]) + Sync),
 ) -> Result<Verified, VerifyError> {
     if original == patched {
@@ -108,7 +112,11 @@ pub fn verify_releasing(
         *by_rule.entry(rewrite.rule).or_default() += 1;
         wanted.push((rewrite, change));
     }
-    let planned = plan::plan_for_lse(original, |view| {
+    let is_sb = |change: &Change| change.new == [encode::SB];
+    let pause = if changes.iter().any(is_sb) { Pause::Sb } else { Pause::Isb };
+    let target = Some(target.union(FeatureSet::of(&[Feature::FEAT_LSE])));
+    let request = PlanRequest { target, pause, ..PlanRequest::default() };
+    let planned = plan::plan_from(original, &request, |view| {
         let mut fixed = fixed_patterns(view, by_rule.keys());
         let proposed = wanted.iter().map(|(rewrite, change)| match rewrite.kind {
             RewriteKind::Sequence => {
@@ -141,22 +149,26 @@ pub fn verify_releasing(
     }
 }
 
-/// What fixed patterns propose for the findings of some rules, by rule and place.
+/// What fixed patterns propose for the findings of some rules, or why nothing, by rule and place.
 fn fixed_patterns<'r>(
     view: &View<'_, '_, '_>,
     rules: impl Iterator<Item = &'r &'static str>,
-) -> BTreeMap<(&'static str, Svma), Candidates> {
+) -> BTreeMap<(&'static str, Svma), Proposed> {
     let rewrites = rules.filter_map(|rule| Rewrite::of(rule));
     let fixed = rewrites.filter(|rewrite| rewrite.kind != RewriteKind::Sequence);
     let proposed = fixed.flat_map(|rewrite| (rewrite.candidates)(view, rewrite.rule));
-    let proposed = proposed.filter_map(|candidates| candidates.ok());
-    proposed
-        .filter_map(|candidates| Some(((candidates.rule, candidates.untried.first()?.start), candidates)))
-        .collect()
+    let place = |proposed: &Proposed| match proposed {
+        Ok(Candidates { rule, untried, .. }) => Some((*rule, untried.first()?.start)),
+        Err(NoCandidates { rule, at, .. }) => Some((*rule, *at)),
+    };
+    let mut placed: Vec<_> = proposed.filter_map(|proposed| Some((place(&proposed)?, proposed))).collect();
+    // Of two for one place, the last stays: one with candidates.
+    placed.sort_by_key(|(_, proposed)| proposed.is_ok());
+    placed.into_iter().collect()
 }
 
-/// The candidates of a place, where the first of them is what a file has.
-fn as_proposed(candidates: Option<Candidates>, rule: &'static str, change: &Change) -> Proposed {
+/// What is proposed for a place, where the first candidate is what a file has.
+fn as_proposed(proposed: Option<Proposed>, rule: &'static str, change: &Change) -> Proposed {
     let is_same = |candidates: &Candidates| {
         change.trampoline.is_none()
             && candidates.untried.first().is_some_and(|candidate| {
@@ -164,5 +176,6 @@ fn as_proposed(candidates: Option<Candidates>, rule: &'static str, change: &Chan
             })
     };
     let reason = Reason::OtherWords;
+    let candidates = proposed.transpose()?;
     candidates.filter(is_same).ok_or(NoCandidates { rule, at: change.at, reason })
 }

@@ -25,6 +25,7 @@ pub fn check(data: &[u8]) {
     let request = Request {
         debug_file,
         target,
+        target_cpu: choice.bit(7).then_some("cortex-a720"),
         baseline,
         rules: Some(&ids),
         guards: if choice.bit(4) { &guard } else { &[] },

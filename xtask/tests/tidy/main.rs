@@ -240,16 +240,18 @@ fn the_core_opens_nothing_and_prints_nothing() {
     assert!(read(&core().join("src/lib.rs")).contains("#![forbid(unsafe_code)]"));
 }
 
-/// Statistics get numbers and seeds, formats get text: neither measures, reads or prints, and statistics know nothing but themselves
-/// and that there are two sides.
+/// Statistics and the contention model get numbers and seeds, formats get text: none measures, reads or prints. Statistics know
+/// nothing but themselves and that there are two sides, and the model nothing but itself and random numbers.
 #[test]
 fn statistics_know_no_clock_and_no_file() {
     let lab = repository().join("crates/deburr-lab/src");
-    for folder in ["stats", "benchfmt", "readers"] {
+    for folder in ["stats", "benchfmt", "readers", "model"] {
         assert!(rust_files(&lab.join(folder)).len() > 5, "{folder}: no code is found");
         assert_none(naming(&lab.join(folder), &OUTSIDE));
     }
     assert_none(imported(&lab, "stats", |target| !target.starts_with("stats/") && target != "side.rs"));
+    let is_random = |target: &str| target == "stats/distributions/random.rs";
+    assert_none(imported(&lab, "model", |target| !target.starts_with("model/") && !is_random(target)));
 }
 
 #[test]

@@ -20,6 +20,8 @@ use std::path::PathBuf;
   deburr bench --show machine.json --html machine.html
                                              a page with figures
   deburr bench --compare-with machine.json   the same here, next to it
+  deburr bench --show machine.json --predict 64
+                                             what 64 threads would get there (in preview)
 
 Each variant of a kernel is a loop in assembly. All of them run in turn, in random order, until it
 is proven whether each is faster than the first, slower or the same. Times include the loop, whose
@@ -73,6 +75,10 @@ pub(crate) struct Bench {
     /// Print a record, and run nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["names", "list"], help_heading = "Records")]
     pub(crate) show: Option<PathBuf>,
+
+    /// Also predict what several threads would get, from what was measured (in preview; see docs/contention-model.md)
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024), conflicts_with = "list", help_heading = "Records")]
+    pub(crate) predict: Vec<u32>,
 
     /// Output format
     #[arg(long, value_enum, default_value_t = BenchFormat::Text, help_heading = "Output")]

@@ -5,10 +5,19 @@
 use super::batch::Batch;
 use super::format::Format;
 use clap::builder::PossibleValuesParser;
-use clap::{ArgGroup, Args};
+use clap::{ArgGroup, Args, ValueEnum};
 use deburr_core::Svma;
 use deburr_patch::RULES;
 use std::path::PathBuf;
+
+/// What takes the place of `yield`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PauseChoice {
+    Isb,
+    Sb,
+    // `sb` where the target has it, `isb` elsewhere.
+    Auto,
+}
 
 /// The options of `deburr fix`.
 #[derive(Debug, Args)]
@@ -72,7 +81,7 @@ pub(crate) struct Fix {
     #[arg(long, requires = "destination", conflicts_with_all = CHOICES, conflicts_with = "dispatch", help_heading = "What to do")]
     pub(crate) revert: bool,
     /// Prove that PATCHED, a file or a package, is ORIGINAL with changes that do the same, and nothing else
-    #[arg(long, num_args = 2, value_names = ["ORIGINAL", "PATCHED"], conflicts_with_all = CHOICES, help_heading = "What to do")]
+    #[arg(long, num_args = 2, value_names = ["ORIGINAL", "PATCHED"], conflicts_with_all = NO_TARGET, help_heading = "What to do")]
     #[arg(conflicts_with_all = ["paths", "revert", "destination"])]
     pub(crate) verify: Option<Vec<PathBuf>>,
 
@@ -91,6 +100,10 @@ pub(crate) struct Fix {
     /// What every machine that will run the files has, such as armv8.1-a; calls of helpers are rewritten only with LSE
     #[arg(long, value_name = "NAME", help_heading = "Choice")]
     pub(crate) target: Vec<String>,
+    /// What takes the place of yield in spin loops: isb, which every CPU has; sb, only where the --target has FEAT_SB; or
+    /// whichever of them the target has
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = PauseChoice::Isb, help_heading = "Choice")]
+    pub(crate) pause: PauseChoice,
     /// The configuration, of which `target` is read [default: deburr.toml in the current folder or the nearest above it]
     #[arg(long, value_name = "FILE", help_heading = "Choice")]
     pub(crate) config: Option<PathBuf>,
@@ -135,17 +148,24 @@ impl Fix {
 }
 
 /// The options that choose what is rewritten, and how.
-const CHOICES: [&str; 9] = [
+const CHOICES: [&str; 10] = [
+    "target",
+    "config",
     "only",
     "function",
     "site",
     "skip_spin_cas",
-    "target",
-    "config",
+    "pause",
     "trampolines",
     "new_build_id",
     "trailer",
 ];
+
+/// Those of them that have no meaning for files that are there already.
+const NO_TARGET: [&str; 8] = {
+    let [_target, _config, rest @ ..] = CHOICES;
+    rest
+};
 
 /// An address as the plan shows it.
 fn address(text: &str) -> Result<Svma, String> {

@@ -7,6 +7,7 @@ use crate::args::bench::{Bench, BenchFormat};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::{INTERRUPTED, Interrupts};
 use crate::cmd::page::Page;
+use crate::cmd::predict;
 use crate::cmd::progress::Bar;
 use crate::cmd::terminal::width_of_terminal;
 use crate::names::{nearest, unknown};
@@ -49,19 +50,21 @@ pub(super) fn run(options: &Bench, color: bool, out: &mut dyn Write) -> Result<E
     let out: &mut dyn Write = if page.as_ref().is_some_and(Page::is_stdout) { &mut errors } else { out };
     if let Some(path) = &options.show {
         let record = read(path)?;
-        print(out, &record, other.as_ref(), options, palette)?;
-        return written(page, &record).map(|()| ExitCode::SUCCESS);
+        let printed = print(out, &record, other.as_ref(), options, palette);
+        written(page, &record)?;
+        return printed.map(|()| ExitCode::SUCCESS);
     }
     let host = deburr_cpu::host().map_err(|error| Failure::Message(format!("bench: {error}")))?;
     let interrupts = Interrupts::heed().map_err(|error| Failure::Message(format!("signals: {error}")))?;
     let plan = Plan::of(options, &kernels)?;
     let (record, failed) = plan.measure(&host, &interrupts, options.progress)?;
-    print(out, &record, other.as_ref(), options, palette)?;
-    if options.format == BenchFormat::Text {
+    let printed = print(out, &record, other.as_ref(), options, palette);
+    if printed.is_ok() && options.format == BenchFormat::Text {
         let rules: Vec<&rule::Rule> = options.names.iter().filter_map(|name| rule::find(name)).collect();
         bench::sentences(out, &record, &rules, palette)?;
     }
     written(page, &record)?;
+    printed?;
     for Failed { kernel, error } in &failed {
         let _ = writeln!(std::io::stderr(), "deburr: bench: {kernel}: {error}");
     }
@@ -86,10 +89,10 @@ fn print(
     options: &Bench,
     palette: Palette,
 ) -> Result<(), Failure> {
+    let predicted = predict::forecast(record, &options.predict);
     match (options.format, other) {
         (BenchFormat::Json, _) => {
-            let text = serde_json::to_string_pretty(record);
-            writeln!(out, "{}", text.map_err(|error| Failure::Message(error.to_string()))?)?;
+            writeln!(out, "{}", predict::document(record, predicted.as_ref().ok())?)?;
         }
         (BenchFormat::Csv, _) => bench::csv(out, record)?,
         (BenchFormat::Text, None) => bench::text(out, record, palette)?,
@@ -98,7 +101,7 @@ fn print(
     if options.chart {
         bench::charts(out, record, width_of_terminal(), palette)?;
     }
-    Ok(())
+    predict::conclude(out, predicted, options.format, palette)
 }
 
 /// The files that a run reads.

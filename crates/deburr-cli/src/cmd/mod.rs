@@ -9,6 +9,7 @@ pub(crate) mod failure;
 mod fix;
 mod interrupt;
 mod page;
+mod predict;
 mod progress;
 mod shell;
 mod show;

@@ -12,4 +12,5 @@ mod line;
 pub(crate) mod listing;
 pub(crate) mod number;
 mod page;
+pub(crate) mod predict;
 pub(crate) mod style;

@@ -3,6 +3,8 @@
 use crate::{deburr, stderr, stdout};
 use deburr_test_support::{Scratch, schema_faults};
 use serde_json::Value;
+use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -63,7 +65,7 @@ fn a_rule_runs_what_belongs_to_it_and_its_page_names_the_command() {
     let crowded = stdout(&deburr(&["bench", "load", "--threads", "3", "--cpus", "0", "--sample", "1"]));
     assert!(crowded.contains("\n           3 threads took turns on 1 processor\n"), "{crowded}");
     assert!(stdout(&deburr(&["explain", "mfence"])).ends_with("\n    deburr bench mfence\n"));
-    assert!(!stdout(&deburr(&["explain", "scalar-twin"])).contains("deburr bench"));
+    assert!(!stdout(&deburr(&["explain", "above-baseline"])).contains("deburr bench"));
 }
 
 #[test]
@@ -149,7 +151,7 @@ fn date_now() -> String {
 fn what_cannot_be_measured_is_said() {
     for (arguments, message) in [
         (&["fetch-ad"][..], "no kernel, suite or rule is called `fetch-ad`; did you mean `fetch-add`?"),
-        (&["scalar-twin"], "scalar-twin: no kernel measures what this rule finds"),
+        (&["above-baseline"], "above-baseline: no kernel measures what this rule finds"),
         (&["--cpus", "9999", "store"], "9999"),
         (&["--threads", "0", "store"], "0"),
         (&["--threads", "2000", "store"], "2000"),
@@ -161,6 +163,68 @@ fn what_cannot_be_measured_is_said() {
         assert_eq!(refused.status.code(), Some(2), "{arguments:?}: {}", stdout(&refused));
         assert!(stderr(&refused).contains(message), "{arguments:?}: {}", stderr(&refused));
         assert_eq!(stdout(&refused), "", "{arguments:?}");
+    }
+}
+
+/// The example has one and two threads.
+#[test]
+fn what_more_threads_would_get_is_predicted_apart_from_what_was_measured() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/render/bench-example.json");
+    let (example, path) = (fs::read_to_string(&example).unwrap(), example.display().to_string());
+    let ran = deburr(&["bench", "--show", &path, "--predict", "64,1,64", "--format", "json"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let schema: Value = serde_json::from_slice(&deburr(&["schema", "bench"]).stdout).unwrap();
+    let faults = schema_faults(&schema, &document);
+    assert!(faults.is_empty(), "{faults:#?}");
+    let measured: Value = serde_json::from_str(&example).unwrap();
+    assert_eq!(document["points"], measured["points"]);
+    assert_eq!(document["forecast"]["preview"], true);
+    let predicted = document["forecast"]["points"].as_array().unwrap();
+    let threads: Vec<u64> = predicted.iter().map(|point| point["threads"].as_u64().unwrap()).collect();
+    assert_eq!(threads, [1, 64, 1, 64]);
+    assert!(predicted.iter().all(|point| point["kind"] == "predicted"));
+    // A document with a forecast is a record, too, and predicts the same again.
+    let scratch = Scratch::new("bench-predicted");
+    let again = scratch.file("predicted.json", &ran.stdout);
+    assert_eq!(
+        deburr(&["bench", "--show", &again, "--predict", "1,64", "--format", "json"]).stdout,
+        ran.stdout
+    );
+    let text = stdout(&deburr(&["bench", "--show", &path, "--predict", "64"]));
+    assert!(
+        text.contains("\nPredicted, not measured, in preview, ")
+            && text.contains("\nfetch-add (predicted)\n"),
+        "{text}"
+    );
+    assert!(
+        text.lines().filter(|line| line.starts_with("       64 ")).all(|line| line.contains(" predicted ")),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_cannot_be_predicted_is_said_after_what_was_measured() {
+    let scratch = Scratch::new("bench-not-predicted");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/render/bench-example.json");
+    let mut record: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    record["points"].as_array_mut().unwrap().pop();
+    let path = scratch.file("one.json", record.to_string().as_bytes());
+    for format in ["text", "json"] {
+        let refused = deburr(&["bench", "--show", &path, "--predict", "64", "--format", format]);
+        assert_eq!(refused.status.code(), Some(2));
+        let shown = deburr(&["bench", "--show", &path, "--format", format]);
+        assert_eq!(stdout(&refused), stdout(&shown));
+        let message = stderr(&refused);
+        assert!(message.contains("--predict: nothing to predict from: "), "{message}");
+        assert!(
+            message.contains("run `deburr bench atomics --threads 1,2,4 --format json` on that machine"),
+            "{message}"
+        );
+    }
+    for wrong in ["0", "1025", "-1", "many", "1000000"] {
+        let refused = deburr(&["bench", "--show", &path, "--predict", wrong]);
+        assert_eq!((refused.status.code(), stdout(&refused).as_str()), (Some(2), ""), "{wrong}");
     }
 }
 

@@ -159,7 +159,12 @@ fn regular_file_is_replaced_whole_with_its_mode_and_other_names_keep_what_they_h
         // A rewritten program is one, too.
         let mode = if case.name.starts_with("fix") { 0o644 } else { 0o640 };
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, mode, "{}", case.name);
-        assert_eq!(names(scratch.path()), ["a.txt", "b.txt", "lib.so", "out", "record.json", "second"], "{}", case.name);
+        assert_eq!(
+            names(scratch.path()),
+            ["a.txt", "b.txt", "lib.so", "out", "record.json", "second"],
+            "{}",
+            case.name
+        );
     }
 }
 
@@ -189,7 +194,10 @@ fn links_are_followed_and_stay_also_where_nothing_is_there_yet() {
             assert!(scratch.join(link).is_symlink(), "{}: {link}", case.name);
         }
         assert!(!scratch.join("third").is_symlink());
-        assert_eq!(names(scratch.path()), ["a.txt", "b.txt", "first", "lib.so", "record.json", "there", "third"]);
+        assert_eq!(
+            names(scratch.path()),
+            ["a.txt", "b.txt", "first", "lib.so", "record.json", "there", "third"]
+        );
         assert_eq!(names(&scratch.join("there")), ["second"]);
     }
 }

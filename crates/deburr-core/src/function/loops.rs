@@ -1,8 +1,12 @@
 //! Natural loops of a control-flow graph: a header that dominates the blocks from which it is reached again.
 //!
 //! Dominators after Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
+//!
+//! And for a place in any loop, natural or not, the shortest path back to it.
 
 use super::block::Graph;
+use crate::insn::Insn;
+use std::collections::VecDeque;
 
 /// A natural loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +33,45 @@ pub fn natural_loops(graph: &Graph) -> Vec<Loop> {
         }
     }
     loops
+}
+
+impl Graph {
+    /// The blocks of the shortest path from a block back to it, in the order in which they run; `None` where there is
+    /// none of up to `longest` instructions, or only through instructions that are `barred`.
+    pub(crate) fn back_to(
+        &self,
+        home: usize,
+        longest: usize,
+        barred: impl Fn(&Insn) -> bool,
+    ) -> Option<Vec<usize>> {
+        // Breadth first: by block, the one before it.
+        let mut came_from: Vec<Option<usize>> = vec![None; self.blocks.len()];
+        let mut pending = VecDeque::from([(home, 0)]);
+        while let Some((at, before)) = pending.pop_front() {
+            let Some(block) = self.blocks.get(at) else { continue };
+            let length = before + block.insns.len();
+            if length > longest || block.insns.iter().any(&barred) {
+                continue;
+            }
+            for &next in &block.successors {
+                let Some(slot) = came_from.get_mut(next).filter(|slot| slot.is_none()) else { continue };
+                *slot = Some(at);
+                pending.push_back((next, length));
+            }
+        }
+        let mut blocks = Vec::new();
+        let mut at = home;
+        while let Some(Some(before)) = came_from.get(at).filter(|_| blocks.len() <= longest) {
+            if *before == home {
+                blocks.push(home);
+                blocks.reverse();
+                return Some(blocks);
+            }
+            blocks.push(*before);
+            at = *before;
+        }
+        None
+    }
 }
 
 /// The blocks from which a latch is reached without passing the header.

@@ -12,3 +12,4 @@ pub mod popcount;
 pub mod shape;
 pub mod small_loop;
 pub mod split_frame;
+pub mod store_form;

@@ -46,6 +46,8 @@ pub struct Context<'a> {
     pub program: &'a Program,
     /// Features that every machine the file will run on has; `None`: the user did not say.
     pub target: Option<FeatureSet>,
+    /// The CPU that every such machine has, where the user named one: `cortex-a720`.
+    pub target_cpu: Option<&'a str>,
     /// Features that the file may use; `None`: the user did not say.
     pub baseline: Option<FeatureSet>,
     /// How the program reaches each function above the architecture's first level.

@@ -5,6 +5,7 @@ mod barrier_around_atomic;
 mod cas_for_rmw;
 mod context;
 mod dispatched_leaf;
+mod far_atomic_on_private_line;
 mod isa_note_missing;
 mod llsc_loop;
 mod llsc_pair;
@@ -30,6 +31,7 @@ pub const RULES: &[Rule] = &[
     barrier_around_atomic::RULE,
     cas_for_rmw::RULE,
     dispatched_leaf::RULE,
+    far_atomic_on_private_line::RULE,
     isa_note_missing::RULE,
     llsc_loop::RULE,
     llsc_pair::RULE,

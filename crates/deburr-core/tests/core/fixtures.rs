@@ -24,11 +24,14 @@ fn findings(rule_id: &str, source: &Path) -> Vec<PlacedFinding> {
     let text = fs::read_to_string(source).unwrap();
     let stated = |option: &str| {
         let name = text.split(option).nth(1).and_then(|rest| rest.split_whitespace().next());
-        name.map(|name| deburr_cpu::level_named(name).unwrap().features)
+        name.map(|name| deburr_cpu::Target::parse(name).unwrap())
     };
-    let (baseline, target) = (stated("deburr: --baseline "), stated("deburr: --target "));
+    let baseline = stated("deburr: --baseline ").map(|machine| machine.features);
+    let machine = stated("deburr: --target ");
+    let (target, target_cpu) =
+        (machine.as_ref().map(|it| it.features), machine.as_ref().and_then(|it| it.cpu()));
     let object = fs::read(source.with_extension("o")).unwrap();
-    let request = Request { baseline, target, rules: Some(&[rule_id]), ..Request::default() };
+    let request = Request { baseline, target, target_cpu, rules: Some(&[rule_id]), ..Request::default() };
     let report = check(&object, &request).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
     report.findings
 }

@@ -3,6 +3,8 @@
 mod agreement;
 mod benchstat_tables;
 mod calibration;
+mod contention;
+mod contention_errors;
 mod hostile;
 mod published;
 mod reference;

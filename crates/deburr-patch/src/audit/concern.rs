@@ -55,6 +55,8 @@ pub enum Concern {
     HelperFallback,
     /// The helper's name says something else.
     HelperName,
+    /// An instruction that CPUs of the target need not have.
+    Undefined,
     /// The code may be written to.
     Writable,
     /// Not instructions that this rule replaces.
@@ -90,6 +92,7 @@ impl fmt::Display for Concern {
                 write!(f, "the helper's other arm is not proven to do the same as its LSE instruction")
             }
             Concern::HelperName => write!(f, "the helper's name says that it does something else"),
+            Concern::Undefined => write!(f, "the target does not guarantee FEAT_SB, which sb needs"),
             Concern::Writable => write!(f, "the code may be written to"),
             Concern::Instructions => write!(f, "not the instructions that this rule replaces"),
         }

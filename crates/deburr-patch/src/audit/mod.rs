@@ -39,6 +39,7 @@ use barriers::Neighbour;
 use deburr_core::address::CodeOffset;
 use deburr_core::address::{Extent, Svma};
 use deburr_core::image::Image;
+use deburr_cpu::{Feature, FeatureSet};
 use fields::Flow;
 use graph::Graph;
 use helpers::{Helpers, NoHelper};
@@ -48,23 +49,31 @@ use tables::Jumps;
 
 const YIELD: u32 = 0xd503_203f;
 const ISB: u32 = 0xd503_3fdf;
+/// No hint: undefined without FEAT_SB.
+const SB: u32 = 0xd503_30ff;
 const DMB_ISH: u32 = 0xd503_3bbf;
 const RET: u32 = 0xd65f_03c0;
 /// x16, which a helper leaves its flag in, and x30, which a call leaves its return address in. x15 and x17 a
 /// helper leaves alone where there is LSE.
 const CALLED: [u8; 2] = [16, 30];
 
-/// What speaks against changes of an image, by address; for each change no more than the first.
-pub fn audit(image: &Image<'_>, subjects: &[Subject<'_>]) -> Vec<Contradiction> {
-    audit_with(image, &Prover::default(), subjects)
+/// What speaks against changes of an image, by address; for each change no more than the first. `target`: what
+/// every machine is stated to have.
+pub fn audit(image: &Image<'_>, target: FeatureSet, subjects: &[Subject<'_>]) -> Vec<Contradiction> {
+    audit_with(image, &Prover::default(), target, subjects)
 }
 
 /// As [`audit`], with a prover that may know something already.
-pub(crate) fn audit_with(image: &Image<'_>, prover: &Prover, subjects: &[Subject<'_>]) -> Vec<Contradiction> {
+pub(crate) fn audit_with(
+    image: &Image<'_>,
+    prover: &Prover,
+    target: FeatureSet,
+    subjects: &[Subject<'_>],
+) -> Vec<Contradiction> {
     if subjects.is_empty() {
         return Vec::new();
     }
-    let file = File::of(image, prover, subjects);
+    let file = File::of(image, (prover, target), subjects);
     let judged = subjects.par_iter().filter_map(|subject| {
         let concern = file.judge(subject).err()?;
         Some(Contradiction { at: subject.at, concern })
@@ -78,6 +87,8 @@ pub(crate) fn audit_with(image: &Image<'_>, prover: &Prover, subjects: &[Subject
 struct File<'a> {
     graph: Graph<'a>,
     prover: &'a Prover,
+    /// What every machine has that it runs on.
+    target: FeatureSet,
     jumps: Jumps,
     monitors: Monitors,
     helpers: Helpers,
@@ -91,7 +102,11 @@ fn kind(subject: &Subject<'_>) -> Option<RewriteKind> {
 }
 
 impl<'a> File<'a> {
-    fn of(image: &'a Image<'a>, prover: &'a Prover, subjects: &[Subject<'_>]) -> File<'a> {
+    fn of(
+        image: &'a Image<'a>,
+        (prover, target): (&'a Prover, FeatureSet),
+        subjects: &[Subject<'_>],
+    ) -> File<'a> {
         let mut graph = Graph::of(image);
         // A jump may be found to come from another one's target.
         let first = Jumps::of(&graph);
@@ -110,7 +125,7 @@ impl<'a> File<'a> {
         let has_barriers = subjects.iter().any(|subject| kind(subject) == Some(RewriteKind::Barrier));
         let ordered =
             has_barriers.then(|| barriers::ordered_by_barriers_alone(&graph)).into_iter().flatten().next();
-        File { graph, prover, jumps, monitors, helpers, ordered }
+        File { graph, prover, target, jumps, monitors, helpers, ordered }
     }
 
     fn judge(&self, subject: &Subject<'_>) -> Result<(), Concern> {
@@ -134,8 +149,13 @@ impl<'a> File<'a> {
                 self.closed(at, subject.old.len(), at)?;
                 self.prover.prove_loads(subject.old, subject.new).map(drop).map_err(|_| Concern::Unproven)
             }
-            Some(RewriteKind::Hint) if (subject.old, subject.new) == (&[YIELD], &[ISB]) => Ok(()),
-            _ => Err(Concern::Instructions),
+            Some(RewriteKind::Hint) => match (subject.old, subject.new) {
+                ([YIELD], [ISB]) => Ok(()),
+                ([YIELD], [SB]) if self.target.contains(Feature::FEAT_SB) => Ok(()),
+                ([YIELD], [SB]) => Err(Concern::Undefined),
+                _ => Err(Concern::Instructions),
+            },
+            None => Err(Concern::Instructions),
         }
     }
 

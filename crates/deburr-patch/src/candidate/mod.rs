@@ -9,7 +9,7 @@
 //! | `exclusive/` | the instructions of such a sequence | replacements to try |
 //! | `trampoline` | a replacement that is too long for its place | instructions for it and for added space, and back |
 //! | `call` | the call of an outlined helper | the helper's LSE instruction |
-//! | `hint` | `yield` in a loop that waits | `isb` |
+//! | `hint` | `yield` in a loop that waits | `isb` or `sb` |
 //! | `frame` | the epilogue of a small frame of Go's | the two loads of Go 1.24 |
 //! | `barrier` | a barrier next to an atomic that is one itself | `nop` |
 //! | `pattern` | a fixed pattern | the one candidate of it |

@@ -27,7 +27,7 @@ use deburr_core::function::{atomics, discover};
 use deburr_core::image::Image;
 use deburr_core::insn::sweep::Wants;
 use deburr_core::insn::{Class, ClassSet};
-use deburr_cpu::{Feature, FeatureSet};
+use deburr_cpu::FeatureSet;
 use settle::settle;
 
 /// Says what may be written over what, and proves each of it.
@@ -42,17 +42,8 @@ pub fn plan(bytes: &[u8], request: &PlanRequest<'_>) -> Result<Plan, PlanError> 
     })
 }
 
-/// Proves what somebody else proposes, for a target with LSE.
-pub(crate) fn plan_for_lse(
-    bytes: &[u8],
-    propose: impl FnOnce(&View<'_, '_, '_>) -> Vec<Proposed>,
-) -> Result<Plan, PlanError> {
-    let target = Some(FeatureSet::from_iter([Feature::FEAT_LSE]));
-    plan_from(bytes, &PlanRequest { target, ..PlanRequest::default() }, propose)
-}
-
 /// Reads a file, has candidates proposed, proves them and audits what is left.
-fn plan_from(
+pub(crate) fn plan_from(
     bytes: &[u8],
     request: &PlanRequest<'_>,
     propose: impl FnOnce(&View<'_, '_, '_>) -> Vec<Proposed>,
@@ -72,15 +63,15 @@ fn plan_from(
     // The audit reads the whole file again, and needs nothing of this.
     drop(around);
     drop((atomics, program));
-    refuse_contradicted(&image, &prover, &mut plan);
+    refuse_contradicted(&image, &prover, request.target.unwrap_or_default(), &mut plan);
     plan.refused.sort_by_key(|refused| refused.at);
     Ok(plan)
 }
 
 /// Takes out of a plan what the audit does not agree with.
-fn refuse_contradicted(image: &Image<'_>, prover: &Prover, plan: &mut Plan) {
+fn refuse_contradicted(image: &Image<'_>, prover: &Prover, target: FeatureSet, plan: &mut Plan) {
     let subjects: Vec<Subject<'_>> = plan.sites.iter().map(Subject::from).collect();
-    let found = audit::audit_with(image, prover, &subjects);
+    let found = audit::audit_with(image, prover, target, &subjects);
     let concern = |at: Svma| {
         let index = found.binary_search_by_key(&at, |contradiction| contradiction.at).ok()?;
         found.get(index).map(|contradiction| contradiction.concern)

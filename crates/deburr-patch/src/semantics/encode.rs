@@ -7,6 +7,8 @@ use crate::semantics::{AtomicOp, Field, Operand, Reference, Register, Shift, Wid
 
 /// `nop`
 pub(crate) const NOP: u32 = 0xd503_201f;
+/// `sb`, of FEAT_SB. It is no hint: CPUs without it do not run it.
+pub(crate) const SB: u32 = 0xd503_30ff;
 
 /// The number in a register field: SP and the zero register are both 31.
 fn number(register: Register) -> u32 {

@@ -16,22 +16,22 @@ const OBJECT: &[u8] = include_bytes!("../../../deburr-core/tests/image/calls-aar
 const NOP: u32 = 0xd503201f; // nop
 const BASE: u64 = 0x40_0000;
 /// Where the code of a made file begins, and how long it is.
-const CODE: Range<u64> = 256..288;
+pub(crate) const CODE: Range<u64> = 256..288;
 
 /// What a made file has.
 #[derive(Clone, Copy)]
-struct Made {
-    sections: bool,
-    build_id: bool,
+pub(crate) struct Made {
+    pub(crate) sections: bool,
+    pub(crate) build_id: bool,
     /// Words of code.
-    words: u64,
+    pub(crate) words: u64,
     /// Bytes that its last part is longer than a multiple of eight.
-    odd: usize,
+    pub(crate) odd: usize,
 }
 
-const SMALL: Made = Made { sections: true, build_id: true, words: 8, odd: 3 };
+pub(crate) const SMALL: Made = Made { sections: true, build_id: true, words: 8, odd: 3 };
 
-fn put(bytes: &mut [u8], at: usize, value: u64, size: usize) {
+pub(crate) fn put(bytes: &mut [u8], at: usize, value: u64, size: usize) {
     bytes[at..at + size].copy_from_slice(&value.to_le_bytes()[..size]);
 }
 
@@ -56,7 +56,7 @@ fn section(name: u64, kind: u64, flags: u64, (svma, offset, size): (u64, u64, u6
 }
 
 /// An executable of one segment: headers, a build-id, code, and then what describes the sections.
-fn made(shape: Made) -> Vec<u8> {
+pub(crate) fn made(shape: Made) -> Vec<u8> {
     let code_end = CODE.start + 4 * shape.words;
     let loaded = if shape.sections { code_end } else { code_end + shape.odd as u64 };
     let mut file = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();

@@ -1,13 +1,15 @@
 //! The prover: what it accepts agrees with a second interpreter, what it refutes differs there. And what is written
-//! ([`apply`]), and the page that explains both ([`page`]).
+//! ([`apply`], [`destination`], [`pause`]), and the page that explains both ([`page`]).
 
 mod apply;
+mod destination;
 mod interpreter;
 mod listing;
 mod loads;
 mod mutants;
 mod page;
 mod pairs;
+mod pause;
 mod retrying;
 mod smt;
 mod states;

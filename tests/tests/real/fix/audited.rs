@@ -80,7 +80,7 @@ fn a_change_is_refused_for_what_is_around_it_by_the_audit_alone() {
     let mut wrong = Vec::new();
     for Case { name, says, bytes, site } in cases("audited") {
         let image = Image::parse(&bytes, None).expect("an ELF file");
-        let found = audit(&image, &[Subject::from(&site)]);
+        let found = audit(&image, with_lse(), &[Subject::from(&site)]);
         let concern = found.first().map(|contradiction| format!("{:?}", contradiction.concern));
         let concern = concern.unwrap_or_else(|| "nothing".to_owned());
         if concern.split(['(', ' ']).next() != Some(&*says) {

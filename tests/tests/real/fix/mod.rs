@@ -4,6 +4,7 @@ mod audited;
 mod campaign;
 mod dispatch;
 mod patched;
+mod pause;
 mod planned;
 mod postgres;
 mod refused;

@@ -14,7 +14,7 @@ use crate::render::fix::manifest::{Manifest, ManifestFile, Variant};
 use crate::render::fix::outcome::Written;
 use crate::system_error::error_text;
 use deburr_core::{Request, check};
-use deburr_cpu::{Arch, Feature, FeatureSet, first_level, level_named};
+use deburr_cpu::{Arch, FeatureSet, first_level, level_named};
 use deburr_patch::Edited;
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -61,6 +61,7 @@ impl FixRun<'_> {
         self.check_met()?;
         let patched = patched.transpose().map_err(|error| Trouble::left(breaks::obstacle(&error)))?;
         let name = path.file_name().ok_or_else(|| Trouble::fault("no name of a file"))?;
+        let target = self.rewriter.target();
         let mut variants = Vec::new();
         let mut add = |part: &str, new: &Edited<'_>, needs: &BTreeSet<String>| -> Result<String, Trouble> {
             let part_folder = folder.join(part);
@@ -74,7 +75,7 @@ impl FixRun<'_> {
             let is_changed = part == REWRITTEN;
             install::put(new, &to, inherited, Existing::Replace, |written| {
                 if is_changed {
-                    rewriter::verify(&source.bytes, written, &|run| written.release(run), &plan)?;
+                    rewriter::verify(&source.bytes, written, target, &|run| written.release(run), &plan)?;
                 }
                 source.check()
             })?;
@@ -89,8 +90,7 @@ impl FixRun<'_> {
         let mut needs = needs(&source.bytes)?;
         let unchanged = Edited::from(&*source.bytes);
         let original = add(ORIGINAL, &unchanged, &needs)?;
-        let needs_lse = plan.sites.iter().any(|site| site.needs_lse());
-        needs.extend(needs_lse.then(|| Feature::FEAT_LSE.name().to_owned()));
+        needs.extend(plan.needs().iter().map(|feature| feature.name().to_owned()));
         let rewritten = patched.as_ref().map(|new| add(REWRITTEN, new, &needs)).transpose()?;
         // The best first.
         variants.reverse();

@@ -36,10 +36,11 @@ impl FixRun<'_> {
             (None, _) => None,
         };
         if let Some(destination) = destination {
+            let target = self.rewriter.target();
             let (written, lost) = destination.deliver(path, &source, patched, |written| {
                 let release =
                     |part: &[u8]| [written, &source.bytes].into_iter().for_each(|it| it.release(part));
-                rewriter::verify(&source.bytes, written, &release, &fixed.plan)
+                rewriter::verify(&source.bytes, written, target, &release, &fixed.plan)
             })?;
             fixed.breaks.extend(lost);
             fixed.written = Some(written);

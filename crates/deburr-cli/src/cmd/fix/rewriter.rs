@@ -5,7 +5,7 @@
 
 use super::trouble::{Trouble, guarded};
 use crate::analysis::{debug_dirs, machines};
-use crate::args::fix::Fix;
+use crate::args::fix::{Fix, PauseChoice};
 use crate::config::document::Config;
 use crate::input::content::Content;
 use crate::input::debug_file;
@@ -13,7 +13,9 @@ use crate::names::{features_for, machines_named};
 use deburr_core::image::demangle;
 use deburr_core::{Error, Svma, pattern, wanted_debug_file};
 use deburr_cpu::{Arch, Feature, FeatureSet};
-use deburr_patch::{self, ApplyError, ApplyOptions, Edited, Plan, PlanError, PlanRequest, Reason, Refused};
+use deburr_patch::{
+    self, ApplyError, ApplyOptions, Edited, Pause, Plan, PlanError, PlanRequest, Reason, Refused,
+};
 use std::path::{Path, PathBuf};
 
 /// What is to be rewritten, and how.
@@ -21,6 +23,7 @@ pub(super) struct Rewriter<'o> {
     rules: Option<Vec<&'o str>>,
     target: Option<FeatureSet>,
     skip_spinning: bool,
+    pause: Pause,
     trampolines: bool,
     options: ApplyOptions,
     /// Whether nothing is to be written.
@@ -49,12 +52,18 @@ pub(super) struct Rewrite<'b> {
 impl<'o> Rewriter<'o> {
     /// Understands the options.
     pub(super) fn new(options: &'o Fix) -> Result<Rewriter<'o>, String> {
-        let config = Config::read(options.config.as_deref())?;
-        let target = machines(machines_named("--target", &options.target)?, &config.target);
+        let target = target(options)?;
         Ok(Rewriter {
             rules: (!options.only.is_empty()).then(|| options.only.iter().map(String::as_str).collect()),
-            target: features_for(&target, Some(Arch::Aarch64)),
+            target,
             skip_spinning: options.skip_spin_cas,
+            pause: match options.pause {
+                PauseChoice::Sb => Pause::Sb,
+                PauseChoice::Auto if target.is_some_and(|target| target.contains(Feature::FEAT_SB)) => {
+                    Pause::Sb
+                }
+                PauseChoice::Isb | PauseChoice::Auto => Pause::Isb,
+            },
             trampolines: options.trampolines,
             options: ApplyOptions { new_build_id: options.new_build_id, trailer: options.trailer },
             is_plan: options.is_plan(),
@@ -66,6 +75,11 @@ impl<'o> Rewriter<'o> {
                 .collect(),
             sites: options.site.iter().map(|it| Wanted { what: *it, is_met: false }).collect(),
         })
+    }
+
+    /// What the user states that every machine has.
+    pub(super) fn target(&self) -> FeatureSet {
+        self.target.unwrap_or_default()
     }
 
     /// Plans for a file and applies the plan, in memory. `file`: what its debug file may be next to.
@@ -94,6 +108,7 @@ impl<'o> Rewriter<'o> {
             target: self.target,
             rules: self.rules.as_deref(),
             skip_spinning: self.skip_spinning,
+            pause: self.pause,
             trampolines: self.trampolines,
         };
         let planned = guarded(|| deburr_patch::plan(bytes, &request))?;
@@ -136,13 +151,16 @@ impl<'o> Rewriter<'o> {
         plan.sites.retain(|site| self.wants(site.function.as_deref(), |at| site.extent().contains(at)));
         plan.refused.retain(|refused| self.wants(refused.function.as_deref(), |at| refused.at == at));
         if self.target.is_some_and(|target| !target.contains(Feature::FEAT_LSE)) {
-            let refused = plan.sites.extract_if(.., |site| site.needs_lse()).map(|site| Refused {
-                rule: site.rule,
-                function: site.function,
-                at: site.at,
-                reason: Reason::TargetWithoutLse,
-                detail: None,
-            });
+            let refused =
+                plan.sites.extract_if(.., |site| site.needs().contains(Feature::FEAT_LSE)).map(|site| {
+                    Refused {
+                        rule: site.rule,
+                        function: site.function,
+                        at: site.at,
+                        reason: Reason::TargetWithoutLse,
+                        detail: None,
+                    }
+                });
             plan.refused.extend(refused);
             plan.refused.sort_by_key(|refused| refused.at);
         }
@@ -182,17 +200,25 @@ impl<'o> Rewriter<'o> {
     }
 }
 
-/// Proves what was written, from the bytes alone; `release` gets what is not needed of them any more.
+/// What every AArch64 machine has that the files will run on, by the options or the configuration.
+pub(super) fn target(options: &Fix) -> Result<Option<FeatureSet>, String> {
+    let config = Config::read(options.config.as_deref())?;
+    let target = machines(machines_named("--target", &options.target)?, &config.target);
+    Ok(features_for(&target, Some(Arch::Aarch64)))
+}
+
+/// Proves what was written, from the bytes and the target alone; `release` gets what is not needed of them any more.
 pub(super) fn verify(
     original: &[u8],
     written: &[u8],
+    target: FeatureSet,
     release: &(dyn Fn(&[u8]) + Sync),
     plan: &Plan,
 ) -> Result<(), Trouble> {
     let complain = |reason: String| {
         Trouble::fault(format!("what was written is not proven and was removed, please report it: {reason}"))
     };
-    let verified = guarded(|| deburr_patch::verify_releasing(original, written, release))?
+    let verified = guarded(|| deburr_patch::verify_releasing(original, written, target, release))?
         .map_err(|error| complain(error.to_string()))?;
     match verified.changes.len() == plan.sites.len() {
         true => Ok(()),

@@ -10,7 +10,6 @@ use crate::cmd::failure::Failure;
 use crate::render::fix::outcome::{Fixed, Left};
 use crate::render::fix::renderer::FixRenderer;
 use crate::render::fix::summary::FixSummary;
-use deburr_cpu::Feature;
 use deburr_patch::Plan;
 use std::io::{self, Write};
 use std::path::Path;
@@ -41,10 +40,9 @@ impl FixRun<'_> {
 
     /// A plan, with what is to be known of it.
     pub(super) fn planned(&self, path: String, plan: Plan, trailer: Option<u64>) -> Fixed {
-        let needs_lse = plan.sites.iter().any(|site| site.needs_lse());
         Fixed {
             path,
-            needs: needs_lse.then(|| Feature::FEAT_LSE.name()).into_iter().collect(),
+            needs: plan.needs(),
             breaks: if plan.sites.is_empty() { Vec::new() } else { breaks::inside(self.options, trailer) },
             plan,
             obstacle: None,

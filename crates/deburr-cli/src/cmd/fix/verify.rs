@@ -4,6 +4,7 @@
 //! the latter.
 
 use super::package::{contents, trouble};
+use super::rewriter;
 use super::trouble::{Trouble, guarded};
 use crate::args::fix::Fix;
 use crate::batch::progress::Life;
@@ -14,6 +15,7 @@ use crate::render::fix::outcome::Verdict;
 use crate::render::fix::renderer::FixRenderer;
 use crate::render::fix::summary::FixSummary;
 use crate::system_error::error_text;
+use deburr_cpu::FeatureSet;
 use deburr_package::{Limits, rewrite};
 use deburr_patch::{PlanError, VerifyError};
 use std::collections::BTreeMap;
@@ -40,6 +42,7 @@ pub(super) fn verify(
             opened => opened.map_err(|error| complain(path, &error_text(&error))),
         }
     };
+    let target = rewriter::target(options).map_err(Failure::Message)?.unwrap_or_default();
     let (old, new) = (open(original)?, open(patched)?);
     let name = original.display().to_string();
     let release = |part: &[u8]| [&old, &new].into_iter().for_each(|file| file.release(part));
@@ -47,16 +50,16 @@ pub(super) fn verify(
         _ if *old == *new => Ok(Ok(Ok(BTreeMap::new()))),
         Content::Package => {
             let _life = Life::new(options.batch.progress, name.clone());
-            guarded(|| packages(&name, [&old, &new], &options.batch.packages.limits()))
+            guarded(|| packages(&name, [&old, &new], target, &options.batch.packages.limits()))
         }
-        _ => {
-            guarded(|| deburr_patch::verify_releasing(&old, &new, &release)).map(|verified| match verified {
+        _ => guarded(|| deburr_patch::verify_releasing(&old, &new, target, &release)).map(|verified| {
+            match verified {
                 Err(VerifyError::Plan(PlanError::Unreadable(error))) => {
                     Err(Trouble::fault(error.to_string()))
                 }
                 verified => Ok(verified.map(|verified| verified.by_rule).map_err(|error| error.to_string())),
-            })
-        }
+            }
+        }),
     };
     let verified = done.and_then(|verified| verified).map_err(|why| complain(original, &why.reason))?;
     for (path, bytes) in [(original, &old), (patched, &new)] {
@@ -74,13 +77,18 @@ pub(super) fn verify(
 
 /// Proves the difference of two packages: of each binary that differs; and that with these in their places
 /// the original becomes the other, byte for byte. Returns the changes by rule, or why they are not proven.
-fn packages(name: &str, [old, new]: [&[u8]; 2], limits: &Limits) -> Result<Verified, Trouble> {
+fn packages(
+    name: &str,
+    [old, new]: [&[u8]; 2],
+    target: FeatureSet,
+    limits: &Limits,
+) -> Result<Verified, Trouble> {
     let mut binaries = contents::binaries(name, new, limits)?;
     let mut by_rule = BTreeMap::new();
     let mut doubt = None;
     let done = rewrite(name, old, limits, &mut |object| {
         let new = binaries.remove(&object.path).filter(|new| *new != object.bytes)?;
-        match deburr_patch::verify(&object.bytes, &new) {
+        match deburr_patch::verify_releasing(&object.bytes, &new, target, &|_| {}) {
             Ok(verified) => {
                 for (rule, changes) in verified.by_rule {
                     *by_rule.entry(rule).or_default() += changes;

@@ -11,4 +11,4 @@ mod tables;
 pub(crate) use chart::charts;
 pub(crate) use csv::csv;
 pub(crate) use html::page;
-pub(crate) use tables::{list, sentences, side_by_side, text};
+pub(crate) use tables::{list, rate, sentences, side_by_side, text};

@@ -226,7 +226,7 @@ pub(super) fn throughput(operations: f64, bytes: Option<usize>) -> String {
 }
 
 /// Three digits of a number of operations.
-pub(super) fn rate(rate: f64) -> String {
+pub(crate) fn rate(rate: f64) -> String {
     match rate {
         rate if rate >= 1e15 => format!("{rate:.2e} "),
         rate if rate >= 1e9 => format!("{:.2} G", rate / 1e9),

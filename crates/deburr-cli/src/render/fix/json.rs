@@ -10,6 +10,7 @@ use super::summary::FixSummary;
 use crate::render::json::write_value;
 use deburr_core::Svma;
 use deburr_core::report::{Hex, SCHEMA_VERSION};
+use deburr_cpu::Feature;
 use deburr_patch::{Refused, Site};
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
@@ -55,7 +56,7 @@ impl FixRenderer for FixJson {
                 path: &fixed.path,
                 sites: Sites(&fixed.plan.sites),
                 refused: Places(&fixed.plan.refused),
-                needs: &fixed.needs,
+                needs: fixed.needs.iter().map(Feature::name).collect(),
                 breaks: &fixed.breaks,
                 obstacle: fixed.obstacle.as_deref(),
                 written: fixed.written.as_ref(),
@@ -117,7 +118,7 @@ struct FixedFile<'a> {
     path: &'a str,
     sites: Sites<'a>,
     refused: Places<'a>,
-    needs: &'a [&'static str],
+    needs: Vec<&'static str>,
     breaks: &'a [Break],
     obstacle: Option<&'a str>,
     written: Option<&'a Written>,
@@ -139,7 +140,7 @@ impl Serialize for Sites<'_> {
                 "new": words(&site.new, site.at),
                 "trampoline": site.trampoline.as_ref().map(|trampoline| words(&trampoline.words, trampoline.at)),
                 "spins": site.spins,
-                "needs_lse": site.needs_lse(),
+                "needs_lse": site.needs().contains(Feature::FEAT_LSE),
             }))?;
         }
         sites.end()

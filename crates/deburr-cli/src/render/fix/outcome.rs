@@ -2,6 +2,7 @@
 //!
 //! The verb fills these in; both renderers lay them out, and the document serialises most of them as they are.
 
+use deburr_cpu::FeatureSet;
 use deburr_patch::Plan;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ pub(crate) struct Fixed {
     pub(crate) path: String,
     pub(crate) plan: Plan,
     /// The features that the rewritten file needs and the original does not.
-    pub(crate) needs: Vec<&'static str>,
+    pub(crate) needs: FeatureSet,
     pub(crate) breaks: Vec<Break>,
     /// Why the plan cannot be written.
     pub(crate) obstacle: Option<String>,

@@ -2,7 +2,9 @@
 
 use super::manifest::Manifest;
 use super::outcome::{Fixed, Left};
+use deburr_cpu::Feature;
 use deburr_patch::{Plan, Refused};
+use std::collections::BTreeMap;
 
 /// A run that is over.
 #[derive(Debug, Default)]
@@ -13,8 +15,8 @@ pub(crate) struct FixSummary {
     pub(crate) files_with_sites: u64,
     /// Files with sites that were written.
     pub(crate) files_rewritten: u64,
-    /// Files that need LSE if rewritten.
-    pub(crate) files_needing_lse: u64,
+    /// Files that need a feature if rewritten and did not before, by feature.
+    pub(crate) files_needing: BTreeMap<Feature, u64>,
     pub(crate) sites: u64,
     /// Sites that spin where they fail.
     pub(crate) spinning: u64,
@@ -44,7 +46,9 @@ impl FixSummary {
         self.files += 1;
         self.files_with_sites += u64::from(!sites.is_empty());
         self.files_rewritten += u64::from(is_written);
-        self.files_needing_lse += u64::from(!fixed.needs.is_empty());
+        for feature in fixed.needs.iter() {
+            *self.files_needing.entry(feature).or_default() += 1;
+        }
         self.sites += sites.len() as u64;
         self.spinning += sites.iter().filter(|site| site.spins).count() as u64;
         self.refused += refused.len() as u64;

@@ -13,6 +13,7 @@ use crate::render::line::fit;
 use crate::render::line::one_line;
 use crate::render::number::counted;
 use crate::render::style::Palette;
+use deburr_cpu::Feature;
 use deburr_patch::{Refused, Site};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -138,15 +139,19 @@ impl FixText {
             writeln!(out)?;
         }
         let is_written = summary.files_rewritten > 0;
-        let needing = summary.files_needing_lse;
-        if needing > 0 && (is_written || self.layout.is_plan) {
+        let needing = summary.files_needing.iter().filter(|_| is_written || self.layout.is_plan);
+        for (&feature, &needing) in needing {
             let (what, verb) = match (summary.is_several, needing) {
                 (false, _) => ("The rewritten file".to_owned(), "needs"),
                 (true, 1) => ("One rewritten file".to_owned(), "needs"),
                 (true, many) => (format!("{many} rewritten files"), "need"),
             };
             let dies = if verb == "need" { "they die" } else { "it dies" };
-            let line = format!("{what} {verb} FEAT_LSE: on CPUs before Armv8.1 {dies} of SIGILL.");
+            let where_not = match feature {
+                Feature::FEAT_LSE => "before Armv8.1",
+                _ => "without it",
+            };
+            let line = format!("{what} {verb} {feature}: on CPUs {where_not} {dies} of SIGILL.");
             writeln!(out, "{}", palette.bold(&line))?;
         }
         if summary.spinning > 0 && self.layout.is_plan {
@@ -341,6 +346,7 @@ fn aligned(text: &str) -> String {
 mod tests {
     use super::*;
     use deburr_core::Svma;
+    use deburr_cpu::FeatureSet;
     use deburr_patch::{Plan, Reason};
 
     /// What is said of a plan that rewrites nothing, and at the end.
@@ -353,7 +359,7 @@ mod tests {
             detail: None,
         };
         let plan = Plan { refused: refused.iter().map(place).collect(), ..Plan::default() };
-        let (path, needs, breaks) = ("x.so".to_owned(), Vec::new(), Vec::new());
+        let (path, needs, breaks) = ("x.so".to_owned(), FeatureSet::EMPTY, Vec::new());
         let fixed = Fixed { path, plan, needs, breaks, obstacle: None, written: None };
         let mut summary = FixSummary { is_several: true, ..FixSummary::default() };
         summary.add(&fixed);

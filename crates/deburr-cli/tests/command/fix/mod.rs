@@ -1,6 +1,7 @@
 //! `deburr fix` on a linked library: sessions, every way to write, what is refused, and the documents.
 
 mod packages;
+mod pause;
 
 use super::fixtures::{archive, folder};
 use super::{Scratch, assert_as_recorded, deburr, stderr, stdout};

@@ -11,7 +11,6 @@ use crate::function::{Function, Program};
 use crate::image::Image;
 use crate::insn::{Class, Flow, Insn, Reg};
 use deburr_cpu::Arch;
-use std::collections::VecDeque;
 
 /// Bytes of a `yield`.
 const LENGTH: u32 = 4;
@@ -89,29 +88,9 @@ fn purpose(graph: &Graph, atomics: &Atomics, at: Svma) -> Option<Purpose> {
         let calls = matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall) && !is_atomic_call(insn);
         calls || insn.flow == Flow::IndirectJump || insn.class == Class::SystemCall
     };
-    // Breadth first: by block, the one before it, and the instructions so far.
-    let mut came_from: Vec<Option<(usize, usize)>> = vec![None; graph.blocks.len()];
-    let mut pending = VecDeque::from([(home, 0)]);
-    while let Some((block, before)) = pending.pop_front() {
-        let length = before + insns(block).len();
-        if length > LONGEST || insns(block).iter().any(goes_elsewhere) {
-            continue;
-        }
-        for &next in graph.blocks.get(block).map_or(&[][..], |block| &block.successors) {
-            let Some(slot) = came_from.get_mut(next).filter(|slot| slot.is_none()) else { continue };
-            *slot = Some((block, length));
-            pending.push_back((next, length));
-        }
-    }
-    let mut blocks = vec![home];
-    while let Some(Some((before, _))) = came_from.get(*blocks.last()?).filter(|_| blocks.len() <= LONGEST) {
-        if *before == home {
-            let mut around = blocks.iter().flat_map(|&block| insns(block));
-            return Some(purpose_of(&mut around, is_atomic_call));
-        }
-        blocks.push(*before);
-    }
-    None
+    let blocks = graph.back_to(home, LONGEST, goes_elsewhere)?;
+    let mut around = blocks.iter().flat_map(|&block| insns(block));
+    Some(purpose_of(&mut around, is_atomic_call))
 }
 
 fn purpose_of(around: &mut dyn Iterator<Item = &Insn>, is_atomic_call: impl Fn(&Insn) -> bool) -> Purpose {

@@ -1,6 +1,7 @@
 //! The checksum of pages in the first two levels of cache: what the instructions take.
 
-use super::page::{BYTES, cached};
+use super::page::BYTES;
+use super::pages::cached;
 use super::variants::variants;
 use crate::kernel::data::pieces::Data;
 use crate::kernel::model::{After, Kernel, Variant};

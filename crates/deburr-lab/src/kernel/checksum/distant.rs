@@ -1,6 +1,7 @@
 //! The checksum of more pages than any cache holds: what remains of a faster one where memory is the limit.
 
-use super::page::{BYTES, distant};
+use super::page::BYTES;
+use super::pages::distant;
 use super::variants::variants;
 use crate::kernel::data::pieces::Data;
 use crate::kernel::model::{After, Kernel, Variant};

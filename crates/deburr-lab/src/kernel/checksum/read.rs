@@ -1,6 +1,7 @@
 //! All words of the same pages added up: as fast as this CPU reads them, and so the limit of `checksum-memory`.
 
-use super::page::{BYTES, Page, distant_pages};
+use super::page::{BYTES, Page};
+use super::pages::distant_pages;
 use crate::kernel::data::function::function;
 use crate::kernel::data::pieces::{Data, Pieces};
 use crate::kernel::model::{After, Kernel, Variant};

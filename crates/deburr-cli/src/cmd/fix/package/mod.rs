@@ -121,7 +121,8 @@ impl FixRun<'_> {
         };
         if let Some(new_path) = members.new_path {
             if let Some(patched) = &patched
-                && let Err(trouble) = rewriter::verify(&object.bytes, patched, &|_| {}, &fixed.plan)
+                && let Err(trouble) =
+                    rewriter::verify(&object.bytes, patched, self.rewriter.target(), &|_| {}, &fixed.plan)
             {
                 leave(trouble);
                 return None;
