@@ -4,6 +4,8 @@
 //! deburr: `cargo test -p deburr-tests fix::` runs what is about `deburr fix`.
 
 mod bench;
+mod bench_page;
+mod browser;
 mod check;
 mod compare;
 mod fix;

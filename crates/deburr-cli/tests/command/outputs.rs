@@ -16,6 +16,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 const LIBRARY: &[u8] = include_bytes!("../data/libcounters.so");
+const RECORD: &[u8] = include_bytes!("../../src/render/bench/example.json");
 
 /// A command that writes to `{}`.
 struct Case {
@@ -53,11 +54,7 @@ fn cases(verb: &str, option: &str) -> Vec<Case> {
             vec![case("--no-gate --aa true --pairs 2 --region 50 --record {}", "\"commands\"")]
         }
         ("compare", "output") => vec![case("--no-gate --aa true --pairs 2 --region 50 --output {}", "")],
-        ("bench", "html") => {
-            let record = concat!(env!("CARGO_MANIFEST_DIR"), "/src/render/bench/example.json");
-            let arguments = ["--show", record, "--html", "{}"].map(str::to_owned).into();
-            vec![Case { name: "bench --html".to_owned(), arguments, marker: "<html" }]
-        }
+        ("bench", "html") => vec![case("--show record.json --html {}", "<html")],
         _ => panic!("{verb} {option}: no command tries it"),
     }
 }
@@ -74,6 +71,7 @@ const FILE_ROLES: [Role; 3] = [Role::Writes, Role::Extends, Role::Begins];
 fn scratch(name: &str) -> Scratch {
     let scratch = Scratch::new(&format!("outputs-{name}"));
     scratch.file("lib.so", LIBRARY);
+    scratch.file("record.json", RECORD);
     for (name, base) in [("a.txt", 100), ("b.txt", 104)] {
         let lines: String = (0..16).map(|pair| format!("{base}.{:02}\n", pair * 37 % 100)).collect();
         scratch.file(name, lines.as_bytes());
@@ -161,7 +159,12 @@ fn regular_file_is_replaced_whole_with_its_mode_and_other_names_keep_what_they_h
         // A rewritten program is one, too.
         let mode = if case.name.starts_with("fix") { 0o644 } else { 0o640 };
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, mode, "{}", case.name);
-        assert_eq!(names(scratch.path()), ["a.txt", "b.txt", "lib.so", "out", "second"], "{}", case.name);
+        assert_eq!(
+            names(scratch.path()),
+            ["a.txt", "b.txt", "lib.so", "out", "record.json", "second"],
+            "{}",
+            case.name
+        );
     }
 }
 
@@ -191,7 +194,10 @@ fn links_are_followed_and_stay_also_where_nothing_is_there_yet() {
             assert!(scratch.join(link).is_symlink(), "{}: {link}", case.name);
         }
         assert!(!scratch.join("third").is_symlink());
-        assert_eq!(names(scratch.path()), ["a.txt", "b.txt", "first", "lib.so", "there", "third"]);
+        assert_eq!(
+            names(scratch.path()),
+            ["a.txt", "b.txt", "first", "lib.so", "record.json", "there", "third"]
+        );
         assert_eq!(names(&scratch.join("there")), ["second"]);
     }
 }
@@ -279,7 +285,11 @@ fn standard_output_is_added_to_and_has_nothing_else_in_it() {
 fn what_is_read_is_not_written_over_by_any_of_its_names() {
     for case in all(&[Role::Writes, Role::Extends]) {
         let scratch = scratch("inputs");
-        let input = if case.name.starts_with("compare") { "b.txt" } else { "lib.so" };
+        let input = match case.name.split(' ').next() {
+            Some("compare") => "b.txt",
+            Some("bench") => "record.json",
+            _ => "lib.so",
+        };
         let before = fs::read(scratch.join(input)).unwrap();
         symlink(input, scratch.join("link")).unwrap();
         fs::hard_link(scratch.join(input), scratch.join("twin")).unwrap();

@@ -1,10 +1,9 @@
 //! The page of `deburr compare` in a browser: its numbers are those of the JSON document of the same run, its marks lie where the
 //! numbers say, and all of it can be read, in light and dark, at a desk and on a phone.
-//!
-//! Chromium lays the page out; a second page around it (`page/read.html`) reads it and tells what it found.
 
+use crate::browser::{assert_readable, assert_same, browse, number};
 use deburr_tests::command::deburr;
-use deburr_tests::toolchain::{repository, require, run, work_dir};
+use deburr_tests::toolchain::{run, work_dir};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,54 +17,8 @@ fn compare(dir: &Path, arguments: &[&str]) -> (Value, PathBuf) {
     (serde_json::from_str(&run(&mut command)).expect("JSON"), page)
 }
 
-/// What a browser sees of a page.
-fn browse(dir: &Path, page: &Path, is_dark: bool, width: u32) -> Value {
-    require("chromium");
-    let reader = fs::read_to_string(repository().join("tests/page/read.html")).expect("page/read.html");
-    let name = page.file_name().unwrap_or_default().to_string_lossy();
-    let around = dir.join("read.html");
-    let filled =
-        reader.replacen("WIDTHpx", &format!("{width}px"), 1).replacen("\"PAGE\"", &format!("{name:?}"), 1);
-    fs::write(&around, filled).expect("a file in a work folder");
-    let mut chromium = Command::new("chromium");
-    chromium
-        // No sandbox where tests run as root, in containers. The reader and the page are both files of ours.
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--dump-dom"])
-        .args(["--window-size=1300,3000", "--virtual-time-budget=10000"])
-        .arg(format!("--blink-settings=preferredColorScheme={}", u8::from(!is_dark)))
-        .arg(format!("--user-data-dir={}", dir.join("profile").display()))
-        .arg(format!("file://{}", around.display()));
-    let dom = run(&mut chromium);
-    let told = dom.split_once("<pre id=\"read\">").and_then(|(_, rest)| rest.split_once("</pre>"));
-    let told = told.unwrap_or_else(|| panic!("the reader told nothing: {dom}")).0;
-    let found: Value = serde_json::from_slice(&percent_decoded(told)).expect("JSON");
-    assert_eq!(found["error"], Value::Null);
-    found
-}
-
-fn percent_decoded(text: &str) -> Vec<u8> {
-    let mut parts = text.split('%');
-    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
-    for part in parts {
-        bytes.push(u8::from_str_radix(&part[..2], 16).expect("two digits"));
-        bytes.extend(&part.as_bytes()[2..]);
-    }
-    bytes
-}
-
-/// A number of the page: they are told as text.
-fn number(value: &Value) -> f64 {
-    value.as_str().and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("{value} is no number"))
-}
-
 fn numbers(values: &Value) -> Vec<f64> {
     values.as_array().into_iter().flatten().map(number).collect()
-}
-
-/// Insists that a number of the page is one of the document, but for the last bit, which reading JSON may lose.
-fn assert_same(what: &str, page: f64, document: &Value) {
-    let expected = document.as_f64().unwrap_or_else(|| panic!("{what}: the document has {document}"));
-    assert!((page - expected).abs() <= 2.0 * f64::EPSILON * expected.abs(), "{what}: {page}, not {expected}");
 }
 
 /// Insists that what is said of a metric on the page is what the document says.
@@ -123,18 +76,6 @@ fn assert_to_scale(what: &str, places: &[f64], numbers: &[f64]) {
         let expected = places[least] + share * (places[most] - places[least]);
         assert!((place - expected).abs() < 1.0, "{what}: {number} is at {place}, not at {expected}");
     }
-}
-
-/// Insists that everything can be read, and that nothing was fetched.
-fn assert_readable(found: &Value, is_dark: bool) {
-    assert_eq!(found["dark"], is_dark);
-    let faintest = &found["faintest"];
-    assert!(
-        faintest["contrast"].as_f64().is_some_and(|contrast| contrast >= 4.5),
-        "dark {is_dark}: {faintest}"
-    );
-    assert_eq!(found["overflow"], 0, "wider than its window");
-    assert_eq!((&found["fetched"], &found["scripts"], &found["unnamed"]), (&0.into(), &0.into(), &0.into()));
 }
 
 fn floats(values: &Value) -> Vec<f64> {

@@ -136,12 +136,12 @@ fn shares(rates: &Rates) -> [String; 4] {
     let length = rates.run_length.filter(|_| is_shared);
     let length = length.map(|length| data("run-length", length, &times(length, 1)));
     let wait = format!(
-        "{} for {}",
+        "{} <span class=\"muted\">/ {}</span>",
         data("longest-wait", rates.longest_wait_ns, &nanoseconds(rates.longest_wait_ns)),
-        counted(rates.wait_operations, "operation")
+        rates.wait_operations
     );
     let preempted = data("preempted", rates.preempted as f64, &rates.preempted.to_string());
-    let samples = data("samples", rates.rounds as f64, &counted(rates.rounds as u64, "sample"));
+    let samples = data("samples", rates.rounds as f64, &rates.rounds.to_string());
     [fairness.unwrap_or_default(), length.unwrap_or_default(), wait, format!("{preempted} of {samples}")]
 }
 
@@ -154,7 +154,7 @@ fn slowdown(verdict: &VerdictRecord) -> String {
             data("high", high, &times(high, 2))
         )
     });
-    format!("{}{interval}", data("slowdown", slowdown, &format!("{}× as long", times(slowdown, 2))))
+    format!("{}{interval}", data("slowdown", slowdown, &format!("{}×", times(slowdown, 2))))
 }
 
 /// A number with so many digits after the point, where that is short.
@@ -208,6 +208,7 @@ fn origin(record: &BenchRecord) -> String {
         ),
         ("fairness", "the slowest thread's rate as a part of the fastest one's".to_owned()),
         ("in a row", "operations that a thread did before another one had the word".to_owned()),
+        ("longest wait", "of any thread, for so many operations".to_owned()),
         (
             "preempted",
             "samples during which something else had a processor for a hundredth of the time".to_owned(),
@@ -257,8 +258,8 @@ mod tests {
             "<h1>What a burr costs on Example CPU</h1>",
             "the CPU lacks FEAT_LSE",
             "<data class=\"fairness\" value=\"0.25\">25 %</data>",
-            "<data class=\"longest-wait\" value=\"2000\">2000 ns</data> for 1,024 operations",
-            "<data class=\"preempted\" value=\"3\">3</data> of <data class=\"samples\" value=\"40\">40 samples</data>",
+            "<data class=\"longest-wait\" value=\"2000\">2000 ns</data> <span class=\"muted\">/ 1024</span>",
+            "<data class=\"preempted\" value=\"3\">3</data> of <data class=\"samples\" value=\"40\">40</data>",
             "Interrupted: what was measured by then is here.",
             "2026-01-31T12:00:00Z",
         ] {
