@@ -85,14 +85,15 @@ struct Pair {
     to: &'static str,
 }
 
-/// The operations of `atomics_microbench.csv` that builds differ in, and their variants: LL/SC, LSE, outlined with LSE.
+/// The operations of `atomics_microbench.csv` that builds differ in, and their variants: LL/SC, LSE, outlined with LSE. An empty
+/// name: no variant does that.
 const OPERATIONS: [(&str, &str, [&str; 3]); 6] = [
     ("EXCHANGE", "exchange", ["ldaxr/stlxr", "swpal", "outlined, with LSE"]),
     ("BAD_CAS", "failing-compare-and-swap", ["ldaxr/stlxr", "casal", "outlined, with LSE"]),
     ("OK_CAS", "compare-and-swap", ["ldaxr/stlxr", "casal", "outlined, with LSE"]),
     ("FETCH_OR", "fetch-or", ["ldaxr/stlxr", "ldsetal", "outlined, with LSE"]),
     ("FETCH_ADD", "fetch-add", ["ldaxr/stlxr", "ldaddal", "outlined, with LSE"]),
-    ("RW_LOCK_LIKE", "reader-lock", ["ldaxr/stlxr", "casal loop", "outlined, with LSE"]),
+    ("RW_LOCK_LIKE", "reader-lock", ["ldaxr/stlxr", "casal loop", ""]),
 ];
 
 /// The builds of that table, in the order of [`OPERATIONS`].
@@ -117,7 +118,7 @@ fn microbenchmarks() -> Vec<Published> {
     for ((machine, operation, threads), builds) in times {
         let (name, kernel, variants) = OPERATIONS[operation];
         for (of, to, what) in [(1, 0, "LSE to LL/SC"), (2, 1, "outlined to LSE")] {
-            if builds[of].is_empty() || builds[to].is_empty() {
+            if builds[of].is_empty() || builds[to].is_empty() || variants[of].is_empty() {
                 continue;
             }
             published.push(Published {
@@ -334,22 +335,19 @@ mod tests {
     #[test]
     fn kernels_have_the_variants_that_published_rows_are_compared_with() {
         let tables = [microbenchmarks(), sweep(), near_and_far(), pauses(), frames(), checksums()];
-        let mut known = 0;
-        for Published { pair, .. } in tables.iter().flatten() {
+        for Published { table, pair, .. } in tables.iter().flatten() {
+            if (*table == "page_checksum_amd3900x.csv") == cfg!(target_arch = "aarch64") {
+                continue;
+            }
             let kernel = KERNELS.iter().find(|kernel| kernel.name == pair.kernel);
             let kernel = kernel.unwrap_or_else(|| panic!("{}", pair.kernel));
-            let has = |name: &str| kernel.variants.iter().any(|variant| variant.name == name);
-            assert_eq!(
-                has(pair.of),
-                has(pair.to) && has(pair.of),
-                "{}: {} {}",
-                kernel.name,
-                pair.of,
-                pair.to
-            );
-            known += usize::from(has(pair.of));
+            for name in [pair.of, pair.to] {
+                assert!(
+                    kernel.variants.iter().any(|variant| variant.name == name),
+                    "{}: {name}",
+                    kernel.name
+                );
+            }
         }
-        let expected = if cfg!(target_arch = "aarch64") { 60 } else { 2 };
-        assert!(known >= expected, "{known}");
     }
 }

@@ -239,7 +239,7 @@ pub(super) fn rate(rate: f64) -> String {
 /// Three digits of a number of bytes.
 fn gibibytes(bytes: f64) -> String {
     // A record may say anything.
-    let gibibytes = bytes.clamp(f64::MIN, f64::MAX) / f64::from(1 << 30);
+    let gibibytes = (bytes / f64::from(1 << 30)).clamp(f64::MIN, f64::MAX);
     match gibibytes.abs() {
         size if size < 9.995 => format!("{gibibytes:.2} GiB"),
         size if size < 99.95 => format!("{gibibytes:.1} GiB"),
