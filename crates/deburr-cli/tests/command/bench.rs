@@ -169,7 +169,7 @@ fn what_cannot_be_measured_is_said() {
 /// The example has one and two threads.
 #[test]
 fn what_more_threads_would_get_is_predicted_apart_from_what_was_measured() {
-    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/render/bench-example.json");
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/render/bench/example.json");
     let (example, path) = (fs::read_to_string(&example).unwrap(), example.display().to_string());
     let ran = deburr(&["bench", "--show", &path, "--predict", "64,1,64", "--format", "json"]);
     assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
@@ -206,7 +206,7 @@ fn what_more_threads_would_get_is_predicted_apart_from_what_was_measured() {
 #[test]
 fn what_cannot_be_predicted_is_said_after_what_was_measured() {
     let scratch = Scratch::new("bench-not-predicted");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/render/bench-example.json");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/render/bench/example.json");
     let mut record: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     record["points"].as_array_mut().unwrap().pop();
     let path = scratch.file("one.json", record.to_string().as_bytes());
