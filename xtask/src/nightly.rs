@@ -33,7 +33,9 @@ pub fn run(seconds: u32) -> Result<(), String> {
     );
     for cpu in ["max", "cortex-a53"] {
         let mut kernels = Command::new("scripts/cargo-arm64");
-        kernels.args(["test", "-q", "-p", "deburr-lab", "--lib", "bench::"]).env("QEMU_CPU", cpu);
+        kernels
+            .args(["test", "-q", "-p", "deburr-lab", "--lib", "--", "bench::", "kernel::"])
+            .env("QEMU_CPU", cpu);
         step(&format!("the kernels of AArch64 on an emulated {cpu}"), &mut kernels);
     }
     // How far coverage grows from the committed inputs shows whether more of them are worth finding.

@@ -72,6 +72,9 @@ pub(crate) struct Bench {
     /// Set the record of another machine next to what is measured here
     #[arg(long, value_name = "FILE", help_heading = "Records")]
     pub(crate) compare_with: Option<PathBuf>,
+    /// Set published measurements next to what is measured, as ratios of times
+    #[arg(long, help_heading = "Records")]
+    pub(crate) evidence: bool,
     /// Print a record, and run nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["names", "list"], help_heading = "Records")]
     pub(crate) show: Option<PathBuf>,

@@ -9,7 +9,6 @@ pub(crate) mod failure;
 mod fix;
 mod interrupt;
 mod page;
-mod predict;
 mod progress;
 mod shell;
 mod show;

@@ -12,5 +12,4 @@ mod line;
 pub(crate) mod listing;
 pub(crate) mod number;
 mod page;
-pub(crate) mod predict;
 pub(crate) mod style;

@@ -2,9 +2,11 @@
 //!
 //! [`run`] starts threads and reads clocks, and knows no statistics. [`experiment`] decides which variant runs when, until
 //! [`crate::comparison`] has decided between each of them and the first. [`record`] is what is
-//! kept of them, with the [`machine`] that they ran on and the [`moment`]; [`forecast`] is what [`crate::model`] predicts from one.
+//! kept of them, with the [`machine`] that they ran on and the [`moment`]; [`forecast`] is what [`crate::model`] predicts from
+//! one.
 
 pub mod cost;
+pub mod evidence;
 pub mod experiment;
 pub mod forecast;
 pub mod machine;

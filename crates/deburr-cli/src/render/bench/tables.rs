@@ -226,7 +226,7 @@ pub(super) fn throughput(operations: f64, bytes: Option<usize>) -> String {
 }
 
 /// Three digits of a number of operations.
-pub(crate) fn rate(rate: f64) -> String {
+pub(super) fn rate(rate: f64) -> String {
     match rate {
         rate if rate >= 1e15 => format!("{rate:.2e} "),
         rate if rate >= 1e9 => format!("{:.2} G", rate / 1e9),
@@ -238,11 +238,13 @@ pub(crate) fn rate(rate: f64) -> String {
 
 /// Three digits of a number of bytes.
 fn gibibytes(bytes: f64) -> String {
-    match (bytes / f64::from(1 << 30)).clamp(f64::MIN, f64::MAX) {
-        gibibytes if gibibytes < 9.995 => format!("{gibibytes:.2} GiB"),
-        gibibytes if gibibytes < 99.95 => format!("{gibibytes:.1} GiB"),
-        gibibytes if gibibytes < 1e9 => format!("{gibibytes:.0} GiB"),
-        gibibytes => format!("{gibibytes:.1e} GiB"),
+    // A record may say anything.
+    let gibibytes = bytes.clamp(f64::MIN, f64::MAX) / f64::from(1 << 30);
+    match gibibytes.abs() {
+        size if size < 9.995 => format!("{gibibytes:.2} GiB"),
+        size if size < 99.95 => format!("{gibibytes:.1} GiB"),
+        size if size < 1e9 => format!("{gibibytes:.0} GiB"),
+        _ => format!("{gibibytes:.1e} GiB"),
     }
 }
 

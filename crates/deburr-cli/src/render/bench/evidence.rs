@@ -1,7 +1,7 @@
 //! Published rows next to a record's, by shape → a table for people.
 
-use super::number::counted;
-use super::style::Palette;
+use crate::render::number::counted;
+use crate::render::style::Palette;
 use deburr_lab::bench::evidence::{Agreement, NEITHER, Shape};
 use std::io::{self, Write};
 
@@ -12,7 +12,8 @@ pub(crate) fn text(out: &mut dyn Write, shapes: &[Shape], palette: Palette) -> i
         shapes.iter().filter_map(|shape| Some((shape, shape.here?, shape.agreement()?))).collect();
     let width = measured.iter().map(|(shape, ..)| shape.what.chars().count()).max().unwrap_or_default();
     if !measured.is_empty() {
-        let header = format!("  {:width$}  threads  published    here  says      machine, table", "comparison");
+        let header =
+            format!("  {:width$}  threads  published    here  says      machine, table", "comparison");
         writeln!(out, "{}", palette.dim(&header))?;
     }
     for (shape, here, agreement) in &measured {
@@ -33,7 +34,11 @@ pub(crate) fn text(out: &mut dyn Write, shapes: &[Shape], palette: Palette) -> i
         "{agree} of {} the same: faster, slower, or neither by {:.0} %. {} not measured here.",
         if all == 1 { "1 ratio says".to_owned() } else { format!("{all} ratios say") },
         100.0 * NEITHER,
-        if left == 1 { "1 published ratio was".to_owned() } else { format!("{} were", counted(left, "published ratio")) },
+        if left == 1 {
+            "1 published ratio was".to_owned()
+        } else {
+            format!("{} were", counted(left, "published ratio"))
+        },
     )
 }
 

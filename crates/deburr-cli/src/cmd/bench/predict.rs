@@ -2,7 +2,7 @@
 
 use crate::args::bench::BenchFormat;
 use crate::cmd::failure::Failure;
-use crate::render::predict;
+use crate::render::bench;
 use crate::render::style::Palette;
 use deburr_lab::bench::forecast::{Forecast, ForecastError};
 use deburr_lab::bench::record::BenchRecord;
@@ -45,7 +45,7 @@ pub(super) fn conclude(
     palette: Palette,
 ) -> Result<(), Failure> {
     match predicted {
-        Ok(Some(forecast)) if format == BenchFormat::Text => predict::text(out, &forecast, palette)?,
+        Ok(Some(forecast)) if format == BenchFormat::Text => bench::forecast(out, &forecast, palette)?,
         Ok(_) => {}
         Err(error) => {
             out.flush()?;

@@ -1,19 +1,11 @@
-//! `deburr bench`: names of kernels → what their variants cost on this CPU.
-//!
-//! In: the options. Out: a table, or the machine's record as JSON.
+//! What `deburr bench` measures: names of kernels, threads and paces → points, and the record of them.
 
 use crate::args::batch::Progress;
-use crate::args::bench::{Bench, BenchFormat};
+use crate::args::bench::Bench;
 use crate::cmd::failure::Failure;
-use crate::cmd::interrupt::{INTERRUPTED, Interrupts};
-use crate::cmd::page::Page;
-use crate::cmd::predict;
+use crate::cmd::interrupt::Interrupts;
 use crate::cmd::progress::Bar;
-use crate::cmd::terminal::width_of_terminal;
 use crate::names::{nearest, unknown};
-use crate::render::bench;
-use crate::render::style::Palette;
-use crate::system_error::error_text;
 use deburr_core::rule;
 use deburr_cpu::Host;
 use deburr_lab::bench::experiment::{BenchError, overhead, point};
@@ -26,96 +18,10 @@ use deburr_lab::kernel::{KERNELS, Kernel, Work};
 use deburr_lab::measure::machine::Cpus;
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Rule;
-use std::fs;
-use std::io::Write;
-use std::path::Path;
-use std::process::ExitCode;
 use std::time::Duration;
 
-/// Runs the verb.
-pub(super) fn run(options: &Bench, color: bool, out: &mut dyn Write) -> Result<ExitCode, Failure> {
-    let kernels = chosen(&options.names)?;
-    let palette = Palette::new(color);
-    if options.list {
-        bench::list(out, &kernels, palette)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if options.chart && options.format != BenchFormat::Text {
-        return Err(Failure::Message("--chart: only text has charts".to_owned()));
-    }
-    let other = options.compare_with.as_deref().map(read).transpose()?;
-    let page = Page::open(options.html.as_deref(), &inputs(options)).map_err(Failure::Message)?;
-    // A page that goes to the standard output has it for itself.
-    let mut errors = std::io::stderr();
-    let out: &mut dyn Write = if page.as_ref().is_some_and(Page::is_stdout) { &mut errors } else { out };
-    if let Some(path) = &options.show {
-        let record = read(path)?;
-        let printed = print(out, &record, other.as_ref(), options, palette);
-        written(page, &record)?;
-        return printed.map(|()| ExitCode::SUCCESS);
-    }
-    let host = deburr_cpu::host().map_err(|error| Failure::Message(format!("bench: {error}")))?;
-    let interrupts = Interrupts::heed().map_err(|error| Failure::Message(format!("signals: {error}")))?;
-    let plan = Plan::of(options, &kernels)?;
-    let (record, failed) = plan.measure(&host, &interrupts, options.progress)?;
-    let printed = print(out, &record, other.as_ref(), options, palette);
-    if printed.is_ok() && options.format == BenchFormat::Text {
-        let rules: Vec<&rule::Rule> = options.names.iter().filter_map(|name| rule::find(name)).collect();
-        bench::sentences(out, &record, &rules, palette)?;
-    }
-    written(page, &record)?;
-    printed?;
-    for Failed { kernel, error } in &failed {
-        let _ = writeln!(std::io::stderr(), "deburr: bench: {kernel}: {error}");
-    }
-    Ok(match (record.is_interrupted, failed.is_empty()) {
-        (true, _) => ExitCode::from(INTERRUPTED),
-        (false, true) => ExitCode::SUCCESS,
-        (false, false) => ExitCode::from(2),
-    })
-}
-
-/// A record of another time or machine.
-pub(super) fn read(path: &Path) -> Result<BenchRecord, Failure> {
-    let complain = |reason: &dyn std::fmt::Display| Failure::Message(format!("{}: {reason}", path.display()));
-    let text = fs::read_to_string(path).map_err(|error| complain(&error_text(&error)))?;
-    BenchRecord::parse(&text).map_err(|error| complain(&error))
-}
-
-fn print(
-    out: &mut dyn Write,
-    record: &BenchRecord,
-    other: Option<&BenchRecord>,
-    options: &Bench,
-    palette: Palette,
-) -> Result<(), Failure> {
-    let predicted = predict::forecast(record, &options.predict);
-    match (options.format, other) {
-        (BenchFormat::Json, _) => {
-            writeln!(out, "{}", predict::document(record, predicted.as_ref().ok())?)?;
-        }
-        (BenchFormat::Csv, _) => bench::csv(out, record)?,
-        (BenchFormat::Text, None) => bench::text(out, record, palette)?,
-        (BenchFormat::Text, Some(other)) => bench::side_by_side(out, record, other, palette)?,
-    }
-    if options.chart {
-        bench::charts(out, record, width_of_terminal(), palette)?;
-    }
-    predict::conclude(out, predicted, options.format, palette)
-}
-
-/// The files that a run reads.
-fn inputs(options: &Bench) -> Vec<&Path> {
-    [&options.show, &options.compare_with].into_iter().flatten().map(|path| path.as_path()).collect()
-}
-
-fn written(page: Option<Page>, record: &BenchRecord) -> Result<(), Failure> {
-    let Some(page) = page else { return Ok(()) };
-    page.write(|out| bench::page(out, record)).map_err(Failure::Message)
-}
-
 /// The kernels that names are for: suites, kernels, or rules.
-fn chosen(names: &[String]) -> Result<Vec<&'static Kernel>, Failure> {
+pub(super) fn chosen(names: &[String]) -> Result<Vec<&'static Kernel>, Failure> {
     let mut chosen: Vec<&'static Kernel> = Vec::new();
     for name in names {
         let benchmark = rule::find(name).map(|rule| rule.benchmark);
@@ -147,13 +53,13 @@ struct Planned {
 }
 
 /// A kernel that could not be measured.
-struct Failed {
-    kernel: &'static str,
-    error: BenchError,
+pub(super) struct Failed {
+    pub(super) kernel: &'static str,
+    pub(super) error: BenchError,
 }
 
 /// What is measured: kernels, each with some numbers of threads.
-struct Plan {
+pub(super) struct Plan {
     points: Vec<Planned>,
     placement: Placement,
     sample: Duration,
@@ -162,7 +68,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(options: &Bench, kernels: &[&'static Kernel]) -> Result<Plan, Failure> {
+    pub(super) fn of(options: &Bench, kernels: &[&'static Kernel]) -> Result<Plan, Failure> {
         let allowed = Cpus::allowed().map_err(|error| Failure::Message(format!("processors: {error}")))?;
         let cpus = options.cpus.as_ref().unwrap_or(&allowed).numbers();
         if let Some(missing) = cpus.iter().find(|cpu| !allowed.numbers().contains(cpu)) {
@@ -192,7 +98,7 @@ impl Plan {
     }
 
     /// The record, and the kernels that could not be measured.
-    fn measure(
+    pub(super) fn measure(
         &self,
         host: &Host,
         interrupts: &Interrupts,
