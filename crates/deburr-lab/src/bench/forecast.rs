@@ -307,7 +307,6 @@ mod tests {
             tool_version: "0".to_owned(),
             measured_at: None,
             machine: Machine::here("a".to_owned(), "x86_64".to_owned(), "x86-64-v1".to_owned()),
-            measured_at: None,
             loop_ns: 0.1,
             clock_ns: 20.0,
             sample_ms: 1.0,
