@@ -68,7 +68,7 @@ pub struct Setting<'a> {
 pub struct ThreadSample {
     /// Operations.
     pub operations: u64,
-    /// Seconds that they took, by the thread's own clock.
+    /// Seconds from the beginning of the first thread to its own end.
     pub seconds: f64,
     /// Operations between two looks at the clock.
     pub chunk: u64,
@@ -198,7 +198,7 @@ pub fn sample(
         own(thread).store(first_of(kernel, thread), Ordering::Relaxed);
     }
     let (ready, going, over) = (Barrier::new(threads), AtomicUsize::new(0), AtomicBool::new(false));
-    let run = |thread: usize, cpu: usize| -> Result<ThreadSample, RunError> {
+    let run = |thread: usize, cpu: usize| -> Result<(Instant, ThreadSample), RunError> {
         let pinned = pin(cpu);
         ready.wait();
         pinned.map_err(|error| {
@@ -234,9 +234,9 @@ pub fn sample(
         let preemptions = preemptions().zip(before).map(|(now, before)| now.saturating_sub(before));
         let (seconds, longest_chunk) = (last.as_secs_f64(), longest.as_secs_f64());
         let handovers = kernel.handovers.then_some(handovers);
-        Ok(ThreadSample { operations, seconds, chunk, longest_chunk, handovers, preemptions })
+        Ok((start, ThreadSample { operations, seconds, chunk, longest_chunk, handovers, preemptions }))
     };
-    let threads: Vec<ThreadSample> = thread::scope(|scope| {
+    let ran: Vec<(Instant, ThreadSample)> = thread::scope(|scope| {
         let run = &run;
         let spawned: Vec<_> = setting
             .cpus
@@ -249,6 +249,13 @@ pub fn sample(
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect::<Result<_, _>>()
     })?;
+    // A thread that had to wait for its processor has lost that time, too.
+    let first = ran.iter().map(|(start, _)| *start).min().unwrap_or_else(Instant::now);
+    let since_first = |(start, thread): (Instant, ThreadSample)| {
+        let waited = (start - first).as_secs_f64();
+        ThreadSample { seconds: waited + thread.seconds, ..thread }
+    };
+    let threads: Vec<ThreadSample> = ran.into_iter().map(since_first).collect();
     let holds = |thread: usize, iterations: u64, values: &[u64]| {
         let cell = own(thread).load(Ordering::Relaxed);
         let (found, is_right) = match kernel.data() {
@@ -401,6 +408,21 @@ mod tests {
         assert!(sample(&checksum.variants[0]).is_ok());
         let error = sample(&wrong).unwrap_err();
         assert_eq!(error.to_string(), "nothing: left 0x0 in memory, which is wrong");
+    }
+
+    /// Threads that share a processor share its time: together they are not faster than one.
+    #[test]
+    fn threads_that_take_turns_do_as_much_as_one() {
+        let kernel = KERNELS.iter().find(|kernel| kernel.name == "popcount").unwrap();
+        let rate = |cpus: &[usize]| {
+            let (placement, duration) = (Placement::OwnLine, Duration::from_millis(40));
+            let setting = Setting { cpus, placement, duration, work: &Work::NONE };
+            let variant = &kernel.variants[kernel.variants.len() - 1];
+            let rate = || sample(kernel, variant, 4096, &setting, &Stop::default()).unwrap().rate();
+            (0..5).map(|_| rate()).fold(0.0, f64::max)
+        };
+        let (one, eight) = (rate(&[0]), rate(&[0; 8]));
+        assert!(eight < 1.5 * one, "{one} {eight}");
     }
 
     #[test]
