@@ -11,7 +11,13 @@ use std::process::Command;
 fn rates(points: &[&Value], variant: &str) -> Vec<f64> {
     let of = |point: &&Value| {
         let variants = point["variants"].as_array().expect("variants");
-        let meant = variants.iter().find(|it| it["name"] == variant);
+        // A long name is cut.
+        let start = variant.strip_suffix('…').unwrap_or(variant);
+        let is_meant = |it: &&Value| {
+            let name = it["name"].as_str().expect("a name");
+            name == variant || start != variant && name.starts_with(start)
+        };
+        let meant = variants.iter().find(is_meant);
         meant.and_then(|it| it["measured"]["rate"].as_f64())
     };
     points.iter().filter_map(of).collect()
