@@ -126,12 +126,15 @@ pub enum RecordError {
     Json(serde_json::Error),
     /// It has another version, which is given.
     Version(u64),
+    /// A text in it has control characters, which would reach a terminal.
+    Control,
 }
 
 impl fmt::Display for RecordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RecordError::Json(error) => write!(f, "no record of `deburr bench --format json`: {error}"),
+            RecordError::Control => write!(f, "a record with control characters in its texts"),
             RecordError::Version(version) => {
                 write!(f, "a record of version {version}, where this deburr reads version {SCHEMA_VERSION}")
             }
@@ -150,6 +153,7 @@ impl BenchRecord {
         let document: serde_json::Value = serde_json::from_str(text).map_err(RecordError::Json)?;
         match document["schema_version"].as_u64() {
             Some(version) if version != u64::from(SCHEMA_VERSION) => Err(RecordError::Version(version)),
+            _ if has_control(&document) => Err(RecordError::Control),
             _ => BenchRecord::deserialize(document).map_err(RecordError::Json),
         }
     }
@@ -164,6 +168,16 @@ impl BenchRecord {
         };
         let mut variants = self.points.iter().filter(is_meant).flat_map(|point| &point.variants);
         variants.find(|it| it.name == variant.name)
+    }
+}
+
+/// Whether any text has control characters. A document that was parsed is not nested deeply.
+fn has_control(document: &serde_json::Value) -> bool {
+    match document {
+        serde_json::Value::String(text) => text.chars().any(char::is_control),
+        serde_json::Value::Array(values) => values.iter().any(has_control),
+        serde_json::Value::Object(fields) => fields.values().any(has_control),
+        _ => false,
     }
 }
 
@@ -316,6 +330,10 @@ mod tests {
         let other = text.replacen("\"schema_version\":1", "\"schema_version\":7", 1);
         let error = BenchRecord::parse(&other).unwrap_err().to_string();
         assert_eq!(error, "a record of version 7, where this deburr reads version 1");
+        for (name, is_fine) in [("xc\\u0068g", true), ("xchg\\u001b[2J", false), ("xchg\\n", false)] {
+            let named = text.replacen("xchg", name, 1);
+            assert_eq!(BenchRecord::parse(&named).is_ok(), is_fine, "{named}");
+        }
         assert!(BenchRecord::parse("[1]").unwrap_err().to_string().contains("no record of"));
     }
 

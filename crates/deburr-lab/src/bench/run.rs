@@ -249,13 +249,7 @@ pub fn sample(
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect::<Result<_, _>>()
     })?;
-    // A thread that had to wait for its processor has lost that time, too.
-    let first = ran.iter().map(|(start, _)| *start).min().unwrap_or_else(Instant::now);
-    let since_first = |(start, thread): (Instant, ThreadSample)| {
-        let waited = (start - first).as_secs_f64();
-        ThreadSample { seconds: waited + thread.seconds, ..thread }
-    };
-    let threads: Vec<ThreadSample> = ran.into_iter().map(since_first).collect();
+    let threads = since_first(ran);
     let holds = |thread: usize, iterations: u64, values: &[u64]| {
         let cell = own(thread).load(Ordering::Relaxed);
         let (found, is_right) = match kernel.data() {
@@ -276,6 +270,16 @@ pub fn sample(
         }
     }
     Ok(Sample { threads })
+}
+
+/// Threads by the time since the first of them began: one that had to wait for its processor has lost that time, too.
+fn since_first(ran: Vec<(Instant, ThreadSample)>) -> Vec<ThreadSample> {
+    let first = ran.iter().map(|(start, _)| *start).min();
+    let since = |(start, thread): (Instant, ThreadSample)| {
+        let waited = first.map_or(0.0, |first| (start - first).as_secs_f64());
+        ThreadSample { seconds: waited + thread.seconds, ..thread }
+    };
+    ran.into_iter().map(since).collect()
 }
 
 /// What a thread's cell is before: where there is memory, where the thread begins in it.
@@ -410,19 +414,22 @@ mod tests {
         assert_eq!(error.to_string(), "nothing: left 0x0 in memory, which is wrong");
     }
 
-    /// Threads that share a processor share its time: together they are not faster than one.
+    /// Two that take turns on a processor are together as fast as one.
     #[test]
-    fn threads_that_take_turns_do_as_much_as_one() {
-        let kernel = KERNELS.iter().find(|kernel| kernel.name == "popcount").unwrap();
-        let rate = |cpus: &[usize]| {
-            let (placement, duration) = (Placement::OwnLine, Duration::from_millis(40));
-            let setting = Setting { cpus, placement, duration, work: &Work::NONE };
-            let variant = &kernel.variants[kernel.variants.len() - 1];
-            let rate = || sample(kernel, variant, 4096, &setting, &Stop::default()).unwrap().rate();
-            (0..5).map(|_| rate()).fold(0.0, f64::max)
+    fn a_thread_that_waits_for_its_processor_loses_that_time() {
+        let (first, half) = (Instant::now(), Duration::from_millis(500));
+        let thread = ThreadSample {
+            operations: 1000,
+            seconds: 0.5,
+            chunk: 10,
+            longest_chunk: 0.1,
+            handovers: None,
+            preemptions: None,
         };
-        let (one, eight) = (rate(&[0]), rate(&[0; 8]));
-        assert!(eight < 1.5 * one, "{one} {eight}");
+        let earlier = ThreadSample { seconds: 1.0, ..thread };
+        let threads = since_first(vec![(first + half, thread), (first, earlier)]);
+        assert_eq!(threads.iter().map(|thread| thread.seconds).collect::<Vec<_>>(), [1.0, 1.0]);
+        assert_eq!(Sample { threads }.rate(), 2000.0);
     }
 
     #[test]
