@@ -15,6 +15,7 @@ use crate::stats::moments::median;
 use crate::stats::verdict::{Order, Outcome, Rule};
 use crate::stats::{Direction, Error};
 use deburr_cpu::FeatureSet;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -107,6 +108,9 @@ pub fn point(
     let mut order: Vec<Vec<usize>> = Vec::new();
     let last = rule.analyses().last().copied().unwrap_or_default();
     let mut retaken = 0;
+    // Threads that share a processor are preempted in every round.
+    let processors = setting.cpus.iter().collect::<BTreeSet<_>>().len();
+    let limit = if processors == setting.cpus.len() { last } else { 0 };
     while order.len() < last {
         let done = order.len();
         if stop.is_wanted()
@@ -122,7 +126,7 @@ pub fn point(
         }
         let is_preempted = |measured: &Measured| measured.samples.last().is_some_and(Sample::is_preempted);
         // A round that somebody stopped is in part too short. One that something else disturbed is taken again, a few times.
-        let is_disturbed = retaken < last && variants.iter().any(is_preempted);
+        let is_disturbed = retaken < limit && variants.iter().any(is_preempted);
         if stop.is_wanted() || is_disturbed {
             variants.iter_mut().for_each(|measured| measured.samples.truncate(done));
             retaken += usize::from(is_disturbed);
