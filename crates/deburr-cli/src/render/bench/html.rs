@@ -293,7 +293,8 @@ mod tests {
         }
         let mut document = document;
         hostile(&mut document);
-        let record = BenchRecord::parse(&document.to_string()).unwrap();
+        // A record with control characters is refused when it is read; the page does not rely on that.
+        let record: BenchRecord = serde_json::from_value(document).unwrap();
         let page = written(&record);
         assert!(page.matches("&lt;script&gt;alert(&#39;1&#39;)").count() > 20);
         for foreign in
