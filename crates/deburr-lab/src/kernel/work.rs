@@ -1,4 +1,4 @@
-//! What a thread does besides the kernel's work: delays between operations, and inside a critical section.
+//! What a thread does in addition to the kernel's work: delays between operations, and inside a critical section.
 //!
 //! In: lengths in iterations of the delay loop. Out: [`Work`], which the assembly reads. The loop is `dec; jns` or `subs; b.pl`,
 //! about a cycle an iteration; [`crate::bench::pace`] measures what it takes.

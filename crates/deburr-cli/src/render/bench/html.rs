@@ -68,7 +68,7 @@ fn machine(record: &BenchRecord) -> String {
     list("machine-facts", rows)
 }
 
-/// Names with what they stand for, which is HTML.
+/// Names with their values, which are HTML.
 fn list<const N: usize>(class: &str, rows: [(&str, String); N]) -> String {
     let items = rows.map(|(name, value)| format!("<div><dt>{name}</dt><dd>{value}</dd></div>\n")).concat();
     format!("<dl class=\"{class}\">\n{items}</dl>\n")

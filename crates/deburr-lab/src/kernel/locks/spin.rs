@@ -45,7 +45,7 @@ macro_rules! locked {
     };
 }
 
-/// The variants of a kernel: each way to take the lock, with the same done inside.
+/// The variants of a kernel: each instruction and pause that takes the lock, with the same done inside.
 #[cfg(target_arch = "x86_64")]
 macro_rules! locks {
     ($inside:tt) => {
@@ -115,7 +115,7 @@ macro_rules! locks {
     };
 }
 
-/// The variants of a kernel: each way to take the lock, with the same done inside.
+/// The variants of a kernel: each instruction and pause that takes the lock, with the same done inside.
 #[cfg(target_arch = "aarch64")]
 macro_rules! locks {
     ($inside:tt) => {
