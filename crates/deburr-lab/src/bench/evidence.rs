@@ -4,6 +4,7 @@
 //! machines are the reporters', and `evidence/README.md` has the sources. Absolute times are not compared: machines differ.
 
 use super::record::BenchRecord;
+use crate::model::published::{self, Build, Row};
 use std::collections::BTreeMap;
 
 /// A published ratio, and the record's.
@@ -85,8 +86,8 @@ struct Pair {
     to: &'static str,
 }
 
-/// The operations of `atomics_microbench.csv` that builds differ in, and their variants: LL/SC, LSE, outlined with LSE. An empty
-/// name: no variant does that.
+/// The operations of the tables that builds differ in, and their variants: LL/SC, LSE, outlined with LSE. An empty name: no
+/// variant does that.
 const OPERATIONS: [(&str, &str, [&str; 3]); 6] = [
     ("EXCHANGE", "exchange", ["ldaxr/stlxr", "swpal", "outlined, with LSE"]),
     ("BAD_CAS", "failing-compare-and-swap", ["ldaxr/stlxr", "casal", "outlined, with LSE"]),
@@ -96,23 +97,32 @@ const OPERATIONS: [(&str, &str, [&str; 3]); 6] = [
     ("RW_LOCK_LIKE", "reader-lock", ["ldaxr/stlxr", "casal loop", ""]),
 ];
 
-/// The builds of that table, in the order of [`OPERATIONS`].
-const BUILDS: [&str; 3] = ["-march=armv8-a", "-march=armv8-a+lse", "-moutline-atomics"];
-
 fn microbenchmarks() -> Vec<Published> {
-    const TEXT: &str = include_str!("../../../../evidence/atomics_microbench.csv");
+    let text = include_str!("../../../../evidence/atomics_microbench.csv");
+    builds("atomics_microbench.csv", published::microbenchmarks(text).unwrap_or_default())
+}
+
+fn sweep() -> Vec<Published> {
+    let text = include_str!("../../../../evidence/rw_lock_like_thread_sweep.csv");
+    let rows = published::sweep(text).unwrap_or_default().into_iter();
+    builds(
+        "rw_lock_like_thread_sweep.csv",
+        rows.map(|row| Row { machine: "not named".to_owned(), ..row }).collect(),
+    )
+}
+
+/// The ratios of builds of the same operation, on the same machine and with as many threads.
+fn builds(table: &'static str, rows: Vec<Row>) -> Vec<Published> {
     let mut times: BTreeMap<(String, usize, usize), [Vec<f64>; 3]> = BTreeMap::new();
-    for row in rows(TEXT) {
-        let [_, machine, threads, iterations, name, build, seconds, _] = &row[..] else { continue };
-        let operation = OPERATIONS.iter().position(|(operation, ..)| operation == name);
-        let build = BUILDS.iter().position(|flag| flag == build);
-        let (Some(operation), Some(build)) = (operation, build) else { continue };
-        let (Ok(threads), Ok(iterations), Ok(seconds)) =
-            (threads.parse(), iterations.parse::<f64>(), seconds.parse::<f64>())
-        else {
-            continue;
-        };
-        times.entry((machine.clone(), operation, threads)).or_default()[build].push(seconds / iterations);
+    for Row { machine, threads, name, build, ns, .. } in rows {
+        if let Some(operation) = OPERATIONS.iter().position(|(operation, ..)| *operation == name) {
+            let build = match build {
+                Build::Exclusive => 0,
+                Build::Lse => 1,
+                Build::Outlined => 2,
+            };
+            times.entry((machine, operation, threads)).or_default()[build].push(ns);
+        }
     }
     let mut published = Vec::new();
     for ((machine, operation, threads), builds) in times {
@@ -122,7 +132,7 @@ fn microbenchmarks() -> Vec<Published> {
                 continue;
             }
             published.push(Published {
-                table: "atomics_microbench.csv",
+                table,
                 machine: machine.clone(),
                 what: format!("{name}: {what}"),
                 threads,
@@ -132,23 +142,6 @@ fn microbenchmarks() -> Vec<Published> {
         }
     }
     published
-}
-
-fn sweep() -> Vec<Published> {
-    const TEXT: &str = include_str!("../../../../evidence/rw_lock_like_thread_sweep.csv");
-    let of = |row: Vec<String>| {
-        let [threads, exclusive, lse] = &row[..] else { return None };
-        let (exclusive, lse): (f64, f64) = (exclusive.parse().ok()?, lse.parse().ok()?);
-        Some(Published {
-            table: "rw_lock_like_thread_sweep.csv",
-            machine: "not named".to_owned(),
-            what: "RW_LOCK_LIKE: LSE to LL/SC".to_owned(),
-            threads: threads.parse().ok()?,
-            ratio: lse / exclusive,
-            pair: Pair { kernel: "reader-lock", of: "casal loop", to: "ldaxr/stlxr" },
-        })
-    };
-    rows(TEXT).into_iter().filter_map(of).collect()
 }
 
 fn near_and_far() -> Vec<Published> {
@@ -252,31 +245,12 @@ fn rows(text: &str) -> Vec<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::example;
     use crate::kernel::KERNELS;
 
     fn record(kernel: &str, threads: usize, times: [(&str, f64); 2]) -> BenchRecord {
-        let variants = times.map(|(name, ns)| {
-            serde_json::json!({
-                "name": name, "lacks": [], "verdict": null,
-                "measured": {
-                    "rounds": 10, "rate": 1e9 / ns, "range": [1e9 / ns, 1e9 / ns], "ns": ns, "thread_rates": [1e9 / ns],
-                    "fairness": 1.0, "longest_wait_ns": ns, "wait_operations": 1, "preempted": 0,
-                },
-            })
-        });
-        let record = serde_json::json!({
-            "schema_version": 1, "tool_version": "0", "loop_ns": 0.5, "clock_ns": 20.0, "sample_ms": 1.0,
-            "region": 0.03, "is_interrupted": false,
-            "machine": {
-                "cpu": "a", "arch": "aarch64", "level": "armv8.1-a", "microcode": null, "kernel": null,
-                "governor": null, "smt": null, "virtualised": null, "processors": 64,
-            },
-            "points": [{
-                "suite": "atomics", "kernel": kernel, "placement": "same-word",
-                "processors": (0..threads).collect::<Vec<usize>>(), "variants": variants,
-            }],
-        });
-        BenchRecord::parse(&record.to_string()).unwrap()
+        let variants = times.map(|(name, ns)| example::variant(name, Some(ns), None));
+        example::record(&[example::point((kernel, threads), "none", &variants)])
     }
 
     #[test]

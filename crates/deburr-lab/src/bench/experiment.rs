@@ -4,6 +4,7 @@
 //! order, so that what the machine does meanwhile meets all of them; rounds end when [`comparison`](crate::comparison) has
 //! decided about each variant, or with the last analysis.
 
+use super::machine::distinct;
 use super::run::{RunError, Sample, Setting, chunk_of, sample};
 use crate::comparison::{Comparison, Question, Series, Stolen, compare, outcome};
 use crate::kernel::{DELAYS, EMPTY, Kernel, Variant, Work};
@@ -15,7 +16,6 @@ use crate::stats::moments::median;
 use crate::stats::verdict::{Order, Outcome, Rule};
 use crate::stats::{Direction, Error};
 use deburr_cpu::FeatureSet;
-use std::collections::BTreeSet;
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -109,8 +109,7 @@ pub fn point(
     let last = rule.analyses().last().copied().unwrap_or_default();
     let mut retaken = 0;
     // Threads that share a processor are preempted in every round.
-    let processors = setting.cpus.iter().collect::<BTreeSet<_>>().len();
-    let limit = if processors == setting.cpus.len() { last } else { 0 };
+    let limit = if distinct(setting.cpus) == setting.cpus.len() { last } else { 0 };
     while order.len() < last {
         let done = order.len();
         if stop.is_wanted()

@@ -3,6 +3,7 @@
 //! In: a [`BenchRecord`] and numbers of threads. Out: a [`Forecast`], which [`crate::model`] makes from what one thread costs and
 //! from constants fitted to what several threads were measured to cost. Predicted numbers are never among the measured ones.
 
+use super::machine::distinct;
 use super::pace::Think;
 use super::record::{BenchRecord, PointRecord, Rates};
 use crate::model::fit::{Observation, fit};
@@ -213,7 +214,7 @@ fn variants<'a>(record: &'a BenchRecord, left_out: &mut BTreeSet<String>) -> Vec
                 variants.len() - 1
             });
             let threads = point.processors.len();
-            if threads > 1 && point.processors.iter().collect::<BTreeSet<_>>().len() == threads {
+            if threads > 1 && distinct(&point.processors) == threads {
                 variants[index].contended.insert(threads, measured.ns);
             }
         }

@@ -3,6 +3,7 @@
 //! In: `/proc` and `/sys`. Out: [`Machine`]. What is not shown is `None`.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fs;
 
 /// A machine.
@@ -26,6 +27,11 @@ pub struct Machine {
     pub virtualised: Option<bool>,
     /// Processors that this process may use.
     pub processors: usize,
+}
+
+/// How many different processors there are among those of some threads.
+pub fn distinct(processors: &[usize]) -> usize {
+    processors.iter().collect::<BTreeSet<_>>().len()
 }
 
 impl Machine {

@@ -7,6 +7,8 @@
 
 pub mod cost;
 pub mod evidence;
+#[cfg(test)]
+mod example;
 pub mod experiment;
 pub mod forecast;
 pub mod machine;

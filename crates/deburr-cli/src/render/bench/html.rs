@@ -5,10 +5,11 @@
 
 use super::curves::curves;
 use super::figure::figure;
-use super::tables::{distinct, is_same_table, setting, throughput};
+use super::tables::{is_same_table, setting, throughput};
 use crate::render::number::{counted, nanoseconds};
 use crate::render::page::head;
 use crate::render::page::markup::{Escaped, data};
+use deburr_lab::bench::machine::distinct;
 use deburr_lab::bench::record::{BenchRecord, PointRecord, Rates, VariantRecord, VerdictRecord};
 use std::io::{self, Write};
 

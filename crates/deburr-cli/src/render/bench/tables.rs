@@ -4,6 +4,7 @@ use crate::render::number::{counted, nanoseconds};
 use crate::render::style::Palette;
 use deburr_core::rule::Rule;
 use deburr_lab::bench::cost::{Cost, ThreadCost};
+use deburr_lab::bench::machine::distinct;
 use deburr_lab::bench::record::{BenchRecord, PointRecord, VariantRecord};
 use deburr_lab::kernel::Kernel;
 use std::io::{self, Write};
@@ -213,11 +214,6 @@ fn measured(variant: &VariantRecord, bytes: Option<usize>) -> String {
     format!("{:>10}  {rate:>9}/s  {fairness}{verdict}{preempted}{kept}", nanoseconds(rates.ns))
         .trim_end()
         .to_owned()
-}
-
-/// How many different ones there are.
-pub(super) fn distinct(processors: &[usize]) -> usize {
-    processors.iter().collect::<std::collections::BTreeSet<_>>().len()
 }
 
 /// A rate: of bytes where an operation reads so many, of operations otherwise.
