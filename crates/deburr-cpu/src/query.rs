@@ -186,6 +186,35 @@ pub fn cpuid_bit(leaf: u32, subleaf: u32, register: CpuidRegister, bit: u32) -> 
         .map(|&(.., feature, _)| feature)
 }
 
+/// Where CPUID states a feature, and which register state it needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CpuidPlace {
+    /// The leaf (`EAX`) and the subleaf (`ECX`).
+    pub leaf: (u32, u32),
+    /// The register of the answer.
+    pub register: CpuidRegister,
+    /// The bit of the register.
+    pub bit: u32,
+    /// Bits of XCR0 that must all be set.
+    pub xcr0: u64,
+}
+
+/// Where CPUID states a feature of x86-64; `None` where it states it nowhere.
+pub fn cpuid_place(feature: Feature) -> Option<CpuidPlace> {
+    let row = ROWS.iter().find(|row| row.4 == feature)?;
+    let &(leaf, subleaf, register, bit, _, State(xcr0)) = row;
+    Some(CpuidPlace { leaf: (leaf, subleaf), register, bit, xcr0 })
+}
+
+/// Where the auxiliary vector states a feature of AArch64, as [`hwcap_bit`] counts words: word, bit. `None` where
+/// Linux reports it to no program.
+pub fn hwcap_place(feature: Feature) -> Option<(u8, u32)> {
+    let place = |word: u8, table: &[(u32, Feature)]| {
+        table.iter().find(|row| row.1 == feature).map(|&(bit, _)| (word, bit))
+    };
+    place(1, HWCAP).or_else(|| place(2, HWCAP2))
+}
+
 /// Whether CPUID's answer to a leaf holds bits that represent features.
 pub fn is_feature_leaf(leaf: u32) -> bool {
     FEATURE_LEAVES.contains(&leaf)

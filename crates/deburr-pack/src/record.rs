@@ -1,0 +1,131 @@
+//! The record of a pack: `deburr-pack.json` in the folder that `deburr pack build` makes. Schema version 1.
+//!
+//! In: what was built. Out: the same for the steps that follow: `assemble`, `measure`, `oci`. Paths are relative to the
+//! folder of the record, so that the folder can be moved.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The record's name in its folder.
+pub const FILE: &str = "deburr-pack.json";
+/// The version of the schema; it grows when a field changes its meaning or goes away.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// What was packed.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Record {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// The command that built each variant, as its arguments.
+    pub command: Vec<String>,
+    /// The variants, in the order of the levels that were given.
+    pub variants: Vec<BuiltVariant>,
+    /// What was measured, by CPU model; empty before `deburr pack measure`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub measured: Vec<Measured>,
+}
+
+/// One variant.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+pub struct BuiltVariant {
+    /// The target, as `deburr_cpu::Target` reads it: `x86-64-v3`, `armv8.0-a+lse`, `neoverse-n1`.
+    pub level: String,
+    /// What became of it.
+    pub state: State,
+    /// The installed tree, relative to the record's folder.
+    pub tree: PathBuf,
+    /// What the build wrote on its standard output and standard error, relative to the record's folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<PathBuf>,
+}
+
+/// What became of a variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// It is built, and checked to be what its level says.
+    Done,
+    /// Its build failed; the log says how.
+    Failed,
+    /// It is built, but is not what its level says.
+    Rejected,
+}
+
+/// What was measured on one CPU model.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Measured {
+    /// The CPU's name, for the reader.
+    pub cpu: String,
+    /// As `deburr_launcher::Model` has it.
+    pub maker: u32,
+    /// As `deburr_launcher::Model` has it.
+    pub signature: u32,
+    /// The workload, as its arguments.
+    pub command: Vec<String>,
+    /// Levels worth having there, best first.
+    pub preferred: Vec<String>,
+    /// Levels that run there and gain nothing over one that needs less.
+    pub without_gain: Vec<String>,
+}
+
+/// Why a record cannot be used.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// It cannot be read or written.
+    Io(PathBuf, std::io::Error),
+    /// It is no record.
+    Malformed(PathBuf, serde_json::Error),
+    /// It is of another version.
+    Version(PathBuf, u32),
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RecordError::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            RecordError::Malformed(path, error) => {
+                write!(f, "{}: expected a record of deburr pack: {error}", path.display())
+            }
+            RecordError::Version(path, version) => write!(
+                f,
+                "{}: a record of version {version}; this deburr reads version {SCHEMA_VERSION}",
+                path.display()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for RecordError {}
+
+impl Record {
+    /// Reads the record of a folder.
+    ///
+    /// # Errors
+    /// [`RecordError`].
+    pub fn read(folder: &Path) -> Result<Record, RecordError> {
+        let path = folder.join(FILE);
+        let text = std::fs::read_to_string(&path).map_err(|error| RecordError::Io(path.clone(), error))?;
+        let record: Record =
+            serde_json::from_str(&text).map_err(|error| RecordError::Malformed(path.clone(), error))?;
+        if record.schema_version != SCHEMA_VERSION {
+            return Err(RecordError::Version(path, record.schema_version));
+        }
+        Ok(record)
+    }
+
+    /// Writes the record into a folder, whole or not at all.
+    ///
+    /// # Errors
+    /// [`RecordError::Io`].
+    pub fn write(&self, folder: &Path) -> Result<(), RecordError> {
+        let path = folder.join(FILE);
+        let temporary = folder.join(format!("{FILE}.new"));
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|error| RecordError::Malformed(path.clone(), error))?;
+        std::fs::write(&temporary, text + "\n")
+            .and_then(|()| std::fs::rename(&temporary, &path))
+            .map_err(|error| RecordError::Io(path, error))
+    }
+}
