@@ -259,7 +259,8 @@ static int try(struct launch *launch, unsigned index) {
     char *path = launch->folder;
     unsigned length = launch->folder_length;
     const char *fault = "has too long a path";
-    if (join(path, &length, deburr_string(launch->table, deburr_variants(launch->table)[index].path))) {
+    int is_path = join(path, &length, deburr_string(launch->table, deburr_variants(launch->table)[index].path));
+    if (is_path) {
         long file = call(NR_OPENAT, HERE, (long)path, CLOSE_ON_EXEC, 0);
         if (file == NO_ENTRY || file == NOT_A_FOLDER)
             return 1;
@@ -281,8 +282,11 @@ static int try(struct launch *launch, unsigned index) {
         fault = reason_of(call(NR_EXECVE, (long)path, (long)launch->argv, (long)launch->envp, 0));
     }
     begin(launch, &line);
-    add(&line, path);
-    add(&line, ": the variant for ");
+    if (is_path) {
+        add(&line, path);
+        add(&line, ": ");
+    }
+    add(&line, "the variant for ");
     add(&line, level_of(launch, index));
     add(&line, " ");
     add(&line, fault);
