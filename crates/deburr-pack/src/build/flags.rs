@@ -66,8 +66,8 @@ pub(super) fn go(target: &Target) -> (&'static str, String) {
 /// What the linker is to state of the result in its property note; psABI levels only.
 pub(super) fn stated_level(target: &Target) -> Option<String> {
     let level = level_named(&target.name).filter(|level| level.arch == Arch::X86_64)?;
-    let name = if level.name == "x86-64-v1" { "x86-64-baseline" } else { level.name };
-    Some(format!("-Wl,-z,{name}"))
+    // Every CPU has the first one, and ld 2.40 aborts when it is to state that (`-z x86-64-baseline`).
+    (level.name != "x86-64-v1").then(|| format!("-Wl,-z,{}", level.name))
 }
 
 /// The level or CPU, and the suffixes without their plus signs.
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn only_levels_of_the_psabi_are_stated_to_the_linker() {
-        assert_eq!(stated_level(&target("x86-64-v1")).as_deref(), Some("-Wl,-z,x86-64-baseline"));
+        assert_eq!(stated_level(&target("x86-64-v1")), None);
         assert_eq!(stated_level(&target("x86-64-v3")).as_deref(), Some("-Wl,-z,x86-64-v3"));
         assert_eq!(stated_level(&target("haswell")), None);
         assert_eq!(stated_level(&target("armv8.1-a")), None);

@@ -116,6 +116,7 @@ impl Variant<'_> {
         if self.request.fresh || !is_text(&copied, &wanted) {
             remove(&copied)?;
             remove(&copy)?;
+            remove(&folder.join("calls.log"))?;
             tree::copy(self.source, self.listing, &copy).map_err(at(&copy))?;
             fs::write(&copied, &wanted).map_err(at(&copied))?;
         }

@@ -38,7 +38,13 @@ pub(super) fn write(target: &Target, folder: &Path, copy: &Path, source: &Path) 
     }
     fs::create_dir_all(&wrappers)?;
     let calls = folder.join("calls.log");
-    fs::write(&calls, "")?;
+    // A build that goes on in its copy need not call a compiler again; a refusal may be over.
+    let before = fs::read_to_string(&calls).unwrap_or_default();
+    let kept = before
+        .lines()
+        .filter(|line| !line.starts_with("cannot "))
+        .fold(String::new(), |all, it| all + it + "\n");
+    fs::write(&calls, kept)?;
     let mut made = Wrappers { folder: wrappers, calls, names: Vec::new(), variables: Vec::new() };
     for (name, real) in compilers() {
         let script = script(&name, &real, target, &made.calls, copy, source);
