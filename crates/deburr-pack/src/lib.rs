@@ -1,7 +1,10 @@
 //! Builds a program at several instruction-set levels, checks what came out, and lays the variants out so that one of
 //! them is chosen at start.
 //!
-//! In: a build command, or installed trees. Out: trees of variants with a record of them ([`record`]), and a tree to
-//! install. This is the only place that runs compilers.
+//! In: a build command ([`build`](mod@build)), or installed trees. Out: trees of variants with a record of them
+//! ([`record`]), and a tree to install. This is the only place that runs compilers.
 
+pub mod build;
+pub mod check;
 pub mod record;
+pub mod same;

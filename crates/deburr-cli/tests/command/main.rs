@@ -11,6 +11,7 @@ mod fix;
 mod fixtures;
 mod formats;
 mod outputs;
+mod pack_build;
 mod packages;
 mod show;
 
@@ -83,6 +84,8 @@ fn help_texts_are_as_recorded() {
         "fix",
         "compare",
         "bench",
+        "pack",
+        "pack build",
         "cpu",
         "rules",
         "explain",

@@ -1,0 +1,43 @@
+//! The options of `deburr pack build`.
+
+use clap::Args;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// The options of `deburr pack build`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  deburr pack build --levels x86-64-v1,x86-64-v3 -- make -j2
+  deburr pack build --levels x86-64-v1,x86-64-v3,x86-64-v4 -- sh -c './configure && make install'
+  deburr pack build --levels armv8-a,armv8.1-a -- make CC=aarch64-linux-gnu-gcc
+  deburr pack build --levels x86-64-v1,x86-64-v3 --take server -- make   only this file
+
+The command finds wrappers of the compilers first in PATH; they put the level's flags in front of
+its own. DESTDIR names the folder to install into; where nothing is installed, the programs and
+shared libraries that were linked are taken.
+
+Exit status: 0 all variants are built and are what their levels say, 2 some are not,
+130 interrupted (the same command goes on).")]
+pub(crate) struct Build {
+    /// Levels or CPUs, a variant each, the lowest first
+    #[arg(long, value_name = "LEVEL,…", value_delimiter = ',', required = true)]
+    pub(crate) levels: Vec<String>,
+    /// The folder of the pack
+    #[arg(short, long, value_name = "PACK", default_value = "deburr-pack")]
+    pub(crate) output: PathBuf,
+    /// The tree of sources to copy [default: the current folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) source: Option<PathBuf>,
+    /// Take this file or folder of the copy, instead of what is installed or linked
+    #[arg(long, value_name = "PATH")]
+    pub(crate) take: Vec<PathBuf>,
+    /// Build all variants again, from new copies
+    #[arg(long)]
+    pub(crate) fresh: bool,
+    /// Show faults only
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// The build command
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}

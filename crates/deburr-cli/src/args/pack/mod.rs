@@ -1,0 +1,21 @@
+//! The options of `deburr pack`, by step.
+
+pub(crate) mod build;
+
+use clap::{Args, Subcommand};
+
+/// The options of `deburr pack`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  deburr pack build --levels x86-64-v1,x86-64-v3 -- make -j2")]
+pub(crate) struct Pack {
+    #[command(subcommand)]
+    pub(crate) step: Step,
+}
+
+/// The steps of a pack.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Step {
+    /// Build a program at several levels, each in its own copy of the sources, and check each
+    Build(Box<build::Build>),
+}

@@ -1,0 +1,145 @@
+//! Build stage: a target → the flags with which each family of compilers builds for it.
+//!
+//! In: a [`Target`]. Out: options of GCC and Clang ("x86 Options", "AArch64 Options"), of rustc ("Codegen Options"), and
+//! Go's `GOAMD64` or `GOARM64` (cmd/go, "Environment variables"). Whether a compiler knows them is tried by the caller.
+
+use deburr_cpu::{Arch, Target, level_named, levels};
+
+/// The options of GCC and Clang.
+pub(super) fn c_family(target: &Target) -> Vec<String> {
+    let (base, suffixes) = parts(target);
+    match target.arch {
+        Arch::X86_64 => {
+            let mut flags = vec![format!("-march={}", x86_name(base))];
+            flags.extend(suffixes.map(|suffix| match removed(target.arch, suffix) {
+                Some(name) => format!("-mno-{name}"),
+                None => format!("-m{suffix}"),
+            }));
+            flags
+        }
+        Arch::Aarch64 => {
+            let option = if level_named(base).is_some() { "-march" } else { "-mcpu" };
+            let mut flag = format!("{option}={}", base.replace(".0-a", "-a"));
+            suffixes.for_each(|suffix| {
+                flag.push('+');
+                flag.push_str(suffix);
+            });
+            vec![flag]
+        }
+    }
+}
+
+/// The options of rustc.
+pub(super) fn rustc(target: &Target) -> Vec<String> {
+    let (base, suffixes) = parts(target);
+    let mut flags = Vec::new();
+    match (target.arch, base.strip_prefix("armv").filter(|_| level_named(base).is_some())) {
+        (Arch::X86_64, _) => flags.push(format!("-Ctarget-cpu={}", x86_name(base))),
+        (Arch::Aarch64, Some("8.0-a")) => {}
+        (Arch::Aarch64, Some(version)) => {
+            let version = version.replace(".0-a", "a").replace("-a", "a");
+            flags.push(format!("-Ctarget-feature=+v{version}"));
+        }
+        (Arch::Aarch64, None) => flags.push(format!("-Ctarget-cpu={base}")),
+    }
+    flags.extend(suffixes.map(|suffix| match removed(target.arch, suffix) {
+        Some(name) => format!("-Ctarget-feature=-{name}"),
+        None => format!("-Ctarget-feature=+{suffix}"),
+    }));
+    flags
+}
+
+/// Go's variable, and its value: the largest level within the target, and LSE where Go can have it alone.
+pub(super) fn go(target: &Target) -> (&'static str, String) {
+    let within = levels(target.arch).iter().filter(|level| level.features.is_subset(target.features)).last();
+    let name = within.map_or("", |level| level.name);
+    match target.arch {
+        Arch::X86_64 => ("GOAMD64", name.strip_prefix("x86-64-").unwrap_or("v1").to_owned()),
+        Arch::Aarch64 => {
+            let version = name.strip_prefix("arm").and_then(|rest| rest.strip_suffix("-a")).unwrap_or("v8.0");
+            let has_lse = version == "v8.0" && target.features.contains(deburr_cpu::Feature::FEAT_LSE);
+            ("GOARM64", format!("{version}{}", if has_lse { ",lse" } else { "" }))
+        }
+    }
+}
+
+/// What the linker is to state of the result in its property note; psABI levels only.
+pub(super) fn stated_level(target: &Target) -> Option<String> {
+    let level = level_named(&target.name).filter(|level| level.arch == Arch::X86_64)?;
+    // Every CPU has the first one, and ld 2.40 aborts when it is to state that (`-z x86-64-baseline`).
+    (level.name != "x86-64-v1").then(|| format!("-Wl,-z,{}", level.name))
+}
+
+/// The level or CPU, and the suffixes without their plus signs.
+fn parts(target: &Target) -> (&str, impl Iterator<Item = &str>) {
+    let mut parts = target.name.split('+');
+    (parts.next().unwrap_or_default(), parts)
+}
+
+/// The feature that a suffix takes away. A feature may begin with "no" itself, so the whole suffix is read first.
+fn removed(arch: Arch, suffix: &str) -> Option<&str> {
+    let level = levels(arch).first()?.name;
+    let added = Target::parse(&format!("{level}+{suffix}")).ok()?;
+    let first = Target::parse(level).ok()?;
+    let rest = suffix.strip_prefix("no")?;
+    (added.features.is_subset(first.features)).then_some(rest)
+}
+
+/// The compilers' name of a level or CPU.
+fn x86_name(name: &str) -> String {
+    match name {
+        "x86-64-v1" => String::from("x86-64"),
+        zen if zen.starts_with("zen") => {
+            format!("znver{}", if zen.len() == 3 { "1" } else { zen.get(3..).unwrap_or("1") })
+        }
+        name => name.replace('_', "-"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(name: &str) -> Target {
+        Target::parse(name).unwrap()
+    }
+
+    #[test]
+    fn levels_and_suffixes_become_the_flags_of_each_family() {
+        for (name, c, rust, go_value) in [
+            ("x86-64-v1", vec!["-march=x86-64"], vec!["-Ctarget-cpu=x86-64"], "v1"),
+            ("x86-64-v3", vec!["-march=x86-64-v3"], vec!["-Ctarget-cpu=x86-64-v3"], "v3"),
+            ("haswell", vec!["-march=haswell"], vec!["-Ctarget-cpu=haswell"], "v3"),
+            (
+                "x86-64-v2+avx",
+                vec!["-march=x86-64-v2", "-mavx"],
+                vec!["-Ctarget-cpu=x86-64-v2", "-Ctarget-feature=+avx"],
+                "v2",
+            ),
+            (
+                "x86-64-v3+nofma",
+                vec!["-march=x86-64-v3", "-mno-fma"],
+                vec!["-Ctarget-cpu=x86-64-v3", "-Ctarget-feature=-fma"],
+                "v2",
+            ),
+            ("armv8-a", vec!["-march=armv8-a"], vec![], "v8.0"),
+            ("armv8-a+lse", vec!["-march=armv8-a+lse"], vec!["-Ctarget-feature=+lse"], "v8.0,lse"),
+            ("armv8.1-a", vec!["-march=armv8.1-a"], vec!["-Ctarget-feature=+v8.1a"], "v8.1"),
+            ("armv9-a", vec!["-march=armv9-a"], vec!["-Ctarget-feature=+v9a"], "v9.0"),
+            ("neoverse-n1", vec!["-mcpu=neoverse-n1"], vec!["-Ctarget-cpu=neoverse-n1"], "v8.2"),
+        ] {
+            let target = target(name);
+            assert_eq!(c_family(&target), c, "{name}");
+            assert_eq!(rustc(&target), rust, "{name}");
+            assert_eq!(go(&target).1, go_value, "{name}");
+        }
+    }
+
+    #[test]
+    fn only_levels_of_the_psabi_are_stated_to_the_linker() {
+        assert_eq!(stated_level(&target("x86-64-v1")), None);
+        assert_eq!(stated_level(&target("x86-64-v3")).as_deref(), Some("-Wl,-z,x86-64-v3"));
+        assert_eq!(stated_level(&target("haswell")), None);
+        assert_eq!(stated_level(&target("armv8.1-a")), None);
+    }
+}

@@ -1,0 +1,299 @@
+//! `deburr pack build`: a command and targets → a variant for each, built in its own copy of the sources.
+//!
+//! In: a [`BuildRequest`]. Out: a [`Record`], and in the pack's folder for each level `source` (the copy), `tree` (what is
+//! taken of it) and `build.log`. A variant that is done is kept while command, sources and version are the same.
+
+mod flags;
+mod process;
+mod request;
+pub(crate) mod tree;
+mod wrap;
+
+pub use request::{BuildError, BuildRequest, Event, Observer};
+
+use crate::check::{Fault, faults};
+use crate::record::{BuiltVariant, Record, SCHEMA_VERSION, State};
+use crate::same::same_code;
+use deburr_cpu::Target;
+use request::at;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+use tree::Listing;
+use wrap::Wrappers;
+
+/// Builds the variants, checks them, and writes the record after each.
+///
+/// A variant whose build fails, or that is rejected, does not stop the others; the record says what became of each.
+///
+/// # Errors
+/// [`BuildError`] where the request cannot be met, and when it is interrupted.
+pub fn build(request: &BuildRequest, observer: &dyn Observer) -> Result<Record, BuildError> {
+    are_buildable(&request.targets)?;
+    if request.command.is_empty() {
+        return Err(BuildError::Request(String::from("expected a build command, as in -- make -j2")));
+    }
+    fs::create_dir_all(&request.pack).map_err(at(&request.pack))?;
+    let pack = fs::canonicalize(&request.pack).map_err(at(&request.pack))?;
+    let source = fs::canonicalize(&request.source).map_err(at(&request.source))?;
+    if source.starts_with(&pack) {
+        return Err(BuildError::Request(format!(
+            "{}: the pack's folder holds the sources; name another one with -o",
+            pack.display()
+        )));
+    }
+    let listing = tree::list(&source, &pack).map_err(at(&source))?;
+    let command = request.command.iter().map(|it| it.to_string_lossy().into_owned()).collect();
+    let mut record =
+        Record { schema_version: SCHEMA_VERSION, command, variants: Vec::new(), measured: Vec::new() };
+    for target in &request.targets {
+        let variant = Variant { target, request, pack: &pack, source: &source, listing: &listing, observer };
+        let state = variant.make()?;
+        record.variants.push(BuiltVariant {
+            level: target.name.clone(),
+            state,
+            tree: Path::new(&target.name).join("tree"),
+            log: Some(Path::new(&target.name).join("build.log")),
+        });
+        record.write(&pack)?;
+    }
+    compare_neighbours(&record, &pack, observer)?;
+    Ok(record)
+}
+
+/// Whether variants for these targets make a pack.
+fn are_buildable(targets: &[Target]) -> Result<(), BuildError> {
+    let Some(first) = targets.first() else {
+        return Err(BuildError::Request(String::from("expected one level or more")));
+    };
+    let mut names = BTreeSet::new();
+    for target in targets {
+        let reason = if target.arch != first.arch {
+            format!("{} and {} are of two architectures; build a pack for each", first.name, target.name)
+        } else if target.name.split('+').next() == Some("native") {
+            String::from("native is another level on each machine; name the level, as deburr cpu shows it")
+        } else if !names.insert(&target.name) {
+            format!("{} is given twice", target.name)
+        } else {
+            continue;
+        };
+        return Err(BuildError::Request(reason));
+    }
+    Ok(())
+}
+
+/// A variant to be made.
+struct Variant<'a> {
+    target: &'a Target,
+    request: &'a BuildRequest,
+    pack: &'a Path,
+    source: &'a Path,
+    listing: &'a Listing,
+    observer: &'a dyn Observer,
+}
+
+impl Variant<'_> {
+    fn make(&self) -> Result<State, BuildError> {
+        let level = self.target.name.as_str();
+        let folder = self.pack.join(level);
+        let (copy, tree, log) = (folder.join("source"), folder.join("tree"), folder.join("build.log"));
+        let (copied, done) = (folder.join("copied"), folder.join("done"));
+        let sources = format!("{:?}\n", self.listing);
+        let wanted = self.identity(&sources);
+        if !self.request.fresh && is_text(&done, &wanted) && tree.is_dir() {
+            self.observer.happened(&Event::Kept(level));
+            return Ok(State::Done);
+        }
+        self.observer.happened(&Event::Begins(level));
+        let began = Instant::now();
+        fs::create_dir_all(&folder).map_err(at(&folder))?;
+        remove(&done)?;
+        remove(&tree)?;
+        // A copy in which a build failed or was interrupted is gone on with: what it made is newer than its sources.
+        if self.request.fresh || !is_text(&copied, &wanted) {
+            remove(&copied)?;
+            remove(&copy)?;
+            remove(&folder.join("calls.log"))?;
+            tree::copy(self.source, self.listing, &copy).map_err(at(&copy))?;
+            fs::write(&copied, &wanted).map_err(at(&copied))?;
+        }
+        let wrappers = wrap::write(self.target, &folder, &copy, self.source).map_err(at(&folder))?;
+        fs::create_dir_all(&tree).map_err(at(&tree))?;
+        let status = process::run(&mut self.command(&folder, &copy, &tree, &wrappers)?, &log, self.observer)?;
+        let reason = if status.success() {
+            self.unusable(&wrappers)?
+        } else {
+            Some(self.refusals(&wrappers)?.unwrap_or_else(|| format!("the command ended with {status}")))
+        };
+        if let Some(reason) = reason {
+            self.observer.happened(&Event::Failed(level, reason, &log, process::last_lines(&log)));
+            return Ok(State::Failed);
+        }
+        self.take(&copy, &tree)?;
+        let faults = self.faults(&tree)?;
+        if !faults.is_empty() {
+            self.observer.happened(&Event::Rejected(level, &faults));
+            return Ok(State::Rejected);
+        }
+        if tree::binaries(&tree).map_err(at(&tree))?.is_empty() {
+            let reason = "the command succeeded, and made no program and no shared library".to_owned();
+            self.observer.happened(&Event::Failed(level, reason, &log, process::last_lines(&log)));
+            return Ok(State::Failed);
+        }
+        fs::write(&done, &wanted).map_err(at(&done))?;
+        self.observer.happened(&Event::Done(level, began.elapsed()));
+        Ok(State::Done)
+    }
+
+    /// What a variant depends on, as text: it is made anew where this differs.
+    fn identity(&self, sources: &str) -> String {
+        let request = self.request;
+        let version = env!("CARGO_PKG_VERSION");
+        format!(
+            "{version}\n{:?}\n{:?}\n{:?}\n{:?}\n{sources}",
+            self.source, request.folder, request.command, request.take
+        )
+    }
+
+    fn command(
+        &self,
+        folder: &Path,
+        copy: &Path,
+        tree: &Path,
+        wrappers: &Wrappers,
+    ) -> Result<Command, BuildError> {
+        let (program, arguments) = self.request.command.split_first().ok_or_else(|| {
+            BuildError::Request(String::from("expected a build command, as in -- make -j2"))
+        })?;
+        let mut path = wrappers.folder.clone().into_os_string();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap_or_default());
+        let (go_variable, go_value) = flags::go(self.target);
+        let mut go_flags = std::env::var_os("GOFLAGS").unwrap_or_default();
+        go_flags.push(" -trimpath");
+        let mut command = Command::new(program_path(program, &wrappers.folder));
+        command.args(arguments).current_dir(copy.join(&self.request.folder));
+        command.env("PATH", path).env("DESTDIR", tree);
+        command.env(go_variable, go_value).env("GOFLAGS", go_flags);
+        // Caches of compiled code know neither the wrappers nor their flags, and would hand one variant's code to another.
+        command.env("GOCACHE", folder.join("go-cache")).env("CCACHE_DISABLE", "1");
+        for variable in ["RUSTC_WRAPPER", "CARGO_BUILD_RUSTC_WRAPPER", "CARGO_TARGET_DIR", "DEBURR_LEVEL"] {
+            command.env_remove(variable);
+        }
+        if wrappers.names.iter().any(|name| name == "rustc") {
+            // Cargo of rustup starts the toolchain's rustc without a look at PATH.
+            command.env("RUSTC", wrappers.folder.join("rustc"));
+        }
+        command.envs(wrappers.variables.iter().map(|(name, path)| (name, path)));
+        Ok(command)
+    }
+
+    /// Why a build that succeeded is of no use.
+    fn unusable(&self, wrappers: &Wrappers) -> Result<Option<String>, BuildError> {
+        let calls = fs::read_to_string(&wrappers.calls).map_err(at(&wrappers.calls))?;
+        let own: BTreeSet<&str> = calls.lines().filter_map(|line| line.strip_prefix("own ")).collect();
+        own.iter().for_each(|flag| self.observer.happened(&Event::OwnFlag(&self.target.name, flag)));
+        if calls.lines().any(|line| line.starts_with("called ")) {
+            return Ok(None);
+        }
+        Ok(Some(format!(
+            "no wrapped compiler for this architecture was called, so nothing was built for the level; \
+             a compiler named by its absolute path is not found through PATH: name it in CC or CXX instead \
+             (wrapped: {})",
+            wrappers.names.join(", ")
+        )))
+    }
+
+    /// Compilers that do not know the target, where the build called them.
+    fn refusals(&self, wrappers: &Wrappers) -> Result<Option<String>, BuildError> {
+        let calls = fs::read_to_string(&wrappers.calls).map_err(at(&wrappers.calls))?;
+        let names: BTreeSet<&str> = calls.lines().filter_map(|line| line.strip_prefix("cannot ")).collect();
+        let first = names.first().map(|name| format!("{name} does not know the target {}", self.target.name));
+        Ok(first)
+    }
+
+    /// Fills the tree, where the command did not install into it.
+    fn take(&self, copy: &Path, tree: &Path) -> Result<(), BuildError> {
+        let is_installed = fs::read_dir(tree).map_err(at(tree))?.next().is_some();
+        let paths = match self.request.take.as_slice() {
+            [] if is_installed => return Ok(()),
+            [] => tree::linked(copy, self.listing).map_err(at(copy))?,
+            paths => {
+                remove(tree)?;
+                fs::create_dir_all(tree).map_err(at(tree))?;
+                let missing = paths.iter().find(|path| fs::symlink_metadata(copy.join(path)).is_err());
+                if let Some(path) = missing {
+                    return Err(BuildError::Request(format!(
+                        "--take {}: the command did not make it in {}",
+                        path.display(),
+                        copy.display()
+                    )));
+                }
+                paths.to_vec()
+            }
+        };
+        tree::take(copy, &paths, tree).map_err(at(tree))
+    }
+
+    fn faults(&self, tree: &Path) -> Result<Vec<Fault>, BuildError> {
+        let mut found = Vec::new();
+        for path in tree::binaries(tree).map_err(at(tree))? {
+            let whole = tree.join(&path);
+            let bytes = fs::read(&whole).map_err(at(&whole))?;
+            found.extend(faults(path, &bytes, self.target));
+        }
+        Ok(found)
+    }
+}
+
+/// The program to start: the wrapper, where the command is itself a compiler.
+fn program_path(program: &OsString, wrappers: &Path) -> PathBuf {
+    let wrapper = wrappers.join(program);
+    if !Path::new(program).is_absolute() && wrapper.is_file() { wrapper } else { PathBuf::from(program) }
+}
+
+/// Whether a file holds a text.
+fn is_text(path: &Path, text: &str) -> bool {
+    fs::read(path).is_ok_and(|bytes| bytes == text.as_bytes())
+}
+
+/// Removes a file or a folder, if it is there.
+fn remove(path: &Path) -> Result<(), BuildError> {
+    match fs::symlink_metadata(path) {
+        Ok(data) if data.is_dir() => fs::remove_dir_all(path).map_err(at(path)),
+        Ok(_) => fs::remove_file(path).map_err(at(path)),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Compares each variant with the one before it, and says which files have the same code.
+fn compare_neighbours(record: &Record, pack: &Path, observer: &dyn Observer) -> Result<(), BuildError> {
+    let done: Vec<&BuiltVariant> = record.variants.iter().filter(|it| it.state == State::Done).collect();
+    for pair in done.windows(2) {
+        let [below, variant] = pair else { continue };
+        let (tree_below, tree) = (pack.join(&below.tree), pack.join(&variant.tree));
+        let paths = tree::binaries(&tree).map_err(at(&tree))?;
+        let mut same = Vec::new();
+        for path in &paths {
+            let (a, b) = (tree_below.join(path), tree.join(path));
+            if !a.is_file() {
+                continue;
+            }
+            let (a, b) = (fs::read(&a).map_err(at(&a))?, fs::read(&b).map_err(at(&b))?);
+            let is_same =
+                same_code(&a, &b).map_err(|error| BuildError::NotComparable(path.clone(), error))?;
+            if is_same {
+                same.push(path.clone());
+            }
+        }
+        if !same.is_empty() {
+            let others = paths.len() - same.len();
+            let (level, below) = (variant.level.as_str(), below.level.as_str());
+            observer.happened(&Event::Same { level, below, same: &same, others });
+        }
+    }
+    Ok(())
+}

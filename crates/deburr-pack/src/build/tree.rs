@@ -1,0 +1,123 @@
+//! Build stage: trees of files → their copy, a listing of them, and what a build made in them.
+//!
+//! In: a tree of sources. Out: a copy with the modes and modification times of its files, because `make` compares these;
+//! a listing, which differs where any file does; the ELF files that a command made in the copy since.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// What is known of each file: size, modification time and mode, or the target of a link.
+pub(super) type Listing = BTreeMap<PathBuf, String>;
+
+/// Lists a tree, without what is at `leave_out`.
+pub(super) fn list(root: &Path, leave_out: &Path) -> io::Result<Listing> {
+    let mut listing = Listing::new();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(root.join(&folder))? {
+            let entry = entry?;
+            if entry.path() == leave_out {
+                continue;
+            }
+            let path = folder.join(entry.file_name());
+            let data = entry.metadata()?;
+            let state = if data.is_dir() {
+                folders.push(path.clone());
+                format!("folder {:o}", data.mode())
+            } else if data.is_symlink() {
+                format!("link {}", fs::read_link(entry.path())?.display())
+            } else if data.is_file() {
+                format!("file {} {}.{} {:o}", data.size(), data.mtime(), data.mtime_nsec(), data.mode())
+            } else {
+                continue;
+            };
+            listing.insert(path, state);
+        }
+    }
+    Ok(listing)
+}
+
+/// Copies what is listed of a tree.
+pub(super) fn copy(root: &Path, listing: &Listing, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    // A folder is listed before what is in it.
+    for (path, state) in listing {
+        let (from, to) = (root.join(path), to.join(path));
+        if state.starts_with("folder") {
+            fs::create_dir_all(&to)?;
+        } else if state.starts_with("link") {
+            std::os::unix::fs::symlink(fs::read_link(&from)?, &to)?;
+        } else {
+            fs::copy(&from, &to)?;
+            let modified = fs::metadata(&from)?.modified()?;
+            // Setting the time needs write access, which the mode may not give.
+            let mode = fs::metadata(&to)?.permissions();
+            fs::set_permissions(&to, fs::Permissions::from_mode(0o600))?;
+            fs::File::options().write(true).open(&to)?.set_modified(modified)?;
+            fs::set_permissions(&to, mode)?;
+        }
+    }
+    Ok(())
+}
+
+/// Folders that hold what build systems link for their own use.
+fn is_of_build_system(path: &Path) -> bool {
+    let names: Vec<_> = path.iter().map(|name| name.to_string_lossy()).collect();
+    let has = |name: &str| names.iter().any(|it| it == name);
+    let is_of_cargo = has("target") && ["build", "deps", "incremental"].iter().any(|name| has(name));
+    is_of_cargo || has("CMakeFiles") || has("meson-private") || has(".git")
+}
+
+/// Programs and shared libraries that were linked in a copy since `before`.
+pub(super) fn linked(copy: &Path, before: &Listing) -> io::Result<Vec<PathBuf>> {
+    let after = list(copy, Path::new(""))?;
+    let mut found = Vec::new();
+    for (path, state) in after {
+        let is_new = state.starts_with("file") && before.get(&path) != Some(&state);
+        if is_new && !is_of_build_system(&path) && is_linked(&copy.join(&path))? {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a file is an ELF program or shared library: `ET_EXEC` or `ET_DYN` (gABI, "ELF Header").
+pub(crate) fn is_linked(path: &Path) -> io::Result<bool> {
+    use std::io::Read;
+    let mut head = Vec::new();
+    fs::File::open(path)?.take(18).read_to_end(&mut head)?;
+    Ok(head.starts_with(b"\x7fELF") && matches!(head.get(16), Some(2 | 3)))
+}
+
+/// Copies files of one tree to the same places of another; links stay links.
+pub(super) fn take(from: &Path, paths: &[PathBuf], to: &Path) -> io::Result<()> {
+    for path in paths {
+        let (from, to) = (from.join(path), to.join(path));
+        if let Some(parent) = to.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        let data = fs::symlink_metadata(&from)?;
+        if data.is_dir() {
+            copy(&from, &list(&from, Path::new(""))?, &to)?;
+        } else if data.is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(&from)?, &to)?;
+        } else {
+            fs::copy(&from, &to)?;
+        }
+    }
+    Ok(())
+}
+
+/// The programs and shared libraries of a tree, relative to it; links are left out.
+pub(crate) fn binaries(tree: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for (path, state) in list(tree, Path::new(""))? {
+        if state.starts_with("file") && is_linked(&tree.join(&path))? {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,285 @@
+//! Build stage: the compilers of `PATH` → wrappers of the same names, which put the target's flags in front.
+//!
+//! In: a target, the folder of its variant, the environment. Out: a folder of `sh` scripts (POSIX.1-2017, "Shell Command
+//! Language") that comes first in `PATH`. The flags are the first arguments, so that a project's own flags for single files
+//! still win, and `CFLAGS` stays as it is: setting it would switch off the `-O2` of autoconf. Each call is a line in a log.
+
+use super::flags;
+use deburr_cpu::{Arch, Target};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The wrappers of one variant.
+pub(super) struct Wrappers {
+    /// The folder that comes first in `PATH`.
+    pub(super) folder: PathBuf,
+    /// What was called: a line for each call.
+    pub(super) calls: PathBuf,
+    /// Names of the wrapped compilers.
+    pub(super) names: Vec<String>,
+    /// Variables that named a compiler by its absolute path, and now name its wrapper.
+    pub(super) variables: Vec<(&'static str, PathBuf)>,
+}
+
+const DRIVERS: [&str; 8] = ["gcc", "g++", "cc", "c++", "clang", "clang++", "gfortran", "c99"];
+const VARIABLES: [&str; 4] = ["CC", "CXX", "FC", "RUSTC"];
+
+/// Writes the wrappers. `copy`: where the variant's sources are; `source`: where the user has them.
+pub(super) fn write(target: &Target, folder: &Path, copy: &Path, source: &Path) -> io::Result<Wrappers> {
+    let wrappers = folder.join("wrappers");
+    if wrappers.exists() {
+        fs::remove_dir_all(&wrappers)?;
+    }
+    fs::create_dir_all(&wrappers)?;
+    let calls = folder.join("calls.log");
+    // A build that goes on in its copy need not call a compiler again; a refusal may be over.
+    let before = fs::read_to_string(&calls).unwrap_or_default();
+    let kept = before
+        .lines()
+        .filter(|line| !line.starts_with("cannot "))
+        .fold(String::new(), |all, it| all + it + "\n");
+    fs::write(&calls, kept)?;
+    let mut made = Wrappers { folder: wrappers, calls, names: Vec::new(), variables: Vec::new() };
+    for (name, real) in compilers() {
+        let script = script(&name, &real, target, &made.calls, copy, source);
+        write_script(&made.folder.join(&name), &script)?;
+        made.names.push(name);
+    }
+    for variable in VARIABLES {
+        let Some(real) = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+        else {
+            continue;
+        };
+        let Some(name) = real.file_name().map(|name| name.to_string_lossy().into_owned()) else { continue };
+        // In a folder of its own: a program of this name in PATH may be another one.
+        let path = made.folder.join(variable).join(&name);
+        fs::create_dir_all(made.folder.join(variable))?;
+        write_script(&path, &script(&name, &real, target, &made.calls, copy, source))?;
+        made.variables.push((variable, path));
+    }
+    Ok(made)
+}
+
+fn write_script(path: &Path, script: &[u8]) -> io::Result<()> {
+    fs::write(path, script)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+}
+
+/// The compilers of `PATH`, by name; the first of each name.
+fn compilers() -> BTreeMap<String, PathBuf> {
+    let mut found = BTreeMap::new();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    for folder in std::env::split_paths(&path).filter(|folder| folder.is_absolute()) {
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        for entry in entries {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let is_program = fs::metadata(entry.path())
+                .is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0);
+            if is_program && (is_driver(&name) || name == "rustc" || name == "go") {
+                found.entry(name).or_insert_with(|| entry.path());
+            }
+        }
+    }
+    found
+}
+
+/// Whether a name is that of GCC or Clang: `gcc`, `g++-14`, `aarch64-linux-gnu-gcc`.
+fn is_driver(name: &str) -> bool {
+    let without_version = match name.rsplit_once('-') {
+        Some((base, version)) if version.chars().all(|c| c.is_ascii_digit() || c == '.') => base,
+        _ => name,
+    };
+    let is_cross = |driver: &str| {
+        without_version.strip_suffix(driver).is_some_and(|prefix| prefix.is_empty() || prefix.ends_with('-'))
+    };
+    DRIVERS.iter().any(|driver| is_cross(driver))
+}
+
+fn script(name: &str, real: &Path, target: &Target, calls: &Path, copy: &Path, source: &Path) -> Vec<u8> {
+    let mut text = Script::new(name, real, calls);
+    if name == "go" {
+        text.line("exec \"$real\" \"$@\"");
+    } else if name.starts_with("rustc") {
+        rustc_script(&mut text, real, target, copy, source);
+    } else {
+        driver_script(&mut text, real, target, copy, source);
+    }
+    text.0
+}
+
+/// A script in the making. Paths are bytes, and need not be UTF-8.
+struct Script(Vec<u8>);
+
+impl Script {
+    fn new(name: &str, real: &Path, calls: &Path) -> Script {
+        let mut script = Script(b"#!/bin/sh\n".to_vec());
+        script.assign("name", OsStr::new(name));
+        script.assign("real", real.as_os_str());
+        script.assign("calls", calls.as_os_str());
+        script
+    }
+
+    fn line(&mut self, line: &str) {
+        self.0.extend(line.as_bytes());
+        self.0.push(b'\n');
+    }
+
+    fn assign(&mut self, variable: &str, value: &OsStr) {
+        self.0.extend(variable.as_bytes());
+        self.0.push(b'=');
+        self.0.extend(quoted(value));
+        self.0.push(b'\n');
+    }
+}
+
+/// A value in single quotes, of which a quote itself steps out.
+fn quoted(value: &OsStr) -> Vec<u8> {
+    let mut out = vec![b'\''];
+    for &byte in value.as_bytes() {
+        match byte {
+            b'\'' => out.extend(b"'\\''"),
+            byte => out.push(byte),
+        }
+    }
+    out.push(b'\'');
+    out
+}
+
+fn option(prefix: &str, from: &Path, to: &Path) -> OsString {
+    let mut option = OsString::from(prefix);
+    option.push(from);
+    option.push("=");
+    option.push(to);
+    option
+}
+
+const fn machine(arch: Arch) -> &'static str {
+    match arch {
+        Arch::X86_64 => "x86_64",
+        Arch::Aarch64 => "aarch64",
+    }
+}
+
+fn output_of(real: &Path, arguments: &[&str]) -> String {
+    let output = Command::new(real).args(arguments).stdin(Stdio::null()).output();
+    output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
+}
+
+/// Whether a compiler takes some flags.
+fn takes(real: &Path, flags: &[String], rest: &[&str]) -> bool {
+    let status = Command::new(real)
+        .args(flags)
+        .args(rest)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// What is said by a compiler that does not know the target; the caller of the build reads it in the calls.
+fn refuse(text: &mut Script, target: &Target) {
+    text.assign("level", OsStr::new(&target.name));
+    text.line("printf '%s\\n' \"cannot $name\" >>\"$calls\"");
+    text.line("echo \"deburr pack: $real does not know the target $level\" >&2");
+    text.line("exit 1");
+}
+
+fn driver_script(text: &mut Script, real: &Path, target: &Target, copy: &Path, source: &Path) {
+    let host = output_of(real, &["-dumpmachine"]);
+    let is_clang = output_of(real, &["--version"]).contains("clang");
+    let flags = flags::c_family(target);
+    // Clang compiles for any machine; whether it is this one is in its arguments.
+    text.line(if host.starts_with(machine(target.arch)) { "is_meant=1" } else { "is_meant=" });
+    text.line("is_link=1 has_input=");
+    text.line("for argument in \"$@\"; do");
+    text.line("case $argument in");
+    text.line("-c|-S|-E|-M|-MM|-fsyntax-only|-r|-nostdlib) is_link= ;;");
+    text.line("-fuse-ld=bfd|-fuse-ld=mold) ;;");
+    text.line("-fuse-ld=*) is_link= ;;");
+    text.line("-m32|-m16|-mx32) is_meant= ;;");
+    if is_clang {
+        let machine = machine(target.arch);
+        text.line(&format!("--target={machine}*|{machine}-*-*) is_meant=1 ;;"));
+        text.line("--target=*) is_meant= ;;");
+    }
+    text.line("-march=*|-mcpu=*) printf '%s\\n' \"own $argument\" >>\"$calls\" ;;");
+    text.line("-*) ;;");
+    text.line("*) has_input=1 ;;");
+    text.line("esac");
+    text.line("done");
+    text.line("[ -n \"$is_meant\" ] || exec \"$real\" \"$@\"");
+    let machine_flag = format!("--target={}-linux-gnu", machine(target.arch));
+    let mut tried = flags.clone();
+    if is_clang && !host.starts_with(machine(target.arch)) {
+        tried.push(machine_flag);
+    }
+    if host.starts_with(machine(target.arch)) && !takes(real, &tried, &["-E", "-x", "c", "/dev/null"]) {
+        refuse(text, target);
+        return;
+    }
+    text.line("printf '%s\\n' \"called $name\" >>\"$calls\"");
+    text.assign("map", &option("-ffile-prefix-map=", copy, source));
+    let words: Vec<String> =
+        flags.iter().map(|flag| String::from_utf8_lossy(&quoted(OsStr::new(flag))).into_owned()).collect();
+    text.line(&format!("set -- {} \"$map\" \"$@\"", words.join(" ")));
+    let linker = output_of(real, &["-Wl,--version"]);
+    if let Some(stated) = flags::stated_level(target)
+        && (linker.contains("GNU ld") || linker.contains("mold"))
+    {
+        text.line(&format!("[ -z \"$is_link\" ] || [ -z \"$has_input\" ] || set -- '{stated}' \"$@\""));
+    }
+    text.line("exec \"$real\" \"$@\"");
+}
+
+fn rustc_script(text: &mut Script, real: &Path, target: &Target, copy: &Path, source: &Path) {
+    let version = output_of(real, &["-vV"]);
+    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default();
+    let machine = machine(target.arch);
+    let flags = flags::rustc(target);
+    text.line(if host.starts_with(machine) { "is_meant=1" } else { "is_meant=" });
+    text.line("is_tool= before=");
+    text.line("for argument in \"$@\"; do");
+    text.line("case $before$argument in");
+    text.line(&format!("--target{machine}*|--target={machine}*) is_meant=1 ;;"));
+    text.line("--target?*) is_meant= ;;");
+    // They run while the build does, on a CPU that may lack the target's features.
+    text.line("--crate-namebuild_script_*|--crate-name=build_script_*) is_tool=1 ;;");
+    text.line("--crate-typeproc-macro|--crate-type=proc-macro) is_tool=1 ;;");
+    text.line("esac");
+    text.line("before=");
+    text.line("case $argument in --target|--crate-name|--crate-type) before=$argument ;; esac");
+    text.line("done");
+    text.line("[ -n \"$is_meant\" ] && [ -z \"$is_tool\" ] || exec \"$real\" \"$@\"");
+    text.line("case \" $* \" in *\" --crate-name ___ \"*|*\" -vV \"*) ;;");
+    text.line("*) printf '%s\\n' \"called $name\" >>\"$calls\" ;; esac");
+    text.assign("map", &option("--remap-path-prefix=", copy, source));
+    let words: Vec<String> = flags.iter().map(|flag| format!("'{flag}'")).collect();
+    text.line(&format!("exec \"$real\" {} \"$map\" \"$@\"", words.join(" ")));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drivers_are_known_with_versions_and_prefixes() {
+        for name in ["gcc", "g++-14", "clang-19", "aarch64-linux-gnu-gcc", "x86_64-linux-gnu-g++-13", "cc"] {
+            assert!(is_driver(name), "{name}");
+        }
+        for name in ["gcc-ar", "gcc-nm-14", "clang-format", "ccache", "c++filt", "gccgo"] {
+            assert!(!is_driver(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn quote_in_a_path_ends_no_quoting() {
+        assert_eq!(quoted(OsStr::new("it's $x")), b"'it'\\''s $x'");
+    }
+}

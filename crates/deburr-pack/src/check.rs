@@ -1,0 +1,57 @@
+//! Check stage: the tree of a variant → what in it is not what the variant's level says.
+//!
+//! In: the programs and shared libraries of a tree, and the target. Out: each function that needs more than the target has
+//! with no sufficient check in front of it, as the rule `above-baseline` finds it, and each file for another machine.
+
+use deburr_core::{Request, check};
+use deburr_cpu::{Arch, Target};
+use std::fmt;
+use std::path::PathBuf;
+
+/// What is wrong with a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The file, relative to the tree.
+    pub path: PathBuf,
+    /// The function and its address, where it is about one.
+    pub function: Option<(String, u64)>,
+    /// One sentence.
+    pub message: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.path.display())?;
+        if let Some((name, svma)) = &self.function {
+            write!(f, "{name} at {svma:#x}: ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// What in a file is not what the target says.
+pub fn faults(path: PathBuf, bytes: &[u8], target: &Target) -> Vec<Fault> {
+    let whole = |message: String| vec![Fault { path: path.clone(), function: None, message }];
+    let request =
+        Request { baseline: Some(target.features), rules: Some(&["above-baseline"]), ..Request::default() };
+    let report = match check(bytes, &request) {
+        Ok(report) => report,
+        Err(error) => return whole(format!("cannot be checked: {error}")),
+    };
+    let arch = match target.arch {
+        Arch::X86_64 => "x86_64",
+        Arch::Aarch64 => "aarch64",
+    };
+    if report.arch != arch {
+        return whole(format!("is for {}, not for {}; use a compiler for {arch}", report.arch, target.name));
+    }
+    let fault = |finding: deburr_core::report::PlacedFinding| Fault {
+        path: path.clone(),
+        function: Some((
+            finding.function.as_deref().unwrap_or("a function without a name").to_owned(),
+            finding.svma.0,
+        )),
+        message: finding.message.to_string(),
+    };
+    report.findings.into_iter().map(fault).collect()
+}
