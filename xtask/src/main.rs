@@ -4,6 +4,7 @@ mod advisories;
 mod corpus;
 mod fixtures;
 mod fuzz;
+mod launcher;
 mod nightly;
 mod same;
 
@@ -15,6 +16,7 @@ usage: cargo xtask <task>
   advisories [PATH]    writes what RustSec says of our dependencies to xtask/advisories.toml, from a clone of its database
   corpus [SECONDS]     grows the committed inputs of the fuzz targets for so long (default 1200), and minimises them
   fixtures [--bless]   assemble the rules' fixtures and compare with the committed objects; --bless writes them
+  launcher [--bless]   compile the launcher and compare with the prebuilt code; --bless writes it
   nightly [SECONDS]    what is too long for every push: larger packages, exhaustive tests, fuzzing for so long (default 600)
   same REVISION        whether this tree and that revision give the same JSON for 250 real files, byte for byte
 ";
@@ -32,6 +34,8 @@ fn main() -> ExitCode {
         },
         ["fixtures"] => fixtures::run(false),
         ["fixtures", "--bless"] => fixtures::run(true),
+        ["launcher"] => launcher::run(false),
+        ["launcher", "--bless"] => launcher::run(true),
         ["nightly"] => nightly::run(600),
         ["nightly", seconds] => match seconds.parse() {
             Ok(seconds) => nightly::run(seconds),

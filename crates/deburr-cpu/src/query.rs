@@ -26,7 +26,6 @@ pub enum CpuidRegister {
 
 /// Register state that the operating system must save before the feature can be used: bits of XCR0.
 #[derive(Clone, Copy, PartialEq)]
-#[cfg_attr(not(feature = "std"), allow(dead_code, reason = "for the detection of the host"))]
 pub(crate) struct State(pub(crate) u64);
 
 const NONE: State = State(0);

@@ -7,8 +7,10 @@
 //! one file must serve programs that have no Rust; and a cross gcc is an ordinary package of a distribution, while
 //! Rust's core library for another architecture is not.
 
+mod program;
 mod table;
 mod words;
 
+pub use program::{is_launcher, launcher, table_bytes};
 pub use table::{Model, Table, TableError, Variant};
 pub use words::{WORDS, Words, words_of};

@@ -205,7 +205,7 @@ impl Table {
 }
 
 /// ELF's number of an architecture (`e_machine`).
-fn machine(arch: Arch) -> u16 {
+pub(crate) fn machine(arch: Arch) -> u16 {
     match arch {
         Arch::X86_64 => 62,
         Arch::Aarch64 => 183,

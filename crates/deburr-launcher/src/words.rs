@@ -15,7 +15,7 @@
 //! | 7 | XCR0, low half | |
 
 use deburr_cpu::query::{CpuidRegister, cpuid_place, hwcap_place};
-use deburr_cpu::{Arch, Feature, FeatureSet, system_features};
+use deburr_cpu::{Arch, Feature, FeatureSet, levels, system_features};
 
 /// How many words there are.
 pub const WORDS: usize = 8;
@@ -30,7 +30,9 @@ pub type Words = [u32; WORDS];
 
 /// The words that state `features`, and the features that no word states.
 ///
-/// Features that no program needs of the CPU in user mode ([`system_features`]) are in neither.
+/// Features that no program needs of the CPU in user mode ([`system_features`]) are in neither, nor are those that Linux
+/// reports to no program but that a level makes mandatory whose other features are all needed, and so tested: a CPU
+/// with `FEAT_LSE`, `FEAT_RDM` and `FEAT_CRC32` implements Armv8.1, and `FEAT_LOR` with it.
 pub fn words_of(arch: Arch, features: FeatureSet) -> (Words, FeatureSet) {
     let mut words = [0; WORDS];
     let mut unstated = FeatureSet::EMPTY;
@@ -39,6 +41,9 @@ pub fn words_of(arch: Arch, features: FeatureSet) -> (Words, FeatureSet) {
             Some(bits) => bits.into_iter().for_each(|(word, mask)| words[word] |= mask),
             None => unstated = unstated.with(feature),
         }
+    }
+    for level in levels(arch).iter().filter(|level| level.features.is_subset(features)) {
+        unstated = unstated.minus(level.features);
     }
     (words, unstated)
 }
@@ -100,6 +105,15 @@ mod tests {
         assert_eq!((words, unstated), ([1 << 8, 0, 0, 0, 0, 0, 0, 0], FeatureSet::EMPTY));
         let (words, _) = words_of(Arch::Aarch64, FeatureSet::of(&[Feature::FEAT_SVE2p1, Feature::FEAT_GCS]));
         assert_eq!(words, [0, 1, 0, 1 << 4, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn what_a_level_makes_mandatory_is_tested_by_its_other_features() {
+        for level in deburr_cpu::levels(Arch::Aarch64) {
+            assert_eq!(words_of(Arch::Aarch64, level.features).1, FeatureSet::EMPTY, "{}", level.name);
+        }
+        let alone = FeatureSet::of(&[Feature::FEAT_LOR]);
+        assert_eq!(words_of(Arch::Aarch64, alone), ([0; WORDS], alone));
     }
 
     #[test]
