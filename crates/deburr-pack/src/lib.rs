@@ -4,4 +4,6 @@
 //! In: a build command, or installed trees. Out: trees of variants with a record of them ([`record`]), and a tree to
 //! install. This is the only place that runs compilers.
 
+pub mod assemble;
 pub mod record;
+pub mod same;

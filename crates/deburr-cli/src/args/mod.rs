@@ -15,6 +15,7 @@ pub(crate) mod fail_on;
 mod files;
 pub(crate) mod fix;
 pub(crate) mod format;
+pub(crate) mod pack;
 pub(crate) mod show;
 
 use check::Check;
@@ -57,6 +58,8 @@ pub(crate) enum Verb {
     Compare(Box<compare::Compare>),
     /// Measure what a burr costs on this CPU: kernels in assembly, each variant compared with the first
     Bench(Box<bench::Bench>),
+    /// Build a program at several instruction-set levels
+    Pack(pack::Pack),
     /// Show what this machine offers, and the names that --target and --baseline accept
     #[command(after_help = "Examples:
   deburr cpu

@@ -8,6 +8,7 @@ mod diff;
 pub(crate) mod failure;
 mod fix;
 mod interrupt;
+mod pack;
 mod page;
 mod progress;
 mod shell;
@@ -30,6 +31,7 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
         Verb::Fix(options) => fix::run(&options, arguments.color, &mut out, complaints)?,
         Verb::Bench(options) => bench::run(&options, color, &mut out)?,
         Verb::Compare(options) => compare::run(&options, arguments.color, &mut out)?,
+        Verb::Pack(options) => pack::run(&options, &mut out)?,
         Verb::Show(options) => show::run(&options, arguments.color, &mut out)?,
         Verb::Cpu { format } => catalogue::cpu(format, color, &mut out)?,
         Verb::Rules { format } => catalogue::rules(format, color, &mut out)?,

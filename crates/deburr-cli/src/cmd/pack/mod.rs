@@ -1,0 +1,15 @@
+//! `deburr pack`: the step → what it prints, and the exit status.
+
+mod assemble;
+
+use super::failure::Failure;
+use crate::args::pack::{Pack, Step};
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Runs a step.
+pub(super) fn run(options: &Pack, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    match &options.step {
+        Step::Assemble(options) => assemble::run(options, out),
+    }
+}
