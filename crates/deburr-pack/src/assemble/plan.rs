@@ -172,8 +172,7 @@ impl Plan {
                 if !levels.sources[*lower].features.is_subset(source.features) {
                     continue;
                 }
-                let is_same =
-                    *known == bytes || (is_elf && same_code(known, &bytes).unwrap_or(false));
+                let is_same = *known == bytes || (is_elf && same_code(known, &bytes).unwrap_or(false));
                 is_new &= !is_same;
             }
             if is_new {
