@@ -60,10 +60,15 @@ struct deburr_table {
     uint16_t unused;
 };
 
-_Static_assert(sizeof(struct deburr_table) == 24, "the head");
-_Static_assert(sizeof(struct deburr_variant) == 56, "a variant");
-_Static_assert(sizeof(struct deburr_model) == 16, "a model");
-_Static_assert(sizeof(struct deburr_bit) == 4, "a bit's name");
+#ifdef __cplusplus
+#define DEBURR_ASSERT static_assert
+#else
+#define DEBURR_ASSERT _Static_assert
+#endif
+DEBURR_ASSERT(sizeof(struct deburr_table) == 24, "the head");
+DEBURR_ASSERT(sizeof(struct deburr_variant) == 56, "a variant");
+DEBURR_ASSERT(sizeof(struct deburr_model) == 16, "a model");
+DEBURR_ASSERT(sizeof(struct deburr_bit) == 4, "a bit's name");
 
 /* What this machine offers. */
 struct deburr_cpu {
@@ -210,3 +215,120 @@ static inline int deburr_is_table(const struct deburr_table *table, size_t size)
 #undef DEBURR_IS_STRING
     return 1;
 }
+
+#ifndef DEBURR_RULE_ONLY
+#include "deburr_select.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The longest table (src/table.rs refuses longer ones), and the longest path that is composed. */
+enum { DEBURR_TABLE_SIZE = 65536, DEBURR_PATH_SIZE = 4096 };
+
+/* Reads a whole file, of at most `size` bytes, or returns -1 with errno. */
+static long deburr_read(const char *path, char *bytes, size_t size) {
+    size_t length = 0;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return -1;
+    while (length < size) {
+        ssize_t got = read(file, bytes + length, size - length);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            int reason = errno;
+            close(file);
+            errno = reason;
+            return -1;
+        }
+        if (got == 0)
+            break;
+        length += (size_t)got;
+    }
+    close(file);
+    return (long)length;
+}
+
+/* Whether a path is that of an ELF file for this architecture (gABI, chapter 4: e_ident, e_machine). */
+static int deburr_is_library(const char *path) {
+    char bytes[64];
+    if (deburr_read(path, bytes, sizeof bytes) != (long)sizeof bytes)
+        return 0;
+    return memcmp(bytes, "\177ELF\002\001", 6) == 0 && (unsigned char)bytes[18] == DEBURR_MACHINE && bytes[19] == 0;
+}
+
+int deburr_select(const char *library, char *path, size_t size) {
+    /* A table is read in place: the union aligns it. */
+    union {
+        uint64_t align;
+        struct deburr_table table;
+        char bytes[DEBURR_TABLE_SIZE];
+    } file;
+    char composed[DEBURR_PATH_SIZE];
+    uint8_t order[DEBURR_MOST_VARIANTS];
+    struct deburr_cpu cpu;
+    size_t length = strlen(library), folder = length;
+    const char *level = getauxval(AT_SECURE) ? NULL : getenv("DEBURR_LEVEL");
+    if (length + sizeof ".deburr" > sizeof composed)
+        return DEBURR_TOO_LONG;
+    memcpy(composed, library, length);
+    memcpy(composed + length, ".deburr", sizeof ".deburr");
+    long got = deburr_read(composed, file.bytes, sizeof file.bytes);
+    if (got < 0)
+        return DEBURR_NO_TABLE;
+    if (!deburr_is_table(&file.table, (size_t)got))
+        return DEBURR_BAD_TABLE;
+    while (folder > 0 && library[folder - 1] != '/')
+        folder--;
+    deburr_read_cpu(&cpu, getauxval(AT_HWCAP), getauxval(AT_HWCAP2));
+    unsigned count = deburr_choose(&file.table, &cpu, order);
+    int result = count == 0 ? DEBURR_NONE_RUNS : DEBURR_NOT_FOUND;
+    if (level && *level)
+        result = DEBURR_UNKNOWN_LEVEL;
+    for (unsigned place = 0; place < count; place++) {
+        const struct deburr_variant *variant = &deburr_variants(&file.table)[order[place]];
+        const char *relative = deburr_string(&file.table, variant->path);
+        size_t more = strlen(relative);
+        if (level && *level) {
+            if (strcmp(level, deburr_string(&file.table, variant->level)) != 0)
+                continue;
+            result = DEBURR_NOT_FOUND;
+        }
+        if (folder + more >= sizeof composed)
+            return DEBURR_TOO_LONG;
+        memcpy(composed, library, folder);
+        memcpy(composed + folder, relative, more + 1);
+        if (!deburr_is_library(composed))
+            continue;
+        if (folder + more >= size)
+            return DEBURR_TOO_LONG;
+        memcpy(path, composed, folder + more + 1);
+        return (int)(folder + more);
+    }
+    return result;
+}
+
+const char *deburr_select_message(int result) {
+    switch (result) {
+    case DEBURR_NO_TABLE:
+        return "the table beside the library cannot be read";
+    case DEBURR_BAD_TABLE:
+        return "the table beside the library is damaged, or is for another architecture";
+    case DEBURR_NONE_RUNS:
+        return "every variant of the library needs more than this CPU and its operating system offer";
+    case DEBURR_NOT_FOUND:
+        return "no variant of the library that runs here is where its table says";
+    case DEBURR_TOO_LONG:
+        return "the path does not fit into the buffer";
+    case DEBURR_UNKNOWN_LEVEL:
+        return "DEBURR_LEVEL selects a level that has no variant, or that does not run here";
+    default:
+        return result < 0 ? "unknown error" : "a variant was selected";
+    }
+}
+#endif

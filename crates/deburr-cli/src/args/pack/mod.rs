@@ -1,5 +1,6 @@
 //! The options of `deburr pack`, by step.
 
+pub(crate) mod assemble;
 pub(crate) mod build;
 
 use clap::{Args, Subcommand};
@@ -7,7 +8,8 @@ use clap::{Args, Subcommand};
 /// The options of `deburr pack`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  deburr pack build --levels x86-64-v1,x86-64-v3 -- make -j2")]
+  deburr pack build --levels x86-64-v1,x86-64-v3 -- make -j2
+  deburr pack assemble deburr-pack -o dist")]
 pub(crate) struct Pack {
     #[command(subcommand)]
     pub(crate) step: Step,
@@ -18,4 +20,6 @@ pub(crate) struct Pack {
 pub(crate) enum Step {
     /// Build a program at several levels, each in its own copy of the sources, and check each
     Build(Box<build::Build>),
+    /// Lay the variants out in one tree, in which the best one is chosen at start
+    Assemble(Box<assemble::Assemble>),
 }

@@ -1,5 +1,6 @@
 //! `deburr pack`: the step → what it prints, and the exit status.
 
+mod assemble;
 mod build;
 
 use super::failure::Failure;
@@ -7,8 +8,10 @@ use crate::args::pack::{Pack, Step};
 use std::io::Write;
 use std::process::ExitCode;
 
+/// Runs a step.
 pub(super) fn run(options: &Pack, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     match &options.step {
         Step::Build(options) => build::run(options, out),
+        Step::Assemble(options) => assemble::run(options, out),
     }
 }

@@ -1,0 +1,45 @@
+//! The options of `deburr pack assemble`.
+
+use crate::args::format::Format;
+use clap::Args;
+use std::path::PathBuf;
+
+/// The options of `deburr pack assemble`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  deburr pack assemble PACK -o dist
+  deburr pack assemble --variant x86-64-v1=tree-v1 --variant x86-64-v3=tree-v3 -o dist
+  deburr pack assemble --prefix /usr PACK -o dist        with set-user-ID programs
+  DEBURR_EXPLAIN=exit dist/bin/prog                      what the launcher would start here
+
+All trees must hold the same files. What is the same in all of them, or is no code, is copied once,
+from the tree that needs least.
+
+  program              bin/prog becomes a launcher; the variants are bin-LEVEL/prog
+  library, needed      lib/glibc-hwcaps/LEVEL/libx.so.1, where glibc's dynamic loader finds it
+  library, by name     plugin.so.variants/LEVEL/plugin.so, and the table plugin.so.deburr, for
+                       programs that choose with deburr_select.c
+
+The output can be moved as a whole. DEBURR_LEVEL=LEVEL starts a variant of your choice.
+
+Exit status: 0 assembled, 2 not; then nothing was written.")]
+pub(crate) struct Assemble {
+    /// What deburr pack build made
+    #[arg(value_name = "PACK", required_unless_present = "variants", conflicts_with = "variants")]
+    pub(crate) pack: Option<PathBuf>,
+    /// An installed tree, and the level that it was built for; once for each variant
+    #[arg(long = "variant", value_name = "LEVEL=TREE")]
+    pub(crate) variants: Vec<String>,
+    /// Where the tree goes: a folder that is empty or does not exist
+    #[arg(short, long, value_name = "DIST")]
+    pub(crate) output: PathBuf,
+    /// Where the tree will be installed, an absolute path: set-user-ID programs need it
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) prefix: Option<String>,
+    /// Keep variants that gain nothing on any CPU that was measured
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
+    pub(crate) format: Format,
+}

@@ -1,0 +1,84 @@
+//! `deburr pack assemble`: variants → one tree, and what became of each file.
+//!
+//! In: the options. Out: the tree, and a report in text or JSON.
+
+use crate::args::format::Format;
+use crate::args::pack::assemble::Assemble;
+use crate::cmd::failure::Failure;
+use deburr_cpu::Target;
+use deburr_pack::assemble::{Assembled, Mechanism, Request, Source, assemble};
+use deburr_pack::record::{Record, State};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Runs the step.
+pub(super) fn run(options: &Assemble, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    let request = request(options).map_err(Failure::Message)?;
+    let assembled =
+        assemble(&request, &options.output).map_err(|error| Failure::Message(error.to_string()))?;
+    match options.format {
+        Format::Text => text(out, &assembled, &options.output)?,
+        Format::Json => {
+            serde_json::to_writer_pretty(&mut *out, &assembled).map_err(std::io::Error::from)?;
+            writeln!(out)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn request(options: &Assemble) -> Result<Request, String> {
+    if options.prefix.as_ref().is_some_and(|prefix| !prefix.starts_with('/')) {
+        return Err("--prefix: expected an absolute path".to_owned());
+    }
+    let mut request = Request { prefix: options.prefix.clone(), ..Request::default() };
+    if let Some(folder) = &options.pack {
+        let record = Record::read(folder).map_err(|error| error.to_string())?;
+        for variant in record.variants.iter().filter(|variant| variant.state == State::Done) {
+            request.sources.push(source(&variant.level, folder.join(&variant.tree))?);
+        }
+        request.command = record.command;
+        request.measured = record.measured;
+        if options.keep {
+            request.measured.iter_mut().for_each(|measured| measured.without_gain.clear());
+        }
+    }
+    for variant in &options.variants {
+        let Some((level, tree)) = variant.split_once('=').filter(|(_, tree)| !tree.is_empty()) else {
+            return Err(format!("--variant {variant}: expected LEVEL=TREE, such as x86-64-v3=build/v3"));
+        };
+        request.sources.push(source(level, PathBuf::from(tree))?);
+    }
+    Ok(request)
+}
+
+fn source(level: &str, tree: PathBuf) -> Result<Source, String> {
+    let target =
+        Target::parse(level).map_err(|error| format!("{level}: {error} (`deburr cpu` lists the names)"))?;
+    Ok(Source { level: level.to_owned(), arch: target.arch, features: target.features, tree })
+}
+
+fn text(out: &mut dyn Write, assembled: &Assembled, output: &Path) -> std::io::Result<()> {
+    for laid in &assembled.laid {
+        let mechanism = match laid.mechanism {
+            Mechanism::Launcher => "launcher",
+            Mechanism::Loader => "dynamic loader",
+            Mechanism::Table => "table, for deburr_select",
+        };
+        writeln!(out, "{}: {} ({mechanism})", laid.path.display(), laid.levels.join(", "))?;
+    }
+    for remark in &assembled.remarks {
+        writeln!(out, "{}: {}", remark.path.display(), remark.text)?;
+    }
+    for level in &assembled.dropped {
+        writeln!(out, "{level}: left out, because it gained nothing on any CPU that was measured")?;
+    }
+    let several = assembled.laid.len();
+    writeln!(
+        out,
+        "{}: {several} file{} of several variants, {} copied",
+        output.display(),
+        if several == 1 { "" } else { "s" },
+        assembled.copied
+    )
+}

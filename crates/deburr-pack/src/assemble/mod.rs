@@ -1,0 +1,204 @@
+//! Lays out variants of an installed tree so that one of them is chosen at start.
+//!
+//! In: one tree for each level ([`Source`]). Out: one tree, which can be moved as a whole. What is the same in all trees
+//! is copied once. A program that differs becomes a launcher, with its variants in sibling folders of the same depth:
+//! `bin/prog` starts `bin-x86-64-v3/prog`, so `$ORIGIN/../lib` keeps its meaning, and so does the base name. A library
+//! that the dynamic loader finds goes into `glibc-hwcaps/` (ld.so(8), "Hardware capabilities"); one that is opened by
+//! name gets a table beside it, which `deburr_select.c` reads.
+//!
+//! The tree is composed in a temporary folder next to the output, and renamed: it is there whole or not at all.
+
+mod binary;
+mod place;
+mod plan;
+mod tree;
+
+use crate::record::{self, Measured, RecordError};
+use deburr_cpu::{Arch, FeatureSet};
+use deburr_launcher::TableError;
+use serde::Serialize;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A variant: an installed tree, and what its code may need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The level's name.
+    pub level: String,
+    /// The level's architecture.
+    pub arch: Arch,
+    /// The level's features.
+    pub features: FeatureSet,
+    /// The installed tree.
+    pub tree: PathBuf,
+}
+
+/// What to lay out.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The variants; one of them needs no more than any other.
+    pub sources: Vec<Source>,
+    /// Where the output will be installed, an absolute path: set-user-ID programs look for variants only there.
+    pub prefix: Option<String>,
+    /// What was measured: preferences by CPU model.
+    pub measured: Vec<Measured>,
+    /// The command that built the trees, for the record.
+    pub command: Vec<String>,
+}
+
+/// How a file of several variants is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mechanism {
+    /// A launcher starts one of them.
+    Launcher,
+    /// The dynamic loader chooses one of them.
+    Loader,
+    /// A program opens one of them by the table.
+    Table,
+}
+
+/// A file of several variants.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Laid {
+    /// Relative to the tree.
+    pub path: PathBuf,
+    /// How a variant is chosen.
+    pub mechanism: Mechanism,
+    /// The levels whose code differs from that of a lower one, lowest first.
+    pub levels: Vec<String>,
+}
+
+/// A file that is taken from the lowest variant though the variants differ, or that needs attention.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Remark {
+    /// Relative to the tree.
+    pub path: PathBuf,
+    /// What about it.
+    pub text: String,
+}
+
+/// What was laid out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Assembled {
+    /// The levels that were considered, lowest first.
+    pub levels: Vec<String>,
+    /// Levels that gain nothing on any measured CPU model, and were left out.
+    pub dropped: Vec<String>,
+    /// Files of several variants.
+    pub laid: Vec<Laid>,
+    /// How many other files and links were copied.
+    pub copied: usize,
+    /// What the reader should know.
+    pub remarks: Vec<Remark>,
+}
+
+/// Why nothing was laid out.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AssembleError {
+    /// A file cannot be read or written.
+    Io(PathBuf, io::Error),
+    /// The output exists, and is no empty folder.
+    Exists(PathBuf),
+    /// No variant's features are a subset of those of all others; or there are fewer than two variants.
+    NoLowest(Vec<String>),
+    /// A variant is for another architecture than the others, or its level is given twice.
+    Levels(String),
+    /// A file cannot be laid out: where, and why.
+    File(PathBuf, String),
+    /// The table of a program or library cannot be written.
+    Table(PathBuf, TableError),
+    /// The record cannot be written.
+    Record(RecordError),
+}
+
+impl fmt::Display for AssembleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AssembleError::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            AssembleError::Exists(path) => {
+                write!(f, "{}: expected a folder that is empty or does not exist", path.display())
+            }
+            AssembleError::NoLowest(levels) => write!(
+                f,
+                "expected at least two levels, one of which needs no more than any other: got {}",
+                levels.join(", ")
+            ),
+            AssembleError::Levels(reason) => f.write_str(reason),
+            AssembleError::File(path, reason) => write!(f, "{}: {reason}", path.display()),
+            AssembleError::Table(path, error) => write!(f, "{}: {error}", path.display()),
+            AssembleError::Record(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for AssembleError {}
+
+/// Lays out the variants in a folder that is empty or does not exist.
+///
+/// # Errors
+/// [`AssembleError`]; then the output is as it was.
+pub fn assemble(request: &Request, output: &Path) -> Result<Assembled, AssembleError> {
+    let levels = plan::Levels::of(request)?;
+    let trees = tree::Trees::walk(&levels.sources)?;
+    let plan = plan::Plan::of(request, &levels, &trees)?;
+    match std::fs::read_dir(output) {
+        Ok(mut entries) => {
+            if entries.next().is_some() {
+                return Err(AssembleError::Exists(output.to_owned()));
+            }
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            return Err(AssembleError::Exists(output.to_owned()));
+        }
+        Err(error) => return Err(AssembleError::Io(output.to_owned(), error)),
+    }
+    let temporary = temporary_of(output)?;
+    let placed = place::place(&plan, &levels, &trees, &temporary).and_then(|()| {
+        let variants = levels.sources.iter().map(|source| record::BuiltVariant {
+            level: source.level.clone(),
+            state: record::State::Done,
+            tree: PathBuf::from("."),
+            log: None,
+        });
+        let record = record::Record {
+            schema_version: record::SCHEMA_VERSION,
+            command: request.command.clone(),
+            variants: variants.collect(),
+            measured: request.measured.clone(),
+        };
+        record.write(&temporary).map_err(AssembleError::Record)?;
+        std::fs::rename(&temporary, output).map_err(|error| AssembleError::Io(output.to_owned(), error))
+    });
+    if let Err(error) = placed {
+        // The first fault is the one to report; what is left is below a name of its own.
+        let _ = std::fs::remove_dir_all(&temporary);
+        return Err(error);
+    }
+    let names = levels.sources.iter().map(|source| source.level.clone()).collect();
+    Ok(Assembled {
+        levels: names,
+        dropped: levels.dropped.clone(),
+        laid: plan.laid(&levels),
+        copied: plan.copies.len(),
+        remarks: plan.remarks,
+    })
+}
+
+/// A new folder next to the output.
+fn temporary_of(output: &Path) -> Result<PathBuf, AssembleError> {
+    let absolute =
+        std::path::absolute(output).map_err(|error| AssembleError::Io(output.to_owned(), error))?;
+    let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name()) else {
+        return Err(AssembleError::Exists(output.to_owned()));
+    };
+    let mut hidden = std::ffi::OsString::from(".");
+    hidden.push(name);
+    hidden.push(format!(".{}.new", std::process::id()));
+    let temporary = parent.join(hidden);
+    std::fs::create_dir(&temporary).map_err(|error| AssembleError::Io(temporary.clone(), error))?;
+    Ok(temporary)
+}

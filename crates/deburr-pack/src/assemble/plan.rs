@@ -1,0 +1,389 @@
+//! Trees → what goes where.
+//!
+//! In: the variants and their entries. Out: a plan, which `place.rs` carries out; whatever cannot be laid out is refused
+//! here, before anything is written.
+
+use super::binary::{Binary, Kind};
+use super::tree::{Entry, Trees};
+use super::{AssembleError, Laid, Mechanism, Remark, Request, Source};
+use crate::same::same_code;
+use deburr_cpu::Arch;
+use deburr_launcher::{Model, Table, Variant};
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// The variants, lowest first.
+pub(super) struct Levels {
+    pub(super) sources: Vec<Source>,
+    pub(super) dropped: Vec<String>,
+    pub(super) arch: Arch,
+}
+
+impl Levels {
+    pub(super) fn of(request: &Request) -> Result<Levels, AssembleError> {
+        let names = || request.sources.iter().map(|source| source.level.clone()).collect::<Vec<_>>();
+        let Some(arch) = request.sources.first().map(|source| source.arch) else {
+            return Err(AssembleError::NoLowest(names()));
+        };
+        for (at, source) in request.sources.iter().enumerate() {
+            if source.arch != arch {
+                let reason = format!(
+                    "{} is for another architecture than {}; assemble one tree for each architecture",
+                    source.level, request.sources[0].level
+                );
+                return Err(AssembleError::Levels(reason));
+            }
+            if request.sources[..at].iter().any(|other| other.level == source.level) {
+                return Err(AssembleError::Levels(format!("{} is given twice", source.level)));
+            }
+        }
+        let mut sources = request.sources.clone();
+        let is_lowest =
+            |source: &Source| sources.iter().all(|other| source.features.is_subset(other.features));
+        let Some(lowest) = sources.iter().position(is_lowest).filter(|_| sources.len() > 1) else {
+            return Err(AssembleError::NoLowest(names()));
+        };
+        let lowest = sources.remove(lowest);
+        sources.sort_by_key(|source| source.features.iter().count());
+        let gains_nothing = |source: &Source| {
+            !request.measured.is_empty()
+                && request.measured.iter().all(|measured| measured.without_gain.contains(&source.level))
+        };
+        let dropped: Vec<String> =
+            sources.iter().filter(|it| gains_nothing(it)).map(|it| it.level.clone()).collect();
+        sources.retain(|source| !dropped.contains(&source.level));
+        sources.insert(0, lowest);
+        Ok(Levels { sources, dropped, arch })
+    }
+}
+
+/// A file of several variants.
+pub(super) struct Several {
+    pub(super) path: PathBuf,
+    pub(super) mechanism: Mechanism,
+    /// Indices of variants, lowest first, and where the file of each goes.
+    pub(super) files: Vec<(usize, PathBuf)>,
+    /// Links that the variants need in their folders, and their targets.
+    pub(super) links: Vec<(PathBuf, PathBuf)>,
+    /// `None` where the dynamic loader chooses.
+    pub(super) table: Option<Table>,
+}
+
+/// What goes where.
+#[derive(Default)]
+pub(super) struct Plan {
+    pub(super) several: Vec<Several>,
+    /// Files and links of the lowest tree.
+    pub(super) copies: Vec<PathBuf>,
+    pub(super) remarks: Vec<Remark>,
+}
+
+/// The file's bytes in a variant.
+fn read(source: &Source, path: &Path) -> Result<Vec<u8>, AssembleError> {
+    let file = source.tree.join(path);
+    fs::read(&file).map_err(|error| AssembleError::Io(file, error))
+}
+
+impl Plan {
+    pub(super) fn of(request: &Request, levels: &Levels, trees: &Trees) -> Result<Plan, AssembleError> {
+        let mut plan = Plan::default();
+        let mut differing = Vec::new();
+        let mut needed = BTreeSet::new();
+        let files = || trees.entries.iter().filter(|(_, entry)| **entry == Entry::File);
+        for (path, entry) in &trees.entries {
+            match entry {
+                Entry::Folder => continue,
+                Entry::Link(_) => plan.copies.push(path.clone()),
+                Entry::File => {
+                    let (binary, kept) = plan.variants_of(levels, path)?;
+                    needed.extend(binary.iter().flat_map(|binary| binary.needed.iter().cloned()));
+                    match binary.filter(|_| kept.len() > 1) {
+                        Some(binary) => differing.push((path, binary, kept)),
+                        None => plan.copies.push(path.clone()),
+                    }
+                }
+            }
+        }
+        for (path, binary, kept) in differing {
+            let several = match binary.kind {
+                Kind::Program => Some(program(request, levels, trees, path, &binary, &kept)?),
+                _ => plan.library(request, levels, path, &binary, &kept, &needed),
+            };
+            match several {
+                Some(several) => plan.several.push(several),
+                None => plan.copies.push(path.clone()),
+            }
+        }
+        for several in &plan.several {
+            let tables = (several.mechanism == Mechanism::Table).then(|| table_of(&several.path));
+            let new = several.files.iter().map(|(_, path)| path).filter(|path| **path != several.path);
+            for path in new.chain(&tables) {
+                if files().any(|(file, _)| file == path || path.starts_with(file)) {
+                    let reason = "a variant would go here, but the trees have a file of this name".to_owned();
+                    return Err(AssembleError::File(path.clone(), reason));
+                }
+            }
+        }
+        Ok(plan)
+    }
+
+    /// What the file is, and the variants whose code differs from that of each lower one.
+    fn variants_of(
+        &mut self,
+        levels: &Levels,
+        path: &Path,
+    ) -> Result<(Option<Binary>, Vec<usize>), AssembleError> {
+        let refuse = |source: &Source, reason: String| AssembleError::File(source.tree.join(path), reason);
+        let mut contents: Vec<(usize, Vec<u8>)> = Vec::new();
+        let mut first: Option<Binary> = None;
+        for (index, source) in levels.sources.iter().enumerate() {
+            let bytes = read(source, path)?;
+            if deburr_launcher::is_launcher(&bytes) {
+                let reason =
+                    "it is a launcher: this tree is assembled already; start from the trees of the variants";
+                return Err(refuse(source, reason.to_owned()));
+            }
+            let binary = match Binary::parse(&bytes) {
+                Ok(binary) => binary,
+                // What every variant has byte for byte need not be understood.
+                Err(_) if contents.first().is_none_or(|(_, lowest)| *lowest == bytes) => None,
+                Err(reason) => return Err(refuse(source, reason)),
+            };
+            if let Some(binary) = binary.as_ref().filter(|it| it.arch != levels.arch) {
+                let reason = format!("it is for {}, and {} is not", binary.arch.name(), source.level);
+                return Err(refuse(source, reason));
+            }
+            let is_elf = binary.is_some();
+            if index == 0 {
+                first = binary;
+            } else if let (Some(first), Some(binary)) = (&first, &binary)
+                && (first.kind, &first.name) != (binary.kind, &binary.name)
+            {
+                let reason = format!(
+                    "it is another kind of file, or has another SONAME, than the one for {}",
+                    levels.sources[0].level
+                );
+                return Err(refuse(source, reason));
+            }
+            let mut is_new = true;
+            for (lower, known) in &contents {
+                if !levels.sources[*lower].features.is_subset(source.features) {
+                    continue;
+                }
+                let is_same = *known == bytes || (is_elf && same_code(known, &bytes).unwrap_or(false));
+                is_new &= !is_same;
+            }
+            if is_new {
+                contents.push((index, bytes));
+            }
+        }
+        if contents.len() > 1 && first.as_ref().is_none_or(|binary| binary.kind == Kind::Object) {
+            let text =
+                format!("differs between variants; taken from the one for {}", levels.sources[0].level);
+            self.remarks.push(Remark { path: path.to_owned(), text });
+            return Ok((None, vec![0]));
+        }
+        Ok((first, contents.into_iter().map(|(index, _)| index).collect()))
+    }
+
+    /// Where the variants of a library go; `None`, after a remark, where only the lowest can be used.
+    fn library(
+        &mut self,
+        request: &Request,
+        levels: &Levels,
+        path: &Path,
+        binary: &Binary,
+        kept: &[usize],
+        needed: &BTreeSet<String>,
+    ) -> Option<Several> {
+        let mut remark = |text: String| self.remarks.push(Remark { path: path.to_owned(), text });
+        let folder = path.parent()?;
+        let file_name = path.file_name()?.to_str()?;
+        let lowest = &levels.sources[0].level;
+        if binary.search.iter().any(|folder| folder.contains("$ORIGIN") || folder.contains("${ORIGIN}")) {
+            remark(format!(
+                "its RUNPATH has $ORIGIN, which another folder would change; only the variant for {lowest} is used"
+            ));
+            return None;
+        }
+        let name = binary.name.as_deref().filter(|name| !name.contains('/')).unwrap_or(file_name);
+        let is_standard =
+            ["lib", "lib64"].iter().any(|it| folder.ends_with(it)) && file_name.starts_with("lib");
+        if needed.contains(name) || needed.contains(file_name) || is_standard {
+            let is_hwcap = |level: &str| ["x86-64-v2", "x86-64-v3", "x86-64-v4"].contains(&level);
+            let mut files = vec![(0, path.to_owned())];
+            for index in &kept[1..] {
+                let level = &levels.sources[*index].level;
+                if is_hwcap(level) {
+                    files.push((*index, folder.join("glibc-hwcaps").join(level).join(name)));
+                } else {
+                    remark(format!(
+                        "the dynamic loader has no folder for {level}; a program can choose with deburr_select.c instead"
+                    ));
+                }
+            }
+            let several = Several {
+                path: path.to_owned(),
+                mechanism: Mechanism::Loader,
+                files,
+                links: Vec::new(),
+                table: None,
+            };
+            return (several.files.len() > 1).then_some(several);
+        }
+        let variants_folder = format!("{file_name}.variants");
+        let (mut files, mut variants) = (Vec::new(), Vec::new());
+        for index in kept {
+            let source = &levels.sources[*index];
+            let relative = match *index {
+                0 => file_name.to_owned(),
+                _ => format!("{variants_folder}/{}/{file_name}", source.level),
+            };
+            files.push((*index, folder.join(&relative)));
+            variants.push(variant(source, relative));
+        }
+        let table = table(request, levels, variants, None);
+        Some(Several {
+            path: path.to_owned(),
+            mechanism: Mechanism::Table,
+            files,
+            links: Vec::new(),
+            table: Some(table),
+        })
+    }
+
+    /// For the report.
+    pub(super) fn laid(&self, levels: &Levels) -> Vec<Laid> {
+        let laid = self.several.iter().map(|it| Laid {
+            path: it.path.clone(),
+            mechanism: it.mechanism,
+            levels: it.files.iter().map(|(index, _)| levels.sources[*index].level.clone()).collect(),
+        });
+        laid.collect()
+    }
+}
+
+/// The table's file of a library that is opened by name.
+pub(super) fn table_of(library: &Path) -> PathBuf {
+    let mut name = library.as_os_str().to_owned();
+    name.push(".deburr");
+    PathBuf::from(name)
+}
+
+fn variant(source: &Source, path: String) -> Variant {
+    Variant { level: source.level.clone(), features: source.features, path, payload: None }
+}
+
+/// The table, with the preferences among its variants.
+fn table(request: &Request, levels: &Levels, variants: Vec<Variant>, prefix: Option<String>) -> Table {
+    let has = |level: &String| variants.iter().any(|variant| variant.level == *level);
+    let models = request.measured.iter().map(|measured| Model {
+        maker: measured.maker,
+        signature: measured.signature,
+        levels: measured.preferred.iter().filter(|level| has(level)).cloned().collect(),
+    });
+    let models = models.filter(|model| !model.levels.is_empty()).collect();
+    Table { arch: levels.arch, variants, models, prefix }
+}
+
+/// Where the variants of a program go.
+fn program(
+    request: &Request,
+    levels: &Levels,
+    trees: &Trees,
+    path: &Path,
+    binary: &Binary,
+    kept: &[usize],
+) -> Result<Several, AssembleError> {
+    let refuse = |reason: &str| AssembleError::File(path.to_owned(), reason.to_owned());
+    let text = |part: Option<&std::ffi::OsStr>| part.and_then(|part| part.to_str()).map(str::to_owned);
+    let name = text(path.file_name()).ok_or_else(|| refuse("expected a name in UTF-8"))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let Some(folder_name) = text(folder.file_name()) else {
+        return Err(refuse(
+            "it is at the top of the tree, where its variants can have no sibling folder; install it into a folder such as bin/",
+        ));
+    };
+    let above = folder.parent().unwrap_or(Path::new(""));
+    let source_file = levels.sources[0].tree.join(path);
+    let metadata =
+        fs::metadata(&source_file).map_err(|error| AssembleError::Io(source_file.clone(), error))?;
+    let is_privileged = metadata.permissions().mode() & 0o6000 != 0;
+    if is_privileged && request.prefix.is_none() {
+        return Err(refuse(
+            "it is set-user-ID or set-group-ID: --prefix must name the folder where the tree will be installed, because only there it may look for variants",
+        ));
+    }
+    let mut room = [0; 1];
+    if rustix::fs::getxattr(&source_file, "security.capability", &mut room[..])
+        != Err(rustix::io::Errno::NODATA)
+        && rustix::fs::getxattr(&source_file, "security.capability", &mut room[..])
+            != Err(rustix::io::Errno::OPNOTSUPP)
+    {
+        return Err(refuse(
+            "it has file capabilities, which the kernel would drop when the launcher starts a variant; remove them, and grant them to each variant after installing",
+        ));
+    }
+    let prefix = request
+        .prefix
+        .as_ref()
+        .map(|prefix| format!("{}/{}", prefix.trim_end_matches('/'), folder.display()));
+    let (mut files, mut links, mut variants) = (Vec::new(), Vec::new(), Vec::new());
+    for index in kept {
+        let source = &levels.sources[*index];
+        let sibling = format!("{folder_name}-{}", source.level);
+        if trees.entries.contains_key(&above.join(&sibling)) {
+            let reason =
+                format!("its variants would go to {}, which the trees have", above.join(&sibling).display());
+            return Err(refuse(&reason));
+        }
+        for first in beside(binary) {
+            let Some(first) = first else {
+                // `$ORIGIN` itself: whatever is next to the program.
+                for (entry, kind) in &trees.entries {
+                    let is_library = entry.to_str().is_some_and(|it| it.contains(".so"));
+                    if entry.parent() == Some(folder) && *kind != Entry::Folder && is_library {
+                        links.extend(link(above, &sibling, &folder_name, entry.file_name()));
+                    }
+                }
+                let hwcaps = std::ffi::OsStr::new("glibc-hwcaps");
+                links.extend(link(above, &sibling, &folder_name, Some(hwcaps)));
+                continue;
+            };
+            links.extend(link(above, &sibling, &folder_name, Some(std::ffi::OsStr::new(first))));
+        }
+        files.push((*index, above.join(&sibling).join(&name)));
+        variants.push(variant(source, format!("../{sibling}/{name}")));
+    }
+    let table = table(request, levels, variants, prefix.filter(|_| is_privileged));
+    Ok(Several { path: path.to_owned(), mechanism: Mechanism::Launcher, files, links, table: Some(table) })
+}
+
+/// A link in a sibling folder to what is in the program's own.
+fn link(
+    above: &Path,
+    sibling: &str,
+    folder: &str,
+    name: Option<&std::ffi::OsStr>,
+) -> Option<(PathBuf, PathBuf)> {
+    let name = name?;
+    Some((above.join(sibling).join(name), Path::new("..").join(folder).join(name)))
+}
+
+/// What a program looks for below its own folder: the first name below it, or `None` for the folder itself. What is
+/// reached through `..` needs no link, because a sibling has the same parent.
+fn beside(binary: &Binary) -> Vec<Option<&str>> {
+    let mut names = Vec::new();
+    for folder in &binary.search {
+        let Some(below) = folder.strip_prefix("$ORIGIN").or_else(|| folder.strip_prefix("${ORIGIN}")) else {
+            continue;
+        };
+        let first = below.split('/').find(|part| !part.is_empty() && *part != ".");
+        if first != Some("..") && !names.contains(&first) {
+            names.push(first);
+        }
+    }
+    names
+}
