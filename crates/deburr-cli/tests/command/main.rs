@@ -11,6 +11,7 @@ mod fix;
 mod fixtures;
 mod formats;
 mod outputs;
+mod pack_assemble;
 mod pack_build;
 mod packages;
 mod show;
