@@ -67,3 +67,37 @@ fn allocated(bytes: &[u8]) -> Result<(Machine, u64, Vec<Allocated<'_>>), NotComp
     }
     Ok((header.e_machine(endian), header.e_entry(endian), found))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// This very program, with one byte changed in a section.
+    fn changed_in(bytes: &[u8], wanted: &[u8]) -> Vec<u8> {
+        let header = FileHeader64::<LittleEndian>::parse(bytes).unwrap();
+        let sections = header.sections(LittleEndian, bytes).unwrap();
+        let section =
+            sections.iter().find(|it| sections.section_name(LittleEndian, it) == Ok(wanted)).unwrap();
+        let (offset, _) = section.file_range(LittleEndian).unwrap();
+        let mut changed = bytes.to_vec();
+        changed[usize::try_from(offset).unwrap() + 40] ^= 1;
+        changed
+    }
+
+    #[test]
+    fn one_byte_of_code_counts_and_one_of_comments_does_not() {
+        let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        assert_eq!(same_code(&bytes, &bytes), Ok(true));
+        assert_eq!(same_code(&bytes, &changed_in(&bytes, b".text")), Ok(false));
+        assert_eq!(same_code(&bytes, &changed_in(&bytes, b".rodata")), Ok(false));
+        assert_eq!(same_code(&bytes, &changed_in(&bytes, b".symtab")), Ok(true));
+    }
+
+    #[test]
+    fn what_is_no_elf_file_is_an_error_and_no_panic() {
+        let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        assert!(same_code(b"\x7fELF", &bytes).is_err());
+        assert!(same_code(b"", &bytes).is_err());
+        assert!(same_code(&bytes[..bytes.len() / 2], &bytes).is_err());
+    }
+}

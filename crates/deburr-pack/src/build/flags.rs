@@ -51,7 +51,7 @@ pub(super) fn rustc(target: &Target) -> Vec<String> {
 
 /// Go's variable, and its value: the largest level within the target, and LSE where Go can have it alone.
 pub(super) fn go(target: &Target) -> (&'static str, String) {
-    let within = levels(target.arch).iter().filter(|level| level.features.is_subset(target.features)).last();
+    let within = levels(target.arch).iter().rfind(|level| level.features.is_subset(target.features));
     let name = within.map_or("", |level| level.name);
     match target.arch {
         Arch::X86_64 => ("GOAMD64", name.strip_prefix("x86-64-").unwrap_or("v1").to_owned()),
