@@ -234,3 +234,21 @@ fn levels_that_make_no_pack_are_refused() {
     }
     assert!(!folder.join("deburr-pack").exists());
 }
+
+#[test]
+fn program_of_go_is_built_at_each_level() {
+    let scratch = Scratch::new("pack-go");
+    scratch.file("src/go.mod", b"module sums\n\ngo 1.21\n");
+    let main = "package main\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n
+//go:noinline\nfunc shift(a, b uint64) uint64 { return a << (b & 63) }\n
+func main() { fmt.Println(shift(3, uint64(len(os.Args)))) }\n";
+    scratch.file("src/main.go", main.as_bytes());
+    let folder = scratch.join("src");
+    let output = pack(&folder, "x86-64-v1,x86-64-v3", &["go", "build", "-o", "sums", "."]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for (level, has) in [("x86-64-v1", false), ("x86-64-v3", true)] {
+        let code = disassembly("objdump", &tree(&folder, level).join("sums"));
+        let function = code.split("<main.shift>:").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap();
+        assert_eq!(function.contains("shlx"), has, "{level}: {function}");
+    }
+}
