@@ -36,3 +36,31 @@ fn two_trees_are_assembled_and_the_launcher_says_what_it_starts() {
     let wrong = deburr(&["pack", "assemble", "--variant", "x86-64-v3", "-o", "/nonexistent/dist"]);
     assert_eq!((wrong.status.code(), stderr(&wrong).contains("LEVEL=TREE")), (Some(2), true));
 }
+
+#[test]
+fn variants_that_are_not_built_are_left_out_with_a_line() {
+    let scratch = Scratch::new("pack-assemble-left");
+    let pack = scratch.join("pack");
+    let mut variants = Vec::new();
+    for (level, state) in
+        [("x86-64-v1", "done"), ("x86-64-v2", "rejected"), ("x86-64-v3", "done"), ("x86-64-v4", "failed")]
+    {
+        let input =
+            scratch.file("input.c", format!("int main(void) {{ return {}; }}", &level[8..]).as_bytes());
+        std::fs::create_dir_all(pack.join(level).join("bin")).unwrap();
+        let program = pack.join(level).join("bin/prog");
+        assert!(Command::new("gcc").arg("-o").arg(program).arg(&input).status().unwrap().success());
+        variants.push(serde_json::json!({ "level": level, "state": state, "tree": level }));
+    }
+    let record = serde_json::json!({ "schema_version": 1, "command": ["make"], "variants": variants });
+    scratch.file("pack/deburr-pack.json", record.to_string().as_bytes());
+    let dist = scratch.join("dist").to_str().unwrap().to_owned();
+    let output = deburr(&["pack", "assemble", pack.to_str().unwrap(), "-o", &dist, "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(
+        stderr(&output),
+        "deburr: x86-64-v2: left out: it is not what its level says\ndeburr: x86-64-v4: left out: its build failed\n"
+    );
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["levels"], serde_json::json!(["x86-64-v1", "x86-64-v3"]));
+}

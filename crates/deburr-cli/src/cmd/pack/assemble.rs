@@ -34,8 +34,17 @@ fn request(options: &Assemble) -> Result<Request, String> {
     let mut request = Request { prefix: options.prefix.clone(), ..Request::default() };
     if let Some(folder) = &options.pack {
         let record = Record::read(folder).map_err(|error| error.to_string())?;
-        for variant in record.variants.iter().filter(|variant| variant.state == State::Done) {
-            request.sources.push(source(&variant.level, folder.join(&variant.tree))?);
+        for variant in &record.variants {
+            let reason = match variant.state {
+                State::Done => {
+                    request.sources.push(source(&variant.level, folder.join(&variant.tree))?);
+                    continue;
+                }
+                State::Failed => "its build failed",
+                State::Rejected => "it is not what its level says",
+            };
+            // The report may be read by a program; this is for whoever packs.
+            let _ = writeln!(std::io::stderr(), "deburr: {}: left out: {reason}", variant.level);
         }
         request.command = record.command;
         request.measured = record.measured;
