@@ -106,17 +106,21 @@ static inline struct deburr_leaf deburr_cpuid(uint32_t leaf) {
     return out;
 }
 
-/* Four CPUIDs: each is an exit to the hypervisor in a virtual machine. Every CPU in 64-bit mode has leaf 0x80000001. */
-static inline void deburr_read_cpu(struct deburr_cpu *cpu, uint64_t hwcap, uint64_t hwcap2) {
-    struct deburr_leaf zero = deburr_cpuid(0), one = deburr_cpuid(1), seven = {0, 0, 0, 0};
+/* At most four CPUIDs: each is an exit to the hypervisor in a virtual machine. Every CPU in 64-bit mode has leaf 0x80000001.
+ * Leaf 7 is asked for where it exists: a leaf beyond the highest returns the data of another one (SDM). Leaf 0 states the
+ * highest; so does OSXSAVE, because Linux enables XSAVE only where there is leaf 0xd (arch/x86/kernel/fpu/xstate.c). */
+static inline void deburr_read_cpu(struct deburr_cpu *cpu, uint64_t hwcap, uint64_t hwcap2, int needs_maker) {
+    struct deburr_leaf zero = {0, 0, 0, 0}, one = deburr_cpuid(1), seven = {0, 0, 0, 0};
     struct deburr_leaf extended = deburr_cpuid(0x80000001);
     uint32_t xcr0 = 0, high = 0;
+    int has_xsave = one.ecx >> 27 & 1;
     (void)hwcap;
     (void)hwcap2;
-    /* A leaf beyond the highest returns the data of another one (SDM). */
-    if (zero.eax >= 7)
+    if (needs_maker || !has_xsave)
+        zero = deburr_cpuid(0);
+    if (has_xsave || zero.eax >= 7)
         seven = deburr_cpuid(7);
-    if (one.ecx & (1u << 27))
+    if (has_xsave)
         __asm__ volatile("xgetbv" : "=a"(xcr0), "=d"(high) : "c"(0));
     cpu->have[DEBURR_LEAF1_ECX] = one.ecx;
     cpu->have[DEBURR_LEAF1_EDX] = one.edx;
@@ -132,8 +136,9 @@ static inline void deburr_read_cpu(struct deburr_cpu *cpu, uint64_t hwcap, uint6
 #else
 enum { DEBURR_MACHINE = 183 };
 
-static inline void deburr_read_cpu(struct deburr_cpu *cpu, uint64_t hwcap, uint64_t hwcap2) {
+static inline void deburr_read_cpu(struct deburr_cpu *cpu, uint64_t hwcap, uint64_t hwcap2, int needs_maker) {
     uint64_t midr = 0;
+    (void)needs_maker;
     /* HWCAP_CPUID: the kernel emulates reads of identification registers. On a machine with cores of several kinds it
      * is that of the core that this runs on; what they all have is in the two words. */
     if (hwcap & (1u << 11))
@@ -285,7 +290,7 @@ int deburr_select(const char *library, char *path, size_t size) {
         return DEBURR_BAD_TABLE;
     while (folder > 0 && library[folder - 1] != '/')
         folder--;
-    deburr_read_cpu(&cpu, getauxval(AT_HWCAP), getauxval(AT_HWCAP2));
+    deburr_read_cpu(&cpu, getauxval(AT_HWCAP), getauxval(AT_HWCAP2), file.table.models > 0);
     unsigned count = deburr_choose(&file.table, &cpu, order);
     int result = count == 0 ? DEBURR_NONE_RUNS : DEBURR_NOT_FOUND;
     if (level && *level)

@@ -13,7 +13,7 @@
 #define DEBURR_RULE_ONLY
 #include "deburr_select.c"
 
-enum { PATH_SIZE = 4096, HEAD_SIZE = 4096, MARK_AT = 0x100 };
+enum { PATH_SIZE = 4096, HEAD_SIZE = 1024, MARK_AT = 0x100 };
 
 /* Follows the code, in the same segment. */
 extern const char deburr_own_table[] __attribute__((visibility("hidden")));
@@ -67,7 +67,7 @@ __asm__(".section .mark,\"ax\"\n"
 #endif
 
 enum { HERE = -100 /* AT_FDCWD */, CLOSE_ON_EXEC = 02000000 /* O_CLOEXEC */, FROM_END = 2 /* SEEK_END */ };
-enum { PERMISSION = -1, NO_ENTRY = -2, INPUT_OUTPUT = -5, NOT_EXECUTABLE = -8, NO_MEMORY = -12, NO_ACCESS = -13, BUSY = -26, NOT_A_FOLDER = -20, TOO_MANY_LINKS = -40 };
+enum { PERMISSION = -1, NO_ENTRY = -2, INPUT_OUTPUT = -5, NOT_EXECUTABLE = -8, NO_MEMORY = -12, NO_ACCESS = -13, BUSY = -26, INVALID = -22, NOT_A_FOLDER = -20, TOO_MANY_LINKS = -40 };
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 };
 enum { HWCAP = 16, SECURE = 23, HWCAP2 = 26, EXECUTED_NAME = 31 }; /* AT_… */
 
@@ -117,7 +117,8 @@ static int join(char path[PATH_SIZE], unsigned *length, const char *text) {
     return 1;
 }
 
-/* What is to be done, and with what. */
+/* What is to be done, and with what. The first page of the stack is enough for it where nothing goes wrong: each further
+ * one is a page fault, which is why messages are built in functions of their own. */
 struct launch {
     const char *name; /* of the program, for messages */
     const struct deburr_table *table;
@@ -128,8 +129,9 @@ struct launch {
     int is_secure;      /* AT_SECURE */
     char *const *argv;
     char *const *envp;
-    char folder[PATH_SIZE]; /* where the launcher is, with a slash at the end */
     unsigned folder_length;
+    unsigned char head[HEAD_SIZE]; /* what is read of a link or of a variant */
+    char folder[PATH_SIZE];        /* where the launcher is, with a slash at the end */
 };
 
 static void begin(const struct launch *launch, struct line *line) {
@@ -161,40 +163,50 @@ static void add_missing(const struct launch *launch, struct line *line, unsigned
     }
 }
 
-/* The folder of the launcher: from /proc, or from the name that it was executed by, its links followed. */
+/* Cuts a path behind its last slash. */
+static void cut_name(char path[PATH_SIZE], unsigned *length) {
+    while (*length > 0 && path[*length - 1] != '/')
+        --*length;
+    path[*length] = 0;
+}
+
+/* The path by which this file was executed, with the links followed that its last part names; 0 where it is not known.
+ * A path that was open only until the execution, such as /dev/fd/3, may be gone. */
+static int follow_links(struct launch *launch, unsigned *length, const char *executed_name) {
+    char *path = launch->folder, *target = (char *)launch->head;
+    long got;
+    if (executed_name == NULL || !join(path, length, executed_name))
+        return 0;
+    for (int links = 0; (got = call(NR_READLINKAT, HERE, (long)path, (long)target, HEAD_SIZE)) > 0; links++) {
+        if (links == 40 || got == HEAD_SIZE)
+            return 0;
+        target[got] = 0;
+        if (target[0] == '/')
+            *length = 0;
+        cut_name(path, length);
+        if (!join(path, length, target))
+            return 0;
+    }
+    return got == INVALID; /* there is such a file, and it is no link */
+}
+
+/* The folder of the launcher. /proc/self/exe states it, too, and costs ten times as much. */
 static int find_folder(struct launch *launch, const char *executed_name) {
     char *path = launch->folder;
     unsigned length = 0;
-    long got;
     if (launch->is_secure) {
         if (launch->table->prefix == 0)
             return 0;
         return join(path, &launch->folder_length, deburr_string(launch->table, launch->table->prefix)) &&
                join(path, &launch->folder_length, "/");
     }
-    got = call(NR_READLINKAT, HERE, (long)"/proc/self/exe", (long)path, PATH_SIZE - 1);
-    if (got > 0 && path[0] == '/') {
-        length = (unsigned)got;
-        path[length] = 0;
-    } else {
-        char target[PATH_SIZE];
-        if (executed_name == NULL || !join(path, &length, executed_name))
+    if (!follow_links(launch, &length, executed_name)) {
+        long got = call(NR_READLINKAT, HERE, (long)"/proc/self/exe", (long)path, PATH_SIZE - 1);
+        if (got <= 0 || path[0] != '/')
             return 0;
-        for (int links = 0; (got = call(NR_READLINKAT, HERE, (long)path, (long)target, PATH_SIZE - 1)) > 0; links++) {
-            if (links == 40)
-                return 0;
-            target[got] = 0;
-            if (target[0] == '/')
-                length = 0;
-            while (length > 0 && path[length - 1] != '/')
-                length--;
-            if (!join(path, &length, target))
-                return 0;
-        }
+        length = (unsigned)got;
     }
-    while (length > 0 && path[length - 1] != '/')
-        length--;
-    path[length] = 0;
+    cut_name(path, &length);
     launch->folder_length = length;
     return 1;
 }
@@ -207,8 +219,8 @@ static uint64_t number(const unsigned char *bytes, unsigned size) {
 }
 
 /* What is wrong with the file of a variant; null where nothing is. The ELF gABI, chapters 4 and 5. */
-static const char *fault_of(long file) {
-    unsigned char head[HEAD_SIZE];
+static const char *fault_of(struct launch *launch, long file) {
+    unsigned char *head = launch->head;
     long size = call(NR_LSEEK, file, 0, FROM_END, 0);
     long got = call(NR_PREAD, file, (long)head, HEAD_SIZE, 0);
     if (got < 0 || size < 0)
@@ -222,9 +234,12 @@ static const char *fault_of(long file) {
     uint64_t at = number(head + 32, 8), count = number(head + 56, 2);
     if (number(head + 54, 2) != 56 || count == 0)
         return "has no program headers";
-    for (uint64_t header = 0; header < count; header++) {
-        unsigned char bytes[56];
-        if (at > (uint64_t)size || call(NR_PREAD, file, (long)bytes, 56, (long)(at + header * 56)) != 56)
+    for (uint64_t header = 0; header < count; header++, at += 56) {
+        unsigned char beyond[56];
+        const unsigned char *bytes = beyond;
+        if (at <= (uint64_t)got && (uint64_t)got - at >= 56)
+            bytes = head + at;
+        else if (at > (uint64_t)size || call(NR_PREAD, file, (long)beyond, 56, (long)at) != 56)
             return "is truncated";
         uint64_t offset = number(bytes + 8, 8), length = number(bytes + 32, 8);
         if (number(bytes, 4) == 1 && (offset > (uint64_t)size || length > (uint64_t)size - offset))
@@ -253,9 +268,32 @@ static const char *reason_of(long error) {
     }
 }
 
+__attribute__((noinline)) static void print_fault(const struct launch *launch, unsigned index, int is_path, const char *fault) {
+    struct line line;
+    begin(launch, &line);
+    if (is_path) {
+        add(&line, launch->folder);
+        add(&line, ": ");
+    }
+    add(&line, "the variant for ");
+    add(&line, level_of(launch, index));
+    add(&line, " ");
+    add(&line, fault);
+    print(&line);
+}
+
+__attribute__((noinline)) static void print_start(const struct launch *launch) {
+    struct line line;
+    begin(launch, &line);
+    add(&line, launch->only_explains ? "would start " : "starts ");
+    add(&line, launch->folder);
+    print(&line);
+    if (launch->only_explains)
+        leave(0);
+}
+
 /* Starts a variant. Comes back only where that fails: 1 where there is no such file, 2 otherwise, after a message. */
 static int try(struct launch *launch, unsigned index) {
-    struct line line;
     char *path = launch->folder;
     unsigned length = launch->folder_length;
     const char *fault = "has too long a path";
@@ -266,36 +304,21 @@ static int try(struct launch *launch, unsigned index) {
             return 1;
         fault = file == NO_ACCESS ? "cannot be read: permission denied" : "cannot be opened";
         if (file >= 0) {
-            fault = fault_of(file);
+            fault = fault_of(launch, file);
             call(NR_CLOSE, file, 0, 0, 0);
         }
     }
     if (fault == NULL) {
-        if (launch->explains) {
-            begin(launch, &line);
-            add(&line, launch->only_explains ? "would start " : "starts ");
-            add(&line, path);
-            print(&line);
-        }
-        if (launch->only_explains)
-            leave(0);
+        if (launch->explains)
+            print_start(launch);
         fault = reason_of(call(NR_EXECVE, (long)path, (long)launch->argv, (long)launch->envp, 0));
     }
-    begin(launch, &line);
-    if (is_path) {
-        add(&line, path);
-        add(&line, ": ");
-    }
-    add(&line, "the variant for ");
-    add(&line, level_of(launch, index));
-    add(&line, " ");
-    add(&line, fault);
-    print(&line);
+    print_fault(launch, index, is_path, fault);
     return 2;
 }
 
 /* Puts the variant that DEBURR_LEVEL selects alone into `order`. */
-static void select_level(const struct launch *launch, uint8_t *order, unsigned *count) {
+__attribute__((noinline)) static void select_level(const struct launch *launch, uint8_t *order, unsigned *count) {
     const struct deburr_variant *variants = deburr_variants(launch->table);
     struct line line;
     begin(launch, &line);
@@ -325,7 +348,7 @@ static void select_level(const struct launch *launch, uint8_t *order, unsigned *
     leave(CANNOT_RUN);
 }
 
-static void explain(const struct launch *launch) {
+__attribute__((noinline)) static void explain(const struct launch *launch) {
     struct line line;
     for (unsigned index = 0; index < launch->table->variants; index++) {
         begin(launch, &line);
@@ -341,7 +364,7 @@ static void explain(const struct launch *launch) {
 }
 
 /* The one that needs least is last in the table. */
-__attribute__((noreturn)) static void give_up(const struct launch *launch, unsigned count, int is_damaged) {
+__attribute__((noinline, noreturn)) static void give_up(const struct launch *launch, unsigned count, int is_damaged) {
     struct line line;
     begin(launch, &line);
     if (count == 0) {
@@ -361,9 +384,16 @@ __attribute__((noreturn)) static void give_up(const struct launch *launch, unsig
     leave(count == 0 || is_damaged ? CANNOT_RUN : NOT_FOUND);
 }
 
+__attribute__((noinline, noreturn)) static void refuse(const struct launch *launch, const char *why) {
+    struct line line;
+    begin(launch, &line);
+    add(&line, why);
+    print(&line);
+    leave(CANNOT_RUN);
+}
+
 __attribute__((used, noreturn)) void start(long *stack) {
     struct launch launch;
-    struct line line;
     uint8_t order[DEBURR_MOST_VARIANTS];
     uint64_t hwcap = 0, hwcap2 = 0;
     const char *executed_name = NULL;
@@ -388,12 +418,8 @@ __attribute__((used, noreturn)) void start(long *stack) {
         else if (pair[0] == EXECUTED_NAME)
             executed_name = (const char *)pair[1];
     }
-    begin(&launch, &line);
-    if (!deburr_is_table(launch.table, launch.table->size)) {
-        add(&line, "this launcher has no table of variants; deburr pack assemble adds one");
-        print(&line);
-        leave(CANNOT_RUN);
-    }
+    if (!deburr_is_table(launch.table, launch.table->size))
+        refuse(&launch, "this launcher has no table of variants; deburr pack assemble adds one");
     for (char *const *entry = launch.envp; *entry && !launch.is_secure; entry++) {
         const char *level = value_of(*entry, "DEBURR_LEVEL"), *explains = value_of(*entry, "DEBURR_EXPLAIN");
         if (level && *level)
@@ -403,14 +429,11 @@ __attribute__((used, noreturn)) void start(long *stack) {
             launch.only_explains = is_same(explains, "exit");
         }
     }
-    if (!find_folder(&launch, executed_name)) {
-        add(&line, launch.is_secure
-                       ? "runs with more rights than its user, and was assembled without --prefix: refused"
-                       : "cannot find its own folder: /proc is not there, and its path is too long or unknown");
-        print(&line);
-        leave(CANNOT_RUN);
-    }
-    deburr_read_cpu(&launch.cpu, hwcap, hwcap2);
+    if (!find_folder(&launch, executed_name))
+        refuse(&launch, launch.is_secure
+                            ? "runs with more rights than its user, and was assembled without --prefix: refused"
+                            : "cannot find its own folder: the path by which it was executed leads nowhere, and /proc is not there");
+    deburr_read_cpu(&launch.cpu, hwcap, hwcap2, launch.table->models > 0);
     unsigned count = deburr_choose(launch.table, &launch.cpu, order);
     if (launch.explains)
         explain(&launch);

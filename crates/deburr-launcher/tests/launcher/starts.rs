@@ -96,6 +96,33 @@ fn links_and_relative_names_lead_to_the_tree() {
 }
 
 #[test]
+fn folders_that_are_links_and_long_links_lead_to_the_tree() {
+    let tree = Tree::new("folder-links", &["x86-64-v1"]);
+    symlink("bin", tree.folder.join("programs")).unwrap();
+    // Longer than what the launcher reads of a link at once.
+    let detour = "./".repeat(700);
+    symlink(format!("{detour}bin/prog"), tree.folder.join("long")).unwrap();
+    for name in ["./programs/prog", "./long"] {
+        let output = Command::new(name).current_dir(tree.folder.join(".")).output().unwrap();
+        assert_eq!(fields(&output)[0], "x86-64-v1", "{name}");
+    }
+}
+
+#[test]
+fn a_launcher_that_is_executed_by_its_descriptor_finds_the_tree() {
+    let tree = Tree::new("descriptor", &["x86-64-v1"]);
+    // Python opens with O_CLOEXEC: /dev/fd/N, by which the file was executed, is then gone.
+    for is_inherited in ["True", "False"] {
+        let script = format!(
+            "import os, sys; file = os.open(sys.argv[1], os.O_RDONLY); os.set_inheritable(file, {is_inherited}); \
+             os.execve(file, ['prog'], os.environ)"
+        );
+        let output = Command::new("python3").args(["-c", &script]).arg(tree.launcher()).output().unwrap();
+        assert_eq!(fields(&output)[..2], ["x86-64-v1".to_owned(), "prog".to_owned()], "{is_inherited}");
+    }
+}
+
+#[test]
 fn the_tree_moves_as_a_whole() {
     let tree = Tree::new("moves", &["x86-64-v1"]);
     let moved = tree.folder.join("new place/with 'quotes'");
