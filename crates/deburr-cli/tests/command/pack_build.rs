@@ -172,6 +172,19 @@ fn variants_with_the_same_code_are_named() {
 }
 
 #[test]
+fn flags_of_the_project_that_override_the_level_are_named() {
+    let scratch = Scratch::new("pack-own-flags");
+    let folder = sources(&scratch, &MAKEFILE.replace("-ffast-math", "-ffast-math -march=nocona"));
+    // What a configure script asks, to find out whether the compiler has it.
+    let ask = "gcc -march=armv8-a+crc -c sum.c -o asked.o 2>/dev/null; make";
+    let output = pack(&folder, "x86-64-v1", &["sh", "-c", ask]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("the project's own -march=nocona comes after"), "{said}");
+    assert!(!said.contains("armv8"), "{said}");
+}
+
+#[test]
 fn interrupted_build_ends_what_it_started_and_goes_on_next_time() {
     let scratch = Scratch::new("pack-interrupted");
     let (began, go) = (scratch.join("began"), scratch.join("go"));

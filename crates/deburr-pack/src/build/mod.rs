@@ -14,7 +14,7 @@ pub use request::{BuildError, BuildRequest, Event, Observer};
 use crate::check::{Fault, faults};
 use crate::record::{BuiltVariant, Record, SCHEMA_VERSION, State};
 use crate::same::same_code;
-use deburr_cpu::Target;
+use deburr_cpu::{Arch, Target};
 use request::at;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -195,7 +195,14 @@ impl Variant<'_> {
     fn unusable(&self, wrappers: &Wrappers) -> Result<Option<String>, BuildError> {
         let calls = fs::read_to_string(&wrappers.calls).map_err(at(&wrappers.calls))?;
         let own: BTreeSet<&str> = calls.lines().filter_map(|line| line.strip_prefix("own ")).collect();
-        own.iter().for_each(|flag| self.observer.happened(&Event::OwnFlag(&self.target.name, flag)));
+        // A flag for another architecture is a question that a configure script asks the compiler, which refuses it.
+        let is_foreign = |flag: &str| match self.target.arch {
+            Arch::X86_64 => flag.contains("=arm"),
+            Arch::Aarch64 => flag.contains("=x86-64"),
+        };
+        for flag in own.iter().filter(|flag| !is_foreign(flag)) {
+            self.observer.happened(&Event::OwnFlag(&self.target.name, flag));
+        }
         if calls.lines().any(|line| line.starts_with("called ")) {
             return Ok(None);
         }

@@ -8,6 +8,7 @@ use crate::cmd::failure::Failure;
 use deburr_cpu::Target;
 use deburr_pack::assemble::{Assembled, Mechanism, Request, Source, assemble};
 use deburr_pack::record::{Record, State};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -76,8 +77,16 @@ fn text(out: &mut dyn Write, assembled: &Assembled, output: &Path) -> std::io::R
         };
         writeln!(out, "{}: {} ({mechanism})", laid.path.display(), laid.levels.join(", "))?;
     }
+    // One line for each text: half of a tree may have the same.
+    let mut by_text: BTreeMap<&str, Vec<&Path>> = BTreeMap::new();
     for remark in &assembled.remarks {
-        writeln!(out, "{}: {}", remark.path.display(), remark.text)?;
+        by_text.entry(&remark.text).or_default().push(&remark.path);
+    }
+    for (text, paths) in by_text {
+        match paths.len() - 1 {
+            0 => writeln!(out, "{}: {text}", paths[0].display())?,
+            more => writeln!(out, "{} and {more} more: {text}", paths[0].display())?,
+        }
     }
     for level in &assembled.dropped {
         writeln!(out, "{level}: left out, because it gained nothing on any CPU that was measured")?;

@@ -104,9 +104,13 @@ impl Observer for Watcher {
             Event::Same { level, below, others: 0, .. } => {
                 self.mention(&format!("{level} has the same code as {below} in every file"));
             }
-            Event::Same { level, below, same, .. } => {
-                let names: Vec<_> = same.iter().map(|path| path.display().to_string()).collect();
-                self.mention(&format!("{level} has the same code as {below} in {}", names.join(", ")));
+            Event::Same { level, below, same, others } => {
+                let (first, more) = (same[0].display(), same.len() - 1);
+                let names = if more == 0 { first.to_string() } else { format!("{first} and {more} more") };
+                self.mention(&format!(
+                    "{level} has the same code as {below} in {names}, of {} files",
+                    same.len() + others
+                ));
             }
             _ => {}
         }
