@@ -11,8 +11,12 @@
 mod binary;
 mod place;
 mod plan;
+mod sound;
 mod tree;
 
+pub use sound::check_sources;
+
+use crate::check::Fault;
 use crate::record::{self, Measured, RecordError};
 use deburr_cpu::{Arch, FeatureSet};
 use deburr_launcher::TableError;
@@ -106,6 +110,8 @@ pub enum AssembleError {
     NoLowest(Vec<String>),
     /// A variant is for another architecture than the others, or its level is given twice.
     Levels(String),
+    /// Files are not what their variant's level says: the level, and what is wrong.
+    Faults(Vec<(String, Fault)>),
     /// A file cannot be laid out: where, and why.
     File(PathBuf, String),
     /// The table of a program or library cannot be written.
@@ -127,6 +133,12 @@ impl fmt::Display for AssembleError {
                 levels.join(", ")
             ),
             AssembleError::Levels(reason) => f.write_str(reason),
+            AssembleError::Faults(faults) => {
+                for (level, fault) in faults {
+                    writeln!(f, "{level}: {fault}")?;
+                }
+                f.write_str("build these variants for their levels, or pass --no-check")
+            }
             AssembleError::File(path, reason) => write!(f, "{}: {reason}", path.display()),
             AssembleError::Table(path, error) => write!(f, "{}: {error}", path.display()),
             AssembleError::Record(error) => error.fmt(f),

@@ -20,6 +20,9 @@ from the tree that needs least.
   library, by name     plugin.so.variants/LEVEL/plugin.so, and the table plugin.so.deburr, for
                        programs that choose with deburr_select.c
 
+A tree of --variant is checked first: a function that needs more than its level, on a path without a
+sufficient check, refuses it. What pack build made has been checked.
+
 The output can be moved as a whole. DEBURR_LEVEL=LEVEL starts a variant of your choice.
 
 Exit status: 0 assembled, 2 not; then nothing was written.")]
@@ -39,6 +42,9 @@ pub(crate) struct Assemble {
     /// Keep variants that gain nothing on any CPU that was measured
     #[arg(long)]
     pub(crate) keep: bool,
+    /// Do not check that the trees of --variant are what their levels say
+    #[arg(long, requires = "variants")]
+    pub(crate) no_check: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     pub(crate) format: Format,
