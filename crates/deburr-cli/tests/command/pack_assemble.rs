@@ -86,6 +86,39 @@ fn a_file_for_another_machine_is_copied_where_all_trees_have_it_and_refused_wher
     assert!(stderr(&refused).contains("share/guest.so: cannot be checked: "), "{}", stderr(&refused));
 }
 
+#[test]
+fn one_file_holds_the_variants_of_a_program_and_starts_each() {
+    let scratch = Scratch::new("pack-assemble-single");
+    for (tree, level) in [("low", "-DLEVEL=1"), ("high", "-DLEVEL=3")] {
+        compile("gcc", &scratch.join(tree).join("bin/prog"), "int main(void) { return LEVEL; }", &[level]);
+        compile("gcc", &scratch.join(tree).join("bin/same"), "int main(void) { return 0; }", &[]);
+        let flags = [level, "-Wl,-rpath,$ORIGIN/../lib"];
+        compile("gcc", &scratch.join(tree).join("bin/origin"), "int main(void) { return LEVEL; }", &flags);
+    }
+    let trees = [("x86-64-v1", "low"), ("x86-64-v3", "high")];
+    let done = assemble(&scratch, &trees, &["--single-file", "bin/prog", "--format", "json"]);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(report["levels"], serde_json::json!(["x86-64-v1", "x86-64-v3"]));
+    let before = scratch.names();
+    for (level, status) in [("x86-64-v1", 1), ("x86-64-v3", 3)] {
+        let run = Command::new(scratch.join("dist")).env("DEBURR_LEVEL", level).status().unwrap();
+        assert_eq!(run.code(), Some(status));
+    }
+    assert_eq!(scratch.names(), before, "nothing is written");
+    for (program, expected) in [
+        ("bin/prog", "expected a name at which there is no file yet"),
+        ("bin/same", "all variants have the same code"),
+        ("bin/origin", "its RUNPATH has $ORIGIN"),
+        ("bin/none", "bin/none: "),
+    ] {
+        let refused = assemble(&scratch, &trees, &["--single-file", program]);
+        assert_eq!(refused.status.code(), Some(2), "{program}");
+        assert!(stderr(&refused).contains(expected), "{program}: {}", stderr(&refused));
+        assert_eq!(scratch.names(), before);
+    }
+}
+
 /// Counts 1000 more with an atomic addition, and returns 7 where it came to that.
 const COUNTER: &str = "static long count = 1;
 __attribute__((noinline)) void add(long *at) { __atomic_fetch_add(at, 1, __ATOMIC_SEQ_CST); }

@@ -11,9 +11,11 @@
 mod binary;
 mod place;
 mod plan;
+mod single;
 mod sound;
 mod tree;
 
+pub use single::assemble_single;
 pub use sound::check_sources;
 
 use crate::check::Fault;
@@ -213,4 +215,11 @@ fn temporary_of(output: &Path) -> Result<PathBuf, AssembleError> {
     let temporary = parent.join(hidden);
     std::fs::create_dir(&temporary).map_err(|error| AssembleError::Io(temporary.clone(), error))?;
     Ok(temporary)
+}
+
+/// Whether a program gets capabilities from its file (capabilities(7)).
+fn is_with_capabilities(file: &Path) -> bool {
+    use rustix::io::Errno;
+    let read = rustix::fs::getxattr(file, "security.capability", &mut [0; 1][..]);
+    read != Err(Errno::NODATA) && read != Err(Errno::OPNOTSUPP)
 }

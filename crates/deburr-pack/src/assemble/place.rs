@@ -80,12 +80,12 @@ fn mode(path: &Path) -> Result<u32, AssembleError> {
     Ok(metadata.permissions().mode() & 0o7777)
 }
 
-fn set_mode(path: &Path, mode: u32) -> Result<(), AssembleError> {
+pub(super) fn set_mode(path: &Path, mode: u32) -> Result<(), AssembleError> {
     let permissions = fs::Permissions::from_mode(mode);
     fs::set_permissions(path, permissions).map_err(|error| AssembleError::Io(path.to_owned(), error))
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), AssembleError> {
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), AssembleError> {
     fs::write(path, bytes).map_err(|error| AssembleError::Io(path.to_owned(), error))
 }
 

@@ -6,7 +6,9 @@ use crate::args::format::Format;
 use crate::args::pack::assemble::Assemble;
 use crate::cmd::failure::Failure;
 use deburr_cpu::Target;
-use deburr_pack::assemble::{Assembled, Mechanism, Request, Source, assemble, check_sources};
+use deburr_pack::assemble::{
+    Assembled, Laid, Mechanism, Request, Source, assemble, assemble_single, check_sources,
+};
 use deburr_pack::record::{Record, State};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -20,6 +22,9 @@ pub(super) fn run(options: &Assemble, out: &mut dyn Write) -> Result<ExitCode, F
     let request = request(options).map_err(Failure::Message)?;
     if !options.no_check && !options.variants.is_empty() {
         check(&request)?;
+    }
+    if let Some(program) = &options.single_file {
+        return single(options, &request, program, out);
     }
     let assembled =
         assemble(&request, &options.output).map_err(|error| Failure::Message(error.to_string()))?;
@@ -38,6 +43,41 @@ pub(super) fn run(options: &Assemble, out: &mut dyn Write) -> Result<ExitCode, F
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes one file, and what is in it.
+fn single(
+    options: &Assemble,
+    request: &Request,
+    program: &Path,
+    out: &mut dyn Write,
+) -> Result<ExitCode, Failure> {
+    let laid = assemble_single(request, program, &options.output)
+        .map_err(|error| Failure::Message(error.to_string()))?;
+    let checked = !options.no_check;
+    match options.format {
+        Format::Text => {
+            let size = std::fs::metadata(&laid.path)?.len();
+            writeln!(out, "{}: {}, {size} bytes", laid.path.display(), laid.levels.join(", "))?;
+            if !checked {
+                writeln!(out, "not checked: whether the trees are what their levels say")?;
+            }
+        }
+        Format::Json => {
+            serde_json::to_writer_pretty(&mut *out, &SingleReport { laid: &laid, checked })
+                .map_err(std::io::Error::from)?;
+            writeln!(out)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The report on one file in JSON.
+#[derive(Serialize)]
+struct SingleReport<'a> {
+    #[serde(flatten)]
+    laid: &'a Laid,
+    checked: bool,
 }
 
 /// The report in JSON.
