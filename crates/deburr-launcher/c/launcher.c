@@ -76,7 +76,7 @@ static long call(long number, long a, long b, long c, long d) {
 
 enum { HERE = -100 /* AT_FDCWD */, CLOSE_ON_EXEC = 02000000 /* O_CLOEXEC */, FROM_END = 2 /* SEEK_END */, ITSELF = 0x1000 /* AT_EMPTY_PATH */ };
 enum { MEMORY_CLOSE_ON_EXEC = 1, MEMORY_EXECUTABLE = 16 }; /* MFD_CLOEXEC, MFD_EXEC */
-enum { PERMISSION = -1, NO_ENTRY = -2, INPUT_OUTPUT = -5, NOT_EXECUTABLE = -8, NO_MEMORY = -12, NO_ACCESS = -13, BUSY = -26, INVALID = -22, NOT_A_FOLDER = -20, TOO_MANY_LINKS = -40 };
+enum { PERMISSION = -1, NO_ENTRY = -2, INPUT_OUTPUT = -5, NOT_EXECUTABLE = -8, NO_MEMORY = -12, NO_ACCESS = -13, BUSY = -26, INVALID = -22, NOT_A_FOLDER = -20, NO_SUCH_CALL = -38, TOO_MANY_LINKS = -40 };
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 };
 enum { HWCAP = 16, SECURE = 23, HWCAP2 = 26, EXECUTED_NAME = 31 }; /* AT_… */
 
@@ -314,8 +314,30 @@ __attribute__((noinline)) static void print_unpacked(const struct launch *launch
         leave(0);
 }
 
+/* Executes an open file; comes back only with an error. */
+static long execute_open(const struct launch *launch, long file) {
+    long result = call_5(NR_EXECVEAT, file, (long)"", (long)launch->argv, (long)launch->envp, ITSELF);
+    if (result != NO_SUCH_CALL)
+        return result;
+    /* qemu-user, and sandboxes that know fewer calls than Linux. */
+    char digits[24];
+    unsigned at = sizeof digits - 1;
+    char path[64];
+    digits[at] = 0;
+    do
+        digits[--at] = (char)('0' + file % 10);
+    while ((file /= 10) > 0);
+    unsigned length = 0;
+    for (const char *from = "/proc/self/fd/"; *from; from++)
+        path[length++] = *from;
+    do
+        path[length++] = digits[at];
+    while (digits[at++]);
+    return call(NR_EXECVE, (long)path, (long)launch->argv, (long)launch->envp, 0);
+}
+
 /* Copies a variant from the launcher's own file into memory, and starts it there: what is wrong, where it comes back. The
- * descriptor is closed on execution; the kernel has no path for such a program, and names it by the descriptor. */
+ * descriptor is closed on execution. */
 __attribute__((noinline)) static const char *unpack(struct launch *launch, unsigned index) {
     const struct deburr_variant *variant = &deburr_variants(launch->table)[index];
     uint64_t at = variant->payload, left = variant->payload_size;
@@ -346,7 +368,7 @@ __attribute__((noinline)) static const char *unpack(struct launch *launch, unsig
     if (fault == NULL) {
         if (launch->explains)
             print_unpacked(launch, index);
-        fault = reason_of(call_5(NR_EXECVEAT, memory, (long)"", (long)launch->argv, (long)launch->envp, ITSELF));
+        fault = reason_of(execute_open(launch, memory));
     }
     if (memory >= 0)
         call(NR_CLOSE, memory, 0, 0, 0);

@@ -46,6 +46,8 @@ fn cpus_get_the_variant_that_they_run() {
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         let expected = format!("{}: would start the variant for {level} from memory", path.display());
         assert_eq!(complaints(&output).last(), Some(&expected));
+        let started = Command::new("qemu-x86_64").args(["-cpu", cpu]).arg(&path).output().unwrap();
+        assert_eq!(fields(&started)[0], level);
     }
     let (_folder, path) = single("arm", &["armv8-a", "armv8.1-a"]);
     for (cpu, level) in [("cortex-a53", "armv8-a"), ("neoverse-n1", "armv8.1-a")] {
@@ -97,8 +99,9 @@ fn a_file_cut_anywhere_starts_nothing_that_is_cut() {
     assert_eq!(fields(&run(&cut, "x86-64-v1"))[0], "x86-64-v1");
 }
 
-/// Runs a program with system calls forbidden (EPERM), by a filter that the kernel keeps over execve.
+/// Runs a program with a system call answered by an error, by a filter that the kernel keeps over execve.
 const FORBID: &str = r#"
+#include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -107,8 +110,8 @@ const FORBID: &str = r#"
 int main(int count, char **names) {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CALL, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ERROR),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = {4, filter};
@@ -119,16 +122,42 @@ int main(int count, char **names) {
 }
 "#;
 
+/// Runs a program with a system call answered by an error.
+fn forbidding(folder: &Scratch, path: &Path, call: &str, error: &str) -> Output {
+    let source = folder.file("forbid.c", FORBID.as_bytes());
+    let forbid = folder.join("forbid");
+    let mut compiler = Command::new("gcc");
+    compiler.args([format!("-DCALL=SYS_{call}"), format!("-DERROR={error}")]);
+    assert!(compiler.arg("-o").arg(&forbid).arg(source).status().unwrap().success());
+    Command::new(&forbid).arg(path).output().unwrap()
+}
+
 #[test]
 fn where_files_in_memory_are_forbidden_it_says_so() {
     let (folder, path) = single("forbidden", &["x86-64-v1"]);
-    let source = folder.file("forbid.c", FORBID.as_bytes());
-    let forbid = folder.join("forbid");
-    assert!(Command::new("gcc").arg("-o").arg(&forbid).arg(source).status().unwrap().success());
-    let output = Command::new(&forbid).arg(&path).output().unwrap();
+    let output = forbidding(&folder, &path, "memfd_create", "EPERM");
     assert_eq!(output.status.code(), Some(126), "{output:?}");
     let lines = complaints(&output);
     assert!(lines[0].ends_with("the system forbids files in memory (memfd_create)"), "{lines:?}");
+}
+
+#[test]
+fn where_a_file_cannot_be_executed_by_its_descriptor_its_name_in_proc_serves() {
+    let (folder, path) = single("no-execveat", &["x86-64-v1"]);
+    assert_eq!(fields(&forbidding(&folder, &path, "execveat", "ENOSYS"))[0], "x86-64-v1");
+    let output = forbidding(&folder, &path, "execveat", "EACCES");
+    assert_eq!(output.status.code(), Some(126), "{output:?}");
+    assert!(complaints(&output)[0].ends_with("cannot be executed: permission denied"), "{output:?}");
+}
+
+#[test]
+fn starts_at_once_do_not_disturb_each_other() {
+    let (_folder, path) = single("at-once", &["x86-64-v1"]);
+    let starts: Vec<_> =
+        (0..16).map(|_| Command::new(&path).stdout(std::process::Stdio::piped()).spawn().unwrap()).collect();
+    for start in starts {
+        assert_eq!(fields(&start.wait_with_output().unwrap())[0], "x86-64-v1");
+    }
 }
 
 #[test]

@@ -25,8 +25,8 @@ A tree of --variant is checked first: a function that needs more than its level,
 sufficient check, refuses it. What pack build made has been checked.
 
 With --single-file the variants are in the launcher's own file, and the chosen one is copied into
-memory at each start (memfd_create). It has no path there: /proc/self/exe is /memfd:PROG, and `ps`
-shows the name only in the arguments. Nothing is written to disk. The file must not be stripped.
+memory at each start (memfd_create). It has no path there: /proc/self/exe is /memfd:PROG. Nothing is
+written to disk. The file must not be stripped.
 
 The output can be moved as a whole. DEBURR_LEVEL=LEVEL starts a variant of your choice.
 
