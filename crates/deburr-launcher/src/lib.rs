@@ -11,6 +11,6 @@ mod program;
 mod table;
 mod words;
 
-pub use program::{is_launcher, launcher, table_bytes};
+pub use program::{is_launcher, launcher, single_file, table_bytes};
 pub use table::{Model, Table, TableError, Variant};
 pub use words::{WORDS, Words, words_of};

@@ -11,8 +11,14 @@
 mod binary;
 mod place;
 mod plan;
+mod single;
+mod sound;
 mod tree;
 
+pub use single::assemble_single;
+pub use sound::check_sources;
+
+use crate::check::Fault;
 use crate::record::{self, Measured, RecordError};
 use deburr_cpu::{Arch, FeatureSet};
 use deburr_launcher::TableError;
@@ -106,6 +112,8 @@ pub enum AssembleError {
     NoLowest(Vec<String>),
     /// A variant is for another architecture than the others, or its level is given twice.
     Levels(String),
+    /// Files are not what their variant's level says: the level, and what is wrong.
+    Faults(Vec<(String, Fault)>),
     /// A file cannot be laid out: where, and why.
     File(PathBuf, String),
     /// The table of a program or library cannot be written.
@@ -127,6 +135,12 @@ impl fmt::Display for AssembleError {
                 levels.join(", ")
             ),
             AssembleError::Levels(reason) => f.write_str(reason),
+            AssembleError::Faults(faults) => {
+                for (level, fault) in faults {
+                    writeln!(f, "{level}: {fault}")?;
+                }
+                f.write_str("build these variants for their levels, or pass --no-check")
+            }
             AssembleError::File(path, reason) => write!(f, "{}: {reason}", path.display()),
             AssembleError::Table(path, error) => write!(f, "{}: {error}", path.display()),
             AssembleError::Record(error) => error.fmt(f),
@@ -201,4 +215,11 @@ fn temporary_of(output: &Path) -> Result<PathBuf, AssembleError> {
     let temporary = parent.join(hidden);
     std::fs::create_dir(&temporary).map_err(|error| AssembleError::Io(temporary.clone(), error))?;
     Ok(temporary)
+}
+
+/// Whether a program gets capabilities from its file (capabilities(7)).
+fn is_with_capabilities(file: &Path) -> bool {
+    use rustix::io::Errno;
+    let read = rustix::fs::getxattr(file, "security.capability", &mut [0; 1][..]);
+    read != Err(Errno::NODATA) && read != Err(Errno::OPNOTSUPP)
 }

@@ -101,6 +101,9 @@ impl Observer for Watcher {
             Event::OwnFlag(level, flag) => self.mention(&format!(
                 "{level}: the project's own {flag} comes after the level's flags and overrides them"
             )),
+            Event::NothingAbove { level, below } => {
+                self.mention(&format!("{level}: no instruction needs more than {below}"));
+            }
             Event::Same { level, below, others: 0, .. } => {
                 self.mention(&format!("{level} has the same code as {below} in every file"));
             }
