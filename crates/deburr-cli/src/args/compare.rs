@@ -206,6 +206,40 @@ pub(crate) struct Trial {
 }
 
 impl Compare {
+    /// A trial of commands that are still to be named, with nothing else asked for.
+    pub(crate) fn of(trial: Trial, progress: Progress) -> Compare {
+        Compare {
+            a: None,
+            b: None,
+            client: None,
+            server_a: None,
+            server_b: None,
+            ready: None,
+            ready_timeout: 60.0,
+            alternate: false,
+            param: None,
+            aa: None,
+            values: None,
+            files: Vec::new(),
+            input_format: None,
+            paired: false,
+            better: BetterDirection::Smaller,
+            trial,
+            relink: None,
+            layout_floor: None,
+            env_a: Vec::new(),
+            env_b: Vec::new(),
+            record: None,
+            resume: None,
+            expect: None,
+            format: CompareFormat::Text,
+            marks: false,
+            benchstat_faults: false,
+            html: None,
+            progress,
+        }
+    }
+
     /// Whether what benchstat says has its faults.
     pub(crate) const fn upstream(&self) -> Upstream {
         if self.benchstat_faults { Upstream::AsPrinted } else { Upstream::Corrected }

@@ -97,19 +97,19 @@ impl Plan {
                 Entry::Folder => continue,
                 Entry::Link(_) => plan.copies.push(path.clone()),
                 Entry::File => {
-                    let (binary, kept) = plan.variants_of(levels, path)?;
+                    let (binary, file_of) = plan.variants_of(levels, path)?;
                     needed.extend(binary.iter().flat_map(|binary| binary.needed.iter().cloned()));
-                    match binary.filter(|_| kept.len() > 1) {
-                        Some(binary) => differing.push((path, binary, kept)),
+                    match binary.filter(|_| own(&file_of).len() > 1) {
+                        Some(binary) => differing.push((path, binary, file_of)),
                         None => plan.copies.push(path.clone()),
                     }
                 }
             }
         }
-        for (path, binary, kept) in differing {
+        for (path, binary, file_of) in differing {
             let several = match binary.kind {
-                Kind::Program => Some(program(request, levels, trees, path, &binary, &kept)?),
-                _ => plan.library(request, levels, path, &binary, &kept, &needed),
+                Kind::Program => Some(program(request, levels, trees, path, &binary, &file_of)?),
+                _ => plan.library(request, levels, path, &binary, &file_of, &needed),
             };
             match several {
                 Some(several) => plan.several.push(several),
@@ -129,7 +129,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What the file is, and the variants whose code differs from that of each lower one.
+    /// What the file is; and for each level the one whose file it starts: itself, or a lower one with the same code.
     pub(super) fn variants_of(
         &mut self,
         levels: &Levels,
@@ -137,6 +137,7 @@ impl Plan {
     ) -> Result<(Option<Binary>, Vec<usize>), AssembleError> {
         let refuse = |source: &Source, reason: String| AssembleError::File(source.tree.join(path), reason);
         let mut contents: Vec<(usize, Vec<u8>)> = Vec::new();
+        let mut file_of = Vec::new();
         let mut first: Option<Binary> = None;
         for (index, source) in levels.sources.iter().enumerate() {
             let bytes = read(source, path)?;
@@ -167,15 +168,13 @@ impl Plan {
                 );
                 return Err(refuse(source, reason));
             }
-            let mut is_new = true;
-            for (lower, known) in &contents {
-                if !levels.sources[*lower].features.is_subset(source.features) {
-                    continue;
-                }
-                let is_same = *known == bytes || (is_elf && same_code(known, &bytes).unwrap_or(false));
-                is_new &= !is_same;
-            }
-            if is_new {
+            let is_same = |(lower, known): &&(usize, Vec<u8>)| {
+                levels.sources[*lower].features.is_subset(source.features)
+                    && (*known == bytes || (is_elf && same_code(known, &bytes).unwrap_or(false)))
+            };
+            let same = contents.iter().rev().find(is_same).map(|(lower, _)| *lower);
+            file_of.push(same.unwrap_or(index));
+            if same.is_none() {
                 contents.push((index, bytes));
             }
         }
@@ -183,9 +182,9 @@ impl Plan {
             let text =
                 format!("differs between variants; taken from the one for {}", levels.sources[0].level);
             self.remarks.push(Remark { path: path.to_owned(), text });
-            return Ok((None, vec![0]));
+            return Ok((None, vec![0; levels.sources.len()]));
         }
-        Ok((first, contents.into_iter().map(|(index, _)| index).collect()))
+        Ok((first, file_of))
     }
 
     /// Where the variants of a library go; `None`, after a remark, where only the lowest can be used.
@@ -195,9 +194,10 @@ impl Plan {
         levels: &Levels,
         path: &Path,
         binary: &Binary,
-        kept: &[usize],
+        file_of: &[usize],
         needed: &BTreeSet<String>,
     ) -> Option<Several> {
+        let kept = own(file_of);
         let mut remark = |text: String| self.remarks.push(Remark { path: path.to_owned(), text });
         let folder = path.parent()?;
         let file_name = path.file_name()?.to_str()?;
@@ -235,15 +235,12 @@ impl Plan {
         }
         let variants_folder = format!("{file_name}.variants");
         let (mut files, mut variants) = (Vec::new(), Vec::new());
-        for index in kept {
-            let source = &levels.sources[*index];
-            let relative = match *index {
-                0 => file_name.to_owned(),
-                _ => format!("{variants_folder}/{}/{file_name}", source.level),
-            };
-            files.push((*index, folder.join(&relative)));
-            variants.push(variant(source, relative));
-        }
+        let place = |index: usize| match index {
+            0 => file_name.to_owned(),
+            _ => format!("{variants_folder}/{}/{file_name}", levels.sources[index].level),
+        };
+        files.extend(kept.iter().map(|&index| (index, folder.join(place(index)))));
+        variants.extend(named(levels, file_of, place));
         let table = table(request, levels, variants, None);
         Some(Several {
             path: path.to_owned(),
@@ -270,6 +267,16 @@ pub(super) fn table_of(library: &Path) -> PathBuf {
     let mut name = library.as_os_str().to_owned();
     name.push(".deburr");
     PathBuf::from(name)
+}
+
+/// The levels that have a file of their own.
+pub(super) fn own(file_of: &[usize]) -> Vec<usize> {
+    (0..file_of.len()).filter(|&index| file_of[index] == index).collect()
+}
+
+/// All levels, each with the path of the file that it starts: the same levels can be asked for in every program of a tree.
+fn named(levels: &Levels, file_of: &[usize], path: impl Fn(usize) -> String) -> Vec<Variant> {
+    levels.sources.iter().zip(file_of).map(|(source, &file)| variant(source, path(file))).collect()
 }
 
 pub(super) fn variant(source: &Source, path: String) -> Variant {
@@ -300,7 +307,7 @@ fn program(
     trees: &Trees,
     path: &Path,
     binary: &Binary,
-    kept: &[usize],
+    file_of: &[usize],
 ) -> Result<Several, AssembleError> {
     let refuse = |reason: &str| AssembleError::File(path.to_owned(), reason.to_owned());
     let text = |part: Option<&std::ffi::OsStr>| part.and_then(|part| part.to_str()).map(str::to_owned);
@@ -330,10 +337,10 @@ fn program(
         .prefix
         .as_ref()
         .map(|prefix| format!("{}/{}", prefix.trim_end_matches('/'), folder.display()));
-    let (mut files, mut links, mut variants) = (Vec::new(), Vec::new(), Vec::new());
-    for index in kept {
-        let source = &levels.sources[*index];
-        let sibling = format!("{folder_name}-{}", source.level);
+    let (mut files, mut links) = (Vec::new(), Vec::new());
+    let sibling_of = |index: usize| format!("{folder_name}-{}", levels.sources[index].level);
+    for index in own(file_of) {
+        let sibling = sibling_of(index);
         if trees.entries.contains_key(&above.join(&sibling)) {
             let reason =
                 format!("its variants would go to {}, which the trees have", above.join(&sibling).display());
@@ -354,9 +361,9 @@ fn program(
             };
             links.extend(link(above, &sibling, &folder_name, Some(std::ffi::OsStr::new(first))));
         }
-        files.push((*index, above.join(&sibling).join(&name)));
-        variants.push(variant(source, format!("../{sibling}/{name}")));
+        files.push((index, above.join(&sibling).join(&name)));
     }
+    let variants = named(levels, file_of, |index| format!("../{}/{name}", sibling_of(index)));
     let table = table(request, levels, variants, prefix.filter(|_| is_privileged));
     Ok(Several { path: path.to_owned(), mechanism: Mechanism::Launcher, files, links, table: Some(table) })
 }

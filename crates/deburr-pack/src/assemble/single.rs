@@ -4,7 +4,7 @@
 //! are, equal ones once. It starts them from memory, where they have no path: what looks for files next to itself is refused
 //! where that can be seen.
 
-use super::plan::{Levels, Plan, table, variant};
+use super::plan::{Levels, Plan, own, table, variant};
 use super::{AssembleError, Laid, Mechanism, Request, is_with_capabilities, place};
 use crate::assemble::binary::Kind;
 use std::fs;
@@ -27,7 +27,8 @@ pub fn assemble_single(request: &Request, program: &Path, output: &Path) -> Resu
             ));
         }
     }
-    let (binary, kept) = Plan::default().variants_of(&levels, program)?;
+    let (binary, file_of) = Plan::default().variants_of(&levels, program)?;
+    let kept = own(&file_of);
     let Some(binary) = binary.filter(|binary| binary.kind == Kind::Program) else {
         return Err(refuse("expected a program; a library cannot be started from one file"));
     };

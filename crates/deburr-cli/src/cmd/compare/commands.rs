@@ -26,12 +26,12 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
 /// What came of running commands.
-pub(super) struct Ran {
-    pub(super) document: CompareDocument,
+pub(in crate::cmd) struct Ran {
+    pub(in crate::cmd) document: CompareDocument,
     /// Whether somebody interrupted it.
-    pub(super) interrupted: bool,
+    pub(in crate::cmd) interrupted: bool,
     /// What went wrong after the last run, which takes nothing from what was measured.
-    pub(super) fault: Option<String>,
+    pub(in crate::cmd) fault: Option<String>,
     /// Whether the record goes to the standard output.
     pub(super) is_stdout: bool,
 }

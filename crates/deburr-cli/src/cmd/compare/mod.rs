@@ -12,7 +12,7 @@ mod record_path;
 mod recorded;
 mod watch;
 
-use crate::args::compare::{Compare, CompareFormat, Expected};
+use crate::args::compare::{Compare, CompareFormat, Expected, Trial};
 use crate::args::format::When;
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::INTERRUPTED;
@@ -20,6 +20,7 @@ use crate::cmd::page::Page;
 use crate::cmd::terminal::{colored, width_of_terminal};
 use crate::render::compare::{benchstat, html, json, table, text};
 use crate::render::style::Palette;
+pub(super) use commands::Ran;
 use deburr_lab::comparison::Comparison;
 use deburr_lab::readers;
 use deburr_lab::stats::Rope;
@@ -28,10 +29,18 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+/// Runs the two commands of some options, for other verbs.
+pub(super) fn run_commands(options: &Compare) -> Result<Ran, Failure> {
+    commands::run(options, rope(&options.trial)?)
+}
+
+fn rope(trial: &Trial) -> Result<Rope, Failure> {
+    Rope::new(trial.region / 100.0).map_err(|error| Failure::Message(format!("--region: {error}")))
+}
+
 /// Runs the verb.
 pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result<ExitCode, Failure> {
-    let rope = Rope::new(options.trial.region / 100.0)
-        .map_err(|error| Failure::Message(format!("--region: {error}")))?;
+    let rope = rope(&options.trial)?;
     let (files, format) = match &options.values {
         Some(files) => (files.as_slice(), Some(readers::Format::Values)),
         None => (options.files.as_slice(), options.input_format),

@@ -21,7 +21,8 @@ pub(crate) fn render(documents: &[CompareDocument], out: &mut dyn Write) -> io::
     writeln!(out)
 }
 
-fn whole(document: &CompareDocument) -> Map<String, Value> {
+/// One document.
+pub(crate) fn whole(document: &CompareDocument) -> Map<String, Value> {
     let comparison = |one: &Comparison| comparison(one, document.has_marks);
     let mut whole = document.comparisons.first().map(comparison).unwrap_or_default();
     let sides = json!(document.measured.sides());

@@ -70,7 +70,7 @@ fn tame(command: &str) -> String {
 }
 
 /// The verdict on a metric, in one line.
-pub(super) fn headline(comparison: &Comparison) -> String {
+pub(crate) fn headline(comparison: &Comparison) -> String {
     let Comparison { question, verdict, .. } = comparison;
     let (change, interval) = comparison.change();
     let region = quantity::region(comparison);
