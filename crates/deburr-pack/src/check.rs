@@ -32,7 +32,24 @@ impl fmt::Display for Fault {
 
 /// What in a file is not what the target says.
 pub fn faults(path: PathBuf, bytes: &[u8], target: &Target) -> Vec<Fault> {
-    let whole = |message: String| vec![Fault { path: path.clone(), function: None, message }];
+    examine(path, bytes, target).faults
+}
+
+/// What a file is, compared with a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Examined {
+    /// What in it is not what the target says.
+    pub faults: Vec<Fault>,
+    /// The level of all instructions that it holds, checked or not; empty where it could not be examined.
+    pub level_present: String,
+}
+
+/// Compares a file with a target.
+pub fn examine(path: PathBuf, bytes: &[u8], target: &Target) -> Examined {
+    let whole = |message: String| {
+        let faults = vec![Fault { path: path.clone(), function: None, message }];
+        Examined { faults, level_present: String::new() }
+    };
     let request =
         Request { baseline: Some(target.features), rules: Some(&["above-baseline"]), ..Request::default() };
     let report = match check(bytes, &request) {
@@ -56,5 +73,6 @@ pub fn faults(path: PathBuf, bytes: &[u8], target: &Target) -> Vec<Fault> {
     };
     // What is reached only by what the analysis does not follow is a warning of the rule, and no proof: the run-time checks of
     // Go are such.
-    report.findings.into_iter().filter(|finding| finding.severity == Severity::Error).map(fault).collect()
+    let errors = report.findings.into_iter().filter(|finding| finding.severity == Severity::Error);
+    Examined { faults: errors.map(fault).collect(), level_present: report.level_present }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod assemble;
 pub(crate) mod build;
+pub(crate) mod oci;
 
 use clap::{Args, Subcommand};
 
@@ -9,7 +10,8 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   deburr pack build --levels x86-64-v1,x86-64-v3 -- make -j2
-  deburr pack assemble deburr-pack -o dist")]
+  deburr pack assemble deburr-pack -o dist
+  deburr pack oci deburr-pack --entrypoint /usr/bin/prog -o layout")]
 pub(crate) struct Pack {
     #[command(subcommand)]
     pub(crate) step: Step,
@@ -22,4 +24,6 @@ pub(crate) enum Step {
     Build(Box<build::Build>),
     /// Lay the variants out in one tree, in which the best one is chosen at start
     Assemble(Box<assemble::Assemble>),
+    /// Write a container image with one manifest for each level
+    Oci(Box<oci::Oci>),
 }
