@@ -13,6 +13,7 @@ mod formats;
 mod outputs;
 mod pack_assemble;
 mod pack_build;
+mod pack_deb;
 mod pack_oci;
 mod packages;
 mod show;

@@ -3,8 +3,8 @@
 //! In: a layout's blobs, and the platform that is wanted. Out: the best of its images that runs there: its layers and its
 //! configuration. Documents are checked against their digests; the caller checks layers as it copies them.
 
+use super::descriptor::Descriptor;
 use super::digest;
-use super::document::Descriptor;
 use super::platform::Platform;
 use crate::codec::decode::decoded;
 use crate::codec::meter::Meter;

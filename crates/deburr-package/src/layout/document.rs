@@ -4,6 +4,7 @@
 //! same bytes, and no document has a time.
 
 use super::base::Base;
+use super::descriptor::Descriptor;
 use super::digest;
 use super::layer::Layer;
 use super::platform::Platform;
@@ -13,23 +14,6 @@ const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
-
-/// Where a blob is (image-spec, "Content Descriptors").
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Descriptor {
-    /// The media type.
-    pub media_type: String,
-    /// `sha256:` and the hash.
-    pub digest: String,
-    /// In bytes.
-    pub size: u64,
-}
-
-impl Descriptor {
-    fn value(&self) -> Value {
-        json!({ "mediaType": self.media_type, "digest": self.digest, "size": self.size })
-    }
-}
 
 /// A document, and where it is once written.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -149,3 +149,21 @@ impl<R: Read> Read for Counted<R> {
         Ok(read)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_of_another_size_than_announced_is_an_error() {
+        for size in [3, 5] {
+            let mut writer = LayerWriter::new(Vec::new(), 0);
+            let error = writer.file(Path::new("data"), 0o644, size, &mut &b"data"[..]).unwrap_err();
+            assert!(error.to_string().contains("changed its size"), "{error}");
+        }
+        let mut writer = LayerWriter::new(Vec::new(), 0);
+        writer.file(Path::new("data"), 0o644, 4, &mut &b"data"[..]).unwrap();
+        let (bytes, layer) = writer.finish().unwrap();
+        assert_eq!((super::super::digest(&bytes), bytes.len() as u64), (layer.digest, layer.size));
+    }
+}

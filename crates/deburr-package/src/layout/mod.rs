@@ -4,12 +4,14 @@
 //! gzip layer, and the documents that refer to it ([`document`]). The same input is the same bytes.
 
 mod base;
+mod descriptor;
 mod document;
 mod layer;
 mod platform;
 
 pub use base::{Base, BaseError};
-pub use document::{Descriptor, Document, Settings, config, image_layout, index, manifest, outer_index};
+pub use descriptor::Descriptor;
+pub use document::{Document, Settings, config, image_layout, index, manifest, outer_index};
 pub use layer::{Layer, LayerWriter};
 pub use platform::Platform;
 

@@ -20,6 +20,9 @@ from the tree that needs least.
   library, by name     plugin.so.variants/LEVEL/plugin.so, and the table plugin.so.deburr, for
                        programs that choose with deburr_select.c
 
+With --split, DIST/base works alone, and DIST/LEVEL adds what only that level runs: unpacked over one
+another they are the same tree.
+
 The output can be moved as a whole. DEBURR_LEVEL=LEVEL starts a variant of your choice.
 
 Exit status: 0 assembled, 2 not; then nothing was written.")]
@@ -39,6 +42,9 @@ pub(crate) struct Assemble {
     /// Keep variants that gain nothing on any CPU that was measured
     #[arg(long)]
     pub(crate) keep: bool,
+    /// Write DIST/base and DIST/LEVEL, each to become a package of a distribution
+    #[arg(long)]
+    pub(crate) split: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     pub(crate) format: Format,
