@@ -11,11 +11,15 @@ use crate::codec::meter::Meter;
 use crate::image::{Blobs, file_of};
 use crate::limits::Limits;
 use crate::sniff::{Found, sniff};
+use crate::tar::entries;
+use ::tar::EntryType;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, PathBuf};
-use std::{fmt, io};
 
 /// Indexes in indexes.
 const DEEPEST_INDEX: u32 = 4;
@@ -178,13 +182,12 @@ impl Base {
                 _ => None,
             };
             let meter = Meter::new(&Limits::default(), bytes);
-            let mut archive = tar::Archive::new(decoded(codec, bytes, &meter));
-            let fault = |error: io::Error| fault(meter.reason(&error));
-            for entry in archive.entries().map_err(fault)? {
-                let entry = entry.map_err(fault)?;
-                let path: PathBuf = entry.path().map_err(fault)?.components().filter(is_named).collect();
-                is_link.insert(path, entry.header().entry_type().is_symlink());
-            }
+            let mut stream = decoded(codec, bytes, &meter);
+            let show = |name: &[u8], kind: EntryType| {
+                let path = PathBuf::from(OsStr::from_bytes(name));
+                is_link.insert(path.components().filter(is_named).collect::<PathBuf>(), kind.is_symlink());
+            };
+            entries(&mut stream, show).map_err(|error| fault(meter.reason(&error)))?;
         }
         Ok(is_link.into_iter().filter(|(_, is_link)| *is_link).map(|(path, _)| path).collect())
     }

@@ -1,7 +1,7 @@
 //! Container images of several levels, written as an OCI image layout (image-spec 1.1).
 //!
 //! In: the files of each image ([`LayerWriter`]), its platform and its base ([`Base`]). Out: the bytes of the blobs: a
-//! gzip layer, and the documents that refer to it ([`document`]). The same input is the same bytes.
+//! gzip layer, and the documents that refer to it. The same input is the same bytes.
 
 mod base;
 mod descriptor;
