@@ -83,7 +83,7 @@ pub fn check_tree(
 }
 
 /// Checks a file.
-fn check_file(path: PathBuf, bytes: &[u8], target: &Target) -> Checked {
+pub fn check_file(path: PathBuf, bytes: &[u8], target: &Target) -> Checked {
     let whole = |message: String| Checked {
         faults: vec![Fault { path: path.clone(), function: None, message }],
         present: FeatureSet::EMPTY,

@@ -1,5 +1,6 @@
 //! From packages to the binaries in them: bytes → ELF files and static archives, one at a time, never
-//! unpacked to disk. And back: [`rewrite()`] puts changed binaries in their places.
+//! unpacked to disk. And back: [`rewrite()`] puts changed binaries in their places, and [`layout`]
+//! writes container images.
 //!
 //! In: the bytes of a package, or the blobs of a container image. Out: calls of a [`Sink`], in the package's
 //! order. Wheels, jars, conda packages and other zip files; `.deb`, `.rpm` and Alpine's `.apk`; tar with
@@ -17,6 +18,7 @@
 mod codec;
 mod image;
 mod inside;
+pub mod layout;
 mod limits;
 mod name;
 mod object;
@@ -26,7 +28,7 @@ mod sink;
 mod sniff;
 mod tar;
 
-pub use image::Blobs;
+pub use image::{Blobs, archive};
 pub use inside::sniff_inside;
 pub use limits::Limits;
 pub use name::shown;

@@ -93,18 +93,26 @@ pub(crate) fn list(bytes: &[u8], mut wanted: impl FnMut(TarEntry) -> bool) {
 
 /// Shows the names in an archive that comes as a stream, as far as it can be read.
 pub(crate) fn names(stream: &mut dyn Read, mut show: impl FnMut(&[u8])) {
+    // What cannot be read is reported elsewhere.
+    let _ = entries(stream, |name, _| show(name));
+}
+
+/// Shows the names and kinds of the entries in an archive that comes as a stream.
+///
+/// # Errors
+/// Where it cannot be read to its end.
+pub(crate) fn entries(stream: &mut dyn Read, mut show: impl FnMut(&[u8], EntryType)) -> io::Result<()> {
     let gauge = Rc::new(Gauge::default());
     let mut archive = Archive::new(Guarded { inner: stream, gauge: Rc::clone(&gauge) });
     gauge.allowed.set(HEADER);
-    let Ok(mut entries) = archive.entries() else { return };
-    loop {
-        let Some(Ok(mut entry)) = entries.next() else { return };
-        show(tidied(&entry.path_bytes()));
+    let entries = archive.entries()?;
+    for entry in entries {
+        let mut entry = entry?;
+        show(tidied(&entry.path_bytes()), entry.header().entry_type());
         gauge.allowed.set(u64::MAX);
-        if io::copy(&mut entry, &mut io::sink()).is_err() {
-            return;
-        }
+        io::copy(&mut entry, &mut io::sink())?;
         // What is left of the last block, and the next header.
         gauge.allowed.set(HEADER + BLOCK as u64);
     }
+    Ok(())
 }

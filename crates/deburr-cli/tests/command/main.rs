@@ -13,6 +13,8 @@ mod formats;
 mod outputs;
 mod pack_assemble;
 mod pack_build;
+mod pack_deb;
+mod pack_oci;
 mod packages;
 mod show;
 
@@ -87,6 +89,7 @@ fn help_texts_are_as_recorded() {
         "bench",
         "pack",
         "pack build",
+        "pack oci",
         "cpu",
         "rules",
         "explain",

@@ -51,6 +51,9 @@ pub struct Request {
     pub measured: Vec<Measured>,
     /// The command that built the trees, for the record.
     pub command: Vec<String>,
+    /// Write a tree for each package: `base`, which works alone, and one for each level above the lowest with what only
+    /// that level runs. Together they are the one tree.
+    pub is_split: bool,
 }
 
 /// How a file of several variants is laid out.
@@ -92,6 +95,9 @@ pub struct Assembled {
     pub levels: Vec<String>,
     /// Levels that gain nothing on any measured CPU model, and were left out.
     pub dropped: Vec<String>,
+    /// The folders of packages, where the tree is split.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub packages: Vec<String>,
     /// Files of several variants.
     pub laid: Vec<Laid>,
     /// How many other files and links were copied.
@@ -171,7 +177,8 @@ pub fn assemble(request: &Request, output: &Path) -> Result<Assembled, AssembleE
         Err(error) => return Err(AssembleError::Io(output.to_owned(), error)),
     }
     let temporary = temporary_of(output)?;
-    let placed = place::place(&plan, &levels, &trees, &temporary).and_then(|()| {
+    let roots = place::Roots::below(&temporary, &levels, request.is_split);
+    let placed = place::place(&plan, &levels, &trees, &roots).and_then(|()| {
         let variants = levels.sources.iter().map(|source| record::BuiltVariant {
             level: source.level.clone(),
             state: record::State::Done,
@@ -192,9 +199,15 @@ pub fn assemble(request: &Request, output: &Path) -> Result<Assembled, AssembleE
         let _ = std::fs::remove_dir_all(&temporary);
         return Err(error);
     }
-    let names = levels.sources.iter().map(|source| source.level.clone()).collect();
+    let names: Vec<String> = levels.sources.iter().map(|source| source.level.clone()).collect();
+    // A level whose code is that of a lower one in all files has no package.
+    let has_files = |index: usize| plan.several.iter().any(|it| it.files.iter().any(|file| file.0 == index));
+    let above = (1..names.len()).filter(|index| has_files(*index)).map(|index| names[index].clone());
+    let packages =
+        std::iter::once(place::BASE.to_owned()).chain(above).filter(|_| request.is_split).collect();
     Ok(Assembled {
         levels: names,
+        packages,
         dropped: levels.dropped.clone(),
         laid: plan.laid(&levels),
         copied: plan.copies.len(),

@@ -1,6 +1,6 @@
 //! A plan → files.
 //!
-//! In: what goes where. Out: the tree, in a folder that exists and is empty.
+//! In: what goes where. Out: the tree, in a folder that exists and is empty; or, where it is split, a tree for each package.
 
 use super::AssembleError;
 use super::Mechanism;
@@ -11,9 +11,29 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// Writes the tree into a folder.
-pub(super) fn place(plan: &Plan, levels: &Levels, trees: &Trees, to: &Path) -> Result<(), AssembleError> {
+/// The package of all that needs no more than the lowest level.
+pub(super) const BASE: &str = "base";
+
+/// The trees that are written: one, or one for each package.
+pub(super) struct Roots(Vec<PathBuf>);
+
+impl Roots {
+    /// The roots below a folder, by the indices of levels.
+    pub(super) fn below(folder: &Path, levels: &Levels, is_split: bool) -> Roots {
+        let names = levels.sources.iter().enumerate().map(|(index, source)| match index {
+            0 => BASE,
+            _ => source.level.as_str(),
+        });
+        Roots(names.map(|name| if is_split { folder.join(name) } else { folder.to_owned() }).collect())
+    }
+}
+
+/// Writes the trees.
+pub(super) fn place(plan: &Plan, levels: &Levels, trees: &Trees, roots: &Roots) -> Result<(), AssembleError> {
     let lowest = &levels.sources[0].tree;
+    let Roots(roots) = roots;
+    let to = &roots[0];
+    make_folder(to)?;
     for path in trees.entries.iter().filter(|(_, entry)| **entry == Entry::Folder).map(|(path, _)| path) {
         make_folder(&to.join(path))?;
     }
@@ -41,7 +61,7 @@ pub(super) fn place(plan: &Plan, levels: &Levels, trees: &Trees, to: &Path) -> R
     }
     for several in &plan.several {
         for (index, path) in &several.files {
-            let (from, to) = (levels.sources[*index].tree.join(&several.path), to.join(path));
+            let (from, to) = (levels.sources[*index].tree.join(&several.path), roots[*index].join(path));
             copy(&from, &to)?;
             if several.mechanism == Mechanism::Launcher {
                 // The launcher has the set-user-ID bit; the kernel keeps the rights over its execve.
@@ -49,7 +69,9 @@ pub(super) fn place(plan: &Plan, levels: &Levels, trees: &Trees, to: &Path) -> R
             }
         }
         for (path, target) in &several.links {
-            let path = to.join(path);
+            // A link is in the package of the variant that needs it.
+            let needs_it = several.files.iter().find(|(_, file)| file.parent() == path.parent());
+            let path = needs_it.map_or(to, |(index, _)| &roots[*index]).join(path);
             if fs::symlink_metadata(&path).is_err() {
                 symlink(target, &path).map_err(|error| AssembleError::Io(path, error))?;
             }
@@ -66,7 +88,9 @@ pub(super) fn place(plan: &Plan, levels: &Levels, trees: &Trees, to: &Path) -> R
     }
     // Last, because a folder may be one that its owner must not write to.
     for (path, _) in trees.entries.iter().rev().filter(|(_, entry)| **entry == Entry::Folder) {
-        set_mode(&to.join(path), mode(&lowest.join(path))?)?;
+        for folder in roots.iter().map(|root| root.join(path)).filter(|folder| folder.is_dir()) {
+            set_mode(&folder, mode(&lowest.join(path))?)?;
+        }
     }
     Ok(())
 }

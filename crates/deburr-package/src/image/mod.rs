@@ -10,3 +10,9 @@ pub(crate) mod manifests;
 pub(crate) mod unpacked;
 
 pub use blobs::Blobs;
+pub(crate) use manifests::file_of;
+
+/// The files of a tar archive that holds an image; `None` where it holds none.
+pub fn archive(bytes: &[u8]) -> Option<impl Blobs + '_> {
+    archive::find(bytes)
+}

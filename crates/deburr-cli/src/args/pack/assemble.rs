@@ -28,6 +28,9 @@ With --single-file the variants are in the launcher's own file, and the chosen o
 memory at each start (memfd_create). It has no path there: /proc/self/exe is /memfd:PROG. Nothing is
 written to disk. The file must not be stripped.
 
+With --split, DIST/base works alone, and DIST/LEVEL adds what only that level runs: unpacked over one
+another they are the same tree.
+
 The output can be moved as a whole. DEBURR_LEVEL=LEVEL starts a variant of your choice.
 
 Exit status: 0 assembled, 2 not; then nothing was written.")]
@@ -53,6 +56,9 @@ pub(crate) struct Assemble {
     /// Do not check that the trees of --variant are what their levels say
     #[arg(long, requires = "variants")]
     pub(crate) no_check: bool,
+    /// Write DIST/base and DIST/LEVEL, each to become a package of a distribution
+    #[arg(long)]
+    pub(crate) split: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     pub(crate) format: Format,

@@ -3,6 +3,7 @@
 pub(crate) mod assemble;
 pub(crate) mod build;
 pub(crate) mod measure;
+pub(crate) mod oci;
 
 use clap::{Args, Subcommand};
 
@@ -11,7 +12,8 @@ use clap::{Args, Subcommand};
 #[command(after_help = "Examples:
   deburr pack build --levels x86-64-v1,x86-64-v3 -- make -j2
   deburr pack assemble deburr-pack -o dist
-  deburr pack measure dist -- dist/bin/prog --benchmark")]
+  deburr pack measure dist -- dist/bin/prog --benchmark
+  deburr pack oci deburr-pack --entrypoint /usr/bin/prog -o layout")]
 pub(crate) struct Pack {
     #[command(subcommand)]
     pub(crate) step: Step,
@@ -26,4 +28,6 @@ pub(crate) enum Step {
     Assemble(Box<assemble::Assemble>),
     /// Compare the levels on a workload, and note for this CPU which are worth having
     Measure(Box<measure::Measure>),
+    /// Write a container image with one manifest for each level
+    Oci(Box<oci::Oci>),
 }

@@ -113,7 +113,8 @@ fn request(options: &Assemble) -> Result<Request, String> {
     if options.prefix.as_ref().is_some_and(|prefix| !prefix.starts_with('/')) {
         return Err("--prefix: expected an absolute path".to_owned());
     }
-    let mut request = Request { prefix: options.prefix.clone(), ..Request::default() };
+    let mut request =
+        Request { prefix: options.prefix.clone(), is_split: options.split, ..Request::default() };
     if let Some(folder) = &options.pack {
         let record = Record::read(folder).map_err(|error| error.to_string())?;
         for variant in &record.variants {
@@ -171,6 +172,9 @@ fn text(out: &mut dyn Write, assembled: &Assembled, output: &Path) -> std::io::R
     }
     for level in &assembled.dropped {
         writeln!(out, "{level}: left out, because it gained nothing on any CPU that was measured")?;
+    }
+    for package in &assembled.packages {
+        writeln!(out, "{}: a package", output.join(package).display())?;
     }
     let several = assembled.laid.len();
     writeln!(

@@ -3,6 +3,7 @@
 mod assemble;
 mod build;
 mod measure;
+mod oci;
 
 use super::failure::Failure;
 use crate::args::pack::{Pack, Step};
@@ -15,5 +16,6 @@ pub(super) fn run(options: &Pack, out: &mut dyn Write) -> Result<ExitCode, Failu
         Step::Build(options) => build::run(options, out),
         Step::Assemble(options) => assemble::run(options, out),
         Step::Measure(options) => measure::run(options, out),
+        Step::Oci(options) => oci::run(options, out),
     }
 }

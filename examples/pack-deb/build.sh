@@ -1,0 +1,25 @@
+#!/bin/sh
+# What `deburr pack assemble --split` wrote -> a .deb of each folder.
+#
+# In: the folder, the program's name, its version, the maintainer. Out: .deb files in the current folder. deb(5),
+# deb-control(5). The versions must be equal: the launcher of the base starts what is in the other packages.
+set -eu
+[ $# -eq 4 ] || { echo "usage: $0 DIST NAME VERSION MAINTAINER" >&2; exit 2; }
+dist=$1 name=$2 version=$3 maintainer=$4
+here=$(dirname "$0")
+[ -d "$dist/base" ] || { echo "$dist: expected a folder base, as deburr pack assemble --split writes it" >&2; exit 2; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+for tree in "$dist"/*/; do
+    level=$(basename "$tree")
+    case $level in
+        base) template=base package=$name ;;
+        *) template=level package=$name-$level ;;
+    esac
+    cp -a "$tree" "$work/$level"
+    mkdir "$work/$level/DEBIAN"
+    sed -e "s/@NAME@/$name/g" -e "s/@LEVEL@/$level/g" -e "s/@VERSION@/$version/g" -e "s/@MAINTAINER@/$maintainer/g" \
+        "$here/$template.control" > "$work/$level/DEBIAN/control"
+    dpkg-deb --root-owner-group --build "$work/$level" "${package}_${version}_amd64.deb"
+done
