@@ -14,6 +14,7 @@ mod outputs;
 mod pack_assemble;
 mod pack_build;
 mod pack_deb;
+mod pack_measure;
 mod pack_oci;
 mod packages;
 mod show;
