@@ -26,12 +26,12 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
 /// What came of running commands.
-pub(in crate::cmd) struct Ran {
-    pub(in crate::cmd) document: CompareDocument,
+pub(crate) struct Ran {
+    pub(crate) document: CompareDocument,
     /// Whether somebody interrupted it.
-    pub(in crate::cmd) interrupted: bool,
+    pub(crate) interrupted: bool,
     /// What went wrong after the last run, which takes nothing from what was measured.
-    pub(in crate::cmd) fault: Option<String>,
+    pub(crate) fault: Option<String>,
     /// Whether the record goes to the standard output.
     pub(super) is_stdout: bool,
 }
