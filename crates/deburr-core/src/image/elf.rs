@@ -251,7 +251,9 @@ impl<'a> Elf<'a> {
     /// and segments are left to the caller that reads them.
     fn check_ends(&mut self) {
         let length = self.bytes.len() as u64;
-        let is_cut = |offset: u64, size: u64| offset.checked_add(size).is_none_or(|end| end > length);
+        // What has no bytes in the file may be anywhere: a segment of zeros often is past its end.
+        let is_cut =
+            |offset: u64, size: u64| size > 0 && offset.checked_add(size).is_none_or(|end| end > length);
         let fault = |what: String, offset: u64, size: u64| {
             format!(
                 "file offset {offset:#x}: expected {what} of {size} bytes, but the file ends at {length:#x}"

@@ -193,6 +193,28 @@ fn lying_headers_are_told_with_their_place() {
 }
 
 #[test]
+fn segment_of_zeros_may_lie_past_the_end() {
+    let source = "static long zero; void _start(void) { for (;;) zero++; }";
+    let flags = ["-static", "-nostdlib", "-no-pie", "-fno-pie", "-Wl,-z,max-page-size=0x10000,-z,norelro"];
+    let mut whole = build("zeros", source, &flags);
+    let header = |index: usize| 64 + 56 * index;
+    let u32_at = |bytes: &[u8], at: usize| u32::from_le_bytes(*bytes[at..].first_chunk().unwrap());
+    let u64_at = |bytes: &[u8], at: usize| u64::from_le_bytes(*bytes[at..].first_chunk().unwrap());
+    let is_zeros = |at: &usize| u32_at(&whole, *at) == 1 && u64_at(&whole, at + 32) == 0;
+    let at = (0..usize::from(whole[56])).map(header).find(is_zeros).expect("a segment without bytes");
+    let beyond = whole.len() as u64 + 0x1_0000;
+    whole[at + 8..at + 16].copy_from_slice(&beyond.to_le_bytes());
+    assert!(parse(&whole).faults.is_empty(), "{:?}", parse(&whole).faults);
+    // The same with one byte is cut.
+    whole[at + 32] = 1;
+    assert!(
+        parse(&whole).faults.iter().any(|fault| fault.contains("of 1 bytes")),
+        "{:?}",
+        parse(&whole).faults
+    );
+}
+
+#[test]
 fn executable_that_was_cut_short_says_so() {
     let whole = build("cut", "#include <stdio.h>\nint main(void) { return puts(\"\"); }", &["-O2"]);
     assert!(parse(&whole).faults.is_empty(), "{:?}", parse(&whole).faults);
