@@ -187,6 +187,35 @@ case!(
     }
 );
 
+case!(
+    an_unwinder_reads_the_vector_length_for_sve_frames,
+    Case {
+        sources: &["arm_unwinder.cc"],
+        builds: &[
+            ("aarch64-linux-gnu-gcc", "-O2 -static -lstdc++"),
+            ("aarch64-clang", "-O2 -static -lstdc++")
+        ],
+        runs: &[("cortex-a53", Prints("plain"))],
+        expects: &[("uw_update_context", "guarded")],
+        ..ASKS_FOR_LSE
+    }
+);
+
+case!(
+    a_vector_length_that_is_read_otherwise_is_required,
+    Case {
+        sources: &["arm_trap_vector_length.c", "arm_trap_vector_length.s"],
+        runs: &[("neoverse-n1", DiesOfSigill), ("max", Prints("sve"))],
+        expects: &[
+            ("by_another_branch", "required"),
+            ("by_falling_in", "required"),
+            ("with_more_of_it", "required"),
+        ],
+        level: "armv9.0-a",
+        ..ASKS_FOR_LSE
+    }
+);
+
 case!(a_table_of_pointers_is_a_root, Case { sources: &["arm_trap_pointer_table.c"], ..NEEDS_LSE });
 
 case!(

@@ -11,6 +11,7 @@ use crate::function::reach::verdict::checks::Checks;
 use crate::function::reach::verdict::evidence::{Guard, Step, Verdict};
 use crate::function::reach::verdict::kind::{GuardKind, Reach};
 use crate::function::reach::verdict::node::{IncomingEdge, Node, Source, leads_to};
+use crate::function::reach::verdict::unwinder;
 use crate::image::Image;
 use crate::insn::sweep::FeatureHit;
 use crate::insn::{self, FeatureGroup};
@@ -440,11 +441,16 @@ impl<'j, 'a> Judge<'j, 'a> {
                 };
                 // Code that sets the byte that an outlined helper tests has queried the CPU: the helper is made for
                 // nothing else.
-                let outlined =
-                    if needs == LSE { helper::guard_of(self.image, self.image.svma(at)) } else { None };
-                let (reach, missing) = match outlined {
+                let svma = self.image.svma(at);
+                let known_code = match needs == LSE {
+                    true => helper::guard_of(self.image, svma),
+                    false => unwinder::guard_of(self.image, self.program, svma),
+                };
+                let (reach, missing) = match known_code {
                     Some(svma) => {
-                        local = Some(Guard { kind: GuardKind::Branch, svma, features: LSE });
+                        // What follows in the same block is judged by itself.
+                        last = None;
+                        local = Some(Guard { kind: GuardKind::Branch, svma, features: needs });
                         (Reach::Guarded, needs)
                     }
                     None => self.hit(known, proof, needs),

@@ -14,3 +14,4 @@ pub(crate) mod needed;
 mod node;
 mod slice;
 mod unconditional;
+mod unwinder;
