@@ -11,8 +11,7 @@ mod fix;
 mod fixtures;
 mod formats;
 mod outputs;
-mod pack_assemble;
-mod pack_build;
+mod pack;
 mod packages;
 mod show;
 
@@ -87,6 +86,8 @@ fn help_texts_are_as_recorded() {
         "bench",
         "pack",
         "pack build",
+        "pack assemble",
+        "pack selector",
         "cpu",
         "rules",
         "explain",

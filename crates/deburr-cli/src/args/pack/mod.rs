@@ -2,6 +2,7 @@
 
 pub(crate) mod assemble;
 pub(crate) mod build;
+pub(crate) mod selector;
 
 use clap::{Args, Subcommand};
 
@@ -22,4 +23,6 @@ pub(crate) enum Step {
     Build(Box<build::Build>),
     /// Lay the variants out in one tree, in which the best one is chosen at start
     Assemble(Box<assemble::Assemble>),
+    /// Write the library by which programs choose a variant of what they open by name
+    Selector(Box<selector::Selector>),
 }

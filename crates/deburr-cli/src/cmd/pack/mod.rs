@@ -2,6 +2,7 @@
 
 mod assemble;
 mod build;
+mod selector;
 
 use super::failure::Failure;
 use crate::args::pack::{Pack, Step};
@@ -13,5 +14,6 @@ pub(super) fn run(options: &Pack, out: &mut dyn Write) -> Result<ExitCode, Failu
     match &options.step {
         Step::Build(options) => build::run(options, out),
         Step::Assemble(options) => assemble::run(options, out),
+        Step::Selector(options) => selector::run(options, out),
     }
 }

@@ -1,0 +1,6 @@
+//! `deburr pack`, by step.
+
+mod assemble;
+mod build;
+mod dist;
+mod select;
