@@ -13,6 +13,8 @@ mod place;
 mod plan;
 mod tree;
 
+pub use glob::Pattern;
+
 use crate::record::{self, Measured, RecordError};
 use deburr_cpu::{Arch, FeatureSet};
 use deburr_launcher::TableError;
@@ -43,6 +45,10 @@ pub struct Request {
     pub prefix: Option<String>,
     /// What was measured: preferences by CPU model.
     pub measured: Vec<Measured>,
+    /// Paths of libraries that are opened by name, relative to the tree, whatever else speaks for the loader.
+    pub by_name: Vec<Pattern>,
+    /// Paths of libraries that the dynamic loader finds.
+    pub by_loader: Vec<Pattern>,
     /// The command that built the trees, for the record.
     pub command: Vec<String>,
 }
@@ -106,6 +112,8 @@ pub enum AssembleError {
     NoLowest(Vec<String>),
     /// A variant is for another architecture than the others, or its level is given twice.
     Levels(String),
+    /// A pattern selects nothing, or its files are selected by one of the other kind.
+    Pattern(Pattern, &'static str),
     /// A file cannot be laid out: where, and why.
     File(PathBuf, String),
     /// The table of a program or library cannot be written.
@@ -127,6 +135,7 @@ impl fmt::Display for AssembleError {
                 levels.join(", ")
             ),
             AssembleError::Levels(reason) => f.write_str(reason),
+            AssembleError::Pattern(pattern, reason) => write!(f, "{pattern}: {reason}"),
             AssembleError::File(path, reason) => write!(f, "{}: {reason}", path.display()),
             AssembleError::Table(path, error) => write!(f, "{}: {error}", path.display()),
             AssembleError::Record(error) => error.fmt(f),

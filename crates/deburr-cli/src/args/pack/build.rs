@@ -32,8 +32,8 @@ pub(crate) struct Build {
     /// The tree of sources to copy [default: the current folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) source: Option<PathBuf>,
-    /// Take this file or folder of the copy, instead of what is installed or linked
-    #[arg(long, value_name = "PATH")]
+    /// Take this file or folder of the copy, or what matches, instead of what is installed or linked
+    #[arg(long, value_name = "PATH|GLOB")]
     pub(crate) take: Vec<PathBuf>,
     /// Lay the variants out in this folder, which is empty or does not exist
     #[arg(long, value_name = "DIST")]

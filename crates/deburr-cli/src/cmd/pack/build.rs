@@ -86,6 +86,8 @@ fn layout(options: &Build, dist: &Path) -> Assemble {
         variants: Vec::new(),
         output: dist.to_owned(),
         prefix: options.prefix.clone(),
+        by_name: Vec::new(),
+        by_loader: Vec::new(),
         keep: false,
         format: Format::Text,
     }

@@ -205,3 +205,33 @@ fn variant_whose_build_failed_is_left_out_and_the_others_are_laid_out() {
     assert!(stderr(&again).contains("--dist ../dist: expected a folder that is empty"), "{}", stderr(&again));
     assert!(!is_there(&scratch.join("built")));
 }
+
+#[test]
+fn patterns_name_what_is_taken() {
+    let scratch = Scratch::new("pack-dist-take");
+    program(&scratch, &format!("{LEVEL}#include <stdio.h>\nint main(void) {{ puts(LEVEL); return 0; }}\n"));
+    let script = "mkdir -p out/a; gcc -o out/a/app main.c; gcc -o out/a/tool main.c; gcc -o out/other main.c";
+    let pack = |take: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+        command.current_dir(scratch.join("src")).args([
+            "pack",
+            "build",
+            "--levels",
+            "x86-64-v1",
+            "-o",
+            "../pack",
+        ]);
+        command.args(take.iter().flat_map(|path| ["--take", path])).args(["--", "sh", "-ec", script]);
+        command.stdin(Stdio::null()).output().unwrap()
+    };
+    let tree = scratch.join("pack/x86-64-v1/tree");
+    let output = pack(&["out/*/a*"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(is_there(&tree.join("out/a/app")) && !is_there(&tree.join("out/a/tool")));
+    let output = pack(&["out/a", "out/**"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(is_there(&tree.join("out/a/tool")) && is_there(&tree.join("out/other")));
+    let output = pack(&["o*/none"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--take o*/none: the command did not make it"), "{}", stderr(&output));
+}
