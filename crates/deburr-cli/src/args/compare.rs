@@ -113,64 +113,20 @@ pub(crate) struct Compare {
     #[arg(long, value_enum, default_value_t = BetterDirection::Smaller, requires = "measured", value_name = "DIRECTION", help_heading = "What to compare")]
     pub(crate) better: BetterDirection,
 
-    /// What is compared, the deciding one first (can be given more than once) [default: wall]
-    #[arg(long, value_name = "METRIC", help_heading = "What to measure")]
-    pub(crate) metric: Vec<String>,
-    /// Differences up to so many percent do not matter
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, help_heading = "What to measure")]
-    pub(crate) region: f64,
-    /// Pairs at most; fewer than 5 never prove anything, and fewer than 8 no difference [default: 40, or those of a record]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000), help_heading = "What to measure")]
-    pub(crate) pairs: Option<u32>,
-    /// What the random order comes from [default: a new one each time]
-    #[arg(long, value_name = "N", help_heading = "What to measure")]
-    pub(crate) seed: Option<u64>,
-
-    /// Run before everything else
-    #[arg(long, value_name = "CMD", help_heading = "How to run")]
-    pub(crate) setup: Option<String>,
-    /// Run before each run, with DEBURR_SIDE (a or b) in its environment
-    #[arg(long, value_name = "CMD", help_heading = "How to run")]
-    pub(crate) prepare: Option<String>,
+    #[command(flatten)]
+    pub(crate) trial: Trial,
     /// Run before each run to link it anew, with DEBURR_LAYOUT_SEED and DEBURR_SIDE in its environment
     #[arg(long, value_name = "CMD", help_heading = "How to run")]
     pub(crate) relink: Option<String>,
     /// Link each side only once, and measure first how far so many layouts of A differ: the region grows by that
     #[arg(long, value_name = "LAYOUTS", num_args = 0..=1, require_equals = true, default_missing_value = "10", value_parser = clap::value_parser!(u32).range(5..=1000), requires = "relink", help_heading = "How to run")]
     pub(crate) layout_floor: Option<u32>,
-    /// Run after everything else, whatever happened
-    #[arg(long, value_name = "CMD", help_heading = "How to run")]
-    pub(crate) cleanup: Option<String>,
-    /// The folder that all commands run in
-    #[arg(long, value_name = "DIR", help_heading = "How to run")]
-    pub(crate) cwd: Option<PathBuf>,
     /// Added to A's environment (can be given more than once)
     #[arg(long, conflicts_with = "aa", value_name = "NAME=VALUE", help_heading = "How to run")]
     pub(crate) env_a: Vec<String>,
     /// Added to B's environment (can be given more than once)
     #[arg(long, conflicts_with = "aa", value_name = "NAME=VALUE", help_heading = "How to run")]
     pub(crate) env_b: Vec<String>,
-    /// What the commands read [default: nothing]
-    #[arg(long, value_name = "FILE", help_heading = "How to run")]
-    pub(crate) input: Option<PathBuf>,
-    /// Keep what the runs print in this folder, in a file for each [default: nowhere]
-    #[arg(long, value_name = "DIR", help_heading = "How to run")]
-    pub(crate) output: Option<PathBuf>,
-    /// Processors that the runs and their servers may use, such as 1 or 2-3; what others do elsewhere is no load then
-    #[arg(long, value_name = "CPUS", help_heading = "How to run")]
-    pub(crate) pin: Option<Cpus>,
-    /// A run that takes longer fails
-    #[arg(long, value_name = "SECONDS", help_heading = "How to run")]
-    pub(crate) timeout: Option<f64>,
-    /// The shell that runs the commands; none: their words are split here, as a shell would
-    #[arg(long, value_name = "SHELL", default_value = "none", help_heading = "How to run")]
-    pub(crate) shell: String,
-    /// Do not wait for a quiet machine before each run
-    #[arg(long, help_heading = "How to run")]
-    pub(crate) no_gate: bool,
-    /// Runs that end with another exit status than 0 count, too
-    #[arg(long, help_heading = "How to run")]
-    pub(crate) ignore_failure: bool,
 
     /// Write the runs there [default: a new file in ~/.local/state/deburr/compare]
     #[arg(long, value_name = "FILE", conflicts_with = "measured", help_heading = "Record")]
@@ -197,6 +153,56 @@ pub(crate) struct Compare {
     /// When to show progress on the standard error
     #[arg(long, value_enum, default_value_t = Progress::Auto, value_name = "WHEN", help_heading = "Output")]
     pub(crate) progress: Progress,
+}
+
+/// What is measured, and how commands are run.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Trial {
+    /// What is compared, the deciding one first (can be given more than once) [default: wall]
+    #[arg(long, value_name = "METRIC", help_heading = "What to measure")]
+    pub(crate) metric: Vec<String>,
+    /// Differences up to so many percent do not matter
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, help_heading = "What to measure")]
+    pub(crate) region: f64,
+    /// Pairs at most; fewer than 5 never prove anything, and fewer than 8 no difference [default: 40, or those of a record]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000), help_heading = "What to measure")]
+    pub(crate) pairs: Option<u32>,
+    /// What the random order comes from [default: a new one each time]
+    #[arg(long, value_name = "N", help_heading = "What to measure")]
+    pub(crate) seed: Option<u64>,
+    /// Run before everything else
+    #[arg(long, value_name = "CMD", help_heading = "How to run")]
+    pub(crate) setup: Option<String>,
+    /// Run before each run, with DEBURR_SIDE (a or b) in its environment
+    #[arg(long, value_name = "CMD", help_heading = "How to run")]
+    pub(crate) prepare: Option<String>,
+    /// Run after everything else, whatever happened
+    #[arg(long, value_name = "CMD", help_heading = "How to run")]
+    pub(crate) cleanup: Option<String>,
+    /// The folder that all commands run in
+    #[arg(long, value_name = "DIR", help_heading = "How to run")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// What the commands read [default: nothing]
+    #[arg(long, value_name = "FILE", help_heading = "How to run")]
+    pub(crate) input: Option<PathBuf>,
+    /// Keep what the runs print in this folder, in a file for each [default: nowhere]
+    #[arg(long, value_name = "DIR", help_heading = "How to run")]
+    pub(crate) output: Option<PathBuf>,
+    /// Processors that the runs and their servers may use, such as 1 or 2-3; what others do elsewhere is no load then
+    #[arg(long, value_name = "CPUS", help_heading = "How to run")]
+    pub(crate) pin: Option<Cpus>,
+    /// A run that takes longer fails
+    #[arg(long, value_name = "SECONDS", help_heading = "How to run")]
+    pub(crate) timeout: Option<f64>,
+    /// The shell that runs the commands; none: their words are split here, as a shell would
+    #[arg(long, value_name = "SHELL", default_value = "none", help_heading = "How to run")]
+    pub(crate) shell: String,
+    /// Do not wait for a quiet machine before each run
+    #[arg(long, help_heading = "How to run")]
+    pub(crate) no_gate: bool,
+    /// Runs that end with another exit status than 0 count, too
+    #[arg(long, help_heading = "How to run")]
+    pub(crate) ignore_failure: bool,
 }
 
 impl Compare {

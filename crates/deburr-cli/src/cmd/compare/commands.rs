@@ -43,7 +43,7 @@ pub(super) fn run(options: &Compare, rope: Rope) -> Result<Ran, Failure> {
         (None, None, Some(a), Some(b)) => [a.as_str(), b.as_str()],
         _ => return Err(Failure::Message("give --a and --b, --aa, --client, or --values".to_owned())),
     };
-    let seed = options.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
+    let seed = options.trial.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
     let mut plan = plan::plan(options, commands, seed).map_err(Failure::Message)?;
     let Opened { path, mut record, runs, is_stdout } = open(options, &mut plan).map_err(Failure::Message)?;
     let rule = rule(rope, plan.header.pairs.unwrap_or(PAIRS)).map_err(Failure::Message)?;
@@ -138,7 +138,7 @@ fn open(options: &Compare, plan: &mut ComparePlan) -> Result<Opened, String> {
         let (record, runs, header) =
             Record::resume(&path, &plan.header).map_err(|error| complain(&path, &error))?;
         plan.experiments.iter_mut().for_each(|experiment| experiment.seed = header.seed);
-        plan.header = Header { pairs: options.pairs.or(header.pairs), ..header };
+        plan.header = Header { pairs: options.trial.pairs.or(header.pairs), ..header };
         return Ok(Opened { path, record, runs, is_stdout: false });
     }
     let path = match &options.record {

@@ -107,7 +107,7 @@ pub(super) fn compared(
             let [a, b] = [a.path.display(), file.display()];
             return Err(format!("{a}, {b}: nothing to compare: {}", notes.join("; ")));
         }
-        if options.expect.is_some() && comparisons.len() > 1 && options.metric.is_empty() {
+        if options.expect.is_some() && comparisons.len() > 1 && options.trial.metric.is_empty() {
             return Err(
                 "--expect: several metrics are compared; --metric names the one that decides".to_owned()
             );
@@ -137,9 +137,9 @@ fn section(
     }
     let mut notes = Vec::new();
     let joined = join([of_a, &b.read()?], &mut notes);
-    let mut metrics = match options.metric.is_empty() {
+    let mut metrics = match options.trial.metric.is_empty() {
         true => joined,
-        false => chosen(&options.metric, a.format, joined)
+        false => chosen(&options.trial.metric, a.format, joined)
             .map_err(|error| format!("{}, {}: {error}", a.path.display(), b.path.display()))?,
     };
     if let (Format::Values, [only]) = (a.format, metrics.as_mut_slice()) {
@@ -211,7 +211,7 @@ fn chosen(names: &[String], format: Format, joined: Vec<Joined>) -> Result<Vec<J
 /// decide share it, and the others share as much among themselves.
 fn judge(options: &Compare, sections: &mut [Section], rope: Rope) -> Result<(), String> {
     let order = if options.paired { Order::Interleaved } else { Order::Unknown };
-    let are_chosen = !options.metric.is_empty();
+    let are_chosen = !options.trial.metric.is_empty();
     let refused = |notes: &mut Vec<String>, why: String| match are_chosen {
         true => Err(why),
         false => {

@@ -30,8 +30,8 @@ use std::process::ExitCode;
 
 /// Runs the verb.
 pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result<ExitCode, Failure> {
-    let rope =
-        Rope::new(options.region / 100.0).map_err(|error| Failure::Message(format!("--region: {error}")))?;
+    let rope = Rope::new(options.trial.region / 100.0)
+        .map_err(|error| Failure::Message(format!("--region: {error}")))?;
     let (files, format) = match &options.values {
         Some(files) => (files.as_slice(), Some(readers::Format::Values)),
         None => (options.files.as_slice(), options.input_format),
@@ -108,6 +108,7 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
 /// The files that a comparison reads.
 fn inputs(options: &Compare) -> Vec<&Path> {
     let values = options.values.iter().flatten();
-    let files = values.chain(&options.files).chain(&options.input).chain(options.resume.iter().flatten());
+    let files =
+        values.chain(&options.files).chain(&options.trial.input).chain(options.resume.iter().flatten());
     files.map(|path| path.as_path()).collect()
 }

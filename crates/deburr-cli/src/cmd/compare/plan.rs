@@ -47,7 +47,7 @@ pub(super) fn plan(options: &Compare, commands: [&str; 2], seed: u64) -> Result<
     {
         return Err("--relink: servers that run all the time cannot be linked before each run: add --alternate, or --layout-floor".to_owned());
     }
-    if let Some(folder) = &options.output {
+    if let Some(folder) = &options.trial.output {
         output::folder(folder).map_err(|error| format!("--output {error}"))?;
     }
     let ports = match options.client {
@@ -64,8 +64,8 @@ pub(super) fn plan(options: &Compare, commands: [&str; 2], seed: u64) -> Result<
     Ok(ComparePlan {
         experiments: experiments.collect::<Result<Vec<Experiment>, String>>()?,
         header: header(options, commands, seed, &chosen),
-        setup: words.optional("--setup", &options.setup)?,
-        cleanup: words.optional("--cleanup", &options.cleanup)?,
+        setup: words.optional("--setup", &options.trial.setup)?,
+        cleanup: words.optional("--cleanup", &options.trial.cleanup)?,
         sweep: options.param.clone(),
         layouts: options.layout_floor.map(extent),
         chosen,
@@ -113,9 +113,9 @@ impl ComparePlan {
 }
 
 fn metrics(options: &Compare) -> Result<Vec<ChosenMetric>, String> {
-    let names: Vec<&str> = match options.metric.is_empty() {
+    let names: Vec<&str> = match options.trial.metric.is_empty() {
         true => vec!["wall"],
-        false => options.metric.iter().map(String::as_str).collect(),
+        false => options.trial.metric.iter().map(String::as_str).collect(),
     };
     let chosen =
         names.into_iter().map(metric::parse).collect::<Result<Vec<Vec<ChosenMetric>>, String>>()?.concat();
@@ -141,9 +141,9 @@ fn experiment(
     a.env.extend(environment("--env-a", &options.env_a)?);
     b.env.extend(environment("--env-b", &options.env_b)?);
     for side in [&mut a, &mut b] {
-        side.input.clone_from(&options.input);
-        side.cpus.clone_from(&options.pin);
-        side.timeout = options.timeout.map(|seconds| duration("--timeout", seconds)).transpose()?;
+        side.input.clone_from(&options.trial.input);
+        side.cpus.clone_from(&options.trial.pin);
+        side.timeout = options.trial.timeout.map(|seconds| duration("--timeout", seconds)).transpose()?;
     }
     let patience = duration("--ready-timeout", options.ready_timeout)?;
     let service = |words: &Words<'_>, what: &str, command: &Option<String>, client: &Task| {
@@ -167,12 +167,12 @@ fn experiment(
         point: value.unwrap_or_default().to_owned(),
         seed,
         warm_ups: 1,
-        gate: (!options.no_gate).then_some(GATE),
-        prepare: words.optional("--prepare", &options.prepare)?,
+        gate: (!options.trial.no_gate).then_some(GATE),
+        prepare: words.optional("--prepare", &options.trial.prepare)?,
         relink,
         metrics: chosen.iter().map(|chosen| chosen.metric.clone()).collect(),
-        keeps: options.output.clone(),
-        ignores_failure: options.ignore_failure,
+        keeps: options.trial.output.clone(),
+        ignores_failure: options.trial.ignore_failure,
     })
 }
 
@@ -187,23 +187,23 @@ fn header(options: &Compare, commands: [&str; 2], seed: u64, chosen: &[ChosenMet
     let flag = |is_set: bool| is_set.then(|| "yes".to_owned());
     let given = [
         ("aa", flag(options.aa.is_some())),
-        ("setup", options.setup.clone()),
-        ("prepare", options.prepare.clone()),
+        ("setup", options.trial.setup.clone()),
+        ("prepare", options.trial.prepare.clone()),
         ("relink", options.relink.clone()),
         ("layout-floor", options.layout_floor.map(|layouts| layouts.to_string())),
-        ("cwd", path(&options.cwd)),
+        ("cwd", path(&options.trial.cwd)),
         ("env-a", list(&options.env_a)),
         ("env-b", list(&options.env_b)),
-        ("input", path(&options.input)),
-        ("output", flag(options.output.is_some())),
-        ("pin", options.pin.as_ref().map(Cpus::to_string)),
-        ("timeout", options.timeout.map(|seconds| seconds.to_string())),
-        ("shell", Some(options.shell.clone())),
-        ("no-gate", flag(options.no_gate)),
+        ("input", path(&options.trial.input)),
+        ("output", flag(options.trial.output.is_some())),
+        ("pin", options.trial.pin.as_ref().map(Cpus::to_string)),
+        ("timeout", options.trial.timeout.map(|seconds| seconds.to_string())),
+        ("shell", Some(options.trial.shell.clone())),
+        ("no-gate", flag(options.trial.no_gate)),
         ("ready", options.ready.clone()),
         ("alternate", flag(options.alternate)),
         ("param", options.param.as_ref().map(|sweep| format!("{}={}", sweep.name, sweep.values.join(",")))),
-        ("ignore-failure", flag(options.ignore_failure)),
+        ("ignore-failure", flag(options.trial.ignore_failure)),
     ];
     let given = given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     Header {
@@ -215,8 +215,8 @@ fn header(options: &Compare, commands: [&str; 2], seed: u64, chosen: &[ChosenMet
         },
         seed,
         metrics: chosen.iter().map(|chosen| (chosen.question.name.clone(), chosen.text.clone())).collect(),
-        cores: options.pin.as_ref().map_or_else(machine::cores, Cpus::count),
-        pairs: Some(options.pairs.unwrap_or(PAIRS)),
+        cores: options.trial.pin.as_ref().map_or_else(machine::cores, Cpus::count),
+        pairs: Some(options.trial.pairs.unwrap_or(PAIRS)),
         options: given.collect::<BTreeMap<String, String>>(),
     }
 }
@@ -243,14 +243,14 @@ impl Words<'_> {
         if let (Some(sweep), Some(value)) = (&options.param, self.value) {
             command = command.replace(&format!("{{{}}}", sweep.name), value);
         }
-        let words: Vec<String> = match options.shell.as_str() {
+        let words: Vec<String> = match options.trial.shell.as_str() {
             "none" => {
                 shlex::split(&command).ok_or_else(|| format!("{what} {command:?}: a quote is not closed"))?
             }
             shell => {
                 let shell = shlex::split(shell)
                     .filter(|words| !words.is_empty())
-                    .ok_or_else(|| format!("--shell {:?}: expected a shell, or none", options.shell))?;
+                    .ok_or_else(|| format!("--shell {:?}: expected a shell, or none", options.trial.shell))?;
                 shell.into_iter().chain(["-c".to_owned(), command]).collect()
             }
         };
@@ -258,7 +258,7 @@ impl Words<'_> {
             return Err(format!("{what}: an empty command"));
         }
         let words = words.into_iter().map(OsString::from).collect();
-        Ok(Task { words, env, folder: options.cwd.clone(), ..Task::default() })
+        Ok(Task { words, env, folder: options.trial.cwd.clone(), ..Task::default() })
     }
 
     fn optional(&self, what: &str, command: &Option<String>) -> Result<Option<Task>, String> {

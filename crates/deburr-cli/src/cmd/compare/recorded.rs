@@ -39,13 +39,13 @@ pub(super) fn compared(options: &Compare, recorded: Recorded, rope: Rope) -> Res
     if options.paired {
         return Err("--paired: a record knows its pairs".to_owned());
     }
-    if !options.metric.is_empty() {
+    if !options.trial.metric.is_empty() {
         // The pairs ended when the first metric decided: another one would be judged at a moment that was not
         // its own.
         let names: Vec<&str> = header.metrics.iter().map(|(name, _)| name.as_str()).collect();
         return Err(format!("--metric: a record is judged by what was measured: {}", names.join(", ")));
     }
-    let rule = rule(rope, options.pairs.or(header.pairs).unwrap_or(PAIRS))?;
+    let rule = rule(rope, options.trial.pairs.or(header.pairs).unwrap_or(PAIRS))?;
     let plan = ComparePlan::of_record(header).map_err(complain)?;
     let values = plan.sweep.as_ref().map_or_else(|| vec![String::new()], |sweep| sweep.values.clone());
     let mut points = Vec::new();
