@@ -110,6 +110,20 @@ fn program_in_c_opens_the_best_variant_on_emulated_aarch64() {
 }
 
 #[test]
+fn program_with_musl_is_served_by_the_same_library() {
+    let scratch = Scratch::new("pack-select-musl");
+    let sdk = selector(&scratch, "x86-64");
+    let library = library(&scratch, "musl-gcc", &["x86-64-v1", "x86-64-v1+popcnt"], NAME);
+    let program = linked(&scratch, "musl-gcc", &sdk);
+    let interpreter = stdout(&tool(Command::new("readelf").arg("-lW").arg(&program)));
+    assert!(interpreter.contains("/lib/ld-musl-x86_64.so.1"), "{interpreter}");
+    for level in ["x86-64-v1", "x86-64-v1+popcnt"] {
+        let mut command = Command::new(&program);
+        assert_eq!(stdout(&tool(command.arg(&library).env("DEBURR_LEVEL", level))).trim(), level);
+    }
+}
+
+#[test]
 fn selector_exports_its_interface_only_and_needs_no_library() {
     let scratch = Scratch::new("pack-select-exports");
     for arch in ["x86-64", "aarch64"] {
