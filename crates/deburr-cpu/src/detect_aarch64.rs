@@ -34,6 +34,11 @@ pub(crate) fn features_of_auxv(auxv: &[u8]) -> FeatureSet {
     features
 }
 
+/// The implementer and the part number that MIDR_EL1 states (Arm ARM, D24.2.125); 0 is no CPU's.
+pub(crate) fn model(midr: u64) -> Option<(u32, u32)> {
+    (midr != 0).then_some(((midr >> 24) as u32 & 0xff, (midr >> 4) as u32 & 0xfff))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,6 +53,13 @@ mod tests {
 
     /// fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm lrcpc dcpop asimddp ssbs.
     const NEOVERSE_N1: u64 = 0x1011_9fff;
+
+    #[test]
+    fn a_model_is_an_implementer_and_a_part() {
+        // Neoverse N1 r3p1, as Linux prints it.
+        assert_eq!(model(0x413f_d0c1), Some((0x41, 0xd0c)));
+        assert_eq!(model(0), None);
+    }
 
     #[test]
     fn a_neoverse_n1_is_at_armv8_2() {

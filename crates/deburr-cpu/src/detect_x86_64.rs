@@ -82,6 +82,13 @@ pub(crate) fn brand(cpuid: &impl Cpuid) -> std::string::String {
     text.split_whitespace().collect::<std::vec::Vec<_>>().join(" ")
 }
 
+/// The maker, and family, model and type (Intel SDM volume 2, CPUID leaf 1, EAX).
+pub(crate) fn model(cpuid: &impl Cpuid) -> (u32, u32) {
+    let [_, maker, ..] = cpuid.leaf(0, 0);
+    let [signature, ..] = answer(cpuid, 1, 0);
+    (maker, signature & 0x0fff_3ff0)
+}
+
 /// AMD's microarchitecture by CPUID family (AMD APM volume 3, Fn0000_0001_EAX). Archspec goes by features alone and
 /// loses the name where a hypervisor or the kernel hides one of them.
 pub(crate) fn amd_name(cpuid: &impl Cpuid, features: FeatureSet) -> Option<&'static str> {
@@ -206,6 +213,11 @@ mod tests {
         assert_eq!(amd_name(&Amd { signature: 0x00a0_0f11 }, FeatureSet::EMPTY), Some("zen3"));
         assert_eq!(amd_name(&Amd { signature: 0x0080_0f11 }, FeatureSet::EMPTY), Some("zen"));
         assert_eq!(amd_name(&Amd { signature: 0x0060_0f12 }, zen4), None);
+    }
+
+    #[test]
+    fn a_model_has_no_stepping() {
+        assert_eq!(model(&Amd { signature: 0x00b0_0f21 }), (u32::from_le_bytes(*b"Auth"), 0x00b0_0f20));
     }
 
     #[test]

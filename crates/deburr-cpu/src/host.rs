@@ -97,6 +97,32 @@ pub fn host() -> Result<Host, UnknownHost> {
     }
 }
 
+/// The model of the CPU that runs this program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Model {
+    /// x86-64: EBX of CPUID leaf 0. AArch64: the implementer, bits 31 to 24 of MIDR_EL1.
+    pub maker: u32,
+    /// x86-64: EAX of CPUID leaf 1 without the stepping. AArch64: the part number, bits 15 to 4 of MIDR_EL1.
+    pub signature: u32,
+}
+
+/// The model of the CPU that runs this program; of a machine with cores of several kinds that of the first. `None` where
+/// neither CPUID nor Linux's `/sys` states it.
+pub fn model() -> Option<Model> {
+    #[cfg(target_arch = "x86_64")]
+    let (maker, signature) = detect_x86_64::model(&detect_x86_64::ThisCpu);
+    #[cfg(not(target_arch = "x86_64"))]
+    let (maker, signature) = aarch64_model()?;
+    Some(Model { maker, signature })
+}
+
+/// The model as Linux on AArch64 states it.
+#[cfg_attr(target_arch = "x86_64", expect(dead_code, reason = "compiled everywhere so that it cannot rot"))]
+fn aarch64_model() -> Option<(u32, u32)> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1").ok()?;
+    detect_aarch64::model(u64::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok()?)
+}
+
 /// The host as Linux on AArch64 reports it.
 #[cfg_attr(target_arch = "x86_64", expect(dead_code, reason = "compiled everywhere so that it cannot rot"))]
 fn aarch64_host() -> Result<Host, UnknownHost> {

@@ -35,7 +35,7 @@ mod target;
 
 pub use feature::{Arch, Feature, FeatureSet};
 #[cfg(feature = "std")]
-pub use host::{Host, UnknownHost, host};
+pub use host::{Host, Model, UnknownHost, host, model};
 pub use level::{
     Description, Level, describe, first_level, level_named, level_names, levels, smallest_level,
     system_features,

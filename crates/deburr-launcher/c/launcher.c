@@ -7,6 +7,8 @@
  * It is freestanding: no libc, no heap, no relocations, nothing that is written but the stack. src/program.rs puts the
  * code into an ELF file; the first bytes are a mark by which a launcher is recognised, so that none starts another.
  *
+ * A variant that the table places in the launcher's own file is copied into memory (memfd_create(2)) and started there.
+ *
  * A program that runs with more rights than its user (AT_SECURE) ignores the environment, and looks for variants only
  * in the absolute folder that its table names: a hard link elsewhere must not choose what runs with those rights.
  */
@@ -20,12 +22,13 @@ extern const char deburr_own_table[] __attribute__((visibility("hidden")));
 
 /* System calls (Linux, the two architectures' syscall tables). */
 #ifdef __x86_64__
-enum { NR_READ = 0, NR_WRITE = 1, NR_CLOSE = 3, NR_LSEEK = 8, NR_PREAD = 17, NR_EXECVE = 59, NR_EXIT = 231, NR_OPENAT = 257, NR_READLINKAT = 267 };
+enum { NR_READ = 0, NR_WRITE = 1, NR_CLOSE = 3, NR_LSEEK = 8, NR_PREAD = 17, NR_EXECVE = 59, NR_SENDFILE = 40, NR_EXIT = 231, NR_OPENAT = 257, NR_READLINKAT = 267, NR_MEMFD_CREATE = 319, NR_EXECVEAT = 322 };
 
-static long call(long number, long a, long b, long c, long d) {
+static long call_5(long number, long a, long b, long c, long d, long e) {
     long result;
     register long fourth __asm__("r10") = d;
-    __asm__ volatile("syscall" : "=a"(result) : "0"(number), "D"(a), "S"(b), "d"(c), "r"(fourth) : "rcx", "r11", "memory");
+    register long fifth __asm__("r8") = e;
+    __asm__ volatile("syscall" : "=a"(result) : "0"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth) : "rcx", "r11", "memory");
     return result;
 }
 
@@ -41,15 +44,16 @@ __asm__(".section .mark,\"ax\"\n"
         "ud2\n"
         ".text\n");
 #else
-enum { NR_READ = 63, NR_WRITE = 64, NR_CLOSE = 57, NR_LSEEK = 62, NR_PREAD = 67, NR_EXECVE = 221, NR_EXIT = 94, NR_OPENAT = 56, NR_READLINKAT = 78 };
+enum { NR_READ = 63, NR_WRITE = 64, NR_CLOSE = 57, NR_LSEEK = 62, NR_PREAD = 67, NR_EXECVE = 221, NR_SENDFILE = 71, NR_EXIT = 94, NR_OPENAT = 56, NR_READLINKAT = 78, NR_MEMFD_CREATE = 279, NR_EXECVEAT = 281 };
 
-static long call(long number, long a, long b, long c, long d) {
+static long call_5(long number, long a, long b, long c, long d, long e) {
     register long x8 __asm__("x8") = number;
     register long x0 __asm__("x0") = a;
     register long x1 __asm__("x1") = b;
     register long x2 __asm__("x2") = c;
     register long x3 __asm__("x3") = d;
-    __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
+    register long x4 __asm__("x4") = e;
+    __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4) : "memory");
     return x0;
 }
 
@@ -66,8 +70,13 @@ __asm__(".section .mark,\"ax\"\n"
         ".text\n");
 #endif
 
-enum { HERE = -100 /* AT_FDCWD */, CLOSE_ON_EXEC = 02000000 /* O_CLOEXEC */, FROM_END = 2 /* SEEK_END */ };
-enum { PERMISSION = -1, NO_ENTRY = -2, INPUT_OUTPUT = -5, NOT_EXECUTABLE = -8, NO_MEMORY = -12, NO_ACCESS = -13, BUSY = -26, INVALID = -22, NOT_A_FOLDER = -20, TOO_MANY_LINKS = -40 };
+static long call(long number, long a, long b, long c, long d) {
+    return call_5(number, a, b, c, d, 0);
+}
+
+enum { HERE = -100 /* AT_FDCWD */, CLOSE_ON_EXEC = 02000000 /* O_CLOEXEC */, FROM_END = 2 /* SEEK_END */, ITSELF = 0x1000 /* AT_EMPTY_PATH */ };
+enum { MEMORY_CLOSE_ON_EXEC = 1, MEMORY_EXECUTABLE = 16 }; /* MFD_CLOEXEC, MFD_EXEC */
+enum { PERMISSION = -1, NO_ENTRY = -2, INPUT_OUTPUT = -5, NOT_EXECUTABLE = -8, NO_MEMORY = -12, NO_ACCESS = -13, BUSY = -26, INVALID = -22, NOT_A_FOLDER = -20, NO_SUCH_CALL = -38, TOO_MANY_LINKS = -40 };
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 };
 enum { HWCAP = 16, SECURE = 23, HWCAP2 = 26, EXECUTED_NAME = 31 }; /* AT_… */
 
@@ -122,6 +131,7 @@ static int join(char path[PATH_SIZE], unsigned *length, const char *text) {
 struct launch {
     const char *name; /* of the program, for messages */
     const struct deburr_table *table;
+    const char *executed_name; /* AT_EXECFN, or null */
     struct deburr_cpu cpu;
     const char *level;  /* DEBURR_LEVEL, or null */
     int explains;       /* DEBURR_EXPLAIN is set */
@@ -191,7 +201,7 @@ static int follow_links(struct launch *launch, unsigned *length, const char *exe
 }
 
 /* The folder of the launcher. /proc/self/exe states it, too, and costs ten times as much. */
-static int find_folder(struct launch *launch, const char *executed_name) {
+static int find_folder(struct launch *launch) {
     char *path = launch->folder;
     unsigned length = 0;
     if (launch->is_secure) {
@@ -200,7 +210,7 @@ static int find_folder(struct launch *launch, const char *executed_name) {
         return join(path, &launch->folder_length, deburr_string(launch->table, launch->table->prefix)) &&
                join(path, &launch->folder_length, "/");
     }
-    if (!follow_links(launch, &length, executed_name)) {
+    if (!follow_links(launch, &length, launch->executed_name)) {
         long got = call(NR_READLINKAT, HERE, (long)"/proc/self/exe", (long)path, PATH_SIZE - 1);
         if (got <= 0 || path[0] != '/')
             return 0;
@@ -292,11 +302,88 @@ __attribute__((noinline)) static void print_start(const struct launch *launch) {
         leave(0);
 }
 
+/* Says what starts from the launcher's own file, which has no path of its own. */
+__attribute__((noinline)) static void print_unpacked(const struct launch *launch, unsigned index) {
+    struct line line;
+    begin(launch, &line);
+    add(&line, launch->only_explains ? "would start the variant for " : "starts the variant for ");
+    add(&line, level_of(launch, index));
+    add(&line, " from memory");
+    print(&line);
+    if (launch->only_explains)
+        leave(0);
+}
+
+/* Executes an open file; comes back only with an error. */
+static long execute_open(const struct launch *launch, long file) {
+    long result = call_5(NR_EXECVEAT, file, (long)"", (long)launch->argv, (long)launch->envp, ITSELF);
+    if (result != NO_SUCH_CALL)
+        return result;
+    /* qemu-user, and sandboxes that know fewer calls than Linux. */
+    char digits[24];
+    unsigned at = sizeof digits - 1;
+    char path[64];
+    digits[at] = 0;
+    do
+        digits[--at] = (char)('0' + file % 10);
+    while ((file /= 10) > 0);
+    unsigned length = 0;
+    for (const char *from = "/proc/self/fd/"; *from; from++)
+        path[length++] = *from;
+    do
+        path[length++] = digits[at];
+    while (digits[at++]);
+    return call(NR_EXECVE, (long)path, (long)launch->argv, (long)launch->envp, 0);
+}
+
+/* Copies a variant from the launcher's own file into memory, and starts it there: what is wrong, where it comes back. The
+ * descriptor is closed on execution. */
+__attribute__((noinline)) static const char *unpack(struct launch *launch, unsigned index) {
+    const struct deburr_variant *variant = &deburr_variants(launch->table)[index];
+    uint64_t at = variant->payload, left = variant->payload_size;
+    const char *fault = NULL;
+    long own = call(NR_OPENAT, HERE, (long)"/proc/self/exe", CLOSE_ON_EXEC, 0);
+    if (own == NO_ENTRY && launch->executed_name)
+        own = call(NR_OPENAT, HERE, (long)launch->executed_name, CLOSE_ON_EXEC, 0);
+    if (own < 0)
+        return "cannot be unpacked: this file cannot be read";
+    const char *name = deburr_string(launch->table, variant->path);
+    long memory = call(NR_MEMFD_CREATE, (long)name, MEMORY_CLOSE_ON_EXEC | MEMORY_EXECUTABLE, 0, 0);
+    if (memory == INVALID) /* before Linux 6.3 */
+        memory = call(NR_MEMFD_CREATE, (long)name, MEMORY_CLOSE_ON_EXEC, 0, 0);
+    if (memory < 0)
+        fault = "cannot be unpacked: the system forbids files in memory (memfd_create)";
+    while (fault == NULL && left > 0) {
+        long got = call(NR_SENDFILE, memory, own, (long)&at, left < 0x40000000 ? (long)left : 0x40000000);
+        if (got < 0)
+            fault = "cannot be unpacked: reading failed, or there is no memory";
+        else if (got == 0)
+            fault = "is truncated";
+        else
+            left -= (uint64_t)got;
+    }
+    call(NR_CLOSE, own, 0, 0, 0);
+    if (fault == NULL)
+        fault = fault_of(launch, memory);
+    if (fault == NULL) {
+        if (launch->explains)
+            print_unpacked(launch, index);
+        fault = reason_of(execute_open(launch, memory));
+    }
+    if (memory >= 0)
+        call(NR_CLOSE, memory, 0, 0, 0);
+    return fault;
+}
+
 /* Starts a variant. Comes back only where that fails: 1 where there is no such file, 2 otherwise, after a message. */
 static int try(struct launch *launch, unsigned index) {
     char *path = launch->folder;
     unsigned length = launch->folder_length;
     const char *fault = "has too long a path";
+    if (deburr_variants(launch->table)[index].payload_size > 0) {
+        print_fault(launch, index, 0, unpack(launch, index));
+        return 2;
+    }
     int is_path = join(path, &length, deburr_string(launch->table, deburr_variants(launch->table)[index].path));
     if (is_path) {
         long file = call(NR_OPENAT, HERE, (long)path, CLOSE_ON_EXEC, 0);
@@ -396,13 +483,12 @@ __attribute__((used, noreturn)) void start(long *stack) {
     struct launch launch;
     uint8_t order[DEBURR_MOST_VARIANTS];
     uint64_t hwcap = 0, hwcap2 = 0;
-    const char *executed_name = NULL;
     long argc = stack[0];
     launch.argv = (char *const *)(stack + 1);
     launch.envp = launch.argv + argc + 1;
     launch.name = argc > 0 && launch.argv[0] ? launch.argv[0] : "deburr-launcher";
     launch.table = (const struct deburr_table *)(const void *)deburr_own_table;
-    launch.level = NULL;
+    launch.level = launch.executed_name = NULL;
     launch.explains = launch.only_explains = launch.is_secure = 0;
     launch.folder_length = 0;
     char *const *end = launch.envp;
@@ -416,7 +502,7 @@ __attribute__((used, noreturn)) void start(long *stack) {
         else if (pair[0] == SECURE)
             launch.is_secure = pair[1] != 0;
         else if (pair[0] == EXECUTED_NAME)
-            executed_name = (const char *)pair[1];
+            launch.executed_name = (const char *)pair[1];
     }
     if (!deburr_is_table(launch.table, launch.table->size))
         refuse(&launch, "this launcher has no table of variants; deburr pack assemble adds one");
@@ -429,7 +515,9 @@ __attribute__((used, noreturn)) void start(long *stack) {
             launch.only_explains = is_same(explains, "exit");
         }
     }
-    if (!find_folder(&launch, executed_name))
+    if (launch.is_secure && deburr_variants(launch.table)->payload_size > 0)
+        refuse(&launch, "runs with more rights than its user, and holds its variants itself: refused; install a tree instead");
+    if (!find_folder(&launch))
         refuse(&launch, launch.is_secure
                             ? "runs with more rights than its user, and was assembled without --prefix: refused"
                             : "cannot find its own folder: the path by which it was executed leads nowhere, and /proc is not there");

@@ -57,6 +57,42 @@ pub fn launcher(table: &Table) -> Result<Vec<u8>, TableError> {
     Ok(file)
 }
 
+/// A launcher that holds its variants itself, and starts them from memory: a whole ELF program, with the bytes of each of
+/// the table's variants after it, equal ones once. No section covers those bytes: `strip` would drop them.
+///
+/// # Errors
+/// [`TableError`], where the table cannot be written, or a variant has no bytes.
+pub fn single_file(table: &Table, variants: &[&[u8]]) -> Result<Vec<u8>, TableError> {
+    if variants.len() != table.variants.len() {
+        return Err(TableError::Count(variants.len()));
+    }
+    if let Some((variant, _)) = table.variants.iter().zip(variants).find(|(_, bytes)| bytes.is_empty()) {
+        return Err(TableError::Text(variant.level.clone()));
+    }
+    // A place takes the same room in a table whatever it is.
+    let mut table = table.clone();
+    let mut end = launcher(&table)?.len();
+    let mut held: Vec<(usize, &[u8])> = Vec::new();
+    for (variant, bytes) in table.variants.iter_mut().zip(variants) {
+        let at = match held.iter().find(|(_, other)| other == bytes) {
+            Some((at, _)) => *at,
+            None => {
+                let at = end.next_multiple_of(16);
+                held.push((at, bytes));
+                end = at + bytes.len();
+                at
+            }
+        };
+        variant.payload = Some((at as u64, bytes.len() as u64));
+    }
+    let mut file = launcher(&table)?;
+    for (at, bytes) in held {
+        file.resize(at, 0);
+        file.extend(bytes);
+    }
+    Ok(file)
+}
+
 /// Whether a file is a launcher: its code begins with the mark.
 pub fn is_launcher(file: &[u8]) -> bool {
     file.starts_with(b"\x7fELF") && file.get(CODE_AT..).is_some_and(|code| code.starts_with(MARK))

@@ -2,12 +2,16 @@
 //!
 //! In: the programs and shared libraries of a tree, and the target. Out: each function that needs more than the target has
 //! where a path without a sufficient check is known, as the rule `above-baseline` finds it, and each file for another machine.
+//! Also the features that its instructions need at all: a variant that has none of its level is of no use.
 
+use crate::build::tree::binaries;
 use deburr_core::finding::Severity;
 use deburr_core::{Request, check};
-use deburr_cpu::{Arch, Target};
+use deburr_cpu::{Arch, Feature, FeatureSet, Target, system_features};
 use std::fmt;
-use std::path::PathBuf;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// What is wrong with a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,9 +34,60 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What in a file is not what the target says.
-pub fn faults(path: PathBuf, bytes: &[u8], target: &Target) -> Vec<Fault> {
-    let whole = |message: String| vec![Fault { path: path.clone(), function: None, message }];
+/// What a check of a tree or a file gives.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// What is not what the target says.
+    pub faults: Vec<Fault>,
+    /// What the instructions need, on paths that are checked or not; without what only an operating system uses.
+    pub present: FeatureSet,
+}
+
+impl Checked {
+    /// The name of the least of `others` that has all that the instructions need of `target`; `None` where they need more
+    /// than each of those that `target` exceeds.
+    pub fn nothing_above<'a>(
+        &self,
+        target: FeatureSet,
+        others: impl Iterator<Item = (&'a str, FeatureSet)>,
+    ) -> Option<&'a str> {
+        let used = self.present.intersection(target);
+        others
+            .filter(|(_, features)| *features != target && features.is_subset(target))
+            .filter(|(_, features)| used.is_subset(*features))
+            .min_by_key(|(_, features)| features.iter().count())
+            .map(|(name, _)| name)
+    }
+}
+
+/// Checks all programs and shared libraries of a tree. `follow` gets how many are checked, and how many there are.
+///
+/// # Errors
+/// A file or folder that cannot be read.
+pub fn check_tree(
+    tree: &Path,
+    target: &Target,
+    follow: &mut dyn FnMut(usize, usize),
+) -> Result<Checked, (PathBuf, io::Error)> {
+    let paths = binaries(tree).map_err(|error| (tree.to_owned(), error))?;
+    let mut all = Checked::default();
+    for (index, path) in paths.iter().enumerate() {
+        let whole = tree.join(path);
+        let bytes = fs::read(&whole).map_err(|error| (whole, error))?;
+        let checked = check_file(path.clone(), &bytes, target);
+        all.faults.extend(checked.faults);
+        all.present = all.present.union(checked.present);
+        follow(index + 1, paths.len());
+    }
+    Ok(all)
+}
+
+/// Checks a file.
+fn check_file(path: PathBuf, bytes: &[u8], target: &Target) -> Checked {
+    let whole = |message: String| Checked {
+        faults: vec![Fault { path: path.clone(), function: None, message }],
+        present: FeatureSet::EMPTY,
+    };
     let request =
         Request { baseline: Some(target.features), rules: Some(&["above-baseline"]), ..Request::default() };
     let report = match check(bytes, &request) {
@@ -56,5 +111,10 @@ pub fn faults(path: PathBuf, bytes: &[u8], target: &Target) -> Vec<Fault> {
     };
     // What is reached only by what the analysis does not follow is a warning of the rule, and no proof: the run-time checks of
     // Go are such.
-    report.findings.into_iter().filter(|finding| finding.severity == Severity::Error).map(fault).collect()
+    let is_present =
+        |feature: &Feature| feature.arch() == target.arch && report.features.contains_key(feature.name());
+    let present: Vec<Feature> = Feature::all().filter(is_present).collect();
+    let present = FeatureSet::of(&present).minus(system_features(target.arch));
+    let errors = report.findings.into_iter().filter(|finding| finding.severity == Severity::Error);
+    Checked { faults: errors.map(fault).collect(), present }
 }

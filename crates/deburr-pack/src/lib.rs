@@ -7,5 +7,6 @@
 pub mod assemble;
 pub mod build;
 pub mod check;
+pub mod ranking;
 pub mod record;
 pub mod same;

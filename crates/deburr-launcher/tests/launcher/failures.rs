@@ -22,7 +22,7 @@ fn replaced(name: &str, bytes: &[u8]) -> String {
     fault.to_owned()
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
@@ -69,7 +69,7 @@ fn an_unreadable_or_unexecutable_variant_is_passed_over_with_a_line() {
 }
 
 /// A command that runs what follows without root's rights.
-fn as_nobody() -> Command {
+pub(crate) fn as_nobody() -> Command {
     if !is_root() {
         return Command::new("env");
     }
@@ -172,7 +172,7 @@ fn long_arguments_names_and_environments_pass() {
 }
 
 /// Runs a program in a root folder of its own, in which there is no /proc.
-fn without_proc(root: &Path, program: &str) -> Output {
+pub(crate) fn without_proc(root: &Path, program: &str) -> Output {
     let mut command = Command::new(if is_root() { "chroot" } else { "unshare" });
     if !is_root() {
         command.args(["-r", "chroot"]);

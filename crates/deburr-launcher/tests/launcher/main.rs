@@ -4,5 +4,6 @@
 
 mod failures;
 mod rule;
+mod single;
 mod starts;
 mod tree;

@@ -11,10 +11,15 @@
 mod binary;
 mod place;
 mod plan;
+mod single;
+mod sound;
 mod tree;
 
 pub use glob::Pattern;
+pub use single::assemble_single;
+pub use sound::check_sources;
 
+use crate::check::Fault;
 use crate::record::{self, Measured, RecordError};
 use deburr_cpu::{Arch, FeatureSet};
 use deburr_launcher::TableError;
@@ -114,6 +119,8 @@ pub enum AssembleError {
     Levels(String),
     /// A pattern selects nothing, or its files are selected by one of the other kind.
     Pattern(Pattern, &'static str),
+    /// Files are not what their variant's level says: the level, and what is wrong.
+    Faults(Vec<(String, Fault)>),
     /// A file cannot be laid out: where, and why.
     File(PathBuf, String),
     /// The table of a program or library cannot be written.
@@ -136,6 +143,12 @@ impl fmt::Display for AssembleError {
             ),
             AssembleError::Levels(reason) => f.write_str(reason),
             AssembleError::Pattern(pattern, reason) => write!(f, "{pattern}: {reason}"),
+            AssembleError::Faults(faults) => {
+                for (level, fault) in faults {
+                    writeln!(f, "{level}: {fault}")?;
+                }
+                f.write_str("build these variants for their levels, or pass --no-check")
+            }
             AssembleError::File(path, reason) => write!(f, "{}: {reason}", path.display()),
             AssembleError::Table(path, error) => write!(f, "{}: {error}", path.display()),
             AssembleError::Record(error) => error.fmt(f),
@@ -210,4 +223,11 @@ fn temporary_of(output: &Path) -> Result<PathBuf, AssembleError> {
     let temporary = parent.join(hidden);
     std::fs::create_dir(&temporary).map_err(|error| AssembleError::Io(temporary.clone(), error))?;
     Ok(temporary)
+}
+
+/// Whether a program gets capabilities from its file (capabilities(7)).
+fn is_with_capabilities(file: &Path) -> bool {
+    use rustix::io::Errno;
+    let read = rustix::fs::getxattr(file, "security.capability", &mut [0; 1][..]);
+    read != Err(Errno::NODATA) && read != Err(Errno::OPNOTSUPP)
 }

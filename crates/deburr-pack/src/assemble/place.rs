@@ -6,9 +6,10 @@ use super::AssembleError;
 use super::Mechanism;
 use super::plan::{Levels, Plan, table_of};
 use super::tree::{Entry, Trees};
+use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 
 /// Writes the tree into a folder.
 pub(super) fn place(plan: &Plan, levels: &Levels, trees: &Trees, to: &Path) -> Result<(), AssembleError> {
@@ -16,12 +17,26 @@ pub(super) fn place(plan: &Plan, levels: &Levels, trees: &Trees, to: &Path) -> R
     for path in trees.entries.iter().filter(|(_, entry)| **entry == Entry::Folder).map(|(path, _)| path) {
         make_folder(&to.join(path))?;
     }
+    // Files of several names, by device and inode: where the first of them went.
+    let mut linked: BTreeMap<(u64, u64), PathBuf> = BTreeMap::new();
     for path in &plan.copies {
         match &trees.entries[path] {
             Entry::Link(target) => {
                 symlink(target, to.join(path)).map_err(|error| AssembleError::Io(to.join(path), error))?;
             }
-            _ => copy(&lowest.join(path), &to.join(path))?,
+            _ => {
+                let (from, to) = (lowest.join(path), to.join(path));
+                let data = fs::metadata(&from).map_err(|error| AssembleError::Io(from.clone(), error))?;
+                match linked.get(&(data.dev(), data.ino())).filter(|_| data.nlink() > 1) {
+                    Some(first) => {
+                        fs::hard_link(first, &to).map_err(|error| AssembleError::Io(to, error))?;
+                    }
+                    None => {
+                        copy(&from, &to)?;
+                        linked.insert((data.dev(), data.ino()), to);
+                    }
+                }
+            }
         }
     }
     for several in &plan.several {
@@ -65,12 +80,12 @@ fn mode(path: &Path) -> Result<u32, AssembleError> {
     Ok(metadata.permissions().mode() & 0o7777)
 }
 
-fn set_mode(path: &Path, mode: u32) -> Result<(), AssembleError> {
+pub(super) fn set_mode(path: &Path, mode: u32) -> Result<(), AssembleError> {
     let permissions = fs::Permissions::from_mode(mode);
     fs::set_permissions(path, permissions).map_err(|error| AssembleError::Io(path.to_owned(), error))
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), AssembleError> {
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), AssembleError> {
     fs::write(path, bytes).map_err(|error| AssembleError::Io(path.to_owned(), error))
 }
 

@@ -5,7 +5,7 @@
 
 use super::binary::{Binary, Kind};
 use super::tree::{Entry, Trees};
-use super::{AssembleError, Laid, Mechanism, Remark, Request, Source};
+use super::{AssembleError, Laid, Mechanism, Remark, Request, Source, is_with_capabilities};
 use crate::same::same_code;
 use deburr_cpu::Arch;
 use deburr_launcher::{Model, Table, Variant};
@@ -137,7 +137,7 @@ impl Plan {
     }
 
     /// What the file is, and the variants whose code differs from that of each lower one.
-    fn variants_of(
+    pub(super) fn variants_of(
         &mut self,
         levels: &Levels,
         path: &Path,
@@ -312,12 +312,17 @@ pub(super) fn table_of(library: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn variant(source: &Source, path: String) -> Variant {
+pub(super) fn variant(source: &Source, path: String) -> Variant {
     Variant { level: source.level.clone(), features: source.features, path, payload: None }
 }
 
 /// The table, with the preferences among its variants.
-fn table(request: &Request, levels: &Levels, variants: Vec<Variant>, prefix: Option<String>) -> Table {
+pub(super) fn table(
+    request: &Request,
+    levels: &Levels,
+    variants: Vec<Variant>,
+    prefix: Option<String>,
+) -> Table {
     let has = |level: &String| variants.iter().any(|variant| variant.level == *level);
     let models = request.measured.iter().map(|measured| Model {
         maker: measured.maker,
@@ -356,12 +361,7 @@ fn program(
             "it is set-user-ID or set-group-ID: --prefix must name the folder where the tree will be installed, because only there it may look for variants",
         ));
     }
-    let mut room = [0; 1];
-    if rustix::fs::getxattr(&source_file, "security.capability", &mut room[..])
-        != Err(rustix::io::Errno::NODATA)
-        && rustix::fs::getxattr(&source_file, "security.capability", &mut room[..])
-            != Err(rustix::io::Errno::OPNOTSUPP)
-    {
+    if is_with_capabilities(&source_file) {
         return Err(refuse(
             "it has file capabilities, which the kernel would drop when the launcher starts a variant; remove them, and grant them to each variant after installing",
         ));

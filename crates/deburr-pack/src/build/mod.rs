@@ -11,7 +11,7 @@ mod wrap;
 
 pub use request::{BuildError, BuildRequest, Event, Observer};
 
-use crate::check::{Fault, faults};
+use crate::check::check_tree;
 use crate::record::{BuiltVariant, Record, SCHEMA_VERSION, State};
 use crate::same::same_code;
 use deburr_cpu::{Arch, Target};
@@ -133,15 +133,20 @@ impl Variant<'_> {
             return Ok(State::Failed);
         }
         self.take(&copy, &tree)?;
-        let faults = self.faults(&tree)?;
-        if !faults.is_empty() {
-            self.observer.happened(&Event::Rejected(level, &faults));
+        let checked = check_tree(&tree, self.target, &mut |_, _| ())
+            .map_err(|(path, error)| BuildError::Io(path, error))?;
+        if !checked.faults.is_empty() {
+            self.observer.happened(&Event::Rejected(level, &checked.faults));
             return Ok(State::Rejected);
         }
         if tree::binaries(&tree).map_err(at(&tree))?.is_empty() {
             let reason = "the command succeeded, and made no program and no shared library".to_owned();
             self.observer.happened(&Event::Failed(level, reason, &log, process::last_lines(&log)));
             return Ok(State::Failed);
+        }
+        let others = self.request.targets.iter().map(|other| (other.name.as_str(), other.features));
+        if let Some(below) = checked.nothing_above(self.target.features, others) {
+            self.observer.happened(&Event::NothingAbove { level, below });
         }
         fs::write(&done, &wanted).map_err(at(&done))?;
         self.observer.happened(&Event::Done(level, began.elapsed()));
@@ -252,16 +257,6 @@ impl Variant<'_> {
             }
         };
         tree::take(copy, &paths, tree).map_err(at(tree))
-    }
-
-    fn faults(&self, tree: &Path) -> Result<Vec<Fault>, BuildError> {
-        let mut found = Vec::new();
-        for path in tree::binaries(tree).map_err(at(tree))? {
-            let whole = tree.join(&path);
-            let bytes = fs::read(&whole).map_err(at(&whole))?;
-            found.extend(faults(path, &bytes, self.target));
-        }
-        Ok(found)
     }
 }
 

@@ -45,6 +45,13 @@ pub enum Event<'a> {
     Rejected(&'a str, &'a [Fault]),
     /// A flag of the project's own comes after those of the target, and so overrides them.
     OwnFlag(&'a str, &'a str),
+    /// A variant has no instruction that needs more than another target has.
+    NothingAbove {
+        /// The variant.
+        level: &'a str,
+        /// The other target.
+        below: &'a str,
+    },
     /// A variant has the same code as the one before it: in these files, and in so many others it has not.
     Same {
         /// The variant.

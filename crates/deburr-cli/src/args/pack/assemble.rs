@@ -11,6 +11,7 @@ use std::path::PathBuf;
   deburr pack assemble PACK -o dist
   deburr pack assemble --variant x86-64-v1=tree-v1 --variant x86-64-v3=tree-v3 -o dist
   deburr pack assemble --prefix /usr PACK -o dist        with set-user-ID programs
+  deburr pack assemble PACK --single-file bin/prog -o prog     one file for all levels
   DEBURR_EXPLAIN=exit dist/bin/prog                      what the launcher would start here
 
 All trees must hold the same files. What is the same in all of them, or is no code, is copied once,
@@ -20,6 +21,13 @@ from the tree that needs least.
   library, needed      lib/glibc-hwcaps/LEVEL/libx.so.1, where glibc's dynamic loader finds it
   library, by name     plugin.so.variants/LEVEL/plugin.so, and the table plugin.so.deburr, for
                        programs that choose with deburr_select.c
+
+A tree of --variant is checked first: a function that needs more than its level, on a path without a
+sufficient check, refuses it. What pack build made has been checked.
+
+With --single-file the variants are in the launcher's own file, and the chosen one is copied into
+memory at each start (memfd_create). It has no path there: /proc/self/exe is /memfd:PROG. Nothing is
+written to disk. The file must not be stripped.
 
 The output can be moved as a whole. DEBURR_LEVEL=LEVEL starts a variant of your choice.
 
@@ -34,6 +42,9 @@ pub(crate) struct Assemble {
     /// Where the tree goes: a folder that is empty or does not exist
     #[arg(short, long, value_name = "DIST")]
     pub(crate) output: PathBuf,
+    /// Write one file DIST that holds the variants of this program, instead of a tree
+    #[arg(long, value_name = "PROG", conflicts_with = "prefix")]
+    pub(crate) single_file: Option<PathBuf>,
     /// Where the tree will be installed, an absolute path: set-user-ID programs need it
     #[arg(long, value_name = "FOLDER")]
     pub(crate) prefix: Option<String>,
@@ -46,6 +57,9 @@ pub(crate) struct Assemble {
     /// Keep variants that gain nothing on any CPU that was measured
     #[arg(long)]
     pub(crate) keep: bool,
+    /// Do not check that the trees of --variant are what their levels say
+    #[arg(long, requires = "variants")]
+    pub(crate) no_check: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     pub(crate) format: Format,

@@ -6,26 +6,107 @@ use crate::args::format::Format;
 use crate::args::pack::assemble::Assemble;
 use crate::cmd::failure::Failure;
 use deburr_cpu::Target;
-use deburr_pack::assemble::{Assembled, Mechanism, Request, Source, assemble};
+use deburr_pack::assemble::{
+    Assembled, Laid, Mechanism, Request, Source, assemble, assemble_single, check_sources,
+};
 use deburr_pack::record::{Record, State};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 /// Runs the step.
 pub(super) fn run(options: &Assemble, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     let request = request(options).map_err(Failure::Message)?;
+    if !options.no_check && !options.variants.is_empty() {
+        check(&request)?;
+    }
+    if let Some(program) = &options.single_file {
+        return single(options, &request, program, out);
+    }
     let assembled =
         assemble(&request, &options.output).map_err(|error| Failure::Message(error.to_string()))?;
     match options.format {
-        Format::Text => text(out, &assembled, &options.output)?,
+        Format::Text => {
+            text(out, &assembled, &options.output)?;
+            if options.no_check {
+                writeln!(out, "not checked: whether the trees are what their levels say")?;
+            }
+        }
         Format::Json => {
-            serde_json::to_writer_pretty(&mut *out, &assembled).map_err(std::io::Error::from)?;
+            let checked = !options.no_check;
+            serde_json::to_writer_pretty(&mut *out, &Report { assembled: &assembled, checked })
+                .map_err(std::io::Error::from)?;
             writeln!(out)?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes one file, and what is in it.
+fn single(
+    options: &Assemble,
+    request: &Request,
+    program: &Path,
+    out: &mut dyn Write,
+) -> Result<ExitCode, Failure> {
+    let laid = assemble_single(request, program, &options.output)
+        .map_err(|error| Failure::Message(error.to_string()))?;
+    let checked = !options.no_check;
+    match options.format {
+        Format::Text => {
+            let size = std::fs::metadata(&laid.path)?.len();
+            writeln!(out, "{}: {}, {size} bytes", laid.path.display(), laid.levels.join(", "))?;
+            if !checked {
+                writeln!(out, "not checked: whether the trees are what their levels say")?;
+            }
+        }
+        Format::Json => {
+            serde_json::to_writer_pretty(&mut *out, &SingleReport { laid: &laid, checked })
+                .map_err(std::io::Error::from)?;
+            writeln!(out)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The report on one file in JSON.
+#[derive(Serialize)]
+struct SingleReport<'a> {
+    #[serde(flatten)]
+    laid: &'a Laid,
+    checked: bool,
+}
+
+/// The report in JSON.
+#[derive(Serialize)]
+struct Report<'a> {
+    #[serde(flatten)]
+    assembled: &'a Assembled,
+    /// Whether the trees were compared with their levels, here or by the build.
+    checked: bool,
+}
+
+/// How often a check of many files says how far it is.
+const PROGRESS: Duration = Duration::from_secs(5);
+
+/// Refuses trees that are not what their levels say, and mentions those of no use.
+fn check(request: &Request) -> Result<(), Failure> {
+    // The report may be read by a program; these lines are for whoever packs.
+    let say = |line: String| drop(writeln!(std::io::stderr(), "deburr: {line}"));
+    let mut said = Instant::now();
+    let notes = check_sources(request, &mut |level, done, all| {
+        if said.elapsed() >= PROGRESS {
+            said = Instant::now();
+            say(format!("{level}: {done} of {all} files checked"));
+        }
+    });
+    for (level, below) in notes.map_err(|error| Failure::Message(error.to_string()))? {
+        say(format!("{level}: no instruction needs more than {below}"));
+    }
+    Ok(())
 }
 
 fn request(options: &Assemble) -> Result<Request, String> {

@@ -85,10 +85,12 @@ fn layout(options: &Build, dist: &Path) -> Assemble {
         pack: Some(options.output.clone()),
         variants: Vec::new(),
         output: dist.to_owned(),
+        single_file: None,
         prefix: options.prefix.clone(),
         by_name: Vec::new(),
         by_loader: Vec::new(),
         keep: false,
+        no_check: false,
         format: Format::Text,
     }
 }
@@ -140,6 +142,9 @@ impl Observer for Watcher {
             Event::OwnFlag(level, flag) => self.mention(&format!(
                 "{level}: the project's own {flag} comes after the level's flags and overrides them"
             )),
+            Event::NothingAbove { level, below } => {
+                self.mention(&format!("{level}: no instruction needs more than {below}"));
+            }
             Event::Same { level, below, others: 0, .. } => {
                 self.mention(&format!("{level} has the same code as {below} in every file"));
             }

@@ -62,6 +62,7 @@ fn program_in_cpp_gets_its_libraries_from_the_folders_of_the_loader() {
     scratch.file("src/Makefile", makefile.as_bytes());
     let said = packed(&scratch, "make install");
     assert!(said.contains("bin/app: x86-64-v1, x86-64-v3 (launcher)"), "{said}");
+    assert!(!said.contains("not checked"), "{said}");
     assert!(said.contains("lib/libsecond.so.1: x86-64-v1, x86-64-v3 (dynamic loader)"), "{said}");
     let program = scratch.join("dist/bin/app");
     let (best, high) = (best(), scratch.join("dist/lib/glibc-hwcaps/x86-64-v3/libfirst.so.1"));
