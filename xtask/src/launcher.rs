@@ -48,25 +48,32 @@ pub fn run(bless: bool) -> Result<(), String> {
         if code != compile(&home, &scratch, prefix, options, 0x2100)? {
             return Err(format!("{name}: the code depends on where it is linked"));
         }
-        let made_by = committed.with_extension("compiler");
-        let compiler = version(prefix)?;
-        if bless {
-            write(&committed, &code)?;
-            write(&made_by, compiler.as_bytes())?;
-            println!("{name}: {} bytes", code.len());
-            continue;
-        }
-        let by = fs::read_to_string(&made_by).map_err(|error| format!("{}: {error}", made_by.display()))?;
-        if by != compiler {
-            println!("{name}: not compared: it was made by {}; here is {}", by.trim(), compiler.trim());
-        } else if fs::read(&committed).map_err(|error| format!("{}: {error}", committed.display()))? != code {
-            return Err(format!(
-                "{}: its source gives other code: cargo xtask launcher --bless",
-                committed.display()
-            ));
-        } else {
-            println!("{name}: {} bytes, as its source gives", code.len());
-        }
+        keep(&committed, &code, prefix, bless)?;
+    }
+    Ok(())
+}
+
+/// Compares what was compiled with what is committed, or with `bless` writes it.
+pub(crate) fn keep(committed: &Path, code: &[u8], prefix: &str, bless: bool) -> Result<(), String> {
+    let name = committed.file_name().unwrap_or_default().display();
+    let made_by = committed.with_added_extension("compiler");
+    let compiler = version(prefix)?;
+    if bless {
+        write(committed, code)?;
+        write(&made_by, compiler.as_bytes())?;
+        println!("{name}: {} bytes", code.len());
+        return Ok(());
+    }
+    let by = fs::read_to_string(&made_by).map_err(|error| format!("{}: {error}", made_by.display()))?;
+    if by != compiler {
+        println!("{name}: not compared: it was made by {}; here is {}", by.trim(), compiler.trim());
+    } else if fs::read(committed).map_err(|error| format!("{}: {error}", committed.display()))? != code {
+        return Err(format!(
+            "{}: its source gives other code: cargo xtask launcher --bless",
+            committed.display()
+        ));
+    } else {
+        println!("{name}: {} bytes, as its source gives", code.len());
     }
     Ok(())
 }
@@ -100,7 +107,7 @@ fn version(prefix: &str) -> Result<String, String> {
     Ok(text.lines().next().unwrap_or_default().to_owned() + "\n")
 }
 
-fn run_tool(command: &mut Command) -> Result<(), String> {
+pub(crate) fn run_tool(command: &mut Command) -> Result<(), String> {
     let output = command.output().map_err(|error| format!("{:?}: {error}", command.get_program()))?;
     if output.status.success() {
         return Ok(());

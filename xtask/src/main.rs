@@ -7,6 +7,7 @@ mod fuzz;
 mod launcher;
 mod nightly;
 mod same;
+mod selector;
 
 use std::process::ExitCode;
 
@@ -16,7 +17,7 @@ usage: cargo xtask <task>
   advisories [PATH]    writes what RustSec says of our dependencies to xtask/advisories.toml, from a clone of its database
   corpus [SECONDS]     grows the committed inputs of the fuzz targets for so long (default 1200), and minimises them
   fixtures [--bless]   assemble the rules' fixtures and compare with the committed objects; --bless writes them
-  launcher [--bless]   compile the launcher and compare with the prebuilt code; --bless writes it
+  launcher [--bless]   compile the launcher and the selector and compare with the prebuilt code; --bless writes it
   nightly [SECONDS]    what is too long for every push: larger packages, exhaustive tests, fuzzing for so long (default 600)
   same REVISION        whether this tree and that revision give the same JSON for 250 real files, byte for byte
 ";
@@ -34,8 +35,8 @@ fn main() -> ExitCode {
         },
         ["fixtures"] => fixtures::run(false),
         ["fixtures", "--bless"] => fixtures::run(true),
-        ["launcher"] => launcher::run(false),
-        ["launcher", "--bless"] => launcher::run(true),
+        ["launcher"] => launcher::run(false).and_then(|()| selector::run(false)),
+        ["launcher", "--bless"] => launcher::run(true).and_then(|()| selector::run(true)),
         ["nightly"] => nightly::run(600),
         ["nightly", seconds] => match seconds.parse() {
             Ok(seconds) => nightly::run(seconds),

@@ -229,7 +229,7 @@ static inline int deburr_is_table(const struct deburr_table *table, size_t size)
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* The longest table (src/table.rs refuses longer ones), and the longest path that is composed. */
@@ -267,40 +267,35 @@ static int deburr_is_library(const char *path) {
     return memcmp(bytes, "\177ELF\002\001", 6) == 0 && (unsigned char)bytes[18] == DEBURR_MACHINE && bytes[19] == 0;
 }
 
-int deburr_select(const char *library, char *path, size_t size) {
-    /* A table is read in place: the union aligns it. */
-    union {
-        uint64_t align;
-        struct deburr_table table;
-        char bytes[DEBURR_TABLE_SIZE];
-    } file;
+/* Selects by a table that is read into `table`; `*name` becomes the level's name, a string of the table. */
+static int deburr_select_by(struct deburr_table *table, const char *level, const char *library, char *path,
+                            size_t size, const char **name) {
     char composed[DEBURR_PATH_SIZE];
     uint8_t order[DEBURR_MOST_VARIANTS];
     struct deburr_cpu cpu;
     size_t length = strlen(library), folder = length;
-    const char *level = getauxval(AT_SECURE) ? NULL : getenv("DEBURR_LEVEL");
     if (length + sizeof ".deburr" > sizeof composed)
         return DEBURR_TOO_LONG;
     memcpy(composed, library, length);
     memcpy(composed + length, ".deburr", sizeof ".deburr");
-    long got = deburr_read(composed, file.bytes, sizeof file.bytes);
+    long got = deburr_read(composed, (char *)table, DEBURR_TABLE_SIZE);
     if (got < 0)
         return DEBURR_NO_TABLE;
-    if (!deburr_is_table(&file.table, (size_t)got))
+    if (!deburr_is_table(table, (size_t)got))
         return DEBURR_BAD_TABLE;
     while (folder > 0 && library[folder - 1] != '/')
         folder--;
-    deburr_read_cpu(&cpu, getauxval(AT_HWCAP), getauxval(AT_HWCAP2), file.table.models > 0);
-    unsigned count = deburr_choose(&file.table, &cpu, order);
+    deburr_read_cpu(&cpu, getauxval(AT_HWCAP), getauxval(AT_HWCAP2), table->models > 0);
+    unsigned count = deburr_choose(table, &cpu, order);
     int result = count == 0 ? DEBURR_NONE_RUNS : DEBURR_NOT_FOUND;
     if (level && *level)
         result = DEBURR_UNKNOWN_LEVEL;
     for (unsigned place = 0; place < count; place++) {
-        const struct deburr_variant *variant = &deburr_variants(&file.table)[order[place]];
-        const char *relative = deburr_string(&file.table, variant->path);
+        const struct deburr_variant *variant = &deburr_variants(table)[order[place]];
+        const char *relative = deburr_string(table, variant->path);
         size_t more = strlen(relative);
         if (level && *level) {
-            if (strcmp(level, deburr_string(&file.table, variant->level)) != 0)
+            if (strcmp(level, deburr_string(table, variant->level)) != 0)
                 continue;
             result = DEBURR_NOT_FOUND;
         }
@@ -313,9 +308,50 @@ int deburr_select(const char *library, char *path, size_t size) {
         if (folder + more >= size)
             return DEBURR_TOO_LONG;
         memcpy(path, composed, folder + more + 1);
+        *name = deburr_string(table, variant->level);
         return (int)(folder + more);
     }
     return result;
+}
+
+/* One line on the standard error, in one call, so that lines of several threads stay whole. */
+static void deburr_explain(const char *library, const char *first, const char *between, const char *last) {
+    const char *texts[] = {"deburr: ", library, ": ", first, between, last, "\n"};
+    struct iovec parts[sizeof texts / sizeof *texts];
+    for (unsigned at = 0; at < sizeof texts / sizeof *texts; at++) {
+        parts[at].iov_base = (void *)(uintptr_t)texts[at];
+        parts[at].iov_len = strlen(texts[at]);
+    }
+    /* Nobody reads it where the standard error is closed. */
+    if (writev(STDERR_FILENO, parts, sizeof texts / sizeof *texts) < 0)
+        return;
+}
+
+int deburr_select(const char *library, char *path, size_t size) {
+    int is_secure = getauxval(AT_SECURE) != 0;
+    const char *level = is_secure ? NULL : getenv("DEBURR_LEVEL");
+    const char *explain = is_secure ? NULL : getenv("DEBURR_EXPLAIN");
+    const char *name = "";
+    /* The caller's user chooses the current folder, and so what a relative path leads to. */
+    if (is_secure && library[0] != '/')
+        return DEBURR_RELATIVE;
+    /* Not on the stack: a thread of musl has 128 KiB of it. */
+    struct deburr_table *table = (struct deburr_table *)malloc(DEBURR_TABLE_SIZE);
+    if (!table)
+        return DEBURR_NO_TABLE;
+    int result = deburr_select_by(table, level, library, path, size, &name);
+    int reason = errno;
+    if (explain && *explain && result < 0)
+        deburr_explain(library, "no variant: ", "", deburr_select_message(result));
+    else if (explain && *explain)
+        deburr_explain(library, name, ", ", path);
+    free(table);
+    errno = reason;
+    return result;
+}
+
+int deburr_select_version(void) {
+    return DEBURR_SELECT_VERSION;
 }
 
 const char *deburr_select_message(int result) {
@@ -332,6 +368,8 @@ const char *deburr_select_message(int result) {
         return "the path does not fit into the buffer";
     case DEBURR_UNKNOWN_LEVEL:
         return "DEBURR_LEVEL selects a level that has no variant, or that does not run here";
+    case DEBURR_RELATIVE:
+        return "the path is relative, and the program runs with more rights than its user";
     default:
         return result < 0 ? "unknown error" : "a variant was selected";
     }

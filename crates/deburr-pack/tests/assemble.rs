@@ -2,7 +2,7 @@
 
 use deburr_cpu::{Arch, Target};
 use deburr_launcher::is_launcher;
-use deburr_pack::assemble::{AssembleError, Assembled, Mechanism, Request, Source, assemble};
+use deburr_pack::assemble::{AssembleError, Assembled, Mechanism, Pattern, Request, Source, assemble};
 use deburr_pack::record::Measured;
 use deburr_test_support::Scratch;
 use std::fs;
@@ -187,4 +187,25 @@ fn what_cannot_be_laid_out_is_refused_and_nothing_is_left() {
     );
     fs::create_dir(&dist).unwrap();
     assemble(&request, &dist).unwrap();
+}
+
+#[test]
+fn patterns_decide_between_the_loader_and_a_table() {
+    let scratch = Scratch::new("patterns");
+    let pattern = |text: &str| vec![Pattern::new(text).unwrap()];
+    let guessed = trees(&scratch);
+    let request = Request { by_name: pattern("lib/libx*"), by_loader: pattern("plugins/*.so"), ..guessed };
+    let assembled = assemble(&request, &scratch.join("dist")).unwrap();
+    assert_eq!(levels(&assembled, "lib/libx.so.1").0, Mechanism::Table);
+    assert_eq!(levels(&assembled, "plugins/p.so").0, Mechanism::Loader);
+    assert!(scratch.join("dist/plugins/glibc-hwcaps/x86-64-v3/p.so").is_file());
+    for (by_name, by_loader, expected) in [
+        ("*.so", "plugins/*", "*.so: no library whose variants differ"),
+        ("plugins/*", "bin/prog", "bin/prog: no library whose variants differ"),
+        ("plugins/*", "**/p.so", "plugins/*: a library is selected both"),
+    ] {
+        let request = Request { by_name: pattern(by_name), by_loader: pattern(by_loader), ..request.clone() };
+        let error = assemble(&request, &scratch.join("none")).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
+    }
 }

@@ -102,3 +102,21 @@ fn damaged_tables_are_refused_or_select_a_file_that_is_there() {
         assert!(is_sound, "byte {at}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }
+
+#[test]
+fn with_more_rights_than_the_user_the_environment_and_relative_paths_do_not_count() {
+    let scratch = Scratch::new("secure");
+    let (_, library) = prepared(&scratch);
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/../deburr-launcher/c");
+    // AT_SECURE is 23 (getauxval(3)); the other entries are of no use on x86-64.
+    let secure = "unsigned long secure_getauxval(unsigned long type) { return type == 23; }\n";
+    let main = scratch.file("secure.c", format!("{secure}{MAIN}").as_bytes());
+    let (program, selector) = (scratch.join("secure"), format!("{sources}/deburr_select.c"));
+    gcc(&program, &["-Dgetauxval=secure_getauxval", &format!("-I{sources}"), &main, &selector, "-ldl"]);
+    // An unknown level is an error where the environment counts.
+    let output = select(&program, &library, "x86-64-v9", &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
+    let mut command = Command::new(&program);
+    command.current_dir(scratch.join("dist")).arg("plugins/x.so");
+    assert_eq!(command.status().unwrap().code(), Some(7));
+}

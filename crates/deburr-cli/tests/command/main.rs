@@ -11,11 +11,7 @@ mod fix;
 mod fixtures;
 mod formats;
 mod outputs;
-mod pack_assemble;
-mod pack_build;
-mod pack_deb;
-mod pack_measure;
-mod pack_oci;
+mod pack;
 mod packages;
 mod show;
 
@@ -90,7 +86,10 @@ fn help_texts_are_as_recorded() {
         "bench",
         "pack",
         "pack build",
+        "pack assemble",
+        "pack measure",
         "pack oci",
+        "pack selector",
         "cpu",
         "rules",
         "explain",

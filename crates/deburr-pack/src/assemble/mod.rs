@@ -15,6 +15,7 @@ mod single;
 mod sound;
 mod tree;
 
+pub use glob::Pattern;
 pub use single::assemble_single;
 pub use sound::check_sources;
 
@@ -49,6 +50,10 @@ pub struct Request {
     pub prefix: Option<String>,
     /// What was measured: preferences by CPU model.
     pub measured: Vec<Measured>,
+    /// Paths of libraries that are opened by name, relative to the tree, whatever else speaks for the loader.
+    pub by_name: Vec<Pattern>,
+    /// Paths of libraries that the dynamic loader finds.
+    pub by_loader: Vec<Pattern>,
     /// The command that built the trees, for the record.
     pub command: Vec<String>,
     /// Write a tree for each package: `base`, which works alone, and one for each level above the lowest with what only
@@ -118,6 +123,8 @@ pub enum AssembleError {
     NoLowest(Vec<String>),
     /// A variant is for another architecture than the others, or its level is given twice.
     Levels(String),
+    /// A pattern selects nothing, or its files are selected by one of the other kind.
+    Pattern(Pattern, &'static str),
     /// Files are not what their variant's level says: the level, and what is wrong.
     Faults(Vec<(String, Fault)>),
     /// A file cannot be laid out: where, and why.
@@ -141,6 +148,7 @@ impl fmt::Display for AssembleError {
                 levels.join(", ")
             ),
             AssembleError::Levels(reason) => f.write_str(reason),
+            AssembleError::Pattern(pattern, reason) => write!(f, "{pattern}: {reason}"),
             AssembleError::Faults(faults) => {
                 for (level, fault) in faults {
                     writeln!(f, "{level}: {fault}")?;

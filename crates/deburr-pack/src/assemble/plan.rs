@@ -9,6 +9,7 @@ use super::{AssembleError, Laid, Mechanism, Remark, Request, Source, is_with_cap
 use crate::same::same_code;
 use deburr_cpu::Arch;
 use deburr_launcher::{Model, Table, Variant};
+use glob::{MatchOptions, Pattern};
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -106,6 +107,12 @@ impl Plan {
                 }
             }
         }
+        let libraries: Vec<&Path> = differing
+            .iter()
+            .filter(|(_, binary, _)| binary.kind == Kind::Library)
+            .map(|(path, ..)| path.as_path())
+            .collect();
+        are_patterns_of(request, &libraries)?;
         for (path, binary, file_of) in differing {
             let several = match binary.kind {
                 Kind::Program => Some(program(request, levels, trees, path, &binary, &file_of)?),
@@ -211,7 +218,9 @@ impl Plan {
         let name = binary.name.as_deref().filter(|name| !name.contains('/')).unwrap_or(file_name);
         let is_standard =
             ["lib", "lib64"].iter().any(|it| folder.ends_with(it)) && file_name.starts_with("lib");
-        if needed.contains(name) || needed.contains(file_name) || is_standard {
+        let is_guessed = needed.contains(name) || needed.contains(file_name) || is_standard;
+        let is_by_name = has_match(&request.by_name, path);
+        if has_match(&request.by_loader, path) || (is_guessed && !is_by_name) {
             let is_hwcap = |level: &str| ["x86-64-v2", "x86-64-v3", "x86-64-v4"].contains(&level);
             let mut files = vec![(0, path.to_owned())];
             for index in &kept[1..] {
@@ -260,6 +269,37 @@ impl Plan {
         });
         laid.collect()
     }
+}
+
+/// How patterns match paths: `*` stays in its folder, `**` does not.
+const MATCHING: MatchOptions = MatchOptions {
+    case_sensitive: true,
+    require_literal_separator: true,
+    require_literal_leading_dot: false,
+};
+
+fn has_match(patterns: &[Pattern], path: &Path) -> bool {
+    patterns.iter().any(|pattern| pattern.matches_path_with(path, MATCHING))
+}
+
+/// Whether each pattern selects a library, and none that a pattern of the other kind selects.
+fn are_patterns_of(request: &Request, libraries: &[&Path]) -> Result<(), AssembleError> {
+    for (patterns, others) in [(&request.by_name, &request.by_loader), (&request.by_loader, &request.by_name)]
+    {
+        for pattern in patterns {
+            let mut selected =
+                libraries.iter().filter(|path| pattern.matches_path_with(path, MATCHING)).peekable();
+            let reason = if selected.peek().is_none() {
+                "no library whose variants differ has a path like this, relative to the tree"
+            } else if selected.any(|path| has_match(others, path)) {
+                "a library is selected both as opened by name and as found by the loader"
+            } else {
+                continue;
+            };
+            return Err(AssembleError::Pattern(pattern.clone(), reason));
+        }
+    }
+    Ok(())
 }
 
 /// The table's file of a library that is opened by name.

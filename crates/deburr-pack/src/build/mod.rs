@@ -236,15 +236,24 @@ impl Variant<'_> {
             paths => {
                 remove(tree)?;
                 fs::create_dir_all(tree).map_err(at(tree))?;
-                let missing = paths.iter().find(|path| fs::symlink_metadata(copy.join(path)).is_err());
-                if let Some(path) = missing {
-                    return Err(BuildError::Request(format!(
-                        "--take {}: the command did not make it in {}",
-                        path.display(),
-                        copy.display()
-                    )));
+                let mut found = Vec::new();
+                for path in paths {
+                    let named = tree::named(copy, path).map_err(at(copy))?;
+                    if named.is_empty() {
+                        return Err(BuildError::Request(format!(
+                            "--take {}: the command did not make it in {}",
+                            path.display(),
+                            copy.display()
+                        )));
+                    }
+                    found.extend(named);
                 }
-                paths.to_vec()
+                // What is in a folder that is taken is taken with it.
+                let is_within =
+                    |path: &Path| path.ancestors().skip(1).any(|above| found.iter().any(|it| it == above));
+                let unique: BTreeSet<PathBuf> =
+                    found.iter().filter(|path| !is_within(path)).cloned().collect();
+                unique.into_iter().collect()
             }
         };
         tree::take(copy, &paths, tree).map_err(at(tree))

@@ -63,6 +63,17 @@ pub(super) fn copy(root: &Path, listing: &Listing, to: &Path) -> io::Result<()> 
     Ok(())
 }
 
+/// The files and folders of a copy that a path names, or that it matches as a pattern: `*` stays in its folder.
+pub(super) fn named(copy: &Path, path: &Path) -> io::Result<Vec<PathBuf>> {
+    if fs::symlink_metadata(copy.join(path)).is_ok() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let Some(Ok(pattern)) = path.to_str().map(glob::Pattern::new) else { return Ok(Vec::new()) };
+    let matching = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
+    let listing = list(copy, Path::new(""))?;
+    Ok(listing.into_keys().filter(|path| pattern.matches_path_with(path, matching)).collect())
+}
+
 /// Folders that hold what build systems link for their own use.
 fn is_of_build_system(path: &Path) -> bool {
     let names: Vec<_> = path.iter().map(|name| name.to_string_lossy()).collect();

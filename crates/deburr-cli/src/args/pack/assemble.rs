@@ -2,6 +2,7 @@
 
 use crate::args::format::Format;
 use clap::Args;
+use deburr_pack::assemble::Pattern;
 use std::path::PathBuf;
 
 /// The options of `deburr pack assemble`.
@@ -50,6 +51,12 @@ pub(crate) struct Assemble {
     /// Where the tree will be installed, an absolute path: set-user-ID programs need it
     #[arg(long, value_name = "FOLDER")]
     pub(crate) prefix: Option<String>,
+    /// Libraries that programs open by name, where deburr takes them for the loader's; paths in the tree
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) by_name: Vec<Pattern>,
+    /// Libraries that the dynamic loader finds, where deburr takes them for plug-ins
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) by_loader: Vec<Pattern>,
     /// Keep variants that gain nothing on any CPU that was measured
     #[arg(long)]
     pub(crate) keep: bool,

@@ -11,10 +11,14 @@ use std::path::PathBuf;
   deburr pack build --levels x86-64-v1,x86-64-v3,x86-64-v4 -- sh -c './configure && make install'
   deburr pack build --levels armv8-a,armv8.1-a -- make CC=aarch64-linux-gnu-gcc
   deburr pack build --levels x86-64-v1,x86-64-v3 --take server -- make   only this file
+  deburr pack build --levels x86-64-v1,x86-64-v3 --dist dist -- make install   and assembles
 
 The command finds wrappers of the compilers first in PATH; they put the level's flags in front of
 its own. DESTDIR names the folder to install into; where nothing is installed, the programs and
 shared libraries that were linked are taken.
+
+With --dist, the variants that are built are laid out as by deburr pack assemble. Where one is
+rejected, nothing is; one whose build failed is left out.
 
 Exit status: 0 all variants are built and are what their levels say, 2 some are not,
 130 interrupted (the same command goes on).")]
@@ -28,9 +32,15 @@ pub(crate) struct Build {
     /// The tree of sources to copy [default: the current folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) source: Option<PathBuf>,
-    /// Take this file or folder of the copy, instead of what is installed or linked
-    #[arg(long, value_name = "PATH")]
+    /// Take this file or folder of the copy, or what matches, instead of what is installed or linked
+    #[arg(long, value_name = "PATH|GLOB")]
     pub(crate) take: Vec<PathBuf>,
+    /// Lay the variants out in this folder, which is empty or does not exist
+    #[arg(long, value_name = "DIST")]
+    pub(crate) dist: Option<PathBuf>,
+    /// Where the laid out tree will be installed, an absolute path: set-user-ID programs need it
+    #[arg(long, value_name = "FOLDER", requires = "dist")]
+    pub(crate) prefix: Option<String>,
     /// Build all variants again, from new copies
     #[arg(long)]
     pub(crate) fresh: bool,

@@ -4,6 +4,7 @@ pub(crate) mod assemble;
 pub(crate) mod build;
 pub(crate) mod measure;
 pub(crate) mod oci;
+pub(crate) mod selector;
 
 use clap::{Args, Subcommand};
 
@@ -30,4 +31,6 @@ pub(crate) enum Step {
     Measure(Box<measure::Measure>),
     /// Write a container image with one manifest for each level
     Oci(Box<oci::Oci>),
+    /// Write the library by which programs choose a variant of what they open by name
+    Selector(Box<selector::Selector>),
 }

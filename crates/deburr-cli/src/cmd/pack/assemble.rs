@@ -113,8 +113,13 @@ fn request(options: &Assemble) -> Result<Request, String> {
     if options.prefix.as_ref().is_some_and(|prefix| !prefix.starts_with('/')) {
         return Err("--prefix: expected an absolute path".to_owned());
     }
-    let mut request =
-        Request { prefix: options.prefix.clone(), is_split: options.split, ..Request::default() };
+    let mut request = Request {
+        prefix: options.prefix.clone(),
+        is_split: options.split,
+        by_name: options.by_name.clone(),
+        by_loader: options.by_loader.clone(),
+        ..Request::default()
+    };
     if let Some(folder) = &options.pack {
         let record = Record::read(folder).map_err(|error| error.to_string())?;
         for variant in &record.variants {

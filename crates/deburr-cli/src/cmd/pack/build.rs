@@ -1,6 +1,9 @@
 //! `deburr pack build`: options → variants, with progress on the standard error and a line for each variant on the
 //! standard output.
 
+use super::assemble;
+use crate::args::format::Format;
+use crate::args::pack::assemble::Assemble;
 use crate::args::pack::build::Build;
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::{INTERRUPTED, Interrupts};
@@ -21,6 +24,7 @@ pub(super) fn run(options: &Build, out: &mut dyn Write) -> Result<ExitCode, Fail
             Target::parse(name).map_err(|error| Failure::Message(format!("--levels {name}: {error}")))
         })
         .collect::<Result<Vec<_>, _>>()?;
+    options.dist.as_deref().map_or(Ok(()), is_free)?;
     let (source, folder) = place(options.source.as_deref()).map_err(Failure::Message)?;
     let request = BuildRequest {
         targets,
@@ -50,8 +54,46 @@ pub(super) fn run(options: &Build, out: &mut dyn Write) -> Result<ExitCode, Fail
         };
         writeln!(out, "{:<16} {state:<9} {}", variant.level, options.output.join(&variant.tree).display())?;
     }
+    let is_rejected = record.variants.iter().any(|variant| variant.state == State::Rejected);
+    match &options.dist {
+        Some(dist) if is_rejected => {
+            let reason = "a variant is rejected, so nothing is laid out";
+            watcher.say(&format!("{}: {reason}; build without its level, or mend it", dist.display()));
+        }
+        Some(dist) => assemble::run(&layout(options, dist), out).map(|_| ())?,
+        None => {}
+    }
     let is_done = record.variants.iter().all(|variant| variant.state == State::Done);
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(2) })
+}
+
+/// Whether variants can be laid out in a folder, before the time to build them is spent.
+fn is_free(dist: &Path) -> Result<(), Failure> {
+    match fs::read_dir(dist).map(|mut entries| entries.next().is_none()) {
+        Ok(true) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        _ => Err(Failure::Message(format!(
+            "--dist {}: expected a folder that is empty or does not exist",
+            dist.display()
+        ))),
+    }
+}
+
+/// The layout of what was built.
+fn layout(options: &Build, dist: &Path) -> Assemble {
+    Assemble {
+        pack: Some(options.output.clone()),
+        variants: Vec::new(),
+        output: dist.to_owned(),
+        single_file: None,
+        prefix: options.prefix.clone(),
+        by_name: Vec::new(),
+        by_loader: Vec::new(),
+        keep: false,
+        split: false,
+        no_check: false,
+        format: Format::Text,
+    }
 }
 
 /// The tree of sources, and the current folder in it; the tree itself where the current folder is elsewhere.

@@ -4,6 +4,7 @@ mod assemble;
 mod build;
 mod measure;
 mod oci;
+mod selector;
 
 use super::failure::Failure;
 use crate::args::pack::{Pack, Step};
@@ -17,5 +18,6 @@ pub(super) fn run(options: &Pack, out: &mut dyn Write) -> Result<ExitCode, Failu
         Step::Assemble(options) => assemble::run(options, out),
         Step::Measure(options) => measure::run(options, out),
         Step::Oci(options) => oci::run(options, out),
+        Step::Selector(options) => selector::run(options, out),
     }
 }

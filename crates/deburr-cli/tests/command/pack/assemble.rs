@@ -1,6 +1,6 @@
 //! `deburr pack assemble` as a user meets it.
 
-use super::{deburr, stderr};
+use crate::{deburr, stderr};
 use deburr_test_support::Scratch;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;

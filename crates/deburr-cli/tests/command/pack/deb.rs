@@ -1,6 +1,6 @@
 //! `deburr pack assemble --split` and `examples/pack-deb`: packages of Debian, unpacked alone and together.
 
-use super::{deburr, stderr};
+use crate::{deburr, stderr};
 use deburr_cpu::{Target, host};
 use deburr_test_support::Scratch;
 use std::path::{Path, PathBuf};

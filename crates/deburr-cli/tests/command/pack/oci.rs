@@ -1,6 +1,6 @@
 //! `deburr pack oci` as a user meets it. What is written is read by Python's library, which shares nothing with deburr.
 
-use super::{deburr, stderr, stdout};
+use crate::{deburr, stderr, stdout};
 use deburr_test_support::Scratch;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -46,7 +46,7 @@ fn oci(arguments: &[&str]) -> Output {
 
 /// Reads a layout with Python.
 fn read(layout: &str) -> Value {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command/read_layout.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command/pack/read_layout.py");
     let output = Command::new("python3").arg(script).arg(layout).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     serde_json::from_slice(&output.stdout).unwrap()

@@ -1,0 +1,9 @@
+//! `deburr pack`, by step.
+
+mod assemble;
+mod build;
+mod deb;
+mod dist;
+mod measure;
+mod oci;
+mod select;
