@@ -568,7 +568,7 @@ fn references_of(
             let none = BTreeMap::new();
             insns
                 .iter()
-                .filter_map(|insn| reference(insn, &none))
+                .flat_map(|insn| referred(insn, &none))
                 .filter(|found| is_wanted(found.to))
                 .collect()
         }
@@ -603,7 +603,7 @@ fn followed(
         else {
             continue;
         };
-        found.extend(reference(&insn, &pages).filter(|found| is_wanted(found.to)));
+        found.extend(referred(&insn, &pages).filter(|found| is_wanted(found.to)));
         follow(&insn, &mut pages);
         if !is_likely && let Some(dst) = insn.dst.filter(|_| insn.operation == Operation::Address) {
             pages.remove(&dst);
@@ -613,44 +613,50 @@ fn followed(
     found
 }
 
-/// The place that an instruction refers to.
-fn reference(insn: &Insn, pages: &BTreeMap<Reg, i64>) -> Option<DataReference> {
-    let (to, access) = place(insn, pages)?;
-    Some(DataReference { to, from: insn.svma, access })
+/// The places that an instruction refers to: by its memory operand, and by an immediate. One that stores the address of
+/// a function has both.
+fn referred(insn: &Insn, pages: &BTreeMap<Reg, i64>) -> impl Iterator<Item = DataReference> + use<> {
+    let from = insn.svma;
+    let accessed = accessed(insn, pages).map(|(to, access)| DataReference { to, from, access });
+    let made = made(insn, pages).map(|to| DataReference { to, from, access: Access::Address });
+    accessed.into_iter().chain(made)
 }
 
-/// The place, and what is done there.
-fn place(insn: &Insn, pages: &BTreeMap<Reg, i64>) -> Option<(Svma, Access)> {
-    if let Some(memory) = insn.memory {
-        let base = memory.base.and_then(|base| pages.get(&base)).copied();
-        let at = match (memory.is_static, base) {
-            (true, _) => memory.displacement,
-            (false, Some(base)) if memory.index.is_none() => base.wrapping_add(memory.displacement),
-            _ if memory.base.is_none() => memory.displacement,
-            // A table at a fixed place, indexed.
-            _ if memory.displacement > 0x1000 => memory.displacement,
-            _ => return None,
-        };
-        let access = match (insn.flow, memory.write, memory.read) {
-            (crate::insn::Flow::IndirectCall | crate::insn::Flow::IndirectJump, ..) => Access::Call,
-            (_, true, _) => Access::Write,
-            (_, false, true) => Access::Read,
-            _ => Access::Address,
-        };
-        return Some((Svma(at as u64), access));
-    }
-    match insn.operation {
-        Operation::Address => Some((Svma(insn.imm? as u64), Access::Address)),
-        Operation::Add => {
+/// The place of the memory operand, and what is done there.
+fn accessed(insn: &Insn, pages: &BTreeMap<Reg, i64>) -> Option<(Svma, Access)> {
+    let memory = insn.memory?;
+    let base = memory.base.and_then(|base| pages.get(&base)).copied();
+    let at = match (memory.is_static, base) {
+        (true, _) => memory.displacement,
+        (false, Some(base)) if memory.index.is_none() => base.wrapping_add(memory.displacement),
+        _ if memory.base.is_none() => memory.displacement,
+        // A table at a fixed place, indexed.
+        _ if memory.displacement > 0x1000 => memory.displacement,
+        _ => return None,
+    };
+    let access = match (insn.flow, memory.write, memory.read) {
+        (crate::insn::Flow::IndirectCall | crate::insn::Flow::IndirectJump, ..) => Access::Call,
+        (_, true, _) => Access::Write,
+        (_, false, true) => Access::Read,
+        _ => Access::Address,
+    };
+    Some((Svma(at as u64), access))
+}
+
+/// The address that an instruction makes.
+fn made(insn: &Insn, pages: &BTreeMap<Reg, i64>) -> Option<Svma> {
+    let made = match insn.operation {
+        // What `lea` makes is its memory operand.
+        Operation::Address if insn.memory.is_none() => insn.imm?,
+        Operation::Add if insn.memory.is_none() => {
             let base = pages.get(&insn.src[0]?)?;
-            Some((Svma(base.wrapping_add(insn.imm?) as u64), Access::Address))
+            base.wrapping_add(insn.imm?)
         }
-        Operation::Move | Operation::Push | Operation::Compare => {
-            Some((Svma(insn.imm? as u64), Access::Address))
-        }
-        _ if insn.class == Class::Store => Some((Svma(insn.imm? as u64), Access::Address)),
-        _ => None,
-    }
+        Operation::Move | Operation::Push | Operation::Compare => insn.imm?,
+        _ if insn.class == Class::Store => insn.imm?,
+        _ => return None,
+    };
+    Some(Svma(made as u64))
 }
 
 /// Follows the addresses that `adrp` and `add` make.
