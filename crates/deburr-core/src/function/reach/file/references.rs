@@ -566,11 +566,7 @@ fn references_of(
         Arch::X86_64 => {
             let insns = insn::x86_64::decode_holding(code, extent.start, likely);
             let none = BTreeMap::new();
-            insns
-                .iter()
-                .flat_map(|insn| referred(insn, &none))
-                .filter(|found| is_wanted(found.to))
-                .collect()
+            insns.iter().flat_map(|insn| referred(insn, &none)).filter(|found| is_wanted(found.to)).collect()
         }
         Arch::Aarch64 => followed(code, extent.start, likely, is_wanted),
     }
