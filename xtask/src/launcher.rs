@@ -8,6 +8,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+/// The launchers: name, and the options that make it of the one source.
+const LAUNCHERS: [(&str, &[&str]); 2] = [("launcher", &[]), ("single", &["-DDEBURR_SINGLE_FILE"])];
+
 /// Name, the prefix of its tools, and the options that only its compiler has.
 const PROGRAMS: [(&str, &str, &[&str]); 2] = [
     ("x86_64", "x86_64-linux-gnu-", &["-march=x86-64", "-mno-sse", "-fcf-protection=none"]),
@@ -43,12 +46,15 @@ pub fn run(bless: bool) -> Result<(), String> {
     let scratch = repository().join("target/launcher");
     fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
     for (name, prefix, options) in PROGRAMS {
-        let committed = home.join("prebuilt").join(format!("launcher-{name}"));
-        let code = compile(&home, &scratch, prefix, options, 0x100)?;
-        if code != compile(&home, &scratch, prefix, options, 0x2100)? {
-            return Err(format!("{name}: the code depends on where it is linked"));
+        for (launcher, own) in LAUNCHERS {
+            let committed = home.join("prebuilt").join(format!("{launcher}-{name}"));
+            let options = [options, own].concat();
+            let code = compile(&home, &scratch, prefix, &options, 0x100)?;
+            if code != compile(&home, &scratch, prefix, &options, 0x2100)? {
+                return Err(format!("{launcher}-{name}: the code depends on where it is linked"));
+            }
+            keep(&committed, &code, prefix, bless)?;
         }
-        keep(&committed, &code, prefix, bless)?;
     }
     Ok(())
 }

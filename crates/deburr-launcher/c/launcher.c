@@ -7,7 +7,7 @@
  * It is freestanding: no libc, no heap, no relocations, nothing that is written but the stack. src/program.rs puts the
  * code into an ELF file; the first bytes are a mark by which a launcher is recognised, so that none starts another.
  *
- * A variant that the table places in the launcher's own file is copied into memory (memfd_create(2)) and started there.
+ * With DEBURR_SINGLE_FILE it is another launcher, whose variants are in its own file (unpack.c).
  *
  * A program that runs with more rights than its user (AT_SECURE) ignores the environment, and looks for variants only
  * in the absolute folder that its table names: a hard link elsewhere must not choose what runs with those rights.
@@ -22,7 +22,7 @@ extern const char deburr_own_table[] __attribute__((visibility("hidden")));
 
 /* System calls (Linux, the two architectures' syscall tables). */
 #ifdef __x86_64__
-enum { NR_READ = 0, NR_WRITE = 1, NR_CLOSE = 3, NR_LSEEK = 8, NR_PREAD = 17, NR_EXECVE = 59, NR_SENDFILE = 40, NR_EXIT = 231, NR_OPENAT = 257, NR_READLINKAT = 267, NR_MEMFD_CREATE = 319, NR_EXECVEAT = 322 };
+enum { NR_READ = 0, NR_WRITE = 1, NR_CLOSE = 3, NR_LSEEK = 8, NR_PREAD = 17, NR_EXECVE = 59, NR_EXIT = 231, NR_OPENAT = 257, NR_READLINKAT = 267 };
 
 static long call_5(long number, long a, long b, long c, long d, long e) {
     long result;
@@ -44,7 +44,7 @@ __asm__(".section .mark,\"ax\"\n"
         "ud2\n"
         ".text\n");
 #else
-enum { NR_READ = 63, NR_WRITE = 64, NR_CLOSE = 57, NR_LSEEK = 62, NR_PREAD = 67, NR_EXECVE = 221, NR_SENDFILE = 71, NR_EXIT = 94, NR_OPENAT = 56, NR_READLINKAT = 78, NR_MEMFD_CREATE = 279, NR_EXECVEAT = 281 };
+enum { NR_READ = 63, NR_WRITE = 64, NR_CLOSE = 57, NR_LSEEK = 62, NR_PREAD = 67, NR_EXECVE = 221, NR_EXIT = 94, NR_OPENAT = 56, NR_READLINKAT = 78 };
 
 static long call_5(long number, long a, long b, long c, long d, long e) {
     register long x8 __asm__("x8") = number;
@@ -74,8 +74,7 @@ static long call(long number, long a, long b, long c, long d) {
     return call_5(number, a, b, c, d, 0);
 }
 
-enum { HERE = -100 /* AT_FDCWD */, CLOSE_ON_EXEC = 02000000 /* O_CLOEXEC */, FROM_END = 2 /* SEEK_END */, ITSELF = 0x1000 /* AT_EMPTY_PATH */ };
-enum { MEMORY_CLOSE_ON_EXEC = 1, MEMORY_EXECUTABLE = 16 }; /* MFD_CLOEXEC, MFD_EXEC */
+enum { HERE = -100 /* AT_FDCWD */, CLOSE_ON_EXEC = 02000000 /* O_CLOEXEC */, FROM_END = 2 /* SEEK_END */ };
 enum { PERMISSION = -1, NO_ENTRY = -2, INPUT_OUTPUT = -5, NOT_EXECUTABLE = -8, NO_MEMORY = -12, NO_ACCESS = -13, BUSY = -26, INVALID = -22, NOT_A_FOLDER = -20, NO_SUCH_CALL = -38, TOO_MANY_LINKS = -40 };
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 };
 enum { HWCAP = 16, SECURE = 23, HWCAP2 = 26, EXECUTED_NAME = 31 }; /* AT_… */
@@ -302,88 +301,19 @@ __attribute__((noinline)) static void print_start(const struct launch *launch) {
         leave(0);
 }
 
-/* Says what starts from the launcher's own file, which has no path of its own. */
-__attribute__((noinline)) static void print_unpacked(const struct launch *launch, unsigned index) {
-    struct line line;
-    begin(launch, &line);
-    add(&line, launch->only_explains ? "would start the variant for " : "starts the variant for ");
-    add(&line, level_of(launch, index));
-    add(&line, " from memory");
-    print(&line);
-    if (launch->only_explains)
-        leave(0);
-}
-
-/* Executes an open file; comes back only with an error. */
-static long execute_open(const struct launch *launch, long file) {
-    long result = call_5(NR_EXECVEAT, file, (long)"", (long)launch->argv, (long)launch->envp, ITSELF);
-    if (result != NO_SUCH_CALL)
-        return result;
-    /* qemu-user, and sandboxes that know fewer calls than Linux. */
-    char digits[24];
-    unsigned at = sizeof digits - 1;
-    char path[64];
-    digits[at] = 0;
-    do
-        digits[--at] = (char)('0' + file % 10);
-    while ((file /= 10) > 0);
-    unsigned length = 0;
-    for (const char *from = "/proc/self/fd/"; *from; from++)
-        path[length++] = *from;
-    do
-        path[length++] = digits[at];
-    while (digits[at++]);
-    return call(NR_EXECVE, (long)path, (long)launch->argv, (long)launch->envp, 0);
-}
-
-/* Copies a variant from the launcher's own file into memory, and starts it there: what is wrong, where it comes back. The
- * descriptor is closed on execution. */
-__attribute__((noinline)) static const char *unpack(struct launch *launch, unsigned index) {
-    const struct deburr_variant *variant = &deburr_variants(launch->table)[index];
-    uint64_t at = variant->payload, left = variant->payload_size;
-    const char *fault = NULL;
-    long own = call(NR_OPENAT, HERE, (long)"/proc/self/exe", CLOSE_ON_EXEC, 0);
-    if (own == NO_ENTRY && launch->executed_name)
-        own = call(NR_OPENAT, HERE, (long)launch->executed_name, CLOSE_ON_EXEC, 0);
-    if (own < 0)
-        return "cannot be unpacked: this file cannot be read";
-    const char *name = deburr_string(launch->table, variant->path);
-    long memory = call(NR_MEMFD_CREATE, (long)name, MEMORY_CLOSE_ON_EXEC | MEMORY_EXECUTABLE, 0, 0);
-    if (memory == INVALID) /* before Linux 6.3 */
-        memory = call(NR_MEMFD_CREATE, (long)name, MEMORY_CLOSE_ON_EXEC, 0, 0);
-    if (memory < 0)
-        fault = "cannot be unpacked: the system forbids files in memory (memfd_create)";
-    while (fault == NULL && left > 0) {
-        long got = call(NR_SENDFILE, memory, own, (long)&at, left < 0x40000000 ? (long)left : 0x40000000);
-        if (got < 0)
-            fault = "cannot be unpacked: reading failed, or there is no memory";
-        else if (got == 0)
-            fault = "is truncated";
-        else
-            left -= (uint64_t)got;
-    }
-    call(NR_CLOSE, own, 0, 0, 0);
-    if (fault == NULL)
-        fault = fault_of(launch, memory);
-    if (fault == NULL) {
-        if (launch->explains)
-            print_unpacked(launch, index);
-        fault = reason_of(execute_open(launch, memory));
-    }
-    if (memory >= 0)
-        call(NR_CLOSE, memory, 0, 0, 0);
-    return fault;
-}
+#ifdef DEBURR_SINGLE_FILE
+#include "unpack.c"
+#endif
 
 /* Starts a variant. Comes back only where that fails: 1 where there is no such file, 2 otherwise, after a message. */
 static int try(struct launch *launch, unsigned index) {
     char *path = launch->folder;
     unsigned length = launch->folder_length;
     const char *fault = "has too long a path";
-    if (deburr_variants(launch->table)[index].payload_size > 0) {
-        print_fault(launch, index, 0, unpack(launch, index));
-        return 2;
-    }
+#ifdef DEBURR_SINGLE_FILE
+    print_fault(launch, index, 0, unpack(launch, index));
+    return 2;
+#endif
     int is_path = join(path, &length, deburr_string(launch->table, deburr_variants(launch->table)[index].path));
     if (is_path) {
         long file = call(NR_OPENAT, HERE, (long)path, CLOSE_ON_EXEC, 0);
@@ -515,8 +445,10 @@ __attribute__((used, noreturn)) void start(long *stack) {
             launch.only_explains = is_same(explains, "exit");
         }
     }
-    if (launch.is_secure && deburr_variants(launch.table)->payload_size > 0)
+#ifdef DEBURR_SINGLE_FILE
+    if (launch.is_secure)
         refuse(&launch, "runs with more rights than its user, and holds its variants itself: refused; install a tree instead");
+#endif
     if (!find_folder(&launch))
         refuse(&launch, launch.is_secure
                             ? "runs with more rights than its user, and was assembled without --prefix: refused"

@@ -27,6 +27,14 @@ fn code(arch: Arch) -> &'static [u8] {
     }
 }
 
+/// The code of the launcher that holds its variants itself.
+fn single_file_code(arch: Arch) -> &'static [u8] {
+    match arch {
+        Arch::X86_64 => include_bytes!("../prebuilt/single-x86_64"),
+        Arch::Aarch64 => include_bytes!("../prebuilt/single-aarch64"),
+    }
+}
+
 /// Names of the sections, each with a NUL before and after it.
 const NAMES: &[u8] = b"\0.text\0.deburr\0.shstrtab\0";
 
@@ -35,7 +43,11 @@ const NAMES: &[u8] = b"\0.text\0.deburr\0.shstrtab\0";
 /// # Errors
 /// [`TableError`], where the table cannot be written.
 pub fn launcher(table: &Table) -> Result<Vec<u8>, TableError> {
-    let (code, encoded) = (code(table.arch), table.encode()?);
+    program(code(table.arch), table)
+}
+
+fn program(code: &[u8], table: &Table) -> Result<Vec<u8>, TableError> {
+    let encoded = table.encode()?;
     let table_at = CODE_AT + code.len();
     let loaded = table_at + encoded.len();
     let sections_at = (loaded + NAMES.len()).next_multiple_of(8);
@@ -57,8 +69,9 @@ pub fn launcher(table: &Table) -> Result<Vec<u8>, TableError> {
     Ok(file)
 }
 
-/// A launcher that holds its variants itself, and starts them from memory: a whole ELF program, with the bytes of each of
-/// the table's variants after it, equal ones once. No section covers those bytes: `strip` would drop them.
+/// A launcher that holds its variants itself: a whole ELF program, with the bytes of each of the table's variants after it,
+/// equal ones once. No section covers those bytes: `strip` would drop them. It starts a variant with the path `HASH/NAME` from
+/// that place in a cache, which it fills; any other, and where there can be no cache, from memory.
 ///
 /// # Errors
 /// [`TableError`], where the table cannot be written, or a variant has no bytes.
@@ -71,7 +84,8 @@ pub fn single_file(table: &Table, variants: &[&[u8]]) -> Result<Vec<u8>, TableEr
     }
     // A place takes the same room in a table whatever it is.
     let mut table = table.clone();
-    let mut end = launcher(&table)?.len();
+    let code = single_file_code(table.arch);
+    let mut end = program(code, &table)?.len();
     let mut held: Vec<(usize, &[u8])> = Vec::new();
     for (variant, bytes) in table.variants.iter_mut().zip(variants) {
         let at = match held.iter().find(|(_, other)| other == bytes) {
@@ -85,7 +99,7 @@ pub fn single_file(table: &Table, variants: &[&[u8]]) -> Result<Vec<u8>, TableEr
         };
         variant.payload = Some((at as u64, bytes.len() as u64));
     }
-    let mut file = launcher(&table)?;
+    let mut file = program(code, &table)?;
     for (at, bytes) in held {
         file.resize(at, 0);
         file.extend(bytes);
@@ -103,7 +117,9 @@ pub fn table_bytes(file: &[u8]) -> Option<&[u8]> {
     let machine = u16::from_le_bytes(*file.get(18..)?.first_chunk()?);
     let arch =
         [Arch::X86_64, Arch::Aarch64].into_iter().find(|arch| crate::table::machine(*arch) == machine)?;
-    let table = file.get(CODE_AT + code(arch).len()..).filter(|_| is_launcher(file))?;
+    let held = file.get(CODE_AT..)?;
+    let code = [code(arch), single_file_code(arch)].into_iter().find(|code| held.starts_with(code))?;
+    let table = held.get(code.len()..)?;
     let size = u32::from_le_bytes(*table.get(8..)?.first_chunk()?);
     table.get(..usize::try_from(size).ok()?)
 }

@@ -1,12 +1,13 @@
 //! A program of several trees → one file that holds its variants.
 //!
 //! In: the variants, and where the program is in their trees. Out: a launcher with the variants after it, stored as they
-//! are, equal ones once. It starts them from memory, where they have no path: what looks for files next to itself is refused
-//! where that can be seen.
+//! are, equal ones once. It starts them from a cache, or from memory: what looks for files next to itself is refused where
+//! that can be seen.
 
 use super::plan::{Levels, Plan, own, table, variant};
 use super::{AssembleError, Laid, Mechanism, Request, is_with_capabilities, place};
 use crate::assemble::binary::Kind;
+use sha2::{Digest, Sha256};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -39,7 +40,7 @@ pub fn assemble_single(request: &Request, program: &Path, output: &Path) -> Resu
     }
     if binary.search.iter().any(|folder| folder.contains("$ORIGIN") || folder.contains("${ORIGIN}")) {
         return Err(refuse(
-            "its RUNPATH has $ORIGIN, and it would be started from memory, which is in no folder; assemble a tree instead",
+            "its RUNPATH has $ORIGIN, and it would be started from a cache or from memory; assemble a tree instead",
         ));
     }
     let name = program.file_name().and_then(|name| name.to_str());
@@ -47,8 +48,9 @@ pub fn assemble_single(request: &Request, program: &Path, output: &Path) -> Resu
     let (mut variants, mut bytes) = (Vec::new(), Vec::new());
     for source in kept.iter().map(|index| &levels.sources[*index]) {
         let file = source.tree.join(program);
-        bytes.push(fs::read(&file).map_err(|error| AssembleError::Io(file, error))?);
-        variants.push(variant(source, name.to_owned()));
+        let content = fs::read(&file).map_err(|error| AssembleError::Io(file, error))?;
+        variants.push(variant(source, format!("{}/{name}", cache_name(&content))));
+        bytes.push(content);
     }
     let names = variants.iter().map(|variant| variant.level.clone()).collect();
     let slices: Vec<&[u8]> = bytes.iter().map(Vec::as_slice).collect();
@@ -56,6 +58,11 @@ pub fn assemble_single(request: &Request, program: &Path, output: &Path) -> Resu
         .map_err(|error| AssembleError::Table(program.to_owned(), error))?;
     write(&file, output)?;
     Ok(Laid { path: output.to_owned(), mechanism: Mechanism::Launcher, levels: names })
+}
+
+/// The folder of a variant in the cache: half of the SHA-256 of its bytes, in hexadecimal digits.
+fn cache_name(content: &[u8]) -> String {
+    Sha256::digest(content).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Writes a program that does not exist yet, whole or not at all.

@@ -25,9 +25,10 @@ from the tree that needs least.
 A tree of --variant is checked first: a function that needs more than its level, on a path without a
 sufficient check, refuses it. What pack build made has been checked.
 
-With --single-file the variants are in the launcher's own file, and the chosen one is copied into
-memory at each start (memfd_create). It has no path there: /proc/self/exe is /memfd:PROG. Nothing is
-written to disk. The file must not be stripped.
+With --single-file the variants are in the launcher's own file. The first start writes the chosen one
+to $DEBURR_CACHE, $XDG_CACHE_HOME/deburr or ~/.cache/deburr, and starts it there; where that cannot be
+done, or others could write there, it is copied into memory at each start (memfd_create). The file
+must not be stripped.
 
 With --split, DIST/base works alone, and DIST/LEVEL adds what only that level runs: unpacked over one
 another they are the same tree.

@@ -9,26 +9,26 @@ use std::path::PathBuf;
 /// The options of `deburr pack measure`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  deburr pack measure dist -- dist/bin/prog --benchmark
   deburr pack measure deburr-pack -- {tree}/bin/prog --benchmark
-  deburr pack measure --metric 'rate,larger,1/s=([0-9.]+) requests/s' dist -- dist/bin/prog --benchmark
-  deburr pack measure --dry-run dist -- sh run-benchmark.sh     change nothing
+  deburr pack measure --metric 'rate,larger,1/s=([0-9.]+) requests/s' deburr-pack -- {tree}/bin/prog --benchmark
+  deburr pack measure deburr-pack --shell sh -- 'cd {tree} && bin/prog --benchmark'
+  deburr pack measure dist -- dist/bin/prog --benchmark     print only
 
 Each level that runs here is compared with the best one below it, as deburr compare does: pairs of
-runs in random order, until something is proven, or --pairs are run. Then the record of the pack or
-tree says for this CPU model which levels are worth having and which gain nothing, and the next
+runs in random order, until something is proven, or --pairs are run. Then the record of the pack
+says for this CPU model which levels are worth having and which gain nothing, and the next
 deburr pack assemble follows it. What is not proven keeps its place.
 
-A command that starts a program of an assembled tree gets DEBURR_LEVEL, which the launcher honours.
-For a pack, {tree} in the command stands for the tree of the level; {level} is its name. Libraries
-that the loader chooses do not follow DEBURR_LEVEL: measure them by {tree}.
+{tree} in the command stands for the tree of the level, {level} for its name. For an assembled tree
+the command must start a program of it: DEBURR_LEVEL selects the level, and nothing is written.
+First the command runs twice more: with a level, and with none that exists, where it has to fail.
 
 Exit status: 0 measured, 2 not, 130 interrupted; then the record is as it was.")]
 pub(crate) struct Measure {
     /// What deburr pack build or deburr pack assemble made
     #[arg(value_name = "PACK|DIST")]
     pub(crate) folder: PathBuf,
-    /// Change nothing: only print what was measured
+    /// Write nothing: only print what was measured
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]

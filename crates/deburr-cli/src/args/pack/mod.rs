@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 #[command(after_help = "Examples:
   deburr pack build --levels x86-64-v1,x86-64-v3 -- make -j2
   deburr pack assemble deburr-pack -o dist
-  deburr pack measure dist -- dist/bin/prog --benchmark
+  deburr pack measure deburr-pack -- {tree}/bin/prog --benchmark
   deburr pack oci deburr-pack --entrypoint /usr/bin/prog -o layout")]
 pub(crate) struct Pack {
     #[command(subcommand)]

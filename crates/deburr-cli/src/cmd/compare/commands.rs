@@ -36,8 +36,14 @@ pub(crate) struct Ran {
     pub(super) is_stdout: bool,
 }
 
-/// Runs two commands.
+/// Runs two commands, until somebody interrupts it.
 pub(super) fn run(options: &Compare, rope: Rope) -> Result<Ran, Failure> {
+    let interrupts = Interrupts::heed().map_err(|error| Failure::Message(format!("signals: {error}")))?;
+    run_until(options, rope, &interrupts.stop)
+}
+
+/// Runs two commands, until `stop` is wanted.
+pub(super) fn run_until(options: &Compare, rope: Rope, stop: &Stop) -> Result<Ran, Failure> {
     let commands = match (&options.aa, &options.client, &options.a, &options.b) {
         (Some(both), ..) | (None, Some(both), ..) => [both.as_str(), both.as_str()],
         (None, None, Some(a), Some(b)) => [a.as_str(), b.as_str()],
@@ -47,8 +53,6 @@ pub(super) fn run(options: &Compare, rope: Rope) -> Result<Ran, Failure> {
     let mut plan = plan::plan(options, commands, seed).map_err(Failure::Message)?;
     let Opened { path, mut record, runs, is_stdout } = open(options, &mut plan).map_err(Failure::Message)?;
     let rule = rule(rope, plan.header.pairs.unwrap_or(PAIRS)).map_err(Failure::Message)?;
-    let interrupts = Interrupts::heed().map_err(|error| Failure::Message(format!("signals: {error}")))?;
-    let stop = &interrupts.stop;
     let complain = |failure: &dyn fmt::Display| {
         Failure::Message(format!("{failure}\nthe runs up to then: {}", path.display()))
     };

@@ -22,6 +22,7 @@ use crate::render::compare::{benchstat, html, json, table, text};
 use crate::render::style::Palette;
 pub(super) use commands::Ran;
 use deburr_lab::comparison::Comparison;
+use deburr_lab::measure::stop::Stop;
 use deburr_lab::readers;
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Outcome;
@@ -30,8 +31,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Runs the two commands of some options, for other verbs.
-pub(super) fn run_commands(options: &Compare) -> Result<Ran, Failure> {
-    commands::run(options, rope(&options.trial)?)
+pub(super) fn run_commands(options: &Compare, stop: &Stop) -> Result<Ran, Failure> {
+    commands::run_until(options, rope(&options.trial)?, stop)
 }
 
 fn rope(trial: &Trial) -> Result<Rope, Failure> {

@@ -10,7 +10,7 @@ use crate::cmd::interrupt::{INTERRUPTED, Interrupts};
 use deburr_cpu::Target;
 use deburr_lab::measure::stop::Stop;
 use deburr_pack::build::{BuildError, BuildRequest, Event, Observer, build};
-use deburr_pack::record::State;
+use deburr_pack::record::{Record, State};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -38,6 +38,7 @@ pub(super) fn run(options: &Build, out: &mut dyn Write) -> Result<ExitCode, Fail
     let interrupts =
         Interrupts::heed().map_err(|error| Failure::Message(format!("heeding signals: {error}")))?;
     let watcher = Watcher { stop: interrupts.stop.clone(), quiet: options.quiet };
+    let was_measured = Record::read(&options.output).is_ok_and(|record| !record.measured.is_empty());
     let record = match build(&request, &watcher) {
         Ok(record) => record,
         Err(error @ BuildError::Interrupted) => {
@@ -46,6 +47,9 @@ pub(super) fn run(options: &Build, out: &mut dyn Write) -> Result<ExitCode, Fail
         }
         Err(error) => return Err(Failure::Message(error.to_string())),
     };
+    if was_measured && record.measured.is_empty() {
+        watcher.say("what was measured is of another build, and left out: deburr pack measure does it again");
+    }
     for variant in &record.variants {
         let state = match variant.state {
             State::Done => "done",

@@ -8,7 +8,7 @@ use crate::args::format::Format;
 use crate::args::pack::measure::Measure;
 use crate::cmd::compare::{Ran, run_commands};
 use crate::cmd::failure::Failure;
-use crate::cmd::interrupt::INTERRUPTED;
+use crate::cmd::interrupt::{INTERRUPTED, Interrupts};
 use crate::render::compare::json;
 use crate::render::compare::text::headline;
 use deburr_cpu::{Host, Target};
@@ -17,11 +17,12 @@ use deburr_lab::measure::process::{self, End, Streams, Task};
 use deburr_lab::measure::stop::Stop;
 use deburr_lab::stats::verdict::Outcome;
 use deburr_pack::ranking::{Candidate, Gain, Ranking};
-use deburr_pack::record::{BuiltVariant, Measured, Record, State};
+use deburr_pack::record::{Measured, Record, State};
 use serde_json::{Map, Value, json};
+use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The variable that the launcher honours.
@@ -36,6 +37,7 @@ struct Step {
     against: String,
     gain: Gain,
     headline: String,
+    warnings: Vec<String>,
     document: Map<String, Value>,
 }
 
@@ -47,8 +49,6 @@ pub(super) fn run(options: &Measure, out: &mut dyn Write) -> Result<ExitCode, Fa
         Failure::Message("this CPU's model is stated neither by CPUID nor by /sys".to_owned())
     })?;
     let (levels, elsewhere) = candidates(&record, &host).map_err(Failure::Message)?;
-    let workload = Workload { options, record: &record };
-    workload.check(&levels).map_err(Failure::Message)?;
     let mut all = levels.into_iter();
     let (Some(lowest), true) = (all.next(), all.len() > 0) else {
         return Err(Failure::Message(format!(
@@ -57,17 +57,35 @@ pub(super) fn run(options: &Measure, out: &mut dyn Write) -> Result<ExitCode, Fa
             host.level.name
         )));
     };
+    let interrupts =
+        Interrupts::heed().map_err(|error| Failure::Message(format!("heeding signals: {error}")))?;
+    let workload = Workload::of(options, &record, &interrupts.stop);
+    let is_assembled = workload.is_assembled;
+    let interrupted = || {
+        // Nobody reads it where the standard error is closed.
+        let _ = writeln!(std::io::stderr(), "deburr: interrupted; the record is as it was");
+        Ok(ExitCode::from(INTERRUPTED))
+    };
+    let checked = workload.check(&lowest);
+    if interrupts.stop.is_wanted() {
+        return interrupted();
+    }
+    checked.map_err(Failure::Message)?;
     let mut ranking = Ranking::new(lowest);
     let mut steps = Vec::new();
     for level in all {
         let against = ranking.best().level.clone();
-        let Some(step) = workload.compare(&against, &level.level)? else {
-            let _ = writeln!(std::io::stderr(), "deburr: interrupted; the record is as it was");
-            return Ok(ExitCode::from(INTERRUPTED));
-        };
+        let step = workload.compare(&against, &level.level);
+        if interrupts.stop.is_wanted() {
+            return interrupted();
+        }
+        let step = step?;
         ranking.add(level, step.gain);
         if options.format == Format::Text {
             writeln!(out, "{} (B) against {} (A): {}", step.level, step.against, step.headline)?;
+            for warning in &step.warnings {
+                writeln!(out, "  {warning}")?;
+            }
             out.flush()?;
         }
         steps.push(step);
@@ -82,12 +100,22 @@ pub(super) fn run(options: &Measure, out: &mut dyn Write) -> Result<ExitCode, Fa
         preferred,
         without_gain,
     };
-    print(options, &measured, &steps, &elsewhere, out)?;
-    if !options.dry_run {
+    let is_kept = !options.dry_run && !is_assembled;
+    if is_kept {
         let is_other = |it: &Measured| (it.maker, it.signature) != (model.maker, model.signature);
         record.measured.retain(is_other);
-        record.measured.push(measured);
+        record.measured.push(measured.clone());
         record.write(&options.folder).map_err(|error| Failure::Message(error.to_string()))?;
+    }
+    print(options, &measured, &steps, &elsewhere, out)?;
+    if options.format == Format::Text && is_kept {
+        let place = options.folder.join(deburr_pack::record::FILE);
+        writeln!(out, "{}: written; the next deburr pack assemble follows it", place.display())?;
+    } else if options.format == Format::Text && is_assembled {
+        writeln!(
+            out,
+            "nothing is written for an assembled tree: launchers follow what is measured of a pack"
+        )?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -111,79 +139,136 @@ fn candidates(record: &Record, host: &Host) -> Result<(Vec<Candidate>, Vec<Strin
 struct Workload<'o> {
     options: &'o Measure,
     record: &'o Record,
+    stop: &'o Stop,
+    /// Whether it is an assembled tree, in which launchers choose, and no pack with a tree for each level.
+    is_assembled: bool,
 }
 
-impl Workload<'_> {
-    /// Makes sure that the level makes a difference to what the command runs.
-    fn check(&self, levels: &[Candidate]) -> Result<(), String> {
-        let folder = &self.options.folder;
-        let names_tree = self.options.command.iter().any(|word| word.contains(TREE_PLACE));
-        let trees = |variant: &BuiltVariant| variant.tree.as_os_str() != ".";
-        if self.record.variants.iter().any(trees) {
-            return match names_tree {
-                true => Ok(()),
-                false => Err(format!(
-                    "the command does not say which tree it runs: write {TREE_PLACE} in it for {}, or measure an assembled tree",
-                    folder.join("LEVEL/tree").display()
-                )),
-            };
+/// A level that no launcher has, and that has no tree.
+const NO_LEVEL: &str = "no-such-level";
+
+impl<'o> Workload<'o> {
+    fn of(options: &'o Measure, record: &'o Record, stop: &'o Stop) -> Workload<'o> {
+        let is_assembled = record.variants.iter().all(|variant| variant.tree.as_os_str() == ".");
+        Workload { options, record, stop, is_assembled }
+    }
+
+    /// Makes sure that the level makes a difference to what the command runs: it succeeds with one that there is, and
+    /// fails with one that there is not.
+    fn check(&self, level: &Candidate) -> Result<(), String> {
+        let Measure { folder, trial, command, .. } = self.options;
+        if trial.ignore_failure {
+            return Err("--ignore-failure: a level that does not start would count".to_owned());
         }
-        let Some(level) = levels.first() else { return Ok(()) };
-        // No launcher has such a level, so each refuses to start anything.
-        let unknown = "no-such-level";
-        let task = self.task(unknown, &level.level)?;
-        let null = OpenOptions::new().write(true).open("/dev/null").map_err(|error| error.to_string())?;
-        let streams = Streams { output: &null, errors: &null };
-        let (end, _) = process::run(&task, streams, &Stop::default())
-            .map_err(|error| format!("{}: {error}", self.options.command.join(" ")))?;
-        if end == End::Status(0) {
+        if !self.is_assembled && !command.iter().any(|word| word.contains(TREE_PLACE)) {
             return Err(format!(
-                "the command starts nothing that {LEVEL} selects: with {LEVEL}={unknown} it succeeds, and no launcher would. \
-                 Start a program of {}",
-                folder.display()
+                "the command does not say which tree it runs: write {TREE_PLACE} in it for {}",
+                folder.join("LEVEL/tree").display()
             ));
+        }
+        if self.is_assembled
+            && let Some(libraries) = loader_s_choice(folder)
+        {
+            return Err(format!(
+                "{}: the loader chooses these libraries by the CPU, whatever {LEVEL} says; measure the pack, by {TREE_PLACE}",
+                libraries.display()
+            ));
+        }
+        self.around("--setup", &trial.setup)?;
+        let run = |level: &str| {
+            self.around("--prepare", &trial.prepare)?;
+            self.run(self.task(level)?)
+        };
+        let (with, without) = (run(&level.level), run(NO_LEVEL));
+        self.around("--cleanup", &trial.cleanup)?;
+        let with = with?;
+        if with != End::Status(0) {
+            return Err(format!("the command ended with {with} for {}", level.level));
+        }
+        // A program that is not there cannot even be started.
+        let without = without.unwrap_or(End::Status(127));
+        if without == End::Status(0) {
+            return Err(match self.is_assembled {
+                true => format!(
+                    "the command starts nothing that {LEVEL} selects: with {LEVEL}={NO_LEVEL} it succeeds, and no launcher would. \
+                     Start a program of {}",
+                    folder.display()
+                ),
+                false => format!(
+                    "the command runs nothing of {TREE_PLACE}: where that is no folder at all it succeeds as well"
+                ),
+            });
         }
         Ok(())
     }
 
+    /// Runs what comes before or after the command, if there is anything.
+    fn around(&self, what: &str, command: &Option<String>) -> Result<(), String> {
+        let Some(command) = command else { return Ok(()) };
+        match self.run(self.split(what, command.clone(), Vec::new())?)? {
+            End::Status(0) => Ok(()),
+            end => Err(format!("{what} ended with {end}")),
+        }
+    }
+
+    fn run(&self, task: Task) -> Result<End, String> {
+        let null = OpenOptions::new()
+            .write(true)
+            .open("/dev/null")
+            .map_err(|error| format!("/dev/null: {error}"))?;
+        let ran = process::run(&task, Streams { output: &null, errors: &null }, self.stop);
+        ran.map(|(end, _)| end).map_err(|error| format!("{}: {error}", self.options.command.join(" ")))
+    }
+
     /// The command of a level, in one string for the engine.
     fn command(&self, level: &str) -> Result<String, String> {
+        let folder = &self.options.folder;
         let variant = self.record.variants.iter().find(|variant| variant.level == level);
-        let tree =
-            variant.map_or_else(|| self.options.folder.clone(), |it| self.options.folder.join(&it.tree));
-        let tree = std::fs::canonicalize(&tree).map_err(|error| format!("{}: {error}", tree.display()))?;
-        let words: Vec<String> = self.options.command.iter().map(|word| filled(word, &tree, level)).collect();
-        if let ([only], true) = (words.as_slice(), self.options.trial.shell != "none") {
-            return Ok(only.clone());
+        let tree = match variant {
+            Some(variant) => {
+                let tree = folder.join(&variant.tree);
+                std::fs::canonicalize(&tree).map_err(|error| format!("{}: {error}", tree.display()))?
+            }
+            None => folder.join(level).join("tree"),
+        };
+        let unquotable = |error| format!("{}: {error}", tree.display());
+        if let ([only], true) = (self.options.command.as_slice(), self.options.trial.shell != "none") {
+            // The shell splits it.
+            let tree = tree.display().to_string();
+            return Ok(filled(only, &shlex::try_quote(&tree).map_err(unquotable)?, level));
         }
+        let tree = tree.display().to_string();
+        let words: Vec<String> = self.options.command.iter().map(|word| filled(word, &tree, level)).collect();
         shlex::try_join(words.iter().map(String::as_str)).map_err(|error| format!("the command: {error}"))
     }
 
-    /// One run of the command as it is started for `named`, with another level in its environment.
-    fn task(&self, level: &str, named: &str) -> Result<Task, String> {
+    /// One run of the command.
+    fn task(&self, level: &str) -> Result<Task, String> {
+        self.split("the command", self.command(level)?, vec![(LEVEL.into(), level.into())])
+    }
+
+    /// A command as it is to be run: by a shell, or by itself.
+    fn split(&self, what: &str, command: String, env: Vec<(OsString, OsString)>) -> Result<Task, String> {
         let trial = &self.options.trial;
-        let command = self.command(named)?;
-        let shell = match trial.shell.as_str() {
-            "none" => None,
+        let unclosed = |text: &str| format!("{what} {text:?}: a quote is not closed");
+        let words = match trial.shell.as_str() {
+            "none" => shlex::split(&command).ok_or_else(|| unclosed(&command))?,
             shell => {
-                Some(shlex::split(shell).ok_or_else(|| format!("--shell {shell:?}: a quote is not closed"))?)
+                let shell = shlex::split(shell).ok_or_else(|| unclosed(shell))?;
+                shell.into_iter().chain(["-c".to_owned(), command]).collect()
             }
-        };
-        let words = match shell {
-            Some(shell) => shell.into_iter().chain(["-c".to_owned(), command]).collect(),
-            None => shlex::split(&command).unwrap_or_default(),
         };
         Ok(Task {
             words: words.into_iter().map(Into::into).collect(),
-            env: vec![(LEVEL.into(), level.into())],
+            env,
             folder: trial.cwd.clone(),
             input: trial.input.clone(),
             ..Task::default()
         })
     }
 
-    /// Compares two levels; `None` where somebody interrupted it.
-    fn compare(&self, a: &str, b: &str) -> Result<Option<Step>, Failure> {
+    /// Compares two levels. What is interrupted has no meaning.
+    fn compare(&self, a: &str, b: &str) -> Result<Step, Failure> {
         let trial: Trial = self.options.trial.clone();
         let compare = Compare {
             a: Some(self.command(a).map_err(Failure::Message)?),
@@ -192,10 +277,7 @@ impl Workload<'_> {
             env_b: vec![format!("{LEVEL}={b}")],
             ..Compare::of(trial, self.options.progress)
         };
-        let Ran { document, interrupted, fault, .. } = run_commands(&compare)?;
-        if interrupted {
-            return Ok(None);
-        }
+        let Ran { document, fault, .. } = run_commands(&compare, self.stop)?;
         if let Some(fault) = fault {
             return Err(Failure::Message(fault));
         }
@@ -206,18 +288,36 @@ impl Workload<'_> {
             Outcome::Worse => Gain::Worse,
             Outcome::Inconclusive => Gain::Undecided,
         };
-        Ok(Some(Step {
+        let warnings = first.map(|first| &first.warnings).into_iter().flatten().map(ToString::to_string);
+        Ok(Step {
+            warnings: warnings.collect(),
             level: b.to_owned(),
             against: a.to_owned(),
             gain,
             headline: first.map(headline).unwrap_or_default(),
             document: json::whole(&document),
-        }))
+        })
     }
 }
 
-fn filled(word: &str, tree: &Path, level: &str) -> String {
-    word.replace(TREE_PLACE, &tree.display().to_string()).replace(LEVEL_PLACE, level)
+fn filled(word: &str, tree: &str, level: &str) -> String {
+    word.replace(TREE_PLACE, tree).replace(LEVEL_PLACE, level)
+}
+
+/// A folder of libraries that glibc's loader chooses among by level, if the tree has one.
+fn loader_s_choice(tree: &Path) -> Option<PathBuf> {
+    let mut folders = vec![tree.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                if entry.file_name() == "glibc-hwcaps" {
+                    return Some(entry.path());
+                }
+                folders.push(entry.path());
+            }
+        }
+    }
+    None
 }
 
 fn print(
@@ -250,10 +350,6 @@ fn print(
     writeln!(out, "{}: {}", measured.cpu, measured.preferred.join(" before "))?;
     if !measured.without_gain.is_empty() {
         writeln!(out, "without gain: {}", measured.without_gain.join(", "))?;
-    }
-    if !options.dry_run {
-        let place = options.folder.join(deburr_pack::record::FILE);
-        writeln!(out, "{}: written; the next deburr pack assemble follows it", place.display())?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use crate::{deburr, stderr};
 use deburr_test_support::Scratch;
+use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -100,12 +101,22 @@ fn one_file_holds_the_variants_of_a_program_and_starts_each() {
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
     let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!(report["levels"], serde_json::json!(["x86-64-v1", "x86-64-v3"]));
-    let before = scratch.names();
-    for (level, status) in [("x86-64-v1", 1), ("x86-64-v3", 3)] {
-        let run = Command::new(scratch.join("dist")).env("DEBURR_LEVEL", level).status().unwrap();
+    let cache = scratch.join("cache");
+    for (level, status) in [("x86-64-v1", 1), ("x86-64-v3", 3), ("x86-64-v3", 3)] {
+        let mut run = Command::new(scratch.join("dist"));
+        let run = run.env("DEBURR_LEVEL", level).env("DEBURR_CACHE", &cache).status().unwrap();
         assert_eq!(run.code(), Some(status));
     }
-    assert_eq!(scratch.names(), before, "nothing is written");
+    // By the hash of each variant's bytes, as another program computes it.
+    for tree in ["low", "high"] {
+        let sum = Command::new("sha256sum").arg(scratch.join(tree).join("bin/prog")).output().unwrap();
+        let sum = String::from_utf8(sum.stdout).unwrap();
+        assert_eq!(
+            fs::read(cache.join(&sum[..32]).join("prog")).unwrap(),
+            fs::read(scratch.join(tree).join("bin/prog")).unwrap()
+        );
+    }
+    let before = scratch.names();
     for (program, expected) in [
         ("bin/prog", "expected a name at which there is no file yet"),
         ("bin/same", "all variants have the same code"),
