@@ -271,10 +271,10 @@ fn evidence_faults(entry: &Value) -> Option<String> {
         "required" | "under-guarded" if path.last().and_then(svma) != svma(entry) => {
             Some(format!("{reach}, but its path is {}", entry["path"]))
         }
-        "guarded" | "unreached" | "unknown" if !path.is_empty() => {
+        "guarded" | "unreached" | "unknown" | "covered" if !path.is_empty() => {
             Some(format!("{reach}, but with a path: {}", entry["path"]))
         }
-        "required" | "under-guarded" | "guarded" | "unreached" | "unknown" => None,
+        "required" | "under-guarded" | "guarded" | "unreached" | "unknown" | "covered" => None,
         other => Some(format!("`{other}` is no verdict")),
     }
 }

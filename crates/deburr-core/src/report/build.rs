@@ -8,7 +8,7 @@ use crate::address::Svma;
 use crate::finding::Finding;
 use crate::function::Program;
 use crate::function::atomics::{Atomics, Fate};
-use crate::function::reach::{Reach, Verdict};
+use crate::function::reach::Verdict;
 use crate::image::{Image, Linkage, SourceLines};
 use crate::insn::{self, FeatureGroup};
 use deburr_cpu::{Feature, FeatureSet};
@@ -88,7 +88,8 @@ pub(crate) fn isa_functions(
             *groups.entry(hit.group).or_default() += 1;
         }
     }
-    let placed = functions.into_iter().map(|(start, groups)| {
+    // What looks like an instruction amid data has no verdict.
+    let placed = functions.into_iter().filter_map(|(start, groups)| {
         let mut features: BTreeMap<String, u64> = BTreeMap::new();
         for (group, count) in groups {
             for feature in insn::features_of(image.arch, group).minus(permitted).iter() {
@@ -98,26 +99,27 @@ pub(crate) fn isa_functions(
         let (section, svma) = place_of(image, image.svma(start));
         let name_at = |svma: Svma| name_at(image, program, svma);
         let found = verdicts.binary_search_by_key(&start, |verdict| verdict.start).ok();
-        let verdict = found.and_then(|index| verdicts.get(index));
-        let path = verdict.map_or(&[][..], |verdict| &verdict.path).iter();
-        let guard = verdict.and_then(|verdict| verdict.guard).map(|guard| model::Guard {
+        let verdict = found.and_then(|index| verdicts.get(index))?;
+        let guard = verdict.guard.map(|guard| model::Guard {
             kind: guard.kind,
             svma: place_of(image, guard.svma).1,
             function: name_at(guard.svma),
             features: guard.features.iter().map(|feature| feature.name().to_owned()).collect(),
         });
-        IsaFunction {
-            path: path
+        Some(IsaFunction {
+            path: verdict
+                .path
+                .iter()
                 .map(|step| model::Step { function: name_at(step.svma), svma: place_of(image, step.svma).1 })
                 .collect(),
-            root: verdict.and_then(|verdict| root_of(image, linkage, verdict)),
+            root: root_of(image, linkage, verdict),
             guard,
             function: name_at(image.svma(start)),
             svma,
             section: section.map(|name| name.to_string()),
             features,
-            reach: verdict.map_or(Reach::Unknown, |verdict| verdict.reach),
-        }
+            reach: verdict.reach,
+        })
     });
     placed.filter(|function| !function.features.is_empty()).collect()
 }

@@ -26,11 +26,7 @@ pub(crate) fn judge_file(
         let (level, beyond) = level_of(image, needed.union(guarded));
         (report.level_guarded, report.guarded_beyond) = (Some(level), beyond);
     }
-    let (level, _) = deburr_cpu::smallest_level(image.arch, needed);
-    let covered = needed.union(level.map_or(FeatureSet::EMPTY, |level| level.features));
-    let is_above =
-        |verdict: &&Verdict| verdict.reach == Reach::Unknown && !verdict.features.is_subset(covered);
-    report.not_followed = verdicts.iter().filter(is_above).count() as u64;
+    report.not_followed = verdicts.iter().filter(|verdict| verdict.reach == Reach::Unknown).count() as u64;
     report.xcr0_not_asked =
         guarded.with_implied().contains(Feature::XSAVE) && trusts_cpuid_alone(image, program);
     report.needed_by =

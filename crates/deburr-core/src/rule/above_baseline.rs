@@ -33,7 +33,7 @@ fn finding(context: &Context<'_>, verdict: &Verdict) -> Option<Finding> {
     let severity = match verdict.reach {
         Reach::Required | Reach::UnderGuarded => Severity::Error,
         Reach::Unknown => Severity::Warning,
-        Reach::Guarded | Reach::Unreached => return None,
+        Reach::Guarded | Reach::Unreached | Reach::Covered => return None,
     };
     let image = context.image;
     let at = image.svma(verdict.at);

@@ -14,10 +14,11 @@ use std::io::{self, Write};
 const SHOWN: usize = 3;
 
 /// Verdicts in the order in which they are shown, and their names.
-const VERDICTS: [(Reach, &str); 5] = [
+const VERDICTS: [(Reach, &str); 6] = [
     (Reach::Required, "required"),
     (Reach::UnderGuarded, "under-guarded"),
     (Reach::Unknown, "unknown"),
+    (Reach::Covered, "covered"),
     (Reach::Guarded, "guarded"),
     (Reach::Unreached, "unreached"),
 ];

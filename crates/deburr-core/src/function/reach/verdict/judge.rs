@@ -10,6 +10,7 @@ use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::verdict::checks::Checks;
 use crate::function::reach::verdict::evidence::{Guard, Step, Verdict};
 use crate::function::reach::verdict::kind::{GuardKind, Reach};
+use crate::function::reach::verdict::needed::cover;
 use crate::function::reach::verdict::node::{IncomingEdge, Node, Source, leads_to};
 use crate::function::reach::verdict::unwinder;
 use crate::image::Image;
@@ -92,7 +93,10 @@ pub(crate) fn judge(
     (permitted, stated): (FeatureSet, &HashMap<CodeOffset, FeatureSet>),
 ) -> Vec<Verdict> {
     let judge = Judge::of(checks, (image, program), permitted, stated);
-    judge.hits().into_iter().map(|(start, hits)| judge.function(start, &hits)).collect()
+    let mut verdicts =
+        judge.hits().into_iter().map(|(start, hits)| judge.function(start, &hits)).collect::<Vec<_>>();
+    cover(image.arch, &mut verdicts);
+    verdicts
 }
 
 /// The steps of a path to each function that is required or under-guarded.
@@ -484,7 +488,7 @@ impl<'j, 'a> Judge<'j, 'a> {
         let features = match reach {
             Reach::Required => required.union(under),
             Reach::UnderGuarded => under,
-            Reach::Unknown => unknown,
+            Reach::Unknown | Reach::Covered => unknown,
             Reach::Guarded => guarded,
             Reach::Unreached => unreached.union(missing),
         };
@@ -668,7 +672,7 @@ const fn severity(reach: Reach) -> u8 {
     match reach {
         Reach::Unreached => 0,
         Reach::Guarded => 1,
-        Reach::Unknown => 2,
+        Reach::Unknown | Reach::Covered => 2,
         Reach::UnderGuarded => 3,
         Reach::Required => 4,
     }

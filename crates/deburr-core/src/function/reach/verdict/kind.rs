@@ -16,6 +16,8 @@ pub enum Reach {
     Unreached,
     /// Reached only through a pointer or a check that the analysis does not follow.
     Unknown,
+    /// As unknown, but the file needs that level anyway: no check could matter.
+    Covered,
 }
 
 impl Reach {
@@ -24,7 +26,7 @@ impl Reach {
         matches!(self, Reach::Required | Reach::UnderGuarded)
     }
 
-    /// `required`, `guarded`, `under-guarded`, `unreached` or `unknown`.
+    /// As every output format spells it: `required`, `under-guarded`.
     pub const fn name(self) -> &'static str {
         match self {
             Reach::Required => "required",
@@ -32,6 +34,7 @@ impl Reach {
             Reach::UnderGuarded => "under-guarded",
             Reach::Unreached => "unreached",
             Reach::Unknown => "unknown",
+            Reach::Covered => "covered",
         }
     }
 }
