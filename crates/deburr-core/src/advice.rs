@@ -212,6 +212,7 @@ mod tests {
             rule: rule.into(),
             severity: Severity::Warning,
             function: None,
+            near: None,
             svma: Hex(0),
             section: None,
             extent: 4,

@@ -9,7 +9,7 @@ use crate::guards::Guards;
 use crate::image::{Error, Image, Linkage};
 use crate::insn::sweep::Wants;
 use crate::insn::{Class, ClassSet};
-use crate::report::{AcrossFinding, Report, build, level};
+use crate::report::{AcrossFinding, Report, build, groups, level};
 use crate::request::Request;
 use crate::rule::{self, Across, Context, FileFacts, Rule, Shared};
 use deburr_cpu::{Arch, FeatureSet};
@@ -75,6 +75,7 @@ pub(crate) fn examine<T>(
 
     let mut report = build::describe(&image, &program);
     report.isa_functions = build::isa_functions(&image, linkage.as_ref(), &program, &verdicts);
+    report.isa_groups = groups::isa_groups(&image, &program, &verdicts, !request.foreign.is_empty());
     report.stated_guards = guards.uses(checks.as_ref(), &image, &program, &verdicts);
     level::judge_file(&mut report, &image, linkage.as_ref(), &program, &verdicts);
     let has_atomics = image.arch == Arch::Aarch64 && !wants.classes.is_empty();

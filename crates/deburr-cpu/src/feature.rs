@@ -313,7 +313,7 @@ impl fmt::Display for Feature {
 }
 
 /// A set of features: four 64-bit words, cheap to copy.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FeatureSet([u64; 4]);
 
 const _: () = assert!(ALL.len() <= 256, "FeatureSet holds 256 features");

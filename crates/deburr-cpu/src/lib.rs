@@ -41,6 +41,6 @@ pub use level::{
     system_features,
 };
 #[cfg(feature = "names")]
-pub use names::{cpu_names, cpus_having, cpus_lacking};
+pub use names::{cpu_names, cpus_by_features, cpus_having, cpus_lacking};
 #[cfg(feature = "std")]
 pub use target::{Target, UnknownTarget};

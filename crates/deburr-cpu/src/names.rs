@@ -279,8 +279,8 @@ pub fn cpus_having(arch: Arch, features: FeatureSet) -> Vec<String> {
     having.into_iter().map(|(name, _)| name).collect()
 }
 
-/// The CPUs, those with the fewest features first.
-fn cpus_by_features(arch: Arch) -> Vec<(String, FeatureSet)> {
+/// The CPUs of an architecture with the features they have, those with the fewest features first.
+pub fn cpus_by_features(arch: Arch) -> Vec<(String, FeatureSet)> {
     let named = cpu_names(arch).into_iter().filter_map(|name| cpu_named(&name));
     let mut cpus: Vec<_> = named.map(|(_, name, has)| (name, has)).collect();
     cpus.sort_by_key(|(name, has)| (has.iter().count(), name.clone()));

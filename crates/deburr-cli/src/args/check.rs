@@ -31,8 +31,8 @@ Formats:
   github   annotations of GitHub Actions
   junit    JUnit XML: a suite for each file, a failure for each finding at or above --fail-on
 
-deburr.toml may set target, baseline, select, ignore, preview and fail-on, change severities, allow
-findings and state guards; the command line wins.
+deburr.toml may set target, baseline, select, ignore, preview, strict and fail-on, change severities,
+allow findings and state guards; the command line wins.
 
 Exit status: 0 clean, 1 findings at or above --fail-on, 2 some file could not be checked.")]
 pub(crate) struct Check {
@@ -49,6 +49,9 @@ pub(crate) struct Check {
     /// The severity from which a finding makes the exit status 1 [default: warning]
     #[arg(long, value_enum, value_name = "SEVERITY", help_heading = "Rules")]
     pub(crate) fail_on: Option<FailOn>,
+    /// Make a warning of each note that says that something is not proven: functions whose check is not followed
+    #[arg(long, help_heading = "Rules")]
+    pub(crate) strict: bool,
 
     /// Order findings by what they cost on the machine of this record of `deburr bench --format json`
     #[arg(long, value_name = "FILE", help_heading = "Output")]

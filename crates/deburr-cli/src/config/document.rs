@@ -22,9 +22,9 @@ use toml::Spanned;
 /// The file's name.
 pub(crate) const NAME: &str = "deburr.toml";
 /// Keys of the file and of its tables, for suggestions.
-const KEYS: [&str; 15] = [
-    "target", "baseline", "select", "ignore", "preview", "fail-on", "severity", "allow", "guard", "rule",
-    "function", "file", "count", "implies", "reason",
+const KEYS: [&str; 16] = [
+    "target", "baseline", "select", "ignore", "preview", "strict", "fail-on", "severity", "allow", "guard",
+    "rule", "function", "file", "count", "implies", "reason",
 ];
 /// What a rule's severity can be changed to.
 const SEVERITIES: [(&str, Option<Severity>); 4] = [
@@ -45,6 +45,8 @@ pub(crate) struct Config {
     pub(crate) select: Vec<&'static str>,
     pub(crate) ignore: Vec<&'static str>,
     pub(crate) preview: bool,
+    /// Whether notes on what is not proven are warnings.
+    pub(crate) strict: bool,
     pub(crate) fail_on: Option<FailOn>,
     /// Rules with another severity than their own; `None`: off.
     pub(crate) severity: BTreeMap<&'static str, Option<Severity>>,
@@ -63,6 +65,8 @@ struct Document {
     ignore: Option<Spanned<Names>>,
     #[serde(default)]
     preview: bool,
+    #[serde(default)]
+    strict: bool,
     fail_on: Option<Spanned<String>>,
     #[serde(default)]
     severity: BTreeMap<Spanned<String>, Spanned<String>>,
@@ -106,6 +110,7 @@ impl Config {
             select: source.rules(document.select)?,
             ignore: source.rules(document.ignore)?,
             preview: document.preview,
+            strict: document.strict,
             fail_on: fail_on.transpose()?,
             severity,
             allowances: allowances.collect::<Result<_, _>>()?,
@@ -118,14 +123,18 @@ impl Config {
         guard::of_file(&self.guards, path, arch)
     }
 
-    /// Gives findings the severity that the user wants their rules to have.
+    /// Gives findings the severity that the user wants their rules to have, and where nothing is stated of the rule,
+    /// notes on what is not proven the one of a strict check.
     pub(crate) fn change_severities(&self, findings: &mut [PlacedFinding]) {
-        if self.severity.is_empty() {
+        if self.severity.is_empty() && !self.strict {
             return;
         }
         for finding in findings {
-            if let Some(Some(severity)) = self.severity.get(&*finding.rule) {
-                finding.severity = *severity;
+            let is_unproven = finding.evidence.get("because").is_some();
+            match self.severity.get(&*finding.rule) {
+                Some(Some(severity)) => finding.severity = *severity,
+                _ if self.strict && is_unproven => finding.severity = finding.severity.max(Severity::Warning),
+                _ => {}
             }
         }
     }
@@ -177,12 +186,12 @@ mod tests {
     #[test]
     fn machines_rules_and_severities_are_read() {
         let text = "target = \"neoverse-n1\"\nbaseline = [\"x86-64-v2\", \"armv8.0-a\"]\n\
-                    select = [\"llsc-loop\", \"above-baseline\"]\nignore = \"llsc-loop\"\nfail-on = \"error\"\n\
+                    select = [\"llsc-loop\", \"above-baseline\"]\nignore = \"llsc-loop\"\nstrict = true\nfail-on = \"error\"\n\
                     [severity]\noutlined-atomic = \"error\"\nllsc-loop = \"off\"\n";
         let config = Config::parse(text, NAME).unwrap();
         assert_eq!((config.target.len(), config.baseline.len()), (1, 2));
         assert_eq!((config.select, config.ignore), (vec!["llsc-loop", "above-baseline"], vec!["llsc-loop"]));
-        assert_eq!(config.fail_on, Some(FailOn::Error));
+        assert_eq!((config.fail_on, config.strict), (Some(FailOn::Error), true));
         let expected = [("llsc-loop", None), ("outlined-atomic", Some(Severity::Error))];
         assert_eq!(config.severity, BTreeMap::from(expected));
     }

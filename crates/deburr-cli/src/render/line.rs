@@ -17,6 +17,32 @@ pub(super) fn fit(text: &str, room: Option<usize>) -> String {
     }
 }
 
+/// The beginning and the end of a text that is too long.
+pub(super) fn fit_middle(text: &str, room: Option<usize>) -> String {
+    let length = text.chars().count();
+    match room {
+        Some(room) if length > room && room > 2 => {
+            let before = (room - 1).div_ceil(2);
+            let after = room - 1 - before;
+            let start: String = text.chars().take(before).collect();
+            let end: String = text.chars().skip(length - after).collect();
+            format!("{start}…{end}")
+        }
+        _ => fit(text, room),
+    }
+}
+
+/// A list of which no more than some are shown: the first ones and the last, and between them how many are left out.
+pub(super) fn shortened<'t>(list: impl Iterator<Item = &'t str>, shown: usize, separator: &str) -> String {
+    let all: Vec<&str> = list.collect();
+    let (Some(left_out @ 1..), Some(last)) = (all.len().checked_sub(shown), all.last()) else {
+        return all.join(separator);
+    };
+    let first = all.get(..shown.saturating_sub(1)).unwrap_or_default();
+    let more = format!("… {left_out} more …");
+    first.iter().copied().chain([more.as_str(), *last]).collect::<Vec<_>>().join(separator)
+}
+
 /// The end of a source location that is too long: file and line say more than the folders above.
 pub(super) fn fit_end(text: &str, room: Option<usize>) -> String {
     const LEAST: usize = 12;
@@ -27,5 +53,20 @@ pub(super) fn fit_end(text: &str, room: Option<usize>) -> String {
             format!(" at …{}", text.chars().skip(length - (room - 5)).collect::<String>())
         }
         _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_too_long_loses_its_middle_and_a_list_says_how_much() {
+        assert_eq!(fit_middle("abcdefgh", Some(8)), "abcdefgh");
+        assert_eq!(fit_middle("abcdefgh", Some(5)), "ab…gh");
+        assert_eq!(fit_middle("abcdefgh", None), "abcdefgh");
+        let list = ["AVX", "AVX2", "BMI1", "BMI2", "FMA"];
+        assert_eq!(shortened(list.into_iter(), 5, " "), "AVX AVX2 BMI1 BMI2 FMA");
+        assert_eq!(shortened(list.into_iter(), 3, " "), "AVX AVX2 … 2 more … FMA");
     }
 }

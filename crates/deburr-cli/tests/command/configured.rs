@@ -26,6 +26,26 @@ fn configured(text: &str, arguments: &[&str]) -> (Output, Vec<(String, String)>)
     (output, findings)
 }
 
+/// Exit status 1 is for what is known to be wrong, unless the user wants proofs.
+#[test]
+fn what_is_not_proven_is_a_note_unless_the_check_is_strict() {
+    let unknown = "above_baseline/hit-not-followed.o";
+    let note = vec![("above-baseline".to_owned(), "note".to_owned())];
+    let warning = vec![("above-baseline".to_owned(), "warning".to_owned())];
+    for (text, arguments, findings, status) in [
+        ("", &[][..], &note, 0),
+        ("", &["--strict"], &warning, 1),
+        ("strict = true", &[], &warning, 1),
+        ("strict = true", &["--fail-on", "error"], &warning, 0),
+        ("strict = true\n[severity]\nabove-baseline = \"note\"", &[], &note, 0),
+        ("", &["--fail-on", "note"], &note, 1),
+    ] {
+        let arguments = [&["--baseline", "x86-64-v2", unknown], arguments].concat();
+        let (output, found) = configured(text, &arguments);
+        assert_eq!((&found, output.status.code()), (findings, Some(status)), "{text} {arguments:?}");
+    }
+}
+
 #[test]
 fn configuration_is_an_option_that_the_command_line_overrides() {
     for (text, arguments, findings, status) in [

@@ -2,17 +2,18 @@
 
 use super::level::root_of;
 use super::model::{self, Build, Coverage, IsaFunction, PlacedFinding, Report};
-use super::names::{FunctionNames, name_at, place_of};
+use super::names::{FunctionNames, name_at, near, place_of};
 use crate::address::CodeOffset;
 use crate::address::Svma;
 use crate::finding::Finding;
 use crate::function::Program;
 use crate::function::atomics::{Atomics, Fate};
-use crate::function::reach::Verdict;
+use crate::function::reach::{self, Reach, Step, Verdict, group_of};
 use crate::image::{Image, Linkage, SourceLines};
 use crate::insn::{self, FeatureGroup};
 use deburr_cpu::{Feature, FeatureSet};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Everything but the findings and the verdicts.
 pub(crate) fn describe(image: &Image<'_>, program: &Program) -> Report {
@@ -38,6 +39,7 @@ pub(crate) fn describe(image: &Image<'_>, program: &Program) -> Report {
         build_id: image.build_id.clone(),
         level: String::new(),
         level_present: level_present.to_owned(),
+        runs_on: model::RunsOn::default(),
         needed_beyond: Vec::new(),
         needed_by: None,
         level_guarded: None,
@@ -49,6 +51,7 @@ pub(crate) fn describe(image: &Image<'_>, program: &Program) -> Report {
         guards_examined: true,
         features,
         isa_functions: Vec::new(),
+        isa_groups: Vec::new(),
         atomics: None,
         build: build(image),
         findings: Vec::new(),
@@ -106,18 +109,25 @@ pub(crate) fn isa_functions(
             function: name_at(guard.svma),
             features: guard.features.iter().map(|feature| feature.name().to_owned()).collect(),
         });
+        let function = name_at(image.svma(start));
+        let step = |step: &Step| model::Step {
+            function: name_at(step.svma),
+            svma: place_of(image, step.svma).1,
+            is_stored: step.is_stored,
+        };
         Some(IsaFunction {
-            path: verdict
-                .path
-                .iter()
-                .map(|step| model::Step { function: name_at(step.svma), svma: place_of(image, step.svma).1 })
-                .collect(),
+            path: verdict.path.iter().map(step).collect(),
+            endangered: (verdict.reach == Reach::UnderGuarded)
+                .then(|| reach::endangered(image.arch, verdict, FeatureSet::EMPTY)),
             root: root_of(image, linkage, verdict),
             guard,
-            function: name_at(image.svma(start)),
+            near: if function.is_some() { None } else { near(image, image.svma(start)) },
+            function,
             svma,
             section: section.map(|name| name.to_string()),
             features,
+            because: verdict.because.as_ref().map(|because| because.cause),
+            group: verdict.because.as_ref().map(|because| group_of(image, program, because)),
             reach: verdict.reach,
         })
     });
@@ -139,10 +149,13 @@ fn placed(
     lines: Option<&SourceLines>,
 ) -> PlacedFinding {
     let (section, svma) = place_of(image, finding.at);
+    let function = names.at(image, program, finding.at);
+    let near = if function.is_some() { None } else { near(image, finding.at) };
     PlacedFinding {
         rule: finding.rule.into(),
         severity: finding.severity,
-        function: names.at(image, program, finding.at),
+        function,
+        near: near.map(Arc::from),
         svma,
         section,
         extent: finding.extent.len(),

@@ -4,11 +4,11 @@
 
 use super::names::name_at;
 use crate::function::Program;
-use crate::function::reach::{self, Step, Verdict};
+use crate::function::reach::{Need, Step, Verdict};
 use crate::image::{ArrayKind, Image, Linkage};
 use crate::insn::{self, Class, Operation};
-use crate::report::{Hex, NeededBy, Reach, Report, Root};
-use deburr_cpu::{Feature, FeatureSet};
+use crate::report::{Hex, NeededBy, Reach, Report, Root, RunsOn};
+use deburr_cpu::{Feature, FeatureSet, Level};
 
 /// Fills in what the file needs.
 pub(crate) fn judge_file(
@@ -18,27 +18,47 @@ pub(crate) fn judge_file(
     program: &Program,
     verdicts: &[Verdict],
 ) {
-    let is_needed = |verdict: &&Verdict| matches!(verdict.reach, Reach::Required | Reach::UnderGuarded);
-    let needed = reach::features_of(verdicts.iter().filter(is_needed));
-    let guarded = verdicts.iter().fold(FeatureSet::EMPTY, |all, verdict| all.union(verdict.guarded));
-    (report.level, report.needed_beyond) = level_of(image, needed);
+    let need = Need::of(image.arch, verdicts);
+    let checked = |verdict: &Verdict| match verdict.reach {
+        Reach::UnderGuarded => verdict.guarded.union(verdict.features),
+        _ => verdict.guarded,
+    };
+    let guarded = verdicts.iter().fold(FeatureSet::EMPTY, |all, verdict| all.union(checked(verdict)));
+    report.level = need.level.map_or("", |level| level.name).to_owned();
+    report.needed_beyond = names(need.beyond);
     if !guarded.is_empty() {
-        let (level, beyond) = level_of(image, needed.union(guarded));
-        (report.level_guarded, report.guarded_beyond) = (Some(level), beyond);
+        let least = need.level.map_or(FeatureSet::EMPTY, |level| level.features);
+        let (level, beyond) =
+            deburr_cpu::smallest_level(image.arch, need.features.union(guarded).union(least));
+        report.level_guarded = Some(level.map_or("", |level| level.name).to_owned());
+        report.guarded_beyond = names(beyond.minus(deburr_cpu::system_features(image.arch)));
     }
+    let with_beyond = |level: &&Level| need.runs_on(level.features.union(need.beyond).with_implied());
+    let cpus = || deburr_cpu::cpus_by_features(image.arch).into_iter();
+    report.runs_on = RunsOn {
+        levels: deburr_cpu::levels(image.arch)
+            .iter()
+            .filter(with_beyond)
+            .map(|level| level.name.into())
+            .collect(),
+        // A file that runs on the first level runs on all.
+        not: match need.endangers_any() {
+            true => cpus().filter(|(_, features)| !need.runs_on(*features)).map(|(name, _)| name).collect(),
+            false => Vec::new(),
+        },
+    };
     report.not_followed = verdicts.iter().filter(|verdict| verdict.reach == Reach::Unknown).count() as u64;
     report.xcr0_not_asked =
         guarded.with_implied().contains(Feature::XSAVE) && trusts_cpuid_alone(image, program);
-    report.needed_by =
-        reach::most_needing(image.arch, verdicts.iter().filter(is_needed)).map(|verdict| NeededBy {
-            function: name_at(image, program, image.svma(verdict.start)),
-            svma: Hex(image.place(image.svma(verdict.start)).1),
-            root: root_of(image, linkage, verdict),
-            from: Hex(verdict
-                .path
-                .first()
-                .map_or(image.place(image.svma(verdict.start)).1, |step| image.place(step.svma).1)),
-        });
+    report.needed_by = need.most_needing(verdicts.iter()).map(|verdict| NeededBy {
+        function: name_at(image, program, image.svma(verdict.start)),
+        svma: Hex(image.place(image.svma(verdict.start)).1),
+        root: root_of(image, linkage, verdict),
+        from: Hex(verdict
+            .path
+            .first()
+            .map_or(image.place(image.svma(verdict.start)).1, |step| image.place(step.svma).1)),
+    });
 }
 
 /// Whether the file runs `cpuid`, and never `xgetbv`.
@@ -56,17 +76,13 @@ fn trusts_cpuid_alone(image: &Image<'_>, program: &Program) -> bool {
     asks_cpu && !asks_system
 }
 
-/// The smallest level of some features, and the names of those left over.
-fn level_of(image: &Image<'_>, features: FeatureSet) -> (String, Vec<String>) {
-    let (level, beyond) = deburr_cpu::smallest_level(image.arch, features);
-    let beyond = beyond.minus(deburr_cpu::system_features(image.arch));
-    let names = beyond.iter().map(Feature::name).map(str::to_owned).collect();
-    (level.map_or("", |level| level.name).to_owned(), names)
+fn names(features: FeatureSet) -> Vec<String> {
+    features.iter().map(Feature::name).map(str::to_owned).collect()
 }
 
 /// What makes the beginning of a verdict's path run.
 pub(crate) fn root_of(image: &Image<'_>, linkage: Option<&Linkage<'_>>, verdict: &Verdict) -> Option<Root> {
-    let &Step { svma, is_function } = verdict.path.first()?;
+    let &Step { svma, is_function, .. } = verdict.path.first()?;
     if !is_function {
         return Some(Root::Data);
     }

@@ -2,15 +2,16 @@
 //! functions, verdicts and findings.
 
 pub(crate) mod build;
+pub(crate) mod groups;
 pub(crate) mod level;
 mod model;
 mod names;
 
-pub use crate::function::reach::{GuardKind, Reach};
+pub use crate::function::reach::{Cause, GuardKind, Reach};
 pub use crate::image::lines::SourceLocation;
 pub use model::{
-    AcrossFinding, Advice, Atomics, Build, Cost, Coverage, Guard, GuardUse, Hex, IsaFunction, NeededBy,
-    OtherPlace, PlacedFinding, Report, Root, SCHEMA_VERSION, Step, ThreadCost,
+    AcrossFinding, Advice, Atomics, Build, Cost, Coverage, Guard, GuardUse, Hex, IsaFunction, IsaGroup,
+    NeededBy, OtherPlace, PlacedFinding, Report, Root, RunsOn, SCHEMA_VERSION, Settlement, Step, ThreadCost,
 };
 pub use names::FunctionNames;
 pub(crate) use names::place_of;

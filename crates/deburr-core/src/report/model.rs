@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::function::reach::{GuardKind, Reach};
+use crate::function::reach::{Cause, GuardKind, Reach};
 use crate::image::lines::SourceLocation;
 
 /// The version of the report's schema; it grows when a field changes its meaning or goes away.
@@ -88,12 +88,25 @@ pub struct NeededBy {
     pub from: Hex,
 }
 
+/// Where a file runs: no path to code that needs more is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct RunsOn {
+    /// The levels, on machines that also have what it needs beyond them.
+    pub levels: Vec<String>,
+    /// The CPUs, of those that `--target` accepts, that it does not run on; those with the fewest features first.
+    pub not: Vec<String>,
+}
+
 /// A function that needs more than the architecture's first level.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct IsaFunction {
     /// Its name, demangled; `None` where the file has none for it.
     pub function: Option<String>,
+    /// Where the function is, if it has no name: after the nearest one that has (`foo+0x40`), which it need not belong to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near: Option<String>,
     /// Its address.
     pub svma: Hex,
     /// The section, in relocatable objects, whose `svma` is an offset in it.
@@ -103,6 +116,9 @@ pub struct IsaFunction {
     pub features: BTreeMap<String, u64>,
     /// Whether a run-time check is before it.
     pub reach: Reach,
+    /// Where it is under-guarded, the known CPUs that pass the checks and lack what it needs: none at all, mostly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endangered: Option<Vec<String>>,
     /// From a root (an entry point, an exported function) to this function, where a path without a sufficient check is
     /// known; otherwise empty.
     pub path: Vec<Step>,
@@ -110,6 +126,56 @@ pub struct IsaFunction {
     pub root: Option<Root>,
     /// The check in front of it, if there is one.
     pub guard: Option<Guard>,
+    /// Why it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<Cause>,
+    /// The id of the functions that are unknown for the same reason: see [`Report::isa_groups`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+}
+
+/// Unknown functions of one cause and one dispatcher.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct IsaGroup {
+    /// Unique in the file: `pointer-stored@0x5678`.
+    pub id: String,
+    /// Why its functions are unknown.
+    pub because: Cause,
+    /// The smallest level that covers what its functions need.
+    pub level: String,
+    /// How many functions it has.
+    pub count: u64,
+    /// The test, the store or the table; `None` where the cause is the whole file's.
+    pub svma: Option<Hex>,
+    /// The section, in relocatable objects, whose `svma` is an offset in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub section: Option<String>,
+    /// The function that tests, stores or hands out; `None` where it has no name, or there is none.
+    pub function: Option<String>,
+    /// The function of another file that the choice depends on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub import: Option<String>,
+    /// What would settle it.
+    pub settled_by: Settlement,
+    /// A `[[guard]]` of `deburr.toml` that states what is not proven, for the user who knows that it holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stated_as: Option<String>,
+    /// One sentence.
+    pub message: String,
+}
+
+/// What would settle whether a check is before unknown functions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Settlement {
+    /// `--closure`: the answer is in a library that the file needs.
+    Closure,
+    /// A `[[guard]]` in `deburr.toml`, by someone who knows the code.
+    Guard,
+    /// A run on a CPU without the level.
+    Run,
 }
 
 /// A step of a path: a function, or an object in data that holds the next step's address.
@@ -120,6 +186,9 @@ pub struct Step {
     pub function: Option<String>,
     /// Its address.
     pub svma: Hex,
+    /// Whether the step before it only stores or passes on its address, instead of calling it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_stored: bool,
 }
 
 /// A check in front of a function.
@@ -146,6 +215,9 @@ pub struct PlacedFinding {
     pub severity: Severity,
     /// The function's name, demangled; `None` where the file has none for it.
     pub function: Option<Arc<str>>,
+    /// Where the function is, if it has no name: after the nearest one that has (`foo+0x40`), which it need not belong to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near: Option<Arc<str>>,
     /// Its address.
     pub svma: Hex,
     /// The section, in relocatable objects, whose `svma` is an offset in it.
@@ -206,6 +278,7 @@ impl From<&AcrossFinding> for PlacedFinding {
             rule: finding.rule.clone(),
             severity: finding.severity,
             function: finding.function.clone(),
+            near: None,
             svma: finding.svma,
             section: finding.section.clone(),
             extent: 0,
@@ -379,6 +452,8 @@ pub struct Report {
     pub level_present: String,
     /// Features present that no level has, or that would raise the level only for their sake.
     pub level_beyond: Vec<String>,
+    /// Where it runs, as far as that is known.
+    pub runs_on: RunsOn,
     /// Features that the file needs and that no level has, or that would raise `level` only for their sake.
     pub needed_beyond: Vec<String>,
     /// The function that most raises what the file needs; `None` where it runs on every machine.
@@ -402,6 +477,9 @@ pub struct Report {
     pub features: BTreeMap<String, u64>,
     /// Functions above the architecture's first level.
     pub isa_functions: Vec<IsaFunction>,
+    /// The unknown functions among them by cause and dispatcher, those with most functions first.
+    #[serde(default)]
+    pub isa_groups: Vec<IsaGroup>,
     /// How its atomics were compiled; AArch64 only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub atomics: Option<Atomics>,

@@ -3,7 +3,7 @@
 use super::model::Hex;
 use crate::address::Svma;
 use crate::function::{Function, Program};
-use crate::image::{self, Image};
+use crate::image::{self, Image, SymbolKind, SymbolOrigin};
 use std::sync::Arc;
 
 /// Section (relocatable objects only) and address.
@@ -17,6 +17,19 @@ pub(crate) fn place_of(image: &Image<'_>, svma: Svma) -> (Option<Arc<str>>, Hex)
 pub(crate) fn name_at(image: &Image<'_>, program: &Program, svma: Svma) -> Option<String> {
     let function = image.code_offset(svma).and_then(|at| program.function_at(at))?;
     program.name(function, image).map(image::demangle)
+}
+
+/// Where a function without a name is: after the nearest named function of the same section, as `foo+0x40`. It says where
+/// to look, not whose code it is.
+pub(crate) fn near(image: &Image<'_>, svma: Svma) -> Option<String> {
+    let code = image.code_at(svma)?.extent;
+    let after = image.symbols.partition_point(|symbol| symbol.svma <= svma);
+    let before = image.symbols.get(..after)?.iter().rev();
+    let symbol = before.take_while(|symbol| symbol.svma >= code.start).find(|symbol| {
+        matches!(symbol.kind, SymbolKind::Function | SymbolKind::IfuncResolver | SymbolKind::Label)
+            && symbol.origin != SymbolOrigin::Plt
+    })?;
+    Some(format!("{}+{:#x}", image::demangle(&symbol.name), svma.0 - symbol.svma.0))
 }
 
 /// Demangled names. Neighbouring findings are in the same function, so the last name is kept.

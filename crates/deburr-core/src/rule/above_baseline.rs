@@ -1,10 +1,11 @@
 //! `above-baseline`: functions that need more than the baseline's machines have, and that the program reaches without a
-//! check that proves it. One finding a function, at the first such instruction.
+//! check that proves it. One finding a function, at the first such instruction; functions for which that is unknown have
+//! one finding for each cause, at what chooses them.
 
 use super::{Context, Rule};
 use crate::address::{Extent, Svma};
 use crate::finding::{Evidence, Finding, Severity, Value};
-use crate::function::reach::{Guard, GuardKind, Reach, Verdict};
+use crate::function::reach::{Guard, GuardKind, Reach, UnknownGroup, Verdict, endangered, unknown_groups};
 use crate::image::demangle;
 use crate::insn::{self, ClassSet, sweep::Wants};
 use deburr_cpu::{Feature, FeatureSet};
@@ -13,7 +14,7 @@ use deburr_cpu::{Feature, FeatureSet};
 pub(super) const RULE: Rule = Rule {
     id: "above-baseline",
     summary: "instruction that the stated baseline does not have, and that no check guards",
-    severity: "error; warning where the path to it is not followed",
+    severity: "error; note where the path is not followed (--strict: warning) or no known CPU is endangered",
     page: include_str!("../../pages/above-baseline.md"),
     preview: false,
     remedies: &[],
@@ -26,27 +27,82 @@ pub(super) const RULE: Rule = Rule {
 const STEPS: usize = 6;
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    context.above_baseline.iter().filter_map(|verdict| finding(context, verdict)).collect()
+    let verdicts = context.above_baseline;
+    let without_check = verdicts.iter().filter(|verdict| verdict.reach.is_unsafe());
+    let groups = unknown_groups(context.image, context.program, verdicts);
+    let unknown = groups.iter().filter_map(|group| not_proven(context, group));
+    without_check.map(|verdict| finding(context, verdict)).chain(unknown).collect()
 }
 
-fn finding(context: &Context<'_>, verdict: &Verdict) -> Option<Finding> {
-    let severity = match verdict.reach {
-        Reach::Required | Reach::UnderGuarded => Severity::Error,
-        Reach::Unknown => Severity::Warning,
-        Reach::Guarded | Reach::Unreached | Reach::Covered => return None,
-    };
+/// Names of functions in the evidence; the report has all.
+const NAMED: usize = 10;
+
+/// The one finding for functions of one cause.
+fn not_proven(context: &Context<'_>, group: &UnknownGroup) -> Option<Finding> {
+    let (image, program) = (context.image, context.program);
+    let start = *group.functions.first()?;
+    let verdict = context.above_baseline.iter().find(|verdict| verdict.start == start)?;
+    // A table has no instruction to point at, and a cause of the whole file no place.
+    let place = group.at.filter(|svma| image.code_offset(*svma).is_some());
+    let at = place.unwrap_or(image.svma(verdict.at));
+    let functions = group.functions.iter().take(NAMED).map(|&start| named(context, image.svma(start)));
+    let mut evidence = vec![
+        ("features", Value::List(names(group.features))),
+        ("instructions", Value::Number(group.instructions)),
+        ("reach", Value::Text(Reach::Unknown.name().into())),
+        ("because", Value::Text(group.cause.name().into())),
+        ("group", Value::Text(group.id.as_str().into())),
+        ("count", Value::Number(group.functions.len() as u64)),
+        ("functions", Value::List(functions.collect())),
+    ];
+    if let Some(svma) = group.at {
+        evidence.push(("place", Value::Text(hex(context, svma).into())));
+    }
+    if let Some(import) = &group.import {
+        evidence.push(("import", Value::Text(import.clone())));
+    }
+    Some(Finding {
+        rule: RULE.id,
+        at,
+        extent: extent(context, at),
+        severity: Severity::Note,
+        message: group.message(image, program).into(),
+        evidence: Evidence::from(evidence),
+    })
+}
+
+/// The instruction at an address.
+fn extent(context: &Context<'_>, at: Svma) -> Extent {
     let image = context.image;
-    let at = image.svma(verdict.at);
-    let length = image.bytes_at(at).and_then(|code| insn::decode(image.arch, code, at));
-    let path: Vec<String> = verdict.path.iter().map(|step| named(context, step.svma)).collect();
+    let insn = image.bytes_at(at).and_then(|code| insn::decode(image.arch, code, at));
+    Extent { start: at, end: at.offset(insn.map_or(1, |insn| insn.length.into())) }
+}
+
+/// The finding for a function that a path without a sufficient check reaches.
+fn finding(context: &Context<'_>, verdict: &Verdict) -> Finding {
+    let at = context.image.svma(verdict.at);
+    let path: Vec<(String, bool)> =
+        verdict.path.iter().map(|step| (named(context, step.svma), step.is_stored)).collect();
     let needs = names(verdict.features).join(", ");
+    // Of the CPUs that the baseline allows.
+    let baseline = context.baseline.unwrap_or_default();
+    let endangered = match verdict.reach {
+        Reach::UnderGuarded => endangered(context.image.arch, verdict, baseline),
+        _ => Vec::new(),
+    };
+    let is_harmless = verdict.reach == Reach::UnderGuarded && endangered.is_empty();
+    let severity = if is_harmless { Severity::Note } else { Severity::Error };
     let message = match (verdict.reach, verdict.guard) {
-        (Reach::Unknown, _) => {
-            format!("{needs} reached only through a pointer or a check that is not followed")
-        }
         (Reach::UnderGuarded, Some(guard)) => {
             let proven = names(strongest(guard.features)).join(", ");
-            format!("{needs} after a check for {proven} only ({})", place(context, guard))
+            let which = match endangered.as_slice() {
+                [] => "no known CPU has the one without the other".to_owned(),
+                [one] => format!("{one} has the one without the other"),
+                [first, rest @ ..] => {
+                    format!("{first} and {} more CPUs have the one without the other", rest.len())
+                }
+            };
+            format!("{needs} after a check for {proven} only ({}): {which}", place(context, guard))
         }
         _ if path.is_empty() => format!("{needs} without a check"),
         _ => format!("{needs} without a check: {}", shortened(&path)),
@@ -57,20 +113,23 @@ fn finding(context: &Context<'_>, verdict: &Verdict) -> Option<Finding> {
         ("reach", Value::Text(verdict.reach.name().into())),
     ];
     if !path.is_empty() {
-        evidence.push(("path", Value::List(path)));
+        evidence.push(("path", Value::List(path.into_iter().map(|(name, _)| name).collect())));
+    }
+    if verdict.reach == Reach::UnderGuarded {
+        evidence.push(("endangered", Value::List(endangered)));
     }
     if let Some(guard) = verdict.guard {
         evidence.push(("guard", Value::Text(place(context, guard).into())));
         evidence.push(("proven", Value::List(names(strongest(guard.features)))));
     }
-    Some(Finding {
+    Finding {
         rule: RULE.id,
         at,
-        extent: Extent { start: at, end: at.offset(length.map_or(1, |insn| insn.length.into())) },
+        extent: extent(context, at),
         severity,
         message: message.into(),
         evidence: Evidence::from(evidence),
-    })
+    }
 }
 
 fn names(features: FeatureSet) -> Vec<String> {
@@ -111,13 +170,17 @@ fn place(context: &Context<'_>, guard: Guard) -> String {
     }
 }
 
-/// The first step and the last ones.
-fn shortened(path: &[String]) -> String {
-    match path {
-        [root, rest @ ..] if path.len() > STEPS => {
-            let last = rest.get(rest.len().saturating_sub(STEPS - 2)..).unwrap_or(rest);
-            format!("{root} → … → {}", last.join(" → "))
-        }
-        _ => path.join(" → "),
+/// The first step and the last ones: `→ f` where f is called, `⇒ f` where its address is stored or passed on.
+fn shortened(path: &[(String, bool)]) -> String {
+    let Some(((root, _), rest)) = path.split_first() else { return String::new() };
+    let left_out = path.len().saturating_sub(STEPS);
+    let mut text = root.clone();
+    if left_out > 0 {
+        text.push_str(&format!(" → … {left_out} more …"));
     }
+    for (name, is_stored) in rest.get(left_out..).unwrap_or(rest) {
+        text.push_str(if *is_stored { " ⇒ " } else { " → " });
+        text.push_str(name);
+    }
+    text
 }

@@ -3,11 +3,11 @@
 use super::{Context, Rule};
 use crate::address::Extent;
 use crate::finding::{Evidence, Finding, Severity, Value};
-use crate::function::reach::{self, Reach, Verdict};
+use crate::function::reach::{Need, Reach, Verdict};
 use crate::image::{Kind, demangle};
 use crate::insn::{self, Class, ClassSet, sweep::Wants};
 use crate::remedy::{Compiler, Remedy};
-use deburr_cpu::{Arch, Feature, Level};
+use deburr_cpu::{Arch, Feature};
 
 /// The rule.
 pub(super) const RULE: Rule = Rule {
@@ -42,20 +42,16 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
     }
     let claimed = image.build.isa_needed.as_deref();
     let levels = deburr_cpu::levels(image.arch);
-    let place = |level: &Level| levels.iter().position(|known| known == level);
+    let need = Need::of(image.arch, context.verdicts);
+    let level = need.level?;
     // `x86-64-baseline` is the first level.
     let stated = levels.iter().position(|level| Some(level.name) == claimed).unwrap_or(0);
-    let above = levels.iter().enumerate().skip(stated + 1).rev();
-    let (level, required) = above
-        .map(|(number, level)| {
-            let needs_it = |verdict: &&Verdict| {
-                let (needed, _) = deburr_cpu::smallest_level(image.arch, verdict.features);
-                verdict.reach == Reach::Required && needed.and_then(place) == Some(number)
-            };
-            (level, context.verdicts.iter().filter(needs_it).collect::<Vec<_>>())
-        })
-        .find(|(_, required)| is_proven(context, required))?;
-    let most = reach::most_needing(image.arch, required.iter().copied())?;
+    if levels.iter().position(|known| known == level)? <= stated {
+        return None;
+    }
+    let raises = |verdict: &&Verdict| verdict.reach == Reach::Required && need.is_raised_by(verdict);
+    let required: Vec<&Verdict> = context.verdicts.iter().filter(raises).collect();
+    let most = need.most_needing(required.iter().copied()).filter(|_| is_proven(context, &required))?;
     let at = image.svma(most.at);
     let length = image.bytes_at(at).and_then(|code| insn::decode(image.arch, code, at))?.length;
     let says = claimed.map_or("there is no note".to_owned(), |claimed| format!("the note says {claimed}"));

@@ -153,7 +153,12 @@ case!(
 
 case!(
     a_check_for_less_is_named_as_such,
-    Case { sources: &["arm_trap_weaker.c"], expects: &[("add_lse", "under-guarded")], ..NEEDS_LSE }
+    Case {
+        sources: &["arm_trap_weaker.c"],
+        expects: &[("add_lse", "under-guarded")],
+        level: "armv8.0-a",
+        ..NEEDS_LSE
+    }
 );
 
 case!(

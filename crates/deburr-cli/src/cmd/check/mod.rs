@@ -38,7 +38,8 @@ pub(super) fn run(
 ) -> Result<ExitCode, Failure> {
     let since = Instant::now();
     let of_files = BatchPlan::new(&options.analysis, &options.batch).map_err(Failure::Message)?;
-    let plan = BatchPlan { closure: options.closure, root: options.root.clone(), ..of_files };
+    let mut plan = BatchPlan { closure: options.closure, root: options.root.clone(), ..of_files };
+    plan.analysis.config.strict |= options.strict;
     let config = &plan.analysis.config;
     let read = options.paths.iter().map(PathBuf::as_path).chain(plan.analysis.config.path.as_deref());
     let outlets = sink::open(options, &read.collect::<Vec<_>>(), stdout)?;

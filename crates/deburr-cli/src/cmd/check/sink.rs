@@ -25,6 +25,9 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
+/// Columns of a line where the output is no terminal.
+const LONGEST_LINE: usize = 160;
+
 /// Where a report goes.
 enum Out<'o> {
     Stdout(&'o mut dyn Write),
@@ -163,7 +166,7 @@ impl<'o> Sinks<'o> {
                 ReportFormat::Text => Box::new(Text {
                     detail: Detail {
                         palette,
-                        width: is_terminal.then(width_of_terminal).flatten(),
+                        width: if is_terminal { width_of_terminal() } else { Some(LONGEST_LINE) },
                         limit: options.limit,
                         clean_files: options.verbose || (!options.quiet && few == Some(false)),
                         verbose: options.verbose,

@@ -2,12 +2,23 @@
 //!
 //! In: a finding or a path. Out: text for every format that names places in files.
 
+use crate::config::allow::NO_NAME;
 use deburr_core::report::PlacedFinding;
+use std::borrow::Cow;
 
 /// A finding's address: `0x4a10`, in relocatable objects `.text+0x10`.
 pub(super) fn place(finding: &PlacedFinding) -> String {
     let section = finding.section.as_deref().map(|name| format!("{name}+")).unwrap_or_default();
     format!("{section}{}", finding.svma)
+}
+
+/// The function that a finding is in. One without a name is marked as such, with the nearest one that has a name.
+pub(in crate::render::check) fn function_of(finding: &PlacedFinding) -> Cow<'_, str> {
+    match (&finding.function, &finding.near) {
+        (Some(name), _) => Cow::Borrowed(name),
+        (None, Some(near)) => Cow::Owned(format!("{NO_NAME}; near {near}")),
+        (None, None) => Cow::Borrowed(NO_NAME),
+    }
 }
 
 /// A path as it is known in a folder, if it is there.
@@ -45,6 +56,18 @@ pub(super) fn uri(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn function_without_a_name_is_never_called_by_the_nearest_one() {
+        let mut finding = crate::render::check::example::example().findings.remove(0);
+        assert_eq!(function_of(&finding), "spin_lock");
+        finding.near = Some("init+0x40".into());
+        assert_eq!(function_of(&finding), "spin_lock");
+        finding.function = None;
+        assert_eq!(function_of(&finding), "(no name); near init+0x40");
+        finding.near = None;
+        assert_eq!(function_of(&finding), "(no name)");
+    }
 
     #[test]
     fn path_is_named_from_the_folder_that_it_is_in() {

@@ -27,4 +27,6 @@ pub use file::knowledge::Knowledge;
 pub use verdict::checks::Checks;
 pub use verdict::evidence::{Guard, Step, Verdict};
 pub use verdict::kind::{GuardKind, Reach};
-pub use verdict::needed::{features_of, most_needing};
+pub use verdict::needed::{Need, endangered};
+pub use verdict::unknown::cause::{Because, Cause};
+pub use verdict::unknown::group::{UnknownGroup, group_of, unknown_groups};

@@ -5,7 +5,7 @@
 
 use super::detail::Detail;
 use super::functions;
-use crate::config::allow::NO_NAME;
+use crate::render::check::location::function_of;
 use crate::render::line::{fit, fit_end};
 use crate::render::number::{counted, grouped, nanoseconds};
 use deburr_core::Report;
@@ -124,7 +124,7 @@ fn rule_group(out: &mut dyn Write, group: &[&PlacedFinding], cost: &str, detail:
         let place = format!("{section}{:<width$}", finding.svma);
         let indent = 4 + place.chars().count() + 2;
         let room = detail.width.map(|width| width.saturating_sub(indent));
-        let function = fit(finding.function.as_deref().unwrap_or(NO_NAME), room);
+        let function = fit(&function_of(finding), room);
         let place_in_source = match &finding.source {
             Some(source) => format!(" at {}:{}", source.file, source.line),
             None => String::new(),
@@ -205,6 +205,11 @@ fn verdict(report: &Report) -> String {
             }
         }
     };
+    match dying_at_level(report).as_slice() {
+        [] => {}
+        [only] => text.push_str(&format!(", but not on {only}")),
+        [first, rest @ ..] => text.push_str(&format!(", but not on {first} and {} more CPUs", rest.len())),
+    }
     if let Some(guarded) = &report.level_guarded {
         let guarded = with(guarded, &report.guarded_beyond);
         if guarded != level {
@@ -218,6 +223,14 @@ fn verdict(report: &Report) -> String {
         text.push_str("; tests cpuid for AVX, but not the system (no xgetbv)");
     }
     text
+}
+
+/// The known CPUs of the file's level that it does not run on: they pass a check for less than what comes after it.
+fn dying_at_level(report: &Report) -> Vec<&str> {
+    let level = deburr_cpu::level_named(&report.level).filter(|_| !report.runs_on.not.is_empty());
+    let having = level.map(|level| deburr_cpu::cpus_having(level.arch, level.features)).unwrap_or_default();
+    let not = report.runs_on.not.iter().map(String::as_str);
+    not.filter(|cpu| having.iter().any(|having| having == cpu)).collect()
 }
 
 /// Features and build facts.

@@ -1,13 +1,14 @@
 //! Text for people: the functions above the first level, by verdict, worst first.
 //!
 //! In: one report. Out: a line of counts; below it the functions that need a feature without a sufficient
-//! check, each with its path; all functions where every detail is wanted.
+//! check, each with its path, and the causes of what is not proven; all functions where every detail is wanted. In a
+//! path, `→ f` calls f, and `⇒ f` only stores or passes on its address.
 
 use super::detail::Detail;
-use crate::render::line::fit;
-use crate::render::number::counted;
+use crate::render::line::{fit, fit_middle, shortened};
+use crate::render::number::{counted, grouped};
 use deburr_core::Report;
-use deburr_core::report::{GuardKind, Hex, IsaFunction, Reach};
+use deburr_core::report::{GuardKind, Hex, IsaFunction, Reach, Settlement, Step};
 use std::io::{self, Write};
 
 /// Functions named where not all are.
@@ -31,6 +32,16 @@ const KINDS: [(GuardKind, &str); 5] = [
     (GuardKind::Stated, "stated"),
 ];
 
+/// What settles unknown verdicts, in the order in which it is shown.
+const SETTLEMENTS: [(Settlement, &str); 3] = [
+    (Settlement::Closure, "--closure, which analyses the libraries that the file needs"),
+    (
+        Settlement::Guard,
+        "a [[guard]] in deburr.toml, where you know of the check (--verbose prints some to paste)",
+    ),
+    (Settlement::Run, "a run on a CPU without the level"),
+];
+
 /// Renders the functions of a file.
 pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<()> {
     let functions = &report.isa_functions;
@@ -40,8 +51,8 @@ pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io
     let of = |reach: Reach| functions.iter().filter(move |function| function.reach == reach);
     let count = |&(reach, name): &(Reach, &str)| match of(reach).count() {
         0 => None,
-        n if reach == Reach::Guarded => Some(format!("{n} {name}{}", kinds(of(reach)))),
-        n => Some(format!("{n} {name}")),
+        n if reach == Reach::Guarded => Some(format!("{} {name}{}", grouped(n as u64), kinds(of(reach)))),
+        n => Some(format!("{} {name}", grouped(n as u64))),
     };
     let counts: Vec<String> = VERDICTS.iter().filter_map(count).collect();
     let head = counted(functions.len() as u64, "function");
@@ -58,12 +69,49 @@ pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io
         .collect();
     let limit = if detail.verbose { all.len() } else { SHOWN };
     for (verdict, function) in all.iter().take(limit) {
-        let line = format!("    {verdict:13}  {}", described(function));
-        writeln!(out, "{}", fit(&line, detail.width))?;
+        let head = format!("    {verdict:13}  ");
+        let room = detail.width.map(|width| width.saturating_sub(head.chars().count()));
+        writeln!(out, "{head}{}", described(function, room))?;
     }
     if all.len() > limit {
-        let more = format!("… and {} more (--verbose shows all)", all.len() - limit);
+        let more = format!("… and {} more (--verbose shows all)", grouped((all.len() - limit) as u64));
         writeln!(out, "    {}", detail.palette.dim(&more))?;
+    }
+    unknown(out, report, detail)
+}
+
+/// Renders the causes of unknown verdicts, those of most functions first, and what would settle them.
+fn unknown(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<()> {
+    let groups = &report.isa_groups;
+    // The findings say it already.
+    let is_found = report.findings.iter().any(|finding| finding.evidence.get("because").is_some());
+    let shown = match (detail.verbose, is_found) {
+        (true, _) => groups.len(),
+        (false, true) => 0,
+        (false, false) => SHOWN,
+    };
+    for group in groups.iter().take(shown) {
+        let line = format!("    not proven     {}", group.message);
+        writeln!(out, "{}", fit_middle(&line, detail.width))?;
+        for line in group.stated_as.iter().filter(|_| detail.verbose).flat_map(|tables| tables.lines()) {
+            writeln!(out, "{:19}{}", "", detail.palette.dim(line))?;
+        }
+    }
+    if let Some(rest) = groups.get(shown..).filter(|rest| !rest.is_empty() && shown > 0) {
+        let functions = counted(rest.iter().map(|group| group.count).sum(), "function");
+        let more = format!(
+            "… and {functions} for {} (--verbose shows all)",
+            counted(rest.len() as u64, "other cause")
+        );
+        writeln!(out, "    {}", detail.palette.dim(&more))?;
+    }
+    for (settlement, how) in SETTLEMENTS {
+        let count =
+            groups.iter().filter(|group| group.settled_by == settlement).map(|group| group.count).sum();
+        if count > 0 {
+            let line = format!("    To settle {}: {how}", counted(count, "function"));
+            writeln!(out, "{}", fit(&line, detail.width))?;
+        }
     }
     Ok(())
 }
@@ -77,23 +125,68 @@ fn kinds<'r>(functions: impl Iterator<Item = &'r IsaFunction> + Clone) -> String
     let mut counts: Vec<(usize, &str)> = KINDS.iter().map(|&(kind, name)| (count(kind), name)).collect();
     counts.retain(|(count, _)| *count > 0);
     counts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-    let texts: Vec<String> = counts.iter().map(|(count, name)| format!("{count} {name}")).collect();
+    let texts: Vec<String> =
+        counts.iter().map(|(count, name)| format!("{} {name}", grouped(*count as u64))).collect();
     if texts.is_empty() { String::new() } else { format!(" ({})", texts.join(", ")) }
 }
 
-/// `sum (AVX AVX2): _start → main → sum`.
-fn described(function: &IsaFunction) -> String {
-    let features: Vec<_> = function.features.keys().map(String::as_str).collect();
-    let mut text = format!("{} ({})", named(function.function.as_deref(), function.svma), features.join(" "));
-    if function.path.len() > 1 {
-        let path = function.path.iter().map(|step| named(step.function.as_deref(), step.svma));
-        text.push_str(": ");
-        text.push_str(&path.collect::<Vec<_>>().join(" → "));
+/// `sum (AVX AVX2): _start → main → sum`, in the room that there is: features and the path are shortened in the middle.
+fn described(function: &IsaFunction, room: Option<usize>) -> String {
+    let features: Vec<String> = function.features.keys().cloned().collect();
+    let mut name = named(function.function.as_deref(), function.svma);
+    if let Some(near) = &function.near {
+        name = format!("{name} (no name; {near})");
     }
-    if let Some(guard) = &function.guard {
+    let guard = function.guard.as_ref().map_or_else(String::new, |guard| {
         let kind = KINDS.iter().find(|(kind, _)| *kind == guard.kind).map_or("check", |(_, name)| name);
         let within = guard.function.as_ref().map(|name| format!(" in {name}")).unwrap_or_default();
-        text.push_str(&format!("; {kind} at {}{within}", guard.svma));
+        format!("; {kind} at {}{within}", guard.svma)
+    });
+    let steps: Vec<(&str, String)> = if function.path.len() > 1 {
+        let step = |step: &Step| {
+            (if step.is_stored { " ⇒ " } else { " → " }, named(step.function.as_deref(), step.svma))
+        };
+        function.path.iter().map(step).collect()
+    } else {
+        Vec::new()
+    };
+    let text = |features: usize, steps: &[(&str, String)], left_out: usize| {
+        let list = shortened(function.features.keys().map(String::as_str), features, " ");
+        format!("{name} ({list}){}{guard}", path(steps, left_out))
+    };
+    let fits = |text: &String| room.is_none_or(|room| text.chars().count() <= room);
+    let lists = [features.len(), LISTED.min(features.len())];
+    let candidates = lists.into_iter().flat_map(|listed| {
+        let text = &text;
+        let steps = &steps;
+        (0..=steps.len().saturating_sub(KEPT)).map(move |left_out| text(listed, steps, left_out))
+    });
+    let shortest = candidates.clone().find(fits).or_else(|| candidates.last());
+    fit_middle(&shortest.unwrap_or_default(), room)
+}
+
+/// Features named, and steps of a path, where there is no room for all.
+const LISTED: usize = 3;
+const KEPT: usize = 3;
+
+/// `: _start → main → … 3 more … → sum`: steps are left out after the second.
+fn path(steps: &[(&str, String)], left_out: usize) -> String {
+    let Some(((_, root), rest)) = steps.split_first() else { return String::new() };
+    let mut text = format!(": {root}");
+    let (before, after) = match left_out {
+        0 => (rest, &[][..]),
+        n => (rest.get(..1).unwrap_or_default(), rest.get(1 + n..).unwrap_or_default()),
+    };
+    for (arrow, name) in before {
+        text.push_str(arrow);
+        text.push_str(name);
+    }
+    if left_out > 0 {
+        text.push_str(&format!(" → … {left_out} more …"));
+    }
+    for (arrow, name) in after {
+        text.push_str(arrow);
+        text.push_str(name);
     }
     text
 }

@@ -127,7 +127,7 @@ bin/server: aarch64, needs armv8.1-a + FEAT_SVE in crc (0x400)
         let mut out = Vec::new();
         file::write(&mut out, &report, &Detail { width: Some(70), ..detail(0) }).unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert!(text.contains("fff…\n") && text.contains("ggg…\n"), "{text}");
+        assert!(text.contains("fff…\n") && text.contains("ggg…"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 70), "{text}");
         assert_eq!(fit_end(" at some/long/folder/lock.c:7", Some(16)), " at …er/lock.c:7");
     }
@@ -247,5 +247,69 @@ bin/server: aarch64, needs armv8.1-a + FEAT_SVE in crc (0x400)
         let all = lines(true);
         assert_eq!(all.len(), 11, "{all:?}");
         assert_eq!(all[7], "    guarded        crc (FEAT_CRC32); ifunc at 0x900 in choose");
+    }
+
+    #[test]
+    fn unknown_functions_are_one_line_a_cause_with_what_settles_them() {
+        let group = |id: &str, count: u64, settled_by: &str| {
+            serde_json::from_value(serde_json::json!({
+                "id": id, "because": "pointer-stored", "level": "armv8.1-a", "count": count, "svma": "0x5678",
+                "function": "choose", "settled_by": settled_by, "stated_as": "[[guard]]\nfunction = \"sum_*\"\n",
+                "message": format!("{count} functions up to armv8.1-a are chosen through {id}: not proven"),
+            }))
+            .unwrap()
+        };
+        let report = example_with(|report| {
+            report.isa_groups = vec![
+                group("a", 4875, "guard"),
+                group("b", 12, "closure"),
+                group("c", 11, "guard"),
+                group("d", 10, "run"),
+                group("e", 9, "run"),
+            ];
+        });
+        let lines = |verbose| {
+            let mut out = Vec::new();
+            functions::write(&mut out, &report, &Detail { verbose, ..detail(1) }).unwrap();
+            String::from_utf8(out).unwrap().lines().skip(2).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let brief = lines(false);
+        assert_eq!(
+            brief[0],
+            "    not proven     4875 functions up to armv8.1-a are chosen through a: not proven"
+        );
+        assert_eq!(brief[3], "    … and 19 functions for 2 other causes (--verbose shows all)");
+        assert!(brief[4].starts_with("    To settle 12 functions: --closure"), "{brief:?}");
+        assert!(
+            brief[5].starts_with("    To settle 4,886 functions: a [[guard]] in deburr.toml"),
+            "{brief:?}"
+        );
+        assert!(brief[6].starts_with("    To settle 19 functions: a run"), "{brief:?}");
+        assert_eq!(brief.len(), 7);
+        let all = lines(true);
+        assert_eq!(all.iter().filter(|line| line.trim() == "[[guard]]").count(), 5, "{all:?}");
+    }
+
+    #[test]
+    fn path_distinguishes_calls_from_stored_addresses_and_loses_its_middle() {
+        let mut report = example();
+        let function = &mut report.isa_functions[0];
+        let step = |name: &str, is_stored: bool| {
+            serde_json::from_value(
+                serde_json::json!({"function": name, "svma": "0x10", "is_stored": is_stored}),
+            )
+            .unwrap()
+        };
+        function.path = (0..12).map(|index| step(&format!("step_number_{index}"), index == 11)).collect();
+        let line = |width| {
+            let mut out = Vec::new();
+            functions::write(&mut out, &report, &Detail { width, ..detail(1) }).unwrap();
+            String::from_utf8(out).unwrap().lines().nth(1).unwrap().to_owned()
+        };
+        assert!(line(None).ends_with(" → step_number_10 ⇒ step_number_11"), "{}", line(None));
+        let short = line(Some(120));
+        assert!(short.chars().count() <= 120, "{short}");
+        assert!(short.contains(": step_number_0 → step_number_1 → … "), "{short}");
+        assert!(short.ends_with(" more … → step_number_10 ⇒ step_number_11"), "{short}");
     }
 }

@@ -430,6 +430,11 @@ impl State {
         Proof { features: self.proven, is_doubtful: !self.doubts.is_empty() }
     }
 
+    /// A test on every path to here that was not followed: the last one, by address.
+    pub(crate) fn doubt(&self) -> Option<Svma> {
+        self.doubts.last().map(|&(branch, _)| branch)
+    }
+
     /// The same where a condition on the flags holds, or does not: values that this rules out are left out.
     pub(crate) fn narrowed(mut self, condition: Condition, holds: bool) -> State {
         let Some(subject) = self.subject else { return self };

@@ -13,6 +13,6 @@ pub(crate) mod learnt;
 mod libgcc;
 mod run;
 pub(crate) mod seeds;
-mod sources;
+pub(crate) mod sources;
 mod teach;
 mod words;

@@ -20,6 +20,10 @@ pub(crate) struct BlockFacts {
     pub proof: Option<Proof>,
     /// The last branch that proved something.
     pub check: Option<Svma>,
+    /// A test on every path to it that was not followed.
+    pub doubt: Option<Svma>,
+    /// Whether the run stopped before it was settled what is known here.
+    pub is_cut: bool,
 }
 
 /// Something that a function stores where others find it.

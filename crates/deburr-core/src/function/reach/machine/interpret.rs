@@ -208,11 +208,14 @@ impl Run<'_, '_, '_> {
             let beyond = is_cut.then_some(Proof::doubt(has_tests));
             self.transfer.effects.facts.blocks = (graph.blocks.iter().zip(&states).zip(&visits))
                 .filter_map(|((block, state), visits)| {
-                    let doubt = Proof::doubt(*visits > VISITS);
+                    let is_unsettled = *visits > VISITS;
+                    let doubt = Proof::doubt(is_unsettled);
                     Some(BlockFacts {
                         start: self.transfer.file.image.code_offset(block.start())?,
                         proof: state.as_ref().map(|state| self.guard(state).union(doubt)).or(beyond),
                         check: state.as_ref().and_then(|state| state.check),
+                        doubt: state.as_ref().and_then(State::doubt),
+                        is_cut: is_unsettled || (is_cut && state.is_none()),
                     })
                 })
                 .collect();
@@ -346,7 +349,13 @@ impl Run<'_, '_, '_> {
     /// A jump to another function: it runs in this one's place.
     fn tail(&mut self, insn: &Insn, target: Svma, state: State) {
         if let Some(start) = self.transfer.file.image.code_offset(insn.svma).filter(|_| self.depth == 0) {
-            let facts = BlockFacts { start, proof: Some(self.guard(&state)), check: state.check };
+            let facts = BlockFacts {
+                start,
+                proof: Some(self.guard(&state)),
+                check: state.check,
+                doubt: state.doubt(),
+                is_cut: false,
+            };
             self.transfer.effects.facts.exits.push((start, facts));
         }
         let call = Insn { flow: Flow::Call(target), ..*insn };

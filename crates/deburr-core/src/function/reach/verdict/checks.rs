@@ -6,6 +6,7 @@ use crate::function::reach::verdict::node::{Entries, IncomingEdge, Node, leads_t
 use crate::function::reach::verdict::unconditional::Unconditional;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// All edges into the nodes of interest.
 #[derive(Debug, Default)]
@@ -43,4 +44,6 @@ pub struct Checks {
     pub(crate) facts: FactsByFunction,
     /// Whether the file queries the CPU at all, or another file that did.
     pub(crate) any: bool,
+    /// The functions that know of the CPU what a function of another file returns, by where they begin, with its name.
+    pub(crate) imported: BTreeMap<CodeOffset, Arc<str>>,
 }

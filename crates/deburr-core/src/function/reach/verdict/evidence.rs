@@ -2,6 +2,7 @@
 
 use crate::address::{CodeOffset, Svma};
 use crate::function::reach::verdict::kind::{GuardKind, Reach};
+use crate::function::reach::verdict::unknown::cause::Because;
 use deburr_cpu::FeatureSet;
 
 /// The check in front of a function.
@@ -22,6 +23,24 @@ pub struct Step {
     pub svma: Svma,
     /// Whether it is a function.
     pub is_function: bool,
+    /// Whether the step before it only stores or passes on its address, instead of calling it.
+    pub is_stored: bool,
+}
+
+/// CPUs that get to an instruction and lack what it needs: those that have all of `proven` and not all of `missing`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Gap {
+    /// Features that some check has proven on the path; none where there is no check.
+    pub proven: FeatureSet,
+    /// Features that the instruction needs as well.
+    pub missing: FeatureSet,
+}
+
+impl Gap {
+    /// Whether a CPU gets there and lacks something.
+    pub fn endangers(self, features: FeatureSet) -> bool {
+        self.proven.is_subset(features) && !self.missing.is_subset(features)
+    }
 }
 
 /// What is found of one function.
@@ -42,6 +61,10 @@ pub struct Verdict {
     pub instructions: u64,
     /// From a root to the function; empty unless a path without a sufficient check is known.
     pub path: Vec<Step>,
+    /// Of what is required and under-guarded in it, sorted.
+    pub gaps: Vec<Gap>,
     /// The check, if there is one.
     pub guard: Option<Guard>,
+    /// Why it is unknown; `None` for other verdicts, `covered` among them.
+    pub because: Option<Because>,
 }

@@ -3,17 +3,21 @@
 use crate::address::CodeOffset;
 use crate::function::Program;
 use crate::function::reach::file::knowledge::Knowledge;
+use crate::function::reach::file::names;
 use crate::function::reach::file::view::View;
 use crate::function::reach::learn::again::{run_again, worth_running_again};
+use crate::function::reach::learn::facts::FactsByFunction;
 use crate::function::reach::learn::fixpoint::learn;
 use crate::function::reach::learn::seeds;
+use crate::function::reach::learn::sources::callers_by_name;
 use crate::function::reach::verdict::checks::Checks;
 use crate::function::reach::verdict::evidence::Verdict;
 use crate::function::reach::verdict::slice::{self, Closure};
 use crate::function::reach::verdict::{edges, judge};
 use crate::image::{Image, Linkage};
 use deburr_cpu::FeatureSet;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 impl Checks {
     /// Finds the file's checks, as far as they matter for the functions with instructions above the architecture's
@@ -51,6 +55,7 @@ impl Checks {
             run_again(&file, &mut learnt, &analysed, &new);
         }
         checks.facts = learnt.facts;
+        checks.imported = imported(&file, &checks.facts);
         checks
     }
 
@@ -73,6 +78,32 @@ impl Checks {
     ) -> Vec<Verdict> {
         judge::judge(self, image, program, (permitted, stated))
     }
+}
+
+/// The functions that know of the CPU what a function of another file returns: they call it, or load a word that a
+/// function stores which does.
+fn imported(file: &View<'_, '_>, facts: &FactsByFunction) -> BTreeMap<CodeOffset, Arc<str>> {
+    let mut found: BTreeMap<CodeOffset, Arc<str>> = BTreeMap::new();
+    for name in file.linkage.imports.iter().map(|import| import.name).filter(|name| names::reports_cpu(name))
+    {
+        for start in callers_by_name(file, |called| called == name) {
+            found.entry(start).or_insert_with(|| name.into());
+        }
+    }
+    let stored = |(start, name): (&CodeOffset, &Arc<str>)| {
+        let stores = facts.get(start).map(|facts| facts.stores.as_slice()).unwrap_or_default();
+        let informative = stores.iter().filter(|stored| stored.value.is_informative());
+        informative.map(|stored| (stored.at, name.clone())).collect::<Vec<_>>()
+    };
+    let words: BTreeMap<u64, Arc<str>> = found.iter().flat_map(stored).collect();
+    if !words.is_empty() {
+        for (&start, facts) in facts {
+            if let Some(name) = facts.inputs.words.iter().find_map(|(at, _)| words.get(at)) {
+                found.entry(start).or_insert_with(|| name.clone());
+            }
+        }
+    }
+    found
 }
 
 /// How often paths without a check are analysed again.

@@ -8,10 +8,12 @@ use crate::function::Program;
 use crate::function::atomics::helper;
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::verdict::checks::Checks;
-use crate::function::reach::verdict::evidence::{Guard, Step, Verdict};
+use crate::function::reach::verdict::evidence::{Gap, Guard, Step, Verdict};
 use crate::function::reach::verdict::kind::{GuardKind, Reach};
 use crate::function::reach::verdict::needed::cover;
 use crate::function::reach::verdict::node::{IncomingEdge, Node, Source, leads_to};
+use crate::function::reach::verdict::unknown::cause::{Because, Cause};
+use crate::function::reach::verdict::unknown::origin::{Approach, Origins};
 use crate::function::reach::verdict::unwinder;
 use crate::image::Image;
 use crate::insn::sweep::FeatureHit;
@@ -348,8 +350,8 @@ fn entries(
     (net.nodes.iter().copied().zip(entries).collect(), roots)
 }
 
-/// By node, the one before it on a path from a root.
-type Tree = HashMap<Node, Option<Node>>;
+/// By node, the one before it on a path from a root, and whether that calls it.
+type Tree = HashMap<Node, Option<(Node, bool)>>;
 
 struct Judge<'j, 'a> {
     checks: &'j Checks,
@@ -382,6 +384,8 @@ struct Assessment {
     worst: Decisive,
     /// By severity, what the instructions of that verdict miss or need.
     by_severity: [FeatureSet; 5],
+    /// Of the unsafe ones.
+    gaps: BTreeSet<Gap>,
     /// The first check inside the function.
     local: Option<Guard>,
 }
@@ -424,6 +428,7 @@ impl<'j, 'a> Judge<'j, 'a> {
     fn assess(&self, start: CodeOffset, hits: &[FeatureHit]) -> Assessment {
         let mut worst: Option<Decisive> = None;
         let mut by_severity = [FeatureSet::EMPTY; 5];
+        let mut gaps = BTreeSet::new();
         let mut local = None;
         for (entry, ranges) in self.checks.edges.entries_of(start) {
             let facts = self.checks.facts.get(&entry);
@@ -466,6 +471,10 @@ impl<'j, 'a> Judge<'j, 'a> {
                         features: proof.features.minus(self.permitted),
                     });
                 }
+                if reach.is_unsafe() {
+                    let proven = known.certain.unwrap_or(Known::root()).after(proof, self.all).proven;
+                    gaps.insert(Gap { proven: proven.minus(self.permitted), missing });
+                }
                 if let Some(features) = by_severity.get_mut(usize::from(severity(reach))) {
                     *features = features.union(missing);
                 }
@@ -477,11 +486,11 @@ impl<'j, 'a> Judge<'j, 'a> {
         let first = hits.first().map(|hit| (hit.at, self.needs(hit)));
         let (at, missing) = first.unwrap_or((start, FeatureSet::EMPTY));
         let worst = worst.unwrap_or(Decisive { reach: Reach::Unreached, at, missing, entry: start });
-        Assessment { worst, by_severity, local }
+        Assessment { worst, by_severity, gaps, local }
     }
 
     fn function(&self, start: CodeOffset, hits: &[FeatureHit]) -> Verdict {
-        let Assessment { worst, by_severity, local } = self.assess(start, hits);
+        let Assessment { worst, by_severity, gaps, local } = self.assess(start, hits);
         let [unreached, guarded, unknown, under, required] = by_severity;
         // The path is that of the instruction that the verdict points at.
         let Decisive { reach, at, missing, entry } = worst;
@@ -509,8 +518,10 @@ impl<'j, 'a> Judge<'j, 'a> {
                 .or_else(|| self.guard(entry, FeatureSet::EMPTY, missing)),
             _ => None,
         };
+        let because = (reach == Reach::Unknown).then(|| self.because(&worst));
         let instructions = hits.len() as u64;
-        Verdict { start, reach, features, guarded, at, instructions, path, guard }
+        let gaps = gaps.into_iter().collect();
+        Verdict { start, reach, features, guarded, at, instructions, path, gaps, guard, because }
     }
 
     /// Judges one instruction: its reach, and the features that are not proven.
@@ -550,6 +561,34 @@ impl<'j, 'a> Judge<'j, 'a> {
         }
     }
 
+    /// Why an instruction is unknown.
+    fn because(&self, decisive: &Decisive) -> Because {
+        let &Decisive { at, missing, entry, .. } = decisive;
+        let is_doubted = |known: Known| missing.is_subset(known.possible) && !missing.is_subset(known.proven);
+        let approach = |node: Node| match self.entries.get(&node) {
+            Some(entry) if *entry == Entry::default() => Approach::Never,
+            Some(Entry { certain, checked, .. }) => match certain.or(*checked) {
+                Some(known) if is_doubted(known) => Approach::Doubted,
+                _ => Approach::Open,
+            },
+            None => Approach::Never,
+        };
+        let (checks, image, program) = (self.checks, self.image, self.program);
+        let origins = Origins { checks, image, program, approach: &approach };
+        let proof = checks.facts.get(&entry).and_then(|facts| facts.at(at)).and_then(|block| block.proof);
+        if proof.is_some_and(|proof| proof.is_doubtful) {
+            return origins.test_before(entry, at);
+        }
+        let certain = self.entries.get(&Node::Function(entry)).and_then(|known| known.certain);
+        match certain {
+            Some(known) if is_doubted(known) => origins.because(entry, missing, true),
+            _ if missing.is_subset(GRANTED) => Because::of_file(Cause::GrantedBySystem),
+            Some(_) if self.is_go() => Because::of_file(Cause::GoRuntime),
+            Some(_) => Because::of_file(Cause::LimitOfAnalysis),
+            None => origins.because(entry, missing, false),
+        }
+    }
+
     /// Whether Go made the file. Its run-time library keeps what it learns in words that are not followed.
     fn is_go(&self) -> bool {
         self.image.build.is_go && self.checks.any
@@ -559,10 +598,10 @@ impl<'j, 'a> Judge<'j, 'a> {
         self.checks.edges.into.get(&node).map(Vec::as_slice).unwrap_or_default()
     }
 
-    fn step(&self, node: Node) -> Step {
+    fn step(&self, node: Node, is_stored: bool) -> Step {
         match node {
-            Node::Function(start) => Step { svma: self.image.svma(start), is_function: true },
-            Node::Data(at) => Step { svma: Svma(at), is_function: false },
+            Node::Function(start) => Step { svma: self.image.svma(start), is_function: true, is_stored },
+            Node::Data(at) => Step { svma: Svma(at), is_function: false, is_stored },
         }
     }
 
@@ -570,7 +609,7 @@ impl<'j, 'a> Judge<'j, 'a> {
     fn path_from_root(&self, node: Node) -> Vec<Step> {
         let Node::Function(start) = node else { return Vec::new() };
         let path = self.checks.edges.unconditional.path_to(self.program, start).into_iter();
-        path.map(|start| self.step(Node::Function(start))).collect()
+        path.map(|start| self.step(Node::Function(start), false)).collect()
     }
 
     /// A shortest path from a root on which the features stay unproven.
@@ -583,11 +622,11 @@ impl<'j, 'a> Judge<'j, 'a> {
         let mut at = Some(last);
         while let Some(node) = at {
             let Some(&before) = tree.get(&node) else { return Vec::new() };
-            path.push(self.step(node));
+            path.push(self.step(node, before.is_some_and(|(_, is_called)| !is_called)));
             if before.is_none() {
                 path.extend(self.path_from_root(node).into_iter().rev());
             }
-            at = before;
+            at = before.map(|(node, _)| node);
         }
         path.reverse();
         path
@@ -600,7 +639,7 @@ impl<'j, 'a> Judge<'j, 'a> {
             !proves && !edge.is_loose && (edge.is_certain || !is_certain)
         };
         let mut tree = Tree::new();
-        let mut onward: HashMap<Node, Vec<Node>> = HashMap::new();
+        let mut onward: HashMap<Node, Vec<(Node, bool)>> = HashMap::new();
         let mut pending = VecDeque::new();
         for (&to, edges) in &self.checks.edges.into {
             for edge in edges.iter().filter(|edge| is_open(edge)) {
@@ -611,14 +650,14 @@ impl<'j, 'a> Judge<'j, 'a> {
                             pending.push_back(to);
                         }
                     }
-                    Source::Node(from) => onward.entry(from).or_default().push(to),
+                    Source::Node(from) => onward.entry(from).or_default().push((to, edge.is_certain)),
                 }
             }
         }
         while let Some(node) = pending.pop_front() {
-            for &next in onward.get(&node).map(Vec::as_slice).unwrap_or_default() {
+            for &(next, is_called) in onward.get(&node).map(Vec::as_slice).unwrap_or_default() {
                 if let hash_map::Entry::Vacant(place) = tree.entry(next) {
-                    place.insert(Some(node));
+                    place.insert(Some((node, is_called)));
                     pending.push_back(next);
                 }
             }

@@ -14,4 +14,5 @@ pub(crate) mod needed;
 mod node;
 mod slice;
 mod unconditional;
+pub(crate) mod unknown;
 mod unwinder;

@@ -1,40 +1,115 @@
-//! What verdicts say about the whole file.
+//! What the verdicts on a file's functions come to: which CPUs run it.
 //!
-//! In: some verdicts. Out: what they need together, and the one that needs most.
+//! In: verdicts. Out: [`Need`], from which everything that states a level of the file is made. A CPU runs the file unless
+//! one of the verdicts' gaps endangers it, so that what a file needs is a set of CPUs and no sum of features: code after a
+//! check for AVX2 that also uses BMI2 endangers those CPUs alone that have AVX2 and lack BMI2.
 
-use crate::function::reach::verdict::evidence::Verdict;
+use crate::function::reach::verdict::evidence::{Gap, Verdict};
 use crate::function::reach::verdict::kind::Reach;
-use deburr_cpu::{Arch, FeatureSet};
+use deburr_cpu::{Arch, FeatureSet, Level};
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
-/// What the functions of some verdicts need together.
-pub fn features_of<'v>(verdicts: impl Iterator<Item = &'v Verdict>) -> FeatureSet {
-    verdicts.fold(FeatureSet::EMPTY, |all, verdict| all.union(verdict.features))
+/// What the machines of a file must have.
+#[derive(Debug, Clone)]
+pub struct Need {
+    arch: Arch,
+    /// The lowest level on which it runs where a machine also has what is [beyond](Need::beyond).
+    pub level: Option<&'static Level>,
+    /// Features that it needs and that no level has, or that would raise the level only for their sake.
+    pub beyond: FeatureSet,
+    /// Features that code needs which no check, or only one that all such machines pass, comes before.
+    pub features: FeatureSet,
+    gaps: BTreeSet<Gap>,
 }
 
-/// Turns `unknown` into `covered` where the machines that the file needs have all that the function needs.
-pub(crate) fn cover(arch: Arch, verdicts: &mut [Verdict]) {
-    let needed = features_of(verdicts.iter().filter(|verdict| verdict.reach.is_unsafe()));
-    let (level, _) = deburr_cpu::smallest_level(arch, needed);
-    let covered = needed.union(level.map_or(FeatureSet::EMPTY, |level| level.features));
-    let unknown = verdicts.iter_mut().filter(|verdict| verdict.reach == Reach::Unknown);
-    for verdict in unknown.filter(|verdict| verdict.features.is_subset(covered)) {
-        verdict.reach = Reach::Covered;
+impl Need {
+    /// What the verdicts on a file's functions come to.
+    pub fn of(arch: Arch, verdicts: &[Verdict]) -> Need {
+        let gaps: BTreeSet<Gap> = verdicts.iter().flat_map(|verdict| verdict.gaps.iter().copied()).collect();
+        let unchecked = gaps.iter().filter(|gap| gap.proven.is_empty());
+        let features = unchecked.fold(FeatureSet::EMPTY, |all, gap| all.union(gap.missing));
+        let mut need = Need { arch, level: None, beyond: FeatureSet::EMPTY, features, gaps };
+        let (lowest, _) = deburr_cpu::smallest_level(arch, features);
+        let is_enough =
+            |level: &&Level| lowest.is_none_or(|lowest| lowest.features.is_subset(level.features));
+        let levels = deburr_cpu::levels(arch).iter().filter(is_enough);
+        let lowest =
+            levels.into_iter().find(|level| need.runs_on(level.features.union(features).with_implied()));
+        match lowest {
+            Some(level) => (need.level, need.beyond) = (Some(level), features.minus(level.features)),
+            None => {
+                need.features = need.closed(features);
+                (need.level, need.beyond) = deburr_cpu::smallest_level(arch, need.features);
+            }
+        }
+        need.beyond = need.beyond.minus(deburr_cpu::system_features(arch));
+        need
+    }
+
+    /// Features with all that is needed after the checks that a CPU with them passes.
+    fn closed(&self, mut features: FeatureSet) -> FeatureSet {
+        while let Some(gap) = self.gaps.iter().find(|gap| gap.endangers(features)) {
+            features = features.union(gap.missing);
+        }
+        features
+    }
+
+    /// Whether the file runs on a CPU with some features.
+    pub fn runs_on(&self, features: FeatureSet) -> bool {
+        let features = features.union(everywhere(self.arch));
+        !self.gaps.iter().any(|gap| gap.endangers(features))
+    }
+
+    /// Whether there is any CPU at all that it may not run on.
+    pub fn endangers_any(&self) -> bool {
+        !self.gaps.is_empty()
+    }
+
+    /// Whether a function is a reason why the file does not run below its level, or without what is beyond.
+    pub fn is_raised_by(&self, verdict: &Verdict) -> bool {
+        let below =
+            deburr_cpu::levels(self.arch).iter().take_while(|level| Some(*level) != self.level).last();
+        let features = below.map(|level| level.features.union(everywhere(self.arch)));
+        verdict.gaps.iter().any(|gap| {
+            let is_below = features.is_some_and(|features| gap.endangers(features));
+            is_below || !gap.missing.intersection(self.beyond).is_empty()
+        })
+    }
+
+    /// The function that most raises it: the highest level first, then what has no check at all, then the shortest path.
+    pub fn most_needing<'v>(&self, verdicts: impl Iterator<Item = &'v Verdict>) -> Option<&'v Verdict> {
+        verdicts.filter(|verdict| self.is_raised_by(verdict)).max_by_key(|verdict| {
+            let (level, beyond) = deburr_cpu::smallest_level(self.arch, verdict.features);
+            let place = deburr_cpu::levels(self.arch).iter().position(|known| Some(known) == level);
+            let is_required = verdict.reach == Reach::Required;
+            (place, !beyond.is_empty(), is_required, Reverse(verdict.path.len()), Reverse(verdict.start))
+        })
     }
 }
 
-/// The verdict that most raises what a file needs: the highest level first, then what has no check at all, then the
-/// shortest path.
-pub fn most_needing<'v>(arch: Arch, verdicts: impl Iterator<Item = &'v Verdict>) -> Option<&'v Verdict> {
-    verdicts.max_by_key(|verdict| {
-        let (level, beyond) = deburr_cpu::smallest_level(arch, verdict.features);
-        let place = deburr_cpu::levels(arch).iter().position(|known| Some(known) == level);
-        (
-            place,
-            !beyond.is_empty(),
-            verdict.reach == Reach::Required,
-            Reverse(verdict.path.len()),
-            Reverse(verdict.start),
-        )
-    })
+/// What every CPU has that a program can count on.
+fn everywhere(arch: Arch) -> FeatureSet {
+    deburr_cpu::first_level(arch).union(deburr_cpu::system_features(arch))
+}
+
+/// The names of the CPUs that get to an instruction of a function and lack what it needs; of those that have some features.
+pub fn endangered(arch: Arch, verdict: &Verdict, having: FeatureSet) -> Vec<String> {
+    let is_endangered = |features: FeatureSet| {
+        let features = features.union(everywhere(arch));
+        having.is_subset(features) && verdict.gaps.iter().any(|gap| gap.endangers(features))
+    };
+    let cpus = deburr_cpu::cpus_by_features(arch).into_iter();
+    cpus.filter(|(_, features)| is_endangered(*features)).map(|(name, _)| name).collect()
+}
+
+/// Turns `unknown` into `covered` where the machines on which the file runs have all that the function needs.
+pub(crate) fn cover(arch: Arch, verdicts: &mut [Verdict]) {
+    let need = Need::of(arch, verdicts);
+    let covered = need.beyond.union(need.level.map_or(FeatureSet::EMPTY, |level| level.features));
+    let unknown = verdicts.iter_mut().filter(|verdict| verdict.reach == Reach::Unknown);
+    for verdict in unknown.filter(|verdict| verdict.features.is_subset(covered)) {
+        verdict.reach = Reach::Covered;
+        verdict.because = None;
+    }
 }

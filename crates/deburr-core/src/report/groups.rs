@@ -1,0 +1,145 @@
+//! Report stage: unknown functions by cause → [`IsaGroup`]s, each with what would settle it.
+
+use super::model::{IsaGroup, Settlement};
+use super::names::place_of;
+use crate::address::CodeOffset;
+use crate::function::Program;
+use crate::function::reach::{Cause, UnknownGroup, Verdict, unknown_groups};
+use crate::image::{Image, demangle};
+use crate::pattern;
+use deburr_cpu::{Feature, FeatureSet};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The groups of a file's unknown functions. `has_closure`: whether the libraries that it needs were analysed with it.
+pub(crate) fn isa_groups(
+    image: &Image<'_>,
+    program: &Program,
+    verdicts: &[Verdict],
+    has_closure: bool,
+) -> Vec<IsaGroup> {
+    let groups = unknown_groups(image, program, verdicts);
+    groups.iter().map(|group| isa_group(image, program, (verdicts, group), has_closure)).collect()
+}
+
+fn isa_group(
+    image: &Image<'_>,
+    program: &Program,
+    (verdicts, group): (&[Verdict], &UnknownGroup),
+    has_closure: bool,
+) -> IsaGroup {
+    let place = group.at.map(|svma| place_of(image, svma));
+    let section = place.as_ref().and_then(|(section, _)| section.as_deref().map(str::to_owned));
+    IsaGroup {
+        id: group.id.clone(),
+        because: group.cause,
+        level: group.level(image).to_owned(),
+        count: group.functions.len() as u64,
+        svma: place.map(|(_, svma)| svma),
+        section,
+        function: group.dispatcher_name(image, program),
+        import: group.import.as_deref().map(str::to_owned),
+        settled_by: settlement(group.cause, has_closure),
+        stated_as: stated_as(image, program, verdicts, group),
+        message: group.message(image, program),
+    }
+}
+
+const fn settlement(cause: Cause, has_closure: bool) -> Settlement {
+    match cause {
+        Cause::AnotherFile if !has_closure => Settlement::Closure,
+        Cause::GoRuntime | Cause::NoFunctionBounds | Cause::LimitOfAnalysis => Settlement::Run,
+        _ => Settlement::Guard,
+    }
+}
+
+/// Maximum of tables that are proposed for one group.
+const TABLES: usize = 4;
+
+/// The `[[guard]]` tables that state what is not proven; `None` where no pattern names the functions and no others.
+fn stated_as(
+    image: &Image<'_>,
+    program: &Program,
+    verdicts: &[Verdict],
+    group: &UnknownGroup,
+) -> Option<String> {
+    let starts: BTreeSet<CodeOffset> = group.functions.iter().copied().collect();
+    let name = |start: CodeOffset| {
+        program.function_from(start).and_then(|function| program.name(function, image)).map(demangle)
+    };
+    let mut by_need: BTreeMap<Vec<&str>, Vec<String>> = BTreeMap::new();
+    for verdict in verdicts.iter().filter(|verdict| starts.contains(&verdict.start)) {
+        let need = strongest(verdict.features).iter().map(Feature::name).collect();
+        by_need.entry(need).or_default().push(name(verdict.start)?);
+    }
+    if by_need.len() > TABLES {
+        return None;
+    }
+    let others: Vec<String> = verdicts
+        .iter()
+        .filter(|verdict| !starts.contains(&verdict.start))
+        .filter_map(|verdict| name(verdict.start))
+        .collect();
+    let mut tables = Vec::new();
+    for (need, names) in by_need {
+        let function = shared_pattern(&names)?;
+        if others.iter().any(|other| pattern::matches(&function, other)) {
+            return None;
+        }
+        let implies: Vec<String> = need.iter().map(|feature| format!("{feature:?}")).collect();
+        tables.push(format!(
+            "[[guard]]\nfunction = {function:?}\nimplies = [{}]\nreason = \"say which check comes before\"\n",
+            implies.join(", ")
+        ));
+    }
+    Some(tables.join("\n"))
+}
+
+/// The features that no other one of the set implies.
+fn strongest(features: FeatureSet) -> FeatureSet {
+    let implied =
+        |feature: Feature| FeatureSet::of(&[feature]).with_implied().minus(FeatureSet::of(&[feature]));
+    features.iter().fold(features, |left, feature| left.minus(implied(feature)))
+}
+
+/// A pattern with one `*` that matches all of some names, and says something of them.
+fn shared_pattern(names: &[String]) -> Option<String> {
+    /// Characters that names must share.
+    const SHARED: usize = 3;
+    let (first, rest) = names.split_first()?;
+    let is_plain = |name: &String| !name.contains(['*', '?']);
+    if rest.is_empty() {
+        return Some(first.clone()).filter(is_plain);
+    }
+    let least = names.iter().map(|name| name.chars().count()).min()?;
+    let before = shared(names, |name| name.chars().collect());
+    let after = shared(names, |name| name.chars().rev().collect()).min(least - before);
+    let start: String = first.chars().take(before).collect();
+    let end: String = first.chars().skip(first.chars().count() - after).collect();
+    let pattern = format!("{start}*{end}");
+    (before + after >= SHARED && names.iter().all(is_plain)).then_some(pattern)
+}
+
+/// How many characters all names begin with, in the order in which they are taken.
+fn shared(names: &[String], taken: impl Fn(&str) -> Vec<char>) -> usize {
+    let all: Vec<Vec<char>> = names.iter().map(|name| taken(name)).collect();
+    let Some((first, rest)) = all.split_first() else { return 0 };
+    let agrees = |index: &usize| rest.iter().all(|name| name.get(*index) == first.get(*index));
+    (0..first.len()).take_while(agrees).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pattern_is_what_the_names_share() {
+        let of =
+            |names: &[&str]| shared_pattern(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        assert_eq!(of(&["sad_8_avx2", "sad_16_avx2"]).as_deref(), Some("sad_*_avx2"));
+        assert_eq!(of(&["sum"]).as_deref(), Some("sum"));
+        assert_eq!(of(&["aa", "aaa"]), None, "two characters are no name");
+        assert_eq!(of(&["abc", "abcabc"]).as_deref(), Some("abc*"));
+        assert_eq!(of(&["sum", "mean"]), None);
+        assert_eq!(of(&["operator*"]), None, "a star is a pattern");
+    }
+}
