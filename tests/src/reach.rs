@@ -271,10 +271,10 @@ fn evidence_faults(entry: &Value) -> Option<String> {
         "required" | "under-guarded" if path.last().and_then(svma) != svma(entry) => {
             Some(format!("{reach}, but its path is {}", entry["path"]))
         }
-        "guarded" | "unreached" | "unknown" | "covered" if !path.is_empty() => {
+        "guarded" | "presumed" | "unreached" | "unknown" | "covered" if !path.is_empty() => {
             Some(format!("{reach}, but with a path: {}", entry["path"]))
         }
-        "required" | "under-guarded" | "guarded" | "unreached" | "unknown" | "covered" => None,
+        "required" | "under-guarded" | "guarded" | "unreached" | "unknown" | "presumed" | "covered" => None,
         other => Some(format!("`{other}` is no verdict")),
     }
 }
@@ -299,7 +299,9 @@ fn judge(case: &Case, built: &Built, symbols: &[(u64, String)], checked: &Checke
         let is_listed =
             not.iter().any(|name| name.as_str().is_some_and(|name| name.eq_ignore_ascii_case(cpu)));
         let fails = matches!(outcome, Outcome::DiesOfSigill | Outcome::Prints("wrong"));
-        if KNOWN_TO_BOTH.contains(cpu) && is_listed != fails {
+        // What is not followed may be what kills it.
+        let is_open = checked.0["not_followed"].as_u64() != Some(0);
+        if KNOWN_TO_BOTH.contains(cpu) && is_listed != fails && (is_listed || !is_open) {
             let has = if is_listed { "has" } else { "lacks" };
             wrong.push(format!("runs_on.not {has} {cpu}, where it {outcome:?}"));
         }

@@ -84,6 +84,7 @@ impl Analysis {
             rules: Some(&self.rules),
             guards: &guards,
             foreign,
+            strict: self.config.strict,
         };
         let fault = |reason: &str| Refusal { reason: reason.to_owned(), fault: true };
         // A panic is a fault of deburr, yet it must cost one file and not the batch, whose turns would wait

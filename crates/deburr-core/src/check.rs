@@ -48,9 +48,9 @@ pub(crate) fn examine<T>(
     let is_above = program.hits_by_function().next().is_some();
     let linkage = is_above.then(|| Linkage::parse(&image));
     let guards = Guards::find(request.guards, &image, &program);
-    let checks = linkage
-        .as_ref()
-        .map(|linkage| Checks::find(&image, linkage, &program, request.foreign, &guards.all()));
+    let checks = linkage.as_ref().map(|linkage| {
+        Checks::find(&image, linkage, &program, request.foreign, (&guards.all(), !request.strict))
+    });
     let judge = |permitted: FeatureSet| {
         let permitted = permitted.union(deburr_cpu::system_features(image.arch));
         let judged = |checks: &Checks| checks.judge(&image, &program, permitted, &guards.all());
@@ -76,6 +76,8 @@ pub(crate) fn examine<T>(
     let mut report = build::describe(&image, &program);
     report.isa_functions = build::isa_functions(&image, linkage.as_ref(), &program, &verdicts);
     report.isa_groups = groups::isa_groups(&image, &program, &verdicts, !request.foreign.is_empty());
+    report.presumption =
+        checks.as_ref().and_then(|checks| groups::presumption(&image, &program, checks, &verdicts));
     report.stated_guards = guards.uses(checks.as_ref(), &image, &program, &verdicts);
     level::judge_file(&mut report, &image, linkage.as_ref(), &program, &verdicts);
     let has_atomics = image.arch == Arch::Aarch64 && !wants.classes.is_empty();

@@ -20,6 +20,8 @@ pub struct Request<'a> {
     pub guards: &'a [StatedGuard<'a>],
     /// What the shared libraries show that the file needs, in the loader's order; see [`learn`](crate::check::learn).
     pub foreign: &'a [&'a Knowledge],
+    /// Whether what is only presumed counts as unknown.
+    pub strict: bool,
 }
 
 /// A check that the user knows of: the functions it names are only entered where the CPU has the features.

@@ -133,6 +133,16 @@ impl FeatureSet {
         companions.fold(set, |set, (_, with)| set.union(FeatureSet::of(with))).with_implied()
     }
 
+    /// The features of the set that no other one of it brings: of AVX2 and AVX, AVX2.
+    #[must_use]
+    pub fn strongest(self) -> FeatureSet {
+        let implied = |feature: Feature| {
+            let one = FeatureSet::of(&[feature]);
+            one.with_implied().minus(one)
+        };
+        self.iter().fold(self, |left, feature| left.minus(implied(feature)))
+    }
+
     /// The set and all that its features cannot do without: `FEAT_SVE2` brings `FEAT_SVE`.
     pub fn with_implied(self) -> FeatureSet {
         if self.is_empty() {

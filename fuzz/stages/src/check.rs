@@ -30,6 +30,7 @@ pub fn check(data: &[u8]) {
         rules: Some(&ids),
         guards: if choice.bit(4) { &guard } else { &[] },
         foreign: &foreign,
+        strict: false,
     };
     let Ok(report) = check_file(bytes, &request) else { return };
     hold_of_report(&report, &request);

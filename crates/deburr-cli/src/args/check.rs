@@ -49,7 +49,7 @@ pub(crate) struct Check {
     /// The severity from which a finding makes the exit status 1 [default: warning]
     #[arg(long, value_enum, value_name = "SEVERITY", help_heading = "Rules")]
     pub(crate) fail_on: Option<FailOn>,
-    /// Make a warning of each note that says that something is not proven: functions whose check is not followed
+    /// Make a warning of each note that says that something is not proven, and presume nothing
     #[arg(long, help_heading = "Rules")]
     pub(crate) strict: bool,
 

@@ -2,12 +2,12 @@
 //! known of their bounds.
 //!
 //! Bounds come from symbols, frame descriptions and `.gopclntab` (the image has merged these), and where
-//! none of them reaches, from direct call targets, pointers in data, and what follows padding.
+//! none of them reaches, from direct call targets, pointers in data, addresses that code makes, and what follows padding.
 
 use super::coverage::Coverage;
 use super::data::{called_by, code_data, known_data, references_to_data};
 use super::known::{
-    Known, bytes, known_functions, known_starts, offset_length, outside, sections, trailing_padding,
+    Known, bytes, is_known, known_functions, known_starts, offset_length, outside, sections, trailing_padding,
 };
 use super::offsets::Offsets;
 use super::owners::find_owners;
@@ -17,14 +17,14 @@ use super::program::{Function, Program, UNNAMED, WHOLE};
 use crate::address::CodeOffset;
 use crate::image::Image;
 use crate::insn;
-use crate::insn::sweep::{Interest, Sweep, Wants};
+use crate::insn::sweep::{Interest, Reference, ReferenceKind, Sweep, Wants};
 use deburr_cpu::Arch;
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// Finds the functions of an image and sweeps its code once, noting what is wanted.
 pub fn discover(image: &Image<'_>, wants: Wants) -> Program {
-    let known = known_functions(image);
+    let mut known = known_functions(image);
     let mut data = known_data(image);
     let starts = known_starts(image, &known);
     let chunks: Vec<Vec<Unit>> =
@@ -36,7 +36,7 @@ pub fn discover(image: &Image<'_>, wants: Wants) -> Program {
         || references_to_data(image, &known, &sweeps),
     );
     let (candidates, found) = rayon::join(
-        || candidate_starts(image, &known, &called),
+        || candidate_starts(image, &known, &called, &sweeps),
         || code_data(image, &known, &data, &sweeps, &called, &references),
     );
     if !found.is_empty() {
@@ -56,6 +56,7 @@ pub fn discover(image: &Image<'_>, wants: Wants) -> Program {
     });
     let starts: Vec<CodeOffset> = firsts.collect();
     let by_start = starts.into_iter().zip(chunks.into_iter().map(|(_, sweep)| sweep)).collect();
+    end_before_next(image, &mut known, &candidates);
     let functions = fill_gaps(image, &known, &data, &candidates);
     let mut program = Program::new(functions, data, by_start, coverage);
     find_owners(image, &known, &mut program);
@@ -215,31 +216,64 @@ fn fill_gaps(
     functions
 }
 
-/// Offsets outside known functions at which code seems to begin a function: direct call targets, entries, and pointers
-/// in data. Sorted.
-fn candidate_starts(image: &Image<'_>, known: &[Known], called: &Offsets) -> Vec<CodeOffset> {
+/// Ends functions of unknown size where the next one seems to begin.
+fn end_before_next(image: &Image<'_>, known: &mut [Known], candidates: &[CodeOffset]) {
+    for function in known.iter_mut().filter(|function| function.is_open) {
+        let next = candidates.get(candidates.partition_point(|&start| start <= function.start));
+        if let Some(&next) = next.filter(|&&next| next < function.end) {
+            function.end = next - trailing_padding(image, function.start..next);
+        }
+    }
+}
+
+/// Offsets outside known functions, or in one whose end nothing states, at which code seems to begin a function: direct call targets, entries, pointers in
+/// data, and addresses that known functions make. Sorted.
+fn candidate_starts(
+    image: &Image<'_>,
+    known: &[Known],
+    called: &Offsets,
+    sweeps: &[&Sweep],
+) -> Vec<CodeOffset> {
     /// Pointers that one thread examines together.
     const SHARD: usize = 8192;
     let pointed: Vec<Vec<CodeOffset>> = image
         .pointers
         .par_chunks(SHARD)
         .map(|pointers| {
-            let mut is_outside = outside(known);
             let pointers = pointers.iter().filter_map(|&pointer| image.code_offset(pointer));
             let is_new =
-                |&to: &CodeOffset| is_outside(to) && !called.contains(to) && follows_an_end(image, to);
+                |&to: &CodeOffset| is_free(known, to) && !called.contains(to) && follows_an_end(image, to);
             pointers.filter(is_new).collect()
         })
         .collect();
+    // What is known to be a function's code makes addresses of functions; what else was swept may be data.
+    let is_made = |reference: &Reference| {
+        reference.kind == ReferenceKind::Address
+            && is_free(known, reference.to)
+            && is_known(known, reference.from)
+            && !called.contains(reference.to)
+            && follows_an_end(image, reference.to)
+    };
+    let made = sweeps.par_iter().flat_map_iter(|sweep| sweep.references.iter().filter(|made| is_made(made)));
+    let made: Vec<CodeOffset> = made.map(|reference| reference.to).collect();
     let entries = image.entries.iter().filter_map(|&entry| image.code_offset(entry));
     let mut is_outside = outside(known);
-    let mut starts: Vec<CodeOffset> = called.iter().filter(|&to| is_outside(to)).collect();
+    let is_start = |&to: &CodeOffset| is_outside(to) || is_free(known, to) && follows_an_end(image, to);
+    let mut starts: Vec<CodeOffset> = called.iter().filter(is_start).collect();
     starts.extend(pointed.into_iter().flatten());
+    starts.extend(made);
     starts.extend(entries);
-    // Three runs by address, which a stable sort merges.
+    // A few runs by address, which a stable sort merges.
     starts.sort();
     starts.dedup();
     starts
+}
+
+/// Whether a function may begin at an offset as far as the known ones show.
+fn is_free(known: &[Known], at: CodeOffset) -> bool {
+    let before = known.partition_point(|function| function.start <= at).checked_sub(1);
+    let before = before.and_then(|index| known.get(index));
+    before.is_none_or(|function| at >= function.end || function.is_open && at > function.start)
 }
 
 /// Whether the bytes before an offset look like the end of a function: padding, a return, a jump or a trap.

@@ -20,6 +20,8 @@ pub(super) struct Known {
     pub(super) symbol: u32,
     /// Whether a frame description says that it begins in the middle of a function.
     pub(super) is_part: bool,
+    /// Whether nothing states where it ends: others may begin before the next known one.
+    pub(super) is_open: bool,
 }
 
 /// Functions from symbols and frame descriptions, by address, without overlap.
@@ -35,7 +37,13 @@ pub(super) fn known_functions(image: &Image<'_>) -> Vec<Known> {
         let is_first = |start| known.last().is_none_or(|last: &Known| last.start != start);
         if let Some(start) = image.code_offset(symbol.svma).filter(|&start| is_function && is_first(start)) {
             let end = start.saturating_add(offset_length(symbol.size));
-            known.push(Known { start, end, symbol: u32::try_from(index).unwrap_or(UNNAMED), is_part: false });
+            known.push(Known {
+                start,
+                end,
+                symbol: u32::try_from(index).unwrap_or(UNNAMED),
+                is_part: false,
+                is_open: false,
+            });
         }
     }
     let by_symbol = known.len();
@@ -57,7 +65,7 @@ pub(super) fn known_functions(image: &Image<'_>) -> Vec<Known> {
             }
             // Over the starts of functions, it describes many, as a PLT or hand-written code has it.
             Some(symbol) if symbol.start < end => {}
-            _ => known.push(Known { start, end, symbol: UNNAMED, is_part: frame.is_part }),
+            _ => known.push(Known { start, end, symbol: UNNAMED, is_part: frame.is_part, is_open: false }),
         }
     }
     known.sort_by_key(|function| (function.start, function.symbol));
@@ -78,6 +86,7 @@ fn trim_to_next(image: &Image<'_>, known: &mut [Known]) {
         if function.end <= function.start || function.end > latest {
             let unknown_size = function.end <= function.start;
             function.end = latest;
+            function.is_open = unknown_size;
             if unknown_size {
                 function.end -= trailing_padding(image, function.start..latest);
             }

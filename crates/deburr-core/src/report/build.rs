@@ -52,6 +52,7 @@ pub(crate) fn describe(image: &Image<'_>, program: &Program) -> Report {
         features,
         isa_functions: Vec::new(),
         isa_groups: Vec::new(),
+        presumption: None,
         atomics: None,
         build: build(image),
         findings: Vec::new(),

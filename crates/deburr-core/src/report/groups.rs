@@ -1,14 +1,44 @@
 //! Report stage: unknown functions by cause → [`IsaGroup`]s, each with what would settle it.
 
-use super::model::{IsaGroup, Settlement};
-use super::names::place_of;
-use crate::address::CodeOffset;
+use super::model::{IsaGroup, PresumedCopy, Presumption, Settlement};
+use super::names::{name_at, place_of};
+use crate::address::{CodeOffset, Svma};
 use crate::function::Program;
-use crate::function::reach::{Cause, UnknownGroup, Verdict, unknown_groups};
+use crate::function::reach::{Cause, Checks, Origin, Place, Reach, UnknownGroup, Verdict, unknown_groups};
 use crate::image::{Image, demangle};
 use crate::pattern;
 use deburr_cpu::{Feature, FeatureSet};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// What the presumed verdicts rest on; `None` where there are none.
+pub(crate) fn presumption(
+    image: &Image<'_>,
+    program: &Program,
+    checks: &Checks,
+    verdicts: &[Verdict],
+) -> Option<Presumption> {
+    let presumption = checks.presumption.as_ref()?;
+    let count = verdicts.iter().filter(|verdict| verdict.reach == Reach::Presumed).count() as u64;
+    let (at, is_function) = match presumption.origin {
+        Origin::Returned(start) => (image.svma(start), true),
+        Origin::Word(at) => (Svma(at), false),
+    };
+    let copies = presumption.copies.iter().map(|copy| PresumedCopy {
+        place: match copy.place {
+            Place::Field(at) if at < 0 => format!("field -{:#x}", at.unsigned_abs()),
+            Place::Field(at) => format!("field +{at:#x}"),
+            Place::Argument(number) => format!("argument {}", number.saturating_add(1)),
+        },
+        agreements: copy.agreements,
+        contradictions: copy.contradictions,
+    });
+    (count > 0).then(|| Presumption {
+        count,
+        vocabulary: place_of(image, at).1,
+        function: if is_function { name_at(image, program, at) } else { None },
+        copies: copies.collect(),
+    })
+}
 
 /// The groups of a file's unknown functions. `has_closure`: whether the libraries that it needs were analysed with it.
 pub(crate) fn isa_groups(

@@ -11,7 +11,8 @@ pub use crate::function::reach::{Cause, GuardKind, Reach};
 pub use crate::image::lines::SourceLocation;
 pub use model::{
     AcrossFinding, Advice, Atomics, Build, Cost, Coverage, Guard, GuardUse, Hex, IsaFunction, IsaGroup,
-    NeededBy, OtherPlace, PlacedFinding, Report, Root, RunsOn, SCHEMA_VERSION, Settlement, Step, ThreadCost,
+    NeededBy, OtherPlace, PlacedFinding, PresumedCopy, Presumption, Report, Root, RunsOn, SCHEMA_VERSION,
+    Settlement, Step, ThreadCost,
 };
 pub use names::FunctionNames;
 pub(crate) use names::place_of;

@@ -134,6 +134,33 @@ pub struct IsaFunction {
     pub group: Option<String>,
 }
 
+/// What the presumed functions rest on: a vocabulary, and the words that are presumed to hold the same.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct Presumption {
+    /// How many functions are presumed.
+    pub count: u64,
+    /// The function whose result, or the word whose bits, have known meanings.
+    pub vocabulary: Hex,
+    /// The function's name, if it is one and has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+    /// The words whose tests agree with it.
+    pub copies: Vec<PresumedCopy>,
+}
+
+/// A word that is presumed to be a copy of an answer of the CPU.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct PresumedCopy {
+    /// `field +0x18` of structures, or `argument 2`.
+    pub place: String,
+    /// Functions that a test of it chooses whose meaning covers all that they use.
+    pub agreements: u32,
+    /// Functions that one chooses which does not, so that some known CPU lacks what they use.
+    pub contradictions: u32,
+}
+
 /// Unknown functions of one cause and one dispatcher.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[non_exhaustive]
@@ -480,6 +507,9 @@ pub struct Report {
     /// The unknown functions among them by cause and dispatcher, those with most functions first.
     #[serde(default)]
     pub isa_groups: Vec<IsaGroup>,
+    /// What the presumed ones among them rest on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub presumption: Option<Presumption>,
     /// How its atomics were compiled; AArch64 only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub atomics: Option<Atomics>,

@@ -94,7 +94,7 @@ fn finding(context: &Context<'_>, verdict: &Verdict) -> Finding {
     let severity = if is_harmless { Severity::Note } else { Severity::Error };
     let message = match (verdict.reach, verdict.guard) {
         (Reach::UnderGuarded, Some(guard)) => {
-            let proven = names(strongest(guard.features)).join(", ");
+            let proven = names(guard.features.strongest()).join(", ");
             let which = match endangered.as_slice() {
                 [] => "no known CPU has the one without the other".to_owned(),
                 [one] => format!("{one} has the one without the other"),
@@ -120,7 +120,7 @@ fn finding(context: &Context<'_>, verdict: &Verdict) -> Finding {
     }
     if let Some(guard) = verdict.guard {
         evidence.push(("guard", Value::Text(place(context, guard).into())));
-        evidence.push(("proven", Value::List(names(strongest(guard.features)))));
+        evidence.push(("proven", Value::List(names(guard.features.strongest()))));
     }
     Finding {
         rule: RULE.id,
@@ -134,13 +134,6 @@ fn finding(context: &Context<'_>, verdict: &Verdict) -> Finding {
 
 fn names(features: FeatureSet) -> Vec<String> {
     features.iter().map(Feature::name).map(str::to_owned).collect()
-}
-
-/// The features that no other one of the set implies.
-fn strongest(features: FeatureSet) -> FeatureSet {
-    let implied =
-        |feature: Feature| FeatureSet::of(&[feature]).with_implied().minus(FeatureSet::of(&[feature]));
-    features.iter().fold(features, |left, feature| left.minus(implied(feature)))
 }
 
 /// The name of the function at an address, or the address.

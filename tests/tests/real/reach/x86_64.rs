@@ -85,6 +85,45 @@ case!(
 
 case!(a_member_of_a_struct_guards, Case { sources: &["cached_struct.c"], ..ASKS_FOR_AVX2 });
 
+case!(
+    a_mask_in_an_object_is_presumed_to_be_the_answer,
+    Case {
+        sources: &["mask_in_object.c"],
+        builds: SHARED,
+        expects: &[
+            ("absolute", "presumed"),
+            ("shuffled", "presumed"),
+            ("largest", "presumed"),
+            ("product", "presumed"),
+            ("compared", "presumed"),
+            ("twice_avx2", "presumed"),
+        ],
+        ..ASKS_FOR_AVX2
+    }
+);
+
+case!(
+    one_agreement_presumes_nothing,
+    Case {
+        sources: &["trap_mask_few.c"],
+        builds: SHARED,
+        runs: NEEDS_AVX2.runs,
+        expects: &[("absolute", "presumed"), ("twice_avx2", "unknown")],
+        ..ASKS_FOR_AVX2
+    }
+);
+
+case!(
+    a_mask_that_contradicts_presumes_nothing,
+    Case {
+        sources: &["trap_mask_wrong.c"],
+        builds: SHARED,
+        runs: NEEDS_AVX2.runs,
+        expects: &[("absolute", "unknown"), ("largest", "unknown"), ("twice_avx2", "unknown")],
+        ..ASKS_FOR_AVX2
+    }
+);
+
 // That it comes from a check is seen; that it does on every way is not.
 case!(
     a_flag_in_an_object_guards_what_it_is_passed_to,

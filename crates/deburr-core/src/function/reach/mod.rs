@@ -24,7 +24,7 @@ mod verdict;
 
 pub use domain::proof::Proof;
 pub use file::knowledge::Knowledge;
-pub use verdict::checks::Checks;
+pub use verdict::checks::{Checks, Origin, Place, Presumption};
 pub use verdict::evidence::{Guard, Step, Verdict};
 pub use verdict::kind::{GuardKind, Reach};
 pub use verdict::needed::{Need, endangered};

@@ -8,17 +8,18 @@ use super::detail::Detail;
 use crate::render::line::{fit, fit_middle, shortened};
 use crate::render::number::{counted, grouped};
 use deburr_core::Report;
-use deburr_core::report::{GuardKind, Hex, IsaFunction, Reach, Settlement, Step};
+use deburr_core::report::{GuardKind, Hex, IsaFunction, PresumedCopy, Reach, Settlement, Step};
 use std::io::{self, Write};
 
 /// Functions named where not all are.
 const SHOWN: usize = 3;
 
 /// Verdicts in the order in which they are shown, and their names.
-const VERDICTS: [(Reach, &str); 6] = [
+const VERDICTS: [(Reach, &str); 7] = [
     (Reach::Required, "required"),
     (Reach::UnderGuarded, "under-guarded"),
     (Reach::Unknown, "unknown"),
+    (Reach::Presumed, "presumed"),
     (Reach::Covered, "covered"),
     (Reach::Guarded, "guarded"),
     (Reach::Unreached, "unreached"),
@@ -77,7 +78,28 @@ pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io
         let more = format!("… and {} more (--verbose shows all)", grouped((all.len() - limit) as u64));
         writeln!(out, "    {}", detail.palette.dim(&more))?;
     }
+    presumed(out, report, detail)?;
     unknown(out, report, detail)
+}
+
+/// Renders what the presumed verdicts rest on.
+fn presumed(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<()> {
+    let Some(presumption) = &report.presumption else { return Ok(()) };
+    let copy = |copy: &PresumedCopy| {
+        let against = match copy.contradictions {
+            0 => String::new(),
+            count => format!(", contradict {}", grouped(count.into())),
+        };
+        format!("{} (tests agree with {}{against})", copy.place, counted(copy.agreements.into(), "function"))
+    };
+    let copies: Vec<String> = presumption.copies.iter().map(copy).collect();
+    let vocabulary = named(presumption.function.as_deref(), presumption.vocabulary);
+    let chosen = counted(presumption.count, "function");
+    let line = format!(
+        "    presumed       {chosen} chosen by bits of {}, if they mean what {vocabulary} says: not proven",
+        copies.join(", ")
+    );
+    writeln!(out, "{}", fit_middle(&line, detail.width))
 }
 
 /// Renders the causes of unknown verdicts, those of most functions first, and what would settle them.

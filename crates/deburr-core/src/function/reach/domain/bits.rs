@@ -4,6 +4,8 @@
 //! few one by one and the others once. A tainted word is ⊤ that carries taint.
 
 use crate::function::reach::domain::proof::Proof;
+use deburr_cpu::FeatureSet;
+use std::collections::BTreeSet;
 
 /// What the CPU has when a bit is set, and when it is clear.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -149,6 +151,26 @@ impl Bits {
         self.rest = self.rest.under(proven);
         self.proofs.iter_mut().for_each(|proofs| *proofs = proofs.under(proven));
         self
+    }
+
+    /// The same where what it says depends on presumed words.
+    pub(crate) fn presumed(mut self, words: u32) -> Bits {
+        let presume = |proof: &mut Proof| {
+            if !proof.features.is_empty() {
+                proof.presumed |= words;
+            }
+        };
+        for proofs in self.proofs.iter_mut().chain([&mut self.rest]) {
+            presume(&mut proofs.set);
+            presume(&mut proofs.clear);
+        }
+        self
+    }
+
+    /// The different sets of features that single bits prove when they are set.
+    pub(crate) fn meanings(&self) -> BTreeSet<FeatureSet> {
+        let sets = self.proofs.iter().map(|proofs| proofs.set.features);
+        sets.filter(|features| !features.is_empty()).collect()
     }
 
     /// The bits of a mask.

@@ -9,20 +9,23 @@ pub struct Proof {
     pub features: FeatureSet,
     /// Whether a test on the path depends on the CPU in a manner that was not followed: it may prove more.
     pub is_doubtful: bool,
+    /// Where the features are presumed rather than proven, the words of unknown origin that were presumed to hold answers
+    /// of the CPU, one bit each.
+    pub presumed: u32,
 }
 
 impl Proof {
     /// Nothing is known.
-    pub const EMPTY: Proof = Proof { features: FeatureSet::EMPTY, is_doubtful: false };
+    pub const EMPTY: Proof = Proof { features: FeatureSet::EMPTY, is_doubtful: false, presumed: 0 };
 
     /// Of a test that was understood.
     pub fn of(features: FeatureSet) -> Proof {
-        Proof { features: features.with_companions(), is_doubtful: false }
+        Proof { features: features.with_companions(), ..Proof::EMPTY }
     }
 
     /// Of a test that was not.
     pub(crate) const fn doubt(is_doubtful: bool) -> Proof {
-        Proof { features: FeatureSet::EMPTY, is_doubtful }
+        Proof { features: FeatureSet::EMPTY, is_doubtful, presumed: 0 }
     }
 
     /// Whether nothing is known.
@@ -36,6 +39,7 @@ impl Proof {
         Proof {
             features: self.features.union(other.features),
             is_doubtful: self.is_doubtful || other.is_doubtful,
+            presumed: self.presumed | other.presumed,
         }
     }
 
@@ -45,6 +49,7 @@ impl Proof {
         Proof {
             features: self.features.intersection(other.features),
             is_doubtful: self.is_doubtful && other.is_doubtful,
+            presumed: self.presumed | other.presumed,
         }
     }
 
@@ -54,6 +59,7 @@ impl Proof {
         Proof {
             features: self.features.minus(other.features),
             is_doubtful: self.is_doubtful && !other.is_doubtful,
+            presumed: self.presumed,
         }
     }
 }

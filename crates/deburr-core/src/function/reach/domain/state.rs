@@ -97,6 +97,8 @@ pub(crate) struct State {
     pub(crate) flags: Flags,
     /// Features that every path to here has tested.
     pub(crate) proven: FeatureSet,
+    /// The presumed words that it depends on.
+    presumed: u32,
     /// Features that every path to here has found missing.
     pub(crate) absent: FeatureSet,
     /// Tests on every path to here that were not followed: the branch, and whether it was taken.
@@ -124,6 +126,7 @@ impl State {
             frame: Arc::default(),
             flags: Flags::Unknown,
             proven: FeatureSet::EMPTY,
+            presumed: 0,
             absent: FeatureSet::EMPTY,
             doubts: Vec::new(),
             check: None,
@@ -427,7 +430,7 @@ impl State {
 
     /// Everything that is known here, as one proof.
     pub(crate) fn proof(&self) -> Proof {
-        Proof { features: self.proven, is_doubtful: !self.doubts.is_empty() }
+        Proof { features: self.proven, is_doubtful: !self.doubts.is_empty(), presumed: self.presumed }
     }
 
     /// A test on every path to here that was not followed: the last one, by address.
@@ -479,6 +482,7 @@ impl State {
     pub(crate) fn prove(&mut self, proven: Proof, place: Svma) {
         if !proven.features.is_subset(self.proven) {
             self.proven = self.proven.union(proven.features);
+            self.presumed |= proven.presumed;
             self.check = Some(place);
         }
     }
@@ -508,6 +512,7 @@ impl State {
         let own = |state: &State| Proof {
             features: state.proven.minus(proven),
             is_doubtful: state.doubts.len() > doubts.len(),
+            presumed: state.presumed,
         };
         let (mine, others) = (own(self), own(other));
         let join = |a: &Value, b: &Value| match (a, b) {
@@ -583,6 +588,8 @@ impl State {
         changed |= replace(&mut self.trap, trap);
         changed |= replace(&mut self.check, check);
         changed |= replace(&mut self.proven, proven);
+        let presumed = self.presumed | other.presumed;
+        changed |= replace(&mut self.presumed, presumed);
         let absent = self.absent.intersection(other.absent);
         changed |= replace(&mut self.absent, absent);
         changed | replace(&mut self.doubts, doubts)

@@ -10,7 +10,7 @@ use crate::function::reach::domain::proof::Proof;
 use crate::insn::Modifier;
 use deburr_cpu::FeatureSet;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 /// Maximum of constants that a value is distinguished by; beyond, only its bits are.
@@ -214,6 +214,33 @@ impl Value {
             ),
             Value::Stack(_) => self.clone(),
             _ => Value::Bits(Arc::new(self.bits().into_owned().under(proven))),
+        }
+    }
+
+    /// The same value where it is presumed of some words.
+    pub(crate) fn presumed(&self, words: u32) -> Value {
+        match self {
+            Value::Choice(choice) => {
+                let presumed = |&(value, proof): &(u64, Proof)| {
+                    let words = if proof.features.is_empty() { 0 } else { words };
+                    (value, Proof { presumed: proof.presumed | words, ..proof })
+                };
+                Value::Choice(choice.iter().map(presumed).collect())
+            }
+            Value::Bits(bits) => Value::Bits(Arc::new(Bits::clone(bits).presumed(words))),
+            value => value.clone(),
+        }
+    }
+
+    /// The different sets of features that its bits, or its values, stand for.
+    pub(crate) fn meanings(&self) -> BTreeSet<FeatureSet> {
+        match self {
+            Value::Choice(choice) => {
+                let sets = choice.iter().map(|(_, proof)| proof.features);
+                sets.filter(|features| !features.is_empty()).collect()
+            }
+            Value::Bits(bits) => bits.meanings(),
+            _ => BTreeSet::new(),
         }
     }
 

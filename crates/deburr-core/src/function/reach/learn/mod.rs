@@ -11,7 +11,7 @@ pub(crate) mod fixpoint;
 mod glibc;
 pub(crate) mod learnt;
 mod libgcc;
-mod run;
+pub(super) mod run;
 pub(crate) mod seeds;
 pub(crate) mod sources;
 mod teach;

@@ -84,6 +84,9 @@ pub(crate) fn interpret(
             Argument::Stack(at) => entry.store(at, 8, Value::Tainted),
         }
     }
+    for (reg, value) in memory.presumed.arguments.get(&from).into_iter().flatten() {
+        entry.write(*reg, value.clone());
+    }
     let run = loop {
         let count = entered.len();
         let mut run = Run {

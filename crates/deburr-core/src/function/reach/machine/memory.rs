@@ -20,6 +20,35 @@ pub(crate) struct Memory {
     /// By where functions begin, the arguments that some caller gives them such a flag in. For the second analysis,
     /// too.
     pub(crate) arguments: BTreeMap<CodeOffset, BTreeSet<Argument>>,
+    /// What words of unknown origin are presumed to hold.
+    pub(crate) presumed: Presumed,
+}
+
+/// What words of unknown origin are presumed to hold. Nothing, where verdicts are to be proofs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Presumed {
+    /// The bytes of each such word.
+    pub(crate) width: u8,
+    /// By offset in structures of unknown place.
+    pub(crate) fields: BTreeMap<i64, Value>,
+    /// By where functions begin, the registers that they get one in.
+    pub(crate) arguments: BTreeMap<CodeOffset, Vec<(Reg, Value)>>,
+}
+
+impl Presumed {
+    /// The word of which an operand reads all or some bytes.
+    pub(crate) fn word_at(&self, at: i64, width: u8) -> Option<i64> {
+        let start = at.checked_sub(at.rem_euclid(i64::from(self.width.max(1))))?;
+        let end = start.checked_add(self.width.into())?;
+        (at.checked_add(width.into())? <= end).then_some(start)
+    }
+
+    /// What is loaded from a structure of unknown place.
+    fn field(&self, at: i64, width: u8) -> Option<Value> {
+        let start = self.word_at(at, width)?;
+        let value = self.fields.get(&start)?;
+        Some(value.shift(i32::try_from(start - at).ok()?.checked_mul(8)?).truncate(width))
+    }
 }
 
 /// Where a caller leaves an argument.
@@ -31,6 +60,11 @@ pub(crate) enum Argument {
 }
 
 impl Memory {
+    /// What a field is presumed to hold.
+    pub(crate) fn presumed_field(&self, at: i64, width: u8) -> Option<Value> {
+        if self.presumed.fields.is_empty() { None } else { self.presumed.field(at, width) }
+    }
+
     /// What a word holds, if any byte of it is known to be informative.
     fn word(&self, at: u64, width: u8) -> Option<Value> {
         let end = at.saturating_add(u64::from(width));

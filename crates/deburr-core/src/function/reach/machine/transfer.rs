@@ -85,8 +85,12 @@ impl Transfer<'_, '_, '_> {
         match self.place(memory, state) {
             Place::Static(at) => self.load_word(at, width, state),
             Place::Frame(at) => state.load(at, width),
-            Place::Field(at) if self.memory.fields.contains(&at) => Value::Tainted,
-            Place::Field(_) | Place::Elsewhere => self.load_indexed(memory, width, state),
+            Place::Field(at) => match self.memory.presumed_field(at, width) {
+                Some(value) => value,
+                None if self.memory.fields.contains(&at) => Value::Tainted,
+                None => self.load_indexed(memory, width, state),
+            },
+            Place::Elsewhere => self.load_indexed(memory, width, state),
         }
     }
 

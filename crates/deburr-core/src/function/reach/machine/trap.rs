@@ -70,5 +70,5 @@ fn beyond(arch: Arch, features: FeatureSet) -> FeatureSet {
 
 /// What may run where whatever the CPU lacks is survived.
 pub(crate) fn everything(arch: Arch) -> Proof {
-    Proof { features: Feature::all().filter(|feature| feature.arch() == arch).collect(), is_doubtful: false }
+    Proof { features: Feature::all().filter(|feature| feature.arch() == arch).collect(), ..Proof::EMPTY }
 }

@@ -42,8 +42,51 @@ impl IncomingEdges {
 pub struct Checks {
     pub(crate) edges: IncomingEdges,
     pub(crate) facts: FactsByFunction,
+    /// What is known if some words of unknown origin are what they are presumed to be.
+    pub presumption: Option<Box<Presumption>>,
     /// Whether the file queries the CPU at all, or another file that did.
     pub(crate) any: bool,
     /// The functions that know of the CPU what a function of another file returns, by where they begin, with its name.
     pub(crate) imported: BTreeMap<CodeOffset, Arc<str>>,
+}
+
+/// Something that holds an answer of the CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// What a function returns.
+    Returned(CodeOffset),
+    /// The word at an address.
+    Word(u64),
+}
+
+/// A word that is presumed to be a copy of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Copy {
+    /// Where it is.
+    pub place: Place,
+    /// Functions that are chosen by a bit which stands for all that they use.
+    pub agreements: u32,
+    /// Those among them that use the very feature which the bit stands for.
+    pub apt: u32,
+    /// Functions that are chosen by one which does not.
+    pub contradictions: u32,
+}
+
+/// Where such a word is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// So many bytes from the start of some structure.
+    Field(i64),
+    /// An argument, the first is 0.
+    Argument(u8),
+}
+
+/// What is known if some words are what they are presumed to be.
+#[derive(Debug)]
+pub struct Presumption {
+    /// Where the vocabulary is from.
+    pub origin: Origin,
+    /// The words that are presumed to be copies of it.
+    pub copies: Vec<Copy>,
+    pub(crate) checks: Checks,
 }

@@ -45,18 +45,18 @@ pub(crate) fn roots(file: &View<'_, '_>) -> BTreeMap<CodeOffset, Source> {
 }
 
 /// Collects the edges.
-pub(crate) fn incoming(file: &View<'_, '_>, closure: Closure, learnt: &Learnt) -> IncomingEdges {
+pub(crate) fn incoming(file: &View<'_, '_>, closure: &Closure, learnt: &Learnt) -> IncomingEdges {
     let mut objects: BTreeMap<u64, Vec<Svma>> = BTreeMap::new();
     for &(cell, object) in closure.cells.values().flatten() {
         objects.entry(object).or_default().push(cell);
     }
     let edges = IncomingEdges { entries: closure.entries.clone(), ..IncomingEdges::default() };
     // Where Rust's own detection is between `main` and its choice, it is not always followed.
-    let mains = if learnt.any { BTreeSet::new() } else { mains(file, &closure) };
+    let mains = if learnt.any { BTreeSet::new() } else { mains(file, closure) };
     let lists = file.linkage.named_exports.iter().filter(|export| names::lists_variants(export.name));
     let lists = lists.filter_map(|export| file.image.code_offset(export.at)).collect();
     let used = HashSet::new();
-    let mut collector = Collector { file, closure: &closure, learnt, objects, lists, used, mains, edges };
+    let mut collector = Collector { file, closure, learnt, objects, lists, used, mains, edges };
     collector.roots();
     collector.unconditional();
     collector.direct();
@@ -69,7 +69,7 @@ pub(crate) fn incoming(file: &View<'_, '_>, closure: Closure, learnt: &Learnt) -
         edges.sort_by_key(|edge| (edge.at, edge.is_certain));
         edges.dedup();
     }
-    edges.unconditional = closure.unconditional;
+    edges.unconditional = closure.unconditional.clone();
     edges
 }
 

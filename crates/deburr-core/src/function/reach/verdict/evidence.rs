@@ -65,6 +65,6 @@ pub struct Verdict {
     pub gaps: Vec<Gap>,
     /// The check, if there is one.
     pub guard: Option<Guard>,
-    /// Why it is unknown; `None` for other verdicts, `covered` among them.
+    /// Why it is unknown; `None` for other verdicts, `covered` and `presumed` among them.
     pub because: Option<Because>,
 }

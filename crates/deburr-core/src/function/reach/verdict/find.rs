@@ -12,6 +12,8 @@ use crate::function::reach::learn::seeds;
 use crate::function::reach::learn::sources::callers_by_name;
 use crate::function::reach::verdict::checks::Checks;
 use crate::function::reach::verdict::evidence::Verdict;
+use crate::function::reach::verdict::kind::Reach;
+use crate::function::reach::verdict::presumed::Search;
 use crate::function::reach::verdict::slice::{self, Closure};
 use crate::function::reach::verdict::{edges, judge};
 use crate::image::{Image, Linkage};
@@ -22,13 +24,14 @@ use std::sync::Arc;
 impl Checks {
     /// Finds the file's checks, as far as they matter for the functions with instructions above the architecture's
     /// first level. `foreign`: what the files that this one uses export of the CPU, in the loader's order. `stated`:
-    /// functions, by where they begin, that are known to be entered only where the CPU has some features.
+    /// functions, by where they begin, that are known to be entered only where the CPU has some features. `presumes`:
+    /// whether to presume as well as to prove.
     pub fn find(
         image: &Image<'_>,
         linkage: &Linkage<'_>,
         program: &Program,
         foreign: &[&Knowledge],
-        stated: &HashMap<CodeOffset, FeatureSet>,
+        (stated, presumes): (&HashMap<CodeOffset, FeatureSet>, bool),
     ) -> Checks {
         let file = View::new(image, linkage, program, foreign);
         let known = seeds::known(&file);
@@ -37,9 +40,10 @@ impl Checks {
         let roots = edges::roots(&file);
         let mut checks = Checks { any: learnt.any, ..Checks::default() };
         let mut analysed = BTreeSet::new();
+        let mut closure = Closure::default();
         for pass in 0..=PASSES {
-            let closure = Closure::of(&file, &learnt.facts, &roots, stated);
-            checks.edges = edges::incoming(&file, closure, &learnt);
+            closure = Closure::of(&file, &learnt.facts, &roots, stated);
+            checks.edges = edges::incoming(&file, &closure, &learnt);
             if pass == PASSES || !learnt.leaves_open(&file) {
                 break;
             }
@@ -54,6 +58,21 @@ impl Checks {
             analysed.extend(&new);
             run_again(&file, &mut learnt, &analysed, &new);
         }
+        std::mem::swap(&mut checks.facts, &mut learnt.facts);
+        let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
+        let verdicts = checks.judge(image, program, permitted, stated);
+        let unknown = verdicts.into_iter().filter(|verdict| verdict.reach == Reach::Unknown);
+        let unknown = unknown.map(|verdict| (verdict.start, verdict.features)).collect();
+        std::mem::swap(&mut checks.facts, &mut learnt.facts);
+        let search = presumes.then_some(Search {
+            file: &file,
+            learnt: &learnt,
+            closure: &closure,
+            checks: &checks,
+            unknown: &unknown,
+            permitted,
+        });
+        checks.presumption = search.and_then(|search| search.presume()).map(Box::new);
         checks.facts = learnt.facts;
         checks.imported = imported(&file, &checks.facts);
         checks

@@ -7,7 +7,7 @@ use crate::address::Svma;
 use crate::function::Program;
 use crate::function::atomics::helper;
 use crate::function::reach::domain::proof::Proof;
-use crate::function::reach::verdict::checks::Checks;
+use crate::function::reach::verdict::checks::{Checks, Presumption};
 use crate::function::reach::verdict::evidence::{Gap, Guard, Step, Verdict};
 use crate::function::reach::verdict::kind::{GuardKind, Reach};
 use crate::function::reach::verdict::needed::cover;
@@ -97,8 +97,31 @@ pub(crate) fn judge(
     let judge = Judge::of(checks, (image, program), permitted, stated);
     let mut verdicts =
         judge.hits().into_iter().map(|(start, hits)| judge.function(start, &hits)).collect::<Vec<_>>();
+    if let Some(presumption) = &checks.presumption {
+        presume(presumption, (image, program), (permitted, stated), &mut verdicts);
+    }
     cover(image.arch, &mut verdicts);
     verdicts
+}
+
+/// Turns `unknown` into `presumed` where a check is before the function if some words are what they are presumed to be.
+fn presume(
+    presumption: &Presumption,
+    (image, program): (&Image<'_>, &Program),
+    (permitted, stated): (FeatureSet, &HashMap<CodeOffset, FeatureSet>),
+    verdicts: &mut [Verdict],
+) {
+    let judge = Judge::of(&presumption.checks, (image, program), permitted, stated);
+    let hits = judge.hits();
+    for verdict in verdicts.iter_mut().filter(|verdict| verdict.reach == Reach::Unknown) {
+        let Some(hits) = hits.get(&verdict.start) else { continue };
+        let presumed = judge.function(verdict.start, hits);
+        if presumed.reach == Reach::Guarded {
+            verdict.reach = Reach::Presumed;
+            verdict.guard = presumed.guard;
+            verdict.because = None;
+        }
+    }
 }
 
 /// The steps of a path to each function that is required or under-guarded.
@@ -497,7 +520,7 @@ impl<'j, 'a> Judge<'j, 'a> {
         let features = match reach {
             Reach::Required => required.union(under),
             Reach::UnderGuarded => under,
-            Reach::Unknown | Reach::Covered => unknown,
+            Reach::Unknown | Reach::Covered | Reach::Presumed => unknown,
             Reach::Guarded => guarded,
             Reach::Unreached => unreached.union(missing),
         };
@@ -711,7 +734,7 @@ const fn severity(reach: Reach) -> u8 {
     match reach {
         Reach::Unreached => 0,
         Reach::Guarded => 1,
-        Reach::Unknown | Reach::Covered => 2,
+        Reach::Unknown | Reach::Covered | Reach::Presumed => 2,
         Reach::UnderGuarded => 3,
         Reach::Required => 4,
     }

@@ -16,6 +16,8 @@ pub enum Reach {
     Unreached,
     /// Reached only through a pointer or a check that the analysis does not follow.
     Unknown,
+    /// Chosen by a test of what the file's own queries call enough, in a word that is not proven to come from them.
+    Presumed,
     /// As unknown, but the file needs that level anyway: no check could matter.
     Covered,
 }
@@ -34,6 +36,7 @@ impl Reach {
             Reach::UnderGuarded => "under-guarded",
             Reach::Unreached => "unreached",
             Reach::Unknown => "unknown",
+            Reach::Presumed => "presumed",
             Reach::Covered => "covered",
         }
     }

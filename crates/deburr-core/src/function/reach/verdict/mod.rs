@@ -2,7 +2,8 @@
 //!
 //! [`slice`] goes back from that code (a backward slice), as far as something is unproven and not [`unconditional`]ly
 //! reachable. [`edges`] says what is proven on each edge. [`judge`] follows the edges from the roots, as a greatest
-//! fixpoint: what is proven at a function is what every path to it has proven. Weiser, *Program slicing*, ICSE 1981.
+//! fixpoint: what is proven at a function is what every path to it has proven. [`presumed`] says what would be known if
+//! words of unknown origin held what their tests suggest. Weiser, *Program slicing*, ICSE 1981.
 
 pub(crate) mod checks;
 mod edges;
@@ -12,6 +13,7 @@ mod judge;
 pub(crate) mod kind;
 pub(crate) mod needed;
 mod node;
+mod presumed;
 mod slice;
 mod unconditional;
 pub(crate) mod unknown;

@@ -17,7 +17,7 @@ use deburr_cpu::FeatureSet;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// The functions that some others lead to by calls without a check before them.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Unconditional {
     /// By a function's place among all: the place of its caller on a shortest path, or its own if the path begins
     /// there.

@@ -1,0 +1,23 @@
+/* Functions are chosen by bits of a mask that is in a structure on the heap: nothing follows it there. */
+#include "mask_in_object.h"
+
+__attribute__((noinline)) void choose(struct encoder *encoder) {
+    if (encoder->cpu & HAS_SSSE3) {
+        encoder->functions[0] = absolute;
+        encoder->functions[1] = shuffled;
+    }
+    if (encoder->cpu & HAS_SSE41) {
+        encoder->functions[2] = largest;
+        encoder->functions[3] = product;
+    }
+    if (encoder->cpu & HAS_SSE42) encoder->functions[4] = compared;
+    if (encoder->cpu & HAS_AVX2) encoder->twice = twice_avx2;
+}
+
+int main(void) {
+    struct encoder *encoder = create(detect(), 0);
+    memset(encoder->functions, 0, sizeof encoder->functions);
+    choose(encoder);
+    run(encoder);
+    return puts(encoder->twice(numbers)) < 0;
+}
