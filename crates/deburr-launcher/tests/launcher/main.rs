@@ -2,6 +2,7 @@
 //!
 //! Variants are tiny static programs that print their level and what they were given.
 
+mod aarch64;
 mod failures;
 mod rule;
 mod single;

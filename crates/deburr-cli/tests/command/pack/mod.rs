@@ -1,5 +1,6 @@
 //! `deburr pack`, by step.
 
+mod arm64;
 mod assemble;
 mod build;
 mod deb;
