@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Indexes in indexes.
 const DEEPEST_INDEX: u32 = 4;
@@ -27,6 +27,9 @@ const DEEPEST_INDEX: u32 = 4;
 const LARGEST_DOCUMENT: usize = 4 << 20;
 /// More entries are no image of a few platforms.
 const MOST_ENTRIES: usize = 1024;
+
+/// Platforms that a message names, before it counts the rest.
+const MOST_NAMED: usize = 10;
 
 /// An image that another one is made on.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,22 +56,33 @@ pub enum BaseError {
     MediaType(String),
 }
 
+/// A text of the layout's without what a terminal would obey, and not longer than a line.
+fn tame(text: &str) -> String {
+    text.chars().take(100).map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+}
+
 impl fmt::Display for BaseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BaseError::NoLayout => f.write_str(
                 "expected an OCI image layout (`skopeo copy docker-archive:image.tar oci:layout` makes one of another archive)",
             ),
-            BaseError::Document(file, reason) => write!(f, "{file}: {reason}"),
+            BaseError::Document(file, reason) => write!(f, "{}: {reason}", tame(file)),
             BaseError::NoPlatform(found) => {
-                write!(f, "no image of the layout runs there; it has images for {}", found.join(", "))
+                let named: Vec<String> = found.iter().take(MOST_NAMED).map(|name| tame(name)).collect();
+                write!(f, "no image of the layout runs there; it has images for {}", named.join(", "))?;
+                match found.len().saturating_sub(MOST_NAMED) {
+                    0 => Ok(()),
+                    more => write!(f, " and {more} more"),
+                }
             }
             BaseError::Several(platform) => write!(
                 f,
-                "several images are for {platform}; copy one of them into a layout of its own"
+                "several images are for {}; copy one of them into a layout of its own",
+                tame(platform)
             ),
             BaseError::MediaType(media_type) => {
-                write!(f, "expected layers of tar, gzip or zstd, got the media type {media_type}")
+                write!(f, "expected layers of tar, gzip or zstd, got the media type {}", tame(media_type))
             }
         }
     }
@@ -139,8 +153,13 @@ impl Base {
         let mut waiting: Vec<(Referred, u32)> = index.manifests.into_iter().map(|entry| (entry, 0)).collect();
         let (mut found, mut seen) = (Vec::new(), HashSet::new());
         while let Some((referred, depth)) = waiting.pop() {
-            if seen.len() >= MOST_ENTRIES || !seen.insert(referred.digest.clone()) {
+            if !seen.insert(referred.digest.clone()) {
                 continue;
+            }
+            if seen.len() > MOST_ENTRIES {
+                let reason =
+                    format!("more than {MOST_ENTRIES} entries; copy one image into a layout of its own");
+                return Err(BaseError::Document("index.json".to_owned(), reason));
             }
             // What is for another platform may be missing: tools copy one of several.
             if referred.platform.as_ref().is_some_and(|named| !runs(named, wanted)) {
@@ -171,7 +190,7 @@ impl Base {
     /// # Errors
     /// [`BaseError::Document`], where a layer cannot be read.
     pub fn links(&self, blobs: &dyn Blobs) -> Result<Vec<PathBuf>, BaseError> {
-        let mut is_link = BTreeMap::new();
+        let mut links = Links::default();
         for layer in &self.layers {
             let fault = |reason: String| BaseError::Document(layer.digest.clone(), reason);
             let file = file_of(&layer.digest).ok_or_else(|| fault("expected a digest".to_owned()))?;
@@ -183,13 +202,70 @@ impl Base {
             };
             let meter = Meter::new(&Limits::default(), bytes);
             let mut stream = decoded(codec, bytes, &meter);
-            let show = |name: &[u8], kind: EntryType| {
-                let path = PathBuf::from(OsStr::from_bytes(name));
-                is_link.insert(path.components().filter(is_named).collect::<PathBuf>(), kind.is_symlink());
-            };
+            let show = |name: &[u8], kind: EntryType| links.entry(name, kind);
             entries(&mut stream, show).map_err(|error| fault(meter.reason(&error)))?;
+            links.ends();
         }
-        Ok(is_link.into_iter().filter(|(_, is_link)| *is_link).map(|(path, _)| path).collect())
+        Ok(links.found.into_keys().collect())
+    }
+}
+
+/// The symbolic links that the layers up to here leave: path, and the layer that has it.
+#[derive(Default)]
+struct Links {
+    found: BTreeMap<PathBuf, usize>,
+    layer: usize,
+    /// What the layer in hand has hidden of the layers below, where there was something.
+    hidden: HashSet<PathBuf>,
+}
+
+impl Links {
+    /// Takes note of an entry of the layer in hand; whiteouts are those of image-spec, "Image Layer Filesystem Changeset".
+    fn entry(&mut self, name: &[u8], kind: EntryType) {
+        let path: PathBuf = Path::new(OsStr::from_bytes(name)).components().filter(is_named).collect();
+        let hidden = path.file_name().and_then(|name| name.as_bytes().strip_prefix(b".wh."));
+        let folder = || path.parent().unwrap_or(Path::new("")).to_owned();
+        match hidden {
+            Some(b".wh..opq") => self.hide(&folder(), false),
+            Some(hidden) => self.hide(&folder().join(OsStr::from_bytes(hidden)), true),
+            None if kind.is_symlink() => {
+                self.hide(&path, true);
+                self.found.insert(path, self.layer);
+            }
+            None if kind.is_dir() => {
+                self.found.remove(&path);
+            }
+            None => self.hide(&path, true),
+        }
+    }
+
+    /// The layer in hand ends.
+    fn ends(&mut self) {
+        self.layer += 1;
+        self.hidden.clear();
+    }
+
+    /// Removes what layers below have beneath a path, and what is there itself.
+    fn hide(&mut self, path: &Path, itself: bool) {
+        if itself {
+            self.found.remove(path);
+        }
+        // Layers below add nothing after the first time, and what this layer has beneath stays.
+        if self.hidden.contains(path) {
+            return;
+        }
+        let layer = self.layer;
+        let below = self.found.range(path.to_owned()..).take_while(|(link, _)| link.starts_with(path));
+        let below: Vec<(PathBuf, bool)> =
+            below.filter(|(link, _)| *link != path).map(|(link, of)| (link.clone(), *of < layer)).collect();
+        for (link, is_lower) in &below {
+            if *is_lower {
+                self.found.remove(link);
+            }
+        }
+        if !below.is_empty() {
+            self.hidden.insert(path.to_owned());
+        }
     }
 }
 
@@ -226,8 +302,12 @@ fn best(mut found: Vec<Candidate>, wanted: &Platform) -> Result<Base, BaseError>
         let layers = manifest.layers.iter().map(layer).collect::<Result<_, _>>()?;
         return Ok(Base { layers, config, diff_ids: root.diff_ids });
     }
-    let mut names: Vec<String> = found.iter().map(|(named, _)| named.to_string()).collect();
+    // Attestations have a platform of their own, and are no images.
+    let is_image = |named: &&Named| named.os.as_deref() != Some("unknown");
+    let mut names: Vec<String> =
+        found.iter().map(|(named, _)| named).filter(is_image).map(ToString::to_string).collect();
     names.sort();
+    names.dedup();
     Err(BaseError::NoPlatform(names))
 }
 
@@ -264,4 +344,60 @@ fn document(blobs: &dyn Blobs, referred: &Referred) -> Result<(String, Vec<u8>),
 
 fn parsed<T: for<'a> Deserialize<'a>>(file: &str, bytes: &[u8]) -> Result<T, BaseError> {
     serde_json::from_slice(bytes).map_err(|error| BaseError::Document(file.to_owned(), error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The links that layers leave; an entry is `name`, `folder/` or `link@`.
+    fn left(layers: &[&[&str]]) -> Vec<String> {
+        let mut links = Links::default();
+        for layer in layers {
+            for entry in *layer {
+                let (name, kind) = match entry.strip_suffix('@') {
+                    Some(name) => (name, EntryType::Symlink),
+                    None if entry.ends_with('/') => (*entry, EntryType::Directory),
+                    None => (*entry, EntryType::Regular),
+                };
+                links.entry(name.as_bytes(), kind);
+            }
+            links.ends();
+        }
+        links.found.into_keys().map(|path| path.display().to_string()).collect()
+    }
+
+    #[test]
+    fn links_are_those_that_the_last_layer_leaves() {
+        let base: &[&str] = &["./usr/", "./lib@", "./opt/", "./opt/a@", "./opt/b/", "./opt/b/c@", "liberty@"];
+        assert_eq!(left(&[base]), ["lib", "liberty", "opt/a", "opt/b/c"]);
+        assert_eq!(left(&[base, &["lib/"]]), ["liberty", "opt/a", "opt/b/c"]);
+        assert_eq!(left(&[base, &["lib/", "lib/x"], &["lib@"]]), ["lib", "liberty", "opt/a", "opt/b/c"]);
+        assert_eq!(left(&[base, &[".wh.lib", "opt/b/.wh.c"]]), ["liberty", "opt/a"]);
+        assert_eq!(left(&[base, &[".wh.opt"]]), ["lib", "liberty"]);
+        // An opaque folder hides nothing of its own layer, wherever its mark is.
+        assert_eq!(left(&[base, &["opt/new@", "opt/.wh..wh..opq"]]), ["lib", "liberty", "opt/new"]);
+        assert_eq!(left(&[base, &["opt/.wh..wh..opq", "opt/new@"]]), ["lib", "liberty", "opt/new"]);
+        // A file in place of a folder.
+        assert_eq!(left(&[base, &["opt"]]), ["lib", "liberty"]);
+        assert_eq!(left(&[base, &["opt@"]]), ["lib", "liberty", "opt"]);
+        assert_eq!(left(&[base, &["../../lib", "/usr/../opt/a"]]), ["liberty", "opt/a", "opt/b/c"]);
+    }
+    #[test]
+    fn many_links_and_marks_take_no_long_time() {
+        let begun = std::time::Instant::now();
+        let mut links = Links::default();
+        for layer in 0..2 {
+            for at in 0..20_000 {
+                links.entry(format!("opt/{layer}-{at}").as_bytes(), EntryType::Symlink);
+            }
+            for _ in 0..20_000 {
+                links.entry(b"opt/.wh..wh..opq", EntryType::Regular);
+                links.entry(b"opt/x/.wh.y", EntryType::Regular);
+            }
+            links.ends();
+        }
+        assert_eq!(links.found.len(), 20_000);
+        assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+    }
 }

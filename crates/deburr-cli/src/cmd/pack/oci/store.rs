@@ -58,11 +58,19 @@ impl Store {
     /// Copies a blob of the base, if it is what its digest and size say.
     pub(super) fn copied(&self, base: &dyn Blobs, blob: &Descriptor) -> Result<(), String> {
         let name = &blob.digest;
+        let hash = name.strip_prefix("sha256:").filter(|hash| {
+            hash.len() == 64 && hash.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+        });
+        let hash = hash.ok_or_else(|| {
+            let shown: String = name.chars().take(100).collect();
+            format!("{}: expected sha256: and 64 hexadecimal digits", shown.escape_debug())
+        })?;
         let to = self.blob(name);
-        if to.exists() {
+        // A layer of several images is there already, and is what its digest says.
+        if fs::metadata(&to).is_ok_and(|there| there.len() == blob.size) {
             return Ok(());
         }
-        let file = format!("blobs/{}", name.replacen(':', "/", 1));
+        let file = format!("blobs/sha256/{hash}");
         let bytes = base.open(&file).ok_or_else(|| format!("{name}: the base lacks this blob"))?;
         let bytes = (*bytes).as_ref();
         if digest(bytes) != *name || bytes.len() as u64 != blob.size {

@@ -1,5 +1,7 @@
 //! `deburr pack oci` as a user meets it. What is written is read by Python's library, which shares nothing with deburr.
 
+mod base;
+
 use crate::{deburr, stderr, stdout};
 use deburr_test_support::Scratch;
 use serde_json::{Value, json};
@@ -46,7 +48,7 @@ fn oci(arguments: &[&str]) -> Output {
 
 /// Reads a layout with Python.
 fn read(layout: &str) -> Value {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command/pack/read_layout.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command/pack/oci/read_layout.py");
     let output = Command::new("python3").arg(script).arg(layout).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     serde_json::from_slice(&output.stdout).unwrap()
