@@ -91,7 +91,8 @@ pub(crate) enum Verb {
     /// Print the JSON Schema of what `--format json` writes
     #[command(after_help = "Examples:
   deburr schema > deburr.schema.json
-  deburr schema diff")]
+  deburr schema diff
+  deburr schema pack-measure")]
     Schema {
         /// The verb that writes it
         #[arg(value_enum, default_value_t = Writer::Check, value_name = "VERB")]
@@ -122,6 +123,7 @@ pub(crate) enum Writer {
     Fix,
     Compare,
     Bench,
+    PackMeasure,
 }
 
 /// Reads the command line.

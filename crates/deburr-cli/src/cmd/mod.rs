@@ -44,6 +44,7 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
                 Writer::Fix => include_bytes!("../schema-fix.json"),
                 Writer::Compare => include_bytes!("../schema-compare.json"),
                 Writer::Bench => include_bytes!("../schema-bench.json"),
+                Writer::PackMeasure => include_bytes!("../schema-pack-measure.json"),
             })?;
             ExitCode::SUCCESS
         }

@@ -6,7 +6,7 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
 }
 
 /// Digits in groups of three.
-pub(super) fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {

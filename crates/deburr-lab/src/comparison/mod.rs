@@ -5,6 +5,7 @@
 //! unpaired, what benchstat would say, and the warnings.
 
 mod conditions;
+pub mod functions;
 mod series;
 mod shape;
 

@@ -9,6 +9,8 @@
 //! Names are `[SUBJECT:]METRIC[:pPERCENTILE]`: `tps`, `SET:latency:p99`, `BM_Sort/64:real_time`. Times are in
 //! seconds and sizes in bytes, whatever unit a program prints, so that reports of different scales compare.
 //! Go's names end in its own unit: `Encode-8:sec/op`.
+//!
+//! What profilers write is read in [`profile`], from a stream, since it may be larger than memory.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 #![forbid(unsafe_code)]
@@ -19,6 +21,7 @@ mod gathered;
 mod json;
 mod measurement;
 mod metrics;
+pub mod profile;
 mod program;
 mod quantity;
 

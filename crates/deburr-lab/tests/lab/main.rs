@@ -6,6 +6,7 @@ mod calibration;
 mod contention;
 mod contention_errors;
 mod hostile;
+mod profiles;
 mod published;
 mod reference;
 mod reports;

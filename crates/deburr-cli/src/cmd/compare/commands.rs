@@ -14,7 +14,7 @@ use crate::output::{self, target::Stream};
 use crate::render::compare::document::CompareDocument;
 use deburr_lab::measure::experiment::Experiment;
 use deburr_lab::measure::layouts;
-use deburr_lab::measure::pairs::{self, Stopped};
+use deburr_lab::measure::pairs::{self, Pair, Stopped};
 use deburr_lab::measure::process::{self, End, Streams, Task};
 use deburr_lab::measure::record::{Header, Record, RecordError, RecordedRun};
 use deburr_lab::measure::stop::Stop;
@@ -30,6 +30,8 @@ pub(crate) struct Ran {
     pub(crate) document: CompareDocument,
     /// Whether somebody interrupted it.
     pub(crate) interrupted: bool,
+    /// The pairs of all points.
+    pub(crate) pairs: Vec<Pair>,
     /// What went wrong after the last run, which takes nothing from what was measured.
     pub(crate) fault: Option<String>,
     /// Whether the record goes to the standard output.
@@ -66,7 +68,8 @@ pub(super) fn run_until(options: &Compare, rope: Rope, stop: &Stop) -> Result<Ra
     }
     let document = document(&plan, &points, &rule, options, &path).map_err(|error| complain(&error))?;
     let interrupted = !is_whole || cleaned == Ok(false);
-    Ok(Ran { document, interrupted, fault: cleaned.err(), is_stdout })
+    let pairs = points.into_iter().flat_map(|point| point.pairs).collect();
+    Ok(Ran { document, interrupted, pairs, fault: cleaned.err(), is_stdout })
 }
 
 /// Runs the experiment of each point; gives those that have two pairs, or that end with fewer for a reason,

@@ -249,7 +249,36 @@ fn a_workload_that_fails_and_a_pack_of_one_level_are_errors() {
     let output = deburr(&folder, &[&MEASURE[..], &["dist", "--", "dist/bin/prog"]].concat());
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("fewer than two levels"), "{}", stderr(&output));
+    // At one level alone, and not at the one that is tried first.
+    fs::write(dist.join("deburr-pack.json"), before.to_string()).unwrap();
+    let one = "dist/bin/prog && test {level} != x86-64-v3 || exit 5";
+    let failing = deburr(&folder, &[&MEASURE[..], &["dist", "--", "sh", "-c", one]].concat());
+    assert_eq!(failing.status.code(), Some(2));
+    assert!(stderr(&failing).contains("exit status 5"), "{}", stderr(&failing));
+    assert_eq!(record(&dist), before);
     let absent = deburr(&folder, &["pack", "measure", "nowhere", "--", "true"]);
     assert_eq!(absent.status.code(), Some(2));
     assert!(stderr(&absent).contains("nowhere/deburr-pack.json"), "{}", stderr(&absent));
+}
+
+#[test]
+fn a_workload_that_takes_too_long_or_leaves_processes_does_not_hold_it_up() {
+    let scratch = Scratch::new("measure-long");
+    let dist = assembled(&scratch, &["x86-64-v1", "x86-64-v3"]);
+    let before = record(&dist);
+    let folder = scratch.join(".");
+    let begun = std::time::Instant::now();
+    let long = ["--timeout", "0.5", "dist", "--", "sh", "-c", "sleep 600; dist/bin/prog"];
+    let output = deburr(&folder, &[&MEASURE[..], &long].concat());
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("for x86-64-v1"), "{}", stderr(&output));
+    assert_eq!(record(&dist), before);
+    // The process that is left has the standard streams of the run.
+    let left = ["--pairs", "5", "dist", "--", "sh", "-c", "sleep 60 & echo $! >>left; exec dist/bin/prog"];
+    let output = deburr(&folder, &[&MEASURE[..], &left].concat());
+    let pids = fs::read_to_string(folder.join("left")).unwrap();
+    Command::new("kill").args(pids.split_whitespace()).status().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(pids.lines().count() >= 12, "{pids}");
+    assert!(begun.elapsed().as_secs() < 50, "{:?}", begun.elapsed());
 }

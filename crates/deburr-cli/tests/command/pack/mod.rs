@@ -7,4 +7,5 @@ mod deb;
 mod dist;
 mod measure;
 mod oci;
+mod profile;
 mod select;

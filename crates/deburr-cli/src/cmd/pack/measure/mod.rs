@@ -3,6 +3,9 @@
 //! In: the options and the record. Out: a verdict for each level against the best one below it, on the standard output,
 //! and the order of the levels in the record. The engine is that of `deburr compare`.
 
+mod functions;
+mod profiles;
+
 use crate::args::compare::{Compare, Trial};
 use crate::args::format::Format;
 use crate::args::pack::measure::Measure;
@@ -18,12 +21,14 @@ use deburr_lab::measure::stop::Stop;
 use deburr_lab::stats::verdict::Outcome;
 use deburr_pack::ranking::{Candidate, Gain, Ranking};
 use deburr_pack::record::{Measured, Record, State};
+use profiles::{ByFunction, Profiles};
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// The variable that the launcher honours.
 const LEVEL: &str = "DEBURR_LEVEL";
@@ -39,6 +44,7 @@ struct Step {
     headline: String,
     warnings: Vec<String>,
     document: Map<String, Value>,
+    by_function: ByFunction,
 }
 
 /// Runs the step.
@@ -49,6 +55,8 @@ pub(super) fn run(options: &Measure, out: &mut dyn Write) -> Result<ExitCode, Fa
         Failure::Message("this CPU's model is stated neither by CPUID nor by /sys".to_owned())
     })?;
     let (levels, elsewhere) = candidates(&record, &host).map_err(Failure::Message)?;
+    let names: Vec<String> = levels.iter().map(|candidate| candidate.level.clone()).collect();
+    let profiles = Profiles::read(&options.profile, &names).map_err(Failure::Message)?;
     let mut all = levels.into_iter();
     let (Some(lowest), true) = (all.next(), all.len() > 0) else {
         return Err(Failure::Message(format!(
@@ -75,7 +83,7 @@ pub(super) fn run(options: &Measure, out: &mut dyn Write) -> Result<ExitCode, Fa
     let mut steps = Vec::new();
     for level in all {
         let against = ranking.best().level.clone();
-        let step = workload.compare(&against, &level.level);
+        let step = workload.compare(&against, &level.level, &profiles);
         if interrupts.stop.is_wanted() {
             return interrupted();
         }
@@ -86,6 +94,7 @@ pub(super) fn run(options: &Measure, out: &mut dyn Write) -> Result<ExitCode, Fa
             for warning in &step.warnings {
                 writeln!(out, "  {warning}")?;
             }
+            functions::text(&step.by_function, [&step.against, &step.level], out)?;
             out.flush()?;
         }
         steps.push(step);
@@ -144,6 +153,8 @@ struct Workload<'o> {
     is_assembled: bool,
 }
 
+/// What is measured, in messages.
+const COMMAND: &str = "the command";
 /// A level that no launcher has, and that has no tree.
 const NO_LEVEL: &str = "no-such-level";
 
@@ -244,7 +255,7 @@ impl<'o> Workload<'o> {
 
     /// One run of the command.
     fn task(&self, level: &str) -> Result<Task, String> {
-        self.split("the command", self.command(level)?, vec![(LEVEL.into(), level.into())])
+        self.split(COMMAND, self.command(level)?, vec![(LEVEL.into(), level.into())])
     }
 
     /// A command as it is to be run: by a shell, or by itself.
@@ -258,8 +269,12 @@ impl<'o> Workload<'o> {
                 shell.into_iter().chain(["-c".to_owned(), command]).collect()
             }
         };
+        // What comes before or after is not timed by compare either.
+        let seconds = trial.timeout.filter(|_| what == COMMAND);
+        let timeout = seconds.map(Duration::try_from_secs_f64).transpose();
         Ok(Task {
             words: words.into_iter().map(Into::into).collect(),
+            timeout: timeout.map_err(|error| format!("--timeout: {error}"))?,
             env,
             folder: trial.cwd.clone(),
             input: trial.input.clone(),
@@ -268,7 +283,7 @@ impl<'o> Workload<'o> {
     }
 
     /// Compares two levels. What is interrupted has no meaning.
-    fn compare(&self, a: &str, b: &str) -> Result<Step, Failure> {
+    fn compare(&self, a: &str, b: &str, profiles: &Profiles) -> Result<Step, Failure> {
         let trial: Trial = self.options.trial.clone();
         let compare = Compare {
             a: Some(self.command(a).map_err(Failure::Message)?),
@@ -277,7 +292,7 @@ impl<'o> Workload<'o> {
             env_b: vec![format!("{LEVEL}={b}")],
             ..Compare::of(trial, self.options.progress)
         };
-        let Ran { document, fault, .. } = run_commands(&compare, self.stop)?;
+        let Ran { document, fault, pairs, .. } = run_commands(&compare, self.stop)?;
         if let Some(fault) = fault {
             return Err(Failure::Message(fault));
         }
@@ -296,6 +311,7 @@ impl<'o> Workload<'o> {
             gain,
             headline: first.map(headline).unwrap_or_default(),
             document: json::whole(&document),
+            by_function: profiles.compare([a, b], &pairs),
         })
     }
 }
@@ -337,7 +353,10 @@ fn print(
                     Gain::Worse => "worse",
                     Gain::Undecided => "inconclusive",
                 };
-                json!({"level": step.level, "against": step.against, "outcome": gain, "comparison": step.document})
+                json!({
+                    "level": step.level, "against": step.against, "outcome": gain, "comparison": step.document,
+                    "functions": functions::json(&step.by_function),
+                })
             })
             .collect();
         let whole = json!({"measured": measured, "not_run_here": elsewhere, "comparisons": comparisons});
