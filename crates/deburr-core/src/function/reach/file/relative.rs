@@ -66,5 +66,5 @@ fn is_table(file: &View<'_, '_>, data: &Data<'_>, start: u64, entry: u64) -> boo
         let place = file.image.code_offset(Svma(start.wrapping_add_signed(offset.into())));
         matches!(offset, 0 | -1) || place.is_some_and(|place| file.program.function_from(place).is_some())
     };
-    start % 4 == 0 && bytes().is_some_and(|bytes| bytes.as_chunks::<4>().0.iter().all(leads_on))
+    start.is_multiple_of(4) && bytes().is_some_and(|bytes| bytes.as_chunks::<4>().0.iter().all(leads_on))
 }
