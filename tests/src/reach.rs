@@ -121,10 +121,16 @@ fn build(name: &str, case: &Case, (compiler, flags): Build) -> Built {
         }
         "go" => {
             require("go");
+            // A folder is a module of its own.
+            let (inside, what) = match source.is_dir() {
+                true => (source.as_path(), Path::new(".")),
+                false => (dir.as_path(), source.as_path()),
+            };
             run(Command::new("go")
+                .current_dir(inside)
                 .args(["build", "-o"])
                 .arg(&program)
-                .arg(&source)
+                .arg(what)
                 .envs(words.iter().filter_map(|word| word.split_once('=')))
                 .envs([
                     ("CGO_ENABLED", "0"),
@@ -184,6 +190,8 @@ fn emulate(built: &Built, cpu: &str) -> Result<Outcome, String> {
     match (output.status.code(), output.status.signal()) {
         (Some(0), _) => Ok(Outcome::Prints(text.leak())),
         (_, Some(4)) => Ok(Outcome::DiesOfSigill),
+        // Go's run-time library handles the signal.
+        (Some(2), _) if output.stderr.starts_with(b"SIGILL: ") => Ok(Outcome::DiesOfSigill),
         (_, Some(6)) => Ok(Outcome::Aborts),
         _ => Err(format!("{}: {text}{}", output.status, String::from_utf8_lossy(&output.stderr))),
     }

@@ -123,6 +123,10 @@ fn compiler(text: &str) -> Option<Made> {
     if let Some(rest) = after("clang version ") {
         return Some((Compiler::Clang, version(rest)?));
     }
+    // `Go cmd/compile go1.26.8; regabi`; without a version where only Go's function table says so.
+    if text.starts_with("Go ") {
+        return Some((Compiler::Go, after("cmd/compile go").and_then(version).unwrap_or_default()));
+    }
     // `GCC: (Debian 12.2.0-14) 12.2.0`
     if text.starts_with("GCC: ") {
         return Some((Compiler::Gcc, version(text.rsplit(") ").next()?)?));
@@ -158,6 +162,8 @@ mod tests {
             ("clang version 16.0.6 (Fedora 16.0.6-3)", Some((Compiler::Clang, (16, 0)))),
             ("clang LLVM (rustc version 1.75.0 (82e1608df 2023-12-21))", Some((Compiler::Rustc, (1, 75)))),
             ("rustc version 1.90.0-nightly (abc 2025-08-01)", Some((Compiler::Rustc, (1, 90)))),
+            ("Go cmd/compile go1.26.8; regabi", Some((Compiler::Go, (1, 26)))),
+            ("Go (version unknown)", Some((Compiler::Go, (0, 0)))),
             ("Linker: LLD 16.0.6", None),
             ("GCC: ", None),
             ("", None),

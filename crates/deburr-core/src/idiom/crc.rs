@@ -303,7 +303,14 @@ mod tests {
 
     fn found(bytes: &[u8]) -> Vec<(Polynomial, u64, u64, usize)> {
         let extent = Extent::sized(Svma(0x1000), bytes.len() as u64);
-        let data = Data { extent, bytes, is_writable: false, is_constant: true, is_offset_table: false };
+        let data = Data {
+            extent,
+            bytes,
+            is_writable: false,
+            is_constant: true,
+            is_offset_table: false,
+            is_unwind: false,
+        };
         let tables = tables(&[data]).into_iter();
         tables.map(|it| (it.polynomial, it.extent.start.0, it.extent.len(), it.slices)).collect()
     }

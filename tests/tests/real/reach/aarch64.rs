@@ -140,6 +140,32 @@ case!(
     }
 );
 
+case!(
+    gos_flag_byte_guards_the_atomics_that_it_chooses,
+    Case {
+        sources: &["go_atomics.go"],
+        builds: &[("go", "GOARCH=arm64 GOARM64=v8.0")],
+        runs: &[("cortex-a53", Prints("sum 2000 7")), ("neoverse-n1", Prints("sum 2000 7"))],
+        expects: &[
+            ("main.add", "guarded"),
+            ("sync.(*Mutex).lockSlow|internal/sync.(*Mutex).lockSlow", "guarded"),
+            ("runtime.schedule", "guarded|absent"),
+        ],
+        ..ASKS_FOR_LSE
+    }
+);
+
+case!(
+    what_go_has_from_the_kernel_proves_nothing_once_replaced,
+    Case {
+        sources: &["go_hwcap_replaced"],
+        builds: &[("go", "GOARCH=arm64 GOARM64=v8.0")],
+        runs: &[("cortex-a53", DiesOfSigill), ("neoverse-n1", Prints("lse 1"))],
+        expects: &[("main.addLSE.abi0", "unknown")],
+        ..ASKS_FOR_LSE
+    }
+);
+
 case!(an_unchecked_call_is_required, Case { sources: &["arm_trap_unchecked.c"], ..NEEDS_LSE });
 
 case!(

@@ -553,6 +553,36 @@ case!(
 );
 
 case!(
+    what_a_table_of_offsets_leads_to_is_not_unreached,
+    Case {
+        sources: &["trap_offset_table.c"],
+        expects: &[("twice_avx2", "unknown|required"), ("thrice_avx2", "unknown|required")],
+        level: "x86-64-v1|x86-64-v3",
+        ..NEEDS_AVX2
+    }
+);
+
+case!(
+    what_a_large_table_of_pointers_leads_to_is_not_unreached,
+    Case {
+        sources: &["trap_large_table.c"],
+        expects: &[("twice_avx2", "unknown|required"), ("thrice_avx2", "unknown|required")],
+        level: "x86-64-v1|x86-64-v3",
+        ..NEEDS_AVX2
+    }
+);
+
+case!(
+    pointers_that_a_vector_register_stores_are_not_unreached,
+    Case {
+        sources: &["trap_paired_pointers.c"],
+        expects: &[("twice_avx2", "unknown|required"), ("thrice_avx2", "unknown|required")],
+        level: "x86-64-v1|x86-64-v3",
+        ..NEEDS_AVX2
+    }
+);
+
+case!(
     a_vtable_used_unasked_is_a_root,
     Case { sources: &["trap_vtable.cc"], expects: &[("Wide::twice", "required")], ..NEEDS_AVX2 }
 );

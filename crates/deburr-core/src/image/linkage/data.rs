@@ -13,6 +13,9 @@ use crate::image::{Image, Kind};
 const WRITTEN_BY_LOADER: [&str; 6] =
     [".data.rel.ro", ".init_array", ".fini_array", ".preinit_array", ".ctors", ".dtors"];
 
+/// Sections whose offsets lead to every function, or into each.
+const UNWIND: [&str; 4] = [".eh_frame", ".gcc_except_table", ".gopclntab", ".data.rel.ro.gopclntab"];
+
 /// Reads the data of a file.
 pub(super) fn read<'a>(elf: &Elf<'a>, image: &Image<'_>) -> Vec<Data<'a>> {
     if elf.sections.iter().any(Section::is_alloc) {
@@ -61,6 +64,7 @@ fn of_sections<'a>(elf: &Elf<'a>, image: &Image<'_>) -> Vec<Data<'a>> {
                 is_writable: section.flags & SHF_WRITE != 0 && !is_relro(section, extent),
                 is_constant: section.flags & SHF_WRITE == 0,
                 is_offset_table: matches!(section.name, ".got" | ".got.plt"),
+                is_unwind: UNWIND.iter().any(|name| section.name.starts_with(name)),
             }
         })
         .collect();
@@ -117,6 +121,7 @@ fn of_segments<'a>(elf: &Elf<'a>, image: &Image<'_>) -> Vec<Data<'a>> {
                 is_writable: is_writable && !relro.contains(start),
                 is_constant: !is_writable,
                 is_offset_table: false,
+                is_unwind: false,
             });
         }
     }

@@ -16,6 +16,9 @@ pub struct Data<'a> {
     pub is_constant: bool,
     /// Whether it is the global offset table, where each cell is by itself. Without sections it is unknown.
     pub is_offset_table: bool,
+    /// Whether it is there for unwinders and for Go's run-time library: its offsets lead to every function. Without
+    /// sections it is unknown.
+    pub is_unwind: bool,
 }
 
 /// Eight bytes of data that hold an address of this file.

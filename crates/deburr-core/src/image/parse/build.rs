@@ -44,6 +44,10 @@ pub(crate) fn facts(elf: &Elf<'_>, debug_file: Option<&[u8]>, faults: &mut Vec<S
     {
         producers(&other, &mut facts, faults);
     }
+    let is_named = facts.producers.iter().any(|producer| producer.starts_with("Go "));
+    if facts.is_go && facts.go_version.is_none() && !is_named {
+        facts.producers.push("Go (version unknown)".to_owned());
+    }
     facts
 }
 
@@ -190,9 +194,8 @@ fn string_header<'a>(elf: &Elf<'a>, svma: u64) -> Option<&'a [u8]> {
 
 /// Whether Go's linker was at work.
 pub(crate) fn is_go(elf: &Elf<'_>) -> bool {
-    elf.section(".go.buildinfo").is_some()
-        || elf.section(".note.go.buildid").is_some()
-        || !elf.notes(b"Go", 4).is_empty()
+    let names = [".go.buildinfo", ".note.go.buildid", ".gopclntab", ".data.rel.ro.gopclntab"];
+    names.into_iter().any(|name| elf.section(name).is_some()) || !elf.notes(b"Go", 4).is_empty()
 }
 
 fn go(elf: &Elf<'_>, facts: &mut BuildFacts) {

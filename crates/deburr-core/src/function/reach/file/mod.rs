@@ -10,4 +10,5 @@ pub(crate) mod incoming;
 pub(crate) mod knowledge;
 pub(crate) mod names;
 pub(crate) mod references;
+pub(crate) mod relative;
 pub(crate) mod view;

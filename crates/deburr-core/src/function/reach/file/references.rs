@@ -44,8 +44,14 @@ pub(crate) struct DataReference {
 /// Bytes of code that one thread searches at a time.
 const CHUNK: usize = 1 << 20;
 
-/// What was found so far, by the requested range.
-type Found = BTreeMap<Extent, Vec<DataReference>>;
+/// What was found so far.
+#[derive(Debug, Default)]
+struct Found {
+    /// The requested ranges.
+    searched: BTreeSet<Extent>,
+    /// The references to places in them, sorted: each once, however many ranges it is in.
+    references: Vec<DataReference>,
+}
 
 /// Which code refers to which data, as far as it was requested.
 #[derive(Debug, Default)]
@@ -65,23 +71,21 @@ impl References {
         let requested: BTreeSet<Extent> = ranges.iter().copied().filter(|range| !range.is_empty()).collect();
         // Threads that search for references work elsewhere meanwhile: they must not hold a lock.
         let found = || self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let new: BTreeSet<Extent> = {
-            let found = found();
-            requested.iter().copied().filter(|range| !found.contains_key(range)).collect()
-        };
+        let new: BTreeSet<Extent> = requested.difference(&found().searched).copied().collect();
         if !new.is_empty() {
             let references = self.search(file, &merged(&new));
-            let start = |at: Svma| references.partition_point(|reference| reference.to < at);
-            let here =
-                |range: Extent| references.get(start(range.start)..start(range.end)).unwrap_or_default();
-            found().extend(new.into_iter().map(|range| (range, here(range).to_vec())));
+            let mut found = found();
+            found.searched.extend(new);
+            found.references.extend(references);
+            // Stable, because it is quick on two sorted runs.
+            found.references.sort();
+            found.references.dedup();
         }
         let found = found();
-        let all = requested.iter().filter_map(|range| found.get(range)).flatten().copied();
-        let mut all: Vec<DataReference> = all.collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+        let start = |at: Svma| found.references.partition_point(|reference| reference.to < at);
+        let here =
+            |range: Extent| found.references.get(start(range.start)..start(range.end)).unwrap_or_default();
+        merged(&requested).into_iter().flat_map(here).copied().collect()
     }
 
     /// Searches for the references to places in some ranges, sorted and disjoint.

@@ -9,6 +9,7 @@ pub(crate) mod again;
 pub(crate) mod facts;
 pub(crate) mod fixpoint;
 mod glibc;
+mod go;
 pub(crate) mod learnt;
 mod libgcc;
 pub(super) mod run;

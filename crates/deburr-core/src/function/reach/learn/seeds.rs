@@ -9,7 +9,7 @@ use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::foreign::foreign;
 use crate::function::reach::file::knowledge::{self, Knowledge};
 use crate::function::reach::file::view::View;
-use crate::function::reach::learn::{glibc, libgcc};
+use crate::function::reach::learn::{glibc, go, libgcc};
 use crate::function::reach::machine::memory::Memory;
 use crate::function::reach::machine::queries::{cpuid_answer, hwcap, proof};
 use deburr_cpu::{Arch, Feature};
@@ -178,6 +178,10 @@ pub(crate) fn known(file: &View<'_, '_>) -> Memory {
         if let Some(features2) = found.features2 {
             named(file, &mut memory, "__cpu_features2", features2);
         }
+    }
+    if file.image.arch == Arch::Aarch64 {
+        let words = go::kernel_words(file).into_iter();
+        memory.words.extend(words.map(|(at, word)| ((at, 8), hwcap(word))));
     }
     if file.image.arch == Arch::Aarch64 && !file.resolvers.is_empty() {
         // `__ifunc_arg_t`: its size, then the kernel's words.

@@ -19,8 +19,8 @@ use deburr_cpu::{Arch, Feature, FeatureSet};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-const AT_HWCAP: u64 = 16;
-const AT_HWCAP2: u64 = 26;
+pub(crate) const AT_HWCAP: u64 = 16;
+pub(crate) const AT_HWCAP2: u64 = 26;
 
 pub(crate) fn proof(feature: Feature) -> Proof {
     Proof::of(FeatureSet::EMPTY.with(feature))

@@ -1,9 +1,10 @@
 //! What is known of a file's run-time checks, before functions are judged by them.
 
-use crate::address::CodeOffset;
+use crate::address::{CodeOffset, Svma};
 use crate::function::reach::learn::facts::FactsByFunction;
 use crate::function::reach::verdict::node::{Entries, IncomingEdge, Node, leads_to};
 use crate::function::reach::verdict::unconditional::Unconditional;
+use crate::function::reach::verdict::unknown::cause::Cause;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,9 +18,20 @@ pub(crate) struct IncomingEdges {
     pub entries: Entries,
     /// Functions that control reaches before anything has queried the CPU: each has an edge from a root, and no others.
     pub unconditional: Unconditional,
+    /// Functions that an address or an offset leads to, with why nothing more is known where the edges lead nowhere: the
+    /// word of data, or the instruction that makes the address.
+    pub pointed: BTreeMap<CodeOffset, (Cause, Svma)>,
 }
 
 impl IncomingEdges {
+    /// The word or the instruction that leads to a function, and what it is.
+    pub(crate) fn pointed_to(&self, node: Node) -> Option<(Cause, Svma)> {
+        match node {
+            Node::Function(start) => self.pointed.get(&start).copied(),
+            Node::Data(_) => None,
+        }
+    }
+
     /// The entries of a function, each with the code that can run after it; `None` for all of it.
     pub(crate) fn entries_of(
         &self,

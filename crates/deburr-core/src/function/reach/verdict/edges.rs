@@ -8,6 +8,7 @@ use crate::address::{Extent, Svma};
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::file::names;
 use crate::function::reach::file::references::{Access, DataReference};
+use crate::function::reach::file::relative;
 use crate::function::reach::file::view::View;
 use crate::function::reach::learn::learnt::Learnt;
 use crate::function::reach::machine::effects::{Facts, Use, UseKind};
@@ -15,9 +16,10 @@ use crate::function::reach::verdict::checks::IncomingEdges;
 use crate::function::reach::verdict::kind::GuardKind;
 use crate::function::reach::verdict::node::{IncomingEdge, Node, Source};
 use crate::function::reach::verdict::slice::Closure;
+use crate::function::reach::verdict::unknown::cause::Cause;
 use crate::image::{Kind, SymbolOrigin};
 use crate::insn::{self, Flow, Reg};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Where control enters the file: where the loader does, and where other files may.
 pub(crate) fn roots(file: &View<'_, '_>) -> BTreeMap<CodeOffset, Source> {
@@ -70,7 +72,58 @@ pub(crate) fn incoming(file: &View<'_, '_>, closure: &Closure, learnt: &Learnt) 
         edges.dedup();
     }
     edges.unconditional = closure.unconditional.clone();
+    edges.pointed = pointed(file, closure, &edges.into);
+    for &start in edges.pointed.keys() {
+        edges.into.entry(Node::Function(start)).or_default();
+    }
     edges
+}
+
+/// The functions of interest that something holds the address of. Where the edges lead to none of them, a table of
+/// offsets may.
+fn pointed(
+    file: &View<'_, '_>,
+    closure: &Closure,
+    into: &BTreeMap<Node, Vec<IncomingEdge>>,
+) -> BTreeMap<CodeOffset, (Cause, Svma)> {
+    let starts = closure.needs.keys().chain(&closure.has_hits).copied();
+    let starts: BTreeSet<CodeOffset> = starts.collect();
+    let held = |start: CodeOffset| {
+        let cell = file.incoming.cells_to(Extent::sized(file.image.svma(start), 1)).first();
+        let taken = file.incoming.addresses_of(start).next();
+        let taken = taken.or_else(|| closure.taken.get(&start).and_then(|sites| sites.first()).copied());
+        let taken = taken.map(|from| (Cause::AddressEscapes, file.image.svma(from)));
+        cell.map(|&(_, at)| (Cause::PointerTable, at)).or(taken)
+    };
+    let mut pointed: BTreeMap<CodeOffset, (Cause, Svma)> =
+        starts.iter().filter_map(|&start| Some((start, held(start)?))).collect();
+    let reached = reached(into, &pointed);
+    let lost = starts.into_iter().filter(|start| !reached.contains(&Node::Function(*start))).collect();
+    let offsets = relative::offsets_to(file, &lost).into_iter();
+    pointed.extend(offsets.map(|(start, at)| (start, (Cause::PointerTable, at))));
+    pointed
+}
+
+/// The nodes that edges lead to from outside, or from a function whose address something holds.
+fn reached(
+    into: &BTreeMap<Node, Vec<IncomingEdge>>,
+    pointed: &BTreeMap<CodeOffset, (Cause, Svma)>,
+) -> HashSet<Node> {
+    let mut followers: HashMap<Node, Vec<Node>> = HashMap::new();
+    let mut pending: Vec<Node> = pointed.keys().map(|&start| Node::Function(start)).collect();
+    for (&node, edge) in into.iter().flat_map(|(node, edges)| edges.iter().map(move |edge| (node, edge))) {
+        match edge.from {
+            Source::Node(from) => followers.entry(from).or_default().push(node),
+            Source::Root | Source::Export { .. } => pending.push(node),
+        }
+    }
+    let mut reached = HashSet::new();
+    while let Some(node) = pending.pop() {
+        if reached.insert(node) {
+            pending.extend(followers.get(&node).into_iter().flatten());
+        }
+    }
+    reached
 }
 
 /// The functions that the entry point hands to the C library, in a program of Rust: there they only start Rust's own

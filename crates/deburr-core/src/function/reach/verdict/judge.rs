@@ -173,6 +173,8 @@ struct Net<'c> {
     followers: Vec<Vec<usize>>,
     /// Of each node.
     callers: Vec<Callers>,
+    /// The nodes that an address leads to, and no edge.
+    lost: BTreeSet<usize>,
     all: FeatureSet,
 }
 
@@ -201,7 +203,7 @@ impl<'c> Net<'c> {
             sources.push(from);
         }
         let callers = vec![Callers::None; nodes.len()];
-        Net { nodes, edges, sources, followers, callers, all }
+        Net { nodes, edges, sources, followers, callers, lost: BTreeSet::new(), all }
     }
 
     /// The edges into a node with the entries that they begin in.
@@ -269,6 +271,10 @@ impl<'c> Net<'c> {
                 return own;
             }
             let mut entry = Entry::default();
+            if self.lost.contains(&node) {
+                entry.doubtful = true;
+                return state(node, entry);
+            }
             for (edge, from) in self.edges_into(node, entries) {
                 let known = match from {
                     Entry { certain: Some(known), .. }
@@ -366,6 +372,15 @@ fn entries(
         }
     }
     if is_changed {
+        entries = net.entries(permitted, stated);
+    }
+    // What leads to an address may be out of sight.
+    let numbered = net.nodes.iter().zip(&entries).zip(0..);
+    let lost = numbered.filter(|((node, entry), _)| {
+        **entry == Entry::default() && checks.edges.pointed_to(**node).is_some()
+    });
+    net.lost = lost.map(|(_, number)| number).collect();
+    if !net.lost.is_empty() {
         entries = net.entries(permitted, stated);
     }
     let numbered = net.nodes.iter().zip(&net.callers);

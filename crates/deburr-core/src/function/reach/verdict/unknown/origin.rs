@@ -56,6 +56,11 @@ impl Origins<'_, '_> {
                 .iter()
                 .filter(|edge| (edge.is_certain || !is_certain) && self.is_taken(edge, missing))
                 .partition(|edge| matches!(edge.from, Source::Export { .. }));
+            if edges.is_empty()
+                && let Some((cause, at)) = self.checks.edges.pointed_to(node)
+            {
+                fallback.get_or_insert(Because::at(cause, at));
+            }
             // What the file does itself explains more than that others may call it.
             let outer = outer.into_iter().filter(|_| !is_certain);
             for edge in inner.into_iter().chain(outer) {

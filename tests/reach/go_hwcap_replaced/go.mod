@@ -1,0 +1,3 @@
+module replaced
+
+go 1.21
