@@ -29,9 +29,19 @@ pub(crate) enum Flags {
     Compare(Value, Value, u8),
     /// The carry flag is bit 0 of a value.
     Carry(Value),
-    /// A64's conditional comparison: what was known where the condition before it held, and where it did not; the
-    /// comparison; and the flags N, Z, C and V that replace it.
-    Either { before: (Outcome, Outcome), then: Box<Flags>, otherwise: u8 },
+    /// A64's conditional comparison.
+    Either(Box<Either>),
+}
+
+/// What the flags show after a conditional comparison.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Either {
+    /// What was known where the condition before it held, and where it did not.
+    pub before: (Outcome, Outcome),
+    /// The comparison.
+    pub then: Flags,
+    /// The flags N, Z, C and V that replace it.
+    pub otherwise: u8,
 }
 
 /// Where a value is.
@@ -488,19 +498,18 @@ impl State {
     }
 
     /// What holds after one outcome of a test at `branch`; `None` if it cannot have that.
-    pub(crate) fn after(&self, outcome: &Outcome, branch: Svma, taken: bool) -> Option<State> {
+    pub(crate) fn after(mut self, outcome: &Outcome, branch: Svma, taken: bool) -> Option<State> {
         if outcome.impossible {
             return None;
         }
-        let mut state = self.clone();
-        state.prove(outcome.proven, branch);
-        state.absent = state.absent.union(outcome.absent);
+        self.prove(outcome.proven, branch);
+        self.absent = self.absent.union(outcome.absent);
         if outcome.proven.is_doubtful
-            && let Err(place) = state.doubts.binary_search(&(branch, taken))
+            && let Err(place) = self.doubts.binary_search(&(branch, taken))
         {
-            state.doubts.insert(place, (branch, taken));
+            self.doubts.insert(place, (branch, taken));
         }
-        Some(state)
+        Some(self)
     }
 
     /// Joins another path to the same place. Returns whether that changed what is known.
@@ -641,7 +650,8 @@ fn test(flags: &Flags, condition: Condition) -> (Outcome, Outcome) {
         (Flags::Carry(value), C::UnsignedLess) => swapped(value.equals(0, 1)),
         (Flags::Carry(value), C::UnsignedGreaterEqual) => value.equals(0, 1),
         (Flags::Carry(value), _) => doubt(&[value]),
-        (Flags::Either { before: (held, failed), then, otherwise }, _) => {
+        (Flags::Either(either), _) => {
+            let Either { before: (held, failed), then, otherwise } = &**either;
             let compared = test(then, condition);
             let both = |outcome: &Outcome| held.and(outcome);
             match nzcv_passes(*otherwise, condition) {

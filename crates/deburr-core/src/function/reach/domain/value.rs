@@ -38,6 +38,14 @@ pub(crate) enum Value {
     Bits(Arc<Bits>),
 }
 
+/// The constants that are shared: most of those in code are small.
+const SMALL: usize = 64;
+
+thread_local! {
+    static CONSTANTS: [Arc<[(u64, Proof)]>; SMALL] =
+        std::array::from_fn(|value| Arc::from([(value as u64, Proof::EMPTY)]));
+}
+
 /// All bits of a width in bytes.
 pub(crate) const fn mask_of(width: u8) -> u64 {
     match width {
@@ -72,7 +80,18 @@ pub(crate) struct Outcome {
 impl Value {
     /// A constant.
     pub(crate) fn constant(value: u64) -> Value {
-        Value::Choice(Arc::from([(value, Proof::EMPTY)]))
+        let small = usize::try_from(value).ok().filter(|&value| value < SMALL);
+        let shared = small.and_then(|value| CONSTANTS.with(|constants| constants.get(value).cloned()));
+        Value::Choice(shared.unwrap_or_else(|| Arc::from([(value, Proof::EMPTY)])))
+    }
+
+    /// One number.
+    fn single(value: u64, proof: Proof) -> Value {
+        if proof == Proof::EMPTY {
+            Value::constant(value)
+        } else {
+            Value::Choice(Arc::from([(value, proof)]))
+        }
     }
 
     /// No value yet: what a join leaves as it is.
@@ -187,6 +206,9 @@ impl Value {
 
     /// The constants, each mapped; equal results keep what is known of both.
     fn map(choice: &[(u64, Proof)], to: impl Fn(u64) -> u64) -> Value {
+        if let [(value, proof)] = *choice {
+            return Value::single(to(value), proof);
+        }
         Value::of_choice(choice.iter().map(|&(value, features)| (to(value), features)).collect())
     }
 
@@ -312,6 +334,9 @@ impl Value {
     /// An operation on two values of which each can only be a few constants.
     fn pairs(&self, other: &Value, of: impl Fn(u64, u64) -> u64) -> Option<Value> {
         let (Value::Choice(a), Value::Choice(b)) = (self, other) else { return None };
+        if let ([a], [b]) = (&**a, &**b) {
+            return Some(Value::single(of(a.0, b.0), a.1.union(b.1)));
+        }
         if a.len() * b.len() > MANY {
             return None;
         }

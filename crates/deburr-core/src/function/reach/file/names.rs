@@ -191,12 +191,58 @@ pub(crate) fn variants<'a>(exports: &[Export<'a>]) -> HashSet<&'a str> {
 
 /// Whether a suffix of a name is for some CPUs: an extension of the instruction set, or a core.
 fn is_of_cpus(suffix: &str) -> bool {
-    const BEGINNINGS: &str = "a64fx amx armv8 armv9 athlon atom avx barcelona bmi bobcat bulldozer cooperlake core2 cortex crc32 \
-        dotprod dunnington emag excavator fma haswell i8mm icelake knl nehalem neon neoverse opteron penryn \
-        piledriver pmull popcnt prescott sandybridge sapphirerapids skx skylake sme sse ssse steamroller sve \
-        thunderx tsv110 vnni zen";
-    let suffix = suffix.to_ascii_lowercase();
-    BEGINNINGS.split(' ').any(|beginning| suffix.starts_with(beginning))
+    const BEGINNINGS: [&str; 46] = [
+        "a64fx",
+        "amx",
+        "armv8",
+        "armv9",
+        "athlon",
+        "atom",
+        "avx",
+        "barcelona",
+        "bmi",
+        "bobcat",
+        "bulldozer",
+        "cooperlake",
+        "core2",
+        "cortex",
+        "crc32",
+        "dotprod",
+        "dunnington",
+        "emag",
+        "excavator",
+        "fma",
+        "haswell",
+        "i8mm",
+        "icelake",
+        "knl",
+        "nehalem",
+        "neon",
+        "neoverse",
+        "opteron",
+        "penryn",
+        "piledriver",
+        "pmull",
+        "popcnt",
+        "prescott",
+        "sandybridge",
+        "sapphirerapids",
+        "skx",
+        "skylake",
+        "sme",
+        "sse",
+        "ssse",
+        "steamroller",
+        "sve",
+        "thunderx",
+        "tsv110",
+        "vnni",
+        "zen",
+    ];
+    let begins_with = |beginning: &&str| {
+        suffix.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
+    };
+    BEGINNINGS.iter().any(begins_with)
 }
 
 /// Whether what a function of this name returns is known: see `machine::queries`.

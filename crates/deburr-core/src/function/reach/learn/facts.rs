@@ -5,9 +5,10 @@ use crate::function::reach::domain::value::{Value, mask_of};
 use crate::function::reach::machine::effects::Facts;
 use deburr_cpu::FeatureSet;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// What each of several functions shows, by where it begins.
-pub(crate) type FactsByFunction = HashMap<CodeOffset, Facts>;
+pub(crate) type FactsByFunction = HashMap<CodeOffset, Arc<Facts>>;
 
 /// The words that functions store to, all stores to each joined.
 pub(crate) fn stored_words<'f>(

@@ -8,6 +8,7 @@ use crate::function::reach::machine::memory::Memory;
 use crate::function::reach::machine::summaries::Summaries;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Runs all subjects, from every entry.
 pub(crate) fn run(
@@ -22,7 +23,8 @@ pub(crate) fn run(
     };
     let entries: Vec<(CodeOffset, CodeOffset)> = subjects.iter().flat_map(|&start| entries(start)).collect();
     let run = |&(start, entry): &(CodeOffset, CodeOffset)| {
-        Some((entry, interpret(file, summaries, memory, file.program.function_from(start)?, entry)?))
+        let facts = interpret(file, summaries, memory, file.program.function_from(start)?, entry)?;
+        Some((entry, Arc::new(facts)))
     };
     entries.par_iter().filter_map(run).collect()
 }

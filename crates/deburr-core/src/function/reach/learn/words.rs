@@ -27,7 +27,7 @@ pub(crate) fn informative_words(
     let by_queriers =
         facts.iter().filter(|(start, _)| queriers.contains(start)).flat_map(|(_, facts)| &facts.stores);
     let by_queriers: BTreeSet<(u64, u8)> = by_queriers.map(|stored| (stored.at, stored.width)).collect();
-    for ((at, width), (value, cleared)) in stored_words(facts.values()) {
+    for ((at, width), (value, cleared)) in stored_words(facts.values().map(AsRef::as_ref)) {
         if file.linkage.data_at(Svma(at)).is_none_or(|data| data.is_constant) {
             continue;
         }

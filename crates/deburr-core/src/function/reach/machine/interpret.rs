@@ -161,28 +161,32 @@ impl Run<'_, '_, '_> {
                         continue;
                     }
                 }
-                let (edges, calls) = self.block(&graph, block, state);
-                if let Some(call) = calls.filter(|_| !orphans.is_empty()) {
+                let (edges, call) = self.block(&graph, block, state, !orphans.is_empty());
+                if let Some(call) = call {
                     match &mut thrown {
                         Some(thrown) => drop(thrown.join(&call)),
                         None => thrown = Some(call),
                     }
                 }
+                let mut go = |to: usize, state: State| {
+                    let is_loop = visits.get(to).is_some_and(|&visits| visits >= ROUNDS);
+                    if arrive(&mut states, to, state, is_loop) {
+                        pending.insert((graph.rank(to), to));
+                    }
+                };
                 for edge in edges {
-                    let (targets, state) = match &edge {
-                        Onward::To(to, state) => (vec![*to], state),
-                        Onward::Anywhere(_, state) => (orphans.to_vec(), state),
-                    };
-                    let is_chosen = matches!(&edge, Onward::Anywhere(true, _));
-                    for to in targets {
-                        let start = graph.blocks.get(to).map_or(Svma(0), Block::start);
-                        let doubt = Outcome { proven: Proof::doubt(is_chosen), ..Outcome::default() };
-                        // By the target, so that what follows the choice is free of the doubt again.
-                        let state =
-                            if is_chosen { state.after(&doubt, start, true) } else { Some(state.clone()) };
-                        let is_loop = visits.get(to).is_some_and(|&visits| visits >= ROUNDS);
-                        if state.is_some_and(|state| arrive(&mut states, to, &state, is_loop)) {
-                            pending.insert((graph.rank(to), to));
+                    match edge {
+                        Onward::To(to, state) => go(to, state),
+                        Onward::Anywhere(is_chosen, state) => {
+                            let doubt = Outcome { proven: Proof::doubt(is_chosen), ..Outcome::default() };
+                            for &to in orphans {
+                                // By the target, so that what follows the choice is free of the doubt again.
+                                let start = graph.blocks.get(to).map_or(Svma(0), Block::start);
+                                let state = state.clone();
+                                let state =
+                                    if is_chosen { state.after(&doubt, start, true) } else { Some(state) };
+                                state.into_iter().for_each(|state| go(to, state));
+                            }
                         }
                     }
                 }
@@ -196,7 +200,7 @@ impl Run<'_, '_, '_> {
                     block.is_padding() && block.successors.iter().all(|&next| is_reached(next))
                 });
                 if !is_reached(orphan) && !is_passed {
-                    arrive(&mut states, orphan, &state, false);
+                    arrive(&mut states, orphan, state.clone(), false);
                     pending.insert((graph.rank(orphan), orphan));
                 }
             }
@@ -226,15 +230,21 @@ impl Run<'_, '_, '_> {
         Some(())
     }
 
-    /// Runs a block. Out: where it goes on, and what is known at its calls.
-    fn block(&mut self, graph: &Graph, index: usize, mut state: State) -> (Vec<Onward>, Option<State>) {
+    /// Runs a block. Out: where it goes on, and, on request, what is known at its last call.
+    fn block(
+        &mut self,
+        graph: &Graph,
+        index: usize,
+        mut state: State,
+        keeps_call: bool,
+    ) -> (Vec<Onward>, Option<State>) {
         let Some(block) = graph.blocks.get(index) else { return (Vec::new(), None) };
         let mut at_call = None;
         self.transfer.effects.nearby_stores.clear();
         for insn in &block.insns {
             match insn.flow {
                 Flow::Call(_) | Flow::IndirectCall => {
-                    at_call = Some(state.clone());
+                    at_call = keeps_call.then(|| state.clone());
                     match self.call(insn, state, false) {
                         Some(after) => state = after,
                         None => return (Vec::new(), at_call),
@@ -259,8 +269,9 @@ impl Run<'_, '_, '_> {
         match last.flow {
             Flow::Branch(target) => {
                 let (taken, passed) = self.transfer.branch(last, &state);
+                let other = state.clone();
                 let taken = state.after(&taken, last.svma, true).map(|state| narrowed(last, state, true));
-                let passed = state.after(&passed, last.svma, false).map(|state| narrowed(last, state, false));
+                let passed = other.after(&passed, last.svma, false).map(|state| narrowed(last, state, false));
                 if let Some(state) = taken {
                     match place(target) {
                         Some(to) => edges.push(Onward::To(to, state)),
@@ -321,7 +332,7 @@ impl Run<'_, '_, '_> {
             let to = Svma(to);
             self.transfer.file.image.code_offset(to)?;
             let outcome = Outcome { proven, ..Outcome::default() };
-            let Some(state) = state.after(&outcome, jump.svma, true) else { continue };
+            let Some(state) = state.clone().after(&outcome, jump.svma, true) else { continue };
             match graph.find(to) {
                 Some((block, 0)) => all.push(Onward::To(block, state)),
                 // Cases that run into the next one.
@@ -552,12 +563,12 @@ impl Run<'_, '_, '_> {
 }
 
 /// Joins a state into a block's, of a loop with more and more iterations; returns whether the block must run again.
-fn arrive(states: &mut [Option<State>], block: usize, state: &State, is_loop: bool) -> bool {
+fn arrive(states: &mut [Option<State>], block: usize, state: State, is_loop: bool) -> bool {
     match states.get_mut(block) {
-        Some(Some(known)) if is_loop => known.widen(state),
-        Some(Some(known)) => known.join(state),
+        Some(Some(known)) if is_loop => known.widen(&state),
+        Some(Some(known)) => known.join(&state),
         Some(place @ None) => {
-            *place = Some(state.clone());
+            *place = Some(state);
             true
         }
         None => false,

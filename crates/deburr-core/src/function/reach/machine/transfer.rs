@@ -7,7 +7,7 @@
 use crate::address::Svma;
 use crate::function::reach::domain::lanes::{self, Halves};
 use crate::function::reach::domain::proof::Proof;
-use crate::function::reach::domain::state::{Flags, Holder, State, Subject, stack_pointer};
+use crate::function::reach::domain::state::{Either, Flags, Holder, State, Subject, stack_pointer};
 use crate::function::reach::domain::value::{Outcome, Value};
 use crate::function::reach::file::view::View;
 use crate::function::reach::machine::effects::{Effects, NearbyStore, Stored, UseKind};
@@ -591,11 +591,11 @@ impl Transfer<'_, '_, '_> {
             Operation::ConditionalCompare => {
                 let then = Flags::Compare(left.clone(), right.clone(), width);
                 match insn.condition {
-                    Some(condition) => Flags::Either {
+                    Some(condition) => Flags::Either(Box::new(Either {
                         before: state.test(condition),
-                        then: Box::new(then),
+                        then,
                         otherwise: insn.nzcv,
-                    },
+                    })),
                     None => then,
                 }
             }

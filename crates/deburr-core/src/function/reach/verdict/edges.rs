@@ -46,20 +46,15 @@ pub(crate) fn roots(file: &View<'_, '_>) -> BTreeMap<CodeOffset, Source> {
     roots
 }
 
-/// Collects the edges.
-pub(crate) fn incoming(file: &View<'_, '_>, closure: &Closure, learnt: &Learnt) -> IncomingEdges {
-    let mut objects: BTreeMap<u64, Vec<Svma>> = BTreeMap::new();
-    for &(cell, object) in closure.cells.values().flatten() {
-        objects.entry(object).or_default().push(cell);
-    }
-    let edges = IncomingEdges { entries: closure.entries.clone(), ..IncomingEdges::default() };
-    // Where Rust's own detection is between `main` and its choice, it is not always followed.
-    let mains = if learnt.any { BTreeSet::new() } else { mains(file, closure) };
-    let lists = file.linkage.named_exports.iter().filter(|export| names::lists_variants(export.name));
-    let lists = lists.filter_map(|export| file.image.code_offset(export.at)).collect();
-    let used = HashSet::new();
-    let mut collector = Collector { file, closure, learnt, objects, lists, used, mains, edges };
-    collector.roots();
+/// Collects the edges. `roots`: where control enters the file.
+pub(crate) fn incoming(
+    file: &View<'_, '_>,
+    roots: &BTreeMap<CodeOffset, Source>,
+    closure: &Closure,
+    learnt: &Learnt,
+) -> IncomingEdges {
+    let mut collector = Collector::new(file, closure, learnt);
+    collector.roots(roots);
     collector.unconditional();
     collector.direct();
     collector.uses();
@@ -126,6 +121,20 @@ fn reached(
     reached
 }
 
+/// Collects only the edges that begin in code, into the functions and objects of a part of the closure.
+pub(crate) fn incoming_from_code(
+    file: &View<'_, '_>,
+    closure: &Closure,
+    learnt: &Learnt,
+) -> BTreeMap<Node, Vec<IncomingEdge>> {
+    let mut collector = Collector::new(file, closure, learnt);
+    collector.direct();
+    collector.uses();
+    collector.addresses();
+    collector.cells();
+    collector.edges.into
+}
+
 /// The functions that the entry point hands to the C library, in a program of Rust: there they only start Rust's own
 /// `main`, whose address they hand to `lang_start`.
 fn mains(file: &View<'_, '_>, closure: &Closure) -> BTreeSet<CodeOffset> {
@@ -164,14 +173,27 @@ struct Collector<'c, 'w, 'a> {
     edges: IncomingEdges,
 }
 
-impl Collector<'_, '_, '_> {
+impl<'c, 'w, 'a> Collector<'c, 'w, 'a> {
+    fn new(file: &'c View<'w, 'a>, closure: &'c Closure, learnt: &'c Learnt) -> Collector<'c, 'w, 'a> {
+        let mut objects: BTreeMap<u64, Vec<Svma>> = BTreeMap::new();
+        for &(cell, object) in closure.cells.values().flatten() {
+            objects.entry(object).or_default().push(cell);
+        }
+        let edges = IncomingEdges { entries: closure.entries.clone(), ..IncomingEdges::default() };
+        // Where Rust's own detection is between `main` and its choice, it is not always followed.
+        let mains = if learnt.any { BTreeSet::new() } else { mains(file, closure) };
+        let lists = file.linkage.named_exports.iter().filter(|export| names::lists_variants(export.name));
+        let lists = lists.filter_map(|export| file.image.code_offset(export.at)).collect();
+        Collector { file, closure, learnt, objects, lists, used: HashSet::new(), mains, edges }
+    }
+
     fn push(&mut self, to: Node, edge: IncomingEdge) {
         let edges = self.edges.into.entry(to).or_default();
         edges.push(edge);
     }
 
     fn facts(&self, entry: CodeOffset) -> Option<&Facts> {
-        self.learnt.facts.get(&entry)
+        self.learnt.facts.get(&entry).map(AsRef::as_ref)
     }
 
     /// The edges that begin at an instruction: none if nothing ever runs there, one for each entry that leads there.
@@ -205,8 +227,8 @@ impl Collector<'_, '_, '_> {
     }
 
     /// Entries, resolvers and exported functions.
-    fn roots(&mut self) {
-        for (start, from) in roots(self.file) {
+    fn roots(&mut self, roots: &BTreeMap<CodeOffset, Source>) {
+        for (&start, &from) in roots {
             if self.closure.contains(start) {
                 self.enter(start, from);
             }
@@ -278,7 +300,9 @@ impl Collector<'_, '_, '_> {
     /// Addresses that functions which were run let out.
     fn uses(&mut self) {
         let image = self.file.image;
-        let mut functions: Vec<(&CodeOffset, &Facts)> = self.learnt.facts.iter().collect();
+        let functions = self.learnt.facts.iter();
+        let mut functions: Vec<(&CodeOffset, &Facts)> =
+            functions.map(|(start, facts)| (start, facts.as_ref())).collect();
         functions.sort_unstable_by_key(|(start, _)| **start);
         for (&start, facts) in functions {
             let is_resolver = self.file.is_resolver(start);

@@ -12,7 +12,6 @@ use crate::function::reach::learn::seeds;
 use crate::function::reach::learn::sources::callers_by_name;
 use crate::function::reach::verdict::checks::Checks;
 use crate::function::reach::verdict::evidence::Verdict;
-use crate::function::reach::verdict::kind::Reach;
 use crate::function::reach::verdict::presumed::Search;
 use crate::function::reach::verdict::slice::{self, Closure};
 use crate::function::reach::verdict::{edges, judge};
@@ -43,7 +42,7 @@ impl Checks {
         let mut closure = Closure::default();
         for pass in 0..=PASSES {
             closure = Closure::of(&file, &learnt.facts, &roots, stated);
-            checks.edges = edges::incoming(&file, &closure, &learnt);
+            checks.edges = edges::incoming(&file, &roots, &closure, &learnt);
             if pass == PASSES || !learnt.leaves_open(&file) {
                 break;
             }
@@ -58,21 +57,24 @@ impl Checks {
             analysed.extend(&new);
             run_again(&file, &mut learnt, &analysed, &new);
         }
-        std::mem::swap(&mut checks.facts, &mut learnt.facts);
-        let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
-        let verdicts = checks.judge(image, program, permitted, stated);
-        let unknown = verdicts.into_iter().filter(|verdict| verdict.reach == Reach::Unknown);
-        let unknown = unknown.map(|verdict| (verdict.start, verdict.features)).collect();
-        std::mem::swap(&mut checks.facts, &mut learnt.facts);
-        let search = presumes.then_some(Search {
-            file: &file,
-            learnt: &learnt,
-            closure: &closure,
-            checks: &checks,
-            unknown: &unknown,
-            permitted,
-        });
-        checks.presumption = search.and_then(|search| search.presume()).map(Box::new);
+        if presumes {
+            let permitted =
+                deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
+            std::mem::swap(&mut checks.facts, &mut learnt.facts);
+            let unknown = judge::unknown(&checks, (image, program), (permitted, stated));
+            std::mem::swap(&mut checks.facts, &mut learnt.facts);
+            let search = Search {
+                file: &file,
+                roots: &roots,
+                learnt: &learnt,
+                closure: &closure,
+                checks: &checks,
+                unknown: &unknown,
+                again: &analysed,
+                permitted,
+            };
+            checks.presumption = search.presume().map(Box::new);
+        }
         checks.facts = learnt.facts;
         checks.imported = imported(&file, &checks.facts);
         checks

@@ -95,13 +95,36 @@ pub(crate) fn judge(
     (permitted, stated): (FeatureSet, &HashMap<CodeOffset, FeatureSet>),
 ) -> Vec<Verdict> {
     let judge = Judge::of(checks, (image, program), permitted, stated);
-    let mut verdicts =
-        judge.hits().into_iter().map(|(start, hits)| judge.function(start, &hits)).collect::<Vec<_>>();
+    let mut decisive = Vec::new();
+    let mut verdicts = Vec::new();
+    for (start, hits) in judge.hits() {
+        let assessment = judge.assess(start, &hits);
+        decisive.push(assessment.worst);
+        verdicts.push(judge.explained(assessment, start, &hits));
+    }
     if let Some(presumption) = &checks.presumption {
         presume(presumption, (image, program), (permitted, stated), &mut verdicts);
     }
     cover(image.arch, &mut verdicts);
+    for (verdict, decisive) in verdicts.iter_mut().zip(&decisive) {
+        verdict.because = (verdict.reach == Reach::Unknown).then(|| judge.because(decisive));
+    }
     verdicts
+}
+
+/// The functions that stay unknown, each with what of its needs is not proven.
+pub(crate) fn unknown(
+    checks: &Checks,
+    (image, program): (&Image<'_>, &Program),
+    (permitted, stated): (FeatureSet, &HashMap<CodeOffset, FeatureSet>),
+) -> BTreeMap<CodeOffset, FeatureSet> {
+    let judge = Judge::of(checks, (image, program), permitted, stated);
+    let hits = judge.hits().into_iter();
+    let mut verdicts: Vec<Verdict> =
+        hits.map(|(start, hits)| judge.assess(start, &hits).verdict(start, &hits)).collect();
+    cover(image.arch, &mut verdicts);
+    let unknown = verdicts.into_iter().filter(|verdict| verdict.reach == Reach::Unknown);
+    unknown.map(|verdict| (verdict.start, verdict.features)).collect()
 }
 
 /// Turns `unknown` into `presumed` where a check is before the function if some words are what they are presumed to be.
@@ -115,11 +138,10 @@ fn presume(
     let hits = judge.hits();
     for verdict in verdicts.iter_mut().filter(|verdict| verdict.reach == Reach::Unknown) {
         let Some(hits) = hits.get(&verdict.start) else { continue };
-        let presumed = judge.function(verdict.start, hits);
-        if presumed.reach == Reach::Guarded {
+        let presumed = judge.assess(verdict.start, hits);
+        if presumed.worst.reach == Reach::Guarded {
             verdict.reach = Reach::Presumed;
-            verdict.guard = presumed.guard;
-            verdict.because = None;
+            verdict.guard = judge.explained(presumed, verdict.start, hits).guard;
         }
     }
 }
@@ -428,6 +450,24 @@ struct Assessment {
     local: Option<Guard>,
 }
 
+impl Assessment {
+    /// The verdict, without what explains it: path, guard and cause.
+    fn verdict(self, start: CodeOffset, hits: &[FeatureHit]) -> Verdict {
+        let [unreached, guarded, unknown, under, required] = self.by_severity;
+        let Decisive { reach, at, missing, .. } = self.worst;
+        let features = match reach {
+            Reach::Required => required.union(under),
+            Reach::UnderGuarded => under,
+            Reach::Unknown | Reach::Covered | Reach::Presumed => unknown,
+            Reach::Guarded => guarded,
+            Reach::Unreached => unreached.union(missing),
+        };
+        let (instructions, gaps) = (hits.len() as u64, self.gaps.into_iter().collect());
+        let (path, guard, because) = (Vec::new(), None, None);
+        Verdict { start, reach, features, guarded, at, instructions, path, gaps, guard, because }
+    }
+}
+
 impl<'j, 'a> Judge<'j, 'a> {
     fn of(
         checks: &'j Checks,
@@ -527,18 +567,13 @@ impl<'j, 'a> Judge<'j, 'a> {
         Assessment { worst, by_severity, gaps, local }
     }
 
-    fn function(&self, start: CodeOffset, hits: &[FeatureHit]) -> Verdict {
-        let Assessment { worst, by_severity, gaps, local } = self.assess(start, hits);
-        let [unreached, guarded, unknown, under, required] = by_severity;
+    /// The verdict, with path and guard.
+    fn explained(&self, assessment: Assessment, start: CodeOffset, hits: &[FeatureHit]) -> Verdict {
+        let (worst, local) = (assessment.worst, assessment.local);
+        let verdict = assessment.verdict(start, hits);
         // The path is that of the instruction that the verdict points at.
-        let Decisive { reach, at, missing, entry } = worst;
-        let features = match reach {
-            Reach::Required => required.union(under),
-            Reach::UnderGuarded => under,
-            Reach::Unknown | Reach::Covered | Reach::Presumed => unknown,
-            Reach::Guarded => guarded,
-            Reach::Unreached => unreached.union(missing),
-        };
+        let Decisive { reach, missing, entry, .. } = worst;
+        let features = verdict.features;
         let path = if reach.is_unsafe() { self.path(entry, missing) } else { Vec::new() };
         let guard = match reach {
             Reach::Guarded => {
@@ -556,10 +591,7 @@ impl<'j, 'a> Judge<'j, 'a> {
                 .or_else(|| self.guard(entry, FeatureSet::EMPTY, missing)),
             _ => None,
         };
-        let because = (reach == Reach::Unknown).then(|| self.because(&worst));
-        let instructions = hits.len() as u64;
-        let gaps = gaps.into_iter().collect();
-        Verdict { start, reach, features, guarded, at, instructions, path, gaps, guard, because }
+        Verdict { path, guard, ..verdict }
     }
 
     /// Judges one instruction: its reach, and the features that are not proven.

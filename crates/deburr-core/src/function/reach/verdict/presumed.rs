@@ -5,23 +5,28 @@
 //! origin is not followed. Where the bits that are tested there agree with what the chosen functions use, again and again,
 //! the word is presumed to be a copy of the answer. That is never a proof, and is kept apart from those.
 
-use crate::address::CodeOffset;
+use crate::address::{CodeOffset, Extent, Svma};
+use crate::function::block::Graph;
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::abi;
 use crate::function::reach::file::view::View;
+use crate::function::reach::learn::facts::FactsByFunction;
 use crate::function::reach::learn::learnt::Learnt;
 use crate::function::reach::learn::run::run;
 use crate::function::reach::machine::memory::{Memory, Presumed};
+use crate::function::reach::machine::summaries::Summaries;
 use crate::function::reach::verdict::checks::{Checks, Copy, Origin, Place, Presumption};
 use crate::function::reach::verdict::edges;
 use crate::function::reach::verdict::evidence::Gap;
-use crate::function::reach::verdict::node::{Node, Source};
+use crate::function::reach::verdict::node::{IncomingEdge, Node, Source};
 use crate::function::reach::verdict::slice::Closure;
-use crate::insn::{self, Reg};
+use crate::insn::sweep::FeatureHit;
+use crate::insn::{self, FeatureGroup, Reg};
 use deburr_cpu::FeatureSet;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 
 /// Bytes of a word.
 const WIDTHS: [u8; 2] = [4, 8];
@@ -43,11 +48,14 @@ const FUNCTIONS: usize = 512;
 /// What the search needs.
 pub(crate) struct Search<'s, 'w, 'a> {
     pub file: &'s View<'w, 'a>,
+    pub roots: &'s BTreeMap<CodeOffset, Source>,
     pub learnt: &'s Learnt,
     pub closure: &'s Closure,
     pub checks: &'s Checks,
     /// The functions that stay unknown, with what they need.
     pub unknown: &'s BTreeMap<CodeOffset, FeatureSet>,
+    /// The functions that ran a second time, with what may be flags taken for such.
+    pub again: &'s BTreeSet<CodeOffset>,
     /// What every CPU has.
     pub permitted: FeatureSet,
 }
@@ -55,23 +63,71 @@ pub(crate) struct Search<'s, 'w, 'a> {
 impl Search<'_, '_, '_> {
     /// Presumes what the file's vocabularies suggest; `None` if nothing agrees.
     pub(crate) fn presume(&self) -> Option<Presumption> {
+        if self.unknown.len() < AGREEMENTS as usize {
+            return None;
+        }
+        let hits = self.hits();
+        let groups =
+            || hits.values().flatten().copied().flatten().map(|hit| hit.group).collect::<HashSet<_>>();
+        let mut needs: BTreeSet<FeatureSet> = self.unknown.values().copied().collect();
+        if needs.len() < DIFFERENT {
+            needs.extend(groups().into_iter().map(|group| self.needs(group)));
+        }
+        if needs.len() < DIFFERENT {
+            return None;
+        }
         let vocabularies = self.vocabularies();
-        if vocabularies.is_empty() || self.unknown.is_empty() {
+        if vocabularies.is_empty() {
             return None;
         }
         let choosers = self.choosers();
-        let places = self.places(&choosers);
+        let places = places(&choosers);
+        let (near, part) = self.near(&choosers);
+        let cpus = deburr_cpu::cpus_by_features(self.file.image.arch);
+        let cpus: Vec<FeatureSet> = cpus.into_iter().map(|(_, has)| has.union(self.permitted)).collect();
         let tried = vocabularies.into_iter().filter_map(|(origin, word, width)| {
             let of_width = places.iter().filter(|(_, (_, of))| *of == width);
             let all: BTreeMap<u8, Place> = of_width.map(|(bit, (place, _))| (*bit, *place)).collect();
-            let copies = self.agreeing(&self.run(&choosers, &word, width, &all), &all);
+            let presumed = self.presumed(&near, &word, width, &all);
+            // What reads none of these words proves nothing by them.
+            let readers = near.iter().filter(|(start, operands)| operands.read_any(&presumed, **start));
+            let learnt = self.run(presumed.clone(), &readers.map(|(start, _)| *start).collect());
+            let edges = edges::incoming_from_code(self.file, &part, &learnt);
+            let copies = self.agreeing((&edges, &learnt.facts), (&hits, &cpus), &all);
             let apt: u32 = copies.values().map(|copy| copy.apt).sum();
             (apt > 0).then_some((apt, origin, word, width, copies))
         });
         let (_, origin, word, width, copies) = tried.max_by_key(|(apt, ..)| *apt)?;
         let only = copies.iter().map(|(bit, copy)| (*bit, copy.place)).collect();
-        let checks = self.run(&choosers, &word, width, &only);
+        let presumed = self.presumed(&choosers, &word, width, &only);
+        let due = choosers.iter().filter(|(start, operands)| {
+            operands.read_any(&presumed, **start) || !self.is_up_to_date(**start, operands)
+        });
+        let due = due.map(|(start, _)| *start).collect();
+        let mut learnt = self.run(presumed, &due);
+        for (start, facts) in &self.learnt.facts {
+            learnt.facts.entry(*start).or_insert_with(|| Arc::clone(facts));
+        }
+        let edges = edges::incoming(self.file, self.roots, self.closure, &learnt);
+        let checks = Checks { edges, facts: learnt.facts, any: learnt.any, ..Checks::default() };
         Some(Presumption { origin, copies: copies.into_values().collect(), checks })
+    }
+
+    /// By unknown function, the instructions of it and its parts that are above the first level.
+    fn hits(&self) -> Hits<'_> {
+        let mut found = Hits::new();
+        for (function, hits) in self.file.program.hits_by_function() {
+            let start = function.map(|function| self.file.program.whole(function).start);
+            if let Some(start) = start.filter(|start| self.unknown.contains_key(start)) {
+                found.entry(start).or_default().push(hits);
+            }
+        }
+        found
+    }
+
+    /// What instructions of a group need that is not permitted.
+    fn needs(&self, group: FeatureGroup) -> FeatureSet {
+        insn::features_of(self.file.image.arch, group).minus(self.permitted)
     }
 
     /// Words with several meanings, each with its width in bytes.
@@ -96,7 +152,7 @@ impl Search<'_, '_, '_> {
     }
 
     /// The functions that lead to unknown ones, the nearest first, of these the ones that choose most.
-    fn choosers(&self) -> BTreeSet<CodeOffset> {
+    fn choosers(&self) -> Choosers {
         let mut found: BTreeSet<CodeOffset> = BTreeSet::new();
         let mut frontier: Vec<Node> = self.unknown.keys().map(|&start| Node::Function(start)).collect();
         let mut seen: BTreeSet<Node> = frontier.iter().copied().collect();
@@ -124,55 +180,72 @@ impl Search<'_, '_, '_> {
         if self.unknown.len() <= FUNCTIONS {
             found.extend(self.unknown.keys());
         }
-        found
+        let inlined = &self.learnt.summaries.inlined;
+        let run_inside = self.file.callers_of(&inlined.iter().copied().collect());
+        let operands = |start: CodeOffset| {
+            let graph = self.file.whole_at(start).and_then(|function| self.file.graph(function));
+            Operands::of(graph.as_deref(), !inlined.is_empty() && run_inside.contains(&start))
+        };
+        found.into_iter().map(|start| (start, operands(start))).collect()
     }
 
-    /// The fields and arguments that may be copies, by the bit that stands for each, with the width of each in bytes.
-    fn places(&self, choosers: &BTreeSet<CodeOffset>) -> BTreeMap<u8, (Place, u8)> {
-        let mut counts: BTreeMap<(u8, i64), u32> = BTreeMap::new();
-        for function in choosers.iter().filter_map(|&start| self.file.whole_at(start)) {
-            let Some(graph) = self.file.graph(function) else { continue };
-            for insn in graph.blocks.iter().flat_map(|block| &block.insns) {
-                let Some(memory) = insn.memory.filter(|memory| {
-                    memory.read && !memory.is_static && memory.base.is_some() && memory.index.is_none()
-                }) else {
-                    continue;
-                };
-                for width in WIDTHS {
-                    let presumed = Presumed { width, ..Presumed::default() };
-                    let size = u8::try_from(memory.size).unwrap_or(u8::MAX);
-                    if size <= width
-                        && let Some(at) = presumed.word_at(memory.displacement, size)
-                    {
-                        let weight = if insn.imm.is_some() { 8 } else { 1 };
-                        *counts.entry((width, at)).or_default() += weight;
-                    }
-                }
+    /// The choosers whose code refers to unknown functions, or to data that leads to functions of interest: only these can
+    /// choose an unknown function. With them the part of the closure that leads there.
+    fn near(&self, choosers: &Choosers) -> (Choosers, Closure) {
+        let (closure, file) = (self.closure, self.file);
+        let is_far = |start: &CodeOffset| closure.far.contains(&Node::Function(*start));
+        let mut near: BTreeSet<CodeOffset> = self.unknown.keys().copied().collect();
+        let mut part = Closure { entries: closure.entries.clone(), ..Closure::default() };
+        let mut sites: Vec<CodeOffset> = Vec::new();
+        for (&start, &features) in self.unknown {
+            part.needs.insert(start, features);
+            if let Some(direct) = closure.direct.get(&start) {
+                sites.extend(direct.iter().map(|edge| edge.from));
+                part.direct.insert(start, direct.clone());
+            }
+            if let Some(taken) = closure.taken.get(&start) {
+                sites.extend(taken);
+                part.taken.insert(start, taken.clone());
+            }
+            let node = Node::Function(start);
+            if let Some(cells) = closure.cells.get(&node) {
+                let cell = |(cell, _): &(Svma, u64)| closure.references_in(Extent::sized(*cell, 1));
+                part.references.extend(cells.iter().flat_map(cell));
+                part.cells.insert(node, cells.clone());
             }
         }
-        let mut found = Vec::new();
-        for width in WIDTHS {
-            let mut of: Vec<(u32, i64)> = counts
-                .iter()
-                .filter(|((of, _), _)| *of == width)
-                .map(|((_, at), count)| (*count, *at))
-                .collect();
-            of.sort_by_key(|(count, at)| (Reverse(*count), *at));
-            let fields = of.into_iter().take(FIELDS).map(|(_, at)| Place::Field(at));
-            let all = fields.chain((0..ARGUMENTS).map(Place::Argument));
-            found.extend(all.map(|place| (place, width)));
-        }
-        (0..).zip(found).collect()
+        part.references.sort_unstable();
+        part.references.dedup();
+        let readers = self.learnt.readers.values().flatten().map(|(from, _)| *from);
+        let referring = closure.references.iter().map(|reference| reference.from).chain(readers);
+        sites.extend(referring.filter_map(|from| file.image.code_offset(from)));
+        near.extend(sites.into_iter().filter_map(|from| Some(file.whole_at(from)?.start)));
+        let is_unknown = |address: u64| {
+            file.image.code_offset(Svma(address)).is_some_and(|at| self.unknown.contains_key(&at))
+        };
+        let returns = self.learnt.summaries.returns.iter();
+        let returns = returns.filter(|(_, value)| value.choices().iter().any(|choice| is_unknown(choice.0)));
+        let inlined = self.learnt.summaries.inlined.iter().copied().filter(|start| near.contains(start));
+        let callees = returns.map(|(start, _)| *start).chain(inlined).collect();
+        near.extend(file.callers_of(&callees));
+        let uses = |start: &CodeOffset| {
+            let facts = self.learnt.facts.get(start);
+            facts.is_some_and(|facts| facts.uses.iter().any(|used| is_unknown(used.address.0)))
+        };
+        // What leads to these was not collected.
+        let is_any = self.unknown.keys().any(is_far);
+        let near = choosers.iter().filter(|(start, _)| is_any || near.contains(start) || uses(start));
+        (near.map(|(start, operands)| (*start, operands.clone())).collect(), part)
     }
 
-    /// Runs the choosers with some words presumed.
-    fn run(
+    /// What the words at some places are presumed to hold, for some functions.
+    fn presumed(
         &self,
-        choosers: &BTreeSet<CodeOffset>,
+        choosers: &Choosers,
         word: &Value,
         width: u8,
         places: &BTreeMap<u8, Place>,
-    ) -> Checks {
+    ) -> Presumed {
         let mut presumed = Presumed { width, ..Presumed::default() };
         let registers = abi::arguments(self.file.image.arch);
         for (&bit, &place) in places {
@@ -181,24 +254,38 @@ impl Search<'_, '_, '_> {
                 Place::Field(at) => drop(presumed.fields.insert(at, value)),
                 Place::Argument(number) => {
                     let Some(&reg) = registers.get(usize::from(number)) else { continue };
-                    for &start in choosers.iter().filter(|&&start| self.tests(start, reg, width)) {
+                    for &start in choosers.keys().filter(|&&start| self.tests(start, reg, width)) {
                         presumed.arguments.entry(start).or_default().push((reg, value.clone()));
                     }
                 }
             }
         }
+        presumed
+    }
+
+    /// Runs some functions with some words presumed.
+    fn run(&self, presumed: Presumed, functions: &BTreeSet<CodeOffset>) -> Learnt {
         let memory = Memory { presumed, ..self.learnt.memory.clone() };
-        let mut facts = self.learnt.facts.clone();
-        facts.extend(run(self.file, &self.learnt.summaries, &memory, choosers));
-        let learnt = Learnt {
-            facts,
+        Learnt {
+            facts: run(self.file, &self.learnt.summaries, &memory, functions),
             memory,
-            summaries: self.learnt.summaries.clone(),
+            summaries: Summaries::default(),
             readers: self.learnt.readers.clone(),
             any: self.learnt.any,
-        };
-        let edges = edges::incoming(self.file, self.closure, &learnt);
-        Checks { edges, facts: learnt.facts, any: learnt.any, ..Checks::default() }
+        }
+    }
+
+    /// Whether a run without presumed words would show nothing else of a function than what is known.
+    fn is_up_to_date(&self, start: CodeOffset, operands: &Operands) -> bool {
+        let memory = &self.learnt.memory;
+        if self.again.contains(&start) {
+            return false;
+        }
+        let inner = self.file.incoming.inner.get(&start).into_iter().flatten().copied();
+        let mut entries = inner.chain([start]);
+        entries.all(|entry| self.learnt.facts.contains_key(&entry) && !memory.arguments.contains_key(&entry))
+            && !operands.fields.iter().any(|(at, _)| memory.fields.contains(at))
+            && !(operands.runs_others && !memory.fields.is_empty())
     }
 
     /// Whether a function first uses an argument as a number of at most so many bytes, never as an address.
@@ -219,22 +306,27 @@ impl Search<'_, '_, '_> {
         false
     }
 
-    /// The places whose tests agree with what they choose, by bit.
-    fn agreeing(&self, checks: &Checks, places: &BTreeMap<u8, Place>) -> BTreeMap<u8, Copy> {
-        let cpus: Vec<FeatureSet> =
-            deburr_cpu::cpus_by_features(self.file.image.arch).into_iter().map(|(_, has)| has).collect();
+    /// The places whose tests agree with what they choose, by bit. Of the edges and facts only those matter that presumed
+    /// words have a part in. `cpus`: what each known CPU has.
+    fn agreeing(
+        &self,
+        (edges, facts): (&BTreeMap<Node, Vec<IncomingEdge>>, &FactsByFunction),
+        (hits, cpus): (&Hits<'_>, &[FeatureSet]),
+        places: &BTreeMap<u8, Place>,
+    ) -> BTreeMap<u8, Copy> {
         let mut tallies: BTreeMap<u8, Tally> = BTreeMap::new();
         let mut count = |start: CodeOffset, proof: Proof, needs: FeatureSet| {
-            if proof.features.is_empty() {
+            if proof.presumed == 0 || proof.features.is_empty() {
                 return;
             }
             // What no known CPU has alone is as good as tested.
             let gap = Gap { proven: proof.features, missing: needs };
-            let is_contradicted = cpus.iter().any(|&has| gap.endangers(has.union(self.permitted)));
-            let is_apt = !proof.features.strongest().intersection(needs).is_empty();
+            let is_agreeing = needs.is_subset(proof.features);
+            let is_contradicted = !is_agreeing && cpus.iter().any(|&has| gap.endangers(has));
+            let is_apt = is_agreeing && !proof.features.strongest().intersection(needs).is_empty();
             for bit in places.keys().filter(|&&bit| proof.presumed >> bit & 1 != 0) {
                 let tally = tallies.entry(*bit).or_default();
-                if needs.is_subset(proof.features) {
+                if is_agreeing {
                     tally.agreeing.insert(start);
                     if is_apt {
                         tally.apt.insert(start);
@@ -246,25 +338,95 @@ impl Search<'_, '_, '_> {
             }
         };
         for (&start, &needs) in self.unknown {
-            for edge in checks.edges.into.get(&Node::Function(start)).into_iter().flatten() {
+            for edge in edges.get(&Node::Function(start)).into_iter().flatten() {
                 count(start, edge.proof, needs);
             }
         }
-        for (function, hits) in self.file.program.hits_by_function() {
-            let Some(function) = function else { continue };
-            let start = self.file.program.whole(function).start;
-            let facts = checks.facts.get(&start).filter(|_| self.unknown.contains_key(&start));
-            for hit in facts.iter().flat_map(|_| hits) {
-                let needs = insn::features_of(self.file.image.arch, hit.group).minus(self.permitted);
-                let proof = facts.and_then(|facts| facts.at(hit.at)?.proof);
-                if let Some(proof) = proof.filter(|_| !needs.is_empty()) {
-                    count(start, proof, needs);
+        for (start, facts) in facts {
+            let is_presumed = facts.blocks.iter().any(|block| block.proof.is_some_and(|it| it.presumed != 0));
+            let hits = hits.get(start).filter(|_| is_presumed);
+            for hit in hits.into_iter().flatten().copied().flatten() {
+                let needs = self.needs(hit.group);
+                if let Some(proof) =
+                    facts.at(hit.at).and_then(|block| block.proof).filter(|_| !needs.is_empty())
+                {
+                    count(*start, proof, needs);
                 }
             }
         }
         let copies = tallies.iter().filter_map(|(bit, tally)| Some((*bit, tally.copy(*places.get(bit)?)?)));
         copies.collect()
     }
+}
+
+/// By function, instructions above the first level.
+type Hits<'h> = BTreeMap<CodeOffset, Vec<&'h [FeatureHit]>>;
+
+/// The functions that may choose, by where they begin.
+type Choosers = BTreeMap<CodeOffset, Operands>;
+
+/// The memory operands of a function that may be fields of structures of unknown place.
+#[derive(Debug, Clone, Default)]
+struct Operands {
+    /// Their offsets and sizes in bytes, sorted.
+    fields: Vec<(i64, u8)>,
+    /// Those that are read and have no index, with how often: eight times each where a number is next to it.
+    tested: Vec<((i64, u8), u32)>,
+    /// Whether other functions are run inside this one.
+    runs_others: bool,
+}
+
+impl Operands {
+    fn of(graph: Option<&Graph>, runs_others: bool) -> Operands {
+        let mut operands = Operands { runs_others, ..Operands::default() };
+        let mut tested: BTreeMap<(i64, u8), u32> = BTreeMap::new();
+        for insn in graph.into_iter().flat_map(|graph| &graph.blocks).flat_map(|block| &block.insns) {
+            let memory = insn.memory.filter(|memory| !memory.is_static && memory.index.is_none());
+            let Some(memory) = memory else { continue };
+            let (at, size) = (memory.displacement, u8::try_from(memory.size).unwrap_or(u8::MAX));
+            // Vectors are read by halves.
+            operands.fields.extend([(at, size.min(8)), (at.wrapping_add(8), size.saturating_sub(8).min(8))]);
+            if memory.read && memory.base.is_some() {
+                let weight = if insn.imm.is_some() { 8 } else { 1 };
+                *tested.entry((at, size)).or_default() += weight;
+            }
+        }
+        operands.fields.retain(|(_, size)| *size > 0);
+        operands.fields.sort_unstable();
+        operands.fields.dedup();
+        operands.tested = tested.into_iter().collect();
+        operands
+    }
+
+    /// Whether the function that begins at `start` reads any of the presumed words.
+    fn read_any(&self, presumed: &Presumed, start: CodeOffset) -> bool {
+        let is_presumed = |&(at, size): &(i64, u8)| {
+            presumed.word_at(at, size).is_some_and(|word| presumed.fields.contains_key(&word))
+        };
+        presumed.arguments.contains_key(&start)
+            || self.runs_others && !presumed.fields.is_empty()
+            || self.fields.iter().any(is_presumed)
+    }
+}
+
+/// The fields and arguments that may be copies, by the bit that stands for each, with the width of each in bytes.
+fn places(choosers: &Choosers) -> BTreeMap<u8, (Place, u8)> {
+    let mut found = Vec::new();
+    for width in WIDTHS {
+        let presumed = Presumed { width, ..Presumed::default() };
+        let mut counts: BTreeMap<i64, u32> = BTreeMap::new();
+        for &((at, size), count) in choosers.values().flat_map(|operands| &operands.tested) {
+            if let Some(word) = presumed.word_at(at, size).filter(|_| size <= width) {
+                *counts.entry(word).or_default() += count;
+            }
+        }
+        let mut counts: Vec<(i64, u32)> = counts.into_iter().collect();
+        counts.sort_by_key(|(at, count)| (Reverse(*count), *at));
+        let fields = counts.into_iter().take(FIELDS).map(|(at, _)| Place::Field(at));
+        let all = fields.chain((0..ARGUMENTS).map(Place::Argument));
+        found.extend(all.map(|place| (place, width)));
+    }
+    (0..).zip(found).collect()
 }
 
 /// What the tests of one place choose.

@@ -169,7 +169,8 @@ impl Back<'_, '_, '_> {
 
     /// What is known of a function, whose every entry is its start.
     fn facts_of(&self, start: CodeOffset) -> Option<&Facts> {
-        self.facts.get(&start).filter(|_| !self.file.incoming.inner.contains_key(&start))
+        let facts = self.facts.get(&start).map(AsRef::as_ref);
+        facts.filter(|_| !self.file.incoming.inner.contains_key(&start))
     }
 
     fn need(&mut self, start: CodeOffset, features: FeatureSet) {

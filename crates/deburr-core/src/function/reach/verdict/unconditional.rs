@@ -67,7 +67,7 @@ impl Tested<'_, '_, '_> {
             }
             for edge in self.file.edges_into(function) {
                 if let Some(caller) = self.file.whole_at(edge.from).map(|caller| caller.start)
-                    && is_unchecked(self.facts.get(&caller), edge.from)
+                    && is_unchecked(self.facts.get(&caller).map(AsRef::as_ref), edge.from)
                     && seen.insert(caller)
                 {
                     pending.push(caller);
@@ -110,7 +110,7 @@ impl Tested<'_, '_, '_> {
         }
         while let Some(caller) = pending.pop_front() {
             let Some(function) = functions.get(caller as usize) else { continue };
-            let facts = self.facts.get(&function.start);
+            let facts = self.facts.get(&function.start).map(AsRef::as_ref);
             for edge in edges_from(file, function).filter(|edge| is_unchecked(facts, edge.from)) {
                 if let Some(callee) = file.program.whole_index_at(edge.to) {
                     reach(callee, Some(caller), &mut pending);
