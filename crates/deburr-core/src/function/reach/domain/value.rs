@@ -162,6 +162,8 @@ impl Value {
             Value::Stack(at) => Value::Stack(at.wrapping_add(constant as i64)),
             _ if constant == 0 => self.clone(),
             Value::Choice(choice) => Value::map(choice, |value| value.wrapping_add(constant)),
+            // No carries: the sum is the union.
+            Value::Bits(bits) if bits.zeros & constant == constant => self.or(&Value::constant(constant)),
             _ => Value::Unknown.mixed(self),
         }
     }

@@ -16,7 +16,8 @@ pub(crate) fn worth_running_again(
     functions: &BTreeSet<CodeOffset>,
 ) -> BTreeSet<CodeOffset> {
     let facts = || learnt.facts.values();
-    let given: BTreeSet<CodeOffset> = facts().flat_map(|facts| &facts.arguments).map(|(to, _)| *to).collect();
+    let given = facts().flat_map(|facts| &facts.arguments).chain(&learnt.flags);
+    let given: BTreeSet<CodeOffset> = given.map(|(to, _)| *to).collect();
     let fields: BTreeSet<i64> = facts().flat_map(|facts| facts.fields.iter().copied()).collect();
     let words = learnt.memory.words.iter().filter(|(_, word)| !informs(file, word));
     let words: Vec<Extent> = words.map(|(&(at, width), _)| Extent::sized(Svma(at), width.into())).collect();
@@ -51,7 +52,8 @@ pub(crate) fn run_again(
             break;
         }
         let mut arguments = BTreeMap::<_, BTreeSet<_>>::new();
-        for &(callee, argument) in learnt.facts.values().flat_map(|facts| &facts.arguments) {
+        let given = learnt.facts.values().flat_map(|facts| &facts.arguments);
+        for &(callee, argument) in given.chain(&learnt.flags) {
             arguments.entry(callee).or_default().insert(argument);
         }
         let grown = arguments.iter().filter(|&(start, now)| learnt.memory.arguments.get(start) != Some(now));

@@ -57,7 +57,7 @@ pub(crate) fn learn(file: &View<'_, '_>, known: Memory, takers: &BTreeSet<CodeOf
         || !memory.words.is_empty()
         || !summaries.returns.is_empty()
         || file.queries_others();
-    Learnt { readers: readers(file, &facts), facts, memory, summaries, any }
+    Learnt { readers: readers(file, &facts), facts, memory, summaries, flags: BTreeSet::new(), any }
 }
 
 /// What to do with functions that query the CPU, and with small ones that only call these.
@@ -71,16 +71,18 @@ fn summaries_of(file: &View<'_, '_>, queries: &[Function]) -> Summaries {
     }
     for _ in 0..INSIDE_CALLS {
         let callers = file.callers_of(&summaries.inlined.iter().copied().collect());
-        let is_small = |start: &CodeOffset| {
-            let function = file.program.function_from(*start);
-            function.is_some_and(|function| {
-                function.end - function.start <= INSIDE_CALLER && file.takes_arguments(function)
-            })
-        };
-        let callers: Vec<CodeOffset> = callers.into_iter().filter(is_small).collect();
+        let callers: Vec<CodeOffset> = callers.into_iter().filter(|&start| is_small(file, start)).collect();
         summaries.inlined.extend(callers);
     }
     summaries
+}
+
+/// Whether a function that is no query itself is worth running inside its callers: what it does depends on them.
+fn is_small(file: &View<'_, '_>, start: CodeOffset) -> bool {
+    let function = file.program.function_from(start);
+    function.is_some_and(|function| {
+        function.end - function.start <= INSIDE_CALLER && file.takes_arguments(function)
+    })
 }
 
 /// The state of the iteration.
@@ -192,6 +194,23 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
         called.map(|(start, facts)| (*start, facts.returned.clone())).collect()
     }
 
+    /// Small functions whose arguments decide what they say of the CPU, or where they store it, are run inside their
+    /// callers from now on. Out: the new ones.
+    fn inline_more(&mut self) -> BTreeSet<CodeOffset> {
+        let (file, summaries) = (self.file, &self.summaries);
+        let is_due = |start: &CodeOffset, facts: &Facts| {
+            (!facts.fields.is_empty() || facts.returned.is_informative())
+                && !summaries.inlined.contains(start)
+                && !summaries.context_free.contains(start)
+                && !file.is_resolver(*start)
+                && is_small(file, *start)
+        };
+        let due = self.facts.iter().filter(|(start, facts)| is_due(start, facts));
+        let due: BTreeSet<CodeOffset> = due.map(|(start, _)| *start).collect();
+        self.summaries.inlined.extend(&due);
+        due
+    }
+
     /// The functions to run next, of those whose inputs change with the new memory and returned values.
     fn next_due(
         &mut self,
@@ -201,6 +220,8 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
     ) -> BTreeSet<CodeOffset> {
         let file = self.file;
         let before = self.subjects.clone();
+        let inlined = self.inline_more();
+        self.waiting.extend(file.callers_of(&inlined));
         extend_by_callers(file, &self.summaries, &mut self.subjects, returns);
         extend_by_readers(file, &mut self.subjects, &mut self.followed, next);
         self.waiting.extend(self.subjects.difference(&before));

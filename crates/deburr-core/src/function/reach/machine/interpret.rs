@@ -467,24 +467,38 @@ impl Run<'_, '_, '_> {
         registers.take_while(|reg| !state.is_left(*reg))
     }
 
-    /// Records the arguments of a call that say something of the CPU.
+    /// Records the arguments of a call that say something of the CPU, and on request those that are constants.
     fn pass(&mut self, callee: CodeOffset, state: &State, is_jump: bool) {
-        /// Maximum of bytes of arguments on the stack.
-        const MOST: i64 = 128;
-        let arch = self.transfer.file.image.arch;
         let is_flag = |value: &Value| {
             let is_address = |choice: &(u64, Proof)| self.transfer.file.is_place(Svma(choice.0));
             value.is_informative() && !value.choices().iter().any(is_address)
         };
-        let registers = self.argument_registers(state).filter(|reg| is_flag(&state.read(*reg)));
-        self.transfer.effects.facts.arguments.extend(registers.map(|reg| (callee, Argument::Register(reg))));
+        let records_constants = self.transfer.memory.records_constants && state.proven.is_empty();
+        let (mut flags, mut constants) = (Vec::new(), Vec::new());
+        for (argument, value) in self.arguments(state, is_jump) {
+            if is_flag(&value) {
+                flags.push((callee, argument));
+            } else if let Some(constant) = value.as_constant().filter(|_| records_constants) {
+                constants.push((callee, argument, constant == 0));
+            }
+        }
+        self.transfer.effects.facts.arguments.extend(flags);
+        self.transfer.effects.facts.constants.extend(constants);
+    }
+
+    /// What a call's arguments are, in registers and on the stack.
+    fn arguments(&self, state: &State, is_jump: bool) -> Vec<(Argument, Value)> {
+        /// Maximum of bytes of arguments on the stack.
+        const MOST: i64 = 128;
+        let arch = self.transfer.file.image.arch;
+        let registers = self.argument_registers(state);
+        let mut all: Vec<_> = registers.map(|reg| (Argument::Register(reg), state.read(reg))).collect();
         if let Value::Stack(top) = state.read(stack_pointer(arch)) {
             let pushed = if arch == Arch::X86_64 && !is_jump { 8 } else { 0 };
             let above = state.frame_between(top, top.saturating_add(MOST));
-            let flags = above.filter(|(_, value)| is_flag(value));
-            let arguments = flags.map(|(at, _)| (callee, Argument::Stack(at - top + pushed)));
-            self.transfer.effects.facts.arguments.extend(arguments);
+            all.extend(above.map(|(at, value)| (Argument::Stack(at - top + pushed), value.clone())));
         }
+        all
     }
 
     /// Runs a callee with what its caller knows.

@@ -195,6 +195,7 @@ impl Search<'_, '_, '_> {
             memory,
             summaries: self.learnt.summaries.clone(),
             readers: self.learnt.readers.clone(),
+            flags: self.learnt.flags.clone(),
             any: self.learnt.any,
         };
         let edges = edges::incoming(self.file, self.closure, &learnt);
