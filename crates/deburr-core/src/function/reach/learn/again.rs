@@ -4,7 +4,7 @@ use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::reach::file::view::View;
 use crate::function::reach::learn::learnt::Learnt;
 use crate::function::reach::learn::run::run;
-use crate::function::reach::learn::sources::{informs, referrers_to};
+use crate::function::reach::learn::sources::{informs, place_of, pointers_to, referrers_to};
 use crate::function::reach::machine::memory::Argument;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,9 @@ pub(crate) fn worth_running_again(
     let given: BTreeSet<CodeOffset> = given.map(|(to, _)| *to).collect();
     let fields: BTreeSet<i64> = facts().flat_map(|facts| facts.fields.iter().copied()).collect();
     let words = learnt.memory.words.iter().filter(|(_, word)| !informs(file, word));
-    let words: Vec<Extent> = words.map(|(&(at, width), _)| Extent::sized(Svma(at), width.into())).collect();
+    let mut words: Vec<Extent> = words.filter_map(|(&(at, width), _)| place_of(file, at, width)).collect();
+    // Also through the GOT.
+    words.extend(pointers_to(file, &words));
     let readers = referrers_to(file, &words);
     let reads_field = |start: CodeOffset| {
         let graph = file.program.function_from(start).and_then(|function| file.graph(function));

@@ -4,8 +4,7 @@
 //! [`Facts`] of every function that tests one. Iterates until nothing new is found: a word written from another
 //! word, a function that returns a third.
 
-use crate::address::CodeOffset;
-use crate::address::Svma;
+use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::Function;
 use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::view::View;
@@ -41,7 +40,7 @@ pub(crate) fn learn(file: &View<'_, '_>, known: Memory, takers: &BTreeSet<CodeOf
     for iteration in 0..ITERATIONS {
         fixpoint.run(&due);
         let memory = fixpoint.next_memory(iteration);
-        let returns = fixpoint.informative_returns();
+        let returns = fixpoint.informative_returns(&memory);
         due = fixpoint.next_due(iteration, &memory, &returns);
         fixpoint.summaries.returns = returns;
         fixpoint.memory = memory;
@@ -183,10 +182,14 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
     }
 
     /// Informative values that functions return.
-    fn informative_returns(&self) -> BTreeMap<CodeOffset, Value> {
+    fn informative_returns(&self, memory: &Memory) -> BTreeMap<CodeOffset, Value> {
         let informs = |start: &CodeOffset, facts: &Facts| {
             let is_querier = self.queriers.contains(start);
-            facts.returned.discriminates(is_querier) || is_querier && is_place(self.file, &facts.returned)
+            let leads_to_answers = || {
+                is_querier && is_place(self.file, &facts.returned)
+                    || is_filled(self.file, memory, &facts.returned)
+            };
+            facts.returned.discriminates(is_querier) || leads_to_answers()
         };
         let informing = self.facts.iter().filter(|(start, facts)| informs(start, facts));
         let called = informing
@@ -256,6 +259,15 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
 /// Whether a value is the address of something in the file: of a structure with answers of the CPU.
 fn is_place(file: &View<'_, '_>, value: &Value) -> bool {
     value.as_constant().is_some_and(|at| file.is_place(Svma(at)))
+}
+
+/// Whether a value is the address of something that holds answers of the CPU, such as the one object of a class.
+fn is_filled(file: &View<'_, '_>, memory: &Memory, value: &Value) -> bool {
+    /// Bytes of an object that nothing names.
+    const NEAR: u64 = 64;
+    let Some(at) = value.as_constant().map(Svma).filter(|&at| file.is_place(at)) else { return false };
+    let named = file.linkage.object_at(at).map(|object| object.extent);
+    memory.informs_in(named.unwrap_or(Extent::sized(at, NEAR)))
 }
 
 /// The keys at which two maps differ.

@@ -5,8 +5,7 @@
 //! the function stores and returns, and where it lets addresses out. Functions that query the CPU are run inside their
 //! callers, since leaf and place of the answer come in as arguments.
 
-use crate::address::CodeOffset;
-use crate::address::Svma;
+use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::Function;
 use crate::function::block::{Block, Graph};
 use crate::function::reach::domain::proof::Proof;
@@ -90,7 +89,12 @@ pub(crate) fn interpret(
     let run = loop {
         let count = entered.len();
         let mut run = Run {
-            transfer: Transfer { file, memory, effects: Effects::default() },
+            transfer: Transfer {
+                file,
+                memory,
+                effects: Effects::default(),
+                reads_auxv: file.auxv_readers().contains(&function.start),
+            },
             summaries,
             depth: 0,
             steps: 0,
@@ -436,7 +440,9 @@ impl Run<'_, '_, '_> {
         let is_inside = |start: CodeOffset| {
             self.depth < DEPTH && self.summaries.inlined.contains(&start) && !self.given_up.contains(&start)
         };
-        if let Some(callee) = callee.filter(|callee| is_inside(callee.start)) {
+        if let Some(callee) =
+            callee.filter(|callee| is_inside(callee.start) || self.is_accessor(callee, &state))
+        {
             return self.run_inside(callee, state);
         }
         if let Some(callee) = callee {
@@ -459,6 +465,20 @@ impl Run<'_, '_, '_> {
             }
         }
         Some(state)
+    }
+
+    /// Whether a call hands the address of an answer of the CPU to a small function: it may only load what is there.
+    fn is_accessor(&self, callee: &Function, state: &State) -> bool {
+        /// Maximum of bytes of the function.
+        const SMALL: u32 = 512;
+        let is_answer = |reg: Reg| {
+            let at = state.read(reg).as_constant();
+            at.is_some_and(|at| self.transfer.memory.informs_in(Extent::sized(Svma(at), 8)))
+        };
+        self.depth < DEPTH
+            && callee.end - callee.start <= SMALL
+            && !self.given_up.contains(&callee.start)
+            && self.argument_registers(state).any(is_answer)
     }
 
     /// The registers that hold arguments: where one is missing, what is in those after it is none.
@@ -512,7 +532,10 @@ impl Run<'_, '_, '_> {
         state.flags = Flags::Unknown;
         let (outer, last_step) = (self.exit.take(), self.last_step);
         self.depth += 1;
+        let is_reader = self.transfer.file.auxv_readers().contains(&callee.start);
+        let reads_auxv = std::mem::replace(&mut self.transfer.reads_auxv, is_reader);
         let ran = self.function(callee, callee.start, state.clone());
+        self.transfer.reads_auxv = reads_auxv;
         self.depth -= 1;
         let inner = std::mem::replace(&mut self.exit, outer);
         self.last_step = last_step;

@@ -31,6 +31,8 @@ pub(crate) struct Transfer<'r, 'w, 'a> {
     pub(crate) file: &'r View<'w, 'a>,
     pub(crate) memory: &'r Memory,
     pub(crate) effects: Effects,
+    /// Whether what is loaded from a buffer may be the kernel's words.
+    pub(crate) reads_auxv: bool,
 }
 
 impl Transfer<'_, '_, '_> {
@@ -84,13 +86,21 @@ impl Transfer<'_, '_, '_> {
         };
         match self.place(memory, state) {
             Place::Static(at) => self.load_word(at, width, state),
-            Place::Frame(at) => state.load(at, width),
+            Place::Frame(at) => self.from_buffer(state.load(at, width)),
             Place::Field(at) => match self.memory.presumed_field(at, width) {
                 Some(value) => value,
                 None if self.memory.fields.contains(&at) => Value::Tainted,
-                None => self.load_indexed(memory, width, state),
+                None => self.from_buffer(self.load_indexed(memory, width, state)),
             },
-            Place::Elsewhere => self.load_indexed(memory, width, state),
+            Place::Elsewhere => self.from_buffer(self.load_indexed(memory, width, state)),
+        }
+    }
+
+    /// What is loaded from a place that a system call may have filled.
+    fn from_buffer(&self, value: Value) -> Value {
+        match value {
+            Value::Unknown if self.reads_auxv => Value::Tainted,
+            value => value,
         }
     }
 
