@@ -322,6 +322,9 @@ impl FeatureSet {
     /// The set without features.
     pub const EMPTY: FeatureSet = FeatureSet([0; 4]);
 
+    /// The set of all features, of every architecture.
+    pub const ALL: FeatureSet = FeatureSet::of(ALL);
+
     /// The set of the given features.
     pub const fn of(features: &[Feature]) -> FeatureSet {
         let mut set = FeatureSet::EMPTY;

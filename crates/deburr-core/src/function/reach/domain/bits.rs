@@ -19,14 +19,17 @@ impl BitProofs {
         BitProofs { set, clear }
     }
 
-    /// Nothing.
+    /// Of a bit that is always set.
+    pub(crate) const SET: BitProofs = BitProofs::new(Proof::EMPTY, Proof::IMPOSSIBLE);
+
+    /// Nothing that could be proven.
     fn is_empty(&self) -> bool {
-        self.set.is_empty() && self.clear.is_empty()
+        [self.set, self.clear].iter().all(|proof| proof.is_empty() || proof.is_impossible())
     }
 
     /// Whether either proves features.
     fn has_features(&self) -> bool {
-        !self.set.features.is_empty() || !self.clear.features.is_empty()
+        [self.set, self.clear].iter().any(|proof| !proof.features.is_empty() && !proof.is_impossible())
     }
 
     /// The same where the CPU is known to have `proven`.
@@ -142,7 +145,8 @@ impl Bits {
     /// Whether it is the CPU's answer as a whole, rather than a flag made of it.
     pub(crate) fn is_answer(&self) -> bool {
         const SEVERAL: usize = 4;
-        let has_features = |proofs: &&BitProofs| !proofs.set.features.is_empty();
+        let has_features =
+            |proofs: &&BitProofs| !proofs.set.features.is_empty() && !proofs.set.is_impossible();
         !self.tainted && self.proofs.iter().filter(has_features).count() >= SEVERAL
     }
 
@@ -156,7 +160,7 @@ impl Bits {
     /// The same where what it says depends on presumed words.
     pub(crate) fn presumed(mut self, words: u32) -> Bits {
         let presume = |proof: &mut Proof| {
-            if !proof.features.is_empty() {
+            if !proof.features.is_empty() && !proof.is_impossible() {
                 proof.presumed |= words;
             }
         };
@@ -169,8 +173,8 @@ impl Bits {
 
     /// The different sets of features that single bits prove when they are set.
     pub(crate) fn meanings(&self) -> BTreeSet<FeatureSet> {
-        let sets = self.proofs.iter().map(|proofs| proofs.set.features);
-        sets.filter(|features| !features.is_empty()).collect()
+        let sets = self.proofs.iter().map(|proofs| proofs.set).filter(|set| !set.is_impossible());
+        sets.map(|set| set.features).filter(|features| !features.is_empty()).collect()
     }
 
     /// The bits of a mask.
@@ -224,6 +228,7 @@ impl Bits {
             };
             values = values.into_iter().flat_map(split).collect();
         }
+        values.retain(|(_, proof)| !proof.is_impossible());
         values.sort_unstable_by_key(|(value, _)| *value);
         values
     }

@@ -18,6 +18,14 @@ impl Proof {
     /// Nothing is known.
     pub const EMPTY: Proof = Proof { features: FeatureSet::EMPTY, is_doubtful: false, presumed: 0 };
 
+    /// Of what never happens: where a bit is clear that is always set. Every claim is true of it.
+    pub(crate) const IMPOSSIBLE: Proof = Proof { features: FeatureSet::ALL, is_doubtful: false, presumed: 0 };
+
+    /// Whether it is of what never happens.
+    pub(crate) fn is_impossible(self) -> bool {
+        self.features == FeatureSet::ALL
+    }
+
     /// Of a test that was understood.
     pub fn of(features: FeatureSet) -> Proof {
         Proof { features: features.with_companions(), ..Proof::EMPTY }

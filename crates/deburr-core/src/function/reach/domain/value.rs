@@ -158,7 +158,7 @@ impl Value {
             Value::Choice(choice) => {
                 let meet = |bit: u8, wanted: u64| {
                     let with = choice.iter().filter(|(value, _)| value >> bit & 1 == wanted);
-                    with.map(|(_, features)| *features).reduce(Proof::intersection).unwrap_or_default()
+                    with.map(|(_, proof)| *proof).reduce(Proof::intersection).unwrap_or(Proof::IMPOSSIBLE)
                 };
                 let proofs = |bit| BitProofs::new(meet(bit, 1), meet(bit, 0));
                 Bits::build(self.zeros(), u64::MAX, proofs, BitProofs::default(), false)
@@ -181,6 +181,8 @@ impl Value {
             Value::Stack(at) => Value::Stack(at.wrapping_add(constant as i64)),
             _ if constant == 0 => self.clone(),
             Value::Choice(choice) => Value::map(choice, |value| value.wrapping_add(constant)),
+            // No carries: the sum is the union.
+            Value::Bits(bits) if bits.zeros & constant == constant => self.or(&Value::constant(constant)),
             _ => Value::Unknown.mixed(self),
         }
     }
@@ -465,7 +467,7 @@ impl Value {
                 let proofs = |bit: u8| match (mask >> bit & 1 != 0, old.bit(bit)) {
                     (false, proofs) => proofs.unwrap_or_default(),
                     // Always clear becomes always set.
-                    (true, proofs) => proofs.map(BitProofs::flipped).unwrap_or_default(),
+                    (true, proofs) => proofs.map_or(BitProofs::SET, BitProofs::flipped),
                 };
                 let distinct = if old.rest() == BitProofs::default() { old.distinct() } else { u64::MAX };
                 Value::of_bits(Bits::build(
@@ -582,7 +584,7 @@ impl Value {
                 equal.absent = unequal.proven.features;
             }
         }
-        (equal, unequal)
+        (equal.normal(), unequal.normal())
     }
 
     /// What is known when its highest bit in `width` bytes is set, and when it is clear.
@@ -641,6 +643,15 @@ impl Outcome {
 
     fn of(proven: Proof) -> Outcome {
         Outcome { proven, ..Outcome::default() }
+    }
+
+    /// The same, with nothing proven where it cannot be.
+    fn normal(self) -> Outcome {
+        match self.proven.is_impossible() {
+            true => Outcome { impossible: true, ..Outcome::default() },
+            false if self.absent == FeatureSet::ALL => Outcome { absent: FeatureSet::EMPTY, ..self },
+            false => self,
+        }
     }
 }
 

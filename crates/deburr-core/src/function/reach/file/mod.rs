@@ -2,6 +2,7 @@
 //! learnt, and nothing changes while the analysis runs.
 
 pub(crate) mod abi;
+mod auxv;
 pub(crate) mod callee;
 pub(crate) mod foreign;
 mod getauxval;

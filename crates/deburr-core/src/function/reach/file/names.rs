@@ -2,7 +2,7 @@
 
 use crate::image::demangle;
 use crate::image::linkage::Export;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Whether a function of this name never comes back.
 pub(crate) fn does_not_return(name: &str) -> bool {
@@ -117,6 +117,7 @@ pub(crate) fn reports_cpu(name: &str) -> bool {
         || follows(&["cpu"], REPORTS)
         || follows(&["cpuinfo"], &["has"])
         || follows(&["hw"], &["features", "caps"])
+        || follows(&["hardware"], &["feature", "features", "support", "supported", "supports"])
         || follows(&["simd"], &["flags", "level", "caps", "support", "supported", "detect"])
         || words.iter().any(is_extension)
             && has(&["has", "have", "supports", "supported", "can", "available", "usable"])
@@ -172,21 +173,34 @@ pub(crate) fn is_incidental(export: &Export<'_>) -> bool {
 }
 
 /// The exported functions whose names say for which CPUs they are, and that have siblings for others:
-/// `scopy_k_NEOVERSEN2` next to `scopy_k_ARMV8`. Code that calls one of them has chosen it.
+/// `scopy_k_NEOVERSEN2` next to `scopy_k_ARMV8`. The `default` of such a family is one of them. Code that calls one of
+/// them has chosen it.
 pub(crate) fn variants<'a>(exports: &[Export<'a>]) -> HashSet<&'a str> {
-    let mut by_stem: HashMap<&'a str, Vec<&Export<'a>>> = HashMap::new();
-    for export in exports {
-        if let Some((stem, _)) = export.name.rsplit_once('_') {
-            by_stem.entry(stem).or_default().push(export);
+    let mut families: HashMap<&'a str, BTreeSet<&'a str>> = HashMap::new();
+    let mut stems: HashSet<&'a str> = HashSet::new();
+    for name in exports.iter().map(|export| export.name) {
+        let of_cpus = stem_of_cpus(name);
+        stems.extend(of_cpus);
+        if let Some(stem) = of_cpus.or_else(|| Some(name.rsplit_once('_')?.0)) {
+            families.entry(stem).or_default().insert(name);
         }
     }
-    let families = by_stem.into_values().filter(|family| {
-        // One function may be exported in several versions.
-        family.iter().any(|export| Some(export.name) != family.first().map(|first| first.name))
-    });
-    let of_cpus =
-        |export: &&Export<'a>| export.name.rsplit_once('_').is_some_and(|(_, suffix)| is_of_cpus(suffix));
-    families.flatten().filter(of_cpus).map(|export| export.name).collect()
+    // One function may be exported in several versions.
+    let families = families.into_iter().filter(|(stem, names)| stems.contains(stem) && names.len() > 1);
+    let is_variant = |name: &&str| stem_of_cpus(name).is_some() || name.ends_with("_default");
+    families.flat_map(|(_, names)| names).filter(is_variant).collect()
+}
+
+/// What comes before the CPUs in a name: `crc32_mix` in `crc32_mix_neoverse_n1`.
+fn stem_of_cpus(name: &str) -> Option<&str> {
+    let (stem, last) = name.rsplit_once('_')?;
+    if is_of_cpus(last) {
+        return Some(stem);
+    }
+    // The number of a core: `_neoverse_n1`, `_cortex_a53`.
+    let (stem, family) = stem.rsplit_once('_')?;
+    let is_core = last.len() <= 4 && last.ends_with(|letter: char| letter.is_ascii_digit());
+    (is_core && matches!(family, "neoverse" | "cortex")).then_some(stem)
 }
 
 /// Whether a suffix of a name is for some CPUs: an extension of the instruction set, or a core.
@@ -286,11 +300,19 @@ mod tests {
             "list_last",
             "hash_sse42",
             "hash",
+            "mix_default",
+            "mix_neoverse_n1",
+            "mix_neoverse_n2_base",
+            "sort_default",
+            "sort_reverse",
         ];
         let exports = exports.map(|name| Export { at: Svma(0), name, is_weak: false, version: None });
         let mut found: Vec<_> = variants(&exports).into_iter().collect();
         found.sort_unstable();
-        assert_eq!(found, ["copy_AVX2", "scopy_k_ARMV8", "scopy_k_NEOVERSEN2"]);
+        assert_eq!(
+            found,
+            ["copy_AVX2", "mix_default", "mix_neoverse_n1", "scopy_k_ARMV8", "scopy_k_NEOVERSEN2"]
+        );
     }
 
     #[test]
@@ -315,6 +337,7 @@ mod tests {
             "_ZN3hwy15GetChosenTargetEv",
             "_ZN8CryptoPP7HasAVX2Ev",
             "_ZN4llvm3sys18getHostCPUFeaturesEv",
+            "_ZN2cv20checkHardwareSupportEi",
         ];
         for name in reporting {
             assert!(reports_cpu(name), "{name}");
@@ -338,6 +361,7 @@ mod tests {
             "simd_sum",
             "feature_flags",
             "gpu_has_feature",
+            "hardware_concurrency",
             "clock_getcpuclockid",
             "pthread_getcpuclockid",
         ];

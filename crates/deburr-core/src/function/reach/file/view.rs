@@ -1,6 +1,7 @@
 //! The file as the analysis sees it: [`View`], immutable look-ups over an image, its linkage and its functions. Results
 //! of look-ups are kept, which changes no answer.
 
+use super::auxv;
 use super::callee::{self, Callee};
 use super::foreign as stand_in;
 use super::getauxval::getauxval;
@@ -14,7 +15,7 @@ use crate::function::{Function, Program};
 use crate::image::{Image, Linkage, SymbolKind, SymbolOrigin};
 use crate::insn::sweep::Edge;
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 /// Graphs by where their functions begin, with how many blocks they have.
 #[derive(Debug, Default)]
@@ -54,6 +55,8 @@ pub(crate) struct View<'w, 'a> {
     pub(crate) stubs: HashMap<CodeOffset, CodeOffset>,
     /// The imported functions that say what the CPU has, by their names.
     pub(crate) answerers: HashSet<&'w str>,
+    /// The functions that read the kernel's words from a file, once that was requested.
+    auxv_readers: OnceLock<HashSet<CodeOffset>>,
     /// What calls of small functions do, as far as it was requested.
     callees: RwLock<HashMap<CodeOffset, Callee>>,
     /// The graphs of functions that were run, which often are run again, as far as they are few.
@@ -117,6 +120,7 @@ impl<'w, 'a> View<'w, 'a> {
             resolvers,
             stubs: own_stubs(image, linkage),
             answerers,
+            auxv_readers: OnceLock::new(),
             callees: RwLock::default(),
             graphs: RwLock::default(),
             references: References::default(),
@@ -127,6 +131,16 @@ impl<'w, 'a> View<'w, 'a> {
     /// Whether the file queries another file, or the loader, for what the CPU has.
     pub(crate) fn queries_others(&self) -> bool {
         self.linkage.imports.iter().any(|import| self.answers(import.name))
+    }
+
+    /// The functions that read the kernel's words from `/proc/self/auxv` themselves.
+    pub(crate) fn auxv_readers(&self) -> &HashSet<CodeOffset> {
+        self.auxv_readers.get_or_init(|| {
+            let names = auxv::names(self.linkage);
+            let references = if names.is_empty() { Vec::new() } else { self.references_to(&names) };
+            let from = references.iter().filter_map(|reference| self.image.code_offset(reference.from));
+            from.filter_map(|from| Some(self.whole_at(from)?.start)).collect()
+        })
     }
 
     /// The function that control gets to by an address: its own stub's, where it is one.

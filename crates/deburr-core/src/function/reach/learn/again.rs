@@ -1,10 +1,10 @@
 //! Runs functions a second time, with flags in structures of unknown place and in arguments taken for what they may be.
 
-use crate::address::{CodeOffset, Extent, Svma};
+use crate::address::{CodeOffset, Extent};
 use crate::function::reach::file::view::View;
 use crate::function::reach::learn::learnt::Learnt;
 use crate::function::reach::learn::run::run;
-use crate::function::reach::learn::sources::{informs, referrers_to};
+use crate::function::reach::learn::sources::{informs, place_of, pointers_to, referrers_to};
 use crate::function::reach::machine::memory::Argument;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +16,13 @@ pub(crate) fn worth_running_again(
     functions: &BTreeSet<CodeOffset>,
 ) -> BTreeSet<CodeOffset> {
     let facts = || learnt.facts.values();
-    let given: BTreeSet<CodeOffset> = facts().flat_map(|facts| &facts.arguments).map(|(to, _)| *to).collect();
+    let given = facts().flat_map(|facts| &facts.arguments).chain(&learnt.flags);
+    let given: BTreeSet<CodeOffset> = given.map(|(to, _)| *to).collect();
     let fields: BTreeSet<i64> = facts().flat_map(|facts| facts.fields.iter().copied()).collect();
     let words = learnt.memory.words.iter().filter(|(_, word)| !informs(file, word));
-    let words: Vec<Extent> = words.map(|(&(at, width), _)| Extent::sized(Svma(at), width.into())).collect();
+    let mut words: Vec<Extent> = words.filter_map(|(&(at, width), _)| place_of(file, at, width)).collect();
+    // Also through the GOT.
+    words.extend(pointers_to(file, &words));
     let readers = referrers_to(file, &words);
     let reads_field = |start: CodeOffset| {
         let graph = file.program.function_from(start).and_then(|function| file.graph(function));
@@ -51,7 +54,8 @@ pub(crate) fn run_again(
             break;
         }
         let mut arguments = BTreeMap::<_, BTreeSet<_>>::new();
-        for &(callee, argument) in learnt.facts.values().flat_map(|facts| &facts.arguments) {
+        let given = learnt.facts.values().flat_map(|facts| &facts.arguments);
+        for &(callee, argument) in given.chain(&learnt.flags) {
             arguments.entry(callee).or_default().insert(argument);
         }
         let grown = arguments.iter().filter(|&(start, now)| learnt.memory.arguments.get(start) != Some(now));

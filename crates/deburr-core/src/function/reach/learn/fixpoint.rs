@@ -4,8 +4,7 @@
 //! [`Facts`] of every function that tests one. Iterates until nothing new is found: a word written from another
 //! word, a function that returns a third.
 
-use crate::address::CodeOffset;
-use crate::address::Svma;
+use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::Function;
 use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::view::View;
@@ -41,7 +40,7 @@ pub(crate) fn learn(file: &View<'_, '_>, known: Memory, takers: &BTreeSet<CodeOf
     for iteration in 0..ITERATIONS {
         fixpoint.run(&due);
         let memory = fixpoint.next_memory(iteration);
-        let returns = fixpoint.informative_returns();
+        let returns = fixpoint.informative_returns(&memory);
         due = fixpoint.next_due(iteration, &memory, &returns);
         fixpoint.summaries.returns = returns;
         fixpoint.memory = memory;
@@ -57,7 +56,7 @@ pub(crate) fn learn(file: &View<'_, '_>, known: Memory, takers: &BTreeSet<CodeOf
         || !memory.words.is_empty()
         || !summaries.returns.is_empty()
         || file.queries_others();
-    Learnt { readers: readers(file, &facts), facts, memory, summaries, any }
+    Learnt { readers: readers(file, &facts), facts, memory, summaries, flags: BTreeSet::new(), any }
 }
 
 /// What to do with functions that query the CPU, and with small ones that only call these.
@@ -71,16 +70,18 @@ fn summaries_of(file: &View<'_, '_>, queries: &[Function]) -> Summaries {
     }
     for _ in 0..INSIDE_CALLS {
         let callers = file.callers_of(&summaries.inlined.iter().copied().collect());
-        let is_small = |start: &CodeOffset| {
-            let function = file.program.function_from(*start);
-            function.is_some_and(|function| {
-                function.end - function.start <= INSIDE_CALLER && file.takes_arguments(function)
-            })
-        };
-        let callers: Vec<CodeOffset> = callers.into_iter().filter(is_small).collect();
+        let callers: Vec<CodeOffset> = callers.into_iter().filter(|&start| is_small(file, start)).collect();
         summaries.inlined.extend(callers);
     }
     summaries
+}
+
+/// Whether a function that is no query itself is worth running inside its callers: what it does depends on them.
+fn is_small(file: &View<'_, '_>, start: CodeOffset) -> bool {
+    let function = file.program.function_from(start);
+    function.is_some_and(|function| {
+        function.end - function.start <= INSIDE_CALLER && file.takes_arguments(function)
+    })
 }
 
 /// The state of the iteration.
@@ -181,15 +182,36 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
     }
 
     /// Informative values that functions return.
-    fn informative_returns(&self) -> BTreeMap<CodeOffset, Value> {
+    fn informative_returns(&self, memory: &Memory) -> BTreeMap<CodeOffset, Value> {
         let informs = |start: &CodeOffset, facts: &Facts| {
             let is_querier = self.queriers.contains(start);
-            facts.returned.discriminates(is_querier) || is_querier && is_place(self.file, &facts.returned)
+            let leads_to_answers = || {
+                is_querier && is_place(self.file, &facts.returned)
+                    || is_filled(self.file, memory, &facts.returned)
+            };
+            facts.returned.discriminates(is_querier) || leads_to_answers()
         };
         let informing = self.facts.iter().filter(|(start, facts)| informs(start, facts));
         let called = informing
             .filter(|(start, _)| !self.file.is_resolver(**start) && !self.summaries.inlined.contains(*start));
         called.map(|(start, facts)| (*start, facts.returned.clone())).collect()
+    }
+
+    /// Small functions whose arguments decide what they say of the CPU, or where they store it, are run inside their
+    /// callers from now on. Out: the new ones.
+    fn inline_more(&mut self) -> BTreeSet<CodeOffset> {
+        let (file, summaries) = (self.file, &self.summaries);
+        let is_due = |start: &CodeOffset, facts: &Facts| {
+            (!facts.fields.is_empty() || facts.returned.is_informative())
+                && !summaries.inlined.contains(start)
+                && !summaries.context_free.contains(start)
+                && !file.is_resolver(*start)
+                && is_small(file, *start)
+        };
+        let due = self.facts.iter().filter(|(start, facts)| is_due(start, facts));
+        let due: BTreeSet<CodeOffset> = due.map(|(start, _)| *start).collect();
+        self.summaries.inlined.extend(&due);
+        due
     }
 
     /// The functions to run next, of those whose inputs change with the new memory and returned values.
@@ -201,6 +223,8 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
     ) -> BTreeSet<CodeOffset> {
         let file = self.file;
         let before = self.subjects.clone();
+        let inlined = self.inline_more();
+        self.waiting.extend(file.callers_of(&inlined));
         extend_by_callers(file, &self.summaries, &mut self.subjects, returns);
         extend_by_readers(file, &mut self.subjects, &mut self.followed, next);
         self.waiting.extend(self.subjects.difference(&before));
@@ -235,6 +259,15 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
 /// Whether a value is the address of something in the file: of a structure with answers of the CPU.
 fn is_place(file: &View<'_, '_>, value: &Value) -> bool {
     value.as_constant().is_some_and(|at| file.is_place(Svma(at)))
+}
+
+/// Whether a value is the address of something that holds answers of the CPU, such as the one object of a class.
+fn is_filled(file: &View<'_, '_>, memory: &Memory, value: &Value) -> bool {
+    /// Bytes of an object that nothing names.
+    const NEAR: u64 = 64;
+    let Some(at) = value.as_constant().map(Svma).filter(|&at| file.is_place(at)) else { return false };
+    let named = file.linkage.object_at(at).map(|object| object.extent);
+    memory.informs_in(named.unwrap_or(Extent::sized(at, NEAR)))
 }
 
 /// The keys at which two maps differ.

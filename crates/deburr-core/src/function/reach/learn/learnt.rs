@@ -1,12 +1,11 @@
 //! What was learnt of a file, for the verdicts and for other files.
 
-use crate::address::{Extent, Svma};
+use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::reach::file::references::Access;
 use crate::function::reach::file::view::View;
 use crate::function::reach::learn::facts::FactsByFunction;
-use crate::function::reach::learn::sources::informs;
 use crate::function::reach::machine::effects::UseKind;
-use crate::function::reach::machine::memory::Memory;
+use crate::function::reach::machine::memory::{Argument, Memory};
 use crate::function::reach::machine::summaries::Summaries;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,17 +18,10 @@ pub(crate) struct Learnt {
     pub summaries: Summaries,
     /// Words that hold addresses, and the functions that read or call through them.
     pub readers: BTreeMap<u64, Vec<(Svma, Access)>>,
+    /// Arguments that choose, of unknown origin: see [`flags`](crate::function::reach::learn::flags).
+    pub flags: BTreeSet<(CodeOffset, Argument)>,
     /// Whether anything queries the CPU.
     pub any: bool,
-}
-
-impl Learnt {
-    /// Whether functions that were not run may find more: flags in structures of unknown place or in arguments, or
-    /// words that were not followed to their readers.
-    pub(crate) fn leaves_open(&self, file: &View<'_, '_>) -> bool {
-        self.facts.values().any(|facts| !facts.fields.is_empty() || !facts.arguments.is_empty())
-            || self.memory.words.values().any(|word| !informs(file, word))
-    }
 }
 
 /// What reads, or calls through, the words that addresses of code are stored in.

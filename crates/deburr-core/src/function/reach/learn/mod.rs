@@ -8,6 +8,7 @@
 pub(crate) mod again;
 pub(crate) mod facts;
 pub(crate) mod fixpoint;
+pub(crate) mod flags;
 mod glibc;
 mod go;
 pub(crate) mod learnt;

@@ -15,10 +15,12 @@ use deburr_cpu::Arch;
 use memchr::memmem;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Functions with instructions that query the CPU.
+/// Functions with instructions that query the CPU, or that read what the kernel says of it from a file.
 pub(crate) fn query_functions(file: &View<'_, '_>) -> Vec<Function> {
     let marks = file.program.marks().filter(|mark| mark.class == Class::FeatureQuery);
     let mut functions: Vec<Function> = marks.filter_map(|mark| file.whole_at(mark.at).copied()).collect();
+    let readers = file.auxv_readers().iter();
+    functions.extend(readers.filter_map(|&start| file.program.function_from(start)));
     functions.sort_unstable_by_key(|function| function.start);
     functions.dedup();
     functions
@@ -86,6 +88,14 @@ pub(crate) fn is_pointer(file: &View<'_, '_>, word: &Value) -> bool {
     word.choices().iter().any(|&(value, _)| file.image.code_offset(Svma(value)).is_some())
 }
 
+/// What refers to a word refers to this place: the word, or the cell that another file's word is found by.
+pub(crate) fn place_of(file: &View<'_, '_>, at: u64, width: u8) -> Option<Extent> {
+    match import_of(at) {
+        Some((import, _)) => file.linkage.imports.get(import).map(|import| Extent::sized(import.at, 8)),
+        None => Some(Extent::sized(Svma(at), width.into())),
+    }
+}
+
 /// Adds the functions that refer to the words of known meaning, also through the pointers in the GOT.
 pub(crate) fn extend_by_readers(
     file: &View<'_, '_>,
@@ -98,11 +108,7 @@ pub(crate) fn extend_by_readers(
     let mut places: Vec<Extent> = Vec::new();
     for &(at, width) in &new {
         followed.insert((at, width));
-        if let Some((import, _)) = import_of(at) {
-            places.extend(file.linkage.imports.get(import).map(|import| Extent::sized(import.at, 8)));
-            continue;
-        }
-        places.push(Extent::sized(Svma(at), width.into()));
+        places.extend(place_of(file, at, width));
         // A structure is found by its start, too: by the object's, or by what points into it.
         let object = file.linkage.object_at(Svma(at)).map(|object| object.extent.start);
         places.extend(object.map(|start| Extent::sized(start, 1)));

@@ -78,6 +78,8 @@ pub(crate) struct Facts {
     pub fields: BTreeSet<i64>,
     /// The arguments in which it gives others what says something of the CPU.
     pub arguments: BTreeSet<(CodeOffset, Argument)>,
+    /// The arguments in which it gives others a constant, and whether that is zero. Only on request.
+    pub constants: BTreeSet<(CodeOffset, Argument, bool)>,
     /// What it stores in words of known place.
     pub stores: Vec<Stored>,
     /// Addresses that it lets out.

@@ -5,8 +5,7 @@
 //! the function stores and returns, and where it lets addresses out. Functions that query the CPU are run inside their
 //! callers, since leaf and place of the answer come in as arguments.
 
-use crate::address::CodeOffset;
-use crate::address::Svma;
+use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::Function;
 use crate::function::block::{Block, Graph};
 use crate::function::reach::domain::proof::Proof;
@@ -90,7 +89,12 @@ pub(crate) fn interpret(
     let run = loop {
         let count = entered.len();
         let mut run = Run {
-            transfer: Transfer { file, memory, effects: Effects::default() },
+            transfer: Transfer {
+                file,
+                memory,
+                effects: Effects::default(),
+                reads_auxv: file.auxv_readers().contains(&function.start),
+            },
             summaries,
             depth: 0,
             steps: 0,
@@ -447,7 +451,9 @@ impl Run<'_, '_, '_> {
         let is_inside = |start: CodeOffset| {
             self.depth < DEPTH && self.summaries.inlined.contains(&start) && !self.given_up.contains(&start)
         };
-        if let Some(callee) = callee.filter(|callee| is_inside(callee.start)) {
+        if let Some(callee) =
+            callee.filter(|callee| is_inside(callee.start) || self.is_accessor(callee, &state))
+        {
             return self.run_inside(callee, state);
         }
         if let Some(callee) = callee {
@@ -472,30 +478,58 @@ impl Run<'_, '_, '_> {
         Some(state)
     }
 
+    /// Whether a call hands the address of an answer of the CPU to a small function: it may only load what is there.
+    fn is_accessor(&self, callee: &Function, state: &State) -> bool {
+        /// Maximum of bytes of the function.
+        const SMALL: u32 = 512;
+        let is_answer = |reg: Reg| {
+            let at = state.read(reg).as_constant();
+            at.is_some_and(|at| self.transfer.memory.informs_in(Extent::sized(Svma(at), 8)))
+        };
+        self.depth < DEPTH
+            && callee.end - callee.start <= SMALL
+            && !self.given_up.contains(&callee.start)
+            && self.argument_registers(state).any(is_answer)
+    }
+
     /// The registers that hold arguments: where one is missing, what is in those after it is none.
     fn argument_registers<'s>(&self, state: &'s State) -> impl Iterator<Item = Reg> + use<'s> {
         let registers = abi::arguments(self.transfer.file.image.arch).iter().copied();
         registers.take_while(|reg| !state.is_left(*reg))
     }
 
-    /// Records the arguments of a call that say something of the CPU.
+    /// Records the arguments of a call that say something of the CPU, and on request those that are constants.
     fn pass(&mut self, callee: CodeOffset, state: &State, is_jump: bool) {
-        /// Maximum of bytes of arguments on the stack.
-        const MOST: i64 = 128;
-        let arch = self.transfer.file.image.arch;
         let is_flag = |value: &Value| {
             let is_address = |choice: &(u64, Proof)| self.transfer.file.is_place(Svma(choice.0));
             value.is_informative() && !value.choices().iter().any(is_address)
         };
-        let registers = self.argument_registers(state).filter(|reg| is_flag(&state.read(*reg)));
-        self.transfer.effects.facts.arguments.extend(registers.map(|reg| (callee, Argument::Register(reg))));
+        let records_constants = self.transfer.memory.records_constants && state.proven.is_empty();
+        let (mut flags, mut constants) = (Vec::new(), Vec::new());
+        for (argument, value) in self.arguments(state, is_jump) {
+            if is_flag(&value) {
+                flags.push((callee, argument));
+            } else if let Some(constant) = value.as_constant().filter(|_| records_constants) {
+                constants.push((callee, argument, constant == 0));
+            }
+        }
+        self.transfer.effects.facts.arguments.extend(flags);
+        self.transfer.effects.facts.constants.extend(constants);
+    }
+
+    /// What a call's arguments are, in registers and on the stack.
+    fn arguments(&self, state: &State, is_jump: bool) -> Vec<(Argument, Value)> {
+        /// Maximum of bytes of arguments on the stack.
+        const MOST: i64 = 128;
+        let arch = self.transfer.file.image.arch;
+        let registers = self.argument_registers(state);
+        let mut all: Vec<_> = registers.map(|reg| (Argument::Register(reg), state.read(reg))).collect();
         if let Value::Stack(top) = state.read(stack_pointer(arch)) {
             let pushed = if arch == Arch::X86_64 && !is_jump { 8 } else { 0 };
             let above = state.frame_between(top, top.saturating_add(MOST));
-            let flags = above.filter(|(_, value)| is_flag(value));
-            let arguments = flags.map(|(at, _)| (callee, Argument::Stack(at - top + pushed)));
-            self.transfer.effects.facts.arguments.extend(arguments);
+            all.extend(above.map(|(at, value)| (Argument::Stack(at - top + pushed), value.clone())));
         }
+        all
     }
 
     /// Runs a callee with what its caller knows.
@@ -509,7 +543,10 @@ impl Run<'_, '_, '_> {
         state.flags = Flags::Unknown;
         let (outer, last_step) = (self.exit.take(), self.last_step);
         self.depth += 1;
+        let is_reader = self.transfer.file.auxv_readers().contains(&callee.start);
+        let reads_auxv = std::mem::replace(&mut self.transfer.reads_auxv, is_reader);
         let ran = self.function(callee, callee.start, state.clone());
+        self.transfer.reads_auxv = reads_auxv;
         self.depth -= 1;
         let inner = std::mem::replace(&mut self.exit, outer);
         self.last_step = last_step;

@@ -2,7 +2,7 @@
 //! written to, constants, and addresses.
 
 use crate::address::CodeOffset;
-use crate::address::Svma;
+use crate::address::{Extent, Svma};
 use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::foreign::foreign;
 use crate::image::Linkage;
@@ -20,6 +20,8 @@ pub(crate) struct Memory {
     /// By where functions begin, the arguments that some caller gives them such a flag in. For the second analysis,
     /// too.
     pub(crate) arguments: BTreeMap<CodeOffset, BTreeSet<Argument>>,
+    /// Whether to record the arguments that are constants: see `Facts::constants`.
+    pub(crate) records_constants: bool,
     /// What words of unknown origin are presumed to hold.
     pub(crate) presumed: Presumed,
 }
@@ -63,6 +65,12 @@ impl Memory {
     /// What a field is presumed to hold.
     pub(crate) fn presumed_field(&self, at: i64, width: u8) -> Option<Value> {
         if self.presumed.fields.is_empty() { None } else { self.presumed.field(at, width) }
+    }
+
+    /// Whether some word in a range says what the CPU has.
+    pub(crate) fn informs_in(&self, range: Extent) -> bool {
+        let mut words = self.words.range((range.start.0, 0)..(range.end.0, 0));
+        words.any(|(_, word)| word.discriminates(true))
     }
 
     /// What a word holds, if any byte of it is known to be informative.

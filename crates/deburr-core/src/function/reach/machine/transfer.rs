@@ -4,7 +4,7 @@
 //! [`Facts`](crate::function::reach::machine::interpret::Facts) what it stores where others find it. Calls, jumps and
 //! returns are `interpret`'s.
 
-use crate::address::Svma;
+use crate::address::{Extent, Svma};
 use crate::function::reach::domain::lanes::{self, Halves};
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::domain::state::{Either, Flags, Holder, State, Subject, stack_pointer};
@@ -31,6 +31,8 @@ pub(crate) struct Transfer<'r, 'w, 'a> {
     pub(crate) file: &'r View<'w, 'a>,
     pub(crate) memory: &'r Memory,
     pub(crate) effects: Effects,
+    /// Whether what is loaded from a buffer may be the kernel's words.
+    pub(crate) reads_auxv: bool,
 }
 
 impl Transfer<'_, '_, '_> {
@@ -84,13 +86,21 @@ impl Transfer<'_, '_, '_> {
         };
         match self.place(memory, state) {
             Place::Static(at) => self.load_word(at, width, state),
-            Place::Frame(at) => state.load(at, width),
+            Place::Frame(at) => self.from_buffer(state.load(at, width)),
             Place::Field(at) => match self.memory.presumed_field(at, width) {
                 Some(value) => value,
                 None if self.memory.fields.contains(&at) => Value::Tainted,
-                None => self.load_indexed(memory, width, state),
+                None => self.from_buffer(self.load_indexed(memory, width, state)),
             },
-            Place::Elsewhere => self.load_indexed(memory, width, state),
+            Place::Elsewhere => self.from_buffer(self.load_indexed(memory, width, state)),
+        }
+    }
+
+    /// What is loaded from a place that a system call may have filled.
+    fn from_buffer(&self, value: Value) -> Value {
+        match value {
+            Value::Unknown if self.reads_auxv => Value::Tainted,
+            value => value,
         }
     }
 
@@ -108,8 +118,26 @@ impl Transfer<'_, '_, '_> {
         let all = address.choices().iter().map(|&(at, proof)| self.load_word(at, width, state).under(proof));
         match all.reduce(|a, b| a.join(&b)) {
             Some(value) if value != Value::Unknown => value,
+            _ if self.is_in_learnt_object(memory, state) => Value::Tainted,
             _ => Value::Unknown.mixed(&address),
         }
+    }
+
+    /// Whether an operand with an index that is not known reads an object that holds answers of the CPU.
+    fn is_in_learnt_object(&self, memory: &Operand, state: &State) -> bool {
+        /// Bytes of an array that nothing names.
+        const NEAR: u64 = 64;
+        let Some(index) = memory.index else { return false };
+        let displacement = memory.displacement as u64;
+        let starts = [memory.base, Some(index)].map(|reg| match reg {
+            None => Some(displacement),
+            Some(reg) => state.read(reg).as_constant().map(|at| at.wrapping_add(displacement)),
+        });
+        let object = |at: Svma| {
+            let named = self.file.linkage.object_at(at).map(|object| object.extent);
+            named.unwrap_or(Extent::sized(at, NEAR))
+        };
+        starts.into_iter().flatten().any(|at| self.memory.informs_in(object(Svma(at))))
     }
 
     fn store(&mut self, memory: &Operand, value: Value, insn: &Insn, state: &mut State) {

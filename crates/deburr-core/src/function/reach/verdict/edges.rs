@@ -16,6 +16,7 @@ use crate::function::reach::verdict::checks::IncomingEdges;
 use crate::function::reach::verdict::kind::GuardKind;
 use crate::function::reach::verdict::node::{IncomingEdge, Node, Source};
 use crate::function::reach::verdict::slice::Closure;
+use crate::function::reach::verdict::unconditional::handed_out;
 use crate::function::reach::verdict::unknown::cause::Cause;
 use crate::image::{Kind, SymbolOrigin};
 use crate::insn::{self, Flow, Reg};
@@ -137,25 +138,13 @@ pub(crate) fn incoming_from_code(
 
 /// The functions that the entry point hands to the C library, in a program of Rust: there they only start Rust's own
 /// `main`, whose address they hand to `lang_start`.
-fn mains(file: &View<'_, '_>, closure: &Closure) -> BTreeSet<CodeOffset> {
+fn mains(file: &View<'_, '_>) -> BTreeSet<CodeOffset> {
     let build = &file.image.build;
     if !build.compilers.iter().chain(&build.producers).any(|tool| tool.contains("rustc version")) {
         return BTreeSet::new();
     }
-    let is_entry = |from: CodeOffset| {
-        let function = file.whole_at(from);
-        function.is_some_and(|function| file.image.entries.contains(&file.image.svma(function.start)))
-    };
-    let taken = closure.taken.iter().filter(|(_, sites)| sites.iter().any(|&site| is_entry(site)));
-    let held = closure.cells.iter().filter_map(|(node, cells)| match node {
-        Node::Function(start) => Some((start, cells)),
-        Node::Data(_) => None,
-    });
-    let held = held.filter(|(_, cells)| {
-        let references = cells.iter().flat_map(|(cell, _)| closure.references_in(Extent::sized(*cell, 1)));
-        references.filter_map(|reference| file.image.code_offset(reference.from)).any(is_entry)
-    });
-    taken.map(|(start, _)| *start).chain(held.map(|(start, _)| *start)).collect()
+    let entry = file.image.entry_point.and_then(|svma| file.image.code_offset(svma));
+    entry.into_iter().flat_map(|entry| handed_out(file, entry)).collect()
 }
 
 struct Collector<'c, 'w, 'a> {
@@ -181,7 +170,7 @@ impl<'c, 'w, 'a> Collector<'c, 'w, 'a> {
         }
         let edges = IncomingEdges { entries: closure.entries.clone(), ..IncomingEdges::default() };
         // Where Rust's own detection is between `main` and its choice, it is not always followed.
-        let mains = if learnt.any { BTreeSet::new() } else { mains(file, closure) };
+        let mains = mains(file);
         let lists = file.linkage.named_exports.iter().filter(|export| names::lists_variants(export.name));
         let lists = lists.filter_map(|export| file.image.code_offset(export.at)).collect();
         Collector { file, closure, learnt, objects, lists, used: HashSet::new(), mains, edges }

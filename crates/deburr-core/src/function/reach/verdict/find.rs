@@ -8,6 +8,7 @@ use crate::function::reach::file::view::View;
 use crate::function::reach::learn::again::{run_again, worth_running_again};
 use crate::function::reach::learn::facts::FactsByFunction;
 use crate::function::reach::learn::fixpoint::learn;
+use crate::function::reach::learn::flags::flags;
 use crate::function::reach::learn::seeds;
 use crate::function::reach::learn::sources::callers_by_name;
 use crate::function::reach::verdict::checks::Checks;
@@ -43,15 +44,18 @@ impl Checks {
         for pass in 0..=PASSES {
             closure = Closure::of(&file, &learnt.facts, &roots, stated);
             checks.edges = edges::incoming(&file, &roots, &closure, &learnt);
-            if pass == PASSES || !learnt.leaves_open(&file) {
+            if pass == PASSES || !learnt.any {
                 break;
             }
             std::mem::swap(&mut checks.facts, &mut learnt.facts);
             let without = checks.functions_without_check(image, program);
             std::mem::swap(&mut checks.facts, &mut learnt.facts);
             let new: BTreeSet<CodeOffset> = without.difference(&analysed).copied().collect();
+            let known = learnt.flags.len();
+            let flags = flags(&file, &learnt, &new);
+            learnt.flags.extend(flags);
             let new = worth_running_again(&file, &learnt, &new);
-            if new.is_empty() {
+            if new.is_empty() && learnt.flags.len() == known {
                 break;
             }
             analysed.extend(&new);

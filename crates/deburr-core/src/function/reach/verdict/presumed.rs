@@ -271,6 +271,7 @@ impl Search<'_, '_, '_> {
             memory,
             summaries: Summaries::default(),
             readers: self.learnt.readers.clone(),
+            flags: self.learnt.flags.clone(),
             any: self.learnt.any,
         }
     }

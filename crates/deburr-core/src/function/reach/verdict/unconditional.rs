@@ -151,7 +151,7 @@ impl Unconditional {
 }
 
 /// The functions whose addresses the entry point hands to the C library: `main`.
-fn handed_out(file: &View<'_, '_>, entry: CodeOffset) -> Vec<CodeOffset> {
+pub(crate) fn handed_out(file: &View<'_, '_>, entry: CodeOffset) -> Vec<CodeOffset> {
     let (image, program) = (file.image, file.program);
     let Some(function) = program.function_from(entry) else { return Vec::new() };
     let mut handed: Vec<CodeOffset> = program
