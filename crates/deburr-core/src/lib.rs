@@ -37,7 +37,7 @@
 //! println!("{error}");
 //! ```
 //!
-//! [`compare()`] shows what differs between two builds, and [`listing()`] shows the code at a place. [`learn`] and
+//! [`compare()`] shows what differs between two builds, [`listing()`] the code at a place, and [`entered()`] what a run did. [`learn`] and
 //! [`Request::foreign`] carry what one shared library knows of the CPU to the files that need it. [`rule::RULES`] lists
 //! the rules. What a [`Report`] serialises to, and is read back from, is the JSON that `deburr check --format json`
 //! prints under `files`.
@@ -50,6 +50,7 @@ pub mod advice;
 pub mod benchmark;
 pub mod check;
 pub mod diff;
+pub mod entered;
 pub mod finding;
 mod guards;
 pub mod listing;
@@ -74,6 +75,7 @@ pub mod insn;
 pub use address::Svma;
 pub use check::{across, check, learn};
 pub use diff::{compare, inspect};
+pub use entered::{RunFacts, entered};
 pub use function::reach::Knowledge;
 pub use image::{Error, wanted_debug_file};
 pub use listing::{ListingPlace, Shown, View, listing};

@@ -153,7 +153,7 @@ const STAGES: [&[&str]; 11] = [
     &["front", "request"],
     &["advice", "guards"],
     &["check"],
-    &["diff", "listing"],
+    &["diff", "entered", "listing"],
 ];
 
 /// What imports do against the order of [`STAGES`], as lines for a reader.

@@ -20,6 +20,7 @@ use std::path::PathBuf;
   deburr check --format text --format sarif=deburr.sarif --format junit=deburr.xml build/
   deburr check --add-allowances build/    accept what is found today, in deburr.toml
   deburr check --measured machine.json build/    what costs most on that machine first
+  deburr check --tried v2.json build/    what runs as a CPU of that level entered
   deburr check --closure --root unpacked/ unpacked/usr/bin/server
   curl -s https://example.org/tool | deburr check -
 
@@ -56,6 +57,9 @@ pub(crate) struct Check {
     /// Order findings by what they cost on the machine of this record of `deburr bench --format json`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) measured: Option<PathBuf>,
+    /// Show what the runs of this record of `deburr try` entered, next to the verdicts (can be given more than once)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) tried: Vec<PathBuf>,
     /// Output format, and the file it goes to (can be given more than once) [default: text]
     #[arg(long, value_parser = DestinationParser, value_name = "FORMAT[=FILE]", help_heading = "Output")]
     pub(crate) format: Vec<Destination>,

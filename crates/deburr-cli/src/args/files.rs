@@ -19,13 +19,14 @@ pub(crate) enum Role {
 }
 
 /// Verb, option and role of each.
-pub(crate) const FILES: [(&str, &str, Role); 32] = [
+pub(crate) const FILES: [(&str, &str, Role); 35] = [
     ("check", "paths", Role::Reads),
     ("check", "config", Role::Reads),
     ("check", "add_allowances", Role::Extends),
     ("check", "format", Role::Writes),
     ("check", "output", Role::Writes),
     ("check", "measured", Role::Reads),
+    ("check", "tried", Role::Reads),
     ("check", "debug_dir", Role::Reads),
     ("check", "root", Role::Reads),
     ("show", "file", Role::Reads),
@@ -49,6 +50,8 @@ pub(crate) const FILES: [(&str, &str, Role); 32] = [
     ("compare", "record", Role::Begins),
     ("compare", "resume", Role::Continues),
     ("compare", "html", Role::Writes),
+    ("try", "root", Role::Reads),
+    ("try", "record", Role::Writes),
     ("bench", "compare_with", Role::Reads),
     ("bench", "show", Role::Reads),
     ("bench", "html", Role::Writes),

@@ -10,6 +10,7 @@ pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod diff;
+pub(crate) mod emulate;
 pub(crate) mod fail_on;
 #[cfg(test)]
 mod files;
@@ -25,7 +26,7 @@ use format::{Format, When};
 /// A linter for machine code.
 ///
 /// Reads ELF binaries for x86-64 and AArch64 and says which instruction-set level each needs, which
-/// functions need it, and how its atomics were compiled. It never runs what it reads.
+/// functions need it, and how its atomics were compiled. Only `compare`, `try` and `pack` run commands: those that they are given.
 #[derive(Debug, Parser)]
 #[command(name = "deburr", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Examples:
@@ -58,6 +59,8 @@ pub(crate) enum Verb {
     Compare(Box<compare::Compare>),
     /// Measure what a burr costs on this CPU: kernels in assembly, each variant compared with the first
     Bench(Box<bench::Bench>),
+    /// Run a command as another CPU, and say which code it entered that needs more than that CPU has
+    Try(Box<emulate::Emulate>),
     /// Build a program at several instruction-set levels
     Pack(pack::Pack),
     /// Show what this machine offers, and the names that --target and --baseline accept
@@ -124,6 +127,7 @@ pub(crate) enum Writer {
     Compare,
     Bench,
     PackMeasure,
+    Try,
 }
 
 /// Reads the command line.

@@ -5,6 +5,7 @@ mod catalogue;
 mod check;
 mod compare;
 mod diff;
+pub(crate) mod emulate;
 pub(crate) mod failure;
 mod fix;
 mod interrupt;
@@ -31,6 +32,7 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
         Verb::Fix(options) => fix::run(&options, arguments.color, &mut out, complaints)?,
         Verb::Bench(options) => bench::run(&options, color, &mut out)?,
         Verb::Compare(options) => compare::run(&options, arguments.color, &mut out)?,
+        Verb::Try(options) => emulate::run(&options, color, &mut out)?,
         Verb::Pack(options) => pack::run(&options, &mut out)?,
         Verb::Show(options) => show::run(&options, arguments.color, &mut out)?,
         Verb::Cpu { format } => catalogue::cpu(format, color, &mut out)?,
@@ -45,6 +47,7 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
                 Writer::Compare => include_bytes!("../schema-compare.json"),
                 Writer::Bench => include_bytes!("../schema-bench.json"),
                 Writer::PackMeasure => include_bytes!("../schema-pack-measure.json"),
+                Writer::Try => include_bytes!("../schema-try.json"),
             })?;
             ExitCode::SUCCESS
         }

@@ -6,6 +6,7 @@ pub(crate) mod check;
 pub(crate) mod compare;
 mod csv;
 pub(crate) mod diff;
+pub(crate) mod emulate;
 pub(crate) mod fix;
 mod json;
 mod line;

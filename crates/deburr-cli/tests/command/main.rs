@@ -7,6 +7,7 @@ mod bench;
 mod compare;
 mod configured;
 mod diff;
+mod emulate;
 mod fix;
 mod fixtures;
 mod formats;
@@ -84,6 +85,7 @@ fn help_texts_are_as_recorded() {
         "fix",
         "compare",
         "bench",
+        "try",
         "pack",
         "pack build",
         "pack assemble",

@@ -59,6 +59,7 @@ pub(crate) fn describe(image: &Image<'_>, program: &Program) -> Report {
         allowed: 0,
         advice: Vec::new(),
         costs: None,
+        tried: Vec::new(),
         coverage: Coverage {
             executable_bytes: program.coverage.executable,
             decoded_bytes: program.coverage.decoded,
@@ -130,6 +131,7 @@ pub(crate) fn isa_functions(
             because: verdict.because.as_ref().map(|because| because.cause),
             group: verdict.because.as_ref().map(|because| group_of(image, program, because)),
             reach: verdict.reach,
+            tried: Vec::new(),
         })
     });
     placed.filter(|function| !function.features.is_empty()).collect()

@@ -12,7 +12,7 @@ pub use crate::image::lines::SourceLocation;
 pub use model::{
     AcrossFinding, Advice, Atomics, Build, Cost, Coverage, Guard, GuardUse, Hex, IsaFunction, IsaGroup,
     NeededBy, OtherPlace, PlacedFinding, PresumedCopy, Presumption, Report, Root, RunsOn, SCHEMA_VERSION,
-    Settlement, Step, ThreadCost,
+    Settlement, Step, ThreadCost, Tried, TriedRuns,
 };
 pub use names::FunctionNames;
-pub(crate) use names::place_of;
+pub(crate) use names::{name_at, near, place_of};

@@ -132,6 +132,64 @@ pub struct IsaFunction {
     /// The id of the functions that are unknown for the same reason: see [`Report::isa_groups`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+    /// What runs as other CPUs showed of it, where one entered it. The caller fills it in; it changes no verdict.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<Tried>,
+}
+
+/// What runs as one CPU showed of a function that they entered.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct Tried {
+    /// The level or CPU.
+    pub cpu: String,
+    /// Runs that entered the file.
+    pub runs: u64,
+    /// Of those, runs that entered the function.
+    pub entered: u64,
+    /// The most of its instructions that one run executed although the CPU does not have what they need.
+    pub executed: u64,
+    /// Processes that died of SIGILL in it.
+    pub died: u64,
+}
+
+impl Tried {
+    /// So many runs as a CPU, and what they did.
+    pub const fn new(cpu: String, runs: u64, entered: u64, executed: u64, died: u64) -> Tried {
+        Tried { cpu, runs, entered, executed, died }
+    }
+}
+
+/// What runs as one CPU showed of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct TriedRuns {
+    /// The level or CPU.
+    pub cpu: String,
+    /// Runs that entered the file.
+    pub runs: u64,
+    /// Its functions that need more than the CPU has.
+    pub above: u64,
+    /// Of those, functions that some run entered.
+    pub entered: u64,
+    /// Of those, functions in which instructions were executed that the CPU does not have.
+    pub executed: u64,
+    /// Processes that died of SIGILL in its functions.
+    pub died: u64,
+}
+
+impl TriedRuns {
+    /// So many runs as a CPU, and what they did.
+    pub const fn new(
+        cpu: String,
+        runs: u64,
+        above: u64,
+        entered: u64,
+        executed: u64,
+        died: u64,
+    ) -> TriedRuns {
+        TriedRuns { cpu, runs, above, entered, executed, died }
+    }
 }
 
 /// What the presumed functions rest on: a vocabulary, and the words that are presumed to hold the same.
@@ -258,6 +316,30 @@ pub struct PlacedFinding {
     pub message: Arc<str>,
     /// The facts that support it.
     pub evidence: Evidence,
+}
+
+impl PlacedFinding {
+    /// What a run showed of a function.
+    pub fn of_run(
+        rule: &'static str,
+        severity: Severity,
+        function: &IsaFunction,
+        message: String,
+        evidence: Evidence,
+    ) -> PlacedFinding {
+        PlacedFinding {
+            rule: rule.into(),
+            severity,
+            function: function.function.as_deref().map(Arc::from),
+            near: function.near.as_deref().map(Arc::from),
+            svma: function.svma,
+            section: function.section.as_deref().map(Arc::from),
+            extent: 0,
+            source: None,
+            message: message.into(),
+            evidence,
+        }
+    }
 }
 
 /// A place that a finding is compared with.
@@ -525,6 +607,9 @@ pub struct Report {
     /// The caller fills it in, and orders the findings by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub costs: Option<BTreeMap<String, Option<Cost>>>,
+    /// What runs as other CPUs showed of it; the caller fills it in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<TriedRuns>,
     /// Every executable byte, accounted for.
     pub coverage: Coverage,
     /// The shared libraries that were analysed with it, in the loader's order; `None` where that was not requested.

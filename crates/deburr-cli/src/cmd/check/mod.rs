@@ -5,6 +5,7 @@
 mod costs;
 mod rulings;
 mod sink;
+mod tried;
 
 use crate::args::check::Check;
 use crate::args::fail_on::FailOn;
@@ -28,6 +29,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
+use tried::Runs;
 
 /// Runs the verb.
 pub(super) fn run(
@@ -44,6 +46,7 @@ pub(super) fn run(
     let read = options.paths.iter().map(PathBuf::as_path).chain(plan.analysis.config.path.as_deref());
     let outlets = sink::open(options, &read.collect::<Vec<_>>(), stdout)?;
     let outputs: Vec<_> = outlets.iter().flat_map(|outlet| outlet.identities.clone()).collect();
+    let runs = Runs::read(&options.tried)?;
     let costs = options.measured.as_deref().map(Costs::read).transpose()?;
     let walked = walk::walk(&options.paths, plan.threads, &outputs, plan.limits.depth > 0);
     let fail_on = options.fail_on.or(config.fail_on).unwrap_or(FailOn::Warning);
@@ -69,6 +72,7 @@ pub(super) fn run(
             match outcome {
                 Outcome::Checked { product: mut report, bytes } => {
                     run.compared.add(&mut report);
+                    runs.add(&mut report, &plan.analysis.rules, complaints);
                     let allowed = run.rulings.settle(&mut report);
                     if let Some(costs) = &costs {
                         costs.add(&mut report);

@@ -8,7 +8,9 @@ use super::detail::Detail;
 use crate::render::line::{fit, fit_middle, shortened};
 use crate::render::number::{counted, grouped};
 use deburr_core::Report;
-use deburr_core::report::{GuardKind, Hex, IsaFunction, PresumedCopy, Reach, Settlement, Step};
+use deburr_core::report::{
+    GuardKind, Hex, IsaFunction, PresumedCopy, Reach, Settlement, Step, Tried, TriedRuns,
+};
 use std::io::{self, Write};
 
 /// Functions named where not all are.
@@ -79,7 +81,8 @@ pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io
         writeln!(out, "    {}", detail.palette.dim(&more))?;
     }
     presumed(out, report, detail)?;
-    unknown(out, report, detail)
+    unknown(out, report, detail)?;
+    tried(out, report, detail)
 }
 
 /// Renders what the presumed verdicts rest on.
@@ -138,6 +141,41 @@ fn unknown(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<
     Ok(())
 }
 
+/// Renders what runs as other CPUs showed.
+fn tried(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<()> {
+    for TriedRuns { cpu, runs, above, entered, executed, died, .. } in &report.tried {
+        let harm = match (*died, *executed) {
+            (0, 0) => "without harm".to_owned(),
+            (0, executed) => {
+                format!("{} executed what that CPU does not have", counted(executed, "function"))
+            }
+            (died, _) => format!("{} died of SIGILL", counted(died, "process")),
+        };
+        let line = format!(
+            "    tried          {} as {cpu} entered {} of {} that need more: {harm}",
+            counted(*runs, "run"),
+            grouped(*entered),
+            counted(*above, "function"),
+        );
+        writeln!(out, "{}", fit(&line, detail.width))?;
+    }
+    Ok(())
+}
+
+/// `; entered in 3 of 3 runs as x86-64-v2 without harm`.
+fn evidence_of(tried: &[Tried]) -> String {
+    let of = |tried: &Tried| {
+        let harm = match (tried.died, tried.executed) {
+            (0, 0) => "without harm".to_owned(),
+            (0, executed) => format!("which executed {} of more", counted(executed, "instruction")),
+            (died, _) => format!("{} died", counted(died, "process")),
+        };
+        let (entered, runs) = (grouped(tried.entered), counted(tried.runs, "run"));
+        format!("; entered in {entered} of {runs} as {}: {harm}", tried.cpu)
+    };
+    tried.iter().map(of).collect()
+}
+
 /// How many functions each kind of check guards, the commonest first: ` (110 ifunc, 7 branch)`.
 fn kinds<'r>(functions: impl Iterator<Item = &'r IsaFunction> + Clone) -> String {
     let count = |wanted: GuardKind| {
@@ -164,6 +202,7 @@ fn described(function: &IsaFunction, room: Option<usize>) -> String {
         let within = guard.function.as_ref().map(|name| format!(" in {name}")).unwrap_or_default();
         format!("; {kind} at {}{within}", guard.svma)
     });
+    let guard = guard + &evidence_of(&function.tried);
     let steps: Vec<(&str, String)> = if function.path.len() > 1 {
         let step = |step: &Step| {
             (if step.is_stored { " ⇒ " } else { " → " }, named(step.function.as_deref(), step.svma))

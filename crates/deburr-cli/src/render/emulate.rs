@@ -1,0 +1,228 @@
+//! Text for people: what a command did as another CPU.
+//!
+//! In: the record of one run. Out: how it ended; by file the places of SIGILL, and the functions entered that need more than the
+//! CPU has, those that executed it first; and what the run could not show.
+
+use super::line::{fit, fit_middle, one_line, shortened};
+use super::number::{counted, grouped};
+use super::style::Palette;
+use crate::cmd::emulate::record::{TriedCpu, TriedFile, TriedFunction, TriedRun, TriedTrap, TryRecord};
+use deburr_core::finding::Severity;
+use deburr_core::report::{Hex, Reach, Step};
+use deburr_lab::measure::process::End;
+use std::io::{self, Write};
+
+/// Functions, places and programs shown where not all are.
+const SHOWN: usize = 5;
+/// Features named in one line.
+const LISTED: usize = 4;
+
+/// How it is laid out.
+pub(crate) struct EmulateLayout {
+    pub(crate) palette: Palette,
+    /// Columns of a line.
+    pub(crate) width: Option<usize>,
+    /// Whether all functions are shown.
+    pub(crate) verbose: bool,
+}
+
+/// Renders the record of one run.
+pub(crate) fn write(out: &mut dyn Write, record: &TryRecord, layout: &EmulateLayout) -> io::Result<()> {
+    let Some(run) = record.runs.last() else { return Ok(()) };
+    let cpu = &record.cpu;
+    let model = cpu.model.split(",check=").next().unwrap_or(&cpu.model);
+    let head = format!("As {}, by qemu {} ({model}): {}", cpu.name, cpu.qemu, ended(run.end));
+    writeln!(out, "{}", layout.palette.bold(&fit(&one_line(&head), layout.width)))?;
+    for file in &record.files {
+        of_file(out, file, cpu, layout)?;
+    }
+    let silent = record.files.iter().all(|file| file.functions.is_empty() && file.traps.is_empty());
+    if silent {
+        let what = if record.files.is_empty() {
+            "no function that needs"
+        } else {
+            "none of the functions that need"
+        };
+        writeln!(out, "  {what} more than that CPU has was entered")?;
+    }
+    remarks(out, run, cpu, layout)
+}
+
+fn ended(end: End) -> String {
+    match end {
+        End::Signal(4) => "the command died of SIGILL".to_owned(),
+        End::TimedOut => "the command ran until --timeout".to_owned(),
+        other => format!("the command ended with {other}"),
+    }
+}
+
+fn of_file(out: &mut dyn Write, file: &TriedFile, cpu: &TriedCpu, layout: &EmulateLayout) -> io::Result<()> {
+    if file.functions.is_empty() && file.traps.is_empty() && !layout.verbose {
+        return Ok(());
+    }
+    let path = layout.palette.bold(&one_line(&file.path));
+    writeln!(out, "\n{path}: needs {} by its analysis", file.level)?;
+    let mut traps: Vec<&TriedTrap> = file.traps.iter().collect();
+    traps.sort_by_key(|trap| std::cmp::Reverse(trap.deaths));
+    for trap in traps.iter().take(if layout.verbose { traps.len() } else { SHOWN }) {
+        of_trap(out, trap, cpu, layout)?;
+    }
+    let executed = |function: &&TriedFunction| function.entered.executed > 0;
+    for function in
+        file.functions.iter().filter(executed).take(if layout.verbose { usize::MAX } else { SHOWN })
+    {
+        let (count, all) = (function.entered.executed, function.entered.instructions);
+        let head = layout.palette.severity(Severity::Error, "executed");
+        let text = format!(
+            "{}: {} of its {} that need {}, which {} does not have",
+            name(function),
+            grouped(count),
+            counted(all, "instruction"),
+            features(&function.entered.features),
+            cpu.name
+        );
+        writeln!(out, "  {head}  {}", fit_middle(&one_line(&text), room(layout, 12)))?;
+        verdict(out, function.entered.reach, &function.entered.path, layout)?;
+    }
+    let harmless: Vec<&TriedFunction> = file.functions.iter().filter(|it| it.entered.executed == 0).collect();
+    let entered = file.functions.len() as u64;
+    writeln!(
+        out,
+        "  {} of {} that need more than {} has {} entered, {} of them without executing that",
+        grouped(entered),
+        counted(file.above, "function"),
+        cpu.name,
+        if entered == 1 { "was" } else { "were" },
+        grouped(harmless.len() as u64)
+    )?;
+    let shown = if layout.verbose { harmless.len() } else { SHOWN.min(harmless.len()) };
+    for function in harmless.iter().take(shown) {
+        let reach = function.entered.reach.map_or("no verdict", Reach::name);
+        let text = format!("{reach:13}  {} ({})", name(function), features(&function.entered.features));
+        writeln!(out, "    {}", fit_middle(&one_line(&text), room(layout, 4)))?;
+    }
+    if harmless.len() > shown {
+        let more = format!("… and {} more (--verbose shows all)", grouped((harmless.len() - shown) as u64));
+        writeln!(out, "    {}", layout.palette.dim(&more))?;
+    }
+    Ok(())
+}
+
+fn of_trap(out: &mut dyn Write, trap: &TriedTrap, cpu: &TriedCpu, layout: &EmulateLayout) -> io::Result<()> {
+    let place = &trap.place;
+    let (head, severity) =
+        if trap.deaths > 0 { ("died", Severity::Error) } else { ("SIGILL", Severity::Note) };
+    let function = match (&place.function, place.start) {
+        (Some(name), Some(start)) => format!("{name}+{:#x}", place.svma.0.saturating_sub(start.0)),
+        (None, Some(start)) => format!("{start}+{:#x}", place.svma.0.saturating_sub(start.0)),
+        _ => "no known function".to_owned(),
+    };
+    let instruction = place.instruction.as_deref().unwrap_or("(no instruction)");
+    let why = match place.features.as_slice() {
+        [] => format!("no feature that {} lacks: it may be there in order to trap", cpu.name),
+        needed => format!("needs {}", features(needed)),
+    };
+    let times = match (trap.deaths, trap.count) {
+        (0, 1) => ", and the program went on: it tests so what the CPU has".to_owned(),
+        (0, count) => format!(", {} times, and the program went on", grouped(count)),
+        (1, 1) => String::new(),
+        (deaths, _) => format!(", {} processes", grouped(deaths)),
+    };
+    let text = format!("at {} in {function}: {instruction}  ({why}){times}", place.svma);
+    let head_text = layout.palette.severity(severity, head);
+    writeln!(out, "  {head_text}  {}", fit_middle(&one_line(&text), room(layout, head.len() + 4)))?;
+    if trap.deaths > 0 {
+        verdict(out, place.reach, &place.path, layout)?;
+    }
+    Ok(())
+}
+
+/// What the analysis knew.
+fn verdict(
+    out: &mut dyn Write,
+    reach: Option<Reach>,
+    path: &[Step],
+    layout: &EmulateLayout,
+) -> io::Result<()> {
+    let reach = reach.map_or("no verdict", Reach::name);
+    let step = |step: &Step| {
+        let arrow = if step.is_stored { " ⇒ " } else { " → " };
+        (arrow, step.function.clone().unwrap_or_else(|| step.svma.to_string()))
+    };
+    let steps: Vec<(&str, String)> = path.iter().map(step).collect();
+    let text = match steps.split_first() {
+        None => format!("by its analysis {reach}; no path to it is known"),
+        Some(((_, first), rest)) => {
+            let rest: String = rest.iter().map(|(arrow, name)| format!("{arrow}{name}")).collect();
+            format!("by its analysis {reach}: {first}{rest}")
+        }
+    };
+    writeln!(out, "    {}", fit_middle(&one_line(&text), room(layout, 4)))
+}
+
+/// What a run could not show.
+fn remarks(out: &mut dyn Write, run: &TriedRun, cpu: &TriedCpu, layout: &EmulateLayout) -> io::Result<()> {
+    let mut lines = Vec::new();
+    if !run.native.is_empty() {
+        let count = run.native.values().sum();
+        let programs = run.native.keys().map(|path| one_line(path)).collect::<Vec<_>>();
+        let list = shortened(programs.iter().map(String::as_str), SHOWN, ", ");
+        lines.push(format!("{} natively, not as {}: {list}", went_on(count), cpu.name));
+    }
+    if run.is_left {
+        let hint = "the command itself did: give the program that it ends up as instead, such as /usr/bin/python3 instead of a wrapper";
+        lines.push(hint.to_owned());
+    }
+    if run.unseen > 0 {
+        lines.push(format!("{} was not seen after its start", counted(run.unseen, "process")));
+    }
+    if run.traps_elsewhere > 0 {
+        lines.push(format!("SIGILL came {} in code of no file", counted(run.traps_elsewhere, "time")));
+    }
+    if run.blocks_elsewhere > 0 {
+        let (elsewhere, all) = (grouped(run.blocks_elsewhere), grouped(run.blocks));
+        lines.push(format!("{elsewhere} of {all} blocks are in no file: made at run time, or changed"));
+    }
+    for (path, reason) in &run.not_analysed {
+        lines.push(format!("{}: not analysed: {reason}", one_line(path)));
+    }
+    if run.is_truncated {
+        lines.push("there was more than is kept".to_owned());
+    }
+    if !cpu.lacks.is_empty() {
+        lines.push(format!("qemu does not emulate {} of {}", cpu.lacks.join(", "), cpu.name));
+    }
+    if !cpu.besides.is_empty() {
+        let names = shortened(cpu.besides.iter().map(String::as_str), 8, ", ");
+        lines.push(format!("the emulated CPU has more than {}: {names}", cpu.name));
+    }
+    if !lines.is_empty() {
+        writeln!(out)?;
+    }
+    for line in lines {
+        writeln!(out, "  {}", fit_middle(&line, room(layout, 2)))?;
+    }
+    Ok(())
+}
+
+fn went_on(count: u64) -> String {
+    format!("{} ran", counted(count, "program"))
+}
+
+fn room(layout: &EmulateLayout, taken: usize) -> Option<usize> {
+    layout.width.map(|width| width.saturating_sub(taken))
+}
+
+fn name(function: &TriedFunction) -> String {
+    let entered = &function.entered;
+    let Hex(svma) = entered.svma;
+    match (&entered.function, &entered.near) {
+        (Some(name), _) => name.clone(),
+        (None, Some(near)) => format!("{svma:#x} (no name; {near})"),
+        (None, None) => format!("{svma:#x}"),
+    }
+}
+
+fn features(names: &[String]) -> String {
+    shortened(names.iter().map(String::as_str), LISTED, " ")
+}
