@@ -130,9 +130,9 @@ def entered(runner, subject, cpu, file):
             if places[index] in starts or index in lacking], None
 
 
-def cpu(arch, needs):
-    """The CPU to run on: the first that has what the file needs. All code after checks is above it."""
-    return next(model for level, model in CPUS[arch] if rank(level) >= rank(needs))
+def cpus(arch, needs):
+    """The CPUs to try: from the first that has what the file needs. All code after checks is above that one."""
+    return [model for level, model in CPUS[arch] if rank(level) >= rank(needs)]
 
 
 def rank(level):
