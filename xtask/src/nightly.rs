@@ -1,5 +1,5 @@
 //! What is too long for every push: the ignored tests (larger packages, exhaustive tables, a PostgreSQL that is built and
-//! run), the A64 prefilter on every word, the kernels of AArch64 under the emulator, and the fuzz targets. One command does it all on a fresh machine: the
+//! run), the A64 prefilter on every word, the kernels of AArch64 under the emulator, the survey of released files, and the fuzz targets. One command does it all on a fresh machine: the
 //! distribution's tools are installed first, and what only a person can install is named at the start and again at the end.
 
 use crate::fuzz::{self, TARGETS};
@@ -38,6 +38,14 @@ pub fn run(seconds: u32) -> Result<(), String> {
             .env("QEMU_CPU", cpu);
         step(&format!("the kernels of AArch64 on an emulated {cpu}"), &mut kernels);
     }
+    // A package server that does not answer is a fault that says so: the survey's status is 2 then, and never that of a pass.
+    let build = ["build", "--release", "-p", "deburr"];
+    step("deburr, for the survey", Command::new(env!("CARGO")).args(build));
+    let survey = ["--sample", "fresh", "--compare"];
+    step(
+        "the survey of released files, compared with its frozen figures",
+        Command::new("scripts/survey").args(survey),
+    );
     // How far coverage grows from the committed inputs shows whether more of them are worth finding.
     let targets = if missing.is_none() { &TARGETS[..] } else { &[] };
     for target in targets {
