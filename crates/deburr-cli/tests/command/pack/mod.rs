@@ -6,4 +6,5 @@ mod deb;
 mod dist;
 mod measure;
 mod oci;
+mod rpm;
 mod select;
