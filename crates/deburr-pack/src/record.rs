@@ -46,7 +46,7 @@ pub struct BuiltVariant {
 pub enum State {
     /// It is built, and checked to be what its level says.
     Done,
-    /// Its build failed; the log says how.
+    /// Its build failed, which the log explains, or did not end.
     Failed,
     /// It is built, but is not what its level says.
     Rejected,

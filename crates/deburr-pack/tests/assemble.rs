@@ -185,6 +185,9 @@ fn what_cannot_be_laid_out_is_refused_and_nothing_is_left() {
         matches!(error, AssembleError::File(..)) && error.to_string().contains("top of the tree"),
         "{error}"
     );
+    let twice = Request { prefix: Some("/bin/".into()), ..request.clone() };
+    let error = assemble(&twice, &dist).unwrap_err().to_string();
+    assert_eq!(error, "bin: the trees hold this folder, so their root will be /: --prefix / instead of /bin");
     fs::create_dir(&dist).unwrap();
     assemble(&request, &dist).unwrap();
 }

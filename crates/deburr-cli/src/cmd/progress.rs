@@ -1,7 +1,8 @@
-//! Progress of measuring → a bar on the standard error, for people: none where that is no terminal.
+//! Progress of measuring and building → a bar or a line on the standard error, for people: none where that is no terminal.
 
 use crate::args::batch::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
+use std::cell::Cell;
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -35,5 +36,47 @@ impl Bar {
 
     pub(super) fn finish(&self) {
         self.0.iter().for_each(ProgressBar::finish_and_clear);
+    }
+}
+
+/// A line that changes, with the time since it began, until it is dropped; where somebody sees it.
+pub(super) struct LiveLine {
+    bar: ProgressBar,
+    is_ticking: Cell<bool>,
+}
+
+impl LiveLine {
+    /// A line, where it is wanted and the standard error is a terminal.
+    pub(super) fn new(is_wanted: bool) -> Option<LiveLine> {
+        if !is_wanted || !std::io::stderr().is_terminal() {
+            return None;
+        }
+        let bar = ProgressBar::new_spinner();
+        let bar = match ProgressStyle::with_template("{prefix} {elapsed_precise} {wide_msg}") {
+            Ok(style) => bar.with_style(style),
+            Err(_) => bar,
+        };
+        Some(LiveLine { bar, is_ticking: Cell::new(false) })
+    }
+
+    /// Shows what is done before the time, and how far it is after it; what does not fit is cut.
+    pub(super) fn show(&self, what: String, how_far: String) {
+        self.bar.set_prefix(what);
+        self.bar.set_message(how_far);
+        if !self.is_ticking.replace(true) {
+            // The time goes on where nothing else does.
+            self.bar.enable_steady_tick(Duration::from_secs(1));
+        }
+    }
+
+    /// Writes while the line is hidden.
+    pub(super) fn hidden_while<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.bar.suspend(write)
+    }
+}
+
+impl Drop for LiveLine {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
     }
 }

@@ -61,6 +61,17 @@ fn cpus_get_the_variant_that_they_run() {
 }
 
 #[test]
+fn a_cpu_below_each_variant_is_told_what_it_lacks_and_nothing_is_unpacked() {
+    let (_folder, path, cache) = cached("below", &["x86-64-v3", "x86-64-v4"]);
+    let mut command = Command::new("qemu-x86_64");
+    let output = command.args(["-cpu", "Nehalem"]).arg(&path).env("DEBURR_CACHE", &cache).output().unwrap();
+    assert_eq!(output.status.code(), Some(126), "{output:?}");
+    let line = complaints(&output).remove(0);
+    assert!(line.contains("needs x86-64-v3 or more; this CPU or its operating system lacks FMA, "), "{line}");
+    assert_eq!(fs::read_dir(&cache).unwrap().count(), 0);
+}
+
+#[test]
 fn descriptors_are_those_that_came() {
     let (folder, _) = single("descriptors", &["x86-64-v1"]);
     let listing = fs::read("/bin/ls").unwrap();

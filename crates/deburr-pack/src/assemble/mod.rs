@@ -171,6 +171,7 @@ impl std::error::Error for AssembleError {}
 pub fn assemble(request: &Request, output: &Path) -> Result<Assembled, AssembleError> {
     let levels = plan::Levels::of(request)?;
     let trees = tree::Trees::walk(&levels.sources)?;
+    is_root_at(request)?;
     let plan = plan::Plan::of(request, &levels, &trees)?;
     match std::fs::read_dir(output) {
         Ok(mut entries) => {
@@ -221,6 +222,19 @@ pub fn assemble(request: &Request, output: &Path) -> Result<Assembled, AssembleE
         copied: plan.copies.len(),
         remarks: plan.remarks,
     })
+}
+
+/// Whether the prefix is where the root of the trees will be: trees that were installed under `DESTDIR` hold the prefix of the
+/// project, and their root is `/`.
+fn is_root_at(request: &Request) -> Result<(), AssembleError> {
+    let Some(below) = request.prefix.as_deref().map(|prefix| prefix.trim_matches('/')) else { return Ok(()) };
+    let holds = |source: &Source| !below.is_empty() && source.tree.join(below).is_dir();
+    if !request.sources.iter().any(holds) {
+        return Ok(());
+    }
+    let reason =
+        format!("the trees hold this folder, so their root will be /: --prefix / instead of /{below}");
+    Err(AssembleError::File(PathBuf::from(below), reason))
 }
 
 /// A new folder next to the output.

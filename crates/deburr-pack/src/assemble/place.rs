@@ -117,7 +117,10 @@ fn copy(from: &Path, to: &Path) -> Result<(), AssembleError> {
     if let Some(folder) = to.parent() {
         make_folder(folder)?;
     }
-    fs::copy(from, to).map_err(|error| AssembleError::Io(from.to_owned(), error))?;
+    fs::copy(from, to).map_err(|error| {
+        let at_fault = if fs::File::open(from).is_ok() { to } else { from };
+        AssembleError::Io(at_fault.to_owned(), error)
+    })?;
     let modified = fs::metadata(from).and_then(|metadata| metadata.modified());
     let keep = |time| fs::File::options().write(true).open(to)?.set_modified(time);
     // A file that its owner must not write to keeps the time of the copy.

@@ -49,16 +49,32 @@ pub(super) fn rustc(target: &Target) -> Vec<String> {
     flags
 }
 
-/// Go's variable, and its value: the largest level within the target, and LSE where Go can have it alone.
-pub(super) fn go(target: &Target) -> (&'static str, String) {
+/// How Go gets its level.
+pub(super) struct GoLevel {
+    /// The variable.
+    pub(super) variable: &'static str,
+    /// Its value.
+    pub(super) value: String,
+    /// The value that a Go has that does not know the variable.
+    pub(super) default: &'static str,
+    /// The minor version of Go 1 that is the first to know it (Go 1.18 and Go 1.23 Release Notes, "Ports").
+    pub(super) since: u32,
+}
+
+/// Go's variable and value: the largest level within the target, and LSE where Go can have it alone.
+pub(super) fn go(target: &Target) -> GoLevel {
     let within = levels(target.arch).iter().rfind(|level| level.features.is_subset(target.features));
     let name = within.map_or("", |level| level.name);
     match target.arch {
-        Arch::X86_64 => ("GOAMD64", name.strip_prefix("x86-64-").unwrap_or("v1").to_owned()),
+        Arch::X86_64 => {
+            let value = name.strip_prefix("x86-64-").unwrap_or("v1").to_owned();
+            GoLevel { variable: "GOAMD64", value, default: "v1", since: 18 }
+        }
         Arch::Aarch64 => {
             let version = name.strip_prefix("arm").and_then(|rest| rest.strip_suffix("-a")).unwrap_or("v8.0");
             let has_lse = version == "v8.0" && target.features.contains(deburr_cpu::Feature::FEAT_LSE);
-            ("GOARM64", format!("{version}{}", if has_lse { ",lse" } else { "" }))
+            let value = format!("{version}{}", if has_lse { ",lse" } else { "" });
+            GoLevel { variable: "GOARM64", value, default: "v8.0", since: 23 }
         }
     }
 }
@@ -131,7 +147,7 @@ mod tests {
             let target = target(name);
             assert_eq!(c_family(&target), c, "{name}");
             assert_eq!(rustc(&target), rust, "{name}");
-            assert_eq!(go(&target).1, go_value, "{name}");
+            assert_eq!(go(&target).value, go_value, "{name}");
         }
     }
 

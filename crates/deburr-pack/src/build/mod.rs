@@ -4,17 +4,24 @@
 //! taken of it) and `build.log`. A variant that is done is kept while command, sources and version are the same.
 
 mod flags;
+mod follow;
+mod go;
+mod lock;
 mod process;
 mod request;
+mod script;
 pub(crate) mod tree;
 mod wrap;
 
+pub use follow::{Progress, Stage};
 pub use request::{BuildError, BuildRequest, Event, Observer};
 
 use crate::check::check_tree;
 use crate::record::{BuiltVariant, Record, SCHEMA_VERSION, State};
 use crate::same::same_code;
 use deburr_cpu::{Arch, Target};
+use follow::Tail;
+use lock::Lock;
 use request::at;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -36,6 +43,10 @@ pub fn build(request: &BuildRequest, observer: &dyn Observer) -> Result<Record, 
     if request.command.is_empty() {
         return Err(BuildError::Request(String::from("expected a build command, as in -- make -j2")));
     }
+    if !request.source.is_dir() {
+        let reason = "expected the folder of the sources";
+        return Err(BuildError::Request(format!("{}: {reason}", request.source.display())));
+    }
     fs::create_dir_all(&request.pack).map_err(at(&request.pack))?;
     let pack = fs::canonicalize(&request.pack).map_err(at(&request.pack))?;
     let source = fs::canonicalize(&request.source).map_err(at(&request.source))?;
@@ -45,23 +56,52 @@ pub fn build(request: &BuildRequest, observer: &dyn Observer) -> Result<Record, 
             pack.display()
         )));
     }
-    let listing = tree::list(&source, &pack).map_err(at(&source))?;
-    let command = request.command.iter().map(|it| it.to_string_lossy().into_owned()).collect();
-    let mut record =
-        Record { schema_version: SCHEMA_VERSION, command, variants: Vec::new(), measured: Vec::new() };
-    for target in &request.targets {
-        let variant = Variant { target, request, pack: &pack, source: &source, listing: &listing, observer };
-        let state = variant.make()?;
-        record.variants.push(BuiltVariant {
-            level: target.name.clone(),
-            state,
-            tree: Path::new(&target.name).join("tree"),
-            log: Some(Path::new(&target.name).join("build.log")),
-        });
+    let lock = Lock::of(&pack)?;
+    let listing = tree::sources(&source, &pack).map_err(at(&source))?;
+    let at_number = |(index, target)| Variant {
+        target,
+        number: index + 1,
+        request,
+        pack: &pack,
+        source: &source,
+        listing: &listing,
+        lock: &lock,
+        observer,
+    };
+    let variants: Vec<Variant<'_>> = request.targets.iter().enumerate().map(at_number).collect();
+    let mut record = first_record(request, &variants, &pack);
+    record.write(&pack)?;
+    let are_kept = record.variants.iter().all(|it| it.state == State::Done);
+    let objects = if are_kept { Vec::new() } else { tree::objects(&source, &listing) };
+    if let Some(first) = objects.first() {
+        observer.happened(&Event::Objects(first, objects.len()));
+    }
+    for (index, variant) in variants.iter().enumerate() {
+        record.variants[index].state = variant.make()?;
         record.write(&pack)?;
     }
     compare_neighbours(&record, &pack, observer)?;
     Ok(record)
+}
+
+/// The record before anything is built. What is not built yet counts as failed: a run that is killed leaves no tree that a
+/// later step would take for whole. Measurements hold as long as no variant is built anew.
+fn first_record(request: &BuildRequest, variants: &[Variant<'_>], pack: &Path) -> Record {
+    let of_record = |variant: &Variant<'_>| BuiltVariant {
+        level: variant.target.name.clone(),
+        state: if variant.is_kept() { State::Done } else { State::Failed },
+        tree: Path::new(&variant.target.name).join("tree"),
+        log: Some(Path::new(&variant.target.name).join("build.log")),
+    };
+    let built: Vec<BuiltVariant> = variants.iter().map(of_record).collect();
+    let before = Record::read(pack).ok().filter(|before| before.variants == built);
+    let are_kept = built.iter().all(|it| it.state == State::Done);
+    Record {
+        schema_version: SCHEMA_VERSION,
+        command: request.command.iter().map(|it| it.to_string_lossy().into_owned()).collect(),
+        variants: built,
+        measured: before.filter(|_| are_kept).map(|before| before.measured).unwrap_or_default(),
+    }
 }
 
 /// Whether variants for these targets make a pack.
@@ -88,26 +128,35 @@ fn are_buildable(targets: &[Target]) -> Result<(), BuildError> {
 /// A variant to be made.
 struct Variant<'a> {
     target: &'a Target,
+    /// Its place among the variants, from 1.
+    number: usize,
     request: &'a BuildRequest,
     pack: &'a Path,
     source: &'a Path,
     listing: &'a Listing,
+    lock: &'a Lock,
     observer: &'a dyn Observer,
 }
 
 impl Variant<'_> {
+    /// Whether it is built already, as the request wants it.
+    fn is_kept(&self) -> bool {
+        let folder = self.pack.join(&self.target.name);
+        !self.request.fresh && is_text(&folder.join("done"), &self.identity()) && folder.join("tree").is_dir()
+    }
+
     fn make(&self) -> Result<State, BuildError> {
         let level = self.target.name.as_str();
         let folder = self.pack.join(level);
         let (copy, tree, log) = (folder.join("source"), folder.join("tree"), folder.join("build.log"));
         let (copied, done) = (folder.join("copied"), folder.join("done"));
-        let sources = format!("{:?}\n", self.listing);
-        let wanted = self.identity(&sources);
-        if !self.request.fresh && is_text(&done, &wanted) && tree.is_dir() {
+        let wanted = self.identity();
+        if self.is_kept() {
             self.observer.happened(&Event::Kept(level));
             return Ok(State::Done);
         }
         self.observer.happened(&Event::Begins(level));
+        self.is_at(Stage::Prepares);
         let began = Instant::now();
         fs::create_dir_all(&folder).map_err(at(&folder))?;
         remove(&done)?;
@@ -122,25 +171,33 @@ impl Variant<'_> {
         }
         let wrappers = wrap::write(self.target, &folder, &copy, self.source).map_err(at(&folder))?;
         fs::create_dir_all(&tree).map_err(at(&tree))?;
-        let status = process::run(&mut self.command(&folder, &copy, &tree, &wrappers)?, &log, self.observer)?;
+        let mut tail = Tail::new(&log, &wrappers.calls);
+        self.is_at(tail.stage());
+        let mut command = self.command(&folder, &copy, &tree, &wrappers)?;
+        let follow = &mut || self.is_at(tail.stage());
+        let status = process::run(&mut command, &log, self.observer, self.lock, follow)?;
         let reason = if status.success() {
             self.unusable(&wrappers)?
         } else {
-            Some(self.refusals(&wrappers)?.unwrap_or_else(|| format!("the command ended with {status}")))
+            Some(self.refusal(&wrappers)?.unwrap_or_else(|| format!("the command ended with {status}")))
         };
         if let Some(reason) = reason {
             self.observer.happened(&Event::Failed(level, reason, &log, process::last_lines(&log)));
             return Ok(State::Failed);
         }
         self.take(&copy, &tree)?;
-        let checked = check_tree(&tree, self.target, &mut |_, _| ())
-            .map_err(|(path, error)| BuildError::Io(path, error))?;
+        let checked = check_tree(&tree, self.target, &mut |done, all| {
+            self.is_at(Stage::Checks { done, all });
+        })
+        .map_err(|(path, error)| BuildError::Io(path, error))?;
         if !checked.faults.is_empty() {
             self.observer.happened(&Event::Rejected(level, &checked.faults));
             return Ok(State::Rejected);
         }
         if tree::binaries(&tree).map_err(at(&tree))?.is_empty() {
-            let reason = "the command succeeded, and made no program and no shared library".to_owned();
+            let reason =
+                "the command succeeded, and made no program and no shared library in its copy or in DESTDIR"
+                    .to_owned();
             self.observer.happened(&Event::Failed(level, reason, &log, process::last_lines(&log)));
             return Ok(State::Failed);
         }
@@ -153,13 +210,18 @@ impl Variant<'_> {
         Ok(State::Done)
     }
 
+    fn is_at(&self, stage: Stage<'_>) {
+        let (level, of) = (self.target.name.as_str(), self.request.targets.len());
+        self.observer.proceeds(&Progress { level, number: self.number, of, stage });
+    }
+
     /// What a variant depends on, as text: it is made anew where this differs.
-    fn identity(&self, sources: &str) -> String {
+    fn identity(&self) -> String {
         let request = self.request;
         let version = env!("CARGO_PKG_VERSION");
         format!(
-            "{version}\n{:?}\n{:?}\n{:?}\n{:?}\n{sources}",
-            self.source, request.folder, request.command, request.take
+            "{version}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n",
+            self.source, request.folder, request.command, request.take, self.listing
         )
     }
 
@@ -176,15 +238,17 @@ impl Variant<'_> {
         let mut path = wrappers.folder.clone().into_os_string();
         path.push(":");
         path.push(std::env::var_os("PATH").unwrap_or_default());
-        let (go_variable, go_value) = flags::go(self.target);
+        let go = flags::go(self.target);
         let mut go_flags = std::env::var_os("GOFLAGS").unwrap_or_default();
         go_flags.push(" -trimpath");
         let mut command = Command::new(program_path(program, &wrappers.folder));
         command.args(arguments).current_dir(copy.join(&self.request.folder));
         command.env("PATH", path).env("DESTDIR", tree);
-        command.env(go_variable, go_value).env("GOFLAGS", go_flags);
+        command.env(go.variable, go.value).env("GOFLAGS", go_flags);
         // Caches of compiled code know neither the wrappers nor their flags, and would hand one variant's code to another.
+        // Other machines compile without wrappers.
         command.env("GOCACHE", folder.join("go-cache")).env("CCACHE_DISABLE", "1");
+        command.env("DISTCC_HOSTS", "localhost").env("ICECC", "disable");
         for variable in ["RUSTC_WRAPPER", "CARGO_BUILD_RUSTC_WRAPPER", "CARGO_TARGET_DIR", "DEBURR_LEVEL"] {
             command.env_remove(variable);
         }
@@ -211,20 +275,20 @@ impl Variant<'_> {
         if calls.lines().any(|line| line.starts_with("called ")) {
             return Ok(None);
         }
-        Ok(Some(format!(
+        let nothing = format!(
             "no wrapped compiler for this architecture was called, so nothing was built for the level; \
-             a compiler named by its absolute path is not found through PATH: name it in CC or CXX instead \
+             a compiler that the project names by its absolute path is not found through PATH: name it without the path \
+             (make CC=gcc), or in CC or CXX of the environment \
              (wrapped: {})",
             wrappers.names.join(", ")
-        )))
+        );
+        Ok(Some(self.refusal(wrappers)?.unwrap_or(nothing)))
     }
 
-    /// Compilers that do not know the target, where the build called them.
-    fn refusals(&self, wrappers: &Wrappers) -> Result<Option<String>, BuildError> {
+    /// Why a compiler that the build called cannot build for the target.
+    fn refusal(&self, wrappers: &Wrappers) -> Result<Option<String>, BuildError> {
         let calls = fs::read_to_string(&wrappers.calls).map_err(at(&wrappers.calls))?;
-        let names: BTreeSet<&str> = calls.lines().filter_map(|line| line.strip_prefix("cannot ")).collect();
-        let first = names.first().map(|name| format!("{name} does not know the target {}", self.target.name));
-        Ok(first)
+        Ok(calls.lines().find_map(|line| line.strip_prefix(script::REFUSED)).map(str::to_owned))
     }
 
     /// Fills the tree, where the command did not install into it.

@@ -1,5 +1,6 @@
 //! What is requested of a build, what it reports while it runs, and why it may end without a pack.
 
+use super::follow::Progress;
 use crate::check::Fault;
 use crate::record::RecordError;
 use crate::same::NotComparable;
@@ -43,6 +44,8 @@ pub enum Event<'a> {
     Failed(&'a str, String, &'a Path, String),
     /// A variant is not what its level says.
     Rejected(&'a str, &'a [Fault]),
+    /// The sources hold object files, which the command may take as they are: the first one, and how many there are.
+    Objects(&'a Path, usize),
     /// A flag of the project's own comes after those of the target, and so overrides them.
     OwnFlag(&'a str, &'a str),
     /// A variant has no instruction that needs more than another target has.
@@ -69,6 +72,8 @@ pub enum Event<'a> {
 pub trait Observer {
     /// Something happened.
     fn happened(&self, event: &Event<'_>);
+    /// A variant is so far; several times in a second.
+    fn proceeds(&self, progress: &Progress<'_>);
     /// Whether the build is to end.
     fn is_stop_wanted(&self) -> bool;
     /// Whether it is to end at once.

@@ -3,9 +3,10 @@
 //! In: a tree of sources. Out: a copy with the modes and modification times of its files, because `make` compares these;
 //! a listing, which differs where any file does; the ELF files that a command made in the copy since.
 
+use crate::record;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -38,6 +39,40 @@ pub(super) fn list(root: &Path, leave_out: &Path) -> io::Result<Listing> {
         }
     }
     Ok(listing)
+}
+
+/// Lists a tree of sources: without the pack at `pack`, without other packs and what was laid out of them, which would make
+/// each build one of new sources, and without caches (Cache Directory Tagging Specification): what Cargo compiled before for
+/// another level is in one.
+pub(super) fn sources(root: &Path, pack: &Path) -> io::Result<Listing> {
+    let mut listing = list(root, pack)?;
+    let marks_folder = |path: &&PathBuf| {
+        path.file_name().is_some_and(|name| name == record::FILE)
+            || path.file_name().is_some_and(|name| name == "CACHEDIR.TAG")
+                && begins_with(&root.join(path), b"Signature: 8a477f597d28d172789f06886806bc55")
+    };
+    let left_out: Vec<PathBuf> = listing
+        .keys()
+        .filter(marks_folder)
+        .filter_map(|path| path.parent().filter(|folder| *folder != Path::new("")).map(Path::to_owned))
+        .collect();
+    listing.retain(|path, _| !left_out.iter().any(|folder| path.starts_with(folder)));
+    Ok(listing)
+}
+
+/// Object files of a listed tree: `ET_REL` (gABI, "ELF Header").
+pub(super) fn objects(root: &Path, listing: &Listing) -> Vec<PathBuf> {
+    let is_object = |path: &&PathBuf| {
+        path.extension().is_some_and(|end| end == "o" || end == "lo")
+            && elf_type(&root.join(path)).ok().flatten() == Some(1)
+    };
+    listing.keys().filter(is_object).cloned().collect()
+}
+
+fn begins_with(path: &Path, text: &[u8]) -> bool {
+    let mut head = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(text.len() as u64).read_to_end(&mut head));
+    read.is_ok() && head == text
 }
 
 /// Copies what is listed of a tree.
@@ -97,10 +132,14 @@ pub(super) fn linked(copy: &Path, before: &Listing) -> io::Result<Vec<PathBuf>> 
 
 /// Whether a file is an ELF program or shared library: `ET_EXEC` or `ET_DYN` (gABI, "ELF Header").
 pub(crate) fn is_linked(path: &Path) -> io::Result<bool> {
-    use std::io::Read;
+    Ok(matches!(elf_type(path)?, Some(2 | 3)))
+}
+
+/// The low byte of the type of an ELF file; `None` where it is none.
+fn elf_type(path: &Path) -> io::Result<Option<u8>> {
     let mut head = Vec::new();
     fs::File::open(path)?.take(18).read_to_end(&mut head)?;
-    Ok(head.starts_with(b"\x7fELF") && matches!(head.get(16), Some(2 | 3)))
+    Ok(head.get(16).copied().filter(|_| head.starts_with(b"\x7fELF")))
 }
 
 /// Copies files of one tree to the same places of another; links stay links.

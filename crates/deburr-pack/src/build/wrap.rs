@@ -4,13 +4,13 @@
 //! Language") that comes first in `PATH`. The flags are the first arguments, so that a project's own flags for single files
 //! still win, and `CFLAGS` stays as it is: setting it would switch off the `-O2` of autoconf. Each call is a line in a log.
 
-use super::flags;
+use super::script::{REFUSED, Script, quoted};
+use super::{flags, go};
 use deburr_cpu::{Arch, Target};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -23,16 +23,18 @@ pub(super) struct Wrappers {
     pub(super) calls: PathBuf,
     /// Names of the wrapped compilers.
     pub(super) names: Vec<String>,
-    /// Variables that named a compiler by its absolute path, and now name its wrapper.
-    pub(super) variables: Vec<(&'static str, PathBuf)>,
+    /// Variables that name compilers; where they named one by its absolute path, they name its wrapper.
+    pub(super) variables: Vec<(&'static str, OsString)>,
 }
 
+/// The folder of the wrappers, next to the log of calls.
+const FOLDER: &str = "wrappers";
 const DRIVERS: [&str; 8] = ["gcc", "g++", "cc", "c++", "clang", "clang++", "gfortran", "c99"];
-const VARIABLES: [&str; 4] = ["CC", "CXX", "FC", "RUSTC"];
+const VARIABLES: [&str; 5] = ["CC", "CXX", "FC", "RUSTC", "GO"];
 
 /// Writes the wrappers. `copy`: where the variant's sources are; `source`: where the user has them.
 pub(super) fn write(target: &Target, folder: &Path, copy: &Path, source: &Path) -> io::Result<Wrappers> {
-    let wrappers = folder.join("wrappers");
+    let wrappers = folder.join(FOLDER);
     if wrappers.exists() {
         fs::remove_dir_all(&wrappers)?;
     }
@@ -42,9 +44,11 @@ pub(super) fn write(target: &Target, folder: &Path, copy: &Path, source: &Path) 
     let before = fs::read_to_string(&calls).unwrap_or_default();
     let kept = before
         .lines()
-        .filter(|line| !line.starts_with("cannot "))
+        .filter(|line| !line.starts_with(REFUSED))
         .fold(String::new(), |all, it| all + it + "\n");
-    fs::write(&calls, kept)?;
+    // Whole or not at all: without it, a build that has nothing left to do would seem to have called no compiler.
+    let renewed = folder.join("calls.new");
+    fs::write(&renewed, kept).and_then(|()| fs::rename(&renewed, &calls))?;
     let mut made = Wrappers { folder: wrappers, calls, names: Vec::new(), variables: Vec::new() };
     for (name, real) in compilers() {
         let script = script(&name, &real, target, &made.calls, copy, source);
@@ -52,18 +56,41 @@ pub(super) fn write(target: &Target, folder: &Path, copy: &Path, source: &Path) 
         made.names.push(name);
     }
     for variable in VARIABLES {
-        let Some(real) = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
-        else {
-            continue;
-        };
-        let Some(name) = real.file_name().map(|name| name.to_string_lossy().into_owned()) else { continue };
-        // In a folder of its own: a program of this name in PATH may be another one.
-        let path = made.folder.join(variable).join(&name);
-        fs::create_dir_all(made.folder.join(variable))?;
-        write_script(&path, &script(&name, &real, target, &made.calls, copy, source))?;
-        made.variables.push((variable, path));
+        let Some(value) = std::env::var_os(variable) else { continue };
+        let mut words = Vec::new();
+        for (word, real) in words_of(&value) {
+            let Some(real) = real else {
+                words.push(word);
+                continue;
+            };
+            let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            // In a folder of its own: a program of this name in PATH may be another one.
+            let path = made.folder.join(variable).join(&name);
+            fs::create_dir_all(made.folder.join(variable))?;
+            write_script(&path, &script(&name, &real, target, &made.calls, copy, source))?;
+            words.push(path.into_os_string());
+        }
+        made.variables.push((variable, words.join(OsStr::new(" "))));
     }
     Ok(made)
+}
+
+/// The words of a variable such as `CC`, which may have options or a cache in front; for each that names a compiler by its
+/// absolute path, that path.
+fn words_of(value: &OsStr) -> Vec<(OsString, Option<PathBuf>)> {
+    let compiler = |word: &OsStr| {
+        let path = PathBuf::from(word);
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        let is_compiler = is_driver(&name) || name.starts_with("rustc") || go::is_go(&name);
+        (path.is_absolute() && is_compiler && path.is_file()).then_some(path)
+    };
+    match (compiler(value), value.to_str()) {
+        (None, Some(text)) => {
+            let words = text.split_whitespace().map(OsString::from);
+            words.map(|word| (word.clone(), compiler(&word))).collect()
+        }
+        (whole, _) => vec![(value.to_owned(), whole)],
+    }
 }
 
 fn write_script(path: &Path, script: &[u8]) -> io::Result<()> {
@@ -81,7 +108,7 @@ fn compilers() -> BTreeMap<String, PathBuf> {
             let Ok(name) = entry.file_name().into_string() else { continue };
             let is_program = fs::metadata(entry.path())
                 .is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0);
-            if is_program && (is_driver(&name) || name == "rustc" || name == "go") {
+            if is_program && (is_driver(&name) || name == "rustc" || go::is_go(&name)) {
                 found.entry(name).or_insert_with(|| entry.path());
             }
         }
@@ -103,54 +130,15 @@ fn is_driver(name: &str) -> bool {
 
 fn script(name: &str, real: &Path, target: &Target, calls: &Path, copy: &Path, source: &Path) -> Vec<u8> {
     let mut text = Script::new(name, real, calls);
-    if name == "go" {
-        // The level is in the environment.
-        text.line("case $1 in build|install|run) printf '%s\\n' \"called $name\" >>\"$calls\" ;; esac");
-        text.line("exec \"$real\" \"$@\"");
+    text.assign("wrappers", calls.with_file_name(FOLDER).as_os_str());
+    if go::is_go(name) {
+        go::script(&mut text, target);
     } else if name.starts_with("rustc") {
         rustc_script(&mut text, real, target, copy, source);
     } else {
         driver_script(&mut text, real, target, copy, source);
     }
     text.0
-}
-
-/// A script in the making. Paths are bytes, and need not be UTF-8.
-struct Script(Vec<u8>);
-
-impl Script {
-    fn new(name: &str, real: &Path, calls: &Path) -> Script {
-        let mut script = Script(b"#!/bin/sh\n".to_vec());
-        script.assign("name", OsStr::new(name));
-        script.assign("real", real.as_os_str());
-        script.assign("calls", calls.as_os_str());
-        script
-    }
-
-    fn line(&mut self, line: &str) {
-        self.0.extend(line.as_bytes());
-        self.0.push(b'\n');
-    }
-
-    fn assign(&mut self, variable: &str, value: &OsStr) {
-        self.0.extend(variable.as_bytes());
-        self.0.push(b'=');
-        self.0.extend(quoted(value));
-        self.0.push(b'\n');
-    }
-}
-
-/// A value in single quotes, of which a quote itself steps out.
-fn quoted(value: &OsStr) -> Vec<u8> {
-    let mut out = vec![b'\''];
-    for &byte in value.as_bytes() {
-        match byte {
-            b'\'' => out.extend(b"'\\''"),
-            byte => out.push(byte),
-        }
-    }
-    out.push(b'\'');
-    out
 }
 
 fn option(prefix: &str, from: &Path, to: &Path) -> OsString {
@@ -188,9 +176,18 @@ fn takes(real: &Path, flags: &[String], rest: &[&str]) -> bool {
 /// What is said by a compiler that does not know the target; the caller of the build reads it in the calls.
 fn refuse(text: &mut Script, target: &Target) {
     text.assign("level", OsStr::new(&target.name));
-    text.line("printf '%s\\n' \"cannot $name\" >>\"$calls\"");
+    text.line(&format!("printf '%s\\n' \"{REFUSED}$name does not know the target $level\" >>\"$calls\""));
     text.line("echo \"deburr pack: $real does not know the target $level\" >&2");
     text.line("exit 1");
+}
+
+/// Takes the folder of the wrappers out of `PATH`: a compiler that is a script, or a link to ccache or distcc, looks there for
+/// the compiler that it stands for, and would find the wrapper again.
+fn leave_path(text: &mut Script) {
+    text.line("all=:$PATH:");
+    text.line("case $all in *\":$wrappers:\"*)");
+    text.line("PATH=${all%%\":$wrappers:\"*}:${all#*\":$wrappers:\"}; PATH=${PATH#:}; PATH=${PATH%:} ;;");
+    text.line("esac");
 }
 
 fn driver_script(text: &mut Script, real: &Path, target: &Target, copy: &Path, source: &Path) {
@@ -198,6 +195,7 @@ fn driver_script(text: &mut Script, real: &Path, target: &Target, copy: &Path, s
     let is_clang = output_of(real, &["--version"]).contains("clang");
     let flags = flags::c_family(target);
     // Clang compiles for any machine; whether it is this one is in its arguments.
+    leave_path(text);
     text.line(if host.starts_with(machine(target.arch)) { "is_meant=1" } else { "is_meant=" });
     text.line("is_link=1 has_input=");
     text.line("for argument in \"$@\"; do");
@@ -278,10 +276,5 @@ mod tests {
         for name in ["gcc-ar", "gcc-nm-14", "clang-format", "ccache", "c++filt", "gccgo"] {
             assert!(!is_driver(name), "{name}");
         }
-    }
-
-    #[test]
-    fn quote_in_a_path_ends_no_quoting() {
-        assert_eq!(quoted(OsStr::new("it's $x")), b"'it'\\''s $x'");
     }
 }

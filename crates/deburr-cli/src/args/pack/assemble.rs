@@ -1,8 +1,8 @@
 //! The options of `deburr pack assemble`.
 
+use super::layout::Layout;
 use crate::args::format::Format;
 use clap::Args;
-use deburr_pack::assemble::Pattern;
 use std::path::PathBuf;
 
 /// The options of `deburr pack assemble`.
@@ -44,29 +44,13 @@ pub(crate) struct Assemble {
     #[arg(long = "variant", value_name = "LEVEL=TREE")]
     pub(crate) variants: Vec<String>,
     /// Where the tree goes: a folder that is empty or does not exist
-    #[arg(short, long, value_name = "DIST")]
+    #[arg(short, long, id = "dist", value_name = "DIST")]
     pub(crate) output: PathBuf,
-    /// Write one file DIST that holds the variants of this program, instead of a tree
-    #[arg(long, value_name = "PROG", conflicts_with = "prefix")]
-    pub(crate) single_file: Option<PathBuf>,
-    /// Where the tree will be installed, an absolute path: set-user-ID programs need it
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) prefix: Option<String>,
-    /// Libraries that programs open by name, where deburr takes them for the loader's; paths in the tree
-    #[arg(long, value_name = "GLOB")]
-    pub(crate) by_name: Vec<Pattern>,
-    /// Libraries that the dynamic loader finds, where deburr takes them for plug-ins
-    #[arg(long, value_name = "GLOB")]
-    pub(crate) by_loader: Vec<Pattern>,
-    /// Keep variants that gain nothing on any CPU that was measured
-    #[arg(long)]
-    pub(crate) keep: bool,
+    #[command(flatten)]
+    pub(crate) layout: Layout,
     /// Do not check that the trees of --variant are what their levels say
     #[arg(long, requires = "variants")]
     pub(crate) no_check: bool,
-    /// Write DIST/base and DIST/LEVEL, each to become a package of a distribution
-    #[arg(long)]
-    pub(crate) split: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     pub(crate) format: Format,

@@ -1,5 +1,6 @@
 //! The options of `deburr pack build`.
 
+use super::layout::Layout;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,8 +18,8 @@ The command finds wrappers of the compilers first in PATH; they put the level's 
 its own. DESTDIR names the folder to install into; where nothing is installed, the programs and
 shared libraries that were linked are taken.
 
-With --dist, the variants that are built are laid out as by deburr pack assemble. Where one is
-rejected, nothing is; one whose build failed is left out.
+With --dist, the variants that are built are laid out as by deburr pack assemble, with the same
+options. Where one is rejected, nothing is; one whose build failed is left out.
 
 Exit status: 0 all variants are built and are what their levels say, 2 some are not,
 130 interrupted (the same command goes on).")]
@@ -36,11 +37,10 @@ pub(crate) struct Build {
     #[arg(long, value_name = "PATH|GLOB")]
     pub(crate) take: Vec<PathBuf>,
     /// Lay the variants out in this folder, which is empty or does not exist
-    #[arg(long, value_name = "DIST")]
+    #[arg(long, value_name = "DIST", help_heading = "Layout")]
     pub(crate) dist: Option<PathBuf>,
-    /// Where the laid out tree will be installed, an absolute path: set-user-ID programs need it
-    #[arg(long, value_name = "FOLDER", requires = "dist")]
-    pub(crate) prefix: Option<String>,
+    #[command(flatten)]
+    pub(crate) layout: Layout,
     /// Build all variants again, from new copies
     #[arg(long)]
     pub(crate) fresh: bool,

@@ -2,6 +2,7 @@
 
 pub(crate) mod assemble;
 pub(crate) mod build;
+pub(crate) mod layout;
 pub(crate) mod measure;
 pub(crate) mod oci;
 pub(crate) mod selector;

@@ -23,7 +23,7 @@ pub(super) fn run(options: &Assemble, out: &mut dyn Write) -> Result<ExitCode, F
     if !options.no_check && !options.variants.is_empty() {
         check(&request)?;
     }
-    if let Some(program) = &options.single_file {
+    if let Some(program) = &options.layout.single_file {
         return single(options, &request, program, out);
     }
     let assembled =
@@ -110,14 +110,11 @@ fn check(request: &Request) -> Result<(), Failure> {
 }
 
 fn request(options: &Assemble) -> Result<Request, String> {
-    if options.prefix.as_ref().is_some_and(|prefix| !prefix.starts_with('/')) {
-        return Err("--prefix: expected an absolute path".to_owned());
-    }
     let mut request = Request {
-        prefix: options.prefix.clone(),
-        is_split: options.split,
-        by_name: options.by_name.clone(),
-        by_loader: options.by_loader.clone(),
+        prefix: options.layout.prefix.clone(),
+        is_split: options.layout.split,
+        by_name: options.layout.by_name.clone(),
+        by_loader: options.layout.by_loader.clone(),
         ..Request::default()
     };
     if let Some(folder) = &options.pack {
@@ -128,7 +125,7 @@ fn request(options: &Assemble) -> Result<Request, String> {
                     request.sources.push(source(&variant.level, folder.join(&variant.tree))?);
                     continue;
                 }
-                State::Failed => "its build failed",
+                State::Failed => "its build failed or did not end",
                 State::Rejected => "it is not what its level says",
             };
             // The report may be read by a program; this is for whoever packs.
@@ -136,7 +133,7 @@ fn request(options: &Assemble) -> Result<Request, String> {
         }
         request.command = record.command;
         request.measured = record.measured;
-        if options.keep {
+        if options.layout.keep {
             request.measured.iter_mut().for_each(|measured| measured.without_gain.clear());
         }
     }

@@ -5,6 +5,7 @@ mod build;
 mod measure;
 mod oci;
 mod selector;
+mod watch;
 
 use super::failure::Failure;
 use crate::args::pack::{Pack, Step};

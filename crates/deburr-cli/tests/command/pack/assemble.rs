@@ -203,6 +203,36 @@ fn two_trees_are_assembled_and_the_launcher_says_what_it_starts() {
 }
 
 #[test]
+fn layout_that_cannot_be_written_is_an_error_with_the_file_and_leaves_nothing() {
+    let scratch = Scratch::new("pack-assemble-full");
+    let mut variants = String::new();
+    for level in ["x86-64-v1", "x86-64-v3"] {
+        let source = format!(
+            "const char level[] = \"{level}\"; char big[100000] = {{1}}; int main(void) {{ return big[level[8]]; }}"
+        );
+        compile("gcc", &scratch.join(level).join("bin/prog"), &source, &[]);
+        variants += &format!(" --variant={level}={}", scratch.join(level).display());
+    }
+    // No file may be larger than 16 KiB, which ends a write as a full disk does.
+    let on_full = |more: &str| {
+        let script = format!(
+            "trap '' XFSZ; ulimit -f 32; exec '{}' pack assemble{variants} {more} -o '{}'",
+            env!("CARGO_BIN_EXE_deburr"),
+            scratch.join("dist").display()
+        );
+        Command::new("sh").args(["-c", &script]).output().unwrap()
+    };
+    for more in ["", "--split", "--single-file bin/prog"] {
+        let output = on_full(more);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{more}: {said}");
+        assert!(said.contains("dist") && said.to_lowercase().contains("file too large"), "{more}: {said}");
+        let left: Vec<String> = scratch.names().into_iter().filter(|name| name.contains("dist")).collect();
+        assert!(left.is_empty(), "{more}: {left:?}");
+    }
+}
+
+#[test]
 fn variants_that_are_not_built_are_left_out_with_a_line() {
     let scratch = Scratch::new("pack-assemble-left");
     let pack = scratch.join("pack");
@@ -224,7 +254,7 @@ fn variants_that_are_not_built_are_left_out_with_a_line() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(
         stderr(&output),
-        "deburr: x86-64-v2: left out: it is not what its level says\ndeburr: x86-64-v4: left out: its build failed\n"
+        "deburr: x86-64-v2: left out: it is not what its level says\ndeburr: x86-64-v4: left out: its build failed or did not end\n"
     );
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["levels"], serde_json::json!(["x86-64-v1", "x86-64-v3"]));

@@ -198,13 +198,70 @@ fn variant_whose_build_failed_is_left_out_and_the_others_are_laid_out() {
     let script = format!("case $PWD in */x86-64-v2/*) exit 7;; esac; {COMPILE}");
     let output = build(&scratch, "x86-64-v1,x86-64-v2,x86-64-v3", &script);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("x86-64-v2: left out: its build failed"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("x86-64-v2: left out: its build failed or did not end"),
+        "{}",
+        stderr(&output)
+    );
     both_levels_run(|| Command::new(scratch.join("dist/bin/app")));
     // What is there is not written over, and nothing is built before that is said.
     let again = build(&scratch, "x86-64-v1,x86-64-v3", "touch ../../../built");
     assert_eq!(again.status.code(), Some(2));
     assert!(stderr(&again).contains("--dist ../dist: expected a folder that is empty"), "{}", stderr(&again));
     assert!(!is_there(&scratch.join("built")));
+}
+
+/// A program, a library that it needs, and a plug-in.
+const THREE: &str = "mkdir -p \"$DESTDIR/bin\" \"$DESTDIR/lib\" \"$DESTDIR/plugins\"
+for to in lib/libx.so.1 plugins/p.so; do gcc -O2 -shared -fPIC -Wl,-soname,${to##*/} -o \"$DESTDIR/$to\" library.c; done
+gcc -O2 -o \"$DESTDIR/bin/app\" main.c \"$DESTDIR/lib/libx.so.1\" '-Wl,-rpath,$ORIGIN/../lib'
+gcc -O2 -o \"$DESTDIR/bin/alone\" alone.c";
+
+#[test]
+fn options_of_the_layout_mean_the_same_as_for_assemble() {
+    let scratch = Scratch::new("pack-dist-options");
+    scratch.file("src/library.c", format!("{LEVEL}const char *x(void) {{ return LEVEL; }}\n").as_bytes());
+    let main = "#include <stdio.h>\nconst char *x(void);\nint main(void) { return puts(x()) < 0; }\n";
+    program(&scratch, &format!("{LEVEL}const char level[] = LEVEL;\n{main}"));
+    let alone = format!("{LEVEL}#include <stdio.h>\nint main(void) {{ return puts(LEVEL) < 0; }}\n");
+    scratch.file("src/alone.c", alone.as_bytes());
+    let pack = scratch.join("pack");
+    for (name, options) in [
+        ("patterns", &["--by-name", "lib/libx*", "--by-loader", "plugins/*"][..]),
+        ("split", &["--split"]),
+        ("prefix", &["--prefix", "/opt/app"]),
+        ("single", &["--single-file", "bin/alone"]),
+    ] {
+        let (built, assembled) = (scratch.join(format!("{name}-1")), scratch.join(format!("{name}-2")));
+        let mut build = Command::new(env!("CARGO_BIN_EXE_deburr"));
+        build.current_dir(scratch.join("src")).env_remove("CC").stdin(Stdio::null());
+        build.args(["pack", "build", "--levels", "x86-64-v1,x86-64-v3", "-o"]).arg(&pack).arg("--dist");
+        let first = tool(build.arg(&built).args(options).args(["--", "sh", "-ec", THREE]));
+        let mut assemble = Command::new(env!("CARGO_BIN_EXE_deburr"));
+        let assemble = assemble.args(["pack", "assemble"]).arg(&pack).arg("-o").arg(&assembled);
+        let second = tool(assemble.args(options));
+        let without_names =
+            |text: &str| text.replace(&format!("{name}-1"), "").replace(&format!("{name}-2"), "");
+        let (first, second) = (without_names(&stdout(&first)), without_names(&stdout(&second)));
+        assert!(first.ends_with(&second), "{name}: {first}\n{second}");
+        tool(Command::new("diff").arg("-r").args([&built, &assembled]));
+    }
+    assert!(is_there(&scratch.join("patterns-1/lib/libx.so.1.deburr")));
+    assert!(is_there(&scratch.join("patterns-1/plugins/glibc-hwcaps/x86-64-v3/p.so")));
+    assert!(is_there(&scratch.join("split-1/x86-64-v3/bin-x86-64-v3/app")));
+    assert!(!is_there(&scratch.join("split-1/base/bin-x86-64-v3")));
+    both_levels_run(|| {
+        let mut single = Command::new(scratch.join("single-1"));
+        single.env("DEBURR_CACHE", "");
+        single
+    });
+    // A prefix that the trees hold themselves.
+    let mut build = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    build.current_dir(scratch.join("src")).env_remove("CC").stdin(Stdio::null());
+    build.args(["pack", "build", "--levels", "x86-64-v1,x86-64-v3", "--prefix", "/bin", "-o"]).arg(&pack);
+    let refused = build.args(["--dist", "../none", "--", "sh", "-ec", THREE]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("--prefix / instead of /bin"), "{}", stderr(&refused));
 }
 
 #[test]

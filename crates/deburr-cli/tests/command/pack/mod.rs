@@ -8,4 +8,5 @@ mod dist;
 mod measure;
 mod oci;
 mod profile;
+mod rpm;
 mod select;

@@ -1,5 +1,10 @@
 //! `deburr pack build` on real build systems: what each variant holds is read by `objdump`, not by deburr.
 
+mod adversity;
+mod go;
+mod live;
+mod systems;
+
 use crate::stderr;
 use deburr_test_support::Scratch;
 use std::fs;
@@ -105,9 +110,11 @@ fn cross_compiler_gets_the_flags_and_the_compiler_of_the_host_does_not() {
     let build = "gcc -o tool tool.c && ./tool && rm tool && \
                  aarch64-linux-gnu-gcc -mno-outline-atomics -O2 -shared -fPIC -o libcas.so cas.c";
     let folder = scratch.join("src");
-    let output = pack(&folder, "armv8-a,armv8.1-a", &["sh", "-c", build]);
+    let output = pack(&folder, "armv8-a,armv8-a+lse,armv8.1-a,neoverse-n1", &["sh", "-c", build]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    for (level, has) in [("armv8.0-a", false), ("armv8.1-a", true)] {
+    for (level, has) in
+        [("armv8.0-a", false), ("armv8.0-a+lse", true), ("armv8.1-a", true), ("neoverse-n1", true)]
+    {
         let code = disassembly("aarch64-linux-gnu-objdump", &tree(&folder, level).join("libcas.so"));
         assert_eq!(code.contains("casal"), has, "{level}");
     }
@@ -169,6 +176,7 @@ fn variants_with_the_same_code_are_named() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let said = stderr(&output);
     assert!(said.contains("x86-64-v2 has the same code as x86-64-v1 in every file"), "{said}");
+    assert!(said.contains("x86-64-v2: no instruction needs more than x86-64-v1"), "{said}");
 }
 
 #[test]
@@ -212,6 +220,22 @@ fn interrupted_build_ends_what_it_started_and_goes_on_next_time() {
 }
 
 #[test]
+fn file_for_another_architecture_and_build_for_the_host_alone_are_no_variant() {
+    let scratch = Scratch::new("pack-foreign");
+    scratch.file("src/one.c", b"int one(void) { return 1; }\n");
+    let folder = scratch.join("src");
+    let host = "gcc -shared -fPIC -o libhost.so one.c";
+    let both = format!("{host}; aarch64-linux-gnu-gcc -shared -fPIC -o libone.so one.c");
+    let output = pack(&folder, "armv8-a", &["sh", "-ec", &both]);
+    assert_eq!(output.status.code(), Some(2));
+    let fault = "armv8.0-a: rejected: libhost.so: is for x86_64, not for armv8.0-a";
+    assert!(stderr(&output).contains(fault), "{}", stderr(&output));
+    let output = pack(&folder, "armv8-a", &["sh", "-ec", host]);
+    assert!(stderr(&output).contains("no wrapped compiler for this architecture"), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
 fn program_of_cargo_is_built_at_each_level() {
     let scratch = Scratch::new("pack-cargo");
     let manifest = b"[package]\nname = \"sums\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n[profile.release]\npanic = \"abort\"\n";
@@ -246,22 +270,4 @@ fn levels_that_make_no_pack_are_refused() {
         assert!(stderr(&output).contains(reason), "{levels}: {}", stderr(&output));
     }
     assert!(!folder.join("deburr-pack").exists());
-}
-
-#[test]
-fn program_of_go_is_built_at_each_level() {
-    let scratch = Scratch::new("pack-go");
-    scratch.file("src/go.mod", b"module sums\n\ngo 1.21\n");
-    let main = "package main\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n
-//go:noinline\nfunc shift(a, b uint64) uint64 { return a << (b & 63) }\n
-func main() { fmt.Println(shift(3, uint64(len(os.Args)))) }\n";
-    scratch.file("src/main.go", main.as_bytes());
-    let folder = scratch.join("src");
-    let output = pack(&folder, "x86-64-v1,x86-64-v3", &["go", "build", "-o", "sums", "."]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    for (level, has) in [("x86-64-v1", false), ("x86-64-v3", true)] {
-        let code = disassembly("objdump", &tree(&folder, level).join("sums"));
-        let function = code.split("<main.shift>:").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap();
-        assert_eq!(function.contains("shlx"), has, "{level}: {function}");
-    }
 }

@@ -1,0 +1,35 @@
+//! The options by which variants are laid out, for `deburr pack assemble` and for `deburr pack build --dist`.
+//!
+//! In: arguments. Out: [`Layout`], flattened into the options of both. The argument that names the output has the id `dist` in
+//! either: without it no layout is wanted.
+
+use clap::Args;
+use deburr_pack::assemble::Pattern;
+use std::path::PathBuf;
+
+/// How variants are laid out.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Layout {
+    /// Where the tree will be installed, an absolute path: set-user-ID programs need it
+    #[arg(long, value_name = "FOLDER", requires = "dist", help_heading = "Layout", value_parser = absolute)]
+    pub(crate) prefix: Option<String>,
+    /// Libraries that programs open by name, where deburr takes them for the loader's; paths in the tree
+    #[arg(long, value_name = "GLOB", requires = "dist", help_heading = "Layout")]
+    pub(crate) by_name: Vec<Pattern>,
+    /// Libraries that the dynamic loader finds, where deburr takes them for plug-ins
+    #[arg(long, value_name = "GLOB", requires = "dist", help_heading = "Layout")]
+    pub(crate) by_loader: Vec<Pattern>,
+    /// Write one file DIST that holds the variants of this program, instead of a tree
+    #[arg(long, value_name = "PROG", requires = "dist", help_heading = "Layout", conflicts_with_all = ["prefix", "by_name", "by_loader", "split"])]
+    pub(crate) single_file: Option<PathBuf>,
+    /// Write DIST/base and DIST/LEVEL, each to become a package of a distribution
+    #[arg(long, requires = "dist", help_heading = "Layout")]
+    pub(crate) split: bool,
+    /// Keep variants that gain nothing on any CPU that was measured
+    #[arg(long, requires = "dist", help_heading = "Layout")]
+    pub(crate) keep: bool,
+}
+
+fn absolute(text: &str) -> Result<String, &'static str> {
+    if text.starts_with('/') { Ok(text.to_owned()) } else { Err("expected an absolute path") }
+}

@@ -1,0 +1,122 @@
+//! What happens in a build → lines on the standard error, and one live line where that is a terminal.
+
+use crate::cmd::progress::LiveLine;
+use anstream::adapter::strip_str;
+use deburr_lab::measure::stop::Stop;
+use deburr_pack::build::{Event, Observer, Progress, Stage};
+use std::cell::RefCell;
+use std::io::{self, Write};
+
+/// Says on the standard error what happens.
+pub(super) struct Watcher {
+    stop: Stop,
+    quiet: bool,
+    /// While a variant is built.
+    live: RefCell<Option<LiveLine>>,
+}
+
+impl Watcher {
+    pub(super) fn new(stop: Stop, quiet: bool) -> Watcher {
+        Watcher { stop, quiet, live: RefCell::new(None) }
+    }
+
+    /// Says what is wrong, or what is to be known in any case.
+    pub(super) fn say(&self, message: &str) {
+        let write = || {
+            // Nobody reads it where the standard error is closed.
+            let _ = writeln!(io::stderr(), "deburr: {message}");
+        };
+        match &*self.live.borrow() {
+            Some(live) => live.hidden_while(write),
+            None => write(),
+        }
+    }
+
+    /// Ends the live line.
+    pub(super) fn end(&self) {
+        self.live.replace(None);
+    }
+
+    fn mention(&self, message: &str) {
+        if !self.quiet {
+            self.say(message);
+        }
+    }
+}
+
+impl Observer for Watcher {
+    fn happened(&self, event: &Event<'_>) {
+        match event {
+            Event::Begins(level) => match LiveLine::new(!self.quiet) {
+                None => self.mention(&format!("{level}: building")),
+                live => drop(self.live.replace(live)),
+            },
+            Event::Kept(level) => self.mention(&format!("{level}: unchanged since it was built")),
+            Event::Done(level, time) => {
+                self.end();
+                self.mention(&format!("{level}: built and checked, {:.1} s", time.as_secs_f64()));
+            }
+            Event::Failed(level, reason, log, lines) => {
+                self.end();
+                self.say(&format!("{level}: {reason}; the end of {}:\n{lines}", log.display()));
+            }
+            Event::Rejected(level, faults) => {
+                self.end();
+                for fault in *faults {
+                    self.say(&format!("{level}: rejected: {fault}"));
+                }
+            }
+            Event::Objects(first, count) => self.mention(&format!(
+                "the sources hold {count} object file{} of an earlier build, such as {}: the command may take them as \
+                 they are, at every level; clean the sources first",
+                if *count == 1 { "" } else { "s" },
+                first.display()
+            )),
+            Event::OwnFlag(level, flag) => self.mention(&format!(
+                "{level}: the project's own {flag} comes after the level's flags and overrides them"
+            )),
+            Event::NothingAbove { level, below } => {
+                self.mention(&format!("{level}: no instruction needs more than {below}"));
+            }
+            Event::Same { level, below, others: 0, .. } => {
+                self.mention(&format!("{level} has the same code as {below} in every file"));
+            }
+            Event::Same { level, below, same, others } => {
+                let (first, more) = (same[0].display(), same.len() - 1);
+                let names = if more == 0 { first.to_string() } else { format!("{first} and {more} more") };
+                self.mention(&format!(
+                    "{level} has the same code as {below} in {names}, of {} files",
+                    same.len() + others
+                ));
+            }
+            _ => {}
+        }
+    }
+
+    fn proceeds(&self, progress: &Progress<'_>) {
+        if let Some(live) = &*self.live.borrow() {
+            let Progress { level, number, of, stage, .. } = progress;
+            live.show(format!("{level}, {number} of {of}"), how_far(*stage));
+        }
+    }
+
+    fn is_stop_wanted(&self) -> bool {
+        self.stop.is_wanted()
+    }
+
+    fn is_stop_urgent(&self) -> bool {
+        self.stop.is_urgent()
+    }
+}
+
+/// How far a variant is, for a person. Colours of the build, and what else moves a terminal's cursor, are left out.
+fn how_far(stage: Stage<'_>) -> String {
+    let plain = |line: &str| strip_str(line).to_string().replace(char::is_control, " ");
+    match stage {
+        Stage::Prepares => "copying the sources, wrapping the compilers".to_owned(),
+        Stage::Builds { calls: 1, line } => format!("1 compiler call  {}", plain(line)),
+        Stage::Builds { calls, line } => format!("{calls} compiler calls  {}", plain(line)),
+        Stage::Checks { done, all } => format!("{done} of {all} files checked"),
+        _ => String::new(),
+    }
+}
