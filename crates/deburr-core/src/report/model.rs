@@ -270,8 +270,7 @@ pub struct PlacedFinding {
     pub evidence: Evidence,
 }
 
-/// Whether a count is left out.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+/// Whether a count is left out: serde passes a reference.
 const fn is_none_of_them(count: &u64) -> bool {
     *count == 0
 }
