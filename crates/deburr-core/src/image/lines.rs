@@ -27,8 +27,8 @@ enum Context<'a> {
 
 /// Debug sections: bytes of the file, or made from it.
 pub(super) enum Sections<'a> {
-    Borrowed(gimli::Dwarf<EndianSlice<'a, LittleEndian>>),
-    Owned(gimli::Dwarf<EndianArcSlice<LittleEndian>>),
+    Borrowed(Box<gimli::Dwarf<EndianSlice<'a, LittleEndian>>>),
+    Owned(Box<gimli::Dwarf<EndianArcSlice<LittleEndian>>>),
 }
 
 impl<'a> Sections<'a> {
@@ -51,7 +51,7 @@ impl<'a> Sections<'a> {
                 let bytes = elf.section(id.name()).filter(|section| section.kind != super::elf::SHT_NOBITS);
                 Ok(EndianSlice::new(bytes.and_then(|section| elf.data(section)).unwrap_or(&[]), LittleEndian))
             });
-            return Some(Sections::Borrowed(dwarf.ok()?));
+            return Some(Sections::Borrowed(Box::new(dwarf.ok()?)));
         }
         let mut left = limit_bytes;
         let dwarf = gimli::Dwarf::load(|id| -> Result<_, gimli::Error> {
@@ -61,7 +61,7 @@ impl<'a> Sections<'a> {
             left = left.saturating_sub(bytes.len() as u64);
             Ok(EndianArcSlice::new(bytes, LittleEndian))
         });
-        Some(Sections::Owned(dwarf.ok()?))
+        Some(Sections::Owned(Box::new(dwarf.ok()?)))
     }
 }
 
@@ -79,8 +79,8 @@ impl<'a> SourceLines<'a> {
     /// bounded in proportion to the binary; a section beyond it counts as missing. `None` without line tables.
     pub fn of(image: &Image<'a>) -> Option<SourceLines<'a>> {
         Some(SourceLines(match Sections::of(image, ".debug_line")? {
-            Sections::Borrowed(dwarf) => Context::Borrowed(addr2line::Context::from_dwarf(dwarf).ok()?),
-            Sections::Owned(dwarf) => Context::Owned(addr2line::Context::from_dwarf(dwarf).ok()?),
+            Sections::Borrowed(dwarf) => Context::Borrowed(addr2line::Context::from_dwarf(*dwarf).ok()?),
+            Sections::Owned(dwarf) => Context::Owned(addr2line::Context::from_dwarf(*dwarf).ok()?),
         }))
     }
 

@@ -25,8 +25,8 @@ impl Producers {
     /// Reads the debug file, or without one the binary itself.
     pub fn of(image: &Image<'_>) -> Producers {
         let mut ranges = match Sections::of(image, ".debug_info") {
-            Some(Sections::Borrowed(dwarf)) => ranges(&dwarf),
-            Some(Sections::Owned(dwarf)) => ranges(&dwarf),
+            Some(Sections::Borrowed(dwarf)) => ranges(&*dwarf),
+            Some(Sections::Owned(dwarf)) => ranges(&*dwarf),
             None => Vec::new(),
         };
         ranges.sort_by_key(|&(start, ..)| start);
