@@ -12,6 +12,7 @@ use crate::names::{cpu_for, features_for, machines_named, rule_named};
 use deburr_core::rule::{RULES, Rule};
 use deburr_core::{Error, Knowledge, Request, wanted_debug_file};
 use deburr_cpu::Target;
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,8 @@ pub(crate) struct Analysis {
     pub(crate) baseline: Vec<Target>,
     /// Ids of the rules to run.
     pub(crate) rules: Vec<&'static str>,
+    /// Ids of those that the user names, who wants all that they find.
+    pub(crate) named: Vec<&'static str>,
     /// Where separate debug files are looked for; `None`: nowhere.
     pub(crate) debug_dirs: Option<Vec<PathBuf>>,
     /// What the user states apart from the command line.
@@ -35,6 +38,8 @@ pub(crate) struct Provenance<'a> {
     pub(crate) path: &'a str,
     /// The file that its debug file may be next to, if there is one.
     pub(crate) file: Option<&'a Path>,
+    /// Of a member of an archive, the functions that only resolvers of the archive choose.
+    pub(crate) chosen: Option<&'a HashSet<&'a str>>,
 }
 
 /// What is said of a panic.
@@ -52,7 +57,9 @@ impl Analysis {
     /// Reads the options and the configuration.
     pub(crate) fn new(options: &AnalysisOptions, debug_files: &DebugFiles) -> Result<Analysis, String> {
         let config = Config::read(options.config.as_deref())?;
+        let named = if options.select.is_empty() { config.select.clone() } else { ids(&options.select)? };
         Ok(Analysis {
+            named,
             target: machines(machines_named("--target", &options.target)?, &config.target),
             baseline: machines(machines_named("--baseline", &options.baseline)?, &config.baseline),
             rules: chosen_rules(options, &config)?,
@@ -82,8 +89,10 @@ impl Analysis {
             target_cpu: cpu_for(&self.target, arch),
             baseline: features_for(&self.baseline, arch),
             rules: Some(&self.rules),
+            named: &self.named,
             guards: &guards,
             foreign,
+            chosen: provenance.chosen,
             strict: self.config.strict,
         };
         let fault = |reason: &str| Refusal { reason: reason.to_owned(), fault: true };
@@ -119,9 +128,12 @@ pub(crate) fn machines(mut given: Vec<Target>, configured: &[Target]) -> Vec<Tar
     given
 }
 
+fn ids(names: &[String]) -> Result<Vec<&'static str>, String> {
+    names.iter().map(|name| rule_named(name)).collect()
+}
+
 /// The rules to run. `--select` says it alone; otherwise the configuration may select, and turn rules off.
 fn chosen_rules(options: &AnalysisOptions, config: &Config) -> Result<Vec<&'static str>, String> {
-    let ids = |names: &[String]| names.iter().map(|name| rule_named(name)).collect::<Result<Vec<_>, _>>();
     let (named, left_out) = (ids(&options.select)?, ids(&options.ignore)?);
     let says_all = !named.is_empty();
     let select = if says_all { &named } else { &config.select };

@@ -3,15 +3,13 @@
 //! Each rule owns its remedies; here they are only chosen by compiler and version, and added up. What a flag breaks
 //! follows from the level that it needs, by the CPUs that `deburr-cpu` knows.
 
-use crate::remedy::{Compiler, Remedy};
+use crate::finding::Value;
+use crate::remedy::{Compiler, Maker, Remedy, version};
 use crate::report::{Advice, Build, PlacedFinding, Report};
 use crate::rule;
-use deburr_cpu::{FeatureSet, cpus_having, cpus_lacking, level_named};
+use deburr_cpu::{FeatureSet, Level, cpus_having, cpus_lacking, level_named};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-
-/// A compiler that took part, and its version as major and minor.
-type Made = (Compiler, (u32, u32));
 
 /// Chooses flags for the findings that a report has now. `target` is what every machine has that the file will run on:
 /// flags that would break it are left out.
@@ -29,44 +27,42 @@ fn advise_on(
     for finding in findings {
         by_rule.entry(&finding.rule).or_default().push(finding);
     }
-    let made = compilers(build);
+    let mut made = compilers(build);
+    let is_go = |maker: &Maker| maker.compiler == Compiler::Go;
+    // Where Go's own functions say so, the others are not Go's.
+    if findings.iter().filter_map(|finding| finding.compiler.as_ref()).any(is_go) {
+        made.retain(|maker| !is_go(maker));
+    }
     let mut all: Vec<Advice> = Vec::new();
     for (id, findings) in by_rule {
-        for remedy in rule::find(id).map_or(&[][..], |rule| rule.remedies) {
-            let removed = findings.iter().filter(|finding| remedy.removes(&finding.evidence)).count() as u64;
+        let remedies = rule::find(id).map_or(&[][..], |rule| rule.remedies);
+        for remedy in remedies {
             let level = remedy.needs.and_then(level_named);
             let lacks = |has: FeatureSet| level.is_some_and(|level| !level.features.is_subset(has));
             let is_elsewhere = level.is_some_and(|level| level.arch.name() != arch);
-            if removed == 0 || is_elsewhere || target.is_some_and(lacks) {
+            if is_elsewhere || target.is_some_and(lacks) {
                 continue;
             }
-            let Some(compiler) = named(remedy, &made) else { continue };
-            let same = |advice: &&mut Advice| (&*advice.flags, &advice.compiler) == (remedy.flags, &compiler);
-            if let Some(advice) = all.iter_mut().find(same) {
-                if !advice.rules.iter().any(|rule| rule == id) {
-                    advice.rules.push(id.to_owned().into());
+            // One function's compiler need not be the next one's.
+            let mut by_compiler: BTreeMap<String, u64> = BTreeMap::new();
+            for finding in findings.iter().filter(|finding| remedy.removes(&finding.evidence)) {
+                if let Some(compiler) = named(remedy, finding.compiler, &made) {
+                    *by_compiler.entry(compiler).or_default() += 1;
                 }
-                advice.findings += removed;
-                continue;
             }
-            // Where the target is stated, its machines have what the flags need.
-            let new_need = level.filter(|_| target.is_none());
-            let (breaks, oldest) = match new_need {
-                Some(level) => {
-                    let having = cpus_having(level.arch, level.features);
-                    (cpus_lacking(level.arch, level.features), having.into_iter().next())
-                }
-                None => (Vec::new(), None),
-            };
-            all.push(Advice {
-                compiler,
-                flags: remedy.flags.into(),
-                rules: vec![id.to_owned().into()],
-                findings: removed,
-                needs: remedy.needs.map(Cow::Borrowed),
-                breaks,
-                oldest,
-            });
+            for (compiler, removed) in by_compiler {
+                // Where the target is stated, its machines have what the flags need.
+                add(&mut all, remedy, compiler, (id, removed), level.filter(|_| target.is_none()));
+            }
+        }
+        let is_by_hand = |finding: &&&PlacedFinding| {
+            let is_inline = finding.evidence.get("written_by_hand") == Some(&Value::Flag(true));
+            is_inline || finding.compiler.is_some_and(|maker| maker.compiler == Compiler::Assembler)
+        };
+        let by_hand = findings.iter().filter(is_by_hand).count() as u64;
+        if by_hand > 0 && !remedies.is_empty() {
+            let source = Remedy::new(Compiler::Assembler, (0, 0), "");
+            add(&mut all, &source, Compiler::Assembler.name().to_owned(), (id, by_hand), None);
         }
     }
     // What removes most comes first, and of that what breaks nothing.
@@ -74,17 +70,62 @@ fn advise_on(
     all
 }
 
-/// The compiler that a remedy is for, with its version, if it made the file. Stripped files often do not say: then it
-/// is gcc, the one that most of them are made with.
-fn named(remedy: &Remedy, made: &[Made]) -> Option<String> {
-    let Remedy { compiler, since, .. } = *remedy;
-    let found = made.iter().find(|(made, _)| *made == compiler);
-    let (major, minor) = match found {
-        Some(&(_, version)) if version >= since => version,
-        None if !made.is_empty() || compiler != Compiler::Gcc => return None,
-        _ => return Some(format!("{} {} or later", compiler.name(), version_text(compiler, since))),
+/// Adds what a remedy does for findings of a rule to those of others with the same flags.
+fn add(
+    all: &mut Vec<Advice>,
+    remedy: &Remedy,
+    compiler: String,
+    (id, removed): (&str, u64),
+    new_need: Option<&Level>,
+) {
+    let same = |advice: &&mut Advice| (&*advice.flags, &advice.compiler) == (remedy.flags, &compiler);
+    if let Some(advice) = all.iter_mut().find(same) {
+        if !advice.rules.iter().any(|rule| rule == id) {
+            advice.rules.push(id.to_owned().into());
+        }
+        *advice.removes.entry(id.to_owned().into()).or_default() += removed;
+        advice.findings += removed;
+        return;
+    }
+    let (breaks, oldest) = match new_need {
+        Some(level) => {
+            let having = cpus_having(level.arch, level.features);
+            (cpus_lacking(level.arch, level.features), having.into_iter().next())
+        }
+        None => (Vec::new(), None),
     };
-    Some(format!("{} {}", compiler.name(), version_text(compiler, (major, minor))))
+    all.push(Advice {
+        compiler,
+        flags: remedy.flags.into(),
+        rules: vec![id.to_owned().into()],
+        findings: removed,
+        removes: BTreeMap::from([(id.to_owned().into(), removed)]),
+        needs: remedy.needs.map(Cow::Borrowed),
+        breaks,
+        oldest,
+    });
+}
+
+/// The compiler that a remedy is for, with its version, if it made what is found. `maker`: what made the function, where
+/// the file tells. Otherwise it is the only compiler of the file, and of several none is claimed. Stripped files often do not
+/// say: then it is gcc, the one that most of them are made with.
+fn named(remedy: &Remedy, maker: Option<Maker>, made: &[Maker]) -> Option<String> {
+    let Remedy { compiler, since, .. } = *remedy;
+    let found = match (maker, made) {
+        (Some(maker), _) => maker,
+        (None, [only]) => *only,
+        (None, []) => Maker { compiler: Compiler::Gcc, version: None },
+        (None, _) => return None,
+    };
+    if found.compiler != compiler {
+        return None;
+    }
+    match found.version_or_first() {
+        version if version >= since => {
+            Some(format!("{} {}", compiler.name(), version_text(compiler, version)))
+        }
+        _ => Some(format!("{} {} or later", compiler.name(), version_text(compiler, since))),
+    }
 }
 
 /// A version as far as it matters: gcc and clang count by major numbers.
@@ -96,52 +137,25 @@ fn version_text(compiler: Compiler, (major, minor): (u32, u32)) -> String {
 }
 
 /// The compilers that took part, each with its newest version. Debug information names those of the program itself;
-/// `.comment` also those of the C library's start-up files, which gcc made.
-fn compilers(build: &Build) -> Vec<Made> {
-    let go =
-        build.go_version.as_deref().and_then(|text| Some((Compiler::Go, version(text.strip_prefix("go")?)?)));
-    let of = |texts: &[String]| texts.iter().filter_map(|text| compiler(text)).collect::<Vec<Made>>();
+/// `.comment` also those of the C library's start-up files, which gcc made. An assembler is no compiler.
+fn compilers(build: &Build) -> Vec<Maker> {
+    let stated = build.go_version.as_deref().and_then(|text| version(text.strip_prefix("go")?));
+    let go = (build.is_go || stated.is_some()).then_some(Maker { compiler: Compiler::Go, version: stated });
+    let of = |texts: &[String]| {
+        let makers = texts.iter().filter_map(|text| Maker::parse(text));
+        makers.filter(|maker| maker.compiler != Compiler::Assembler).collect::<Vec<Maker>>()
+    };
     let mut made = of(&build.producers);
     if made.is_empty() {
         made = of(&build.compilers);
-        if made.iter().any(|(compiler, _)| *compiler != Compiler::Gcc) || go.is_some() {
-            made.retain(|(compiler, _)| *compiler != Compiler::Gcc);
+        if made.iter().any(|maker| maker.compiler != Compiler::Gcc) || go.is_some() {
+            made.retain(|maker| maker.compiler != Compiler::Gcc);
         }
     }
     made.extend(go);
-    made.sort_by_key(|&(compiler, version)| (compiler, std::cmp::Reverse(version)));
-    made.dedup_by_key(|(compiler, _)| *compiler);
+    made.sort_by_key(|maker| (maker.compiler, std::cmp::Reverse(maker.version)));
+    made.dedup_by_key(|maker| maker.compiler);
     made
-}
-
-/// The compiler that a line of `.comment` or a `DW_AT_producer` names.
-fn compiler(text: &str) -> Option<Made> {
-    let after = |mark: &str| text.split_once(mark).map(|(_, rest)| rest);
-    if let Some(rest) = after("rustc version ") {
-        return Some((Compiler::Rustc, version(rest)?));
-    }
-    if let Some(rest) = after("clang version ") {
-        return Some((Compiler::Clang, version(rest)?));
-    }
-    // `Go cmd/compile go1.26.8; regabi`; without a version where only Go's function table says so.
-    if text.starts_with("Go ") {
-        return Some((Compiler::Go, after("cmd/compile go").and_then(version).unwrap_or_default()));
-    }
-    // `GCC: (Debian 12.2.0-14) 12.2.0`
-    if text.starts_with("GCC: ") {
-        return Some((Compiler::Gcc, version(text.rsplit(") ").next()?)?));
-    }
-    // `GNU C17 12.2.0 -mlittle-endian -O2`; the assembler is `GNU AS`.
-    let rest = text.strip_prefix("GNU ").filter(|rest| !rest.starts_with("AS "))?;
-    Some((Compiler::Gcc, rest.split(' ').find_map(version)?))
-}
-
-/// `12.2.0` → (12, 2).
-fn version(text: &str) -> Option<(u32, u32)> {
-    let mut numbers = text.split(|c: char| !c.is_ascii_digit());
-    let major = numbers.next()?.parse().ok()?;
-    let minor = text.split_once('.').and_then(|_| numbers.next()?.parse().ok())?;
-    Some((major, minor))
 }
 
 #[cfg(test)]
@@ -153,23 +167,24 @@ mod tests {
     #[test]
     fn compiler_is_recognised_by_what_it_writes() {
         for (text, expected) in [
+            ("Go cmd/compile go1.22.1; regabi", Some((Compiler::Go, (1, 22)))),
             ("GCC: (Debian 12.2.0-14) 12.2.0", Some((Compiler::Gcc, (12, 2)))),
             ("GCC: (GNU) 4.8.5 20150623 (Red Hat 4.8.5-44)", Some((Compiler::Gcc, (4, 8)))),
             ("GNU C17 12.2.0 -mlittle-endian -O2", Some((Compiler::Gcc, (12, 2)))),
             ("GNU GIMPLE 13.1.1 20230614 -O3", Some((Compiler::Gcc, (13, 1)))),
-            ("GNU AS 2.40", None),
             ("Debian clang version 14.0.6", Some((Compiler::Clang, (14, 0)))),
             ("clang version 16.0.6 (Fedora 16.0.6-3)", Some((Compiler::Clang, (16, 0)))),
             ("clang LLVM (rustc version 1.75.0 (82e1608df 2023-12-21))", Some((Compiler::Rustc, (1, 75)))),
             ("rustc version 1.90.0-nightly (abc 2025-08-01)", Some((Compiler::Rustc, (1, 90)))),
-            ("Go cmd/compile go1.26.8; regabi", Some((Compiler::Go, (1, 26)))),
-            ("Go (version unknown)", Some((Compiler::Go, (0, 0)))),
             ("Linker: LLD 16.0.6", None),
             ("GCC: ", None),
             ("", None),
         ] {
-            assert_eq!(compiler(text), expected, "{text}");
+            let expected = expected.map(|(compiler, version)| Maker { compiler, version: Some(version) });
+            assert_eq!(Maker::parse(text), expected, "{text}");
         }
+        let assembler = Some(Maker { compiler: Compiler::Assembler, version: None });
+        assert_eq!(["GNU AS 2.40", "NASM 2.16.01", "yasm 1.3.0"].map(Maker::parse), [assembler; 3]);
     }
 
     fn build(compilers: &[&str], producers: &[&str], go: Option<&str>) -> Build {
@@ -184,8 +199,9 @@ mod tests {
 
     #[test]
     fn start_up_files_do_not_hide_who_made_the_program() {
-        let of = |build: &Build| compilers(build).into_iter().map(|(made, _)| made).collect::<Vec<_>>();
+        let of = |build: &Build| compilers(build).iter().map(|maker| maker.compiler).collect::<Vec<_>>();
         let gcc = "GCC: (Debian 12.2.0-14) 12.2.0";
+        let gcc_12 = Maker { compiler: Compiler::Gcc, version: Some((12, 2)) };
         assert_eq!(of(&build(&[gcc, "rustc version 1.75.0 (8 2023)"], &[], None)), [Compiler::Rustc]);
         assert_eq!(of(&build(&[gcc], &["clang version 16.0.6"], None)), [Compiler::Clang]);
         assert_eq!(of(&build(&[gcc], &[], Some("go1.22.1"))), [Compiler::Go]);
@@ -193,24 +209,62 @@ mod tests {
             of(&build(&[gcc], &["GNU C17 12.2.0 -O2"], Some("go1.22.1"))),
             [Compiler::Gcc, Compiler::Go]
         );
-        assert_eq!(
-            compilers(&build(&["GCC: (GNU) 9.4.0", gcc], &[], None)),
-            [(Compiler::Gcc, (12, 2))],
-            "the newest counts"
-        );
+        assert_eq!(compilers(&build(&["GCC: (GNU) 9.4.0", gcc], &[], None)), [gcc_12], "the newest counts");
     }
 
     #[test]
     fn remedy_is_named_for_the_version_found_or_for_the_first_that_has_it() {
         let remedy = |compiler, since| Remedy::new(compiler, since, "-f");
         let gcc = |since| remedy(Compiler::Gcc, since);
-        assert_eq!(named(&gcc((10, 1)), &[(Compiler::Gcc, (12, 2))]).as_deref(), Some("gcc 12"));
-        assert_eq!(named(&gcc((10, 1)), &[(Compiler::Gcc, (9, 4))]).as_deref(), Some("gcc 10 or later"));
-        assert_eq!(named(&gcc((10, 1)), &[]).as_deref(), Some("gcc 10 or later"));
-        assert_eq!(named(&gcc((10, 1)), &[(Compiler::Clang, (16, 0))]), None);
+        let by = |compiler, version| Maker { compiler, version: Some(version) };
+        let (gcc_12, clang_16) = (by(Compiler::Gcc, (12, 2)), by(Compiler::Clang, (16, 0)));
+        assert_eq!(named(&gcc((10, 1)), None, &[gcc_12]).as_deref(), Some("gcc 12"));
+        let old = named(&gcc((10, 1)), None, &[by(Compiler::Gcc, (9, 4))]);
+        assert_eq!(old.as_deref(), Some("gcc 10 or later"));
+        assert_eq!(named(&gcc((10, 1)), None, &[]).as_deref(), Some("gcc 10 or later"));
+        assert_eq!(named(&gcc((10, 1)), None, &[clang_16]), None);
         let go = remedy(Compiler::Go, (1, 23));
-        assert_eq!(named(&go, &[(Compiler::Go, (1, 22))]).as_deref(), Some("Go 1.23 or later"));
-        assert_eq!(named(&go, &[]), None);
+        assert_eq!(named(&go, None, &[by(Compiler::Go, (1, 22))]).as_deref(), Some("Go 1.23 or later"));
+        let unknown = Maker { compiler: Compiler::Go, version: None };
+        assert_eq!(named(&go, None, &[unknown]).as_deref(), Some("Go 1.23 or later"));
+        assert_eq!(named(&go, None, &[]), None);
+        // Of several compilers, the function's counts, and none where that is not known.
+        let both = [gcc_12, clang_16];
+        assert_eq!(named(&gcc((10, 1)), Some(gcc_12), &both).as_deref(), Some("gcc 12"));
+        assert_eq!(named(&gcc((10, 1)), Some(clang_16), &both), None);
+        assert_eq!(named(&gcc((10, 1)), None, &both), None);
+        let assembler = Maker { compiler: Compiler::Assembler, version: None };
+        assert_eq!(named(&gcc((10, 1)), Some(assembler), &[gcc_12]), None);
+    }
+
+    #[test]
+    fn a_stripped_go_program_gets_no_flag_of_gcc() {
+        let build =
+            Build { is_go: true, compilers: vec!["GCC: (GNU) 12.2.0".to_owned()], ..Build::default() };
+        let findings = [found("llsc-loop", ("written_by_hand", Value::Flag(false)))];
+        let advice = advise_on("aarch64", &build, &findings, None);
+        let flags: Vec<_> = advice.iter().map(|it| (it.compiler.as_str(), &*it.flags)).collect();
+        assert_eq!(flags, [("Go 1.23 or later", "GOARM64=v8.1")]);
+    }
+
+    #[test]
+    fn each_function_gets_the_flag_of_its_compiler_and_assembly_none() {
+        let of = |maker: &str| {
+            let compiler = serde_json::from_value(serde_json::Value::from(maker)).unwrap();
+            let flag = ("written_by_hand", Value::Flag(false));
+            PlacedFinding { compiler: Some(compiler), ..found("llsc-loop", flag) }
+        };
+        let findings = [of("gcc 12.2"), of("rustc 1.75"), of("rustc 1.75"), of("assembler")];
+        let build = build(&[], &["GNU C17 12.2.0", "clang LLVM (rustc version 1.75.0)", "GNU AS 2.40"], None);
+        let advice = advise_on("aarch64", &build, &findings, None);
+        let flags: Vec<_> = advice.iter().map(|it| (it.compiler.as_str(), &*it.flags, it.findings)).collect();
+        let expected = [
+            ("rustc 1.75", "-C target-feature=+lse", 2),
+            ("gcc 12", "-moutline-atomics", 1),
+            ("assembler", "", 1),
+            ("gcc 12", "-march=armv8.1-a", 1),
+        ];
+        assert_eq!(flags, expected);
     }
 
     fn found(rule: &'static str, evidence: (&'static str, Value)) -> PlacedFinding {
@@ -222,6 +276,9 @@ mod tests {
             svma: Hex(0),
             section: None,
             extent: 4,
+            in_loop: false,
+            calls: 0,
+            compiler: None,
             source: None,
             message: "".into(),
             evidence: Evidence::from([evidence]),
@@ -239,6 +296,7 @@ mod tests {
             found("barrier-around-atomic", ("kind", text("lock-test-and-set"))),
             found("barrier-around-atomic", ("kind", text("both-sides"))),
         ];
+        let by_hand = ("".to_owned(), "llsc-loop".to_owned(), 1, None);
         let advised = |target| {
             let advice = advise_on("aarch64", &build, &findings, target).into_iter();
             let shown = |rules: Vec<Cow<'static, str>>| rules.join(" ");
@@ -250,9 +308,9 @@ mod tests {
         let outline = ("-moutline-atomics".to_owned(), "llsc-loop".to_owned(), 1, None);
         let both = "barrier-around-atomic llsc-loop".to_owned();
         let one = |oldest| ("-march=armv8.1-a".to_owned(), both.clone(), 3, oldest);
-        assert_eq!(advised(None), [one(Some("thunderx2".to_owned())), outline.clone()]);
-        assert_eq!(advised(level("armv8.2-a")), [one(None), outline.clone()]);
-        assert_eq!(advised(level("armv8.0-a")), [outline], "a target is not to be broken");
+        assert_eq!(advised(None), [one(Some("thunderx2".to_owned())), outline.clone(), by_hand.clone()]);
+        assert_eq!(advised(level("armv8.2-a")), [one(None), outline.clone(), by_hand.clone()]);
+        assert_eq!(advised(level("armv8.0-a")), [outline, by_hand], "a target is not to be broken");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::advice;
 use crate::finding::Finding;
 use crate::front::open;
 use crate::function::Program;
-use crate::function::reach::{Checks, Knowledge};
+use crate::function::reach::{Because, Checks, Knowledge, Reach, Verdict};
 use crate::guards::Guards;
 use crate::image::{Error, Image, Linkage};
 use crate::insn::sweep::Wants;
@@ -46,7 +46,8 @@ pub(crate) fn examine<T>(
 
     // Where nothing is above the first level, there is nothing to guard.
     let is_above = program.hits_by_function().next().is_some();
-    let linkage = is_above.then(|| Linkage::parse(&image));
+    let mut linkage = is_above.then(|| Linkage::parse(&image));
+    let chosen = linkage.as_mut().zip(request.chosen).and_then(|(linkage, chosen)| linkage.hide(chosen));
     let guards = Guards::find(request.guards, &image, &program);
     let checks = linkage.as_ref().map(|linkage| {
         Checks::find(&image, linkage, &program, request.foreign, (&guards.all(), !request.strict))
@@ -54,7 +55,11 @@ pub(crate) fn examine<T>(
     let judge = |permitted: FeatureSet| {
         let permitted = permitted.union(deburr_cpu::system_features(image.arch));
         let judged = |checks: &Checks| checks.judge(&image, &program, permitted, &guards.all());
-        checks.as_ref().map_or_else(Vec::new, judged)
+        let mut verdicts = checks.as_ref().map_or_else(Vec::new, judged);
+        if let Some(name) = chosen {
+            leave_to_resolver(name, &mut verdicts);
+        }
+        verdicts
     };
     let verdicts = judge(deburr_cpu::first_level(image.arch));
     let above_baseline = request.baseline.map(judge).unwrap_or_default();
@@ -68,6 +73,7 @@ pub(crate) fn examine<T>(
         verdicts: &verdicts,
         above_baseline: &above_baseline,
         linkage: linkage.as_ref(),
+        named: request.named,
         shared: Shared::default(),
     };
     let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| (rule.check)(&context)).collect();
@@ -81,12 +87,20 @@ pub(crate) fn examine<T>(
     report.stated_guards = guards.uses(checks.as_ref(), &image, &program, &verdicts);
     level::judge_file(&mut report, &image, linkage.as_ref(), &program, &verdicts);
     let has_atomics = image.arch == Arch::Aarch64 && !wants.classes.is_empty();
-    report.atomics = has_atomics.then(|| build::count(context.atomics()));
+    report.atomics = has_atomics.then(|| build::count(context.atomics(), &image, &program, &verdicts));
     report.findings = build::place(findings, &image, &program);
     let is_across = rule::ACROSS.iter().any(|across| rules.iter().any(|rule| rule.id == across.rule));
     report.facts = is_across.then(|| context.facts(""));
     report.advice = advice::advise(&report, request.target);
     Ok(make(&image, &program, report))
+}
+
+/// Leaves open what nothing in an archive's member leads to but a name that resolvers of other members choose.
+fn leave_to_resolver(name: &str, verdicts: &mut [Verdict]) {
+    for verdict in verdicts.iter_mut().filter(|verdict| verdict.reach == Reach::Unreached) {
+        verdict.reach = Reach::Unknown;
+        verdict.because = Some(Because::of_resolver(name));
+    }
 }
 
 /// Compares the files of a run, by what their reports' [`Report::facts`] say. `rules` as in [`Request`].

@@ -7,6 +7,10 @@
 //! 1.23 and 1.18.
 
 use crate::finding::{Evidence, Value};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
 
 /// A compiler, as far as its flags differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,6 +23,8 @@ pub enum Compiler {
     Rustc,
     /// Go's own.
     Go,
+    /// An assembler: somebody wrote the instructions.
+    Assembler,
 }
 
 impl Compiler {
@@ -29,7 +35,90 @@ impl Compiler {
             Compiler::Clang => "clang",
             Compiler::Rustc => "rustc",
             Compiler::Go => "Go",
+            Compiler::Assembler => "assembler",
         }
+    }
+}
+
+/// A compiler and its version: what made a function, or a part of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Maker {
+    /// The compiler.
+    pub compiler: Compiler,
+    /// Major and minor; `None` where the file does not say.
+    pub version: Option<(u32, u32)>,
+}
+
+impl Maker {
+    /// Of a line of `.comment`, a `DW_AT_producer`.
+    pub fn parse(text: &str) -> Option<Maker> {
+        let of = |compiler, version| Some(Maker { compiler, version: Some(version) });
+        let after = |mark: &str| text.split_once(mark).map(|(_, rest)| rest);
+        if let Some(rest) = after("rustc version ") {
+            return of(Compiler::Rustc, version(rest)?);
+        }
+        if let Some(rest) = after("clang version ") {
+            return of(Compiler::Clang, version(rest)?);
+        }
+        // `Go cmd/compile go1.22.1; regabi`; without a version where only Go's function table says so.
+        if let Some(rest) = text.strip_prefix("Go ") {
+            let stated = rest.split_once(" go").and_then(|(_, rest)| version(rest));
+            return Some(Maker { compiler: Compiler::Go, version: stated });
+        }
+        // `GCC: (Debian 12.2.0-14) 12.2.0`
+        if text.starts_with("GCC: ") {
+            return of(Compiler::Gcc, version(text.rsplit(") ").next()?)?);
+        }
+        // `GNU AS 2.40`, NASM and YASM with their versions, LLVM's assembler.
+        let assemblers = ["GNU AS ", "NASM ", "yasm ", "LLVM MC", "AsmSource"];
+        if assemblers.iter().any(|assembler| text.starts_with(assembler)) {
+            return Some(Maker { compiler: Compiler::Assembler, version: None });
+        }
+        // `GNU C17 12.2.0 -mlittle-endian -O2`
+        let rest = text.strip_prefix("GNU ")?;
+        of(Compiler::Gcc, rest.split(' ').find_map(version)?)
+    }
+
+    /// Its version, or the earliest of all.
+    pub fn version_or_first(self) -> (u32, u32) {
+        self.version.unwrap_or_default()
+    }
+}
+
+/// `12.2.0` → (12, 2).
+pub(crate) fn version(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit());
+    let major = numbers.next()?.parse().ok()?;
+    let minor = text.split_once('.').and_then(|_| numbers.next()?.parse().ok())?;
+    Some((major, minor))
+}
+
+impl fmt::Display for Maker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.compiler.name();
+        match self.version {
+            Some((major, minor)) => write!(f, "{name} {major}.{minor}"),
+            None => f.write_str(name),
+        }
+    }
+}
+
+impl Serialize for Maker {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Maker {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Maker, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        let (name, stated) = text.split_once(' ').map_or((&*text, None), |(name, rest)| (name, Some(rest)));
+        let all =
+            [Compiler::Gcc, Compiler::Clang, Compiler::Rustc, Compiler::Go, Compiler::Assembler].into_iter();
+        let compiler = all.into_iter().find(|compiler| compiler.name() == name);
+        let version = stated.map(|stated| version(stated).ok_or(stated)).transpose();
+        let wrong = || D::Error::custom(format!("expected a compiler such as gcc 12.2, found {text:?}"));
+        Ok(Maker { compiler: compiler.ok_or_else(wrong)?, version: version.map_err(|_| wrong())? })
     }
 }
 

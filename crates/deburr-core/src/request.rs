@@ -2,6 +2,7 @@
 
 use crate::function::reach::Knowledge;
 use deburr_cpu::FeatureSet;
+use std::collections::HashSet;
 
 /// What is requested of a check.
 #[derive(Debug, Clone, Copy, Default)]
@@ -16,10 +17,15 @@ pub struct Request<'a> {
     pub baseline: Option<FeatureSet>,
     /// Ids of the rules to run; `None`: all but those in preview.
     pub rules: Option<&'a [&'a str]>,
+    /// Ids of those among them that the user names one by one: they also report what is rarely worth it.
+    pub named: &'a [&'a str],
     /// Checks that the user knows of.
     pub guards: &'a [StatedGuard<'a>],
     /// What the shared libraries show that the file needs, in the loader's order; see [`learn`](crate::check::learn).
     pub foreign: &'a [&'a Knowledge],
+    /// Of an archive's member, the global functions that only resolvers of the archive lead to; see
+    /// [`chosen_by_resolvers`](crate::image::chosen_by_resolvers).
+    pub chosen: Option<&'a HashSet<&'a str>>,
     /// Whether what is only presumed counts as unknown.
     pub strict: bool,
 }

@@ -28,8 +28,10 @@ pub fn check(data: &[u8]) {
         target_cpu: choice.bit(7).then_some("cortex-a720"),
         baseline,
         rules: Some(&ids),
+        named: if choice.bit(2) { &ids } else { &[] },
         guards: if choice.bit(4) { &guard } else { &[] },
         foreign: &foreign,
+        chosen: None,
         strict: false,
     };
     let Ok(report) = check_file(bytes, &request) else { return };

@@ -69,9 +69,9 @@ pub(crate) struct Check {
     /// The file for the format that has none of its own, instead of the standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
-    /// Findings shown for each rule of a file in text; 0 shows all
-    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Output")]
-    pub(crate) limit: usize,
+    /// Findings shown for each rule of a file in text, the worst first; 0 shows all [default: 3; with --verbose: all]
+    #[arg(long, value_name = "N", help_heading = "Output")]
+    pub(crate) limit: Option<usize>,
     /// Account for all executable bytes, and say how long the run took
     #[arg(long, help_heading = "Output")]
     pub(crate) statistics: bool,
@@ -81,7 +81,7 @@ pub(crate) struct Check {
     /// Show findings only: no clean files, no summary
     #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
     pub(crate) quiet: bool,
-    /// Show every file, its features and who built it
+    /// Show every file, its features, who built it, and all findings
     #[arg(short, long, help_heading = "Output")]
     pub(crate) verbose: bool,
 

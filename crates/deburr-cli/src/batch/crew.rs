@@ -13,10 +13,11 @@ use crate::input::gate::{BUDGET, Gate};
 use crate::input::mapped::Bytes;
 use crate::input::walk::{InputFile, Skipped};
 use crate::system_error::error_text;
-use deburr_core::image::Archive;
+use deburr_core::image::{Archive, chosen_by_resolvers};
 use deburr_core::report::Reach;
 use deburr_core::{Knowledge, Report};
 use rayon::prelude::*;
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 /// Where bytes come from.
@@ -127,7 +128,7 @@ impl<'a> Crew<'a> {
         if !known.is_empty() {
             let foreign: Vec<&Knowledge> = known.iter().map(Arc::as_ref).collect();
             let path = file.path.display().to_string();
-            let again = || self.check_knowing(bytes, path, Origin::File(file), &foreign);
+            let again = || self.check_knowing(bytes, path, Origin::File(file), (&foreign, None));
             *outcome = match self.pool_for(bytes.len() as u64) {
                 Some(pool) => pool.install(again),
                 None => again(),
@@ -150,9 +151,11 @@ impl<'a> Crew<'a> {
         origin: Origin<'_>,
     ) -> Vec<Outcome<P>> {
         let Some(archive) = archive else { return Vec::new() };
+        let chosen = chosen_by_resolvers(bytes, &archive);
         let checked = archive.members.par_iter().filter_map(|member| {
             let object = bytes.get(member.range.clone()).filter(|object| object.starts_with(b"\x7fELF"))?;
-            Some(self.check_bytes(object, format!("{path}({})", member.name), origin))
+            let path = format!("{path}({})", member.name);
+            Some(self.check_knowing(object, path, origin, (&[], Some(&chosen))))
         });
         let mut outcomes: Vec<Outcome<P>> = checked.collect();
         outcomes.extend(archive.faults.into_iter().map(|reason| {
@@ -168,21 +171,22 @@ impl<'a> Crew<'a> {
         path: String,
         origin: Origin<'_>,
     ) -> Outcome<P> {
-        self.check_knowing(bytes, path, origin, &[])
+        self.check_knowing(bytes, path, origin, (&[], None))
     }
 
+    /// `foreign`: what its libraries show. `chosen`: of an archive's member, what only resolvers choose.
     fn check_knowing<P: Product>(
         &self,
         bytes: &[u8],
         path: String,
         origin: Origin<'_>,
-        foreign: &[&Knowledge],
+        (foreign, chosen): (&[&Knowledge], Option<&HashSet<&str>>),
     ) -> Outcome<P> {
         let file = match origin {
             Origin::File(file) if !file.is_stdin => Some(file.path.as_path()),
             _ => None,
         };
-        let provenance = Provenance { path: &path, file };
+        let provenance = Provenance { path: &path, file, chosen };
         match self.plan.analysis.run(bytes, provenance, foreign, P::of) {
             Ok(mut product) => {
                 product.report().path = path;

@@ -32,6 +32,39 @@ pub(super) fn fit_middle(text: &str, room: Option<usize>) -> String {
     }
 }
 
+/// Lines that a text of several words may take.
+const LINES: usize = 3;
+
+/// A text in a few lines, broken between words; what is too long even so loses its middle.
+pub(super) fn wrapped(text: &str, room: Option<usize>) -> Vec<String> {
+    let Some(room) = room.map(|room| room.max(1)) else { return vec![text.to_owned()] };
+    let text = fit_middle(text, Some(room.saturating_mul(LINES)));
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in text.split(' ') {
+        let mut rest: Vec<char> = word.chars().collect();
+        let last = lines.last_mut().expect("there is always one");
+        let used = last.chars().count();
+        if used == 0 || used + 1 + rest.len() <= room {
+            if used > 0 {
+                last.push(' ');
+            }
+        } else {
+            lines.push(String::new());
+        }
+        // A word longer than a line is broken where that ends.
+        loop {
+            let last = lines.last_mut().expect("there is always one");
+            let left = room.saturating_sub(last.chars().count()).min(rest.len());
+            last.extend(rest.drain(..left));
+            if rest.is_empty() {
+                break;
+            }
+            lines.push(String::new());
+        }
+    }
+    lines
+}
+
 /// A list of which no more than some are shown: the first ones and the last, and between them how many are left out.
 pub(super) fn shortened<'t>(list: impl Iterator<Item = &'t str>, shown: usize, separator: &str) -> String {
     let all: Vec<&str> = list.collect();
@@ -59,6 +92,21 @@ pub(super) fn fit_end(text: &str, room: Option<usize>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_is_wrapped_between_words_and_never_wider_or_much_longer() {
+        assert_eq!(wrapped("call of a helper", Some(8)), ["call of", "a helper"]);
+        assert_eq!(wrapped("call of a helper", None), ["call of a helper"]);
+        assert_eq!(wrapped("", Some(8)), [""]);
+        let name = "n".repeat(10_000);
+        for text in [name.clone(), format!("a {name} b {name}"), " ".repeat(500), "x ".repeat(900)] {
+            for room in [1, 2, 7, 80] {
+                let lines = wrapped(&text, Some(room));
+                assert!(lines.iter().all(|line| line.chars().count() <= room), "{room}: {lines:?}");
+                assert!(lines.len() <= 2 * LINES + 1, "{room}: {}", lines.len());
+            }
+        }
+    }
 
     #[test]
     fn text_too_long_loses_its_middle_and_a_list_says_how_much() {

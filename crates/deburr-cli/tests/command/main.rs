@@ -3,6 +3,8 @@
 //! `DEBURR_RECORD=1 cargo test -p deburr` writes the recorded texts anew.
 
 mod adversity;
+mod agreement;
+mod archives;
 mod bench;
 mod compare;
 mod configured;

@@ -5,7 +5,7 @@
 //! And for a place in any loop, natural or not, the shortest path back to it.
 
 use super::block::Graph;
-use crate::insn::Insn;
+use crate::insn::{Flow, Insn};
 use std::collections::VecDeque;
 
 /// A natural loop.
@@ -36,6 +36,27 @@ pub fn natural_loops(graph: &Graph) -> Vec<Loop> {
 }
 
 impl Graph {
+    /// Whether control can come back to a block. Indirect jumps lead to what nothing else leads to.
+    pub(crate) fn comes_back(&self, home: usize) -> bool {
+        let mut seen = vec![false; self.blocks.len()];
+        let mut pending = vec![home];
+        while let Some(at) = pending.pop() {
+            let Some(block) = self.blocks.get(at) else { continue };
+            let is_indirect = block.last().is_some_and(|last| last.flow == Flow::IndirectJump);
+            let indirect = if is_indirect { self.orphans() } else { &[] };
+            for &next in block.successors.iter().chain(indirect) {
+                if next == home {
+                    return true;
+                }
+                if let Some(seen) = seen.get_mut(next).filter(|seen| !**seen) {
+                    *seen = true;
+                    pending.push(next);
+                }
+            }
+        }
+        false
+    }
+
     /// The blocks of the shortest path from a block back to it, in the order in which they run; `None` where there is
     /// none of up to `longest` instructions, or only through instructions that are `barred`.
     pub(crate) fn back_to(
@@ -226,6 +247,14 @@ mod tests {
         // 0 → 1 → 2 → 2, 2 → 1, 1 → 3
         let loops = natural_loops(&graph(&[&[1], &[2, 3], &[2, 1], &[]]));
         assert_eq!(loops, [Loop { header: 1, blocks: vec![1, 2] }, Loop { header: 2, blocks: vec![2] }]);
+    }
+
+    #[test]
+    fn a_block_comes_back_where_any_path_leads_to_it_again() {
+        // 0 → 1 → 2 → 1, 2 → 3; 0 → 3
+        let graph = graph(&[&[1, 3], &[2], &[1, 3], &[]]);
+        let back: Vec<bool> = (0..4).map(|block| graph.comes_back(block)).collect();
+        assert_eq!(back, [false, true, true, false]);
     }
 
     #[test]

@@ -170,12 +170,14 @@ fn slices(bytes: &[u8], size: usize, remainders: &[u32]) -> Option<usize> {
 }
 
 /// A function that computes with a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
     /// The first instruction that refers to the table.
     pub at: Insn,
     /// The table.
     pub table: Table,
+    /// The instructions that look entries up, by address: those whose address is made elsewhere, once each.
+    pub lookups: Vec<Svma>,
 }
 
 /// The functions that compute with some tables, one for each polynomial of each.
@@ -199,11 +201,17 @@ pub fn users(image: &Image<'_>, linkage: &Linkage<'_>, program: &Program, tables
         let graph = Graph::of(image, program, function, references.first()?.0);
         let insns: Vec<&Insn> = graph.blocks.iter().flat_map(|block| &block.insns).collect();
         let mixes = insns.iter().any(|insn| shifts_a_byte_out(image, insn));
-        references.into_iter().filter(|_| mixes).find_map(|(from, table)| {
+        let mut found: Option<User> = None;
+        for (from, table) in references.into_iter().filter(|_| mixes) {
             let first = insns.partition_point(|insn| insn.next() <= from);
-            let rest = insns.get(first..)?;
-            looks_up(rest).then(|| Some(User { at: **rest.first()?, table: *table }))?
-        })
+            let Some((rest, at)) = insns.get(first..).and_then(|rest| Some((rest, **rest.first()?))) else {
+                continue;
+            };
+            let Some(lookup) = lookup(rest) else { continue };
+            let user = found.get_or_insert(User { at, table: *table, lookups: Vec::new() });
+            user.lookups.push(lookup);
+        }
+        found
     });
     users.collect()
 }
@@ -221,16 +229,16 @@ fn shifts_a_byte_out(image: &Image<'_>, insn: &Insn) -> bool {
     }
 }
 
-/// Whether code looks up entries at the address that its first instruction makes or loads, or accesses. What hands out
-/// the table does not, nor what counts from it to other data.
-fn looks_up(insns: &[&Insn]) -> bool {
+/// The first instruction that looks an entry up at the address that the first of all makes or loads, or accesses. What
+/// hands out the table has none, nor what counts from it to other data.
+fn lookup(insns: &[&Insn]) -> Option<Svma> {
     /// Bytes of an entry that are read at least.
     const LEAST: u16 = 4;
     let is_lookup = |insn: &Insn| insn.memory.filter(|memory| memory.read && memory.size >= LEAST);
-    let Some((first, rest)) = insns.split_first() else { return false };
+    let (first, rest) = insns.split_first()?;
     // mov eax, [rax * 4 + table]
     if is_lookup(first).is_some_and(|memory| memory.index.is_some()) {
-        return true;
+        return Some(first.svma);
     }
     let mut held = first.dst.map_or(RegSet::EMPTY, |dst| RegSet::EMPTY.with(dst));
     for insn in rest {
@@ -240,13 +248,13 @@ fn looks_up(insns: &[&Insn]) -> bool {
         let is_held = |reg: Option<Reg>| reg.is_some_and(|reg| held.contains(reg));
         let memory = is_lookup(insn).filter(|memory| memory.index.is_some());
         if memory.is_some_and(|memory| is_held(memory.base) || is_held(memory.index)) {
-            return true;
+            return Some(insn.svma);
         }
         let Some(dst) = insn.dst else { continue };
         let is_copy = insn.operation == Operation::Move && insn.memory.is_none() && is_held(insn.src[0]);
         held = if is_copy { held.with(dst) } else { held.without(dst) };
     }
-    false
+    None
 }
 
 /// Whether anything in the file computes a CRC of a polynomial by instructions, or may do so by multiplying.

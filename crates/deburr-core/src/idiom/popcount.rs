@@ -29,6 +29,8 @@ pub struct Popcount {
     pub at: Extent,
     /// How it counts.
     pub kind: PopcountKind,
+    /// Where it runs: what of it is in a loop if the count is, or all direct calls of a function that is nothing else.
+    pub sites: Vec<Svma>,
     /// Whether it is next to the instruction, as the other side of a check. That is in the same function, in all its
     /// callers, or chosen by an ifunc resolver. Or it is chosen without a direct call, itself or its callers, in a file
     /// that checks.
@@ -81,7 +83,7 @@ pub fn popcounts(
     let called = bodies.iter().filter(|(_, shape)| shape.is_body || may_be_chosen);
     let callers = callers(program, called.map(|(function, _)| function.start));
     let uncalled = if elsewhere.checks {
-        uncalled(program, callers.values().flatten().copied())
+        uncalled(program, callers.values().flatten().map(|(_, caller)| *caller))
     } else {
         BTreeSet::new()
     };
@@ -92,31 +94,34 @@ pub fn popcounts(
         let is_chosen = if callers.is_empty() {
             elsewhere.checks || elsewhere.alone && shape.is_body
         } else {
-            callers.iter().all(|&caller| has_instruction(caller) || uncalled.contains(&caller))
+            callers.iter().all(|&(_, caller)| has_instruction(caller) || uncalled.contains(&caller))
         };
-        let kind = if shape.is_body {
-            PopcountKind::Body(shape.bits, callers.len() as u64)
+        let is_fallback = is_chosen || has_instruction(start);
+        let (kind, sites) = if shape.is_body {
+            let sites = callers.iter().map(|(from, _)| image.svma(*from)).collect();
+            (PopcountKind::Body(shape.bits, callers.len() as u64), sites)
         } else {
-            PopcountKind::InLine(shape.bits)
+            (PopcountKind::InLine(shape.bits), shape.sites)
         };
-        found.push(Popcount { at: shape.at, kind, is_fallback: is_chosen || has_instruction(start) });
+        found.push(Popcount { at: shape.at, kind, sites, is_fallback });
     }
-    for (start, (at, name, count)) in calls {
+    for (start, (at, name, sites)) in calls {
         let is_fallback = has_instruction(start);
-        found.push(Popcount { at, kind: PopcountKind::Call(name, count), is_fallback });
+        let kind = PopcountKind::Call(name, sites.len() as u64);
+        found.push(Popcount { at, kind, sites, is_fallback });
     }
     found.sort_by_key(|popcount| popcount.at);
     found
 }
 
-/// Which functions call or jump to some functions.
+/// Which calls and jumps lead to some functions, each with the function that it is in.
 fn callers(
     program: &Program,
     functions: impl Iterator<Item = CodeOffset>,
-) -> BTreeMap<CodeOffset, Vec<CodeOffset>> {
+) -> BTreeMap<CodeOffset, Vec<(CodeOffset, CodeOffset)>> {
     /// Bits of an offset within a page.
     const PAGE: u32 = 12;
-    let mut callers: BTreeMap<CodeOffset, Vec<CodeOffset>> = functions.map(|at| (at, Vec::new())).collect();
+    let mut callers: BTreeMap<CodeOffset, Vec<_>> = functions.map(|at| (at, Vec::new())).collect();
     // Nearly every call leads to a page without any of them.
     let mut pages: Vec<bool> = Vec::new();
     for start in callers.keys() {
@@ -127,7 +132,8 @@ fn callers(
         if pages.get((edge.to.0 >> PAGE) as usize) == Some(&true)
             && let Some(callers) = callers.get_mut(&edge.to)
         {
-            callers.extend(program.function_at(edge.from).map(|caller| program.whole(caller).start));
+            let caller = program.function_at(edge.from).map(|caller| program.whole(caller).start);
+            callers.extend(caller.map(|caller| (edge.from, caller)));
         }
     }
     callers
@@ -196,6 +202,8 @@ struct Shape {
     at: Extent,
     bits: u8,
     is_body: bool,
+    /// Its first mask, which may be made before a loop, and the shifts that end it.
+    sites: Vec<Svma>,
 }
 
 /// Whether a function counts bits, by its constants.
@@ -221,7 +229,9 @@ fn shape_of(insns: &[&Insn], from_masks: &[&Insn], is_body: bool) -> Option<Shap
         counts(insns, bits, is_body) && is_summed(from_masks) && !only_swaps(from_masks, bits)
     })?;
     let first = insns.iter().find(|insn| has(insn, 0x5555_5555_5555_5555, bits))?;
-    Some(Shape { at: Extent { start: first.svma, end: first.next() }, bits, is_body })
+    let sums = insns.iter().enumerate().filter(|(index, insn)| ends_sum(insns, *index, insn, bits));
+    let sites = sums.map(|(_, insn)| insn.svma).chain([first.svma]).collect();
+    Some(Shape { at: Extent { start: first.svma, end: first.next() }, bits, is_body, sites })
 }
 
 /// Whether a long function of x86-64 counts bits among other things: of most of it only the lengths of the instructions
@@ -281,6 +291,17 @@ fn counts(insns: &[&Insn], bits: u8, is_body: bool) -> bool {
             || is_body && [0x3f, 0x7f].into_iter().any(masks) && shifts(8) && shifts(16))
 }
 
+/// Whether an instruction takes the highest byte of a product: what was multiplied has no name among operations.
+fn ends_sum(insns: &[&Insn], index: usize, insn: &Insn, bits: u8) -> bool {
+    /// Maximum number of instructions between the two.
+    const NEAR: usize = 4;
+    let is_shift = insn.operation == Operation::ShiftRight && insn.imm == Some(i64::from(bits) - 8);
+    let mut before = insns.get(index.saturating_sub(NEAR)..index).unwrap_or_default().iter().rev();
+    let source = insn.src.iter().flatten().next();
+    let made = source.and_then(|&reg| before.find(|insn| insn.writes.contains(reg)));
+    is_shift && made.is_some_and(|made| made.operation == Operation::Other)
+}
+
 /// Whether anything is added up, or taken off.
 fn is_summed(insns: &[&Insn]) -> bool {
     insns.iter().any(|insn| matches!(insn.operation, Operation::Sub | Operation::Add))
@@ -317,8 +338,11 @@ fn instruction_users(image: &Image<'_>, program: &Program) -> BTreeSet<CodeOffse
     users.filter_map(|(function, _)| Some(program.whole(function?).start)).collect()
 }
 
-/// By function, the first call of the compiler's library in another file, its name, and how many calls there are.
-fn foreign_calls(image: &Image<'_>, program: &Program) -> BTreeMap<CodeOffset, (Extent, &'static str, u64)> {
+/// By function, the first call of the compiler's library in another file, its name, and all calls.
+fn foreign_calls(
+    image: &Image<'_>,
+    program: &Program,
+) -> BTreeMap<CodeOffset, (Extent, &'static str, Vec<Svma>)> {
     let name_of = |name: &str| NAMES.into_iter().find(|&known| known == name);
     let entries = image.symbols.iter().filter(|symbol| symbol.origin == SymbolOrigin::Plt);
     let stubs: BTreeMap<CodeOffset, &'static str> = entries
@@ -336,13 +360,13 @@ fn foreign_calls(image: &Image<'_>, program: &Program) -> BTreeMap<CodeOffset, (
         TransferTarget::Here(_) => None,
     }));
     calls.sort_unstable();
-    let mut by_function: BTreeMap<CodeOffset, (Extent, &'static str, u64)> = BTreeMap::new();
+    let mut by_function: BTreeMap<CodeOffset, (Extent, &'static str, Vec<Svma>)> = BTreeMap::new();
     for (from, name) in calls {
         let function = image.code_offset(from).and_then(|at| program.function_at(at));
         let call = image.bytes_at(from).and_then(|code| insn::decode(image.arch, code, from));
         let (Some(function), Some(call)) = (function, call) else { continue };
         let at = Extent { start: from, end: call.next() };
-        by_function.entry(program.whole(function).start).or_insert((at, name, 0)).2 += 1;
+        by_function.entry(program.whole(function).start).or_insert((at, name, Vec::new())).2.push(from);
     }
     by_function
 }

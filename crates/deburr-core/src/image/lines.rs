@@ -25,22 +25,19 @@ enum Context<'a> {
     Owned(addr2line::Context<EndianArcSlice<LittleEndian>>),
 }
 
-/// The line table of a file.
-pub struct SourceLines<'a>(Context<'a>);
-
-impl std::fmt::Debug for SourceLines<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("SourceLines")
-    }
+/// Debug sections: bytes of the file, or made from it.
+pub(super) enum Sections<'a> {
+    Borrowed(Box<gimli::Dwarf<EndianSlice<'a, LittleEndian>>>),
+    Owned(Box<gimli::Dwarf<EndianArcSlice<LittleEndian>>>),
 }
 
-impl<'a> SourceLines<'a> {
-    /// Reads the debug file, or without one the binary itself. The memory for decompressed and relocated sections is
-    /// bounded in proportion to the binary; a section beyond it counts as missing. `None` without line tables.
-    pub fn of(image: &Image<'a>) -> Option<SourceLines<'a>> {
+impl<'a> Sections<'a> {
+    /// Those of the debug file, or without one of the binary itself; `None` where it lacks the one that is needed, or has
+    /// no units.
+    pub(super) fn of(image: &Image<'a>, needed: &str) -> Option<Sections<'a>> {
         let limit_bytes = limit(image.bytes) as u64;
         let elf = Elf::parse(image.debug_file.unwrap_or(image.bytes)).ok()?;
-        if DebugSection::length(&elf, ".debug_line") == 0 || DebugSection::length(&elf, ".debug_info") == 0 {
+        if DebugSection::length(&elf, needed) == 0 || DebugSection::length(&elf, ".debug_info") == 0 {
             return None;
         }
         let is_debug = |name: &str| name.starts_with(".debug_");
@@ -54,7 +51,7 @@ impl<'a> SourceLines<'a> {
                 let bytes = elf.section(id.name()).filter(|section| section.kind != super::elf::SHT_NOBITS);
                 Ok(EndianSlice::new(bytes.and_then(|section| elf.data(section)).unwrap_or(&[]), LittleEndian))
             });
-            return Some(SourceLines(Context::Borrowed(addr2line::Context::from_dwarf(dwarf.ok()?).ok()?)));
+            return Some(Sections::Borrowed(Box::new(dwarf.ok()?)));
         }
         let mut left = limit_bytes;
         let dwarf = gimli::Dwarf::load(|id| -> Result<_, gimli::Error> {
@@ -64,7 +61,27 @@ impl<'a> SourceLines<'a> {
             left = left.saturating_sub(bytes.len() as u64);
             Ok(EndianArcSlice::new(bytes, LittleEndian))
         });
-        Some(SourceLines(Context::Owned(addr2line::Context::from_dwarf(dwarf.ok()?).ok()?)))
+        Some(Sections::Owned(Box::new(dwarf.ok()?)))
+    }
+}
+
+/// The line table of a file.
+pub struct SourceLines<'a>(Context<'a>);
+
+impl std::fmt::Debug for SourceLines<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SourceLines")
+    }
+}
+
+impl<'a> SourceLines<'a> {
+    /// Reads the debug file, or without one the binary itself. The memory for decompressed and relocated sections is
+    /// bounded in proportion to the binary; a section beyond it counts as missing. `None` without line tables.
+    pub fn of(image: &Image<'a>) -> Option<SourceLines<'a>> {
+        Some(SourceLines(match Sections::of(image, ".debug_line")? {
+            Sections::Borrowed(dwarf) => Context::Borrowed(addr2line::Context::from_dwarf(*dwarf).ok()?),
+            Sections::Owned(dwarf) => Context::Owned(addr2line::Context::from_dwarf(*dwarf).ok()?),
+        }))
     }
 
     /// The file and line of an address.

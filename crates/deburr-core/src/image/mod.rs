@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing))]
 
 pub mod archive;
+mod chosen;
 mod debug_file;
 pub mod demangle;
 mod elf;
@@ -14,16 +15,19 @@ mod error;
 pub mod layout;
 pub mod lines;
 pub mod linkage;
+mod made;
 mod model;
 pub mod needed;
 mod parse;
 
 pub use archive::Archive;
+pub use chosen::chosen_by_resolvers;
 pub use debug_file::{WantedDebugFile, debuglink_crc, wanted_debug_file};
 pub use demangle::demangle;
 pub use error::Error;
 pub use lines::SourceLines;
 pub use linkage::Linkage;
+pub use made::Producers;
 pub use model::{
     ArrayKind, BuildFacts, Code, FrameRange, Image, Kind, Loaded, Symbol, SymbolKind, SymbolOrigin, Transfer,
     TransferTarget,

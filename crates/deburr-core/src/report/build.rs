@@ -1,5 +1,6 @@
 //! Report stage: image, functions and verdicts → the parts of a [`Report`] that no rule has a say in.
 
+use super::heat::{Heat, heat};
 use super::level::root_of;
 use super::model::{self, Build, Coverage, IsaFunction, PlacedFinding, Report};
 use super::names::{FunctionNames, name_at, near, place_of};
@@ -9,10 +10,11 @@ use crate::finding::Finding;
 use crate::function::Program;
 use crate::function::atomics::{Atomics, Fate};
 use crate::function::reach::{self, Reach, Step, Verdict, group_of};
-use crate::image::{Image, Linkage, SourceLines};
+use crate::image::{Image, Linkage, Producers, SourceLines, Symbol, SymbolOrigin};
 use crate::insn::{self, FeatureGroup};
+use crate::remedy::{Compiler, Maker, version};
 use deburr_cpu::{Feature, FeatureSet};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Everything but the findings and the verdicts.
@@ -141,7 +143,39 @@ pub(crate) fn isa_functions(
 pub(crate) fn place(findings: Vec<Finding>, image: &Image<'_>, program: &Program) -> Vec<PlacedFinding> {
     let lines = (!findings.is_empty()).then(|| SourceLines::of(image)).flatten();
     let mut names = FunctionNames::default();
-    findings.into_iter().map(|finding| placed(finding, image, program, &mut names, lines.as_ref())).collect()
+    let places: Vec<Svma> = findings.iter().map(|finding| finding.at).collect();
+    let heats = heat(image, program, &places);
+    let makers: BTreeSet<Maker> =
+        image.build.producers.iter().filter_map(|text| Maker::parse(text)).collect();
+    // One compiler alone made all; assembly may be next to code without debug information.
+    let is_mixed = makers.len() > 1 || makers.iter().any(|maker| maker.compiler == Compiler::Assembler);
+    let producers = (is_mixed && !places.is_empty()).then(|| Producers::of(image));
+    let placed = findings.into_iter().zip(heats).map(|(finding, heat)| {
+        let Heat { in_loop, calls } = heat;
+        let compiler = maker(image, program, finding.at, producers.as_ref());
+        PlacedFinding {
+            in_loop,
+            calls,
+            compiler,
+            ..placed(finding, image, program, &mut names, lines.as_ref())
+        }
+    });
+    placed.collect()
+}
+
+/// What made the function at an address, where the file has several compilers and tells.
+fn maker(image: &Image<'_>, program: &Program, svma: Svma, producers: Option<&Producers>) -> Option<Maker> {
+    if let Some(text) = producers.and_then(|producers| producers.at(svma)) {
+        return Maker::parse(text);
+    }
+    let function = image.code_offset(svma).and_then(|at| program.function_at(at))?;
+    let is_listed = |symbol: &Symbol<'_>| symbol.origin == SymbolOrigin::Pclntab;
+    // Every function of Go is in its table, and no other.
+    let is_go = program.symbol(function, image).is_some_and(is_listed);
+    is_go.then(|| {
+        let stated = image.build.go_version.as_deref().and_then(|text| version(text.strip_prefix("go")?));
+        Maker { compiler: Compiler::Go, version: stated }
+    })
 }
 
 fn placed(
@@ -162,21 +196,42 @@ fn placed(
         svma,
         section,
         extent: finding.extent.len(),
+        in_loop: false,
+        calls: 0,
+        compiler: None,
         source: lines.and_then(|lines| lines.find(finding.at)).map(Box::new),
         message: finding.message,
         evidence: finding.evidence,
     }
 }
 
-/// The atomics in numbers.
-pub(crate) fn count(atomics: &Atomics) -> model::Atomics {
+/// The atomics in numbers. A loop next to an LSE instruction counts as a dispatch only where that is not found to run
+/// without a check, or where it is not known.
+pub(crate) fn count(
+    atomics: &Atomics,
+    image: &Image<'_>,
+    program: &Program,
+    verdicts: &[Verdict],
+) -> model::Atomics {
     let with = |fate| atomics.sequences.iter().filter(|sequence| sequence.fate == fate).count() as u64;
+    let is_open = |verdict: &Verdict| {
+        let is_settled = !matches!(verdict.reach, Reach::Required | Reach::Unknown);
+        !is_settled && verdict.features.contains(Feature::FEAT_LSE)
+    };
+    let open: BTreeSet<CodeOffset> =
+        verdicts.iter().filter(|verdict| is_open(verdict)).map(|verdict| verdict.start).collect();
+    let in_open = |load: Svma| {
+        let function = image.code_offset(load).and_then(|at| program.function_at(at));
+        function.is_some_and(|function| open.contains(&program.whole(function).start))
+    };
+    let dispatches = atomics.sequences.iter().filter(|sequence| sequence.fate == Fate::InlineDispatch);
+    let inline_dispatch = dispatches.filter(|sequence| !in_open(sequence.load)).count() as u64;
     model::Atomics {
         inline_llsc: with(Fate::MissedFlag) + with(Fate::WrittenByHand),
         inline_lse: atomics.inline_lse,
         helper_bodies: atomics.helpers.len() as u64,
         outlined_calls: atomics.calls.len() as u64,
-        inline_dispatch: with(Fate::InlineDispatch),
+        inline_dispatch,
         run_time_choice: with(Fate::RunTimeChoice),
         not_a_missed_flag: with(Fate::NoFlagHelps),
     }
@@ -187,6 +242,7 @@ fn build(image: &Image<'_>) -> Build {
     Build {
         compilers: facts.compilers,
         producers: facts.producers,
+        is_go: facts.is_go,
         go_version: facts.go_version,
         go_settings: facts.go_settings.into_iter().collect(),
         isa_needed: facts.isa_needed,

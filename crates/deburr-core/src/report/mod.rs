@@ -3,6 +3,7 @@
 
 pub(crate) mod build;
 pub(crate) mod groups;
+mod heat;
 pub(crate) mod level;
 mod model;
 mod names;

@@ -2,6 +2,7 @@
 
 use crate::finding::{self, Evidence, Severity};
 use crate::image::demangle;
+use crate::remedy::Maker;
 use crate::rule::FileFacts;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -310,6 +311,15 @@ pub struct PlacedFinding {
     pub section: Option<Arc<str>>,
     /// Length of the code it is about, in bytes.
     pub extent: u64,
+    /// Whether it is in a loop of its function.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_loop: bool,
+    /// Direct calls of its function in the file, jumps from other functions among them.
+    #[serde(default, skip_serializing_if = "is_none_of_them")]
+    pub calls: u64,
+    /// What made the function, where the file has several compilers and tells which (`DW_AT_producer`, Go's function table).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compiler: Option<Maker>,
     /// Source line, where DWARF has it.
     pub source: Option<Box<SourceLocation>>,
     /// One sentence.
@@ -335,11 +345,19 @@ impl PlacedFinding {
             svma: function.svma,
             section: function.section.as_deref().map(Arc::from),
             extent: 0,
+            in_loop: false,
+            calls: 0,
+            compiler: None,
             source: None,
             message: message.into(),
             evidence,
         }
     }
+}
+
+/// Whether a count is left out: serde passes a reference.
+const fn is_none_of_them(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A place that a finding is compared with.
@@ -391,6 +409,9 @@ impl From<&AcrossFinding> for PlacedFinding {
             svma: finding.svma,
             section: finding.section.clone(),
             extent: 0,
+            in_loop: false,
+            calls: 0,
+            compiler: None,
             source: None,
             message: finding.message.clone(),
             evidence: finding.evidence.clone(),
@@ -444,6 +465,9 @@ pub struct Build {
     pub compilers: Vec<String>,
     /// Distinct `DW_AT_producer` values.
     pub producers: Vec<String>,
+    /// Whether Go made it, or a part of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_go: bool,
     /// Go's version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub go_version: Option<String>,
@@ -461,7 +485,8 @@ pub struct Build {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Advice {
-    /// The compiler, and its version: the one found, or the first that has the flags.
+    /// The compiler, and its version: the one found, or the first that has the flags; `assembler` where only another source
+    /// helps.
     pub compiler: String,
     /// As they are written on a command line or in the environment; empty where that version alone does it.
     pub flags: Cow<'static, str>,
@@ -469,6 +494,9 @@ pub struct Advice {
     pub rules: Vec<Cow<'static, str>>,
     /// How many findings those are.
     pub findings: u64,
+    /// How many of each rule.
+    #[serde(default)]
+    pub removes: BTreeMap<Cow<'static, str>, u64>,
     /// The level that every machine must have then; `None`: it runs where it ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needs: Option<Cow<'static, str>>,

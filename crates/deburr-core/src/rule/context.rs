@@ -56,6 +56,8 @@ pub struct Context<'a> {
     pub above_baseline: &'a [Verdict],
     /// What the loader and other files do with it, where it was read before; see [`Context::linkage`].
     pub linkage: Option<&'a Linkage<'a>>,
+    /// Ids of the rules that the user names.
+    pub named: &'a [&'a str],
     /// Worked out once, for the first user.
     pub shared: Shared<'a>,
 }
@@ -83,6 +85,11 @@ impl<'a> Context<'a> {
     pub fn linkage(&self) -> &Linkage<'a> {
         let read = || Linkage::parse(self.image);
         self.linkage.unwrap_or_else(|| self.shared.linkage.get_or_init(read))
+    }
+
+    /// Whether the user names a rule: then it also reports what is rarely worth it.
+    pub fn is_named(&self, id: &str) -> bool {
+        self.named.contains(&id)
     }
 
     /// Features that are there wherever the file runs: the target's, or else the baseline's.

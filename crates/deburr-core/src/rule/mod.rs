@@ -4,6 +4,7 @@ mod above_baseline;
 mod barrier_around_atomic;
 mod cas_for_rmw;
 mod context;
+mod contradicted_check;
 mod dispatched_leaf;
 mod far_atomic_on_private_line;
 mod isa_note_missing;
@@ -30,6 +31,7 @@ pub const RULES: &[Rule] = &[
     above_baseline::RULE,
     barrier_around_atomic::RULE,
     cas_for_rmw::RULE,
+    contradicted_check::RULE,
     dispatched_leaf::RULE,
     far_atomic_on_private_line::RULE,
     isa_note_missing::RULE,

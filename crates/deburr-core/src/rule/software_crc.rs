@@ -1,10 +1,12 @@
-//! `software-crc`: CRC-32 or CRC-32C computed with a table, in a file that has no hardware path for it.
+//! `software-crc`: CRC-32 or CRC-32C of a buffer computed with a table, in a file that has no hardware path for it; that of
+//! a few bytes too, if the user names the rule.
 
 use super::{Context, Rule};
 use crate::address::Extent;
 use crate::benchmark::Benchmark;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::idiom::crc::{self, Polynomial, Table, User};
+use crate::idiom::repeated::{Repeated, Repetition};
 use crate::image::Kind;
 use crate::insn::{ClassSet, sweep::Wants};
 use deburr_cpu::Arch;
@@ -12,7 +14,7 @@ use deburr_cpu::Arch;
 /// The rule.
 pub(super) const RULE: Rule = Rule {
     id: "software-crc",
-    summary: "CRC-32 or CRC-32C computed with a table, with no hardware path in the file",
+    summary: "CRC-32 or CRC-32C of a buffer computed with a table, with no hardware path in the file",
     severity: "note; warning for a target that has the instruction",
     page: include_str!("../../pages/software-crc.md"),
     remedies: &[],
@@ -34,10 +36,18 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let users = crc::users(context.image, context.linkage(), context.program, &tables);
-    users.iter().map(|user| finding(context, user)).collect()
+    let lookups = users.iter().flat_map(|user| &user.lookups).copied();
+    let repeated = Repeated::new(context.image, context.program, lookups);
+    let is_named = context.is_named(RULE.id);
+    let worth_reporting = users.iter().filter_map(|user| {
+        let how = user.lookups.iter().filter_map(|&lookup| repeated.at(lookup)).min();
+        (is_named || how.is_some()).then(|| finding(context, user, how))
+    });
+    worth_reporting.collect()
 }
 
-fn finding(context: &Context<'_>, user: &User) -> Finding {
+/// `how`: whether a loop takes one byte after the other, so that it is the checksum of a buffer.
+fn finding(context: &Context<'_>, user: &User, how: Option<Repetition>) -> Finding {
     let Table { polynomial, extent, slices } = user.table;
     let arch = context.image.arch;
     let feature = polynomial.feature(arch);
@@ -56,6 +66,7 @@ fn finding(context: &Context<'_>, user: &User) -> Finding {
         ("table_bytes", Value::Number(bytes)),
         ("slices", Value::Number(slices as u64)),
         ("feature", Value::Text(feature.name().into())),
+        ("repeated", Value::Text(how.map_or("no", Repetition::name).into())),
     ];
     if context.image.kind != Kind::Relocatable {
         evidence.push(("table", Value::Text(extent.start.to_string().into())));

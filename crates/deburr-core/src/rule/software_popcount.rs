@@ -1,19 +1,21 @@
-//! `software-popcount`: bits counted by masks and shifts, where one instruction would do.
+//! `software-popcount`: bits counted by masks and shifts in loops, where one instruction would do; everywhere, if the user
+//! names the rule.
 
 use super::{Context, Rule};
-use crate::address::Svma;
+use crate::address::{Extent, Svma};
 use crate::benchmark::Benchmark;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::reach::{Reach, Verdict};
 use crate::idiom::popcount::{self, Elsewhere, Popcount, PopcountKind};
-use crate::insn::{ClassSet, sweep::Wants};
+use crate::idiom::repeated::{Repeated, Repetition};
+use crate::insn::{self, ClassSet, sweep::Wants};
 use crate::remedy::{Compiler, Remedy};
 use deburr_cpu::{Arch, Feature};
 
 /// The rule.
 pub(super) const RULE: Rule = Rule {
     id: "software-popcount",
-    summary: "population count by masks and shifts, with no hardware path next to it",
+    summary: "population count by masks and shifts in a loop, with no hardware path next to it",
     severity: "note; warning for a target that has the instruction",
     page: include_str!("../../pages/software-popcount.md"),
     remedies: &[
@@ -57,17 +59,25 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     };
     let resolvers: Vec<Svma> = if elsewhere.anywhere { all_resolvers() } else { Vec::new() };
     let popcounts = popcount::popcounts(context.image, context.program, elsewhere, resolvers.into_iter());
-    let avoidable = popcounts.iter().filter(|popcount| !popcount.is_fallback);
-    avoidable.map(|popcount| finding(context, popcount)).collect()
+    let avoidable: Vec<&Popcount> = popcounts.iter().filter(|popcount| !popcount.is_fallback).collect();
+    let sites = avoidable.iter().flat_map(|popcount| &popcount.sites).copied();
+    let repeated = Repeated::new(context.image, context.program, sites);
+    let is_named = context.is_named(RULE.id);
+    let worth_reporting = avoidable.into_iter().filter_map(|popcount| {
+        let best = popcount.sites.iter().filter_map(|&site| Some((repeated.at(site)?, site))).min();
+        (is_named || best.is_some()).then(|| finding(context, popcount, best))
+    });
+    worth_reporting.collect()
 }
 
-fn finding(context: &Context<'_>, popcount: &Popcount) -> Finding {
+/// `best`: where it runs again and again, if it does.
+fn finding(context: &Context<'_>, popcount: &Popcount, best: Option<(Repetition, Svma)>) -> Finding {
     let (feature, instead) = match context.image.arch {
         Arch::X86_64 => (Feature::POPCNT, "popcnt"),
         Arch::Aarch64 => (Feature::FEAT_CSSC, "cnt"),
     };
     let is_there = context.guaranteed().is_some_and(|features| features.contains(feature));
-    let (message, evidence) = match popcount.kind {
+    let (message, mut evidence) = match popcount.kind {
         PopcountKind::Body(bits, callers) => (
             format!(
                 "population count of {bits} bits by masks and shifts, called directly {callers} times, where {instead} would do"
@@ -83,10 +93,18 @@ fn finding(context: &Context<'_>, popcount: &Popcount) -> Finding {
             vec![("callee", Value::Text(name.into())), ("calls", Value::Number(calls))],
         ),
     };
+    evidence.push(("repeated", Value::Text(best.map_or("no", |(how, _)| how.name()).into())));
+    // Of several calls in a function, one in a loop.
+    let call = best.map(|(_, site)| site).filter(|_| matches!(popcount.kind, PopcountKind::Call(..)));
+    let call = call.and_then(|site| {
+        let call = insn::decode(context.image.arch, context.image.bytes_at(site)?, site)?;
+        Some(Extent { start: site, end: call.next() })
+    });
+    let extent = call.unwrap_or(popcount.at);
     Finding {
         rule: RULE.id,
-        at: popcount.at.start,
-        extent: popcount.at,
+        at: extent.start,
+        extent,
         severity: if is_there { Severity::Warning } else { Severity::Note },
         message: message.into(),
         evidence: Evidence::from(evidence),

@@ -31,7 +31,9 @@ fn findings(rule_id: &str, source: &Path) -> Vec<PlacedFinding> {
     let (target, target_cpu) =
         (machine.as_ref().map(|it| it.features), machine.as_ref().and_then(|it| it.cpu()));
     let object = fs::read(source.with_extension("o")).unwrap();
-    let request = Request { baseline, target, target_cpu, rules: Some(&[rule_id]), ..Request::default() };
+    let named: &[&str] = if text.contains("deburr: --select") { &[rule_id] } else { &[] };
+    let rules: Option<&[&str]> = Some(&[rule_id]);
+    let request = Request { baseline, target, target_cpu, rules, named, ..Request::default() };
     let report = check(&object, &request).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
     report.findings
 }

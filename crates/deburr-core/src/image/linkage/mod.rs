@@ -13,6 +13,7 @@ mod relocatable;
 
 pub use model::{Cell, Data, Export, Import, Linkage, Object, Reference, ReferenceTarget, Resolved};
 
+pub(super) use model::IFUNC;
 use model::OBJECT;
 
 use super::{Image, Kind, SymbolKind};
@@ -20,6 +21,7 @@ use crate::address::{Extent, Svma};
 use crate::image::elf::{Elf, SHT_SYMTAB};
 use crate::image::parse::companion::companion;
 use crate::image::parse::symbols::SymbolTable;
+use std::collections::HashSet;
 
 /// The data of a file alone, by address, without overlap.
 pub fn data<'a>(image: &Image<'a>) -> Vec<Data<'a>> {
@@ -58,6 +60,15 @@ impl<'a> Linkage<'a> {
         }
         linkage.sort();
         linkage
+    }
+
+    /// Takes some names for those of functions that no other file calls. One of them, if the file exports any.
+    pub fn hide<'n>(&mut self, names: &HashSet<&'n str>) -> Option<&'n str> {
+        let hidden = self.named_exports.iter().find_map(|export| names.get(export.name).copied())?;
+        self.named_exports.retain(|export| !names.contains(export.name));
+        self.exports = self.named_exports.iter().map(|export| export.at).collect();
+        self.sort();
+        Some(hidden)
     }
 
     fn add_objects(&mut self, elf: &Elf<'a>, table: &SymbolTable<'a>) {

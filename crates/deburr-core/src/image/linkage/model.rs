@@ -140,7 +140,7 @@ pub(super) const OBJECT: u8 = 1;
 
 pub(super) const TLS: u8 = 6;
 
-pub(super) const IFUNC: u8 = 10;
+pub(in crate::image) const IFUNC: u8 = 10;
 
 impl<'a> Linkage<'a> {
     /// The references whose field is in an instruction.

@@ -8,8 +8,8 @@ pub(crate) struct Detail {
     pub(crate) palette: Palette,
     /// Columns that a line may take; `None`: as many as it needs.
     pub(crate) width: Option<usize>,
-    /// Findings per rule and file; 0: all.
-    pub(crate) limit: usize,
+    /// Findings per rule and file; 0: all; `None`: the worst few, or all where every detail is wanted.
+    pub(crate) limit: Option<usize>,
     /// Whether files without findings have lines of their own.
     pub(crate) clean_files: bool,
     pub(crate) verbose: bool,

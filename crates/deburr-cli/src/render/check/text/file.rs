@@ -6,10 +6,10 @@
 use super::detail::Detail;
 use super::functions;
 use crate::render::check::location::function_of;
-use crate::render::line::{fit, fit_end};
+use crate::render::line::{fit, fit_end, wrapped};
 use crate::render::number::{counted, grouped, nanoseconds};
 use deburr_core::Report;
-use deburr_core::report::{Atomics, PlacedFinding, Root, ThreadCost};
+use deburr_core::report::{Advice, Atomics, PlacedFinding, Root, ThreadCost};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
@@ -22,21 +22,28 @@ pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io
     let path = palette.bold(&report.path);
     match report.coverage.executable_bytes {
         0 => writeln!(out, "{path}: {}, no executable code", report.arch)?,
-        _ => writeln!(out, "{path}: {}, {}", report.arch, verdict(report))?,
+        _ => {
+            let head = report.path.chars().count() + report.arch.chars().count() + 4;
+            // The path stays whole; what is said of the file has some room even after a long one.
+            let room = detail.width.map(|width| width.saturating_sub(head).max(LEAST_ROOM));
+            let mut lines = wrapped(&verdict(report), room).into_iter();
+            writeln!(out, "{path}: {}, {}", report.arch, lines.next().unwrap_or_default())?;
+            lines.try_for_each(|line| writeln!(out, "    {line}"))?;
+        }
     }
     if let Some(atomics) = report.atomics.as_ref().filter(|atomics| **atomics != Atomics::default()) {
         writeln!(out, "  atomics: {}", atomics_line(atomics))?;
     }
     functions::write(out, report, detail)?;
     if detail.verbose {
-        facts(out, report)?;
+        facts(out, report, detail)?;
     }
     for fault in &report.faults {
         writeln!(out, "  {} {fault}", palette.dim("fault:"))?;
     }
     for group in groups(report) {
         let cost = group.first().map_or_else(String::new, |first| cost(report, &first.rule));
-        rule_group(out, &group, &cost, detail)?;
+        rule_group(out, report, &group, &cost, detail)?;
     }
     advice(out, report, detail)?;
     if report.allowed > 0 {
@@ -48,15 +55,21 @@ pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io
     Ok(())
 }
 
+/// Columns for what is said of a file, however long its path is.
+const LEAST_ROOM: usize = 60;
+
 /// CPUs named for each flag that breaks some.
 const BROKEN_SHOWN: usize = 4;
 
 /// The flags that remove findings, and what they break.
 fn advice(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<()> {
     for advice in &report.advice {
-        let flags = if advice.flags.is_empty() { String::new() } else { format!(": {}", advice.flags) };
-        let mut line =
-            format!("To remove {} with {}{flags}", counted(advice.findings, "finding"), advice.compiler);
+        let findings = counted(advice.findings, "finding");
+        let mut line = match (advice.compiler.as_str(), &*advice.flags) {
+            ("assembler", _) => format!("To remove {findings} in assembly: another source"),
+            (compiler, "") => format!("To remove {findings} with {compiler}"),
+            (compiler, flags) => format!("To remove {findings} with {compiler}: {flags}"),
+        };
         if let Some(oldest) = &advice.oldest {
             let shown = advice.breaks.get(..BROKEN_SHOWN).unwrap_or(&advice.breaks).join(", ");
             let more = if advice.breaks.len() > BROKEN_SHOWN { ", …" } else { "" };
@@ -83,7 +96,8 @@ fn cost(report: &Report, rule: &str) -> String {
     format!(", each {} more than {}", costs.join(", "), cost.instead.as_deref().unwrap_or("nothing"))
 }
 
-/// The findings of each rule, worst first; where it is known what they cost, that decides.
+/// The findings of each rule, worst first: the most severe, of these those in loops, then those whose functions are called
+/// from most places, then by address. Of rules where it is known what their findings cost, that decides.
 fn groups(report: &Report) -> Vec<Vec<&PlacedFinding>> {
     let mut by_rule: BTreeMap<&str, Vec<&PlacedFinding>> = BTreeMap::new();
     for finding in &report.findings {
@@ -91,7 +105,14 @@ fn groups(report: &Report) -> Vec<Vec<&PlacedFinding>> {
     }
     let mut groups: Vec<_> = by_rule.into_values().collect();
     for group in &mut groups {
-        group.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        group.sort_by_key(|finding| {
+            std::cmp::Reverse((
+                finding.severity,
+                finding.in_loop,
+                finding.calls,
+                std::cmp::Reverse(finding.svma),
+            ))
+        });
     }
     let cost = |rule: &str| report.costs.as_ref().and_then(|costs| costs.get(rule)?.as_ref()?.most());
     groups.sort_by_key(|group| {
@@ -102,7 +123,27 @@ fn groups(report: &Report) -> Vec<Vec<&PlacedFinding>> {
     groups
 }
 
-fn rule_group(out: &mut dyn Write, group: &[&PlacedFinding], cost: &str, detail: &Detail) -> io::Result<()> {
+/// Places that are shown of a rule's findings, unless the user says how many.
+pub(super) const WORST: usize = 3;
+
+/// What removes the findings of a rule: `; gcc 12: -march=armv8.1-a removes 30`.
+fn removal(report: &Report, rule: &str) -> String {
+    let removes = |advice: &&Advice| advice.compiler != "assembler" && advice.removes.contains_key(rule);
+    let Some(advice) = report.advice.iter().find(removes) else { return String::new() };
+    let count = grouped(advice.removes.get(rule).copied().unwrap_or(0));
+    match &*advice.flags {
+        "" => format!("; {} removes {count}", advice.compiler),
+        flags => format!("; {flags} ({}) removes {count}", advice.compiler),
+    }
+}
+
+fn rule_group(
+    out: &mut dyn Write,
+    report: &Report,
+    group: &[&PlacedFinding],
+    cost: &str,
+    detail: &Detail,
+) -> io::Result<()> {
     let Some(first) = group.first() else { return Ok(()) };
     let palette = detail.palette;
     let head = palette.severity(first.severity, &format!("{}[{}]", first.severity.name(), first.rule));
@@ -114,10 +155,21 @@ fn rule_group(out: &mut dyn Write, group: &[&PlacedFinding], cost: &str, detail:
         }
         _ => String::new(),
     };
-    writeln!(out, "  {head} {}{within}{cost}", counted(group.len() as u64, "finding"))?;
     let all = folded(group);
-    let count = if detail.limit == 0 { all.len() } else { detail.limit.min(all.len()) };
+    let limit = detail.limit.unwrap_or(if detail.verbose { 0 } else { WORST });
+    let count = if limit == 0 { all.len() } else { limit.min(all.len()) };
     let shown = all.get(..count).unwrap_or(&all);
+    // Where not all are shown, this line is all that is said of most.
+    let is_cut = count < all.len();
+    let looped = match group.iter().filter(|finding| finding.in_loop).count() {
+        n if n > 0 && is_cut => format!(", {} in loops", grouped(n as u64)),
+        _ => String::new(),
+    };
+    let removal = if is_cut { removal(report, &first.rule) } else { String::new() };
+    let findings = counted(group.len() as u64, "finding");
+    let text = format!(" {findings}{within}{looped}{cost}{removal}");
+    let used = 2 + first.severity.name().len() + first.rule.len() + 2;
+    writeln!(out, "  {head}{}", fit(&text, detail.width.map(|width| width.saturating_sub(used))))?;
     let width = shown.iter().map(|(finding, _)| finding.svma.to_string().len()).max().unwrap_or(0);
     for (finding, count) in shown {
         let section = finding.section.as_deref().map(|name| format!("{name}+")).unwrap_or_default();
@@ -133,11 +185,17 @@ fn rule_group(out: &mut dyn Write, group: &[&PlacedFinding], cost: &str, detail:
         let source = fit_end(&place_in_source, rest);
         let times = if *count > 1 { format!(" ×{}", grouped(*count as u64)) } else { String::new() };
         writeln!(out, "    {}  {}{}", palette.dim(&place), palette.bold(&function), palette.dim(&source))?;
-        writeln!(out, "{:indent$}{}{}", "", finding.message, palette.bold(&times))?;
+        let mut lines =
+            wrapped(&finding.message, room.map(|room| room.saturating_sub(times.chars().count())));
+        let last = lines.pop().unwrap_or_default();
+        for line in lines {
+            writeln!(out, "{:indent$}{line}", "")?;
+        }
+        writeln!(out, "{:indent$}{last}{}", "", palette.bold(&times))?;
     }
     let covered: usize = shown.iter().map(|(_, count)| count).sum();
     if covered < group.len() {
-        let more = format!("… and {} more (--limit 0 shows all)", grouped((group.len() - covered) as u64));
+        let more = format!("… and {} more (--verbose shows all)", grouped((group.len() - covered) as u64));
         writeln!(out, "    {}", palette.dim(&more))?;
     }
     Ok(())
@@ -234,7 +292,18 @@ fn dying_at_level(report: &Report) -> Vec<&str> {
 }
 
 /// Features and build facts.
-fn facts(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+fn facts(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<()> {
+    let mut list_line = |name: &str, list: &[String]| {
+        // What is listed is wanted whole: one item a line where not all fit into one.
+        let line = format!("  {name}: {}", list.join(", "));
+        if detail.width.is_none_or(|width| line.chars().count() <= width) {
+            return writeln!(out, "{line}");
+        }
+        writeln!(out, "  {name}:")?;
+        list.iter().try_for_each(|item| {
+            writeln!(out, "    {}", fit(item, detail.width.map(|width| width.saturating_sub(4))))
+        })
+    };
     let features: Vec<_> =
         report.features.iter().map(|(name, count)| format!("{name} {}", grouped(*count))).collect();
     let go: Vec<_> = report.build.go_version.iter().cloned().collect();
@@ -246,12 +315,12 @@ fn facts(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         ("properties", &report.build.properties),
     ];
     for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
-        writeln!(out, "  {name}: {}", list.join(", "))?;
+        list_line(name, list)?;
     }
     let closure = report.closure.as_deref().unwrap_or_default();
     for (name, list) in [("closure", closure), ("libraries not found", &report.missing_libraries)] {
         if !list.is_empty() {
-            writeln!(out, "  {name}: {}", list.join(", "))?;
+            list_line(name, list)?;
         }
     }
     if let Some(id) = &report.build_id {

@@ -11,7 +11,7 @@ mod summary;
 
 use super::renderer::{Checked, Finished, Renderer};
 use crate::config::allow::NO_NAME;
-use crate::render::line::fit;
+use crate::render::line::{fit, wrapped};
 use crate::render::number::{counted, grouped};
 use deburr_core::report::AcrossFinding;
 use detail::Detail;
@@ -48,18 +48,21 @@ fn across(out: &mut dyn Write, findings: &[AcrossFinding], detail: &Detail) -> i
         let Some(first) = run.first() else { continue };
         let head = palette.severity(severity, &format!("{}[{}]", severity.name(), first.rule));
         writeln!(out, "  {head} {} in {}", counted(run.len() as u64, "finding"), palette.bold(&first.path))?;
-        let shown = if detail.limit == 0 { run.len() } else { detail.limit.min(run.len()) };
+        let limit = detail.limit.unwrap_or(if detail.verbose { 0 } else { file::WORST });
+        let shown = if limit == 0 { run.len() } else { limit.min(run.len()) };
         for finding in run.iter().take(shown) {
             let section = finding.section.as_deref().map(|name| format!("{name}+")).unwrap_or_default();
             let place = format!("{section}{}", finding.svma);
             let indent = 4 + place.chars().count() + 2;
             let name = finding.function.as_deref().unwrap_or(NO_NAME);
-            let function = fit(name, detail.width.map(|width| width.saturating_sub(indent)));
-            writeln!(out, "    {}  {}", palette.dim(&place), palette.bold(&function))?;
-            writeln!(out, "{:indent$}{}", "", finding.message)?;
+            let room = detail.width.map(|width| width.saturating_sub(indent));
+            writeln!(out, "    {}  {}", palette.dim(&place), palette.bold(&fit(name, room)))?;
+            for line in wrapped(&finding.message, room) {
+                writeln!(out, "{:indent$}{line}", "")?;
+            }
         }
         if shown < run.len() {
-            let more = format!("… and {} more (--limit 0 shows all)", grouped((run.len() - shown) as u64));
+            let more = format!("… and {} more (--verbose shows all)", grouped((run.len() - shown) as u64));
             writeln!(out, "    {}", palette.dim(&more))?;
         }
     }
@@ -80,7 +83,7 @@ mod tests {
         Detail {
             palette: Palette::new(false),
             width: None,
-            limit,
+            limit: Some(limit),
             clean_files: true,
             verbose: false,
             statistics: false,
@@ -115,7 +118,49 @@ bin/server: aarch64, needs armv8.1-a + FEAT_SVE in crc (0x400)
         report.findings[1].message = "calls another helper".into();
         let mut out = Vec::new();
         file::write(&mut out, &report, &detail(1)).unwrap();
-        assert!(String::from_utf8(out).unwrap().contains("    … and 1 more (--limit 0 shows all)\n"));
+        assert!(String::from_utf8(out).unwrap().contains("    … and 1 more (--verbose shows all)\n"));
+    }
+
+    #[test]
+    fn many_findings_are_one_line_with_what_removes_them_and_the_worst_places() {
+        let mut report = example();
+        let first = report.findings[0].clone();
+        let place = |svma: u64, in_loop: bool, calls: u64| {
+            let mut finding = first.clone();
+            (finding.svma, finding.in_loop, finding.calls) = (Hex(svma), in_loop, calls);
+            (finding.function, finding.source) = (Some(format!("f_{svma:x}").into()), None);
+            finding
+        };
+        report.findings = (0..1000).map(|index| place(0x1000 + index, false, index % 7)).collect();
+        report.findings.extend([place(0x9000, true, 0), place(0x9004, true, 50), place(0x9008, false, 900)]);
+        let removes = serde_json::json!({"outlined-atomic": 1003});
+        report.advice[0].removes = serde_json::from_value(removes).unwrap();
+        let lines = |limit, verbose| {
+            let mut out = Vec::new();
+            file::write(&mut out, &report, &Detail { limit, verbose, ..detail(0) }).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let from = text.find("  note[").unwrap();
+            text[from..].lines().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let shown = lines(None, false);
+        let head = "  note[outlined-atomic] 1,003 findings in 1,003 functions, 2 in loops; \
+                    -march=armv8.1-a (gcc 12) removes 1,003";
+        assert_eq!(shown[0], head);
+        let places = ["    0x9004  f_9004", "    0x9000  f_9000", "    0x9008  f_9008"];
+        assert_eq!([&*shown[1], &*shown[3], &*shown[5]], places);
+        assert_eq!(shown[7], "    … and 1,000 more (--verbose shows all)");
+        assert_eq!(lines(None, true).iter().filter(|line| line.starts_with("    0x")).count(), 1003);
+        assert_eq!(lines(Some(1), true).iter().filter(|line| line.starts_with("    0x")).count(), 1);
+        let by_hand = serde_json::json!([{
+            "compiler": "assembler", "flags": "", "rules": ["outlined-atomic"], "findings": 1003,
+            "removes": {"outlined-atomic": 1003}, "breaks": [],
+        }]);
+        report.advice = serde_json::from_value(by_hand).unwrap();
+        let mut out = Vec::new();
+        file::write(&mut out, &report, &Detail { limit: None, ..detail(0) }).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("  To remove 1,003 findings in assembly: another source\n"), "{text}");
+        assert!(text.contains("1,003 functions, 2 in loops\n"), "no flag removes them: {text}");
     }
 
     #[test]
@@ -123,12 +168,19 @@ bin/server: aarch64, needs armv8.1-a + FEAT_SVE in crc (0x400)
         let mut report = example();
         report.findings[2].function = Some("f".repeat(300).into());
         report.isa_functions[0].function = Some("g".repeat(300));
-        report.needed_by = None;
+        report.findings[0].message = format!("calls {}", "h".repeat(10_000)).into();
+        let needed = report.needed_by.as_mut().unwrap();
+        needed.function = Some("n".repeat(10_000));
+        report.path = "libx.so".to_owned();
+        report.build.producers = vec!["p".repeat(10_000), "q".to_owned()];
         let mut out = Vec::new();
-        file::write(&mut out, &report, &Detail { width: Some(70), ..detail(0) }).unwrap();
+        let all = Detail { width: Some(90), verbose: true, ..detail(0) };
+        file::write(&mut out, &report, &all).unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert!(text.contains("fff…\n") && text.contains("ggg…"), "{text}");
-        assert!(text.lines().all(|line| line.chars().count() <= 70), "{text}");
+        assert!(text.contains("fff…\n") && text.contains("ggg…") && text.contains("hhh…"), "{text}");
+        assert!(text.contains("nnn…") && text.contains("ppp…") && text.contains("    q\n"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 90), "{text}");
+        assert!(text.lines().count() < 40, "a long name takes no more than a few lines: {text}");
         assert_eq!(fit_end(" at some/long/folder/lock.c:7", Some(16)), " at …er/lock.c:7");
     }
 

@@ -43,6 +43,19 @@ impl Gap {
     }
 }
 
+/// A check that chooses a function, and proves less than the function uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contradiction {
+    /// The CPUs that it lets through, sorted.
+    pub gaps: Vec<Gap>,
+    /// The first instruction that needs more.
+    pub at: CodeOffset,
+    /// The check.
+    pub guard: Option<Guard>,
+    /// Whether it tests a word that is only presumed to hold what the CPU has.
+    pub is_presumed: bool,
+}
+
 /// What is found of one function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
@@ -65,6 +78,8 @@ pub struct Verdict {
     pub gaps: Vec<Gap>,
     /// The check, if there is one.
     pub guard: Option<Guard>,
+    /// Where it is unknown: a check that chooses it through a pointer, and proves less than it uses.
+    pub contradiction: Option<Contradiction>,
     /// Why it is unknown; `None` for other verdicts, `covered` and `presumed` among them.
     pub because: Option<Because>,
 }

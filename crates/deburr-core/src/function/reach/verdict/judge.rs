@@ -6,9 +6,10 @@ use crate::address::CodeOffset;
 use crate::address::Svma;
 use crate::function::Program;
 use crate::function::atomics::helper;
+use crate::function::block::Graph;
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::verdict::checks::{Checks, Presumption};
-use crate::function::reach::verdict::evidence::{Gap, Guard, Step, Verdict};
+use crate::function::reach::verdict::evidence::{Contradiction, Gap, Guard, Step, Verdict};
 use crate::function::reach::verdict::kind::{GuardKind, Reach};
 use crate::function::reach::verdict::needed::cover;
 use crate::function::reach::verdict::node::{IncomingEdge, Node, Source, leads_to};
@@ -19,7 +20,7 @@ use crate::image::Image;
 use crate::insn::sweep::FeatureHit;
 use crate::insn::{self, FeatureGroup};
 use deburr_cpu::{Feature, FeatureSet};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque, hash_map};
 
 /// Features that a program can use only after the operating system has handed it something to use them on: a
@@ -142,6 +143,16 @@ fn presume(
         if presumed.worst.reach == Reach::Guarded {
             verdict.reach = Reach::Presumed;
             verdict.guard = judge.explained(presumed, verdict.start, hits).guard;
+        } else if verdict.contradiction.is_none() {
+            let presumed = judge.explained(presumed, verdict.start, hits);
+            let called = (presumed.reach == Reach::UnderGuarded).then(|| Contradiction {
+                gaps: presumed.gaps.clone(),
+                at: presumed.at,
+                guard: presumed.guard,
+                is_presumed: true,
+            });
+            let chosen = presumed.contradiction;
+            verdict.contradiction = chosen.map(|it| Contradiction { is_presumed: true, ..it }).or(called);
         }
     }
 }
@@ -427,6 +438,8 @@ struct Judge<'j, 'a> {
     roots: BTreeSet<Node>,
     /// By what stays unproven, and whether by control flow alone: the node before each on a shortest path.
     trees: RefCell<HashMap<(FeatureSet, bool), Tree>>,
+    /// What known CPUs have.
+    cpus: OnceCell<Vec<FeatureSet>>,
 }
 
 /// The instruction that decides what its function is.
@@ -446,6 +459,8 @@ struct Assessment {
     by_severity: [FeatureSet; 5],
     /// Of the unsafe ones.
     gaps: BTreeSet<Gap>,
+    /// Of what is chosen through pointers by a check that proves less: the instructions.
+    chosen: Vec<(Gap, CodeOffset)>,
     /// The first check inside the function.
     local: Option<Guard>,
 }
@@ -463,8 +478,19 @@ impl Assessment {
             Reach::Unreached => unreached.union(missing),
         };
         let (instructions, gaps) = (hits.len() as u64, self.gaps.into_iter().collect());
-        let (path, guard, because) = (Vec::new(), None, None);
-        Verdict { start, reach, features, guarded, at, instructions, path, gaps, guard, because }
+        Verdict {
+            start,
+            reach,
+            features,
+            guarded,
+            at,
+            instructions,
+            path: Vec::new(),
+            gaps,
+            guard: None,
+            contradiction: None,
+            because: None,
+        }
     }
 }
 
@@ -479,8 +505,8 @@ impl<'j, 'a> Judge<'j, 'a> {
         let (entries, roots) = entries(checks, all, permitted, stated);
         let groups = (0..).map(FeatureGroup).take(insn::feature_group_count(image.arch));
         let needs = groups.map(|group| insn::features_of(image.arch, group).minus(permitted)).collect();
-        let trees = RefCell::default();
-        Judge { checks, image, program, permitted, all, needs, stated, entries, roots, trees }
+        let (trees, cpus) = (RefCell::default(), OnceCell::new());
+        Judge { checks, image, program, permitted, all, needs, stated, entries, roots, trees, cpus }
     }
 
     /// The features that an instruction needs and that are not permitted.
@@ -507,6 +533,7 @@ impl<'j, 'a> Judge<'j, 'a> {
         let mut worst: Option<Decisive> = None;
         let mut by_severity = [FeatureSet::EMPTY; 5];
         let mut gaps = BTreeSet::new();
+        let mut chosen = Vec::new();
         let mut local = None;
         for (entry, ranges) in self.checks.edges.entries_of(start) {
             let facts = self.checks.facts.get(&entry);
@@ -553,6 +580,9 @@ impl<'j, 'a> Judge<'j, 'a> {
                     let proven = known.certain.unwrap_or(Known::root()).after(proof, self.all).proven;
                     gaps.insert(Gap { proven: proven.minus(self.permitted), missing });
                 }
+                if reach == Reach::Unknown && entry == start {
+                    chosen.extend(self.chosen(known, proof, missing).map(|gap| (gap, at)));
+                }
                 if let Some(features) = by_severity.get_mut(usize::from(severity(reach))) {
                     *features = features.union(missing);
                 }
@@ -564,11 +594,12 @@ impl<'j, 'a> Judge<'j, 'a> {
         let first = hits.first().map(|hit| (hit.at, self.needs(hit)));
         let (at, missing) = first.unwrap_or((start, FeatureSet::EMPTY));
         let worst = worst.unwrap_or(Decisive { reach: Reach::Unreached, at, missing, entry: start });
-        Assessment { worst, by_severity, gaps, local }
+        Assessment { worst, by_severity, gaps, chosen, local }
     }
 
-    /// The verdict, with path and guard.
-    fn explained(&self, assessment: Assessment, start: CodeOffset, hits: &[FeatureHit]) -> Verdict {
+    /// The verdict, with path, guard and contradiction.
+    fn explained(&self, mut assessment: Assessment, start: CodeOffset, hits: &[FeatureHit]) -> Verdict {
+        let chosen = std::mem::take(&mut assessment.chosen);
         let (worst, local) = (assessment.worst, assessment.local);
         let verdict = assessment.verdict(start, hits);
         // The path is that of the instruction that the verdict points at.
@@ -591,7 +622,55 @@ impl<'j, 'a> Judge<'j, 'a> {
                 .or_else(|| self.guard(entry, FeatureSet::EMPTY, missing)),
             _ => None,
         };
-        Verdict { path, guard, ..verdict }
+        let contradiction = self.contradiction(start, chosen);
+        Verdict { path, guard, contradiction, ..verdict }
+    }
+
+    /// What a check proves that an instruction's function is chosen by through a pointer, where that is not all it needs.
+    fn chosen(&self, entry: Entry, proof: Proof, missing: FeatureSet) -> Option<Gap> {
+        let known = entry.checked.filter(|_| entry.certain.is_none())?.after(proof, self.all);
+        let proven = known.proven.minus(self.permitted);
+        (!proven.is_empty() && !missing.is_subset(known.possible)).then_some(Gap { proven, missing })
+    }
+
+    /// The first of several that some known CPU falls into, of a function that each place which takes its address has a test
+    /// for. Tables in data would do as well, but which of two tables an address is of, stripped files do not say.
+    fn contradiction(&self, start: CodeOffset, mut chosen: Vec<(Gap, CodeOffset)>) -> Option<Contradiction> {
+        let is_tested = |edge: &IncomingEdge| {
+            let is_code = matches!(edge.from, Source::Node(Node::Function(_)));
+            is_code && !edge.is_loose && !edge.proof.features.is_subset(self.permitted)
+        };
+        if chosen.is_empty() || !self.edges(Node::Function(start)).iter().all(is_tested) {
+            return None;
+        }
+        let known = || deburr_cpu::cpus_by_features(self.image.arch).into_iter();
+        let of_all = || known().map(|(_, has)| has.union(self.permitted)).collect();
+        let cpus = self.cpus.get_or_init(of_all);
+        chosen.retain(|(gap, _)| cpus.iter().any(|&has| gap.endangers(has)));
+        self.retain_reached(start, &mut chosen);
+        let &(Gap { missing, .. }, at) = chosen.first()?;
+        let guard = self.guard(start, FeatureSet::EMPTY, missing);
+        chosen.sort_unstable();
+        chosen.dedup_by_key(|(gap, _)| *gap);
+        let gaps = chosen.into_iter().map(|(gap, _)| gap).collect();
+        Some(Contradiction { gaps, at, guard, is_presumed: false })
+    }
+
+    /// Keeps those instructions that control gets to from where the function begins: what follows may be another function,
+    /// where nothing says where that begins.
+    fn retain_reached(&self, start: CodeOffset, chosen: &mut Vec<(Gap, CodeOffset)>) {
+        if chosen.is_empty() {
+            return;
+        }
+        let svma = self.image.svma(start);
+        let function = self.program.function_from(start);
+        let graph = function.map(|function| Graph::of(self.image, self.program, function, svma));
+        let Some(graph) = graph else { return chosen.clear() };
+        let mut seen = vec![false; graph.blocks.len()];
+        graph.visit(0, graph.orphans(), &mut seen, &mut Vec::new());
+        chosen.retain(|(_, at)| {
+            graph.find(self.image.svma(*at)).is_some_and(|(block, _)| seen.get(block) == Some(&true))
+        });
     }
 
     /// Judges one instruction: its reach, and the features that are not proven.

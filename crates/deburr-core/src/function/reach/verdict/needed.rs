@@ -95,9 +95,14 @@ fn everywhere(arch: Arch) -> FeatureSet {
 
 /// The names of the CPUs that get to an instruction of a function and lack what it needs; of those that have some features.
 pub fn endangered(arch: Arch, verdict: &Verdict, having: FeatureSet) -> Vec<String> {
+    endangered_by(arch, &verdict.gaps, having)
+}
+
+/// The names of the CPUs that some gaps let through; of those that have some features.
+pub fn endangered_by(arch: Arch, gaps: &[Gap], having: FeatureSet) -> Vec<String> {
     let is_endangered = |features: FeatureSet| {
         let features = features.union(everywhere(arch));
-        having.is_subset(features) && verdict.gaps.iter().any(|gap| gap.endangers(features))
+        having.is_subset(features) && gaps.iter().any(|gap| gap.endangers(features))
     };
     let cpus = deburr_cpu::cpus_by_features(arch).into_iter();
     cpus.filter(|(_, features)| is_endangered(*features)).map(|(name, _)| name).collect()

@@ -13,6 +13,8 @@ pub enum Cause {
     UnknownTest,
     /// The test, or the code that stores the pointer, has its knowledge from a function of another file.
     AnotherFile,
+    /// A resolver in another member of the archive chooses it.
+    ResolverElsewhere,
     /// Code that is not known to test stores the function's address, or hands it out.
     PointerStored,
     /// A table in data holds the function's address, and who calls through it is not followed.
@@ -37,6 +39,7 @@ impl Cause {
         match self {
             Cause::UnknownTest => "unknown-test",
             Cause::AnotherFile => "another-file",
+            Cause::ResolverElsewhere => "resolver-elsewhere",
             Cause::PointerStored => "pointer-stored",
             Cause::PointerTable => "pointer-table",
             Cause::AddressEscapes => "address-escapes",
@@ -66,6 +69,12 @@ impl Because {
     /// A cause with its place.
     pub(crate) const fn at(cause: Cause, at: Svma) -> Because {
         Because { cause, at: Some(at), referrer: None, import: None }
+    }
+
+    /// What a resolver in another member of the archive chooses by a name.
+    pub(crate) fn of_resolver(name: &str) -> Because {
+        let cause = Cause::ResolverElsewhere;
+        Because { cause, at: None, referrer: None, import: Some(name.into()) }
     }
 
     /// A cause that is the whole file's.

@@ -119,6 +119,9 @@ impl UnknownGroup {
             Cause::AnotherFile => {
                 format!("{are} chosen by what {import} of another file returns, in {within} ({at})")
             }
+            Cause::ResolverElsewhere => {
+                format!("{are} chosen as {import} by resolvers of other members of the archive")
+            }
             Cause::PointerStored => {
                 format!("{are} chosen through a pointer that {within} stores or passes on ({at})")
             }
