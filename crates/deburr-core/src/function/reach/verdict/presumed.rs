@@ -24,6 +24,7 @@ use crate::function::reach::verdict::slice::Closure;
 use crate::insn::sweep::FeatureHit;
 use crate::insn::{self, FeatureGroup, Reg};
 use deburr_cpu::FeatureSet;
+use std::cell::LazyCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -83,8 +84,11 @@ impl Search<'_, '_, '_> {
         let choosers = self.choosers();
         let places = places(&choosers);
         let (near, part) = self.near(&choosers);
-        let cpus = deburr_cpu::cpus_by_features(self.file.image.arch);
-        let cpus: Vec<FeatureSet> = cpus.into_iter().map(|(_, has)| has.union(self.permitted)).collect();
+        // Only where a test contradicts.
+        let cpus = LazyCell::new(|| {
+            let cpus = deburr_cpu::cpus_by_features(self.file.image.arch).into_iter();
+            cpus.map(|(_, has)| has.union(self.permitted)).collect::<Vec<_>>()
+        });
         let tried = vocabularies.into_iter().filter_map(|(origin, word, width)| {
             let of_width = places.iter().filter(|(_, (_, of))| *of == width);
             let all: BTreeMap<u8, Place> = of_width.map(|(bit, (place, _))| (*bit, *place)).collect();
@@ -279,14 +283,12 @@ impl Search<'_, '_, '_> {
     /// Whether a run without presumed words would show nothing else of a function than what is known.
     fn is_up_to_date(&self, start: CodeOffset, operands: &Operands) -> bool {
         let memory = &self.learnt.memory;
-        if self.again.contains(&start) {
-            return false;
-        }
-        let inner = self.file.incoming.inner.get(&start).into_iter().flatten().copied();
-        let mut entries = inner.chain([start]);
-        entries.all(|entry| self.learnt.facts.contains_key(&entry) && !memory.arguments.contains_key(&entry))
-            && !operands.fields.iter().any(|(at, _)| memory.fields.contains(at))
-            && !(operands.runs_others && !memory.fields.is_empty())
+        let mut entries = self.file.incoming.inner.get(&start).into_iter().flatten().copied().chain([start]);
+        let has_run = entries
+            .all(|entry| self.learnt.facts.contains_key(&entry) && !memory.arguments.contains_key(&entry));
+        let reads_flags = operands.runs_others && !memory.fields.is_empty()
+            || operands.fields.iter().any(|(at, _)| memory.fields.contains(at));
+        has_run && !reads_flags && !self.again.contains(&start)
     }
 
     /// Whether a function first uses an argument as a number of at most so many bytes, never as an address.
@@ -309,10 +311,10 @@ impl Search<'_, '_, '_> {
 
     /// The places whose tests agree with what they choose, by bit. Of the edges and facts only those matter that presumed
     /// words have a part in. `cpus`: what each known CPU has.
-    fn agreeing(
+    fn agreeing<F: FnOnce() -> Vec<FeatureSet>>(
         &self,
         (edges, facts): (&BTreeMap<Node, Vec<IncomingEdge>>, &FactsByFunction),
-        (hits, cpus): (&Hits<'_>, &[FeatureSet]),
+        (hits, cpus): (&Hits<'_>, &LazyCell<Vec<FeatureSet>, F>),
         places: &BTreeMap<u8, Place>,
     ) -> BTreeMap<u8, Copy> {
         let mut tallies: BTreeMap<u8, Tally> = BTreeMap::new();
