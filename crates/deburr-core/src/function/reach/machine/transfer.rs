@@ -86,18 +86,18 @@ impl Transfer<'_, '_, '_> {
         };
         match self.place(memory, state) {
             Place::Static(at) => self.load_word(at, width, state),
-            Place::Frame(at) => self.from_buffer(state.load(at, width)),
+            Place::Frame(at) => self.as_read(state.load(at, width)),
             Place::Field(at) => match self.memory.presumed_field(at, width) {
                 Some(value) => value,
                 None if self.memory.fields.contains(&at) => Value::Tainted,
-                None => self.from_buffer(self.load_indexed(memory, width, state)),
+                None => self.as_read(self.load_indexed(memory, width, state)),
             },
-            Place::Elsewhere => self.from_buffer(self.load_indexed(memory, width, state)),
+            Place::Elsewhere => self.as_read(self.load_indexed(memory, width, state)),
         }
     }
 
     /// What is loaded from a place that a system call may have filled.
-    fn from_buffer(&self, value: Value) -> Value {
+    fn as_read(&self, value: Value) -> Value {
         match value {
             Value::Unknown if self.reads_auxv => Value::Tainted,
             value => value,
