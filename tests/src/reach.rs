@@ -233,7 +233,9 @@ fn symbols(built: &Built) -> Vec<(u64, String)> {
         let mut words = line.splitn(3, ' ');
         let (Some(at), Some(kind), Some(name)) = (words.next(), words.next(), words.next()) else { continue };
         if let (Ok(at), "t" | "T" | "W" | "w" | "i") = (u64::from_str_radix(at, 16), kind) {
-            found.push((at, name.split('(').next().unwrap_or_default().to_owned()));
+            // Go's receivers are part of a name: `sync.(*Mutex).Lock`.
+            let arguments = name.match_indices('(').find(|(at, _)| !name[..*at].ends_with('.'));
+            found.push((at, name[..arguments.map_or(name.len(), |(at, _)| at)].to_owned()));
         }
     }
     found

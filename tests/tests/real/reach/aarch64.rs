@@ -37,6 +37,11 @@ const NEEDS_LSE: Case = Case {
 
 case!(hwcap_guards, Case { sources: &["arm_hwcap.c"], ..ASKS_FOR_LSE });
 
+case!(
+    what_a_program_reads_from_auxv_itself_is_not_required,
+    Case { sources: &["arm_auxv_read.c"], expects: &[("add_lse", "unknown")], ..ASKS_FOR_LSE }
+);
+
 case!(what_came_back_without_a_signal_guards, Case { sources: &["arm_probed_by_signal.c"], ..ASKS_FOR_LSE });
 
 case!(a_probe_that_nobody_heeds_guards_nothing, Case { sources: &["arm_trap_probe_ignored.c"], ..NEEDS_LSE });

@@ -50,11 +50,12 @@ const GCC: &[Build] = &[("gcc", "-O2"), ("gcc", "-O1 -static"), ("gcc", "-O0")];
 
 const OPTIMISED_AT_LINK: &[Build] = &[("gcc", "-O3 -flto"), ("clang", "-O3 -flto -fuse-ld=lld")];
 
-const RUST: &[Build] = &[
-    ("rustc", "-Copt-level=2"),
-    ("rustc", "-Copt-level=3 -Ccodegen-units=1 -Cpanic=abort"),
-    ("rustc", "-Copt-level=0 -Crelocation-model=static"),
-];
+const RUST: &[Build] = &[RUST_OPTIMISED[0], RUST_OPTIMISED[1], RUST_NOT_OPTIMISED[0]];
+
+const RUST_OPTIMISED: &[Build] =
+    &[("rustc", "-Copt-level=2"), ("rustc", "-Copt-level=3 -Ccodegen-units=1 -Cpanic=abort")];
+
+const RUST_NOT_OPTIMISED: &[Build] = &[("rustc", "-Copt-level=0 -Crelocation-model=static")];
 
 /// Where gcc packs neighbouring stores into a vector, and where it does not.
 const PACKED: &[Build] = &[("gcc", "-O3"), ("gcc", "-O2"), ("gcc", "-O0"), ("clang", "-O2")];
@@ -84,6 +85,26 @@ case!(
 );
 
 case!(a_member_of_a_struct_guards, Case { sources: &["cached_struct.c"], ..ASKS_FOR_AVX2 });
+
+case!(
+    an_element_of_an_array_that_a_function_reads_guards,
+    Case { sources: &["cached_array.c"], expects: &[("twice_avx2", "guarded|unknown")], ..ASKS_FOR_AVX2 }
+);
+
+case!(
+    a_struct_on_the_stack_that_a_function_fills_guards,
+    Case { sources: &["filled_on_stack.c"], ..ASKS_FOR_AVX2 }
+);
+
+case!(
+    what_an_argument_of_unknown_origin_chooses_is_not_required,
+    Case { sources: &["flag_argument.c"], expects: &[("twice_avx2", "unknown")], ..ASKS_FOR_AVX2 }
+);
+
+case!(
+    what_an_argument_chooses_that_is_one_somewhere_is_required,
+    Case { sources: &["trap_flag_argument.c"], ..NEEDS_AVX2 }
+);
 
 case!(
     a_mask_in_an_object_is_presumed_to_be_the_answer,
@@ -636,7 +657,22 @@ case!(
 
 case!(
     a_rust_function_called_unasked_is_required,
-    Case { sources: &["trap_rust_unchecked.rs"], builds: RUST, ..NEEDS_AVX2 }
+    Case { sources: &["trap_rust_unchecked.rs"], builds: RUST_OPTIMISED, ..NEEDS_AVX2 }
+);
+
+case!(
+    what_an_unoptimised_rust_function_calls_is_required_too,
+    Case {
+        sources: &["trap_rust_unchecked.rs"],
+        builds: RUST_NOT_OPTIMISED,
+        expects: &[
+            ("twice_avx2", "required"),
+            ("avx2::_mm256_add_epi32", "required"),
+            ("avx::_mm256_loadu_si256", "required"),
+            ("avx::_mm256_storeu_si256", "required"),
+        ],
+        ..NEEDS_AVX2
+    }
 );
 
 case!(

@@ -75,6 +75,12 @@ pub(crate) fn incoming(
     edges
 }
 
+/// The exported functions that only list variants, as glibc's `__libc_ifunc_impl_list` does.
+fn lists(file: &View<'_, '_>) -> BTreeSet<CodeOffset> {
+    let lists = file.linkage.named_exports.iter().filter(|export| names::lists_variants(export.name));
+    lists.filter_map(|export| file.image.code_offset(export.at)).collect()
+}
+
 /// The functions of interest that something holds the address of. Where the edges lead to none of them, a table of
 /// offsets may.
 fn pointed(
@@ -84,11 +90,14 @@ fn pointed(
 ) -> BTreeMap<CodeOffset, (Cause, Svma)> {
     let starts = closure.needs.keys().chain(&closure.has_hits).copied();
     let starts: BTreeSet<CodeOffset> = starts.collect();
+    let lists = lists(file);
+    let is_listed =
+        |from: &CodeOffset| file.whole_at(*from).is_some_and(|taker| lists.contains(&taker.start));
     let held = |start: CodeOffset| {
         let cell = file.incoming.cells_to(Extent::sized(file.image.svma(start), 1)).first();
-        let taken = file.incoming.addresses_of(start).next();
-        let taken = taken.or_else(|| closure.taken.get(&start).and_then(|sites| sites.first()).copied());
-        let taken = taken.map(|from| (Cause::AddressEscapes, file.image.svma(from)));
+        let named = closure.taken.get(&start).into_iter().flatten().copied();
+        let mut taken = file.incoming.addresses_of(start).chain(named).filter(|from| !is_listed(from));
+        let taken = taken.next().map(|from| (Cause::AddressEscapes, file.image.svma(from)));
         cell.map(|&(_, at)| (Cause::PointerTable, at)).or(taken)
     };
     let mut pointed: BTreeMap<CodeOffset, (Cause, Svma)> =
@@ -169,11 +178,8 @@ impl<'c, 'w, 'a> Collector<'c, 'w, 'a> {
             objects.entry(object).or_default().push(cell);
         }
         let edges = IncomingEdges { entries: closure.entries.clone(), ..IncomingEdges::default() };
-        // Where Rust's own detection is between `main` and its choice, it is not always followed.
         let mains = mains(file);
-        let lists = file.linkage.named_exports.iter().filter(|export| names::lists_variants(export.name));
-        let lists = lists.filter_map(|export| file.image.code_offset(export.at)).collect();
-        Collector { file, closure, learnt, objects, lists, used: HashSet::new(), mains, edges }
+        Collector { file, closure, learnt, objects, lists: lists(file), used: HashSet::new(), mains, edges }
     }
 
     fn push(&mut self, to: Node, edge: IncomingEdge) {

@@ -45,6 +45,8 @@ const DIFFERENT: usize = 2;
 const FOR_EACH: u32 = 10;
 /// Maximum of functions that are run for it.
 const FUNCTIONS: usize = 512;
+/// And for each unknown function.
+const FOR_EACH_UNKNOWN: usize = 4;
 
 /// What the search needs.
 pub(crate) struct Search<'s, 'w, 'a> {
@@ -157,10 +159,11 @@ impl Search<'_, '_, '_> {
 
     /// The functions that lead to unknown ones, the nearest first, of these the ones that choose most.
     fn choosers(&self) -> Choosers {
+        let most = FUNCTIONS.min(self.unknown.len().saturating_mul(FOR_EACH_UNKNOWN));
         let mut found: BTreeSet<CodeOffset> = BTreeSet::new();
         let mut frontier: Vec<Node> = self.unknown.keys().map(|&start| Node::Function(start)).collect();
         let mut seen: BTreeSet<Node> = frontier.iter().copied().collect();
-        while found.len() < FUNCTIONS && !frontier.is_empty() {
+        while found.len() < most && !frontier.is_empty() {
             let mut counts: BTreeMap<Node, usize> = BTreeMap::new();
             let edges = frontier.iter().flat_map(|node| self.checks.edges.into.get(node)).flatten();
             for edge in edges {
@@ -173,7 +176,7 @@ impl Search<'_, '_, '_> {
             nodes.sort_by_key(|(count, node)| (Reverse(*count), *node));
             for (_, node) in &nodes {
                 if let Node::Function(start) = *node
-                    && found.len() < FUNCTIONS
+                    && found.len() < most
                 {
                     found.extend(self.file.whole_at(start).map(|function| function.start));
                 }
