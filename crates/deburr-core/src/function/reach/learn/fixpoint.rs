@@ -30,6 +30,10 @@ const INSIDE: u32 = 4096;
 /// Maximum of bytes of one that only calls such a function, and how many calls away.
 const INSIDE_CALLER: u32 = 512;
 const INSIDE_CALLS: u32 = 2;
+/// Maximum of bytes of one that fills a structure of its caller's.
+const INSIDE_FILLER: u32 = 256;
+/// Maximum of bytes of one that only says what the CPU has.
+const INSIDE_ACCESSOR: u32 = 128;
 
 /// Runs the functions that query the CPU, those that read what these write, and so on, until nothing new is found.
 pub(crate) fn learn(file: &View<'_, '_>, known: Memory, takers: &BTreeSet<CodeOffset>) -> Learnt {
@@ -70,18 +74,17 @@ fn summaries_of(file: &View<'_, '_>, queries: &[Function]) -> Summaries {
     }
     for _ in 0..INSIDE_CALLS {
         let callers = file.callers_of(&summaries.inlined.iter().copied().collect());
-        let callers: Vec<CodeOffset> = callers.into_iter().filter(|&start| is_small(file, start)).collect();
+        let callers: Vec<CodeOffset> =
+            callers.into_iter().filter(|&start| is_small(file, start, INSIDE_CALLER)).collect();
         summaries.inlined.extend(callers);
     }
     summaries
 }
 
 /// Whether a function that is no query itself is worth running inside its callers: what it does depends on them.
-fn is_small(file: &View<'_, '_>, start: CodeOffset) -> bool {
+fn is_small(file: &View<'_, '_>, start: CodeOffset, most: u32) -> bool {
     let function = file.program.function_from(start);
-    function.is_some_and(|function| {
-        function.end - function.start <= INSIDE_CALLER && file.takes_arguments(function)
-    })
+    function.is_some_and(|function| function.end - function.start <= most && file.takes_arguments(function))
 }
 
 /// The state of the iteration.
@@ -202,11 +205,12 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
     fn inline_more(&mut self) -> BTreeSet<CodeOffset> {
         let (file, summaries) = (self.file, &self.summaries);
         let is_due = |start: &CodeOffset, facts: &Facts| {
-            (!facts.fields.is_empty() || facts.returned.is_informative())
+            let is_due = !facts.fields.is_empty() && is_small(file, *start, INSIDE_FILLER)
+                || facts.returned.is_informative() && is_small(file, *start, INSIDE_ACCESSOR);
+            is_due
                 && !summaries.inlined.contains(start)
                 && !summaries.context_free.contains(start)
                 && !file.is_resolver(*start)
-                && is_small(file, *start)
         };
         let due = self.facts.iter().filter(|(start, facts)| is_due(start, facts));
         let due: BTreeSet<CodeOffset> = due.map(|(start, _)| *start).collect();

@@ -11,8 +11,9 @@ use crate::function::reach::learn::run::run;
 use crate::function::reach::machine::memory::{Argument, Memory};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum of callers that are run.
-const CALLERS: usize = 1024;
+/// Maximum of callers of a function that is looked at, and of all that are run.
+const FEW: usize = 16;
+const CALLERS: usize = 256;
 
 /// The arguments of some functions that their callers give as zero, and never as another number.
 pub(crate) fn flags(
@@ -20,15 +21,20 @@ pub(crate) fn flags(
     learnt: &Learnt,
     functions: &BTreeSet<CodeOffset>,
 ) -> BTreeSet<(CodeOffset, Argument)> {
-    let callers = file.callers_of(functions);
-    if callers.len() > CALLERS {
-        return BTreeSet::new();
+    let mut callers: BTreeSet<CodeOffset> = BTreeSet::new();
+    let mut callees: BTreeSet<CodeOffset> = BTreeSet::new();
+    for &callee in functions {
+        let of_callee = file.callers_of(&BTreeSet::from([callee]));
+        if of_callee.len() <= FEW && callers.len() < CALLERS {
+            callees.insert(callee);
+            callers.extend(of_callee);
+        }
     }
     let memory = Memory { records_constants: true, ..learnt.memory.clone() };
     let facts = run(file, &learnt.summaries, &memory, &callers);
     let mut is_zero: BTreeMap<(CodeOffset, Argument), bool> = BTreeMap::new();
     for &(callee, argument, zero) in facts.values().flat_map(|facts| &facts.constants) {
-        if functions.contains(&callee) {
+        if callees.contains(&callee) {
             *is_zero.entry((callee, argument)).or_insert(true) &= zero;
         }
     }
