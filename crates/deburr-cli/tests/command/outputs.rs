@@ -54,6 +54,9 @@ fn cases(verb: &str, option: &str) -> Vec<Case> {
             vec![case("--no-gate --aa true --pairs 2 --region 50 --record {}", "\"commands\"")]
         }
         ("compare", "output") => vec![case("--no-gate --aa true --pairs 2 --region 50 --output {}", "")],
+        ("try", "record") => {
+            vec![case("--cpu x86-64-v2 --record {} -- /bin/true lib.so", "\"schema_version\"")]
+        }
         ("bench", "html") => vec![case("--show record.json --html {}", "<html")],
         _ => panic!("{verb} {option}: no command tries it"),
     }

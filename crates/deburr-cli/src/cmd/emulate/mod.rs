@@ -13,7 +13,7 @@ use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::{INTERRUPTED, Interrupts};
 use crate::cmd::terminal::width_of_terminal;
 use crate::names::machines_named;
-use crate::output;
+use crate::output::Output;
 use crate::render::emulate::{self, EmulateLayout};
 use crate::render::style::Palette;
 use crate::system_error::error_text;
@@ -46,6 +46,10 @@ pub(super) fn run(options: &Emulate, color: bool, out: &mut dyn Write) -> Result
     for note in &resolved.notes {
         let _ = writeln!(complaints, "deburr: note: {note}");
     }
+    // The command may read the files that its words name.
+    let inputs: Vec<&Path> = options.command.iter().map(Path::new).filter(|path| path.is_file()).collect();
+    let kept = options.record.as_deref().map(|path| Output::open(path, &inputs));
+    let kept = kept.transpose().map_err(Failure::Message)?;
     let interrupts = Interrupts::heed().map_err(|error| message(format!("signals: {error}")))?;
     let emulated = EmulatedCpu::find(target.arch, target.cpu(), target.features)
         .map_err(|error| message(explained(&error, &target)))?;
@@ -80,8 +84,8 @@ pub(super) fn run(options: &Emulate, color: bool, out: &mut dyn Write) -> Result
         }
     }
     let status = status(&trace, &record);
-    if let Some(path) = &options.record {
-        keep(path, earlier, record).map_err(Failure::Message)?;
+    if let Some(output) = kept {
+        keep(output, earlier, record).map_err(Failure::Message)?;
     }
     Ok(status)
 }
@@ -94,17 +98,18 @@ fn earlier(options: &Emulate) -> Result<Option<TryRecord>, String> {
     }
 }
 
-fn keep(path: &Path, earlier: Option<TryRecord>, record: TryRecord) -> Result<(), String> {
+fn keep(mut output: Output, earlier: Option<TryRecord>, record: TryRecord) -> Result<(), String> {
     let whole = match earlier {
         Some(mut whole) => {
-            whole.add(record).map_err(|error| format!("{}: {error}", path.display()))?;
+            whole.add(record)?;
             whole
         }
         None => record,
     };
     let mut text = serde_json::to_vec_pretty(&whole).map_err(|error| error.to_string())?;
     text.push(b'\n');
-    output::write(path, &text, &[])
+    output.write_all(&text).map_err(|error| error.to_string())?;
+    output.finish()
 }
 
 /// 0: nothing was executed that the CPU does not have. 1: something was, or it died of it. 2: nothing was tried.
