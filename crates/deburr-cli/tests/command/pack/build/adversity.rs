@@ -21,7 +21,7 @@ impl Slow {
         let (began, go) = (scratch.join("began"), scratch.join("go"));
         let makefile = format!(
             "{MAKEFILE}install: all\n\tmkdir -p $(DESTDIR)/bin\n\tcp prog libsum.so $(DESTDIR)/bin\n\
-             \techo $$PPID >'{}'\n\ttest -e '{}' || sleep 600\n",
+             \techo $$PPID >'{}'\n\tfor i in $$(seq 6000); do test -e '{}' && break; sleep 0.1; done\n",
             began.display(),
             go.display()
         );
