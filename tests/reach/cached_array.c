@@ -1,4 +1,4 @@
-/* What the CPU has is an array of booleans, filled at the first question and read by the number of the feature. */
+/* What the CPU has is an array of booleans, filled at the first query and read by the number of the feature. */
 #include "x86_64.h"
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-/* Whether to use AVX2 is an argument: zero where nobody has asked the CPU, and otherwise what an object says that a list
+/* Whether to use AVX2 is an argument: zero where nobody has queried the CPU, and otherwise what an object says that a list
    leads to. */
 #include "x86_64.h"
 #include <string.h>

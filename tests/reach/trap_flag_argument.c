@@ -1,4 +1,4 @@
-/* Whether to use AVX2 is an argument: zero in one place, and one in another where nobody has asked the CPU. */
+/* Whether to use AVX2 is an argument: zero in one place, and one in another where nobody has queried the CPU. */
 #include "x86_64.h"
 
 int numbers[8] = {1, 2, 3};
