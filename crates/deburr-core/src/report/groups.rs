@@ -8,7 +8,7 @@ use crate::function::reach::{Cause, Checks, Origin, Place, Reach, UnknownGroup, 
 use crate::image::{Image, demangle};
 use crate::pattern;
 use deburr_cpu::{Feature, FeatureSet};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What the presumed verdicts rest on; `None` where there are none.
 pub(crate) fn presumption(
@@ -48,13 +48,22 @@ pub(crate) fn isa_groups(
     has_closure: bool,
 ) -> Vec<IsaGroup> {
     let groups = unknown_groups(image, program, verdicts);
-    groups.iter().map(|group| isa_group(image, program, (verdicts, group), has_closure)).collect()
+    let name = |start: CodeOffset| {
+        program.function_from(start).and_then(|function| program.name(function, image)).map(demangle)
+    };
+    let starts = verdicts.iter().map(|verdict| verdict.start).filter(|_| !groups.is_empty());
+    let names: Names = starts.filter_map(|start| Some((start, name(start)?))).collect();
+    let group = |group| isa_group((image, program), (verdicts, &names), group, has_closure);
+    groups.iter().map(group).collect()
 }
 
+/// The names of the functions that there are verdicts of.
+type Names = HashMap<CodeOffset, String>;
+
 fn isa_group(
-    image: &Image<'_>,
-    program: &Program,
-    (verdicts, group): (&[Verdict], &UnknownGroup),
+    (image, program): (&Image<'_>, &Program),
+    (verdicts, names): (&[Verdict], &Names),
+    group: &UnknownGroup,
     has_closure: bool,
 ) -> IsaGroup {
     let place = group.at.map(|svma| place_of(image, svma));
@@ -69,7 +78,7 @@ fn isa_group(
         function: group.dispatcher_name(image, program),
         import: group.import.as_deref().map(str::to_owned),
         settled_by: settlement(group.cause, has_closure),
-        stated_as: stated_as(image, program, verdicts, group),
+        stated_as: stated_as(verdicts, names, group),
         message: group.message(image, program),
     }
 }
@@ -86,17 +95,10 @@ const fn settlement(cause: Cause, has_closure: bool) -> Settlement {
 const TABLES: usize = 4;
 
 /// The `[[guard]]` tables that state what is not proven; `None` where no pattern names the functions and no others.
-fn stated_as(
-    image: &Image<'_>,
-    program: &Program,
-    verdicts: &[Verdict],
-    group: &UnknownGroup,
-) -> Option<String> {
+fn stated_as(verdicts: &[Verdict], names: &Names, group: &UnknownGroup) -> Option<String> {
     let starts: BTreeSet<CodeOffset> = group.functions.iter().copied().collect();
-    let name = |start: CodeOffset| {
-        program.function_from(start).and_then(|function| program.name(function, image)).map(demangle)
-    };
-    let mut by_need: BTreeMap<Vec<&str>, Vec<String>> = BTreeMap::new();
+    let name = |start: CodeOffset| names.get(&start).map(String::as_str);
+    let mut by_need: BTreeMap<Vec<&str>, Vec<&str>> = BTreeMap::new();
     for verdict in verdicts.iter().filter(|verdict| starts.contains(&verdict.start)) {
         let need = strongest(verdict.features).iter().map(Feature::name).collect();
         by_need.entry(need).or_default().push(name(verdict.start)?);
@@ -104,7 +106,7 @@ fn stated_as(
     if by_need.len() > TABLES {
         return None;
     }
-    let others: Vec<String> = verdicts
+    let others: Vec<&str> = verdicts
         .iter()
         .filter(|verdict| !starts.contains(&verdict.start))
         .filter_map(|verdict| name(verdict.start))
@@ -132,13 +134,13 @@ fn strongest(features: FeatureSet) -> FeatureSet {
 }
 
 /// A pattern with one `*` that matches all of some names, and says something of them.
-fn shared_pattern(names: &[String]) -> Option<String> {
+fn shared_pattern(names: &[&str]) -> Option<String> {
     /// Characters that names must share.
     const SHARED: usize = 3;
     let (first, rest) = names.split_first()?;
-    let is_plain = |name: &String| !name.contains(['*', '?']);
+    let is_plain = |name: &&str| !name.contains(['*', '?']);
     if rest.is_empty() {
-        return Some(first.clone()).filter(is_plain);
+        return is_plain(first).then(|| (*first).to_owned());
     }
     let least = names.iter().map(|name| name.chars().count()).min()?;
     let before = shared(names, |name| name.chars().collect());
@@ -150,7 +152,7 @@ fn shared_pattern(names: &[String]) -> Option<String> {
 }
 
 /// How many characters all names begin with, in the order in which they are taken.
-fn shared(names: &[String], taken: impl Fn(&str) -> Vec<char>) -> usize {
+fn shared(names: &[&str], taken: impl Fn(&str) -> Vec<char>) -> usize {
     let all: Vec<Vec<char>> = names.iter().map(|name| taken(name)).collect();
     let Some((first, rest)) = all.split_first() else { return 0 };
     let agrees = |index: &usize| rest.iter().all(|name| name.get(*index) == first.get(*index));
@@ -163,8 +165,7 @@ mod tests {
 
     #[test]
     fn pattern_is_what_the_names_share() {
-        let of =
-            |names: &[&str]| shared_pattern(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        let of = shared_pattern;
         assert_eq!(of(&["sad_8_avx2", "sad_16_avx2"]).as_deref(), Some("sad_*_avx2"));
         assert_eq!(of(&["sum"]).as_deref(), Some("sum"));
         assert_eq!(of(&["aa", "aaa"]), None, "two characters are no name");

@@ -268,6 +268,30 @@ impl Value {
         }
     }
 
+    /// The same, where of its bits only those say something of the CPU that stand for one of some features.
+    pub(crate) fn of(&self, features: FeatureSet) -> Value {
+        match self {
+            Value::Bits(bits) => Value::Bits(Arc::new(bits.of(features))),
+            value => value.clone(),
+        }
+    }
+
+    /// Whether its bits, or its values, stand for the same as those of another.
+    pub(crate) fn means_same(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Bits(a), Value::Bits(b)) => (0..64).all(|bit| {
+                let features = |bits: &Bits| bits.bit(bit).map(|proofs| proofs.set.features);
+                features(a) == features(b)
+            }),
+            _ => self == other,
+        }
+    }
+
+    /// What a bit proves, set and clear; nothing where it is always clear.
+    pub(crate) fn proofs_of(&self, bit: u8) -> BitProofs {
+        self.bits().proofs_of(bit)
+    }
+
     /// The constants that pass; `None` if it is not distinguished by constants, or all of them pass.
     pub(crate) fn filtered(&self, keep: impl Fn(u64) -> bool) -> Option<Value> {
         match self {
@@ -367,6 +391,11 @@ impl Value {
             {
                 Value::Bits(Arc::clone(answer))
             }
+            // Nothing that one side proves is proven by the other.
+            (Value::Bits(bits), Value::Unknown) | (Value::Unknown, Value::Bits(bits)) => match bits.tainted {
+                true => Value::of_bits(Bits::tainted()),
+                false => Value::Unknown,
+            },
             _ => {
                 let both = |a: BitProofs, b: BitProofs| {
                     BitProofs::new(a.set.intersection(b.set), a.clear.intersection(b.clear))

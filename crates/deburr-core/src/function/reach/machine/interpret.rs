@@ -93,6 +93,7 @@ pub(crate) fn interpret(
                 file,
                 memory,
                 effects: Effects::default(),
+                at: Svma(0),
                 reads_auxv: file.auxv_readers().contains(&function.start),
             },
             summaries,
@@ -246,6 +247,7 @@ impl Run<'_, '_, '_> {
         let mut at_call = None;
         self.transfer.effects.nearby_stores.clear();
         for insn in &block.insns {
+            self.transfer.at = insn.svma;
             match insn.flow {
                 Flow::Call(_) | Flow::IndirectCall => {
                     at_call = keeps_call.then(|| state.clone());

@@ -33,6 +33,8 @@ pub(crate) struct Presumed {
     pub(crate) width: u8,
     /// By offset in structures of unknown place.
     pub(crate) fields: BTreeMap<i64, Value>,
+    /// The instructions that read one of them and whose result is tested for what it means.
+    pub(crate) reads: BTreeSet<Svma>,
     /// By where functions begin, the registers that they get one in.
     pub(crate) arguments: BTreeMap<CodeOffset, Vec<(Reg, Value)>>,
 }
@@ -62,9 +64,9 @@ pub(crate) enum Argument {
 }
 
 impl Memory {
-    /// What a field is presumed to hold.
-    pub(crate) fn presumed_field(&self, at: i64, width: u8) -> Option<Value> {
-        if self.presumed.fields.is_empty() { None } else { self.presumed.field(at, width) }
+    /// What an instruction reads from a field that is presumed to hold something.
+    pub(crate) fn presumed_field(&self, by: Svma, at: i64, width: u8) -> Option<Value> {
+        if self.presumed.reads.contains(&by) { self.presumed.field(at, width) } else { None }
     }
 
     /// Whether some word in a range says what the CPU has.

@@ -31,6 +31,8 @@ pub(crate) struct Transfer<'r, 'w, 'a> {
     pub(crate) file: &'r View<'w, 'a>,
     pub(crate) memory: &'r Memory,
     pub(crate) effects: Effects,
+    /// The instruction that is running.
+    pub(crate) at: Svma,
     /// Whether what is loaded from a buffer may be the kernel's words.
     pub(crate) reads_auxv: bool,
 }
@@ -87,7 +89,7 @@ impl Transfer<'_, '_, '_> {
         match self.place(memory, state) {
             Place::Static(at) => self.load_word(at, width, state),
             Place::Frame(at) => self.as_read(state.load(at, width)),
-            Place::Field(at) => match self.memory.presumed_field(at, width) {
+            Place::Field(at) => match self.memory.presumed_field(self.at, at, width) {
                 Some(value) => value,
                 None if self.memory.fields.contains(&at) => Value::Tainted,
                 None => self.as_read(self.load_indexed(memory, width, state)),

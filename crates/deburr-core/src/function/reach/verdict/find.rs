@@ -15,7 +15,7 @@ use crate::function::reach::verdict::checks::Checks;
 use crate::function::reach::verdict::evidence::Verdict;
 use crate::function::reach::verdict::presumed::Search;
 use crate::function::reach::verdict::slice::{self, Closure};
-use crate::function::reach::verdict::{edges, judge};
+use crate::function::reach::verdict::{edges, judge, vocabulary};
 use crate::image::{Image, Linkage};
 use deburr_cpu::FeatureSet;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -61,7 +61,7 @@ impl Checks {
             analysed.extend(&new);
             run_again(&file, &mut learnt, &analysed, &new);
         }
-        if presumes {
+        if presumes && vocabulary::has_any(&learnt) {
             let permitted =
                 deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
             std::mem::swap(&mut checks.facts, &mut learnt.facts);

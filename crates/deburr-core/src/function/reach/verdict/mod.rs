@@ -15,6 +15,8 @@ pub(crate) mod needed;
 mod node;
 mod presumed;
 mod slice;
+mod tested;
 mod unconditional;
 pub(crate) mod unknown;
 mod unwinder;
+mod vocabulary;

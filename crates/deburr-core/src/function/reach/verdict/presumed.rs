@@ -6,21 +6,23 @@
 //! the word is presumed to be a copy of the answer. That is never a proof, and is kept apart from those.
 
 use crate::address::{CodeOffset, Extent, Svma};
-use crate::function::block::Graph;
 use crate::function::reach::domain::proof::Proof;
-use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::abi;
+use crate::function::reach::file::references::DataReference;
 use crate::function::reach::file::view::View;
 use crate::function::reach::learn::facts::FactsByFunction;
 use crate::function::reach::learn::learnt::Learnt;
 use crate::function::reach::learn::run::run;
+use crate::function::reach::machine::effects::UseKind;
 use crate::function::reach::machine::memory::{Memory, Presumed};
 use crate::function::reach::machine::summaries::Summaries;
-use crate::function::reach::verdict::checks::{Checks, Copy, Origin, Place, Presumption};
+use crate::function::reach::verdict::checks::{Checks, Copy, Place, Presumption};
 use crate::function::reach::verdict::edges;
 use crate::function::reach::verdict::evidence::Gap;
 use crate::function::reach::verdict::node::{IncomingEdge, Node, Source};
 use crate::function::reach::verdict::slice::Closure;
+use crate::function::reach::verdict::tested::{Test, Tested};
+use crate::function::reach::verdict::vocabulary::{Vocabulary, vocabularies};
 use crate::insn::sweep::FeatureHit;
 use crate::insn::{self, FeatureGroup, Reg};
 use deburr_cpu::FeatureSet;
@@ -29,15 +31,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-/// Bytes of a word.
-const WIDTHS: [u8; 2] = [4, 8];
-/// Sets of features that a word must distinguish to be a vocabulary.
-const MEANINGS: usize = 3;
-/// Vocabularies that are tried, those with most meanings first.
-const VOCABULARIES: usize = 6;
-/// Fields that are tried for each width, those that are tested most first, and arguments.
-const FIELDS: usize = 12;
-const ARGUMENTS: u8 = 4;
+/// Fields and arguments that are tried, those that may choose most first.
+const PLACES: usize = 16;
+/// A vocabulary none of whose words chooses this part of the unknown functions is not tried.
+const SHARE: usize = 4;
 /// Apt agreements, and sets of features that differ among them, without which a word is not presumed.
 const AGREEMENTS: u32 = 4;
 const DIFFERENT: usize = 2;
@@ -79,44 +76,59 @@ impl Search<'_, '_, '_> {
         if needs.len() < DIFFERENT {
             return None;
         }
-        let vocabularies = self.vocabularies();
+        let relevant = needs.iter().fold(FeatureSet::EMPTY, |all, needs| all.union(*needs));
+        let vocabularies = vocabularies(self.learnt, relevant);
         if vocabularies.is_empty() {
             return None;
         }
         let choosers = self.choosers();
-        let places = places(&choosers);
-        let (near, part) = self.near(&choosers);
+        let (mut near, part) = self.near(&choosers);
+        if self.unknown.len() > FUNCTIONS {
+            // Of many none tests for itself.
+            near.retain(|start, _| !self.unknown.contains_key(start));
+        }
+        let mut operands = self.operands(near.keys().copied(), &vocabularies);
         // Only where a test contradicts.
         let cpus = LazyCell::new(|| {
             let cpus = deburr_cpu::cpus_by_features(self.file.image.arch).into_iter();
             cpus.map(|(_, has)| has.union(self.permitted)).collect::<Vec<_>>()
         });
-        let tried = vocabularies.into_iter().filter_map(|(origin, word, width)| {
-            let of_width = places.iter().filter(|(_, (_, of))| *of == width);
-            let all: BTreeMap<u8, Place> = of_width.map(|(bit, (place, _))| (*bit, *place)).collect();
-            let presumed = self.presumed(&near, &word, width, &all);
-            // What reads none of these words proves nothing by them.
-            let readers = near.iter().filter(|(start, operands)| operands.read_any(&presumed, **start));
-            let learnt = self.run(presumed.clone(), &readers.map(|(start, _)| *start).collect());
-            let edges = edges::incoming_from_code(self.file, &part, &learnt);
+        let tried = vocabularies.iter().filter_map(|vocabulary| {
+            let all = places(chosen(self.unknown, &near, &operands, vocabulary), self.unknown.len());
+            if all.is_empty() {
+                return None;
+            }
+            let presumed = self.presumed(&operands, vocabulary, &all);
+            // What tests none of these words proves nothing by them.
+            let due = near.keys().copied().filter(|start| operands.read_any(&presumed, *start)).collect();
+            let learnt = self.run(presumed, &due);
+            let edges = edges::incoming_from_code(self.file, &part.from(self.file, &due), &learnt);
             let copies = self.agreeing((&edges, &learnt.facts), (&hits, &cpus), &all);
             let apt: u32 = copies.values().map(|copy| copy.apt).sum();
-            (apt > 0).then_some((apt, origin, word, width, copies))
+            (apt > 0)
+                .then(|| (apt, Trial { vocabulary, is_final: copies.len() == all.len(), copies, learnt }))
         });
-        let (_, origin, word, width, copies) = tried.max_by_key(|(apt, ..)| *apt)?;
+        let (_, Trial { vocabulary, is_final, copies, learnt: mut tried }) =
+            tried.max_by_key(|(apt, _)| *apt)?;
+        let others = choosers.iter().copied().filter(|start| !near.contains_key(start));
+        operands.extend(self.operands(others, &vocabularies));
         let only = copies.iter().map(|(bit, copy)| (*bit, copy.place)).collect();
-        let presumed = self.presumed(&choosers, &word, width, &only);
-        let due = choosers.iter().filter(|(start, operands)| {
-            operands.read_any(&presumed, **start) || !self.is_up_to_date(**start, operands)
+        let presumed = self.presumed(&operands, vocabulary, &only);
+        if !is_final {
+            tried.facts.clear();
+        }
+        let due = choosers.iter().copied().filter(|start| {
+            !tried.facts.contains_key(start)
+                && (operands.read_any(&presumed, *start) || self.reads_flags(*start))
         });
-        let due = due.map(|(start, _)| *start).collect();
+        let due = due.collect();
         let mut learnt = self.run(presumed, &due);
-        for (start, facts) in &self.learnt.facts {
+        for (start, facts) in tried.facts.iter().chain(&self.learnt.facts) {
             learnt.facts.entry(*start).or_insert_with(|| Arc::clone(facts));
         }
         let edges = edges::incoming(self.file, self.roots, self.closure, &learnt);
         let checks = Checks { edges, facts: learnt.facts, any: learnt.any, ..Checks::default() };
-        Some(Presumption { origin, copies: copies.into_values().collect(), checks })
+        Some(Presumption { origin: vocabulary.origin, copies: copies.into_values().collect(), checks })
     }
 
     /// By unknown function, the instructions of it and its parts that are above the first level.
@@ -136,29 +148,8 @@ impl Search<'_, '_, '_> {
         insn::features_of(self.file.image.arch, group).minus(self.permitted)
     }
 
-    /// Words with several meanings, each with its width in bytes.
-    fn vocabularies(&self) -> Vec<(Origin, Value, u8)> {
-        let returned =
-            self.learnt.facts.iter().map(|(start, facts)| (Origin::Returned(*start), &facts.returned));
-        let words = self.learnt.memory.words.iter().map(|((at, _), word)| (Origin::Word(*at), word));
-        let mut found: Vec<(usize, Origin, &Value)> = returned
-            .chain(words)
-            .map(|(origin, word)| (word.meanings().len(), origin, word))
-            .filter(|(meanings, ..)| *meanings >= MEANINGS)
-            .collect();
-        found.sort_by_key(|(meanings, origin, _)| (Reverse(*meanings), *origin));
-        let mut different: Vec<(Origin, Value, u8)> = Vec::new();
-        for (_, origin, word) in found {
-            if different.len() < VOCABULARIES && different.iter().all(|(_, known, _)| known != word) {
-                let width = if word.truncate(4) == *word { 4 } else { 8 };
-                different.push((origin, word.clone(), width));
-            }
-        }
-        different
-    }
-
     /// The functions that lead to unknown ones, the nearest first, of these the ones that choose most.
-    fn choosers(&self) -> Choosers {
+    fn choosers(&self) -> BTreeSet<CodeOffset> {
         let most = FUNCTIONS.min(self.unknown.len().saturating_mul(FOR_EACH_UNKNOWN));
         let mut found: BTreeSet<CodeOffset> = BTreeSet::new();
         let mut frontier: Vec<Node> = self.unknown.keys().map(|&start| Node::Function(start)).collect();
@@ -187,73 +178,98 @@ impl Search<'_, '_, '_> {
         if self.unknown.len() <= FUNCTIONS {
             found.extend(self.unknown.keys());
         }
-        let inlined = &self.learnt.summaries.inlined;
-        let run_inside = self.file.callers_of(&inlined.iter().copied().collect());
-        let operands = |start: CodeOffset| {
-            let graph = self.file.whole_at(start).and_then(|function| self.file.graph(function));
-            Operands::of(graph.as_deref(), !inlined.is_empty() && run_inside.contains(&start))
-        };
-        found.into_iter().map(|start| (start, operands(start))).collect()
+        found
     }
 
-    /// The choosers whose code refers to unknown functions, or to data that leads to functions of interest: only these can
-    /// choose an unknown function. With them the part of the closure that leads there.
-    fn near(&self, choosers: &Choosers) -> (Choosers, Closure) {
+    /// What some functions read and test, as far as it can tell what the word of a vocabulary means.
+    fn operands(&self, of: impl Iterator<Item = CodeOffset>, vocabularies: &[Vocabulary]) -> Operands {
+        let tells = |test: Test| vocabularies.iter().any(|vocabulary| vocabulary.may_be_told_by(test));
+        let operands = |start: CodeOffset| {
+            let graph = self.file.whole_at(start).and_then(|function| self.file.graph(function));
+            let operands = graph.map(|graph| Tested::of(&graph, self.file.image.arch, &tells));
+            (start, operands.unwrap_or_default())
+        };
+        let inlined = &self.learnt.summaries.inlined;
+        let callers = self.file.callers_of(&inlined.iter().copied().collect());
+        let own: BTreeMap<CodeOffset, Tested> = of.map(operands).collect();
+        let callers: BTreeSet<CodeOffset> =
+            callers.into_iter().filter(|start| own.contains_key(start)).collect();
+        let inner = inlined.iter().copied().filter(|_| !callers.is_empty()).map(operands).collect();
+        Operands { own, inner, callers }
+    }
+
+    /// The choosers that lead to unknown functions directly: only these can choose one. With the part of the closure that
+    /// leads there.
+    fn near(&self, choosers: &BTreeSet<CodeOffset>) -> (Near, Closure) {
         let (closure, file) = (self.closure, self.file);
-        let is_far = |start: &CodeOffset| closure.far.contains(&Node::Function(*start));
-        let mut near: BTreeSet<CodeOffset> = self.unknown.keys().copied().collect();
+        let mut near = Near::new();
         let mut part = Closure { entries: closure.entries.clone(), ..Closure::default() };
-        let mut sites: Vec<CodeOffset> = Vec::new();
+        let mut lead = |from: Option<CodeOffset>, to: CodeOffset| {
+            if let Some(function) = from.and_then(|from| file.whole_at(from)) {
+                near.entry(function.start).or_default().insert(to);
+            }
+        };
         for (&start, &features) in self.unknown {
+            lead(Some(start), start);
             part.needs.insert(start, features);
             if let Some(direct) = closure.direct.get(&start) {
-                sites.extend(direct.iter().map(|edge| edge.from));
+                direct.iter().for_each(|edge| lead(Some(edge.from), start));
                 part.direct.insert(start, direct.clone());
             }
             if let Some(taken) = closure.taken.get(&start) {
-                sites.extend(taken);
+                taken.iter().for_each(|from| lead(Some(*from), start));
                 part.taken.insert(start, taken.clone());
             }
             let node = Node::Function(start);
             if let Some(cells) = closure.cells.get(&node) {
                 let cell = |(cell, _): &(Svma, u64)| closure.references_in(Extent::sized(*cell, 1));
-                part.references.extend(cells.iter().flat_map(cell));
+                let references: Vec<DataReference> = cells.iter().flat_map(cell).copied().collect();
+                references.iter().for_each(|reference| lead(file.image.code_offset(reference.from), start));
+                part.references.extend(references);
                 part.cells.insert(node, cells.clone());
             }
         }
         part.references.sort_unstable();
         part.references.dedup();
-        let readers = self.learnt.readers.values().flatten().map(|(from, _)| *from);
-        let referring = closure.references.iter().map(|reference| reference.from).chain(readers);
-        sites.extend(referring.filter_map(|from| file.image.code_offset(from)));
-        near.extend(sites.into_iter().filter_map(|from| Some(file.whole_at(from)?.start)));
-        let is_unknown = |address: u64| {
-            file.image.code_offset(Svma(address)).is_some_and(|at| self.unknown.contains_key(&at))
-        };
-        let returns = self.learnt.summaries.returns.iter();
-        let returns = returns.filter(|(_, value)| value.choices().iter().any(|choice| is_unknown(choice.0)));
-        let inlined = self.learnt.summaries.inlined.iter().copied().filter(|start| near.contains(start));
-        let callees = returns.map(|(start, _)| *start).chain(inlined).collect();
-        near.extend(file.callers_of(&callees));
-        let uses = |start: &CodeOffset| {
-            let facts = self.learnt.facts.get(start);
-            facts.is_some_and(|facts| facts.uses.iter().any(|used| is_unknown(used.address.0)))
-        };
-        // What leads to these was not collected.
-        let is_any = self.unknown.keys().any(is_far);
-        let near = choosers.iter().filter(|(start, _)| is_any || near.contains(start) || uses(start));
-        (near.map(|(start, operands)| (*start, operands.clone())).collect(), part)
+        let unknown =
+            |address: u64| file.image.code_offset(Svma(address)).filter(|at| self.unknown.contains_key(at));
+        for (&start, facts) in &self.learnt.facts {
+            for (used, to) in facts.uses.iter().filter_map(|used| Some((used, unknown(used.address.0)?))) {
+                lead(Some(start), to);
+                if let UseKind::Stored(at) = used.kind {
+                    let readers = self.learnt.readers.get(&at).into_iter().flatten();
+                    readers.for_each(|(from, _)| lead(file.image.code_offset(*from), to));
+                }
+            }
+        }
+        for (&callee, value) in &self.learnt.summaries.returns {
+            let all: Vec<CodeOffset> = value.choices().iter().filter_map(|(to, _)| unknown(*to)).collect();
+            if !all.is_empty() {
+                for caller in file.callers_of(&BTreeSet::from([callee])) {
+                    all.iter().for_each(|to| lead(Some(caller), *to));
+                }
+            }
+        }
+        for callee in &self.learnt.summaries.inlined {
+            if let Some(all) = near.get(callee).cloned() {
+                for caller in file.callers_of(&BTreeSet::from([*callee])) {
+                    near.entry(caller).or_default().extend(&all);
+                }
+            }
+        }
+        near.retain(|start, _| choosers.contains(start));
+        (near, part)
     }
 
     /// What the words at some places are presumed to hold, for some functions.
     fn presumed(
         &self,
-        choosers: &Choosers,
-        word: &Value,
-        width: u8,
+        operands: &Operands,
+        vocabulary: &Vocabulary,
         places: &BTreeMap<u8, Place>,
     ) -> Presumed {
-        let mut presumed = Presumed { width, ..Presumed::default() };
+        let Vocabulary { word, width, .. } = vocabulary;
+        let mut presumed = Presumed { width: *width, ..Presumed::default() };
         let registers = abi::arguments(self.file.image.arch);
         for (&bit, &place) in places {
             let value = word.presumed(1 << bit);
@@ -261,12 +277,17 @@ impl Search<'_, '_, '_> {
                 Place::Field(at) => drop(presumed.fields.insert(at, value)),
                 Place::Argument(number) => {
                     let Some(&reg) = registers.get(usize::from(number)) else { continue };
-                    for &start in choosers.keys().filter(|&&start| self.tests(start, reg, width)) {
+                    let tests = |start, tested: &Tested| {
+                        tested.tests_argument(number, vocabulary) && self.tests(start, reg, *width)
+                    };
+                    for (&start, _) in operands.own.iter().filter(|(start, tested)| tests(**start, tested)) {
                         presumed.arguments.entry(start).or_default().push((reg, value.clone()));
                     }
                 }
             }
         }
+        let all = operands.own.values().chain(operands.inner.values());
+        presumed.reads = all.flat_map(|tested| tested.telling(&presumed, vocabulary)).collect();
         presumed
     }
 
@@ -283,15 +304,11 @@ impl Search<'_, '_, '_> {
         }
     }
 
-    /// Whether a run without presumed words would show nothing else of a function than what is known.
-    fn is_up_to_date(&self, start: CodeOffset, operands: &Operands) -> bool {
+    /// Whether a function has run, and a run with presumed words, which takes nothing for a flag, would show less of it.
+    fn reads_flags(&self, start: CodeOffset) -> bool {
         let memory = &self.learnt.memory;
         let mut entries = self.file.incoming.inner.get(&start).into_iter().flatten().copied().chain([start]);
-        let has_run = entries
-            .all(|entry| self.learnt.facts.contains_key(&entry) && !memory.arguments.contains_key(&entry));
-        let reads_flags = operands.runs_others && !memory.fields.is_empty()
-            || operands.fields.iter().any(|(at, _)| memory.fields.contains(at));
-        has_run && !reads_flags && !self.again.contains(&start)
+        self.again.contains(&start) || entries.any(|entry| memory.arguments.contains_key(&entry))
     }
 
     /// Whether a function first uses an argument as a number of at most so many bytes, never as an address.
@@ -368,71 +385,81 @@ impl Search<'_, '_, '_> {
 /// By function, instructions above the first level.
 type Hits<'h> = BTreeMap<CodeOffset, Vec<&'h [FeatureHit]>>;
 
-/// The functions that may choose, by where they begin.
-type Choosers = BTreeMap<CodeOffset, Operands>;
+/// What was found with a vocabulary.
+struct Trial<'v> {
+    vocabulary: &'v Vocabulary,
+    copies: BTreeMap<u8, Copy>,
+    learnt: Learnt,
+    /// Whether no place has turned out to be none.
+    is_final: bool,
+}
 
-/// The memory operands of a function that may be fields of structures of unknown place.
-#[derive(Debug, Clone, Default)]
+/// Functions, each with the unknown ones that it leads to.
+type Near = BTreeMap<CodeOffset, BTreeSet<CodeOffset>>;
+
+/// What functions read and test.
 struct Operands {
-    /// Their offsets and sizes in bytes, sorted.
-    fields: Vec<(i64, u8)>,
-    /// Those that are read and have no index, with how often: eight times each where a number is next to it.
-    tested: Vec<((i64, u8), u32)>,
-    /// Whether other functions are run inside this one.
-    runs_others: bool,
+    own: BTreeMap<CodeOffset, Tested>,
+    /// Of the functions that are run inside others.
+    inner: BTreeMap<CodeOffset, Tested>,
+    /// Those that such are run inside.
+    callers: BTreeSet<CodeOffset>,
 }
 
 impl Operands {
-    fn of(graph: Option<&Graph>, runs_others: bool) -> Operands {
-        let mut operands = Operands { runs_others, ..Operands::default() };
-        let mut tested: BTreeMap<(i64, u8), u32> = BTreeMap::new();
-        for insn in graph.into_iter().flat_map(|graph| &graph.blocks).flat_map(|block| &block.insns) {
-            let memory = insn.memory.filter(|memory| !memory.is_static && memory.index.is_none());
-            let Some(memory) = memory else { continue };
-            let (at, size) = (memory.displacement, u8::try_from(memory.size).unwrap_or(u8::MAX));
-            // Vectors are read by halves.
-            operands.fields.extend([(at, size.min(8)), (at.wrapping_add(8), size.saturating_sub(8).min(8))]);
-            if memory.read && memory.base.is_some() {
-                let weight = if insn.imm.is_some() { 8 } else { 1 };
-                *tested.entry((at, size)).or_default() += weight;
-            }
-        }
-        operands.fields.retain(|(_, size)| *size > 0);
-        operands.fields.sort_unstable();
-        operands.fields.dedup();
-        operands.tested = tested.into_iter().collect();
-        operands
+    /// Of a function, and of those that are run inside it.
+    fn of(&self, start: CodeOffset) -> impl Iterator<Item = &Tested> {
+        let inner = self.inner.values().filter(move |_| self.callers.contains(&start));
+        self.own.get(&start).into_iter().chain(inner)
     }
 
-    /// Whether the function that begins at `start` reads any of the presumed words.
+    /// Whether a function reads any of the presumed words.
     fn read_any(&self, presumed: &Presumed, start: CodeOffset) -> bool {
-        let is_presumed = |&(at, size): &(i64, u8)| {
-            presumed.word_at(at, size).is_some_and(|word| presumed.fields.contains_key(&word))
-        };
-        presumed.arguments.contains_key(&start)
-            || self.runs_others && !presumed.fields.is_empty()
-            || self.fields.iter().any(is_presumed)
+        let reads = |tested: &Tested| tested.reads.iter().any(|read| presumed.reads.contains(&read.svma));
+        presumed.arguments.contains_key(&start) || self.of(start).any(reads)
+    }
+
+    fn extend(&mut self, others: Operands) {
+        self.own.extend(others.own);
+        self.inner.extend(others.inner);
+        self.callers.extend(others.callers);
     }
 }
 
-/// The fields and arguments that may be copies, by the bit that stands for each, with the width of each in bytes.
-fn places(choosers: &Choosers) -> BTreeMap<u8, (Place, u8)> {
-    let mut found = Vec::new();
-    for width in WIDTHS {
-        let presumed = Presumed { width, ..Presumed::default() };
-        let mut counts: BTreeMap<i64, u32> = BTreeMap::new();
-        for &((at, size), count) in choosers.values().flat_map(|operands| &operands.tested) {
-            if let Some(word) = presumed.word_at(at, size).filter(|_| size <= width) {
-                *counts.entry(word).or_default() += count;
-            }
+/// How many unknown functions each place may choose: those that a function leads to which tests the place for what they
+/// need.
+fn chosen(
+    unknown: &BTreeMap<CodeOffset, FeatureSet>,
+    near: &Near,
+    operands: &Operands,
+    vocabulary: &Vocabulary,
+) -> BTreeMap<Place, usize> {
+    let mut chosen: BTreeMap<Place, BTreeSet<CodeOffset>> = BTreeMap::new();
+    for (start, all) in near {
+        let mut told: BTreeMap<Place, FeatureSet> = BTreeMap::new();
+        for (place, test) in operands.of(*start).flat_map(|tested| tested.tests(vocabulary.width)) {
+            let features = told.entry(place).or_default();
+            *features = features.union(vocabulary.told_by(test));
         }
-        let mut counts: Vec<(i64, u32)> = counts.into_iter().collect();
-        counts.sort_by_key(|(at, count)| (Reverse(*count), *at));
-        let fields = counts.into_iter().take(FIELDS).map(|(at, _)| Place::Field(at));
-        let all = fields.chain((0..ARGUMENTS).map(Place::Argument));
-        found.extend(all.map(|place| (place, width)));
+        for (place, features) in told.into_iter().filter(|(_, features)| !features.is_empty()) {
+            let is_apt = |to: &&CodeOffset| {
+                unknown.get(to).is_some_and(|needs| !needs.intersection(features).is_empty())
+            };
+            chosen.entry(place).or_default().extend(all.iter().filter(is_apt));
+        }
     }
-    (0..).zip(found).collect()
+    chosen.into_iter().map(|(place, functions)| (place, functions.len())).collect()
+}
+
+/// The places that may choose enough of some number of functions, by the bit that stands for each.
+fn places(chosen: BTreeMap<Place, usize>, of: usize) -> BTreeMap<u8, Place> {
+    let mut chosen: Vec<(Place, usize)> = chosen.into_iter().collect();
+    chosen.retain(|(_, functions)| *functions >= AGREEMENTS as usize);
+    if chosen.iter().all(|(_, functions)| functions.saturating_mul(SHARE) < of) {
+        return BTreeMap::new();
+    }
+    chosen.sort_by_key(|(place, functions)| (Reverse(*functions), *place));
+    (0u8..).zip(chosen).take(PLACES).map(|(bit, (place, _))| (bit, place)).collect()
 }
 
 /// What the tests of one place choose.

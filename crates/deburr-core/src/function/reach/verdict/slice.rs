@@ -100,6 +100,29 @@ impl Closure {
         closure
     }
 
+    /// The part that begins in the code of some functions.
+    pub(crate) fn from(&self, file: &View<'_, '_>, functions: &BTreeSet<CodeOffset>) -> Closure {
+        let is_from = |at: CodeOffset| file.whole_at(at).is_some_and(|from| functions.contains(&from.start));
+        let direct = |(start, edges): (&CodeOffset, &Vec<Edge>)| {
+            let edges: Vec<Edge> = edges.iter().filter(|edge| is_from(edge.from)).copied().collect();
+            (!edges.is_empty()).then_some((*start, edges))
+        };
+        let taken = |(start, sites): (&CodeOffset, &Vec<CodeOffset>)| {
+            let sites: Vec<CodeOffset> = sites.iter().copied().filter(|site| is_from(*site)).collect();
+            (!sites.is_empty()).then_some((*start, sites))
+        };
+        let refers = |reference: &&DataReference| file.image.code_offset(reference.from).is_some_and(is_from);
+        Closure {
+            needs: self.needs.clone(),
+            direct: self.direct.iter().filter_map(direct).collect(),
+            taken: self.taken.iter().filter_map(taken).collect(),
+            cells: self.cells.clone(),
+            references: self.references.iter().filter(refers).copied().collect(),
+            entries: self.entries.clone(),
+            ..Closure::default()
+        }
+    }
+
     /// The references to places in a range.
     pub(crate) fn references_in(&self, range: Extent) -> impl Iterator<Item = &DataReference> {
         let first = self.references.partition_point(|reference| reference.to < range.start);
