@@ -246,20 +246,26 @@ fn candidate_starts(
             pointers.filter(is_new).collect()
         })
         .collect();
-    // What is known to be a function's code makes addresses of functions; what else was swept may be data.
+    let mut is_outside = outside(known);
+    let is_start = |&to: &CodeOffset| is_outside(to) || is_free(known, to) && follows_an_end(image, to);
+    let mut starts: Vec<CodeOffset> = called.iter().filter(is_start).collect();
+    // What is known to be a function's code, or follows where a call leads, makes addresses of functions; what else was
+    // swept may be data.
+    let is_code = |at: CodeOffset| {
+        let last = starts.partition_point(|&start| start <= at).checked_sub(1);
+        let last = last.and_then(|index| starts.get(index));
+        is_known(known, at) || last.is_some_and(|&start| outside_until(known, start, at))
+    };
     let is_made = |reference: &Reference| {
         reference.kind == ReferenceKind::Address
             && is_free(known, reference.to)
-            && is_known(known, reference.from)
+            && is_code(reference.from)
             && !called.contains(reference.to)
             && follows_an_end(image, reference.to)
     };
     let made = sweeps.par_iter().flat_map_iter(|sweep| sweep.references.iter().filter(|made| is_made(made)));
     let made: Vec<CodeOffset> = made.map(|reference| reference.to).collect();
     let entries = image.entries.iter().filter_map(|&entry| image.code_offset(entry));
-    let mut is_outside = outside(known);
-    let is_start = |&to: &CodeOffset| is_outside(to) || is_free(known, to) && follows_an_end(image, to);
-    let mut starts: Vec<CodeOffset> = called.iter().filter(is_start).collect();
     starts.extend(pointed.into_iter().flatten());
     starts.extend(made);
     starts.extend(entries);
@@ -267,6 +273,12 @@ fn candidate_starts(
     starts.sort();
     starts.dedup();
     starts
+}
+
+/// Whether no known function begins from an offset on until another one.
+fn outside_until(known: &[Known], from: CodeOffset, until: CodeOffset) -> bool {
+    let first = known.partition_point(|function| function.start < from);
+    known.get(first).is_none_or(|function| function.start > until)
 }
 
 /// Whether a function may begin at an offset as far as the known ones show.

@@ -2,11 +2,9 @@
 //!
 //! In: [`Checks`]. Out: one [`Verdict`] for each function that needs more than what is permitted.
 
-use crate::address::CodeOffset;
-use crate::address::Svma;
-use crate::function::Program;
+use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::atomics::helper;
-use crate::function::block::Graph;
+use crate::function::block::{Block, Graph};
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::verdict::checks::{Checks, Presumption};
 use crate::function::reach::verdict::evidence::{Contradiction, Gap, Guard, Step, Verdict};
@@ -16,6 +14,7 @@ use crate::function::reach::verdict::node::{IncomingEdge, Node, Source, leads_to
 use crate::function::reach::verdict::unknown::cause::{Because, Cause};
 use crate::function::reach::verdict::unknown::origin::{Approach, Origins};
 use crate::function::reach::verdict::unwinder;
+use crate::function::{Function, Program};
 use crate::image::Image;
 use crate::insn::sweep::FeatureHit;
 use crate::insn::{self, FeatureGroup};
@@ -438,6 +437,8 @@ struct Judge<'j, 'a> {
     roots: BTreeSet<Node>,
     /// By what stays unproven, and whether by control flow alone: the node before each on a shortest path.
     trees: RefCell<HashMap<(FeatureSet, bool), Tree>>,
+    /// By entry, and by the part of the function that is asked for: the blocks that its branches lead to.
+    led_to: RefCell<HashMap<(CodeOffset, Option<CodeOffset>), Vec<Extent>>>,
     /// What known CPUs have.
     cpus: OnceCell<Vec<FeatureSet>>,
 }
@@ -505,8 +506,8 @@ impl<'j, 'a> Judge<'j, 'a> {
         let (entries, roots) = entries(checks, all, permitted, stated);
         let groups = (0..).map(FeatureGroup).take(insn::feature_group_count(image.arch));
         let needs = groups.map(|group| insn::features_of(image.arch, group).minus(permitted)).collect();
-        let (trees, cpus) = (RefCell::default(), OnceCell::new());
-        Judge { checks, image, program, permitted, all, needs, stated, entries, roots, trees, cpus }
+        let (trees, led_to, cpus) = (RefCell::default(), RefCell::default(), OnceCell::new());
+        Judge { checks, image, program, permitted, all, needs, stated, entries, roots, trees, led_to, cpus }
     }
 
     /// The features that an instruction needs and that are not permitted.
@@ -549,7 +550,9 @@ impl<'j, 'a> Judge<'j, 'a> {
                 }
                 last = same;
                 let proof = match block.map(|block| block.proof) {
-                    Some(None) => continue,
+                    // A test that is never so is before it, or nothing at all: then it may be another function's.
+                    Some(None) if self.is_led_to(entry, at) => continue,
+                    Some(None) => Proof::doubt(true),
                     Some(Some(proof)) => proof,
                     None => Proof::EMPTY,
                 };
@@ -659,18 +662,30 @@ impl<'j, 'a> Judge<'j, 'a> {
     /// Keeps those instructions that control gets to from where the function begins: what follows may be another function,
     /// where nothing says where that begins.
     fn retain_reached(&self, start: CodeOffset, chosen: &mut Vec<(Gap, CodeOffset)>) {
-        if chosen.is_empty() {
-            return;
-        }
-        let svma = self.image.svma(start);
-        let function = self.program.function_from(start);
-        let graph = function.map(|function| Graph::of(self.image, self.program, function, svma));
-        let Some(graph) = graph else { return chosen.clear() };
-        let mut seen = vec![false; graph.blocks.len()];
-        graph.visit(0, graph.orphans(), &mut seen, &mut Vec::new());
-        chosen.retain(|(_, at)| {
-            graph.find(self.image.svma(*at)).is_some_and(|(block, _)| seen.get(block) == Some(&true))
+        chosen.retain(|(_, at)| self.is_led_to(start, *at));
+    }
+
+    /// Whether the branches of a function lead from an entry to an instruction, whatever they test.
+    fn is_led_to(&self, entry: CodeOffset, at: CodeOffset) -> bool {
+        let part = self.program.function_at(at);
+        let mut led_to = self.led_to.borrow_mut();
+        let extents = led_to.entry((entry, part.map(|part| part.start))).or_insert_with(|| {
+            let whole = self.program.function_at(entry).map(|function| self.program.whole(function));
+            let parts: BTreeMap<CodeOffset, Function> =
+                whole.into_iter().chain(part).map(|part| (part.start, *part)).collect();
+            let parts: Vec<Function> = parts.into_values().collect();
+            let graph = Graph::whole(self.image, self.program, &parts, &[]);
+            let mut seen = vec![false; graph.blocks.len()];
+            if let Some((first, _)) = graph.find(self.image.svma(entry)) {
+                graph.visit(first, graph.orphans(), &mut seen, &mut Vec::new());
+            }
+            let blocks = graph.blocks.iter().zip(seen).filter(|(_, is_seen)| *is_seen);
+            let extent = |block: &Block| Some(Extent { start: block.start(), end: block.last()?.next() });
+            blocks.filter_map(|(block, _)| extent(block)).collect()
         });
+        let svma = self.image.svma(at);
+        let place = extents.partition_point(|extent| extent.end <= svma);
+        extents.get(place).is_some_and(|extent| extent.start <= svma)
     }
 
     /// Judges one instruction: its reach, and the features that are not proven.
