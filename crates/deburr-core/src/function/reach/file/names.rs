@@ -272,7 +272,13 @@ pub(crate) fn answers(name: &str) -> bool {
             | "__cpu_indicator_init"
             | "__init_cpu_features_resolver"
             | "__init_cpu_features"
-    )
+    ) || is_mkl_level(name)
+}
+
+/// Whether a function of this name gives the level that Intel's MKL chooses variants by, a number of no documented meaning.
+/// Thousands of its functions look it up in tables of jumps.
+pub(crate) fn is_mkl_level(name: &str) -> bool {
+    matches!(name, "mkl_serv_cpu_detect" | "mkl_serv_vml_cpu_detect")
 }
 
 /// Whether a function of this name takes part in handling signals.

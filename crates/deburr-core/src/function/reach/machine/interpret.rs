@@ -298,6 +298,10 @@ impl Run<'_, '_, '_> {
                 self.transfer.effects.let_out(self.transfer.file, &target, last, UseKind::Called, &state);
                 match self.through_table(graph, &target, last, &state) {
                     Some(all) => edges.extend(all),
+                    // What a table of jumps leads to needs the frame.
+                    None if self.has_left(block, &state) && self.has_table(graph) => {
+                        self.tail_to_pointer(last, state);
+                    }
                     None => {
                         // It may seem to lead to landing pads, where these registers hold the exception.
                         for reg in abi::thrown(self.transfer.file.image.arch) {
@@ -319,6 +323,21 @@ impl Run<'_, '_, '_> {
             }
         }
         (edges, at_call)
+    }
+
+    /// Whether the end of a block is where the function has given up its frame.
+    fn has_left(&self, block: &Block, state: &State) -> bool {
+        let arch = self.transfer.file.image.arch;
+        state.read(stack_pointer(arch)) == Value::Stack(0) && moves_stack(block, arch)
+    }
+
+    /// Whether some indirect jump of a function is one within its frame.
+    fn has_table(&self, graph: &Graph) -> bool {
+        let arch = self.transfer.file.image.arch;
+        let is_inner = |block: &&Block| {
+            block.last().is_some_and(|last| last.flow == Flow::IndirectJump) && !moves_stack(block, arch)
+        };
+        graph.blocks.iter().any(|block| is_inner(&block))
     }
 
     /// Where a jump goes whose every target is known, with what is proven where it goes there; `None` if one is not.
@@ -599,6 +618,11 @@ impl Run<'_, '_, '_> {
         }
         state.flags = Flags::Unknown;
     }
+}
+
+/// Whether a block moves the stack pointer.
+fn moves_stack(block: &Block, arch: Arch) -> bool {
+    block.insns.iter().any(|insn| insn.flow == Flow::Next && insn.writes.contains(stack_pointer(arch)))
 }
 
 /// Joins a state into a block's, of a loop with more and more iterations; returns whether the block must run again.
