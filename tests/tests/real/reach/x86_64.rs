@@ -428,6 +428,33 @@ case!(
     Case { sources: &["trap_address_only.c"], expects: &[("twice_avx2", "unreached|unknown")], ..RUNS_PLAIN }
 );
 
+case!(
+    a_level_that_is_known_by_name_is_not_followed,
+    // The name is kept where all others are stripped.
+    Case {
+        sources: &["named_level.c"],
+        builds: &[("gcc", "-O2 -rdynamic"), ("gcc", "-O0 -rdynamic"), ("clang", "-O2 -rdynamic")],
+        expects: &[("twice_avx2", "unknown|guarded")],
+        ..ASKS_FOR_AVX2
+    }
+);
+
+case!(
+    a_name_that_promises_a_check_guards_nothing,
+    Case { sources: &["trap_named_constant.c"], ..NEEDS_AVX2 }
+);
+
+case!(
+    what_only_the_code_before_it_makes_an_address_of_may_be_entered,
+    Case {
+        sources: &["trap_unframed.c -fno-asynchronous-unwind-tables -fno-unwind-tables"],
+        builds: &[("gcc", "-O2"), ("clang", "-O2")],
+        expects: &[("twice_avx2", "unknown|required")],
+        level: "x86-64-v1|x86-64-v3",
+        ..NEEDS_AVX2
+    }
+);
+
 case!(a_list_of_addresses_calls_nothing, Case { sources: &["trap_address_list.c"], ..ASKS_FOR_AVX2 });
 
 case!(

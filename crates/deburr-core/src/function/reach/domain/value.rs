@@ -150,6 +150,11 @@ impl Value {
         }
     }
 
+    /// Whether it is true or false, in its low byte, and depends on the CPU in a manner that was lost.
+    pub(crate) fn is_tainted_flag(&self) -> bool {
+        matches!(self, Value::Bits(bits) if bits.tainted && bits.zeros & mask_of(1) == mask_of(1) ^ 1)
+    }
+
     fn bits(&self) -> Cow<'_, Bits> {
         Cow::Owned(match self {
             Value::Unknown | Value::Stack(_) => Bits::default(),

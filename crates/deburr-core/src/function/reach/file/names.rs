@@ -75,6 +75,11 @@ pub(crate) fn calls_back(name: &str) -> bool {
     )
 }
 
+/// Whether a name has the word CPU in it, in whatever case.
+pub(crate) fn mentions_cpu(name: &str) -> bool {
+    ["cpu", "Cpu", "CPU"].iter().any(|word| name.contains(word))
+}
+
 /// Whether an imported function of this name, mangled or not, says what the CPU has: `av_get_cpu_flags`, `SDL_HasAVX2`,
 /// `hwy::SupportedTargets`.
 pub(crate) fn reports_cpu(name: &str) -> bool {
@@ -116,6 +121,7 @@ pub(crate) fn reports_cpu(name: &str) -> bool {
     has(&["hwcap", "hwcap2", "hwcaps", "cpuid", "cpuflags", "cpufeatures", "cpucaps"])
         || follows(&["cpu"], REPORTS)
         || follows(&["cpuinfo"], &["has"])
+        || follows(&["cpu"], &["info"]) && has(&["has", "instance", "supported", "supports"])
         || follows(&["hw"], &["features", "caps"])
         || follows(&["hardware"], &["feature", "features", "support", "supported", "supports"])
         || follows(&["simd"], &["flags", "level", "caps", "support", "supported", "detect"])
@@ -166,8 +172,14 @@ pub(crate) fn is_vector_variant(name: &str) -> bool {
 }
 
 /// Whether a function is exported without being meant for others. That is an inline function or a template's instance
-/// of C++, which every unit that uses it has and the linker merges. It is also one in a version that says so.
+/// of C++, which every unit that uses it has and the linker merges. It is also one in a version that says so, and what is
+/// inside of Intel's MKL, where that is linked in statically.
 pub(crate) fn is_incidental(export: &Export<'_>) -> bool {
+    const INSIDE_MKL: [&str; 7] =
+        ["mkl_blas_", "mkl_dft_", "mkl_lapack_", "mkl_spblas_", "mkl_trans_", "mkl_vml_kernel_", "mkl_vsl_"];
+    if INSIDE_MKL.iter().any(|prefix| export.name.starts_with(prefix)) {
+        return true;
+    }
     let is_private = |version: &str| version.split('_').any(|word| matches!(word, "PRIVATE" | "INTERNAL"));
     export.is_weak && export.name.starts_with("_Z") || export.version.is_some_and(is_private)
 }
@@ -344,6 +356,8 @@ mod tests {
             "_ZN8CryptoPP7HasAVX2Ev",
             "_ZN4llvm3sys18getHostCPUFeaturesEv",
             "_ZN2cv20checkHardwareSupportEi",
+            "_ZN5arrow8internal7CpuInfo11GetInstanceEv",
+            "_ZNK5arrow8internal7CpuInfo11IsSupportedEl",
         ];
         for name in reporting {
             assert!(reports_cpu(name), "{name}");
@@ -353,6 +367,7 @@ mod tests {
             "__sched_cpucount",
             "cpuinfo_get_processors_count",
             "uv_cpu_info",
+            "_ZN5arrow8internal7CpuInfo8num_coresEv",
             "uv_available_parallelism",
             "cpu_relax",
             "has_cpu_backend",
@@ -406,7 +421,9 @@ mod tests {
         assert!(is_incidental(&export("_ZN2np10qsort_simdIfEEvPT_", true, None)));
         assert!(is_incidental(&export("_nettle_aes128_encrypt_aesni", false, Some("NETTLE_INTERNAL_8_6"))));
         assert!(is_incidental(&export("__libc_memset", false, Some("GLIBC_PRIVATE"))));
+        assert!(is_incidental(&export("mkl_blas_avx512_sgemm_mscale", false, None)));
         assert!(!is_incidental(&export("_ZN5Botan3AES7encryptEv", false, None)));
+        assert!(!is_incidental(&export("mkl_malloc", false, None)));
         assert!(!is_incidental(&export("strdup", true, Some("GLIBC_2.2.5"))));
         assert!(!is_incidental(&export("f", false, Some("INTERNALS_1"))));
     }

@@ -55,6 +55,8 @@ pub(crate) struct View<'w, 'a> {
     pub(crate) stubs: HashMap<CodeOffset, CodeOffset>,
     /// The imported functions that say what the CPU has, by their names.
     pub(crate) answerers: HashSet<&'w str>,
+    /// The file's own functions that report the CPU by their names, once that was requested.
+    reporters: OnceLock<BTreeSet<CodeOffset>>,
     /// The functions that read the kernel's words from a file, once that was requested.
     auxv_readers: OnceLock<HashSet<CodeOffset>>,
     /// What calls of small functions do, as far as it was requested.
@@ -120,6 +122,7 @@ impl<'w, 'a> View<'w, 'a> {
             resolvers,
             stubs: own_stubs(image, linkage),
             answerers,
+            reporters: OnceLock::new(),
             auxv_readers: OnceLock::new(),
             callees: RwLock::default(),
             graphs: RwLock::default(),
@@ -131,6 +134,19 @@ impl<'w, 'a> View<'w, 'a> {
     /// Whether the file queries another file, or the loader, for what the CPU has.
     pub(crate) fn queries_others(&self) -> bool {
         self.linkage.imports.iter().any(|import| self.answers(import.name))
+    }
+
+    /// The file's own functions whose names say that they report what the CPU has.
+    pub(crate) fn reporters(&self) -> &BTreeSet<CodeOffset> {
+        self.reporters.get_or_init(|| {
+            let names = self.image.symbols.iter().map(|symbol| (symbol.svma, &*symbol.name));
+            let exports = self.linkage.named_exports.iter().map(|export| (export.at, export.name));
+            // Few names are worth taking apart.
+            let named = names.chain(exports).filter(|(_, name)| names::mentions_cpu(name));
+            let named = named.filter(|(_, name)| !name.ends_with("@plt") && names::reports_cpu(name));
+            let starts = named.filter_map(|(svma, _)| self.image.code_offset(svma));
+            starts.filter(|&start| self.program.function_from(start).is_some()).collect()
+        })
     }
 
     /// The functions that read the kernel's words from `/proc/self/auxv` themselves.

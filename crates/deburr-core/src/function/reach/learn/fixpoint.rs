@@ -128,6 +128,7 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
         subjects.extend(file.callers_of(&querying));
         let queriers = subjects.clone();
         subjects.extend(file.resolvers.iter().copied());
+        subjects.extend(file.reporters());
         subjects.extend(takers);
         let mut followed = BTreeSet::new();
         let memory = known.clone();
@@ -192,12 +193,27 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
                 is_querier && is_place(self.file, &facts.returned)
                     || is_filled(self.file, memory, &facts.returned)
             };
-            facts.returned.discriminates(is_querier) || leads_to_answers()
+            // Of functions that do not query the CPU themselves, only flags count whose origin is lost: sums, sizes and the
+            // like depend on the CPU in many ways that choose nothing.
+            facts.returned.discriminates(is_querier) || facts.returned.is_tainted_flag() || leads_to_answers()
         };
         let informing = self.facts.iter().filter(|(start, facts)| informs(start, facts));
         let called = informing
             .filter(|(start, _)| !self.file.is_resolver(**start) && !self.summaries.inlined.contains(*start));
-        called.map(|(start, facts)| (*start, facts.returned.clone())).collect()
+        let mut returns: BTreeMap<CodeOffset, Value> =
+            called.map(|(start, facts)| (*start, facts.returned.clone())).collect();
+        // How they learnt what their names promise was lost: in a table, or in what the user has set.
+        let is_lost = |start: &CodeOffset| {
+            let returned = self.facts.get(start).map(|facts| &facts.returned);
+            returned.is_some_and(|returned| returned.as_constant().is_none() && *returned != Value::none())
+        };
+        let lost = self.file.reporters().iter().filter(|start| is_lost(start));
+        for start in
+            lost.filter(|start| !self.queriers.is_empty() && !self.summaries.inlined.contains(*start))
+        {
+            returns.entry(*start).or_insert(Value::Tainted);
+        }
+        returns
     }
 
     /// Small functions whose arguments decide what they say of the CPU, or where they store it, are run inside their

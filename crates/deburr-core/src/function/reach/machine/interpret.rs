@@ -21,7 +21,7 @@ use crate::function::reach::machine::queries;
 use crate::function::reach::machine::summaries::Summaries;
 use crate::function::reach::machine::transfer::Transfer;
 use crate::function::reach::machine::trap;
-use crate::insn::{Flow, Insn, Reg, RegSet};
+use crate::insn::{Flow, Insn, Operation, Reg, RegSet};
 use deburr_cpu::Arch;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -142,6 +142,7 @@ impl Run<'_, '_, '_> {
         };
         self.last_step = self.last_step.min(self.steps.saturating_add(most));
         let orphans = graph.orphans();
+        let arch = self.transfer.file.image.arch;
         let mut states: Vec<Option<State>> = vec![None; count];
         let mut visits = vec![0u32; count];
         // By rank.
@@ -183,8 +184,14 @@ impl Run<'_, '_, '_> {
                     match edge {
                         Onward::To(to, state) => go(to, state),
                         Onward::Anywhere(is_chosen, state) => {
+                            let pointer = stack_pointer(arch);
+                            let has_frame = self.depth > 0 || state.read(pointer) != Value::Stack(0);
                             let doubt = Outcome { proven: Proof::doubt(is_chosen), ..Outcome::default() };
-                            for &to in orphans {
+                            // The entry is a block of this kind where a part of the function is before it.
+                            let led_to = |to: &&usize| {
+                                **to != first && (has_frame || !gives_up_frame(&graph, **to, arch))
+                            };
+                            for &to in orphans.iter().filter(led_to) {
                                 // By the target, so that what follows the choice is free of the doubt again.
                                 let start = graph.blocks.get(to).map_or(Svma(0), Block::start);
                                 let state = state.clone();
@@ -298,10 +305,6 @@ impl Run<'_, '_, '_> {
                 self.transfer.effects.let_out(self.transfer.file, &target, last, UseKind::Called, &state);
                 match self.through_table(graph, &target, last, &state) {
                     Some(all) => edges.extend(all),
-                    // What a table of jumps leads to needs the frame.
-                    None if self.has_left(block, &state) && self.has_table(graph) => {
-                        self.tail_to_pointer(last, state);
-                    }
                     None => {
                         // It may seem to lead to landing pads, where these registers hold the exception.
                         for reg in abi::thrown(self.transfer.file.image.arch) {
@@ -323,21 +326,6 @@ impl Run<'_, '_, '_> {
             }
         }
         (edges, at_call)
-    }
-
-    /// Whether the end of a block is where the function has given up its frame.
-    fn has_left(&self, block: &Block, state: &State) -> bool {
-        let arch = self.transfer.file.image.arch;
-        state.read(stack_pointer(arch)) == Value::Stack(0) && moves_stack(block, arch)
-    }
-
-    /// Whether some indirect jump of a function is one within its frame.
-    fn has_table(&self, graph: &Graph) -> bool {
-        let arch = self.transfer.file.image.arch;
-        let is_inner = |block: &&Block| {
-            block.last().is_some_and(|last| last.flow == Flow::IndirectJump) && !moves_stack(block, arch)
-        };
-        graph.blocks.iter().any(|block| is_inner(&block))
     }
 
     /// Where a jump goes whose every target is known, with what is proven where it goes there; `None` if one is not.
@@ -620,9 +608,38 @@ impl Run<'_, '_, '_> {
     }
 }
 
-/// Whether a block moves the stack pointer.
-fn moves_stack(block: &Block, arch: Arch) -> bool {
-    block.insns.iter().any(|insn| insn.flow == Flow::Next && insn.writes.contains(stack_pointer(arch)))
+/// Whether control comes from a block to the function's end by giving up a frame: then a jump that has none does not lead
+/// there. `false` where that is not clear.
+fn gives_up_frame(graph: &Graph, block: usize, arch: Arch) -> bool {
+    /// Maximum of blocks on the way.
+    const FAR: usize = 64;
+    let (mut at, mut raised, mut seen) = (block, 0i64, BTreeSet::new());
+    while seen.len() < FAR && seen.insert(at) {
+        let Some(block) = graph.blocks.get(at) else { return false };
+        for insn in block.insns.iter().filter(|insn| insn.writes.contains(stack_pointer(arch))) {
+            if matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall | Flow::Return) {
+                continue;
+            }
+            let memory = insn.memory.filter(|memory| memory.write_back);
+            let imm = insn.imm.filter(|_| insn.src[0] == insn.dst && insn.dst == Some(stack_pointer(arch)));
+            raised += match (insn.operation, imm, memory) {
+                (Operation::Push, ..) => -i64::from(insn.width),
+                (Operation::Pop, ..) => i64::from(insn.width),
+                (Operation::Add, Some(imm), _) => imm,
+                (Operation::Sub, Some(imm), _) => imm.wrapping_neg(),
+                (_, _, Some(memory)) => memory.displacement,
+                _ => return false,
+            };
+        }
+        match block.last().map(|last| last.flow) {
+            Some(Flow::Return | Flow::IndirectJump) => return raised > 0,
+            _ => match block.successors.first() {
+                Some(&next) => at = next,
+                None => return raised > 0,
+            },
+        }
+    }
+    false
 }
 
 /// Joins a state into a block's, of a loop with more and more iterations; returns whether the block must run again.

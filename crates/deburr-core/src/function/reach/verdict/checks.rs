@@ -60,6 +60,8 @@ pub struct Checks {
     pub(crate) any: bool,
     /// The functions that know of the CPU what a function of another file returns, by where they begin, with its name.
     pub(crate) imported: BTreeMap<CodeOffset, Arc<str>>,
+    /// The functions that call one of the file's own which reports the CPU by its name, with that name.
+    pub(crate) named: BTreeMap<CodeOffset, Arc<str>>,
 }
 
 /// Something that holds an answer of the CPU.

@@ -242,19 +242,28 @@ impl<'c, 'w, 'a> Collector<'c, 'w, 'a> {
         }
     }
 
-    /// Functions that check all that is needed beyond them: any edge there suffices.
+    /// Functions that check all that is needed beyond them: any edge there suffices. What leads to those that were too far
+    /// was not searched for, so that it may check or not.
     fn sufficient(&mut self) {
-        let callers = self.edges.into.values().flatten().filter_map(|edge| match edge.from {
-            Source::Node(Node::Function(start)) => Some(start),
-            _ => None,
-        });
-        let sources = callers.chain(self.closure.has_hits.iter().copied());
         let is_open = |start: CodeOffset| {
             let function = self.file.whole_at(start);
             function.is_some_and(|function| !self.closure.contains(function.start))
         };
-        for start in sources.filter(|&start| is_open(start)).collect::<BTreeSet<_>>() {
-            self.enter(start, Source::Root);
+        let mut open: BTreeMap<CodeOffset, bool> = BTreeMap::new();
+        for (node, edges) in &self.edges.into {
+            let is_far = self.closure.far.contains(node);
+            for edge in edges {
+                if let Source::Node(Node::Function(start)) = edge.from {
+                    *open.entry(start).or_insert(true) &= !is_far;
+                }
+            }
+        }
+        for &start in &self.closure.has_hits {
+            open.entry(start).or_insert(true);
+        }
+        open.retain(|start, _| is_open(*start));
+        for (start, is_certain) in open {
+            self.enter_node(Node::Function(start), Source::Root, is_certain);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::address::CodeOffset;
 use crate::function::Program;
+use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::knowledge::Knowledge;
 use crate::function::reach::file::names;
 use crate::function::reach::file::view::View;
@@ -11,6 +12,7 @@ use crate::function::reach::learn::fixpoint::learn;
 use crate::function::reach::learn::flags::flags;
 use crate::function::reach::learn::seeds;
 use crate::function::reach::learn::sources::callers_by_name;
+use crate::function::reach::machine::summaries::Summaries;
 use crate::function::reach::verdict::checks::Checks;
 use crate::function::reach::verdict::evidence::Verdict;
 use crate::function::reach::verdict::presumed::Search;
@@ -81,6 +83,7 @@ impl Checks {
         }
         checks.facts = learnt.facts;
         checks.imported = imported(&file, &checks.facts);
+        checks.named = named(&file, &learnt.summaries);
         checks
     }
 
@@ -126,6 +129,25 @@ fn imported(file: &View<'_, '_>, facts: &FactsByFunction) -> BTreeMap<CodeOffset
             if let Some(name) = facts.inputs.words.iter().find_map(|(at, _)| words.get(at)) {
                 found.entry(start).or_insert_with(|| name.clone());
             }
+        }
+    }
+    found
+}
+
+/// The functions that call one whose answer is known by its name alone.
+fn named(file: &View<'_, '_>, summaries: &Summaries) -> BTreeMap<CodeOffset, Arc<str>> {
+    let is_lost = |start: &CodeOffset| summaries.returns.get(start) == Some(&Value::Tainted);
+    let lost = file.reporters().iter().copied().filter(is_lost);
+    let levels = file.names.iter().filter(|(_, name)| names::is_mkl_level(name));
+    let levels = levels.filter_map(|(svma, _)| file.image.code_offset(*svma));
+    let mut found = BTreeMap::new();
+    for start in lost.chain(levels).collect::<BTreeSet<_>>() {
+        let function = file.program.function_from(start);
+        let Some(name) = function.and_then(|function| file.program.name(function, file.image)) else {
+            continue;
+        };
+        for caller in file.callers_of(&BTreeSet::from([start])) {
+            found.entry(caller).or_insert_with(|| name.into());
         }
     }
     found

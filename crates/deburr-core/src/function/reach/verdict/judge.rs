@@ -423,6 +423,9 @@ fn entries(
 /// By node, the one before it on a path from a root, and whether that calls it.
 type Tree = HashMap<Node, Option<(Node, bool)>>;
 
+/// An entry, and the part of the function that an instruction is in.
+type EntryAndPart = (CodeOffset, Option<CodeOffset>);
+
 struct Judge<'j, 'a> {
     checks: &'j Checks,
     image: &'j Image<'a>,
@@ -438,7 +441,7 @@ struct Judge<'j, 'a> {
     /// By what stays unproven, and whether by control flow alone: the node before each on a shortest path.
     trees: RefCell<HashMap<(FeatureSet, bool), Tree>>,
     /// By entry, and by the part of the function that is asked for: the blocks that its branches lead to.
-    led_to: RefCell<HashMap<(CodeOffset, Option<CodeOffset>), Vec<Extent>>>,
+    led_to: RefCell<HashMap<EntryAndPart, Vec<Extent>>>,
     /// What known CPUs have.
     cpus: OnceCell<Vec<FeatureSet>>,
 }

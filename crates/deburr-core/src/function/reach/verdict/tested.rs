@@ -349,8 +349,11 @@ mod tests {
     use super::*;
     use crate::insn::decode;
 
+    /// The offset and size of a field, and its tests.
+    type FieldTests = ((i64, u8), Vec<Test>);
+
     /// What some x86-64 code tests: of each read its field and tests, and of each argument.
-    fn tested(hex: &str) -> (Vec<((i64, u8), Vec<Test>)>, Vec<Vec<Test>>) {
+    fn tested(hex: &str) -> (Vec<FieldTests>, Vec<Vec<Test>>) {
         let digit = |byte: &str| u8::from_str_radix(byte, 16).unwrap();
         let code: Vec<u8> = hex.split_whitespace().map(digit).collect();
         let (mut insns, mut at) = (Vec::new(), 0);

@@ -13,6 +13,8 @@ pub enum Cause {
     UnknownTest,
     /// The test, or the code that stores the pointer, has its knowledge from a function of another file.
     AnotherFile,
+    /// The test depends on what a function of the file returns that reports the CPU by its name. How it learns that was lost.
+    NamedQuery,
     /// A resolver in another member of the archive chooses it.
     ResolverElsewhere,
     /// Code that is not known to test stores the function's address, or hands it out.
@@ -39,6 +41,7 @@ impl Cause {
         match self {
             Cause::UnknownTest => "unknown-test",
             Cause::AnotherFile => "another-file",
+            Cause::NamedQuery => "named-query",
             Cause::ResolverElsewhere => "resolver-elsewhere",
             Cause::PointerStored => "pointer-stored",
             Cause::PointerTable => "pointer-table",
@@ -61,7 +64,7 @@ pub struct Because {
     pub at: Option<Svma>,
     /// Of a table, the instruction that refers to it.
     pub referrer: Option<Svma>,
-    /// The function of another file, where that is the cause.
+    /// The function that is queried, where that is the cause.
     pub import: Option<Arc<str>>,
 }
 

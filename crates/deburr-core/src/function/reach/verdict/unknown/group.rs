@@ -1,7 +1,7 @@
 //! Unknown functions that have one cause: what a reader has to look at once, however many functions depend on it.
 //!
 //! In: verdicts. Out: [`UnknownGroup`]s: functions of one cause and one dispatcher (the function that tests or stores the
-//! pointer, the table, the function of another file), those with most functions first.
+//! pointer, the table, the function that is queried), those with most functions first.
 
 use crate::address::{CodeOffset, Svma};
 use crate::function::Program;
@@ -24,7 +24,7 @@ pub struct UnknownGroup {
     pub at: Option<Svma>,
     /// The function that tests or stores, where there is one.
     pub dispatcher: Option<CodeOffset>,
-    /// The function of another file, where that is the cause.
+    /// The function that is queried, where that is the cause.
     pub import: Option<Arc<str>>,
     /// Where the functions begin.
     pub functions: Vec<CodeOffset>,
@@ -80,7 +80,9 @@ fn id(image: &Image<'_>, because: &Because, dispatcher: Option<CodeOffset>) -> S
     let anchor = match because.cause {
         // Each is its own dispatcher; what settles them is one question.
         Cause::ExportedBesideChecks | Cause::NoFunctionBounds => None,
-        Cause::AnotherFile => return format!("{cause}@{}", because.import.as_deref().unwrap_or_default()),
+        Cause::AnotherFile | Cause::NamedQuery => {
+            return format!("{cause}@{}", because.import.as_deref().unwrap_or_default());
+        }
         _ => dispatcher.map(|start| image.svma(start)).or(because.at),
     };
     anchor.map_or_else(|| cause.to_owned(), |svma| format!("{cause}@{}", image.shown(svma)))
@@ -118,6 +120,10 @@ impl UnknownGroup {
             Cause::UnknownTest => format!("{are} chosen by a test in {within} ({at}) that is not followed"),
             Cause::AnotherFile => {
                 format!("{are} chosen by what {import} of another file returns, in {within} ({at})")
+            }
+            Cause::NamedQuery => {
+                let name = demangle(import);
+                format!("{are} chosen by what {name} returns, which is not followed, in {within} ({at})")
             }
             Cause::ResolverElsewhere => {
                 format!("{are} chosen as {import} by resolvers of other members of the archive")

@@ -148,12 +148,20 @@ impl Origins<'_, '_> {
         self.elsewhere(entry, because)
     }
 
-    /// The same, where the function has its knowledge from another file.
+    /// The same, where the function has its knowledge from another file, or from a function that is known by its name.
     fn elsewhere(&self, entry: CodeOffset, because: Because) -> Because {
         match self.import_of(entry) {
             Some(name) => Because { cause: Cause::AnotherFile, import: Some(name.clone()), ..because },
-            None => because,
+            None => match self.named_of(entry) {
+                Some(name) => Because { cause: Cause::NamedQuery, import: Some(name.clone()), ..because },
+                None => because,
+            },
         }
+    }
+
+    fn named_of(&self, entry: CodeOffset) -> Option<&std::sync::Arc<str>> {
+        let function = self.program.function_at(entry)?;
+        self.checks.named.get(&self.program.whole(function).start)
     }
 
     fn import_of(&self, entry: CodeOffset) -> Option<&std::sync::Arc<str>> {
