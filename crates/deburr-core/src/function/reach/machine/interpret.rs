@@ -152,6 +152,8 @@ impl Run<'_, '_, '_> {
         pending.insert((graph.rank(first), first));
         // What every call may continue with when the callee throws.
         let mut thrown: Option<State> = None;
+        // What jumps without a frame know.
+        let mut frameless: Option<State> = None;
         loop {
             while let Some((_, block)) = pending.pop_first() {
                 let Some(state) = states.get(block).cloned().flatten() else { continue };
@@ -168,12 +170,7 @@ impl Run<'_, '_, '_> {
                     }
                 }
                 let (edges, call) = self.block(&graph, block, state, !orphans.is_empty());
-                if let Some(call) = call {
-                    match &mut thrown {
-                        Some(thrown) => drop(thrown.join(&call)),
-                        None => thrown = Some(call),
-                    }
-                }
+                call.into_iter().for_each(|call| join_into(&mut thrown, call));
                 let mut go = |to: usize, state: State| {
                     let is_loop = visits.get(to).is_some_and(|&visits| visits >= ROUNDS);
                     if arrive(&mut states, to, state, is_loop) {
@@ -191,6 +188,9 @@ impl Run<'_, '_, '_> {
                             let led_to = |to: &&usize| {
                                 **to != first && (has_frame || !gives_up_frame(&graph, **to, arch))
                             };
+                            if !has_frame {
+                                join_into(&mut frameless, state.clone());
+                            }
                             for &to in orphans.iter().filter(led_to) {
                                 // By the target, so that what follows the choice is free of the doubt again.
                                 let start = graph.blocks.get(to).map_or(Svma(0), Block::start);
@@ -203,8 +203,11 @@ impl Run<'_, '_, '_> {
                     }
                 }
             }
-            // Landing pads: nothing in the function jumps to them, an indirect jump may seem to.
-            let Some(state) = thrown.take() else { break };
+            // What nothing else leads to, a jump without a frame may, or what is thrown. Landing pads: nothing in the function
+            // jumps to them, an indirect jump may seem to.
+            let mut either = frameless.take();
+            thrown.take().into_iter().for_each(|thrown| join_into(&mut either, thrown));
+            let Some(state) = either else { break };
             for &orphan in orphans {
                 let is_reached = |at: usize| states.get(at).is_some_and(Option::is_some);
                 // Padding before what a table leads to.
@@ -221,25 +224,30 @@ impl Run<'_, '_, '_> {
             }
         }
         if self.depth == 0 {
-            let is_cut = self.steps > self.last_step;
-            let has_tests = states.iter().flatten().any(|state| !state.proof().is_empty());
-            // What the run did not come to, because it was cut short, may well be reached.
-            let beyond = is_cut.then_some(Proof::doubt(has_tests));
-            self.transfer.effects.facts.blocks = (graph.blocks.iter().zip(&states).zip(&visits))
-                .filter_map(|((block, state), visits)| {
-                    let is_unsettled = *visits > VISITS;
-                    let doubt = Proof::doubt(is_unsettled);
-                    Some(BlockFacts {
-                        start: self.transfer.file.image.code_offset(block.start())?,
-                        proof: state.as_ref().map(|state| self.guard(state).union(doubt)).or(beyond),
-                        check: state.as_ref().and_then(|state| state.check),
-                        doubt: state.as_ref().and_then(State::doubt),
-                        is_cut: is_unsettled || (is_cut && state.is_none()),
-                    })
-                })
-                .collect();
+            self.record(&graph, &states, &visits);
         }
         Some(())
+    }
+
+    /// Records what is known at each block.
+    fn record(&mut self, graph: &Graph, states: &[Option<State>], visits: &[u32]) {
+        let is_cut = self.steps > self.last_step;
+        let has_tests = states.iter().flatten().any(|state| !state.proof().is_empty());
+        // What the run did not come to, because it was cut short, may well be reached.
+        let beyond = is_cut.then_some(Proof::doubt(has_tests));
+        self.transfer.effects.facts.blocks = (graph.blocks.iter().zip(states).zip(visits))
+            .filter_map(|((block, state), visits)| {
+                let is_unsettled = *visits > VISITS;
+                let doubt = Proof::doubt(is_unsettled);
+                Some(BlockFacts {
+                    start: self.transfer.file.image.code_offset(block.start())?,
+                    proof: state.as_ref().map(|state| self.guard(state).union(doubt)).or(beyond),
+                    check: state.as_ref().and_then(|state| state.check),
+                    doubt: state.as_ref().and_then(State::doubt),
+                    is_cut: is_unsettled || (is_cut && state.is_none()),
+                })
+            })
+            .collect();
     }
 
     /// Runs a block. Out: where it goes on, and, on request, what is known at its last call.
@@ -397,10 +405,7 @@ impl Run<'_, '_, '_> {
             let returned = state.read(Reg::general(0));
             self.transfer.effects.let_out(self.transfer.file, &returned, insn, UseKind::Returned, &state);
         }
-        match &mut self.exit {
-            Some(exit) => drop(exit.join(&state)),
-            None => self.exit = Some(state),
-        }
+        join_into(&mut self.exit, state);
     }
 
     /// The address that an indirect call or jump goes to.
@@ -640,6 +645,14 @@ fn gives_up_frame(graph: &Graph, block: usize, arch: Arch) -> bool {
         }
     }
     false
+}
+
+/// Joins a state into what other paths know.
+fn join_into(known: &mut Option<State>, state: State) {
+    match known {
+        Some(known) => drop(known.join(&state)),
+        None => *known = Some(state),
+    }
 }
 
 /// Joins a state into a block's, of a loop with more and more iterations; returns whether the block must run again.

@@ -15,8 +15,6 @@ pub(crate) mod needed;
 mod node;
 mod presumed;
 mod slice;
-mod tested;
 mod unconditional;
 pub(crate) mod unknown;
 mod unwinder;
-mod vocabulary;

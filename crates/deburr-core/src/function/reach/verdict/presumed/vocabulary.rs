@@ -5,7 +5,7 @@ use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::domain::value::Value;
 use crate::function::reach::learn::learnt::Learnt;
 use crate::function::reach::verdict::checks::Origin;
-use crate::function::reach::verdict::tested::Test;
+use crate::function::reach::verdict::presumed::test::Test;
 use deburr_cpu::FeatureSet;
 use std::cmp::Reverse;
 

@@ -11,7 +11,8 @@ use crate::function::reach::domain::value::mask_of;
 use crate::function::reach::file::abi;
 use crate::function::reach::machine::memory::Presumed;
 use crate::function::reach::verdict::checks::Place;
-use crate::function::reach::verdict::vocabulary::Vocabulary;
+use crate::function::reach::verdict::presumed::test::Test;
+use crate::function::reach::verdict::presumed::vocabulary::Vocabulary;
 use crate::insn::{Condition, Flow, Insn, Memory, Operation, Reg};
 use deburr_cpu::Arch;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,25 +24,6 @@ const FRAME: usize = 32;
 pub(crate) const ARGUMENTS: usize = 4;
 /// Groups of reads that are told apart.
 const GROUPS: usize = 128 - ARGUMENTS;
-
-/// What a test makes of a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Test {
-    /// Any of some bits.
-    Bits(u64),
-    /// A comparison with a number.
-    Number(u64),
-}
-
-impl Test {
-    /// The same of a word whose bytes begin so many before. `None` if nothing of the word is tested.
-    pub(crate) fn shifted(self, bytes: u32) -> Option<Test> {
-        match self {
-            Test::Bits(mask) => mask.checked_shl(bytes.checked_mul(8)?).map(Test::Bits),
-            Test::Number(_) => (bytes == 0).then_some(self),
-        }
-    }
-}
 
 /// A read of a field of a structure of unknown place.
 #[derive(Debug, Clone)]

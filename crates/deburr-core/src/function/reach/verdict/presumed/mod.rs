@@ -1,0 +1,6 @@
+//! What would be known if words of unknown origin held answers of the CPU: see [`search`].
+
+pub(crate) mod search;
+mod test;
+mod tested;
+pub(crate) mod vocabulary;
