@@ -254,7 +254,7 @@ fn candidate_starts(
     let is_code = |at: CodeOffset| {
         let last = starts.partition_point(|&start| start <= at).checked_sub(1);
         let last = last.and_then(|index| starts.get(index));
-        is_known(known, at) || last.is_some_and(|&start| outside_until(known, start, at))
+        is_known(known, at) || last.is_some_and(|&start| none_begins_between(known, start, at))
     };
     let is_made = |reference: &Reference| {
         reference.kind == ReferenceKind::Address
@@ -275,8 +275,8 @@ fn candidate_starts(
     starts
 }
 
-/// Whether no known function begins from an offset on until another one.
-fn outside_until(known: &[Known], from: CodeOffset, until: CodeOffset) -> bool {
+/// Whether no known function begins from an offset to another one, both included.
+fn none_begins_between(known: &[Known], from: CodeOffset, until: CodeOffset) -> bool {
     let first = known.partition_point(|function| function.start < from);
     known.get(first).is_none_or(|function| function.start > until)
 }

@@ -7,7 +7,7 @@ use crate::function::Program;
 use crate::function::reach::{Cause, Checks, Origin, Place, Reach, UnknownGroup, Verdict, unknown_groups};
 use crate::image::{Image, demangle};
 use crate::pattern;
-use deburr_cpu::{Feature, FeatureSet};
+use deburr_cpu::Feature;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What the presumed verdicts rest on; `None` where there are none.
@@ -100,7 +100,7 @@ fn stated_as(verdicts: &[Verdict], names: &Names, group: &UnknownGroup) -> Optio
     let name = |start: CodeOffset| names.get(&start).map(String::as_str);
     let mut by_need: BTreeMap<Vec<&str>, Vec<&str>> = BTreeMap::new();
     for verdict in verdicts.iter().filter(|verdict| starts.contains(&verdict.start)) {
-        let need = strongest(verdict.features).iter().map(Feature::name).collect();
+        let need = verdict.features.strongest().iter().map(Feature::name).collect();
         by_need.entry(need).or_default().push(name(verdict.start)?);
     }
     if by_need.len() > TABLES {
@@ -124,13 +124,6 @@ fn stated_as(verdicts: &[Verdict], names: &Names, group: &UnknownGroup) -> Optio
         ));
     }
     Some(tables.join("\n"))
-}
-
-/// The features that no other one of the set implies.
-fn strongest(features: FeatureSet) -> FeatureSet {
-    let implied =
-        |feature: Feature| FeatureSet::of(&[feature]).with_implied().minus(FeatureSet::of(&[feature]));
-    features.iter().fold(features, |left, feature| left.minus(implied(feature)))
 }
 
 /// A pattern with one `*` that matches all of some names, and says something of them.

@@ -40,6 +40,14 @@ const ASKS_FOR_LESS: Case = Case {
     ..ASKS_FOR_AVX2
 };
 
+/// The same, by a pointer in an object that is not followed. The function begins right after the one that stores the pointer.
+const ENTERED_UNSEEN: Case = Case {
+    builds: &[("gcc", "-O2 -fno-toplevel-reorder"), ("clang", "-O2")],
+    expects: &[("twice_avx2", "unknown|required")],
+    level: "x86-64-v1|x86-64-v3",
+    ..NEEDS_AVX2
+};
+
 /// Nothing above the baseline ever runs.
 const RUNS_PLAIN: Case =
     Case { runs: &[("Nehalem", Prints("plain")), ("Haswell", Prints("plain"))], ..ASKS_FOR_AVX2 };
@@ -448,10 +456,17 @@ case!(
     what_only_the_code_before_it_makes_an_address_of_may_be_entered,
     Case {
         sources: &["trap_unframed.c -fno-asynchronous-unwind-tables -fno-unwind-tables"],
-        builds: &[("gcc", "-O2"), ("clang", "-O2")],
-        expects: &[("twice_avx2", "unknown|required")],
-        level: "x86-64-v1|x86-64-v3",
-        ..NEEDS_AVX2
+        ..ENTERED_UNSEEN
+    }
+);
+
+case!(
+    what_no_branch_leads_to_may_be_entered,
+    // Without names the two functions are one, which begins where `make` does.
+    Case {
+        sources: &["trap_unframed_offset.c -fno-asynchronous-unwind-tables -fno-unwind-tables"],
+        expects: &[("twice_avx2", "unknown|required|absent"), ("make", "unknown|required|absent")],
+        ..ENTERED_UNSEEN
     }
 );
 

@@ -177,14 +177,14 @@ impl Bits {
         sets.map(|set| set.features).filter(|features| !features.is_empty()).collect()
     }
 
-    /// The same, with nothing known of bits that stand for none of some features.
-    pub(crate) fn of(&self, features: FeatureSet) -> Bits {
-        let stands = |proof: Proof| {
+    /// The same, with nothing known of bits that mean none of some features.
+    pub(crate) fn restricted_to(&self, features: FeatureSet) -> Bits {
+        let means = |proof: Proof| {
             !proof.is_impossible() && !proof.features.strongest().intersection(features).is_empty()
         };
         let proofs = |bit| {
             let proofs = self.proofs_of(bit);
-            if stands(proofs.set) || stands(proofs.clear) { proofs } else { BitProofs::default() }
+            if means(proofs.set) || means(proofs.clear) { proofs } else { BitProofs::default() }
         };
         Bits::build(self.zeros, self.distinct, proofs, BitProofs::default(), self.tainted)
     }

@@ -273,15 +273,15 @@ impl Value {
         }
     }
 
-    /// The same, where of its bits only those say something of the CPU that stand for one of some features.
-    pub(crate) fn of(&self, features: FeatureSet) -> Value {
+    /// The same, with nothing known of its bits that mean none of some features.
+    pub(crate) fn restricted_to(&self, features: FeatureSet) -> Value {
         match self {
-            Value::Bits(bits) => Value::Bits(Arc::new(bits.of(features))),
+            Value::Bits(bits) => Value::Bits(Arc::new(bits.restricted_to(features))),
             value => value.clone(),
         }
     }
 
-    /// Whether its bits, or its values, stand for the same as those of another.
+    /// Whether its bits, or its values, mean the same as those of another.
     pub(crate) fn means_same(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::Bits(a), Value::Bits(b)) => (0..64).all(|bit| {

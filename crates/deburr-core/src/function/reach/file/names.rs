@@ -75,7 +75,7 @@ pub(crate) fn calls_back(name: &str) -> bool {
     )
 }
 
-/// Whether a name has the word CPU in it, in whatever case.
+/// Whether a name may have the word CPU in it. Most have not, and are not worth demangling.
 pub(crate) fn mentions_cpu(name: &str) -> bool {
     ["cpu", "Cpu", "CPU"].iter().any(|word| name.contains(word))
 }
@@ -284,13 +284,7 @@ pub(crate) fn answers(name: &str) -> bool {
             | "__cpu_indicator_init"
             | "__init_cpu_features_resolver"
             | "__init_cpu_features"
-    ) || is_mkl_level(name)
-}
-
-/// Whether a function of this name gives the level that Intel's MKL chooses variants by, a number of no documented meaning.
-/// Thousands of its functions look it up in tables of jumps.
-pub(crate) fn is_mkl_level(name: &str) -> bool {
-    matches!(name, "mkl_serv_cpu_detect" | "mkl_serv_vml_cpu_detect")
+    )
 }
 
 /// Whether a function of this name takes part in handling signals.
@@ -356,6 +350,7 @@ mod tests {
             "_ZN8CryptoPP7HasAVX2Ev",
             "_ZN4llvm3sys18getHostCPUFeaturesEv",
             "_ZN2cv20checkHardwareSupportEi",
+            "mkl_serv_cpu_detect",
             "_ZN5arrow8internal7CpuInfo11GetInstanceEv",
             "_ZNK5arrow8internal7CpuInfo11IsSupportedEl",
         ];

@@ -141,7 +141,6 @@ impl<'w, 'a> View<'w, 'a> {
         self.reporters.get_or_init(|| {
             let names = self.image.symbols.iter().map(|symbol| (symbol.svma, &*symbol.name));
             let exports = self.linkage.named_exports.iter().map(|export| (export.at, export.name));
-            // Few names are worth taking apart.
             let named = names.chain(exports).filter(|(_, name)| names::mentions_cpu(name));
             let named = named.filter(|(_, name)| !name.ends_with("@plt") && names::reports_cpu(name));
             let starts = named.filter_map(|(svma, _)| self.image.code_offset(svma));

@@ -194,7 +194,7 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
                     || is_filled(self.file, memory, &facts.returned)
             };
             // Of functions that do not query the CPU themselves, only flags count whose origin is lost: sums, sizes and the
-            // like depend on the CPU in many ways that choose nothing.
+            // like depend on the CPU as well, and choose nothing.
             facts.returned.discriminates(is_querier) || facts.returned.is_tainted_flag() || leads_to_answers()
         };
         let informing = self.facts.iter().filter(|(start, facts)| informs(start, facts));
@@ -206,12 +206,12 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
         let is_lost = |start: &CodeOffset| {
             let returned = self.facts.get(start).map(|facts| &facts.returned);
             returned.is_some_and(|returned| returned.as_constant().is_none() && *returned != Value::none())
+                && !self.summaries.inlined.contains(start)
         };
-        let lost = self.file.reporters().iter().filter(|start| is_lost(start));
-        for start in
-            lost.filter(|start| !self.queriers.is_empty() && !self.summaries.inlined.contains(*start))
-        {
-            returns.entry(*start).or_insert(Value::Tainted);
+        if !self.queriers.is_empty() {
+            for start in self.file.reporters().iter().filter(|start| is_lost(start)) {
+                returns.entry(*start).or_insert(Value::Tainted);
+            }
         }
         returns
     }

@@ -616,7 +616,7 @@ impl Run<'_, '_, '_> {
 /// Whether control comes from a block to the function's end by giving up a frame: then a jump that has none does not lead
 /// there. `false` where that is not clear.
 fn gives_up_frame(graph: &Graph, block: usize, arch: Arch) -> bool {
-    /// Maximum of blocks on the way.
+    /// Maximum of blocks on the path.
     const FAR: usize = 64;
     let (mut at, mut raised, mut seen) = (block, 0i64, BTreeSet::new());
     while seen.len() < FAR && seen.insert(at) {

@@ -12,7 +12,6 @@ use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::abi;
 use crate::function::reach::file::foreign::foreign;
 use crate::function::reach::file::knowledge;
-use crate::function::reach::file::names;
 use crate::function::reach::file::view::View;
 use crate::insn::{Insn, Reg};
 use deburr_cpu::query::{self, CpuidRegister};
@@ -113,7 +112,6 @@ pub(crate) fn answer(file: &View<'_, '_>, name: &str, state: &State) -> Option<V
         "__cpu_indicator_init" | "__init_cpu_features_resolver" | "__init_cpu_features" => {
             Some(Value::Unknown)
         }
-        name if names::is_mkl_level(name) => Some(Value::Tainted),
         _ => {
             let returned = knowledge::returned(file.foreign, name).cloned();
             returned.or_else(|| file.answerers.contains(name).then_some(Value::Tainted))

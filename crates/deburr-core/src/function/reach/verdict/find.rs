@@ -138,11 +138,8 @@ fn imported(file: &View<'_, '_>, facts: &FactsByFunction) -> BTreeMap<CodeOffset
 /// The functions that call one whose answer is known by its name alone.
 fn named(file: &View<'_, '_>, summaries: &Summaries) -> BTreeMap<CodeOffset, Arc<str>> {
     let is_lost = |start: &CodeOffset| summaries.returns.get(start) == Some(&Value::Tainted);
-    let lost = file.reporters().iter().copied().filter(is_lost);
-    let levels = file.names.iter().filter(|(_, name)| names::is_mkl_level(name));
-    let levels = levels.filter_map(|(svma, _)| file.image.code_offset(*svma));
     let mut found = BTreeMap::new();
-    for start in lost.chain(levels).collect::<BTreeSet<_>>() {
+    for start in file.reporters().iter().copied().filter(is_lost) {
         let function = file.program.function_from(start);
         let Some(name) = function.and_then(|function| file.program.name(function, file.image)) else {
             continue;

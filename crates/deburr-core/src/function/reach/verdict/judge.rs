@@ -4,7 +4,7 @@
 
 use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::atomics::helper;
-use crate::function::block::{Block, Graph};
+use crate::function::block::{Block, Graph, LARGEST};
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::verdict::checks::{Checks, Presumption};
 use crate::function::reach::verdict::evidence::{Contradiction, Gap, Guard, Step, Verdict};
@@ -553,7 +553,8 @@ impl<'j, 'a> Judge<'j, 'a> {
                 }
                 last = same;
                 let proof = match block.map(|block| block.proof) {
-                    // A test that is never so is before it, or nothing at all: then it may be another function's.
+                    // Only a test that never has this outcome shows that it is never reached. Where no branch leads it may
+                    // be another function's.
                     Some(None) if self.is_led_to(entry, at) => continue,
                     Some(None) => Proof::doubt(true),
                     Some(Some(proof)) => proof,
@@ -653,7 +654,8 @@ impl<'j, 'a> Judge<'j, 'a> {
         let of_all = || known().map(|(_, has)| has.union(self.permitted)).collect();
         let cpus = self.cpus.get_or_init(of_all);
         chosen.retain(|(gap, _)| cpus.iter().any(|&has| gap.endangers(has)));
-        self.retain_reached(start, &mut chosen);
+        // What follows may be another function, where nothing says where that begins.
+        chosen.retain(|(_, at)| self.is_led_to(start, *at));
         let &(Gap { missing, .. }, at) = chosen.first()?;
         let guard = self.guard(start, FeatureSet::EMPTY, missing);
         chosen.sort_unstable();
@@ -662,13 +664,8 @@ impl<'j, 'a> Judge<'j, 'a> {
         Some(Contradiction { gaps, at, guard, is_presumed: false })
     }
 
-    /// Keeps those instructions that control gets to from where the function begins: what follows may be another function,
-    /// where nothing says where that begins.
-    fn retain_reached(&self, start: CodeOffset, chosen: &mut Vec<(Gap, CodeOffset)>) {
-        chosen.retain(|(_, at)| self.is_led_to(start, *at));
-    }
-
-    /// Whether the branches of a function lead from an entry to an instruction, whatever they test.
+    /// Whether the branches of a function lead from an entry to an instruction, whatever they test. Not followed in functions
+    /// that are too large.
     fn is_led_to(&self, entry: CodeOffset, at: CodeOffset) -> bool {
         let part = self.program.function_at(at);
         let mut led_to = self.led_to.borrow_mut();
@@ -677,6 +674,9 @@ impl<'j, 'a> Judge<'j, 'a> {
             let parts: BTreeMap<CodeOffset, Function> =
                 whole.into_iter().chain(part).map(|part| (part.start, *part)).collect();
             let parts: Vec<Function> = parts.into_values().collect();
+            if parts.iter().map(|part| part.extent(self.image).len()).sum::<u64>() > LARGEST {
+                return Vec::new();
+            }
             let graph = Graph::whole(self.image, self.program, &parts, &[]);
             let mut seen = vec![false; graph.blocks.len()];
             if let Some((first, _)) = graph.find(self.image.svma(entry)) {

@@ -101,7 +101,7 @@ impl Closure {
     }
 
     /// The part that begins in the code of some functions.
-    pub(crate) fn from(&self, file: &View<'_, '_>, functions: &BTreeSet<CodeOffset>) -> Closure {
+    pub(crate) fn limited_to(&self, file: &View<'_, '_>, functions: &BTreeSet<CodeOffset>) -> Closure {
         let is_from = |at: CodeOffset| file.whole_at(at).is_some_and(|from| functions.contains(&from.start));
         let direct = |(start, edges): (&CodeOffset, &Vec<Edge>)| {
             let edges: Vec<Edge> = edges.iter().filter(|edge| is_from(edge.from)).copied().collect();

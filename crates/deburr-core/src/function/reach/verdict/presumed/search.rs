@@ -34,7 +34,7 @@ use std::sync::Arc;
 
 /// Fields and arguments that are tried, those that may choose most first.
 const PLACES: usize = 16;
-/// A vocabulary none of whose words chooses this part of the unknown functions is not tried.
+/// A vocabulary is tried where some place may choose this part of the unknown functions.
 const SHARE: usize = 4;
 /// Apt agreements, and sets of features that differ among them, without which a word is not presumed.
 const AGREEMENTS: u32 = 4;
@@ -85,7 +85,7 @@ impl Search<'_, '_, '_> {
         let choosers = self.choosers();
         let (mut near, part) = self.near(&choosers);
         if self.unknown.len() > FUNCTIONS {
-            // Of many none tests for itself.
+            // A few may test for themselves: see `choosers`.
             near.retain(|start, _| !self.unknown.contains_key(start));
         }
         let mut operands = self.operands(near.keys().copied(), &vocabularies);
@@ -103,7 +103,7 @@ impl Search<'_, '_, '_> {
             // What tests none of these words proves nothing by them.
             let due = near.keys().copied().filter(|start| operands.read_any(&presumed, *start)).collect();
             let learnt = self.run(presumed, &due);
-            let edges = edges::incoming_from_code(self.file, &part.from(self.file, &due), &learnt);
+            let edges = edges::incoming_from_code(self.file, &part.limited_to(self.file, &due), &learnt);
             let copies = self.agreeing((&edges, &learnt.facts), (&hits, &cpus), &all);
             let apt: u32 = copies.values().map(|copy| copy.apt).sum();
             (apt > 0)
@@ -182,12 +182,15 @@ impl Search<'_, '_, '_> {
         found
     }
 
-    /// What some functions read and test, as far as it can tell what the word of a vocabulary means.
+    /// What some functions read and test, as far as it can show what the word of a vocabulary means.
     fn operands(&self, of: impl Iterator<Item = CodeOffset>, vocabularies: &[Vocabulary]) -> Operands {
-        let tells = |test: Test| vocabularies.iter().any(|vocabulary| vocabulary.may_be_told_by(test));
+        let is_informative =
+            |test: Test| vocabularies.iter().any(|vocabulary| vocabulary.may_be_shown_by(test));
         let operands = |start: CodeOffset| {
+            let svma = self.file.image.svma(start);
             let graph = self.file.whole_at(start).and_then(|function| self.file.graph(function));
-            let operands = graph.map(|graph| Tested::of(&graph, self.file.image.arch, &tells));
+            let operands =
+                graph.map(|graph| Tested::of(&graph, (self.file.image.arch, svma), &is_informative));
             (start, operands.unwrap_or_default())
         };
         let inlined = &self.learnt.summaries.inlined;
@@ -288,7 +291,7 @@ impl Search<'_, '_, '_> {
             }
         }
         let all = operands.own.values().chain(operands.inner.values());
-        presumed.reads = all.flat_map(|tested| tested.telling(&presumed, vocabulary)).collect();
+        presumed.reads = all.flat_map(|tested| tested.informative_reads(&presumed, vocabulary)).collect();
         presumed
     }
 
@@ -437,12 +440,12 @@ fn chosen(
 ) -> BTreeMap<Place, usize> {
     let mut chosen: BTreeMap<Place, BTreeSet<CodeOffset>> = BTreeMap::new();
     for (start, all) in near {
-        let mut told: BTreeMap<Place, FeatureSet> = BTreeMap::new();
+        let mut shown: BTreeMap<Place, FeatureSet> = BTreeMap::new();
         for (place, test) in operands.of(*start).flat_map(|tested| tested.tests(vocabulary.width)) {
-            let features = told.entry(place).or_default();
-            *features = features.union(vocabulary.told_by(test));
+            let features = shown.entry(place).or_default();
+            *features = features.union(vocabulary.shown_by(test));
         }
-        for (place, features) in told.into_iter().filter(|(_, features)| !features.is_empty()) {
+        for (place, features) in shown.into_iter().filter(|(_, features)| !features.is_empty()) {
             let is_apt = |to: &&CodeOffset| {
                 unknown.get(to).is_some_and(|needs| !needs.intersection(features).is_empty())
             };
@@ -452,7 +455,7 @@ fn chosen(
     chosen.into_iter().map(|(place, functions)| (place, functions.len())).collect()
 }
 
-/// The places that may choose enough of some number of functions, by the bit that stands for each.
+/// The places that may choose enough of some number of functions, each by its bit.
 fn places(chosen: BTreeMap<Place, usize>, of: usize) -> BTreeMap<u8, Place> {
     let mut chosen: Vec<(Place, usize)> = chosen.into_iter().collect();
     chosen.retain(|(_, functions)| *functions >= AGREEMENTS as usize);

@@ -1,11 +1,12 @@
 //! What the code of a function tests: which bits of which words of unknown origin, and which numbers it compares them with.
 //!
-//! In: a function's graph. Out: [`Operands`]. A dataflow analysis of which words may be in which register: cheap enough to
-//! say where it is worth interpreting a function with words presumed. It is a may-analysis, so that it finds too many tests
-//! rather than too few.
+//! In: a function's graph. Out: [`Tested`]. A dataflow analysis of which words may be in which register: cheap enough to
+//! say where it is worth interpreting a function with words presumed. Of registers, the frame and branches it is a
+//! may-analysis. What goes through vector registers or other memory locations is not followed.
 
 use crate::address::Svma;
 use crate::function::block::{Block, Graph};
+use crate::function::reach::domain::bits::positions;
 use crate::function::reach::domain::state::stack_pointer;
 use crate::function::reach::domain::value::mask_of;
 use crate::function::reach::file::abi;
@@ -21,8 +22,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const HOLDERS: usize = 33;
 const FRAME: usize = 32;
 /// Arguments whose tests are searched for.
-pub(crate) const ARGUMENTS: usize = 4;
-/// Groups of reads that are told apart.
+const ARGUMENTS: usize = 4;
+/// Groups of reads that are distinguished.
 const GROUPS: usize = 128 - ARGUMENTS;
 
 /// A read of a field of a structure of unknown place.
@@ -56,13 +57,17 @@ pub(crate) struct Tested {
 }
 
 impl Tested {
-    /// Of a function, as far as its tests can tell something.
-    pub(crate) fn of(graph: &Graph, arch: Arch, tells: &dyn Fn(Test) -> bool) -> Tested {
-        let search = Search::new(graph, arch, tells);
+    /// Of the function that is entered at `entry`, as far as its tests are informative.
+    pub(crate) fn of(
+        graph: &Graph,
+        (arch, entry): (Arch, Svma),
+        is_informative: &dyn Fn(Test) -> bool,
+    ) -> Tested {
+        let search = Search::new(graph, arch, is_informative);
         if search.tests.is_empty() {
             return Tested::default();
         }
-        let Search { reads, mut found, .. } = search.run();
+        let Search { reads, mut found, .. } = search.run(entry);
         let groups = found.split_off(ARGUMENTS.min(found.len()));
         let reads = (0..).zip(reads).filter_map(|(number, (svma, field))| {
             let tests = groups.get(number % GROUPS).filter(|tests| !tests.is_empty())?;
@@ -71,24 +76,24 @@ impl Tested {
         Tested { reads: reads.collect(), arguments: found }
     }
 
-    /// The reads of presumed words whose tests can tell what a vocabulary's word means.
-    pub(crate) fn telling<'o>(
+    /// The reads of presumed words whose tests can show what a vocabulary's word means.
+    pub(crate) fn informative_reads<'o>(
         &'o self,
         presumed: &'o Presumed,
         vocabulary: &'o Vocabulary,
     ) -> impl Iterator<Item = Svma> + 'o {
-        let tells = |read: &&Read| {
+        let is_informative = |read: &&Read| {
             read.of_word(presumed.width).is_some_and(|(at, mut tests)| {
-                presumed.fields.contains_key(&at) && tests.any(|test| vocabulary.tells(test))
+                presumed.fields.contains_key(&at) && tests.any(|test| vocabulary.is_shown_by(test))
             })
         };
-        self.reads.iter().filter(tells).map(|read| read.svma)
+        self.reads.iter().filter(is_informative).map(|read| read.svma)
     }
 
     /// Whether a test of an argument can.
     pub(crate) fn tests_argument(&self, number: u8, vocabulary: &Vocabulary) -> bool {
         let tests = self.arguments.get(usize::from(number));
-        tests.into_iter().flatten().any(|test| vocabulary.tells(*test))
+        tests.into_iter().flatten().any(|test| vocabulary.is_shown_by(*test))
     }
 
     /// The tests of words of a width in bytes.
@@ -100,11 +105,6 @@ impl Tested {
             .flat_map(|(number, tests)| tests.iter().map(move |test| (Place::Argument(number), *test)));
         fields.chain(arguments)
     }
-}
-
-/// Whether an operand may be a field of a structure whose place is not known.
-fn is_field(memory: &Memory) -> bool {
-    !memory.is_static && memory.index.is_none()
 }
 
 /// Which words may be in each register and in the frame, one bit each.
@@ -123,7 +123,7 @@ struct Search<'g> {
 }
 
 impl Search<'_> {
-    fn new<'g>(graph: &'g Graph, arch: Arch, tells: &dyn Fn(Test) -> bool) -> Search<'g> {
+    fn new<'g>(graph: &'g Graph, arch: Arch, is_informative: &dyn Fn(Test) -> bool) -> Search<'g> {
         let constants = constants(graph);
         let (mut reads, mut tests) = (Vec::new(), BTreeMap::new());
         for block in &graph.blocks {
@@ -131,7 +131,7 @@ impl Search<'_> {
             for insn in &block.insns {
                 reads.extend(field(insn, arch).map(|field| (insn.svma, field)));
                 let mut of_insn = tests_of(insn, block, by_sign, &constants);
-                of_insn.retain(|test| tells(*test));
+                of_insn.retain(|test| is_informative(*test));
                 if !of_insn.is_empty() {
                     tests.insert(insn.svma, of_insn);
                 }
@@ -142,13 +142,14 @@ impl Search<'_> {
     }
 
     /// Follows the words from block to block until nothing new is found.
-    fn run(mut self) -> Self {
+    fn run(mut self, entry: Svma) -> Self {
         let graph = self.graph;
-        // Other entries know of no arguments.
+        // A part of the function may be before its entry. Other entries know of no arguments.
+        let first = graph.find(entry).map(|(first, _)| first);
         let mut held: Vec<Held> = vec![[0; HOLDERS]; graph.blocks.len()];
         for (bit, reg) in abi::arguments(self.arch).iter().take(ARGUMENTS).enumerate() {
-            let entry = held.first_mut();
-            if let Some(held) = entry.and_then(|entry| entry.get_mut(reg.index()?)) {
+            let first = first.and_then(|first| held.get_mut(first));
+            if let Some(held) = first.and_then(|first| first.get_mut(reg.index()?)) {
                 *held = 1 << bit;
             }
         }
@@ -189,8 +190,11 @@ impl Search<'_> {
             words |= state.get(FRAME).copied().unwrap_or_default();
         }
         if let Some(tests) = self.tests.get(&insn.svma).filter(|_| words != 0) {
-            for number in positions(words) {
-                if let Some(found) = self.found.get_mut(number) {
+            let halves = [(0, words as u64), (64, (words >> 64) as u64)];
+            let numbers =
+                halves.into_iter().flat_map(|(from, half)| positions(half).map(move |bit| from + bit));
+            for number in numbers {
+                if let Some(found) = self.found.get_mut(usize::from(number)) {
                     found.extend(tests);
                 }
             }
@@ -273,18 +277,6 @@ fn constants(graph: &Graph) -> Constants {
     constants
 }
 
-/// The bits of a set of words.
-fn positions(words: u128) -> impl Iterator<Item = usize> {
-    let mut left = words;
-    std::iter::from_fn(move || {
-        let bit = left.trailing_zeros() as usize;
-        (left != 0).then(|| {
-            left &= left - 1;
-            bit
-        })
-    })
-}
-
 /// The masks that what an instruction makes is tested with later in its block.
 fn masked_later(insn: &Insn, block: &Block) -> impl Iterator<Item = u64> {
     let (svma, made) = (insn.svma, insn.dst);
@@ -313,7 +305,8 @@ fn tests_sign(block: &Block) -> bool {
 
 /// The field that an instruction reads.
 fn field(insn: &Insn, arch: Arch) -> Option<(i64, u8)> {
-    let memory = insn.memory.filter(|memory| memory.read && memory.base.is_some() && is_field(memory))?;
+    let is_field = |memory: &Memory| memory.base.is_some() && memory.index.is_none() && !memory.is_static;
+    let memory = insn.memory.filter(|memory| memory.read && is_field(memory))?;
     let size = u8::try_from(memory.size).ok().filter(|size| *size <= 8)?;
     (!is_frame(&memory, arch)).then_some((memory.displacement, size))
 }
@@ -321,7 +314,7 @@ fn field(insn: &Insn, arch: Arch) -> Option<(i64, u8)> {
 fn is_frame(memory: &Memory, arch: Arch) -> bool {
     let frame_pointer = match arch {
         Arch::X86_64 => Reg::general(5),
-        Arch::Aarch64 => Reg::general(29),
+        Arch::Aarch64 => Reg::FRAME,
     };
     memory.base == Some(stack_pointer(arch)) || memory.base == Some(frame_pointer) && memory.displacement < 0
 }
@@ -344,7 +337,7 @@ mod tests {
             at += usize::from(insn.length);
             insns.push(insn);
         }
-        let tested = Tested::of(&Graph::of_insns(insns), Arch::X86_64, &|_| true);
+        let tested = Tested::of(&Graph::of_insns(insns), (Arch::X86_64, Svma(0x1000)), &|_| true);
         let list = |tests: BTreeSet<Test>| tests.into_iter().collect();
         let reads = tested.reads.into_iter().map(|read| (read.field, list(read.tests))).collect();
         (reads, tested.arguments.into_iter().map(list).collect())
@@ -371,6 +364,16 @@ mod tests {
         // mov ebx, esi; call +0; test ebx, 0x200; test edi, 0x400; ret
         let (_, arguments) = tested("89 f3 e8 00 00 00 00 f7 c3 00 02 00 00 f7 c7 00 04 00 00 c3");
         assert_eq!(arguments, [vec![], vec![Test::Bits(0x200)], vec![], vec![]]);
+    }
+
+    #[test]
+    fn an_entry_may_have_a_part_of_its_function_before_it() {
+        let part = [0xc3]; // ret
+        let entry = [0xf6, 0xc1, 4, 0xc3]; // test cl, 4; ret
+        let insns = [decode(Arch::X86_64, &part, Svma(0x800)), decode(Arch::X86_64, &entry, Svma(0x1000))];
+        let graph = Graph::of_insns(insns.into_iter().flatten().collect());
+        let tested = Tested::of(&graph, (Arch::X86_64, Svma(0x1000)), &|_| true);
+        assert_eq!(tested.arguments[3], BTreeSet::from([Test::Bits(4)]));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The words of a file whose bits or numbers stand for features: what its own queries return or store.
+//! The words of a file whose bits or numbers mean features: what its own queries return or store.
 
 use crate::address::CodeOffset;
 use crate::function::reach::domain::proof::Proof;
@@ -20,9 +20,9 @@ pub(crate) struct Vocabulary {
     pub word: Value,
     /// In bytes.
     pub width: u8,
-    /// What each bit stands for, set or clear, without the features that others bring.
+    /// What each bit means, set or clear, without the features that others bring.
     bits: Vec<(u64, FeatureSet)>,
-    /// What each number stands for, likewise.
+    /// And each number.
     numbers: Vec<(u64, FeatureSet)>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn has_any(learnt: &Learnt) -> bool {
 /// The vocabularies of a learnt file. Of what their bits mean only that counts which is needed.
 pub(crate) fn vocabularies(learnt: &Learnt, needs: FeatureSet) -> Vec<Vocabulary> {
     let mut found: Vec<(usize, Origin, Value)> = words(learnt)
-        .map(|(origin, word)| (origin, word.of(needs)))
+        .map(|(origin, word)| (origin, word.restricted_to(needs)))
         .map(|(origin, word)| (word.meanings().len(), origin, word))
         .filter(|(meanings, ..)| *meanings > 0)
         .collect();
@@ -72,13 +72,13 @@ impl Vocabulary {
         Vocabulary { origin, word, width, bits, numbers }
     }
 
-    /// The features whose presence a test of the word can tell.
-    pub(crate) fn told_by(&self, test: Test) -> FeatureSet {
+    /// The features whose presence a test of the word can show.
+    pub(crate) fn shown_by(&self, test: Test) -> FeatureSet {
         /// Maximum of bits that one test is for.
         const SEVERAL: u32 = 16;
-        let all = |of: &[(u64, FeatureSet)], is_told: &dyn Fn(u64) -> bool| {
-            let told = of.iter().filter(|(key, _)| is_told(*key));
-            told.fold(FeatureSet::EMPTY, |all, (_, features)| all.union(*features))
+        let all = |of: &[(u64, FeatureSet)], is_shown: &dyn Fn(u64) -> bool| {
+            let shown = of.iter().filter(|(key, _)| is_shown(*key));
+            shown.fold(FeatureSet::EMPTY, |all, (_, features)| all.union(*features))
         };
         match test {
             Test::Bits(mask) if mask.count_ones() > SEVERAL => FeatureSet::EMPTY,
@@ -87,13 +87,13 @@ impl Vocabulary {
         }
     }
 
-    /// Whether a test of some bytes of the word can tell anything.
-    pub(crate) fn may_be_told_by(&self, test: Test) -> bool {
-        (0..u32::from(self.width)).filter_map(|bytes| test.shifted(bytes)).any(|test| self.tells(test))
+    /// Whether a test of some bytes of the word can show any.
+    pub(crate) fn may_be_shown_by(&self, test: Test) -> bool {
+        (0..u32::from(self.width)).filter_map(|bytes| test.shifted(bytes)).any(|test| self.is_shown_by(test))
     }
 
-    /// Whether a test of the word tells anything.
-    pub(crate) fn tells(&self, test: Test) -> bool {
-        !self.told_by(test).is_empty()
+    /// Whether a test of the word can show any.
+    pub(crate) fn is_shown_by(&self, test: Test) -> bool {
+        !self.shown_by(test).is_empty()
     }
 }

@@ -150,22 +150,19 @@ impl Origins<'_, '_> {
 
     /// The same, where the function has its knowledge from another file, or from a function that is known by its name.
     fn elsewhere(&self, entry: CodeOffset, because: Because) -> Because {
-        match self.import_of(entry) {
-            Some(name) => Because { cause: Cause::AnotherFile, import: Some(name.clone()), ..because },
-            None => match self.named_of(entry) {
-                Some(name) => Because { cause: Cause::NamedQuery, import: Some(name.clone()), ..because },
-                None => because,
-            },
+        let imported = self.import_of(entry).map(|name| (Cause::AnotherFile, name));
+        let named = || Some((Cause::NamedQuery, self.checks.named.get(&self.start_of(entry)?)?));
+        match imported.or_else(named) {
+            Some((cause, name)) => Because { cause, import: Some(name.clone()), ..because },
+            None => because,
         }
     }
 
-    fn named_of(&self, entry: CodeOffset) -> Option<&std::sync::Arc<str>> {
-        let function = self.program.function_at(entry)?;
-        self.checks.named.get(&self.program.whole(function).start)
+    fn import_of(&self, entry: CodeOffset) -> Option<&std::sync::Arc<str>> {
+        self.checks.imported.get(&self.start_of(entry)?)
     }
 
-    fn import_of(&self, entry: CodeOffset) -> Option<&std::sync::Arc<str>> {
-        let function = self.program.function_at(entry)?;
-        self.checks.imported.get(&self.program.whole(function).start)
+    fn start_of(&self, entry: CodeOffset) -> Option<CodeOffset> {
+        Some(self.program.whole(self.program.function_at(entry)?).start)
     }
 }
