@@ -470,6 +470,16 @@ case!(
     }
 );
 
+case!(
+    a_flag_beside_a_pointer_guards_only_what_looks_at_it,
+    Case {
+        sources: &["trap_flag_beside_pointer.c"],
+        expects: &[("twice_avx2", "unknown")],
+        level: "x86-64-v1|x86-64-v3",
+        ..NEEDS_AVX2
+    }
+);
+
 case!(a_list_of_addresses_calls_nothing, Case { sources: &["trap_address_list.c"], ..ASKS_FOR_AVX2 });
 
 case!(

@@ -6,7 +6,7 @@ use crate::function::reach::domain::state::State;
 use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::view::View;
 use crate::function::reach::machine::memory::Argument;
-use crate::insn::{Insn, Reg};
+use crate::insn::Insn;
 use deburr_cpu::FeatureSet;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -113,25 +113,12 @@ impl Facts {
     }
 }
 
-/// An address or a flag stored in a structure of unknown place.
-#[derive(Debug)]
-pub(crate) struct NearbyStore {
-    pub(crate) base: Reg,
-    pub(crate) at: i64,
-    /// The use that the address made, by its place among all uses.
-    pub(crate) used: Option<usize>,
-    /// What the flag says when it is set.
-    pub(crate) proof: Proof,
-}
-
 /// The sink of one function's run.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
     pub(crate) facts: Facts,
     /// The place of each among the facts' uses.
     used: HashMap<(Svma, Svma, UseKind), usize>,
-    /// What the block has stored in structures of unknown place.
-    pub(crate) nearby_stores: Vec<NearbyStore>,
     /// The words that it has loaded, by address and width in bytes.
     pub(crate) words: RefCell<BTreeSet<(u64, u8)>>,
 }

@@ -260,7 +260,6 @@ impl Run<'_, '_, '_> {
     ) -> (Vec<Onward>, Option<State>) {
         let Some(block) = graph.blocks.get(index) else { return (Vec::new(), None) };
         let mut at_call = None;
-        self.transfer.effects.nearby_stores.clear();
         for insn in &block.insns {
             self.transfer.at = insn.svma;
             match insn.flow {

@@ -6,11 +6,10 @@
 
 use crate::address::{Extent, Svma};
 use crate::function::reach::domain::lanes::{self, Halves};
-use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::domain::state::{Either, Flags, Holder, State, Subject, stack_pointer};
 use crate::function::reach::domain::value::{Outcome, Value};
 use crate::function::reach::file::view::View;
-use crate::function::reach::machine::effects::{Effects, NearbyStore, Stored, UseKind};
+use crate::function::reach::machine::effects::{Effects, Stored, UseKind};
 use crate::function::reach::machine::memory::Memory;
 use crate::function::reach::machine::queries;
 use crate::insn::{Class, Condition, Insn, Lanes, Memory as Operand, Operation, Reg};
@@ -172,39 +171,12 @@ impl Transfer<'_, '_, '_> {
         }
     }
 
-    /// A store into a structure whose place is not known. A flag that is set there after a check may be tested later; a
-    /// flag stored next to an address of code says when to use it.
+    /// A store into a structure whose place is not known. A flag that is set there after a check may be tested later.
     fn store_field(&mut self, memory: &Operand, at: i64, value: &Value, insn: &Insn, state: &State) {
-        /// Maximum of bytes between an address and its flag.
-        const NEAR: i64 = 32;
         let is_flag = insn.imm.is_some() || !value.choices().is_empty();
         let is_informative = is_flag && !state.proven.is_empty() || value.discriminates(false);
         if is_informative && memory.size <= 4 {
             self.effects.facts.fields.insert(at);
-        }
-        let Some(base) = memory.base else { return };
-        let (_, set) = value.equals(0, 8);
-        let uses = self.effects.facts.uses.len();
-        let is_address = value.choices().iter().any(|&(address, _)| self.file.is_place(Svma(address)));
-        for nearby in self
-            .effects
-            .nearby_stores
-            .iter()
-            .filter(|nearby| nearby.base == base && nearby.at.abs_diff(at) <= NEAR as u64)
-        {
-            if is_address {
-                for used in self.effects.facts.uses.iter_mut().filter(|used| used.from == insn.svma) {
-                    used.proof = used.proof.union(nearby.proof);
-                }
-            } else if let Some(used) = nearby.used.and_then(|used| self.effects.facts.uses.get_mut(used)) {
-                used.proof = used.proof.union(set.proven);
-                used.check = Some(insn.svma);
-            }
-        }
-        let used = if is_address { uses.checked_sub(1) } else { None };
-        if is_address || !set.proven.is_empty() {
-            let proof = if is_address { Proof::EMPTY } else { set.proven };
-            self.effects.nearby_stores.push(NearbyStore { base, at, used, proof });
         }
     }
 
@@ -569,7 +541,6 @@ impl Transfer<'_, '_, '_> {
         if let Some(memory) = insn.memory.filter(|memory| memory.write) {
             self.store(&memory, value.clone(), insn, state);
         }
-        self.effects.nearby_stores.retain(|nearby| !insn.writes.contains(nearby.base));
         for reg in insn.writes.general() {
             let is_base = insn.memory.is_some_and(|memory| memory.write_back && memory.base == Some(reg));
             if insn.dst != Some(reg) && !is_base {
