@@ -153,6 +153,15 @@ case!(
     }
 );
 
+case!(
+    the_users_mask_or_the_cpus_is_an_argument_in_a_register_that_calls_leave,
+    Case {
+        sources: &["flag_beside_answer.c"],
+        expects: &[("twice_avx2", "guarded|unknown")],
+        ..ASKS_FOR_AVX2
+    }
+);
+
 // That it comes from a check is seen; that it does on every way is not.
 case!(
     a_flag_in_an_object_guards_what_it_is_passed_to,

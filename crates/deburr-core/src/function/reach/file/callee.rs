@@ -29,12 +29,14 @@ impl Callee {
     pub(crate) const UNKNOWN: Callee = Callee { returns: true, writes: None, takes_arguments: true };
 
     /// Of a small function. `graph`: its own; `start`: where it begins; `name_of`: names of functions, as far as they
-    /// are informative; `is_go`: whether Go made the file, which passes arguments otherwise.
+    /// are informative; `writes_of`: the registers that a function may change which this one calls, if that is known;
+    /// `is_go`: whether Go made the file, which passes arguments otherwise.
     pub(crate) fn of<'n>(
         arch: Arch,
         graph: &Graph,
         start: Svma,
         name_of: impl Fn(Svma) -> Option<&'n str>,
+        writes_of: impl Fn(Svma) -> Option<RegSet>,
         is_go: bool,
     ) -> Callee {
         // A part of the function may be before it.
@@ -56,7 +58,8 @@ impl Callee {
                         ends = true;
                         break;
                     }
-                    Flow::Call(_) | Flow::IndirectCall => writes = None,
+                    Flow::Call(to) => writes = writes.and_then(|all| Some(all.union(writes_of(to)?))),
+                    Flow::IndirectCall => writes = None,
                     Flow::Return => returns = true,
                     Flow::IndirectJump => return Callee::UNKNOWN,
                     Flow::Jump(to) | Flow::Branch(to) if graph.find(to).is_none() => return Callee::UNKNOWN,

@@ -36,6 +36,9 @@ impl Graphs {
 /// Maximum of bytes of a function that is run.
 const LARGEST: u64 = 256 * 1024;
 
+/// How many calls deep the registers are looked for that a call changes.
+const NESTED_CALLS: u32 = 3;
+
 /// Maximum of blocks of the graphs that are kept.
 const BLOCKS: usize = 1 << 14;
 
@@ -193,7 +196,7 @@ impl<'w, 'a> View<'w, 'a> {
     pub(crate) fn callee(&self, function: &Function) -> Callee {
         let known = self.callees.read().ok().and_then(|callees| callees.get(&function.start).copied());
         known.unwrap_or_else(|| {
-            let callee = self.callee_of(function);
+            let callee = self.callee_of(function, NESTED_CALLS);
             if let Ok(mut callees) = self.callees.write() {
                 callees.insert(function.start, callee);
             }
@@ -233,12 +236,18 @@ impl<'w, 'a> View<'w, 'a> {
         (length <= LARGEST).then(|| Graph::whole(self.image, self.program, &all, entered))
     }
 
-    fn callee_of(&self, function: &Function) -> Callee {
+    /// `calls`: how many calls deep is looked.
+    fn callee_of(&self, function: &Function, calls: u32) -> Callee {
         let graph =
             (function.end.0.saturating_sub(function.start.0) <= callee::SMALL).then(|| self.graph(function));
         let Some(graph) = graph.flatten() else { return Callee::UNKNOWN };
         let start = self.image.svma(function.start);
-        Callee::of(self.image.arch, &graph, start, |svma| self.name_of(svma), self.image.build.is_go)
+        let writes_of = |svma: Svma| {
+            let callee = self.called_at(svma).filter(|_| calls > 0 && self.name_of(svma).is_none())?;
+            self.callee_of(callee, calls.saturating_sub(1)).writes
+        };
+        let is_go = self.image.build.is_go;
+        Callee::of(self.image.arch, &graph, start, |svma| self.name_of(svma), writes_of, is_go)
     }
 
     /// Whether what a function does depends on its caller: on an argument in a register, or, in Go, on the stack.

@@ -464,13 +464,14 @@ impl Run<'_, '_, '_> {
         let is_inside = |start: CodeOffset| {
             self.depth < DEPTH && self.summaries.inlined.contains(&start) && !self.given_up.contains(&start)
         };
-        if let Some(callee) =
-            callee.filter(|callee| is_inside(callee.start) || self.is_accessor(callee, &state))
-        {
+        if let Some(callee) = callee.filter(|callee| is_inside(callee.start)) {
             return self.run_inside(callee, state);
         }
         if let Some(callee) = callee {
             self.pass(callee.start, &state, is_jump);
+            if self.is_accessor(callee, &state) {
+                return self.run_inside(callee, state);
+            }
         }
         let called = callee.map(|callee| file.callee(callee));
         if called.is_some_and(|called| !called.returns) {
