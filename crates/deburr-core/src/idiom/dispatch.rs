@@ -59,7 +59,7 @@ pub fn leaves<'v>(
             GuardKind::Pointer | GuardKind::Table => true,
             // What is exported is called by other files, where nothing can be put inline.
             GuardKind::Ifunc => !is_exported_ifunc(image, program, guard.svma),
-            GuardKind::Branch | GuardKind::Stated => false,
+            GuardKind::Branch | GuardKind::Stated | GuardKind::Name => false,
         };
         let function = program.function_from(verdict.start).filter(|_| is_fit && is_chosen)?;
         let instructions = leaf_length(image, program, function)?;

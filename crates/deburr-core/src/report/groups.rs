@@ -1,10 +1,12 @@
 //! Report stage: unknown functions by cause → [`IsaGroup`]s, each with what would settle it.
 
-use super::model::{IsaGroup, PresumedCopy, Presumption, Settlement};
+use super::model::{IsaGroup, PresumedCopy, PresumedNames, Presumption, Settlement};
 use super::names::{name_at, place_of};
 use crate::address::{CodeOffset, Svma};
 use crate::function::Program;
-use crate::function::reach::{Cause, Checks, Origin, Place, Reach, UnknownGroup, Verdict, unknown_groups};
+use crate::function::reach::{
+    Cause, Checks, GuardKind, Origin, Place, Reach, UnknownGroup, Verdict, unknown_groups,
+};
 use crate::image::{Image, demangle};
 use crate::pattern;
 use deburr_cpu::Feature;
@@ -17,13 +19,21 @@ pub(crate) fn presumption(
     checks: &Checks,
     verdicts: &[Verdict],
 ) -> Option<Presumption> {
-    let presumption = checks.presumption.as_ref()?;
-    let count = verdicts.iter().filter(|verdict| verdict.reach == Reach::Presumed).count() as u64;
-    let (at, is_function) = match presumption.origin {
-        Origin::Returned(start) => (image.svma(start), true),
-        Origin::Word(at) => (Svma(at), false),
+    let presumed = || verdicts.iter().filter(|verdict| verdict.reach == Reach::Presumed);
+    let is_by_name = |verdict: &&Verdict| verdict.guard.is_some_and(|guard| guard.kind == GuardKind::Name);
+    let (count, by_name) = (presumed().count() as u64, presumed().filter(is_by_name).count() as u64);
+    let (agreements, contradictions) = checks.names_agree();
+    let names = (by_name > 0).then_some(PresumedNames { count: by_name, agreements, contradictions });
+    let words = checks.presumption.as_ref().filter(|_| count > by_name);
+    let (vocabulary, function) = match words.map(|words| words.origin) {
+        Some(Origin::Returned(start)) => {
+            let at = image.svma(start);
+            (Some(place_of(image, at).1), name_at(image, program, at))
+        }
+        Some(Origin::Word(at)) => (Some(place_of(image, Svma(at)).1), None),
+        None => (None, None),
     };
-    let copies = presumption.copies.iter().map(|copy| PresumedCopy {
+    let copies = words.into_iter().flat_map(|words| &words.copies).map(|copy| PresumedCopy {
         place: match copy.place {
             Place::Field(at) if at < 0 => format!("field -{:#x}", at.unsigned_abs()),
             Place::Field(at) => format!("field +{at:#x}"),
@@ -32,12 +42,7 @@ pub(crate) fn presumption(
         agreements: copy.agreements,
         contradictions: copy.contradictions,
     });
-    (count > 0).then(|| Presumption {
-        count,
-        vocabulary: place_of(image, at).1,
-        function: if is_function { name_at(image, program, at) } else { None },
-        copies: copies.collect(),
-    })
+    (count > 0).then(|| Presumption { count, names, vocabulary, function, copies: copies.collect() })
 }
 
 /// The groups of a file's unknown functions. `has_closure`: whether the libraries that it needs were analysed with it.

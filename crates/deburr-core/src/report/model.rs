@@ -199,13 +199,30 @@ impl TriedRuns {
 pub struct Presumption {
     /// How many functions are presumed.
     pub count: u64,
-    /// The function whose result, or the word whose bits, have known meanings.
-    pub vocabulary: Hex,
+    /// What the names of functions say that name the CPUs they are for, if any is presumed by its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<PresumedNames>,
+    /// The function whose result, or the word whose bits, have known meanings, if any is presumed by that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vocabulary: Option<Hex>,
     /// The function's name, if it is one and has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
     /// The words whose tests agree with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copies: Vec<PresumedCopy>,
+}
+
+/// How the names of functions agree with what these use.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct PresumedNames {
+    /// How many functions are presumed by their names.
+    pub count: u64,
+    /// Functions of the file, of any verdict, whose names say all that they use.
+    pub agreements: u32,
+    /// Those that use more, so that some known CPU has all that the name says and lacks it.
+    pub contradictions: u32,
 }
 
 /// A word that is presumed to be a copy of an answer of the CPU.

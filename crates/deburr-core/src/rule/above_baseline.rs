@@ -160,6 +160,7 @@ fn place(context: &Context<'_>, guard: Guard) -> String {
         GuardKind::Pointer => format!("pointer set at {at}{within}"),
         GuardKind::Table => format!("table handed out at {at}{within}"),
         GuardKind::Stated => format!("stated of {}", named(context, guard.svma)),
+        GuardKind::Name => format!("name of {}", named(context, guard.svma)),
     }
 }
 

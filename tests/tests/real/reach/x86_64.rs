@@ -54,6 +54,9 @@ const RUNS_PLAIN: Case =
 
 const SHARED: &[Build] = &[("gcc", "-O2"), ("gcc", "-O0"), ("clang", "-O1"), ("clang", "-O2")];
 
+/// Functions keep their names where a file is stripped.
+const NAMED: &[Build] = &[("gcc", "-O2 -rdynamic"), ("gcc", "-O1 -rdynamic"), ("clang", "-O2 -rdynamic")];
+
 const GCC: &[Build] = &[("gcc", "-O2"), ("gcc", "-O1 -static"), ("gcc", "-O0")];
 
 const OPTIMISED_AT_LINK: &[Build] = &[("gcc", "-O3 -flto"), ("clang", "-O3 -flto -fuse-ld=lld")];
@@ -158,6 +161,42 @@ case!(
     Case {
         sources: &["flag_beside_answer.c"],
         expects: &[("twice_avx2", "guarded|unknown")],
+        ..ASKS_FOR_AVX2
+    }
+);
+
+case!(
+    names_that_agree_with_what_functions_use_are_believed,
+    Case {
+        sources: &["named_for_cpus.c"],
+        builds: NAMED,
+        expects: &[
+            ("twice_avx2", "presumed"),
+            ("square_avx2", "presumed"),
+            ("zero_avx2", "presumed"),
+            ("twice_avx512", "presumed"),
+            ("square_avx512", "presumed"),
+        ],
+        ..ASKS_FOR_AVX2
+    }
+);
+
+case!(
+    a_name_does_not_make_a_function_one_that_is_chosen,
+    Case {
+        sources: &["trap_named_unasked.c"],
+        builds: NAMED,
+        expects: &[("twice_avx2", "required"), ("twice_avx512", "unknown")],
+        ..NEEDS_AVX2
+    }
+);
+
+case!(
+    a_name_that_says_too_little_discredits_the_others,
+    Case {
+        sources: &["trap_named_for_less.c"],
+        builds: NAMED,
+        expects: &[("add_sse42", "unknown"), ("twice_avx2", "unknown"), ("twice_avx512", "unknown")],
         ..ASKS_FOR_AVX2
     }
 );

@@ -27,12 +27,13 @@ const VERDICTS: [(Reach, &str); 7] = [
     (Reach::Unreached, "unreached"),
 ];
 
-const KINDS: [(GuardKind, &str); 5] = [
+const KINDS: [(GuardKind, &str); 6] = [
     (GuardKind::Ifunc, "ifunc"),
     (GuardKind::Branch, "branch"),
     (GuardKind::Pointer, "pointer"),
     (GuardKind::Table, "table"),
     (GuardKind::Stated, "stated"),
+    (GuardKind::Name, "name"),
 ];
 
 /// What settles unknown verdicts, in the order in which it is shown.
@@ -95,14 +96,30 @@ fn presumed(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result
         };
         format!("{} (tests agree with {}{against})", copy.place, counted(copy.agreements.into(), "function"))
     };
-    let copies: Vec<String> = presumption.copies.iter().map(copy).collect();
-    let vocabulary = named(presumption.function.as_deref(), presumption.vocabulary);
-    let chosen = counted(presumption.count, "function");
-    let line = format!(
-        "    presumed       {chosen} chosen by bits of {}, if they mean what {vocabulary} says: not proven",
-        copies.join(", ")
-    );
-    writeln!(out, "{}", fit_middle(&line, detail.width))
+    let by_name = presumption.names.as_ref().map_or(0, |names| names.count);
+    if let Some(vocabulary) = presumption.vocabulary {
+        let copies: Vec<String> = presumption.copies.iter().map(copy).collect();
+        let vocabulary = named(presumption.function.as_deref(), vocabulary);
+        let chosen = counted(presumption.count.saturating_sub(by_name), "function");
+        let line = format!(
+            "    presumed       {chosen} chosen by bits of {}, if they mean what {vocabulary} says: not proven",
+            copies.join(", ")
+        );
+        writeln!(out, "{}", fit_middle(&line, detail.width))?;
+    }
+    if let Some(names) = &presumption.names {
+        let more = match names.contradictions {
+            0 => String::new(),
+            count => format!(", {} use more", grouped(count.into())),
+        };
+        let line = format!(
+            "    presumed       {} chosen for the CPUs that their names say ({} use no more{more}): not proven",
+            counted(names.count, "function"),
+            grouped(names.agreements.into())
+        );
+        writeln!(out, "{}", fit_middle(&line, detail.width))?;
+    }
+    Ok(())
 }
 
 /// Renders the causes of unknown verdicts, those of most functions first, and what would settle them.

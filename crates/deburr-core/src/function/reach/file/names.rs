@@ -131,7 +131,7 @@ pub(crate) fn reports_cpu(name: &str) -> bool {
 }
 
 /// The words of a name, in lower case: parted by what is no letter or digit, and by a change of case.
-fn words(name: &str) -> Vec<String> {
+pub(crate) fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let letters: Vec<char> = name.chars().take(256).collect();
     let mut is_new = true;

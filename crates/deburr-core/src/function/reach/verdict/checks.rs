@@ -3,6 +3,7 @@
 use crate::address::{CodeOffset, Svma};
 use crate::function::reach::learn::facts::FactsByFunction;
 use crate::function::reach::verdict::node::{Entries, IncomingEdge, Node, leads_to};
+use crate::function::reach::verdict::presumed::by_name::ByName;
 use crate::function::reach::verdict::unconditional::Unconditional;
 use crate::function::reach::verdict::unknown::cause::Cause;
 use std::collections::BTreeMap;
@@ -56,12 +57,21 @@ pub struct Checks {
     pub(crate) facts: FactsByFunction,
     /// What is known if some words of unknown origin are what they are presumed to be.
     pub presumption: Option<Box<Presumption>>,
+    /// What names say of the functions that they belong to.
+    pub(crate) by_name: ByName,
     /// Whether the file queries the CPU at all, or another file that did.
     pub(crate) any: bool,
     /// The functions that know of the CPU what a function of another file returns, by where they begin, with its name.
     pub(crate) imported: BTreeMap<CodeOffset, Arc<str>>,
     /// The functions that call one of the file's own which reports the CPU by its name, with that name.
     pub(crate) named: BTreeMap<CodeOffset, Arc<str>>,
+}
+
+impl Checks {
+    /// How many functions use no more than their names say, and how many more, where names are believed.
+    pub fn names_agree(&self) -> (u32, u32) {
+        (self.by_name.agreements, self.by_name.contradictions)
+    }
 }
 
 /// Something that holds an answer of the CPU.

@@ -15,6 +15,7 @@ use crate::function::reach::learn::sources::callers_by_name;
 use crate::function::reach::machine::summaries::Summaries;
 use crate::function::reach::verdict::checks::Checks;
 use crate::function::reach::verdict::evidence::Verdict;
+use crate::function::reach::verdict::presumed::by_name::Names;
 use crate::function::reach::verdict::presumed::search::Search;
 use crate::function::reach::verdict::presumed::vocabulary;
 use crate::function::reach::verdict::slice::{self, Closure};
@@ -64,9 +65,10 @@ impl Checks {
             analysed.extend(&new);
             run_again(&file, &mut learnt, &analysed, &new);
         }
-        if presumes && vocabulary::has_any(&learnt) {
-            let permitted =
-                deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
+        let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
+        let names = (presumes && learnt.any).then(|| Names::of(&file, permitted)).filter(Names::may_agree);
+        let has_vocabulary = presumes && vocabulary::has_any(&learnt);
+        if has_vocabulary || names.is_some() {
             std::mem::swap(&mut checks.facts, &mut learnt.facts);
             let unknown = judge::unknown(&checks, (image, program), (permitted, stated));
             std::mem::swap(&mut checks.facts, &mut learnt.facts);
@@ -80,7 +82,9 @@ impl Checks {
                 again: &analysed,
                 permitted,
             };
-            checks.presumption = search.presume().map(Box::new);
+            let presumption = if has_vocabulary { search.presume() } else { None };
+            checks.presumption = presumption.map(Box::new);
+            checks.by_name = names.map(|names| names.believed(&unknown)).unwrap_or_default();
         }
         checks.facts = learnt.facts;
         checks.imported = imported(&file, &checks.facts);

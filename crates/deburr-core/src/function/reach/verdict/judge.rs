@@ -105,6 +105,7 @@ pub(crate) fn judge(
     if let Some(presumption) = &checks.presumption {
         presume(presumption, (image, program), (permitted, stated), &mut verdicts);
     }
+    checks.by_name.presume(image, &mut verdicts);
     cover(image.arch, &mut verdicts);
     for (verdict, decisive) in verdicts.iter_mut().zip(&decisive) {
         verdict.because = (verdict.reach == Reach::Unknown).then(|| judge.because(decisive));

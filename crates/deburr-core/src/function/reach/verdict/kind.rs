@@ -56,4 +56,6 @@ pub enum GuardKind {
     Table,
     /// A guard that the user states.
     Stated,
+    /// None that is known: the function's name says for which CPUs it is.
+    Name,
 }

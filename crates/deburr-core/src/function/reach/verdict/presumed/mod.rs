@@ -1,6 +1,8 @@
 //! What would be known if words of unknown origin held answers of the CPU: see [`search`].
 
+pub(crate) mod by_name;
 pub(crate) mod search;
 mod test;
 mod tested;
 pub(crate) mod vocabulary;
+mod words;

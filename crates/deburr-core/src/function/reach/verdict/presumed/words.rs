@@ -1,0 +1,241 @@
+//! The words in names of functions that are for some CPUs: extensions of the instruction sets, and cores.
+
+use deburr_cpu::Feature::*;
+use deburr_cpu::{Arch, Feature, FeatureSet};
+use std::collections::HashMap;
+
+const V4: &[Feature] = &[AVX512F, AVX512BW, AVX512CD, AVX512DQ, AVX512VL];
+
+/// What AVX-512 had become in Ice Lake.
+const ICE_LAKE: &[Feature] = &[
+    AVX512F,
+    AVX512BW,
+    AVX512CD,
+    AVX512DQ,
+    AVX512VL,
+    AVX512_VNNI,
+    AVX512_VBMI,
+    AVX512_VBMI2,
+    AVX512_BITALG,
+    AVX512_VPOPCNTDQ,
+    AVX512_IFMA,
+    VAES,
+    VPCLMULQDQ,
+    GFNI,
+];
+
+/// Words that mean nothing else. `aes`, `sha` and `crc32` are not among them: algorithms are called so.
+const X86_64: &[(&str, &[Feature])] = &[
+    ("mmx", &[]),
+    ("sse", &[]),
+    ("sse2", &[]),
+    ("sse3", &[SSE3]),
+    ("ssse3", &[SSSE3]),
+    ("sse4", &[SSE4_1, SSE4_2, POPCNT]),
+    ("sse41", &[SSE4_1]),
+    ("sse42", &[SSE4_2, POPCNT]),
+    ("avx", &[AVX]),
+    ("avx2", &[AVX2]),
+    ("fma3", &[FMA]),
+    ("fma4", &[FMA4]),
+    ("xop", &[XOP]),
+    ("f16c", &[F16C]),
+    ("bmi1", &[BMI1]),
+    ("bmi2", &[BMI2]),
+    ("adx", &[ADX]),
+    ("popcnt", &[POPCNT]),
+    ("lzcnt", &[LZCNT]),
+    ("pclmul", &[PCLMULQDQ]),
+    ("pclmulqdq", &[PCLMULQDQ]),
+    ("vpclmulqdq", &[VPCLMULQDQ]),
+    ("aesni", &[AES]),
+    ("vaes", &[VAES]),
+    ("gfni", &[GFNI]),
+    ("shani", &[SHA]),
+    ("avxvnni", &[AVX_VNNI]),
+    ("vnni", &[AVX512_VNNI]),
+    ("avx512", V4),
+    ("avx512f", &[AVX512F]),
+    ("avx512bw", &[AVX512F, AVX512BW]),
+    ("avx512cd", &[AVX512F, AVX512CD]),
+    ("avx512dq", &[AVX512F, AVX512DQ]),
+    ("avx512vl", &[AVX512F, AVX512VL]),
+    ("avx512skx", V4),
+    ("avx512icl", ICE_LAKE),
+    ("avx512vnni", &[AVX512F, AVX512BW, AVX512CD, AVX512DQ, AVX512VL, AVX512_VNNI]),
+    ("avx512vbmi", &[AVX512F, AVX512BW, AVX512CD, AVX512DQ, AVX512VL, AVX512_VBMI]),
+    ("avx512vbmi2", &[AVX512F, AVX512BW, AVX512CD, AVX512DQ, AVX512VL, AVX512_VBMI2]),
+    ("evex", V4),
+    ("evex512", V4),
+    ("rtm", &[RTM]),
+    ("skx", V4),
+    ("skylakex", V4),
+    // Highway's names of the same.
+    ("avx3", V4),
+    ("avx3dl", ICE_LAKE),
+    ("avx3zen4", ICE_LAKE),
+];
+
+/// Intel's MKL has names of its own for older CPUs.
+const MKL: &[(&str, &[Feature])] =
+    &[("p4n", &[SSE3]), ("mc", &[SSSE3]), ("mc3", &[SSE4_1, SSE4_2, POPCNT]), ("avx10", ICE_LAKE)];
+
+const AARCH64: &[(&str, &[Feature])] = &[
+    ("neon", &[]),
+    ("asimd", &[]),
+    ("dotprod", &[FEAT_DotProd]),
+    ("i8mm", &[FEAT_DotProd, FEAT_I8MM]),
+    ("lse", &[FEAT_LSE]),
+    ("pmull", &[FEAT_AES, FEAT_PMULL]),
+    ("sve", &[FEAT_SVE]),
+    ("sve128", &[FEAT_SVE]),
+    ("sve256", &[FEAT_SVE]),
+    ("sve512", &[FEAT_SVE]),
+    ("sve2", &[FEAT_SVE2]),
+    ("armv8sve", &[FEAT_SVE]),
+];
+
+/// Cores that archspec knows by the same name. Names that mean other things as well are left out.
+const CORES: &[&str] = &[
+    "nehalem",
+    "westmere",
+    "sandybridge",
+    "ivybridge",
+    "haswell",
+    "broadwell",
+    "skylake",
+    "cascadelake",
+    "cooperlake",
+    "icelake",
+    "sapphirerapids",
+    "bulldozer",
+    "piledriver",
+    "steamroller",
+    "excavator",
+    "zen",
+    "zen2",
+    "zen3",
+    "zen4",
+    "zen5",
+    "neoversen1",
+    "neoversev1",
+    "neoversen2",
+    "neoversev2",
+    "a64fx",
+    "thunderx2",
+];
+
+/// Beginnings of all of these words, and of nothing that is frequent otherwise.
+const BEGINNINGS: &[&str] = &[
+    "mmx", "sse", "avx", "fma", "xop", "f16c", "bmi", "adx", "popcnt", "lzcnt", "pclmul", "aesni", "vaes",
+    "gfni", "shani", "vnni", "evex", "skx", "skylake", "mkl_", "neon", "asimd", "dotprod", "i8mm", "lse",
+    "pmull", "sve",
+];
+
+/// What the words mean on one architecture.
+pub(crate) struct Words {
+    meanings: HashMap<String, FeatureSet>,
+    mkl: HashMap<&'static str, FeatureSet>,
+}
+
+impl Words {
+    pub(crate) fn of(arch: Arch) -> Words {
+        let table = match arch {
+            Arch::X86_64 => X86_64,
+            Arch::Aarch64 => AARCH64,
+        };
+        let extensions = table
+            .iter()
+            .map(|(word, features)| ((*word).to_owned(), FeatureSet::of(features).with_implied()));
+        let cores = deburr_cpu::cpus_by_features(arch).into_iter();
+        let cores = cores.map(|(name, features)| (name.replace('-', ""), features));
+        let cores = cores.filter(|(name, _)| CORES.contains(&name.as_str()));
+        let mkl = match arch {
+            Arch::X86_64 => MKL,
+            Arch::Aarch64 => &[],
+        };
+        let mkl = mkl.iter().map(|(word, features)| (*word, FeatureSet::of(features).with_implied()));
+        Words { meanings: cores.chain(extensions).collect(), mkl: mkl.collect() }
+    }
+
+    /// Whether any may be in a name, mangled or not. Most names have none, and are not worth demangling.
+    pub(crate) fn may_be_in(name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        BEGINNINGS.iter().chain(CORES).any(|beginning| name.contains(beginning))
+    }
+
+    /// All that a name says, going by its words in lower case; `None` if it says nothing.
+    pub(crate) fn features(&self, name: &[String]) -> Option<FeatureSet> {
+        let is_mkl = name.first().is_some_and(|word| word == "mkl");
+        let meaning = |word: &str| {
+            let of_mkl = self.mkl.get(word).filter(|_| is_mkl);
+            self.meanings.get(word).or(of_mkl).copied()
+        };
+        let mut found = None;
+        let mut rest = name;
+        while let [first, after @ ..] = rest {
+            // `SSE4_1`, `avx512_vnni` and `neoverse_n1` are one.
+            let both = after.first().and_then(|second| meaning(&format!("{first}{second}")));
+            rest = if both.is_some() { after.get(1..).unwrap_or_default() } else { after };
+            if let Some(features) = both.or_else(|| meaning(first)) {
+                found = Some(found.unwrap_or(FeatureSet::EMPTY).union(features));
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::function::reach::file::names::words;
+
+    fn features(arch: Arch, name: &str) -> Option<FeatureSet> {
+        Words::of(arch).features(&words(name))
+    }
+
+    #[test]
+    fn names_say_for_which_cpus_their_functions_are() {
+        let x86_64: &[(&str, &[Feature])] = &[
+            ("WelsQuant4x4_avx2", &[AVX2]),
+            ("jxl::N_AVX2::L2Diff(float)", &[AVX2]),
+            ("jxl::N_AVX3_DL::L2Diff(float)", ICE_LAKE),
+            ("cv::opt_SSE4_1::blur", &[SSE4_1]),
+            ("crc32_sse42", &[SSE4_2, POPCNT]),
+            ("bitpacking::bitpacker4x::sse3::pack", &[SSE3]),
+            ("HUF_readStats_body_bmi2", &[BMI2]),
+            ("dot_avx512_vnni", &[AVX512F, AVX512BW, AVX512CD, AVX512DQ, AVX512VL, AVX512_VNNI]),
+            ("sgemm_kernel_SKYLAKEX", V4),
+            ("mkl_blas_mc3_xddot", &[SSE4_1, SSE4_2, POPCNT]),
+            ("sum_avx2_fma3", &[AVX2, FMA]),
+        ];
+        for (name, said) in x86_64 {
+            assert_eq!(features(Arch::X86_64, name), Some(FeatureSet::of(said).with_implied()), "{name}");
+        }
+        let aarch64: &[(&str, &[Feature])] = &[
+            ("aom_convolve8_horiz_neon_dotprod", &[FEAT_DotProd]),
+            ("highbd_convolve_8tap_horiz_sve", &[FEAT_SVE]),
+            ("ldadd_lse", &[FEAT_LSE]),
+            ("sum_neon_i8mm", &[FEAT_DotProd, FEAT_I8MM]),
+        ];
+        for (name, said) in aarch64 {
+            assert_eq!(features(Arch::Aarch64, name), Some(FeatureSet::of(said).with_implied()), "{name}");
+        }
+        let has = |arch, name, feature| features(arch, name).is_some_and(|said| said.contains(feature));
+        assert!(has(Arch::X86_64, "dgemm_kernel_HASWELL", AVX2));
+        assert!(has(Arch::Aarch64, "dot_neoverse_n1", FEAT_LSE));
+        assert!(has(Arch::Aarch64, "srot_k_A64FX", FEAT_SVE));
+    }
+
+    #[test]
+    fn names_of_algorithms_say_nothing_of_the_cpu() {
+        for name in
+            ["aes_encrypt", "crc32_update", "sha256_block", "false_positive", "mc3_step", "assess", "saved"]
+        {
+            assert_eq!(features(Arch::X86_64, name), None, "{name}");
+            assert_eq!(features(Arch::Aarch64, name), None, "{name}");
+        }
+        assert_eq!(features(Arch::X86_64, "sad16_sse2"), Some(FeatureSet::EMPTY));
+        assert_eq!(features(Arch::Aarch64, "copy_avx2"), None);
+    }
+}
