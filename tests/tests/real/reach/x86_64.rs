@@ -519,6 +519,15 @@ case!(
 );
 
 case!(
+    an_address_that_is_compared_leads_nowhere,
+    Case {
+        sources: &["compared_address.c"],
+        builds: &[("gcc", "-O2 -fPIC"), ("clang", "-O2 -fPIC"), ("clang", "-O1 -fPIC")],
+        ..ASKS_FOR_AVX2
+    }
+);
+
+case!(
     a_flag_beside_a_pointer_guards_only_what_looks_at_it,
     Case {
         sources: &["trap_flag_beside_pointer.c"],

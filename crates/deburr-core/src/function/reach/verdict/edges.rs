@@ -19,7 +19,7 @@ use crate::function::reach::verdict::slice::Closure;
 use crate::function::reach::verdict::unconditional::handed_out;
 use crate::function::reach::verdict::unknown::cause::Cause;
 use crate::image::{Kind, SymbolOrigin};
-use crate::insn::{self, Flow, Reg};
+use crate::insn::{self, Flow, Operation, Reg};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Where control enters the file: where the loader does, and where other files may.
@@ -489,6 +489,7 @@ impl<'c, 'w, 'a> Collector<'c, 'w, 'a> {
             for &(cell, object) in cells {
                 let through: Vec<DataReference> = (self.closure.references_in(Extent::sized(cell, 1)))
                     .filter(|reference| matches!(reference.access, Access::Read | Access::Call))
+                    .filter(|reference| !self.is_comparison(reference.from))
                     .copied()
                     .collect();
                 let is_replaced = self.learnt.readers.contains_key(&cell.0);
@@ -520,6 +521,13 @@ impl<'c, 'w, 'a> Collector<'c, 'w, 'a> {
                 }
             }
         }
+    }
+
+    /// Whether an instruction compares what it reads, and neither calls it nor passes it on.
+    fn is_comparison(&self, at: Svma) -> bool {
+        let code = self.file.image.bytes_at(at);
+        let insn = code.and_then(|code| insn::decode(self.file.image.arch, code, at));
+        insn.is_some_and(|insn| insn.operation == Operation::Compare)
     }
 
     /// Whether an instruction takes the address of the object, rather than reading the cell alone.
