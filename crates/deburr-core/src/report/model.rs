@@ -219,7 +219,7 @@ pub struct Presumption {
 pub struct PresumedNames {
     /// How many functions are presumed by their names.
     pub count: u64,
-    /// Functions of the file, of any verdict, whose names say all that they use.
+    /// Unknown functions whose names say all that they use.
     pub agreements: u32,
     /// Those that use more, so that some known CPU has all that the name says and lacks it.
     pub contradictions: u32,

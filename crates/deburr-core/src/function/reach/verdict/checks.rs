@@ -68,7 +68,7 @@ pub struct Checks {
 }
 
 impl Checks {
-    /// How many functions use no more than their names say, and how many more, where names are believed.
+    /// How many unknown functions use no more than their names say, and how many functions more, where names are believed.
     pub fn names_agree(&self) -> (u32, u32) {
         (self.by_name.agreements, self.by_name.contradictions)
     }
