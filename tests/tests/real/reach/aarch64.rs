@@ -37,6 +37,8 @@ const NEEDS_LSE: Case = Case {
 
 case!(hwcap_guards, Case { sources: &["arm_hwcap.c"], ..ASKS_FOR_LSE });
 
+case!(the_second_word_of_a_pair_guards, Case { sources: &["arm_stored_pair.c"], ..ASKS_FOR_LSE });
+
 case!(
     what_a_program_reads_from_auxv_itself_is_not_required,
     Case { sources: &["arm_auxv_read.c"], expects: &[("add_lse", "unknown")], ..ASKS_FOR_LSE }

@@ -180,6 +180,40 @@ impl Transfer<'_, '_, '_> {
         }
     }
 
+    /// Whether an instruction loads or stores two general registers next to each other: A64's `ldp` and `stp`.
+    fn is_pair(&self, insn: &Insn, memory: &Operand) -> bool {
+        self.file.image.arch == Arch::Aarch64
+            && insn.operation == Operation::Other
+            && matches!(insn.class, Class::Load | Class::Store)
+            && insn.width > 0
+            && memory.size == u16::from(insn.width) * 2
+            && !memory.write_back
+    }
+
+    /// The load or store of a pair.
+    fn pair(&mut self, insn: &Insn, memory: &Operand, state: &mut State) {
+        let half = |offset: u8| Operand {
+            size: u16::from(insn.width),
+            displacement: memory.displacement.wrapping_add(i64::from(offset)),
+            ..*memory
+        };
+        let halves = [half(0), half(insn.width)];
+        if insn.class == Class::Store {
+            for (half, source) in halves.iter().zip(insn.src) {
+                let value = source.map_or(Value::constant(0), |reg| state.read(reg));
+                self.store(half, value, insn, state);
+            }
+            return;
+        }
+        let second = insn.writes.general().find(|reg| insn.dst != Some(*reg));
+        let values = halves.map(|half| self.load(&half, state));
+        for (reg, value) in [insn.dst, second].into_iter().zip(values) {
+            if let Some(reg) = reg {
+                state.write(reg, value);
+            }
+        }
+    }
+
     /// A store of a vector register.
     fn store_wide(&mut self, memory: &Operand, insn: &Insn, state: &mut State) {
         let lost = if state.holds_answer(insn.reads) { Value::Tainted } else { Value::Unknown };
@@ -291,6 +325,9 @@ impl Transfer<'_, '_, '_> {
             if !is_flagged && insn.memory.is_none_or(|memory| !memory.write) {
                 return;
             }
+        }
+        if let Some(memory) = insn.memory.filter(|memory| self.is_pair(insn, memory)) {
+            return self.pair(insn, &memory, state);
         }
         let moves = match insn.operation {
             Operation::Move | Operation::Extend | Operation::Address | Operation::EffectiveAddress => true,
