@@ -22,7 +22,7 @@ pub(crate) fn presumption(
     let presumed = || verdicts.iter().filter(|verdict| verdict.reach == Reach::Presumed);
     let is_by_name = |verdict: &&Verdict| verdict.guard.is_some_and(|guard| guard.kind == GuardKind::Name);
     let (count, by_name) = (presumed().count() as u64, presumed().filter(is_by_name).count() as u64);
-    let (agreements, contradictions) = checks.names_agree();
+    let (agreements, contradictions) = checks.name_agreements();
     let names = (by_name > 0).then_some(PresumedNames { count: by_name, agreements, contradictions });
     let words = checks.presumption.as_ref().filter(|_| count > by_name);
     let (vocabulary, function) = match words.map(|words| words.origin) {

@@ -69,7 +69,7 @@ pub struct Checks {
 
 impl Checks {
     /// How many unknown functions use no more than their names say, and how many functions more, where names are believed.
-    pub fn names_agree(&self) -> (u32, u32) {
+    pub fn name_agreements(&self) -> (u32, u32) {
         (self.by_name.agreements, self.by_name.contradictions)
     }
 }

@@ -3,7 +3,7 @@
 use crate::address::{CodeOffset, Svma};
 use crate::function::reach::verdict::kind::{GuardKind, Reach};
 use crate::function::reach::verdict::unknown::cause::Because;
-use deburr_cpu::FeatureSet;
+use deburr_cpu::{Arch, FeatureSet};
 
 /// The check in front of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,11 @@ pub struct Gap {
     pub proven: FeatureSet,
     /// Features that the instruction needs as well.
     pub missing: FeatureSet,
+}
+
+/// What each known CPU has, with what every one is taken to have.
+pub(crate) fn known_cpus(arch: Arch, permitted: FeatureSet) -> Vec<FeatureSet> {
+    deburr_cpu::cpus_by_features(arch).into_iter().map(|(_, has)| has.union(permitted)).collect()
 }
 
 impl Gap {

@@ -7,7 +7,7 @@ use crate::function::atomics::helper;
 use crate::function::block::{Block, Graph, LARGEST};
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::verdict::checks::{Checks, Presumption};
-use crate::function::reach::verdict::evidence::{Contradiction, Gap, Guard, Step, Verdict};
+use crate::function::reach::verdict::evidence::{Contradiction, Gap, Guard, Step, Verdict, known_cpus};
 use crate::function::reach::verdict::kind::{GuardKind, Reach};
 use crate::function::reach::verdict::needed::cover;
 use crate::function::reach::verdict::node::{IncomingEdge, Node, Source, leads_to};
@@ -651,9 +651,7 @@ impl<'j, 'a> Judge<'j, 'a> {
         if chosen.is_empty() || !self.edges(Node::Function(start)).iter().all(is_tested) {
             return None;
         }
-        let known = || deburr_cpu::cpus_by_features(self.image.arch).into_iter();
-        let of_all = || known().map(|(_, has)| has.union(self.permitted)).collect();
-        let cpus = self.cpus.get_or_init(of_all);
+        let cpus = self.cpus.get_or_init(|| known_cpus(self.image.arch, self.permitted));
         chosen.retain(|(gap, _)| cpus.iter().any(|&has| gap.endangers(has)));
         // What follows may be another function, where nothing says where that begins.
         chosen.retain(|(_, at)| self.is_led_to(start, *at));

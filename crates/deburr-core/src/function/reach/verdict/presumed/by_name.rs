@@ -8,20 +8,15 @@
 use crate::address::CodeOffset;
 use crate::function::reach::file::names;
 use crate::function::reach::file::view::View;
-use crate::function::reach::verdict::evidence::{Gap, Guard, Verdict};
+use crate::function::reach::verdict::evidence::{Gap, Guard, Verdict, known_cpus};
 use crate::function::reach::verdict::kind::{GuardKind, Reach};
+use crate::function::reach::verdict::presumed::weight::{AGREEMENTS, Weight};
 use crate::function::reach::verdict::presumed::words::Words;
 use crate::image::{Image, demangle};
 use crate::insn;
 use deburr_cpu::{Arch, FeatureSet};
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-/// Apt agreements, and sets of features that differ among them, without which names are not believed.
-const AGREEMENTS: u32 = 4;
-const DIFFERENT: usize = 2;
-/// Agreements for each contradiction.
-const FOR_EACH: u32 = 10;
 
 /// What the names of a file say.
 #[derive(Debug, Default)]
@@ -48,11 +43,9 @@ pub(crate) struct Names(BTreeMap<CodeOffset, Said>);
 impl Names {
     pub(crate) fn of(file: &View<'_, '_>, permitted: FeatureSet) -> Names {
         let arch = file.image.arch;
-        let words = Words::of(arch);
-        let cpus = LazyCell::new(|| {
-            let cpus = deburr_cpu::cpus_by_features(arch).into_iter();
-            cpus.map(|(_, has)| has.union(permitted)).collect::<Vec<_>>()
-        });
+        // Most files have no such names.
+        let words = LazyCell::new(|| Words::of(arch));
+        let cpus = LazyCell::new(|| known_cpus(arch, permitted));
         let mut known: HashMap<(FeatureSet, FeatureSet), Agreement> = HashMap::new();
         let said = needs(file, permitted).into_iter().filter_map(|(start, needs)| {
             let function = file.program.function_from(start);
@@ -74,7 +67,6 @@ impl Names {
 
     /// What is believed of the unknown functions; nothing where these do not agree often enough.
     pub(crate) fn believed(&self, unknown: &BTreeMap<CodeOffset, FeatureSet>) -> ByName {
-        let count = |of: usize| u32::try_from(of).unwrap_or(u32::MAX);
         let agreeing = || {
             let agrees = |(start, said): &(&CodeOffset, &Said)| {
                 said.agreement != Agreement::Contradiction && unknown.contains_key(start)
@@ -84,15 +76,15 @@ impl Names {
         let apt = || agreeing().filter(|(_, said)| said.agreement == Agreement::Apt);
         let different: BTreeSet<FeatureSet> = apt().map(|(_, said)| said.features).collect();
         let contradicts = |said: &&Said| said.agreement == Agreement::Contradiction;
-        let contradictions = count(self.0.values().filter(contradicts).count());
-        let (agreements, apt) = (count(agreeing().count()), count(apt().count()));
-        let is_believed = apt >= AGREEMENTS
-            && apt >= agreements / 2
-            && different.len() >= DIFFERENT
-            && contradictions.saturating_mul(FOR_EACH) <= agreements;
-        if !is_believed {
+        let weight = Weight {
+            agreements: Weight::count(agreeing().count()),
+            apt: Weight::count(apt().count()),
+            contradictions: Weight::count(self.0.values().filter(contradicts).count()),
+        };
+        if !weight.suffices(&different) {
             return ByName::default();
         }
+        let Weight { agreements, contradictions, .. } = weight;
         let features = agreeing().map(|(start, said)| (*start, said.features)).collect();
         ByName { features, agreements, contradictions }
     }

@@ -5,4 +5,5 @@ pub(crate) mod search;
 mod test;
 mod tested;
 pub(crate) mod vocabulary;
+mod weight;
 mod words;

@@ -18,11 +18,12 @@ use crate::function::reach::machine::memory::{Memory, Presumed};
 use crate::function::reach::machine::summaries::Summaries;
 use crate::function::reach::verdict::checks::{Checks, Copy, Place, Presumption};
 use crate::function::reach::verdict::edges;
-use crate::function::reach::verdict::evidence::Gap;
+use crate::function::reach::verdict::evidence::{Gap, known_cpus};
 use crate::function::reach::verdict::node::{IncomingEdge, Node, Source};
 use crate::function::reach::verdict::presumed::test::Test;
 use crate::function::reach::verdict::presumed::tested::Tested;
 use crate::function::reach::verdict::presumed::vocabulary::{Vocabulary, vocabularies};
+use crate::function::reach::verdict::presumed::weight::{AGREEMENTS, DIFFERENT, Weight};
 use crate::function::reach::verdict::slice::Closure;
 use crate::insn::sweep::FeatureHit;
 use crate::insn::{self, FeatureGroup, Reg};
@@ -36,11 +37,6 @@ use std::sync::Arc;
 const PLACES: usize = 16;
 /// A vocabulary is tried where some place may choose this part of the unknown functions.
 const SHARE: usize = 4;
-/// Apt agreements, and sets of features that differ among them, without which a word is not presumed.
-const AGREEMENTS: u32 = 4;
-const DIFFERENT: usize = 2;
-/// Agreements for each contradiction.
-const FOR_EACH: u32 = 10;
 /// Maximum of functions that are run for it.
 const FUNCTIONS: usize = 512;
 /// And for each unknown function.
@@ -90,10 +86,7 @@ impl Search<'_, '_, '_> {
         }
         let mut operands = self.operands(near.keys().copied(), &vocabularies);
         // Only where a test contradicts.
-        let cpus = LazyCell::new(|| {
-            let cpus = deburr_cpu::cpus_by_features(self.file.image.arch).into_iter();
-            cpus.map(|(_, has)| has.union(self.permitted)).collect::<Vec<_>>()
-        });
+        let cpus = LazyCell::new(|| known_cpus(self.file.image.arch, self.permitted));
         let tried = vocabularies.iter().filter_map(|vocabulary| {
             let all = places(chosen(self.unknown, &near, &operands, vocabulary), self.unknown.len());
             if all.is_empty() {
@@ -480,12 +473,12 @@ struct Tally {
 impl Tally {
     /// The place as a copy of the answer, if there is enough that speaks for it, and little against it.
     fn copy(&self, place: Place) -> Option<Copy> {
-        let count = |functions: &BTreeSet<CodeOffset>| u32::try_from(functions.len()).unwrap_or(u32::MAX);
-        let (agreements, contradictions) = (count(&self.agreeing), count(&self.contradicting));
-        let is_copy = count(&self.apt) >= AGREEMENTS
-            && count(&self.apt) >= agreements / 2
-            && self.needs.len() >= DIFFERENT
-            && contradictions.saturating_mul(FOR_EACH) <= agreements;
-        is_copy.then_some(Copy { place, agreements, apt: count(&self.apt), contradictions })
+        let weight = Weight {
+            agreements: Weight::count(self.agreeing.len()),
+            apt: Weight::count(self.apt.len()),
+            contradictions: Weight::count(self.contradicting.len()),
+        };
+        let Weight { agreements, apt, contradictions } = weight;
+        weight.suffices(&self.needs).then_some(Copy { place, agreements, apt, contradictions })
     }
 }

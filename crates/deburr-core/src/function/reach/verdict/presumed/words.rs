@@ -105,7 +105,6 @@ const CORES: &[&str] = &[
     "broadwell",
     "skylake",
     "cascadelake",
-    "cooperlake",
     "icelake",
     "sapphirerapids",
     "bulldozer",
@@ -125,7 +124,7 @@ const CORES: &[&str] = &[
     "thunderx2",
 ];
 
-/// Beginnings of all of these words, and of nothing that is frequent otherwise.
+/// Parts of all of these words but `rtm`, which means something only beside others, and of few other names.
 const BEGINNINGS: &[&str] = &[
     "mmx", "sse", "avx", "fma", "xop", "f16c", "bmi", "adx", "popcnt", "lzcnt", "pclmul", "aesni", "vaes",
     "gfni", "shani", "vnni", "evex", "skx", "skylake", "mkl_", "neon", "asimd", "dotprod", "i8mm", "lse",
@@ -225,6 +224,26 @@ mod tests {
         assert!(has(Arch::X86_64, "dgemm_kernel_HASWELL", AVX2));
         assert!(has(Arch::Aarch64, "dot_neoverse_n1", FEAT_LSE));
         assert!(has(Arch::Aarch64, "srot_k_A64FX", FEAT_SVE));
+    }
+
+    #[test]
+    fn every_word_is_looked_for() {
+        let words = X86_64.iter().chain(AARCH64).map(|(word, _)| *word).chain(CORES.iter().copied());
+        for word in words.filter(|word| *word != "rtm") {
+            assert!(Words::may_be_in(&format!("f_{word}")), "{word}");
+        }
+        assert!(MKL.iter().all(|(word, _)| Words::may_be_in(&format!("mkl_{word}_f"))));
+        assert!(!Words::may_be_in("update_rtm"));
+    }
+
+    #[test]
+    fn every_core_is_known() {
+        let known =
+            |arch| deburr_cpu::cpus_by_features(arch).into_iter().map(|(name, _)| name.replace('-', ""));
+        let known: Vec<String> = known(Arch::X86_64).chain(known(Arch::Aarch64)).collect();
+        for core in CORES {
+            assert!(known.iter().any(|name| name == core), "{core}");
+        }
     }
 
     #[test]
