@@ -3,12 +3,12 @@
 //! In: the arguments after `compare`. Out: [`Compare`], whose text here is the help of the verb.
 
 use super::batch::Progress;
+use super::sweep::Parameter;
 use clap::{ArgGroup, Args, ValueEnum};
 use deburr_lab::measure::machine::Cpus;
 use deburr_lab::readers;
 use deburr_lab::stats::benchstat::Upstream;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 /// Pairs at most, where nobody says how many: the last look that the calibration is for.
 pub(crate) const PAIRS: u32 = 40;
@@ -19,6 +19,7 @@ pub(crate) const PAIRS: u32 = 40;
 #[command(group = ArgGroup::new("measured").args(["values", "files"]))]
 #[command(group = ArgGroup::new("running").multiple(true).conflicts_with("measured").args([
     "param", "seed", "setup", "prepare", "relink", "cleanup", "cwd", "env_a", "env_b", "input", "output", "pin", "timeout", "ignore_failure",
+    "min_pairs", "max_time", "warmup", "under_load",
 ]))]
 #[command(after_help = "Examples:
   deburr compare --a './server-old --bench' --b './server-new --bench'
@@ -64,9 +65,15 @@ pub(crate) struct Compare {
     /// The command of A: what there is
     #[arg(long, value_name = "CMD", requires = "b", conflicts_with_all = ["aa", "values"], help_heading = "What to compare")]
     pub(crate) a: Option<String>,
-    /// The command of B: what may be better
+    /// The command of B: what may be better (can be given more than once: each is compared with A)
     #[arg(long, value_name = "CMD", requires = "a", conflicts_with_all = ["aa", "client", "measured"], help_heading = "What to compare")]
-    pub(crate) b: Option<String>,
+    pub(crate) b: Vec<String>,
+    /// Compare each two of several commands, not only each with A
+    #[arg(long, requires = "b", help_heading = "What to compare")]
+    pub(crate) all_pairs: bool,
+    /// What a command is called in what is printed, in the order of --a and each --b
+    #[arg(long, value_name = "NAME", requires = "b", help_heading = "What to compare")]
+    pub(crate) name: Vec<String>,
     /// The command of a client of --server-a and --server-b
     #[arg(long, value_name = "CMD", requires_all = ["server_a", "server_b", "ready"], conflicts_with_all = ["a", "aa", "values"], help_heading = "What to compare")]
     pub(crate) client: Option<String>,
@@ -91,9 +98,9 @@ pub(crate) struct Compare {
     /// Start a server before each run of its client, and end it after that, so that they never run at the same time
     #[arg(long, requires = "client", help_heading = "What to compare")]
     pub(crate) alternate: bool,
-    /// Compare at each of these values, which stand for {NAME} in the commands
+    /// Compare at each of these values, which stand for {NAME} in the commands: a list, and ranges such as 1..8, 0..100+25 or 1..64*2 (with several, at all their combinations)
     #[arg(long, value_name = "NAME=V1,V2,…", help_heading = "What to compare")]
-    pub(crate) param: Option<Sweep>,
+    pub(crate) param: Vec<Parameter>,
     /// Compare a command with itself: what the machine can distinguish
     #[arg(long, value_name = "CMD", conflicts_with = "values", help_heading = "What to compare")]
     pub(crate) aa: Option<String>,
@@ -167,6 +174,15 @@ pub(crate) struct Trial {
     /// Pairs at most; fewer than 5 never prove anything, and fewer than 8 no difference [default: 40, or those of a record]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000), help_heading = "What to measure")]
     pub(crate) pairs: Option<u32>,
+    /// Pairs at least, before it may end
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000), help_heading = "What to measure")]
+    pub(crate) min_pairs: Option<u32>,
+    /// Begin no pair that would end later; what there is then is judged with all the error that is left
+    #[arg(long, value_name = "SECONDS", help_heading = "What to measure")]
+    pub(crate) max_time: Option<f64>,
+    /// Pairs that only warm up, before those that count
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=1000), help_heading = "What to measure")]
+    pub(crate) warmup: u32,
     /// What the random order comes from [default: a new one each time]
     #[arg(long, value_name = "N", help_heading = "What to measure")]
     pub(crate) seed: Option<u64>,
@@ -197,6 +213,9 @@ pub(crate) struct Trial {
     /// The shell that runs the commands; none: their words are split here, as a shell would
     #[arg(long, value_name = "SHELL", default_value = "none", help_heading = "How to run")]
     pub(crate) shell: String,
+    /// Judge on a busy machine, at your own risk: nothing is waited for or measured again, and the region grows by what the load may have done
+    #[arg(long, help_heading = "How to run")]
+    pub(crate) under_load: bool,
     /// Do not wait for a quiet machine before each run
     #[arg(long, help_heading = "How to run")]
     pub(crate) no_gate: bool,
@@ -210,14 +229,16 @@ impl Compare {
     pub(crate) fn of(trial: Trial, progress: Progress) -> Compare {
         Compare {
             a: None,
-            b: None,
+            b: Vec::new(),
+            all_pairs: false,
+            name: Vec::new(),
             client: None,
             server_a: None,
             server_b: None,
             ready: None,
             ready_timeout: 60.0,
             alternate: false,
-            param: None,
+            param: Vec::new(),
             aa: None,
             values: None,
             files: Vec::new(),
@@ -243,32 +264,6 @@ impl Compare {
     /// Whether what benchstat says has its faults.
     pub(crate) const fn upstream(&self) -> Upstream {
         if self.benchstat_faults { Upstream::AsPrinted } else { Upstream::Corrected }
-    }
-}
-
-/// What is swept over.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Sweep {
-    pub(crate) name: String,
-    pub(crate) values: Vec<String>,
-}
-
-impl FromStr for Sweep {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Sweep, String> {
-        let wrong = || "expected a name and values, such as clients=1,2,4".to_owned();
-        let (name, values) = text.split_once('=').ok_or_else(wrong)?;
-        let values: Vec<String> = values.split(',').map(str::to_owned).collect();
-        let is_new =
-            |(index, value): (usize, &String)| !values.iter().take(index).any(|before| before == value);
-        let is_word =
-            |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
-        match is_word(name) && name != "port" && values.iter().all(|value| is_word(value)) {
-            true if values.iter().enumerate().all(is_new) => Ok(Sweep { name: name.to_owned(), values }),
-            true => Err("a value is given twice".to_owned()),
-            false => Err(wrong()),
-        }
     }
 }
 

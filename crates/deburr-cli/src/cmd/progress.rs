@@ -34,6 +34,14 @@ impl Bar {
         }
     }
 
+    /// Writes while the bar is hidden.
+    pub(super) fn hidden_while(&self, write: impl FnOnce()) {
+        match &self.0 {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        }
+    }
+
     pub(super) fn finish(&self) {
         self.0.iter().for_each(ProgressBar::finish_and_clear);
     }

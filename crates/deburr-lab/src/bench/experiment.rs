@@ -6,7 +6,7 @@
 
 use super::machine::distinct;
 use super::run::{RunError, Sample, Setting, chunk_of, sample};
-use crate::comparison::{Comparison, Question, Series, Stolen, compare, outcome};
+use crate::comparison::{Comparison, Question, Series, compare, outcome};
 use crate::kernel::{DELAYS, EMPTY, Kernel, Variant, Work};
 use crate::measure::schedule::layout_order;
 use crate::measure::stop::Stop;
@@ -175,7 +175,7 @@ fn series(variants: &[Measured], order: &[Vec<usize>], index: usize) -> Option<S
         }));
     }
     let contaminated = (0..order.len()).filter(|&round| disturbed(round)).count();
-    Some(Series { values, order: Order::Interleaved, sequence, contaminated, stolen: Stolen::default() })
+    Some(Series { sequence, contaminated, ..Series::of(values, Order::Interleaved) })
 }
 
 /// What is not the kernel's, in nanoseconds.

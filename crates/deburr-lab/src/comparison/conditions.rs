@@ -64,6 +64,14 @@ impl Conditions {
         }
     }
 
+    /// What the runs of a pair may have lost at most because of what disturbed them, as log ratios.
+    pub(super) fn losses(&self, pair: &Pair) -> [f64; 2] {
+        pair.runs.each_ref().map(|run| {
+            let share = load::loss(&loaded(run), &self.machines[run.side.index()], self.counts_waiting);
+            -libm::log1p(-share)
+        })
+    }
+
     /// What was stolen from pairs that this disturbed.
     pub(super) fn stolen(&self, pairs: &[Pair], disturbed: &[Option<Disturbance>]) -> Stolen {
         let robbed = disturbed.iter().filter(|disturbed| **disturbed == Some(Disturbance::Stolen));

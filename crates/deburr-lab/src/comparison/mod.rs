@@ -6,25 +6,30 @@
 
 mod conditions;
 pub mod functions;
+mod progress;
 mod series;
 mod shape;
+mod standing;
 
 use crate::measure::pairs::Pair;
 use crate::side::Side;
 use crate::stats::benchstat::{self, Assumption, Summary, Upstream};
 use crate::stats::drift::{self, Drift};
-use crate::stats::effect::Difference;
+use crate::stats::effect::{Difference, Effect};
 use crate::stats::holm;
 use crate::stats::modes::Modes;
 use crate::stats::placement::Placement;
 use crate::stats::position::Position;
+use crate::stats::tails::Tails;
 use crate::stats::unpaired::{self, Arm};
 use crate::stats::verdict::{self, Order, Outcome, Rule, Sequence, Verdict, VerdictLimit};
 use crate::stats::warning::Warning;
 use crate::stats::{Direction, Error, Probabilities};
 pub use conditions::{Conditions, Stolen};
+pub use progress::{Ending, Progress, progress};
 pub use series::{Reading, Series, pooled, series};
 pub use shape::Shape;
+use standing::Standing;
 
 /// The confidence of benchstat's intervals.
 const CONFIDENCE: f64 = 0.95;
@@ -162,14 +167,27 @@ pub fn compare(
     let mut warnings = Vec::new();
     let pairs =
         if series.order == Order::Interleaved { series.differences(question.direction)? } else { Vec::new() };
-    let limit = limit(series, drifts, &pairs);
+    let widened = if series.is_under_load { Some(standing::under_load(rule, series)?) } else { None };
+    let rule = widened.as_ref().unwrap_or(rule);
+    let Standing { limit, interval } = Standing::of(limit(series, drifts, &pairs), series, &pairs, rule)?;
     let verdict = match series.order {
-        Order::Interleaved => Some(sequence(&pairs, rule)?.verdict(limit, seed)?),
+        Order::Interleaved => {
+            let found = sequence(&pairs, rule)?.verdict(limit, seed)?;
+            Some(match interval {
+                // With room for what the load may have done.
+                Some(_) => Verdict { effect: Effect { interval, ..found.effect }, ..found },
+                None => found,
+            })
+        }
         Order::Blocked | Order::Unknown => {
             warnings.extend(limit.map(Warning::Limited));
             None
         }
     };
+    if series.order == Order::Interleaved && is_one {
+        let tails = Tails::of(question.direction, [a, b], rule.rope())?;
+        warnings.extend(tails.map(Warning::OtherTail));
+    }
     warnings.extend(verdict.iter().flat_map(|verdict| verdict.warnings.iter().copied()));
     if drifts {
         warnings.push(Warning::Drift { p: drift.p() });
@@ -186,12 +204,18 @@ pub fn compare(
         }
     }
     let foreign = series.contaminated.saturating_sub(series.stolen.pairs);
-    if foreign > 0 {
+    if series.is_under_load {
+        let (disturbed, pairs) = (series.contaminated, a.len());
+        warnings.push(Warning::UnderLoad { disturbed, pairs, region: rule.rope().relative() });
+    } else if foreign > 0 {
         warnings.push(Warning::ForeignLoad { contaminated: foreign, pairs: a.len() });
     }
     if series.stolen.pairs > 0 {
         let Stolen { pairs, shares } = series.stolen;
         warnings.push(Warning::Stolen { pairs, of: a.len(), shares });
+    }
+    if interval.is_some() {
+        warnings.push(Warning::Withstands);
     }
     let summary = |values: &[f64]| benchstat::summary(values, Assumption::Nothing, CONFIDENCE, upstream);
     let arm = |values: &[f64]| question.direction.orient_all(values).and_then(|values| Arm::of(&values));
@@ -232,8 +256,11 @@ fn sequence(pairs: &[Difference], rule: &Rule) -> Result<Sequence, Error> {
 pub fn outcome(direction: Direction, series: &Series, rule: &Rule) -> Result<Outcome, Error> {
     let pairs = if series.order == Order::Interleaved { series.differences(direction)? } else { Vec::new() };
     let drifts = !rule.is_over_several() && drift_of(series).fires();
+    let widened = if series.is_under_load { Some(standing::under_load(rule, series)?) } else { None };
+    let rule = widened.as_ref().unwrap_or(rule);
     let decided = sequence(&pairs, rule)?.decision().map(|decision| decision.outcome);
-    Ok(decided.filter(|_| limit(series, drifts, &pairs).is_none()).unwrap_or(Outcome::Inconclusive))
+    let standing = Standing::of(limit(series, drifts, &pairs), series, &pairs, rule)?;
+    Ok(decided.filter(|_| standing.limit.is_none()).unwrap_or(Outcome::Inconclusive))
 }
 
 /// Whether the machine drifted, by the runs as they came.
@@ -251,6 +278,9 @@ fn limit(series: &Series, drifts: bool, pairs: &[Difference]) -> Option<VerdictL
     let [a, b] = series.values.each_ref().map(Vec::len);
     match verdict::verdict_limit(series.order, drifts, series.contaminated, a.min(b)) {
         // It is said which of the two it takes the more to mend.
+        Some(VerdictLimit::Contaminated { .. }) if series.is_under_load => {
+            Position::of(pairs).and_then(|position| position.limit())
+        }
         Some(VerdictLimit::Contaminated { share }) if 2 * series.stolen.pairs > series.contaminated => {
             Some(VerdictLimit::Stolen { share })
         }

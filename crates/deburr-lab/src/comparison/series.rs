@@ -41,12 +41,29 @@ pub struct Series {
     pub contaminated: usize,
     /// What a hypervisor took, and how many of those pairs it disturbed.
     pub stolen: Stolen,
+    /// What the load may have taken from A and B in each pair at most, as log ratios; 0 in one that was not
+    /// disturbed. Fewer than there are pairs: nothing from the others.
+    pub losses: Vec<[f64; 2]>,
+    /// Whether that bounds what the load did to the values, as it does with times and rates, but not with what
+    /// the slowest of many requests took.
+    pub is_bounded: bool,
+    /// Whether the user judges under load, at their own risk.
+    pub is_under_load: bool,
 }
 
 impl Series {
     /// Of values of which nothing else is known.
     pub fn of(values: [Vec<f64>; 2], order: Order) -> Series {
-        Series { values, order, sequence: Vec::new(), contaminated: 0, stolen: Stolen::default() }
+        Series {
+            values,
+            order,
+            sequence: Vec::new(),
+            contaminated: 0,
+            stolen: Stolen::default(),
+            losses: Vec::new(),
+            is_bounded: false,
+            is_under_load: false,
+        }
     }
 
     /// What B is to A in each pair, by which direction is better.
@@ -74,6 +91,11 @@ pub fn series(pairs: &[Pair], metric: &str, conditions: Option<&Conditions>) -> 
         pairs.iter().map(|pair| conditions.and_then(|conditions| conditions.disturb(pair))).collect();
     let stolen = conditions.map_or_else(Stolen::default, |conditions| conditions.stolen(pairs, &disturbed));
     let contaminated = disturbed.iter().flatten().count();
+    let losses = pairs.iter().zip(&disturbed).map(|(pair, disturbed)| match (conditions, disturbed) {
+        (Some(conditions), Some(_)) => conditions.losses(pair),
+        _ => [0.0; 2],
+    });
+    let losses: Vec<[f64; 2]> = losses.collect();
     let sequence = pairs.iter().zip(disturbed).enumerate().flat_map(|(index, (pair, disturbed))| {
         let mut sides = Side::BOTH;
         if pair.runs[Side::B.index()].is_first {
@@ -89,7 +111,8 @@ pub fn series(pairs: &[Pair], metric: &str, conditions: Option<&Conditions>) -> 
             })
         })
     });
-    Some(Series { order: Order::Interleaved, sequence: sequence.collect(), contaminated, stolen, values })
+    let sequence = sequence.collect();
+    Some(Series { sequence, contaminated, stolen, losses, ..Series::of(values, Order::Interleaved) })
 }
 
 /// The values of several points of a sweep together, one point after the other, each as a multiple of the
@@ -110,6 +133,10 @@ pub fn pooled(points: &[Series]) -> Option<Series> {
             all.extend(values.iter().map(|value| value / mean));
         }
         all.contaminated += point.contaminated;
+        all.losses.resize(before, [0.0; 2]);
+        all.losses.extend(&point.losses);
+        all.is_bounded = point.is_bounded;
+        all.is_under_load = point.is_under_load;
         if point.order != Order::Interleaved {
             all.order = point.order;
         }

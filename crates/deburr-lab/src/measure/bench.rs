@@ -67,8 +67,14 @@ impl<'e> Bench<'e> {
     }
 
     /// Makes the run that `run` describes, with what comes before it, and its server where that does not run
-    /// all the time. `layout`: the seed of its layout. `None`: somebody wanted to stop.
-    pub(super) fn run(&mut self, run: RecordedRun, layout: u32) -> Result<Option<RecordedRun>, Failure> {
+    /// all the time. `layout`: the seed of its layout; `waits` gets how many processors are busy while a quiet
+    /// machine is waited for, and `None` when that is over. `None`: somebody wanted to stop.
+    pub(super) fn run(
+        &mut self,
+        run: RecordedRun,
+        layout: u32,
+        waits: &mut dyn FnMut(Option<f64>),
+    ) -> Result<Option<RecordedRun>, Failure> {
         let is_ready = self.prepare(run.side)? && self.link(run.side, layout, When::EachRun)?;
         if !is_ready || self.stop.is_wanted() {
             return Ok(None);
@@ -77,7 +83,8 @@ impl<'e> Bench<'e> {
             return Ok(None);
         }
         let cpus = self.experiment.tasks[run.side.index()].cpus.as_ref();
-        let (waited, is_quiet) = self.gate.map_or((0.0, true), |gate| gate.wait(cpus, self.stop));
+        let (waited, is_quiet) = self.gate.map_or((0.0, true), |gate| gate.wait(cpus, self.stop, waits));
+        waits(None);
         if self.stop.is_wanted() {
             return Ok(None);
         }
@@ -134,7 +141,7 @@ impl<'e> Bench<'e> {
         match ended.map_err(|error| Failure::Start { what: what.to_owned(), error })?.0 {
             End::Status(0) => Ok(true),
             End::Interrupted => Ok(false),
-            end => Err(Failure::Run { what: what.to_owned(), end, text: self.tail() }),
+            end => Err(Failure::Before { what: what.to_owned(), end, text: self.tail() }),
         }
     }
 

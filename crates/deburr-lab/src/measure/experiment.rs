@@ -80,6 +80,15 @@ pub enum Failure {
         /// The last that it printed.
         text: String,
     },
+    /// What comes before a run ended as it should not.
+    Before {
+        /// What was run.
+        what: String,
+        /// How it ended.
+        end: End,
+        /// The last that it printed.
+        text: String,
+    },
     /// A run lacks a number.
     Metric {
         /// What was run.
@@ -130,7 +139,9 @@ impl fmt::Display for Failure {
             Failure::Server { side, error } => return write!(f, "the server of {side} {error}"),
             Failure::Record(error) => return error.fmt(f),
             Failure::Keep { path, error } => return write!(f, "{}: {error}", path.display()),
-            Failure::Run { what, end, text } => (format!("{what} ended with {end}"), text),
+            Failure::Run { what, end, text } | Failure::Before { what, end, text } => {
+                (format!("{what} ended with {end}"), text)
+            }
             Failure::Metric { what, metric, why, text } => (format!("{what}: metric {metric}: {why}"), text),
         };
         f.write_str(&what)?;

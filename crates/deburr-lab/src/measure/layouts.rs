@@ -67,14 +67,16 @@ pub fn run(
             let attempts = attempts.entry((round, Some(layout))).or_default();
             let mut run = RecordedRun { pair: round, layout: Some(layout), ..RecordedRun::default() };
             observer.begins(measured.len() as u32);
-            if !is_warm && bench.run(RecordedRun { is_warm_up: true, ..run.clone() }, seed)?.is_none() {
+            if !is_warm
+                && bench.run(RecordedRun { is_warm_up: true, ..run.clone() }, seed, &mut |_| ())?.is_none()
+            {
                 return Ok((measured, Stopped::Interrupted));
             }
             is_warm = true;
             loop {
                 run.attempt = *attempts;
                 *attempts = attempts.saturating_add(1);
-                match bench.run(run.clone(), seed)? {
+                match bench.run(run.clone(), seed, &mut |_| ())? {
                     Some(run) => measured.push(run),
                     None => return Ok((measured, Stopped::Interrupted)),
                 }

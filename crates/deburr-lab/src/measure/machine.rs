@@ -91,18 +91,19 @@ impl Gate {
     }
 
     /// Waits, unless somebody wants to stop, for the processors that the run may use. Tells how long, in
-    /// seconds, and whether they are quiet now.
-    pub fn wait(self, cpus: Option<&Cpus>, stop: &Stop) -> (f64, bool) {
+    /// seconds, and whether they are quiet now. `waits` gets how many are busy while it waits.
+    pub fn wait(self, cpus: Option<&Cpus>, stop: &Stop, waits: &mut dyn FnMut(Option<f64>)) -> (f64, bool) {
         let start = Instant::now();
         while let Some(before) = Busy::now(cpus) {
             let sample = Instant::now();
             thread::sleep(Gate::SAMPLE);
             let Some(now) = Busy::now(cpus) else { break };
-            let busy = now.since(before).busy.unwrap_or(0.0);
-            let is_quiet = busy / sample.elapsed().as_secs_f64() < self.most;
+            let busy = now.since(before).busy.unwrap_or(0.0) / sample.elapsed().as_secs_f64();
+            let is_quiet = busy < self.most;
             if is_quiet || start.elapsed() >= self.patience || stop.is_wanted() {
                 return (start.elapsed().as_secs_f64(), is_quiet);
             }
+            waits(Some(busy));
         }
         // Where nothing is known there is nothing to wait for.
         (0.0, true)
@@ -241,14 +242,14 @@ mod tests {
     #[test]
     fn a_gate_opens_when_its_patience_ends() {
         let never = Gate { most: -1.0, patience: Duration::from_millis(150) };
-        let (waited, is_quiet) = never.wait(None, &Stop::default());
+        let (waited, is_quiet) = never.wait(None, &Stop::default(), &mut |_| ());
         assert!(!is_quiet && (0.15..5.0).contains(&waited), "{waited}");
         assert_eq!(never.less_patient().less_patient().patience, Gate::SAMPLE);
         let (_, is_quiet) =
-            Gate { most: f64::INFINITY, patience: Duration::ZERO }.wait(None, &Stop::default());
+            Gate { most: f64::INFINITY, patience: Duration::ZERO }.wait(None, &Stop::default(), &mut |_| ());
         assert!(is_quiet);
         let (_, is_quiet) =
-            Gate { patience: Duration::from_secs(600), ..never }.wait(None, &Stop::requested(1));
+            Gate { patience: Duration::from_secs(600), ..never }.wait(None, &Stop::requested(1), &mut |_| ());
         assert!(!is_quiet);
     }
 

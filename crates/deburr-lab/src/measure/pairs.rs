@@ -43,6 +43,9 @@ pub trait Observer {
     /// A run is about to begin.
     fn begins(&mut self, pair: u32, side: Side, is_warm_up: bool);
 
+    /// A quiet machine is waited for, of which so many processors are busy; `None`: no longer.
+    fn waits(&mut self, _busy: Option<f64>) {}
+
     /// A pair was measured: the last of `pairs`, which are those that count.
     fn judge(&mut self, pairs: &[Pair]) -> Next;
 }
@@ -138,7 +141,11 @@ fn pair(
         let is_first = side == order[0];
         let blank =
             RecordedRun { pair: number, attempt, side, is_first, is_warm_up, ..RecordedRun::default() };
-        let Some(run) = bench.run(blank, schedule::layout_seed(seed, number, attempt, side))? else {
+        let Some(run) =
+            bench.run(blank, schedule::layout_seed(seed, number, attempt, side), &mut |busy| {
+                observer.waits(busy)
+            })?
+        else {
             return Ok(None);
         };
         runs[side.index()] = Some(run);

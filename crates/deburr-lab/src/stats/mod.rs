@@ -11,7 +11,7 @@
 //! | does the place in a pair matter | [`position`] |
 //! | how probable is each, from pairs | [`paired`], and also [`bootstrap`] |
 //! | how probable is each, from two separate samples | [`unpaired`] |
-//! | may these runs be trusted | [`drift`], [`modes`], [`load`] |
+//! | may these runs be trusted | [`drift`], [`modes`], [`load`], [`tails`] |
 //! | what does placement alone do | [`placement`] |
 //! | what would benchstat print | [`benchstat`] |
 //! | several metrics at once | [`holm`] |
@@ -24,7 +24,7 @@
 #![forbid(unsafe_code)]
 
 pub mod benchstat;
-mod difference;
+pub mod difference;
 mod direction;
 mod distributions;
 mod error;
@@ -43,5 +43,5 @@ pub use posterior::probabilities::Probabilities;
 pub use posterior::{bootstrap, paired, unpaired};
 pub use ranks::signed_rank;
 pub use rope::Rope;
-pub use validity::{drift, load, modes, placement, position};
+pub use validity::{drift, load, modes, placement, position, tails};
 pub use verdict::{effect, holm, spending, warning};

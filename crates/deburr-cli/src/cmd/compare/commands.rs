@@ -3,16 +3,17 @@
 //! In: the options with two commands. Out: a document for the renderers. Each run is in the record before the
 //! next one begins, so that an interrupted experiment can go on.
 
-use super::judge::{Measurements, criteria, document, rule};
+use super::judge::{Measurements, Terms, criteria, document};
 use super::plan::{self, ComparePlan};
+use super::preflight;
 use super::record_path;
 use super::watch::{LayoutWatch, Watch};
-use crate::args::compare::{Compare, PAIRS};
+use crate::args::compare::Compare;
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::Interrupts;
 use crate::output::{self, target::Stream};
 use crate::render::compare::document::CompareDocument;
-use deburr_lab::measure::experiment::Experiment;
+use deburr_lab::measure::experiment::{self, Experiment};
 use deburr_lab::measure::layouts;
 use deburr_lab::measure::pairs::{self, Pair, Stopped};
 use deburr_lab::measure::process::{self, End, Streams, Task};
@@ -38,35 +39,73 @@ pub(crate) struct Ran {
     pub(super) is_stdout: bool,
 }
 
-/// Runs two commands, until somebody interrupts it.
-pub(super) fn run(options: &Compare, rope: Rope) -> Result<Ran, Failure> {
+/// Runs all that is compared, one comparison after the other, until somebody interrupts it.
+pub(super) fn run(options: &Compare, rope: Rope) -> Result<Vec<Ran>, Failure> {
     let interrupts = Interrupts::heed().map_err(|error| Failure::Message(format!("signals: {error}")))?;
-    run_until(options, rope, &interrupts.stop)
+    let contests = plan::contests(options).map_err(Failure::Message)?;
+    if contests.len() > 1 {
+        let single = [
+            ("--record", options.record.is_some()),
+            ("--resume=FILE", matches!(options.resume, Some(Some(_)))),
+            ("--html", options.html.is_some()),
+        ];
+        if let Some((option, _)) = single.into_iter().find(|(_, is_given)| *is_given) {
+            return Err(Failure::Message(format!(
+                "{option}: of two commands; each of several comparisons has a record of its own, whose name is printed"
+            )));
+        }
+    }
+    // What cannot work is said before the first run.
+    let mut plans = Vec::new();
+    for contest in &contests {
+        let seed = options.trial.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
+        let plan = plan::plan(options, contest, seed).map_err(Failure::Message)?;
+        preflight::before_setup(&plan).map_err(Failure::Message)?;
+        plans.push(plan);
+    }
+    let mut ran = Vec::new();
+    for plan in plans {
+        let one = run_plan(options, plan, rope, &interrupts.stop)?;
+        let is_over = one.interrupted || one.fault.is_some();
+        ran.push(one);
+        if is_over {
+            break;
+        }
+    }
+    Ok(ran)
 }
 
 /// Runs two commands, until `stop` is wanted.
 pub(super) fn run_until(options: &Compare, rope: Rope, stop: &Stop) -> Result<Ran, Failure> {
-    let commands = match (&options.aa, &options.client, &options.a, &options.b) {
-        (Some(both), ..) | (None, Some(both), ..) => [both.as_str(), both.as_str()],
-        (None, None, Some(a), Some(b)) => [a.as_str(), b.as_str()],
-        _ => return Err(Failure::Message("give --a and --b, --aa, --client, or --values".to_owned())),
-    };
     let seed = options.trial.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
-    let mut plan = plan::plan(options, commands, seed).map_err(Failure::Message)?;
+    let contests = plan::contests(options).map_err(Failure::Message)?;
+    let [contest] = contests.as_slice() else {
+        return Err(Failure::Message("two commands are compared here".to_owned()));
+    };
+    let plan = plan::plan(options, contest, seed).map_err(Failure::Message)?;
+    preflight::before_setup(&plan).map_err(Failure::Message)?;
+    run_plan(options, plan, rope, stop)
+}
+
+/// Runs the two commands of a plan, until `stop` is wanted.
+fn run_plan(options: &Compare, mut plan: ComparePlan, rope: Rope, stop: &Stop) -> Result<Ran, Failure> {
     let Opened { path, mut record, runs, is_stdout } = open(options, &mut plan).map_err(Failure::Message)?;
-    let rule = rule(rope, plan.header.pairs.unwrap_or(PAIRS)).map_err(Failure::Message)?;
+    let terms = Terms::of(&plan, None).map_err(Failure::Message)?;
+    let rule = terms.rule(rope).map_err(Failure::Message)?;
     let complain = |failure: &dyn fmt::Display| {
         Failure::Message(format!("{failure}\nthe runs up to then: {}", path.display()))
     };
     let measured = around(plan.setup.as_ref(), "--setup", stop)
-        .and_then(|_| sweep(&plan, &mut record, runs, &rule, options, stop));
+        .and_then(|_| if plan.setup.is_some() { preflight::after_setup(&plan) } else { Ok(()) })
+        .and_then(|()| sweep(&plan, &mut record, runs, (terms, &rule), options, stop));
     // Whoever interrupts the runs wants them cleaned up.
     let cleaned = around(plan.cleanup.as_ref(), "--cleanup", &stop.only_further());
     let (points, is_whole) = measured.map_err(|failure| complain(&failure))?;
     if points.is_empty() {
         return Err(complain(&"interrupted before there were two pairs"));
     }
-    let document = document(&plan, &points, &rule, options, &path).map_err(|error| complain(&error))?;
+    let document =
+        document(&plan, &points, (&terms, &rule), options, &path).map_err(|error| complain(&error))?;
     let interrupted = !is_whole || cleaned == Ok(false);
     let pairs = points.into_iter().flat_map(|point| point.pairs).collect();
     Ok(Ran { document, interrupted, pairs, fault: cleaned.err(), is_stdout })
@@ -78,7 +117,7 @@ fn sweep(
     plan: &ComparePlan,
     record: &mut Record,
     mut runs: Vec<RecordedRun>,
-    rule: &Rule,
+    (terms, rule): (Terms, &Rule),
     options: &Compare,
     stop: &Stop,
 ) -> Result<(Vec<Measurements>, bool), String> {
@@ -92,10 +131,10 @@ fn sweep(
         };
         let criteria = criteria(plan, &layouts, rule)?;
         let first = criteria.first().map_or(rule, |first| &first.rule);
-        let mut watch = Watch::new(plan, experiment, first.clone(), options.progress);
+        let mut watch = Watch::new(plan, experiment, (terms, first.clone()), options.progress);
         let measured = pairs::run(experiment, record, own, &mut watch, stop);
         watch.bar.finish();
-        let (pairs, stopped) = measured.map_err(|failure| failure.to_string())?;
+        let (pairs, stopped) = measured.map_err(|failure| explained(&failure))?;
         is_whole &= stopped == Stopped::Enough;
         // What ended by itself after one pair has values that cannot be judged, which is reported then.
         if pairs.len() >= 2 || stopped == Stopped::Enough {
@@ -103,6 +142,16 @@ fn sweep(
         }
     }
     Ok((points, is_whole))
+}
+
+/// What went wrong, and what to do where a run failed that may be meant to.
+fn explained(failure: &experiment::Failure) -> String {
+    match failure {
+        experiment::Failure::Run { end: End::Status(status), .. } => {
+            format!("{failure}\nif such a run counts although its exit status is {status}: --ignore-failure")
+        }
+        _ => failure.to_string(),
+    }
 }
 
 /// Runs A's layouts, where those are wanted. `None`: somebody interrupted it.

@@ -5,9 +5,9 @@
 
 use super::metric::ChosenMetric;
 use super::plan::ComparePlan;
-use crate::args::compare::Compare;
+use crate::args::compare::{Compare, PAIRS};
 use crate::render::compare::document::{CompareDocument, Measured, Point};
-use deburr_lab::comparison::{self, Comparison, Family, Question, Series};
+use deburr_lab::comparison::{self, Comparison, Ending, Family, Question, Series};
 use deburr_lab::measure::layouts;
 use deburr_lab::measure::pairs::Pair;
 use deburr_lab::measure::record::{Header, RecordedRun};
@@ -17,12 +17,65 @@ use deburr_lab::stats::verdict::{ALPHA, INTERIM_ANALYSES, Outcome, Rule};
 use deburr_lab::stats::warning::Warning;
 use std::path::Path;
 
-/// The rule for a maximum of pairs: the interim analyses before it, and one at the end.
-pub(super) fn rule(rope: Rope, most: u32) -> Result<Rule, String> {
-    let most = most as usize;
-    let analyses: Vec<usize> =
-        INTERIM_ANALYSES.into_iter().filter(|pairs| *pairs < most).chain([most]).collect();
-    Rule::new(rope, &analyses, ALPHA).map_err(|error| format!("--pairs {most}: {error}"))
+/// When an experiment ends, as its header says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Terms {
+    /// Pairs at most, and at least.
+    pub(super) most: u32,
+    pub(super) least: u32,
+    /// How many comparisons share the error.
+    pub(super) comparisons: u32,
+    /// How long the pairs of a point may take, in seconds.
+    pub(super) max_time: Option<f64>,
+    /// Whether load is the user's own risk.
+    pub(super) is_under_load: bool,
+}
+
+impl Terms {
+    /// Those of a record, or of an experiment that begins; `pairs` are what is asked for now.
+    pub(super) fn of(plan: &ComparePlan, pairs: Option<u32>) -> Result<Terms, String> {
+        let options = &plan.header.options;
+        let number = |name: &str| -> Result<Option<f64>, String> {
+            let Some(text) = options.get(name) else { return Ok(None) };
+            let number = text.parse::<f64>().ok().filter(|number| *number >= 0.0);
+            number.map(Some).ok_or_else(|| format!("{name} {text:?}: expected a number"))
+        };
+        let comparisons = number("comparisons")?.unwrap_or(1.0).max(1.0);
+        let points = plan.sweep.as_ref().map_or(1, |sweep| sweep.points().len()) as f64;
+        Ok(Terms {
+            most: pairs.or(plan.header.pairs).unwrap_or(PAIRS),
+            least: number("min-pairs")?.unwrap_or(0.0) as u32,
+            comparisons: comparisons as u32,
+            max_time: number("max-time")?.map(|seconds| seconds / points / comparisons),
+            is_under_load: plan.has("under-load"),
+        })
+    }
+
+    /// The rule: the interim analyses, and one at the end. Several comparisons share the error equally
+    /// (Bonferroni), since each ends by its own pairs, when the others are not known yet.
+    pub(super) fn rule(&self, rope: Rope) -> Result<Rule, String> {
+        let [most, least] = [self.most, self.least].map(|pairs| pairs as usize);
+        if least > most {
+            return Err(format!("--min-pairs {least}: more than --pairs {most}"));
+        }
+        let between = |pairs: &usize| (least..most).contains(pairs);
+        let analyses: Vec<usize> = INTERIM_ANALYSES.into_iter().filter(between).chain([most]).collect();
+        Rule::new(rope, &analyses, ALPHA / f64::from(self.comparisons))
+            .map_err(|error| format!("--pairs {most}: {error}"))
+    }
+
+    /// Whether one pair more would be too late: it takes as long as they did on average.
+    pub(super) fn is_out_of_time(&self, pairs: &[Pair]) -> bool {
+        let (Some(most), Some(first), Some(last)) = (self.max_time, pairs.first(), pairs.last()) else {
+            return false;
+        };
+        let begins =
+            |pair: &Pair| pair.runs.iter().map(|run| run.began - run.waited).fold(f64::INFINITY, f64::min);
+        let ends = last.runs.iter().map(|run| run.began + run.usage.wall).fold(0.0, f64::max);
+        let measured: f64 = pairs.iter().map(|pair| 1.0 + f64::from(pair.runs[0].attempt)).sum();
+        let taken = ends - begins(first);
+        taken + taken / measured > most
+    }
 }
 
 /// What was measured at a value of what is swept over.
@@ -66,15 +119,13 @@ pub(super) fn criteria(
 pub(super) fn document(
     plan: &ComparePlan,
     points: &[Measurements],
-    rule: &Rule,
+    (terms, rule): (&Terms, &Rule),
     options: &Compare,
     path: &Path,
 ) -> Result<CompareDocument, String> {
     let of = |chosen: &ChosenMetric, pairs: &[Pair]| {
-        let question = &chosen.question;
-        let series =
-            comparison::series(pairs, &question.name, Some(&chosen.conditions(pairs, plan.header.cores)));
-        series.ok_or_else(|| format!("metric {}: not every run in the record has it", question.name))
+        let series = chosen.series(pairs, plan.header.cores, terms.is_under_load);
+        series.ok_or_else(|| format!("metric {}: not every run in the record has it", chosen.question.name))
     };
     // The first metric decides, and when it does, the pairs end.
     let compare = |metrics: Vec<(Question, Series, Rule)>| {
@@ -85,13 +136,27 @@ pub(super) fn document(
         });
         named.collect::<Result<Vec<Comparison>, String>>()
     };
-    let (questions, notes) = comparable(plan, points);
+    let (questions, mut notes) = comparable(plan, points);
     let mut curve = Vec::new();
     for Measurements { value, pairs, criteria } in points {
         let criteria: Vec<&Criterion> =
             questions.iter().filter_map(|(place, _)| criteria.get(*place)).collect();
+        let ended = ended(
+            terms,
+            pairs,
+            questions.first().map(|(_, chosen)| *chosen),
+            criteria.first().copied(),
+            plan,
+        )?;
+        notes.extend(ended.iter().map(|ended| ended.note(value)));
+        let in_force = |criterion: &Criterion| match ended {
+            Some(Ended::OutOfTime { pairs }) => {
+                criterion.rule.ended_at(pairs).map_err(|error| error.to_string())
+            }
+            _ => Ok(criterion.rule.clone()),
+        };
         let metrics = questions.iter().zip(&criteria).map(|((_, chosen), criterion)| {
-            Ok((chosen.question.clone(), of(chosen, pairs)?, criterion.rule.clone()))
+            Ok((chosen.question.clone(), of(chosen, pairs)?, in_force(criterion)?))
         });
         let mut comparisons = compare(metrics.collect::<Result<Vec<_>, String>>()?)?;
         for (comparison, criterion) in comparisons.iter_mut().zip(criteria) {
@@ -116,7 +181,8 @@ pub(super) fn document(
                 let pooled = comparison::pooled(&all)
                     .ok_or_else(|| format!("metric {}: a value that is not positive", question.name))?;
                 let rope = widest(points, index).map_or(rule.rope(), |criterion| criterion.rule.rope());
-                let rule = Rule::over(rope, &blocks).map_err(|error| error.to_string())?;
+                let over = Rule::over(rope, &blocks).and_then(|over| over.with_alpha(rule.alpha()));
+                let rule = over.map_err(|error| error.to_string())?;
                 let question = Question { unit: "× the point's mean".to_owned(), ..question.clone() };
                 Ok((question, pooled, rule))
             });
@@ -124,7 +190,7 @@ pub(super) fn document(
             for (comparison, (place, _)) in comparisons.iter_mut().zip(&questions) {
                 comparison.placement = widest(points, *place).and_then(|criterion| criterion.placement);
             }
-            (comparisons, Some((sweep.name.clone(), curve)))
+            (comparisons, Some((sweep.name(), curve)))
         }
     };
     if !plan.has("relink") && are_other_programs(&plan.header) {
@@ -136,6 +202,7 @@ pub(super) fn document(
         sweep,
         measured: Measured::Commands {
             commands: plan.header.commands.clone(),
+            names: plan.names(),
             seed: plan.header.seed,
             record: path.to_owned(),
             cores: plan.header.cores,
@@ -143,6 +210,60 @@ pub(super) fn document(
         notes,
         is_aa: plan.has("aa"),
         has_marks: options.marks,
+    })
+}
+
+/// Why a point ended before its last pair without a verdict.
+enum Ended {
+    /// By `--max-time`, with so many pairs.
+    OutOfTime { pairs: usize },
+    /// A verdict had become improbable, of which there was such a probability.
+    Improbable { pairs: usize, most: usize, chance: f64 },
+    /// Too many pairs were disturbed.
+    Disturbed { pairs: usize, disturbed: usize, most: usize },
+}
+
+impl Ended {
+    /// What is said of it, at a value of what is swept over.
+    fn note(&self, value: &str) -> String {
+        let at = if value.is_empty() { String::new() } else { format!(" at {value}") };
+        match self {
+            Ended::OutOfTime { pairs } => format!("ended{at} after {pairs} pairs by --max-time"),
+            Ended::Improbable { pairs, most, chance } => format!(
+                "ended{at} after {pairs} pairs: that {most} would prove anything had become improbable ({:.0} %); \
+                 more pairs (--pairs), a quieter machine, longer runs or a metric with less noise (--metric user) may",
+                100.0 * chance
+            ),
+            Ended::Disturbed { pairs, disturbed, most } => format!(
+                "ended{at} after {pairs} pairs, of which {disturbed} were disturbed: too many for a verdict with {most}; \
+                 a quieter machine is needed, processors of its own (--pin), --metric user, or --under-load at your own risk"
+            ),
+        }
+    }
+}
+
+/// Why a point ended early, if it did: by its first metric. An interrupt is no reason of these.
+fn ended(
+    terms: &Terms,
+    pairs: &[Pair],
+    first: Option<&ChosenMetric>,
+    criterion: Option<&Criterion>,
+    plan: &ComparePlan,
+) -> Result<Option<Ended>, String> {
+    let (Some(chosen), Some(criterion)) = (first, criterion) else { return Ok(None) };
+    let Some(series) = chosen.series(pairs, plan.header.cores, terms.is_under_load) else { return Ok(None) };
+    // What has no ratio is reported elsewhere.
+    let Ok(progress) = comparison::progress(chosen.question.direction, &series, &criterion.rule) else {
+        return Ok(None);
+    };
+    let most = criterion.rule.last();
+    Ok(match progress.ending {
+        Some(Ending::Improbable(chance)) => Some(Ended::Improbable { pairs: pairs.len(), most, chance }),
+        Some(Ending::Disturbed) => {
+            Some(Ended::Disturbed { pairs: pairs.len(), disturbed: series.contaminated, most })
+        }
+        None if terms.is_out_of_time(pairs) => Some(Ended::OutOfTime { pairs: pairs.len() }),
+        Some(Ending::Decided | Ending::Last) | None => None,
     })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! In: the text of an option. Out: one [`ChosenMetric`], or those that a program always reports.
 
-use deburr_lab::comparison::{Conditions, Question};
+use deburr_lab::comparison::{self, Conditions, Question, Series};
 use deburr_lab::measure::metric::{Metric, Source};
 use deburr_lab::measure::pairs::Pair;
 use deburr_lab::measure::record::RecordedRun;
@@ -25,6 +25,13 @@ impl ChosenMetric {
         self.conditions_of(pairs.iter().flat_map(|pair| &pair.runs), cores)
     }
 
+    /// The values of some pairs, with what the load may have done to them; `None`: a run without it.
+    pub(super) fn series(&self, pairs: &[Pair], cores: usize, is_under_load: bool) -> Option<Series> {
+        let series = comparison::series(pairs, &self.question.name, Some(&self.conditions(pairs, cores)))?;
+        let is_bounded = is_bounded(&self.question, &self.metric.source);
+        Some(Series { is_bounded, is_under_load, ..series })
+    }
+
     /// As [`ChosenMetric::conditions`], of single runs.
     pub(super) fn conditions_of<'r>(
         &self,
@@ -32,6 +39,16 @@ impl ChosenMetric {
         cores: usize,
     ) -> Conditions {
         Conditions::of(runs, cores, self.metric.source.counts_waiting())
+    }
+}
+
+/// Whether load can only have slowed it down in proportion to what it took: so times of the run and rates, but
+/// not what the slowest of many requests took, or memory.
+fn is_bounded(question: &Question, source: &Source) -> bool {
+    match source {
+        Source::Wall | Source::User | Source::System => true,
+        Source::Pattern(_) | Source::Reported(..) => question.direction == Direction::Larger,
+        _ => false,
     }
 }
 

@@ -8,9 +8,11 @@ mod files;
 mod judge;
 mod metric;
 mod plan;
+mod preflight;
 mod record_path;
 mod recorded;
 mod watch;
+mod words;
 
 use crate::args::compare::{Compare, CompareFormat, Expected, Trial};
 use crate::args::format::When;
@@ -67,8 +69,14 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
     let (documents, interrupted, fault) = match (files, record) {
         ([], _) => {
             let ran = commands::run(options, rope)?;
-            is_stdout |= ran.is_stdout;
-            (vec![ran.document], ran.interrupted, ran.fault)
+            is_stdout |= ran.iter().any(|one| one.is_stdout);
+            let interrupted = ran.iter().any(|one| one.interrupted);
+            let (mut documents, mut fault) = (Vec::new(), None);
+            for one in ran {
+                documents.push(one.document);
+                fault = fault.or(one.fault);
+            }
+            (documents, interrupted, fault)
         }
         (_, Some(record)) => {
             (vec![recorded::compared(options, record, rope).map_err(Failure::Message)?], false, None)

@@ -4,7 +4,9 @@
 //! swept over, the metrics, and the header.
 
 use super::metric::{self, ChosenMetric};
-use crate::args::compare::{Compare, PAIRS, Sweep};
+use super::words::{self, Words};
+use crate::args::compare::{Compare, PAIRS};
+use crate::args::sweep::{Sweep, Values};
 use crate::output;
 use deburr_lab::measure::experiment::{Experiment, Relink, When};
 use deburr_lab::measure::layouts::Extent;
@@ -37,9 +39,51 @@ pub(super) struct ComparePlan {
     pub(super) cleanup: Option<Task>,
 }
 
-/// Reads the options; `commands` are those of A and B.
-pub(super) fn plan(options: &Compare, commands: [&str; 2], seed: u64) -> Result<ComparePlan, String> {
+/// Two commands that are compared, of all that are given.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Contest<'o> {
+    /// Those of A and B.
+    pub(super) commands: [&'o str; 2],
+    /// What the user calls them.
+    pub(super) names: [Option<&'o str>; 2],
+    /// How many comparisons there are, which share the error.
+    pub(super) of: usize,
+}
+
+/// What is compared with what: each further command with A, or each two.
+pub(super) fn contests(options: &Compare) -> Result<Vec<Contest<'_>>, String> {
+    let commands: Vec<&str> = match (&options.aa, &options.client, &options.a) {
+        (Some(both), ..) | (None, Some(both), _) => vec![both, both],
+        (None, None, Some(a)) => [a].into_iter().chain(&options.b).map(String::as_str).collect(),
+        (None, None, None) => Vec::new(),
+    };
+    if commands.len() < 2 {
+        return Err("give --a and --b, --aa, --client, or --values".to_owned());
+    }
+    if options.name.len() > commands.len() {
+        return Err(format!("--name: {} names for {} commands", options.name.len(), commands.len()));
+    }
+    let name = |index: usize| options.name.get(index).map(String::as_str);
+    let last_first = if options.all_pairs { commands.len() - 1 } else { 1 };
+    let places = (0..last_first).flat_map(|a| (a + 1..commands.len()).map(move |b| [a, b]));
+    let places: Vec<[usize; 2]> = places.collect();
+    let (of, commands) = (places.len(), &commands);
+    let contest = |both: &[usize; 2]| Contest {
+        commands: both.map(|index| commands.get(index).copied().unwrap_or_default()),
+        names: both.map(name),
+        of,
+    };
+    Ok(places.iter().map(contest).collect())
+}
+
+/// Reads the options, as far as they are of one comparison.
+pub(super) fn plan(options: &Compare, contest: &Contest<'_>, seed: u64) -> Result<ComparePlan, String> {
+    let commands = contest.commands;
     let chosen = metrics(options)?;
+    let sweep = Sweep::new(&options.param)?;
+    if let Some(name) = words::unused(options) {
+        return Err(format!("--param {name}: no command has {{{name}}} in it"));
+    }
     if options.relink.is_some()
         && options.client.is_some()
         && !options.alternate
@@ -54,19 +98,16 @@ pub(super) fn plan(options: &Compare, commands: [&str; 2], seed: u64) -> Result<
         Some(_) => free_ports().map_err(|error| format!("a port: {error}"))?.map(Some),
         None => [None; 2],
     };
-    let values: Vec<Option<&str>> = match &options.param {
-        Some(sweep) => sweep.values.iter().map(|value| Some(value.as_str())).collect(),
-        None => vec![None],
-    };
-    let experiments =
-        values.into_iter().map(|value| experiment(options, commands, ports, value, seed, &chosen));
-    let words = Words { options, port: None, value: None };
+    let points = sweep.as_ref().map_or_else(|| vec![Values::default()], Sweep::points);
+    let experiments = points.iter().map(|values| experiment(options, commands, ports, values, seed, &chosen));
+    let once = Values::default();
+    let words = Words { options, port: None, values: &once };
     Ok(ComparePlan {
         experiments: experiments.collect::<Result<Vec<Experiment>, String>>()?,
-        header: header(options, commands, seed, &chosen),
+        header: header(options, contest, seed, &chosen),
         setup: words.optional("--setup", &options.trial.setup)?,
         cleanup: words.optional("--cleanup", &options.trial.cleanup)?,
-        sweep: options.param.clone(),
+        sweep,
         layouts: options.layout_floor.map(extent),
         chosen,
     })
@@ -106,6 +147,12 @@ impl ComparePlan {
         })
     }
 
+    /// What the user calls the sides; empty where they have no name.
+    pub(super) fn names(&self) -> [String; 2] {
+        let mut names = self.header.options.get("names").map_or("", String::as_str).split('\n');
+        [(); 2].map(|()| names.next().unwrap_or_default().to_owned())
+    }
+
     /// Whether an option that the numbers depend on was given.
     pub(super) fn has(&self, option: &str) -> bool {
         self.header.options.contains_key(option)
@@ -132,11 +179,11 @@ fn experiment(
     options: &Compare,
     commands: [&str; 2],
     ports: [Option<u16>; 2],
-    value: Option<&str>,
+    values: &Values,
     seed: u64,
     chosen: &[ChosenMetric],
 ) -> Result<Experiment, String> {
-    let words = ports.map(|port| Words { options, port, value });
+    let words = ports.map(|port| Words { options, port, values });
     let [mut a, mut b] = [words[0].task("--a", commands[0])?, words[1].task("--b", commands[1])?];
     a.env.extend(environment("--env-a", &options.env_a)?);
     b.env.extend(environment("--env-b", &options.env_b)?);
@@ -157,17 +204,17 @@ fn experiment(
     let services = service(&words[0], "--server-a", &options.server_a, &a)?
         .zip(service(&words[1], "--server-b", &options.server_b, &b)?)
         .map(|(a, b)| [a, b]);
-    let words = Words { options, port: None, value };
+    let words = Words { options, port: None, values };
     let when = if options.layout_floor.is_some() { When::Once } else { When::EachRun };
     let relink = words.optional("--relink", &options.relink)?.map(|task| Relink { task, when });
     Ok(Experiment {
         tasks: [a, b],
         services,
         alternates: options.alternate,
-        point: value.unwrap_or_default().to_owned(),
+        point: values.label(),
         seed,
-        warm_ups: 1,
-        gate: (!options.trial.no_gate).then_some(GATE),
+        warm_ups: options.trial.warmup,
+        gate: (!options.trial.no_gate && !options.trial.under_load).then_some(GATE),
         prepare: words.optional("--prepare", &options.trial.prepare)?,
         relink,
         metrics: chosen.iter().map(|chosen| chosen.metric.clone()).collect(),
@@ -181,7 +228,9 @@ fn duration(what: &str, seconds: f64) -> Result<Duration, String> {
     duration.ok_or_else(|| format!("{what} {seconds}: expected seconds"))
 }
 
-fn header(options: &Compare, commands: [&str; 2], seed: u64, chosen: &[ChosenMetric]) -> Header {
+fn header(options: &Compare, contest: &Contest<'_>, seed: u64, chosen: &[ChosenMetric]) -> Header {
+    let commands = contest.commands;
+    let names = contest.names.map(Option::unwrap_or_default);
     let list = |all: &[String]| (!all.is_empty()).then(|| all.join("\n"));
     let path = |path: &Option<std::path::PathBuf>| path.as_ref().map(|path| path.display().to_string());
     let flag = |is_set: bool| is_set.then(|| "yes".to_owned());
@@ -202,7 +251,13 @@ fn header(options: &Compare, commands: [&str; 2], seed: u64, chosen: &[ChosenMet
         ("no-gate", flag(options.trial.no_gate)),
         ("ready", options.ready.clone()),
         ("alternate", flag(options.alternate)),
-        ("param", options.param.as_ref().map(|sweep| format!("{}={}", sweep.name, sweep.values.join(",")))),
+        ("param", Sweep::new(&options.param).ok().flatten().map(|sweep| sweep.to_string())),
+        ("names", names.iter().any(|name| !name.is_empty()).then(|| names.join("\n"))),
+        ("comparisons", (contest.of > 1).then(|| contest.of.to_string())),
+        ("min-pairs", options.trial.min_pairs.map(|pairs| pairs.to_string())),
+        ("max-time", options.trial.max_time.map(|seconds| seconds.to_string())),
+        ("warmup", (options.trial.warmup != 1).then(|| options.trial.warmup.to_string())),
+        ("under-load", flag(options.trial.under_load)),
         ("ignore-failure", flag(options.trial.ignore_failure)),
     ];
     let given = given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
@@ -218,51 +273,6 @@ fn header(options: &Compare, commands: [&str; 2], seed: u64, chosen: &[ChosenMet
         cores: options.trial.pin.as_ref().map_or_else(machine::cores, Cpus::count),
         pairs: Some(options.trial.pairs.unwrap_or(PAIRS)),
         options: given.collect::<BTreeMap<String, String>>(),
-    }
-}
-
-/// How commands become arguments.
-struct Words<'o> {
-    options: &'o Compare,
-    /// What `{port}` is replaced by.
-    port: Option<u16>,
-    /// What the name that is swept over is replaced by.
-    value: Option<&'o str>,
-}
-
-impl Words<'_> {
-    /// A command as it is to be run: by a shell, or by itself.
-    fn task(&self, what: &str, command: &str) -> Result<Task, String> {
-        let options = self.options;
-        let mut command = command.to_owned();
-        let mut env: Vec<(OsString, OsString)> = Vec::new();
-        if let Some(port) = self.port {
-            command = command.replace("{port}", &port.to_string());
-            env.push(("DEBURR_PORT".into(), port.to_string().into()));
-        }
-        if let (Some(sweep), Some(value)) = (&options.param, self.value) {
-            command = command.replace(&format!("{{{}}}", sweep.name), value);
-        }
-        let words: Vec<String> = match options.trial.shell.as_str() {
-            "none" => {
-                shlex::split(&command).ok_or_else(|| format!("{what} {command:?}: a quote is not closed"))?
-            }
-            shell => {
-                let shell = shlex::split(shell)
-                    .filter(|words| !words.is_empty())
-                    .ok_or_else(|| format!("--shell {:?}: expected a shell, or none", options.trial.shell))?;
-                shell.into_iter().chain(["-c".to_owned(), command]).collect()
-            }
-        };
-        if words.is_empty() {
-            return Err(format!("{what}: an empty command"));
-        }
-        let words = words.into_iter().map(OsString::from).collect();
-        Ok(Task { words, env, folder: options.trial.cwd.clone(), ..Task::default() })
-    }
-
-    fn optional(&self, what: &str, command: &Option<String>) -> Result<Option<Task>, String> {
-        command.as_ref().map(|command| self.task(what, command)).transpose()
     }
 }
 

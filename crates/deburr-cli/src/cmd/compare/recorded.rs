@@ -1,9 +1,10 @@
 //! A record of `deburr compare` → the verdict once more, without running anything: with another region of
 //! equivalence or in another format, here or on another machine.
 
-use super::judge::{Measurements, criteria, document, rule};
+use super::judge::{Measurements, Terms, criteria, document};
 use super::plan::ComparePlan;
-use crate::args::compare::{Compare, PAIRS};
+use crate::args::compare::Compare;
+use crate::args::sweep::{Sweep, Values};
 use crate::render::compare::document::CompareDocument;
 use deburr_lab::measure::layouts;
 use deburr_lab::measure::pairs;
@@ -45,9 +46,11 @@ pub(super) fn compared(options: &Compare, recorded: Recorded, rope: Rope) -> Res
         let names: Vec<&str> = header.metrics.iter().map(|(name, _)| name.as_str()).collect();
         return Err(format!("--metric: a record is judged by what was measured: {}", names.join(", ")));
     }
-    let rule = rule(rope, options.trial.pairs.or(header.pairs).unwrap_or(PAIRS))?;
     let plan = ComparePlan::of_record(header).map_err(complain)?;
-    let values = plan.sweep.as_ref().map_or_else(|| vec![String::new()], |sweep| sweep.values.clone());
+    let terms = Terms::of(&plan, options.trial.pairs).map_err(complain)?;
+    let rule = terms.rule(rope)?;
+    let points = plan.sweep.as_ref().map_or_else(|| vec![Values::default()], Sweep::points);
+    let values = points.iter().map(Values::label);
     let mut points = Vec::new();
     for value in values {
         let own: Vec<RecordedRun> = runs.extract_if(.., |run| run.point == value).collect();
@@ -62,5 +65,5 @@ pub(super) fn compared(options: &Compare, recorded: Recorded, rope: Rope) -> Res
     if points.is_empty() {
         return Err(complain("fewer than two pairs".to_owned()));
     }
-    document(&plan, &points, &rule, options, &path).map_err(complain)
+    document(&plan, &points, (&terms, &rule), options, &path).map_err(complain)
 }

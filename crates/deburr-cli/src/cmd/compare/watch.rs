@@ -4,46 +4,96 @@
 //! In: the pairs so far, after each of them. Out: whether the next one is run, the last one repeated, or the
 //! experiment over.
 
+use super::judge::Terms;
 use super::metric::ChosenMetric;
 use super::plan::ComparePlan;
 use crate::args::batch::Progress;
 use crate::cmd::progress::Bar;
-use deburr_lab::comparison;
+use crate::render::compare::quantity::percent;
+use deburr_lab::comparison::{self, Conditions};
 use deburr_lab::measure::experiment::Experiment;
 use deburr_lab::measure::layouts::{self, Extent};
 use deburr_lab::measure::pairs::{Next, Observer, Pair};
 use deburr_lab::measure::record::RecordedRun;
 use deburr_lab::side::Side;
-use deburr_lab::stats::verdict::{Rule, Sequence};
+use deburr_lab::stats::verdict::Rule;
+use std::io::{self, Write};
 
 /// How often one pair or layout is measured because of what ran next to it.
 const ATTEMPTS: u32 = 3;
+
+/// Pairs after which it is said that the machine is too busy.
+const EARLY: usize = 3;
 
 /// Decides by the first metric.
 pub(super) struct Watch {
     chosen: Option<ChosenMetric>,
     rule: Rule,
+    terms: Terms,
     /// Processors of the machine.
     cores: usize,
     point: String,
+    /// What runs, and how far B is ahead so far, as the bar shows it.
+    doing: String,
+    so_far: String,
+    /// Whether something may be said on the standard error.
+    is_heard: bool,
+    is_warned: bool,
     pub(super) bar: Bar,
 }
 
 impl Watch {
-    pub(super) fn new(plan: &ComparePlan, experiment: &Experiment, rule: Rule, progress: Progress) -> Watch {
-        let bar = Bar::new(progress, rule.last() as u64, "pairs");
-        let chosen = plan.chosen.first().cloned();
-        Watch { chosen, rule, cores: plan.header.cores, bar, point: experiment.point.clone() }
+    pub(super) fn new(
+        plan: &ComparePlan,
+        experiment: &Experiment,
+        (terms, rule): (Terms, Rule),
+        progress: Progress,
+    ) -> Watch {
+        Watch {
+            chosen: plan.chosen.first().cloned(),
+            bar: Bar::new(progress, rule.last() as u64, "pairs"),
+            rule,
+            terms,
+            cores: plan.header.cores,
+            point: experiment.point.clone(),
+            doing: String::new(),
+            so_far: String::new(),
+            is_heard: progress != Progress::Never,
+            is_warned: false,
+        }
     }
 
-    /// Whether the pairs prove something, or there are as many as there may be.
-    fn is_enough(&self, pairs: &[Pair]) -> bool {
-        let Some(ChosenMetric { question, .. }) = &self.chosen else { return true };
-        let Some(series) = comparison::series(pairs, &question.name, None) else { return true };
+    fn show(&self, what: &str) {
+        let at = if self.point.is_empty() { String::new() } else { format!(" at {}", self.point) };
+        self.bar.set_message(format!("; {what}{at}{}", self.so_far));
+    }
+
+    /// Whether the pairs prove something, can prove nothing more, or there are as many as there may be.
+    fn is_enough(&mut self, pairs: &[Pair]) -> bool {
+        let Some(chosen) = &self.chosen else { return true };
+        let Some(series) = chosen.series(pairs, self.cores, self.terms.is_under_load) else { return true };
         // What has no ratio is reported when all is over.
-        let Ok(differences) = series.differences(question.direction) else { return true };
-        let mut sequence = Sequence::new(self.rule.clone());
-        differences.into_iter().any(|pair| sequence.push(pair).is_err()) || sequence.is_over()
+        let Ok(progress) = comparison::progress(chosen.question.direction, &series, &self.rule) else {
+            return true;
+        };
+        self.so_far = format!("; B {} so far", percent(progress.change));
+        progress.ending.is_some() || self.terms.is_out_of_time(pairs)
+    }
+
+    /// Says once, after the first pairs, that all of them were disturbed.
+    fn warn_early(&mut self, pairs: &[Pair], conditions: &Conditions) {
+        let is_due = pairs.len() == EARLY && self.is_heard && !self.is_warned && !self.terms.is_under_load;
+        if !is_due || !pairs.iter().all(|pair| conditions.disturb(pair).is_some()) {
+            return;
+        }
+        self.is_warned = true;
+        self.bar.hidden_while(|| {
+            let text = "deburr compare: this machine is busy: all of the first pairs were disturbed, and from such pairs \
+                        there is hardly a verdict. Wait for a quiet time, give the runs processors of their own (--pin), \
+                        measure --metric user, or judge under load at your own risk (--under-load)\n";
+            // Where nobody reads it there is nobody to tell.
+            let _ = io::stderr().write_all(text.as_bytes());
+        });
     }
 }
 
@@ -51,21 +101,30 @@ impl Observer for Watch {
     fn begins(&mut self, pair: u32, side: Side, is_warm_up: bool) {
         self.bar.set_position(pair);
         let what = if is_warm_up { "warming up with " } else { "running " };
-        let at = if self.point.is_empty() { String::new() } else { format!(" at {}", self.point) };
-        self.bar.set_message(format!("; {what}{side}{at}"));
+        self.doing = format!("{what}{side}");
+        self.show(&self.doing);
+    }
+
+    fn waits(&mut self, busy: Option<f64>) {
+        match busy {
+            Some(busy) => self.show(&format!("waiting until others are quiet ({busy:.1} processors busy)")),
+            None => self.show(&self.doing),
+        }
     }
 
     fn judge(&mut self, pairs: &[Pair]) -> Next {
-        let conditions = self.chosen.as_ref().map(|chosen| chosen.conditions(pairs, self.cores));
-        let is_disturbed =
-            |pair: &&Pair| conditions.is_some_and(|conditions| conditions.disturb(pair).is_some());
-        let last = pairs.last().filter(is_disturbed);
-        // By the runs themselves, so that an experiment that goes on knows it, too.
-        let again: usize = pairs.iter().map(|pair| pair.runs[0].attempt as usize).sum();
-        if last.is_some_and(|last| last.runs.iter().all(|run| run.attempt.saturating_add(1) < ATTEMPTS))
-            && again < self.rule.last()
-        {
-            return Next::Again;
+        if let Some(conditions) = self.chosen.as_ref().map(|chosen| chosen.conditions(pairs, self.cores)) {
+            self.warn_early(pairs, &conditions);
+            let last = pairs.last().filter(|pair| conditions.disturb(pair).is_some());
+            // By the runs themselves, so that an experiment that goes on knows it, too.
+            let again: usize = pairs.iter().map(|pair| pair.runs[0].attempt as usize).sum();
+            if last.is_some_and(|last| last.runs.iter().all(|run| run.attempt.saturating_add(1) < ATTEMPTS))
+                && again < self.rule.last()
+                && !self.terms.is_under_load
+                && !self.terms.is_out_of_time(pairs)
+            {
+                return Next::Again;
+            }
         }
         if self.is_enough(pairs) { Next::Enough } else { Next::Pair }
     }

@@ -33,7 +33,11 @@ fn named(document: &CompareDocument) -> impl Iterator<Item = (String, &Compariso
         let name = &comparison.question.name;
         match (parameter, point) {
             (None, _) => Some((name.clone(), comparison)),
-            (Some(parameter), Some(point)) => Some((format!("{name}/{parameter}={point}"), comparison)),
+            (Some(parameter), Some(point)) => {
+                let values = parameter.split('/').zip(point.split('/'));
+                let values: String = values.map(|(name, value)| format!("/{name}={value}")).collect();
+                Some((format!("{name}{values}"), comparison))
+            }
             (Some(_), None) => None,
         }
     })

@@ -47,7 +47,7 @@ pub(crate) struct Point {
 /// Where the numbers come from.
 #[derive(Debug)]
 pub(crate) enum Measured {
-    Commands { commands: [String; 2], seed: u64, record: PathBuf, cores: usize },
+    Commands { commands: [String; 2], names: [String; 2], seed: u64, record: PathBuf, cores: usize },
     Files { files: [PathBuf; 2] },
 }
 
@@ -55,7 +55,14 @@ impl Measured {
     /// What A and B are.
     pub(super) fn sides(&self) -> [String; 2] {
         match self {
-            Measured::Commands { commands, .. } => commands.clone(),
+            Measured::Commands { commands, names, .. } => {
+                let [a, b] = commands.each_ref();
+                let called = |name: &String, command: &String| match name.as_str() {
+                    "" => command.clone(),
+                    name => format!("{name} ({command})"),
+                };
+                [called(&names[0], a), called(&names[1], b)]
+            }
             Measured::Files { files, .. } => files.each_ref().map(|file| file.display().to_string()),
         }
     }

@@ -4,7 +4,7 @@ pub(crate) mod benchstat;
 pub(crate) mod document;
 pub(crate) mod html;
 pub(crate) mod json;
-mod quantity;
+pub(crate) mod quantity;
 mod strip;
 pub(crate) mod table;
 pub(crate) mod text;

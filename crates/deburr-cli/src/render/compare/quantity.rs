@@ -90,7 +90,7 @@ pub(super) fn placement(comparison: &Comparison, placement: &Placement) -> Strin
 }
 
 /// A change in percent, with its sign.
-pub(super) fn percent(fraction: f64) -> String {
+pub(crate) fn percent(fraction: f64) -> String {
     // What is zero except for rounding has no sign.
     let hundredths = 100.0 * fraction;
     let text = if hundredths.abs() < 0.005 { "0.00 %".to_owned() } else { format!("{hundredths:+.2} %") };

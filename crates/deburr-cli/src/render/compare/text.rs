@@ -10,6 +10,7 @@ use crate::render::style::Palette;
 use deburr_lab::comparison::{Comparison, Fitness};
 use deburr_lab::stats::Probabilities;
 use deburr_lab::stats::verdict::Outcome;
+use deburr_lab::stats::warning::Warning;
 use std::io::{self, Write};
 
 /// Writes the documents, for a terminal so many columns wide.
@@ -24,6 +25,21 @@ pub(crate) fn render(
             writeln!(out)?;
         }
         one(document, palette, width, out)?;
+    }
+    if documents.len() > 1 { summary(documents, palette, out) } else { Ok(()) }
+}
+
+/// A line for each comparison: what was compared, the verdict, and by how much.
+fn summary(documents: &[CompareDocument], palette: Palette, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\n{}", palette.bold("Summary"))?;
+    for document in documents {
+        let Some(first) = document.comparisons.first() else { continue };
+        let [a, b] = document.measured.sides().map(|side| tame(&side));
+        let (change, interval) = first.change();
+        let interval = interval
+            .map_or_else(String::new, |(low, high)| format!(" [{}, {}]", percent(low), percent(high)));
+        let outcome = first.outcome();
+        writeln!(out, "  {outcome:<12} {}{interval}   {b} against {a}", percent(change))?;
     }
     Ok(())
 }
@@ -85,7 +101,11 @@ pub(crate) fn headline(comparison: &Comparison) -> String {
         None => (format!("{} and {} runs", comparison.benchstat.n1, comparison.benchstat.n2), None),
     };
     match comparison.outcome() {
-        Outcome::Same => format!("B is the same as A within {region}: {size}, {pairs}"),
+        Outcome::Same => {
+            let differs = comparison.warnings.iter().any(|warning| matches!(warning, Warning::OtherTail(_)));
+            let caveat = if differs { " in a typical run, but the tails differ" } else { "" };
+            format!("B is the same as A within {region}{caveat}: {size}, {pairs}")
+        }
         Outcome::Inconclusive => {
             let more = needed.map_or_else(String::new, |needed| format!("; about {needed} pairs might tell"));
             format!("inconclusive: {size}, {pairs}{more}")

@@ -145,6 +145,26 @@ pub fn disturbance(run: &RunLoad, machine: &Machine, counts_waiting: bool) -> Op
     (counts_waiting && is_robbed).then_some(Disturbance::Stolen)
 }
 
+/// The share of a run that may be lost at most: what is more has no bound.
+pub const MOST_LOST: f64 = 0.99;
+
+/// The share of its time in which a disturbed run may have made no progress: as if it had stood still for as
+/// long as others took a processor that it needed, as it waited, or as a hypervisor took one. At most
+/// [`MOST_LOST`], which is also that of a run of which none of this is known.
+pub fn loss(run: &RunLoad, machine: &Machine, counts_waiting: bool) -> f64 {
+    let free = (machine.cores - machine.demand).max(0.0);
+    let taken = run.foreign().filter(|_| run.wall >= SHORTEST).map(|foreign| foreign - free);
+    let waited = machine.gap.map(|gap| (run.gap() - gap) / run.wall).filter(|share| share.is_finite());
+    let known = match (taken, waited) {
+        (Some(taken), Some(waited)) => taken.max(waited),
+        (Some(share), None) | (None, Some(share)) => share,
+        (None, None) => return MOST_LOST,
+    };
+    let stolen = if counts_waiting { run.stolen(machine.cores).unwrap_or(0.0) / run.wall } else { 0.0 };
+    let share = known.max(0.0) + stolen.max(0.0);
+    if share.is_finite() { share.min(MOST_LOST) } else { MOST_LOST }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -228,6 +248,23 @@ mod tests {
         let machine = Machine { cores: 2.0, demand: 0.7, gap: found, is_robbed: is_robbed(&runs, 2.0) };
         assert!(runs.iter().all(|run| disturbed(run, &machine) == Some(Disturbance::Stolen)));
         assert!(runs.iter().all(|run| disturbance(run, &machine, false).is_none()));
+    }
+
+    #[test]
+    fn a_run_loses_no_more_than_others_took_or_it_waited() {
+        let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found}");
+        // One of two processors is free, and others took 1.4.
+        let shared = run(1.0, 0.9, Some(2.3), None);
+        close(loss(&shared, &MACHINE, true), 0.4);
+        // It waited longer than they can account for.
+        close(loss(&run(1.0, 0.3, Some(1.7), None), &MACHINE, true), 0.7);
+        close(loss(&run(1.0, 0.9, Some(2.3), Some(0.2)), &MACHINE, true), 0.6);
+        close(loss(&run(1.0, 0.9, Some(2.3), Some(0.2)), &MACHINE, false), 0.4);
+        // A program that waits by itself, in a run too short to know what others did.
+        let waiting = Machine { gap: None, ..MACHINE };
+        close(loss(&run(0.1, 0.01, Some(0.2), None), &waiting, true), MOST_LOST);
+        close(loss(&run(0.0, 0.0, None, None), &MACHINE, true), MOST_LOST);
+        close(loss(&run(1.0, 1.0, Some(1.0), None), &MACHINE, true), 0.0);
     }
 
     #[test]

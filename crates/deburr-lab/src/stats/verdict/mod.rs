@@ -6,10 +6,13 @@
 //! once all of it is between. A z counts √(n_e/n) of itself where neighbouring pairs are alike. The same rule
 //! on the t posterior is computed, too: it is about the mean, the signed ranks are about the typical pair.
 //!
+//! Where hardly any verdict can still come ([`prospect`]), nobody has to wait for it.
+//!
 //! A [`Rule`] fixes the analyses, a [`Sequence`] is fed with pairs and gives the [`Verdict`].
 
 pub mod effect;
 mod evidence;
+mod futility;
 pub mod holm;
 mod power;
 mod rule;
@@ -20,6 +23,7 @@ pub mod warning;
 pub use super::outcome::Outcome;
 pub use super::validity::limit::{Order, VerdictLimit, verdict_limit};
 pub use evidence::Evidence;
+pub use futility::{HOPELESS, Prospect, prospect};
 pub use power::{pairs_needed, resolvable};
 pub use rule::{ALPHA, INTERIM_ANALYSES, Rule};
 pub use sequence::{Decision, Sequence, Verdict};

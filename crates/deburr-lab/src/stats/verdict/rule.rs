@@ -21,6 +21,8 @@ pub struct Rule {
     rope: Rope,
     alpha: f64,
     analyses: Vec<usize>,
+    /// Pairs that the last analysis was to have.
+    planned: usize,
     bounds: Vec<f64>,
     /// The z that each analysis demands against 0 of what says that there is a difference.
     stricter: Vec<f64>,
@@ -34,6 +36,11 @@ impl Rule {
     /// # Errors
     /// As [`spending::bounds`]; [`Error::OutOfRange`] for a first analysis of fewer than 2 pairs.
     pub fn new(rope: Rope, analyses: &[usize], alpha: f64) -> Result<Rule, Error> {
+        Rule::planned(rope, analyses, analyses.last().copied().unwrap_or(0), alpha)
+    }
+
+    /// The same, where the last analysis comes before it was planned.
+    fn planned(rope: Rope, analyses: &[usize], planned: usize, alpha: f64) -> Result<Rule, Error> {
         if let Some(&first) = analyses.first().filter(|first| **first < 2) {
             return Err(Error::OutOfRange { name: "a look's number of pairs", value: first as f64 });
         }
@@ -41,10 +48,30 @@ impl Rule {
             rope,
             alpha,
             analyses: analyses.to_vec(),
-            bounds: spending::bounds(analyses, alpha)?,
-            stricter: spending::gradual(analyses, STRICTER * alpha)?,
+            planned,
+            bounds: spending::bounds_of(analyses, planned, alpha)?,
+            stricter: spending::gradual_of(analyses, planned, STRICTER * alpha)?,
             blocks: Vec::new(),
         })
+    }
+
+    /// The rule of an experiment that ends with so many pairs, for a reason that does not depend on what they
+    /// show, as a time limit: its last analysis is of those, and spends what is left of the error.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] for fewer than 2 pairs.
+    pub fn ended_at(&self, pairs: usize) -> Result<Rule, Error> {
+        if pairs >= self.last() {
+            return Ok(self.clone());
+        }
+        let before = self.analyses.iter().copied().filter(|analysis| *analysis < pairs);
+        let analyses: Vec<usize> = before.chain([pairs]).collect();
+        Rule::planned(self.rope, &analyses, self.planned, self.alpha)
+    }
+
+    /// The same analyses with another region of equivalence.
+    pub fn with_rope(&self, rope: Rope) -> Rule {
+        Rule { rope, ..self.clone() }
     }
 
     /// Analyses at 10, 16, 24 and 40 pairs, α = 0.10.
@@ -78,7 +105,7 @@ impl Rule {
     /// # Errors
     /// [`Error::OutOfRange`] for an alpha that is not between 0 and 1.
     pub fn with_alpha(&self, alpha: f64) -> Result<Rule, Error> {
-        let rule = Rule::new(self.rope, &self.analyses, alpha)?;
+        let rule = Rule::planned(self.rope, &self.analyses, self.planned, alpha)?;
         Ok(Rule { blocks: self.blocks.clone(), ..rule })
     }
 

@@ -97,6 +97,11 @@ impl Sequence {
         Ok(if limit.is_some() { Effect { interval: None, ..effect } } else { effect })
     }
 
+    /// The interval of the effect, by the analysis that decided or else the last one, where that has one.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        self.effect?.interval
+    }
+
     /// Whether the experiment is over: decided, or at its last analysis.
     pub fn is_over(&self) -> bool {
         self.by_ranks.is_some() || self.pairs.len() >= self.rule.last()

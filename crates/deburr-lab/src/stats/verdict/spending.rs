@@ -27,8 +27,17 @@ const NODES: [(f64, f64); 8] = [
 /// [`Error::TooFew`] without an analysis, [`Error::OutOfRange`] for counts that do not increase from at least
 /// 1, more than 1000 analyses, or an alpha that is not between 0 and 1.
 pub fn bounds(pairs: &[usize], alpha: f64) -> Result<Vec<f64>, Error> {
+    bounds_of(pairs, pairs.last().copied().unwrap_or(0), alpha)
+}
+
+/// The same of an experiment that was to have `planned` pairs: what ends before spends at its last analysis
+/// what is left. Why it ends must not depend on what the pairs show.
+///
+/// # Errors
+/// As [`bounds`]; [`Error::OutOfRange`] for fewer planned than there are.
+pub fn bounds_of(pairs: &[usize], planned: usize, alpha: f64) -> Result<Vec<f64>, Error> {
     let reach = normal::quantile(alpha / 4.0);
-    spent(pairs, alpha, |time| 2.0 * normal::cdf(reach / libm::sqrt(time)))
+    spent(pairs, planned, alpha, |time| 2.0 * normal::cdf(reach / libm::sqrt(time)))
 }
 
 /// The same where the share t of the pairs may have spent t² of the error, of which early analyses get more
@@ -38,11 +47,19 @@ pub fn bounds(pairs: &[usize], alpha: f64) -> Result<Vec<f64>, Error> {
 /// # Errors
 /// As [`bounds`].
 pub fn gradual(pairs: &[usize], alpha: f64) -> Result<Vec<f64>, Error> {
-    spent(pairs, alpha, |time| alpha / 2.0 * time * time)
+    gradual_of(pairs, pairs.last().copied().unwrap_or(0), alpha)
+}
+
+/// As [`bounds_of`].
+///
+/// # Errors
+/// As [`bounds_of`].
+pub fn gradual_of(pairs: &[usize], planned: usize, alpha: f64) -> Result<Vec<f64>, Error> {
+    spent(pairs, planned, alpha, |time| alpha / 2.0 * time * time)
 }
 
 /// The bounds where each side may have spent so much by the time that a share of the pairs is in.
-fn spent(pairs: &[usize], alpha: f64, by: impl Fn(f64) -> f64) -> Result<Vec<f64>, Error> {
+fn spent(pairs: &[usize], planned: usize, alpha: f64, by: impl Fn(f64) -> f64) -> Result<Vec<f64>, Error> {
     if !(alpha > 0.0 && alpha < 1.0) {
         return Err(Error::OutOfRange { name: "alpha", value: alpha });
     }
@@ -57,12 +74,15 @@ fn spent(pairs: &[usize], alpha: f64, by: impl Fn(f64) -> f64) -> Result<Vec<f64
         }
         before = count;
     }
+    if planned < last {
+        return Err(Error::OutOfRange { name: "the planned number of pairs", value: planned as f64 });
+    }
     let one_sided = alpha / 2.0;
     let mut walk = Walk { time: 0.0, points: vec![(0.0, 1.0)] };
     let mut spent = 0.0;
     let mut bounds = Vec::with_capacity(pairs.len());
     for &count in pairs {
-        let time = count as f64 / last as f64;
+        let time = count as f64 / planned as f64;
         let may_spend = if count == last { one_sided } else { by(time) };
         let bound = walk.bound(time, may_spend - spent);
         spent = may_spend;
@@ -158,6 +178,18 @@ mod tests {
         for (bound, published) in found.iter().zip([3.0902, 2.7141, 2.4728, 2.2798, 2.1140]) {
             assert!((bound - published).abs() < 5e-4, "{found:?}");
         }
+    }
+
+    #[test]
+    fn what_ends_early_spends_at_its_end_what_is_left() {
+        let whole = bounds(&[10, 16, 24, 40], 0.10).unwrap();
+        assert_eq!(bounds_of(&[10, 16, 24, 40], 40, 0.10).unwrap(), whole);
+        let ended = bounds_of(&[10, 16, 20], 40, 0.10).unwrap();
+        assert_eq!(ended[..2], whole[..2]);
+        // Nearly all of it is left, so that the last bound is nearly that of a single analysis.
+        assert!(ended[2] > 1.6448 && ended[2] < 1.66, "{ended:?}");
+        assert!((bounds_of(&[7], 40, 0.10).unwrap()[0] - 1.644_853_627).abs() < 1e-6);
+        assert!(bounds_of(&[41], 40, 0.10).is_err());
     }
 
     #[test]

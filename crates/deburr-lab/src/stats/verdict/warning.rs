@@ -6,6 +6,7 @@
 use crate::stats::outcome::Outcome;
 use crate::stats::validity::limit::VerdictLimit;
 use crate::stats::validity::position::Position;
+use crate::stats::validity::tails::Tails;
 use std::fmt;
 
 /// A reason to doubt a result.
@@ -33,6 +34,19 @@ pub enum Warning {
         /// Accepted pairs.
         pairs: usize,
     },
+    /// Too many pairs were disturbed, and the verdict would be the same whatever that did.
+    Withstands,
+    /// The user judges under load, and the region of equivalence has room for it.
+    UnderLoad {
+        /// Disturbed pairs.
+        disturbed: usize,
+        /// Pairs.
+        pairs: usize,
+        /// The region, as a fraction.
+        region: f64,
+    },
+    /// One side has runs far out that the other has not.
+    OtherTail(Tails),
     /// A hypervisor took the processors away.
     Stolen {
         /// Pairs that this disturbed.
@@ -84,6 +98,23 @@ impl fmt::Display for Warning {
                 write!(
                     f,
                     "{contaminated} of {pairs} pairs ran during something else that kept the machine busy"
+                )
+            }
+            Warning::Withstands => f.write_str(
+                "the verdict stands whatever that did: also if every disturbed run had stood still for as long",
+            ),
+            Warning::UnderLoad { disturbed, pairs, region } => write!(
+                f,
+                "judged under load, at your own risk: {disturbed} of {pairs} pairs were disturbed; the region has room for it, up to {:.1} %",
+                100.0 * region
+            ),
+            Warning::OtherTail(Tails { out: [a, b], of: [of_a, of_b], times, means }) => {
+                let (better, by) = if means < 0.0 { ("A", -means) } else { ("B", means) };
+                write!(
+                    f,
+                    "tails differ: {a} of {of_a} runs of A and {b} of {of_b} of B are worse than typical ones, by {times:.1} times; \
+                     by the mean {better} is better by {:.1} %",
+                    100.0 * libm::expm1(by)
                 )
             }
             Warning::Stolen { pairs, of, shares: [a, b] } => write!(

@@ -287,7 +287,7 @@ impl<'o> Workload<'o> {
         let trial: Trial = self.options.trial.clone();
         let compare = Compare {
             a: Some(self.command(a).map_err(Failure::Message)?),
-            b: Some(self.command(b).map_err(Failure::Message)?),
+            b: vec![self.command(b).map_err(Failure::Message)?],
             env_a: vec![format!("{LEVEL}={a}")],
             env_b: vec![format!("{LEVEL}={b}")],
             ..Compare::of(trial, self.options.progress)

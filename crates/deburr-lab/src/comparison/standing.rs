@@ -1,0 +1,84 @@
+//! What load leaves of a verdict: whether it would be the same, whatever the load did.
+//!
+//! In: a series with the most that each disturbed run may have lost. Out: the limit that applies, or the
+//! interval of a verdict that stands beyond it; and, where somebody judges under load at their own risk, the
+//! region that has room for it.
+//!
+//! In each pair the true ratio is at least what was seen less what A may have lost, and at most that and what B
+//! may have lost. A verdict that is the same with all pairs at their lower ends and with all at their upper ends
+//! holds for whatever is between.
+
+use super::series::Series;
+use crate::stats::difference::Difference;
+use crate::stats::verdict::{Outcome, Rule, Sequence, VerdictLimit};
+use crate::stats::{Error, Rope};
+
+/// The verdict on some pairs as far as load goes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Standing {
+    /// What keeps the pairs from a verdict.
+    pub(super) limit: Option<VerdictLimit>,
+    /// The interval with room for all that the load may have done, where a verdict stands beyond it.
+    pub(super) interval: Option<(f64, f64)>,
+}
+
+impl Standing {
+    /// Of pairs that `limit` applies to.
+    pub(super) fn of(
+        limit: Option<VerdictLimit>,
+        series: &Series,
+        pairs: &[Difference],
+        rule: &Rule,
+    ) -> Result<Standing, Error> {
+        let is_load = matches!(limit, Some(VerdictLimit::Contaminated { .. } | VerdictLimit::Stolen { .. }));
+        if is_load && series.is_bounded {
+            let seen = super::sequence(pairs, rule)?.decision().map(|decision| decision.outcome);
+            let ends = ends(series, pairs, rule)?;
+            if let [Some((outcome, (low, _))), Some((other, (_, high)))] = ends
+                && outcome == other
+                && seen == Some(outcome)
+            {
+                return Ok(Standing { limit: None, interval: Some((low, high)) });
+            }
+        }
+        Ok(Standing { limit, interval: None })
+    }
+}
+
+/// What the pairs would say at their lower ends and at their upper ends.
+fn ends(
+    series: &Series,
+    pairs: &[Difference],
+    rule: &Rule,
+) -> Result<[Option<(Outcome, (f64, f64))>; 2], Error> {
+    let mut found = [None; 2];
+    for (end, found) in found.iter_mut().enumerate() {
+        let mut sequence = Sequence::new(rule.clone());
+        for pair in shifted(series, pairs, end) {
+            sequence.push(pair)?;
+        }
+        let interval = sequence.interval();
+        *found = sequence.decision().map(|decision| decision.outcome).zip(interval);
+    }
+    Ok(found)
+}
+
+/// The pairs at their lower ends (0) or at their upper ends (1).
+pub(super) fn shifted(series: &Series, pairs: &[Difference], end: usize) -> Vec<Difference> {
+    let losses = series.losses.iter().copied().chain(std::iter::repeat([0.0; 2]));
+    let shifted = pairs.iter().zip(losses).map(|(pair, [of_a, of_b])| {
+        let ratio = if end == 0 { pair.ratio - of_a } else { pair.ratio + of_b };
+        Difference { ratio, ..*pair }
+    });
+    shifted.collect()
+}
+
+/// The rule with a region that has room for load: twice as wide, and wider by as much as the load may have taken
+/// more from one side than from the other, on average.
+pub(super) fn under_load(rule: &Rule, series: &Series) -> Result<Rule, Error> {
+    let pairs = series.values.iter().map(Vec::len).min().unwrap_or(0).max(1) as f64;
+    let [of_a, of_b] =
+        [0, 1].map(|side| series.losses.iter().filter_map(|losses| losses.get(side)).sum::<f64>() / pairs);
+    let half = 2.0 * rule.rope().half_width() + (of_a - of_b).abs();
+    Ok(rule.with_rope(Rope::new(libm::expm1(half))?))
+}
