@@ -40,11 +40,11 @@ pair only warms up. After 10, 16, 24 and 40 pairs it is tested whether the diffe
 larger than --region (better or worse) or within it (same); else the verdict is inconclusive. Each
 test demands more than a single one would, so that testing often finds nothing that is not there.
 
-Metrics: wall, user, system (seconds), memory (bytes); what a benchmark program reports, as
-PROGRAM:[SUBJECT:]METRIC[:pPERCENTILE], such as pgbench:tps, wrk:latency:p99, fio:read:iops,
-redis-benchmark:SET:requests (pgbench, wrk or memtier alone: rate and latency); or
-NAME,larger|smaller[,UNIT]=REGEX, whose first group has to match once in what the command prints.
-The first one given decides.
+Metrics: wall, user, system, cpu (user and system; seconds), memory (bytes), voluntary-switches,
+involuntary-switches; what a benchmark program reports, as PROGRAM:[SUBJECT:]METRIC[:pPERCENTILE],
+such as pgbench:tps, wrk:latency:p99, fio:read:iops, redis-benchmark:SET:requests (pgbench, wrk or
+memtier alone: rate and latency); or NAME,larger|smaller[,UNIT]=REGEX, whose first group has to
+match once in what the command prints. The first one given decides.
 
 Files are of pgbench, sysbench, redis-benchmark, memtier, wrk, fio, google-benchmark, go, criterion
 or hyperfine, with one report or several; what both have is compared, with Holm's correction for

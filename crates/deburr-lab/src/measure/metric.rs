@@ -30,8 +30,14 @@ pub enum Source {
     User,
     /// CPU time in the kernel, in seconds.
     System,
+    /// CPU time of both kinds, in seconds.
+    Cpu,
     /// Peak memory, in bytes.
     PeakMemory,
+    /// How often it waited for something.
+    VoluntarySwitches,
+    /// How often it lost its processor.
+    InvoluntarySwitches,
     /// What the first group of an expression matches, or the whole of it where it has none.
     Pattern(Regex),
     /// What a benchmark program reports of itself under a name.
@@ -42,7 +48,7 @@ impl Source {
     /// Whether it counts the time in which a run waits for a processor, as everything does but what the
     /// kernel counts of the process.
     pub fn counts_waiting(&self) -> bool {
-        !matches!(self, Source::User | Source::System | Source::PeakMemory)
+        matches!(self, Source::Wall | Source::Pattern(_) | Source::Reported(..))
     }
 }
 
@@ -97,7 +103,10 @@ impl Metric {
             Source::Wall => Ok(usage.wall),
             Source::User => Ok(usage.user),
             Source::System => Ok(usage.system),
+            Source::Cpu => Ok(usage.user + usage.system),
             Source::PeakMemory => Ok(usage.peak_memory as f64),
+            Source::VoluntarySwitches => Ok(usage.voluntary_switches as f64),
+            Source::InvoluntarySwitches => Ok(usage.involuntary_switches as f64),
             Source::Pattern(pattern) => matched(pattern, text),
             Source::Reported(format, name) => {
                 let report = reports.entry(*format).or_insert_with(|| readers::read(*format, text));
@@ -156,6 +165,7 @@ mod tests {
         user: 1.5,
         system: 0.25,
         peak_memory: 4096,
+        memory_floor: 0,
         voluntary_switches: 1,
         involuntary_switches: 2,
     };
@@ -171,8 +181,20 @@ mod tests {
 
     #[test]
     fn what_a_run_took_is_read_as_it_is() {
-        let sources = [Source::Wall, Source::User, Source::System, Source::PeakMemory];
-        assert_eq!(sources.map(|source| read(source, "")), [Ok(2.0), Ok(1.5), Ok(0.25), Ok(4096.0)]);
+        let sources = [
+            (Source::Wall, 2.0),
+            (Source::User, 1.5),
+            (Source::System, 0.25),
+            (Source::Cpu, 1.75),
+            (Source::PeakMemory, 4096.0),
+            (Source::VoluntarySwitches, 1.0),
+            (Source::InvoluntarySwitches, 2.0),
+        ];
+        for (source, value) in sources {
+            let is_the_process_alone = !matches!(source, Source::Wall);
+            assert_eq!(source.counts_waiting(), !is_the_process_alone);
+            assert_eq!(read(source, ""), Ok(value));
+        }
     }
 
     #[test]

@@ -319,6 +319,7 @@ mod tests {
                 user: 0.1,
                 system: 0.02,
                 peak_memory: 1 << 20,
+                memory_floor: 0,
                 voluntary_switches: 3,
                 involuntary_switches: 4,
             },

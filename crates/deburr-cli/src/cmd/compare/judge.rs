@@ -3,7 +3,7 @@
 //! In: a [`ComparePlan`] and the pairs of each point. Out: a document with a comparison for each metric. The
 //! statistics are `deburr_lab`'s; here is decided which of them is applied to what.
 
-use super::metric::ChosenMetric;
+use super::metric::{self, ChosenMetric};
 use super::plan::ComparePlan;
 use crate::args::compare::{Compare, PAIRS};
 use crate::render::compare::document::{CompareDocument, Measured, Point};
@@ -137,6 +137,8 @@ pub(super) fn document(
         named.collect::<Result<Vec<Comparison>, String>>()
     };
     let (questions, mut notes) = comparable(plan, points);
+    let runs = points.iter().flat_map(|point| &point.pairs).flat_map(|pair| &pair.runs);
+    notes.extend(metric::memory_note(&plan.chosen, runs));
     let mut curve = Vec::new();
     for Measurements { value, pairs, criteria } in points {
         let criteria: Vec<&Criterion> =

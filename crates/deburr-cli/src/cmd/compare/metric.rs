@@ -46,10 +46,23 @@ impl ChosenMetric {
 /// not what the slowest of many requests took, or memory.
 fn is_bounded(question: &Question, source: &Source) -> bool {
     match source {
-        Source::Wall | Source::User | Source::System => true,
+        Source::Wall | Source::User | Source::System | Source::Cpu => true,
         Source::Pattern(_) | Source::Reported(..) => question.direction == Direction::Larger,
         _ => false,
     }
+}
+
+/// That memory could not be seen below what this process itself had, where it was so in some run.
+pub(super) fn memory_note<'r>(
+    chosen: &[ChosenMetric],
+    runs: impl Iterator<Item = &'r RecordedRun>,
+) -> Option<String> {
+    let memory = chosen.iter().find(|chosen| matches!(chosen.metric.source, Source::PeakMemory))?;
+    let floor = runs.map(|run| run.usage.memory_floor).max().filter(|floor| *floor > 0)?;
+    let (name, floor) = (&memory.question.name, floor as f64 / 1e6);
+    Some(format!(
+        "{name}: below {floor:.1} MB it cannot be seen here: deburr's own memory counts as the command's"
+    ))
 }
 
 /// Reads what `--metric` says: one metric, or those that a program always reports.
@@ -63,7 +76,10 @@ pub(super) fn parse(text: &str) -> Result<Vec<ChosenMetric>, String> {
         "wall" => Some(("s", Source::Wall)),
         "user" => Some(("s", Source::User)),
         "system" => Some(("s", Source::System)),
+        "cpu" => Some(("s", Source::Cpu)),
         "memory" => Some(("B", Source::PeakMemory)),
+        "voluntary-switches" => Some(("", Source::VoluntarySwitches)),
+        "involuntary-switches" => Some(("", Source::InvoluntarySwitches)),
         _ => None,
     };
     if let Some((unit, source)) = own {
@@ -76,8 +92,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<ChosenMetric>, String> {
     let (head, expression) = text.split_once('=').ok_or_else(|| {
         let programs = Format::ALL.map(|format| format!("{format}:…")).join(", ");
         format!(
-            "--metric {text:?}: unknown; expected wall, user, system, memory, {programs}, \
-             or NAME,larger|smaller[,UNIT]=REGEX"
+            "--metric {text:?}: unknown; expected wall, user, system, cpu, memory, voluntary-switches, \
+             involuntary-switches, {programs}, or NAME,larger|smaller[,UNIT]=REGEX"
         )
     })?;
     let mut parts = head.split(',');
@@ -178,6 +194,20 @@ mod tests {
             let error = parse(wrong).expect_err("no metric");
             assert!(error.contains(why), "{error}");
         }
+    }
+
+    #[test]
+    fn memory_that_was_measured_with_that_of_deburr_is_noted() {
+        let run = |memory_floor| RecordedRun {
+            usage: Usage { memory_floor, ..Usage::default() },
+            ..RecordedRun::default()
+        };
+        let runs = [run(0), run(5_300_000)];
+        let [memory, wall] = ["memory", "wall"].map(|name| parse(name).expect("a metric"));
+        let noted = memory_note(&memory, runs.iter()).expect("a note");
+        assert!(noted.starts_with("memory: below 5.3 MB it cannot be seen here"), "{noted}");
+        assert_eq!(memory_note(&memory, runs[..1].iter()), None);
+        assert_eq!(memory_note(&wall, runs.iter()), None);
     }
 
     #[test]

@@ -3,23 +3,29 @@
 //! In: a command. Out: how it ended, and what it took. Wall time is counted from before the process is made
 //! until its end is known; CPU time, peak memory and context switches are what the kernel counted for it and
 //! for the children that it waited for (`wait4`, as `/usr/bin/time` does). Nothing else runs meanwhile: its
-//! output goes to a file, and its end wakes one `poll`.
+//! output goes to a file, and its end wakes one `poll`. A process of some pages makes it, where that works,
+//! so that this one's memory is not counted ([`starter`]).
 
-use super::machine::Cpus;
+mod image;
+mod starter;
+
+use super::machine::{Cpus, Pinned};
 use super::stop::Stop;
 use super::tree;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process_group, pidfd_open, waitpid};
 use serde::{Deserialize, Serialize};
+use starter::Starter;
 use std::ffi::OsString;
+
 use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a process that is signalled to end may take, until it is killed.
@@ -86,14 +92,20 @@ pub struct Usage {
     pub user: f64,
     /// CPU time in the kernel, in seconds.
     pub system: f64,
-    /// The most memory that it, or one of its children, had at once: the resident set, in bytes. Never less
-    /// than what this process had when it made it, which the kernel counts as the new one's until it runs its
-    /// own program.
+    /// The most memory that it, or one of its children, had at once: the resident set, in bytes.
     pub peak_memory: u64,
+    /// The least that `peak_memory` can be, where this process itself had to make it: its own memory, which
+    /// the kernel counts as the new one's until that executes its program. Else 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub memory_floor: u64,
     /// How often it waited for something.
     pub voluntary_switches: u64,
     /// How often it lost its processor.
     pub involuntary_switches: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Where a run prints to. Files, so that nothing has to read meanwhile.
@@ -125,6 +137,62 @@ pub fn run(task: &Task, streams: Streams<'_>, stop: &Stop) -> io::Result<(End, U
 }
 
 impl Task {
+    /// Starts it by a process of its own, so that it begins with the memory of that one.
+    fn start_apart(&self, streams: Streams<'_>) -> io::Result<(Instant, Pid, Child)> {
+        let starter = Starter::new()?;
+        let name = self.words.first().map(OsString::as_os_str).unwrap_or_default();
+        let own = self.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
+        let paths = own.or_else(|| std::env::var_os("PATH"));
+        let path = starter::found(name, paths.as_deref(), self.folder.as_deref());
+        let path = path.ok_or(io::ErrorKind::NotFound)?;
+        let mut command = Command::new(starter.program());
+        command.arg0(path).args(&self.words);
+        self.furnish(&mut command, streams)?;
+        let pinned = self.pinned()?;
+        let waiting = starter.spawn(&mut command)?;
+        drop(pinned);
+        waiting.start()
+    }
+
+    /// Starts it.
+    fn start_directly(&self, streams: Streams<'_>) -> io::Result<(Instant, Pid)> {
+        let (program, arguments) =
+            self.words.split_first().ok_or_else(|| io::Error::other("an empty command"))?;
+        let mut command = Command::new(program);
+        command.args(arguments);
+        self.furnish(&mut command, streams)?;
+        let pinned = self.pinned()?;
+        let start = Instant::now();
+        let child = command.spawn();
+        drop(pinned);
+        let child = child.map_err(|error| self.failed_to_start(error))?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        Ok((start, pid.ok_or(Errno::SRCH)?))
+    }
+
+    /// Keeps what is started on the processors that it may use: children inherit where their parent may run,
+    /// and a hook between fork and exec would make starting slower.
+    fn pinned(&self) -> io::Result<Option<Pinned>> {
+        let pinned = self.cpus.as_ref().map(Cpus::pin).transpose();
+        pinned.map_err(|error| explained("processors that it may use", error))
+    }
+
+    /// What a command runs in.
+    fn furnish(&self, command: &mut Command, streams: Streams<'_>) -> io::Result<()> {
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.stdin(match &self.input {
+            Some(path) => Stdio::from(File::open(path).map_err(|error| explained(path.display(), error))?),
+            None => Stdio::null(),
+        });
+        command.stdout(streams.output.try_clone()?).stderr(streams.errors.try_clone()?);
+        // So that it can be ended with all that it started, and does not get the terminal's Ctrl-C itself.
+        command.process_group(0);
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        Ok(())
+    }
+
     /// The kernel reports a missing folder as it does a missing program.
     fn failed_to_start(&self, error: io::Error) -> io::Error {
         match (&self.folder, self.words.first()) {
@@ -148,26 +216,29 @@ pub(super) struct Process {
     pid: Pid,
     /// Becomes readable when it has ended.
     handle: OwnedFd,
+    /// What made it, if not this process.
+    starter: Option<Child>,
+    /// As in [`Usage`].
+    memory_floor: u64,
 }
 
 impl Process {
     /// Starts a command; returns the time just before.
     pub(super) fn start(task: &Task, streams: Streams<'_>) -> io::Result<(Instant, Process)> {
-        let mut command = command(task, streams)?;
-        // Children inherit where their parent may run; a hook between fork and exec would make starting
-        // slower.
-        let pinned = task.cpus.as_ref().map(Cpus::pin).transpose();
-        let pinned = pinned.map_err(|error| explained("processors that it may use", error))?;
-        let start = Instant::now();
-        let child = command.spawn();
-        drop(pinned);
-        let mut child = child.map_err(|error| task.failed_to_start(error))?;
-        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        let handle = pid.ok_or(Errno::SRCH).and_then(|pid| Ok((pid, pidfd_open(pid, PidfdFlags::empty())?)));
-        match handle {
-            Ok((pid, handle)) => Ok((start, Process { pid, handle })),
+        // What it could not start fails once more, or starts as a shell would.
+        let (start, pid, starter) = match task.start_apart(streams) {
+            Ok((start, pid, starter)) => (start, pid, Some(starter)),
+            Err(_) => {
+                let (start, pid) = task.start_directly(streams)?;
+                (start, pid, None)
+            }
+        };
+        let memory_floor = if starter.is_some() { 0 } else { own_memory() };
+        match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(handle) => Ok((start, Process { pid, handle, starter, memory_floor })),
             Err(error) => {
-                let _ = child.kill().and_then(|()| child.wait());
+                let _ = kill_process_group(pid, Signal::KILL);
+                let _ = waitpid(Some(pid), WaitOptions::empty());
                 Err(io::Error::other(format!("cannot wait for a process (Linux 5.3 is needed): {error}")))
             }
         }
@@ -235,8 +306,13 @@ impl Process {
             let reaped = libc::wait4(self.pid.as_raw_nonzero().get(), &raw mut status, 0, usage.as_mut_ptr());
             (reaped, usage.assume_init())
         };
-        if reaped < 0 {
-            return Err(io::Error::last_os_error());
+        let failed = (reaped < 0).then(io::Error::last_os_error);
+        if let Some(mut starter) = self.starter {
+            // It has ended long since.
+            let _ = starter.wait();
+        }
+        if let Some(error) = failed {
+            return Err(error);
         }
         let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
         let usage = Usage {
@@ -244,6 +320,7 @@ impl Process {
             user: seconds(usage.ru_utime),
             system: seconds(usage.ru_stime),
             peak_memory: u64::try_from(usage.ru_maxrss).unwrap_or_default().saturating_mul(1024),
+            memory_floor: self.memory_floor,
             voluntary_switches: u64::try_from(usage.ru_nvcsw).unwrap_or_default(),
             involuntary_switches: u64::try_from(usage.ru_nivcsw).unwrap_or_default(),
         };
@@ -255,22 +332,13 @@ impl Process {
     }
 }
 
-fn command(task: &Task, streams: Streams<'_>) -> io::Result<Command> {
-    let (program, arguments) =
-        task.words.split_first().ok_or_else(|| io::Error::other("an empty command"))?;
-    let mut command = Command::new(program);
-    command.args(arguments).envs(task.env.iter().map(|(name, value)| (name, value)));
-    command.stdin(match &task.input {
-        Some(path) => Stdio::from(File::open(path).map_err(|error| explained(path.display(), error))?),
-        None => Stdio::null(),
-    });
-    command.stdout(streams.output.try_clone()?).stderr(streams.errors.try_clone()?);
-    // So that it can be ended with all that it started, and does not get the terminal's Ctrl-C itself.
-    command.process_group(0);
-    if let Some(folder) = &task.folder {
-        command.current_dir(folder);
-    }
-    Ok(command)
+/// The most memory that this process has had, in bytes.
+fn own_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes: u64 =
+        peak.and_then(|peak| peak.split_whitespace().next()?.parse().ok()).unwrap_or_default();
+    kibibytes.saturating_mul(1024)
 }
 
 #[cfg(test)]
@@ -390,6 +458,94 @@ mod tests {
         assert!(usage.wall >= 0.3 && usage.user + usage.system < usage.wall + 0.1, "{usage:?}");
         assert!(usage.peak_memory > 48 << 20, "{usage:?}");
         assert!(usage.voluntary_switches > 0);
+    }
+
+    #[test]
+    fn peak_memory_is_that_of_the_run_alone() {
+        let held = vec![1_u8; 200 << 20];
+        let (_, small) = ran(&task(&["true"]));
+        let (_, large) = ran(&task(&["sh", "-c", "head -c 64M /dev/zero | tail -c 64M >/dev/null"]));
+        assert!(own_memory() > 200 << 20);
+        // Other architectures have no starter.
+        if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+            assert_eq!((small.memory_floor, large.memory_floor), (0, 0));
+            assert!((1 << 16..20 << 20).contains(&small.peak_memory), "{small:?}");
+            assert!((64 << 20..90 << 20).contains(&large.peak_memory), "{large:?}");
+        }
+        let streams = output();
+        let (_, pid) = task(&["true"])
+            .start_directly(Streams { output: &streams, errors: &streams })
+            .expect("a process");
+        let handle = pidfd_open(pid, PidfdFlags::empty()).unwrap();
+        let direct = Process { pid, handle, starter: None, memory_floor: own_memory() };
+        let direct = direct.reap().expect("its end").1;
+        assert!(direct.peak_memory > 200 << 20 && direct.memory_floor > 200 << 20, "{direct:?}");
+        drop(held);
+    }
+
+    #[test]
+    fn a_program_that_cannot_start_says_why_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str, mode: u32| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let error = |task: &Task| ran_to(task, &output()).unwrap_err().to_string();
+        let plain = file("plain", "exit 3\n", 0o755);
+        let missing = file("missing", "#!/no/such/shell\n", 0o755);
+        let unknown = file("unknown", "\x7fELF\n", 0o755);
+        for (program, why) in [
+            ("/no/such/program", "No such file or directory (os error 2)"),
+            ("no-such-program", "No such file or directory (os error 2)"),
+            (&missing, "No such file or directory (os error 2)"),
+            (&plain, "Exec format error (os error 8)"),
+            (&unknown, "Exec format error (os error 8)"),
+            ("/", "Permission denied (os error 13)"),
+        ] {
+            assert_eq!(error(&task(&[program])), format!("{program}: {why}"));
+        }
+        let astray = Task { folder: Some("/no/such/folder".into()), ..task(&["true"]) };
+        assert_eq!(error(&astray), "/no/such/folder: not a directory");
+        let unread = Task { input: Some("/no/such/file".into()), ..task(&["true"]) };
+        assert!(error(&unread).starts_with("/no/such/file: No such file"));
+        let zero = Task { env: vec![("A".into(), "\0".into())], ..task(&["true"]) };
+        assert!(error(&zero).contains("nul byte"));
+    }
+
+    #[test]
+    fn a_program_is_looked_for_where_its_own_path_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deburr-test-tool");
+        std::fs::write(&path, "#!/bin/sh\necho $0 $#\n").unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let env = |paths: &str| vec![("PATH".into(), paths.into())];
+        let absolute = format!("/no/such/folder:{}:/usr/bin:/bin", folder.path().display());
+        let tool = Task { env: env(&absolute), ..task(&["deburr-test-tool", "x"]) };
+        assert_eq!(printed(&tool), format!("{} 1\n", path.display()));
+        let relative = Task { env: env(".:/bin"), folder: Some(folder.path().into()), ..tool.clone() };
+        assert_eq!(printed(&relative), "./deburr-test-tool 1\n");
+        let inside = Task { words: vec!["./deburr-test-tool".into()], env: env("/bin"), ..relative };
+        assert_eq!(printed(&inside), "./deburr-test-tool 0\n");
+    }
+
+    #[test]
+    fn a_run_is_a_child_that_leads_a_group_and_has_no_socket_of_its_starter() {
+        let large = Task {
+            env: vec![("LARGE".into(), "x".repeat(100_000).into())],
+            ..task(&[
+                "sh",
+                "-c",
+                "echo $PPID $(ps -o pgid= $$) $$ ${#LARGE}; for f in /proc/$$/fd/*; do [ ! -S $f ] || echo $f; done",
+            ])
+        };
+        let text = printed(&large);
+        let mut lines = text.lines();
+        let first: Vec<&str> = lines.next().unwrap().split(' ').collect();
+        assert_eq!((first[0], first[3]), (std::process::id().to_string().as_str(), "100000"));
+        assert_eq!(first[1], first[2]);
+        assert_eq!(lines.next(), None);
     }
 
     #[test]
