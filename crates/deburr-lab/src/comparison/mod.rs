@@ -193,8 +193,13 @@ pub fn compare(
         warnings.push(Warning::Drift { p: drift.p() });
     }
     let alone: &[&Vec<f64>] = if is_one { &[a, b] } else { &[] };
+    // One null distribution serves both sides, as long as they have as many runs.
+    let null = alone.first().map(|values| Modes::null(values.len(), seed));
     for values in alone {
-        let modes = Modes::of(values, seed)?;
+        let modes = match &null {
+            Some(null) if values.len() == a.len() => Modes::against(values, null)?,
+            _ => Modes::of(values, seed)?,
+        };
         if let Some((low, high)) = modes.split {
             warnings.push(Warning::TwoModes {
                 p: modes.p,
@@ -328,6 +333,10 @@ fn levels(metrics: &[(Question, Series, Rule)], first: usize) -> Vec<f64> {
         .filter_map(|(index, pairs)| metrics.get(*index).map(|(_, _, rule)| (rule, pairs.as_slice())))
         .collect();
     let mut levels: Vec<f64> = metrics.iter().map(|(_, _, rule)| rule.alpha()).collect();
+    // Alone, a metric has all of the error.
+    if judged.len() < 2 {
+        return levels;
+    }
     // What has no level cannot be compared either, and says so then.
     for ((index, _), level) in paired.iter().zip(holm::levels(&judged).unwrap_or_default()) {
         if let Some(place) = levels.get_mut(*index) {

@@ -169,20 +169,74 @@ impl Means {
         count
     }
 
-    /// The one at place `rank`, from 1: the least number that so many are not above, found by halving among
-    /// all numbers.
+    /// The one at place `rank`, from 1. Counting halves the numbers between which it is, until the means
+    /// there are few enough to be listed: as many as there are values.
     fn at(&self, rank: usize) -> f64 {
-        let (mut below, mut reached) = (key(f64::NEG_INFINITY), key(f64::INFINITY));
-        while reached - below > 1 {
-            let middle = below + (reached - below) / 2;
-            if self.up_to(number(middle)) >= rank {
-                reached = middle;
+        let ends = self.sorted.first().zip(self.sorted.last());
+        // Halves of the smallest numbers are rounded, so that a mean may be outside of all values.
+        let [least, most] = [f64::NEG_INFINITY, f64::INFINITY].map(key);
+        let (mut below, mut reached) = ends
+            .map_or((least, most), |(low, high)| ((key(*low) - 2).max(least), (key(*high) + 2).min(most)));
+        let (mut under, mut within) = (0, self.count());
+        let mut is_by_value = true;
+        while reached - below > 1 && within - under > self.sorted.len() {
+            // By value it takes the fewest steps, and by keys never more than there are bits.
+            let halved = key(number(below) / 2.0 + number(reached) / 2.0);
+            let is_between = is_by_value && halved > below && halved < reached;
+            let middle = if is_between { halved } else { below + (reached - below) / 2 };
+            is_by_value = !is_by_value;
+            let count = self.up_to(number(middle));
+            if count >= rank {
+                (reached, within) = (middle, count);
             } else {
-                below = middle;
+                (below, under) = (middle, count);
+            }
+        }
+        if reached - below <= 1 {
+            // −0 is no other number than 0.
+            return number(reached) + 0.0;
+        }
+        let mut listed = self.between(number(below), number(reached));
+        let place = (rank - under).saturating_sub(1);
+        if place >= listed.len() {
+            return number(reached) + 0.0;
+        }
+        *listed.select_nth_unstable_by(place, f64::total_cmp).1 + 0.0
+    }
+
+    /// Those above one limit and not above another.
+    fn between(&self, low: f64, high: f64) -> Vec<f64> {
+        let mean = |one: f64, other: f64| one / 2.0 + other / 2.0;
+        let (mut listed, mut end) = (Vec::new(), self.sorted.len());
+        for (index, one) in self.sorted.iter().enumerate() {
+            while end > index && self.sorted.get(end - 1).is_some_and(|other| mean(*one, *other) > high) {
+                end -= 1;
+            }
+            if end <= index {
+                break;
+            }
+            let others = self.sorted.get(index..end).unwrap_or_default().iter().rev();
+            listed.extend(others.map(|other| mean(*one, *other)).take_while(|mean| *mean > low));
+        }
+        listed
+    }
+
+    /// The least of those above a limit; the limit where there is none.
+    fn after(&self, limit: f64) -> f64 {
+        let (mut least, mut end) = (f64::INFINITY, self.sorted.len());
+        for (index, one) in self.sorted.iter().enumerate() {
+            let with = |other: usize| self.sorted.get(other).map(|other| one / 2.0 + other / 2.0);
+            while end > index && with(end - 1).is_some_and(|mean| mean > limit) {
+                end -= 1;
+            }
+            // The first that is above, unless it is in an earlier row.
+            least = with(end.max(index)).map_or(least, |mean| least.min(mean));
+            if end <= index {
+                break;
             }
         }
         // −0 is no other number than 0.
-        number(reached) + 0.0
+        if least.is_finite() { least + 0.0 } else { limit }
     }
 
     fn median(&self) -> f64 {
@@ -190,7 +244,8 @@ impl Means {
         if count % 2 == 1 {
             return self.at(count / 2 + 1);
         }
-        let (low, high) = (self.at(count / 2), self.at(count / 2 + 1));
+        let low = self.at(count / 2);
+        let high = if self.up_to(low) > count / 2 { low } else { self.after(low) };
         // Halves of the smallest numbers are rounded.
         (low / 2.0 + high / 2.0).clamp(low, high)
     }
@@ -290,6 +345,36 @@ mod tests {
         assert!(location(&d[..6], 6.0, BOUND).unwrap().interval.is_some());
         let wider = location(&d, 6.0, BOUND).unwrap().interval.unwrap();
         assert!(wider.0 < low && wider.1 > high);
+    }
+
+    #[test]
+    fn counted_means_are_those_of_the_list() {
+        let mut random = Random::new(21);
+        let tiny = f64::from_bits(1);
+        for n in [1, 2, 3, 5, 8, 21, 60] {
+            let drawn: [Vec<f64>; 6] = [
+                (0..n).map(|_| random.normal()).collect(),
+                (0..n).map(|_| (3.0 * random.normal()).round()).collect(),
+                (0..n).map(|_| 1e300 * random.normal()).collect(),
+                (0..n).map(|_| tiny * (8.0 * random.normal()).round()).collect(),
+                (0..n).map(|_| (200.0 * random.normal()).exp()).collect(),
+                vec![-0.0; n],
+            ];
+            for values in drawn {
+                let means = Means::of(&values);
+                let mut listed: Vec<f64> = Vec::new();
+                for (index, one) in means.sorted.iter().enumerate() {
+                    listed.extend(means.sorted[index..].iter().map(|other| one / 2.0 + other / 2.0 + 0.0));
+                }
+                listed.sort_by(f64::total_cmp);
+                let found: Vec<f64> = (1..=means.count()).map(|rank| means.at(rank)).collect();
+                assert_eq!(found, listed, "{values:?}");
+                for (rank, value) in listed.iter().enumerate() {
+                    let after = listed[rank..].iter().find(|other| *other > value).unwrap_or(value);
+                    assert_eq!(means.after(*value), *after, "{values:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -248,7 +248,12 @@ impl Modes {
     /// # Errors
     /// [`Error::TooFew`] of nothing, [`Error::NotFinite`].
     pub fn of(values: &[f64], seed: u64) -> Result<Modes, Error> {
-        Modes::against(values, &Null::simulate(values.len().min(MOST), DRAWS, seed))
+        Modes::against(values, &Modes::null(values.len(), seed))
+    }
+
+    /// The null distribution for samples of so many values.
+    pub fn null(values: usize, seed: u64) -> Null {
+        Null::simulate(values.min(MOST), DRAWS, seed)
     }
 
     /// As [`Modes::of`], with a null distribution at hand for this size.
