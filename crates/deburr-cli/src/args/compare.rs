@@ -151,7 +151,7 @@ pub(crate) struct Compare {
     /// Also print the marks of published tables, which show noise rather than a difference
     #[arg(long, help_heading = "Output")]
     pub(crate) marks: bool,
-    /// Compute intervals and p values as benchstat does, with its two faults
+    /// Compute intervals and p values and read units as benchstat does, with its faults
     #[arg(long, help_heading = "Output")]
     pub(crate) benchstat_faults: bool,
     /// Also write a page with figures there

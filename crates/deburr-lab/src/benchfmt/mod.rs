@@ -63,8 +63,8 @@ pub fn tables(inputs: &[Input<'_>], options: &Options) -> Result<(Tables, Vec<Sy
             None => input.path.to_owned(),
         };
         let mut records = Vec::new();
-        problems
-            .extend(parse(input.text, input.path, &label, builder.units(), |record| records.push(record)));
+        let mut keep = |record| records.push(record);
+        problems.extend(parse(input.text, input.path, &label, options.upstream, builder.units(), &mut keep));
         records.iter().for_each(|record| builder.add(record));
     }
     Ok((builder.tables(), problems))

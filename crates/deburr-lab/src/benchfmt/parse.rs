@@ -2,10 +2,15 @@
 //!
 //! In: a file's text (golang.org/design/14313-benchmark-format). Out: records in the file's order, and syntax
 //! errors with their lines. Everything else in the file is passed over.
+//!
+//! Upstream keeps the unit as it was written where the value is the same in base units, as 0 is, so that
+//! `0 ns/op` is of another unit than `1 ns/op`. That is a fault, which [`Upstream::AsPrinted`] has, too.
 
 use super::unit::tidy;
+use crate::stats::benchstat::Upstream;
 use std::collections::HashMap;
 use std::fmt;
+use std::num::{IntErrorKind, ParseIntError};
 
 /// A line that was meant to be a result and is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +45,7 @@ pub struct Config {
 pub struct Value {
     /// Finite.
     pub value: f64,
-    /// Tidied: `sec/op`.
+    /// Tidied: `sec/op`; as it was written where upstream leaves it.
     pub unit: String,
 }
 
@@ -52,7 +57,7 @@ pub struct Record {
     /// Without `Benchmark`.
     pub name: String,
     /// How many times the operation ran.
-    pub iterations: u64,
+    pub iterations: i64,
     /// At least one.
     pub values: Vec<Value>,
 }
@@ -64,9 +69,9 @@ pub struct Units {
 }
 
 impl Units {
-    /// The value of `key` (`assume`, `better`) for a tidied unit.
+    /// The value of `key` (`assume`, `better`) for a unit, tidied or not.
     pub fn get(&self, unit: &str, key: &str) -> Option<&str> {
-        self.said.get(&(unit.to_owned(), key.to_owned())).map(String::as_str)
+        self.said.get(&(tidy(1.0, unit).1, key.to_owned())).map(String::as_str)
     }
 }
 
@@ -76,6 +81,7 @@ pub fn parse(
     text: &str,
     path: &str,
     label: &str,
+    upstream: Upstream,
     units: &mut Units,
     mut take: impl FnMut(Record),
 ) -> Vec<SyntaxError> {
@@ -85,7 +91,7 @@ pub fn parse(
         let mut report =
             |reason: String| problems.push(SyntaxError { path: path.to_owned(), line: index + 1, reason });
         if let Some(rest) = line.strip_prefix("Benchmark") {
-            match benchmark(rest) {
+            match benchmark(rest, upstream) {
                 Ok(None) => {}
                 Ok(Some((name, iterations, values))) => {
                     take(Record { config: config.clone(), name, iterations, values });
@@ -133,25 +139,31 @@ fn key_value(line: &str) -> Option<(&str, &str)> {
     (value.is_empty() || trimmed.len() < value.len()).then_some((key, trimmed))
 }
 
-type Measured = (String, u64, Vec<Value>);
+type Measured = (String, i64, Vec<Value>);
 
 /// After `Benchmark`: name, iterations, and pairs of value and unit. A name alone is what `go test -v` prints
 /// first.
-fn benchmark(rest: &str) -> Result<Option<Measured>, String> {
+fn benchmark(rest: &str, upstream: Upstream) -> Result<Option<Measured>, String> {
     let name_end = rest.find(char::is_whitespace);
     let Some((name, rest)) = name_end.and_then(|end| rest.split_at_checked(end)) else { return Ok(None) };
     let mut fields = rest.split_whitespace();
     let iterations = fields.next().ok_or("missing iteration count")?;
-    let iterations = iterations.parse().map_err(|_| "parsing iteration count: invalid syntax".to_owned())?;
+    let iterations = iterations.parse().map_err(|error: ParseIntError| {
+        let is_large = matches!(error.kind(), IntErrorKind::PosOverflow | IntErrorKind::NegOverflow);
+        let what = if is_large { "value out of range" } else { "invalid syntax" };
+        format!("parsing iteration count: {what}")
+    })?;
     let mut values = Vec::new();
     while let Some(field) = fields.next() {
         let value: f64 = field.parse().map_err(|_| "parsing measurement: invalid syntax".to_owned())?;
         let unit = fields.next().ok_or("missing units")?;
-        let (value, unit) = tidy(value, unit);
-        if !value.is_finite() {
+        let (tidied, base) = tidy(value, unit);
+        if !tidied.is_finite() {
             return Err("parsing measurement: value out of range".to_owned());
         }
-        values.push(Value { value, unit });
+        let is_left = upstream == Upstream::AsPrinted && tidied == value;
+        // What a program rounds to −0 is 0.
+        values.push(Value { value: tidied + 0.0, unit: if is_left { unit.to_owned() } else { base } });
     }
     if values.is_empty() {
         return Err("missing measurements".to_owned());
@@ -182,7 +194,8 @@ mod tests {
 
     fn records(text: &str) -> (Vec<Record>, Vec<String>) {
         let (mut records, mut units) = (Vec::new(), Units::default());
-        let problems = parse(text, "f.txt", "f.txt", &mut units, |record| records.push(record));
+        let problems =
+            parse(text, "f.txt", "f.txt", Upstream::Corrected, &mut units, |record| records.push(record));
         (records, problems.iter().map(ToString::to_string).collect())
     }
 
@@ -196,6 +209,23 @@ mod tests {
         assert_eq!((records[0].name.as_str(), records[0].iterations), ("A-8", 10));
         assert_eq!(records[0].values[1], Value { value: 2e6, unit: "B/s".to_owned() });
         assert_eq!(records[0].config[1].value, "linux");
+    }
+
+    #[test]
+    fn zero_is_of_the_base_unit_except_where_upstream_leaves_it() {
+        let unit = |text: &str, upstream: Upstream| {
+            let mut found = Vec::new();
+            let mut units = Units::default();
+            let problems = parse(text, "", "", upstream, &mut units, |record| found.push(record));
+            assert!(problems.is_empty(), "{problems:?}");
+            assert_eq!(units.get("ns/op", "assume"), units.get("sec/op", "assume"));
+            found[0].values[0].unit.clone()
+        };
+        for (value, printed) in [("0", "ns/op"), ("-0.0", "ns/op"), ("1", "sec/op")] {
+            let text = format!("Unit ns/op assume=exact\nBenchmarkA 1 {value} ns/op\n");
+            assert_eq!(unit(&text, Upstream::Corrected), "sec/op");
+            assert_eq!(unit(&text, Upstream::AsPrinted), printed);
+        }
     }
 
     #[test]

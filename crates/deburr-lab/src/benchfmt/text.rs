@@ -114,7 +114,8 @@ impl Grid {
             }
             let margin = at(&margins, cell.column);
             let begin = offset(cell.column);
-            out.extend(std::iter::repeat_n(' ', begin.saturating_sub(position)));
+            // What is longer than its columns moves the next cell by as much again, as upstream prints it.
+            out.extend(std::iter::repeat_n(' ', begin.abs_diff(position)));
             out.push_str(&format!("{:>margin$}", cell.margin));
             let room = offset(cell.column + cell.span).saturating_sub(begin + margin);
             let pad = match cell.align {
@@ -124,7 +125,7 @@ impl Grid {
             };
             out.extend(std::iter::repeat_n(' ', pad));
             out.push_str(&cell.text);
-            position = begin.max(position) + margin + pad + width(&cell.text);
+            position = begin + margin + pad + width(&cell.text);
         }
         if !self.cells.is_empty() {
             out.push('\n');

@@ -44,6 +44,10 @@ impl ResultFile {
         if text.len() as u64 > LONGEST {
             return Err(format!("{}: more than {} MiB", path.display(), LONGEST >> 20));
         }
+        // Some editors and shells begin a file with the mark of its encoding, which is no part of it.
+        if text.starts_with('\u{feff}') {
+            text.drain(..'\u{feff}'.len_utf8());
+        }
         let format = format.or_else(|| readers::sniff(&text)).ok_or_else(|| {
             if let Ok(Some(_)) = recorded::open(path) {
                 return format!("{}: a record of deburr compare: give it alone", path.display());

@@ -1,6 +1,7 @@
 //! `deburr compare`: verdicts on commands whose difference is known, records that go on, and what is said
 //! where nothing can be.
 
+mod benchstat;
 mod judged;
 mod kept;
 mod page;

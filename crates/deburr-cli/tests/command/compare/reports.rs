@@ -330,3 +330,33 @@ fn what_cannot_be_compared_is_refused_with_file_and_place() {
         assert_eq!(stdout(&output), "", "{arguments:?}");
     }
 }
+
+#[test]
+fn a_mark_of_the_encoding_and_line_ends_of_windows_make_no_difference() {
+    let scratch = Scratch::new("reported-elsewhere");
+    let hyperfine = "{\n \"results\": [{\"command\": \"a\", \"times\": [1.0, 1.5,\n 1.25]}]}\n";
+    let values = "# seconds\n1.5\n\n1.25\n1.75\n";
+    for (name, text) in [
+        ("go", go(100.0)),
+        ("pgbench", pgbench(4, 1.0)),
+        ("values", values.to_owned()),
+        ("json", hyperfine.to_owned()),
+    ] {
+        let written = format!("\u{feff}{}", text.replace('\n', "\r\n"));
+        scratch.file("plain", text.as_bytes());
+        scratch.file(&format!("plain-{name}"), text.as_bytes());
+        scratch.file(&format!("windows-{name}"), written.as_bytes());
+        for format in ["csv", "benchstat"] {
+            let table = |file: &str| {
+                let output = compare(&scratch, &["plain", file, "--format", format]);
+                assert!(output.status.success(), "{name}: {}", stderr(&output));
+                stdout(&output).replace("windows", "plain")
+            };
+            let [plain, windows] = [table(&format!("plain-{name}")), table(&format!("windows-{name}"))];
+            assert_eq!(
+                plain.split_whitespace().collect::<Vec<_>>(),
+                windows.split_whitespace().collect::<Vec<_>>()
+            );
+        }
+    }
+}

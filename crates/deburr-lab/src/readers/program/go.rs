@@ -11,6 +11,7 @@ use crate::readers::gathered::Gathered;
 use crate::readers::measurement::Measurement;
 use crate::readers::metrics::Metrics;
 use crate::stats::Direction;
+use crate::stats::benchstat::Upstream;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -30,7 +31,8 @@ fn direction(unit: &str) -> Direction {
 
 pub(super) fn read(text: &str) -> Result<Vec<Measurement>, ReadError> {
     let (mut records, mut units) = (Vec::new(), Units::default());
-    let problems = benchfmt::parse(text, "", "", &mut units, |record| records.push(record));
+    let problems =
+        benchfmt::parse(text, "", "", Upstream::Corrected, &mut units, |record| records.push(record));
     if let Some(problem) = problems.into_iter().next() {
         return Err(ReadError::line(problem.line, problem.reason));
     }

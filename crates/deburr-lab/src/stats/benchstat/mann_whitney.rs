@@ -69,11 +69,22 @@ fn exact(u: usize, n: usize, m: usize, ties: &[usize], upstream: Upstream) -> f6
     let all = 2 * n * m;
     let (near, far) = (u.min(all - u), u.max(all - u));
     let lower: f64 = chances.iter().take(near + 1).sum();
-    match upstream {
+    match (upstream, ties) {
+        (Upstream::AsPrinted, &[below, above]) => 2.0 * of_two(near, n, m, below, above),
         // The smaller U may be the other side's, but the distribution is this side's.
-        Upstream::AsPrinted => 2.0 * lower,
-        Upstream::Corrected => (lower + chances.iter().skip(far).sum::<f64>()).min(1.0),
+        (Upstream::AsPrinted, _) => 2.0 * lower,
+        (Upstream::Corrected, _) => (lower + chances.iter().skip(far).sum::<f64>()).min(1.0),
     }
+}
+
+/// P(2U ≤ u) as upstream has it where there are only two different values, so many of each: the number of
+/// larger ones that the first side has at most is rounded towards 0, also where it is below 0 and no choice
+/// has so small a U.
+fn of_two(u: usize, n: usize, m: usize, below: usize, above: usize) -> f64 {
+    let [u, first, lower] = [u, n, below].map(|count| count as i64);
+    let most = (u - first * (lower - first)) / (n + m) as i64;
+    let counts = (n.saturating_sub(below)..=above).take_while(|&count| count as i64 <= most);
+    counts.map(|count| hypergeometric(n, m, above, count)).sum()
 }
 
 /// P(2U = i) for i from 0 to 2nm, given how many values there are of each size in ascending order.

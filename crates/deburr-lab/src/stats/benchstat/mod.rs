@@ -1,9 +1,9 @@
 //! The statistics of benchstat (golang.org/x/perf): what Go's users know, from two separate samples.
 //!
 //! Median with an interval between order statistics, Mann and Whitney's U test, `~` where p > α, and
-//! geometric means. Two faults of upstream's are corrected, and reproduced with [`Upstream::AsPrinted`]: with
-//! ties and sides of different sizes its p value depends on the order of the arguments and can exceed 1; and
-//! the interval for 24 values is off by one order statistic through rounding. None of this knows of drift or
+//! geometric means. Two faults of upstream's statistics are corrected, and reproduced with [`Upstream::AsPrinted`]: with
+//! ties and sides of different sizes its p value depends on the order of the arguments and can exceed 1 (and
+//! with two different values it counts a choice that there is not); and the interval for 24 values is off by one order statistic through rounding. None of this knows of drift or
 //! of pairs: see [`super::verdict`].
 
 mod interval;
