@@ -157,6 +157,9 @@ pub(crate) struct Compare {
     /// Also write a page with figures there
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,
+    /// Also write the runs there, as hyperfine --export-json does
+    #[arg(long, value_name = "FILE", conflicts_with = "values", help_heading = "Output")]
+    pub(crate) export_hyperfine: Option<PathBuf>,
     /// When to show progress on the standard error
     #[arg(long, value_enum, default_value_t = Progress::Auto, value_name = "WHEN", help_heading = "Output")]
     pub(crate) progress: Progress,
@@ -257,6 +260,7 @@ impl Compare {
             marks: false,
             benchstat_faults: false,
             html: None,
+            export_hyperfine: None,
             progress,
         }
     }

@@ -18,7 +18,7 @@ pub fn now() -> Option<String> {
 }
 
 /// So many seconds after the beginning of 1970. Years begin in March here, so that a leap day is the last of its year.
-fn rfc3339(seconds: u64) -> String {
+pub fn rfc3339(seconds: u64) -> String {
     let (days, second) = (seconds / DAY + EPOCH, seconds % DAY);
     let day = days % CYCLE;
     // What leap days add is taken away: every 4 years but not every 100, and at the end of the cycle.

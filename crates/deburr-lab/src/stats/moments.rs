@@ -38,7 +38,7 @@ pub fn all_equal(values: &[f64]) -> bool {
 /// Middle value, or the mean of the middle two; NaN of nothing.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    sorted.sort_unstable_by(f64::total_cmp);
     let upper = sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN);
     if sorted.len() % 2 == 1 {
         return upper;

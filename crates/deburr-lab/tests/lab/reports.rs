@@ -244,6 +244,20 @@ fn hyperfine_names_its_commands_where_there_are_several() {
 }
 
 #[test]
+fn hyperfine_2_measures_every_run() {
+    let two = found("hyperfine-2.0.json", Format::Hyperfine);
+    let names: Vec<_> = two.iter().map(|found| (found.name.as_str(), found.values.len())).collect();
+    let metrics = ["time", "cpu", "user", "system", "memory"];
+    let expected: Vec<(String, usize)> = ["a short sleep", "sleep 0.012"]
+        .iter()
+        .flat_map(|command| metrics.map(|metric| (format!("{command}:{metric}"), 4)))
+        .collect();
+    assert_eq!(names, expected.iter().map(|(name, count)| (name.as_str(), *count)).collect::<Vec<_>>());
+    assert!(two.iter().all(|found| found.direction == Smaller));
+    assert_eq!((two[0].unit.as_str(), two[4].unit.as_str()), ("s", "B"));
+}
+
+#[test]
 fn go_is_what_benchstat_reads() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/benchstat/inputs/crc-old.txt");
     let text = std::fs::read_to_string(path).unwrap();
@@ -363,6 +377,7 @@ fn a_document_that_is_cut_off_is_refused_wherever_that_is() {
         "fio-3.33.json",
         "google-1.7.json",
         "hyperfine-1.15.json",
+        "hyperfine-2.0.json",
         "memtier.json",
         "criterion-0.5-sample.json",
     ] {

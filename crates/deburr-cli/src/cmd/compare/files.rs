@@ -121,6 +121,7 @@ pub(super) fn compared(
             sweep: None,
             fitness: None,
             measured: Measured::Files { files: [a.path.clone(), file] },
+            runs: Vec::new(),
             notes,
             is_aa: false,
             has_marks: options.marks,

@@ -202,6 +202,7 @@ pub(super) fn document(
         fitness,
         comparisons,
         sweep,
+        runs: points.iter().map(|point| (point.value.clone(), point.pairs.clone())).collect(),
         measured: Measured::Commands {
             commands: plan.header.commands.clone(),
             names: plan.names(),

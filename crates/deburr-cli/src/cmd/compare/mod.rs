@@ -20,7 +20,7 @@ use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::INTERRUPTED;
 use crate::cmd::page::Page;
 use crate::cmd::terminal::{colored, width_of_terminal};
-use crate::render::compare::{benchstat, html, json, table, text};
+use crate::render::compare::{benchstat, html, hyperfine, json, table, text};
 use crate::render::style::Palette;
 pub(super) use commands::Ran;
 use deburr_lab::comparison::Comparison;
@@ -64,8 +64,15 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
             third.display()
         )));
     }
+    if options.export_hyperfine.is_some() && !files.is_empty() && record.is_none() {
+        return Err(Failure::Message(
+            "--export-hyperfine: files of results have no runs of processes".to_owned(),
+        ));
+    }
+    let export = Page::of("--export-hyperfine", options.export_hyperfine.as_deref(), &inputs(options))
+        .map_err(Failure::Message)?;
     let page = Page::open(options.html.as_deref(), &inputs(options)).map_err(Failure::Message)?;
-    let mut is_stdout = page.as_ref().is_some_and(Page::is_stdout);
+    let mut is_stdout = [&page, &export].into_iter().flatten().any(Page::is_stdout);
     let (documents, interrupted, fault) = match (files, record) {
         ([], _) => {
             let ran = commands::run(options, rope)?;
@@ -102,6 +109,9 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
     }
     if let (Some(page), Some(document)) = (page, documents.first()) {
         page.write(|out| html::render(document, out)).map_err(Failure::Message)?;
+    }
+    if let (Some(export), Some(document)) = (export, documents.first()) {
+        export.write(|out| hyperfine::render(document, out)).map_err(Failure::Message)?;
     }
     if let Some(fault) = fault {
         out.flush()?;

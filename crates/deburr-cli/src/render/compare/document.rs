@@ -2,6 +2,7 @@
 //! where their numbers come from.
 
 use deburr_lab::comparison::{Comparison, Fitness};
+use deburr_lab::measure::pairs::Pair;
 use std::path::PathBuf;
 
 /// All that there is to show.
@@ -12,6 +13,8 @@ pub(crate) struct CompareDocument {
     /// What was swept over, and its points; `comparisons` are of all of them together.
     pub(crate) sweep: Option<(String, Vec<Point>)>,
     pub(crate) measured: Measured,
+    /// The pairs at each value of what was swept over, or of an empty one; none of files.
+    pub(crate) runs: Vec<(String, Vec<Pair>)>,
     /// What was left out, and why.
     pub(crate) notes: Vec<String>,
     /// What the machine can distinguish, where a command was compared with itself.

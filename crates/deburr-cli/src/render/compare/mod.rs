@@ -3,6 +3,7 @@
 pub(crate) mod benchstat;
 pub(crate) mod document;
 pub(crate) mod html;
+pub(crate) mod hyperfine;
 pub(crate) mod json;
 pub(crate) mod quantity;
 mod strip;

@@ -68,3 +68,66 @@ fn what_only_runs_can_have_is_refused_where_nothing_runs() {
         assert!(stderr(&output).contains("cannot be used with"), "{option:?}: {}", stderr(&output));
     }
 }
+
+/// What hyperfine's scripts and other readers of its JSON look at, in both versions of its schema.
+#[test]
+fn runs_are_exported_as_hyperfine_has_them_and_read_back() {
+    let scratch = scratch("exported");
+    let arguments = ["--a", "sleep 0.0{n}", "--b", "sleep 0.0{n}", "--param", "n=1,2", "--pairs", "3"];
+    let told = document(
+        &scratch,
+        &[&arguments[..], &["--record", "runs", "--export-hyperfine", "all.json"]].concat(),
+    );
+    let exported: Value = serde_json::from_slice(&fs::read(scratch.join("all.json")).unwrap()).unwrap();
+    assert_eq!(
+        (&exported["schema_version"], &exported["primary_metric"]),
+        (&2.into(), &"time_wall_clock".into())
+    );
+    let results = exported["results"].as_array().unwrap();
+    let commands: Vec<&str> = results.iter().map(|result| result["command"].as_str().unwrap()).collect();
+    assert_eq!(commands, ["sleep 0.01", "sleep 0.01", "sleep 0.02", "sleep 0.02"]);
+    assert_eq!(
+        (&results[0]["name"], &results[3]["name"]),
+        (&"A: sleep 0.01".into(), &"B: sleep 0.02".into())
+    );
+    let mut medians = Vec::new();
+    for result in results {
+        let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{result:#}"));
+        let times: Vec<f64> = result["times"].as_array().unwrap().iter().map(number).collect();
+        let runs = result["measurements"].as_array().unwrap();
+        assert_eq!((times.len(), runs.len()), (3, 3));
+        for (run, time) in runs.iter().zip(&times) {
+            assert_eq!(number(&run["time_wall_clock"]["value"]), *time);
+            assert_eq!(run["exit_code"], 0);
+        }
+        let metrics = ["time_wall_clock", "time_cpu", "time_user", "time_system", "memory_peak_resident"];
+        for metric in metrics {
+            let summary = &result["summary"][metric];
+            assert_eq!(summary["unit"], runs[0][metric]["unit"]);
+            assert_eq!(summary["count"], 3);
+            for field in ["mean", "stddev", "median", "min", "max"] {
+                number(&summary[field]);
+            }
+        }
+        for field in ["mean", "stddev", "median", "min", "max"] {
+            assert_eq!(result[field], result["summary"]["time_wall_clock"][field], "{field}");
+        }
+        assert_eq!(result["user"], result["summary"]["time_user"]["mean"]);
+        assert_eq!(result["system"], result["summary"]["time_system"]["mean"]);
+        assert_eq!(result["exit_codes"], serde_json::json!([0, 0, 0]));
+        assert_eq!(result["memory_usage_byte"].as_array().unwrap().len(), 3);
+        assert!(result["parameters"]["n"]["value"].is_string());
+        medians.push(result["median"].clone());
+    }
+    let of = |point: usize, side: &str| {
+        told["sweep"]["points"][point]["metrics"][0]["benchstat"][side]["median"].clone()
+    };
+    assert_eq!(medians, [of(0, "a"), of(0, "b"), of(1, "a"), of(1, "b")]);
+    // A record has the same runs, and deburr reads what it wrote.
+    let again = compare(&scratch, &["runs", "--export-hyperfine", "-"]);
+    assert_eq!(serde_json::from_str::<Value>(&stdout(&again)).unwrap(), exported, "{}", stderr(&again));
+    let read = document(&scratch, &["all.json", "all.json", "--metric", "B: sleep 0.02:time"]);
+    assert_eq!(read["benchstat"]["a"]["median"], medians[3]);
+    let refused = compare(&scratch, &["all.json", "all.json", "--export-hyperfine", "more.json"]);
+    assert!(stderr(&refused).contains("have no runs of processes"), "{}", stderr(&refused));
+}

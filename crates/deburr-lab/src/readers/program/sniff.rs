@@ -7,10 +7,11 @@ use crate::readers::format::Format;
 use crate::readers::quantity::lines;
 
 /// Strings of JSON documents: all of them have to be there.
-const WORDS: [(Format, &[&str]); 6] = [
+const WORDS: [(Format, &[&str]); 7] = [
     (Format::FioJson, &["\"fio version\"", "\"jobs\""]),
     (Format::GoogleBenchmark, &["\"benchmarks\"", "\"context\""]),
     (Format::Hyperfine, &["\"results\"", "\"command\"", "\"times\""]),
+    (Format::Hyperfine, &["\"results\"", "\"measurements\"", "\"time_wall_clock\""]),
     (Format::Memtier, &["\"ALL STATS\""]),
     (Format::Criterion, &["\"iters\"", "\"times\""]),
     (Format::Criterion, &["\"reason\"", "\"benchmark-complete\""]),

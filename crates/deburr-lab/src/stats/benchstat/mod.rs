@@ -186,7 +186,7 @@ pub fn summary(
         return Err(Error::OutOfRange { name: "the confidence of an interval", value: confidence });
     }
     let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    sorted.sort_unstable_by(f64::total_cmp);
     Ok(match assumption {
         Assumption::Nothing => of_median(&sorted, confidence, upstream),
         Assumption::Normal => of_mean(&sorted, confidence),

@@ -12,7 +12,7 @@ pub struct Rank {
 /// The ranks of the values, in the values' order. Values must be finite for the order to mean anything.
 pub fn midranks(values: &[f64]) -> Vec<Rank> {
     let mut order: Vec<(usize, f64)> = values.iter().copied().enumerate().collect();
-    order.sort_by(|one, other| one.1.total_cmp(&other.1));
+    order.sort_unstable_by(|one, other| one.1.total_cmp(&other.1));
     let mut placed: Vec<(usize, Rank)> = Vec::with_capacity(values.len());
     let mut before = 0;
     // `chunk_by` compares with ==, so that −0 and 0 tie, which the order above leaves side by side.
@@ -21,14 +21,14 @@ pub fn midranks(values: &[f64]) -> Vec<Rank> {
         placed.extend(group.iter().map(|&(index, _)| (index, Rank { doubled })));
         before += group.len();
     }
-    placed.sort_by_key(|&(index, _)| index);
+    placed.sort_unstable_by_key(|&(index, _)| index);
     placed.into_iter().map(|(_, rank)| rank).collect()
 }
 
 /// How many values there are of each distinct value, in ascending order of value.
 pub fn ties(values: &[f64]) -> Vec<usize> {
     let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    sorted.sort_unstable_by(f64::total_cmp);
     sorted.chunk_by(|one, other| one == other).map(<[f64]>::len).collect()
 }
 

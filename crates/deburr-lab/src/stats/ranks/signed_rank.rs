@@ -144,7 +144,7 @@ struct Means {
 impl Means {
     fn of(values: &[f64]) -> Means {
         let mut sorted = values.to_vec();
-        sorted.sort_by(f64::total_cmp);
+        sorted.sort_unstable_by(f64::total_cmp);
         Means { sorted }
     }
 

@@ -143,7 +143,7 @@ pub fn dip(values: &[f64]) -> Result<f64, Error> {
 
 fn thinned(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    sorted.sort_unstable_by(f64::total_cmp);
     let every = sorted.len().div_ceil(MOST).max(1);
     if every > 1 { sorted.into_iter().skip(every / 2).step_by(every).collect() } else { sorted }
 }
@@ -273,7 +273,7 @@ impl Modes {
 /// homogeneity, JASA 53 (1958)); `None` where all values are equal.
 fn split(values: &[f64]) -> Option<(Mode, Mode)> {
     let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    sorted.sort_unstable_by(f64::total_cmp);
     let (n, total) = (sorted.len(), sorted.iter().sum::<f64>());
     let mean = total / n as f64;
     // Least within is most between: n₁·m₁² + n₂·m₂², of values about their mean.

@@ -243,6 +243,7 @@ mod tests {
         let document = CompareDocument {
             comparisons: vec![comparison],
             notes: Vec::new(),
+            runs: Vec::new(),
             measured: Measured::Commands {
                 commands: ["./old".to_owned(), command.to_owned()],
                 seed: 5,
