@@ -28,6 +28,11 @@ pub fn wanted_debug_file(bytes: &[u8]) -> Option<WantedDebugFile> {
     (wanted.build_id.is_some() || wanted.debuglink.is_some()).then_some(wanted)
 }
 
+/// The build-id of an ELF file, in hexadecimal digits. Reads headers and the note.
+pub fn build_id_of(bytes: &[u8]) -> Option<String> {
+    build_id(&Elf::parse(bytes).ok()?)
+}
+
 /// The CRC-32 that `.gnu_debuglink` states of the whole debug file.
 pub fn debuglink_crc(bytes: &[u8]) -> u32 {
     crc32fast::hash(bytes)

@@ -22,7 +22,7 @@ mod parse;
 
 pub use archive::Archive;
 pub use chosen::chosen_by_resolvers;
-pub use debug_file::{WantedDebugFile, debuglink_crc, wanted_debug_file};
+pub use debug_file::{WantedDebugFile, build_id_of, debuglink_crc, wanted_debug_file};
 pub use demangle::demangle;
 pub use error::Error;
 pub use lines::SourceLines;

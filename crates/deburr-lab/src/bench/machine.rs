@@ -2,9 +2,9 @@
 //!
 //! In: `/proc` and `/sys`. Out: [`Machine`]. What is not shown is `None`.
 
+use crate::measure::provenance::{cpu_field, governor, kernel, one_line, virtualised};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::fs;
 
 /// A machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,23 +37,15 @@ pub fn distinct(processors: &[usize]) -> usize {
 impl Machine {
     /// This one. The name and the level are what `deburr cpu` says.
     pub fn here(cpu: String, arch: String, level: String) -> Machine {
-        let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let field = |name: &str| {
-            let line =
-                cpuinfo.lines().find_map(|line| line.strip_prefix(name)?.trim_start().strip_prefix(':'));
-            line.map(|value| value.trim().to_owned())
-        };
-        let one_line = |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
         Machine {
             cpu,
             arch,
             level,
-            microcode: field("microcode"),
-            kernel: one_line("/proc/sys/kernel/osrelease"),
-            governor: one_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            microcode: cpu_field("microcode"),
+            kernel: kernel(),
+            governor: governor(),
             smt: one_line("/sys/devices/system/cpu/smt/active").map(|active| active == "1"),
-            virtualised: field("flags")
-                .map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor")),
+            virtualised: virtualised(),
             processors: crate::measure::machine::cores(),
         }
     }

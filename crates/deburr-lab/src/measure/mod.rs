@@ -9,6 +9,7 @@
 //! | what are clients run against | [`server`] |
 //! | what has something used that still runs | `tree` |
 //! | what is known of a run, on disk | [`record`] |
+//! | which machine and which programs were that | [`provenance`] |
 //! | does somebody want to stop, and how much | [`stop`] |
 //! | what is to be measured, and why could it not be | [`experiment`] |
 //! | one run: prepared, waited for, measured, written down | `bench` |
@@ -24,6 +25,7 @@ pub mod machine;
 pub mod metric;
 pub mod pairs;
 pub mod process;
+pub mod provenance;
 pub mod record;
 pub mod schedule;
 pub mod server;

@@ -5,6 +5,7 @@
 //! experiment gets the same header, or none.
 
 use super::process::{End, Usage};
+use super::provenance::Provenance;
 use crate::side::Side;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -40,6 +41,10 @@ pub struct Header {
     pub pairs: Option<u32>,
     /// Whatever else was requested that the numbers depend on, by option.
     pub options: BTreeMap<String, String>,
+    /// Where and of what it is, as far as that was known when it began; not in records of earlier versions.
+    /// Whoever goes on with an experiment may do so in another state of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
 }
 
 /// A run.
@@ -281,6 +286,7 @@ impl Header {
             cores: 1,
             pairs: None,
             options: BTreeMap::new(),
+            provenance: None,
         }
     }
 }
@@ -299,6 +305,7 @@ mod tests {
             cores: 2,
             pairs: Some(40),
             options: BTreeMap::from([("timeout".to_owned(), "5".to_owned())]),
+            provenance: None,
         }
     }
 
@@ -350,6 +357,20 @@ mod tests {
         record.add(&run(0, Side::B)).unwrap();
         drop(record);
         assert_eq!(std::fs::read(&path).unwrap(), whole);
+    }
+
+    #[test]
+    fn where_and_of_what_it_is_makes_no_other_experiment() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record.jsonl");
+        let known = Header { provenance: Some(Provenance::default()), ..header() };
+        drop(Record::create(&path, &known).unwrap());
+        let (_, _, found) = Record::resume(&path, &header()).unwrap();
+        assert_eq!(found, known);
+        // Earlier versions wrote none, and read this one.
+        let line = serde_json::to_string(&header()).unwrap();
+        assert!(!line.contains("provenance"));
+        assert_eq!(serde_json::from_str::<Header>(&line).unwrap(), header());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use super::judge::{Measurements, Terms, criteria, document};
 use super::plan::{self, ComparePlan};
 use super::preflight;
+use super::provenance::provenance;
 use super::record_path;
 use super::watch::{LayoutWatch, Watch};
 use crate::args::compare::Compare;
@@ -201,6 +202,8 @@ fn open(options: &Compare, plan: &mut ComparePlan) -> Result<Opened, String> {
         Some(path) => path.clone(),
         None => record_path::new(&plan.header)?,
     };
+    let has_shell = options.trial.shell != "none";
+    plan.header.provenance = Some(provenance(plan.experiments.first(), has_shell, plan.header.cores));
     let page: Vec<&Path> = options.html.iter().map(PathBuf::as_path).collect();
     let Stream { file, is_stdout } = output::begin(&path, &page)?;
     let record = Record::begin(file, &plan.header).map_err(|error| complain(&path, &error))?;

@@ -122,6 +122,7 @@ pub(super) fn compared(
             fitness: None,
             measured: Measured::Files { files: [a.path.clone(), file] },
             runs: Vec::new(),
+            provenance: None,
             notes,
             is_aa: false,
             has_marks: options.marks,

@@ -202,6 +202,7 @@ pub(super) fn document(
         fitness,
         comparisons,
         sweep,
+        provenance: plan.header.provenance.clone(),
         runs: points.iter().map(|point| (point.value.clone(), point.pairs.clone())).collect(),
         measured: Measured::Commands {
             commands: plan.header.commands.clone(),

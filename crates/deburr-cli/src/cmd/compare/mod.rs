@@ -9,6 +9,7 @@ mod judge;
 mod metric;
 mod plan;
 mod preflight;
+mod provenance;
 mod record_path;
 mod recorded;
 mod watch;

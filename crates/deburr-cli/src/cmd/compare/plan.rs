@@ -273,6 +273,8 @@ fn header(options: &Compare, contest: &Contest<'_>, seed: u64, chosen: &[ChosenM
         cores: options.trial.pin.as_ref().map_or_else(machine::cores, Cpus::count),
         pairs: Some(options.trial.pairs.unwrap_or(PAIRS)),
         options: given.collect::<BTreeMap<String, String>>(),
+        // Known once the record begins.
+        provenance: None,
     }
 }
 

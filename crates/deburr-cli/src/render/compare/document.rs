@@ -3,6 +3,7 @@
 
 use deburr_lab::comparison::{Comparison, Fitness};
 use deburr_lab::measure::pairs::Pair;
+use deburr_lab::measure::provenance::Provenance;
 use std::path::PathBuf;
 
 /// All that there is to show.
@@ -13,6 +14,8 @@ pub(crate) struct CompareDocument {
     /// What was swept over, and its points; `comparisons` are of all of them together.
     pub(crate) sweep: Option<(String, Vec<Point>)>,
     pub(crate) measured: Measured,
+    /// The machine and the programs, where a record has them.
+    pub(crate) provenance: Option<Provenance>,
     /// The pairs at each value of what was swept over, or of an empty one; none of files.
     pub(crate) runs: Vec<(String, Vec<Pair>)>,
     /// What was left out, and why.

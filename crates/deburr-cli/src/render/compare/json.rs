@@ -42,6 +42,7 @@ pub(crate) fn whole(document: &CompareDocument) -> Map<String, Value> {
         ("files", files),
         ("record", record),
         ("seed", seed),
+        ("provenance", json!(document.provenance)),
         ("other_metrics", json!(others)),
         ("notes", json!(document.notes)),
         ("further", json!([])),

@@ -5,6 +5,7 @@ pub(crate) mod document;
 pub(crate) mod html;
 pub(crate) mod hyperfine;
 pub(crate) mod json;
+mod provenance;
 pub(crate) mod quantity;
 mod strip;
 pub(crate) mod table;

@@ -4,6 +4,7 @@
 //! In: the documents of a run, the palette and the columns of the terminal. Out: lines for the terminal.
 
 use super::document::{CompareDocument, Measured, Point};
+use super::provenance;
 use super::quantity::{self, better, percent, shown};
 use super::strip;
 use crate::render::style::Palette;
@@ -72,6 +73,8 @@ fn one(
     if let Measured::Commands { record, seed, .. } = &document.measured {
         writeln!(out)?;
         writeln!(out, "{}", palette.dim(&format!("runs: {} (seed {seed})", record.display())))?;
+        let known = document.provenance.as_ref().map(provenance::line).filter(|line| !line.is_empty());
+        known.map_or(Ok(()), |line| writeln!(out, "{}", palette.dim(&format!("on: {}", tame(&line)))))?;
     }
     if !document.notes.is_empty() {
         writeln!(out)?;

@@ -131,3 +131,58 @@ fn runs_are_exported_as_hyperfine_has_them_and_read_back() {
     let refused = compare(&scratch, &["all.json", "all.json", "--export-hyperfine", "more.json"]);
     assert!(stderr(&refused).contains("have no runs of processes"), "{}", stderr(&refused));
 }
+
+#[test]
+fn a_record_knows_its_machine_and_the_commits_of_its_programs() {
+    let scratch = scratch("provenance");
+    let script = scratch.join("tree/script");
+    scratch.file("tree/script", b"#!/bin/sh\nexit 0\n");
+    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let git = |arguments: &[&str]| {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
+        let mut command = Command::new("git");
+        command.args(identity).arg("-C").arg(scratch.join("tree")).args(arguments);
+        command
+            .output()
+            .ok()
+            .filter(|output| output.status.success())
+            .map(|output| stdout(&output).trim().to_owned())
+    };
+    let made =
+        ["init -q", "add script", "commit -q -m a"].map(|words| git(&words.split(' ').collect::<Vec<_>>()));
+    // Where there is no Git, nothing is known of commits.
+    let commit = made[2].as_ref().and_then(|_| git(&["rev-parse", "HEAD"]));
+    let itself = env!("CARGO_BIN_EXE_deburr");
+    let b = format!("{itself} --version");
+    let told = || document(&scratch, &["--a", "tree/script", "--b", &b, "--pairs", "2", "--record", "runs"]);
+    let found = told();
+    let [of_a, of_b] = [0, 1].map(|side| found["provenance"]["programs"][side].clone());
+    assert_eq!(of_a["path"], script.canonicalize().unwrap().to_str().unwrap());
+    assert_eq!((&of_a["build_id"], &of_a["commit"]), (&Value::Null, &serde_json::json!(commit)));
+    assert_eq!(of_a["is_dirty"], commit.as_ref().map_or(Value::Null, |_| false.into()));
+    // The note has the digits as bytes (gABI, "Note Section").
+    let digits = of_b["build_id"].as_str().unwrap_or_else(|| panic!("{found:#}"));
+    let id: Vec<u8> =
+        (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect();
+    let mut note = [4u32.to_le_bytes(), (id.len() as u32).to_le_bytes(), 3u32.to_le_bytes()].concat();
+    note.extend(b"GNU\0");
+    note.extend(&id);
+    assert!(fs::read(itself).unwrap().windows(note.len()).any(|at| at == note), "{digits}");
+    let host = &found["provenance"]["host"];
+    assert_eq!(host["kernel"], fs::read_to_string("/proc/sys/kernel/osrelease").unwrap().trim());
+    // The record has the same, and a record of an earlier version has none.
+    assert_eq!(document(&scratch, &["runs"])["provenance"], found["provenance"]);
+    let lines = fs::read_to_string(scratch.join("runs")).unwrap();
+    let (header, runs) = lines.split_once('\n').unwrap();
+    let mut header: Value = serde_json::from_str(header).unwrap();
+    header.as_object_mut().unwrap().remove("provenance").unwrap();
+    scratch.file("earlier", format!("{header}\n{runs}").as_bytes());
+    assert_eq!(document(&scratch, &["earlier"])["provenance"], Value::Null);
+    assert!(!stdout(&compare(&scratch, &["earlier"])).contains("\non: "));
+    scratch.file("tree/script", b"#!/bin/sh\nexit 0 \n");
+    fs::remove_file(scratch.join("runs")).unwrap();
+    assert_eq!(told()["provenance"]["programs"][0]["is_dirty"], commit.map_or(Value::Null, |_| true.into()));
+    // What a shell runs is not looked for.
+    let shell = document(&scratch, &["--shell", "sh", "--a", "true", "--b", "true", "--pairs", "2"]);
+    assert_eq!(shell["provenance"]["programs"][0]["path"], Value::Null);
+}

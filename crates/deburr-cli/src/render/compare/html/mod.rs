@@ -13,6 +13,7 @@ mod runs;
 mod unit;
 
 use super::document::{CompareDocument, Measured, Point};
+use super::provenance;
 use super::quantity::{self, percent};
 use super::text::{self, headline};
 
@@ -226,6 +227,8 @@ fn origin(document: &CompareDocument) -> String {
         rows.push(("all runs", format!("<code class=\"record\">{}</code>", Escaped(&record))));
         rows.push(("processors", cores.to_string()));
     }
+    let known = document.provenance.as_ref().map(provenance::rows).unwrap_or_default();
+    rows.extend(known.into_iter().map(|(name, value)| (name, Escaped(&value).to_string())));
     rows.extend(document.notes.iter().map(|note| ("left out", Escaped(note).to_string())));
     rows.push(("made by", format!("deburr {}", env!("CARGO_PKG_VERSION"))));
     let item = |(name, value): (&str, String)| format!("<dt>{name}</dt><dd>{value}</dd>\n");
@@ -244,6 +247,7 @@ mod tests {
             comparisons: vec![comparison],
             notes: Vec::new(),
             runs: Vec::new(),
+            provenance: None,
             measured: Measured::Commands {
                 commands: ["./old".to_owned(), command.to_owned()],
                 seed: 5,
