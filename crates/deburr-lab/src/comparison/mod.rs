@@ -28,7 +28,7 @@ use crate::stats::{Direction, Error, Probabilities};
 pub use conditions::{Conditions, Stolen};
 pub use progress::{Ending, Progress, progress};
 pub use series::{Reading, Series, pooled, series};
-pub use shape::Shape;
+pub use shape::{Quantile, Shape};
 use standing::Standing;
 
 /// The confidence of benchstat's intervals.
@@ -230,7 +230,7 @@ pub fn compare(
     let sides = [summary(a)?, summary(b)?];
     let posterior = verdict.as_ref().map(|verdict| &verdict.posterior);
     let ratios: Vec<f64> = pairs.iter().map(|pair| pair.ratio).collect();
-    let shape = Shape::of(question.direction, rule.rope(), &ratios, posterior);
+    let shape = Shape::of(question.direction, rule.rope(), &ratios, posterior, &series.values);
     Ok(Comparison {
         question,
         verdict,

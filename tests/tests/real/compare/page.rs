@@ -29,7 +29,11 @@ fn assert_same_numbers(section: &Value, document: &Value) {
     let said = &section["data"];
     assert_same("effect", number(&said["effect"][0]), &document["effect"]);
     for (index, name) in ["low", "high"].into_iter().enumerate() {
-        assert_same(name, number(&said[name][0]), &document["interval"][index]);
+        match document["interval"].is_null() {
+            // Where others or a hypervisor disturbed the runs.
+            true => assert_eq!(said[name], Value::Null, "{said}"),
+            false => assert_same(name, number(&said[name][0]), &document["interval"][index]),
+        }
     }
     let shown = said["effect"][1].as_str().unwrap().replace('−', "-");
     let shown: f64 = shown.trim_end_matches(['%', ' ', '\u{a0}']).parse().unwrap();
@@ -59,18 +63,40 @@ fn assert_same_numbers(section: &Value, document: &Value) {
     }
 }
 
+/// Insists on that for those marks that are not at the edge of their figure; returns how many are.
+fn assert_to_scale_or_beyond(what: &str, places: &Value, numbers: &[f64]) -> usize {
+    let places = places.as_array().expect("places");
+    assert_eq!(places.len(), numbers.len(), "{what}");
+    let on_axis = places.iter().zip(numbers).filter_map(|(place, number)| Some((place.as_f64()?, *number)));
+    let (places_on_axis, numbers): (Vec<f64>, Vec<f64>) = on_axis.unzip();
+    assert_to_scale(what, &places_on_axis, &numbers);
+    places.len() - numbers.len()
+}
+
 /// Insists that marks lie on one line with their numbers, the larger ones higher: to a pixel.
 fn assert_to_scale(what: &str, places: &[f64], numbers: &[f64]) {
     assert_eq!(places.len(), numbers.len(), "{what}");
-    let order = |one: &usize, other: &usize| numbers[*one].total_cmp(&numbers[*other]);
-    let least = (0..numbers.len()).min_by(order).expect("numbers");
-    let most = (0..numbers.len()).max_by(order).expect("numbers");
+    let (least, most) = ends(numbers);
     assert!(
         places[most] + 20.0 < places[least],
         "{what}: the largest is at {}, the least at {}",
         places[most],
         places[least]
     );
+    assert_on_a_line(what, places, numbers);
+}
+
+/// Where the least and the largest of some numbers are.
+fn ends(numbers: &[f64]) -> (usize, usize) {
+    let order = |one: &usize, other: &usize| numbers[*one].total_cmp(&numbers[*other]);
+    let least = (0..numbers.len()).min_by(order).expect("numbers");
+    (least, (0..numbers.len()).max_by(order).expect("numbers"))
+}
+
+/// Insists on that of numbers that may be near each other.
+fn assert_on_a_line(what: &str, places: &[f64], numbers: &[f64]) {
+    assert_eq!(places.len(), numbers.len(), "{what}");
+    let (least, most) = ends(numbers);
     for (place, number) in places.iter().zip(numbers) {
         let share = (number - numbers[least]) / (numbers[most] - numbers[least]);
         let expected = places[least] + share * (places[most] - places[least]);
@@ -116,6 +142,13 @@ fn the_page_says_and_draws_what_the_document_says() {
             assert!((change - (b / a - 1.0)).abs() < 1e-12);
         }
         assert_to_scale("pairs", &floats(&section["pairs"]), &changes);
+        let quantiles = numbers(&section["quantiles"]);
+        assert_eq!(quantiles.len(), 19);
+        assert_on_a_line("quantiles", &floats(&section["shift"]), &quantiles);
+        let [csv, whole] = [0, 1].map(|link| found["downloads"][link][1].as_str().expect("a link"));
+        assert_eq!(serde_json::from_str::<Value>(whole).expect("JSON"), document);
+        assert_eq!(csv.lines().count(), 1 + 48);
+        assert_eq!(csv.lines().nth(2), Some(format!(",value,,1,B,{},,0", runs_b[0]).as_str()));
         let marks = [0, 1].map(|side| floats(&section["marks"][side]));
         assert_to_scale("runs of A", &marks[0], &runs_a);
         assert_to_scale("runs of B", &marks[1], &runs_b);
@@ -130,6 +163,32 @@ fn the_page_says_and_draws_what_the_document_says() {
         grounds.push(found["ground"].clone());
     }
     assert_ne!(grounds[0], grounds[1]);
+}
+
+#[test]
+#[ignore = "needs chromium; `cargo xtask nightly` runs it"]
+fn one_run_far_out_is_at_the_edge_with_its_value_and_the_others_are_to_scale() {
+    let dir = work_dir("compare-page-outlier");
+    let write = |name: &str, base: u32| {
+        let value = |pair: u32| if (base, pair) == (103, 7) { 9000 } else { 10 * base + pair * base % 37 };
+        let path = dir.join(name);
+        fs::write(&path, (0..24).map(|pair| format!("{}\n", value(pair))).collect::<String>())
+            .expect("a file in a work folder");
+        path.display().to_string()
+    };
+    let (a, b) = (write("a.txt", 102), write("b.txt", 103));
+    let (_, page) = compare(&dir, &["--paired", "--values", &a, &b]);
+    for (is_dark, width) in [(false, 400), (true, 1200)] {
+        let found = browse(&dir, &page, is_dark, width);
+        assert_readable(&found, is_dark);
+        let section = &found["sections"][0];
+        assert_eq!(assert_to_scale_or_beyond("pairs", &section["pairs"], &numbers(&section["changes"])), 1);
+        let of_b = numbers(&section["runs"][1]);
+        assert_eq!(assert_to_scale_or_beyond("runs of B", &section["marks"][1], &of_b), 1);
+        let beyond: Vec<&str> =
+            section["beyond"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        assert!(beyond.contains(&"B 8: 9000"), "{beyond:?}");
+    }
 }
 
 #[test]
@@ -171,7 +230,7 @@ fn a_run_of_commands_with_two_metrics_is_on_its_page() {
         assert_same_numbers(&found["sections"][0], &document);
         assert_same_numbers(&found["sections"][1], &document["other_metrics"][0]);
         let wall = &found["sections"][1];
-        assert_to_scale("pairs", &floats(&wall["pairs"]), &numbers(&wall["changes"]));
+        assert_to_scale_or_beyond("pairs", &wall["pairs"], &numbers(&wall["changes"]));
     }
 }
 

@@ -32,6 +32,29 @@ impl Axis {
         Axis { values, places }
     }
 
+    /// The same, unless some values are so far from most that these would be squeezed: beyond three times the
+    /// distance of the quartiles from them (Tukey, Exploratory data analysis (1977), 2D), and more than half of
+    /// the axis away. Those are beyond its ends then. It always holds `always`.
+    pub(crate) fn over_most(
+        values: &[f64],
+        always: impl IntoIterator<Item = f64>,
+        margin: f64,
+        places: (f64, f64),
+    ) -> Axis {
+        let always: Vec<f64> = always.into_iter().collect();
+        let with = |values: &[f64]| Axis::over(values.iter().chain(&always).copied(), margin, places);
+        let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let at = |quarter: usize| sorted.get(quarter * sorted.len() / 4).copied();
+        let (Some(low), Some(high)) = (at(1), at(3)) else { return with(values) };
+        let reach = 3.0 * (high - low);
+        let most: Vec<f64> =
+            sorted.iter().copied().filter(|value| (low - reach..=high + reach).contains(value)).collect();
+        let (whole, most) = (with(&sorted), with(&most));
+        let length = |axis: &Axis| axis.values.1 / 2.0 - axis.values.0 / 2.0;
+        if reach > 0.0 && length(&whole) > 2.0 * length(&most) { most } else { whole }
+    }
+
     /// Where a value is; what is beyond an end is at that end.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let ((low, high), (from, to)) = (self.values, self.places);
@@ -76,6 +99,20 @@ mod tests {
         // Upwards is towards smaller coordinates.
         let axis = Axis::over([0.0, 1.0], 0.5, (200.0, 0.0));
         assert_eq!([0.0, 0.5, 1.0].map(|value| axis.place(value)), [150.0, 100.0, 50.0]);
+    }
+
+    #[test]
+    fn one_value_far_out_does_not_squeeze_the_others() {
+        let places = (0.0, 100.0);
+        let axis = Axis::over_most(&[1.0, 1.1, 1.2, 1.3, 1.4, 90.0], [0.5], 0.0, places);
+        assert!(axis.holds(0.5) && axis.holds(1.4) && !axis.holds(90.0));
+        assert_eq!((axis.place(0.5), axis.place(1.4), axis.place(90.0)), (0.0, 100.0, 100.0));
+        // A little far out, or among values that are all alike, it is on the axis.
+        for values in [&[1.0, 1.1, 1.2, 1.3, 1.4, 1.6][..], &[1.0, 1.0, 1.0, 1.0, 1.0, 9.0], &[1.0, 9.0], &[]]
+        {
+            let axis = Axis::over_most(values, [], 0.0, places);
+            assert!(values.iter().all(|value| axis.holds(*value)), "{values:?}");
+        }
     }
 
     #[test]

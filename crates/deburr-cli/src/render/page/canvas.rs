@@ -17,6 +17,9 @@ const HUES: usize = 8;
 /// How wide a digit of an axis is.
 const DIGIT: f64 = 6.6;
 
+/// How far apart two values at an edge are, so that neither is over the other.
+const APART: f64 = 64.0;
+
 /// The margins below and to the left of what is drawn.
 const BELOW: f64 = 40.0;
 const ABOVE: f64 = 22.0;
@@ -31,6 +34,8 @@ pub(crate) struct Canvas {
     right: f64,
     /// How large marks are; 1 is as large as they get.
     size: f64,
+    /// Where the value of a mark at the edge is written, and whether that is the upper one.
+    labelled: Vec<(f64, bool)>,
 }
 
 impl Canvas {
@@ -58,7 +63,7 @@ impl Canvas {
 
     /// A canvas whose axis upwards has no numbers.
     pub(crate) fn bare() -> Canvas {
-        Canvas { body: String::new(), left: RIGHT, right: WIDTH - RIGHT, size: 1.0 }
+        Canvas { body: String::new(), left: RIGHT, right: WIDTH - RIGHT, size: 1.0, labelled: Vec::new() }
     }
 
     /// The same for so many marks: many are smaller, so that they do not cover each other.
@@ -141,6 +146,54 @@ impl Canvas {
     pub(crate) fn diamond(&mut self, is_hollow: bool, at: (f64, f64), title: &str) {
         let corners = [(0.0, -4.4), (4.4, 0.0), (0.0, 4.4), (-4.4, 0.0)];
         self.shape("pair", is_hollow, &path(at, &corners, self.size), title);
+    }
+
+    /// The mark of a change, which is beyond the figure where the axis upwards does not reach it.
+    pub(crate) fn change(
+        &mut self,
+        is_hollow: bool,
+        (x, upwards, value): (f64, &Axis, f64),
+        title: &str,
+        label: &str,
+    ) {
+        match upwards.holds(value) {
+            true => self.diamond(is_hollow, (x, upwards.place(value)), title),
+            false => self.beyond("pair", is_hollow, (x, upwards.place(value)), title, label),
+        }
+    }
+
+    /// A mark at the edge of what is beyond it: an arrow, with the value next to it where there is room.
+    pub(crate) fn beyond(
+        &mut self,
+        class: &str,
+        is_hollow: bool,
+        (x, y): (f64, f64),
+        title: &str,
+        label: &str,
+    ) {
+        let (bottom, top) = Canvas::upwards();
+        let is_above = y < (bottom + top) / 2.0;
+        let corners = match is_above {
+            true => [(0.0, -1.0), (4.6, 7.0), (-4.6, 7.0)],
+            false => [(0.0, 1.0), (4.6, -7.0), (-4.6, -7.0)],
+        };
+        self.shape(&format!("{class} beyond"), is_hollow, &path((x, y), &corners, 1.0), title);
+        let near =
+            |(other, is_other_above): &(f64, bool)| *is_other_above == is_above && (other - x).abs() < APART;
+        if self.labelled.iter().any(near) {
+            return;
+        }
+        self.labelled.push((x, is_above));
+        // Above the figure nothing is in its way, except at the left, where the axis has its name.
+        if is_above && x > self.left + 1.5 * APART {
+            let is_at_end = x > self.right - APART / 2.0;
+            let (class, x) = if is_at_end { ("tick end", self.right) } else { ("tick middle", x) };
+            self.text(class, (x, y - 4.0), label);
+            return;
+        }
+        let is_right = x > (self.left + self.right) / 2.0;
+        let (class, x) = if is_right { ("tick end", x - 7.0) } else { ("tick", x + 7.0) };
+        self.text(class, (x, if is_above { y + 8.0 } else { y - 1.0 }), label);
     }
 
     /// The mark of one of several curves: colour and shape follow from its number.

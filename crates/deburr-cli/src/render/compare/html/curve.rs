@@ -1,9 +1,9 @@
 //! A sweep: the values of both sides over a parameter, each with its interval.
 //!
-//! In: a comparison for each value of the parameter. Out: an SVG figure with two curves.
+//! In: a comparison for each value of the parameter. Out: an SVG figure with two curves, and one of the changes.
 
 use super::unit::unit_of_axis;
-use crate::render::compare::quantity::shown;
+use crate::render::compare::quantity::{percent, shown};
 use crate::render::page::axis::Axis;
 use crate::render::page::canvas::Canvas;
 use deburr_lab::comparison::{Comparison, Question};
@@ -69,10 +69,57 @@ pub(super) fn figure(question: &Question, parameter: &str, steps: &[CurveStep]) 
     canvas.finish(&format!("{} over {parameter}, for A and B", question.name))
 }
 
+/// By how much B differs at each value of the parameter, with the intervals that the verdicts follow from and
+/// the region of equivalence.
+pub(super) fn changes(parameter: &str, points: &[(&str, &Comparison)]) -> String {
+    let percents = |change: f64| 100.0 * change;
+    let found: Vec<(f64, Option<(f64, f64)>)> =
+        points.iter().map(|(_, comparison)| comparison.change()).collect();
+    let ends: Vec<f64> = found
+        .iter()
+        .flat_map(|(change, interval)| {
+            [Some(*change), interval.map(|ends| ends.0), interval.map(|ends| ends.1)]
+        })
+        .flatten()
+        .map(percents)
+        .collect();
+    let region = points.first().map_or((0.0, 0.0), |(_, comparison)| comparison.shape.region);
+    let upwards = Axis::over_most(&ends, [region.0, region.1, 0.0].map(percents), 0.06, Canvas::upwards());
+    let y = |change: f64| upwards.place(percents(change));
+    let mut canvas = Canvas::new(&upwards, 5, "change, %");
+    let (left, right) = canvas.rightwards();
+    let rightwards = Axis::over([0.0, points.len().saturating_sub(1) as f64], 0.06, (left, right));
+    canvas.rectangle("region", (left, y(region.0)), (right, y(region.1)));
+    canvas.line("zero", (left, y(0.0)), (right, y(0.0)));
+    for (at, ((value, _), (change, interval))) in points.iter().zip(&found).enumerate() {
+        let x = rightwards.place(at as f64);
+        if let Some((low, high)) = interval {
+            canvas.line("interval", (x, y(*low)), (x, y(*high)));
+        }
+        let label = percent(*change);
+        let title = format!("{parameter} {value}: {label}");
+        canvas.change(false, (x, &upwards, percents(*change)), &title, &label);
+    }
+    let names =
+        points.iter().enumerate().map(|(at, (value, _))| (rightwards.place(at as f64), (*value).to_owned()));
+    canvas.named(names, parameter);
+    canvas.finish(&format!("The change over {parameter}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use deburr_lab::stats::Direction;
+
+    #[test]
+    fn every_point_has_its_change_next_to_the_region() {
+        let comparison = super::super::example::comparison();
+        let figure = changes("n", &[("1", &comparison), ("2", &comparison)]);
+        let label = percent(comparison.change().0);
+        assert_eq!(figure.matches(&format!("<title>n 2: {label}</title>")).count(), 1);
+        assert_eq!(figure.matches("class=\"interval\"").count(), 2);
+        assert!(figure.contains("class=\"region\""));
+    }
 
     #[test]
     fn every_step_has_both_sides_where_they_are_and_none_where_one_failed() {

@@ -2,6 +2,7 @@
 //!
 //! In: a comparison. Out: an SVG figure with a mark for each pair; none where nothing was paired.
 
+use super::runs::every;
 use crate::render::compare::quantity::percent;
 use crate::render::page::axis::Axis;
 use crate::render::page::canvas::Canvas;
@@ -14,8 +15,9 @@ pub(super) fn figure(comparison: &Comparison) -> Option<String> {
     if shape.changes.is_empty() {
         return None;
     }
-    let values = shape.changes.iter().copied().chain([shape.region.0, shape.region.1, typical]);
-    let upwards = Axis::over(values.map(|change| 100.0 * change), 0.06, Canvas::upwards());
+    let changes: Vec<f64> = shape.changes.iter().map(|change| 100.0 * change).collect();
+    let always = [shape.region.0, shape.region.1, typical, 0.0].map(|change| 100.0 * change);
+    let upwards = Axis::over_most(&changes, always, 0.06, Canvas::upwards());
     let y = |change: f64| upwards.place(100.0 * change);
     let mut canvas = Canvas::new(&upwards, 5, "change, %").of_marks(shape.changes.len());
     let (left, right) = canvas.rightwards();
@@ -23,10 +25,11 @@ pub(super) fn figure(comparison: &Comparison) -> Option<String> {
     let pairs = Axis::over([1.0, shape.changes.len() as f64], 0.03, (left, right - 30.0));
     canvas.rectangle("region", (left, y(shape.region.0)), (right, y(shape.region.1)));
     canvas.line("zero", (left, y(0.0)), (right, y(0.0)));
-    for (index, change) in shape.changes.iter().enumerate() {
-        let place = (pairs.place((index + 1) as f64), y(*change));
-        let label = format!("pair {}: {}", index + 1, percent(*change));
-        canvas.diamond(is_spoiled(comparison, index), place, &label);
+    for (index, change) in shape.changes.iter().enumerate().step_by(every(shape.changes.len())) {
+        let label = percent(*change);
+        let title = format!("pair {}: {label}", index + 1);
+        let place = (pairs.place((index + 1) as f64), &upwards, 100.0 * change);
+        canvas.change(is_spoiled(comparison, index), place, &title, &label);
     }
     let x = right - 14.0;
     if let Some((low, high)) = interval {

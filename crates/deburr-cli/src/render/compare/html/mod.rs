@@ -5,11 +5,14 @@
 
 mod curve;
 mod differences;
+mod distribution;
 #[cfg(test)]
 mod example;
 mod numbers;
 mod posterior;
+mod raw;
 mod runs;
+mod shift;
 mod unit;
 
 use super::document::{CompareDocument, Measured, Point};
@@ -100,7 +103,7 @@ fn metric(
         figures(comparison),
         numbers::said(comparison)
     )?;
-    writeln!(out, "{}</section>", numbers::measured(comparison))
+    writeln!(out, "{}{}</section>", shift::table(comparison), numbers::measured(comparison))
 }
 
 /// What a sweep found, point by point, for each metric; the sections after it are of all points together.
@@ -122,6 +125,15 @@ fn sweep(parameter: &str, points: &[Point]) -> String {
             format!("Medians with their 95 % intervals; {}.", numbers::direction(metric.question.direction));
         text.push_str(&figure("curve", &title, &how, &drawn, &keys));
         text.push_str(&numbers::swept(parameter, &at));
+        let keys = key("region", "too small to matter".to_owned());
+        let how = "By how much B differs from A, with the intervals that the verdicts follow from.";
+        text.push_str(&figure(
+            "changes",
+            &format!("{title}: the change"),
+            how,
+            &curve::changes(parameter, &at),
+            &keys,
+        ));
     }
     text.push_str("</div>\n</section>\n");
     text
@@ -135,7 +147,7 @@ fn change(comparison: &Comparison) -> String {
         Some((low, high)) => {
             let level = comparison.verdict.as_ref().map_or(0.0, |verdict| verdict.effect.level);
             let (low, high) = (data("low", low, &percent(low)), data("high", high, &percent(high)));
-            format!("[{low}, {high}] with {}", quantity::level(level))
+            format!("[{low}, {high}] with {}", quantity::level(level).replace(' ', "\u{a0}"))
         }
         None => match &comparison.verdict {
             Some(verdict) => format!("with no interval: {}", quantity::no_interval(verdict)),
@@ -170,13 +182,15 @@ fn figure(class: &str, title: &str, how: &str, drawn: &str, keys: &str) -> Strin
     )
 }
 
+/// What a coloured area of a figure means.
+fn key(class: &str, text: String) -> String {
+    let shape = format!("<rect class=\"{class}\" x=\"-6\" y=\"-6\" width=\"12\" height=\"12\"/>");
+    format!(
+        "<li><svg class=\"swatch\" viewBox=\"-7 -7 14 14\" aria-hidden=\"true\">{shape}</svg>{text}</li>\n"
+    )
+}
+
 fn figures(comparison: &Comparison) -> String {
-    let key = |class: &str, text: String| {
-        let shape = format!("<rect class=\"{class}\" x=\"-6\" y=\"-6\" width=\"12\" height=\"12\"/>");
-        format!(
-            "<li><svg class=\"swatch\" viewBox=\"-7 -7 14 14\" aria-hidden=\"true\">{shape}</svg>{text}</li>\n"
-        )
-    };
     let is_spoiled = comparison.series.sequence.iter().any(|reading| reading.is_contaminated);
     let spoiled = match comparison.series.stolen.pairs {
         0 => "<li>hollow: ran during other load</li>\n",
@@ -201,6 +215,16 @@ fn figures(comparison: &Comparison) -> String {
         }
         let how = "By how much B differs from A in each; at the right the typical change with its interval.";
         text.push_str(&figure("pairs", "The pairs", how, &drawn, &keys));
+    }
+    if let Some(drawn) = shift::figure(comparison) {
+        let keys = key("region", "too small to matter".to_owned());
+        let how = "From the least values of each side to the largest: level where all change alike. Without intervals.";
+        text.push_str(&figure("shift", "The change quantile by quantile", how, &drawn, &keys));
+    }
+    if let Some(drawn) = distribution::figure(comparison) {
+        let keys = format!("<li>{SWATCH_A}A</li>\n<li>{SWATCH_B}B</li>\n");
+        let how = "What share of each side's runs is at or below a value.";
+        text.push_str(&figure("distribution", "The distributions", how, &drawn, &keys));
     }
     if let (Some(drawn), Some(verdict)) = (posterior::figure(comparison), &comparison.verdict) {
         let numbers = &verdict.paired;
@@ -229,6 +253,7 @@ fn origin(document: &CompareDocument) -> String {
     }
     let known = document.provenance.as_ref().map(provenance::rows).unwrap_or_default();
     rows.extend(known.into_iter().map(|(name, value)| (name, Escaped(&value).to_string())));
+    rows.extend(raw::links(document).map(|links| ("data", links)));
     rows.extend(document.notes.iter().map(|note| ("left out", Escaped(note).to_string())));
     rows.push(("made by", format!("deburr {}", env!("CARGO_PKG_VERSION"))));
     let item = |(name, value): (&str, String)| format!("<dt>{name}</dt><dd>{value}</dd>\n");
@@ -288,7 +313,10 @@ mod tests {
             assert!(page.contains(&format!("<data class=\"{name}\" value=\"{value}\">")), "{name}");
         }
         assert_eq!(page.matches("<data class=\"change\"").count(), 24);
-        assert_eq!(page.matches("<figure").count(), 3);
+        assert_eq!(page.matches("<figure").count(), 5);
+        let csv = page.split("data:text/csv;charset=utf-8,").nth(1).unwrap().split('"').next().unwrap();
+        assert_eq!(csv.matches("%0D%0A").count(), 1 + 48);
+        assert!(csv.contains("%0D%0A,wall,s,24,B,"), "{csv}");
         assert_eq!(page.matches("during other load").count(), 3);
     }
 }

@@ -4,7 +4,7 @@
 //! exact values.
 
 use super::differences::is_spoiled;
-use super::runs::readings;
+use super::runs::{every, readings};
 use crate::render::compare::quantity::{self, better, percent, shown};
 use crate::render::page::markup::{Escaped, data};
 use deburr_lab::comparison::Comparison;
@@ -99,8 +99,10 @@ pub(super) fn measured(comparison: &Comparison) -> String {
     let Comparison { question, series, shape, .. } = comparison;
     let [a, b] = &series.values;
     let pairs = shape.changes.len();
+    let every = every(a.len().max(b.len()));
+    let all = if every == 1 { "All".to_owned() } else { format!("One in {every} of") };
     let what =
-        if pairs > 0 { format!("All {pairs} pairs") } else { format!("All {} runs", a.len() + b.len()) };
+        if pairs > 0 { format!("{all} {pairs} pairs") } else { format!("{all} {} runs", a.len() + b.len()) };
     let readings = readings(comparison);
     let firsts: Vec<Side> =
         readings.chunk_by(|one, next| one.pair == next.pair).map(|pair| pair[0].side).collect();
@@ -110,7 +112,7 @@ pub(super) fn measured(comparison: &Comparison) -> String {
          <th scope=\"col\">first</th><th scope=\"col\"></th></tr></thead>\n<tbody>\n",
         if pairs > 0 { "pair" } else { "run" }
     );
-    for index in 0..a.len().max(b.len()) {
+    for index in (0..a.len().max(b.len())).step_by(every) {
         let value = |values: &[f64], name: &str| {
             values
                 .get(index)

@@ -24,7 +24,9 @@ pub(super) fn figure(comparison: &Comparison) -> String {
     let readings = readings(comparison);
     let largest = readings.iter().fold(0.0, |largest: f64, reading| largest.max(reading.value.abs()));
     let (step, unit) = unit_of_axis(largest, &question.unit);
-    let upwards = Axis::over(readings.iter().map(|reading| reading.value / step), 0.06, Canvas::upwards());
+    let values: Vec<f64> = readings.iter().map(|reading| reading.value / step).collect();
+    let upwards =
+        Axis::over_most(&values, sides.each_ref().map(|side| side.center / step), 0.06, Canvas::upwards());
     let label = if unit.is_empty() { question.name.clone() } else { format!("{}, {unit}", question.name) };
     let mut canvas = Canvas::new(&upwards, 5, &label).of_marks(readings.len());
     let Along { at, label, least, pauses } = along(&readings, comparison.verdict.is_some());
@@ -38,9 +40,11 @@ pub(super) fn figure(comparison: &Comparison) -> String {
         let (class, x) = if x > (left + right) / 2.0 { ("tick end", x - 4.0) } else { ("tick", x + 4.0) };
         canvas.text(class, (x, bottom - 6.0), &format!("paused for {time}"));
     }
+    let every = every(readings.len() / 2);
     let placed: Vec<((f64, f64), &Reading)> = at
         .into_iter()
         .zip(&readings)
+        .filter(|(_, reading)| reading.pair % every == 0)
         .map(|(at, reading)| ((rightwards.place(at), upwards.place(reading.value / step)), reading))
         .collect();
     for pair in placed.chunk_by(|one, next| one.1.pair == next.1.pair) {
@@ -54,9 +58,13 @@ pub(super) fn figure(comparison: &Comparison) -> String {
         canvas.line(class, (left, y), (right, y));
     }
     for (place, reading) in placed {
-        let side = if reading.side == Side::A { "A" } else { "B" };
-        let title = format!("{side} {}: {}", reading.pair + 1, shown(reading.value, &question.unit));
-        canvas.mark(reading.side, reading.is_contaminated, place, &title);
+        let (side, class) = if reading.side == Side::A { ("A", "a") } else { ("B", "b") };
+        let label = shown(reading.value, &question.unit);
+        let title = format!("{side} {}: {label}", reading.pair + 1);
+        match upwards.holds(reading.value / step) {
+            true => canvas.mark(reading.side, reading.is_contaminated, place, &title),
+            false => canvas.beyond(class, reading.is_contaminated, place, &title, &label),
+        }
     }
     canvas.below(&rightwards, least, &label);
     canvas.finish(&format!("{}: {} runs of A and B", question.name, readings.len()))
@@ -103,6 +111,12 @@ fn along(readings: &[Reading], are_pairs: bool) -> Along {
     });
     let at = (1..=times.len()).map(|run| run as f64).collect();
     Along { at, label: "run".to_owned(), least: 1.0, pauses: pauses.collect() }
+}
+
+/// Of how many pairs one is drawn and listed: of more than can be seen, or read, some are left out evenly.
+pub(super) fn every(pairs: usize) -> usize {
+    const MOST: usize = 2000;
+    pairs.div_ceil(MOST).max(1)
 }
 
 /// The runs in order; by their place among those of their side where no order is known.
