@@ -204,7 +204,8 @@ fn open(options: &Compare, plan: &mut ComparePlan) -> Result<Opened, String> {
     };
     let has_shell = options.trial.shell != "none";
     plan.header.provenance = Some(provenance(plan.experiments.first(), has_shell, plan.header.cores));
-    let page: Vec<&Path> = options.html.iter().map(PathBuf::as_path).collect();
+    let page: Vec<&Path> =
+        options.html.iter().chain(&options.export_hyperfine).map(PathBuf::as_path).collect();
     let Stream { file, is_stdout } = output::begin(&path, &page)?;
     let record = Record::begin(file, &plan.header).map_err(|error| complain(&path, &error))?;
     Ok(Opened { path, record, runs: Vec::new(), is_stdout })

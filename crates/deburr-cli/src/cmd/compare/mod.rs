@@ -56,6 +56,11 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
         ([only], None) => recorded::open(only).map_err(Failure::Message)?,
         _ => None,
     };
+    if options.export_hyperfine.is_some() && !files.is_empty() && record.is_none() {
+        return Err(Failure::Message(
+            "--export-hyperfine: files of results have no runs of processes".to_owned(),
+        ));
+    }
     if options.format == CompareFormat::Benchstat && !files.is_empty() && record.is_none() {
         return files::tables(options, files, format, out);
     }
@@ -64,11 +69,6 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
             "--html: a page has two sides; {}: a third file",
             third.display()
         )));
-    }
-    if options.export_hyperfine.is_some() && !files.is_empty() && record.is_none() {
-        return Err(Failure::Message(
-            "--export-hyperfine: files of results have no runs of processes".to_owned(),
-        ));
     }
     let export = Page::of("--export-hyperfine", options.export_hyperfine.as_deref(), &inputs(options))
         .map_err(Failure::Message)?;

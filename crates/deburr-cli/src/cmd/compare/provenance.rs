@@ -66,6 +66,10 @@ fn git(folder: &Path, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new("git");
     // A program that the tree's configuration names is not run, and nothing is written there.
     command.args(["-c", "core.fsmonitor=false", "-C"]).arg(folder).args(arguments);
+    // A hook of another tree may be what runs this.
+    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+        command.env_remove(variable);
+    }
     command.env("GIT_OPTIONAL_LOCKS", "0").stdin(Stdio::null()).stderr(Stdio::null());
     let output = command.output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())

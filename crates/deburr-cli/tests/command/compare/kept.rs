@@ -128,8 +128,11 @@ fn runs_are_exported_as_hyperfine_has_them_and_read_back() {
     assert_eq!(serde_json::from_str::<Value>(&stdout(&again)).unwrap(), exported, "{}", stderr(&again));
     let read = document(&scratch, &["all.json", "all.json", "--metric", "B: sleep 0.02:time"]);
     assert_eq!(read["benchstat"]["a"]["median"], medians[3]);
-    let refused = compare(&scratch, &["all.json", "all.json", "--export-hyperfine", "more.json"]);
-    assert!(stderr(&refused).contains("have no runs of processes"), "{}", stderr(&refused));
+    for format in ["text", "benchstat"] {
+        let of_files = ["all.json", "all.json", "--format", format, "--export-hyperfine", "more.json"];
+        let refused = compare(&scratch, &of_files);
+        assert!(stderr(&refused).contains("have no runs of processes"), "{}", stderr(&refused));
+    }
 }
 
 #[test]

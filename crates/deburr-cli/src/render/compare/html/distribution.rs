@@ -1,6 +1,6 @@
 //! How the values of both sides are distributed: what share of the runs is at or below each value.
 //!
-//! In: a comparison. Out: an SVG figure with two steps curves (the empirical distribution functions), with a mark
+//! In: a comparison. Out: an SVG figure with two step curves (the empirical distribution functions), with a mark
 //! at each quantile; none with fewer than four values a side.
 
 use super::unit::unit_of_axis;
