@@ -23,6 +23,9 @@ pub(crate) const PAIRS: u32 = 40;
 ]))]
 #[command(after_help = "Examples:
   deburr compare --a './server-old --bench' --b './server-new --bench'
+  deburr compare --a ./old --b ./new --b ./other --name old --name new --name other
+  deburr compare --a './sort {n}' --b './qsort {n}' --param n=1000..64000*4    by size
+  deburr compare --max-time 60 --a ./old --b ./new        what a minute is enough for
   deburr compare --aa ./server                     what this machine can distinguish, and how long it takes
   deburr compare --metric pgbench:tps --a 'pgbench -S -T 10 old' --b 'pgbench -S -T 10 new'
   deburr compare --metric 'rate,larger,1/s=([0-9.]+) requests/s' --a ./old --b ./new
@@ -39,6 +42,8 @@ Runs come in pairs, one of A and one of B in random order, each when the machine
 pair only warms up. After 10, 16, 24 and 40 pairs it is tested whether the difference is proven to be
 larger than --region (better or worse) or within it (same); else the verdict is inconclusive. Each
 test demands more than a single one would, so that testing often finds nothing that is not there.
+It ends early where no verdict can be expected any more, and says what would help. Several --b are
+compared with A one after the other, and share the error.
 
 Metrics: wall, user, system, cpu (user and system; seconds), memory (bytes), voluntary-switches,
 involuntary-switches; what a benchmark program reports, as PROGRAM:[SUBJECT:]METRIC[:pPERCENTILE],
@@ -54,7 +59,8 @@ the order of the runs: no verdict.
 
 With servers both run all the time, each on a port of its own, and the client meets them in turn.
 {port} in the commands of servers, clients and --ready is the side's port, as is $DEBURR_PORT;
-{NAME} there, in --a, --b, --aa, --prepare and --relink is the value of --param NAME.
+{NAME} there, in --a, --b, --aa, --prepare and --relink is the value of --param NAME; outside of
+quotes a name without values is an error.
 
 Every run is written to a record as it ends; the last line says where that is. With a record as
 the only FILE nothing is run: it is judged again, with --region as it is given now.

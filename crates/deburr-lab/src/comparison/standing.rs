@@ -45,12 +45,11 @@ impl Standing {
     }
 }
 
+/// What some pairs prove, with their interval.
+type Proven = (Outcome, (f64, f64));
+
 /// What the pairs would say at their lower ends and at their upper ends.
-fn ends(
-    series: &Series,
-    pairs: &[Difference],
-    rule: &Rule,
-) -> Result<[Option<(Outcome, (f64, f64))>; 2], Error> {
+fn ends(series: &Series, pairs: &[Difference], rule: &Rule) -> Result<[Option<Proven>; 2], Error> {
     let mut found = [None; 2];
     for (end, found) in found.iter_mut().enumerate() {
         let mut sequence = Sequence::new(rule.clone());

@@ -7,14 +7,15 @@ use super::metric::{self, ChosenMetric};
 use super::plan::ComparePlan;
 use crate::args::compare::{Compare, PAIRS};
 use crate::render::compare::document::{CompareDocument, Measured, Point};
+use crate::render::compare::quantity;
 use deburr_lab::comparison::{self, Comparison, Ending, Family, Question, Series};
 use deburr_lab::measure::layouts;
 use deburr_lab::measure::pairs::Pair;
 use deburr_lab::measure::record::{Header, RecordedRun};
-use deburr_lab::stats::Rope;
 use deburr_lab::stats::placement::Placement;
 use deburr_lab::stats::verdict::{ALPHA, INTERIM_ANALYSES, Outcome, Rule};
 use deburr_lab::stats::warning::Warning;
+use deburr_lab::stats::{Rope, signed_rank};
 use std::path::Path;
 
 /// When an experiment ends, as its header says.
@@ -291,12 +292,36 @@ fn comparable<'p>(
         let mut values = runs.filter_map(|run| run.metrics.get(name));
         match values.find(|value| **value <= 0.0).filter(|_| place > 0) {
             Some(value) => {
-                notes.push(format!("{name}: a run has {value}: relative differences need positive numbers"));
+                let difference =
+                    absolute(points, chosen).map_or_else(String::new, |text| format!("; {text}"));
+                notes.push(format!(
+                    "{name}: a run has {value}: relative differences need positive numbers{difference}"
+                ));
             }
             None => questions.push((place, chosen)),
         }
     }
     (questions, notes)
+}
+
+/// The absolute difference of a metric that has no relative one, with the interval of the signed ranks.
+fn absolute(points: &[Measurements], chosen: &ChosenMetric) -> Option<String> {
+    /// Two-sided 90 %.
+    const Z: f64 = 1.644_854;
+    let name = &chosen.question.name;
+    let of = |run: &RecordedRun| run.metrics.get(name).copied();
+    let pairs = points.iter().flat_map(|point| &point.pairs);
+    let differences: Vec<f64> =
+        pairs.map(|pair| Some(of(&pair.runs[1])? - of(&pair.runs[0])?)).collect::<Option<Vec<f64>>>()?;
+    let found = signed_rank::location(&differences, differences.len() as f64, Z).ok()?;
+    let unit = &chosen.question.unit;
+    let shown = |value: f64| quantity::shown(value, unit);
+    Some(match found.interval {
+        Some((low, high)) if low < high => {
+            format!("B − A is {} [{}, {}] with 90 %", shown(found.estimate), shown(low), shown(high))
+        }
+        _ => format!("B − A is {} in a typical pair", shown(found.estimate)),
+    })
 }
 
 /// Whether A and B are different files, whose code is laid out differently. What a shell runs is not known.

@@ -17,7 +17,7 @@ const BANDWIDTHS: [(f64, &str); 4] =
     [(1_073_741_824.0, "GiB/s"), (1_048_576.0, "MiB/s"), (1024.0, "KiB/s"), (1.0, "B/s")];
 
 /// A value with four digits and its unit: `12.34 ms`, `1.500 MiB`, `8123 1/s`.
-pub(super) fn shown(value: f64, unit: &str) -> String {
+pub(crate) fn shown(value: f64, unit: &str) -> String {
     let (step, unit) = scale(value, unit);
     if unit.is_empty() { digits(value / step) } else { format!("{} {unit}", digits(value / step)) }
 }

@@ -39,7 +39,7 @@ fn summary(documents: &[CompareDocument], palette: Palette, out: &mut dyn Write)
         let (change, interval) = first.change();
         let interval = interval
             .map_or_else(String::new, |(low, high)| format!(" [{}, {}]", percent(low), percent(high)));
-        let outcome = first.outcome();
+        let outcome = first.outcome().to_string();
         writeln!(out, "  {outcome:<12} {}{interval}   {b} against {a}", percent(change))?;
     }
     Ok(())

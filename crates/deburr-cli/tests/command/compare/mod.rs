@@ -2,6 +2,7 @@
 //! where nothing can be.
 
 mod benchstat;
+mod course;
 mod judged;
 mod kept;
 mod page;
@@ -481,7 +482,7 @@ fn what_cannot_be_compared_is_reported_and_no_verdict_is_made_up() {
             &["--a", "true", "--b", "false"],
             "the warm-up run of B ended with exit status 1; it printed nothing",
         ),
-        (&["--a", "/no/such/program", "--b", "true"], "No such file"),
+        (&["--a", "/no/such/program", "--b", "true"], "--a: /no/such/program: no such file"),
         (&["--a", "sleep 60", "--b", "sleep 60", "--timeout", "0.1"], "ended with the time limit"),
         (&["--a", "true", "--b", "true", "--metric", RATE], "its pattern matches nothing"),
         (&["--a", "true", "--b", "true", "--metric", "speed"], "--metric \"speed\": unknown"),
@@ -520,9 +521,9 @@ fn what_cannot_be_compared_is_reported_and_no_verdict_is_made_up() {
             &["--aa", "head -c 70000000 /dev/zero", "--metric", RATE],
             "printed more than 64 MiB, which is not looked through for metrics",
         ),
-        (&["--a", "true", "--b", "true", "--cwd", "none"], "none: not a directory"),
-        (&["--a", "true", "--b", "true", "--input", "none"], "none: No such file"),
-        (&["--a", "true", "--b", "true", "--pin", "1000"], "processors that it may use: "),
+        (&["--a", "true", "--b", "true", "--cwd", "none"], "--cwd none: no such folder"),
+        (&["--a", "true", "--b", "true", "--input", "none"], "--input none: no such file"),
+        (&["--a", "true", "--b", "true", "--pin", "1000"], "--pin 1000: no processor 1000 here"),
         (&["--aa", "true", "--b", "true"], "cannot be used with"),
         (&["--aa", "true", "--env-a", "x=1"], "cannot be used with"),
         (&["one", "two", "--setup", "true"], "cannot be used with"),
@@ -559,13 +560,14 @@ fn what_cannot_be_compared_is_reported_and_no_verdict_is_made_up() {
 fn a_further_metric_that_cannot_be_compared_is_left_out_of_the_verdict() {
     let scratch = scratch("further");
     let none = "faults,smaller=faults = ([0-9]+)";
-    let command = "echo rate = 1000; echo faults = 0";
-    let arguments = ["--a", command, "--b", command, "--shell", "sh", "--metric", RATE, "--metric", none];
-    for more in [&["--pairs", "6"][..], &["--pairs", "6", "--param", "n=1,2"]] {
+    for (value, more) in [("0", &["--pairs", "6"][..]), ("0 # {n}", &["--pairs", "6", "--param", "n=1,2"])] {
+        let command = format!("echo rate = 1000; echo faults = {value}");
+        let arguments =
+            ["--a", &command, "--b", &command, "--shell", "sh", "--metric", RATE, "--metric", none];
         let told = document(&scratch, &[&arguments[..], more].concat());
         assert_eq!(told["verdict"], on_this_machine(&told, "same"), "{told:#}");
         assert_eq!(told["other_metrics"], Value::Array(Vec::new()));
-        let note = "faults: a run has 0: relative differences need positive numbers";
+        let note = "faults: a run has 0: relative differences need positive numbers; B − A is 0.000 in a typical pair";
         assert_eq!(told["notes"], Value::from(vec![note]));
     }
 }

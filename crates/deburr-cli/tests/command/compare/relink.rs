@@ -127,7 +127,8 @@ fn layouts_are_in_the_record_and_are_not_measured_again() {
 #[test]
 fn an_interrupted_sweep_is_judged_by_the_points_whose_layouts_were_all_measured() {
     let scratch = scratch("floor-sweep");
-    let floor = ["--relink", LINK, "--layout-floor=5", "--pairs", "2", "--param", "n=1,2"];
+    let link = &format!("{LINK} # {{n}}");
+    let floor = ["--relink", link, "--layout-floor=5", "--pairs", "2", "--param", "n=1,2"];
     let whole = measured(&scratch, 10_000, &[&floor[..], &["--record", "record"]].concat());
     assert_eq!(whole["sweep"]["points"].as_array().unwrap().len(), 2);
     let widest = whole["sweep"]["points"].as_array().unwrap().iter().map(|point| &point["metrics"][0]);

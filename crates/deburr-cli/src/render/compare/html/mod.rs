@@ -274,6 +274,7 @@ mod tests {
             runs: Vec::new(),
             provenance: None,
             measured: Measured::Commands {
+                names: Default::default(),
                 commands: ["./old".to_owned(), command.to_owned()],
                 seed: 5,
                 record: PathBuf::from("/runs/<x>.jsonl"),
