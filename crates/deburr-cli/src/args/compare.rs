@@ -222,7 +222,7 @@ pub(crate) struct Trial {
     /// The shell that runs the commands; none: their words are split here, as a shell would
     #[arg(long, value_name = "SHELL", default_value = "none", help_heading = "How to run")]
     pub(crate) shell: String,
-    /// Judge on a busy machine, at your own risk: nothing is waited for or measured again, and the region grows by what the load may have done
+    /// Judge on a busy machine, at your own risk: nothing is waited for or measured again, and the region is three times as wide
     #[arg(long, help_heading = "How to run")]
     pub(crate) under_load: bool,
     /// Do not wait for a quiet machine before each run

@@ -292,6 +292,48 @@ struct Said {
     wrong: f64,
 }
 
+/// What ends of experiments whose verdict has become improbable cost.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Early {
+    /// How often a verdict came, without such an end and with it.
+    pub(crate) decided: [f64; 2],
+    /// How many pairs were measured on average, without it and with it.
+    pub(crate) pairs: [f64; 2],
+}
+
+/// The rule with and without such ends. The noise leaves `pair_sd` in a pair; θ = `effect`.
+pub(crate) fn early(noise: Noise, pair_sd: f64, effect: f64, experiments: usize, seed: u64) -> Early {
+    let rule = Rule::standard(Rope::ONE_PERCENT).unwrap();
+    let sd = pair_sd / noise.pair_sd();
+    let found = outcomes(experiments, seed, |random| {
+        let pairs =
+            runs(noise, Order::Interleaved, rule.last(), sd, effect, random).differences(Order::Interleaved);
+        let ends = |stops: bool| {
+            let mut sequence = Sequence::new(rule.clone());
+            for (before, pair) in pairs.iter().enumerate() {
+                let count = before + 1;
+                if sequence.push(*pair).unwrap().is_some() {
+                    return (1.0, count as f64);
+                }
+                let is_hopeless = || {
+                    verdict::prospect(&pairs[..count], &rule)
+                        .is_some_and(|left| left.any() < verdict::HOPELESS)
+                };
+                if stops && rule.analyses().contains(&count) && is_hopeless() {
+                    return (0.0, count as f64);
+                }
+            }
+            (0.0, pairs.len() as f64)
+        };
+        [ends(false), ends(true)]
+    });
+    let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / experiments as f64;
+    Early {
+        decided: [0, 1].map(|way: usize| mean(&mut found.iter().map(|ends| ends[way].0))),
+        pairs: [0, 1].map(|way: usize| mean(&mut found.iter().map(|ends| ends[way].1))),
+    }
+}
+
 /// What is said of each experiment, each from its own stream.
 fn outcomes<T: Send>(experiments: usize, seed: u64, judge: impl Fn(&mut Random) -> T + Sync) -> Vec<T> {
     let streams = (0..experiments as u64).into_par_iter();

@@ -10,7 +10,7 @@ mod robbed;
 
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Order;
-use experiment::{Layouts, NOISES, Noise, different, false_alarms, peeking, placed};
+use experiment::{Layouts, NOISES, Noise, different, early, false_alarms, peeking, placed};
 use robbed::{Length, STEALS, shares};
 
 /// Half the width of the region of equivalence.
@@ -23,11 +23,12 @@ fn main() {
     let mut number = |default: u64| arguments.next().and_then(|text| text.parse().ok()).unwrap_or(default);
     let (experiments, seed) = (number(4000) as usize, number(1));
     println!("{experiments} experiments a cell, seed {seed}.\n");
-    let tables: [fn(usize, u64); 8] = [
+    let tables: [fn(usize, u64); 9] = [
         blocks_and_pairs,
         rule,
         large_noise,
         hypervisor,
+        early_ends,
         without_stopping,
         heavy_tails,
         layouts,
@@ -96,6 +97,27 @@ fn large_noise(experiments: usize, seed: u64) {
         let [small, large, huge] = [0.02, 0.08, 0.30].map(equal);
         let wrong = different(noise, Order::Interleaved, 0.02, 1.02f64.ln(), experiments, seed).wrong;
         println!("| {} | {small:.3} | {large:.3} | {huge:.3} | {wrong:.4} |", noise.name());
+    }
+}
+
+/// What it saves and costs to end where a verdict has become improbable.
+fn early_ends(experiments: usize, seed: u64) {
+    println!(
+        "\nEnds where a verdict has become improbable: decided without / with them, and pairs on average"
+    );
+    println!("| noise | true change | pair sd | decided | pairs |");
+    println!("|---|---|---|---|---|");
+    for noise in NOISES {
+        for (effect, pair_sd) in [(0.0, 0.02), (0.0, 0.10), (0.02, 0.02), (0.05, 0.08)] {
+            let found = early(noise, pair_sd, f64::ln_1p(effect), experiments, seed);
+            let ([plain, ended], [all, fewer]) = (found.decided, found.pairs);
+            println!(
+                "| {} | {:.0} % | {:.0} % | {plain:.3} / {ended:.3} | {all:.1} / {fewer:.1} |",
+                noise.name(),
+                100.0 * effect,
+                100.0 * pair_sd
+            );
+        }
     }
 }
 

@@ -19,17 +19,16 @@ use crate::stats::effect::{Difference, Effect};
 use crate::stats::holm;
 use crate::stats::modes::Modes;
 use crate::stats::placement::Placement;
-use crate::stats::position::Position;
 use crate::stats::tails::Tails;
 use crate::stats::unpaired::{self, Arm};
-use crate::stats::verdict::{self, Order, Outcome, Rule, Sequence, Verdict, VerdictLimit};
+use crate::stats::verdict::{self, Order, Outcome, Rule, Verdict};
 use crate::stats::warning::Warning;
 use crate::stats::{Direction, Error, Probabilities};
 pub use conditions::{Conditions, Stolen};
 pub use progress::{Ending, Progress, progress};
 pub use series::{Reading, Series, pooled, series};
 pub use shape::{Quantile, Shape};
-use standing::Standing;
+use standing::{Standing, limit, sequence};
 
 /// The confidence of benchstat's intervals.
 const CONFIDENCE: f64 = 0.95;
@@ -167,7 +166,7 @@ pub fn compare(
     let mut warnings = Vec::new();
     let pairs =
         if series.order == Order::Interleaved { series.differences(question.direction)? } else { Vec::new() };
-    let widened = if series.is_under_load { Some(standing::under_load(rule, series)?) } else { None };
+    let widened = if series.is_under_load { Some(standing::under_load(rule)?) } else { None };
     let rule = widened.as_ref().unwrap_or(rule);
     let Standing { limit, interval } = Standing::of(limit(series, drifts, &pairs), series, &pairs, rule)?;
     let verdict = match series.order {
@@ -245,15 +244,6 @@ pub fn compare(
     })
 }
 
-/// All pairs of a series, analysed as the rule says.
-fn sequence(pairs: &[Difference], rule: &Rule) -> Result<Sequence, Error> {
-    let mut sequence = Sequence::new(rule.clone());
-    for pair in pairs {
-        sequence.push(*pair)?;
-    }
-    Ok(sequence)
-}
-
 /// What is said of B, and nothing else of what [`compare`] says.
 ///
 /// # Errors
@@ -261,7 +251,7 @@ fn sequence(pairs: &[Difference], rule: &Rule) -> Result<Sequence, Error> {
 pub fn outcome(direction: Direction, series: &Series, rule: &Rule) -> Result<Outcome, Error> {
     let pairs = if series.order == Order::Interleaved { series.differences(direction)? } else { Vec::new() };
     let drifts = !rule.is_over_several() && drift_of(series).fires();
-    let widened = if series.is_under_load { Some(standing::under_load(rule, series)?) } else { None };
+    let widened = if series.is_under_load { Some(standing::under_load(rule)?) } else { None };
     let rule = widened.as_ref().unwrap_or(rule);
     let decided = sequence(&pairs, rule)?.decision().map(|decision| decision.outcome);
     let standing = Standing::of(limit(series, drifts, &pairs), series, &pairs, rule)?;
@@ -275,22 +265,6 @@ fn drift_of(series: &Series) -> Drift {
     match series.order {
         Order::Blocked => Drift::within_sides(&sequence),
         Order::Interleaved | Order::Unknown => Drift::of(&drift::residuals(&sequence)),
-    }
-}
-
-/// What keeps a series from a verdict.
-fn limit(series: &Series, drifts: bool, pairs: &[Difference]) -> Option<VerdictLimit> {
-    let [a, b] = series.values.each_ref().map(Vec::len);
-    match verdict::verdict_limit(series.order, drifts, series.contaminated, a.min(b)) {
-        // It is said which of the two it takes the more to mend.
-        Some(VerdictLimit::Contaminated { .. }) if series.is_under_load => {
-            Position::of(pairs).and_then(|position| position.limit())
-        }
-        Some(VerdictLimit::Contaminated { share }) if 2 * series.stolen.pairs > series.contaminated => {
-            Some(VerdictLimit::Stolen { share })
-        }
-        Some(limit) => Some(limit),
-        None => Position::of(pairs).and_then(|position| position.limit()),
     }
 }
 

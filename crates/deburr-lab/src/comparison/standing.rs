@@ -1,8 +1,8 @@
 //! What load leaves of a verdict: whether it would be the same, whatever the load did.
 //!
 //! In: a series with the most that each disturbed run may have lost. Out: the limit that applies, or the
-//! interval of a verdict that stands beyond it; and, where somebody judges under load at their own risk, the
-//! region that has room for it.
+//! interval of a verdict that stands beyond it; and, where somebody judges under load at their own risk, a wider
+//! region.
 //!
 //! In each pair the true ratio is at least what was seen less what A may have lost, and at most that and what B
 //! may have lost. A verdict that is the same with all pairs at their lower ends and with all at their upper ends
@@ -10,7 +10,8 @@
 
 use super::series::Series;
 use crate::stats::difference::Difference;
-use crate::stats::verdict::{Outcome, Rule, Sequence, VerdictLimit};
+use crate::stats::position::Position;
+use crate::stats::verdict::{self, Outcome, Rule, Sequence, VerdictLimit};
 use crate::stats::{Error, Rope};
 
 /// The verdict on some pairs as far as load goes.
@@ -32,7 +33,7 @@ impl Standing {
     ) -> Result<Standing, Error> {
         let is_load = matches!(limit, Some(VerdictLimit::Contaminated { .. } | VerdictLimit::Stolen { .. }));
         if is_load && series.is_bounded {
-            let seen = super::sequence(pairs, rule)?.decision().map(|decision| decision.outcome);
+            let seen = sequence(pairs, rule)?.decision().map(|decision| decision.outcome);
             let ends = ends(series, pairs, rule)?;
             if let [Some((outcome, (low, _))), Some((other, (_, high)))] = ends
                 && outcome == other
@@ -72,12 +73,37 @@ pub(super) fn shifted(series: &Series, pairs: &[Difference], end: usize) -> Vec<
     shifted.collect()
 }
 
-/// The rule with a region that has room for load: twice as wide, and wider by as much as the load may have taken
-/// more from one side than from the other, on average.
-pub(super) fn under_load(rule: &Rule, series: &Series) -> Result<Rule, Error> {
-    let pairs = series.values.iter().map(Vec::len).min().unwrap_or(0).max(1) as f64;
-    let [of_a, of_b] =
-        [0, 1].map(|side| series.losses.iter().filter_map(|losses| losses.get(side)).sum::<f64>() / pairs);
-    let half = 2.0 * rule.rope().half_width() + (of_a - of_b).abs();
-    Ok(rule.with_rope(Rope::new(libm::expm1(half))?))
+/// How many times wider the region is for whoever judges under load.
+const WIDER: f64 = 3.0;
+
+/// The rule with a region that has room for load: [`WIDER`]. It is fixed before the first pair, so that the
+/// interim analyses stay what they are; what load does to one side and not to the other beyond that is the
+/// user's own risk.
+pub(super) fn under_load(rule: &Rule) -> Result<Rule, Error> {
+    Ok(rule.with_rope(Rope::new(libm::expm1(WIDER * rule.rope().half_width()))?))
+}
+
+/// All pairs of a series, analysed as the rule says.
+pub(super) fn sequence(pairs: &[Difference], rule: &Rule) -> Result<Sequence, Error> {
+    let mut sequence = Sequence::new(rule.clone());
+    for pair in pairs {
+        sequence.push(*pair)?;
+    }
+    Ok(sequence)
+}
+
+/// What keeps a series from a verdict.
+pub(super) fn limit(series: &Series, drifts: bool, pairs: &[Difference]) -> Option<VerdictLimit> {
+    let [a, b] = series.values.each_ref().map(Vec::len);
+    match verdict::verdict_limit(series.order, drifts, series.contaminated, a.min(b)) {
+        // It is said which of the two it takes the more to mend.
+        Some(VerdictLimit::Contaminated { .. }) if series.is_under_load => {
+            Position::of(pairs).and_then(|position| position.limit())
+        }
+        Some(VerdictLimit::Contaminated { share }) if 2 * series.stolen.pairs > series.contaminated => {
+            Some(VerdictLimit::Stolen { share })
+        }
+        Some(limit) => Some(limit),
+        None => Position::of(pairs).and_then(|position| position.limit()),
+    }
 }

@@ -14,7 +14,7 @@ mod robbed;
 
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Order;
-use experiment::{Layouts, NOISES, Noise, different, false_alarms, peeking, placed};
+use experiment::{Layouts, NOISES, Noise, different, early, false_alarms, peeking, placed};
 use robbed::{Length, STEALS, Steal, shares};
 
 fn limits_hold(experiments: usize) {
@@ -43,6 +43,19 @@ fn false_verdicts_and_power_keep_their_limits() {
 #[ignore = "the long form: some minutes"]
 fn false_verdicts_and_power_keep_their_limits_in_ten_thousand_experiments() {
     limits_hold(10_000);
+}
+
+#[test]
+fn ends_where_a_verdict_is_improbable_save_pairs_and_find_nearly_as_much() {
+    for noise in [Noise::Normal, Noise::Spikes, Noise::Wandering] {
+        let found = early(noise, 0.02, 1.02f64.ln(), 1000, 1);
+        let [plain, ended] = found.decided;
+        assert!(ended <= plain && plain - ended < 0.02, "{}: {found:?}", noise.name());
+        // Without a difference, in noise that is large next to the region.
+        let hopeless = early(noise, 0.10, 0.0, 1000, 1);
+        let [all, fewer] = hopeless.pairs;
+        assert!(fewer < 0.75 * all, "{}: {hopeless:?}", noise.name());
+    }
 }
 
 /// However large the noise is: a difference has to be beyond the region, and it also has to be one at all.

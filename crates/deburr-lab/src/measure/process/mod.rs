@@ -4,7 +4,7 @@
 //! until its end is known; CPU time, peak memory and context switches are what the kernel counted for it and
 //! for the children that it waited for (`wait4`, as `/usr/bin/time` does). Nothing else runs meanwhile: its
 //! output goes to a file, and its end wakes one `poll`. A process of some pages makes it, where that works,
-//! so that this one's memory is not counted ([`starter`]).
+//! so that this one's memory is not counted (`starter.rs`).
 
 mod image;
 mod starter;

@@ -1,8 +1,8 @@
 //! Tails: few runs far out that one side has and the other does not, which a typical run hides.
 //!
 //! In: the runs of both sides. Out: how many of each are far out on the worse side, and by how much the means
-//! differ more than typical runs do. Far out is [`FAR`] standard deviations from the side's median, by the median
-//! absolute deviation of both sides (σ = 1.4826 of it in a normal distribution), and at least [`LEAST`] times the
+//! differ more than typical runs do. Far out is `FAR` standard deviations from the side's median, by the median
+//! absolute deviation of both sides (σ = 1.4826 of it in a normal distribution), and at least `LEAST` times the
 //! half of the region of equivalence: what is less does not matter to anybody.
 
 use crate::stats::direction::Direction;

@@ -105,7 +105,7 @@ impl fmt::Display for Warning {
             ),
             Warning::UnderLoad { disturbed, pairs, region } => write!(
                 f,
-                "judged under load, at your own risk: {disturbed} of {pairs} pairs were disturbed; the region has room for it, up to {:.1} %",
+                "judged under load, at your own risk: {disturbed} of {pairs} pairs were disturbed; the region is wider for it, {:.1} %",
                 100.0 * region
             ),
             Warning::OtherTail(Tails { out: [a, b], of: [of_a, of_b], times, means }) => {
