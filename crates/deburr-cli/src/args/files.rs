@@ -19,7 +19,7 @@ pub(crate) enum Role {
 }
 
 /// Verb, option and role of each.
-pub(crate) const FILES: [(&str, &str, Role); 35] = [
+pub(crate) const FILES: [(&str, &str, Role); 36] = [
     ("check", "paths", Role::Reads),
     ("check", "config", Role::Reads),
     ("check", "add_allowances", Role::Extends),
@@ -50,6 +50,7 @@ pub(crate) const FILES: [(&str, &str, Role); 35] = [
     ("compare", "record", Role::Begins),
     ("compare", "resume", Role::Continues),
     ("compare", "html", Role::Writes),
+    ("compare", "export_hyperfine", Role::Writes),
     ("try", "root", Role::Reads),
     ("try", "record", Role::Writes),
     ("bench", "compare_with", Role::Reads),

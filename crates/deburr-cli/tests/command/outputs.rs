@@ -50,6 +50,12 @@ fn cases(verb: &str, option: &str) -> Vec<Case> {
         ("fix", "output") => vec![case("-o {} lib.so", "GNU")],
         ("fix", "dispatch") => vec![case("--dispatch {} lib.so", "")],
         ("compare", "html") => vec![case(&format!("{measured} --html {{}}"), "<html")],
+        ("compare", "export_hyperfine") => {
+            vec![case(
+                "--no-gate --aa true --pairs 2 --region 50 --input b.txt --export-hyperfine {}",
+                "\"results\"",
+            )]
+        }
         ("compare", "record") => {
             vec![case("--no-gate --aa true --pairs 2 --region 50 --record {}", "\"commands\"")]
         }

@@ -49,6 +49,7 @@ pub(super) fn run(options: &Compare, rope: Rope) -> Result<Vec<Ran>, Failure> {
             ("--record", options.record.is_some()),
             ("--resume=FILE", matches!(options.resume, Some(Some(_)))),
             ("--html", options.html.is_some()),
+            ("--export-hyperfine", options.export_hyperfine.is_some()),
         ];
         if let Some((option, _)) = single.into_iter().find(|(_, is_given)| *is_given) {
             return Err(Failure::Message(format!(

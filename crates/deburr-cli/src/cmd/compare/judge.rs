@@ -65,8 +65,12 @@ impl Terms {
             .map_err(|error| format!("--pairs {most}: {error}"))
     }
 
-    /// Whether one pair more would be too late: it takes as long as they did on average.
+    /// Whether one pair more would be too late: it takes as long as they did on average. Never before there are
+    /// two, which are the fewest that anything can be said of.
     pub(super) fn is_out_of_time(&self, pairs: &[Pair]) -> bool {
+        if pairs.len() < 2 {
+            return false;
+        }
         let (Some(most), Some(first), Some(last)) = (self.max_time, pairs.first(), pairs.last()) else {
             return false;
         };

@@ -39,6 +39,12 @@ pub(super) fn run_commands(options: &Compare, stop: &Stop) -> Result<Ran, Failur
 }
 
 fn rope(trial: &Trial) -> Result<Rope, Failure> {
+    /// Beyond a factor of eleven nothing would ever be different.
+    const WIDEST: f64 = 1000.0;
+    if trial.region > WIDEST {
+        let region = trial.region;
+        return Err(Failure::Message(format!("--region {region}: percent; expected no more than {WIDEST}")));
+    }
     Rope::new(trial.region / 100.0).map_err(|error| Failure::Message(format!("--region: {error}")))
 }
 

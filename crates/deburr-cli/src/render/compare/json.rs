@@ -25,12 +25,14 @@ pub(crate) fn render(documents: &[CompareDocument], out: &mut dyn Write) -> io::
 pub(crate) fn whole(document: &CompareDocument) -> Map<String, Value> {
     let comparison = |one: &Comparison| comparison(one, document.has_marks);
     let mut whole = document.comparisons.first().map(comparison).unwrap_or_default();
-    let sides = json!(document.measured.sides());
-    let (commands, files, record, seed) = match &document.measured {
-        Measured::Commands { seed, record, .. } => {
-            (sides, Value::Null, json!(record.display().to_string()), json!(seed))
+    let (commands, names, files, record, seed) = match &document.measured {
+        Measured::Commands { commands, names, seed, record, .. } => {
+            let names = names.iter().any(|name| !name.is_empty()).then_some(names);
+            (json!(commands), json!(names), Value::Null, json!(record.display().to_string()), json!(seed))
         }
-        Measured::Files { .. } => (Value::Null, sides, Value::Null, Value::Null),
+        Measured::Files { .. } => {
+            (Value::Null, Value::Null, json!(document.measured.sides()), Value::Null, Value::Null)
+        }
     };
     let others: Vec<Map<String, Value>> = document.comparisons.iter().skip(1).map(comparison).collect();
     let rest = [
@@ -39,6 +41,7 @@ pub(crate) fn whole(document: &CompareDocument) -> Map<String, Value> {
         ("fitness", json!(document.fitness.as_ref().map(fitness))),
         ("tool_version", json!(env!("CARGO_PKG_VERSION"))),
         ("commands", commands),
+        ("names", names),
         ("files", files),
         ("record", record),
         ("seed", seed),

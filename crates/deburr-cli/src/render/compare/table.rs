@@ -14,19 +14,34 @@ const COLUMNS: &str = "file,param,point,metric,unit,better,verdict,change,low,hi
 p_worse,p_same,p_better,p_next,benchstat_delta,benchstat_p,holm_p,confidence,first_effect,first_p";
 
 /// Writes the documents as comma-separated values. What there is not is empty, as `file`, B's, is of
-/// commands; probabilities are those of the pairs, where there are pairs. A point has a value always, so that
+/// two commands; probabilities are those of the pairs, where there are pairs. A point has a value always, so that
 /// an empty one next to `param` means all points together.
 pub(crate) fn csv(documents: &[CompareDocument], out: &mut dyn Write) -> io::Result<()> {
     let has_marks = documents.iter().any(|document| document.has_marks);
     writeln!(out, "{COLUMNS}{}", if has_marks { ",marks" } else { "" })?;
-    documents.iter().try_for_each(|document| lines(document, out))
+    documents.iter().try_for_each(|document| lines(document, &file(document, documents), out))
 }
 
-fn lines(document: &CompareDocument, out: &mut dyn Write) -> io::Result<()> {
-    let file = match &document.measured {
-        Measured::Commands { .. } => String::new(),
-        Measured::Files { files: [_, b] } => b.display().to_string(),
+/// What distinguishes a document from the others: B's file, or of several commands B's, and A's where that is not
+/// the same of all.
+fn file(document: &CompareDocument, all: &[CompareDocument]) -> String {
+    let Measured::Commands { commands, names, .. } = &document.measured else {
+        let [_, b] = document.measured.sides();
+        return b;
     };
+    let called = |side: usize| match names.get(side).map_or("", String::as_str) {
+        "" => commands.get(side).cloned().unwrap_or_default(),
+        name => name.to_owned(),
+    };
+    let of_a = |document: &CompareDocument| document.measured.sides()[0].clone();
+    match all {
+        [_] | [] => String::new(),
+        [first, ..] if all.iter().all(|other| of_a(other) == of_a(first)) => called(1),
+        _ => format!("{} against {}", called(1), called(0)),
+    }
+}
+
+fn lines(document: &CompareDocument, file: &str, out: &mut dyn Write) -> io::Result<()> {
     let parameter = document.sweep.as_ref().map_or("", |(parameter, _)| parameter);
     for (point, comparison) in document.rows() {
         let Comparison { question, verdict, unpaired, sides: [a, b], benchstat, adjusted_p, .. } = comparison;
@@ -38,7 +53,7 @@ fn lines(document: &CompareDocument, out: &mut dyn Write) -> io::Result<()> {
         let count = |count: Option<u64>| count.map_or_else(String::new, |count| count.to_string());
         let numbers = verdict.as_ref().map(|verdict| verdict.paired).or(*unpaired);
         let fields = [
-            quoted(&file),
+            quoted(file),
             quoted(parameter),
             quoted(point.unwrap_or_default()),
             quoted(&question.name),

@@ -68,6 +68,10 @@ fn several_commands_are_each_compared_with_the_first_or_each_two() {
     assert_eq!(found["confidence"], 0.95, "{found:#}");
     let all = document(&scratch, &[&arguments[..], &["--all-pairs"]].concat());
     assert_eq!(verdicts(&all), ["\"better\"", "\"worse\"", "\"worse\""], "{all:#}");
+    assert_eq!(all["names"], serde_json::json!(["main", "fast"]), "{all:#}");
+    let rows = stdout(&compare(&scratch, &[&arguments[..], &["--format", "csv"]].concat()));
+    let names: Vec<&str> = rows.lines().skip(1).filter_map(|row| row.split(',').next()).collect();
+    assert_eq!(names, ["fast", "slow"], "{rows}");
     let text = stdout(&compare(&scratch, &arguments));
     let summary = text.split("Summary").nth(1).expect("a summary");
     assert!(

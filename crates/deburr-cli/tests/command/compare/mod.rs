@@ -477,7 +477,7 @@ fn what_cannot_be_compared_is_reported_and_no_verdict_is_made_up() {
     scratch.file("zero", b"0\n1\n");
     scratch.file("two", b"1\n2\n");
     scratch.file("three", b"1\n2\n3\n");
-    let cases: [(&[&str], &str); 34] = [
+    let cases: [(&[&str], &str); 35] = [
         (
             &["--a", "true", "--b", "false"],
             "the warm-up run of B ended with exit status 1; it printed nothing",
@@ -491,6 +491,10 @@ fn what_cannot_be_compared_is_reported_and_no_verdict_is_made_up() {
         (&["--a", "", "--b", "true"], "an empty command"),
         (&["--a", "true", "--b", "true", "--env-a", "x"], "expected NAME=VALUE"),
         (&["--a", "true", "--b", "true", "--region=-1"], "--region"),
+        (
+            &["--a", "true", "--b", "true", "--region", "1e9"],
+            "--region 1000000000: percent; expected no more than 1000",
+        ),
         (&["--a", "true", "--b", "true", "--pin", "9999"], "9999"),
         (&["--a", "true", "--b", "true", "--setup", "false"], "--setup ended with exit status 1"),
         (&["--a", "true", "--b", "true", "--record", "one"], "one: File exists"),
