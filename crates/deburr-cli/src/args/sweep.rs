@@ -9,7 +9,7 @@ use std::str::FromStr;
 /// Points at most of a sweep: more are a mistake.
 const MOST_POINTS: usize = 1000;
 
-/// A name in commands, and the values that stand for it.
+/// A name in commands, and the values that replace it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Parameter {
     pub(crate) name: String,
@@ -82,7 +82,7 @@ pub(crate) struct Sweep {
     pub(crate) parameters: Vec<Parameter>,
 }
 
-/// What stands for each name at one point.
+/// What replaces each name at one point.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Values(pub(crate) Vec<(String, String)>);
 

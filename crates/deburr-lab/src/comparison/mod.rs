@@ -166,8 +166,7 @@ pub fn compare(
     let mut warnings = Vec::new();
     let pairs =
         if series.order == Order::Interleaved { series.differences(question.direction)? } else { Vec::new() };
-    let widened = if series.is_under_load { Some(standing::under_load(rule)?) } else { None };
-    let rule = widened.as_ref().unwrap_or(rule);
+    let rule = &*standing::in_force(rule, series)?;
     let Standing { limit, interval } = Standing::of(limit(series, drifts, &pairs), series, &pairs, rule)?;
     let verdict = match series.order {
         Order::Interleaved => {
@@ -251,8 +250,7 @@ pub fn compare(
 pub fn outcome(direction: Direction, series: &Series, rule: &Rule) -> Result<Outcome, Error> {
     let pairs = if series.order == Order::Interleaved { series.differences(direction)? } else { Vec::new() };
     let drifts = !rule.is_over_several() && drift_of(series).fires();
-    let widened = if series.is_under_load { Some(standing::under_load(rule)?) } else { None };
-    let rule = widened.as_ref().unwrap_or(rule);
+    let rule = &*standing::in_force(rule, series)?;
     let decided = sequence(&pairs, rule)?.decision().map(|decision| decision.outcome);
     let standing = Standing::of(limit(series, drifts, &pairs), series, &pairs, rule)?;
     Ok(decided.filter(|_| standing.limit.is_none()).unwrap_or(Outcome::Inconclusive))

@@ -39,8 +39,7 @@ pub struct Progress {
 /// As [`super::compare`].
 pub fn progress(direction: Direction, series: &Series, rule: &Rule) -> Result<Progress, Error> {
     let pairs = series.differences(direction)?;
-    let widened = if series.is_under_load { Some(standing::under_load(rule)?) } else { None };
-    let rule = widened.as_ref().unwrap_or(rule);
+    let rule = &*standing::in_force(rule, series)?;
     let ratios: Vec<f64> = pairs.iter().map(|pair| pair.ratio).collect();
     let estimate = signed_rank::location(&ratios, ratios.len() as f64, 0.0)?.estimate;
     let ending = ending(&pairs, series, rule)?;
@@ -152,6 +151,24 @@ mod tests {
             let small = disturbed(noisy(40, change, 0.01, 4), 16, losses);
             assert_eq!(outcome(&small), Outcome::Inconclusive, "{change} {losses:?}");
         }
+    }
+
+    #[test]
+    fn a_side_that_always_ran_first_gets_no_verdict_however_large_the_difference_is() {
+        use crate::comparison::Reading;
+        use crate::side::Side;
+        let mut large = disturbed(noisy(16, 0.85, 0.05, 3), 6, [0.4, 0.1]);
+        let reading = |(pair, value): (usize, f64), side| Reading {
+            side,
+            value,
+            began: None,
+            pair,
+            is_contaminated: false,
+        };
+        let [a, b] = large.values.each_ref().map(|values| values.iter().copied().enumerate());
+        let pairs = a.zip(b).flat_map(|(a, b)| [reading(a, Side::A), reading(b, Side::B)]);
+        large.sequence = pairs.collect();
+        assert_eq!(outcome(&large), Outcome::Inconclusive);
     }
 
     #[test]

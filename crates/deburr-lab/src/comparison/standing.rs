@@ -13,6 +13,7 @@ use crate::stats::difference::Difference;
 use crate::stats::position::Position;
 use crate::stats::verdict::{self, Outcome, Rule, Sequence, VerdictLimit};
 use crate::stats::{Error, Rope};
+use std::borrow::Cow;
 
 /// The verdict on some pairs as far as load goes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,7 +40,9 @@ impl Standing {
                 && outcome == other
                 && seen == Some(outcome)
             {
-                return Ok(Standing { limit: None, interval: Some((low, high)) });
+                // What load no longer prevents, the order of the runs may.
+                let limit = first_too_often(pairs);
+                return Ok(Standing { limit, interval: limit.is_none().then_some((low, high)) });
             }
         }
         Ok(Standing { limit, interval: None })
@@ -73,13 +76,18 @@ pub(super) fn shifted(series: &Series, pairs: &[Difference], end: usize) -> Vec<
     shifted.collect()
 }
 
+/// The rule that a series is judged by.
+pub(super) fn in_force<'r>(rule: &'r Rule, series: &Series) -> Result<Cow<'r, Rule>, Error> {
+    Ok(if series.is_under_load { Cow::Owned(under_load(rule)?) } else { Cow::Borrowed(rule) })
+}
+
 /// How many times wider the region is for whoever judges under load.
 const WIDER: f64 = 3.0;
 
 /// The rule with a region that has room for load: [`WIDER`]. It is fixed before the first pair, so that the
 /// interim analyses stay what they are; what load does to one side and not to the other beyond that is the
 /// user's own risk.
-pub(super) fn under_load(rule: &Rule) -> Result<Rule, Error> {
+fn under_load(rule: &Rule) -> Result<Rule, Error> {
     Ok(rule.with_rope(Rope::new(libm::expm1(WIDER * rule.rope().half_width()))?))
 }
 
@@ -97,13 +105,16 @@ pub(super) fn limit(series: &Series, drifts: bool, pairs: &[Difference]) -> Opti
     let [a, b] = series.values.each_ref().map(Vec::len);
     match verdict::verdict_limit(series.order, drifts, series.contaminated, a.min(b)) {
         // It is said which of the two it takes the more to mend.
-        Some(VerdictLimit::Contaminated { .. }) if series.is_under_load => {
-            Position::of(pairs).and_then(|position| position.limit())
-        }
+        Some(VerdictLimit::Contaminated { .. }) if series.is_under_load => first_too_often(pairs),
         Some(VerdictLimit::Contaminated { share }) if 2 * series.stolen.pairs > series.contaminated => {
             Some(VerdictLimit::Stolen { share })
         }
         Some(limit) => Some(limit),
-        None => Position::of(pairs).and_then(|position| position.limit()),
+        None => first_too_often(pairs),
     }
+}
+
+/// That one side ran first in nearly all pairs.
+fn first_too_often(pairs: &[Difference]) -> Option<VerdictLimit> {
+    Position::of(pairs).and_then(|position| position.limit())
 }

@@ -4,7 +4,7 @@
 //! next one begins, so that an interrupted experiment can go on.
 
 use super::judge::{Measurements, Terms, criteria, document};
-use super::plan::{self, ComparePlan};
+use super::plan::{self, ComparePlan, Contest};
 use super::preflight;
 use super::provenance::provenance;
 use super::record_path;
@@ -60,10 +60,7 @@ pub(super) fn run(options: &Compare, rope: Rope) -> Result<Vec<Ran>, Failure> {
     // What cannot work is said before the first run.
     let mut plans = Vec::new();
     for contest in &contests {
-        let seed = options.trial.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
-        let plan = plan::plan(options, contest, seed).map_err(Failure::Message)?;
-        preflight::before_setup(&plan).map_err(Failure::Message)?;
-        plans.push(plan);
+        plans.push(prepared(options, contest, rope).map_err(Failure::Message)?);
     }
     let mut ran = Vec::new();
     for plan in plans {
@@ -79,14 +76,21 @@ pub(super) fn run(options: &Compare, rope: Rope) -> Result<Vec<Ran>, Failure> {
 
 /// Runs two commands, until `stop` is wanted.
 pub(super) fn run_until(options: &Compare, rope: Rope, stop: &Stop) -> Result<Ran, Failure> {
-    let seed = options.trial.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
     let contests = plan::contests(options).map_err(Failure::Message)?;
     let [contest] = contests.as_slice() else {
         return Err(Failure::Message("two commands are compared here".to_owned()));
     };
-    let plan = plan::plan(options, contest, seed).map_err(Failure::Message)?;
-    preflight::before_setup(&plan).map_err(Failure::Message)?;
+    let plan = prepared(options, contest, rope).map_err(Failure::Message)?;
     run_plan(options, plan, rope, stop)
+}
+
+/// What is to be run, once all that can be checked before its record begins has been.
+fn prepared(options: &Compare, contest: &Contest<'_>, rope: Rope) -> Result<ComparePlan, String> {
+    let seed = options.trial.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
+    let plan = plan::plan(options, contest, seed)?;
+    Terms::of(&plan, None)?.rule(rope)?;
+    preflight::before_setup(&plan)?;
+    Ok(plan)
 }
 
 /// Runs the two commands of a plan, until `stop` is wanted.
@@ -169,7 +173,7 @@ fn layouts(
     let mut watch = LayoutWatch::new(plan, extent, options.progress);
     let measured = layouts::run(experiment, extent, record, known, &mut watch, stop);
     watch.bar.finish();
-    let (runs, stopped) = measured.map_err(|failure| failure.to_string())?;
+    let (runs, stopped) = measured.map_err(|failure| explained(&failure))?;
     Ok((stopped == Stopped::Enough).then_some(runs))
 }
 

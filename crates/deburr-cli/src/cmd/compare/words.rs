@@ -1,6 +1,6 @@
 //! The text of a command → the words that are run: by a shell, or by themselves; names in braces replaced.
 //!
-//! In: what an option says, and what stands for each name. Out: a [`Task`], or a complaint that says what to
+//! In: what an option says, and what replaces each name. Out: a [`Task`], or a complaint that says what to
 //! do. Without a shell words are split as POSIX has it (shlex), and nothing else of a shell is done: what only a
 //! shell would do is refused, since it would run something else than was meant.
 
