@@ -3,8 +3,9 @@
 //! In: the arguments after `compare`. Out: [`Compare`], whose text here is the help of the verb.
 
 use super::batch::Progress;
+use super::format::Format;
 use super::sweep::Parameter;
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use deburr_lab::measure::machine::Cpus;
 use deburr_lab::readers;
 use deburr_lab::stats::benchstat::Upstream;
@@ -14,13 +15,15 @@ use std::path::PathBuf;
 pub(crate) const PAIRS: u32 = 40;
 
 /// The options of `deburr compare`.
-#[derive(Debug, Args)]
-#[command(group = ArgGroup::new("what").required(true).args(["a", "aa", "client", "values", "files"]))]
+#[derive(Debug, Clone, Args)]
+#[command(group = ArgGroup::new("what").required(true).args(["a", "against", "aa", "client", "values", "files"]))]
 #[command(group = ArgGroup::new("measured").args(["values", "files"]))]
 #[command(group = ArgGroup::new("running").multiple(true).conflicts_with("measured").args([
     "param", "seed", "setup", "prepare", "relink", "cleanup", "cwd", "env_a", "env_b", "input", "output", "pin", "timeout", "ignore_failure",
-    "min_pairs", "max_time", "warmup", "under_load",
+    "min_pairs", "max_time", "warmup", "under_load", "save",
 ]))]
+#[command(group = ArgGroup::new("first").multiple(true).args(["a", "against"]))]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = "Examples:
   deburr compare --a './server-old --bench' --b './server-new --bench'
   deburr compare --a ./old --b ./new --b ./other --name old --name new --name other
@@ -30,6 +33,9 @@ pub(crate) const PAIRS: u32 = 40;
   deburr compare --metric pgbench:tps --a 'pgbench -S -T 10 old' --b 'pgbench -S -T 10 new'
   deburr compare --metric 'rate,larger,1/s=([0-9.]+) requests/s' --a ./old --b ./new
   deburr compare --expect not-worse --a ./old --b ./new   for CI
+  deburr compare --save main --aa ./server                keeps the program of today, so that later:
+  deburr compare --expect not-worse --against main        the same command with the program as it is then
+  deburr compare log records/                             where a series of records became worse
   deburr compare --resume --a ./old --b ./new             after an interrupt
   deburr compare --server-a './old -p {port}' --server-b './new -p {port}' --ready 'nc -z localhost {port}' \
                  --client './load -p {port} -c {clients}' --param clients=1,2,4,8,16,32
@@ -45,8 +51,10 @@ test demands more than a single one would, so that testing often finds nothing t
 It ends early where no verdict can be expected any more, and says what would help. Several --b are
 compared with A one after the other, and share the error.
 
-Metrics: wall, user, system, cpu (user and system; seconds), memory (bytes), voluntary-switches,
-involuntary-switches; what a benchmark program reports, as PROGRAM:[SUBJECT:]METRIC[:pPERCENTILE],
+Metrics: wall, user, system, cpu (user and system; seconds), memory (bytes), page-faults,
+voluntary-switches, involuntary-switches, each also as a percentile (wall:p25; 10, 25, 50, 75, 90, 95, 99),
+of which one value takes 5 to 100 runs; cycles, instructions, branches, branch-misses,
+cache-references, cache-misses where the processor counts them; valgrind:instructions anywhere; what a benchmark program reports, as PROGRAM:[SUBJECT:]METRIC[:pPERCENTILE],
 such as pgbench:tps, wrk:latency:p99, fio:read:iops, redis-benchmark:SET:requests (pgbench, wrk or
 memtier alone: rate and latency); or NAME,larger|smaller[,UNIT]=REGEX, whose first group has to
 match once in what the command prints. The first one given decides.
@@ -68,12 +76,20 @@ the only FILE nothing is run: it is judged again, with --region as it is given n
 Exit status: 0 compared, and --expect holds; 1 --expect does not hold; 2 it could not be compared;
 130 interrupted, with the verdict so far (2 before there are two pairs).")]
 pub(crate) struct Compare {
+    #[command(subcommand)]
+    pub(crate) verb: Option<CompareVerb>,
     /// The command of A: what there is
     #[arg(long, value_name = "CMD", requires = "b", conflicts_with_all = ["aa", "values"], help_heading = "What to compare")]
     pub(crate) a: Option<String>,
     /// The command of B: what may be better (can be given more than once: each is compared with A)
-    #[arg(long, value_name = "CMD", requires = "a", conflicts_with_all = ["aa", "client", "measured"], help_heading = "What to compare")]
+    #[arg(long, value_name = "CMD", requires = "first", conflicts_with_all = ["aa", "client", "measured"], help_heading = "What to compare")]
     pub(crate) b: Vec<String>,
+    /// What was saved under this name, or B of this record, is A; without --b, B is the same command with the program as it is now
+    #[arg(long, value_name = "NAME|RECORD", conflicts_with_all = ["all_pairs", "env_a"], help_heading = "What to compare")]
+    pub(crate) against: Option<String>,
+    /// Keep a copy of B's program under this name, once it is measured, for --against
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["client", "all_pairs"], help_heading = "What to compare")]
+    pub(crate) save: Option<String>,
     /// Compare each two of several commands, not only each with A
     #[arg(long, requires = "b", help_heading = "What to compare")]
     pub(crate) all_pairs: bool,
@@ -171,6 +187,44 @@ pub(crate) struct Compare {
     pub(crate) progress: Progress,
 }
 
+/// What else there is to do with records.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum CompareVerb {
+    /// Say where the records of a directory became better or worse, in the order of their time
+    Log(Log),
+}
+
+/// The options of `deburr compare log`.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  deburr compare --against main --b ./server --record log/$(git rev-parse HEAD).jsonl
+  deburr compare log log
+  deburr compare log --expect not-worse log       for CI
+
+Records of the same command B make a series. Where all of them have the same A, as with --against,
+the ratio of B to A is followed, which a slower machine does not move; else what B itself took.
+A change of level is found by a permutation test (p at most 0.01), and has to last for three records;
+about 11 records are needed before one can be found.
+
+Exit status: 0 read, and --expect holds; 1 --expect does not hold; 2 there are no records.")]
+pub(crate) struct Log {
+    /// The directory with the records
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// The metric that is followed [default: the first one of each record]
+    #[arg(long, value_name = "METRIC")]
+    pub(crate) metric: Option<String>,
+    /// Changes up to so many percent do not matter
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
+    pub(crate) region: f64,
+    /// The exit status is 1 unless the last change of each series was such a one; same: unless there is none that matters
+    #[arg(long, value_enum, value_name = "VERDICT")]
+    pub(crate) expect: Option<Expected>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
 /// What is measured, and how commands are run.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Trial {
@@ -237,8 +291,11 @@ impl Compare {
     /// A trial of commands that are still to be named, with nothing else asked for.
     pub(crate) fn of(trial: Trial, progress: Progress) -> Compare {
         Compare {
+            verb: None,
             a: None,
             b: Vec::new(),
+            against: None,
+            save: None,
             all_pairs: false,
             name: Vec::new(),
             client: None,

@@ -126,6 +126,7 @@ pub(crate) enum Writer {
     Diff,
     Fix,
     Compare,
+    CompareLog,
     Bench,
     PackMeasure,
     Try,

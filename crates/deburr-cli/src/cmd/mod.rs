@@ -45,6 +45,7 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
                 Writer::Diff => include_bytes!("../schema-diff.json"),
                 Writer::Fix => include_bytes!("../schema-fix.json"),
                 Writer::Compare => include_bytes!("../schema-compare.json"),
+                Writer::CompareLog => include_bytes!("../schema-compare-log.json"),
                 Writer::Bench => include_bytes!("../schema-bench.json"),
                 Writer::PackMeasure => include_bytes!("../schema-pack-measure.json"),
                 Writer::Try => include_bytes!("../schema-try.json"),

@@ -6,6 +6,8 @@
 
 mod conditions;
 pub mod functions;
+pub mod history;
+mod percentile;
 mod progress;
 mod series;
 mod shape;
@@ -25,6 +27,7 @@ use crate::stats::verdict::{self, Order, Outcome, Rule, Verdict};
 use crate::stats::warning::Warning;
 use crate::stats::{Direction, Error, Probabilities};
 pub use conditions::{Conditions, Stolen};
+pub use percentile::{Percentile, percentiles};
 pub use progress::{Ending, Progress, progress};
 pub use series::{Reading, Series, pooled, series};
 pub use shape::{Quantile, Shape};

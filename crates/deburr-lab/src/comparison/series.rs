@@ -35,7 +35,9 @@ pub struct Series {
     pub values: [Vec<f64>; 2],
     /// In which order they were measured.
     pub order: Order,
-    /// Both sides' values as they came, where that is known.
+    /// Whether each pair of values is of several runs of each side, so that neither was first.
+    pub is_of_blocks: bool,
+    /// Both sides' runs as they came, where that is known.
     pub sequence: Vec<Reading>,
     /// Pairs that were disturbed.
     pub contaminated: usize,
@@ -57,6 +59,7 @@ impl Series {
         Series {
             values,
             order,
+            is_of_blocks: false,
             sequence: Vec::new(),
             contaminated: 0,
             stolen: Stolen::default(),
@@ -75,6 +78,7 @@ impl Series {
         let mut firsts = self.sequence.chunk_by(|one, next| one.pair == next.pair);
         let pairs = direction.log_ratios(a, b)?.into_iter().map(|ratio| {
             let first = firsts.next().and_then(|pair| pair.first()).map(|reading| reading.side);
+            let first = first.filter(|_| !self.is_of_blocks);
             Difference { ratio, first }
         });
         Ok(pairs.collect())
@@ -137,6 +141,7 @@ pub fn pooled(points: &[Series]) -> Option<Series> {
         all.losses.extend(&point.losses);
         all.is_bounded = point.is_bounded;
         all.is_under_load = point.is_under_load;
+        all.is_of_blocks = point.is_of_blocks;
         if point.order != Order::Interleaved {
             all.order = point.order;
         }

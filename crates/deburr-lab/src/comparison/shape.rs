@@ -88,7 +88,8 @@ fn quantiles(values: &[Vec<f64>; 2]) -> Vec<Quantile> {
     (1..parts).map(at).collect()
 }
 
-fn quantile(sorted: &[f64], share: f64) -> f64 {
+/// What a share of some sorted values is below, as [`Quantile`] has it.
+pub(super) fn quantile(sorted: &[f64], share: f64) -> f64 {
     let place = 1.0 / 3.0 + share * (sorted.len() as f64 + 1.0 / 3.0);
     let (whole, part) = (libm::floor(place), place - libm::floor(place));
     let last = sorted.len().saturating_sub(1);

@@ -5,14 +5,16 @@
 //! a number, ends the experiment: there is no verdict on what did not work.
 
 use super::experiment::{Experiment, Failure, When};
-use super::machine::{Busy, Gate};
-use super::metric::{self, Metric};
-use super::process::{self, End, Streams, Task};
+use super::machine::{Busy, Company, Gate};
+use super::metric::{self, Metric, Source, Taken};
+use super::process::{self, End, Ran, Streams, Task};
 use super::record::{Record, RecordedRun};
 use super::server::{Server, ServerError};
 use super::stop::Stop;
+use super::valgrind;
 use crate::side::Side;
 use rustix::fs::{MemfdFlags, memfd_create};
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -31,6 +33,8 @@ pub(super) struct Bench<'e> {
     servers: [Option<Server>; 2],
     /// The next one.
     gate: Option<Gate>,
+    /// What the last runs saw of the machine.
+    company: Company,
     /// Whether a metric is in what runs print.
     is_read: bool,
     /// Where runs print to.
@@ -60,6 +64,7 @@ impl<'e> Bench<'e> {
             stop,
             servers: [None, None],
             gate: experiment.gate,
+            company: Company::default(),
             is_read,
             output: output?,
             errors: errors?,
@@ -83,7 +88,10 @@ impl<'e> Bench<'e> {
             return Ok(None);
         }
         let cpus = self.experiment.tasks[run.side.index()].cpus.as_ref();
-        let (waited, is_quiet) = self.gate.map_or((0.0, true), |gate| gate.wait(cpus, self.stop, waits));
+        let (waited, is_quiet) = match self.gate {
+            Some(gate) if !self.company.is_below(gate.most) => gate.wait(cpus, self.stop, waits),
+            _ => (0.0, true),
+        };
         waits(None);
         if self.stop.is_wanted() {
             return Ok(None);
@@ -138,7 +146,7 @@ impl<'e> Bench<'e> {
     fn before(&mut self, mut task: Task, side: Side, what: &str) -> Result<bool, Failure> {
         task.env.push(("DEBURR_SIDE".into(), side.to_string().to_lowercase().into()));
         let ended = self.process(&task);
-        match ended.map_err(|error| Failure::Start { what: what.to_owned(), error })?.0 {
+        match ended.map_err(|error| Failure::Start { what: what.to_owned(), error })?.end {
             End::Status(0) => Ok(true),
             End::Interrupted => Ok(false),
             end => Err(Failure::Before { what: what.to_owned(), end, text: self.tail() }),
@@ -158,11 +166,21 @@ impl<'e> Bench<'e> {
         // Looking through all processes keeps one busy, too.
         let served = self.served(run.side);
         let task = &experiment.tasks[run.side.index()];
+        let counts_instructions =
+            experiment.metrics.iter().any(|metric| matches!(metric.source, Source::ValgrindInstructions));
+        let logs = counts_instructions.then(tempfile::tempdir).transpose();
+        let logs = logs.map_err(|error| Failure::Start { what: "a place for counts".to_owned(), error })?;
+        let task = match &logs {
+            Some(logs) => Cow::Owned(valgrind::under(task, logs.path())),
+            None => Cow::Borrowed(task),
+        };
         let before = Busy::now(task.cpus.as_ref());
-        let ended = self.process(task);
+        let ended = self.process(&task);
         let during = Busy::now(task.cpus.as_ref()).zip(before).map(|(now, before)| now.since(before));
-        let (end, usage) = ended.map_err(|error| Failure::Start { what: what.clone(), error })?;
-        (run.end, run.usage) = (end, usage);
+        let ran = ended.map_err(|error| Failure::Start { what: what.clone(), error })?;
+        let (end, usage) = (ran.end, ran.usage);
+        (run.end, run.usage, run.leftovers) = (end, usage, ran.leftovers);
+        run.counted = ran.counts.iter().map(|count| count.share).reduce(f64::min);
         (run.busy, run.stolen) =
             (during.and_then(|during| during.busy), during.and_then(|during| during.stolen));
         if experiment.services.is_some() {
@@ -173,6 +191,8 @@ impl<'e> Bench<'e> {
             // What else the machine did is known only where it is known how much of it its server was.
             run.busy = run.busy.filter(|_| run.served.is_some());
         }
+        let own = usage.user + usage.system + run.served.unwrap_or_default();
+        self.company.saw(usage.wall, run.busy.map(|busy| (busy - own).max(0.0)));
         let is_good = match end {
             End::Status(status) => status == 0 || experiment.ignores_failure,
             End::Signal(_) | End::TimedOut | End::Interrupted => false,
@@ -187,7 +207,11 @@ impl<'e> Bench<'e> {
         }
         if failure.is_none() {
             let text = if self.is_read { self.text() } else { String::new() };
-            let numbers = metric::read_all(&experiment.metrics, &usage, &text);
+            let instructions = logs.map(|logs| valgrind::instructions(logs.path())).transpose();
+            let instructions = instructions
+                .map_err(|error| Failure::Start { what: "what valgrind counted".to_owned(), error })?;
+            let taken = Taken { usage: &usage, counts: &ran.counts, instructions: instructions.flatten() };
+            let numbers = metric::read_all(&experiment.metrics, &taken, &text);
             for (metric, number) in experiment.metrics.iter().zip(numbers) {
                 match number {
                     Ok(number) => _ = run.metrics.insert(metric.name.clone(), number),
@@ -222,7 +246,7 @@ impl<'e> Bench<'e> {
         [&self.output, &self.errors].into_iter().any(|file| length(file) > MOST_TEXT)
     }
 
-    fn process(&mut self, task: &Task) -> io::Result<(End, process::Usage)> {
+    fn process(&mut self, task: &Task) -> io::Result<Ran> {
         for file in [&mut self.output, &mut self.errors] {
             // A device has no length.
             if file.metadata()?.is_file() {
@@ -230,7 +254,7 @@ impl<'e> Bench<'e> {
                 file.rewind()?;
             }
         }
-        process::run(task, Streams { output: &self.output, errors: &self.errors }, self.stop)
+        process::run_alone(task, Streams { output: &self.output, errors: &self.errors }, self.stop)
     }
 
     /// Copies what the last run printed to where it is kept.

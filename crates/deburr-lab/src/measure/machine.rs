@@ -5,6 +5,7 @@
 
 use super::stop::Stop;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::collections::VecDeque;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -107,6 +108,59 @@ impl Gate {
         }
         // Where nothing is known there is nothing to wait for.
         (0.0, true)
+    }
+}
+
+/// What else the machine did during the last runs: where they saw it quiet, nothing has to be waited for before
+/// the next one.
+#[derive(Debug, Default)]
+pub(super) struct Company {
+    /// Wall time of each run, and what others computed meanwhile, in seconds.
+    runs: VecDeque<(f64, f64)>,
+    /// When the last one ended.
+    ended: Option<Instant>,
+}
+
+impl Company {
+    /// How long ago a run may have ended that still tells how the machine is.
+    const FRESH: Duration = Duration::from_millis(50);
+    /// Of a run that takes longer, in seconds, the average does not tell how the machine was at its end.
+    const LONGEST: f64 = 2.0;
+
+    /// A run has ended just now. `foreign`: what others computed meanwhile, in seconds, if that is known.
+    pub(super) fn saw(&mut self, wall: f64, foreign: Option<f64>) {
+        // The one before may have ended long before this one began.
+        if !self.is_fresh(wall) || wall > Company::LONGEST {
+            self.runs.clear();
+        }
+        match foreign {
+            Some(foreign) => self.runs.push_back((wall, foreign)),
+            None => self.runs.clear(),
+        }
+        // The latest that are long enough together.
+        while let Some((first, _)) = self.runs.front()
+            && self.wall() - first >= Gate::SAMPLE.as_secs_f64()
+        {
+            self.runs.pop_front();
+        }
+        self.ended = Some(Instant::now());
+    }
+
+    /// Whether the last runs lasted as long as a sample, and others kept less than so many processors busy.
+    pub(super) fn is_below(&self, most: f64) -> bool {
+        let (wall, foreign) = (self.wall(), self.runs.iter().map(|(_, foreign)| foreign).sum::<f64>());
+        let is_known = self.is_fresh(0.0) && (Gate::SAMPLE.as_secs_f64()..=Company::LONGEST).contains(&wall);
+        is_known && foreign < most * wall
+    }
+
+    fn wall(&self) -> f64 {
+        self.runs.iter().map(|(wall, _)| wall).sum()
+    }
+
+    /// Whether the last run ended just before the last so many seconds.
+    fn is_fresh(&self, since: f64) -> bool {
+        let fresh = since + Company::FRESH.as_secs_f64();
+        self.ended.is_some_and(|ended| ended.elapsed().as_secs_f64() < fresh)
     }
 }
 
@@ -251,6 +305,31 @@ mod tests {
         let (_, is_quiet) =
             Gate { patience: Duration::from_secs(600), ..never }.wait(None, &Stop::requested(1), &mut |_| ());
         assert!(!is_quiet);
+    }
+
+    #[test]
+    fn runs_that_saw_a_quiet_machine_spare_the_wait_for_it() {
+        let of = |runs: &[(f64, Option<f64>)]| {
+            let mut company = Company::default();
+            runs.iter().for_each(|(wall, foreign)| company.saw(*wall, *foreign));
+            company.is_below(0.25)
+        };
+        assert!(of(&[(0.2, Some(0.01))]));
+        assert!(!of(&[]) && !of(&[(0.05, Some(0.0))]) && !of(&[(0.2, Some(0.06))]));
+        // Short ones count together, and the latest only.
+        assert!(of(&[(0.06, Some(0.0)); 2]));
+        assert!(of(&[(0.3, Some(0.3)), (0.2, Some(0.0))]));
+        assert!(!of(&[(0.3, Some(0.0)), (0.2, Some(0.2))]));
+        // What is not known, or too long for its end to be known, spares nothing.
+        assert!(!of(&[(0.3, Some(0.0)), (0.01, None)]));
+        assert!(!of(&[(30.0, Some(0.0))]));
+        let mut company = Company::default();
+        company.saw(0.2, Some(0.0));
+        thread::sleep(2 * Company::FRESH);
+        assert!(!company.is_below(0.25));
+        // What ended before it counts no longer either.
+        company.saw(0.01, Some(0.0));
+        assert!(!company.is_below(0.25));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! In: what it took, and what it printed. Out: a number by name. A pattern has to match once: what is printed
 //! twice is as wrong as what is not printed at all, since it is not known which of the two is meant.
 
-use super::process::Usage;
+use super::process::{Count, Event, Usage};
 use crate::readers::{self, Format, Measurement, ReadError};
 use regex::Regex;
 use std::collections::HashMap;
@@ -34,10 +34,16 @@ pub enum Source {
     Cpu,
     /// Peak memory, in bytes.
     PeakMemory,
+    /// How often it touched memory that it did not have yet.
+    PageFaults,
     /// How often it waited for something.
     VoluntarySwitches,
     /// How often it lost its processor.
     InvoluntarySwitches,
+    /// What the processor counts.
+    Counted(Event),
+    /// Instructions, by Valgrind.
+    ValgrindInstructions,
     /// What the first group of an expression matches, or the whole of it where it has none.
     Pattern(Regex),
     /// What a benchmark program reports of itself under a name.
@@ -52,9 +58,22 @@ impl Source {
     }
 }
 
+/// What a run took, as far as it is known.
+#[derive(Debug, Clone, Copy)]
+pub struct Taken<'r> {
+    /// What the kernel counted.
+    pub usage: &'r Usage,
+    /// What the processor counted.
+    pub counts: &'r [Count],
+    /// What Valgrind counted.
+    pub instructions: Option<f64>,
+}
+
 /// Why a run has no such number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoNumber {
+    /// It was not counted.
+    NotCounted,
     /// The pattern matches nothing.
     NoMatch,
     /// It matches more than once.
@@ -72,6 +91,9 @@ pub enum NoNumber {
 impl fmt::Display for NoNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            NoNumber::NotCounted => f.write_str(
+                "it was not counted: the processor had no counter free, or a process was killed before its end",
+            ),
             NoNumber::NoMatch => f.write_str("its pattern matches nothing of what the command printed"),
             NoNumber::Matches(times) => {
                 write!(f, "its pattern matches {times} times, where once is expected: which one is meant?")
@@ -92,21 +114,36 @@ impl fmt::Display for NoNumber {
 }
 
 impl Metric {
+    /// What the processor has to count for it.
+    pub fn event(&self) -> Option<Event> {
+        match self.source {
+            Source::Counted(event) => Some(event),
+            _ => None,
+        }
+    }
+
     /// Whether it is sought in what a run prints.
     pub fn is_printed(&self) -> bool {
         matches!(self.source, Source::Pattern(_) | Source::Reported(..))
     }
 
     /// The number of a run; reports that were read before it are in `reports`, as is the one that it reads.
-    fn read(&self, usage: &Usage, text: &str, reports: &mut Reports) -> Result<f64, NoNumber> {
+    fn read(&self, taken: &Taken<'_>, text: &str, reports: &mut Reports) -> Result<f64, NoNumber> {
+        let usage = taken.usage;
         match &self.source {
             Source::Wall => Ok(usage.wall),
             Source::User => Ok(usage.user),
             Source::System => Ok(usage.system),
             Source::Cpu => Ok(usage.user + usage.system),
             Source::PeakMemory => Ok(usage.peak_memory as f64),
+            Source::PageFaults => Ok(usage.page_faults as f64),
             Source::VoluntarySwitches => Ok(usage.voluntary_switches as f64),
             Source::InvoluntarySwitches => Ok(usage.involuntary_switches as f64),
+            Source::Counted(event) => {
+                let count = taken.counts.iter().find(|count| count.event == *event && count.share > 0.0);
+                count.map(|count| count.value).ok_or(NoNumber::NotCounted)
+            }
+            Source::ValgrindInstructions => taken.instructions.ok_or(NoNumber::NotCounted),
             Source::Pattern(pattern) => matched(pattern, text),
             Source::Reported(format, name) => {
                 let report = reports.entry(*format).or_insert_with(|| readers::read(*format, text));
@@ -123,11 +160,11 @@ type Reports = HashMap<Format, Result<Vec<Measurement>, ReadError>>;
 /// in it.
 ///
 /// # Errors
-/// Of each [`NoNumber`], for a pattern that does not match once, or matches no number, and for a report
-/// without such a number.
-pub fn read_all(metrics: &[Metric], usage: &Usage, text: &str) -> Vec<Result<f64, NoNumber>> {
+/// Of each [`NoNumber`], for what was not counted, a pattern that does not match once, or matches no number, and
+/// for a report without such a number.
+pub fn read_all(metrics: &[Metric], taken: &Taken<'_>, text: &str) -> Vec<Result<f64, NoNumber>> {
     let mut reports = Reports::new();
-    metrics.iter().map(|metric| metric.read(usage, text, &mut reports)).collect()
+    metrics.iter().map(|metric| metric.read(taken, text, &mut reports)).collect()
 }
 
 fn matched(pattern: &Regex, text: &str) -> Result<f64, NoNumber> {
@@ -166,13 +203,23 @@ mod tests {
         system: 0.25,
         peak_memory: 4096,
         memory_floor: 0,
+        page_faults: 300,
         voluntary_switches: 1,
         involuntary_switches: 2,
     };
 
+    const TAKEN: Taken<'_> = Taken {
+        usage: &USAGE,
+        counts: &[
+            Count { event: Event::Cycles, value: 7e9, share: 1.0 },
+            Count { event: Event::CacheMisses, value: 0.0, share: 0.0 },
+        ],
+        instructions: None,
+    };
+
     fn read(source: Source, text: &str) -> Result<f64, NoNumber> {
         let metric = Metric { name: "it".to_owned(), source };
-        read_all(&[metric], &USAGE, text).remove(0)
+        read_all(&[metric], &TAKEN, text).remove(0)
     }
 
     fn pattern(pattern: &str, text: &str) -> Result<f64, NoNumber> {
@@ -187,6 +234,7 @@ mod tests {
             (Source::System, 0.25),
             (Source::Cpu, 1.75),
             (Source::PeakMemory, 4096.0),
+            (Source::PageFaults, 300.0),
             (Source::VoluntarySwitches, 1.0),
             (Source::InvoluntarySwitches, 2.0),
         ];
@@ -194,6 +242,18 @@ mod tests {
             let is_the_process_alone = !matches!(source, Source::Wall);
             assert_eq!(source.counts_waiting(), !is_the_process_alone);
             assert_eq!(read(source, ""), Ok(value));
+        }
+    }
+
+    #[test]
+    fn what_was_never_counted_is_no_zero() {
+        assert_eq!(read(Source::Counted(Event::Cycles), ""), Ok(7e9));
+        for source in [
+            Source::Counted(Event::CacheMisses),
+            Source::Counted(Event::Branches),
+            Source::ValgrindInstructions,
+        ] {
+            assert_eq!(read(source, ""), Err(NoNumber::NotCounted));
         }
     }
 
@@ -231,7 +291,7 @@ mod tests {
             reported(Format::Pgbench, "speed"),
         ];
         let text = "latency average = 2 ms\ntps = 1234.5 (without initial connection time)\n";
-        let numbers = read_all(&metrics, &USAGE, text);
+        let numbers = read_all(&metrics, &TAKEN, text);
         let [Ok(tps), Ok(wall), Err(NoNumber::NoReport(_)), Ok(latency), Err(NoNumber::NotReported(_))] =
             numbers.as_slice()
         else {

@@ -5,6 +5,7 @@
 //! | what did one run of a process take | [`process`] |
 //! | what did the machine do meanwhile, and is it quiet | [`machine`] |
 //! | what did the run print | [`metric`] |
+//! | how many instructions did it execute, without counters of the processor | [`valgrind`] |
 //! | which side comes first in a pair | [`schedule`] |
 //! | what are clients run against | [`server`] |
 //! | what has something used that still runs | `tree` |
@@ -31,3 +32,4 @@ pub mod schedule;
 pub mod server;
 pub mod stop;
 mod tree;
+pub mod valgrind;

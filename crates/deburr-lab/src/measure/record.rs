@@ -86,6 +86,12 @@ pub struct RecordedRun {
     pub busy: Option<f64>,
     /// How long a hypervisor kept them away, in seconds.
     pub stolen: Option<f64>,
+    /// The share of its time in which each of its counters counted, at least; `None` where nothing was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<f64>,
+    /// Names of the processes that it left running.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leftovers: Vec<String>,
     /// Its numbers, by name.
     pub metrics: BTreeMap<String, f64>,
     /// Why it counts for nothing, if it does not.
@@ -327,6 +333,7 @@ mod tests {
                 system: 0.02,
                 peak_memory: 1 << 20,
                 memory_floor: 0,
+                page_faults: 5,
                 voluntary_switches: 3,
                 involuntary_switches: 4,
             },
@@ -334,6 +341,8 @@ mod tests {
             served: (side == Side::B).then_some(0.05),
             busy: Some(0.2),
             stolen: None,
+            counted: (side == Side::B).then_some(0.5),
+            leftovers: Vec::new(),
             metrics: BTreeMap::from([("wall".to_owned(), 0.123_456_789)]),
             fault: None,
         }

@@ -33,6 +33,18 @@ pub(super) fn cpu_time(root: i32) -> Option<f64> {
     None
 }
 
+/// The processes of a group that still run.
+pub(super) fn members(group: i32) -> Vec<i32> {
+    let all = all().unwrap_or_default().into_iter();
+    all.filter(|stat| stat.group == group && !stat.is_over).map(|stat| stat.pid).collect()
+}
+
+/// Whether a process has ended, or is no longer there.
+pub(super) fn is_over(pid: i32) -> bool {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok();
+    stat.and_then(|stat| Stat::parse(&String::from_utf8_lossy(&stat))).is_none_or(|stat| stat.is_over)
+}
+
 /// The processes of a tree, read one after the other.
 struct Sample {
     /// Of each, what those used that it waited for.
@@ -68,6 +80,8 @@ impl Sample {
 #[derive(Debug, PartialEq)]
 struct Stat {
     pid: i32,
+    /// Whether it has ended, and only waits to be reaped.
+    is_over: bool,
     parent: i32,
     group: i32,
     own: u64,
@@ -80,11 +94,12 @@ impl Stat {
         let pid = text.split(' ').next()?.parse().ok()?;
         // A name is in parentheses, and may have some itself.
         let fields: Vec<&str> = text.rsplit_once(") ")?.1.split(' ').collect();
-        let [_, parent, group, ..] = *fields else { return None };
+        let [state, parent, group, ..] = *fields else { return None };
         let [user, system, children_user, children_system, ..] = *fields.get(11..)? else { return None };
         let sum = |one: &str, other: &str| one.parse::<u64>().ok()?.checked_add(other.parse().ok()?);
         let (own, reaped) = (sum(user, system)?, sum(children_user, children_system)?);
-        Some(Stat { pid, parent: parent.parse().ok()?, group: group.parse().ok()?, own, reaped })
+        let is_over = matches!(state, "Z" | "X");
+        Some(Stat { pid, is_over, parent: parent.parse().ok()?, group: group.parse().ok()?, own, reaped })
     }
 }
 
@@ -106,7 +121,10 @@ mod tests {
     #[test]
     fn names_of_processes_may_look_like_fields() {
         let text = "42 (a) S 1 (b) R 7 9 9 0 -1 4194304 1 2 3 4 100 20 3 4000 20 0 1 0 5 6 7\n";
-        assert_eq!(Stat::parse(text), Some(Stat { pid: 42, parent: 7, group: 9, own: 120, reaped: 4003 }));
+        assert_eq!(
+            Stat::parse(text),
+            Some(Stat { pid: 42, is_over: false, parent: 7, group: 9, own: 120, reaped: 4003 })
+        );
         for text in ["", "42", "42 (a", "42 (a) R 7 9", "x (a) R 7 9 9 0 -1 4 1 2 3 4 1 2 3 4"] {
             assert_eq!(Stat::parse(text), None, "{text}");
         }
@@ -114,6 +132,7 @@ mod tests {
 
     #[test]
     fn what_does_not_run_has_no_time() {
-        assert_eq!(cpu_time(i32::MAX), None);
+        assert_eq!((cpu_time(i32::MAX), members(i32::MAX), is_over(i32::MAX)), (None, vec![], true));
+        assert!(!is_over(rustix::process::getpid().as_raw_nonzero().get()));
     }
 }

@@ -15,6 +15,7 @@
 //! | what does placement alone do | [`placement`] |
 //! | what would benchstat print | [`benchstat`] |
 //! | several metrics at once | [`holm`] |
+//! | does the level change from record to record | [`change_points`] |
 //!
 //! Logarithms, exponentials and gamma functions are those of the `libm` crate: the same bits on every
 //! machine, so that a recorded seed gives the same result anywhere. Its log-gamma is FreeBSD's, as Go's is,
@@ -24,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 pub mod benchstat;
+pub mod change_points;
 pub mod difference;
 mod direction;
 mod distributions;

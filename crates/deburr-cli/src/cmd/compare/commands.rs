@@ -4,10 +4,12 @@
 //! next one begins, so that an interrupted experiment can go on.
 
 use super::judge::{Measurements, Terms, criteria, document};
+use super::metric;
 use super::plan::{self, ComparePlan, Contest};
 use super::preflight;
 use super::provenance::provenance;
 use super::record_path;
+use super::saved;
 use super::watch::{LayoutWatch, Watch};
 use crate::args::compare::Compare;
 use crate::cmd::failure::Failure;
@@ -21,7 +23,6 @@ use deburr_lab::measure::process::{self, End, Streams, Task};
 use deburr_lab::measure::record::{Header, Record, RecordError, RecordedRun};
 use deburr_lab::measure::stop::Stop;
 use deburr_lab::stats::Rope;
-use deburr_lab::stats::verdict::Rule;
 use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -43,6 +44,8 @@ pub(crate) struct Ran {
 /// Runs all that is compared, one comparison after the other, until somebody interrupts it.
 pub(super) fn run(options: &Compare, rope: Rope) -> Result<Vec<Ran>, Failure> {
     let interrupts = Interrupts::heed().map_err(|error| Failure::Message(format!("signals: {error}")))?;
+    // Without it, daemons that a run leaves behind are not noticed.
+    let _ = process::adopt();
     let contests = plan::contests(options).map_err(Failure::Message)?;
     if contests.len() > 1 {
         let single = [
@@ -58,9 +61,10 @@ pub(super) fn run(options: &Compare, rope: Rope) -> Result<Vec<Ran>, Failure> {
         }
     }
     // What cannot work is said before the first run.
+    saved::check(options, &contests).map_err(Failure::Message)?;
     let mut plans = Vec::new();
     for contest in &contests {
-        plans.push(prepared(options, contest, rope).map_err(Failure::Message)?);
+        plans.push(prepared(options, contest, rope, &interrupts.stop).map_err(Failure::Message)?);
     }
     let mut ran = Vec::new();
     for plan in plans {
@@ -71,6 +75,9 @@ pub(super) fn run(options: &Compare, rope: Rope) -> Result<Vec<Ran>, Failure> {
             break;
         }
     }
+    if !ran.iter().any(|one| one.interrupted) {
+        saved::save(options, &contests).map_err(Failure::Message)?;
+    }
     Ok(ran)
 }
 
@@ -80,15 +87,24 @@ pub(super) fn run_until(options: &Compare, rope: Rope, stop: &Stop) -> Result<Ra
     let [contest] = contests.as_slice() else {
         return Err(Failure::Message("two commands are compared here".to_owned()));
     };
-    let plan = prepared(options, contest, rope).map_err(Failure::Message)?;
+    let plan = prepared(options, contest, rope, stop).map_err(Failure::Message)?;
     run_plan(options, plan, rope, stop)
 }
 
 /// What is to be run, once all that can be checked before its record begins has been.
-fn prepared(options: &Compare, contest: &Contest<'_>, rope: Rope) -> Result<ComparePlan, String> {
+fn prepared(
+    options: &Compare,
+    contest: &Contest<'_>,
+    rope: Rope,
+    stop: &Stop,
+) -> Result<ComparePlan, String> {
+    if let Some(format) = metric::unnamed(&options.trial.metric).filter(|_| options.client.is_none()) {
+        let names = preflight::reported_names(options, contest, format, stop)?;
+        return Err(format!("--metric {format}: say which: {names}"));
+    }
     let seed = options.trial.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
     let plan = plan::plan(options, contest, seed)?;
-    Terms::of(&plan, None)?.rule(rope)?;
+    Terms::of(&plan, None)?.rule(rope, 1)?;
     preflight::before_setup(&plan)?;
     Ok(plan)
 }
@@ -97,13 +113,12 @@ fn prepared(options: &Compare, contest: &Contest<'_>, rope: Rope) -> Result<Comp
 fn run_plan(options: &Compare, mut plan: ComparePlan, rope: Rope, stop: &Stop) -> Result<Ran, Failure> {
     let Opened { path, mut record, runs, is_stdout } = open(options, &mut plan).map_err(Failure::Message)?;
     let terms = Terms::of(&plan, None).map_err(Failure::Message)?;
-    let rule = terms.rule(rope).map_err(Failure::Message)?;
     let complain = |failure: &dyn fmt::Display| {
         Failure::Message(format!("{failure}\nthe runs up to then: {}", path.display()))
     };
     let measured = around(plan.setup.as_ref(), "--setup", stop)
         .and_then(|_| if plan.setup.is_some() { preflight::after_setup(&plan) } else { Ok(()) })
-        .and_then(|()| sweep(&plan, &mut record, runs, (terms, &rule), options, stop));
+        .and_then(|()| sweep(&plan, &mut record, runs, (terms, rope), options, stop));
     // Whoever interrupts the runs wants them cleaned up.
     let cleaned = around(plan.cleanup.as_ref(), "--cleanup", &stop.only_further());
     let (points, is_whole) = measured.map_err(|failure| complain(&failure))?;
@@ -111,7 +126,7 @@ fn run_plan(options: &Compare, mut plan: ComparePlan, rope: Rope, stop: &Stop) -
         return Err(complain(&"interrupted before there were two pairs"));
     }
     let document =
-        document(&plan, &points, (&terms, &rule), options, &path).map_err(|error| complain(&error))?;
+        document(&plan, &points, (&terms, rope), options, &path).map_err(|error| complain(&error))?;
     let interrupted = !is_whole || cleaned == Ok(false);
     let pairs = points.into_iter().flat_map(|point| point.pairs).collect();
     Ok(Ran { document, interrupted, pairs, fault: cleaned.err(), is_stdout })
@@ -123,7 +138,7 @@ fn sweep(
     plan: &ComparePlan,
     record: &mut Record,
     mut runs: Vec<RecordedRun>,
-    (terms, rule): (Terms, &Rule),
+    (terms, rope): (Terms, Rope),
     options: &Compare,
     stop: &Stop,
 ) -> Result<(Vec<Measurements>, bool), String> {
@@ -135,9 +150,9 @@ fn sweep(
             is_whole = false;
             continue;
         };
-        let criteria = criteria(plan, &layouts, rule)?;
-        let first = criteria.first().map_or(rule, |first| &first.rule);
-        let mut watch = Watch::new(plan, experiment, (terms, first.clone()), options.progress);
+        let criteria = criteria(plan, &layouts, (&terms, rope))?;
+        let first = criteria.first().ok_or("no metric")?;
+        let mut watch = Watch::new(plan, experiment, (terms, first.rule.clone()), options.progress);
         let measured = pairs::run(experiment, record, own, &mut watch, stop);
         watch.bar.finish();
         let (pairs, stopped) = measured.map_err(|failure| explained(&failure))?;

@@ -52,13 +52,16 @@ impl Terms {
         })
     }
 
-    /// The rule: the interim analyses, and one at the end. Several comparisons share the error equally
-    /// (Bonferroni), since each ends by its own pairs, when the others are not known yet.
-    pub(super) fn rule(&self, rope: Rope) -> Result<Rule, String> {
+    /// The rule, where so many pairs of runs make one: the interim analyses, and one at the end. Several
+    /// comparisons share the error equally (Bonferroni), since each ends by its own pairs, when the others are not
+    /// known yet.
+    pub(super) fn rule(&self, rope: Rope, block: usize) -> Result<Rule, String> {
         let [most, least] = [self.most, self.least].map(|pairs| pairs as usize);
         if least > most {
             return Err(format!("--min-pairs {least}: more than --pairs {most}"));
         }
+        // Of fewer than two there is no verdict, which is said where there are no more.
+        let (most, least) = ((most / block).max(2), least.div_ceil(block));
         let between = |pairs: &usize| (least..most).contains(pairs);
         let analyses: Vec<usize> = INTERIM_ANALYSES.into_iter().filter(between).chain([most]).collect();
         Rule::new(rope, &analyses, ALPHA / f64::from(self.comparisons))
@@ -103,11 +106,12 @@ pub(super) struct Criterion {
 pub(super) fn criteria(
     plan: &ComparePlan,
     layouts: &[RecordedRun],
-    rule: &Rule,
+    (terms, rope): (&Terms, Rope),
 ) -> Result<Vec<Criterion>, String> {
     let of = |chosen: &ChosenMetric| {
-        let Some(extent) = plan.layouts else { return Ok(Criterion { rule: rule.clone(), placement: None }) };
-        let name = &chosen.question.name;
+        let rule = terms.rule(rope, chosen.block())?;
+        let Some(extent) = plan.layouts else { return Ok(Criterion { rule, placement: None }) };
+        let name = &chosen.metric.name;
         let table = layouts::table(layouts, extent, name)
             .ok_or_else(|| format!("metric {name}: not every layout was measured, or has it"))?;
         let placement = Placement::of(&table).map_err(|error| format!("metric {name}: {error}"))?;
@@ -124,7 +128,7 @@ pub(super) fn criteria(
 pub(super) fn document(
     plan: &ComparePlan,
     points: &[Measurements],
-    (terms, rule): (&Terms, &Rule),
+    (terms, rope): (&Terms, Rope),
     options: &Compare,
     path: &Path,
 ) -> Result<CompareDocument, String> {
@@ -142,8 +146,10 @@ pub(super) fn document(
         named.collect::<Result<Vec<Comparison>, String>>()
     };
     let (questions, mut notes) = comparable(plan, points);
-    let runs = points.iter().flat_map(|point| &point.pairs).flat_map(|pair| &pair.runs);
-    notes.extend(metric::memory_note(&plan.chosen, runs));
+    let runs = || points.iter().flat_map(|point| &point.pairs).flat_map(|pair| &pair.runs);
+    notes.extend(metric::memory_note(&plan.chosen, runs()));
+    notes.extend(metric::leftovers_note(runs()));
+    notes.extend(metric::turns_note(runs()));
     let mut curve = Vec::new();
     for Measurements { value, pairs, criteria } in points {
         let criteria: Vec<&Criterion> =
@@ -156,14 +162,14 @@ pub(super) fn document(
             plan,
         )?;
         notes.extend(ended.iter().map(|ended| ended.note(value)));
-        let in_force = |criterion: &Criterion| match ended {
+        let in_force = |chosen: &ChosenMetric, criterion: &Criterion| match ended {
             Some(Ended::OutOfTime { pairs }) => {
-                criterion.rule.ended_at(pairs).map_err(|error| error.to_string())
+                criterion.rule.ended_at(pairs / chosen.block()).map_err(|error| error.to_string())
             }
             _ => Ok(criterion.rule.clone()),
         };
         let metrics = questions.iter().zip(&criteria).map(|((_, chosen), criterion)| {
-            Ok((chosen.question.clone(), of(chosen, pairs)?, in_force(criterion)?))
+            Ok((chosen.question.clone(), of(chosen, pairs)?, in_force(chosen, criterion)?))
         });
         let mut comparisons = compare(metrics.collect::<Result<Vec<_>, String>>()?)?;
         for (comparison, criterion) in comparisons.iter_mut().zip(criteria) {
@@ -171,14 +177,14 @@ pub(super) fn document(
         }
         curve.push(Point { value: value.clone(), comparisons });
     }
-    let own = points.first().zip(curve.first()).filter(|_| plan.has("aa"));
+    let is_by_run = plan.chosen.first().is_some_and(|first| first.percentile.is_none());
+    let own = points.first().zip(curve.first()).filter(|_| plan.has("aa") && is_by_run);
     let fitness = own.and_then(|(point, at)| {
         comparison::fitness(&point.pairs, at.comparisons.first()?, &point.criteria.first()?.rule)
     });
     let (mut comparisons, sweep) = match &plan.sweep {
         None => (curve.into_iter().next().map_or_else(Vec::new, |point| point.comparisons), None),
         Some(sweep) => {
-            let blocks: Vec<usize> = points.iter().map(|point| point.pairs.len()).collect();
             let pooled = questions.iter().map(|&(index, chosen)| {
                 let question = &chosen.question;
                 let all = points
@@ -187,8 +193,10 @@ pub(super) fn document(
                     .collect::<Result<Vec<Series>, String>>()?;
                 let pooled = comparison::pooled(&all)
                     .ok_or_else(|| format!("metric {}: a value that is not positive", question.name))?;
-                let rope = widest(points, index).map_or(rule.rope(), |criterion| criterion.rule.rope());
-                let over = Rule::over(rope, &blocks).and_then(|over| over.with_alpha(rule.alpha()));
+                let (rope, alpha) = widest(points, index)
+                    .map_or((rope, ALPHA), |criterion| (criterion.rule.rope(), criterion.rule.alpha()));
+                let blocks: Vec<usize> = all.iter().map(|series| series.values[0].len()).collect();
+                let over = Rule::over(rope, &blocks).and_then(|over| over.with_alpha(alpha));
                 let rule = over.map_err(|error| error.to_string())?;
                 let question = Question { unit: "× the point's mean".to_owned(), ..question.clone() };
                 Ok((question, pooled, rule))
@@ -240,7 +248,8 @@ impl Ended {
             Ended::OutOfTime { pairs } => format!("ended{at} after {pairs} pairs by --max-time"),
             Ended::Improbable { pairs, most, chance } => format!(
                 "ended{at} after {pairs} pairs: that {most} would prove anything had become improbable ({:.0} %); \
-                 more pairs (--pairs), a quieter machine, longer runs or a metric with less noise (--metric user) may",
+                 more pairs (--pairs), a quieter machine, longer runs or a metric with less noise may (--metric user; --metric wall:p25 \
+                 where noise only ever slows runs)",
                 100.0 * chance
             ),
             Ended::Disturbed { pairs, disturbed, most } => format!(
@@ -265,11 +274,12 @@ fn ended(
     let Ok(progress) = comparison::progress(chosen.question.direction, &series, &criterion.rule) else {
         return Ok(None);
     };
-    let most = criterion.rule.last();
+    let most = criterion.rule.last() * chosen.block();
     Ok(match progress.ending {
         Some(Ending::Improbable(chance)) => Some(Ended::Improbable { pairs: pairs.len(), most, chance }),
         Some(Ending::Disturbed) => {
-            Some(Ended::Disturbed { pairs: pairs.len(), disturbed: series.contaminated, most })
+            let disturbed = series.contaminated * chosen.block();
+            Some(Ended::Disturbed { pairs: pairs.len(), disturbed, most })
         }
         None if terms.is_out_of_time(pairs) => Some(Ended::OutOfTime { pairs: pairs.len() }),
         Some(Ending::Decided | Ending::Last) | None => None,
@@ -292,8 +302,19 @@ fn comparable<'p>(
     let (mut questions, mut notes) = (Vec::new(), Vec::new());
     for (place, chosen) in plan.chosen.iter().enumerate() {
         let name = &chosen.question.name;
+        let (block, fewest) =
+            (chosen.block(), points.iter().map(|point| point.pairs.len()).min().unwrap_or(0));
+        if place > 0 && fewest < 2 * block {
+            notes.push(format!(
+                "{name}: {fewest} pairs of runs are too few: it takes {block} runs a side to have one"
+            ));
+            continue;
+        }
+        if block > 1 {
+            notes.push(format!("{name}: one pair of it is of {block} runs a side, one after the other"));
+        }
         let runs = points.iter().flat_map(|point| &point.pairs).flat_map(|pair| &pair.runs);
-        let mut values = runs.filter_map(|run| run.metrics.get(name));
+        let mut values = runs.filter_map(|run| run.metrics.get(&chosen.metric.name));
         match values.find(|value| **value <= 0.0).filter(|_| place > 0) {
             Some(value) => {
                 let difference =
@@ -312,8 +333,7 @@ fn comparable<'p>(
 fn absolute(points: &[Measurements], chosen: &ChosenMetric) -> Option<String> {
     /// Two-sided 90 %.
     const Z: f64 = 1.644_854;
-    let name = &chosen.question.name;
-    let of = |run: &RecordedRun| run.metrics.get(name).copied();
+    let of = |run: &RecordedRun| run.metrics.get(&chosen.metric.name).copied();
     let pairs = points.iter().flat_map(|point| &point.pairs);
     let differences: Vec<f64> =
         pairs.map(|pair| Some(of(&pair.runs[1])? - of(&pair.runs[0])?)).collect::<Option<Vec<f64>>>()?;

@@ -2,33 +2,53 @@
 //!
 //! In: the text of an option. Out: one [`ChosenMetric`], or those that a program always reports.
 
-use deburr_lab::comparison::{self, Conditions, Question, Series};
+use deburr_lab::comparison::{self, Conditions, Percentile, Question, Series};
 use deburr_lab::measure::metric::{Metric, Source};
 use deburr_lab::measure::pairs::Pair;
+use deburr_lab::measure::process::Event;
 use deburr_lab::measure::record::RecordedRun;
 use deburr_lab::readers::Format;
+use deburr_lab::side::Side;
 use deburr_lab::stats::Direction;
 use regex::Regex;
+use std::collections::BTreeSet;
 
 /// A metric with what it means.
 #[derive(Debug, Clone)]
 pub(super) struct ChosenMetric {
     pub(super) question: Question,
     pub(super) metric: Metric,
+    /// What of the runs is compared, if not each by itself.
+    pub(super) percentile: Option<Percentile>,
     /// As the user wrote it, for the record.
     pub(super) text: String,
 }
 
 impl ChosenMetric {
+    /// Pairs of runs that make one pair of its values.
+    pub(super) fn block(&self) -> usize {
+        self.percentile.map_or(1, Percentile::block)
+    }
+
     /// The conditions under which some pairs ran, as far as this metric feels them.
     pub(super) fn conditions(&self, pairs: &[Pair], cores: usize) -> Conditions {
         self.conditions_of(pairs.iter().flat_map(|pair| &pair.runs), cores)
     }
 
+    /// Whether what else the machine does may change it.
+    pub(super) fn feels_load(&self) -> bool {
+        !matches!(self.metric.source, Source::ValgrindInstructions)
+    }
+
     /// The values of some pairs, with what the load may have done to them; `None`: a run without it.
     pub(super) fn series(&self, pairs: &[Pair], cores: usize, is_under_load: bool) -> Option<Series> {
-        let series = comparison::series(pairs, &self.question.name, Some(&self.conditions(pairs, cores)))?;
-        let is_bounded = is_bounded(&self.question, &self.metric.source);
+        let (name, conditions) = (&self.metric.name, self.conditions(pairs, cores));
+        let series = match self.percentile {
+            _ if !self.feels_load() => comparison::series(pairs, name, None)?,
+            Some(percentile) => comparison::percentiles(pairs, name, percentile, &conditions)?,
+            None => comparison::series(pairs, name, Some(&conditions))?,
+        };
+        let is_bounded = self.percentile.is_none() && is_bounded(&self.question, &self.metric.source);
         Some(Series { is_bounded, is_under_load, ..series })
     }
 
@@ -65,25 +85,98 @@ pub(super) fn memory_note<'r>(
     ))
 }
 
+/// That counters took turns, where they did.
+pub(super) fn turns_note<'r>(runs: impl Iterator<Item = &'r RecordedRun>) -> Option<String> {
+    let share = runs.filter_map(|run| run.counted).reduce(f64::min).filter(|share| *share < 0.999)?;
+    Some(format!(
+        "the processor has fewer counters than there are events: each counted during {:.0} % of a run at least, and is \
+         scaled; fewer --metric at a time are exact",
+        100.0 * share
+    ))
+}
+
+/// What runs left running, which may have disturbed the runs after them.
+pub(super) fn leftovers_note<'r>(runs: impl Iterator<Item = &'r RecordedRun>) -> Option<String> {
+    let (mut all, mut with, mut names) = (0, [0; 2], BTreeSet::new());
+    for run in runs {
+        all += 1;
+        if !run.leftovers.is_empty() {
+            with[run.side.index()] += 1;
+            names.extend(run.leftovers.iter().map(String::as_str));
+        }
+    }
+    let of = |(side, count): (Side, usize)| (count > 0).then(|| format!("{count} of {side}"));
+    let sides: Vec<String> = Side::BOTH.into_iter().zip(with).filter_map(of).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    (!sides.is_empty()).then(|| {
+        format!(
+            "of {all} runs {} left processes behind ({}), which disturb what comes after: let the command wait for \
+             them, or end them by --prepare",
+            sides.join(" and "),
+            names.join(", ")
+        )
+    })
+}
+
+/// What Valgrind counts.
+const INSTRUCTIONS: &str = "valgrind:instructions";
+
+/// What is known of every run, whatever it prints.
+const OWN: [&str; 14] = [
+    "wall",
+    "user",
+    "system",
+    "cpu",
+    "memory",
+    "page-faults",
+    "voluntary-switches",
+    "involuntary-switches",
+    "cycles",
+    "instructions",
+    "branches",
+    "branch-misses",
+    "cache-references",
+    "cache-misses",
+];
+
+/// The unit of what is known of every run, and where it comes from.
+fn own(name: &str) -> Option<(&'static str, Source)> {
+    Some(match name {
+        "wall" => ("s", Source::Wall),
+        "user" => ("s", Source::User),
+        "system" => ("s", Source::System),
+        "cpu" => ("s", Source::Cpu),
+        "memory" => ("B", Source::PeakMemory),
+        "page-faults" => ("", Source::PageFaults),
+        "voluntary-switches" => ("", Source::VoluntarySwitches),
+        "involuntary-switches" => ("", Source::InvoluntarySwitches),
+        "cycles" => ("", Source::Counted(Event::Cycles)),
+        "instructions" => ("", Source::Counted(Event::Instructions)),
+        "branches" => ("", Source::Counted(Event::Branches)),
+        "branch-misses" => ("", Source::Counted(Event::BranchMisses)),
+        "cache-references" => ("", Source::Counted(Event::CacheReferences)),
+        "cache-misses" => ("", Source::Counted(Event::CacheMisses)),
+        _ => return None,
+    })
+}
+
 /// Reads what `--metric` says: one metric, or those that a program always reports.
 pub(super) fn parse(text: &str) -> Result<Vec<ChosenMetric>, String> {
     let made = |name: &str, unit: &str, direction: Direction, source: Source| ChosenMetric {
         question: Question { name: name.to_owned(), unit: unit.to_owned(), direction },
         metric: Metric { name: name.to_owned(), source },
+        percentile: None,
         text: text.to_owned(),
     };
-    let own = match text {
-        "wall" => Some(("s", Source::Wall)),
-        "user" => Some(("s", Source::User)),
-        "system" => Some(("s", Source::System)),
-        "cpu" => Some(("s", Source::Cpu)),
-        "memory" => Some(("B", Source::PeakMemory)),
-        "voluntary-switches" => Some(("", Source::VoluntarySwitches)),
-        "involuntary-switches" => Some(("", Source::InvoluntarySwitches)),
-        _ => None,
-    };
-    if let Some((unit, source)) = own {
-        return Ok(vec![made(text, unit, Direction::Smaller, source)]);
+    if text == INSTRUCTIONS {
+        return Ok(vec![made(text, "", Direction::Smaller, Source::ValgrindInstructions)]);
+    }
+    let (base, percent) = text.split_once(':').map_or((text, None), |(base, percent)| (base, Some(percent)));
+    if let Some((unit, source)) = own(base).filter(|_| !text.contains('=')) {
+        let percentile = percent.map(str::parse).transpose();
+        let percentile = percentile.map_err(|why: String| format!("--metric {base}: {why}"))?;
+        let metric = Metric { name: base.to_owned(), source: source.clone() };
+        return Ok(vec![ChosenMetric { metric, percentile, ..made(text, unit, Direction::Smaller, source) }]);
     }
     let (program, name) = text.split_once(':').unwrap_or((text, ""));
     if let Ok(format) = program.parse() {
@@ -92,8 +185,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<ChosenMetric>, String> {
     let (head, expression) = text.split_once('=').ok_or_else(|| {
         let programs = Format::ALL.map(|format| format!("{format}:…")).join(", ");
         format!(
-            "--metric {text:?}: unknown; expected wall, user, system, cpu, memory, voluntary-switches, \
-             involuntary-switches, {programs}, or NAME,larger|smaller[,UNIT]=REGEX"
+            "--metric {text:?}: unknown; expected {}, {INSTRUCTIONS}, {programs}, or NAME,larger|smaller[,UNIT]=REGEX",
+            OWN.join(", ")
         )
     })?;
     let mut parts = head.split(',');
@@ -111,6 +204,12 @@ pub(super) fn parse(text: &str) -> Result<Vec<ChosenMetric>, String> {
     let unit = parts.next().unwrap_or_default();
     let pattern = Regex::new(expression).map_err(|error| format!("--metric {text:?}: {error}"))?;
     Ok(vec![made(name, unit, direction, Source::Pattern(pattern))])
+}
+
+/// The program whose reports a metric is to be of that names none of them.
+pub(super) fn unnamed(metrics: &[String]) -> Option<Format> {
+    let formats = metrics.iter().filter_map(|text| text.trim_end_matches(':').parse::<Format>().ok());
+    formats.into_iter().find(|format| format.usual().is_empty())
 }
 
 /// A metric of a program's report, or those that all of its reports have.
@@ -136,6 +235,7 @@ fn reported(format: Format, name: &str) -> Result<Vec<ChosenMetric>, String> {
         Ok(ChosenMetric {
             question: Question { name: called.clone(), unit, direction: turned.unwrap_or(direction) },
             metric: Metric { name: called, source: Source::Reported(format, name.to_owned()) },
+            percentile: None,
             text: format!("{format}:{text}"),
         })
     });
@@ -154,7 +254,7 @@ pub(super) fn turned(text: &str) -> (&str, Option<Direction>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use deburr_lab::measure::metric::read_all;
+    use deburr_lab::measure::metric::{Taken, read_all};
     use deburr_lab::measure::process::Usage;
 
     fn one(text: &str) -> ChosenMetric {
@@ -164,7 +264,8 @@ mod tests {
     }
 
     fn read(metric: &str, text: &str) -> f64 {
-        read_all(&[one(metric).metric], &Usage::default(), text).remove(0).expect("a number")
+        let taken = Taken { usage: &Usage::default(), counts: &[], instructions: None };
+        read_all(&[one(metric).metric], &taken, text).remove(0).expect("a number")
     }
 
     #[test]
@@ -197,6 +298,14 @@ mod tests {
     }
 
     #[test]
+    fn programs_whose_metrics_have_names_of_their_own_are_no_metric_alone() {
+        let unnamed =
+            |texts: &[&str]| unnamed(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+        assert_eq!(unnamed(&["wall", "go"]), Some(Format::Go));
+        assert_eq!(unnamed(&["pgbench", "go:E:sec/op"]), None);
+    }
+
+    #[test]
     fn memory_that_was_measured_with_that_of_deburr_is_noted() {
         let run = |memory_floor| RecordedRun {
             usage: Usage { memory_floor, ..Usage::default() },
@@ -208,6 +317,41 @@ mod tests {
         assert!(noted.starts_with("memory: below 5.3 MB it cannot be seen here"), "{noted}");
         assert_eq!(memory_note(&memory, runs[..1].iter()), None);
         assert_eq!(memory_note(&wall, runs.iter()), None);
+    }
+
+    #[test]
+    fn counters_that_took_turns_are_told() {
+        let run = |counted| RecordedRun { counted, ..RecordedRun::default() };
+        assert_eq!(turns_note([run(None), run(Some(1.0))].iter()), None);
+        let noted = turns_note([run(Some(1.0)), run(Some(0.66))].iter()).expect("a note");
+        assert!(noted.contains("66 % of a run"), "{noted}");
+    }
+
+    #[test]
+    fn processes_that_runs_left_behind_are_named() {
+        let run = |side, names: &[&str]| RecordedRun {
+            side,
+            leftovers: names.iter().map(|name| (*name).to_owned()).collect(),
+            ..RecordedRun::default()
+        };
+        assert_eq!(leftovers_note([run(Side::A, &[]), run(Side::B, &[])].iter()), None);
+        let runs = [run(Side::A, &[]), run(Side::B, &["sleep"]), run(Side::B, &["postgres", "sleep"])];
+        let noted = leftovers_note(runs.iter()).expect("a note");
+        assert!(noted.starts_with("of 3 runs 2 of B left processes behind (postgres, sleep)"), "{noted}");
+    }
+
+    #[test]
+    fn percentiles_of_runs_are_metrics() {
+        let tail = one("wall:p90");
+        assert_eq!(
+            (tail.question.name.as_str(), tail.metric.name.as_str(), tail.block()),
+            ("wall:p90", "wall", 10)
+        );
+        assert_eq!(one("wall").block(), 1);
+        // Those that a message lists are those that are known.
+        assert!(OWN.iter().all(|name| own(name).is_some() && parse(name).is_ok()));
+        let error = parse("user:p42").expect_err("no metric");
+        assert!(error.contains("--metric user: \"p42\": no percentile"), "{error}");
     }
 
     #[test]

@@ -6,16 +6,18 @@
 mod commands;
 mod files;
 mod judge;
+mod log;
 mod metric;
 mod plan;
 mod preflight;
 mod provenance;
 mod record_path;
 mod recorded;
+mod saved;
 mod watch;
 mod words;
 
-use crate::args::compare::{Compare, CompareFormat, Expected, Trial};
+use crate::args::compare::{Compare, CompareFormat, CompareVerb, Expected, Trial};
 use crate::args::format::When;
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::INTERRUPTED;
@@ -50,7 +52,12 @@ fn rope(trial: &Trial) -> Result<Rope, Failure> {
 
 /// Runs the verb.
 pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    if let Some(CompareVerb::Log(options)) = &options.verb {
+        return log::run(options, color, out);
+    }
     let rope = rope(&options.trial)?;
+    let resolved = saved::resolved(options).map_err(Failure::Message)?;
+    let options = resolved.as_ref().unwrap_or(options);
     let (files, format) = match &options.values {
         Some(files) => (files.as_slice(), Some(readers::Format::Values)),
         None => (options.files.as_slice(), options.input_format),

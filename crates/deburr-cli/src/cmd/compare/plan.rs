@@ -166,9 +166,28 @@ fn metrics(options: &Compare) -> Result<Vec<ChosenMetric>, String> {
     };
     let chosen =
         names.into_iter().map(metric::parse).collect::<Result<Vec<Vec<ChosenMetric>>, String>>()?.concat();
+    let name = |chosen: &ChosenMetric| chosen.question.name.clone();
+    if let Some(other) = chosen.iter().find(|one| one.feels_load())
+        && let Some(one) = chosen.iter().find(|one| !one.feels_load())
+    {
+        let (one, other) = (name(one), name(other));
+        return Err(format!(
+            "--metric {one}: under valgrind a run is another one: measure {other} by itself"
+        ));
+    }
+    let counted = chosen.iter().find(|one| !one.feels_load() || one.metric.event().is_some());
+    if let Some(counted) = counted.filter(|_| options.client.is_some()) {
+        return Err(format!("--metric {}: it would be the client's, not the servers'", name(counted)));
+    }
     for (index, one) in chosen.iter().enumerate() {
         if chosen.iter().take(index).any(|other| other.question.name == one.question.name) {
             return Err(format!("--metric {}: given twice", one.question.name));
+        }
+        if options.layout_floor.is_some() && one.percentile.is_some() {
+            return Err(format!(
+                "--metric {}: --layout-floor measures no percentiles of layouts",
+                one.question.name
+            ));
         }
     }
     Ok(chosen)
@@ -190,6 +209,7 @@ fn experiment(
     for side in [&mut a, &mut b] {
         side.input.clone_from(&options.trial.input);
         side.cpus.clone_from(&options.trial.pin);
+        side.counted = chosen.iter().filter_map(|chosen| chosen.metric.event()).collect();
         side.timeout = options.trial.timeout.map(|seconds| duration("--timeout", seconds)).transpose()?;
     }
     let patience = duration("--ready-timeout", options.ready_timeout)?;
@@ -214,13 +234,29 @@ fn experiment(
         point: values.label(),
         seed,
         warm_ups: options.trial.warmup,
-        gate: (!options.trial.no_gate && !options.trial.under_load).then_some(GATE),
+        gate: is_gated(options, chosen).then_some(GATE),
         prepare: words.optional("--prepare", &options.trial.prepare)?,
         relink,
         metrics: chosen.iter().map(|chosen| chosen.metric.clone()).collect(),
         keeps: options.trial.output.clone(),
         ignores_failure: options.trial.ignore_failure,
     })
+}
+
+/// Whether runs wait for a quiet machine.
+fn is_gated(options: &Compare, chosen: &[ChosenMetric]) -> bool {
+    !options.trial.no_gate && !options.trial.under_load && chosen.iter().any(ChosenMetric::feels_load)
+}
+
+/// Pairs at most, where nobody says how many.
+fn usual_pairs(chosen: &[ChosenMetric]) -> u32 {
+    /// What hardly any noise is in needs few more than the fewest that prove a difference.
+    const WITHOUT_NOISE: u32 = 12;
+    match chosen.first() {
+        Some(first) if !first.feels_load() => WITHOUT_NOISE,
+        Some(first) => PAIRS * first.block() as u32,
+        None => PAIRS,
+    }
 }
 
 fn duration(what: &str, seconds: f64) -> Result<Duration, String> {
@@ -271,7 +307,7 @@ fn header(options: &Compare, contest: &Contest<'_>, seed: u64, chosen: &[ChosenM
         seed,
         metrics: chosen.iter().map(|chosen| (chosen.question.name.clone(), chosen.text.clone())).collect(),
         cores: options.trial.pin.as_ref().map_or_else(machine::cores, Cpus::count),
-        pairs: Some(options.trial.pairs.unwrap_or(PAIRS)),
+        pairs: Some(options.trial.pairs.unwrap_or_else(|| usual_pairs(chosen))),
         options: given.collect::<BTreeMap<String, String>>(),
         // Known once the record begins.
         provenance: None,

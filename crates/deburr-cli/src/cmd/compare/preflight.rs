@@ -4,16 +4,24 @@
 //! What a command before it may still make (`--setup`, `--prepare`, `--relink`) is looked for after that, or not
 //! at all.
 
-use super::plan::ComparePlan;
+use super::plan::{ComparePlan, Contest};
+use super::words::Words;
+use crate::args::compare::Compare;
+use crate::args::sweep::{Sweep, Values};
 use crate::system_error::error_text;
 use deburr_lab::measure::experiment::Experiment;
 use deburr_lab::measure::machine::Cpus;
-use deburr_lab::measure::process::Task;
+use deburr_lab::measure::metric::Source;
+use deburr_lab::measure::process::{self, Streams, Task};
+use deburr_lab::measure::stop::Stop;
+use deburr_lab::measure::valgrind;
+use deburr_lab::readers::{self, Format};
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
 use std::env;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read, Seek};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +40,18 @@ pub(super) fn after_setup(plan: &ComparePlan) -> Result<(), String> {
 }
 
 fn experiment(experiment: &Experiment) -> Result<(), String> {
+    let events = &experiment.tasks[0].counted;
+    if !events.is_empty() {
+        process::can_count(events).map_err(|why| {
+            format!("--metric: counters of the processor: {why}; --metric valgrind:instructions needs none")
+        })?;
+    }
+    if experiment.metrics.iter().any(|metric| matches!(metric.source, Source::ValgrindInstructions)) {
+        find(&experiment.tasks[0], OsStr::new(valgrind::PROGRAM)).map_err(|error| {
+            let error = error_text(&error);
+            format!("--metric valgrind:instructions: valgrind: {error} (Debian and Ubuntu: apt-get install valgrind)")
+        })?;
+    }
     let is_made = experiment.prepare.is_some() || experiment.relink.is_some();
     let befores = [
         ("--prepare", experiment.prepare.as_ref()),
@@ -65,6 +85,39 @@ fn experiment(experiment: &Experiment) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// How many names a message has room for.
+const MOST_NAMES: usize = 20;
+
+/// The names of what A reports as `format`, for somebody who gave none: A is run once, without anything being
+/// waited for.
+pub(super) fn reported_names(
+    options: &Compare,
+    contest: &Contest<'_>,
+    format: Format,
+    stop: &Stop,
+) -> Result<String, String> {
+    let points = Sweep::new(&options.param)?.map_or_else(|| vec![Values::default()], |sweep| sweep.points());
+    let values = points.into_iter().next().unwrap_or_default();
+    let mut task = Words { options, port: None, values: &values }.task("--a", contest.commands[0])?;
+    task.input.clone_from(&options.trial.input);
+    program(&task, "--a")?;
+    let complain = |error: io::Error| format!("--a: {}", error_text(&error));
+    let output = memfd_create("deburr", MemfdFlags::CLOEXEC).map_err(|error| complain(error.into()))?;
+    let mut output = File::from(output);
+    let streams = Streams { output: &output, errors: &output };
+    let (end, _) = process::run(&task, streams, stop).map_err(complain)?;
+    let mut text = Vec::new();
+    output.rewind().and_then(|()| output.read_to_end(&mut text)).map_err(complain)?;
+    let found = readers::read(format, &String::from_utf8_lossy(&text))
+        .map_err(|error| format!("A, run once to see what it reports, ended with {end}: {error}"))?;
+    let names = found.iter().take(MOST_NAMES).map(|found| format!("\n  --metric '{format}:{}'", found.name));
+    let more = match found.len().saturating_sub(MOST_NAMES) {
+        0 => String::new(),
+        more => format!("\n  and {more} more"),
+    };
+    Ok(format!("A, run once, reports{}{more}", names.collect::<String>()))
 }
 
 /// Whether the program of a task can be run, as far as that can be known.

@@ -47,7 +47,7 @@ fn program(task: &Task) -> Program {
 }
 
 /// The file of a program: by its path, or in `PATH`.
-fn found(word: &OsStr, folder: Option<&Path>) -> Option<PathBuf> {
+pub(super) fn found(word: &OsStr, folder: Option<&Path>) -> Option<PathBuf> {
     let is_program = |path: &PathBuf| {
         path.metadata().is_ok_and(|there| there.is_file() && there.permissions().mode() & 0o111 != 0)
     };

@@ -34,7 +34,8 @@ pub(super) fn last(header: &Header) -> Result<PathBuf, String> {
     })
 }
 
-fn folder() -> Result<PathBuf, String> {
+/// The folder that records are kept in.
+pub(super) fn folder() -> Result<PathBuf, String> {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = set("XDG_STATE_HOME")
         .or_else(|| set("HOME").map(|home| home.join(".local/state")))

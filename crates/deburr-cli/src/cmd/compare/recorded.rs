@@ -19,6 +19,13 @@ pub(super) struct Recorded {
     runs: Vec<RecordedRun>,
 }
 
+impl Recorded {
+    /// What it is of.
+    pub(super) fn into_header(self) -> Header {
+        self.header
+    }
+}
+
 /// Reads a record; `None` of a file that is something else.
 pub(super) fn open(path: &Path) -> Result<Option<Recorded>, String> {
     // What comes out of a pipe comes once only, and may be a report.
@@ -48,7 +55,6 @@ pub(super) fn compared(options: &Compare, recorded: Recorded, rope: Rope) -> Res
     }
     let plan = ComparePlan::of_record(header).map_err(complain)?;
     let terms = Terms::of(&plan, options.trial.pairs).map_err(complain)?;
-    let rule = terms.rule(rope)?;
     let points = plan.sweep.as_ref().map_or_else(|| vec![Values::default()], Sweep::points);
     let values = points.iter().map(Values::label);
     let mut points = Vec::new();
@@ -58,12 +64,12 @@ pub(super) fn compared(options: &Compare, recorded: Recorded, rope: Rope) -> Res
         let pairs = pairs::pairs(own);
         // An interrupted sweep ends with a point that has none, or not all of its layouts either.
         if pairs.len() >= 2 {
-            let criteria = criteria(&plan, &layouts, &rule).map_err(complain)?;
+            let criteria = criteria(&plan, &layouts, (&terms, rope)).map_err(complain)?;
             points.push(Measurements { value, pairs, criteria });
         }
     }
     if points.is_empty() {
         return Err(complain("fewer than two pairs".to_owned()));
     }
-    document(&plan, &points, (&terms, &rule), options, &path).map_err(complain)
+    document(&plan, &points, (&terms, rope), options, &path).map_err(complain)
 }

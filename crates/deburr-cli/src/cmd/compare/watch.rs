@@ -51,7 +51,7 @@ impl Watch {
     ) -> Watch {
         Watch {
             chosen: plan.chosen.first().cloned(),
-            bar: Bar::new(progress, rule.last() as u64, "pairs"),
+            bar: Bar::new(progress, u64::from(terms.most), "pairs"),
             rule,
             terms,
             cores: plan.header.cores,
@@ -72,6 +72,9 @@ impl Watch {
     fn is_enough(&mut self, pairs: &[Pair]) -> bool {
         let Some(chosen) = &self.chosen else { return true };
         let Some(series) = chosen.series(pairs, self.cores, self.terms.is_under_load) else { return true };
+        if series.values[0].is_empty() {
+            return false;
+        }
         // What has no ratio is reported when all is over.
         let Ok(progress) = comparison::progress(chosen.question.direction, &series, &self.rule) else {
             return true;
@@ -113,13 +116,14 @@ impl Observer for Watch {
     }
 
     fn judge(&mut self, pairs: &[Pair]) -> Next {
-        if let Some(conditions) = self.chosen.as_ref().map(|chosen| chosen.conditions(pairs, self.cores)) {
+        let chosen = self.chosen.as_ref().filter(|chosen| chosen.feels_load());
+        if let Some(conditions) = chosen.map(|chosen| chosen.conditions(pairs, self.cores)) {
             self.warn_early(pairs, &conditions);
             let last = pairs.last().filter(|pair| conditions.disturb(pair).is_some());
             // By the runs themselves, so that an experiment that goes on knows it, too.
             let again: usize = pairs.iter().map(|pair| pair.runs[0].attempt as usize).sum();
             if last.is_some_and(|last| last.runs.iter().all(|run| run.attempt.saturating_add(1) < ATTEMPTS))
-                && again < self.rule.last()
+                && again < self.terms.most as usize
                 && !self.terms.is_under_load
                 && !self.terms.is_out_of_time(pairs)
             {

@@ -5,6 +5,7 @@ pub(crate) mod document;
 pub(crate) mod html;
 pub(crate) mod hyperfine;
 pub(crate) mod json;
+pub(crate) mod log;
 mod provenance;
 pub(crate) mod quantity;
 mod strip;

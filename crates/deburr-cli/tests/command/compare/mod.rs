@@ -2,7 +2,9 @@
 //! where nothing can be.
 
 mod benchstat;
+mod counted;
 mod course;
+mod history;
 mod judged;
 mod kept;
 mod page;

@@ -6,19 +6,22 @@
 //! output goes to a file, and its end wakes one `poll`. A process of some pages makes it, where that works,
 //! so that this one's memory is not counted (`starter.rs`).
 
+mod counters;
 mod image;
+mod leftovers;
 mod starter;
 
 use super::machine::{Cpus, Pinned};
 use super::stop::Stop;
 use super::tree;
+use counters::Counters;
+use leftovers::Before;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process_group, pidfd_open, waitpid};
 use serde::{Deserialize, Serialize};
 use starter::Starter;
 use std::ffi::OsString;
-
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -35,6 +38,9 @@ const POLL: Duration = Duration::from_millis(500);
 /// How often a wish to stop at once is polled, while a process takes its time to end.
 const HURRIED_POLL: Duration = Duration::from_millis(50);
 
+pub use counters::{Count, Event, NotCounted, can_count};
+pub use leftovers::adopt;
+
 /// A command, and what it runs in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Task {
@@ -50,6 +56,8 @@ pub struct Task {
     pub cpus: Option<Cpus>,
     /// How long it may run.
     pub timeout: Option<Duration>,
+    /// What the processor counts meanwhile.
+    pub counted: Vec<Event>,
 }
 
 /// How a run ended.
@@ -98,6 +106,10 @@ pub struct Usage {
     /// the kernel counts as the new one's until that executes its program. Else 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub memory_floor: u64,
+    /// How often it touched memory that it did not have yet, whether that came from a disk or not; 0 in records of
+    /// earlier versions.
+    #[serde(default)]
+    pub page_faults: u64,
     /// How often it waited for something.
     pub voluntary_switches: u64,
     /// How often it lost its processor.
@@ -122,23 +134,50 @@ pub struct Streams<'f> {
 /// # Errors
 /// Where the process cannot be made, as for a program that does not exist, or cannot be waited for.
 pub fn run(task: &Task, streams: Streams<'_>, stop: &Stop) -> io::Result<(End, Usage)> {
+    run_alone(task, streams, stop).map(|ran| (ran.end, ran.usage))
+}
+
+/// All that is known of a run.
+#[derive(Debug)]
+pub(super) struct Ran {
+    pub(super) end: End,
+    pub(super) usage: Usage,
+    /// What the task wanted counted, in its order.
+    pub(super) counts: Vec<Count>,
+    /// Names of the processes that it left running.
+    pub(super) leftovers: Vec<String>,
+}
+
+/// The same as [`run`], with all that is known of it.
+pub(super) fn run_alone(task: &Task, streams: Streams<'_>, stop: &Stop) -> io::Result<Ran> {
     if stop.is_wanted() {
-        return Ok((End::Interrupted, Usage::default()));
+        return Ok(Ran {
+            end: End::Interrupted,
+            usage: Usage::default(),
+            counts: Vec::new(),
+            leftovers: Vec::new(),
+        });
     }
-    let (start, process) = Process::start(task, streams)?;
+    let before = Before::now();
+    let (start, mut process) = Process::start(task, streams)?;
+    let counters = process.counters.take();
     let early = process.wait(task.timeout, stop);
     let wall = start.elapsed();
     if early.is_err() {
         // Nobody else will.
         let _ = process.end(stop);
     }
+    let group = process.pid;
     let (end, usage) = process.reap()?;
-    Ok((early?.unwrap_or(end), Usage { wall: wall.as_secs_f64(), ..usage }))
+    let leftovers = before.left(group);
+    let counts = counters.map(Counters::read).transpose()?.unwrap_or_default();
+    let usage = Usage { wall: wall.as_secs_f64(), ..usage };
+    Ok(Ran { end: early?.unwrap_or(end), usage, counts, leftovers })
 }
 
 impl Task {
     /// Starts it by a process of its own, so that it begins with the memory of that one.
-    fn start_apart(&self, streams: Streams<'_>) -> io::Result<(Instant, Pid, Child)> {
+    fn start_apart(&self, streams: Streams<'_>) -> io::Result<(Instant, Pid, Child, Option<Counters>)> {
         let starter = Starter::new()?;
         let name = self.words.first().map(OsString::as_os_str).unwrap_or_default();
         let own = self.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
@@ -151,7 +190,12 @@ impl Task {
         let pinned = self.pinned()?;
         let waiting = starter.spawn(&mut command)?;
         drop(pinned);
-        waiting.start()
+        let counters = match self.counted.as_slice() {
+            [] => None,
+            events => Some(Counters::attach(events, waiting.pid())?),
+        };
+        let (start, pid, starter) = waiting.start()?;
+        Ok((start, pid, starter, counters))
     }
 
     /// Starts it.
@@ -218,6 +262,8 @@ pub(super) struct Process {
     handle: OwnedFd,
     /// What made it, if not this process.
     starter: Option<Child>,
+    /// What is counted of it.
+    counters: Option<Counters>,
     /// As in [`Usage`].
     memory_floor: u64,
 }
@@ -226,16 +272,18 @@ impl Process {
     /// Starts a command; returns the time just before.
     pub(super) fn start(task: &Task, streams: Streams<'_>) -> io::Result<(Instant, Process)> {
         // What it could not start fails once more, or starts as a shell would.
-        let (start, pid, starter) = match task.start_apart(streams) {
-            Ok((start, pid, starter)) => (start, pid, Some(starter)),
+        let (start, pid, starter, counters) = match task.start_apart(streams) {
+            Ok((start, pid, starter, counters)) => (start, pid, Some(starter), counters),
+            // There it would not be counted.
+            Err(error) if !task.counted.is_empty() => return Err(task.failed_to_start(error)),
             Err(_) => {
                 let (start, pid) = task.start_directly(streams)?;
-                (start, pid, None)
+                (start, pid, None, None)
             }
         };
         let memory_floor = if starter.is_some() { 0 } else { own_memory() };
         match pidfd_open(pid, PidfdFlags::empty()) {
-            Ok(handle) => Ok((start, Process { pid, handle, starter, memory_floor })),
+            Ok(handle) => Ok((start, Process { pid, handle, starter, counters, memory_floor })),
             Err(error) => {
                 let _ = kill_process_group(pid, Signal::KILL);
                 let _ = waitpid(Some(pid), WaitOptions::empty());
@@ -321,6 +369,7 @@ impl Process {
             system: seconds(usage.ru_stime),
             peak_memory: u64::try_from(usage.ru_maxrss).unwrap_or_default().saturating_mul(1024),
             memory_floor: self.memory_floor,
+            page_faults: u64::try_from(usage.ru_minflt.saturating_add(usage.ru_majflt)).unwrap_or_default(),
             voluntary_switches: u64::try_from(usage.ru_nvcsw).unwrap_or_default(),
             involuntary_switches: u64::try_from(usage.ru_nivcsw).unwrap_or_default(),
         };
@@ -477,7 +526,7 @@ mod tests {
             .start_directly(Streams { output: &streams, errors: &streams })
             .expect("a process");
         let handle = pidfd_open(pid, PidfdFlags::empty()).unwrap();
-        let direct = Process { pid, handle, starter: None, memory_floor: own_memory() };
+        let direct = Process { pid, handle, starter: None, counters: None, memory_floor: own_memory() };
         let direct = direct.reap().expect("its end").1;
         assert!(direct.peak_memory > 200 << 20 && direct.memory_floor > 200 << 20, "{direct:?}");
         drop(held);

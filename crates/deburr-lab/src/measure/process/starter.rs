@@ -73,6 +73,11 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
+    /// Its number, for counters that what it starts inherits.
+    pub(super) fn pid(&self) -> i32 {
+        i32::try_from(self.child.id()).unwrap_or_default()
+    }
+
     /// Makes it start the program; gives the time just before. What is given with it, once the program's
     /// process is reaped, is to be reaped, too.
     ///
