@@ -103,7 +103,9 @@ pub fn gap(runs: &[RunLoad], demand: f64, cores: f64) -> Option<f64> {
     let (wall, own) = (sum(&|run| run.wall), sum(&|run| run.own));
     let stolen = sum(&|run| run.stolen(cores).unwrap_or(0.0));
     let is_whole = runs.iter().any(|run| run.gap() <= allowed(run, 0.0));
-    let is_whole_but_stolen = stolen > 0.0 && own + stolen >= STARVED * wall;
+    // Ticks of many short runs together are wrong by as many as their square root.
+    let uncounted = 0.5 * TICKS * libm::sqrt(runs.len() as f64);
+    let is_whole_but_stolen = stolen > 0.0 && own + stolen + uncounted >= STARVED * wall;
     (is_whole || is_whole_but_stolen).then_some(least.clamp(0.0, STARTING))
 }
 
