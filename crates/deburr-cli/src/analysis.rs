@@ -5,12 +5,13 @@
 //! none. Where options and configuration disagree, the options win.
 
 use crate::args::analysis::{AnalysisOptions, DebugFiles};
+use crate::batch::claims::Held;
 use crate::config::document::Config;
 use crate::input::content::arch_of;
 use crate::input::debug_file;
-use crate::names::{cpu_for, features_for, machines_named, rule_named};
+use crate::names::{CLAIM, cpu_for, features_for, machines_named, rule_named};
 use deburr_core::rule::{RULES, Rule};
-use deburr_core::{Error, Knowledge, Request, wanted_debug_file};
+use deburr_core::{Error, Knowledge, Request, StatedClaim, wanted_debug_file};
 use deburr_cpu::Target;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,6 +22,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Analysis {
     pub(crate) target: Vec<Target>,
     pub(crate) baseline: Vec<Target>,
+    /// Whether each file is held to what its package says of itself, instead of one baseline.
+    pub(crate) claims: bool,
     /// Ids of the rules to run.
     pub(crate) rules: Vec<&'static str>,
     /// Ids of those that the user names, who wants all that they find.
@@ -40,6 +43,8 @@ pub(crate) struct Provenance<'a> {
     pub(crate) file: Option<&'a Path>,
     /// Of a member of an archive, the functions that only resolvers of the archive choose.
     pub(crate) chosen: Option<&'a HashSet<&'a str>>,
+    /// What it is held to, with `--baseline claim`.
+    pub(crate) held: Option<&'a Held>,
 }
 
 /// What is said of a panic.
@@ -58,10 +63,23 @@ impl Analysis {
     pub(crate) fn new(options: &AnalysisOptions, debug_files: &DebugFiles) -> Result<Analysis, String> {
         let config = Config::read(options.config.as_deref())?;
         let named = if options.select.is_empty() { config.select.clone() } else { ids(&options.select)? };
+        let claims = match options.baseline.as_slice() {
+            [] => config.claims,
+            [only] if only == CLAIM => true,
+            several if several.iter().any(|name| name == CLAIM) => {
+                return Err(format!("--baseline {CLAIM}: give it alone: each file is held to its own claim"));
+            }
+            _ => false,
+        };
         Ok(Analysis {
             named,
             target: machines(machines_named("--target", &options.target)?, &config.target),
-            baseline: machines(machines_named("--baseline", &options.baseline)?, &config.baseline),
+            baseline: if claims {
+                Vec::new()
+            } else {
+                machines(machines_named("--baseline", &options.baseline)?, &config.baseline)
+            },
+            claims,
             rules: chosen_rules(options, &config)?,
             debug_dirs: debug_dirs(debug_files),
             config,
@@ -83,11 +101,19 @@ impl Analysis {
             .zip(provenance.file)
             .and_then(|(dirs, file)| debug_file::find(&wanted_debug_file(bytes)?, file, dirs));
         let guards = self.config.guards_for(provenance.path, arch);
+        let claim = provenance.held.filter(|held| Some(held.level.arch) == arch);
+        let claim =
+            claim.map(|held| StatedClaim { part: &held.part, text: &held.text, level: &held.level.name });
         let request = Request {
             debug_file: debug_file.as_deref(),
             target: features_for(&self.target, arch),
             target_cpu: cpu_for(&self.target, arch),
-            baseline: features_for(&self.baseline, arch),
+            baseline: match (provenance.held, self.claims) {
+                (Some(held), true) if Some(held.level.arch) == arch => Some(held.level.features),
+                (_, true) => None,
+                (_, false) => features_for(&self.baseline, arch),
+            },
+            claim: claim.filter(|_| self.claims),
             rules: Some(&self.rules),
             named: &self.named,
             guards: &guards,

@@ -7,6 +7,9 @@ use deburr_cpu::{Arch, FeatureSet, Target};
 /// The architectures that deburr reads.
 pub(crate) const ARCHES: [Arch; 2] = [Arch::X86_64, Arch::Aarch64];
 
+/// What `--baseline` takes instead of a level: each file is held to what its package says of itself.
+pub(crate) const CLAIM: &str = "claim";
+
 /// The machines of an option, no more than one for each architecture.
 pub(crate) fn machines_named(option: &str, names: &[String]) -> Result<Vec<Target>, String> {
     let mut machines: Vec<Target> = Vec::new();

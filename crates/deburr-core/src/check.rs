@@ -9,7 +9,7 @@ use crate::guards::Guards;
 use crate::image::{Error, Image, Linkage};
 use crate::insn::sweep::Wants;
 use crate::insn::{Class, ClassSet};
-use crate::report::{AcrossFinding, Report, build, groups, level};
+use crate::report::{AcrossFinding, Claim, Report, build, groups, level};
 use crate::request::Request;
 use crate::rule::{self, Across, Context, FileFacts, Rule, Shared};
 use deburr_cpu::{Arch, FeatureSet};
@@ -70,6 +70,7 @@ pub(crate) fn examine<T>(
         target: request.target,
         target_cpu: request.target_cpu,
         baseline: request.baseline,
+        claim: request.claim,
         verdicts: &verdicts,
         above_baseline: &above_baseline,
         linkage: linkage.as_ref(),
@@ -89,8 +90,10 @@ pub(crate) fn examine<T>(
     let has_atomics = image.arch == Arch::Aarch64 && !wants.classes.is_empty();
     report.atomics = has_atomics.then(|| build::count(context.atomics(), &image, &program, &verdicts));
     report.findings = build::place(findings, &image, &program);
-    let is_across = rule::ACROSS.iter().any(|across| rules.iter().any(|rule| rule.id == across.rule));
-    report.facts = is_across.then(|| context.facts(""));
+    let is_run = |across: &&Across| rules.iter().any(|rule| rule.id == across.rule);
+    let has_shapes = rule::ACROSS.iter().filter(is_run).any(|across| across.needs_shapes);
+    report.facts = (has_shapes || request.claim.is_some()).then(|| context.facts(has_shapes));
+    report.claim = request.claim.map(Claim::from);
     report.advice = advice::advise(&report, request.target);
     Ok(make(&image, &program, report))
 }

@@ -49,6 +49,7 @@ pub mod address;
 pub mod advice;
 pub mod benchmark;
 pub mod check;
+mod danger;
 pub mod diff;
 pub mod entered;
 pub mod finding;
@@ -74,6 +75,7 @@ pub mod insn;
 
 pub use address::Svma;
 pub use check::{across, check, learn};
+pub use danger::StatedClaim;
 pub use diff::{compare, inspect};
 pub use entered::{RunFacts, entered};
 pub use function::reach::Knowledge;

@@ -1,5 +1,6 @@
 //! What is requested of a check, as the caller states it.
 
+use crate::danger::StatedClaim;
 use crate::function::reach::Knowledge;
 use deburr_cpu::FeatureSet;
 use std::collections::HashSet;
@@ -15,6 +16,9 @@ pub struct Request<'a> {
     pub target_cpu: Option<&'a str>,
     /// Features that the file may use.
     pub baseline: Option<FeatureSet>,
+    /// What is claimed of the machines that the file is for, where it is to be held to that: the baseline then has the
+    /// features of the claim.
+    pub claim: Option<StatedClaim<'a>>,
     /// Ids of the rules to run; `None`: all but those in preview.
     pub rules: Option<&'a [&'a str]>,
     /// Ids of those among them that the user names one by one: they also report what is rarely worth it.

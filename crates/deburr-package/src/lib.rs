@@ -7,6 +7,8 @@
 //! gzip, xz, zstd, bzip2 or none; npm's packages; OCI image layouts and what `docker save` writes; and all of
 //! these in one another.
 //!
+//! [`claim`] reads what a package says of the machines that it is for.
+//!
 //! The crate opens nothing and prints nothing. Streams are decoded as they are read; in memory are one member
 //! at a time, the decoders' windows, and a zip file within a stream, as its directory is at its end.
 //! [`Limits`] bound all of that. A member's path is text for people and is never opened. Whatever the bytes
@@ -15,6 +17,7 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
+pub mod claim;
 mod codec;
 mod image;
 mod inside;

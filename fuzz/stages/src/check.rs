@@ -23,6 +23,7 @@ pub fn check(data: &[u8]) {
     let (target, baseline) = levels(bytes, choice);
     let guard = [StatedGuard { id: 7, function: "*a*", features: target.unwrap_or(FeatureSet::EMPTY) }];
     let request = Request {
+        claim: None,
         debug_file,
         target,
         target_cpu: choice.bit(7).then_some("cortex-a720"),

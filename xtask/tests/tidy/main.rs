@@ -147,7 +147,7 @@ const STAGES: [&[&str]; 11] = [
     &["image", "insn"],
     &["function"],
     &["finding", "idiom"],
-    &["benchmark", "remedy"],
+    &["benchmark", "danger", "remedy"],
     &["rule"],
     &["report"],
     &["front", "request"],

@@ -9,7 +9,7 @@ pub(crate) struct AnalysisOptions {
     /// What every machine that will run the files has, such as armv8.1-a, x86-64-v3, native (once per architecture)
     #[arg(long, value_name = "NAME", help_heading = "Machines")]
     pub(crate) target: Vec<String>,
-    /// The most that the files may use; whatever needs more is a finding (once per architecture)
+    /// The most that the files may use; whatever needs more is a finding (once per architecture); claim: what their packages say of themselves
     #[arg(long, value_name = "NAME", help_heading = "Machines")]
     pub(crate) baseline: Vec<String>,
 

@@ -15,6 +15,7 @@ use std::path::PathBuf;
   deburr check /usr/bin/postgres
   deburr check --target armv8.1-a --target x86-64-v3 /opt/app
   deburr check --baseline x86-64-v2 --select above-baseline build/
+  deburr check --baseline claim dist/*.whl    what wheels, packages and images promise by themselves
   deburr check --format json --output report.json /usr/lib
   deburr check app.deb app.whl image.tar
   deburr check --format text --format sarif=deburr.sarif --format junit=deburr.xml build/
@@ -31,6 +32,8 @@ Formats:
   sarif    SARIF 2.1.0, for code scanning
   github   annotations of GitHub Actions
   junit    JUnit XML: a suite for each file, a failure for each finding at or above --fail-on
+  lintian  tags as lintian prints them: E: PACKAGE: deburr-RULE MESSAGE [PATH:SVMA]
+  variant-json  the least that a wheel variant has to state of the CPU, for each package
 
 deburr.toml may set target, baseline, select, ignore, preview, strict and fail-on, change severities,
 allow findings and state guards; the command line wins.

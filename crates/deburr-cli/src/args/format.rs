@@ -31,6 +31,8 @@ pub(crate) enum ReportFormat {
     Sarif,
     Github,
     Junit,
+    Lintian,
+    VariantJson,
 }
 
 /// A format, and where it goes: `sarif=report.sarif`.

@@ -7,13 +7,14 @@
 //! members that are being checked. Only others wait for the head, and they hold no share of the gate
 //! meanwhile.
 
+use super::claims::Held;
 use super::outcome::Outcome;
 use super::progress::PATIENCE;
 use crate::input::gate::Pass;
 use deburr_package::{Object, Stopped};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Files whose outcomes may wait for their turn, and pieces of one file.
 const WINDOW: usize = 64;
@@ -24,6 +25,8 @@ const PIECES: usize = 4 * WINDOW;
 /// A member of a package, ready to be checked.
 pub(super) struct Member<'a> {
     pub(super) object: Object,
+    /// What it is held to.
+    pub(super) held: Option<Arc<Held>>,
     /// Its share of the gate.
     pub(super) pass: Pass<'a>,
 }

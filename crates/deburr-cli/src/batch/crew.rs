@@ -4,11 +4,12 @@
 //! pool of all threads instead. A file that waits on the verdict of its libraries is checked a second time,
 //! with what these show.
 
+use super::claims::{self, Held};
 use super::outcome::{Outcome, Product};
 use super::plan::BatchPlan;
 use crate::analysis::{Provenance, Refusal};
 use crate::input::closure::Closures;
-use crate::input::content::Content;
+use crate::input::content::{Content, arch_of};
 use crate::input::gate::{BUDGET, Gate};
 use crate::input::mapped::Bytes;
 use crate::input::walk::{InputFile, Skipped};
@@ -24,8 +25,8 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Copy)]
 pub(super) enum Origin<'a> {
     File(&'a InputFile),
-    /// A package, which has no debug files next to it.
-    Member,
+    /// A package, which has no debug files next to it; with what it is held to.
+    Member(Option<&'a Held>),
 }
 
 impl Origin<'_> {
@@ -186,7 +187,15 @@ impl<'a> Crew<'a> {
             Origin::File(file) if !file.is_stdin => Some(file.path.as_path()),
             _ => None,
         };
-        let provenance = Provenance { path: &path, file, chosen };
+        let own = match origin {
+            Origin::File(_) if self.plan.analysis.claims => claims::of_file(&path, bytes, arch_of(bytes)),
+            _ => None,
+        };
+        let held = match origin {
+            Origin::Member(held) => held,
+            Origin::File(_) => own.as_deref(),
+        };
+        let provenance = Provenance { path: &path, file, chosen, held };
         match self.plan.analysis.run(bytes, provenance, foreign, P::of) {
             Ok(mut product) => {
                 product.report().path = path;

@@ -7,6 +7,7 @@
 //! member.
 
 mod board;
+pub(crate) mod claims;
 mod crew;
 pub(crate) mod outcome;
 mod package;

@@ -5,13 +5,16 @@
 //! of its file.
 
 use super::board::{Member, Seat};
+use super::claims::Book;
 use super::crew::{Crew, Origin};
 use super::outcome::{Outcome, Product};
+use crate::input::content::arch_of;
 use crate::input::gate::{BUDGET, Pass};
 use crate::input::image_layout::ImageLayout;
 use crate::input::mapped::Bytes;
 use crate::input::walk::{InputFile, Skipped};
 use deburr_core::image::Archive;
+use deburr_package::claim::{claims, claims_of_layout};
 use deburr_package::{Kind, Object, Sink, Stopped, read, read_layout};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -21,6 +24,8 @@ struct Taker<'t, 'b, 'a, P> {
     seat: &'t mut Seat<'b, 'a, P>,
     file: &'t InputFile,
     path: String,
+    /// The claims of the package.
+    book: Book,
     others: u64,
     /// Bytes of the package read so far.
     read: u64,
@@ -43,7 +48,8 @@ impl<'a, P: Product> Sink for Taker<'_, '_, 'a, P> {
     }
 
     fn object(&mut self, object: Object, pass: Pass<'a>) -> Result<(), Stopped> {
-        self.seat.check(Member { object, pass });
+        let held = self.book.of_member(&object.path, arch_of(&object.bytes));
+        self.seat.check(Member { object, held, pass });
         Ok(())
     }
 
@@ -75,17 +81,33 @@ impl<'a> Crew<'a> {
         seat: &mut Seat<'_, 'a, P>,
     ) -> Vec<Outcome<P>> {
         let path = file.path.display().to_string();
-        let mut taker = Taker { crew: self, seat, file, path: path.clone(), others: 0, read: 0 };
         let limits = &self.plan.limits;
+        let named = file.is_named();
+        let mut outcomes: Vec<Outcome<P>> = Vec::new();
+        // What cannot be read of it is reported where it is read for its members.
+        let claims = || match bytes {
+            Some(bytes) => claims(&path, bytes, limits),
+            None => claims_of_layout(&path, &ImageLayout::new(&file.path)),
+        };
+        let mut book = Book::default();
+        if self.plan.analysis.claims {
+            let found = catch_unwind(AssertUnwindSafe(claims)).unwrap_or_default();
+            let (known, said) = Book::of(&path, &found);
+            book = known;
+            outcomes.extend(
+                said.into_iter()
+                    .map(|(path, reason)| Outcome::Incomplete(Skipped { path, reason, named, fault: true })),
+            );
+        }
+        let mut taker = Taker { crew: self, seat, file, path: path.clone(), book, others: 0, read: 0 };
         // A panic must cost one package and not the batch.
         let result = catch_unwind(AssertUnwindSafe(|| match bytes {
             Some(bytes) => read(&path, bytes, limits, &mut taker),
             None => read_layout(&path, &ImageLayout::new(&file.path), limits, &mut taker),
         }));
-        let mut outcomes = vec![Outcome::PassedOver(taker.others)];
+        outcomes.push(Outcome::PassedOver(taker.others));
         let rest = file.size.saturating_sub(taker.read);
         seat.count(rest);
-        let named = file.is_named();
         let mut skipped = |reason: &str| {
             let (path, reason) = (path.clone(), reason.to_owned());
             outcomes.push(Outcome::Incomplete(Skipped { path, reason, named, fault: true }));
@@ -103,11 +125,12 @@ impl<'a> Crew<'a> {
 
     /// Checks a member of a package.
     pub(super) fn check_member<P: Product>(&self, member: Member<'_>) -> Vec<Outcome<P>> {
-        let Member { object: Object { path, kind, bytes }, pass: _pass } = member;
+        let Member { object: Object { path, kind, bytes }, held, pass: _pass } = member;
+        let origin = Origin::Member(held.as_deref());
         let check = || match kind {
-            Kind::Elf => vec![self.check_bytes(&bytes, path.clone(), Origin::Member)],
+            Kind::Elf => vec![self.check_bytes(&bytes, path.clone(), origin)],
             Kind::Archive => match Archive::parse(&bytes) {
-                Ok(archive) => self.check_members(&bytes, archive, &path, Origin::Member),
+                Ok(archive) => self.check_members(&bytes, archive, &path, origin),
                 Err(error) => {
                     let (path, reason) = (path.clone(), error.to_string());
                     vec![Outcome::Skipped(Skipped { path, reason, named: false, fault: true })]

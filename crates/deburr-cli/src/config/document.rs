@@ -8,7 +8,7 @@ use super::allow::{self, Allowance, RawAllowance};
 use super::guard::{self, Guard, RawGuard};
 use super::source::{Names, Source};
 use crate::args::fail_on::FailOn;
-use crate::names::{nearest, rule_named};
+use crate::names::{CLAIM, nearest, rule_named};
 use clap::ValueEnum;
 use deburr_core::StatedGuard;
 use deburr_core::finding::Severity;
@@ -41,6 +41,8 @@ pub(crate) struct Config {
     pub(crate) path: Option<PathBuf>,
     pub(crate) target: Vec<Target>,
     pub(crate) baseline: Vec<Target>,
+    /// Whether the baseline is each file's own claim.
+    pub(crate) claims: bool,
     /// Ids of the rules to run; empty: all.
     pub(crate) select: Vec<&'static str>,
     pub(crate) ignore: Vec<&'static str>,
@@ -106,7 +108,11 @@ impl Config {
         Ok(Config {
             path: None,
             target: source.machines("target", document.target)?,
-            baseline: source.machines("baseline", document.baseline)?,
+            claims: document.baseline.as_ref().is_some_and(|names| names.get_ref().is_only(CLAIM)),
+            baseline: match document.baseline {
+                Some(names) if names.get_ref().is_only(CLAIM) => Vec::new(),
+                names => source.machines("baseline", names)?,
+            },
             select: source.rules(document.select)?,
             ignore: source.rules(document.ignore)?,
             preview: document.preview,

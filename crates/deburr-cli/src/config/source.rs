@@ -15,6 +15,14 @@ pub(super) enum Names {
 }
 
 impl Names {
+    /// Whether it is this one name.
+    pub(super) fn is_only(&self, name: &str) -> bool {
+        match self {
+            Names::One(only) => only == name,
+            Names::Several(names) => matches!(names.as_slice(), [only] if only == name),
+        }
+    }
+
     pub(super) fn list(self) -> Vec<String> {
         match self {
             Names::One(name) => vec![name],

@@ -40,7 +40,10 @@ fn destinations_that_contradict_each_other_are_refused() {
         (&["--format", &to_file, "--output", "/nonexistent"], "--output: every format has a file of its own"),
         (&["--format", &to_file, "--format", &to_file.replace("json", "sarif")], "two formats for one file"),
         (&["--format", "sarif=/nonexistent/report"], "/nonexistent/report: no such file or directory"),
-        (&["--format", "sarf"], "[possible values: text, concise, json, sarif, github, junit]"),
+        (
+            &["--format", "sarf"],
+            "[possible values: text, concise, json, sarif, github, junit, lintian, variant-json]",
+        ),
         (&["--format", "sarf=x"], "'sarif'"),
     ] {
         let output = check(&[&[LLSC], arguments].concat());

@@ -6,6 +6,7 @@ mod adversity;
 mod agreement;
 mod archives;
 mod bench;
+mod claims;
 mod compare;
 mod configured;
 mod diff;

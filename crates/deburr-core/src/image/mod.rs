@@ -33,4 +33,5 @@ pub use model::{
     TransferTarget,
 };
 pub use needed::{Needed, needed};
+pub use parse::build::isa_needed_of;
 pub use parse::relocations::relocated_code;

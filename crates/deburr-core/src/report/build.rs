@@ -73,6 +73,7 @@ pub(crate) fn describe(image: &Image<'_>, program: &Program) -> Report {
         },
         closure: None,
         missing_libraries: Vec::new(),
+        claim: None,
         facts: None,
         faults: image.faults.clone(),
     }

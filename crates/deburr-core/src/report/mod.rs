@@ -11,9 +11,9 @@ mod names;
 pub use crate::function::reach::{Cause, GuardKind, Reach};
 pub use crate::image::lines::SourceLocation;
 pub use model::{
-    AcrossFinding, Advice, Atomics, Build, Cost, Coverage, Guard, GuardUse, Hex, IsaFunction, IsaGroup,
-    NeededBy, OtherPlace, PlacedFinding, PresumedCopy, PresumedNames, Presumption, Report, Root, RunsOn,
-    SCHEMA_VERSION, Settlement, Step, ThreadCost, Tried, TriedRuns,
+    AcrossFinding, Advice, Atomics, Build, Claim, Cost, Coverage, Guard, GuardUse, Hex, IsaFunction,
+    IsaGroup, NeededBy, OtherPlace, PlacedFinding, PresumedCopy, PresumedNames, Presumption, Report, Root,
+    RunsOn, SCHEMA_VERSION, Settlement, Step, ThreadCost, Tried, TriedRuns,
 };
 pub use names::FunctionNames;
 pub(crate) use names::{name_at, near, place_of};

@@ -1,5 +1,6 @@
 //! The report on one file, as it is rendered: the model below every output format. Schema version 1.
 
+use crate::danger::StatedClaim;
 use crate::finding::{self, Evidence, Severity};
 use crate::image::demangle;
 use crate::remedy::Maker;
@@ -377,6 +378,25 @@ const fn is_none_of_them(count: &u64) -> bool {
     *count == 0
 }
 
+/// What a package, or a file of its own, says of the machines that it is for.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct Claim {
+    /// The level that it names: `x86-64-v3`.
+    pub level: String,
+    /// As it is written, with its place: `Architecture-Variant: amd64v3 (control)`.
+    pub text: String,
+    /// The package that says so, or the part of one, or the file itself.
+    pub part: String,
+}
+
+impl From<StatedClaim<'_>> for Claim {
+    fn from(claim: StatedClaim<'_>) -> Claim {
+        let StatedClaim { part, text, level } = claim;
+        Claim { level: level.to_owned(), text: text.to_owned(), part: part.to_owned() }
+    }
+}
+
 /// A place that a finding is compared with.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[non_exhaustive]
@@ -664,6 +684,9 @@ pub struct Report {
     /// Shared libraries that it needs, itself or through others, and that were not found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_libraries: Vec<String>,
+    /// What is claimed of the machines that the file is for, where it was held to that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
     /// What comparisons with other files need, where a rule compares files; see [`crate::across`].
     #[serde(skip)]
     pub facts: Option<FileFacts>,

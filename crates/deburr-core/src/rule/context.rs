@@ -4,10 +4,11 @@
 //! [`Rule`] is a pure function. Facts that several rules need are worked out once, for the first that needs them.
 
 use crate::benchmark::Benchmark;
+use crate::danger::StatedClaim;
 use crate::finding::{AcrossFinding, Finding};
 use crate::function::Program;
 use crate::function::atomics::{Atomics, atomics};
-use crate::function::reach::Verdict;
+use crate::function::reach::{Reach, Verdict};
 use crate::idiom::shape::{Shape, shapes};
 use crate::image::linkage::{self, Data};
 use crate::image::{Image, Linkage};
@@ -21,6 +22,8 @@ use std::sync::Arc;
 pub struct Across {
     /// The id of the rule that it belongs to.
     pub rule: &'static str,
+    /// Whether it compares functions.
+    pub needs_shapes: bool,
     /// Runs it over the facts of a run.
     pub check: fn(&[FileFacts]) -> Vec<AcrossFinding>,
 }
@@ -36,6 +39,23 @@ pub struct FileFacts {
     pub guaranteed: FeatureSet,
     /// Its named functions that compute in loops.
     pub shapes: Arc<[Shape]>,
+    /// What is claimed of it.
+    pub claim: Option<FileClaim>,
+}
+
+/// What is claimed of a file, and whether it is used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileClaim {
+    /// The part of a package that the claim is of.
+    pub part: Arc<str>,
+    /// As people read it.
+    pub text: Arc<str>,
+    /// The name of the level.
+    pub level: Arc<str>,
+    /// Whether that is above the first one.
+    pub is_above_first: bool,
+    /// Whether code that is not behind a check needs more than the first level.
+    pub is_used: bool,
 }
 
 /// What a rule may read.
@@ -50,6 +70,8 @@ pub struct Context<'a> {
     pub target_cpu: Option<&'a str>,
     /// Features that the file may use; `None`: the user did not say.
     pub baseline: Option<FeatureSet>,
+    /// What is claimed of the machines that the file is for, where it is held to that; the baseline has its features.
+    pub claim: Option<StatedClaim<'a>>,
     /// How the program reaches each function above the architecture's first level.
     pub verdicts: &'a [Verdict],
     /// How the program reaches each function above the baseline; empty without one.
@@ -102,14 +124,31 @@ impl<'a> Context<'a> {
         self.shared.atomics.get_or_init(|| atomics(self.image, self.program))
     }
 
-    /// What comparisons need to know of the file; its shapes are worked out once, for the first user.
-    pub fn facts(&self, path: &str) -> FileFacts {
+    fn file_claim(&self, claim: StatedClaim<'_>) -> FileClaim {
+        let first = deburr_cpu::first_level(self.image.arch);
+        let is_beyond_checks =
+            |verdict: &&Verdict| !matches!(verdict.reach, Reach::Guarded | Reach::Unreached);
+        FileClaim {
+            part: claim.part.into(),
+            text: claim.text.into(),
+            level: claim.level.into(),
+            is_above_first: !self.baseline.unwrap_or_default().is_subset(first),
+            is_used: self.verdicts.iter().any(|verdict| is_beyond_checks(&verdict)),
+        }
+    }
+
+    /// What comparisons need to know of the file; its shapes are worked out once, for the first user who wants them.
+    pub fn facts(&self, has_shapes: bool) -> FileFacts {
         let stated = self.target.unwrap_or_default().union(self.baseline.unwrap_or_default());
         FileFacts {
-            path: path.into(),
+            path: "".into(),
             arch: self.image.arch,
             guaranteed: deburr_cpu::first_level(self.image.arch).union(stated),
-            shapes: self.shared.shapes.get_or_init(|| shapes(self.image, self.program).into()).clone(),
+            shapes: match has_shapes {
+                true => self.shared.shapes.get_or_init(|| shapes(self.image, self.program).into()).clone(),
+                false => Arc::default(),
+            },
+            claim: self.claim.map(|claim| self.file_claim(claim)),
         }
     }
 }

@@ -3,6 +3,8 @@
 mod above_baseline;
 mod barrier_around_atomic;
 mod cas_for_rmw;
+mod claim_exceeded;
+mod claim_unused;
 mod context;
 mod contradicted_check;
 mod dispatched_leaf;
@@ -24,13 +26,15 @@ mod straddling_loop;
 mod unrelaxed_spin_loop;
 mod yield_in_spin_loop;
 
-pub use context::{Across, Context, FileFacts, Rule, Shared};
+pub use context::{Across, Context, FileClaim, FileFacts, Rule, Shared};
 
 /// All rules.
 pub const RULES: &[Rule] = &[
     above_baseline::RULE,
     barrier_around_atomic::RULE,
     cas_for_rmw::RULE,
+    claim_exceeded::RULE,
+    claim_unused::RULE,
     contradicted_check::RULE,
     dispatched_leaf::RULE,
     far_atomic_on_private_line::RULE,
@@ -53,7 +57,7 @@ pub const RULES: &[Rule] = &[
 ];
 
 /// What rules do in addition at the end of a run, when all files are known.
-pub const ACROSS: &[Across] = &[scalar_twin::ACROSS];
+pub const ACROSS: &[Across] = &[claim_unused::ACROSS, scalar_twin::ACROSS];
 
 /// The rule with an id.
 pub fn find(id: &str) -> Option<&'static Rule> {

@@ -31,13 +31,13 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// What it does at the end of a run.
-pub(super) const ACROSS: Across = Across { rule: RULE.id, check: across };
+pub(super) const ACROSS: Across = Across { rule: RULE.id, needs_shapes: true, check: across };
 
 /// A shape, and the number of its file.
 type Placed<'a> = (usize, &'a Shape);
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let facts = context.facts("");
+    let facts = context.facts(true);
     let twins = twins(std::slice::from_ref(&facts));
     let finding = |((_, scalar), (_, vector)): (Placed<'_>, Placed<'_>)| Finding {
         rule: RULE.id,

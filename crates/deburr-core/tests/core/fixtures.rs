@@ -4,7 +4,7 @@
 use deburr_core::finding::{Severity, Value};
 use deburr_core::report::{PlacedFinding, Report};
 use deburr_core::rule::FileFacts;
-use deburr_core::{Request, across, check};
+use deburr_core::{Request, StatedClaim, across, check};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,23 +19,33 @@ fn fixtures(rule_id: &str) -> Vec<PathBuf> {
     sources
 }
 
+/// Rules whose findings are of functions, of files or of packages, and not of marked lines.
+const OF_OTHER_TESTS: [&str; 3] = ["above-baseline", "claim-unused", "scalar-twin"];
+
 /// The findings of one rule in a fixture's object, under the options that its source states.
 fn findings(rule_id: &str, source: &Path) -> Vec<PlacedFinding> {
+    report(rule_id, source).findings
+}
+
+/// The report on a fixture's object, under the options that its source states.
+fn report(rule_id: &str, source: &Path) -> Report {
     let text = fs::read_to_string(source).unwrap();
     let stated = |option: &str| {
         let name = text.split(option).nth(1).and_then(|rest| rest.split_whitespace().next());
         name.map(|name| deburr_cpu::Target::parse(name).unwrap())
     };
-    let baseline = stated("deburr: --baseline ").map(|machine| machine.features);
+    let claimed = stated("deburr: --claim ");
+    let claim =
+        claimed.as_ref().map(|level| StatedClaim { part: "p", text: "says (here)", level: &level.name });
+    let baseline = stated("deburr: --baseline ").or_else(|| claimed.clone()).map(|machine| machine.features);
     let machine = stated("deburr: --target ");
     let (target, target_cpu) =
         (machine.as_ref().map(|it| it.features), machine.as_ref().and_then(|it| it.cpu()));
     let object = fs::read(source.with_extension("o")).unwrap();
     let named: &[&str] = if text.contains("deburr: --select") { &[rule_id] } else { &[] };
     let rules: Option<&[&str]> = Some(&[rule_id]);
-    let request = Request { baseline, target, target_cpu, rules, named, ..Request::default() };
-    let report = check(&object, &request).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
-    report.findings
+    let request = Request { baseline, claim, target, target_cpu, rules, named, ..Request::default() };
+    check(&object, &request).unwrap_or_else(|error| panic!("{}: {error}", source.display()))
 }
 
 /// The numbers of the lines marked for a rule.
@@ -53,7 +63,7 @@ fn line(finding: &PlacedFinding) -> u32 {
 fn marked_lines_and_no_others_are_reported() {
     let mut faults = Vec::new();
     let rules = deburr_core::rule::RULES.iter().map(|rule| rule.id);
-    for rule_id in rules.filter(|id| !["above-baseline", "scalar-twin"].contains(id)) {
+    for rule_id in rules.filter(|id| !OF_OTHER_TESTS.contains(id)) {
         for source in fixtures(rule_id) {
             let expected = marked(rule_id, &source);
             let found: Vec<u32> = findings(rule_id, &source).iter().map(line).collect();
@@ -109,6 +119,45 @@ fn functions_above_the_baseline_are_reported_with_all_their_instructions() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn a_claim_that_no_code_uses_is_noted_for_the_package() {
+    for source in fixtures("claim-unused") {
+        let facts = report("claim-unused", &source).facts.expect("facts of a file that is held to a claim");
+        let found = across(&[facts], Some(&["claim-unused"]));
+        assert_eq!(found.len(), marked("claim-unused", &source).len(), "{}: {found:?}", source.display());
+        assert!(
+            found.iter().all(|finding| finding.severity == Severity::Note && &*finding.other.path == "p")
+        );
+    }
+}
+
+#[test]
+fn a_claim_is_broken_by_what_a_baseline_of_its_level_reports_as_an_error() {
+    let mut broken = 0;
+    for source in fixtures("above-baseline") {
+        let text = fs::read_to_string(&source).unwrap();
+        let name = text.split("deburr: --baseline ").nth(1).and_then(|rest| rest.split_whitespace().next());
+        let Some(level) = name.map(|name| deburr_cpu::Target::parse(name).unwrap()) else { continue };
+        let object = fs::read(source.with_extension("o")).unwrap();
+        let claim = Some(StatedClaim { part: "p", text: "says (here)", level: &level.name });
+        let rules: Option<&[&str]> = Some(&["above-baseline", "claim-exceeded", "claim-unused"]);
+        let baseline = Some(level.features);
+        let of_baseline = check(&object, &Request { baseline, rules, ..Request::default() }).unwrap();
+        let held = check(&object, &Request { baseline, claim, rules, ..Request::default() }).unwrap();
+        let errors = of_baseline.findings.iter().filter(|finding| finding.severity == Severity::Error);
+        let expected: Vec<_> = errors.map(|finding| ("claim-exceeded", finding.svma)).collect();
+        let found: Vec<_> = held.findings.iter().map(|finding| (&*finding.rule, finding.svma)).collect();
+        assert_eq!(found, expected, "{}", source.display());
+        broken += found.len();
+        let said = held.findings.iter().all(|finding| {
+            finding.message.starts_with("claimed is ") && finding.message.contains(", says (here): ")
+        });
+        assert!(said, "{:?}", held.findings);
+        assert_eq!(held.claim.map(|claim| claim.level), Some(level.name));
+    }
+    assert!(broken > 5);
 }
 
 /// The severity, the message and the evidence of the only finding in a fixture of `above-baseline`.

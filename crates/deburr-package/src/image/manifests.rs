@@ -21,7 +21,15 @@ struct Index {
 
 #[derive(Deserialize)]
 struct Manifest {
+    config: Option<Descriptor>,
     layers: Vec<Descriptor>,
+}
+
+/// What an image's configuration says of its platform.
+#[derive(Deserialize)]
+struct Configuration {
+    architecture: Option<String>,
+    variant: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -42,6 +50,7 @@ struct Platform {
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Saved {
+    config: Option<String>,
     layers: Vec<String>,
     repo_tags: Option<Vec<String>>,
 }
@@ -50,6 +59,10 @@ struct Saved {
 pub(crate) struct Image {
     name: String,
     pub(crate) layers: Vec<String>,
+    /// The architecture and the variant that its descriptor states.
+    pub(crate) platform: Option<(String, Option<String>)>,
+    /// The file of its configuration.
+    pub(crate) configuration: Option<String>,
 }
 
 /// A layer to be read.
@@ -93,6 +106,8 @@ pub(super) fn saved(blobs: &dyn Blobs) -> Option<Vec<Image>> {
     let images = saved.into_iter().take(MOST_IMAGES).map(|image| Image {
         name: image.repo_tags.and_then(|tags| tags.into_iter().next()).unwrap_or_default(),
         layers: image.layers.iter().map(|name| name.trim_start_matches("./").to_owned()).collect(),
+        platform: None,
+        configuration: image.config.map(|name| name.trim_start_matches("./").to_owned()),
     });
     Some(images.collect())
 }
@@ -118,7 +133,9 @@ pub(crate) fn of_layout(blobs: &dyn Blobs) -> Option<Vec<Image>> {
             waiting.extend(below.map(|manifest| (manifest, name.clone(), depth + 1)));
         } else if let Some(manifest) = document::<Manifest>(blobs, &file).filter(|_| descriptor.is_image()) {
             let layers = manifest.layers.iter().map(|layer| file_of(&layer.digest).unwrap_or_default());
-            images.push(Image { name, layers: layers.collect() });
+            let platform = descriptor.platform.map(|platform| (platform.architecture, platform.variant));
+            let configuration = manifest.config.and_then(|config| file_of(&config.digest));
+            images.push(Image { name, layers: layers.collect(), platform, configuration });
         }
     }
     Some(images)
@@ -139,6 +156,12 @@ impl Descriptor {
         });
         tag.cloned().into_iter().chain(platform).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// The architecture and the variant that an image's configuration states.
+pub(crate) fn platform_of_configuration(blobs: &dyn Blobs, file: &str) -> Option<(String, Option<String>)> {
+    let Configuration { architecture, variant } = document(blobs, &blobs.real(file))?;
+    Some((architecture?, variant))
 }
 
 /// The file of a digest; `None` unless it is one (image-spec, "Digests"), so that it cannot lead anywhere

@@ -63,31 +63,41 @@ pub(super) fn run(
         failed: false,
         rulings: Rulings::new(&plan.analysis, options),
         compared: ComparedFacts::default(),
+        unclaimed: 0,
     };
     for skip in walked.skipped {
         run.skip(skip, complaints);
     }
-    batch::check_all(&walked.files, &plan, options.batch.progress, |_, outcomes| -> Result<(), Failure> {
-        for outcome in outcomes {
-            match outcome {
-                Outcome::Checked { product: mut report, bytes } => {
-                    run.compared.add(&mut report);
-                    runs.add(&mut report, &plan.analysis.rules, complaints);
-                    let allowed = run.rulings.settle(&mut report);
-                    if let Some(costs) = &costs {
-                        costs.add(&mut report);
+    batch::check_all(
+        &walked.files,
+        &plan,
+        options.batch.progress,
+        |_, outcomes: Vec<Outcome<Report>>| -> Result<(), Failure> {
+            for outcome in outcomes {
+                match outcome {
+                    Outcome::Checked { product: mut report, bytes } => {
+                        run.unclaimed += u64::from(plan.analysis.claims && report.claim.is_none());
+                        run.compared.add(&mut report);
+                        runs.add(&mut report, &plan.analysis.rules, complaints);
+                        let allowed = run.rulings.settle(&mut report);
+                        if let Some(costs) = &costs {
+                            costs.add(&mut report);
+                        }
+                        run.totals.add(&report, bytes);
+                        sinks.file(Checked { report: &report, allowed: &allowed })?;
                     }
-                    run.totals.add(&report, bytes);
-                    sinks.file(Checked { report: &report, allowed: &allowed })?;
+                    Outcome::Skipped(skip) | Outcome::Incomplete(skip) => run.skip(skip, complaints),
+                    Outcome::PassedOver(members) => run.totals.other_files += members,
                 }
-                Outcome::Skipped(skip) | Outcome::Incomplete(skip) => run.skip(skip, complaints),
-                Outcome::PassedOver(members) => run.totals.other_files += members,
             }
-        }
-        Ok(())
-    })?;
+            Ok(())
+        },
+    )?;
 
-    let Run { mut totals, mut skipped, mut failed, rulings, compared } = run;
+    let Run { mut totals, mut skipped, mut failed, rulings, compared, unclaimed } = run;
+    if unclaimed > 0 {
+        let _ = writeln!(complaints, "deburr: files without a claim, which were held to none: {unclaimed}");
+    }
     let across = deburr_core::across(&compared.files, Some(&plan.analysis.rules));
     totals.add_across(&across);
     if compared.left_out > 0 {
@@ -153,6 +163,8 @@ struct Run<'p> {
     failed: bool,
     rulings: Rulings<'p>,
     compared: ComparedFacts,
+    /// Files that were to be held to their claims, and have none.
+    unclaimed: u64,
 }
 
 /// The maximum of functions, of all files together, that are kept in order to compare them.
@@ -170,7 +182,11 @@ struct ComparedFacts {
 impl ComparedFacts {
     /// Takes a report's facts out of it.
     fn add(&mut self, report: &mut Report) {
-        let Some(facts) = report.facts.take().filter(|facts| !facts.shapes.is_empty()) else { return };
+        let Some(facts) =
+            report.facts.take().filter(|facts| !facts.shapes.is_empty() || facts.claim.is_some())
+        else {
+            return;
+        };
         if self.functions + facts.shapes.len() > MOST_COMPARED {
             self.left_out += 1;
             return;

@@ -14,11 +14,13 @@ use crate::render::check::concise::Concise;
 use crate::render::check::github::Github;
 use crate::render::check::json::Json;
 use crate::render::check::junit::Junit;
+use crate::render::check::lintian::Lintian;
 use crate::render::check::renderer::{Checked, Finished, Renderer};
 use crate::render::check::sarif::Sarif;
 use crate::render::check::text::Text;
 use crate::render::check::text::detail::Detail;
 use crate::render::check::text::few::Few;
+use crate::render::check::variant::Variant;
 use crate::render::style::Palette;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -178,9 +180,11 @@ impl<'o> Sinks<'o> {
                 }),
                 ReportFormat::Concise => Box::new(Concise { palette }),
                 ReportFormat::Json => Box::new(Json::new(pretty)),
-                ReportFormat::Sarif => Box::new(Sarif { pretty, here, results: 0 }),
+                ReportFormat::Sarif => Box::new(Sarif::new(pretty, here)),
                 ReportFormat::Github => Box::new(Github { here }),
                 ReportFormat::Junit => Box::new(Junit { threshold: fail_on.threshold() }),
+                ReportFormat::Lintian => Box::new(Lintian),
+                ReportFormat::VariantJson => Box::new(Variant { pretty, ..Variant::default() }),
             };
             renderer.begin(&mut out)?;
             sinks.push(Sink { out, renderer });

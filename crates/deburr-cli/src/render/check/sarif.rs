@@ -1,4 +1,7 @@
-//! SARIF 2.1.0 (OASIS), for code scanning: results are written as they come, after the tool's description.
+//! SARIF 2.1.0 (OASIS), for code scanning.
+//!
+//! There is one result for each function and rule, with the number of its findings, the worst first; and no more of
+//! them than GitHub takes, with a notification of those that are left out.
 //!
 //! A finding with a source line is placed there, and the address in the binary is a related location;
 //! otherwise the binary is the place. Allowed findings are results with a suppression.
@@ -7,10 +10,16 @@ use super::fingerprint::Fingerprints;
 use super::location::{local, place, uri};
 use super::renderer::{Checked, Finished, Renderer};
 use crate::render::json::write_value;
+use deburr_core::finding::Severity;
 use deburr_core::report::PlacedFinding;
 use deburr_core::rule::RULES;
 use serde_json::{Value, json};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
+
+/// Results at most: GitHub refuses files with more in a run (its documentation, "SARIF results exceed one or more limits").
+const MOST_RESULTS: usize = 25_000;
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -20,7 +29,10 @@ pub(crate) struct Sarif {
     pub(crate) pretty: bool,
     /// The current folder: sources are named from there.
     pub(crate) here: Option<String>,
-    pub(crate) results: u64,
+    /// What is to be written, by severity.
+    pub(crate) results: BTreeMap<Reverse<Severity>, Vec<String>>,
+    /// Results that there was no room for.
+    pub(crate) left_out: u64,
 }
 
 impl Renderer for Sarif {
@@ -47,19 +59,39 @@ impl Renderer for Sarif {
         out.write_all(b",\n\"results\": [")
     }
 
-    fn file(&mut self, out: &mut dyn Write, file: Checked<'_>) -> io::Result<()> {
+    fn file(&mut self, _out: &mut dyn Write, file: Checked<'_>) -> io::Result<()> {
         let path = &file.report.path;
         let mut fingerprints = Fingerprints::of(path);
         let open = file.report.findings.iter().map(|finding| (finding, None));
         let allowed = file.allowed.iter().map(|allowed| (&allowed.finding, Some(&allowed.reason)));
+        let mut groups: Vec<(&PlacedFinding, Option<&_>, String, u64)> = Vec::new();
+        let mut places: HashMap<(&str, Option<&str>, bool), usize> = HashMap::new();
         for (finding, reason) in open.chain(allowed) {
+            let fingerprint = fingerprints.next(finding);
+            let name = finding.function.as_deref();
+            let place = name.and_then(|_| places.get(&(&*finding.rule, name, reason.is_some())).copied());
+            match place.and_then(|place| groups.get_mut(place)) {
+                Some(group) => {
+                    group.3 += 1;
+                    if finding.severity > group.0.severity {
+                        (group.0, group.2) = (finding, fingerprint);
+                    }
+                }
+                None => {
+                    places.insert((&finding.rule, name, reason.is_some()), groups.len());
+                    groups.push((finding, reason, fingerprint, 1));
+                }
+            }
+        }
+        for (finding, reason, fingerprint, count) in groups {
             let mut result = self.result(path, finding);
-            result["partialFingerprints"] = json!({"deburr/v1": fingerprints.next(finding)});
+            result["partialFingerprints"] = json!({"deburr/v1": fingerprint});
+            result["properties"]["findings"] = json!(count);
             if let Some(reason) = reason {
                 result["suppressions"] =
                     json!([{"kind": "external", "status": "accepted", "justification": **reason}]);
             }
-            self.write(out, &result)?;
+            self.keep(finding.severity, &result)?;
         }
         Ok(())
     }
@@ -70,8 +102,19 @@ impl Renderer for Sarif {
             let mut result = self.result(&finding.path, &placed);
             let fingerprint = Fingerprints::of(&finding.path).next(&placed);
             result["partialFingerprints"] = json!({"deburr/v1": fingerprint});
-            self.write(out, &result)?;
+            self.keep(finding.severity, &result)?;
         }
+        for (number, result) in self.results.values().flatten().enumerate() {
+            out.write_all(if number > 0 { b",\n" } else { b"\n" })?;
+            out.write_all(result.as_bytes())?;
+        }
+        let left_out = (self.left_out > 0).then(|| {
+            let text = format!(
+                "{} results are left out, the least severe: GitHub takes {MOST_RESULTS}",
+                self.left_out
+            );
+            json!({"level": "warning", "message": {"text": text}})
+        });
         let notifications = run.skipped.iter().map(|skip| {
             json!({
                 "level": if skip.fault { "error" } else { "note" },
@@ -81,7 +124,7 @@ impl Renderer for Sarif {
         });
         let invocation = json!({
             "executionSuccessful": !run.skipped.iter().any(|skip| skip.fault),
-            "toolExecutionNotifications": notifications.collect::<Vec<Value>>(),
+            "toolExecutionNotifications": notifications.chain(left_out).collect::<Vec<Value>>(),
         });
         out.write_all(b"],\n\"invocations\": [")?;
         write_value(out, self.pretty, &invocation, "\n")?;
@@ -90,10 +133,26 @@ impl Renderer for Sarif {
 }
 
 impl Sarif {
-    fn write(&mut self, out: &mut dyn Write, result: &Value) -> io::Result<()> {
-        out.write_all(if self.results > 0 { b",\n" } else { b"\n" })?;
-        self.results += 1;
-        write_value(out, self.pretty, result, "\n")
+    pub(crate) fn new(pretty: bool, here: Option<String>) -> Sarif {
+        Sarif { pretty, here, results: BTreeMap::new(), left_out: 0 }
+    }
+
+    /// Keeps a result, in the place of a less severe one where there is no more room.
+    fn keep(&mut self, severity: Severity, result: &Value) -> io::Result<()> {
+        let mut text = Vec::new();
+        write_value(&mut text, self.pretty, result, "\n")?;
+        let text = String::from_utf8(text).map_err(io::Error::other)?;
+        self.results.entry(Reverse(severity)).or_default().push(text);
+        if self.results.values().map(Vec::len).sum::<usize>() > MOST_RESULTS {
+            self.left_out += 1;
+            if let Some(mut least) = self.results.last_entry() {
+                least.get_mut().pop();
+                if least.get().is_empty() {
+                    least.remove();
+                }
+            }
+        }
+        Ok(())
     }
 
     fn artifact(&self, path: &str) -> Value {
@@ -152,7 +211,7 @@ mod tests {
 
     fn document(pretty: bool, reports: &[Report]) -> Value {
         let here = Some("/work".to_owned());
-        let sarif = &mut Sarif { pretty, here, results: 0 };
+        let sarif = &mut Sarif::new(pretty, here);
         serde_json::from_str(&rendered_with(sarif, reports, &[example_across()])).unwrap()
     }
 
@@ -192,10 +251,18 @@ mod tests {
         let mut report = example();
         report.findings[2].source.as_mut().unwrap().file = "/work/src/lock.c".to_owned();
         report.findings[1].source = None;
+        report.findings[1].function = Some("other".into());
         let results = document(false, &[report])["runs"][0]["results"].clone();
-        // One allowed, and one across files.
+        // One allowed, and one across files; the worst first.
         assert_eq!(results.as_array().unwrap().len(), 5);
-        let with_source = &results[2];
+        let of = |rule: &str, function: &str| {
+            let is = |result: &&Value| {
+                let name = &result["locations"][0]["logicalLocations"][0]["fullyQualifiedName"];
+                result["ruleId"] == rule && name == function
+            };
+            results.as_array().unwrap().iter().find(is).cloned().unwrap_or_default()
+        };
+        let with_source = &of("llsc-loop", "spin_lock");
         assert_eq!((&with_source["ruleId"], &with_source["level"]), (&json!("llsc-loop"), &json!("warning")));
         let physical = &with_source["locations"][0]["physicalLocation"];
         assert_eq!(physical["artifactLocation"]["uri"], "src/lock.c");
@@ -207,7 +274,7 @@ mod tests {
             (&related["address"]["absoluteAddress"], &related["address"]["length"]),
             (&json!(0x2000), &json!(12))
         );
-        let without = &results[1]["locations"][0]["physicalLocation"];
+        let without = &of("outlined-atomic", "other")["locations"][0]["physicalLocation"];
         assert_eq!(
             (&without["artifactLocation"]["uri"], &without["address"]["absoluteAddress"]),
             (&json!("bin/server"), &json!(0x1010))
@@ -225,6 +292,34 @@ mod tests {
             results.as_array().unwrap().iter().filter(|it| it.get("suppressions").is_some()).collect();
         assert_eq!(suppressed.len(), 1);
         assert_eq!(suppressed[0]["suppressions"][0]["justification"], "as good as it gets");
+    }
+
+    #[test]
+    fn findings_of_one_function_and_rule_are_one_result() {
+        let mut report = example();
+        let first = report.findings[0].clone();
+        report.findings = vec![first.clone(); 3];
+        report.findings[1].severity = Severity::Error;
+        report.findings[2].function = Some("other".into());
+        let results = document(false, &[report])["runs"][0]["results"].clone();
+        let counts: Vec<&Value> =
+            results.as_array().unwrap().iter().map(|it| &it["properties"]["findings"]).collect();
+        assert_eq!((&results[0]["level"], counts[0]), (&json!("error"), &json!(2)), "{results:#}");
+    }
+
+    #[test]
+    fn what_github_does_not_take_is_left_out_and_told() {
+        let mut report = example();
+        let mut finding = report.findings[0].clone();
+        finding.function = None;
+        report.findings = vec![finding; MOST_RESULTS + 7];
+        report.findings[MOST_RESULTS + 3].severity = Severity::Error;
+        let document = document(false, &[report]);
+        let run = &document["runs"][0];
+        let results = run["results"].as_array().unwrap();
+        assert_eq!((results.len(), &results[0]["level"]), (MOST_RESULTS, &json!("error")));
+        let told = run["invocations"][0]["toolExecutionNotifications"].to_string();
+        assert!(told.contains("results are left out, the least severe: GitHub takes 25000"), "{told}");
     }
 
     #[test]

@@ -51,6 +51,13 @@ pub(crate) fn facts(elf: &Elf<'_>, debug_file: Option<&[u8]>, faults: &mut Vec<S
     facts
 }
 
+/// The x86 ISA level that the note of an ELF file claims. Reads headers and the note.
+pub fn isa_needed_of(bytes: &[u8]) -> Option<String> {
+    let mut facts = BuildFacts::default();
+    properties(&Elf::parse(bytes).ok()?, &mut facts);
+    facts.isa_needed
+}
+
 fn properties(elf: &Elf<'_>, facts: &mut BuildFacts) {
     for mut rest in elf.notes(b"GNU", 5) {
         while let (Some(kind), Some(size)) = (u32_at(rest, 0), u32_at(rest, 4)) {

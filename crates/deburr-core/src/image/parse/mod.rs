@@ -4,7 +4,7 @@
 //! ranges are in the file and do not overlap; every address kept is in one of them.
 //! Follows the gABI, "Sections" and "Program Header".
 
-mod build;
+pub(super) mod build;
 pub(super) mod companion;
 pub(super) mod debug;
 mod frames;

@@ -31,6 +31,9 @@ pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io
             lines.try_for_each(|line| writeln!(out, "    {line}"))?;
         }
     }
+    if let Some(claim) = &report.claim {
+        writeln!(out, "  claims {}: {}", claim.level, claim.text)?;
+    }
     if let Some(atomics) = report.atomics.as_ref().filter(|atomics| **atomics != Atomics::default()) {
         writeln!(out, "  atomics: {}", atomics_line(atomics))?;
     }

@@ -1,0 +1,168 @@
+//! What the files of a batch are held to by `--baseline claim`: the claim of the package that they are in, of a folder of
+//! glibc-hwcaps, or their own.
+//!
+//! In: a package, or a file. Out: [`Held`] for each of its files, and what is to be said of a package without a
+//! claim that is understood. Nothing is taken for the first level where nothing says so.
+
+use crate::names::ARCHES;
+use deburr_core::image::isa_needed_of;
+use deburr_cpu::{Arch, Target};
+use deburr_package::claim::{Claim, Machines};
+use std::sync::Arc;
+
+/// What a file is held to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// The package, the part of one, or the file, that says so.
+    pub(crate) part: String,
+    /// What it says, with its place.
+    pub(crate) text: String,
+    pub(crate) level: Target,
+}
+
+/// The claims of one package.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    /// By the beginning of paths.
+    held: Vec<Arc<Held>>,
+}
+
+impl Book {
+    /// Of the claims of a package at a path; with what is to be said of those that hold nothing.
+    pub(super) fn of(path: &str, claims: &[Claim]) -> (Book, Vec<(String, String)>) {
+        let (mut book, mut said) = (Book::default(), Vec::new());
+        if claims.is_empty() {
+            let why = "no claim: it does not say which machines it is for, and was held to nothing";
+            said.push((path.to_owned(), why.to_owned()));
+        }
+        for claim in claims {
+            if let Err(why) = book.add(claim) {
+                said.push((claim.part.clone(), why));
+            }
+        }
+        (book, said)
+    }
+
+    fn add(&mut self, claim: &Claim) -> Result<(), String> {
+        let (statement, machines) = claim.settled().map_err(|error| error.to_string())?;
+        let text = statement.shown();
+        if *machines == Machines::Unknown {
+            return Err(format!("a claim that is not known here: {text}"));
+        }
+        for arch in ARCHES {
+            let Some(name) = machines.level_for(family(arch)) else { continue };
+            let level = Target::parse(name)
+                .map_err(|error| format!("a claim that is not known here: {text}: {error}"))?;
+            self.held.push(Arc::new(Held { part: claim.part.clone(), text: text.clone(), level }));
+        }
+        Ok(())
+    }
+
+    /// What a member of the package is held to: the folder that it is in goes before its package. An archive has no
+    /// architecture of its own: it is held to what there is, as far as its members are of that one.
+    pub(super) fn of_member(&self, path: &str, arch: Option<Arch>) -> Option<Arc<Held>> {
+        let of_folder = of_folder(path).map(Arc::new);
+        let is_within = |held: &&Arc<Held>| {
+            let rest = path.strip_prefix(held.part.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['!', '(']))
+        };
+        let of_package = self.held.iter().filter(is_within).max_by_key(|held| held.part.len());
+        let is_of_arch = |held: &Held| arch.is_none_or(|arch| held.level.arch == arch);
+        let of_package = of_package
+            .map(|longest| longest.part.as_str())
+            .and_then(|part| self.held.iter().find(|held| held.part == part && is_of_arch(held)).cloned());
+        of_folder.filter(|held| is_of_arch(held)).or(of_package)
+    }
+}
+
+/// What a file that is in no package is held to.
+pub(super) fn of_file(path: &str, bytes: &[u8], arch: Option<Arch>) -> Option<Arc<Held>> {
+    let of_note = || {
+        let needed = isa_needed_of(bytes)?;
+        // The first level has a name of its own there.
+        let level = Target::parse(if needed == "x86-64-baseline" { "x86-64" } else { &needed }).ok()?;
+        Some(Held { part: path.to_owned(), text: format!("x86 ISA needed: {needed} (the ELF note)"), level })
+    };
+    of_folder(path).or_else(of_note).filter(|held| Some(held.level.arch) == arch).map(Arc::new)
+}
+
+/// What a folder `glibc-hwcaps/LEVEL` says of what is in it (ld.so(8), "glibc-hwcaps").
+fn of_folder(path: &str) -> Option<Held> {
+    const FOLDER: &str = "glibc-hwcaps/";
+    let at = path.find(FOLDER)? + FOLDER.len();
+    let (name, _) = path.get(at..)?.split_once('/')?;
+    let level = Target::parse(name).ok()?;
+    let part = path.get(..at + name.len())?.to_owned();
+    Some(Held { part, text: format!("{FOLDER}{name} (the folder)"), level })
+}
+
+/// As claims call the levels of an architecture.
+const fn family(arch: Arch) -> &'static str {
+    match arch {
+        Arch::X86_64 => "x86-64",
+        Arch::Aarch64 => "aarch64",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deburr_package::claim::{Artefact, Statement};
+
+    fn claim(part: &str, machines: Machines) -> Claim {
+        let statement =
+            Statement { text: "says".to_owned(), place: "here".to_owned(), machines, refines: false };
+        Claim { part: part.to_owned(), artefact: Artefact::Deb, statements: vec![statement] }
+    }
+
+    fn level(name: &str) -> Machines {
+        Machines::Level(name.to_owned())
+    }
+
+    #[test]
+    fn members_are_held_to_the_claim_of_their_part() {
+        let claims = [
+            claim("p!amd64", level("x86-64")),
+            claim("p!amd64/v3", level("x86-64-v3")),
+            claim("p!arm", level("armv8.0-a")),
+        ];
+        let (book, said) = Book::of("p", &claims);
+        assert_eq!(said, []);
+        let of = |path: &str, arch| book.of_member(path, Some(arch)).map(|held| held.level.name.clone());
+        assert_eq!(of("p!amd64!layer 1/1!bin/x", Arch::X86_64).as_deref(), Some("x86-64-v1"));
+        assert_eq!(of("p!amd64/v3!layer 1/1!bin/x", Arch::X86_64).as_deref(), Some("x86-64-v3"));
+        // A file of another architecture is not what the claim is about.
+        assert_eq!(of("p!arm!layer 1/1!bin/x", Arch::X86_64), None);
+        assert_eq!(of("q!bin/x", Arch::X86_64), None);
+        let archive = book.of_member("p!amd64/v3!layer 1/1!lib/x.a", None);
+        assert_eq!(archive.map(|held| held.level.name.clone()).as_deref(), Some("x86-64-v3"));
+    }
+
+    #[test]
+    fn folder_of_hwcaps_goes_before_its_package() {
+        let (book, _) = Book::of("p", &[claim("p", level("x86-64"))]);
+        let path = "p!usr/lib/glibc-hwcaps/x86-64-v3/libx.so";
+        let held = book.of_member(path, Some(Arch::X86_64)).expect("a claim");
+        assert_eq!(
+            (held.level.name.as_str(), held.part.as_str()),
+            ("x86-64-v3", "p!usr/lib/glibc-hwcaps/x86-64-v3")
+        );
+        assert_eq!(of_folder("glibc-hwcaps/x86-64-v3"), None);
+        assert_eq!(of_folder("glibc-hwcaps/no-level/x"), None);
+    }
+
+    #[test]
+    fn a_package_without_a_claim_that_is_understood_is_told() {
+        for (claims, why) in [
+            (&[][..], "no claim: "),
+            (&[claim("p", Machines::Unknown)], "a claim that is not known here: says (here)"),
+            (&[claim("p", level("x86-64-v9"))], "a claim that is not known here: says (here): "),
+        ] {
+            let (book, said) = Book::of("p", claims);
+            assert!(said.len() == 1 && said[0].1.starts_with(why), "{said:?}");
+            assert_eq!(book.of_member("p!x", Some(Arch::X86_64)), None);
+        }
+        let (_, said) = Book::of("p", &[claim("p", Machines::Any), claim("p", Machines::Elsewhere)]);
+        assert_eq!(said, []);
+    }
+}

@@ -1,0 +1,134 @@
+//! What is said of functions that need more than machines have on which they run: one finding for each that a path
+//! without a sufficient check reaches, with the path. And what may be claimed of these machines.
+//!
+//! In: a verdict. Out: a [`Finding`] in the name of a rule.
+
+use crate::address::{Extent, Svma};
+use crate::finding::{Evidence, Finding, Severity, Value};
+use crate::function::Program;
+use crate::function::reach::{Guard, GuardKind, Reach, Verdict, endangered};
+use crate::image::{Image, demangle};
+use crate::insn;
+use deburr_cpu::{Feature, FeatureSet};
+
+/// What a package, or a file of its own, says of the machines that it is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StatedClaim<'a> {
+    /// The part of a package that says so: its files are considered together.
+    pub part: &'a str,
+    /// As people read it, with its place: `Architecture-Variant: amd64v3 (control)`.
+    pub text: &'a str,
+    /// The level that it names, in the spelling of `deburr_cpu::Target`.
+    pub level: &'a str,
+}
+
+/// Steps of a path that a message shows; the evidence has all.
+const STEPS: usize = 6;
+
+/// The instruction at an address.
+pub(crate) fn insn_at(image: &Image<'_>, at: Svma) -> Extent {
+    let insn = image.bytes_at(at).and_then(|code| insn::decode(image.arch, code, at));
+    Extent { start: at, end: at.offset(insn.map_or(1, |insn| insn.length.into())) }
+}
+
+/// What a rule says of a function that needs more than the baseline, and that a path without a sufficient check
+/// reaches.
+pub(crate) fn finding(
+    rule: &'static str,
+    (image, program): (&Image<'_>, &Program),
+    verdict: &Verdict,
+    baseline: FeatureSet,
+) -> Finding {
+    let code = (image, program);
+    let at = image.svma(verdict.at);
+    let path: Vec<(String, bool)> =
+        verdict.path.iter().map(|step| (named(code, step.svma), step.is_stored)).collect();
+    let needs = names(verdict.features).join(", ");
+    // Of the CPUs that the baseline allows.
+    let endangered = match verdict.reach {
+        Reach::UnderGuarded => endangered(image.arch, verdict, baseline),
+        _ => Vec::new(),
+    };
+    let is_harmless = verdict.reach == Reach::UnderGuarded && endangered.is_empty();
+    let severity = if is_harmless { Severity::Note } else { Severity::Error };
+    let message = match (verdict.reach, verdict.guard) {
+        (Reach::UnderGuarded, Some(guard)) => {
+            let proven = names(guard.features.strongest()).join(", ");
+            let which = match endangered.as_slice() {
+                [] => "no known CPU has the one without the other".to_owned(),
+                [one] => format!("{one} has the one without the other"),
+                [first, rest @ ..] => {
+                    format!("{first} and {} more CPUs have the one without the other", rest.len())
+                }
+            };
+            format!("{needs} after a check for {proven} only ({}): {which}", place(code, guard))
+        }
+        _ if path.is_empty() => format!("{needs} without a check"),
+        _ => format!("{needs} without a check: {}", shortened(&path)),
+    };
+    let mut evidence = vec![
+        ("features", Value::List(names(verdict.features))),
+        ("instructions", Value::Number(verdict.instructions)),
+        ("reach", Value::Text(verdict.reach.name().into())),
+    ];
+    if !path.is_empty() {
+        evidence.push(("path", Value::List(path.into_iter().map(|(name, _)| name).collect())));
+    }
+    if verdict.reach == Reach::UnderGuarded {
+        evidence.push(("endangered", Value::List(endangered)));
+    }
+    if let Some(guard) = verdict.guard {
+        evidence.push(("guard", Value::Text(place(code, guard).into())));
+        evidence.push(("proven", Value::List(names(guard.features.strongest()))));
+    }
+    Finding {
+        rule,
+        at,
+        extent: insn_at(image, at),
+        severity,
+        message: message.into(),
+        evidence: Evidence::from(evidence),
+    }
+}
+
+/// Names of features.
+pub(crate) fn names(features: FeatureSet) -> Vec<String> {
+    features.iter().map(Feature::name).map(str::to_owned).collect()
+}
+
+/// The name of the function at an address, or the address.
+pub(crate) fn named((image, program): (&Image<'_>, &Program), svma: Svma) -> String {
+    let function = image.code_offset(svma).and_then(|at| program.function_at(at));
+    let name = function.and_then(|function| program.name(function, image));
+    name.map_or_else(|| image.shown(svma), demangle)
+}
+
+/// `resolver sum_resolver`, `branch at 0x1139 in main`.
+fn place(code: (&Image<'_>, &Program), guard: Guard) -> String {
+    let at = code.0.shown(guard.svma);
+    let function = named(code, guard.svma);
+    let within = if function == at { String::new() } else { format!(" in {function}") };
+    match guard.kind {
+        GuardKind::Ifunc => format!("resolver {function}"),
+        GuardKind::Branch => format!("branch at {at}{within}"),
+        GuardKind::Pointer => format!("pointer set at {at}{within}"),
+        GuardKind::Table => format!("table handed out at {at}{within}"),
+        GuardKind::Stated => format!("stated of {}", named(code, guard.svma)),
+        GuardKind::Name => format!("name of {}", named(code, guard.svma)),
+    }
+}
+
+/// The first step and the last ones: `→ f` where f is called, `⇒ f` where its address is stored or passed on.
+fn shortened(path: &[(String, bool)]) -> String {
+    let Some(((root, _), rest)) = path.split_first() else { return String::new() };
+    let left_out = path.len().saturating_sub(STEPS);
+    let mut text = root.clone();
+    if left_out > 0 {
+        text.push_str(&format!(" → … {left_out} more …"));
+    }
+    for (name, is_stored) in rest.get(left_out..).unwrap_or(rest) {
+        text.push_str(if *is_stored { " ⇒ " } else { " → " });
+        text.push_str(name);
+    }
+    text
+}

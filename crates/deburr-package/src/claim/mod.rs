@@ -1,0 +1,82 @@
+//! What a package says of the machines that it is for, and where it says so.
+//!
+//! In: the name and the bytes of a package. Out: [`Claim`]s, each of a part of the package: of a container image with
+//! several manifests there are several. Only what the package states is read, nothing is measured, and nothing is
+//! presumed: a package without a statement has no claim.
+//!
+//! | package | statements |
+//! |---|---|
+//! | wheel | platform tags of the file name and of `WHEEL`; properties of `variant.json` (PEP 825) |
+//! | `.deb` | `Architecture`, `Architecture-Variant` |
+//! | `.rpm` | the header's ARCH, `x86_64_v3` too |
+//! | container image | `architecture` and `variant` of each manifest or configuration |
+//! | conda | `subdir`, and a dependency on `_x86_64-microarch-level` |
+//! | npm | `cpu` of `package.json` |
+
+mod conda;
+mod deb;
+mod image;
+mod members;
+mod npm;
+mod rpm;
+mod statement;
+mod wheel;
+
+use crate::codec::meter::Meter;
+use crate::image::Blobs;
+use crate::limits::Limits;
+use crate::sniff::{Format, Found, sniff};
+pub use statement::{Artefact, Claim, Contradiction, Machines, Statement};
+
+/// The claims of a package: none where it makes none, or is no package that makes any. `path` is what people call
+/// it; a wheel's tags are in it.
+pub fn claims(path: &str, bytes: &[u8], limits: &Limits) -> Vec<Claim> {
+    let meter = Meter::new(limits, bytes);
+    let one = |artefact, statements: Vec<Statement>| {
+        let claim = Claim { part: path.to_owned(), artefact, statements };
+        if claim.statements.is_empty() { Vec::new() } else { vec![claim] }
+    };
+    match sniff(bytes) {
+        Found::Package(Format::Deb) => one(Artefact::Deb, deb::statements(bytes, &meter)),
+        Found::Package(Format::Rpm) => one(Artefact::Rpm, rpm::statements(bytes)),
+        Found::Package(Format::Zip) => match wheel::statements(path, bytes, &meter) {
+            statements if !statements.is_empty() => one(Artefact::Wheel, statements),
+            _ => one(Artefact::Conda, conda::of_zip(bytes, &meter)),
+        },
+        Found::Package(Format::Tar) => match crate::image::archive::find(bytes) {
+            Some(archive) => image::claims(path, &archive, &archive.images),
+            None => Vec::new(),
+        },
+        Found::Compressed(codec) => match conda::of_stream(codec, bytes, &meter) {
+            statements if !statements.is_empty() => one(Artefact::Conda, statements),
+            _ => one(Artefact::Npm, npm::statements(codec, bytes, &Meter::new(limits, bytes))),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// The claims of a container image in a folder.
+pub fn claims_of_layout(path: &str, blobs: &dyn Blobs) -> Vec<Claim> {
+    let images = crate::image::manifests::of_layout(blobs).unwrap_or_default();
+    image::claims(path, blobs, &images)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_no_package_claim_nothing() {
+        let limits = Limits::default();
+        for bytes in [
+            &b""[..],
+            b"\x7fELF",
+            b"PK\x03\x04",
+            b"\x1f\x8b\x08\x00",
+            b"!<arch>\ndebian-binary   ",
+            &[0xed, 0xab, 0xee, 0xdb],
+        ] {
+            assert_eq!(claims("x.whl", bytes, &limits), []);
+        }
+    }
+}

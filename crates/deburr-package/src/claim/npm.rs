@@ -1,0 +1,80 @@
+//! Packages of npm: `cpu` of `package.json` (npm's documentation, "package.json"), by Node's names of architectures.
+
+use super::members::{of_tar, unpacked};
+use super::statement::{Machines, Statement};
+use crate::codec::meter::Meter;
+use crate::sniff::Codec;
+use serde_json::Value;
+use std::rc::Rc;
+
+/// The statements of a package, in the compressed archive that npm downloads.
+pub(super) fn statements(codec: Codec, bytes: &[u8], meter: &Rc<Meter>) -> Vec<Statement> {
+    // All is in one folder, mostly `package`. What begins otherwise is another archive.
+    let in_package = |name: &str| name.starts_with("package/") || name == "package";
+    let wanted = |name: &str| name == "package/package.json";
+    let document = of_tar(unpacked(codec, bytes, meter), wanted, in_package);
+    let document = document.and_then(|document| serde_json::from_slice::<Value>(&document).ok());
+    document.as_ref().map_or_else(Vec::new, of_document)
+}
+
+fn of_document(document: &Value) -> Vec<Statement> {
+    let list = |name: &str| -> Vec<&str> {
+        match document.get(name) {
+            Some(Value::String(only)) => vec![only],
+            Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        }
+    };
+    let (cpu, os) = (list("cpu"), list("os"));
+    let is_elsewhere =
+        !os.is_empty() && !os.contains(&"linux") && !os.iter().any(|name| name.starts_with('!'));
+    let machines = match cpu.as_slice() {
+        [] | ["any"] => return Vec::new(),
+        _ if is_elsewhere => Machines::Elsewhere,
+        ["x64"] => Machines::Level("x86-64".to_owned()),
+        ["arm64"] => Machines::Level("armv8.0-a".to_owned()),
+        [only] if !only.starts_with('!') => Machines::Elsewhere,
+        several if several.iter().any(|name| name.starts_with('!')) => Machines::Unknown,
+        several => {
+            let known = several.iter().filter_map(|name| match *name {
+                "x64" => Some("x86-64".to_owned()),
+                "arm64" => Some("armv8.0-a".to_owned()),
+                _ => None,
+            });
+            Machines::Several(known.collect())
+        }
+    };
+    vec![Statement::new("package.json", format!("cpu {}", cpu.join(", ")), machines)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_cpu_of_a_package_is_its_claim() {
+        let of = |document: Value| {
+            of_document(&document).pop().map(|statement| (statement.text, statement.machines))
+        };
+        let level = |name: &str| Machines::Level(name.to_owned());
+        assert_eq!(
+            of(json!({"cpu": ["x64"], "os": ["linux"]})),
+            Some(("cpu x64".to_owned(), level("x86-64")))
+        );
+        assert_eq!(of(json!({"cpu": "arm64"})), Some(("cpu arm64".to_owned(), level("armv8.0-a"))));
+        assert_eq!(
+            of(json!({"cpu": ["x64"], "os": ["win32"]})),
+            Some(("cpu x64".to_owned(), Machines::Elsewhere))
+        );
+        assert_eq!(
+            of(json!({"cpu": ["x64", "arm64"]})),
+            Some((
+                "cpu x64, arm64".to_owned(),
+                Machines::Several(vec!["x86-64".to_owned(), "armv8.0-a".to_owned()])
+            ))
+        );
+        assert_eq!(of(json!({"cpu": ["!ia32"]})), Some(("cpu !ia32".to_owned(), Machines::Unknown)));
+        assert_eq!((of(json!({})), of(json!({"cpu": ["any"]})), of(json!([]))), (None, None, None));
+    }
+}

@@ -1,0 +1,232 @@
+//! Wheels: platform tags (the binary distribution format, "File name convention"; `Tag` of `WHEEL`), and the properties
+//! of variants (PEP 825: `variant.json` in the folder `.dist-info`, by the providers of namespaces `x86_64` and `aarch64`; the
+//! label of a variant in the file name says nothing by itself).
+
+use super::members::of_zip;
+use super::statement::{Machines, Statement};
+use crate::codec::meter::Meter;
+use serde_json::Value;
+use std::rc::Rc;
+
+/// The statements of a wheel; none of another zip file.
+pub(super) fn statements(path: &str, bytes: &[u8], meter: &Rc<Meter>) -> Vec<Statement> {
+    let in_metadata = |name: &str, file: &str| {
+        name.split_once('/').is_some_and(|(folder, rest)| folder.ends_with(".dist-info") && rest == file)
+    };
+    let members =
+        of_zip(bytes, meter, |name| in_metadata(name, "WHEEL") || in_metadata(name, "variant.json"));
+    let of = |file: &str| members.iter().find(|(name, _)| name.ends_with(file)).map(|(_, content)| content);
+    let Some(wheel) = of("/WHEEL") else { return Vec::new() };
+    let mut statements: Vec<Statement> =
+        platforms_of_name(path).map(|tag| of_tag(tag, "the file name")).into_iter().collect();
+    let wheel = String::from_utf8_lossy(wheel);
+    let tags = wheel.lines().filter_map(|line| line.strip_prefix("Tag:")?.trim().rsplit('-').next());
+    for tag in tags {
+        let statement = of_tag(tag, "WHEEL");
+        if !statements.contains(&statement) {
+            statements.push(statement);
+        }
+    }
+    if let Some(variant) = of("/variant.json") {
+        statements.extend(of_variant(variant));
+    }
+    statements
+}
+
+/// The platform tags in a file name; `None` of another name. After them may be the label of a variant.
+fn platforms_of_name(path: &str) -> Option<&str> {
+    let name = path.rsplit('/').next()?.strip_suffix(".whl")?;
+    let parts: Vec<&str> = name.split('-').collect();
+    let is_python = |part: &str| {
+        ["py", "cp", "pp"].iter().any(|kind| part.starts_with(kind))
+            && part.contains(|c: char| c.is_ascii_digit())
+    };
+    // A build number may be between the version and the tag of Python.
+    let python = (2..=3).find(|at| parts.get(*at).is_some_and(|part| is_python(part)))?;
+    parts.get(python + 2).copied()
+}
+
+/// A platform tag, or several joined by dots.
+fn of_tag(tags: &str, place: &str) -> Statement {
+    let mut machines: Option<Machines> = None;
+    for tag in tags.split('.') {
+        let found = of_platform(tag);
+        machines = match machines {
+            Some(before) if before != found => Some(Machines::Unknown),
+            _ => Some(found),
+        };
+    }
+    Statement::new(place, format!("platform {tags}"), machines.unwrap_or(Machines::Unknown))
+}
+
+fn of_platform(tag: &str) -> Machines {
+    if tag == "any" {
+        return Machines::Any;
+    }
+    let is_linux = ["linux_", "manylinux", "musllinux"].iter().any(|system| tag.starts_with(system));
+    match tag {
+        _ if !is_linux => Machines::Elsewhere,
+        _ if tag.ends_with("_x86_64") => Machines::Level("x86-64".to_owned()),
+        _ if tag.ends_with("_aarch64") => Machines::Level("armv8.0-a".to_owned()),
+        _ => Machines::Elsewhere,
+    }
+}
+
+/// The properties of the one variant that a wheel is.
+fn of_variant(document: &[u8]) -> Option<Statement> {
+    const PLACE: &str = "variant.json";
+    let unknown = |text: &str| Some(Statement::new(PLACE, text.to_owned(), Machines::Unknown).refining());
+    let Ok(document) = serde_json::from_slice::<Value>(document) else { return unknown("no JSON") };
+    let Some(variants) = document.get("variants").and_then(Value::as_object) else {
+        return unknown("no variants");
+    };
+    let mut variants = variants.iter();
+    let (Some((label, properties)), None) = (variants.next(), variants.next()) else {
+        return unknown("several variants, or none");
+    };
+    let mut levels = Vec::new();
+    let mut texts = Vec::new();
+    for namespace in ["x86_64", "aarch64"] {
+        let Some(features) = properties.get(namespace).and_then(Value::as_object) else { continue };
+        let mut level = if namespace == "x86_64" { "x86-64".to_owned() } else { "armv8.0-a".to_owned() };
+        let mut extensions = String::new();
+        for (feature, values) in features {
+            let values: Vec<&str> = match values {
+                Value::String(value) => vec![value],
+                Value::Array(values) => values.iter().filter_map(Value::as_str).collect(),
+                _ => Vec::new(),
+            };
+            let [value] = values.as_slice() else {
+                return unknown(&format!("{label}: {namespace} :: {feature}"));
+            };
+            texts.push(format!("{namespace} :: {feature} :: {value}"));
+            match (namespace, feature.as_str()) {
+                ("x86_64", "level") => match level_of(value) {
+                    Some(found) => level = found,
+                    None => return unknown(&texts.join(", ")),
+                },
+                ("aarch64", "version") => match version_of(value) {
+                    Some(found) => level = found,
+                    None => return unknown(&texts.join(", ")),
+                },
+                (_, extension) if *value == "on" => {
+                    extensions.push('+');
+                    extensions.push_str(extension_of(extension));
+                }
+                _ => return unknown(&texts.join(", ")),
+            }
+        }
+        levels.push(level + &extensions);
+    }
+    match levels.as_slice() {
+        // Of other things, as a GPU, or of nothing: the null variant.
+        [] => None,
+        [level] => Some(Statement::new(PLACE, texts.join(", "), Machines::Level(level.clone())).refining()),
+        _ => unknown(&texts.join(", ")),
+    }
+}
+
+/// `v3`, or `3` as earlier tools wrote it.
+fn level_of(value: &str) -> Option<String> {
+    match value.strip_prefix('v').unwrap_or(value) {
+        "1" => Some("x86-64".to_owned()),
+        level @ ("2" | "3" | "4") => Some(format!("x86-64-v{level}")),
+        _ => None,
+    }
+}
+
+/// `8.2a`.
+fn version_of(value: &str) -> Option<String> {
+    let version = value.strip_suffix('a')?;
+    let (major, minor) = version.split_once('.')?;
+    let is_known = matches!(major, "8" | "9") && minor.parse::<u8>().is_ok_and(|minor| minor <= 9);
+    is_known.then(|| format!("armv{version}-a"))
+}
+
+/// An extension by gcc's name; the providers call them as Linux and archspec do.
+fn extension_of(name: &str) -> &str {
+    match name {
+        "asimdhp" | "fphp" => "fp16",
+        "asimddp" => "dotprod",
+        "asimdrdm" => "rdma",
+        "atomics" => "lse",
+        "crc32" => "crc",
+        "lrcpc" => "rcpc",
+        "asimdfhm" => "fp16fml",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn level(name: &str) -> Machines {
+        Machines::Level(name.to_owned())
+    }
+
+    #[test]
+    fn platform_tags_are_found_in_file_names() {
+        for (name, tag) in [
+            (
+                "/a/numpy-2.0-cp312-cp312-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
+                Some("manylinux_2_17_x86_64.manylinux2014_x86_64"),
+            ),
+            ("x-1.0-1-py3-none-any.whl", Some("any")),
+            ("x-1.0-cp312-abi3-musllinux_1_2_aarch64-v3label.whl", Some("musllinux_1_2_aarch64")),
+            ("x.zip", None),
+            ("x-1.0.whl", None),
+        ] {
+            assert_eq!(platforms_of_name(name), tag, "{name}");
+        }
+    }
+
+    #[test]
+    fn tags_are_levels() {
+        let of = |tags| of_tag(tags, "here").machines;
+        assert_eq!(of("manylinux_2_17_x86_64.manylinux2014_x86_64"), level("x86-64"));
+        assert_eq!(of("musllinux_1_2_aarch64"), level("armv8.0-a"));
+        assert_eq!(
+            (of("any"), of("macosx_11_0_arm64"), of("linux_armv7l")),
+            (Machines::Any, Machines::Elsewhere, Machines::Elsewhere)
+        );
+        assert_eq!(of("linux_x86_64.linux_aarch64"), Machines::Unknown);
+    }
+
+    fn of(properties: Value) -> Option<Machines> {
+        let document = json!({"variants": {"label": properties}});
+        of_variant(document.to_string().as_bytes()).map(|statement| statement.machines)
+    }
+
+    #[test]
+    fn properties_of_a_variant_are_levels_and_extensions() {
+        assert_eq!(of(json!({"x86_64": {"level": ["v3"]}})), Some(level("x86-64-v3")));
+        assert_eq!(of(json!({"x86_64": {"level": ["v2"], "avx2": ["on"]}})), Some(level("x86-64-v2+avx2")));
+        assert_eq!(
+            of(json!({"aarch64": {"version": ["8.2a"], "asimddp": ["on"]}})),
+            Some(level("armv8.2-a+dotprod"))
+        );
+        assert_eq!((of(json!({"nvidia": {"cuda": ["12"]}})), of(json!({}))), (None, None));
+    }
+
+    #[test]
+    fn what_is_not_understood_of_a_variant_is_no_level() {
+        for properties in [
+            json!({"x86_64": {"level": ["v9"]}}),
+            json!({"x86_64": {"level": ["v2", "v3"]}}),
+            json!({"x86_64": {"avx2": ["off"]}}),
+            json!({"aarch64": {"version": ["8a"]}}),
+            json!({"x86_64": {"level": ["v2"]}, "aarch64": {"version": ["8.1a"]}}),
+        ] {
+            assert_eq!(of(properties.clone()), Some(Machines::Unknown), "{properties}");
+        }
+        for document in ["", "{", "[]", "{\"variants\": {}}", "{\"variants\": {\"a\": {}, \"b\": {}}}"] {
+            assert_eq!(
+                of_variant(document.as_bytes()).map(|it| it.machines),
+                Some(Machines::Unknown),
+                "{document}"
+            );
+        }
+    }
+}
