@@ -101,19 +101,16 @@ impl Analysis {
             .zip(provenance.file)
             .and_then(|(dirs, file)| debug_file::find(&wanted_debug_file(bytes)?, file, dirs));
         let guards = self.config.guards_for(provenance.path, arch);
-        let claim = provenance.held.filter(|held| Some(held.level.arch) == arch);
+        let held = provenance.held.filter(|held| self.claims && Some(held.level.arch) == arch);
         let claim =
-            claim.map(|held| StatedClaim { part: &held.part, text: &held.text, level: &held.level.name });
+            held.map(|held| StatedClaim { part: &held.part, text: &held.text, level: &held.level.name });
         let request = Request {
             debug_file: debug_file.as_deref(),
             target: features_for(&self.target, arch),
             target_cpu: cpu_for(&self.target, arch),
-            baseline: match (provenance.held, self.claims) {
-                (Some(held), true) if Some(held.level.arch) == arch => Some(held.level.features),
-                (_, true) => None,
-                (_, false) => features_for(&self.baseline, arch),
-            },
-            claim: claim.filter(|_| self.claims),
+            // There is none where files are held to claims.
+            baseline: held.map(|held| held.level.features).or_else(|| features_for(&self.baseline, arch)),
+            claim,
             rules: Some(&self.rules),
             named: &self.named,
             guards: &guards,

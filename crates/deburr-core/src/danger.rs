@@ -31,15 +31,25 @@ pub(crate) fn insn_at(image: &Image<'_>, at: Svma) -> Extent {
     Extent { start: at, end: at.offset(insn.map_or(1, |insn| insn.length.into())) }
 }
 
-/// What a rule says of a function that needs more than the baseline, and that a path without a sufficient check
+/// What a rule says of the functions that need more than the baseline, and that a path without a sufficient check
 /// reaches.
-pub(crate) fn finding(
+pub(crate) fn findings<'v>(
     rule: &'static str,
-    (image, program): (&Image<'_>, &Program),
+    code: (&'v Image<'v>, &'v Program),
+    verdicts: &'v [Verdict],
+    baseline: FeatureSet,
+) -> impl Iterator<Item = Finding> + 'v {
+    let without_check = verdicts.iter().filter(|verdict| verdict.reach.is_unsafe());
+    without_check.map(move |verdict| finding(rule, code, verdict, baseline))
+}
+
+fn finding(
+    rule: &'static str,
+    code: (&Image<'_>, &Program),
     verdict: &Verdict,
     baseline: FeatureSet,
 ) -> Finding {
-    let code = (image, program);
+    let image = code.0;
     let at = image.svma(verdict.at);
     let path: Vec<(String, bool)> =
         verdict.path.iter().map(|step| (named(code, step.svma), step.is_stored)).collect();

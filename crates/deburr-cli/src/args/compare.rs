@@ -54,7 +54,8 @@ compared with A one after the other, and share the error.
 Metrics: wall, user, system, cpu (user and system; seconds), memory (bytes), page-faults,
 voluntary-switches, involuntary-switches, each also as a percentile (wall:p25; 10, 25, 50, 75, 90, 95, 99),
 of which one value takes 5 to 100 runs; cycles, instructions, branches, branch-misses,
-cache-references, cache-misses where the processor counts them; valgrind:instructions anywhere; what a benchmark program reports, as PROGRAM:[SUBJECT:]METRIC[:pPERCENTILE],
+cache-references, cache-misses where the processor counts them; valgrind:instructions anywhere;
+what a benchmark program reports, as PROGRAM:[SUBJECT:]METRIC[:pPERCENTILE],
 such as pgbench:tps, wrk:latency:p99, fio:read:iops, redis-benchmark:SET:requests (pgbench, wrk or
 memtier alone: rate and latency); or NAME,larger|smaller[,UNIT]=REGEX, whose first group has to
 match once in what the command prints. The first one given decides.

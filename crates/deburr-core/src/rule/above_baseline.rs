@@ -29,8 +29,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let groups = unknown_groups(context.image, context.program, context.above_baseline);
     let unknown = groups.iter().filter_map(|group| not_proven(context, group));
     let (code, baseline) = ((context.image, context.program), context.baseline.unwrap_or_default());
-    let without_check = context.above_baseline.iter().filter(|verdict| verdict.reach.is_unsafe());
-    without_check.map(|verdict| danger::finding(RULE.id, code, verdict, baseline)).chain(unknown).collect()
+    danger::findings(RULE.id, code, context.above_baseline, baseline).chain(unknown).collect()
 }
 
 /// Names of functions in the evidence; the report has all.

@@ -22,8 +22,7 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let Some(claim) = context.claim else { return Vec::new() };
     let (code, baseline) = ((context.image, context.program), context.baseline.unwrap_or_default());
-    let without_check = context.above_baseline.iter().filter(|verdict| verdict.reach.is_unsafe());
-    let all = without_check.map(|verdict| danger::finding(RULE.id, code, verdict, baseline));
+    let all = danger::findings(RULE.id, code, context.above_baseline, baseline);
     // What no known CPU dies of breaks no promise.
     let broken = all.filter(|finding| finding.severity == Severity::Error);
     let held = broken.map(|finding| Finding {

@@ -7,7 +7,7 @@
 use super::experiment::{Experiment, Failure, When};
 use super::machine::{Busy, Company, Gate};
 use super::metric::{self, Metric, Source, Taken};
-use super::process::{self, End, Ran, Streams, Task};
+use super::process::{self, End, Streams, Task};
 use super::record::{Record, RecordedRun};
 use super::server::{Server, ServerError};
 use super::stop::Stop;
@@ -145,8 +145,9 @@ impl<'e> Bench<'e> {
 
     fn before(&mut self, mut task: Task, side: Side, what: &str) -> Result<bool, Failure> {
         task.env.push(("DEBURR_SIDE".into(), side.to_string().to_lowercase().into()));
-        let ended = self.process(&task);
-        match ended.map_err(|error| Failure::Start { what: what.to_owned(), error })?.end {
+        let stop = self.stop;
+        let ended = self.streams().and_then(|streams| process::run(&task, streams, stop));
+        match ended.map_err(|error| Failure::Start { what: what.to_owned(), error })?.0 {
             End::Status(0) => Ok(true),
             End::Interrupted => Ok(false),
             end => Err(Failure::Before { what: what.to_owned(), end, text: self.tail() }),
@@ -175,7 +176,8 @@ impl<'e> Bench<'e> {
             None => Cow::Borrowed(task),
         };
         let before = Busy::now(task.cpus.as_ref());
-        let ended = self.process(&task);
+        let stop = self.stop;
+        let ended = self.streams().and_then(|streams| process::run_alone(&task, streams, stop));
         let during = Busy::now(task.cpus.as_ref()).zip(before).map(|(now, before)| now.since(before));
         let ran = ended.map_err(|error| Failure::Start { what: what.clone(), error })?;
         let (end, usage) = (ran.end, ran.usage);
@@ -246,7 +248,8 @@ impl<'e> Bench<'e> {
         [&self.output, &self.errors].into_iter().any(|file| length(file) > MOST_TEXT)
     }
 
-    fn process(&mut self, task: &Task) -> io::Result<Ran> {
+    /// What the next run prints to, emptied.
+    fn streams(&mut self) -> io::Result<Streams<'_>> {
         for file in [&mut self.output, &mut self.errors] {
             // A device has no length.
             if file.metadata()?.is_file() {
@@ -254,7 +257,7 @@ impl<'e> Bench<'e> {
                 file.rewind()?;
             }
         }
-        process::run_alone(task, Streams { output: &self.output, errors: &self.errors }, self.stop)
+        Ok(Streams { output: &self.output, errors: &self.errors })
     }
 
     /// Copies what the last run printed to where it is kept.

@@ -14,8 +14,10 @@ use std::rc::Rc;
 
 /// Bytes that a statement takes at most.
 const LONGEST: u64 = 4 << 20;
+/// Members with statements at most: a package has one or two, and whoever has more wants memory.
+const MOST: usize = 4;
 
-/// The members of a zip file that are wanted, with their names.
+/// The first members of a zip file that are wanted, with their names.
 pub(super) fn of_zip(
     bytes: &[u8],
     meter: &Rc<Meter>,
@@ -24,7 +26,9 @@ pub(super) fn of_zip(
     let mut found = Vec::new();
     let Ok(archive) = ZipArchive::from_slice(bytes) else { return found };
     let mut entries = archive.entries();
-    while let Ok(Some(entry)) = entries.next_entry() {
+    while found.len() < MOST
+        && let Ok(Some(entry)) = entries.next_entry()
+    {
         let path = entry.file_path();
         let Ok(name) = std::str::from_utf8(tidied(path.as_ref())) else { continue };
         if !wanted(name) || entry.flags().is_encrypted() {

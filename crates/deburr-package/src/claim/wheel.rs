@@ -153,6 +153,7 @@ fn extension_of(name: &str) -> &str {
         "crc32" => "crc",
         "lrcpc" => "rcpc",
         "asimdfhm" => "fp16fml",
+        "sha_ni" => "sha",
         other => other,
     }
 }
@@ -207,6 +208,7 @@ mod tests {
             of(json!({"aarch64": {"version": ["8.2a"], "asimddp": ["on"]}})),
             Some(level("armv8.2-a+dotprod"))
         );
+        assert_eq!(of(json!({"x86_64": {"sha_ni": ["on"]}})), Some(level("x86-64+sha")));
         assert_eq!((of(json!({"nvidia": {"cuda": ["12"]}})), of(json!({}))), (None, None));
     }
 

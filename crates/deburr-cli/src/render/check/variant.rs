@@ -4,9 +4,9 @@
 //! In: reports. Out: one JSON document with the properties of each package, as text and as `variant.json` has them.
 
 use super::renderer::{Checked, Finished, Renderer};
+use crate::names::ARCHES;
 use crate::render::json::write_value;
 use deburr_core::Report;
-use deburr_cpu::Arch;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -35,7 +35,7 @@ impl Renderer for Variant {
         let Report { path, arch, level, needed_beyond, .. } = file.report;
         let package = path.split_once('!').map_or(path.as_str(), |(package, _)| package);
         let needs = self.packages.entry(package.to_owned()).or_default();
-        let Some(arch) = [Arch::X86_64, Arch::Aarch64].into_iter().find(|known| known.name() == *arch) else {
+        let Some(arch) = ARCHES.into_iter().find(|known| known.name() == *arch) else {
             return Ok(());
         };
         let place = deburr_cpu::levels(arch).iter().position(|known| known.name == *level).unwrap_or(0);
@@ -60,7 +60,7 @@ impl Renderer for Variant {
 impl Needs {
     fn value(&self, path: &str) -> Value {
         let (mut texts, mut variant) = (Vec::new(), Map::new());
-        for arch in [Arch::X86_64, Arch::Aarch64] {
+        for arch in ARCHES {
             let mut features = Map::new();
             // The first level is what the platform tag says.
             let level = self.levels.get(arch.name()).filter(|place| **place > 0);

@@ -3,7 +3,9 @@
 //! In: series of records with their changes of level. Out: for people a line for each record and one for each
 //! change between them; for machines one JSON value.
 
+use super::provenance::short;
 use super::quantity::{better, percent, shown};
+use crate::render::line::one_line;
 use crate::render::style::Palette;
 use deburr_lab::comparison::Question;
 use deburr_lab::comparison::history::{Change, History};
@@ -16,8 +18,6 @@ use std::path::PathBuf;
 
 /// The version of the JSON's form.
 const SCHEMA_VERSION: u32 = 1;
-/// How much of a commit tells it from others.
-const SHORT: usize = 12;
 
 /// All that there is to show.
 pub(crate) struct LogDocument {
@@ -85,22 +85,22 @@ pub(crate) fn text(document: &LogDocument, palette: Palette, out: &mut dyn Write
     if !document.notes.is_empty() {
         writeln!(out)?;
     }
-    document.notes.iter().try_for_each(|note| writeln!(out, "note: {}", tame(note)))
+    document.notes.iter().try_for_each(|note| writeln!(out, "note: {}", one_line(note)))
 }
 
 fn one(series: &LogSeries, palette: Palette, out: &mut dyn Write) -> io::Result<()> {
     let LogSeries { question, commands: [a, b], history, records, .. } = series;
     let relative = if series.is_relative {
-        format!(", against {}", tame(a))
+        format!(", against {}", one_line(a))
     } else {
         ", against the first record".to_owned()
     };
     writeln!(
         out,
         "{} ({} is better) of {}{relative}",
-        palette.bold(&question.name),
+        palette.bold(&one_line(&question.name)),
         better(question.direction),
-        tame(b)
+        one_line(b)
     )?;
     writeln!(out)?;
     let width =
@@ -110,12 +110,14 @@ fn one(series: &LogSeries, palette: Palette, out: &mut dyn Write) -> io::Result<
             writeln!(out, "  {}", palette.bold(&what(series, change)))?;
         }
         let commit = match (&record.commit, record.is_dirty) {
-            (Some(commit), is_dirty) => format!("{}{}", short(commit), if is_dirty { "+" } else { " " }),
+            (Some(commit), is_dirty) => {
+                format!("{}{}", one_line(short(commit)), if is_dirty { "+" } else { " " })
+            }
             (None, _) => {
-                record.file.file_name().map_or_else(String::new, |name| tame(&name.to_string_lossy()))
+                record.file.file_name().map_or_else(String::new, |name| one_line(&name.to_string_lossy()))
             }
         };
-        let value = shown(record.value, &question.unit);
+        let value = one_line(&shown(record.value, &question.unit));
         let level = series.level(index).map_or_else(String::new, percent);
         writeln!(
             out,
@@ -125,7 +127,7 @@ fn one(series: &LogSeries, palette: Palette, out: &mut dyn Write) -> io::Result<
     }
     writeln!(out)?;
     writeln!(out, "{}", palette.bold(&headline(series)))?;
-    series.notes.iter().try_for_each(|note| writeln!(out, "note: {}", tame(note)))
+    series.notes.iter().try_for_each(|note| writeln!(out, "note: {}", one_line(note)))
 }
 
 /// What happened last, in one line.
@@ -141,8 +143,8 @@ fn headline(series: &LogSeries) -> String {
 
 fn name(record: &LoggedRecord) -> String {
     match &record.commit {
-        Some(commit) => format!("commit {}", short(commit)),
-        None => tame(&record.file.display().to_string()),
+        Some(commit) => format!("commit {}", one_line(short(commit))),
+        None => one_line(&record.file.display().to_string()),
     }
 }
 
@@ -162,15 +164,6 @@ fn what(series: &LogSeries, change: &Change) -> String {
         percent(low),
         percent(high)
     )
-}
-
-/// Text without what a terminal would obey: a record may be from anywhere.
-fn tame(text: &str) -> String {
-    text.replace(|c: char| c.is_control(), "\u{fffd}")
-}
-
-fn short(commit: &str) -> &str {
-    commit.get(..SHORT).unwrap_or(commit)
 }
 
 /// Writes it for machines.

@@ -65,7 +65,8 @@ fn changed(program: &Program) -> &'static str {
     if program.is_dirty == Some(true) { " with changes" } else { "" }
 }
 
-fn short(digits: &str) -> &str {
+/// The beginning of a commit or a build-id.
+pub(super) fn short(digits: &str) -> &str {
     digits.get(..SHORT).unwrap_or(digits)
 }
 

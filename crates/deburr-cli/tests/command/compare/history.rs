@@ -185,6 +185,17 @@ fn records_without_a_common_a_are_followed_by_what_b_took() {
 }
 
 #[test]
+fn what_a_record_says_of_itself_does_not_reach_the_terminal() {
+    let scratch = scratch("log-hostile");
+    fs::create_dir(scratch.join("log")).unwrap();
+    let hostile = record(0, "\u{1b}[2Jabc", 1.0, "./a\u{1b}]0;x\u{7}").replace("./new", "./new\\u001b[31m");
+    scratch.file("log/x", hostile.as_bytes());
+    let output = log(&scratch, &["log"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(!output.stdout.contains(&0x1b) && !output.stdout.contains(&7), "{}", stdout(&output));
+}
+
+#[test]
 fn a_directory_without_records_is_an_error_that_says_why() {
     let scratch = scratch("log-nothing");
     fs::create_dir(scratch.join("log")).unwrap();

@@ -134,7 +134,7 @@ pub struct Streams<'f> {
 /// # Errors
 /// Where the process cannot be made, as for a program that does not exist, or cannot be waited for.
 pub fn run(task: &Task, streams: Streams<'_>, stop: &Stop) -> io::Result<(End, Usage)> {
-    run_alone(task, streams, stop).map(|ran| (ran.end, ran.usage))
+    run_and_look(task, streams, stop, None).map(|ran| (ran.end, ran.usage))
 }
 
 /// All that is known of a run.
@@ -148,8 +148,14 @@ pub(super) struct Ran {
     pub(super) leftovers: Vec<String>,
 }
 
-/// The same as [`run`], with all that is known of it.
+/// The same as [`run`], with all that is known of it. Looking for what it left running takes a moment where it left
+/// something.
 pub(super) fn run_alone(task: &Task, streams: Streams<'_>, stop: &Stop) -> io::Result<Ran> {
+    run_and_look(task, streams, stop, Some(&Before::now()))
+}
+
+/// `before`: the children before it, where it is wanted what it left running.
+fn run_and_look(task: &Task, streams: Streams<'_>, stop: &Stop, before: Option<&Before>) -> io::Result<Ran> {
     if stop.is_wanted() {
         return Ok(Ran {
             end: End::Interrupted,
@@ -158,7 +164,6 @@ pub(super) fn run_alone(task: &Task, streams: Streams<'_>, stop: &Stop) -> io::R
             leftovers: Vec::new(),
         });
     }
-    let before = Before::now();
     let (start, mut process) = Process::start(task, streams)?;
     let counters = process.counters.take();
     let early = process.wait(task.timeout, stop);
@@ -169,7 +174,7 @@ pub(super) fn run_alone(task: &Task, streams: Streams<'_>, stop: &Stop) -> io::R
     }
     let group = process.pid;
     let (end, usage) = process.reap()?;
-    let leftovers = before.left(group);
+    let leftovers = before.map(|before| before.left(group)).unwrap_or_default();
     let counts = counters.map(Counters::read).transpose()?.unwrap_or_default();
     let usage = Usage { wall: wall.as_secs_f64(), ..usage };
     Ok(Ran { end: early?.unwrap_or(end), usage, counts, leftovers })

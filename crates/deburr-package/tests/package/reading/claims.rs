@@ -64,6 +64,20 @@ fn a_wheel_whose_metadata_lies_contradicts_itself() {
     assert_eq!((says.as_str(), machines), ("x86_64 :: level :: v7 (variant.json)", Machines::Unknown));
 }
 
+#[test]
+fn a_wheel_with_metadata_without_end_takes_no_memory_without_end() {
+    let padding = vec![b' '; 1 << 20];
+    let document = [WHEEL, &padding].concat();
+    let names: Vec<String> = (0..300).map(|number| format!("x{number}.dist-info/WHEEL")).collect();
+    let members: Vec<Member> = names.iter().map(|name| (name.as_str(), document.as_slice())).collect();
+    let bomb = zip(&members, true);
+    let least = Limits { unpacked_bytes: 8 << 20, ..Limits::default() };
+    // Of the first few it is known what they say, within what may be unpacked at all.
+    let found = claims("x-1.0-cp312-cp312-manylinux_2_28_x86_64.whl", &bomb, &least);
+    assert_eq!(found[0].settled().map(|(_, machines)| machines), Ok(&level("x86-64")));
+    assert!(found[0].statements.len() <= 4, "{}", found[0].statements.len());
+}
+
 fn deb(control: &str) -> Vec<u8> {
     let control = gzip(&tar(&[("./md5sums", b""), ("./control", control.as_bytes())]));
     let data = tar(&[("./usr/bin/x", b"\x7fELF")]);
