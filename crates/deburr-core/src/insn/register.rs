@@ -56,6 +56,9 @@ impl RegSet {
     /// The set without registers.
     pub const EMPTY: RegSet = RegSet(0);
 
+    /// All registers.
+    pub const ALL: RegSet = RegSet(u128::MAX);
+
     /// This set and one more register.
     #[must_use]
     pub const fn with(self, reg: Reg) -> RegSet {

@@ -16,6 +16,8 @@ const AARCH64: &[Build] = &[
 const AARCH64_SHARED: &[Build] =
     &[("aarch64-linux-gnu-gcc", "-O2"), ("aarch64-linux-gnu-gcc", "-O0"), ("aarch64-clang", "-O2")];
 
+const ARM_OPTIMISED: &[Build] = &[("aarch64-linux-gnu-gcc", "-O2"), ("aarch64-linux-gnu-gcc", "-O3")];
+
 /// A program that asks for LSE and takes another path where it is missing.
 const ASKS_FOR_LSE: Case = Case {
     sources: &[],
@@ -97,6 +99,63 @@ case!(
         sources: &["arm_capability_word.c"],
         expects: &[("add_lse", "guarded"), ("with_crc32", "guarded")],
         ..ASKS_FOR_LSE
+    }
+);
+
+case!(
+    what_the_environment_states_is_the_users_account,
+    Case { sources: &["arm_environment.c"], builds: ARM_OPTIMISED, ..ASKS_FOR_LSE }
+);
+
+case!(
+    what_the_program_states_itself_guards_nothing,
+    Case {
+        sources: &["arm_trap_stated_elsewhere.c"],
+        builds: ARM_OPTIMISED,
+        expects: &[("add_lse", "required|unknown")],
+        level: "armv8.0-a",
+        ..NEEDS_LSE
+    }
+);
+
+case!(
+    a_word_that_a_literal_leads_to_guards,
+    Case { sources: &["arm_literal_word.c", "arm_literal_word.s"], builds: AARCH64_SHARED, ..ASKS_FOR_LSE }
+);
+
+case!(
+    another_bit_of_a_word_that_a_literal_leads_to_guards_nothing,
+    Case {
+        sources: &["arm_literal_word.c", "arm_trap_literal_word.s"],
+        builds: AARCH64_SHARED,
+        expects: &[("add_lse", "under-guarded")],
+        level: "armv8.0-a",
+        ..NEEDS_LSE
+    }
+);
+
+case!(
+    an_answer_cached_or_fresh_is_not_required,
+    Case { sources: &["arm_cached_or_fresh.c"], expects: &[("add_lse", "unknown|guarded")], ..ASKS_FOR_LSE }
+);
+
+case!(
+    a_pointer_left_in_a_register_is_not_given,
+    Case {
+        sources: &["arm_chosen_beside_call.c", "arm_chosen_beside_call.s"],
+        builds: AARCH64_SHARED,
+        ..ASKS_FOR_LSE
+    }
+);
+
+case!(
+    a_pointer_that_a_callee_passes_on_is_given,
+    Case {
+        sources: &["arm_trap_given_beside_call.c", "arm_trap_given_beside_call.s"],
+        builds: AARCH64_SHARED,
+        expects: &[("add_lse", "required|unknown")],
+        level: "armv8.0-a",
+        ..NEEDS_LSE
     }
 );
 

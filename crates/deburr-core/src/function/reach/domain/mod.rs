@@ -8,6 +8,7 @@
 //! invariants*, 2017, sections 2 and 3.
 
 pub(crate) mod bits;
+pub(crate) mod doubts;
 pub(crate) mod lanes;
 #[cfg(test)]
 mod laws;

@@ -1,6 +1,7 @@
 //! What is known at one place of a function: registers, flags, the frame, and what tests have proven on the path.
 
 use crate::address::Svma;
+use crate::function::reach::domain::doubts::{Doubts, Side};
 use crate::function::reach::domain::lanes::Halves;
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::domain::trap::Trap;
@@ -102,6 +103,10 @@ pub(crate) struct State {
     vectors: Arc<BTreeMap<Reg, Halves>>,
     /// The registers that a callee left something in, and that nothing has written since on any path.
     leftovers: RegSet,
+    /// The registers that hold the text of an environment variable.
+    texts: RegSet,
+    /// The registers that hold a number made of such a text: what the user says, not the CPU.
+    stated: RegSet,
     /// What the frame holds, by offset from the stack pointer at the entry, with its width in bytes.
     frame: Arc<BTreeMap<i64, (u8, Value)>>,
     pub(crate) flags: Flags,
@@ -111,8 +116,8 @@ pub(crate) struct State {
     presumed: u32,
     /// Features that every path to here has found missing.
     pub(crate) absent: FeatureSet,
-    /// Tests on every path to here that were not followed: the branch, and whether it was taken.
-    doubts: Vec<(Svma, bool)>,
+    /// Tests that were not followed and that control gets here by.
+    doubts: Doubts,
     /// The last branch that proved something.
     pub(crate) check: Option<Svma>,
     /// What happens where the CPU lacks an instruction.
@@ -133,12 +138,14 @@ impl State {
             subject: None,
             vectors: Arc::default(),
             leftovers: RegSet::EMPTY,
+            texts: RegSet::EMPTY,
+            stated: RegSet::EMPTY,
             frame: Arc::default(),
             flags: Flags::Unknown,
             proven: FeatureSet::EMPTY,
             presumed: 0,
             absent: FeatureSet::EMPTY,
-            doubts: Vec::new(),
+            doubts: Doubts::default(),
             check: None,
             trap: Trap::Deadly,
         };
@@ -155,7 +162,41 @@ impl State {
     pub(crate) fn write(&mut self, reg: Reg, value: Value) {
         self.changed(Holder::Register(reg));
         self.leftovers = self.leftovers.without(reg);
+        self.texts = self.texts.without(reg);
+        self.stated = self.stated.without(reg);
         self.put(reg, value);
+    }
+
+    /// A register holds the text of an environment variable.
+    pub(crate) fn set_text(&mut self, reg: Reg) {
+        self.write(reg, Value::Unknown);
+        self.texts = self.texts.with(reg);
+    }
+
+    /// Whether a register holds such a text.
+    pub(crate) fn is_text(&self, reg: Reg) -> bool {
+        self.texts.contains(reg)
+    }
+
+    /// A register was made by moving another one, whole or its low half.
+    pub(crate) fn moved(&mut self, reg: Reg, from: Reg) {
+        if self.texts.contains(from) {
+            self.texts = self.texts.with(reg);
+        }
+        if self.stated.contains(from) {
+            self.stated = self.stated.with(reg);
+        }
+    }
+
+    /// A register holds a number made of such a text.
+    pub(crate) fn set_stated(&mut self, reg: Reg) {
+        self.write(reg, Value::Unknown);
+        self.stated = self.stated.with(reg);
+    }
+
+    /// Whether a register holds such a number.
+    pub(crate) fn is_stated(&self, reg: Reg) -> bool {
+        self.stated.contains(reg)
     }
 
     /// A callee leaves something in a register.
@@ -427,6 +468,16 @@ impl State {
         self.subject = self.subject.filter(|subject| !is_lost(&subject.holder));
     }
 
+    /// A structure in the frame depends on the CPU in a manner that is not followed.
+    pub(crate) fn taint_frame(&mut self, from: i64) {
+        /// Maximum of bytes of the structure, whose size nothing says.
+        const STRUCTURE: i64 = 128;
+        let end = from.saturating_add(STRUCTURE).min(if from < 0 { 0 } else { i64::MAX });
+        for at in (from..end).step_by(8) {
+            self.store(at, 8, Value::Tainted);
+        }
+    }
+
     /// Forgets the frame below an address: what a callee left there means nothing.
     pub(crate) fn forget_below(&mut self, at: i64) {
         if self.frame.range(..at).next().is_some() {
@@ -445,7 +496,7 @@ impl State {
 
     /// A test on every path to here that was not followed: the last one, by address.
     pub(crate) fn doubt(&self) -> Option<Svma> {
-        self.doubts.last().map(|&(branch, _)| branch)
+        self.doubts.last()
     }
 
     /// The same where a condition on the flags holds, or does not: values that this rules out are left out.
@@ -504,23 +555,26 @@ impl State {
         }
         self.prove(outcome.proven, branch);
         self.absent = self.absent.union(outcome.absent);
-        if outcome.proven.is_doubtful
-            && let Err(place) = self.doubts.binary_search(&(branch, taken))
-        {
-            self.doubts.insert(place, (branch, taken));
+        if outcome.proven.is_doubtful {
+            self.doubts.add(branch, if taken { Side::Taken } else { Side::Passed });
         }
         Some(self)
+    }
+
+    /// A jump through a table, chosen in a manner that was not followed, led here.
+    pub(crate) fn chosen_at(mut self, place: Svma) -> State {
+        self.doubts.add(place, Side::Chosen);
+        self
     }
 
     /// Joins another path to the same place. Returns whether that changed what is known.
     pub(crate) fn join(&mut self, other: &State) -> bool {
         let proven = self.proven.intersection(other.proven);
-        let doubts: Vec<_> =
-            self.doubts.iter().filter(|doubt| other.doubts.contains(doubt)).copied().collect();
+        let doubts = self.doubts.join(&other.doubts);
         // What only one path has proven goes with the values that only it makes.
         let own = |state: &State| Proof {
             features: state.proven.minus(proven),
-            is_doubtful: state.doubts.len() > doubts.len(),
+            is_doubtful: !state.doubts.is_empty() && state.doubts != doubts,
             presumed: state.presumed,
         };
         let (mine, others) = (own(self), own(other));
@@ -532,8 +586,18 @@ impl State {
         let mut changed = false;
         if !Arc::ptr_eq(&self.registers, &other.registers) {
             let both = (0..).zip(self.registers.iter().zip(&*other.registers)).filter(|(_, (a, b))| a != b);
+            // What a user puts in the place of the CPU's answer is the user's own account.
+            let is_stated = |state: &State, index: usize| {
+                let reg = u8::try_from(index).map(Reg::general);
+                reg.is_ok_and(|reg| state.is_stated(reg))
+            };
             let joined =
-                both.map(|(index, (a, b))| (index, a, join(a, b))).filter(|(_, a, joined)| joined != *a);
+                both.map(|(index, (a, b))| match (is_stated(self, index), is_stated(other, index)) {
+                    (true, false) if b.discriminates(false) => (index, a, b.under(others).as_bits()),
+                    (false, true) if a.discriminates(false) => (index, a, a.under(mine).as_bits()),
+                    _ => (index, a, join(a, b)),
+                });
+            let joined = joined.filter(|(_, a, joined)| joined != *a);
             let joined: Vec<(usize, Value)> = joined.map(|(index, _, joined)| (index, joined)).collect();
             changed |= !joined.is_empty();
             for (index, value) in joined {
@@ -591,6 +655,10 @@ impl State {
         }
         let leftovers = self.leftovers.intersection(other.leftovers);
         changed |= replace(&mut self.leftovers, leftovers);
+        let texts = self.texts.intersection(other.texts);
+        changed |= replace(&mut self.texts, texts);
+        let stated = self.stated.intersection(other.stated);
+        changed |= replace(&mut self.stated, stated);
         let check =
             if proven.is_empty() { None } else { self.check.min(other.check).or(self.check).or(other.check) };
         let trap = self.trap.min(other.trap);

@@ -24,6 +24,14 @@ pub(crate) const fn arguments(arch: Arch) -> &'static [Reg] {
     }
 }
 
+/// The register that holds where a structure is to be returned, if that is no argument (AAPCS64, 6.9).
+pub(crate) const fn result_place(arch: Arch) -> Option<Reg> {
+    match arch {
+        Arch::X86_64 => None,
+        Arch::Aarch64 => Some(Reg::general(8)),
+    }
+}
+
 const fn registers<const N: usize>(first: u8) -> [Reg; N] {
     let mut registers = [Reg::OTHER; N];
     let mut number = 0;

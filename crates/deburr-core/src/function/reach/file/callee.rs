@@ -23,10 +23,13 @@ pub(crate) struct Callee {
     pub writes: Option<RegSet>,
     /// Whether what the registers for arguments hold is for it.
     pub takes_arguments: bool,
+    /// The registers for arguments that it, or what it calls, may read as its caller left them.
+    pub takes: RegSet,
 }
 
 impl Callee {
-    pub(crate) const UNKNOWN: Callee = Callee { returns: true, writes: None, takes_arguments: true };
+    pub(crate) const UNKNOWN: Callee =
+        Callee { returns: true, writes: None, takes_arguments: true, takes: RegSet::ALL };
 
     /// Of a small function. `graph`: its own; `start`: where it begins; `name_of`: names of functions, as far as they
     /// are informative; `writes_of`: the registers that a function may change which this one calls, if that is known;
@@ -62,6 +65,9 @@ impl Callee {
                     Flow::IndirectCall => writes = None,
                     Flow::Return => returns = true,
                     Flow::IndirectJump => return Callee::UNKNOWN,
+                    Flow::Jump(to) if name_of(to).is_some_and(names::reads_environment) => {
+                        (returns, writes) = (true, None);
+                    }
                     Flow::Jump(to) | Flow::Branch(to) if graph.find(to).is_none() => return Callee::UNKNOWN,
                     _ => {}
                 }
@@ -71,8 +77,50 @@ impl Callee {
             }
         }
         let takes_arguments = is_go || reads_arguments(arch, graph, first);
-        Callee { returns, writes, takes_arguments }
+        let takes = if is_go { RegSet::ALL } else { arguments_read(arch, graph, first, name_of) };
+        Callee { returns, writes, takes_arguments, takes }
     }
+}
+
+/// The registers for arguments that are read, or passed on to a call, before they are written, from a block on.
+fn arguments_read<'n>(
+    arch: Arch,
+    graph: &Graph,
+    first: usize,
+    name_of: impl Fn(Svma) -> Option<&'n str>,
+) -> RegSet {
+    let mut read = RegSet::EMPTY;
+    let mut written: Vec<Option<RegSet>> = vec![None; graph.blocks.len()];
+    let mut pending = vec![(first, RegSet::EMPTY)];
+    while let Some((index, before)) = pending.pop() {
+        let (Some(block), Some(known)) = (graph.blocks.get(index), written.get_mut(index)) else { continue };
+        let mut now = known.map_or(before, |known| known.intersection(before));
+        if *known == Some(now) {
+            continue;
+        }
+        *known = Some(now);
+        for insn in &block.insns {
+            let passed = match insn.flow {
+                Flow::Call(to) | Flow::Jump(to) if name_of(to).is_some_and(names::reads_environment) => 1,
+                Flow::Jump(to) | Flow::Branch(to) if graph.find(to).is_some() => 0,
+                Flow::Call(_) | Flow::IndirectCall | Flow::Jump(_) | Flow::Branch(_) | Flow::IndirectJump => {
+                    usize::MAX
+                }
+                _ => 0,
+            };
+            for (number, &reg) in abi::arguments(arch).iter().enumerate() {
+                if (number < passed || insn.reads.contains(reg)) && !now.contains(reg) {
+                    read = read.with(reg);
+                }
+            }
+            now = now.union(insn.writes);
+            if matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall) {
+                now = abi::clobbered(arch, false).iter().fold(now, |now, reg| now.with(*reg));
+            }
+        }
+        pending.extend(block.successors.iter().map(|&next| (next, now)));
+    }
+    read
 }
 
 /// Whether a register for arguments is read before it is written, from a block on.

@@ -10,6 +10,7 @@ pub(crate) mod grouped;
 pub(crate) mod incoming;
 pub(crate) mod knowledge;
 pub(crate) mod names;
+pub(crate) mod pc_relative;
 pub(crate) mod references;
 pub(crate) mod relative;
 pub(crate) mod view;

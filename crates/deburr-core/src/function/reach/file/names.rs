@@ -287,6 +287,17 @@ pub(crate) fn answers(name: &str) -> bool {
     )
 }
 
+/// Whether a function of this name gives the text of an environment variable (getenv(3)).
+pub(crate) fn reads_environment(name: &str) -> bool {
+    matches!(name, "getenv" | "secure_getenv" | "__secure_getenv")
+}
+
+/// Whether a function of this name makes a number of a text (strtoul(3)).
+pub(crate) fn parses_number(name: &str) -> bool {
+    let name = name.strip_prefix("__isoc23_").unwrap_or(name);
+    matches!(name, "atoi" | "atol" | "strtol" | "strtoul" | "strtoll" | "strtoull")
+}
+
 /// Whether a function of this name takes part in handling signals.
 pub(crate) fn takes_part_in_handling(name: &str) -> bool {
     name == "sigaction" || is_return_point(name)

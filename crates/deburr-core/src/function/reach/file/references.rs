@@ -8,10 +8,11 @@
 use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
 use crate::function::reach::file::grouped::{Grouped, Groups};
+use crate::function::reach::file::pc_relative::{adr, literal, literal_of, page_of, relative_to_itself};
 use crate::function::{Function, Program};
 use crate::image::linkage::ReferenceTarget;
 use crate::image::{Image, Kind, Linkage};
-use crate::insn::{self, Class, Insn, Operation, Reg};
+use crate::insn::{self, Class, Insn, Modifier, Operation, Reg};
 use deburr_cpu::Arch;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -136,7 +137,7 @@ pub(crate) fn search_once(
             Arch::X86_64 => relative(bytes, start, &mut |at, to| note(at, to, IMMEDIATE + 1)),
             Arch::Aarch64 => {
                 let is_near = |reached: Extent| reached.overlaps(range);
-                pages(bytes, start, is_near, &mut |at, to, is_exact| {
+                pages(image, bytes, start, is_near, &mut |at, to, is_exact| {
                     note(at, to, if is_exact { 1 } else { BEYOND_PAGE });
                 });
             }
@@ -274,7 +275,7 @@ impl Candidates {
                 };
                 match image.arch {
                     Arch::X86_64 => relative(bytes, start, &mut |at, to| note(at, to, false)),
-                    Arch::Aarch64 => pages(bytes, start, |_| true, &mut note),
+                    Arch::Aarch64 => pages(image, bytes, start, |_| true, &mut note),
                 }
                 if is_fixed(image, linkage) {
                     absolute(bytes, wanted.range, &mut |at, to| note(at, to, false));
@@ -392,21 +393,6 @@ fn may_reach(image: &Image<'_>, at: CodeOffset, ranges: &[Extent]) -> bool {
     overlaps(ranges, beyond)
 }
 
-/// The page of an `adrp`.
-fn page_of(word: u32, here: Svma) -> Option<Svma> {
-    (word & 0x9f00_0000 == 0x9000_0000).then(|| Svma(here.0 & !0xfff).offset(distance(word) << 12))
-}
-
-/// The distance in an `adr` or `adrp`.
-const fn distance(word: u32) -> i64 {
-    (high(word) << 2) | (word >> 29 & 3) as i64
-}
-
-/// The 19 bits of an immediate that are adjacent, with their sign.
-const fn high(word: u32) -> i64 {
-    (((word >> 5) << 13) as i32 >> 13) as i64
-}
-
 /// The addresses that references to are searched for.
 struct Wanted {
     /// Where all of them are.
@@ -495,7 +481,7 @@ fn relative(bytes: &[u8], start: Svma, note: &mut impl FnMut(u32, Svma)) {
 fn absolute(bytes: &[u8], range: Extent, note: &mut impl FnMut(u32, Svma)) {
     let Ok(start) = u32::try_from(range.start.0) else { return };
     let length = u32::try_from(range.len()).unwrap_or(u32::MAX);
-    for (at, value) in (0..).zip(bytes.array_windows::<4>()) {
+    for (at, value) in (0..).zip(bytes.windows(4).filter_map(<[u8]>::first_chunk)) {
         let value = u32::from_le_bytes(*value);
         if value.wrapping_sub(start) < length {
             note(at, Svma(value.into()));
@@ -503,9 +489,11 @@ fn absolute(bytes: &[u8], range: Extent, note: &mut impl FnMut(u32, Svma)) {
     }
 }
 
-/// What `adrp`, `adr` and literal loads refer to, and whether to that alone: of an `adrp` mostly the page.
+/// What `adrp`, `adr` and literal loads refer to, and whether to that alone: of an `adrp` mostly the page. A literal
+/// that holds a distance from itself refers to what is there.
 /// `is_near`: whether what an `adrp` names, or what is loaded from there, is of interest.
 fn pages(
+    image: &Image<'_>,
     bytes: &[u8],
     start: Svma,
     is_near: impl Fn(Extent) -> bool,
@@ -528,10 +516,14 @@ fn pages(
             }
             let loaded = loaded_only(word & 31, words.get(index + 1..).unwrap_or_default());
             note(at, page.offset(loaded.unwrap_or(0)), loaded.is_some());
-        } else if word & 0x9f00_0000 == 0x1000_0000 {
-            note(at, here.offset(distance(word)), false); // adr
-        } else if word & 0x3b00_0000 == 0x1800_0000 {
-            note(at, here.offset(high(word) << 2), false); // ldr (literal)
+        } else if let Some(made) = adr(word, here) {
+            note(at, made, false);
+        } else if let Some(literal) = literal_of(word, here) {
+            note(at, literal, false);
+            if let Some((other, to)) = relative_to_itself(image, words, (index, here)) {
+                note(at, to, false);
+                note((other * 4) as u32, to, false);
+            }
         }
     }
 }
@@ -572,15 +564,15 @@ fn references_of(
             let none = BTreeMap::new();
             insns.iter().flat_map(|insn| referred(insn, &none)).filter(|found| is_wanted(found.to)).collect()
         }
-        Arch::Aarch64 => followed(code, extent.start, likely, is_wanted),
+        Arch::Aarch64 => followed(image, (code, extent.start), likely, is_wanted),
     }
 }
 
 /// The references of AArch64 code that begins at `start`, whose addresses are made in two steps, the first at one of
 /// the likely places: decodes only what uses their registers.
 fn followed(
-    code: &[u8],
-    start: Svma,
+    image: &Image<'_>,
+    (code, start): (&[u8], Svma),
     likely: &[Svma],
     is_wanted: &impl Fn(Svma) -> bool,
 ) -> Vec<DataReference> {
@@ -604,7 +596,7 @@ fn followed(
             continue;
         };
         found.extend(referred(&insn, &pages).filter(|found| is_wanted(found.to)));
-        follow(&insn, &mut pages);
+        follow(image, &insn, &mut pages);
         if !is_likely && let Some(dst) = insn.dst.filter(|_| insn.operation == Operation::Address) {
             pages.remove(&dst);
         }
@@ -648,10 +640,7 @@ fn made(insn: &Insn, pages: &BTreeMap<Reg, i64>) -> Option<Svma> {
     let made = match insn.operation {
         // What `lea` makes is its memory operand.
         Operation::Address if insn.memory.is_none() => insn.imm?,
-        Operation::Add if insn.memory.is_none() => {
-            let base = pages.get(&insn.src[0]?)?;
-            base.wrapping_add(insn.imm?)
-        }
+        Operation::Add if insn.memory.is_none() => sum(insn, pages)?,
         Operation::Move | Operation::Push | Operation::Compare => insn.imm?,
         _ if insn.class == Class::Store => insn.imm?,
         _ => return None,
@@ -659,13 +648,27 @@ fn made(insn: &Insn, pages: &BTreeMap<Reg, i64>) -> Option<Svma> {
     Some(Svma(made as u64))
 }
 
-/// Follows the addresses that `adrp` and `add` make.
-fn follow(insn: &Insn, pages: &mut BTreeMap<Reg, i64>) {
+/// What an `add` makes of an address and an immediate, or of an address and a distance.
+fn sum(insn: &Insn, pages: &BTreeMap<Reg, i64>) -> Option<i64> {
+    let base = pages.get(&insn.src[0]?)?;
+    let beyond = match insn.imm {
+        Some(imm) => imm,
+        None if insn.modifier == Some(Modifier::NONE) => *pages.get(&insn.src[1]?)?,
+        None => return None,
+    };
+    Some(base.wrapping_add(beyond))
+}
+
+/// Follows the addresses that `adrp` and `add` make, and literals.
+fn follow(image: &Image<'_>, insn: &Insn, pages: &mut BTreeMap<Reg, i64>) {
     let Some(dst) = insn.dst else { return };
     let made = match insn.operation {
         Operation::Address => insn.imm,
-        Operation::Add => {
-            insn.src[0].and_then(|base| pages.get(&base)).zip(insn.imm).map(|(base, imm)| base + imm)
+        Operation::Add => sum(insn, pages),
+        Operation::Other if insn.class == Class::Load => {
+            let loaded = insn.memory.filter(|memory| memory.is_static && memory.size == 8);
+            let value = loaded.and_then(|memory| literal(image, Svma(memory.displacement as u64), 8));
+            value.map(|value| value as i64)
         }
         Operation::Move => insn.src[0].and_then(|from| pages.get(&from)).copied(),
         _ => None,
@@ -679,16 +682,6 @@ fn follow(insn: &Insn, pages: &mut BTreeMap<Reg, i64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// What GNU as makes of `adrp x0, . + 0x1000`, `adrp x0, . - 0x1000` and `adr x1, . - 4`.
-    #[test]
-    fn distances_have_their_sign() {
-        let here = Svma(0x40_1234);
-        assert_eq!(page_of(0xb000_0000, here), Some(Svma(0x40_2000)));
-        assert_eq!(page_of(0xf0ff_ffe0, here), Some(Svma(0x40_0000)));
-        assert_eq!(page_of(0x10ff_ffe1, here), None);
-        assert_eq!(distance(0x10ff_ffe1), -4);
-    }
 
     #[test]
     fn ranges_overlap_where_they_share_a_byte() {

@@ -8,7 +8,7 @@ use super::getauxval::getauxval;
 use super::incoming::Incoming;
 use super::knowledge::{self, Knowledge};
 use super::names;
-use super::references::{DataReference, References};
+use super::references::{DataReference, References, search_once};
 use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::block::Graph;
 use crate::function::{Function, Program};
@@ -101,7 +101,9 @@ impl<'w, 'a> View<'w, 'a> {
             let is_informative = names::does_not_return(name)
                 || names::calls_back(name)
                 || names::answers(name)
-                || names::takes_part_in_handling(name);
+                || names::takes_part_in_handling(name)
+                || names::reads_environment(name)
+                || names::parses_number(name);
             // A function of the file's own is not the foreign one of its name.
             let is_foreign = stub
                 .is_some_and(|name| knowledge::returned(foreign, name).is_some() || answerers.contains(name));
@@ -155,7 +157,11 @@ impl<'w, 'a> View<'w, 'a> {
     pub(crate) fn auxv_readers(&self) -> &HashSet<CodeOffset> {
         self.auxv_readers.get_or_init(|| {
             let names = auxv::names(self.linkage);
-            let references = if names.is_empty() { Vec::new() } else { self.references_to(&names) };
+            // A constant, whose references nothing else requests.
+            let references = match &*names {
+                [] => Vec::new(),
+                names => search_once(self.image, self.linkage, self.program, names),
+            };
             let from = references.iter().filter_map(|reference| self.image.code_offset(reference.from));
             from.filter_map(|from| Some(self.whole_at(from)?.start)).collect()
         })

@@ -5,7 +5,8 @@ use crate::function::reach::file::view::View;
 use crate::function::reach::learn::learnt::Learnt;
 use crate::function::reach::learn::run::run;
 use crate::function::reach::learn::sources::{informs, place_of, pointers_to, referrers_to};
-use crate::function::reach::machine::memory::Argument;
+use crate::function::reach::machine::effects::{Use, UseKind};
+use crate::function::reach::machine::memory::{Argument, initial};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Of some functions those that may learn something when they run a second time. The source is a flag in a structure of
@@ -18,7 +19,7 @@ pub(crate) fn worth_running_again(
     let facts = || learnt.facts.values();
     let given = facts().flat_map(|facts| &facts.arguments).chain(&learnt.flags);
     let given: BTreeSet<CodeOffset> = given.map(|(to, _)| *to).collect();
-    let fields: BTreeSet<i64> = facts().flat_map(|facts| facts.fields.iter().copied()).collect();
+    let fields = flags_in_structures(file, learnt);
     let words = learnt.memory.words.iter().filter(|(_, word)| !informs(file, word));
     let mut words: Vec<Extent> = words.filter_map(|(&(at, width), _)| place_of(file, at, width)).collect();
     // Also through the GOT.
@@ -36,6 +37,24 @@ pub(crate) fn worth_running_again(
         given.contains(start) || readers.contains(start) || !fields.is_empty() && reads_field(*start)
     };
     functions.iter().copied().filter(is_worth).collect()
+}
+
+/// Offsets in structures of unknown place at which a flag may be that says what the CPU has: those that some function sets
+/// after a check, and where a constant structure begins that is returned after a check, as FFmpeg's `av_crc_get_table`
+/// returns a table.
+fn flags_in_structures(file: &View<'_, '_>, learnt: &Learnt) -> BTreeSet<i64> {
+    let set = learnt.facts.values().flat_map(|facts| facts.fields.iter().copied());
+    let returned =
+        learnt.facts.values().flat_map(|facts| &facts.uses).filter(|used| used.kind == UseKind::Returned);
+    let is_flagged = |used: &&Use| {
+        let data = file.linkage.data_at(used.address).filter(|data| data.is_constant);
+        !used.proof.is_empty()
+            && data.is_some()
+            && file.linkage.cell(used.address).is_none()
+            && matches!(initial(file.linkage, used.address.0, 4), Some(1..=0xff))
+    };
+    let first = returned.filter(is_flagged).map(|_| 0).take(1);
+    set.chain(first).collect()
 }
 
 /// Runs functions on paths without a check again. Flags in structures of unknown place, and those that callers give
@@ -61,7 +80,7 @@ pub(crate) fn run_again(
         let grown = arguments.iter().filter(|&(start, now)| learnt.memory.arguments.get(start) != Some(now));
         due.extend(grown.map(|(start, _)| *start).filter(|start| functions.contains(start)));
         learnt.memory.arguments = arguments;
-        learnt.memory.fields = learnt.facts.values().flat_map(|facts| facts.fields.iter().copied()).collect();
+        learnt.memory.fields = flags_in_structures(file, learnt);
         learnt.facts.extend(run(file, &learnt.summaries, &learnt.memory, &due));
         let given = learnt.facts.values().flat_map(|facts| &facts.arguments);
         let is_new = |&&(callee, argument): &&(CodeOffset, Argument)| {

@@ -183,7 +183,6 @@ impl Run<'_, '_, '_> {
                         Onward::Anywhere(is_chosen, state) => {
                             let pointer = stack_pointer(arch);
                             let has_frame = self.depth > 0 || state.read(pointer) != Value::Stack(0);
-                            let doubt = Outcome { proven: Proof::doubt(is_chosen), ..Outcome::default() };
                             // The entry is a block of this kind where a part of the function is before it.
                             let led_to = |to: &&usize| {
                                 **to != first && (has_frame || !gives_up_frame(&graph, **to, arch))
@@ -195,9 +194,7 @@ impl Run<'_, '_, '_> {
                                 // By the target, so that what follows the choice is free of the doubt again.
                                 let start = graph.blocks.get(to).map_or(Svma(0), Block::start);
                                 let state = state.clone();
-                                let state =
-                                    if is_chosen { state.after(&doubt, start, true) } else { Some(state) };
-                                state.into_iter().for_each(|state| go(to, state));
+                                go(to, if is_chosen { state.chosen_at(start) } else { state });
                             }
                         }
                     }
@@ -434,7 +431,9 @@ impl Run<'_, '_, '_> {
                 target.as_constant().map(Svma)
             }
         };
-        for reg in self.argument_registers(&state) {
+        let callee = target.and_then(|target| file.called_at(target));
+        let takes = callee.map_or(RegSet::ALL, |callee| file.callee(callee).takes);
+        for reg in self.argument_registers(&state).filter(|reg| takes.contains(*reg)) {
             let value = state.read(reg);
             if !value.choices().is_empty() {
                 self.transfer.effects.let_out(self.transfer.file, &value, insn, UseKind::LetOut, &state);
@@ -460,7 +459,11 @@ impl Run<'_, '_, '_> {
             state.write(Reg::general(0), value);
             return Some(state);
         }
-        let callee = target.and_then(|target| file.called_at(target));
+        if let Some(set) = name.and_then(|name| queries::environment(file, name, &state)) {
+            self.clobber(&mut state, None, true);
+            set(&mut state, Reg::general(0));
+            return Some(state);
+        }
         let is_inside = |start: CodeOffset| {
             self.depth < DEPTH && self.summaries.inlined.contains(&start) && !self.given_up.contains(&start)
         };
@@ -479,7 +482,12 @@ impl Run<'_, '_, '_> {
         }
         let is_alone = callee.is_some_and(|callee| self.summaries.context_free.contains(&callee.start));
         let takes_arguments = !is_alone && called.is_none_or(|called| called.takes_arguments);
+        let filled =
+            if takes_arguments && callee.is_some() { self.filled_with_answers(&state) } else { None };
         self.clobber(&mut state, called.and_then(|called| called.writes), takes_arguments);
+        if let Some(place) = filled {
+            state.taint_frame(place);
+        }
         if let Some(callee) = callee {
             self.transfer.effects.facts.inputs.callees.insert(callee.start);
             if let Some(returned) = self.summaries.returns.get(&callee.start) {
@@ -490,6 +498,17 @@ impl Run<'_, '_, '_> {
             }
         }
         Some(state)
+    }
+
+    /// The structure in the frame that a callee is to return, where it is given an answer of the CPU: what it fills in is
+    /// made of that.
+    fn filled_with_answers(&self, state: &State) -> Option<i64> {
+        let place = abi::result_place(self.transfer.file.image.arch)?;
+        let is_given = self.argument_registers(state).any(|reg| state.read(reg).discriminates(true));
+        match state.read(place) {
+            Value::Stack(at) if is_given && !state.is_left(place) => Some(at),
+            _ => None,
+        }
     }
 
     /// Whether a call hands the address of an answer of the CPU to a small function: it may only load what is there.
@@ -591,6 +610,7 @@ impl Run<'_, '_, '_> {
         let file = self.transfer.file;
         let escaped = abi::arguments(file.image.arch)
             .iter()
+            .chain(&abi::result_place(file.image.arch))
             .filter_map(|reg| match state.read(*reg) {
                 Value::Stack(at) => Some(at),
                 _ => None,

@@ -12,6 +12,7 @@ use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::abi;
 use crate::function::reach::file::foreign::foreign;
 use crate::function::reach::file::knowledge;
+use crate::function::reach::file::names;
 use crate::function::reach::file::view::View;
 use crate::insn::{Insn, Reg};
 use deburr_cpu::query::{self, CpuidRegister};
@@ -116,6 +117,17 @@ pub(crate) fn answer(file: &View<'_, '_>, name: &str, state: &State) -> Option<V
             let returned = knowledge::returned(file.foreign, name).cloned();
             returned.or_else(|| file.answerers.contains(name).then_some(Value::Tainted))
         }
+    }
+}
+
+/// What a call that reads the environment, or that makes a number of what was read there, says of the register that it
+/// returns in (getenv(3), strtoul(3)).
+pub(crate) fn environment(file: &View<'_, '_>, name: &str, state: &State) -> Option<fn(&mut State, Reg)> {
+    let text = *abi::arguments(file.image.arch).first()?;
+    match () {
+        () if names::reads_environment(name) => Some(State::set_text),
+        () if names::parses_number(name) && state.is_text(text) => Some(State::set_stated),
+        () => None,
     }
 }
 

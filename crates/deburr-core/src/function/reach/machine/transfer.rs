@@ -8,6 +8,7 @@ use crate::address::{Extent, Svma};
 use crate::function::reach::domain::lanes::{self, Halves};
 use crate::function::reach::domain::state::{Either, Flags, Holder, State, Subject, stack_pointer};
 use crate::function::reach::domain::value::{Outcome, Value};
+use crate::function::reach::file::pc_relative::literal;
 use crate::function::reach::file::view::View;
 use crate::function::reach::machine::effects::{Effects, Stored, UseKind};
 use crate::function::reach::machine::memory::Memory;
@@ -109,7 +110,12 @@ impl Transfer<'_, '_, '_> {
         let known = state.word(at, width).cloned();
         known.unwrap_or_else(|| {
             self.effects.words.borrow_mut().insert((at, width));
-            self.memory.load(self.file.linkage, at, width)
+            match self.memory.load(self.file.linkage, at, width) {
+                Value::Unknown => {
+                    literal(self.file.image, Svma(at), width).map_or(Value::Unknown, Value::constant)
+                }
+                value => value,
+            }
         })
     }
 
@@ -163,8 +169,12 @@ impl Transfer<'_, '_, '_> {
             Place::Frame(at) => state.store(at, width, value),
             Place::Static(at) => {
                 state.store_word(at, width, value.clone());
-                let value = value.under(state.proof());
-                self.effects.facts.stores.push(Stored { at, width, value, absent: state.absent });
+                // What a user puts in the place of the CPU's answer is the user's own account.
+                let is_stated = insn.src.into_iter().flatten().any(|reg| state.is_stated(reg));
+                if !is_stated || value.is_informative() {
+                    let value = value.under(state.proof());
+                    self.effects.facts.stores.push(Stored { at, width, value, absent: state.absent });
+                }
             }
             Place::Field(at) => self.store_field(memory, at, &value, insn, state),
             Place::Elsewhere => {}
@@ -432,6 +442,11 @@ impl Transfer<'_, '_, '_> {
         holder: Option<Holder>,
         (value, right): (&Value, &Value),
     ) {
+        if let (Operation::Move, Class::Other, None, Some(dst), Some(src)) =
+            (insn.operation, insn.class, insn.imm, insn.dst, insn.src[0])
+        {
+            state.moved(dst, src);
+        }
         let moves = matches!(insn.operation, Operation::Move | Operation::Other)
             || insn.operation == Operation::Extend && insn.memory.is_some_and(|memory| memory.read);
         let is_whole =

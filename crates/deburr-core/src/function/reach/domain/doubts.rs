@@ -1,0 +1,198 @@
+//! Under which tests that were not followed control gets to a place: a disjunction over the paths to it, each the
+//! conjunction of the outcomes on it.
+//!
+//! A place that all outcomes lead to depends on none: `x ∧ P` and `¬x ∧ P` join to `P`. One that is reached by two
+//! different tests depends on both, as where a cached answer is tested, or else a fresh one.
+
+use crate::address::Svma;
+
+/// What a test came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Side {
+    /// The branch was not taken.
+    Passed,
+    /// The branch was taken.
+    Taken,
+    /// A jump through a table led here; which other places it leads to is not known.
+    Chosen,
+}
+
+/// The outcome of a test: of the branch, or of what led to the place.
+type Literal = (Svma, Side);
+
+/// The tests that control depends on. No path: on none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Doubts {
+    /// By path, the outcomes on it, sorted; none is empty.
+    paths: Vec<Vec<Literal>>,
+}
+
+impl Doubts {
+    /// Whether control gets here whatever the tests come to.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+    }
+
+    /// One of the tests: the last in order of address.
+    pub(crate) fn last(&self) -> Option<Svma> {
+        self.paths.iter().filter_map(|path| path.last()).max().map(|&(at, _)| at)
+    }
+
+    /// Control gets here only after one more outcome. In a loop the last outcome of a test counts.
+    pub(crate) fn add(&mut self, at: Svma, side: Side) {
+        if self.paths.is_empty() {
+            self.paths.push(Vec::new());
+        }
+        for path in &mut self.paths {
+            path.retain(|&(other, before)| other != at || before == side);
+            if let Err(place) = path.binary_search(&(at, side)) {
+                path.insert(place, (at, side));
+            }
+        }
+        self.paths = least(std::mem::take(&mut self.paths));
+    }
+
+    /// What control depends on where it comes from either of two places.
+    pub(crate) fn join(&self, other: &Doubts) -> Doubts {
+        if self == other {
+            return self.clone();
+        }
+        if self.is_empty() || other.is_empty() {
+            return Doubts::default();
+        }
+        let mut paths: Vec<Vec<Literal>> = self.paths.iter().chain(&other.paths).cloned().collect();
+        let common: Vec<Literal> = paths.iter().cloned().reduce(|a, b| common(&a, &b)).unwrap_or_default();
+        // Where some places that a table leads to meet, all may.
+        for path in &mut paths {
+            path.retain(|literal| literal.1 != Side::Chosen || common.contains(literal));
+        }
+        let paths = canonical(paths).unwrap_or_else(|| vec![common]);
+        if paths.iter().any(Vec::is_empty) { Doubts::default() } else { Doubts { paths } }
+    }
+}
+
+/// Maximum of paths that are distinguished.
+const MOST: usize = 8;
+
+/// The prime implicants of a disjunction, by iterated consensus (Blake 1937; Brown, *Boolean Reasoning*, 1990, 3.3): the same
+/// for each that means the same, so that what is joined twice changes nothing. `None` if they are too many.
+fn canonical(paths: Vec<Vec<Literal>>) -> Option<Vec<Vec<Literal>>> {
+    let mut paths = least(paths);
+    loop {
+        let pairs =
+            paths.iter().enumerate().flat_map(|(index, a)| paths.iter().skip(index + 1).map(move |b| (a, b)));
+        let new = pairs
+            .filter_map(|(a, b)| consensus(a, b))
+            .find(|new| !paths.iter().any(|path| is_within(path, new)));
+        match new {
+            None => return (paths.len() <= MOST).then_some(paths),
+            Some(_) if paths.len() > 2 * MOST => return None,
+            Some(new) => {
+                paths.push(new);
+                paths = least(paths);
+            }
+        }
+    }
+}
+
+/// What both paths depend on together but for the one test whose outcomes are opposite on them; `None` if there is no such
+/// test, or more than one.
+fn consensus(a: &[Literal], b: &[Literal]) -> Option<Vec<Literal>> {
+    let opposite = |&(at, side): &Literal| match side {
+        Side::Taken => Some((at, Side::Passed)),
+        Side::Passed => Some((at, Side::Taken)),
+        Side::Chosen => None,
+    };
+    let mut opposed = a.iter().filter(|literal| opposite(literal).is_some_and(|other| b.contains(&other)));
+    let &(at, _) = opposed.next()?;
+    if opposed.next().is_some() {
+        return None;
+    }
+    let mut all: Vec<Literal> = a.iter().chain(b).copied().filter(|literal| literal.0 != at).collect();
+    all.sort_unstable();
+    all.dedup();
+    Some(all)
+}
+
+/// The paths that depend on no more than another one, in order.
+fn least(mut paths: Vec<Vec<Literal>>) -> Vec<Vec<Literal>> {
+    paths.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
+    let mut least: Vec<Vec<Literal>> = Vec::new();
+    for path in paths {
+        if !least.iter().any(|shorter| is_within(shorter, &path)) {
+            least.push(path);
+        }
+    }
+    least
+}
+
+fn common(a: &[Literal], b: &[Literal]) -> Vec<Literal> {
+    a.iter().filter(|literal| b.contains(literal)).copied().collect()
+}
+
+fn is_within(a: &[Literal], b: &[Literal]) -> bool {
+    a.iter().all(|literal| b.contains(literal))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Side::{Chosen, Passed, Taken};
+
+    fn path(literals: &[(u64, Side)]) -> Doubts {
+        let mut doubts = Doubts::default();
+        literals.iter().for_each(|&(at, side)| doubts.add(Svma(at), side));
+        doubts
+    }
+
+    #[test]
+    fn both_outcomes_of_a_test_leave_no_doubt() {
+        assert!(path(&[(1, Taken)]).join(&path(&[(1, Passed)])).is_empty());
+        assert!(path(&[(1, Taken)]).join(&Doubts::default()).is_empty());
+        assert_eq!(
+            path(&[(1, Taken), (2, Taken)]).join(&path(&[(1, Passed), (2, Taken)])),
+            path(&[(2, Taken)])
+        );
+    }
+
+    #[test]
+    fn either_of_two_tests_leaves_a_doubt() {
+        // if (cached ? cached & bit : fresh() & bit) …; else …
+        let cached = path(&[(1, Taken), (2, Taken)]).join(&path(&[(1, Passed), (3, Taken)]));
+        assert_eq!(cached.last(), Some(Svma(3)));
+        let other = path(&[(1, Taken), (2, Passed)]).join(&path(&[(1, Passed), (3, Passed)]));
+        assert!(!other.is_empty());
+        assert!(cached.join(&other).is_empty(), "both sides of the whole condition");
+        // if (x || y)
+        assert_eq!(path(&[(1, Taken)]).join(&path(&[(1, Passed), (2, Taken)])).last(), Some(Svma(2)));
+    }
+
+    #[test]
+    fn what_a_table_leads_to_is_free_of_doubt_where_it_meets() {
+        assert!(path(&[(1, Chosen)]).join(&path(&[(2, Chosen)])).is_empty());
+        assert_eq!(
+            path(&[(1, Chosen), (7, Taken)]).join(&path(&[(2, Chosen), (7, Taken)])),
+            path(&[(7, Taken)])
+        );
+    }
+
+    #[test]
+    fn joining_once_more_changes_nothing() {
+        // Joins of paths over six tests.
+        let mut state = 12345u64;
+        let mut next = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for _ in 0..200 {
+            let mut joined = path(&[(next(6), Taken), (next(6), Passed)]);
+            for _ in 0..200 {
+                let other = path(&[(next(6), Taken), (next(6), Passed), (next(6), Taken)]);
+                let now = joined.join(&other);
+                assert_eq!(now.join(&other), now, "a second time changes nothing");
+                assert_eq!(now.join(&joined), now, "what was there is part of it");
+                joined = now;
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+// chosen = getauxval(AT_HWCAP) & HWCAP_ATOMICS ? add_lse : add_plain; stated();
+        .text
+        .globl  choose
+        .type   choose, %function
+choose:
+        str     x30, [sp, #-16]!
+        bl      stated
+        mov     x0, #16
+        bl      getauxval
+        tst     x0, #1 << 8
+        adrp    x0, add_plain
+        add     x0, x0, :lo12:add_plain
+        adrp    x1, chosen
+        adrp    x2, add_lse
+        add     x2, x2, :lo12:add_lse
+        csel    x0, x0, x2, eq
+        str     x0, [x1, :lo12:chosen]
+        bl      stated
+        ldr     x30, [sp], #16
+        ret
+        .size   choose, . - choose
+        .section .note.GNU-stack,"",%progbits

@@ -1,0 +1,19 @@
+/* As arm_capability_word.c, but what tests the word is assembly that makes its address of a literal. */
+#include "aarch64.h"
+
+int number = 1;
+__attribute__((visibility("hidden"))) unsigned armcap;
+APART const char *add_lse(int *x) { ADD_LSE(x); return "lse"; }
+APART const char *add_plain(int *x) { ADD_PLAIN(x); return "plain"; }
+const char *add(int *x);
+
+APART void cpuid_setup(void) {
+    unsigned long hwcap = getauxval(AT_HWCAP);
+    if (hwcap & HWCAP_CRC32) armcap |= 1 << 1;
+    if (hwcap & HWCAP_ATOMICS) armcap |= 1 << 3;
+}
+
+int main(void) {
+    cpuid_setup();
+    return puts(add(&number)) < 0;
+}
