@@ -73,6 +73,7 @@ pub(crate) fn examine<T>(
         claim: request.claim,
         verdicts: &verdicts,
         above_baseline: &above_baseline,
+        strict: request.strict,
         linkage: linkage.as_ref(),
         named: request.named,
         shared: Shared::default(),

@@ -6,7 +6,7 @@
 use crate::address::{Extent, Svma};
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::Program;
-use crate::function::reach::{Guard, GuardKind, Reach, Verdict, endangered};
+use crate::function::reach::{Guard, GuardKind, Reach, UnknownGroup, Verdict, endangered, unknown_groups};
 use crate::image::{Image, demangle};
 use crate::insn;
 use deburr_cpu::{Feature, FeatureSet};
@@ -24,6 +24,8 @@ pub struct StatedClaim<'a> {
 
 /// Steps of a path that a message shows; the evidence has all.
 const STEPS: usize = 6;
+/// Names of functions in the evidence; the report has all.
+const NAMED: usize = 10;
 
 /// The instruction at an address.
 pub(crate) fn insn_at(image: &Image<'_>, at: Svma) -> Extent {
@@ -41,6 +43,56 @@ pub(crate) fn findings<'v>(
 ) -> impl Iterator<Item = Finding> + 'v {
     let without_check = verdicts.iter().filter(|verdict| verdict.reach.is_unsafe());
     without_check.map(move |verdict| finding(rule, code, verdict, baseline))
+}
+
+/// What a rule says of the functions of which it is not known whether a path without a check reaches them: one note for each
+/// cause.
+pub(crate) fn not_proven(
+    rule: &'static str,
+    code: (&Image<'_>, &Program),
+    verdicts: &[Verdict],
+) -> Vec<Finding> {
+    let groups = unknown_groups(code.0, code.1, verdicts);
+    groups.iter().filter_map(|group| group_finding(rule, code, verdicts, group)).collect()
+}
+
+/// The one finding for functions of one cause.
+fn group_finding(
+    rule: &'static str,
+    (image, program): (&Image<'_>, &Program),
+    verdicts: &[Verdict],
+    group: &UnknownGroup,
+) -> Option<Finding> {
+    let start = *group.functions.first()?;
+    let verdict = verdicts.iter().find(|verdict| verdict.start == start)?;
+    // A table has no instruction to point at, and a cause of the whole file no place.
+    let place = group.at.filter(|svma| image.code_offset(*svma).is_some());
+    let at = place.unwrap_or(image.svma(verdict.at));
+    let functions =
+        group.functions.iter().take(NAMED).map(|&start| named((image, program), image.svma(start)));
+    let mut evidence = vec![
+        ("features", Value::List(names(group.features))),
+        ("instructions", Value::Number(group.instructions)),
+        ("reach", Value::Text(Reach::Unknown.name().into())),
+        ("because", Value::Text(group.cause.name().into())),
+        ("group", Value::Text(group.id.as_str().into())),
+        ("count", Value::Number(group.functions.len() as u64)),
+        ("functions", Value::List(functions.collect())),
+    ];
+    if let Some(svma) = group.at {
+        evidence.push(("place", Value::Text(image.shown(svma).into())));
+    }
+    if let Some(import) = &group.import {
+        evidence.push(("import", Value::Text(import.clone())));
+    }
+    Some(Finding {
+        rule,
+        at,
+        extent: insn_at(image, at),
+        severity: Severity::Note,
+        message: group.message(image, program).into(),
+        evidence: Evidence::from(evidence),
+    })
 }
 
 fn finding(

@@ -30,7 +30,7 @@ pub struct Request<'a> {
     /// Of an archive's member, the global functions that only resolvers of the archive lead to; see
     /// [`chosen_by_resolvers`](crate::image::chosen_by_resolvers).
     pub chosen: Option<&'a HashSet<&'a str>>,
-    /// Whether what is only presumed counts as unknown.
+    /// Whether what is only presumed counts as unknown, and whether a claim is also held to what is not proven.
     pub strict: bool,
 }
 

@@ -10,7 +10,7 @@ use crate::insn::{ClassSet, sweep::Wants};
 pub(super) const RULE: Rule = Rule {
     id: "claim-exceeded",
     summary: "instruction that machines need not have for which the package says that it is",
-    severity: "error",
+    severity: "error; with --strict also a warning where the path is not followed",
     page: include_str!("../../pages/claim-exceeded.md"),
     preview: false,
     remedies: &[],
@@ -25,7 +25,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let all = danger::findings(RULE.id, code, context.above_baseline, baseline);
     // What no known CPU dies of breaks no promise.
     let broken = all.filter(|finding| finding.severity == Severity::Error);
-    let held = broken.map(|finding| Finding {
+    let unknown =
+        if context.strict { danger::not_proven(RULE.id, code, context.above_baseline) } else { Vec::new() };
+    let held = broken.chain(unknown).map(|finding| Finding {
         message: format!("claimed is {}, {}: {}", claim.level, claim.text, finding.message).into(),
         evidence: finding
             .evidence

@@ -76,6 +76,8 @@ pub struct Context<'a> {
     pub verdicts: &'a [Verdict],
     /// How the program reaches each function above the baseline; empty without one.
     pub above_baseline: &'a [Verdict],
+    /// Whether to say of a claim also what is not proven, and to presume nothing.
+    pub strict: bool,
     /// What the loader and other files do with it, where it was read before; see [`Context::linkage`].
     pub linkage: Option<&'a Linkage<'a>>,
     /// Ids of the rules that the user names.
