@@ -62,7 +62,7 @@ pub fn run(bless: bool) -> Result<(), String> {
 /// Compares what was compiled with what is committed, or with `bless` writes it.
 pub(crate) fn keep(committed: &Path, code: &[u8], prefix: &str, bless: bool) -> Result<(), String> {
     let name = committed.file_name().unwrap_or_default().display();
-    let made_by = committed.with_added_extension("compiler");
+    let made_by = committed.with_file_name(format!("{name}.compiler"));
     let compiler = version(prefix)?;
     if bless {
         write(committed, code)?;

@@ -114,8 +114,11 @@ pub(crate) struct ThisCpu;
 
 #[cfg(target_arch = "x86_64")]
 impl Cpuid for ThisCpu {
+    #[expect(unsafe_code, clippy::allow_attributes, reason = "CPUID was unsafe before Rust 1.93")]
+    #[allow(unused_unsafe, reason = "it is safe since")]
     fn leaf(&self, leaf: u32, subleaf: u32) -> [u32; 4] {
-        let answer = core::arch::x86_64::__cpuid_count(leaf, subleaf);
+        // SAFETY: every x86-64 has CPUID.
+        let answer = unsafe { core::arch::x86_64::__cpuid_count(leaf, subleaf) };
         [answer.eax, answer.ebx, answer.ecx, answer.edx]
     }
 

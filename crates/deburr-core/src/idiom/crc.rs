@@ -94,7 +94,7 @@ pub fn tables(data: &[Data<'_>]) -> Vec<Table> {
         for from in (0..run.bytes.len()).step_by(ENTRIES * 4 - PROBE) {
             let rest = run.bytes.get(from..).unwrap_or_default();
             let probe = rest.get(..PROBE).unwrap_or(rest);
-            for (at, word) in (from..).zip(probe.array_windows::<4>()) {
+            for (at, word) in (from..).zip(probe.windows(4).filter_map(<[u8]>::first_chunk)) {
                 let word = u32::from_le_bytes(*word);
                 for kind in kinds.iter().filter(|kind| kind.has(word)) {
                     found.extend(kind.table_around(run, at, word));

@@ -250,8 +250,8 @@ fn long_shape(image: &Image<'_>, program: &Program, function: &Function) -> Opti
     let masks = [0x55u8, 0x33, 0x0f, 0x01].map(|byte| [byte; 4]);
     let masks = masks.iter().flat_map(|mask| memmem::find_iter(code, mask).collect::<Vec<usize>>());
     // shr with a number: C0 or C1 /5
-    let is_shift = |pair: &[u8; 2]| matches!(pair, [0xc0 | 0xc1, operands] if operands >> 3 & 7 == 5);
-    let shifts = code.array_windows::<2>().enumerate().filter(|(_, pair)| is_shift(pair)).map(|(at, _)| at);
+    let is_shift = |pair: &[u8]| matches!(pair, [0xc0 | 0xc1, operands] if operands >> 3 & 7 == 5);
+    let shifts = code.windows(2).enumerate().filter(|(_, pair)| is_shift(pair)).map(|(at, _)| at);
     let mut places: Vec<Svma> =
         masks.chain(shifts).filter_map(|at| Some(extent.start.offset(i64::try_from(at).ok()?))).collect();
     places.sort_unstable();

@@ -41,14 +41,15 @@ fn split_frame(image: &Image<'_>, function: &Function) -> Option<SplitFrame> {
     let start = image.svma(function.start);
     let code = image.bytes_at(start)?.get(..(function.end - function.start) as usize)?;
     let words: Vec<u32> = code.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
-    let mut pairs = words.array_windows::<2>().zip((0i64..).map(|word| start.offset(word * 4)));
-    let (size, store) = pairs.find_map(|(&[first, second], at)| {
+    let pairs = words.iter().zip(words.iter().skip(1));
+    let mut pairs = pairs.zip((0i64..).map(|word| start.offset(word * 4)));
+    let (size, store) = pairs.find_map(|((&first, &second), at)| {
         (second == STORE_FRAME_POINTER).then_some((frame_size(first)?, at))
     })?;
     // The same `ldp` in a frame that one `stp` set up is fast; such a frame is never as large as this one says.
     let release = RELEASE | size << 10;
     let reloads: Vec<Svma> =
-        pairs.filter(|(pair, _)| **pair == [LOAD_BOTH, release]).map(|(_, at)| at).collect();
+        pairs.filter(|(pair, _)| *pair == (&LOAD_BOTH, &release)).map(|(_, at)| at).collect();
     (!reloads.is_empty()).then_some(SplitFrame { store, size, reloads })
 }
 

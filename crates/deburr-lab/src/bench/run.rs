@@ -11,6 +11,7 @@ use crate::measure::stop::Stop;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::fs;
 use std::io;
+use std::mem::MaybeUninit;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
@@ -293,8 +294,12 @@ fn value_of(thread: usize) -> u64 {
 }
 
 fn zeroed<const N: usize>() -> Box<Cells<N>> {
-    // SAFETY: zero is a value of atomics.
-    unsafe { Box::new_zeroed().assume_init() }
+    let mut cells: Box<MaybeUninit<Cells<N>>> = Box::new_uninit();
+    // SAFETY: the box is valid for writes, and zero is a value of atomics.
+    unsafe {
+        cells.as_mut_ptr().write_bytes(0, 1);
+        cells.assume_init()
+    }
 }
 
 fn pin(cpu: usize) -> io::Result<()> {

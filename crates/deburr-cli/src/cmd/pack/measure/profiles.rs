@@ -41,7 +41,8 @@ impl Profiles {
         }
         let units: Vec<(&String, &Unit)> =
             found.iter().map(|(level, profile)| (level, &profile.unit)).collect();
-        if let Some([one, other]) = units.array_windows().find(|[one, other]| one.1 != other.1) {
+        let different = units.iter().zip(units.iter().skip(1)).find(|(one, other)| one.1 != other.1);
+        if let Some((one, other)) = different {
             return Err(format!(
                 "--profile: that of {} has {}, that of {} {}; profiles of one kind are compared",
                 one.0,
