@@ -35,6 +35,12 @@ fn package_of(tool: &str) -> &'static str {
         "qemu-x86_64" | "qemu-aarch64" => "Debian and Ubuntu: qemu-user",
         "python3" => "Debian and Ubuntu: python3-pip",
         "chromium" => "Debian: chromium; `scripts/install-tools nightly` installs it",
+        "npm" | "skopeo" | "umoci" | "fakeroot" | "dpkg-repack" => "Debian and Ubuntu: of the same name",
+        "rpmbuild" => "Debian and Ubuntu: rpm",
+        "dpkg-buildpackage" => "Debian and Ubuntu: dpkg-dev",
+        "lintian" | "autopkgtest" | "buildah" | "git" => {
+            "Debian and Ubuntu: of the same name; `scripts/install-tools nightly` installs it"
+        }
         "setpriv" => "Debian and Ubuntu: util-linux",
         "cc" | "gcc" | "g++" | "make" => "Debian and Ubuntu: build-essential",
         "apt-get" => "the packages come through apt: a Debian or Ubuntu machine is needed",

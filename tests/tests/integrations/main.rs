@@ -1,0 +1,12 @@
+//! deburr in the tools that packagers run: each test drives the real tool, and the files of `examples/`.
+//!
+//! One program for all, one file for each integration. What needs the network, or a tool that is large, is ignored; `cargo xtask
+//! nightly` runs it.
+
+mod cibuildwheel;
+mod debian;
+mod fixture;
+mod images;
+mod npm;
+mod rpm;
+mod wheels;
