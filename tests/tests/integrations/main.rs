@@ -1,8 +1,9 @@
-//! deburr in the tools that packagers run: each test drives the real tool, and the files of `examples/`.
+//! deburr in the tools that packagers run: each test drives the real tool, and the files of `examples/` and of the repository's root.
 //!
 //! One program for all, one file for each integration. What needs the network, or a tool that is large, is ignored; `cargo xtask
 //! nightly` runs it.
 
+mod action;
 mod cibuildwheel;
 mod debian;
 mod fixture;
