@@ -1,4 +1,5 @@
-//! deburr in the tools that packagers run: each test drives the real tool, and the files of `examples/` and of the repository's root.
+//! deburr in the tools that packagers run: each test drives the real tool, and the files of `examples/` and of the repository's root
+//! that docs/integrations.md tells people to use.
 //!
 //! One program for all, one file for each integration. What needs the network, or a tool that is large, is ignored; `cargo xtask
 //! nightly` runs it.
@@ -9,5 +10,6 @@ mod debian;
 mod fixture;
 mod images;
 mod npm;
+mod pre_commit;
 mod rpm;
 mod wheels;

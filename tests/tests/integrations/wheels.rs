@@ -7,7 +7,7 @@ use std::process::Command;
 
 #[test]
 #[ignore = "fetches packages of PyPI; `cargo xtask nightly` runs it"]
-fn a_wheel_whose_tag_lies_is_installed_by_pip_and_by_uv_and_refused_here() {
+fn a_wheel_whose_tag_promises_too_much_is_installed_by_pip_and_by_uv_and_refused_here() {
     let tools = environment("uv", &["uv"]);
     let scratch = Scratch::new("tag");
     for (level, expected) in [(V1, Some(0)), (V3, Some(1))] {
