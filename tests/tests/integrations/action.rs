@@ -245,19 +245,29 @@ fn a_sarif_file_that_github_would_refuse_or_cut_is_said_in_one_line() {
     assert!(!ran.log.contains("title=deburr"), "{}", ran.log);
 }
 
-#[test]
-fn pip_installs_the_version_of_this_release() {
+/// Runs the action on a wheel that breaks its claim, with the deburr that pip has: of this release.
+fn by_pip(given: &[(&str, &str)]) -> Ran {
     let scratch = Scratch::new("action-pip");
-    let version = env!("CARGO_PKG_VERSION");
-    let index = deburr_wheel(&scratch, version);
+    let index = deburr_wheel(&scratch, env!("CARGO_PKG_VERSION"));
     wheel(&scratch, "dist", "linux_x86_64", V3);
     let offline = [("PIP_FIND_LINKS", index.as_path()), ("PIP_NO_INDEX", Path::new("1"))];
-    let ran = run_action(scratch.path(), &[("path", "dist")], &offline);
+    run_action(scratch.path(), &[&[("path", "dist")], given].concat(), &offline)
+}
+
+#[test]
+fn pip_installs_the_version_of_this_release() {
+    let ran = by_pip(&[]);
     assert_eq!((ran.status, ran.outputs["status"].as_str()), (Some(1), "1"), "{}", ran.log);
     assert!(ran.log.contains("title=claim-exceeded::"), "{}", ran.log);
-    let ran = run_action(scratch.path(), &[("path", "dist"), ("version", "99.0")], &offline);
+    let ran = by_pip(&[("version", ODD)]);
+    assert_eq!((ran.status, ran.outputs.len()), (Some(2), 0), "{}", ran.log);
+    assert!(ran.log.contains("::error title=deburr::version: expected one such as"), "{}", ran.log);
+}
+
+#[test]
+#[ignore = "makes one more virtual environment; `cargo xtask nightly` runs it"]
+fn a_version_that_pip_does_not_have_is_said() {
+    let ran = by_pip(&[("version", "99.0")]);
     assert_eq!((ran.status, ran.outputs.len()), (Some(2), 0), "{}", ran.log);
     assert!(ran.log.contains("::error title=deburr::pip could not install deburr 99.0\n"), "{}", ran.log);
-    let ran = run_action(scratch.path(), &[("path", "dist"), ("version", ODD)], &offline);
-    assert!(ran.log.contains("::error title=deburr::version: expected one such as"), "{}", ran.log);
 }
