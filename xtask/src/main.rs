@@ -1,6 +1,7 @@
 //! The developers' tasks: `cargo xtask <task>`. Each is a module; this file only chooses.
 
 mod advisories;
+mod book;
 mod corpus;
 mod fixtures;
 mod fuzz;
@@ -15,6 +16,7 @@ const USAGE: &str = "\
 usage: cargo xtask <task>
 
   advisories [PATH]    writes what RustSec says of our dependencies to xtask/advisories.toml, from a clone of its database
+  book [DIR]           builds the documentation as a site, in DIR or target/book; mdbook is needed
   corpus [SECONDS]     grows the committed inputs of the fuzz targets for so long (default 1200), and minimises them
   fixtures [--bless]   assemble the rules' fixtures and compare with the committed objects; --bless writes them
   launcher [--bless]   compile the launcher and the selector and compare with the prebuilt code; --bless writes it
@@ -28,6 +30,8 @@ fn main() -> ExitCode {
     let result = match arguments.as_slice() {
         ["advisories"] => advisories::run(None),
         ["advisories", database] => advisories::run(Some(database.as_ref())),
+        ["book"] => book::run(None),
+        ["book", site] => book::run(Some(site.as_ref())),
         ["corpus"] => corpus::grow(1200),
         ["corpus", seconds] => match seconds.parse() {
             Ok(seconds) => corpus::grow(seconds),

@@ -1,7 +1,9 @@
-//! What is too long for every push: the ignored tests (larger packages, exhaustive tables, benchstat on random
-//! files, pages in a browser, a PostgreSQL that is built and run), the A64 prefilter on every word, the kernels of AArch64 under the emulator, the survey of released files, and the fuzz targets. One command does it all on a fresh machine: the
+//! What is too long for every push: the ignored tests (larger packages, exhaustive tables, benchstat on random files, pages in a
+//! browser, a PostgreSQL that is built and run, the documentation built by mdBook), the A64 prefilter on every word, the kernels of
+//! AArch64 under the emulator, the survey of released files, and the fuzz targets. One command does it all on a fresh machine: the
 //! distribution's tools are installed first, and what only a person can install is named at the start and again at the end.
 
+use crate::book;
 use crate::fuzz::{self, TARGETS};
 use crate::repository;
 use std::process::Command;
@@ -24,6 +26,12 @@ pub fn run(seconds: u32) -> Result<(), String> {
         }
     };
     step("the tools that the tests drive", Command::new("scripts/install-tools").arg("nightly"));
+    // No distribution of today has mdBook.
+    if book::mdbook().is_none() {
+        let mut install = Command::new(env!("CARGO"));
+        install.args(["install", "--quiet", "--locked", "mdbook", "--root"]).arg(book::tools());
+        step("mdBook", &mut install);
+    }
     let tests = ["test", "--workspace", "--", "--ignored", "--nocapture"];
     step("the ignored tests", Command::new(env!("CARGO")).args(tests));
     let prefilter = ["run", "--release", "-p", "deburr-core", "--example", "prefilter_aarch64"];
