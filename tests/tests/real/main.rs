@@ -10,3 +10,4 @@ mod check;
 mod compare;
 mod fix;
 mod reach;
+mod skill;

@@ -89,7 +89,7 @@ fn assemble(repository: &Path, source: &Path) -> Result<usize, String> {
         ("rules/index.md".to_owned(), rules::index(&rules)),
     ];
     let own = rules.iter().map(|rule| (format!("{PAGES}/{}.md", rule.id), Ok(rules::page(rule))));
-    let read = documents.iter().map(|path| ((*path).to_owned(), text_of(&repository.join(path))));
+    let read = documents.iter().map(|path| ((*path).to_owned(), document(&repository.join(path))));
     for (path, text) in read.chain(own) {
         match text.and_then(|text| links::rewrite(&text, |link| book.target(&path, link))) {
             Ok(text) => pages.push((places[&path].clone(), text)),
@@ -105,6 +105,13 @@ fn assemble(repository: &Path, source: &Path) -> Result<usize, String> {
     }
     write(&source.join("book.toml"), &settings(book.address))?;
     Ok(pages.len() - 1)
+}
+
+/// A document without its front matter, which is for programs and would become a heading.
+fn document(path: &Path) -> Result<String, String> {
+    let text = text_of(path)?;
+    let front = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
+    Ok(front.map_or(text.as_str(), |(_, rest)| rest.trim_start()).to_owned())
 }
 
 /// What a line of the summary names.
@@ -150,7 +157,7 @@ fn written_summary(
 fn settings(address: &str) -> String {
     format!(
         "[book]\ntitle = \"deburr\"\nlanguage = \"en\"\nsrc = \"src\"\n\n[build]\ncreate-missing = false\n\n\
-         [output.html]\ngit-repository-url = \"{address}\"\n"
+         [output.html]\nsmart-punctuation = false\ngit-repository-url = \"{address}\"\n"
     )
 }
 

@@ -100,7 +100,10 @@ fn planted(documents: &[(&str, &str)]) -> TempDir {
             "docs/SUMMARY.md",
             "# Summary\n\n[R](../README.md)\n- [One](one.md)\n  - [Rules](../crates/deburr-core/pages)\n",
         ),
-        ("README.md", "# R\n[one](docs/one.md#a-part) [rule](crates/deburr-core/pages/a-rule.md)\n"),
+        (
+            "README.md",
+            "---\nname: r\n---\n\n# R\n[one](docs/one.md#a-part) [rule](crates/deburr-core/pages/a-rule.md)\n",
+        ),
         (
             "docs/one.md",
             "# One\n## A part\n[home](../README.md) [folder](../crates) `[code](gone.md)`\n```\n[code](gone.md)\n```\n",
