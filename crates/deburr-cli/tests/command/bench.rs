@@ -232,7 +232,7 @@ fn what_cannot_be_predicted_is_said_after_what_was_measured() {
 
 #[test]
 fn who_interrupts_it_gets_what_was_measured() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    let mut command = Command::new(crate::program());
     command.args(["bench", "pause", "load", "--sample", "2000", "--threads", "1", "--format", "json"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(500));

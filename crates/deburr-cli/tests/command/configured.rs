@@ -169,7 +169,7 @@ fn added_allowances_make_the_next_run_clean() {
         scratch.file(&format!("build/{}", name.replace('/', "-")), &object);
     }
     let run = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+        let mut command = Command::new(crate::program());
         let output =
             command.current_dir(scratch.as_str()).args(["check", "build"]).args(arguments).output().unwrap();
         (output.status.code(), stdout(&output), stderr(&output))

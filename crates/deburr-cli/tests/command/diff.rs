@@ -270,7 +270,7 @@ fn standard_input_is_one_of_the_builds() {
     let package = tar(&members(&[("bin/x.o", LLSC)]));
     let path = scratch.file("p.tar", &package);
     for arguments in [[path.as_str(), "-"], ["-", path.as_str()], ["-", "-"]] {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_deburr"))
+        let mut child = Command::new(crate::program())
             .args(["diff", arguments[0], arguments[1]])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -314,7 +314,7 @@ fn what_cannot_be_tried_is_said_with_what_to_do() {
         assert_eq!(output.status.code(), Some(2), "{cpu} {command}");
         assert!(stderr(&output).contains(reason), "{}", stderr(&output));
     }
-    let mut without = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    let mut without = Command::new(crate::program());
     without.env("PATH", scratch.path()).args(["try", "--cpu", "x86-64-v2", "--", &path]).stdin(Stdio::null());
     let output = without.output().unwrap();
     assert_eq!(output.status.code(), Some(2));

@@ -17,7 +17,7 @@ pub(super) fn folder() -> PathBuf {
 
 /// Runs in the folder of the fixtures, so that paths are the same everywhere.
 pub(super) fn run(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    let mut command = Command::new(crate::program());
     command.current_dir(folder()).args(arguments).output().unwrap()
 }
 
@@ -103,7 +103,7 @@ fn each_rule_is_listed_with_its_summary_and_severity() {
 #[test]
 fn documents_of_all_fixtures_follow_the_printed_schema() {
     let schema: serde_json::Value = serde_json::from_slice(&deburr(&["schema"]).stdout).unwrap();
-    let binary = env!("CARGO_BIN_EXE_deburr");
+    let binary = crate::program();
     for arguments in [
         &["."][..],
         &[".", binary, "--statistics", "--pretty"],
@@ -127,7 +127,7 @@ fn documents_of_all_fixtures_follow_the_printed_schema() {
 #[test]
 fn output_does_not_depend_on_the_number_of_threads() {
     // The command itself is the largest program at hand: its file is worth a pool.
-    let binary = env!("CARGO_BIN_EXE_deburr");
+    let binary = crate::program();
     for format in ["json", "text"] {
         let with = |threads| {
             let output = check(&[".", binary, "--verbose", "--format", format, "--threads", threads]);
@@ -193,8 +193,7 @@ fn file_for_the_output_is_no_input() {
 #[test]
 fn standard_input_is_checked_like_a_file() {
     let object = std::fs::File::open(folder().join(LLSC)).unwrap();
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_deburr")).args(["check", "-"]).stdin(object).output().unwrap();
+    let output = Command::new(crate::program()).args(["check", "-"]).stdin(object).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(stdout(&output).starts_with("-: aarch64"), "{}", stdout(&output));
 }
@@ -205,7 +204,7 @@ fn colours_are_for_terminals_and_those_who_ask() {
     assert!(stdout(&check(&[LLSC, "--color", "always"])).contains('\x1b'));
     // script(1) gives the command a terminal.
     for (refused, colored) in [("", true), ("1", false)] {
-        let line = format!("'{}' check '{}'", env!("CARGO_BIN_EXE_deburr"), folder().join(LLSC).display());
+        let line = format!("'{}' check '{}'", crate::program(), folder().join(LLSC).display());
         let output = Command::new("script")
             .args(["-qec", &line, "/dev/null"])
             .env("NO_COLOR", refused)
@@ -221,7 +220,7 @@ fn colours_are_for_terminals_and_those_who_ask() {
 fn closed_pipe_in_the_middle_of_findings_ends_quietly() {
     let output = Command::new("bash")
         .args(["-c", "set -o pipefail; \"$0\" check --limit 0 --verbose . | head -1"])
-        .arg(env!("CARGO_BIN_EXE_deburr"))
+        .arg(crate::program())
         .current_dir(folder())
         .output()
         .unwrap();
@@ -285,7 +284,7 @@ fn configuration_is_found_in_the_folders_above() {
     scratch.file("deburr.toml", GUARD.as_bytes());
     scratch.file("a/b/weak.o", &object);
     let status = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+        let mut command = Command::new(crate::program());
         let below = Path::new(scratch.as_str()).join("a/b");
         command.current_dir(below).args(["check", "--baseline", "x86-64-v2", "weak.o"]).args(arguments);
         command.output().unwrap().status.code()

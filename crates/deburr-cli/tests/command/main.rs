@@ -23,9 +23,18 @@ use deburr_test_support::{Scratch, schema_faults};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
+
+/// The command under test; `DEBURR_UNDER_TEST` names another, such as a script that runs that of another architecture under qemu-user.
+fn program() -> &'static str {
+    static PROGRAM: LazyLock<String> = LazyLock::new(|| {
+        std::env::var("DEBURR_UNDER_TEST").unwrap_or_else(|_| env!("CARGO_BIN_EXE_deburr").to_owned())
+    });
+    &PROGRAM
+}
 
 fn deburr(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_deburr")).args(arguments).stdin(Stdio::null()).output().unwrap()
+    Command::new(program()).args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
 /// Compares with what is recorded under the name, or records it.
@@ -62,7 +71,7 @@ fn json(arguments: &[&str]) -> (serde_json::Value, Output) {
 
 /// Compares in a folder of its own, where nothing is left.
 fn compare(scratch: &Scratch, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    let mut command = Command::new(crate::program());
     command.current_dir(scratch.path()).env("XDG_STATE_HOME", scratch.join("state"));
     command.args(["compare", "--no-gate"]).args(arguments).stdin(Stdio::null()).output().unwrap()
 }
@@ -205,7 +214,7 @@ fn man_page_holds_the_verbs_and_completions_are_printed() {
 
 #[test]
 fn closed_pipe_ends_quietly() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_deburr"))
+    let mut child = Command::new(crate::program())
         .arg("man")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -90,7 +90,7 @@ fn scratch(name: &str) -> Scratch {
 
 impl Case {
     fn command(&self, scratch: &Scratch, place: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+        let mut command = Command::new(crate::program());
         let verb = self.name.split(' ').next().unwrap();
         let arguments = self.arguments.iter().map(|argument| argument.replace("{}", place));
         command.current_dir(scratch.path()).arg(verb).args(arguments).stdin(Stdio::null());
@@ -345,7 +345,7 @@ fn one_file_for_two_outputs_is_refused() {
         formats("/dev/stdout", "-"),
         compare.into_iter().map(str::to_owned).collect(),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+        let mut command = Command::new(crate::program());
         let output =
             command.current_dir(scratch.path()).args(&arguments).stdin(Stdio::null()).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stdout(&output));
@@ -396,7 +396,7 @@ fn folder_that_may_not_be_written_to_keeps_its_file_which_gets_the_report() {
     let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
     let path = scratch.file("closed/report", b"older");
     let copy = scratch.join("deburr");
-    fs::copy(env!("CARGO_BIN_EXE_deburr"), &copy).unwrap();
+    fs::copy(crate::program(), &copy).unwrap();
     for (name, mode) in [("", 0o755), ("closed/report", 0o666), ("closed", 0o555)] {
         fs::set_permissions(scratch.join(name), PermissionsExt::from_mode(mode)).unwrap();
     }

@@ -118,7 +118,7 @@ fn truncated_package_is_a_fault_and_the_batch_goes_on() {
 #[test]
 fn package_on_the_standard_input_is_read() {
     let objects = objects();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_deburr"))
+    let mut child = Command::new(crate::program())
         .args(["check", "--format", "json", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

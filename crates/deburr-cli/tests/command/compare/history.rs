@@ -124,7 +124,7 @@ fn record(hours: u32, commit: &str, ratio: f64, a: &str) -> String {
 }
 
 fn log(scratch: &Scratch, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    let mut command = Command::new(crate::program());
     command.current_dir(scratch.path()).args(["compare", "log"]).args(arguments);
     command.stdin(Stdio::null()).output().unwrap()
 }

@@ -24,7 +24,7 @@ fn points_that_a_record_has_are_reported_when_another_one_is_interrupted() {
     assert_eq!(first["sweep"]["points"].as_array().unwrap().len(), 2);
     let lines = || fs::read_to_string(scratch.join("runs")).unwrap().lines().count();
     let before = lines();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    let mut command = Command::new(crate::program());
     command.current_dir(scratch.path()).args(["compare", "--no-gate", "--format", "json", "--resume=runs"]);
     command.args(sweep).args(["--pairs", "5000", "--region", "0"]);
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -155,7 +155,7 @@ fn a_record_knows_its_machine_and_the_commits_of_its_programs() {
         ["init -q", "add script", "commit -q -m a"].map(|words| git(&words.split(' ').collect::<Vec<_>>()));
     // Where there is no Git, nothing is known of commits.
     let commit = made[2].as_ref().and_then(|_| git(&["rev-parse", "HEAD"]));
-    let itself = env!("CARGO_BIN_EXE_deburr");
+    let itself = crate::program();
     let b = format!("{itself} --version");
     let told = || document(&scratch, &["--a", "tree/script", "--b", &b, "--pairs", "2", "--record", "runs"]);
     let found = told();

@@ -120,7 +120,7 @@ fn begun(scratch: &Scratch, arguments: &[&str]) -> Child {
 
 fn started(scratch: &Scratch, signals: &[&str], arguments: &[&str]) -> Child {
     let mut command = Command::new("env");
-    command.args(signals).arg(env!("CARGO_BIN_EXE_deburr"));
+    command.args(signals).arg(crate::program());
     command.current_dir(scratch.path()).args(["compare", "--no-gate", "--record", "runs", "--shell", "sh"]);
     command
         .args(arguments)
@@ -156,7 +156,7 @@ fn a_terminal_that_is_gone_ends_an_experiment_in_order_unless_nohup_is_in_the_wa
     fs::remove_file(scratch.join("runs")).unwrap();
     fs::remove_file(scratch.join("runs-made")).unwrap();
     let mut command = Command::new("nohup");
-    command.current_dir(scratch.path()).arg(env!("CARGO_BIN_EXE_deburr"));
+    command.current_dir(scratch.path()).arg(crate::program());
     command.args(["compare", "--no-gate", "--shell", "sh", "--record", "runs", "--pairs", "20", "--aa", run]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
@@ -385,7 +385,7 @@ fn postgresql_is_compared_at_two_settings_under_pgbench() {
     let server = |data: &str, rest: &str| format!("{user}postgres -D {data} -p {{port}} -k '' {rest}");
     let ready = "pg_isready -q -h 127.0.0.1 -p {port}";
     let told = |server_a: &str, server_b: &str, client: &str, rest: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+        let mut command = Command::new(crate::program());
         command
             .current_dir(scratch.path())
             .env("PATH", &path)

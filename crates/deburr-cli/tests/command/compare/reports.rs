@@ -160,8 +160,7 @@ fn tables_of_go_are_those_of_benchstat_for_any_number_of_files() {
     let three = compare(&scratch, &["--format", "benchstat", "crc-old.txt", "crc-new.txt", "crc-new.txt"]);
     assert!(stdout(&three).contains("crc-new.txt#1"), "{}", stdout(&three));
     // A pipe can be read once.
-    let piped =
-        format!("cat crc-old.txt | {} compare --format benchstat /dev/stdin", env!("CARGO_BIN_EXE_deburr"));
+    let piped = format!("cat crc-old.txt | {} compare --format benchstat /dev/stdin", crate::program());
     let piped = Command::new("sh").current_dir(scratch.path()).args(["-c", &piped]).output().unwrap();
     let of_one = stdout(&compare(&scratch, &["--format", "benchstat", "crc-old.txt"]));
     assert_eq!(rows(&stdout(&piped)), rows(&of_one), "{}", stderr(&piped));

@@ -26,7 +26,7 @@ fn scratch(name: &str) -> Scratch {
 
 /// Runs in that folder, so that paths are the same everywhere.
 fn fix(scratch: &Scratch, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    let mut command = Command::new(crate::program());
     command.current_dir(scratch.path()).arg("fix").args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 

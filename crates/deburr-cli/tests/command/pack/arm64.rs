@@ -34,7 +34,7 @@ int main(int argc, char **argv) {
 "#;
 
 fn deburr(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_deburr")).current_dir(folder).args(arguments).output().unwrap()
+    Command::new(crate::program()).current_dir(folder).args(arguments).output().unwrap()
 }
 
 #[test]

@@ -217,7 +217,7 @@ fn layout_that_cannot_be_written_is_an_error_with_the_file_and_leaves_nothing() 
     let on_full = |more: &str| {
         let script = format!(
             "trap '' XFSZ; ulimit -f 32; exec '{}' pack assemble{variants} {more} -o '{}'",
-            env!("CARGO_BIN_EXE_deburr"),
+            crate::program(),
             scratch.join("dist").display()
         );
         Command::new("sh").args(["-c", &script]).output().unwrap()

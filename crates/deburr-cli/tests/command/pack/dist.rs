@@ -12,7 +12,7 @@ const LEVEL: &str =
     "#ifdef __AVX2__\n#define LEVEL \"x86-64-v3\"\n#else\n#define LEVEL \"x86-64-v1\"\n#endif\n";
 
 fn build(scratch: &Scratch, levels: &str, script: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    let mut command = Command::new(crate::program());
     command.current_dir(scratch.join("src")).args(["pack", "build", "--quiet", "--levels", levels]);
     command.args(["-o", "../pack", "--dist", "../dist", "--", "sh", "-ec", script]).stdin(Stdio::null());
     command.env_remove("CC").env_remove("CXX").env_remove("DEBURR_LEVEL").output().unwrap()
@@ -233,11 +233,11 @@ fn options_of_the_layout_mean_the_same_as_for_assemble() {
         ("single", &["--single-file", "bin/alone"]),
     ] {
         let (built, assembled) = (scratch.join(format!("{name}-1")), scratch.join(format!("{name}-2")));
-        let mut build = Command::new(env!("CARGO_BIN_EXE_deburr"));
+        let mut build = Command::new(crate::program());
         build.current_dir(scratch.join("src")).env_remove("CC").stdin(Stdio::null());
         build.args(["pack", "build", "--levels", "x86-64-v1,x86-64-v3", "-o"]).arg(&pack).arg("--dist");
         let first = tool(build.arg(&built).args(options).args(["--", "sh", "-ec", THREE]));
-        let mut assemble = Command::new(env!("CARGO_BIN_EXE_deburr"));
+        let mut assemble = Command::new(crate::program());
         let assemble = assemble.args(["pack", "assemble"]).arg(&pack).arg("-o").arg(&assembled);
         let second = tool(assemble.args(options));
         let without_names =
@@ -256,7 +256,7 @@ fn options_of_the_layout_mean_the_same_as_for_assemble() {
         single
     });
     // A prefix that the trees hold themselves.
-    let mut build = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    let mut build = Command::new(crate::program());
     build.current_dir(scratch.join("src")).env_remove("CC").stdin(Stdio::null());
     build.args(["pack", "build", "--levels", "x86-64-v1,x86-64-v3", "--prefix", "/bin", "-o"]).arg(&pack);
     let refused = build.args(["--dist", "../none", "--", "sh", "-ec", THREE]).output().unwrap();
@@ -270,7 +270,7 @@ fn patterns_name_what_is_taken() {
     program(&scratch, &format!("{LEVEL}#include <stdio.h>\nint main(void) {{ puts(LEVEL); return 0; }}\n"));
     let script = "mkdir -p out/a; gcc -o out/a/app main.c; gcc -o out/a/tool main.c; gcc -o out/other main.c";
     let pack = |take: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+        let mut command = Command::new(crate::program());
         command.current_dir(scratch.join("src")).args([
             "pack",
             "build",

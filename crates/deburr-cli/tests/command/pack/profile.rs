@@ -25,7 +25,7 @@ int main(void) {
 "#;
 
 fn deburr(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    let mut command = Command::new(crate::program());
     command.current_dir(folder).args(arguments).env_remove("DEBURR_LEVEL").env("XDG_STATE_HOME", folder);
     command.stdin(Stdio::null()).output().unwrap()
 }

@@ -31,7 +31,7 @@ fn packages(scratch: &Scratch) -> [PathBuf; 2] {
     let archive = sources.join("prog-1.0.tar.gz");
     tool(Command::new("tar").arg("-C").arg(scratch.path()).arg("-czf").arg(archive).arg("prog-1.0"));
     let spec = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/pack-rpm/prog.spec");
-    let deburr = Path::new(env!("CARGO_BIN_EXE_deburr")).parent().unwrap();
+    let deburr = Path::new(crate::program()).parent().unwrap();
     let mut build = Command::new("rpmbuild");
     let folder = format!("_topdir {}", scratch.path().display());
     // What distributions that build for a level pass to every compiler.

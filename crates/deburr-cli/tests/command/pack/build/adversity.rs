@@ -203,7 +203,7 @@ fn what_is_laid_out_next_to_the_sources_is_no_source() {
     let install = "install: all\n\tmkdir -p $(DESTDIR)/bin\n\tcp prog libsum.so $(DESTDIR)/bin\n";
     let folder = sources(&scratch, &format!("{MAKEFILE}{install}"));
     let build = |more: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+        let mut command = Command::new(crate::program());
         command.current_dir(&folder).env_remove("CC").args([
             "pack",
             "build",
@@ -286,7 +286,7 @@ fn wrong_requests_are_refused_before_anything_is_built() {
         (&["--dist", "d", "--", "make"], "--dist: expected at least two levels"),
         (&["make"], "-- <CMD>"),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+        let mut command = Command::new(crate::program());
         command.current_dir(&folder).args(["pack", "build", "--levels", "x86-64-v3"]).args(options);
         let output = command.stdin(Stdio::null()).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{options:?}");

@@ -31,7 +31,7 @@ const NOISY: &str = "slow: all
 fn on_terminal(scratch: &Scratch, folder: &Path, options: &[&str]) -> Output {
     let script = scratch.file("terminal.py", TERMINAL.as_bytes());
     let mut python = Command::new("python3");
-    python.arg(script).args([env!("CARGO_BIN_EXE_deburr"), "pack", "build"]).args(options);
+    python.arg(script).args([crate::program(), "pack", "build"]).args(options);
     python.args(["--levels", "x86-64-v1,x86-64-v3", "--", "make", "slow"]).current_dir(folder);
     python.env("TERM", "xterm").env_remove("CC").env_remove("CXX").env_remove("NO_COLOR");
     python.stdin(Stdio::null()).output().unwrap()

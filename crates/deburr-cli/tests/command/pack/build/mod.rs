@@ -37,7 +37,7 @@ fn sources(scratch: &Scratch, makefile: &str) -> PathBuf {
 }
 
 fn command(folder: &Path, levels: &str, build: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+    let mut command = Command::new(crate::program());
     command.current_dir(folder).args(["pack", "build", "--levels", levels, "--"]).args(build);
     command.env_remove("CC").env_remove("CXX").stdin(Stdio::null());
     command

@@ -220,7 +220,7 @@ fn variant_that_is_not_what_its_level_says_is_refused() {
     assert_refused(&oci(&[&twice[0], "--tag", "a b", "-o", &layout]), &layout, "expected letters and digits");
     assert_eq!(oci(&["-o", &layout]).status.code(), Some(2));
     let dated = |time: &str, to: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_deburr"));
+        let mut command = Command::new(crate::program());
         command.args(["pack", "oci", &twice[0], "-o", to]).env("SOURCE_DATE_EPOCH", time).output().unwrap()
     };
     assert_refused(&dated("today", &layout), &layout, "expected a number of seconds");
@@ -238,7 +238,7 @@ fn layout_that_cannot_be_written_whole_is_not_there() {
     let script = "trap '' XFSZ; ulimit -f 1; exec \"$@\"";
     let variant = format!("--variant=x86-64-v1={low}");
     let output = Command::new("bash")
-        .args(["-c", script, "bash", env!("CARGO_BIN_EXE_deburr"), "pack", "oci", &variant, "-o", &layout])
+        .args(["-c", script, "bash", crate::program(), "pack", "oci", &variant, "-o", &layout])
         .output()
         .unwrap();
     assert_refused(&output, &layout, "File too large");
