@@ -46,6 +46,7 @@ pub fn run(seconds: u32) -> Result<(), String> {
             .env("QEMU_CPU", cpu);
         step(&format!("the kernels of AArch64 on an emulated {cpu}"), &mut kernels);
     }
+    step("the tests of the command for AArch64, emulated", &mut Command::new("scripts/test-arm64"));
     // A package server that does not answer is a fault that says so: the survey's status is 2 then, and never that of a pass.
     let build = ["build", "--release", "-p", "deburr"];
     step("deburr, for the survey", Command::new(env!("CARGO")).args(build));

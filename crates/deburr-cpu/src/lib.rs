@@ -20,7 +20,7 @@ extern crate std;
 
 #[cfg(feature = "std")]
 mod detect_aarch64;
-#[cfg(feature = "std")]
+#[cfg(all(feature = "std", any(target_arch = "x86_64", test)))]
 mod detect_x86_64;
 mod feature;
 #[cfg(feature = "std")]

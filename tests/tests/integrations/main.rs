@@ -11,5 +11,6 @@ mod fixture;
 mod images;
 mod npm;
 mod pre_commit;
+mod release;
 mod rpm;
 mod wheels;
