@@ -274,11 +274,11 @@ fn a_workload_that_takes_too_long_or_leaves_processes_does_not_hold_it_up() {
     assert!(stderr(&output).contains("for x86-64-v1"), "{}", stderr(&output));
     assert_eq!(record(&dist), before);
     // The process that is left has the standard streams of the run.
-    let left = ["--pairs", "5", "dist", "--", "sh", "-c", "sleep 60 & echo $! >>left; exec dist/bin/prog"];
+    let left = ["--pairs", "5", "dist", "--", "sh", "-c", "sleep 600 & echo $! >>left; exec dist/bin/prog"];
     let output = deburr(&folder, &[&MEASURE[..], &left].concat());
     let pids = fs::read_to_string(folder.join("left")).unwrap();
     Command::new("kill").args(pids.split_whitespace()).status().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(pids.lines().count() >= 12, "{pids}");
-    assert!(begun.elapsed().as_secs() < 50, "{:?}", begun.elapsed());
+    assert!(begun.elapsed().as_secs() < 300, "{:?}", begun.elapsed());
 }
