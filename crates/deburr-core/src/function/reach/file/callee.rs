@@ -8,7 +8,7 @@ use crate::address::Svma;
 use crate::function::block::Graph;
 use crate::function::reach::file::abi;
 use crate::function::reach::file::names;
-use crate::insn::{Class, Flow, Operation, Reg, RegSet};
+use crate::insn::{Class, Flow, Insn, Operation, Reg, RegSet};
 use deburr_cpu::Arch;
 
 /// Maximum of bytes of a function that is analysed.
@@ -90,41 +90,46 @@ fn arguments_read<'n>(
     name_of: impl Fn(Svma) -> Option<&'n str>,
 ) -> RegSet {
     let mut read = RegSet::EMPTY;
-    let mut written: Vec<Option<RegSet>> = vec![None; graph.blocks.len()];
-    let mut pending = vec![(first, RegSet::EMPTY)];
-    while let Some((index, before)) = pending.pop() {
-        let (Some(block), Some(known)) = (graph.blocks.get(index), written.get_mut(index)) else { continue };
-        let mut now = known.map_or(before, |known| known.intersection(before));
-        if *known == Some(now) {
-            continue;
-        }
-        *known = Some(now);
-        for insn in &block.insns {
-            let passed = match insn.flow {
-                Flow::Call(to) | Flow::Jump(to) if name_of(to).is_some_and(names::reads_environment) => 1,
-                Flow::Jump(to) | Flow::Branch(to) if graph.find(to).is_some() => 0,
-                Flow::Call(_) | Flow::IndirectCall | Flow::Jump(_) | Flow::Branch(_) | Flow::IndirectJump => {
-                    usize::MAX
-                }
-                _ => 0,
-            };
-            for (number, &reg) in abi::arguments(arch).iter().enumerate() {
-                if (number < passed || insn.reads.contains(reg)) && !now.contains(reg) {
-                    read = read.with(reg);
-                }
+    each_unwritten(arch, graph, first, |insn, unwritten| {
+        let passed = match insn.flow {
+            Flow::Call(to) | Flow::Jump(to) if name_of(to).is_some_and(names::reads_environment) => 1,
+            Flow::Jump(to) | Flow::Branch(to) if graph.find(to).is_some() => 0,
+            Flow::Call(_) | Flow::IndirectCall | Flow::Jump(_) | Flow::Branch(_) | Flow::IndirectJump => {
+                usize::MAX
             }
-            now = now.union(insn.writes);
-            if matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall) {
-                now = abi::clobbered(arch, false).iter().fold(now, |now, reg| now.with(*reg));
-            }
-        }
-        pending.extend(block.successors.iter().map(|&next| (next, now)));
-    }
+            _ => 0,
+        };
+        let registers = abi::arguments(arch).iter().enumerate();
+        let is_read = |&(number, reg): &(usize, &Reg)| number < passed || insn.reads.contains(*reg);
+        read = registers
+            .filter(is_read)
+            .fold(RegSet::EMPTY, |all, (_, reg)| all.with(*reg))
+            .intersection(unwritten)
+            .union(read);
+        false
+    });
     read
 }
 
 /// Whether a register for arguments is read before it is written, from a block on.
 pub(crate) fn reads_arguments(arch: Arch, graph: &Graph, first: usize) -> bool {
+    each_unwritten(arch, graph, first, |insn, unwritten| {
+        let is_zeroed = insn.operation == Operation::Xor && insn.src[0] == insn.src[1];
+        // Few leaves have subleaves, and compilers that see so leave `ecx` as it is.
+        let is_query = insn.class == Class::FeatureQuery;
+        let reads = |reg: &Reg| insn.reads.contains(*reg) && unwritten.contains(*reg);
+        !is_zeroed && !is_query && abi::arguments(arch).iter().any(reads)
+    })
+}
+
+/// Visits the instructions from a block on, each with the registers that some path to it has not written. Returns whether
+/// `is_met` was, at which it ends.
+fn each_unwritten(
+    arch: Arch,
+    graph: &Graph,
+    first: usize,
+    mut is_met: impl FnMut(&Insn, RegSet) -> bool,
+) -> bool {
     // By block, the registers that every path to it has written.
     let mut written: Vec<Option<RegSet>> = vec![None; graph.blocks.len()];
     let mut pending = vec![(first, RegSet::EMPTY)];
@@ -136,17 +141,12 @@ pub(crate) fn reads_arguments(arch: Arch, graph: &Graph, first: usize) -> bool {
         }
         *known = Some(now);
         for insn in &block.insns {
-            let is_zeroed = insn.operation == Operation::Xor && insn.src[0] == insn.src[1];
-            // Few leaves have subleaves, and compilers that see so leave `ecx` as it is.
-            let is_query = insn.class == Class::FeatureQuery;
-            let reads = |reg: &&Reg| insn.reads.contains(**reg) && !now.contains(**reg);
-            if !is_zeroed && !is_query && abi::arguments(arch).iter().any(|reg| reads(&reg)) {
+            if is_met(insn, RegSet::ALL.minus(now)) {
                 return true;
             }
             now = now.union(insn.writes);
             if matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall) {
-                let clobbered = abi::clobbered(arch, false).iter();
-                now = clobbered.fold(now, |now, reg| now.with(*reg));
+                now = abi::clobbered(arch, false).iter().fold(now, |now, reg| now.with(*reg));
             }
         }
         pending.extend(block.successors.iter().map(|&next| (next, now)));

@@ -44,17 +44,16 @@ pub(crate) fn worth_running_again(
 /// returns a table.
 fn flags_in_structures(file: &View<'_, '_>, learnt: &Learnt) -> BTreeSet<i64> {
     let set = learnt.facts.values().flat_map(|facts| facts.fields.iter().copied());
-    let returned =
-        learnt.facts.values().flat_map(|facts| &facts.uses).filter(|used| used.kind == UseKind::Returned);
-    let is_flagged = |used: &&Use| {
+    let mut used = learnt.facts.values().flat_map(|facts| &facts.uses);
+    let is_flagged = |used: &Use| {
         let data = file.linkage.data_at(used.address).filter(|data| data.is_constant);
-        !used.proof.is_empty()
+        used.kind == UseKind::Returned
+            && !used.proof.is_empty()
             && data.is_some()
             && file.linkage.cell(used.address).is_none()
             && matches!(initial(file.linkage, used.address.0, 4), Some(1..=0xff))
     };
-    let first = returned.filter(is_flagged).map(|_| 0).take(1);
-    set.chain(first).collect()
+    set.chain(used.any(is_flagged).then_some(0)).collect()
 }
 
 /// Runs functions on paths without a check again. Flags in structures of unknown place, and those that callers give
