@@ -1,4 +1,5 @@
-/* As arm_capability_word.c, but what tests the word is assembly that makes its address of a literal. */
+/* As arm_capability_word.c, but what tests the word is assembly that makes its address of a literal.
+   With EXCHANGED the bit that it tests is that of CRC32. */
 #include "aarch64.h"
 
 int number = 1;
@@ -9,8 +10,13 @@ const char *add(int *x);
 
 APART void cpuid_setup(void) {
     unsigned long hwcap = getauxval(AT_HWCAP);
+#ifdef EXCHANGED
+    if (hwcap & HWCAP_CRC32) armcap |= 1 << 3;
+    if (hwcap & HWCAP_ATOMICS) armcap |= 1 << 1;
+#else
     if (hwcap & HWCAP_CRC32) armcap |= 1 << 1;
     if (hwcap & HWCAP_ATOMICS) armcap |= 1 << 3;
+#endif
 }
 
 int main(void) {

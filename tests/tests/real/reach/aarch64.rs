@@ -110,8 +110,19 @@ case!(
 case!(
     what_the_program_states_itself_guards_nothing,
     Case {
-        sources: &["arm_trap_stated_elsewhere.c"],
-        builds: ARM_OPTIMISED,
+        sources: &["arm_environment.c"],
+        builds: &[("aarch64-linux-gnu-gcc", "-O2 -DELSEWHERE"), ("aarch64-linux-gnu-gcc", "-O3 -DELSEWHERE")],
+        expects: &[("add_lse", "required|unknown")],
+        level: "armv8.0-a",
+        ..NEEDS_LSE
+    }
+);
+
+case!(
+    a_getenv_of_the_programs_own_is_nobodys_account,
+    Case {
+        sources: &["arm_environment.c"],
+        builds: &[("aarch64-linux-gnu-gcc", "-O2 -DOWN"), ("aarch64-clang", "-O2 -DOWN")],
         expects: &[("add_lse", "required|unknown")],
         level: "armv8.0-a",
         ..NEEDS_LSE
@@ -126,8 +137,12 @@ case!(
 case!(
     another_bit_of_a_word_that_a_literal_leads_to_guards_nothing,
     Case {
-        sources: &["arm_literal_word.c", "arm_trap_literal_word.s"],
-        builds: AARCH64_SHARED,
+        sources: &["arm_literal_word.c", "arm_literal_word.s"],
+        builds: &[
+            ("aarch64-linux-gnu-gcc", "-O2 -DEXCHANGED"),
+            ("aarch64-linux-gnu-gcc", "-O0 -DEXCHANGED"),
+            ("aarch64-clang", "-O2 -DEXCHANGED"),
+        ],
         expects: &[("add_lse", "under-guarded")],
         level: "armv8.0-a",
         ..NEEDS_LSE

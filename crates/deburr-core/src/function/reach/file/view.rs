@@ -101,12 +101,14 @@ impl<'w, 'a> View<'w, 'a> {
             let is_informative = names::does_not_return(name)
                 || names::calls_back(name)
                 || names::answers(name)
-                || names::takes_part_in_handling(name)
-                || names::reads_environment(name)
-                || names::parses_number(name);
-            // A function of the file's own is not the foreign one of its name.
-            let is_foreign = stub
-                .is_some_and(|name| knowledge::returned(foreign, name).is_some() || answerers.contains(name));
+                || names::takes_part_in_handling(name);
+            // A function of the file's own is not the foreign one of its name, unless the C library is in it.
+            let is_of_libc = stub.is_some() || linkage.imports.is_empty();
+            let is_of_environment = names::reads_environment(name) || names::parses_number(name);
+            let is_foreign = is_of_libc && is_of_environment
+                || stub.is_some_and(|name| {
+                    knowledge::returned(foreign, name).is_some() || answerers.contains(name)
+                });
             if is_informative || is_foreign {
                 named.entry(symbol.svma).or_insert(name);
             }

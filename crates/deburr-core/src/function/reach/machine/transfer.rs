@@ -87,7 +87,13 @@ impl Transfer<'_, '_, '_> {
             _ => return Value::Unknown,
         };
         match self.place(memory, state) {
-            Place::Static(at) => self.load_word(at, width, state),
+            Place::Static(at) => match self.load_word(at, width, state) {
+                // From between the code, as only literal loads do: no variable is there.
+                Value::Unknown if memory.is_static && self.file.linkage.data_at(Svma(at)).is_none() => {
+                    literal(self.file.image, Svma(at), width).map_or(Value::Unknown, Value::constant)
+                }
+                value => value,
+            },
             Place::Frame(at) => self.as_read(state.load(at, width)),
             Place::Field(at) => match self.memory.presumed_field(self.at, at, width) {
                 Some(value) => value,
@@ -110,12 +116,7 @@ impl Transfer<'_, '_, '_> {
         let known = state.word(at, width).cloned();
         known.unwrap_or_else(|| {
             self.effects.words.borrow_mut().insert((at, width));
-            match self.memory.load(self.file.linkage, at, width) {
-                Value::Unknown => {
-                    literal(self.file.image, Svma(at), width).map_or(Value::Unknown, Value::constant)
-                }
-                value => value,
-            }
+            self.memory.load(self.file.linkage, at, width)
         })
     }
 
