@@ -1,6 +1,6 @@
 //! What is counted of a run besides its time, and what it leaves behind.
 
-use super::scratch;
+use super::{on_this_machine, scratch};
 use crate::{compare, document, stderr, stdout};
 use std::fs;
 
@@ -24,17 +24,18 @@ fn processes_that_a_run_leaves_behind_are_named() {
 fn a_percentile_of_runs_is_compared_in_blocks() {
     let scratch = scratch("percentiles");
     // One run of B in four takes longer.
-    let b = "sh -c 'echo x >> n; if [ $(($(wc -l < n) % 4)) = 3 ]; then sleep 0.05; else sleep 0.005; fi'";
+    let b = "sh -c 'echo x >> n; if [ $(($(wc -l < n) % 4)) = 3 ]; then sleep 0.2; else sleep 0.005; fi'";
     let arguments =
         ["--a", "sleep 0.005", "--b", b, "--metric", "wall:p90", "--metric", "wall", "--under-load"];
     let told = document(&scratch, &[&arguments[..], &["--pairs", "160", "--min-pairs", "160"]].concat());
     assert_eq!(told["metric"]["name"], "wall:p90");
-    assert_eq!((&told["verdict"], &told["pairs"]), (&"worse".into(), &16.into()), "{told:#}");
-    assert!(told["effect"].as_f64().unwrap() > 2.0, "{told:#}");
+    assert_eq!(told["pairs"], 16, "{told:#}");
+    assert_eq!(told["verdict"], on_this_machine(&told, "worse"), "{told:#}");
+    assert!(told["effect"].as_f64().unwrap() > 1.0, "{told:#}");
     assert!(told["notes"].to_string().contains("one pair of it is of 10 runs a side"), "{told:#}");
     // As a further metric it takes as many runs, and says so.
-    let few =
-        document(&scratch, &["--aa", "true", "--metric", "wall", "--metric", "wall:p99", "--pairs", "4"]);
+    let both = ["--aa", "true", "--metric", "wall", "--metric", "wall:p99", "--under-load"];
+    let few = document(&scratch, &[&both[..], &["--pairs", "4"]].concat());
     assert!(few["notes"].to_string().contains("wall:p99: 4 pairs of runs are too few"), "{few:#}");
     let wrong = compare(&scratch, &["--aa", "true", "--metric", "wall:p42"]);
     assert!(stderr(&wrong).contains("p10, p25, p50, p75, p90, p95, p99"), "{}", stderr(&wrong));
