@@ -337,6 +337,7 @@ impl FeatureSet {
     }
 
     /// This set and one more feature.
+    #[inline]
     pub const fn with(self, feature: Feature) -> FeatureSet {
         let mut words = self.0;
         words[feature as usize / 64] |= 1 << (feature as usize % 64);
@@ -344,12 +345,14 @@ impl FeatureSet {
     }
 
     /// All features of both sets.
+    #[inline]
     pub const fn union(self, other: FeatureSet) -> FeatureSet {
         let (a, b) = (self.0, other.0);
         FeatureSet([a[0] | b[0], a[1] | b[1], a[2] | b[2], a[3] | b[3]])
     }
 
     /// The features that are in both sets.
+    #[inline]
     #[must_use]
     pub const fn intersection(self, other: FeatureSet) -> FeatureSet {
         let (a, b) = (self.0, other.0);
@@ -357,29 +360,43 @@ impl FeatureSet {
     }
 
     /// The features of this set that `other` lacks.
+    #[inline]
     pub const fn minus(self, other: FeatureSet) -> FeatureSet {
         let (a, b) = (self.0, other.0);
         FeatureSet([a[0] & !b[0], a[1] & !b[1], a[2] & !b[2], a[3] & !b[3]])
     }
 
     /// Whether the set holds the feature.
+    #[inline]
     pub const fn contains(self, feature: Feature) -> bool {
         self.0[feature as usize / 64] & (1 << (feature as usize % 64)) != 0
     }
 
     /// Whether every feature of this set is in `other`.
+    #[inline]
     pub const fn is_subset(self, other: FeatureSet) -> bool {
         self.minus(other).is_empty()
     }
 
     /// Whether the set holds nothing.
+    #[inline]
     pub const fn is_empty(self) -> bool {
         self.0[0] | self.0[1] | self.0[2] | self.0[3] == 0
     }
 
     /// The features, in the order of [`Feature`].
     pub fn iter(self) -> impl Iterator<Item = Feature> {
-        Feature::all().filter(move |&feature| self.contains(feature))
+        let mut words = self.0.into_iter().zip((0..).step_by(64));
+        let mut word = 0;
+        let mut first = 0;
+        core::iter::from_fn(move || {
+            while word == 0 {
+                (word, first) = words.next()?;
+            }
+            let place = word.trailing_zeros() as usize;
+            word &= word - 1;
+            ALL.get(first + place).copied()
+        })
     }
 }
 
