@@ -5,6 +5,7 @@ use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
 use crate::image::Image;
 use crate::insn::{self, Class, Flow, Insn};
+use deburr_cpu::Arch;
 use std::sync::OnceLock;
 
 /// A run of instructions that is entered only at the top and left only at the end.
@@ -62,12 +63,7 @@ impl Graph {
     /// Builds the graph of the function that holds `around`. Of a function larger than 1 MiB it covers 16 KiB on
     /// either side.
     pub fn of(image: &Image<'_>, program: &Program, function: &Function, around: Svma) -> Graph {
-        let mut extent = function.extent(image);
-        if extent.len() > LARGEST {
-            let low = Svma(around.0.saturating_sub(WINDOW) & !3).max(extent.start);
-            extent = Extent { start: low, end: Svma(around.0.saturating_add(WINDOW)).min(extent.end) };
-        }
-        Graph::of_insns(decode_all(image, program, extent))
+        Graph::of_insns(decode_all(image, program, window(function.extent(image), around)))
     }
 
     /// Builds the graph of a run of code that belongs to no function.
@@ -90,26 +86,30 @@ impl Graph {
     }
 
     fn of_entered(insns: Vec<Insn>, entered: &[Svma]) -> Graph {
-        let mut leaders: Vec<Svma> = insns.iter().filter_map(|insn| inner_target(insn.flow)).collect();
+        let mut leaders: Vec<Svma> = insns.iter().filter_map(|insn| insn.flow.inner_target()).collect();
         leaders.extend(entered);
         leaders.sort_unstable();
-        let is_leader = |svma: Svma| leaders.binary_search(&svma).is_ok();
-        let mut blocks: Vec<Block> = Vec::new();
+        let mut due = leaders.iter().copied().peekable();
+        let mut lengths: Vec<usize> = Vec::new();
         let mut ended = true;
         let mut next = Svma(0);
-        for insn in insns {
-            let is_new = ended || insn.svma != next || is_leader(insn.svma);
-            ended = !matches!(insn.flow, Flow::Next | Flow::Call(_) | Flow::IndirectCall);
+        for insn in &insns {
+            while due.next_if(|&leader| leader < insn.svma).is_some() {}
+            let is_new = ended || insn.svma != next || due.peek() == Some(&insn.svma);
+            ended = insn.flow.ends_block();
             next = insn.next();
-            match blocks.last_mut() {
-                Some(block) if !is_new => block.insns.push(insn),
-                _ => blocks.push(Block { insns: vec![insn], ..Block::default() }),
+            match lengths.last_mut() {
+                Some(length) if !is_new => *length += 1,
+                _ => lengths.push(1),
             }
         }
+        let mut insns = insns.into_iter();
+        let block = |length| Block { insns: insns.by_ref().take(length).collect(), ..Block::default() };
+        let mut blocks: Vec<Block> = lengths.into_iter().map(block).collect();
         let starts: Vec<Svma> = blocks.iter().map(Block::start).collect();
         for block in &mut blocks {
             if let Some(last) = block.insns.last() {
-                let target = inner_target(last.flow);
+                let target = last.flow.inner_target();
                 let next = last.flow.falls_through().then(|| last.next());
                 block.successors = [next, target]
                     .into_iter()
@@ -136,8 +136,7 @@ impl Graph {
         }
     }
 
-    /// The blocks that nothing in the function goes to, except the first: what an indirect jump leads to, and what runs
-    /// when a callee throws. Padding is among them where nothing else leads to what it seems to fall into.
+    /// As [`Paths::orphans`].
     pub(super) fn orphans(&self) -> &[usize] {
         &self.order().orphans
     }
@@ -149,7 +148,7 @@ impl Graph {
 
     fn order(&self) -> &Order {
         self.order.get_or_init(|| {
-            let orphans = self.find_orphans();
+            let orphans = find_orphans(self);
             let mut seen = vec![false; self.blocks.len()];
             let mut ranks = vec![0; self.blocks.len()];
             let mut next = 0..;
@@ -194,25 +193,6 @@ impl Graph {
         }
     }
 
-    fn find_orphans(&self) -> Vec<usize> {
-        let blocks = self.blocks.iter().enumerate().skip(1);
-        let orphans = blocks.filter(|(_, block)| block.predecessors.is_empty());
-        let (padding, mut orphans): (Vec<_>, Vec<_>) = orphans.partition(|(_, block)| block.is_padding());
-        let mut reached = vec![false; self.blocks.len()];
-        let mut pending: Vec<usize> = orphans.iter().map(|(index, _)| *index).chain([0]).collect();
-        while let Some(index) = pending.pop() {
-            if let Some(mark) = reached.get_mut(index).filter(|mark| !**mark) {
-                *mark = true;
-                pending.extend(self.blocks.get(index).into_iter().flat_map(|block| &block.successors));
-            }
-        }
-        let leads_on = |block: &Block| block.successors.iter().any(|&to| reached.get(to) == Some(&false));
-        orphans.extend(padding.into_iter().filter(|(_, block)| leads_on(block)));
-        let mut orphans: Vec<usize> = orphans.into_iter().map(|(index, _)| index).collect();
-        orphans.sort_unstable();
-        orphans
-    }
-
     /// The block and the index in it of the instruction at an address.
     pub fn find(&self, svma: Svma) -> Option<(usize, usize)> {
         let block = self.blocks.partition_point(|block| block.start() <= svma).checked_sub(1)?;
@@ -221,12 +201,78 @@ impl Graph {
     }
 }
 
-/// The target of a jump or branch; a call comes back.
-fn inner_target(flow: Flow) -> Option<Svma> {
-    match flow {
-        Flow::Jump(target) | Flow::Branch(target) => Some(target),
-        _ => None,
+/// The blocks of a function as nodes that control moves between.
+pub(super) trait Paths {
+    /// How many blocks there are; they are numbered by address, and the first is the entry.
+    fn count(&self) -> usize;
+    /// The blocks that may run next.
+    fn successors(&self, block: usize) -> &[usize];
+    /// Whether a block of the function leads to it.
+    fn is_entered(&self, block: usize) -> bool;
+    /// Whether it does nothing: bytes between functions or before the target of a jump.
+    fn is_padding(&self, block: usize) -> bool;
+    /// Whether an indirect jump ends it.
+    fn is_indirect(&self, block: usize) -> bool;
+    /// The blocks that nothing in the function goes to, except the first: what an indirect jump leads to, and what runs
+    /// when a callee throws. Padding is among them where nothing else leads to what it seems to fall into.
+    fn orphans(&self) -> &[usize];
+}
+
+impl Paths for Graph {
+    fn count(&self) -> usize {
+        self.blocks.len()
     }
+
+    fn successors(&self, block: usize) -> &[usize] {
+        self.blocks.get(block).map(|block| block.successors.as_slice()).unwrap_or_default()
+    }
+
+    fn is_entered(&self, block: usize) -> bool {
+        self.blocks.get(block).is_some_and(|block| !block.predecessors.is_empty())
+    }
+
+    fn is_padding(&self, block: usize) -> bool {
+        self.blocks.get(block).is_some_and(Block::is_padding)
+    }
+
+    fn is_indirect(&self, block: usize) -> bool {
+        self.blocks.get(block).and_then(Block::last).is_some_and(|last| last.flow == Flow::IndirectJump)
+    }
+
+    fn orphans(&self) -> &[usize] {
+        &self.order().orphans
+    }
+}
+
+/// The orphans, as [`Paths::orphans`] has them.
+pub(super) fn find_orphans(paths: &impl Paths) -> Vec<usize> {
+    let unentered = (1..paths.count()).filter(|&block| !paths.is_entered(block));
+    let (padding, mut orphans): (Vec<usize>, Vec<usize>) =
+        unentered.partition(|&block| paths.is_padding(block));
+    if !padding.is_empty() {
+        let mut reached = vec![false; paths.count()];
+        let mut pending: Vec<usize> = orphans.iter().copied().chain([0]).collect();
+        while let Some(block) = pending.pop() {
+            if let Some(mark) = reached.get_mut(block).filter(|mark| !**mark) {
+                *mark = true;
+                pending.extend(paths.successors(block));
+            }
+        }
+        let leads_on =
+            |block: &usize| paths.successors(*block).iter().any(|&to| reached.get(to) == Some(&false));
+        orphans.extend(padding.into_iter().filter(leads_on));
+        orphans.sort_unstable();
+    }
+    orphans
+}
+
+/// What is read of a function: all of it, or of a large one what is near a place.
+pub(super) fn window(extent: Extent, around: Svma) -> Extent {
+    if extent.len() <= LARGEST {
+        return extent;
+    }
+    let low = Svma(around.0.saturating_sub(WINDOW) & !3).max(extent.start);
+    Extent { start: low, end: Svma(around.0.saturating_add(WINDOW)).min(extent.end) }
 }
 
 /// Every instruction of a range, without its data; undecodable bytes are passed over.
@@ -240,21 +286,53 @@ pub(crate) fn decode_run<'a>(
     program: &'a Program,
     extent: Extent,
 ) -> impl Iterator<Item = Insn> + use<'a> {
+    run_of(image, program, extent, insn::decode).map(|(_, insn)| insn)
+}
+
+/// What can be said of the length of an instruction.
+pub(super) trait Length {
+    /// In bytes.
+    fn length(&self) -> u8;
+}
+
+impl Length for Insn {
+    fn length(&self) -> u8 {
+        self.length
+    }
+}
+
+impl Length for insn::Step {
+    fn length(&self) -> u8 {
+        self.length
+    }
+}
+
+/// Every instruction of a range with its address, as `decode` has it, without data; undecodable bytes are passed over.
+pub(super) fn run_of<'a, I: Length>(
+    image: &Image<'a>,
+    program: &'a Program,
+    extent: Extent,
+    decode: fn(Arch, &[u8], Svma) -> Option<I>,
+) -> impl Iterator<Item = (Svma, I)> + use<'a, I> {
     let (arch, base) = (image.arch, image.code_base);
     let code = image.bytes_at(extent.start).unwrap_or_default();
+    let offset = move |at: Svma| at.since(base).and_then(|offset| CodeOffset::try_from(offset).ok());
+    let mut data = program.data_from(offset(extent.start)).peekable();
     let mut at = extent.start;
     std::iter::from_fn(move || {
         while at < extent.end {
             let from = usize::try_from(at.since(extent.start)?).ok()?;
             let rest = code.get(from..).filter(|rest| !rest.is_empty())?;
-            let offset = at.since(base).and_then(|offset| CodeOffset::try_from(offset).ok());
-            let is_data = offset.is_some_and(|offset| program.is_data(offset));
-            match insn::decode(arch, rest, at).filter(|_| !is_data) {
+            let offset = offset(at);
+            while data.next_if(|run| offset.is_some_and(|at| run.end <= at)).is_some() {}
+            let is_data = data.peek().is_some_and(|run| offset.is_some_and(|at| run.start <= at));
+            match decode(arch, rest, at).filter(|_| !is_data) {
                 Some(insn) => {
-                    at = insn.next();
-                    return Some(insn);
+                    let here = at;
+                    at = at.offset(insn.length().into());
+                    return Some((here, insn));
                 }
-                None => at = at.offset(if arch == deburr_cpu::Arch::Aarch64 { 4 } else { 1 }),
+                None => at = at.offset(if arch == Arch::Aarch64 { 4 } else { 1 }),
             }
         }
         None

@@ -221,6 +221,12 @@ impl Program {
             .filter_map(|(group, count)| Some((FeatureGroup(u16::try_from(group).ok()?), count)))
     }
 
+    /// The runs of data that end after an offset; none if there is no offset.
+    pub(super) fn data_from(&self, at: Option<CodeOffset>) -> impl Iterator<Item = &Range<CodeOffset>> {
+        let first = at.map(|at| self.data.partition_point(|run| run.end <= at));
+        first.and_then(|first| self.data.get(first..)).unwrap_or_default().iter()
+    }
+
     /// Whether an address is in a run of data.
     pub fn is_data(&self, at: CodeOffset) -> bool {
         let after = self.data.partition_point(|run| run.start <= at);

@@ -1,7 +1,7 @@
 //! The decoders, by architecture: each function hands its arguments to the one of `x86_64/` or `aarch64/`.
 
 use super::arithmetic::Arithmetic;
-use super::instruction::{FeatureGroup, Insn};
+use super::instruction::{FeatureGroup, Insn, Step};
 use super::text::Syntax;
 use super::vector::VectorUse;
 use super::{aarch64, x86_64};
@@ -31,6 +31,14 @@ pub fn decode(arch: Arch, code: &[u8], svma: Svma) -> Option<Insn> {
     match arch {
         Arch::X86_64 => x86_64::decode(code, svma),
         Arch::Aarch64 => aarch64::decode(code, svma),
+    }
+}
+
+/// Where control goes from the first instruction of `code`, which is at `svma`; `None` if it is not one.
+pub fn step(arch: Arch, code: &[u8], svma: Svma) -> Option<Step> {
+    match arch {
+        Arch::X86_64 => x86_64::step(code, svma),
+        Arch::Aarch64 => aarch64::step(code, svma),
     }
 }
 

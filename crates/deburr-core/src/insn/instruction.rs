@@ -25,6 +25,17 @@ pub enum Flow {
     Stop,
 }
 
+/// Where control goes from an instruction, and no more of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// In bytes.
+    pub length: u8,
+    /// Where control goes.
+    pub flow: Flow,
+    /// Whether it is of [`Class::Hint`].
+    pub is_hint: bool,
+}
+
 impl Flow {
     /// The static target of a jump, branch or call.
     pub const fn target(self) -> Option<Svma> {
@@ -32,6 +43,19 @@ impl Flow {
             Flow::Jump(target) | Flow::Branch(target) | Flow::Call(target) => Some(target),
             _ => None,
         }
+    }
+
+    /// The target of a jump or branch; a call comes back.
+    pub(crate) const fn inner_target(self) -> Option<Svma> {
+        match self {
+            Flow::Jump(target) | Flow::Branch(target) => Some(target),
+            _ => None,
+        }
+    }
+
+    /// Whether a basic block ends with it.
+    pub(crate) const fn ends_block(self) -> bool {
+        !matches!(self, Flow::Next | Flow::Call(_) | Flow::IndirectCall)
     }
 
     /// Whether the next instruction can run after this one.

@@ -18,7 +18,10 @@ pub mod x86_64;
 
 pub use class::{Class, ClassSet};
 pub use decode::{
-    arithmetic, decode, disassemble, feature_group_count, features_of, loads_in_place, sweep_unit, vector_use,
+    arithmetic, decode, disassemble, feature_group_count, features_of, loads_in_place, step, sweep_unit,
+    vector_use,
 };
-pub use instruction::{Condition, FeatureGroup, Flow, Insn, Lanes, Memory, Modifier, Operation, Ordering};
+pub use instruction::{
+    Condition, FeatureGroup, Flow, Insn, Lanes, Memory, Modifier, Operation, Ordering, Step,
+};
 pub use register::{Reg, RegSet};

@@ -4,8 +4,12 @@
 //!
 //! And for a place in any loop, natural or not, the shortest path back to it.
 
-use super::block::Graph;
-use crate::insn::{Flow, Insn};
+mod outline;
+
+pub(crate) use outline::Outline;
+
+use super::block::{Graph, Paths};
+use crate::insn::Insn;
 use std::collections::VecDeque;
 
 /// A natural loop.
@@ -36,27 +40,6 @@ pub fn natural_loops(graph: &Graph) -> Vec<Loop> {
 }
 
 impl Graph {
-    /// Whether control can come back to a block. Indirect jumps lead to what nothing else leads to.
-    pub(crate) fn comes_back(&self, home: usize) -> bool {
-        let mut seen = vec![false; self.blocks.len()];
-        let mut pending = vec![home];
-        while let Some(at) = pending.pop() {
-            let Some(block) = self.blocks.get(at) else { continue };
-            let is_indirect = block.last().is_some_and(|last| last.flow == Flow::IndirectJump);
-            let indirect = if is_indirect { self.orphans() } else { &[] };
-            for &next in block.successors.iter().chain(indirect) {
-                if next == home {
-                    return true;
-                }
-                if let Some(seen) = seen.get_mut(next).filter(|seen| !**seen) {
-                    *seen = true;
-                    pending.push(next);
-                }
-            }
-        }
-        false
-    }
-
     /// The blocks of the shortest path from a block back to it, in the order in which they run; `None` where there is
     /// none of up to `longest` instructions, or only through instructions that are `barred`.
     pub(crate) fn back_to(
@@ -93,6 +76,25 @@ impl Graph {
         }
         None
     }
+}
+
+/// Whether control can come back to a block. Indirect jumps lead to what nothing else leads to.
+fn comes_back(paths: &impl Paths, home: usize) -> bool {
+    let mut seen = vec![false; paths.count()];
+    let mut pending = vec![home];
+    while let Some(at) = pending.pop() {
+        let indirect = if paths.is_indirect(at) { paths.orphans() } else { &[] };
+        for &next in paths.successors(at).iter().chain(indirect) {
+            if next == home {
+                return true;
+            }
+            if let Some(seen) = seen.get_mut(next).filter(|seen| !**seen) {
+                *seen = true;
+                pending.push(next);
+            }
+        }
+    }
+    false
 }
 
 /// The blocks from which a latch is reached without passing the header.

@@ -20,7 +20,7 @@ mod vector;
 mod tests;
 
 pub use arithmetic::arithmetic;
-pub use facts::decode;
+pub use facts::{decode, step};
 pub use features::{feature_group_count, features_of};
 #[doc(hidden)]
 pub use plain::{Disagreement, check_prefilter};

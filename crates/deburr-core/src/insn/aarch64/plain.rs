@@ -245,7 +245,7 @@ pub(super) fn is_plain(row: &Row, word: u32) -> bool {
 }
 
 /// What the sweep takes a word for without the full decoder; `None` where it needs it.
-fn settled(word: u32) -> Option<(Group, Control)> {
+pub(super) fn settled(word: u32) -> Option<(Group, Control)> {
     let row = row(word);
     if is_plain(row, word) {
         let group = match row.counts {

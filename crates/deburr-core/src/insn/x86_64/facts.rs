@@ -13,7 +13,7 @@ use super::decoder::{BITNESS, OPTIONS};
 use super::features::TABLE;
 use crate::address::Svma;
 use crate::insn::{
-    Class, Condition, FeatureGroup, Flow, Insn, Memory, Modifier, Operation, Ordering, Reg, RegSet,
+    Class, Condition, FeatureGroup, Flow, Insn, Memory, Modifier, Operation, Ordering, Reg, RegSet, Step,
 };
 
 thread_local! {
@@ -33,6 +33,14 @@ pub fn decode(code: &[u8], svma: Svma) -> Option<Insn> {
         let info = factory.info_options(&insn, InstructionInfoOptions::NO_MEMORY_USAGE);
         Some(facts_of(&insn, info, svma))
     })
+}
+
+/// Where control goes from the first instruction of `code`.
+pub fn step(code: &[u8], svma: Svma) -> Option<Step> {
+    let mut insn = Instruction::default();
+    Decoder::with_ip(BITNESS, code, svma.0, OPTIONS).decode_out(&mut insn);
+    let is_hint = class_of(&insn) == Class::Hint;
+    (!insn.is_invalid()).then(|| Step { length: insn.len() as u8, flow: flow(&insn), is_hint })
 }
 
 /// All facts of a valid instruction.

@@ -20,7 +20,7 @@ mod text;
 mod vector;
 
 pub use arithmetic::arithmetic;
-pub use facts::{decode, decode_holding};
+pub use facts::{decode, decode_holding, step};
 pub use features::{feature_group_count, features_of};
 pub use reload::loads_in_place;
 pub use sweep::sweep;

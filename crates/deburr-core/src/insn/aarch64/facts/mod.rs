@@ -13,9 +13,12 @@ mod operands;
 use crate::address::Svma;
 use crate::insn::aarch64::features;
 use crate::insn::aarch64::fields::{adr_displacement, adrp_displacement, bits};
+use crate::insn::aarch64::plain::settled;
 use crate::insn::aarch64::summary::displacement;
-use crate::insn::aarch64::summary::{Control, Decoded, define, is_hint};
-use crate::insn::{Class, Condition, FeatureGroup, Flow, Insn, Modifier, Operation, Ordering, Reg, RegSet};
+use crate::insn::aarch64::summary::{Control, Decoded, define, is_hint, summarize};
+use crate::insn::{
+    Class, Condition, FeatureGroup, Flow, Insn, Modifier, Operation, Ordering, Reg, RegSet, Step,
+};
 use builder::{Facts, extension, registers_of_sve, stack_form, zero_form};
 use disarm64_defn::{InsnClass as C, InsnFeatureSet as F};
 
@@ -59,6 +62,16 @@ pub fn decode(code: &[u8], svma: Svma) -> Option<Insn> {
         }
     }
     Some(facts.insn)
+}
+
+/// Where control goes from the first instruction of `code`, which is at `svma`; `None` if it is not one.
+pub fn step(code: &[u8], svma: Svma) -> Option<Step> {
+    let word = u32::from_le_bytes(*code.first_chunk::<4>()?);
+    let (control, is_hint) = match settled(word) {
+        Some((_, control)) => (control, false),
+        None => summarize(word).map(|summary| (summary.control, summary.class == Class::Hint))?,
+    };
+    Some(Step { length: 4, flow: flow_of(control, word, svma), is_hint })
 }
 
 const BLANK: Insn = Insn {
